@@ -1,0 +1,19 @@
+#pragma once
+/* Time: a monotonic clock for durations and the calendar for people, behind a vtable so that tests can drive it. */
+#include <stdint.h>
+
+typedef struct Clock {
+    uint64_t (*monotonic_ns)(void *self);
+    double (*calendar_s)(void *self); /* seconds since 1970 */
+    void *self;
+} Clock;
+
+Clock clock_real(void);
+static inline uint64_t clock_now_ns(Clock clock) { return clock.monotonic_ns(clock.self); }
+
+/* A clock that moves only when told; the struct is the caller's. */
+typedef struct SimulatedClock {
+    uint64_t now_ns;
+    double calendar_start_s;
+} SimulatedClock;
+Clock clock_simulated(SimulatedClock *simulated);

@@ -1,0 +1,63 @@
+#include "base/digest.h"
+
+#include <openssl/evp.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/allocator.h"
+#include "base/text.h"
+
+struct DigestStream {
+    EVP_MD_CTX *context;
+};
+
+uint64_t digest_xxh3(const void *data, size_t size) { return XXH3_64bits(data, size); }
+
+Error *digest_sha256(const void *data, size_t size, Digest *out) {
+    unsigned length;
+    if (EVP_Digest(data, size, out->bytes, &length, EVP_sha256(), NULL) != 1)
+        FAIL(INTERNAL, "SHA-256 is not available from libcrypto");
+    return NULL;
+}
+
+bool digest_equal(const Digest *a, const Digest *b) {
+    return memcmp(a->bytes, b->bytes, DIGEST_SIZE) == 0;
+}
+
+void digest_print(const Digest *digest, char out[DIGEST_TEXT_SIZE]) {
+    text_hex(digest->bytes, DIGEST_SIZE, out);
+}
+
+bool digest_parse(const char *text, Digest *out) {
+    return text_parse_hex(text, out->bytes, DIGEST_SIZE);
+}
+
+Error *digest_stream_create(DigestStream **out) {
+    OWN(DigestStream, stream) = NULL;
+    void *memory;
+    TRY(memory_alloc(1, sizeof *stream, &memory));
+    stream = memory;
+    stream->context = EVP_MD_CTX_new();
+    if (!stream->context || EVP_DigestInit_ex(stream->context, EVP_sha256(), NULL) != 1)
+        FAIL(INTERNAL, "SHA-256 is not available from libcrypto");
+    *out = TAKE(stream);
+    return NULL;
+}
+
+Error *digest_stream_add(DigestStream *stream, const void *data, size_t size) {
+    if (EVP_DigestUpdate(stream->context, data, size) != 1) FAIL(INTERNAL, "SHA-256 failed");
+    return NULL;
+}
+
+Error *digest_stream_finish(DigestStream *stream, Digest *out) {
+    unsigned length;
+    if (EVP_DigestFinal_ex(stream->context, out->bytes, &length) != 1)
+        FAIL(INTERNAL, "SHA-256 failed");
+    return NULL;
+}
+
+void digest_stream_release(DigestStream *stream) {
+    if (!stream) return;
+    EVP_MD_CTX_free(stream->context);
+    memory_free(stream);
+}

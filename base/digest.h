@@ -1,0 +1,30 @@
+#pragma once
+/* Hashes: XXH3 guards against accidents, SHA-256 names content. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum { DIGEST_SIZE = 32, DIGEST_TEXT_SIZE = 65 };
+
+/* SHA-256 of some content: its identity everywhere. */
+typedef struct Digest {
+    uint8_t bytes[DIGEST_SIZE];
+} Digest;
+
+uint64_t digest_xxh3(const void *data, size_t size);
+
+MUST_CHECK Error *digest_sha256(const void *data, size_t size, Digest *out);
+bool digest_equal(const Digest *a, const Digest *b);
+/* Lower-case hexadecimal with a terminating NUL. */
+void digest_print(const Digest *digest, char out[DIGEST_TEXT_SIZE]);
+bool digest_parse(const char *text, Digest *out);
+
+/* SHA-256 fed piece by piece. */
+typedef struct DigestStream DigestStream;
+MUST_CHECK Error *digest_stream_create(DigestStream **out);
+MUST_CHECK Error *digest_stream_add(DigestStream *stream, const void *data, size_t size);
+MUST_CHECK Error *digest_stream_finish(DigestStream *stream, Digest *out);
+void digest_stream_release(DigestStream *stream);
+DEFINE_OWN(DigestStream, digest_stream_release);

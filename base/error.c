@@ -1,0 +1,77 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ERROR_MESSAGE_MAX = 1024 };
+
+struct Error {
+    ErrorCode code;
+    char where[48];
+    char message[ERROR_MESSAGE_MAX];
+};
+
+static Error out_of_memory = {ERROR_OUT_OF_MEMORY, "", "out of memory"};
+
+static const ErrorInfo infos[ERROR_CODE_COUNT] = {
+    [ERROR_NONE] = {"NONE", 200, 0, "it worked"},
+#define ERROR(name, number, http_status, exit_code, meaning)                                       \
+    [number] = {#name, http_status, exit_code, meaning},
+#include "base/errors.def"
+#undef ERROR
+};
+
+/* Messages quote names from untrusted files; a terminal must not act on what they contain. */
+static void neutralize(char *message) {
+    for (unsigned char *c = (unsigned char *)message; *c; c++)
+        if (*c < 0x20 || *c == 0x7f) *c = '?';
+}
+
+Error *error_make(ErrorCode code, const char *file, int line, const char *format, ...) {
+    Error *error = malloc(sizeof *error);
+    if (!error) return &out_of_memory;
+    error->code = code;
+    const char *slash = strrchr(file, '/');
+    (void)snprintf(error->where, sizeof error->where, "%s:%d", slash ? slash + 1 : file, line);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    neutralize(error->message);
+    return error;
+}
+
+Error *error_wrap(Error *owned_error, const char *format, ...) {
+    if (!owned_error || owned_error == &out_of_memory) return owned_error;
+    char message[ERROR_MESSAGE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (length < 0 || (size_t)length >= sizeof message) return owned_error;
+    (void)snprintf(message + length, sizeof message - (size_t)length, ": %s", owned_error->message);
+    neutralize(message);
+    memcpy(owned_error->message, message, sizeof message);
+    return owned_error;
+}
+
+Error *error_recode(Error *owned_error, ErrorCode code) {
+    if (owned_error && owned_error != &out_of_memory) owned_error->code = code;
+    return owned_error;
+}
+
+void error_free(Error *error) {
+    if (error != &out_of_memory) free(error);
+}
+
+ErrorCode error_code(const Error *error) { return error ? error->code : ERROR_NONE; }
+const char *error_message(const Error *error) { return error ? error->message : ""; }
+const char *error_where(const Error *error) { return error ? error->where : ""; }
+
+const ErrorInfo *error_info(ErrorCode code) {
+    bool known = (int)code >= 0 && code < ERROR_CODE_COUNT && infos[code].name;
+    return &infos[known ? code : ERROR_INTERNAL];
+}
