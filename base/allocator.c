@@ -31,8 +31,10 @@ static void *limited_resize(void *self, void *old, size_t old_size, size_t new_s
         return NULL;
     }
     void *block = limited->parent.class_->resize(limited->parent.self, old, old_size, new_size);
-    if (new_size > 0 && !block) atomic_fetch_sub(&limited->used_bytes, new_size);
-    else atomic_fetch_sub(&limited->used_bytes, old_size);
+    if (new_size > 0 && !block)
+        atomic_fetch_sub(&limited->used_bytes, new_size);
+    else
+        atomic_fetch_sub(&limited->used_bytes, old_size);
     return block;
 }
 
@@ -46,7 +48,8 @@ static void *failing_resize(void *self, void *old, size_t old_size, size_t new_s
     FailingAllocator *failing = self;
     if (new_size > 0) {
         uint64_t n = atomic_fetch_add(&failing->count, 1) + 1;
-        if (failing->fail_at && (n == failing->fail_at || (failing->sticky && n > failing->fail_at)))
+        if (failing->fail_at &&
+            (n == failing->fail_at || (failing->sticky && n > failing->fail_at)))
             return NULL;
     }
     return failing->parent.class_->resize(failing->parent.self, old, old_size, new_size);
@@ -143,9 +146,11 @@ Error *memory_map(size_t size, void **out) {
         /* trim to a 2 MiB boundary so that every page can be a huge one */
         size_t head = (size_t)(-(uintptr_t)start & (HUGE_PAGE_BYTES - 1));
         if (head) (void)munmap(start, head);
-        if (reserve - head - rounded) (void)munmap(start + head + rounded, reserve - head - rounded);
+        if (reserve - head - rounded)
+            (void)munmap(start + head + rounded, reserve - head - rounded);
         start += head;
-        (void)madvise(start, rounded, MADV_HUGEPAGE); /* a hint; without it the memory is only slower */
+        (void)madvise(
+            start, rounded, MADV_HUGEPAGE); /* a hint; without it the memory is only slower */
     }
     *out = start;
     return NULL;

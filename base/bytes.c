@@ -74,8 +74,9 @@ Error *byte_read_count(ByteReader *reader, size_t element_size, uint32_t *out) {
     TRY(byte_read_u32(&ahead, &count));
     size_t bytes;
     if (!checked_mul_size(count, element_size, &bytes) || bytes > byte_reader_left(&ahead))
-        FAIL(CORRUPT, "ends early: %u elements of at least %zu bytes announced at offset %zu, %zu "
-                      "bytes left",
+        FAIL(CORRUPT,
+            "ends early: %u elements of at least %zu bytes announced at offset %zu, %zu "
+            "bytes left",
             count, element_size, reader->position, byte_reader_left(&ahead));
     *reader = ahead;
     *out = count;
@@ -172,6 +173,7 @@ void byte_patch_u32(ByteWriter *writer, size_t position, uint32_t value) {
 }
 
 Error *byte_writer_check(const ByteWriter *writer) {
-    if (writer->failed) FAIL(OUT_OF_MEMORY, "no memory for a buffer beyond %zu bytes", writer->size);
+    if (writer->failed)
+        FAIL(OUT_OF_MEMORY, "no memory for a buffer beyond %zu bytes", writer->size);
     return NULL;
 }

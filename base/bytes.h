@@ -1,5 +1,6 @@
 #pragma once
-/* Bounded little-endian reading and growing little-endian writing: the only way bytes from outside are parsed. */
+/* Bounded little-endian reading and growing little-endian writing: the only way bytes from outside
+ * are parsed. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,16 +24,17 @@ MUST_CHECK Error *byte_read_i64(ByteReader *reader, int64_t *out);
 MUST_CHECK Error *byte_read_f64(ByteReader *reader, double *out);
 /* Borrows size bytes of the reader's memory. */
 MUST_CHECK Error *byte_read_view(ByteReader *reader, size_t size, const uint8_t **out);
-/* A u32 count whose elements take at least element_size bytes each: refused when that many bytes are not left,
- * so that a count can be allocated for before its elements are read. */
+/* A u32 count whose elements take at least element_size bytes each: refused when that many bytes
+ * are not left, so that a count can be allocated for before its elements are read. */
 MUST_CHECK Error *byte_read_count(ByteReader *reader, size_t element_size, uint32_t *out);
-/* A u32 length and that many bytes of UTF-8 without NUL, copied into a NUL-terminated string to memory_free. */
+/* A u32 length and that many bytes of UTF-8 without NUL, copied into a NUL-terminated string to
+ * memory_free. */
 MUST_CHECK Error *byte_read_text(ByteReader *reader, size_t length_max, char **out);
 /* CORRUPT unless everything was read. */
 MUST_CHECK Error *byte_reader_check_end(const ByteReader *reader);
 
-/* A growing buffer. After a failed write (OUT_OF_MEMORY) later writes do nothing and byte_writer_check reports it,
- * so that a writer of many fields checks once. */
+/* A growing buffer. After a failed write (OUT_OF_MEMORY) later writes do nothing and
+ * byte_writer_check reports it, so that a writer of many fields checks once. */
 typedef struct ByteWriter {
     uint8_t *data;
     size_t size;
@@ -56,4 +58,3 @@ MUST_CHECK Error *byte_writer_check(const ByteWriter *writer);
 
 /* Releases the buffer at the end of the scope: ByteWriter OWN_BYTES(writer) = {0}; */
 #define OWN_BYTES(name) __attribute__((cleanup(byte_writer_deinit))) name
-

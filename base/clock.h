@@ -1,5 +1,6 @@
 #pragma once
-/* Time: a monotonic clock for durations and the calendar for people, behind a vtable so that tests can drive it. */
+/* Time: a monotonic clock for durations and the calendar for people, behind a vtable so that tests
+ * can drive it. */
 #include <stdint.h>
 
 typedef struct Clock {

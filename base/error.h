@@ -1,5 +1,6 @@
 #pragma once
-/* What a failing function returns: a code, a message for people, and where it was made. NULL means it worked. */
+/* What a failing function returns: a code, a message for people, and where it was made. NULL means
+ * it worked. */
 #include "base/own.h"
 
 typedef enum ErrorCode {

@@ -77,7 +77,8 @@ Error *file_output_create(const char *path, FileOutput **out) {
     TRY(memory_copy_text(path, &output->path));
     char temporary[PATH_SIZE_MAX];
     int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX.tmp", path);
-    if (length < 0 || (size_t)length >= sizeof temporary) FAIL(INVALID, "the path %s is too long", path);
+    if (length < 0 || (size_t)length >= sizeof temporary)
+        FAIL(INVALID, "the path %s is too long", path);
     TRY(memory_copy_text(temporary, &output->temporary));
     output->descriptor = mkostemps(output->temporary, 4, O_CLOEXEC);
     if (output->descriptor < 0) {
@@ -121,8 +122,10 @@ static Error *sync_folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
     size_t length = slash ? (size_t)(slash - path) : 0;
     if (length >= sizeof folder) FAIL(INVALID, "the path %s is too long", path);
-    if (!slash) (void)snprintf(folder, sizeof folder, ".");
-    else (void)snprintf(folder, sizeof folder, "%.*s/", (int)length, path);
+    if (!slash)
+        (void)snprintf(folder, sizeof folder, ".");
+    else
+        (void)snprintf(folder, sizeof folder, "%.*s/", (int)length, path);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return io_error("open", folder);
     Error *error = fsync(descriptor) != 0 ? io_error("sync", folder) : NULL;

@@ -1,23 +1,28 @@
 #pragma once
-/* Whole files, read within a limit and written so that a crash leaves the old content or the new, never half. */
+/* Whole files, read within a limit and written so that a crash leaves the old content or the new,
+ * never half. */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
-/* Errors: NOT_FOUND, IO; INVALID beyond size_max. Release with memory_unmap(data, size); an empty file gives NULL, 0. */
-MUST_CHECK Error *file_read(const char *path, size_t size_max, uint8_t **out_data, size_t *out_size);
+/* Errors: NOT_FOUND, IO; INVALID beyond size_max. Release with memory_unmap(data, size); an empty
+ * file gives NULL, 0. */
+MUST_CHECK Error *file_read(
+    const char *path, size_t size_max, uint8_t **out_data, size_t *out_size);
 /* Reads an open descriptor from its start; path is for messages. */
 MUST_CHECK Error *file_read_descriptor(
     int descriptor, const char *path, size_t size_max, uint8_t **out_data, size_t *out_size);
 
-/* A file being written beside its final path. Nothing appears under the path before file_output_commit. */
+/* A file being written beside its final path. Nothing appears under the path before
+ * file_output_commit. */
 typedef struct FileOutput FileOutput;
 MUST_CHECK Error *file_output_create(const char *path, FileOutput **out);
 /* Errors: IO (EXHAUSTED when the disk is full). */
 MUST_CHECK Error *file_output_write(FileOutput *output, const void *data, size_t size);
 /* Writes at an offset already written or beyond the end. */
-MUST_CHECK Error *file_output_write_at(FileOutput *output, uint64_t offset, const void *data, size_t size);
+MUST_CHECK Error *file_output_write_at(
+    FileOutput *output, uint64_t offset, const void *data, size_t size);
 uint64_t file_output_size(const FileOutput *output);
 /* Syncs, renames over the path, syncs the folder. */
 MUST_CHECK Error *file_output_commit(FileOutput *output);

@@ -1,5 +1,6 @@
 #pragma once
-/* Scope-bound ownership: OWN declares a variable that is released when its scope ends, TAKE moves it out. */
+/* Scope-bound ownership: OWN declares a variable that is released when its scope ends, TAKE moves
+ * it out. */
 
 /* DEFINE_OWN(Type, release) makes OWN(Type, name) call release(name) at the end of the scope.
  * release must accept NULL. */

@@ -1,8 +1,8 @@
 #pragma once
 /* An atomic reference count, the first field of every counted object.
  *
- * Threads: any. A count of 1 read by the only owner stays 1, which is what the sole-owner rule for in-place
- * writes rests on (DESIGN: tensors are values). */
+ * Threads: any. A count of 1 read by the only owner stays 1, which is what the sole-owner rule for
+ * in-place writes rests on (DESIGN: tensors are values). */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -52,7 +52,8 @@ void text_appendf(TextBuilder *builder, const char *format, ...) {
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    if (length < 0) builder->failed = 1;
+    if (length < 0)
+        builder->failed = 1;
     else if (text_reserve(builder, (size_t)length)) {
         (void)vsnprintf(builder->data + builder->size, (size_t)length + 1, format, again);
         builder->size += (size_t)length;
@@ -65,7 +66,8 @@ const char *text_builder_get(const TextBuilder *builder) {
 }
 
 Error *text_builder_check(const TextBuilder *builder) {
-    if (builder->failed) FAIL(OUT_OF_MEMORY, "no memory for a text beyond %zu bytes", builder->size);
+    if (builder->failed)
+        FAIL(OUT_OF_MEMORY, "no memory for a text beyond %zu bytes", builder->size);
     return NULL;
 }
 
@@ -111,12 +113,18 @@ bool text_parse_f64(const char *text, double *out) {
     return true;
 }
 
-/* Well-formed sequences of RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF; no NUL. */
+/* Well-formed sequences of RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF; no
+ * NUL. */
 bool text_is_utf8(const char *text, size_t size) {
     const unsigned char *s = (const unsigned char *)text;
     for (size_t i = 0; i < size;) {
         unsigned char lead = s[i];
-        size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+        size_t length = lead < 0x80   ? 1
+                        : lead < 0xc2 ? 0
+                        : lead < 0xe0 ? 2
+                        : lead < 0xf0 ? 3
+                        : lead < 0xf5 ? 4
+                                      : 0;
         if (lead == 0 || length == 0 || length > size - i) return false;
         for (size_t k = 1; k < length; k++)
             if ((s[i + k] & 0xc0) != 0x80) return false;

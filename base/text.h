@@ -25,7 +25,8 @@ MUST_CHECK Error *text_builder_check(const TextBuilder *builder);
 MUST_CHECK Error *text_builder_take(TextBuilder *builder, char **out);
 #define OWN_TEXT(name) __attribute__((cleanup(text_builder_deinit))) name
 
-/* The whole text must be one decimal (or 0x) integer in range. False otherwise; *out then unchanged. */
+/* The whole text must be one decimal (or 0x) integer in range. False otherwise; *out then
+ * unchanged. */
 bool text_parse_i64(const char *text, int64_t *out);
 bool text_parse_u64(const char *text, uint64_t *out);
 /* The whole text must be one number; "inf", "-inf", "nan" and hexadecimal floats are taken. */

@@ -6,7 +6,8 @@
 
 #include "base/allocator.h"
 
-/* One call of worker_pool_for_each: lives on its caller's stack until every helper has let go of it. */
+/* One call of worker_pool_for_each: lives on its caller's stack until every helper has let go of
+ * it. */
 typedef struct Batch {
     WorkerTask *task;
     void *context;
@@ -49,7 +50,8 @@ static void batch_run(WorkerPool *pool, Batch *batch) {
             error_free(batch->error); /* a later index also failed; the lowest is reported */
             batch->error = error;
             batch->error_index = index;
-        } else error_free(error); /* likewise */
+        } else
+            error_free(error); /* likewise */
         batch_unlink(pool, batch);
         batch->next = batch->count;
     }

@@ -1,5 +1,6 @@
 #pragma once
-/* A fixed set of named threads for work that is no execution's: encoding chunks, hashing, packing weights. */
+/* A fixed set of named threads for work that is no execution's: encoding chunks, hashing, packing
+ * weights. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,9 +17,10 @@ void worker_pool_release(WorkerPool *pool);
 DEFINE_OWN(WorkerPool, worker_pool_release);
 uint32_t worker_pool_thread_count(const WorkerPool *pool);
 
-/* Calls task(context, i) for every i < count on the pool's threads and the calling one, in no order, and waits.
- * After a failure no further i is started; the failure of the lowest i that failed is returned. pool NULL: all on
- * the calling thread, in order.
- * Threads: any; calls from several threads share the pool's threads. A task must not call it on the same pool. */
+/* Calls task(context, i) for every i < count on the pool's threads and the calling one, in no
+ * order, and waits. After a failure no further i is started; the failure of the lowest i that
+ * failed is returned. pool NULL: all on the calling thread, in order. Threads: any; calls from
+ * several threads share the pool's threads. A task must not call it on the same pool. */
 typedef Error *WorkerTask(void *context, size_t index);
-MUST_CHECK Error *worker_pool_for_each(WorkerPool *pool, size_t count, WorkerTask *task, void *context);
+MUST_CHECK Error *worker_pool_for_each(
+    WorkerPool *pool, size_t count, WorkerTask *task, void *context);

@@ -1,8 +1,9 @@
 #pragma once
-/* Chunks: bulk bytes cut into pieces, each named by the SHA-256 of its raw bytes and stored compressed.
+/* Chunks: bulk bytes cut into pieces, each named by the SHA-256 of its raw bytes and stored
+ * compressed.
  *
- * A stored chunk describes itself (docs/formats.md#chunk): codec, raw size, XXH3 of what follows. Whoever keeps
- * chunks (a file, the store, a peer) sees only a ChunkRef and stored bytes. */
+ * A stored chunk describes itself (docs/formats.md#chunk): codec, raw size, XXH3 of what follows.
+ * Whoever keeps chunks (a file, the store, a peer) sees only a ChunkRef and stored bytes. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,8 @@ typedef struct ChunkRef {
     uint32_t raw_size; /* 1 … CHUNK_SIZE */
 } ChunkRef;
 
-/* How bytes are compressed best: what their elements are. The values are stored in chunks (docs/formats.md). */
+/* How bytes are compressed best: what their elements are. The values are stored in chunks
+ * (docs/formats.md). */
 typedef enum ChunkFilter {
     CHUNK_FILTER_BYTES = 0,    /* no elements known: int8, bool, text */
     CHUNK_FILTER_FLOAT32 = 1,  /* 4 planes, upper 16 bits rotated */
@@ -41,8 +43,8 @@ typedef struct ChunkSink {
     void *self;
 } ChunkSink;
 
-/* Where stored chunks come from. Threads: any, several at once. Replaces the content of inout_stored.
- * Errors: NOT_FOUND no such chunk; IO; CORRUPT. */
+/* Where stored chunks come from. Threads: any, several at once. Replaces the content of
+ * inout_stored. Errors: NOT_FOUND no such chunk; IO; CORRUPT. */
 typedef struct ChunkSource {
     Error *(*get)(void *self, const ChunkRef *ref, ByteWriter *inout_stored);
     void *self;
@@ -56,19 +58,21 @@ typedef enum ChunkVerify {
 /* How many chunks of chunk_size bytes hold size bytes. */
 size_t chunk_count(uint64_t size, uint32_t chunk_size);
 
-/* One chunk, encoded (appended to stored) and decoded. Decoding never writes beyond ref->raw_size bytes. */
+/* One chunk, encoded (appended to stored) and decoded. Decoding never writes beyond ref->raw_size
+ * bytes. */
 MUST_CHECK Error *chunk_encode(
     const void *raw, uint32_t raw_size, ChunkFilter filter, ByteWriter *stored);
 MUST_CHECK Error *chunk_decode(
     const void *stored, size_t stored_size, const ChunkRef *ref, ChunkVerify verify, void *out_raw);
 
-/* Splits, hashes, encodes (on the pool's threads; NULL: here) and puts what the sink lacks, in order.
- * known: NULL, or refs already known for this data (unchanged since they were hashed): then only what the sink
- * lacks is encoded. out_refs: chunk_count(size, chunk_size) entries. */
+/* Splits, hashes, encodes (on the pool's threads; NULL: here) and puts what the sink lacks, in
+ * order. known: NULL, or refs already known for this data (unchanged since they were hashed): then
+ * only what the sink lacks is encoded. out_refs: chunk_count(size, chunk_size) entries. */
 MUST_CHECK Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t size,
     uint32_t chunk_size, ChunkFilter filter, const ChunkRef *known, ChunkSink sink,
     ChunkRef *out_refs);
 
-/* Fetches, checks and decodes count chunks into out_data, which has room for the sum of their raw sizes. */
+/* Fetches, checks and decodes count chunks into out_data, which has room for the sum of their raw
+ * sizes. */
 MUST_CHECK Error *chunk_read_data(WorkerPool *pool, const ChunkRef *refs, size_t count,
     ChunkVerify verify, ChunkSource source, void *out_data);

@@ -1,0 +1,46 @@
+#pragma once
+/* Element types of tensors: names, sizes, sets of them. */
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum DType {
+    DTYPE_NONE = 0,
+#define DTYPE(name, number, bits, dlpack_code, text, numpy) DTYPE_##name = number,
+#include "kernels/dtypes.def"
+#undef DTYPE
+    DTYPE_COUNT
+} DType;
+
+/* A set of element types, for kernel rows. */
+typedef uint32_t DTypeSet;
+#define DTYPE_BIT(dtype) ((DTypeSet)1 << (dtype))
+#define DTYPES_FLOAT                                                                               \
+    (DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT64) | DTYPE_BIT(DTYPE_FLOAT16) |              \
+        DTYPE_BIT(DTYPE_BFLOAT16))
+#define DTYPES_INTEGER                                                                             \
+    (DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_INT16) | DTYPE_BIT(DTYPE_INT32) |                     \
+        DTYPE_BIT(DTYPE_INT64) | DTYPE_BIT(DTYPE_UINT8) | DTYPE_BIT(DTYPE_UINT16) |                \
+        DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64))
+#define DTYPES_NUMBER (DTYPES_FLOAT | DTYPES_INTEGER)
+/* Everything with whole bytes: what data movement takes. */
+#define DTYPES_ANY                                                                                 \
+    (DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL) | DTYPE_BIT(DTYPE_FLOAT8E4M3FN) |                       \
+        DTYPE_BIT(DTYPE_FLOAT8E4M3FNUZ) | DTYPE_BIT(DTYPE_FLOAT8E5M2) |                            \
+        DTYPE_BIT(DTYPE_FLOAT8E5M2FNUZ))
+
+/* False for numbers that no row has. */
+bool dtype_is_known(uint32_t number);
+/* "float32"; "none" for DTYPE_NONE. */
+const char *dtype_name(DType dtype);
+/* DTYPE_NONE when no row has that text. */
+DType dtype_find(const char *text);
+/* npy descr such as "<f4", NULL where npy has none. */
+const char *dtype_numpy(DType dtype);
+/* Bits of one element; 0 for string. */
+uint32_t dtype_bits(DType dtype);
+bool dtype_is_float(DType dtype);
+bool dtype_is_integer(DType dtype);
+bool dtype_is_signed(DType dtype);
+/* DLPack's {code, bits}; lanes are always 1. False where DLPack has none (string). */
+bool dtype_to_dlpack(DType dtype, uint8_t *out_code, uint8_t *out_bits);
+DType dtype_from_dlpack(uint8_t code, uint8_t bits, uint16_t lanes);

@@ -1,0 +1,24 @@
+#pragma once
+/* A row of a device's kernel table: which operator with which element types, and how it is planned.
+ *
+ * Each kernel file ends with a const table; kernels/cpu/cpu_tables.def lists the tables. Selection:
+ * first row whose dtypes accept the first present input and whose plan function accepts the
+ * request. */
+#include "kernels/device.h"
+
+typedef struct Kernel {
+    OperatorId operator_id;
+    DTypeSet
+        dtypes; /* of the operator's leading input (attribute `to`/`dtype` makers: of the output) */
+    /* Sets *out to NULL and answers NULL for "not me": the next row is asked. */
+    Error *(*plan)(Device *device, const PlanRequest *request, Plan **out);
+    const char *name; /* "cpu.elementwise", shown by devices --kernels */
+    uint32_t flags;   /* KernelFlags */
+} Kernel;
+
+typedef enum KernelFlags {
+    KERNEL_PORTABLE = 1, /* the same bits on every machine and in every build: may fold constants */
+} KernelFlags;
+
+#define KERNELS_END                                                                                \
+    { OPERATOR_NONE, 0, 0, 0, 0 }

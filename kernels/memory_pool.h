@@ -1,0 +1,43 @@
+#pragma once
+/* Memory of one execution on one device: free lists by size class, a grant that the scheduler
+ * moves, a hard limit.
+ *
+ * Threads: any; a checkpoint being written on another thread may give memory back. */
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernels/device.h"
+
+typedef struct MemoryPool MemoryPool;
+
+typedef enum MemoryAnswerKind {
+    MEMORY_GRANTED,
+    /* Not an error: beyond the present grant, or the device has not enough free just now. Ask again
+       later. */
+    MEMORY_NEEDED,
+} MemoryAnswerKind;
+
+typedef struct MemoryAnswer {
+    MemoryAnswerKind kind;
+    uint64_t bytes; /* MEMORY_NEEDED: how much was asked for */
+} MemoryAnswer;
+
+/* limit_bytes: EXHAUSTED beyond it (0: the device's whole memory). Counted. device is borrowed and
+ * must outlive it. */
+MUST_CHECK Error *memory_pool_create(Device *device, uint64_t limit_bytes, MemoryPool **out);
+MemoryPool *memory_pool_retain(MemoryPool *pool);
+void memory_pool_release(MemoryPool *pool);
+DEFINE_OWN(MemoryPool, memory_pool_release);
+/* What the execution may hold at present; UINT64_MAX (the start) means up to the limit. */
+void memory_pool_set_grant(MemoryPool *pool, uint64_t grant_bytes);
+Device *memory_pool_get_device(const MemoryPool *pool);
+
+/* size > 0. Aligned to DEVICE_ALIGNMENT; contents undefined (of this execution or zero).
+ * Errors: EXHAUSTED beyond the limit or beyond the whole device. */
+MUST_CHECK Error *memory_pool_alloc(
+    MemoryPool *pool, uint64_t size, MemoryAnswer *out_answer, uint64_t *out_address);
+void memory_pool_free(MemoryPool *pool, uint64_t address, uint64_t size);
+/* Gives unused blocks back to the device. */
+void memory_pool_trim(MemoryPool *pool);
+uint64_t memory_pool_used_bytes(const MemoryPool *pool);
+uint64_t memory_pool_peak_bytes(const MemoryPool *pool);

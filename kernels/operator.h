@@ -1,0 +1,54 @@
+#pragma once
+/* Every operator once, derived from operators.def: names, arity, attributes, shape rule, purity,
+ * in-place pairs. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct PlanRequest;
+struct Attributes;
+
+typedef enum OperatorId {
+    OPERATOR_NONE = 0,
+#define OPERATOR(id, name, version, inputs, outputs, attributes, rule, kind, purity, in_place,     \
+    tolerance, expansion)                                                                          \
+    OPERATOR_##id,
+#include "kernels/operators.def"
+#undef OPERATOR
+    OPERATOR_COUNT
+} OperatorId;
+
+typedef enum OperatorPurity {
+    PURITY_PURE,   /* same inputs, same outputs: may be folded, merged, dropped */
+    PURITY_RANDOM, /* draws from the execution's Philox counter: neither folded nor merged */
+} OperatorPurity;
+
+typedef struct OperatorInfo {
+    OperatorId id;
+    const char *name; /* ONNX's, or "Fused…" */
+    uint32_t version; /* ONNX's since_version of the semantics implemented (1 for fused ones); never
+                         changes meaning */
+    uint32_t inputs_min, inputs_max; /* inputs_max UINT32_MAX: variadic */
+    uint32_t outputs_min, outputs_max;
+    const char *attributes; /* declaration string, see attributes.h */
+    /* Fills request->outputs (shape and dtype) from inputs, attributes and values. Errors: INVALID
+     * naming what. */
+    Error *(*infer)(struct PlanRequest *request);
+    /* Bit i: the rule reads the VALUE of input i, which must then be in slot 0 and is part of the
+     * plan's key. */
+    uint64_t value_inputs;
+    bool shape_from_data; /* shape kind `data` */
+    OperatorPurity purity;
+    const char *in_place;  /* pairs "out<in", e.g. "0<0 0<1"; "" none */
+    double tolerance;      /* relative, between determinism classes; 0: exact */
+    const char *expansion; /* for fused operators: the plain operators they stand for
+                              (operators.md); "" otherwise */
+} OperatorInfo;
+
+/* NULL when unknown. */
+const OperatorInfo *operator_find(const char *name);
+const OperatorInfo *operator_get(OperatorId id);
+/* Checks arity, presence and dtypes of values, then calls the shape rule. Errors: INVALID "MatMul:
+ * …". */
+MUST_CHECK Error *operator_infer(struct PlanRequest *request);

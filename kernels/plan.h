@@ -1,0 +1,94 @@
+#pragma once
+/* A plan: one kernel prepared for concrete shapes and element types. Made once per (device,
+ * operator, attributes, shapes, dtypes, layouts), launched many times, by many executions and
+ * threads at once. */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/refcount.h"
+#include "kernels/attributes.h"
+#include "kernels/dtype.h"
+#include "kernels/operator.h"
+#include "kernels/shape.h"
+
+struct Device;
+struct Tensor;
+
+enum { PLAN_INPUTS_MAX = 256, PLAN_OUTPUTS_MAX = 64 };
+
+typedef struct TensorSpec {
+    bool present; /* false: an optional input that is not given; the rest is then 0 */
+    DType dtype;
+    uint32_t layout; /* 0 plain row-major; else the packed layout that pack_rule chose for this
+                        constant */
+    Shape shape;
+} TensorSpec;
+
+typedef struct PlanRequest {
+    const OperatorInfo *operator_info;
+    const Attributes *attributes;
+    uint32_t input_count;
+    uint32_t output_count; /* outputs wanted; trailing optional ones may be left out */
+    const TensorSpec *inputs;
+    /* Host bytes of the inputs that the operator's shape rule reads (values(i)); NULL for all
+     * others. Compact, of the spec's dtype and shape, valid only during the call. */
+    const void *const *values;
+    /* Filled by operator_infer before a device's plan function sees the request. For shape kind
+     * `data` a dimension that only the data decides is -1. */
+    TensorSpec outputs[PLAN_OUTPUTS_MAX];
+} PlanRequest;
+
+/* Which constant operand of which operator is to be packed; everything its layout may depend on. */
+typedef struct PackRequest {
+    const OperatorInfo *operator_info;
+    const Attributes *attributes;
+    uint32_t input_index;
+    TensorSpec constant; /* plain */
+} PackRequest;
+
+/* What a launch needs beside the plan. Addresses belong to the plan's device. */
+typedef struct Launch {
+    const uint64_t *inputs; /* input_count addresses; 0 for absent ones and for zero-size tensors */
+    const uint64_t *outputs; /* output_count addresses; an output may equal input i where the
+                                operator's in-place pairs allow it */
+    uint64_t workspace;  /* plan->workspace_bytes, DEVICE_ALIGNMENT-aligned; contents undefined */
+    uint32_t threads;    /* how many threads this launch may use; never changes the bits */
+    uint64_t philox_key; /* counter-based random numbers: draws start at philox_counter */
+    uint64_t philox_counter;
+    /* NULL, or set by another thread when the launch should stop between tiles with *out_abandoned
+     * = true. */
+    const atomic_bool *abandon;
+} Launch;
+
+typedef struct Plan Plan;
+struct Plan {
+    Refcount refcount;
+    struct Device *device;   /* borrowed: outlives its plans */
+    const char *kernel_name; /* static, for --profile and devices --kernels */
+    uint64_t workspace_bytes;
+    uint64_t philox_draws; /* how far the execution's counter moves when the launch completes */
+    uint32_t input_count;
+    uint32_t output_count;
+    /* Bit o * 8 + i: output o may be written over input i (o, i < 8): shapes and kernel allow it.
+     */
+    uint64_t in_place;
+    const TensorSpec *outputs;
+    /* Only for shape kind `data`: computes the missing dimensions; NULL otherwise. The interpreter
+     * calls it before allocating outputs. out_shapes: output_count entries, prefilled from outputs.
+     */
+    Error *(*measure)(const Plan *plan, const Launch *launch, Shape *out_shapes);
+    Error *(*launch)(
+        const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned);
+    void (*destroy)(Plan *plan); /* frees the plan and its state */
+};
+
+/* Allocates a plan with state_size bytes of kernel state behind it (plan_state), outputs copied
+ * from the request. */
+MUST_CHECK Error *plan_create(struct Device *device, const PlanRequest *request,
+    const char *kernel_name, size_t state_size, Plan **out);
+void *plan_state(const Plan *plan);
+Plan *plan_retain(Plan *plan);
+void plan_release(Plan *plan);
+DEFINE_OWN(Plan, plan_release);

@@ -1,0 +1,43 @@
+#pragma once
+/* Storage: bytes on one device, counted. Who may write them is the rule that snapshots rest on. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/refcount.h"
+#include "kernels/device.h"
+#include "kernels/memory_pool.h"
+
+#define STORAGE_NOT_CONSTANT UINT32_MAX
+
+typedef struct Storage {
+    Refcount refcount;
+    /* Never written again: constants, inputs, mapped caches. */
+    bool sealed;
+    /* Made by AllocStorage: several tensors may live in it and be written in place, so a snapshot
+     * copies its live written extents at the safepoint instead of taking references. */
+    bool opaque;
+    uint8_t slot;            /* which slot of the execution it belongs to: 0 host, 1 device */
+    uint32_t constant_index; /* index in the executable's constants, or STORAGE_NOT_CONSTANT */
+    Device *device;          /* borrowed: outlives its storages */
+    MemoryPool *pool;        /* retained; NULL: memory belongs to owner */
+    uint64_t address;        /* of the device; 0 when size is 0 */
+    uint64_t size;           /* bytes usable */
+    void *owner;             /* for foreign memory: passed to release_owner when the storage goes */
+    void (*release_owner)(void *owner);
+    /* Something another layer knows of these immutable bytes (their chunk hashes); set once,
+     * atomically. */
+    _Atomic(void *) annotation;
+    void (*release_annotation)(void *annotation);
+} Storage;
+
+/* From a pool. *out_result says whether the memory was there: see memory_pool.h; *out is set only
+ * for MEMORY_GRANTED. */
+MUST_CHECK Error *storage_create(
+    MemoryPool *pool, uint8_t slot, uint64_t size, MemoryAnswer *out_answer, Storage **out);
+/* Over memory that somebody else owns until release_owner(owner) is called. */
+MUST_CHECK Error *storage_create_foreign(Device *device, uint8_t slot, uint64_t address,
+    uint64_t size, void *owner, void (*release_owner)(void *owner), Storage **out);
+Storage *storage_retain(Storage *storage);
+void storage_release(Storage *storage);
+DEFINE_OWN(Storage, storage_release);
