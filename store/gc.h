@@ -1,0 +1,16 @@
+#pragma once
+/* Deletes what nobody refers to: executables without a version, chunks without an executable; gives
+ * the space back to the file system. What is open (stored_executable_open) or being uploaded stays.
+ */
+#include <stdint.h>
+
+#include "store/store.h"
+
+typedef struct GcResult {
+    uint64_t executables; /* deleted */
+    uint64_t chunks;
+    uint64_t bytes; /* of deleted chunks, as stored */
+} GcResult;
+
+/* All tenants. Interrupted anywhere, it has deleted less. */
+MUST_CHECK Error *gc_run(Store *store, GcResult *out_result);

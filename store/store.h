@@ -1,0 +1,46 @@
+#pragma once
+/* The home directory: one owner process, a catalog of models, and the chunks that the catalog
+ * refers to.
+ *
+ *   home/lock        flock of the owner process, with its pid
+ *   home/catalog.db  SQLite, 4 KiB pages: tenants, models, versions, aliases, executables,
+ * references to chunks home/chunks.db   SQLite, 64 KiB pages: stored chunks by tenant and hash
+ *
+ * Chunks become durable first, then one catalog transaction refers to them; deletion goes the other
+ * way round. So a crash leaves the old state or the new one, and at worst chunks that nobody refers
+ * to (gc.h). */
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef struct Store Store;
+
+/* A tenant's row in the catalog. Rows of other tenants are never seen. */
+typedef int64_t TenantId;
+enum { TENANT_DEFAULT = 1 }; /* "default", in every store */
+
+typedef enum StoreFlags {
+    STORE_EXISTING = 0, /* NOT_FOUND when there is no store */
+    STORE_CREATE = 1,   /* makes the directory (mode 0700) and an empty store when there is none */
+} StoreFlags;
+
+/* $LAYOVER_HOME, else $XDG_DATA_HOME/layover, else $HOME/.local/share/layover; release with
+ * memory_free. Errors: NOT_FOUND when none of them is set. */
+MUST_CHECK Error *store_default_home(char **out_home);
+
+/* Takes the home and opens its store, bringing its tables up to date. A killed owner holds nothing.
+ *
+ * Errors: REFUSED another process holds the home (the message names its pid); NOT_FOUND;
+ * UNSUPPORTED made by a newer version; CORRUPT not a store; EXHAUSTED the disk is full; IO.
+ * Threads: afterwards any, for every function of this folder that takes a Store, unless it says
+ * otherwise. */
+MUST_CHECK Error *store_open(const char *home, StoreFlags flags, Store **out_store);
+/* Everything opened from the store (uploads, readers, executables) must be closed before. */
+void store_close(Store *store);
+DEFINE_OWN(Store, store_close);
+
+/* Borrowed; as given to store_open. */
+const char *store_home(const Store *store);
+
+/* Errors: NOT_FOUND. */
+MUST_CHECK Error *store_find_tenant(Store *store, const char *name, TenantId *out_tenant);
