@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "serialize/chunk.h"
-#include "store/chunks.h"
+#include "store/chunk_upload.h"
 #include "store/store.h"
 
 enum {

@@ -1,16 +1,16 @@
 #pragma once
-/* Stored chunks by tenant and hash: uploads that put them, readers that get them. */
+/* Chunks on their way into the store.
+ *
+ * Everything that went through the upload's sink, found or put, is safe from gc until the upload is
+ * closed; what the catalog does not refer to by then is garbage.
+ *
+ * Threads: one at a time per upload; several uploads at once. */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "serialize/chunk.h"
 #include "store/store.h"
 
-/* Chunks on their way into the store. Everything that went through the upload's sink, found or put,
- * is safe from gc until the upload is closed; what the catalog does not refer to by then is
- * garbage.
- *
- * Threads: one at a time per upload; several uploads at once. */
 typedef struct ChunkUpload ChunkUpload;
 
 MUST_CHECK Error *chunk_upload_open(Store *store, TenantId tenant, ChunkUpload **out_upload);
@@ -24,13 +24,3 @@ MUST_CHECK Error *chunk_upload_flush(ChunkUpload *upload);
 /* What was not flushed is dropped. */
 void chunk_upload_close(ChunkUpload *upload);
 DEFINE_OWN(ChunkUpload, chunk_upload_close);
-
-/* Gets one tenant's chunks. Open one for one load and close it: while it is open, the write-ahead
- * log can't shrink. Nothing is decoded or hashed here (chunk_decode). */
-typedef struct ChunkReader ChunkReader;
-
-MUST_CHECK Error *chunk_reader_open(Store *store, TenantId tenant, ChunkReader **out_reader);
-/* Borrowed. Threads: any, several at once. */
-ChunkSource chunk_reader_source(ChunkReader *reader);
-void chunk_reader_close(ChunkReader *reader);
-DEFINE_OWN(ChunkReader, chunk_reader_close);

@@ -1,0 +1,14 @@
+#pragma once
+/* Gets one tenant's chunks as they are stored: nothing is decoded or hashed here (chunk_decode).
+ *
+ * Open a reader for one load and close it: while it is open, the write-ahead log can't shrink. */
+#include "serialize/chunk.h"
+#include "store/store.h"
+
+typedef struct ChunkReader ChunkReader;
+
+MUST_CHECK Error *chunk_reader_open(Store *store, TenantId tenant, ChunkReader **out_reader);
+/* Borrowed. Threads: any, several at once. */
+ChunkSource chunk_reader_source(ChunkReader *reader);
+void chunk_reader_close(ChunkReader *reader);
+DEFINE_OWN(ChunkReader, chunk_reader_close);
