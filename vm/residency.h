@@ -1,0 +1,33 @@
+#pragma once
+/* A residency: an executable's constants (plain and packed) in the memory of a device, shared by
+ * all executions there, with the plans made for them. Slot 0 is always a cpu device; slot 1 the
+ * device that executions are bound to. */
+#include "base/worker_pool.h"
+#include "kernels/device.h"
+#include "kernels/plan_table.h"
+#include "vm/executable.h"
+
+enum { SLOT_HOST = 0, SLOT_DEVICE = 1, SLOT_COUNT = 2 };
+
+typedef struct Residency {
+    Refcount refcount;
+    Executable *executable;      /* retained */
+    Device *devices[SLOT_COUNT]; /* borrowed: outlive the residency */
+    PlanTable *plans[SLOT_COUNT];
+    struct Tensor **constants[SLOT_COUNT]; /* per constant; NULL where it is not in that slot */
+    struct PackedWeight *packed; /* residency.c: (primitive, input, constant) -> layout, storage */
+    uint32_t packed_count;
+    uint64_t bytes[SLOT_COUNT]; /* held by constants and packed weights */
+} Residency;
+
+/* Copies constants to the device where it is not the host's memory, packs what the device's
+ * pack_rule names, on the pool's threads. Errors: EXHAUSTED, UNSUPPORTED. Blocks: until everything
+ * is resident. */
+MUST_CHECK Error *residency_create(
+    Executable *executable, Device *host, Device *device, WorkerPool *pool, Residency **out);
+Residency *residency_retain(Residency *residency);
+void residency_release(Residency *residency);
+DEFINE_OWN(Residency, residency_release);
+/* The packed form of a constant operand, or NULL. out_layout is set with it. */
+struct Storage *residency_find_packed(const Residency *residency, uint32_t primitive,
+    uint32_t input, uint32_t constant, uint32_t *out_layout);
