@@ -1,0 +1,78 @@
+#pragma once
+/* What kernels of the cpu device share: the device itself, its instruction set level, splitting a
+ * launch over threads.
+ *
+ * A kernel file cpu_<family>.c ends with `const Kernel cpu_<family>[] = {…, KERNELS_END};` and is
+ * named in cpu_tables.def and meson.build. Inside a launch addresses are pointers (cpu_input,
+ * cpu_output). */
+#include <dnnl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernels/device.h"
+#include "kernels/kernel.h"
+#include "kernels/plan.h"
+
+/* What own kernels may use. The same answer as oneDNN's: ONEDNN_MAX_CPU_ISA / DNNL_MAX_CPU_ISA
+ * limit both, so that the determinism class says one thing. */
+typedef enum CpuLevel {
+    CPU_LEVEL_PORTABLE = 0, /* baseline x86-64 (or any machine): plain C */
+    CPU_LEVEL_AVX2 = 1,     /* AVX2 and FMA */
+    CPU_LEVEL_AVX512 = 2,   /* AVX512 F, BW, DQ, VL */
+} CpuLevel;
+
+typedef struct CpuWorkers CpuWorkers;
+
+typedef struct CpuDevice {
+    Device base; /* first: a Device * of class "cpu" is a CpuDevice * */
+    CpuLevel level;
+    /* Opened by device_open_portable: only rows with KERNEL_PORTABLE are asked, level is
+     * CPU_LEVEL_PORTABLE. A kernel that is marked portable must choose its code by `level` alone
+     * and must not call libm functions whose bits depend on the machine (exp, tanh, sin …;
+     * sqrt, floor, fabs, rint are exact). */
+    bool portable_only;
+    uint32_t threads_max;      /* a launch never uses more */
+    CpuWorkers *workers;       /* threads start with the first launch that wants them */
+    dnnl_engine_t dnnl_engine; /* NULL when portable_only */
+} CpuDevice;
+
+static inline CpuDevice *cpu_device(Device *device) { return (CpuDevice *)device; }
+
+/* Rows of kernels/cpu/cpu_tables.def. */
+#define KERNEL_TABLE(table) extern const Kernel table[];
+#include "kernels/cpu/cpu_tables.def"
+#undef KERNEL_TABLE
+
+static inline const void *cpu_input(const Launch *launch, uint32_t index) {
+    return (const void *)(uintptr_t)launch->inputs[index]; /* NULL: absent or zero-size */
+}
+static inline void *cpu_output(const Launch *launch, uint32_t index) {
+    return (void *)(uintptr_t)launch->outputs[index];
+}
+static inline void *cpu_workspace(const Launch *launch) {
+    return (void *)(uintptr_t)launch->workspace;
+}
+
+/* Works on units [begin, end) as participant `part`. Bits must not depend on how units are cut into
+ * parts: one unit is always computed the same way, and no two units write the same byte. Runs with
+ * round-to-nearest and without flush-to-zero. */
+typedef Error *CpuTask(void *context, uint64_t begin, uint64_t end, uint32_t part);
+
+enum { CPU_THREADS_MAX = 64 };
+
+/* How many parts cpu_for_each would cut into: for per-part scratch in the workspace; plan for
+ * CPU_THREADS_MAX or take scratch from the stack. Never more than `threads`. */
+uint32_t cpu_part_count(
+    const CpuDevice *device, uint32_t threads, uint64_t units, uint64_t units_per_part_min);
+/* Cuts 0 … units into cpu_part_count contiguous parts, equal within one unit, and runs them on that
+ * many threads, the calling one among them; waits. units_per_part_min: what is worth a thread (aim
+ * at 20 µs). When the workers are busy with another launch the calling thread runs all parts. */
+MUST_CHECK Error *cpu_for_each(CpuDevice *device, uint32_t threads, uint64_t units,
+    uint64_t units_per_part_min, CpuTask *task, void *context);
+
+/* NULL means the plan may go on to the next row ("not me"): `return cpu_decline(out);`. */
+static inline Error *cpu_decline(Plan **out) {
+    *out = NULL;
+    return NULL;
+}

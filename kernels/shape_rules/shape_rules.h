@@ -1,0 +1,14 @@
+#pragma once
+/* Shape rules: from input shapes, element types, attributes and, where a row says so, values, to
+ * the outputs' shapes and element types.
+ *
+ * Called through operator_infer, which has checked arity, presence and that needed values are
+ * there. Everything a rule reads may be hostile: it answers INVALID (UNSUPPORTED for what this
+ * version does not do), never asserts, never overflows. */
+#include "kernels/plan.h"
+
+#define OPERATOR(id, name, version, inputs, outputs, attributes, rule, kind, purity, in_place,     \
+    tolerance, expansion)                                                                          \
+    MUST_CHECK Error *shape_rule_##rule(PlanRequest *request);
+#include "kernels/operators.def"
+#undef OPERATOR
