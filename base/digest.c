@@ -13,6 +13,10 @@ struct DigestStream {
 
 uint64_t digest_xxh3(const void *data, size_t size) { return XXH3_64bits(data, size); }
 
+uint64_t digest_xxh3_seeded(const void *data, size_t size, uint64_t seed) {
+    return XXH3_64bits_withSeed(data, size, seed);
+}
+
 Error *digest_sha256(const void *data, size_t size, Digest *out) {
     unsigned length;
     if (EVP_Digest(data, size, out->bytes, &length, EVP_sha256(), NULL) != 1)

@@ -14,6 +14,7 @@ typedef struct Digest {
 } Digest;
 
 uint64_t digest_xxh3(const void *data, size_t size);
+uint64_t digest_xxh3_seeded(const void *data, size_t size, uint64_t seed);
 
 MUST_CHECK Error *digest_sha256(const void *data, size_t size, Digest *out);
 bool digest_equal(const Digest *a, const Digest *b);

@@ -1,0 +1,136 @@
+#include "compiler/frontend/onnx_external.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+enum { LOCATION_LENGTH_MAX = 1024 };
+
+typedef struct ExternalData {
+    const char *location;
+    uint64_t offset;
+    uint64_t length;
+    int has_length;
+} ExternalData;
+
+static Error *parse_entries(const Onnx__TensorProto *tensor, ExternalData *out) {
+    ExternalData data = {0};
+    for (size_t i = 0; i < tensor->n_external_data; i++) {
+        const Onnx__StringStringEntryProto *entry = tensor->external_data[i];
+        const char *key = entry->key ? entry->key : "", *value = entry->value ? entry->value : "";
+        if (strcmp(key, "location") == 0)
+            data.location = value;
+        else if (strcmp(key, "offset") == 0) {
+            if (!text_parse_u64(value, &data.offset))
+                FAIL(INVALID, "external data: offset %s is not a number", value);
+        } else if (strcmp(key, "length") == 0) {
+            if (!text_parse_u64(value, &data.length))
+                FAIL(INVALID, "external data: length %s is not a number", value);
+            data.has_length = 1;
+        }
+    }
+    if (!data.location || !data.location[0]) FAIL(INVALID, "external data without a location");
+    *out = data;
+    return NULL;
+}
+
+/* Opens one component below folder; takes over neither descriptor. */
+static Error *open_component(
+    int folder, const char *name, int is_last, const char *location, int *out) {
+    int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (is_last ? 0 : O_DIRECTORY);
+    int descriptor = openat(folder, name, flags);
+    if (descriptor >= 0) {
+        *out = descriptor;
+        return NULL;
+    }
+    if (errno == ELOOP || errno == ENOTDIR)
+        FAIL(INVALID,
+            "external data %s goes through a symbolic link or a file; only plain files "
+            "in the model's folder are read",
+            location);
+    if (errno == ENOENT) FAIL(NOT_FOUND, "external data %s does not exist", location);
+    FAIL(IO, "external data %s: %s", location, strerror(errno));
+}
+
+static Error *check_component(const char *name, const char *location) {
+    if (!name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        FAIL(INVALID, "external data %s is outside the model's folder", location);
+    return NULL;
+}
+
+static Error *open_below(int directory_descriptor, const char *location, int *out) {
+    char path[LOCATION_LENGTH_MAX + 1];
+    size_t length = strlen(location);
+    if (length > LOCATION_LENGTH_MAX) FAIL(INVALID, "external data: location of %zu bytes", length);
+    memcpy(path, location, length + 1);
+    int folder = directory_descriptor;
+    for (char *name = path;;) {
+        char *slash = strchr(name, '/');
+        if (slash) *slash = 0;
+        int opened = -1;
+        Error *error = check_component(name, location);
+        if (!error) error = open_component(folder, name, slash == NULL, location, &opened);
+        if (folder != directory_descriptor) (void)close(folder);
+        if (error) return error;
+        if (!slash) {
+            *out = opened;
+            return NULL;
+        }
+        folder = opened;
+        name = slash + 1;
+    }
+}
+
+static Error *check_file(int descriptor, const ExternalData *data, uint64_t size) {
+    struct stat status;
+    if (fstat(descriptor, &status) != 0)
+        FAIL(IO, "external data %s: %s", data->location, strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        FAIL(INVALID, "external data %s is not a regular file", data->location);
+    if (status.st_nlink != 1)
+        FAIL(INVALID,
+            "external data %s has more than one hard link; it may belong to something "
+            "outside the model's folder",
+            data->location);
+    uint64_t file_size = (uint64_t)status.st_size;
+    if (data->has_length && data->length != size)
+        FAIL(INVALID, "external data %s: length %llu, the tensor has %llu bytes", data->location,
+            (unsigned long long)data->length, (unsigned long long)size);
+    if (data->offset > file_size || size > file_size - data->offset)
+        FAIL(INVALID, "external data %s: %llu bytes at offset %llu, the file has %llu",
+            data->location, (unsigned long long)size, (unsigned long long)data->offset,
+            (unsigned long long)file_size);
+    return NULL;
+}
+
+Error *onnx_external_open(const Onnx__TensorProto *tensor, int directory_descriptor, uint64_t size,
+    int *out_descriptor, uint64_t *out_offset) {
+    ExternalData data;
+    TRY(parse_entries(tensor, &data));
+    if (directory_descriptor < 0)
+        FAIL(UNSUPPORTED, "external data %s: this model must hold its data itself", data.location);
+    int descriptor = -1;
+    TRY(open_below(directory_descriptor, data.location, &descriptor));
+    Error *error = check_file(descriptor, &data, size);
+    if (error) {
+        (void)close(descriptor);
+        return error;
+    }
+    *out_descriptor = descriptor;
+    *out_offset = data.offset;
+    return NULL;
+}
+
+Error *onnx_external_read(int descriptor, uint64_t offset, void *out, uint64_t size) {
+    for (uint64_t done = 0; done < size;) {
+        ssize_t got = pread(descriptor, (char *)out + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) FAIL(IO, "external data: %s", got ? strerror(errno) : "the file shrank");
+        done += (uint64_t)got;
+    }
+    return NULL;
+}

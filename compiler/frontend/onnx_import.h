@@ -1,0 +1,15 @@
+#pragma once
+/* ONNX models in: bytes of a ModelProto to a module of the IR. Nothing in them is believed. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "compiler/ir/ir.h"
+
+enum { ONNX_OPSET_MIN = 7, ONNX_OPSET_MAX = 28 };
+
+/* directory_descriptor: the folder that external data may be in, -1: external data is refused.
+ * Errors: CORRUPT not a ModelProto; UNSUPPORTED an operator, attribute, element type or opset,
+ * named with its node; INVALID shapes, names, types that contradict each other. */
+MUST_CHECK Error *onnx_import(
+    const uint8_t *data, size_t size, int directory_descriptor, IrModule **out);

@@ -1,0 +1,139 @@
+#include "compiler/frontend/onnx_tensor.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/frontend/onnx_external.h"
+
+Error *onnx_dtype(int32_t data_type, DType *out) {
+    if (data_type <= 0 || !dtype_is_known((uint32_t)data_type))
+        FAIL(UNSUPPORTED, "element type %d of ONNX", data_type);
+    *out = (DType)data_type; /* dtypes.def uses ONNX's numbers */
+    return NULL;
+}
+
+static Error *read_shape(const Onnx__TensorProto *proto, Shape *out) {
+    if (proto->n_dims > SHAPE_RANK_MAX)
+        FAIL(UNSUPPORTED, "a tensor of rank %zu; at most %d", proto->n_dims, SHAPE_RANK_MAX);
+    for (size_t i = 0; i < proto->n_dims; i++)
+        if (proto->dims[i] < 0)
+            FAIL(INVALID, "dimension %zu is %lld", i, (long long)proto->dims[i]);
+    *out = shape_make((uint32_t)proto->n_dims, proto->dims);
+    return NULL;
+}
+
+/* The field of a TensorProto that holds elements of this type when raw_data does not. */
+typedef struct TypedData {
+    const void *items;
+    size_t count;
+    size_t item_size;
+} TypedData;
+
+static TypedData typed_data(const Onnx__TensorProto *proto, DType dtype) {
+    switch (dtype) {
+    case DTYPE_FLOAT32:
+        return (TypedData){proto->float_data, proto->n_float_data, sizeof(float)};
+    case DTYPE_FLOAT64:
+        return (TypedData){proto->double_data, proto->n_double_data, sizeof(double)};
+    case DTYPE_INT64:
+        return (TypedData){proto->int64_data, proto->n_int64_data, sizeof(int64_t)};
+    case DTYPE_UINT32:
+    case DTYPE_UINT64:
+        return (TypedData){proto->uint64_data, proto->n_uint64_data, sizeof(uint64_t)};
+    case DTYPE_NONE:
+    case DTYPE_STRING:
+    case DTYPE_COUNT:
+        return (TypedData){0};
+    case DTYPE_UINT8:
+    case DTYPE_INT8:
+    case DTYPE_UINT16:
+    case DTYPE_INT16:
+    case DTYPE_INT32:
+    case DTYPE_BOOL:
+    case DTYPE_FLOAT16:
+    case DTYPE_BFLOAT16:
+    case DTYPE_FLOAT8E4M3FN:
+    case DTYPE_FLOAT8E4M3FNUZ:
+    case DTYPE_FLOAT8E5M2:
+    case DTYPE_FLOAT8E5M2FNUZ:
+    case DTYPE_UINT4:
+    case DTYPE_INT4:
+        break;
+    }
+    return (TypedData){proto->int32_data, proto->n_int32_data, sizeof(int32_t)};
+}
+
+/* Each item holds one element in its low bytes (little-endian, as this machine is); 4-bit types
+ * come packed. */
+static void copy_typed(TypedData typed, uint64_t element_size, char *out) {
+    for (size_t i = 0; i < typed.count; i++)
+        memcpy(
+            out + i * element_size, (const char *)typed.items + i * typed.item_size, element_size);
+}
+
+/* What the file holds must be as much as the shape says, before memory is taken for it. */
+static Error *check_held_data(
+    const Onnx__TensorProto *proto, TypedData typed, uint64_t element_size, uint64_t bytes) {
+    if (proto->has_raw_data && proto->raw_data.len != bytes)
+        FAIL(INVALID, "%zu bytes of data for a tensor of %llu bytes", proto->raw_data.len,
+            (unsigned long long)bytes);
+    if (!proto->has_raw_data && typed.count != bytes / element_size)
+        FAIL(INVALID, "%zu elements of data for a tensor of %llu bytes", typed.count,
+            (unsigned long long)bytes);
+    return NULL;
+}
+
+static Error *read_external(const Onnx__TensorProto *proto, int directory_descriptor,
+    Device *device, DType dtype, const Shape *shape, uint64_t bytes, Tensor **out) {
+    int descriptor;
+    uint64_t offset;
+    TRY(onnx_external_open(proto, directory_descriptor, bytes, &descriptor, &offset));
+    Tensor *tensor = NULL;
+    Error *error = tensor_create_on_host(device, dtype, shape, &tensor);
+    if (!error) error = onnx_external_read(descriptor, offset, tensor_data(tensor), bytes);
+    (void)close(descriptor);
+    if (error) {
+        tensor_release(tensor);
+        return error;
+    }
+    *out = tensor;
+    return NULL;
+}
+
+static Error *read_held(const Onnx__TensorProto *proto, Device *device, DType dtype,
+    const Shape *shape, uint64_t bytes, Tensor **out) {
+    TypedData typed = typed_data(proto, dtype);
+    uint64_t element_size = dtype_bits(dtype) < 8 ? 1 : dtype_bits(dtype) / 8;
+    TRY(check_held_data(proto, typed, element_size, bytes));
+    OWN(Tensor, tensor) = NULL;
+    TRY(tensor_create_on_host(device, dtype, shape, &tensor));
+    if (bytes > 0 && proto->has_raw_data)
+        memcpy(tensor_data(tensor), proto->raw_data.data, bytes);
+    else if (bytes > 0)
+        copy_typed(typed, element_size, tensor_data(tensor));
+    *out = TAKE(tensor);
+    return NULL;
+}
+
+Error *onnx_tensor_read(
+    const Onnx__TensorProto *proto, int directory_descriptor, Device *device, Tensor **out) {
+    DType dtype;
+    Shape shape;
+    uint64_t bytes;
+    TRY(onnx_dtype(proto->data_type, &dtype));
+    if (dtype == DTYPE_STRING) FAIL(UNSUPPORTED, "tensors of strings");
+    if (proto->segment) FAIL(UNSUPPORTED, "tensors in segments");
+    TRY(read_shape(proto, &shape));
+    TRY(shape_bytes(&shape, dtype, &bytes));
+    bool external = proto->has_data_location &&
+                    proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    OWN(Tensor, tensor) = NULL;
+    if (external)
+        TRY(read_external(proto, directory_descriptor, device, dtype, &shape, bytes, &tensor));
+    else
+        TRY(read_held(proto, device, dtype, &shape, bytes, &tensor));
+    uint8_t *data = tensor_data(tensor);
+    for (uint64_t i = 0; dtype == DTYPE_BOOL && i < bytes; i++) data[i] = data[i] != 0;
+    *out = TAKE(tensor);
+    return NULL;
+}

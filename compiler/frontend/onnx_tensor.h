@@ -1,0 +1,10 @@
+#pragma once
+/* TensorProto to Tensor: sizes are recomputed and compared before anything is allocated. */
+#include "kernels/tensor.h"
+#include "onnx.pb-c.h"
+
+/* ONNX's element type number to ours. Errors: UNSUPPORTED naming it. */
+MUST_CHECK Error *onnx_dtype(int32_t data_type, DType *out);
+/* device: whose addresses are pointers. Errors: INVALID dims, sizes; UNSUPPORTED element type. */
+MUST_CHECK Error *onnx_tensor_read(
+    const Onnx__TensorProto *proto, int directory_descriptor, Device *device, Tensor **out);
