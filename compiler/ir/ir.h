@@ -156,6 +156,7 @@ struct IrFunction {
     uint32_t index; /* in module->functions */
     const char *name;
     bool exported;
+    const IrBlock *outer; /* the block around a local function; NULL: none */
     IrBlock *body;
     /* Types of the body's results where declared or inferred (result_count of the body), and the
      * names of an exported function's results. */
