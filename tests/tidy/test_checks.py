@@ -1,0 +1,113 @@
+"""The checks themselves: each rule finds what breaks it and leaves alone what only looks like it."""
+import os
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+
+import check_layers  # noqa: E402
+import check_style  # noqa: E402
+
+
+class Tree:
+    def __init__(self, **files):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = self.folder.name
+        for path, text in files.items():
+            full = os.path.join(self.root, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def problems(self, check):
+        with self.folder:
+            return check(self.root)
+
+
+def layers(path, text, **others):
+    return [what for _, _, what in Tree(**{path: text}, **others).problems(check_layers.check_tree)]
+
+
+def style(path, text):
+    found = Tree(**{path: text}).problems(lambda root: check_style.check_tree(root, with_format=False))
+    return [(line, what) for _, line, what in found if "has no tests" not in what]
+
+
+class Layers(unittest.TestCase):
+    def test_upward_includes_are_found(self):
+        header = {"vm/frame.h": ""}
+        self.assertIn("kernels/ may include only base", layers("kernels/a.c", '#include "vm/frame.h"\n', **header)[0])
+        self.assertEqual(layers("serialize/a.c", '#include "vm/frame.h"\n', **header), [])
+
+    def test_libraries_stay_where_they_belong(self):
+        self.assertIn("SQLite", layers("vm/a.c", "#include <sqlite3.h>\n")[0])
+        self.assertEqual(layers("store/a.c", "#include <sqlite3.h>\n"), [])
+        self.assertIn("LIBRARIES", layers("vm/a.c", "#include <gtk/gtk.h>\n")[0])
+        self.assertEqual(layers("vm/a.c", "#include <sys/mman.h>\n#include <string.h>\n"), [])
+
+    def test_store_sees_hashes_and_bytes_only(self):
+        headers = {"serialize/chunk.h": "", "serialize/checkpoint.h": ""}
+        self.assertEqual(layers("store/a.c", '#include "serialize/chunk.h"\n', **headers), [])
+        self.assertEqual(len(layers("store/a.c", '#include "serialize/checkpoint.h"\n', **headers)), 1)
+
+    def test_internal_headers_stay_at_home(self):
+        header = {"store/a_internal.h": ""}
+        self.assertIn("alone", layers("tools/b.c", '#include "store/a_internal.h"\n', **header)[0])
+        self.assertEqual(layers("tests/store/b.c", '#include "store/a_internal.h"\n', **header), [])
+
+    def test_an_include_in_a_comment_or_by_a_short_path(self):
+        self.assertEqual(layers("vm/a.c", '/*\n#include "store/x.h"\n*/\n'), [])
+        self.assertIn("full path", layers("vm/a.c", '#include "frame.h"\n')[0])
+        self.assertIn("does not exist", layers("vm/a.c", '#include "vm/gone.h"\n')[0])
+
+
+class Style(unittest.TestCase):
+    def test_banned_calls_are_found_where_they_are(self):
+        self.assertEqual(style("vm/a.c", "\nint f(void) { return atoi(x); }\n")[0][0], 2)
+        self.assertIn("malloc", style("vm/a.c", "void f(void) { g(malloc(3)); }\n")[0][1])
+        self.assertEqual(style("base/allocator.c", "void f(void) { g(malloc(3)); }\n"), [])
+        self.assertIn("printf", style("vm/a.c", "void f(void) { printf(x); }\n")[0][1])
+
+    def test_members_comments_strings_and_longer_names_are_no_calls(self):
+        self.assertEqual(style("vm/a.c", 'void f(void) { d->free(x); d.malloc(1); my_printf("exit(1)"); } /* goto */\n'), [])
+
+    def test_line_comments_but_not_addresses_in_strings(self):
+        self.assertEqual(len(style("vm/a.c", "int a; // why\n")), 1)
+        self.assertEqual(style("vm/a.c", 'const char *a = "http://x"; /* http://y */\n'), [])
+
+    def test_goto(self):
+        self.assertEqual(len(style("vm/a.c", "void f(void) { goto end; end:; }\n")), 1)
+        self.assertEqual(style("vm/interpreter.c", "void f(void) { goto *labels[1]; }\n"), [])
+
+    def test_long_functions_and_files(self):
+        def body(count):
+            return "int f(int a) {\n" + "    a++;\n" * count + "}\n"
+
+        self.assertEqual(style("vm/a.c", body(68)), [])
+        self.assertIn("f has 71 lines", style("vm/a.c", body(69))[0][1])
+        self.assertEqual(style("vm/a.c", "static const int a[] = {\n" + "1,\n" * 100 + "};\n"), [])
+        self.assertIn("501 lines", style("vm/a.c", "int a;\n" * 501)[0][1])
+
+    def test_headers_begin_with_pragma_and_comment(self):
+        self.assertEqual(style("vm/a.h", "#pragma once\n/* What it is. */\n"), [])
+        self.assertEqual(len(style("vm/a.h", "#ifndef A\n#define A\n#endif\n")), 2)
+
+    def test_type_names(self):
+        self.assertEqual(len(style("vm/a.c", "typedef struct { int a; } thing_t;\n")), 1)
+        self.assertEqual(style("vm/a.c", "uint32_t a;\n"), [])
+
+    def test_base_names_are_unique_and_tests_exist(self):
+        tree = Tree(**{"vm/a.c": "", "store/a.c": "", "tests/vm/test_a.c": ""})
+        found = tree.problems(lambda root: check_style.check_tree(root, with_format=False))
+        self.assertEqual(sorted(what for _, _, what in found),
+                         ["has no tests/store/test_a.c", "the base name a is also in store/"])
+
+    def test_words(self):
+        word = "TO" + "DO"
+        self.assertEqual(len(style("docs/a.md", f"{word}: write this\n")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
