@@ -2,6 +2,7 @@
 /* Packed functions: host functions that bytecode calls by name with Call. They return a value,
  * never call back into the interpreter, and do all their allocation before their first effect. */
 #include "kernels/memory_pool.h"
+#include "vm/opaque.h"
 #include "vm/value.h"
 
 struct Execution;
@@ -37,3 +38,26 @@ MUST_CHECK Error *packed_registry_add(PackedRegistry *registry, const char *name
 /* false when there is none of that name. */
 bool packed_registry_find(const PackedRegistry *registry, const char *name,
     PackedFunction **out_function, int32_t *out_arity, void **out_context);
+
+/* Kinds of opaque objects that the host's packed functions make; needed to read checkpoints that
+ * hold them. The shape heap is built in. Errors: CONFLICT the name is taken. */
+MUST_CHECK Error *packed_registry_add_opaque_kind(PackedRegistry *registry, const OpaqueKind *kind);
+/* NULL when there is none of that name. */
+const OpaqueKind *packed_registry_find_opaque_kind(
+    const PackedRegistry *registry, const char *name);
+
+/* A packed function as a value: stored by name, found again in the registry. */
+typedef struct PackedObject {
+    Refcount refcount;
+    int32_t arity;
+    PackedFunction *function;
+    void *context;
+    PackedRegistry *registry; /* retained: keeps function and context alive */
+    char name[];
+} PackedObject;
+
+/* Errors: NOT_FOUND. */
+MUST_CHECK Error *packed_object_create(
+    PackedRegistry *registry, const char *name, PackedObject **out);
+void packed_object_release(PackedObject *packed);
+DEFINE_OWN(PackedObject, packed_object_release);

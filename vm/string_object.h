@@ -1,0 +1,17 @@
+#pragma once
+/* A string as a value: immutable UTF-8 without NUL. */
+#include "base/error.h"
+#include "vm/value.h"
+
+enum { STRING_OBJECT_SIZE_MAX = 1 << 28 };
+
+typedef struct StringObject {
+    Refcount refcount;
+    uint32_t size;
+    char text[]; /* NUL-terminated */
+} StringObject;
+
+/* Errors: INVALID not UTF-8, a NUL inside, too long. */
+MUST_CHECK Error *string_object_create(const char *text, size_t size, StringObject **out);
+void string_object_release(StringObject *string);
+DEFINE_OWN(StringObject, string_object_release);
