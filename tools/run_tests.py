@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""run_tests.py [PART ...]: builds, runs every test, and closes with 'N passed, N failed'.
+
+Parts: plain (gcc, release), asan (clang, address and undefined), tsan (clang, threads), end_to_end (the command
+line against onnxruntime). Without names all of them.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LOGS = os.path.join(ROOT, ".cache", "test-logs")
+# oneDNN's OpenMP runtime is not instrumented, so kernels and what runs them would only give false alarms.
+THREAD_SUITES = ("base", "vm", "serialize", "store")
+BUILDS = {
+    "plain": ("build", "gcc", ["--buildtype=release"], []),
+    "asan": ("build-asan", "clang", ["--buildtype=plain", "-Dc_args=-g -O1 -fno-omit-frame-pointer "
+                                     "-fno-sanitize-recover=all", "-Db_sanitize=address,undefined",
+                                     "-Db_lundef=false"], ["--timeout-multiplier", "5"]),
+    "tsan": ("build-tsan", "clang", ["--buildtype=plain", "-Dc_args=-g -O1", "-Db_sanitize=thread",
+                                     "-Db_lundef=false"],
+             ["--timeout-multiplier", "5", *(word for suite in THREAD_SUITES for word in ("--suite", suite))]),
+}
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1",
+}
+CASE = re.compile(r"^\[ +(OK|FAILED|ERROR) +\] (\S+)", re.MULTILINE)
+
+
+class Count:
+    def __init__(self):
+        self.passed = 0
+        self.failed = []
+
+    def add(self, name, passed):
+        if passed:
+            self.passed += 1
+        else:
+            self.failed.append(name)
+
+
+def say(text):
+    print(f"[{time.strftime('%H:%M:%S')}] {text}", flush=True)
+
+
+def run_logged(name, command, environment=None):
+    """Runs a command with its output in a log; returns (exit status, log path)."""
+    path = os.path.join(LOGS, f"{name}.log")
+    with open(path, "w", encoding="utf-8") as log:
+        status = subprocess.run(command, cwd=ROOT, env={**os.environ, **(environment or {})}, stdout=log,
+                                stderr=subprocess.STDOUT, check=False).returncode
+    return status, path
+
+
+def show_end(path, lines=60):
+    with open(path, encoding="utf-8", errors="replace") as log:
+        sys.stdout.write("".join(log.readlines()[-lines:]))
+
+
+def build(part, count):
+    folder, compiler, options, _ = BUILDS[part]
+    say(f"{part}: building with {compiler} in {folder}/")
+    if not os.path.exists(os.path.join(ROOT, folder, "build.ninja")):
+        shutil.rmtree(os.path.join(ROOT, folder), ignore_errors=True)
+        cached = f"ccache {compiler}" if shutil.which("ccache") else compiler
+        status, log = run_logged(f"{part}-setup", ["meson", "setup", folder, *options], {"CC": cached})
+    else:
+        status, log = 0, None
+    if status == 0:
+        status, log = run_logged(f"{part}-build", ["ninja", "-C", folder])
+    if status != 0:
+        show_end(log)
+        count.add(f"{part}: build ({log})", False)
+    return status == 0
+
+
+def count_meson_log(path, part, count):
+    """Counts the cases that a test program names; a program that names none is one case."""
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            entry = json.loads(line)
+            name, result = f"{part}: {entry['name']}", entry["result"]
+            if result == "SKIP":
+                continue
+            cases = CASE.findall(f"{entry.get('stdout', '')}\n{entry.get('stderr', '')}")
+            verdicts = {}
+            for verdict, case in cases:
+                if not verdict == "OK" or case not in verdicts:
+                    verdicts[case] = verdict == "OK"
+            for case, passed in verdicts.items():
+                count.add(f"{name}: {case}", passed)
+            succeeded = result in ("OK", "EXPECTEDFAIL")
+            if not verdicts or (not succeeded and all(verdicts.values())):
+                count.add(f"{name} ({result})", succeeded)
+
+
+def run_meson(part, count):
+    if not build(part, count):
+        return
+    folder, _, _, options = BUILDS[part]
+    log = os.path.join(ROOT, folder, "meson-logs", "testlog.json")
+    if os.path.exists(log):
+        os.remove(log)
+    say(f"{part}: testing")
+    status, output = run_logged(f"{part}-test", ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs",
+                                                 *options], SANITIZERS)
+    before = count.passed + len(count.failed)
+    failed_before = len(count.failed)
+    if os.path.exists(log):
+        count_meson_log(log, part, count)
+    if count.passed + len(count.failed) == before:
+        count.add(f"{part}: no test ran ({output})", False)
+    elif status != 0 and len(count.failed) == failed_before:
+        count.add(f"{part}: meson test ended with {status} ({output})", False)
+    if status != 0:
+        show_end(output)
+
+
+def run_end_to_end(count):
+    if not build("plain", count):
+        return
+    say("end_to_end: running")
+    report = os.path.join(LOGS, "end_to_end.xml")
+    if os.path.exists(report):
+        os.remove(report)
+    status, output = run_logged(
+        "end_to_end", [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}",
+                       "tests/end_to_end"], {"LAYOVER_BIN": os.path.join(ROOT, "build", "tools", "layover")})
+    cases = xml.etree.ElementTree.parse(report).iter("testcase") if os.path.exists(report) else ()
+    ran = 0
+    for case in cases:
+        if case.find("skipped") is None:
+            ran += 1
+            passed = case.find("failure") is None and case.find("error") is None
+            count.add(f"end_to_end: {case.get('classname')}.{case.get('name')}", passed)
+    if ran == 0:
+        count.add(f"end_to_end: no test ran ({output})", False)
+    if status != 0:
+        show_end(output, 120)
+
+
+def main():
+    parts = sys.argv[1:] or [*BUILDS, "end_to_end"]
+    unknown = [part for part in parts if part not in (*BUILDS, "end_to_end")]
+    if unknown:
+        sys.exit(f"run_tests.py: {unknown[0]}: no such part; there are {', '.join(BUILDS)}, end_to_end")
+    os.makedirs(LOGS, exist_ok=True)
+    count = Count()
+    for part in parts:
+        if part == "end_to_end":
+            run_end_to_end(count)
+        else:
+            run_meson(part, count)
+    for name in count.failed:
+        print(f"FAILED {name}")
+    if count.passed == 0 and not count.failed:
+        count.failed.append("nothing ran")
+    print(f"{count.passed} passed, {len(count.failed)} failed", flush=True)
+    sys.exit(1 if count.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
