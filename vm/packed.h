@@ -9,7 +9,9 @@ struct Execution;
 
 /* What a packed function may use while it runs. */
 typedef struct PackedCall {
-    struct Execution *execution;
+    struct Execution *execution; /* NULL outside one (tests) */
+    struct ObjectMeter *meter;   /* of the lists and ADTs that the function makes; may be NULL */
+    struct PackedRegistry *registry;
     MemoryPool *pools[2]; /* by slot */
     MemoryAnswer
         memory; /* set kind MEMORY_NEEDED and return NULL to be called again when there is memory */

@@ -1,5 +1,7 @@
 #pragma once
 /* A string as a value: immutable UTF-8 without NUL. */
+#include <stddef.h>
+
 #include "base/error.h"
 #include "vm/value.h"
 
