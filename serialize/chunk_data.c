@@ -1,0 +1,219 @@
+#include <assert.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/checked.h"
+#include "serialize/chunk.h"
+#include "serialize/codec_context.h"
+
+/* Writing: every chunk is hashed, decided about (does the sink have it?), encoded and put. Hashing
+ * and encoding run on all threads at once; deciding and putting go strictly by index, done by
+ * whichever thread has the index whose turn it is. So what the sink sees does not depend on the
+ * threads, and the slowest sink is overlapped with encoding.
+ *
+ *      put ........ decided ........ started        a ring of slots between put and started
+ *
+ * The pool starts indices in order, so the lowest unfinished one always runs and waits for nobody:
+ * the waits below end. */
+enum { SLOTS_MAX = 24 }; /* encoded chunks in memory at most: 24 MiB */
+
+typedef struct Slot {
+    ByteWriter stored;
+    bool skip;  /* nothing to put: the sink has it, or a lower index of this data is bringing it */
+    bool ready; /* encoded; waits for its turn */
+} Slot;
+
+typedef struct WriteJob {
+    const uint8_t *data;
+    uint64_t size;
+    uint32_t chunk_size;
+    ChunkFilter filter;
+    const ChunkRef *known;
+    ChunkSink sink;
+    ChunkRef *refs;
+
+    pthread_mutex_t sink_mutex; /* held during every call of the sink */
+    pthread_mutex_t mutex;      /* guards what follows */
+    pthread_cond_t moved;       /* put_count, decided_count or failed changed */
+    size_t put_count;
+    size_t decided_count;
+    bool putting; /* a thread is in put_ready */
+    bool failed;
+    size_t slot_count;
+    Slot slots[SLOTS_MAX];
+} WriteJob;
+
+static Slot *slot_of(WriteJob *job, size_t index) { return &job->slots[index % job->slot_count]; }
+
+static void job_fail(WriteJob *job) {
+    pthread_mutex_lock(&job->mutex);
+    job->failed = true;
+    pthread_cond_broadcast(&job->moved);
+    pthread_mutex_unlock(&job->mutex);
+}
+
+/* Waits until fewer than slot_count chunks are between put and index. False after a failure. */
+static bool wait_for_slot(WriteJob *job, size_t index) {
+    pthread_mutex_lock(&job->mutex);
+    while (!job->failed && index >= job->put_count + job->slot_count)
+        pthread_cond_wait(&job->moved, &job->mutex);
+    bool go_on = !job->failed;
+    pthread_mutex_unlock(&job->mutex);
+    return go_on;
+}
+
+static bool wait_for_turn(WriteJob *job, size_t index) {
+    pthread_mutex_lock(&job->mutex);
+    while (!job->failed && job->decided_count < index) pthread_cond_wait(&job->moved, &job->mutex);
+    bool go_on = !job->failed;
+    pthread_mutex_unlock(&job->mutex);
+    return go_on;
+}
+
+/* Whether a lower index that is not put yet brings the same chunk. Its turn is index's. */
+static bool is_on_its_way(WriteJob *job, size_t index) {
+    pthread_mutex_lock(&job->mutex);
+    size_t put_count = job->put_count;
+    pthread_mutex_unlock(&job->mutex);
+    for (size_t i = put_count; i < index; i++) /* refs below index are final */
+        if (digest_equal(&job->refs[i].hash, &job->refs[index].hash)) return true;
+    return false;
+}
+
+/* out_skip: no need to encode. One thread at a time, by index. */
+static Error *decide(WriteJob *job, size_t index, bool *out_skip) {
+    /* before asking the sink: what is put in between is then found by one of the two */
+    bool skip = is_on_its_way(job, index);
+    if (!skip) {
+        pthread_mutex_lock(&job->sink_mutex);
+        Error *error = job->sink.find(job->sink.self, &job->refs[index], &skip);
+        pthread_mutex_unlock(&job->sink_mutex);
+        TRY(error);
+    }
+    pthread_mutex_lock(&job->mutex);
+    job->decided_count++;
+    pthread_cond_broadcast(&job->moved);
+    pthread_mutex_unlock(&job->mutex);
+    *out_skip = skip;
+    return NULL;
+}
+
+/* Puts what is ready, beginning with the lowest index that is not put. Does nothing when another
+ * thread is at it: that one will see the slot that became ready. */
+static Error *put_ready(WriteJob *job) {
+    Error *error = NULL;
+    pthread_mutex_lock(&job->mutex);
+    bool mine = !job->putting && !job->failed;
+    if (mine) job->putting = true;
+    while (mine && !error && slot_of(job, job->put_count)->ready) {
+        size_t index = job->put_count;
+        Slot *slot = slot_of(job, index);
+        pthread_mutex_unlock(&job->mutex);
+        if (!slot->skip) {
+            pthread_mutex_lock(&job->sink_mutex);
+            error = job->sink.put(
+                job->sink.self, &job->refs[index], slot->stored.data, slot->stored.size);
+            pthread_mutex_unlock(&job->sink_mutex);
+        }
+        pthread_mutex_lock(&job->mutex);
+        slot->ready = false;
+        job->put_count++;
+        pthread_cond_broadcast(&job->moved);
+    }
+    if (mine) job->putting = false;
+    pthread_mutex_unlock(&job->mutex);
+    return error;
+}
+
+static Error *write_one(WriteJob *job, size_t index) {
+    uint64_t offset = (uint64_t)index * job->chunk_size;
+    uint64_t left = job->size - offset;
+    uint32_t raw_size = left < job->chunk_size ? (uint32_t)left : job->chunk_size;
+    ChunkRef *ref = &job->refs[index];
+    if (job->known)
+        *ref = job->known[index];
+    else {
+        ref->raw_size = raw_size;
+        TRY(digest_sha256(job->data + offset, raw_size, &ref->hash));
+    }
+    assert(ref->raw_size == raw_size);
+    if (!wait_for_turn(job, index)) return NULL;
+    bool skip = false;
+    TRY(decide(job, index, &skip));
+    Slot *slot = slot_of(job, index);
+    slot->stored.size = 0;
+    if (!skip) TRY(chunk_encode(job->data + offset, raw_size, job->filter, &slot->stored));
+    pthread_mutex_lock(&job->mutex);
+    slot->skip = skip;
+    slot->ready = true;
+    pthread_mutex_unlock(&job->mutex);
+    return put_ready(job);
+}
+
+static Error *write_task(void *context, size_t index) {
+    WriteJob *job = context;
+    if (!wait_for_slot(job, index)) return NULL; /* the one that failed reports it */
+    Error *error = write_one(job, index);
+    if (error) job_fail(job);
+    return error;
+}
+
+Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t size, uint32_t chunk_size,
+    ChunkFilter filter, const ChunkRef *known, ChunkSink sink, ChunkRef *out_refs) {
+    assert(chunk_size >= 1 && chunk_size <= CHUNK_SIZE);
+    WriteJob job = {.data = data,
+        .size = size,
+        .chunk_size = chunk_size,
+        .filter = filter,
+        .known = known,
+        .sink = sink,
+        .refs = out_refs};
+    size_t threads = pool ? worker_pool_thread_count(pool) + (size_t)1 : 1;
+    job.slot_count = 2 * threads < SLOTS_MAX ? 2 * threads : SLOTS_MAX;
+    pthread_mutex_init(&job.sink_mutex, NULL);
+    pthread_mutex_init(&job.mutex, NULL);
+    pthread_cond_init(&job.moved, NULL);
+    Error *error = worker_pool_for_each(pool, chunk_count(size, chunk_size), write_task, &job);
+    for (size_t i = 0; i < job.slot_count; i++) byte_writer_deinit(&job.slots[i].stored);
+    pthread_cond_destroy(&job.moved);
+    pthread_mutex_destroy(&job.mutex);
+    pthread_mutex_destroy(&job.sink_mutex);
+    return error;
+}
+
+typedef struct ReadJob {
+    const ChunkRef *refs;
+    const uint64_t *offsets;
+    ChunkVerify verify;
+    ChunkSource source;
+    uint8_t *out;
+} ReadJob;
+
+static Error *read_task(void *context, size_t index) {
+    const ReadJob *job = context;
+    CodecContext *codec = NULL;
+    TRY(codec_context_get(&codec));
+    ByteWriter *stored = codec_context_get_stored(codec);
+    TRY(job->source.get(job->source.self, &job->refs[index], stored));
+    TRY(byte_writer_check(stored));
+    return chunk_decode(
+        stored->data, stored->size, &job->refs[index], job->verify, job->out + job->offsets[index]);
+}
+
+Error *chunk_read_data(WorkerPool *pool, const ChunkRef *refs, size_t count, ChunkVerify verify,
+    ChunkSource source, void *out_data) {
+    void *memory = NULL;
+    TRY(memory_alloc(count, sizeof(uint64_t), &memory));
+    uint64_t *offsets = memory;
+    uint64_t offset = 0;
+    for (size_t i = 0; i < count; i++) {
+        offsets[i] = offset;
+        offset += refs[i].raw_size;
+    }
+    ReadJob job = {
+        .refs = refs, .offsets = offsets, .verify = verify, .source = source, .out = out_data};
+    Error *error = worker_pool_for_each(pool, count, read_task, &job);
+    memory_free(offsets);
+    return error;
+}
