@@ -1,0 +1,67 @@
+#include <string.h>
+
+#include "compiler/frontend/onnx_internal.h"
+#include "compiler/frontend/onnx_tensor.h"
+
+static Error *make(const OnnxNode *node, DType dtype, uint32_t rank, int64_t count,
+    const void *data, IrVariable **out) {
+    Shape shape = shape_make(rank, &count);
+    OWN(Tensor, tensor) = NULL;
+    TRY(tensor_create_on_host(node->import->device, dtype, &shape, &tensor));
+    if (tensor_bytes(tensor)) memcpy(tensor_data(tensor), data, tensor_bytes(tensor));
+    return ir_constant_tensor(node->import->module, tensor, out);
+}
+
+Error *onnx_constant_ints(
+    const OnnxNode *node, const int64_t *values, size_t count, IrVariable **out) {
+    return make(node, DTYPE_INT64, 1, (int64_t)count, values, out);
+}
+
+Error *onnx_constant_int0(const OnnxNode *node, int64_t value, IrVariable **out) {
+    return make(node, DTYPE_INT64, 0, 1, &value, out);
+}
+
+Error *onnx_constant_float0(const OnnxNode *node, double value, DType dtype, IrVariable **out) {
+    float narrow = (float)value;
+    if (dtype == DTYPE_FLOAT64) return make(node, dtype, 0, 1, &value, out);
+    IrVariable *constant;
+    TRY(make(node, DTYPE_FLOAT32, 0, 1, &narrow, &constant));
+    if (dtype != DTYPE_FLOAT16 && dtype != DTYPE_BFLOAT16) {
+        *out = constant;
+        return NULL;
+    }
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_dtype(attributes, "to", dtype));
+    return ir_build_simple(onnx_at(node), "Cast", attributes, constant, NULL, NULL, out);
+}
+
+Error *onnx_constant_tensor(OnnxImport *import, const Onnx__TensorProto *proto, IrVariable **out) {
+    OWN(Tensor, tensor) = NULL;
+    TRY(onnx_tensor_read(proto, import->directory_descriptor, import->device, &tensor));
+    return ir_constant_tensor(import->module, tensor, out);
+}
+
+static Error *constant_floats(const OnnxNode *node, const Onnx__AttributeProto *from) {
+    IrVariable *constant;
+    TRY(make(node, DTYPE_FLOAT32, 1, (int64_t)from->n_floats, from->floats, &constant));
+    return onnx_node_set_output(node, 0, constant);
+}
+
+Error *onnx_convert_constant(const OnnxNode *node) {
+    IrVariable *constant = NULL;
+    const Onnx__AttributeProto *from;
+    if ((from = onnx_attribute_find(node, "value")) && from->t)
+        TRY(onnx_constant_tensor(node->import, from->t, &constant));
+    else if ((from = onnx_attribute_find(node, "value_float")) && from->has_f)
+        TRY(make(node, DTYPE_FLOAT32, 0, 1, &from->f, &constant));
+    else if ((from = onnx_attribute_find(node, "value_int")) && from->has_i)
+        TRY(onnx_constant_int0(node, from->i, &constant));
+    else if ((from = onnx_attribute_find(node, "value_ints")))
+        TRY(onnx_constant_ints(node, from->ints, from->n_ints, &constant));
+    else if ((from = onnx_attribute_find(node, "value_floats")))
+        return constant_floats(node, from);
+    else
+        FAIL(UNSUPPORTED, "a constant without value, value_int(s) or value_float(s)");
+    return onnx_node_set_output(node, 0, constant);
+}

@@ -1,0 +1,77 @@
+#include <string.h>
+
+#include "compiler/frontend/onnx_internal.h"
+#include "compiler/frontend/onnx_tensor.h"
+
+Error *onnx_graph_nodes(
+    OnnxImport *import, OnnxScope *scope, Onnx__NodeProto *const *nodes, size_t count) {
+    for (size_t i = 0; i < count; i++) TRY(onnx_node_convert(import, scope, nodes[i]));
+    return NULL;
+}
+
+static Error *read_initializers(
+    OnnxImport *import, OnnxScope *scope, const Onnx__GraphProto *graph) {
+    if (graph->n_sparse_initializer > 0) FAIL(UNSUPPORTED, "sparse initializers");
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        const Onnx__TensorProto *proto = graph->initializer[i];
+        const char *name = proto->name ? proto->name : "";
+        IrVariable *constant;
+        TRY_WRAP(onnx_constant_tensor(import, proto, &constant), "initializer %s", name);
+        TRY(onnx_scope_set(scope, name, constant));
+    }
+    return NULL;
+}
+
+Error *onnx_graph_body(OnnxImport *import, OnnxScope *scope, const Onnx__GraphProto *graph,
+    IrVariable ***out_results) {
+    if (graph->n_output > IR_OPERANDS_MAX) FAIL(UNSUPPORTED, "%zu outputs", graph->n_output);
+    TRY(read_initializers(import, scope, graph));
+    TRY(onnx_graph_nodes(import, scope, graph->node, graph->n_node));
+    void *memory;
+    TRY(arena_alloc(&import->module->arena, graph->n_output, sizeof(IrVariable *), &memory));
+    IrVariable **results = memory;
+    for (size_t i = 0; i < graph->n_output; i++) {
+        const char *name = graph->output[i]->name ? graph->output[i]->name : "";
+        TRY_WRAP(onnx_scope_find(scope, name, &results[i]), "output %s", name);
+    }
+    *out_results = results;
+    return NULL;
+}
+
+static Error *read_dimension(
+    IrModule *module, const Onnx__TensorShapeProto__Dimension *dimension, int64_t *out) {
+    uint32_t symbol;
+    *out = IR_DIM_UNKNOWN;
+    if (dimension->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+        dimension->dim_value >= 0)
+        *out = dimension->dim_value;
+    if (dimension->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
+        dimension->dim_param && dimension->dim_param[0]) {
+        TRY(ir_module_symbol(module, dimension->dim_param, &symbol));
+        *out = ir_dim_symbol(symbol);
+    }
+    return NULL;
+}
+
+Error *onnx_graph_type(IrModule *module, const Onnx__ValueInfoProto *info, IrType *out) {
+    const Onnx__TypeProto *type = info->type;
+    if (!type || type->value_case == ONNX__TYPE_PROTO__VALUE__NOT_SET) {
+        *out = ir_type_tensor(DTYPE_NONE);
+        return NULL;
+    }
+    if (type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+        FAIL(UNSUPPORTED, "%s is not a tensor but a sequence, map or optional",
+            info->name ? info->name : "a value");
+    DType dtype = DTYPE_NONE;
+    if (type->tensor_type->elem_type) TRY(onnx_dtype(type->tensor_type->elem_type, &dtype));
+    if (dtype == DTYPE_STRING) FAIL(UNSUPPORTED, "tensors of strings");
+    *out = ir_type_tensor(dtype);
+    const Onnx__TensorShapeProto *shape = type->tensor_type->shape;
+    if (!shape) return NULL;
+    if (shape->n_dim > SHAPE_RANK_MAX)
+        FAIL(UNSUPPORTED, "rank %zu; at most %d", shape->n_dim, SHAPE_RANK_MAX);
+    int64_t dims[SHAPE_RANK_MAX] = {0};
+    for (size_t i = 0; i < shape->n_dim; i++) TRY(read_dimension(module, shape->dim[i], &dims[i]));
+    *out = ir_type_shaped(dtype, (uint32_t)shape->n_dim, dims);
+    return NULL;
+}

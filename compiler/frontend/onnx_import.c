@@ -1,0 +1,118 @@
+#include "compiler/frontend/onnx_import.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "compiler/frontend/onnx_internal.h"
+#include "compiler/frontend/onnx_wire.h"
+#include "kernels/device.h"
+
+static Error *default_opset(const Onnx__ModelProto *model, int64_t *out) {
+    int64_t version = 0;
+    for (size_t i = 0; i < model->n_opset_import; i++) {
+        const Onnx__OperatorSetIdProto *import = model->opset_import[i];
+        if (!import->domain || !import->domain[0] || strcmp(import->domain, "ai.onnx") == 0)
+            version = import->version;
+    }
+    if (version == 0 && model->n_opset_import == 0)
+        FAIL(CORRUPT, "not an ONNX model: it imports no operator set");
+    /* only other domains: local functions bring their own */
+    if (version == 0) version = ONNX_OPSET_MAX;
+    if (version < ONNX_OPSET_MIN || version > ONNX_OPSET_MAX)
+        FAIL(UNSUPPORTED, "ONNX opset %lld; %d to %d are read", (long long)version, ONNX_OPSET_MIN,
+            ONNX_OPSET_MAX);
+    *out = version;
+    return NULL;
+}
+
+static Error *collect_functions(const Onnx__ModelProto *model, NameMap *functions) {
+    for (size_t i = 0; i < model->n_functions; i++) {
+        Onnx__FunctionProto *function = model->functions[i];
+        TextBuilder OWN_TEXT(key) = {0};
+        text_appendf(&key, "%s:%s", function->domain ? function->domain : "",
+            function->name ? function->name : "");
+        TRY(text_builder_check(&key));
+        TRY(name_map_set(functions, text_builder_get(&key), function));
+    }
+    return NULL;
+}
+
+static bool is_initializer(const NameMap *initializers, const char *name) {
+    return name_map_find(initializers, name) != NULL;
+}
+
+/* Graph inputs that no initializer gives a value are the function's parameters. */
+static Error *add_parameters(const Onnx__GraphProto *graph, IrFunction *function, OnnxScope *scope,
+    const NameMap *initializers) {
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const char *name = graph->input[i]->name ? graph->input[i]->name : "";
+        if (is_initializer(initializers, name)) continue;
+        IrType type;
+        IrVariable *parameter;
+        TRY_WRAP(onnx_graph_type(function->module, graph->input[i], &type), "input %s", name);
+        TRY(ir_function_add_parameter(function, name, &type, &parameter));
+        TRY(onnx_scope_set(scope, name, parameter));
+    }
+    return NULL;
+}
+
+static Error *set_results(
+    const Onnx__GraphProto *graph, IrFunction *function, IrVariable *const *results) {
+    Arena *arena = &function->module->arena;
+    void *names, *types;
+    TRY(arena_alloc(arena, graph->n_output, sizeof(char *), &names));
+    TRY(arena_alloc(arena, graph->n_output, sizeof(IrType), &types));
+    for (size_t i = 0; i < graph->n_output; i++) {
+        const char *name = graph->output[i]->name ? graph->output[i]->name : "";
+        ((const char **)names)[i] = name;
+        TRY_WRAP(onnx_graph_type(function->module, graph->output[i], (IrType *)types + i),
+            "output %s", name);
+    }
+    return ir_function_set_results(
+        function, (uint32_t)graph->n_output, results, (const char *const *)names, types);
+}
+
+static Error *import_main(
+    OnnxImport *import, const Onnx__GraphProto *graph, OnnxScope *scope, IrFunction *function) {
+    OWN(NameMap, initializers) = NULL;
+    TRY(name_map_create(&initializers));
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (graph->initializer[i]->name)
+            TRY(name_map_set(initializers, graph->initializer[i]->name, graph->initializer[i]));
+    TRY(add_parameters(graph, function, scope, initializers));
+    IrVariable **results;
+    TRY(onnx_graph_body(import, scope, graph, &results));
+    return set_results(graph, function, results);
+}
+
+static Error *import_model(OnnxImport *import, const Onnx__ModelProto *model) {
+    int64_t opset;
+    IrFunction *function;
+    if (!model->graph) FAIL(CORRUPT, "not an ONNX model: it has no graph");
+    if (model->graph->n_output == 0) FAIL(INVALID, "the graph has no output");
+    TRY(default_opset(model, &opset));
+    TRY(collect_functions(model, import->functions));
+    TRY(ir_function_create(import->module, "main", true, NULL, &function));
+    OnnxScope scope;
+    TRY(onnx_scope_init(&scope, NULL, function->body));
+    scope.opset = opset;
+    Error *error = import_main(import, model->graph, &scope, function);
+    onnx_scope_deinit(&scope);
+    return error;
+}
+
+Error *onnx_import(const uint8_t *data, size_t size, int directory_descriptor, IrModule **out) {
+    OWN(Onnx__ModelProto, model) = NULL;
+    OWN(IrModule, module) = NULL;
+    OWN(NameMap, functions) = NULL;
+    TRY(onnx_wire_unpack(data, size, &model));
+    TRY(ir_module_create(&module));
+    TRY(name_map_create(&functions));
+    OnnxImport import = {.module = module,
+        .device = device_host(),
+        .directory_descriptor = directory_descriptor,
+        .functions = functions};
+    TRY(import_model(&import, model));
+    *out = TAKE(module);
+    return NULL;
+}

@@ -1,0 +1,104 @@
+#pragma once
+/* What the files of the ONNX front end share: the import under way, scopes of names, one node with
+ * its inputs looked up. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/name_map.h"
+#include "compiler/ir/ir.h"
+#include "compiler/ir/ir_build.h"
+#include "onnx.pb-c.h"
+
+enum {
+    ONNX_CALL_DEPTH_MAX = 64,          /* local functions and graphs inside each other */
+    ONNX_EXPANDED_NODES_MAX = 1 << 20, /* local functions are expanded where they are called */
+};
+
+typedef struct OnnxImport {
+    IrModule *module;
+    Device *device; /* whose addresses are pointers: for constants */
+    int directory_descriptor;
+    NameMap *functions;  /* "domain:name" to Onnx__FunctionProto */
+    uint32_t node_count; /* converted so far, with expansion */
+} OnnxImport;
+
+/* The names of one graph or function body. */
+typedef struct OnnxScope {
+    const struct OnnxScope
+        *outer;     /* where names not found here are looked up; NULL in main and function bodies */
+    NameMap *names; /* to IrVariable */
+    IrBlock *block; /* bindings go to its end */
+    /* In a function's body: the call, for attributes that refer to the caller's. */
+    const Onnx__NodeProto *caller;
+    const struct OnnxScope *caller_scope;
+    int64_t opset; /* of the default domain */
+    uint32_t depth;
+} OnnxScope;
+
+typedef struct OnnxNode {
+    OnnxImport *import;
+    OnnxScope *scope;
+    const Onnx__NodeProto *proto;
+    uint32_t input_count; /* without absent ones at the end */
+    uint32_t output_count;
+    IrVariable **inputs; /* NULL: absent */
+} OnnxNode;
+
+typedef Error *OnnxHandler(const OnnxNode *node);
+
+static inline IrCursor onnx_at(const OnnxNode *node) { return ir_at_end(node->scope->block); }
+static inline IrVariable *onnx_input(const OnnxNode *node, uint32_t index) {
+    return index < node->input_count ? node->inputs[index] : NULL;
+}
+
+/* onnx_scope.c */
+MUST_CHECK Error *onnx_scope_init(OnnxScope *scope, const OnnxScope *outer, IrBlock *block);
+void onnx_scope_deinit(OnnxScope *scope);
+MUST_CHECK Error *onnx_scope_set(OnnxScope *scope, const char *name, IrVariable *variable);
+/* Errors: INVALID there is no value of that name. */
+MUST_CHECK Error *onnx_scope_find(const OnnxScope *scope, const char *name, IrVariable **out);
+/* Gives output index its variable; outputs that the node does not name are dropped. */
+MUST_CHECK Error *onnx_node_set_output(const OnnxNode *node, uint32_t index, IrVariable *variable);
+
+/* onnx_attribute.c: attributes of a node; references to a caller's are followed. */
+const Onnx__AttributeProto *onnx_attribute_find(const OnnxNode *node, const char *name);
+MUST_CHECK Error *onnx_attribute_int(
+    const OnnxNode *node, const char *name, int64_t otherwise, int64_t *out);
+MUST_CHECK Error *onnx_attribute_graph(
+    const OnnxNode *node, const char *name, const Onnx__GraphProto **out);
+/* All attributes that the operator declares, but for `skipped` (NULL-terminated, or NULL). Errors:
+ * UNSUPPORTED ones that it does not declare. */
+MUST_CHECK Error *onnx_attribute_convert(
+    const OnnxNode *node, const char *operator_name, const char *const *skipped, Attributes **out);
+
+/* onnx_constant.c */
+MUST_CHECK Error *onnx_constant_ints(
+    const OnnxNode *node, const int64_t *values, size_t count, IrVariable **out);
+MUST_CHECK Error *onnx_constant_int0(
+    const OnnxNode *node, int64_t value, IrVariable **out); /* rank 0 */
+MUST_CHECK Error *onnx_constant_float0(
+    const OnnxNode *node, double value, DType dtype, IrVariable **out);
+MUST_CHECK Error *onnx_constant_tensor(
+    OnnxImport *import, const Onnx__TensorProto *proto, IrVariable **out);
+
+/* onnx_graph.c */
+MUST_CHECK Error *onnx_graph_nodes(
+    OnnxImport *import, OnnxScope *scope, Onnx__NodeProto *const *nodes, size_t count);
+/* Initializers, nodes, then the variables of the outputs (n_output of them, from the arena). */
+MUST_CHECK Error *onnx_graph_body(
+    OnnxImport *import, OnnxScope *scope, const Onnx__GraphProto *graph, IrVariable ***out_results);
+/* A port's type. Errors: UNSUPPORTED not a tensor. */
+MUST_CHECK Error *onnx_graph_type(IrModule *module, const Onnx__ValueInfoProto *info, IrType *out);
+
+/* onnx_node.c: converts one node, adding "node x (Op)" to errors. */
+MUST_CHECK Error *onnx_node_convert(
+    OnnxImport *import, OnnxScope *scope, const Onnx__NodeProto *proto);
+/* The node as the operator of that name, attributes converted but for the skipped ones, these
+ * inputs. */
+MUST_CHECK Error *onnx_node_emit(const OnnxNode *node, const char *operator_name,
+    const char *const *skipped, uint32_t input_count, IrVariable *const *inputs);
+
+/* Handlers, named in onnx_nodes.def. */
+#define ONNX_NODE(op_type, handler) Error *handler(const OnnxNode *node);
+#include "compiler/frontend/onnx_nodes.def"
+#undef ONNX_NODE

@@ -1,0 +1,156 @@
+/* Operators whose older forms carried as attributes what are inputs now. */
+#include "compiler/frontend/onnx_internal.h"
+
+/* The attribute of that name as a constant int64 vector; NULL when the node does not have it. */
+static Error *ints_as_input(const OnnxNode *node, const char *name, IrVariable **out) {
+    const Onnx__AttributeProto *attribute = onnx_attribute_find(node, name);
+    *out = NULL;
+    if (!attribute) return NULL;
+    return onnx_constant_ints(node, attribute->ints, attribute->n_ints, out);
+}
+
+/* Squeeze, Unsqueeze, the reductions: axes. */
+Error *onnx_convert_axes(const OnnxNode *node) {
+    static const char *const skipped[] = {"axes", NULL};
+    IrVariable *inputs[2] = {onnx_input(node, 0), onnx_input(node, 1)};
+    if (!inputs[1]) TRY(ints_as_input(node, "axes", &inputs[1]));
+    return onnx_node_emit(node, node->proto->op_type, skipped, inputs[1] ? 2 : 1, inputs);
+}
+
+Error *onnx_convert_reduce(const OnnxNode *node) { return onnx_convert_axes(node); }
+
+/* f(ReduceSum(g(x))) with the node's axes. */
+static Error *reduce_composed(const OnnxNode *node, const char *before, const char *behind) {
+    static const char *const skipped[] = {"axes", NULL};
+    IrVariable *inputs[2] = {onnx_input(node, 0), onnx_input(node, 1)}, **sums, *result;
+    OWN(Attributes, attributes) = NULL;
+    if (!inputs[0]) FAIL(INVALID, "input 0 is missing");
+    if (!inputs[1]) TRY(ints_as_input(node, "axes", &inputs[1]));
+    if (before)
+        TRY(ir_build_simple(onnx_at(node), before, NULL, inputs[0], NULL, NULL, &inputs[0]));
+    TRY(onnx_attribute_convert(node, "ReduceSum", skipped, &attributes));
+    TRY(ir_build_operator(
+        onnx_at(node), "ReduceSum", attributes, inputs[1] ? 2 : 1, inputs, 1, &sums));
+    result = sums[0];
+    if (behind) TRY(ir_build_simple(onnx_at(node), behind, NULL, result, NULL, NULL, &result));
+    return onnx_node_set_output(node, 0, result);
+}
+
+Error *onnx_convert_reduce_l1(const OnnxNode *node) { return reduce_composed(node, "Abs", NULL); }
+
+Error *onnx_convert_reduce_log_sum(const OnnxNode *node) {
+    return reduce_composed(node, NULL, "Log");
+}
+
+/* Up to opset 12 the lengths are the attribute split; without any, the outputs are equal parts. */
+Error *onnx_convert_split(const OnnxNode *node) {
+    static const char *const skipped[] = {"split", "num_outputs", NULL};
+    IrVariable *inputs[2] = {onnx_input(node, 0), onnx_input(node, 1)};
+    if (!inputs[1]) TRY(ints_as_input(node, "split", &inputs[1]));
+    if (inputs[1]) return onnx_node_emit(node, "Split", skipped, 2, inputs);
+    OWN(Attributes, attributes) = NULL;
+    IrVariable **results;
+    TRY(onnx_attribute_convert(node, "Split", skipped, &attributes));
+    uint32_t count = (uint32_t)node->proto->n_output;
+    TRY(attributes_set_int(attributes, "num_outputs", count));
+    TRY(ir_build_operator(onnx_at(node), "Split", attributes, 1, inputs, count, &results));
+    for (uint32_t i = 0; i < count; i++) TRY(onnx_node_set_output(node, i, results[i]));
+    return NULL;
+}
+
+Error *onnx_convert_slice(const OnnxNode *node) {
+    static const char *const skipped[] = {"starts", "ends", "axes", NULL};
+    if (node->scope->opset >= 10)
+        return onnx_node_emit(node, "Slice", NULL, node->input_count, node->inputs);
+    IrVariable *inputs[4] = {onnx_input(node, 0)};
+    TRY(ints_as_input(node, "starts", &inputs[1]));
+    TRY(ints_as_input(node, "ends", &inputs[2]));
+    TRY(ints_as_input(node, "axes", &inputs[3]));
+    return onnx_node_emit(node, "Slice", skipped, inputs[3] ? 4 : 3, inputs);
+}
+
+Error *onnx_convert_pad(const OnnxNode *node) {
+    static const char *const skipped[] = {"pads", "value", NULL};
+    if (node->scope->opset >= 11)
+        return onnx_node_emit(node, "Pad", NULL, node->input_count, node->inputs);
+    IrVariable *inputs[3] = {onnx_input(node, 0)};
+    if (!inputs[0]) FAIL(INVALID, "input 0 is missing");
+    const Onnx__AttributeProto *value = onnx_attribute_find(node, "value");
+    TRY(ints_as_input(node, "pads", &inputs[1]));
+    double fill = value && value->has_f ? (double)value->f : 0;
+    TRY(onnx_constant_float0(node, fill, inputs[0]->type.dtype, &inputs[2]));
+    return onnx_node_emit(node, "Pad", skipped, 3, inputs);
+}
+
+/* Up to opset 10 min and max are attributes (of floats). */
+Error *onnx_convert_clip(const OnnxNode *node) {
+    static const char *const skipped[] = {"min", "max", NULL};
+    if (node->scope->opset >= 11)
+        return onnx_node_emit(node, "Clip", NULL, node->input_count, node->inputs);
+    IrVariable *inputs[3] = {onnx_input(node, 0)};
+    if (!inputs[0]) FAIL(INVALID, "input 0 is missing");
+    for (uint32_t i = 1; i < 3; i++) {
+        const Onnx__AttributeProto *bound = onnx_attribute_find(node, skipped[i - 1]);
+        if (bound && bound->has_f)
+            TRY(onnx_constant_float0(node, (double)bound->f, inputs[0]->type.dtype, &inputs[i]));
+    }
+    uint32_t count = inputs[2] ? 3 : inputs[1] ? 2 : 1;
+    return onnx_node_emit(node, "Clip", skipped, count, inputs);
+}
+
+/* Up to opset 9 k is an attribute. */
+Error *onnx_convert_top_k(const OnnxNode *node) {
+    static const char *const skipped[] = {"k", NULL};
+    IrVariable *inputs[2] = {onnx_input(node, 0), onnx_input(node, 1)};
+    const Onnx__AttributeProto *k = onnx_attribute_find(node, "k");
+    if (!inputs[1] && k && k->has_i) TRY(onnx_constant_ints(node, &k->i, 1, &inputs[1]));
+    return onnx_node_emit(node, "TopK", skipped, 2, inputs);
+}
+
+/* Inference: the value passes through; a mask that somebody asks for is all true (the operator
+ * Dropout makes it). */
+Error *onnx_convert_dropout(const OnnxNode *node) {
+    static const char *const skipped[] = {"ratio", "seed", "is_test", NULL};
+    if (node->output_count > 1)
+        return onnx_node_emit(node, "Dropout", skipped, node->input_count, node->inputs);
+    IrVariable *input = onnx_input(node, 0);
+    if (!input) FAIL(INVALID, "input 0 is missing");
+    if (onnx_input(node, 2))
+        return onnx_node_emit(node, "Dropout", skipped, node->input_count, node->inputs);
+    return onnx_node_set_output(node, 0, input);
+}
+
+Error *onnx_convert_batch_normalization(const OnnxNode *node) {
+    static const char *const skipped[] = {"spatial", "is_test", "momentum", "training_mode", NULL};
+    int64_t spatial, training;
+    TRY(onnx_attribute_int(node, "spatial", 1, &spatial));
+    TRY(onnx_attribute_int(node, "training_mode", 0, &training));
+    if (spatial != 1) FAIL(UNSUPPORTED, "attribute spatial other than 1");
+    if (training != 0 || node->output_count > 1) FAIL(UNSUPPORTED, "training mode");
+    return onnx_node_emit(node, "BatchNormalization", skipped, node->input_count, node->inputs);
+}
+
+/* Up to opset 12 the input is seen as a matrix whose rows are everything from the axis on. */
+Error *onnx_convert_softmax(const OnnxNode *node) {
+    if (node->scope->opset >= 13)
+        return onnx_node_emit(node, node->proto->op_type, NULL, node->input_count, node->inputs);
+    IrVariable *input = onnx_input(node, 0), *shape, *matrix, *result;
+    int64_t axis;
+    if (!input) FAIL(INVALID, "input 0 is missing");
+    TRY(onnx_attribute_int(node, "axis", 1, &axis));
+    OWN(Attributes, flatten) = NULL;
+    OWN(Attributes, last) = NULL;
+    TRY(attributes_create(&flatten));
+    TRY(attributes_create(&last));
+    TRY(attributes_set_int(last, "axis", -1));
+    if (axis == -1) {
+        TRY(ir_build_simple(onnx_at(node), node->proto->op_type, last, input, NULL, NULL, &result));
+        return onnx_node_set_output(node, 0, result);
+    }
+    TRY(attributes_set_int(flatten, "axis", axis));
+    TRY(ir_build_shape_of(onnx_at(node), input, &shape));
+    TRY(ir_build_simple(onnx_at(node), "Flatten", flatten, input, NULL, NULL, &matrix));
+    TRY(ir_build_simple(onnx_at(node), node->proto->op_type, last, matrix, NULL, NULL, &matrix));
+    TRY(ir_build_simple(onnx_at(node), "Reshape", NULL, matrix, shape, NULL, &result));
+    return onnx_node_set_output(node, 0, result);
+}

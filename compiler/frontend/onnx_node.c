@@ -1,0 +1,131 @@
+#include <string.h>
+
+#include "compiler/frontend/onnx_internal.h"
+
+typedef struct HandlerRow {
+    const char *op_type;
+    OnnxHandler *handler;
+} HandlerRow;
+
+static const HandlerRow handlers[] = {
+#define ONNX_NODE(op_type, handler) {op_type, handler},
+#include "compiler/frontend/onnx_nodes.def"
+#undef ONNX_NODE
+};
+
+static bool is_default_domain(const char *domain) {
+    return !domain || !domain[0] || strcmp(domain, "ai.onnx") == 0;
+}
+
+Error *onnx_node_emit(const OnnxNode *node, const char *operator_name, const char *const *skipped,
+    uint32_t input_count, IrVariable *const *inputs) {
+    OWN(Attributes, attributes) = NULL;
+    TRY(onnx_attribute_convert(node, operator_name, skipped, &attributes));
+    uint32_t count = node->output_count ? node->output_count : 1;
+    IrVariable **results;
+    TRY(ir_build_operator(
+        onnx_at(node), operator_name, attributes, input_count, inputs, count, &results));
+    for (uint32_t i = 0; i < node->output_count; i++)
+        TRY(onnx_node_set_output(node, i, results[i]));
+    return NULL;
+}
+
+static Error *expand_function(const OnnxNode *node, const Onnx__FunctionProto *function) {
+    OnnxScope scope;
+    TRY(onnx_scope_init(&scope, NULL, node->scope->block));
+    scope.caller = node->proto;
+    scope.caller_scope = node->scope;
+    scope.depth = node->scope->depth + 1;
+    scope.opset = node->scope->opset;
+    for (size_t i = 0; i < function->n_opset_import; i++)
+        if (is_default_domain(function->opset_import[i]->domain))
+            scope.opset = function->opset_import[i]->version;
+    Error *error = NULL;
+    if (scope.depth > ONNX_CALL_DEPTH_MAX)
+        error = error_make(ERROR_UNSUPPORTED, __FILE__, __LINE__, "functions nested deeper than %d",
+            ONNX_CALL_DEPTH_MAX);
+    for (uint32_t i = 0; i < function->n_input && !error; i++)
+        if (onnx_input(node, i))
+            error = name_map_set(scope.names, function->input[i], node->inputs[i]);
+    if (!error) error = onnx_graph_nodes(node->import, &scope, function->node, function->n_node);
+    for (uint32_t i = 0; i < function->n_output && i < node->proto->n_output && !error; i++) {
+        IrVariable *result;
+        error = onnx_scope_find(&scope, function->output[i], &result);
+        if (!error) error = onnx_node_set_output(node, i, result);
+    }
+    onnx_scope_deinit(&scope);
+    return error;
+}
+
+static const Onnx__FunctionProto *find_function(
+    const OnnxImport *import, const Onnx__NodeProto *proto, char *key, size_t key_size) {
+    const char *domain = is_default_domain(proto->domain) ? "" : proto->domain;
+    size_t domain_length = strlen(domain), name_length = strlen(proto->op_type);
+    if (domain_length + name_length + 2 > key_size) return NULL;
+    memcpy(key, domain, domain_length);
+    key[domain_length] = ':';
+    memcpy(key + domain_length + 1, proto->op_type, name_length + 1);
+    return name_map_find(import->functions, key);
+}
+
+static Error *dispatch(const OnnxNode *node) {
+    char key[512];
+    const Onnx__FunctionProto *function = find_function(node->import, node->proto, key, sizeof key);
+    if (function) return expand_function(node, function);
+    if (!is_default_domain(node->proto->domain))
+        FAIL(UNSUPPORTED, "operators of domain %s", node->proto->domain);
+    for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
+        if (strcmp(handlers[i].op_type, node->proto->op_type) == 0)
+            return handlers[i].handler(node);
+    const OperatorInfo *info = operator_find(node->proto->op_type);
+    if (!info || info->expansion[0]) FAIL(UNSUPPORTED, "this operator is not there");
+    return onnx_node_emit(node, info->name, NULL, node->input_count, node->inputs);
+}
+
+static Error *look_up_inputs(OnnxNode *node) {
+    const Onnx__NodeProto *proto = node->proto;
+    size_t count = proto->n_input;
+    while (count > 0 && !proto->input[count - 1][0]) count--;
+    if (count > IR_OPERANDS_MAX || proto->n_output > IR_OPERANDS_MAX)
+        FAIL(UNSUPPORTED, "more than %d inputs or outputs", IR_OPERANDS_MAX);
+    void *memory;
+    TRY(arena_alloc(&node->import->module->arena, count, sizeof(IrVariable *), &memory));
+    node->inputs = memory;
+    node->input_count = (uint32_t)count;
+    node->output_count = (uint32_t)proto->n_output;
+    while (node->output_count > 0 && !proto->output[node->output_count - 1][0])
+        node->output_count--;
+    for (size_t i = 0; i < count; i++)
+        if (proto->input[i][0])
+            TRY(onnx_scope_find(node->scope, proto->input[i], &node->inputs[i]));
+    return NULL;
+}
+
+static const char *node_label(const Onnx__NodeProto *proto) {
+    if (proto->name && proto->name[0]) return proto->name;
+    return proto->n_output > 0 ? proto->output[0] : "without a name";
+}
+
+/* Bindings made for a node know its name, for messages. */
+static Error *name_bindings(const OnnxNode *node, IrBinding *last_before) {
+    IrBlock *block = node->scope->block;
+    const char *name;
+    TRY(ir_module_text(node->import->module, node_label(node->proto), &name));
+    IrBinding *binding = last_before ? last_before->next : block->first;
+    for (; binding; binding = binding->next)
+        if (!binding->name) binding->name = name;
+    return NULL;
+}
+
+Error *onnx_node_convert(OnnxImport *import, OnnxScope *scope, const Onnx__NodeProto *proto) {
+    OnnxNode node = {.import = import, .scope = scope, .proto = proto};
+    const char *label = node_label(proto);
+    if (!proto->op_type || !proto->op_type[0]) FAIL(INVALID, "node %s has no op_type", label);
+    if (++import->node_count > ONNX_EXPANDED_NODES_MAX)
+        FAIL(UNSUPPORTED, "more than %d nodes with functions expanded", ONNX_EXPANDED_NODES_MAX);
+    IrBinding *last_before = scope->block->last;
+    Error *error = look_up_inputs(&node);
+    if (!error) error = dispatch(&node);
+    if (!error) error = name_bindings(&node, last_before);
+    return error_wrap(error, "node %s (%s)", label, proto->op_type);
+}
