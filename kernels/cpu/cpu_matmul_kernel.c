@@ -1,0 +1,327 @@
+/* Cuts a matrix multiplication into tiles: panels of columns × chunks of rows × blocks of depth. */
+#include "kernels/cpu/cpu_matmul_kernel.h"
+
+#include <assert.h>
+
+#include "kernels/cpu/cpu_vector.h"
+
+/* ---- the portable inner kernel: no fused multiply-add ---- */
+
+CPU_INLINE void portable_row(const CpuMatmulTile *tile, int64_t row, int64_t column) {
+    const int64_t count = tile->columns - column;
+    float *out = tile->out + row * tile->out_row + column;
+    CpuF32x16 sums = tile->accumulate ? cpu_f32x16_load_part(out, count, 0) : (CpuF32x16){0};
+    const float *a = tile->a + row * tile->a_row;
+    const float *b = tile->b + column;
+    for (int64_t k = 0; k < tile->depth; k++) {
+        sums += cpu_f32x16_load_part(b, count, 0) * *a;
+        a += tile->a_column;
+        b += tile->b_row;
+    }
+    cpu_f32x16_store_part(out, count, sums);
+}
+
+void cpu_matmul_micro_portable(const CpuMatmulTile *tile) {
+    for (int64_t column = 0; column < tile->columns; column += CPU_VECTOR_LANES)
+        for (int64_t row = 0; row < tile->rows; row++) portable_row(tile, row, column);
+}
+
+CpuMatmulMicro *cpu_matmul_micro_for(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX512) return cpu_matmul_micro_avx512;
+    if (level == CPU_LEVEL_AVX2) return cpu_matmul_micro_avx2;
+#endif
+    (void)level;
+    return cpu_matmul_micro_portable;
+}
+
+/* ---- the end of a row ---- */
+
+CPU_INLINE CpuF32x16 activate(const CpuEpilogue *epilogue, CpuF32x16 x) {
+    const CpuF32x16 zero = {0};
+    switch (epilogue->activation) {
+    case ACTIVATION_RELU:
+        return cpu_f32x16_select(x < zero, zero, x);
+    case ACTIVATION_LEAKY_RELU:
+        return cpu_f32x16_select(x < zero, x * epilogue->activation_alpha, x);
+    case ACTIVATION_CLIP: {
+        const CpuF32x16 low = cpu_f32x16_all(epilogue->activation_alpha);
+        const CpuF32x16 high = cpu_f32x16_all(epilogue->activation_beta);
+        x = cpu_f32x16_select(x < low, low, x);
+        return cpu_f32x16_select(x > high, high, x);
+    }
+    case ACTIVATION_TANH:
+        return cpu_f32x16_tanh(x);
+    case ACTIVATION_SIGMOID:
+        return cpu_f32x16_sigmoid(x);
+    case ACTIVATION_HARD_SWISH: {
+        CpuF32x16 gate = x * (1.0f / 6.0f) + 0.5f;
+        gate = cpu_f32x16_select(gate < zero, zero, gate);
+        return x * cpu_f32x16_select(gate > 1.0f, cpu_f32x16_all(1.0f), gate);
+    }
+    case ACTIVATION_GELU_ERF:
+        return 0.5f * x * (1.0f + cpu_f32x16_erf(x * 0.70710678118654752f));
+    case ACTIVATION_GELU_TANH: {
+        CpuF32x16 inner = 0.79788456080286536f * (x + 0.044715f * (x * x * x));
+        return 0.5f * x * (1.0f + cpu_f32x16_tanh(inner));
+    }
+    case ACTIVATION_NONE:
+    case ACTIVATION_COUNT:
+        break;
+    }
+    return x;
+}
+
+CPU_INLINE void epilogue_row_body(const CpuEpilogue *epilogue, const float *sums, int64_t count,
+    const float *bias, int64_t bias_step, const float *residual, float *to) {
+    for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
+        const int64_t left = count - i;
+        CpuF32x16 x = cpu_f32x16_load_part(sums + i, left, 0) * epilogue->alpha;
+        if (bias && bias_step)
+            x += cpu_f32x16_load_part(bias + i, left, 0) * epilogue->bias_scale;
+        else if (bias)
+            x += *bias * epilogue->bias_scale;
+        if (residual) x += cpu_f32x16_load_part(residual + i, left, 0);
+        cpu_f32x16_store_part(to + i, left, activate(epilogue, x));
+    }
+}
+
+CPU_VARIANTS(epilogue_row,
+    (const CpuEpilogue *epilogue, const float *sums, int64_t count, const float *bias,
+        int64_t bias_step, const float *residual, float *to),
+    (epilogue, sums, count, bias, bias_step, residual, to));
+
+CpuEpilogueRow *cpu_epilogue_row_for(CpuLevel level) { return epilogue_row_for(level); }
+
+bool cpu_epilogue_is_plain(const CpuEpilogue *epilogue) {
+    return epilogue->alpha == 1.0f && epilogue->activation == ACTIVATION_NONE;
+}
+
+/* ---- packing ---- */
+
+static int64_t panel_count(int64_t columns) {
+    return (columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
+}
+
+/* Columns a panel is stored with. */
+static int64_t panel_width(int64_t columns, int64_t panel) {
+    int64_t left = columns - panel * CPU_MATMUL_PANEL;
+    return left >= CPU_MATMUL_PANEL ? CPU_MATMUL_PANEL : (left + 15) / 16 * 16;
+}
+
+int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns) {
+    return (columns + 15) / 16 * 16 * depth;
+}
+
+/* B lies by columns: 16 × 16 blocks, so that each line of it is read once. */
+static void pack_panel_columns(
+    const float *from, int64_t b_column, int64_t depth, int64_t count, int64_t width, float *to) {
+    for (int64_t k0 = 0; k0 < depth; k0 += 16) {
+        int64_t k_count = depth - k0 < 16 ? depth - k0 : 16;
+        for (int64_t j = 0; j < count; j++)
+            for (int64_t k = 0; k < k_count; k++)
+                to[(k0 + k) * width + j] = from[j * b_column + k0 + k];
+    }
+}
+
+void cpu_matmul_pack_panel(const float *b, int64_t b_row, int64_t b_column, int64_t depth,
+    int64_t columns, int64_t panel, float *packed) {
+    const int64_t width = panel_width(columns, panel);
+    const int64_t left = columns - panel * CPU_MATMUL_PANEL;
+    const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
+    const float *from = b + panel * CPU_MATMUL_PANEL * b_column;
+    float *to = packed + panel * CPU_MATMUL_PANEL * depth;
+    if (b_row == 1 && b_column != 1) {
+        pack_panel_columns(from, b_column, depth, count, width, to);
+    } else if (b_column == 1) {
+        for (int64_t k = 0; k < depth; k++)
+            memcpy(to + k * width, from + k * b_row, (size_t)count * sizeof(float));
+    } else {
+        for (int64_t k = 0; k < depth; k++)
+            for (int64_t j = 0; j < count; j++) to[k * width + j] = from[k * b_row + j * b_column];
+    }
+    if (count == width) return;
+    for (int64_t k = 0; k < depth; k++)
+        memset(to + k * width + count, 0, (size_t)(width - count) * sizeof(float));
+}
+
+/* ---- the run ---- */
+
+typedef struct Run {
+    const CpuMatmul *matmul;
+    CpuMatmulBuffers buffers;
+    bool packed;
+    int64_t panels, chunks, packed_count;
+    const atomic_bool *abandon;
+    atomic_bool abandoned;
+} Run;
+
+static int64_t batch_offset(
+    const Shape *batch, int64_t index, const int64_t strides[SHAPE_RANK_MAX]) {
+    int64_t offset = 0;
+    for (uint32_t i = batch->rank; i-- > 0;) {
+        offset += index % batch->dims[i] * strides[i];
+        index /= batch->dims[i];
+    }
+    return offset;
+}
+
+static bool is_direct(const CpuMatmul *matmul) {
+    return !matmul->has_bias && !matmul->has_residual && cpu_epilogue_is_plain(&matmul->epilogue);
+}
+
+typedef struct Unit {
+    int64_t row, rows;       /* of C */
+    int64_t column, columns; /* of C */
+    const float *a, *bias, *residual;
+    float *c; /* the batch's matrix */
+} Unit;
+
+static void finish_unit(const CpuMatmul *matmul, const Unit *unit, const float *sums) {
+    for (int64_t i = 0; i < unit->rows; i++) {
+        const int64_t row = unit->row + i;
+        const float *bias =
+            unit->bias ? unit->bias + row * matmul->bias_row + unit->column * matmul->bias_column
+                       : NULL;
+        const int64_t at = row * matmul->columns + unit->column;
+        matmul->epilogue_row(&matmul->epilogue, sums + i * CPU_MATMUL_PANEL, unit->columns, bias,
+            matmul->bias_column, unit->residual ? unit->residual + at : NULL, unit->c + at);
+    }
+}
+
+static void run_unit(const Run *run, const Unit *unit, const float *b, int64_t b_row) {
+    const CpuMatmul *matmul = run->matmul;
+    float sums[CPU_MATMUL_ROWS * CPU_MATMUL_PANEL];
+    const bool direct = is_direct(matmul);
+    CpuMatmulTile tile = {
+        .rows = unit->rows,
+        .columns = unit->columns,
+        .a_row = matmul->a_row,
+        .a_column = matmul->a_column,
+        .b_row = b_row,
+        .out = direct ? unit->c + unit->row * matmul->columns + unit->column : sums,
+        .out_row = direct ? matmul->columns : CPU_MATMUL_PANEL,
+    };
+    int64_t k = 0;
+    do { /* once for depth 0: writes zeros */
+        tile.depth = matmul->depth - k < CPU_MATMUL_DEPTH ? matmul->depth - k : CPU_MATMUL_DEPTH;
+        tile.a = unit->a + unit->row * matmul->a_row + k * matmul->a_column;
+        tile.b = b + k * b_row;
+        tile.accumulate = k > 0;
+        matmul->micro(&tile);
+        k += CPU_MATMUL_DEPTH;
+    } while (k < matmul->depth);
+    if (!direct) finish_unit(matmul, unit, sums);
+}
+
+static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    Run *run = context;
+    const CpuMatmul *matmul = run->matmul;
+    const int64_t per_batch = run->panels * run->chunks;
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
+            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
+            return NULL;
+        }
+        const int64_t batch = i / per_batch, panel = i % per_batch / run->chunks;
+        const int64_t b_offset = batch_offset(&matmul->batch, batch, matmul->b_batch);
+        const CpuMatmulBuffers *buffers = &run->buffers;
+        Unit unit = {.row = i % run->chunks * CPU_MATMUL_ROWS, .column = panel * CPU_MATMUL_PANEL};
+        const int64_t rows_left = matmul->rows - unit.row;
+        const int64_t columns_left = matmul->columns - unit.column;
+        unit.rows = rows_left < CPU_MATMUL_ROWS ? rows_left : CPU_MATMUL_ROWS;
+        unit.columns = columns_left < CPU_MATMUL_PANEL ? columns_left : CPU_MATMUL_PANEL;
+        unit.a = buffers->a + batch_offset(&matmul->batch, batch, matmul->a_batch);
+        const int64_t c_offset = batch * matmul->rows * matmul->columns;
+        unit.c = buffers->c + c_offset;
+        if (matmul->has_residual) unit.residual = buffers->residual + c_offset;
+        if (matmul->has_bias)
+            unit.bias = buffers->bias + batch_offset(&matmul->batch, batch, matmul->bias_batch);
+        if (run->packed)
+            run_unit(run, &unit, buffers->b + b_offset + unit.column * matmul->depth,
+                panel_width(matmul->columns, panel));
+        else
+            run_unit(run, &unit, buffers->b + b_offset + unit.column, matmul->b_row);
+    }
+    return NULL;
+}
+
+typedef struct PackRun {
+    const CpuMatmul *matmul;
+    const float *b;
+    float *packed;
+    int64_t panels, packed_count;
+} PackRun;
+
+static Error *pack_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const PackRun *run = context;
+    const CpuMatmul *matmul = run->matmul;
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        const int64_t matrix = i / run->panels;
+        cpu_matmul_pack_panel(run->b + matrix * matmul->depth * matmul->columns, matmul->b_row,
+            matmul->b_column, matmul->depth, matmul->columns, i % run->panels,
+            run->packed + matrix * run->packed_count);
+    }
+    return NULL;
+}
+
+void cpu_matmul_prepare(CpuMatmul *matmul, CpuLevel level) {
+    matmul->micro = cpu_matmul_micro_for(level);
+    matmul->epilogue_row = cpu_epilogue_row_for(level);
+    /* columns that are not adjacent have to be gathered; rows far apart are when each is used often
+     */
+    const bool far = matmul->rows >= 48 && matmul->b_row >= 1024;
+    matmul->b_pack_first = !matmul->b_packed && matmul->depth > 0 && (matmul->b_column != 1 || far);
+    if (!matmul->b_pack_first) return;
+    /* strides of B's batches count packed matrices from here on; B itself is compact */
+    const int64_t plain = matmul->depth * matmul->columns;
+    const int64_t packed = cpu_matmul_packed_count(matmul->depth, matmul->columns);
+    int64_t matrices = 1;
+    for (uint32_t i = 0; i < matmul->batch.rank; i++) {
+        if (!matmul->b_batch[i]) continue;
+        matrices *= matmul->batch.dims[i];
+        matmul->b_batch[i] = matmul->b_batch[i] / plain * packed;
+    }
+    matmul->b_matrix_count = matrices;
+}
+
+int64_t cpu_matmul_scratch_count(const CpuMatmul *matmul) {
+    if (!matmul->b_pack_first) return 0;
+    return matmul->b_matrix_count * cpu_matmul_packed_count(matmul->depth, matmul->columns);
+}
+
+/* About 20 µs of work: 2 million multiply-adds, or 256 KiB of B read once. */
+static uint64_t units_per_part(int64_t rows, int64_t depth) {
+    const int64_t cost = rows * CPU_MATMUL_PANEL * depth + 8 * CPU_MATMUL_PANEL * depth + 1;
+    return (uint64_t)(2000000 / cost) + 1;
+}
+
+Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmulBuffers *buffers,
+    const Launch *launch, bool *out_abandoned) {
+    if (matmul->rows == 0 || matmul->columns == 0 || matmul->batch_count == 0) return NULL;
+    const int64_t panels = panel_count(matmul->columns);
+    const int64_t chunks = (matmul->rows + CPU_MATMUL_ROWS - 1) / CPU_MATMUL_ROWS;
+    Run run = {
+        .matmul = matmul,
+        .buffers = *buffers,
+        .packed = matmul->b_packed || matmul->b_pack_first,
+        .panels = panels,
+        .chunks = chunks,
+        .packed_count = cpu_matmul_packed_count(matmul->depth, matmul->columns),
+        .abandon = launch->abandon,
+    };
+    atomic_init(&run.abandoned, false);
+    if (matmul->b_pack_first) {
+        PackRun pack = {matmul, buffers->b, buffers->scratch, panels, run.packed_count};
+        TRY(cpu_for_each(device, launch->threads, (uint64_t)(matmul->b_matrix_count * panels),
+            units_per_part(0, matmul->depth), pack_units, &pack));
+        run.buffers.b = buffers->scratch;
+    }
+    const int64_t rows = matmul->rows < CPU_MATMUL_ROWS ? matmul->rows : CPU_MATMUL_ROWS;
+    TRY(cpu_for_each(device, launch->threads, (uint64_t)(matmul->batch_count * panels * chunks),
+        units_per_part(rows, matmul->depth), run_units, &run));
+    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
+    return NULL;
+}

@@ -1,0 +1,90 @@
+#pragma once
+/* Matrix multiplication in float32: C = activation(alpha * A B + bias_scale * bias + residual),
+ * batched, over plain or packed B.
+ *
+ * Every element of A B is one chain of multiply-adds in the order of k, started from zero: the bits
+ * depend on the element's row of A and column of B and on nothing else, so neither on tiling,
+ * packing, threads and the other rows of a batch, nor, between AVX2 and AVX-512, on the vector
+ * width. */
+#include <stdatomic.h>
+
+#include "kernels/activation.h"
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/shape.h"
+
+/* A panel is up to 64 columns of B, row after row: panels [N / 64][K][64], the last one narrower
+ * (a multiple of 16), filled up with zeros. */
+enum {
+    CPU_MATMUL_PANEL = 64,
+    CPU_MATMUL_ROWS = 96,   /* of a tile: 24 KiB on the stack */
+    CPU_MATMUL_DEPTH = 256, /* of k at a time: 64 KiB of a panel stay in the second level cache */
+};
+
+/* out[rows][columns] (+)= a[rows][depth] b[depth][columns]; strides in elements. */
+typedef struct CpuMatmulTile {
+    int64_t rows, columns, depth; /* columns: 1 … CPU_MATMUL_PANEL */
+    const float *a;
+    int64_t a_row, a_column;
+    const float *b; /* columns are adjacent */
+    int64_t b_row;
+    float *out;
+    int64_t out_row;
+    bool accumulate; /* go on from what out holds */
+} CpuMatmulTile;
+
+typedef void CpuMatmulMicro(const CpuMatmulTile *tile);
+void cpu_matmul_micro_portable(const CpuMatmulTile *tile);
+void cpu_matmul_micro_avx2(const CpuMatmulTile *tile);
+void cpu_matmul_micro_avx512(const CpuMatmulTile *tile);
+CpuMatmulMicro *cpu_matmul_micro_for(CpuLevel level);
+
+/* What happens to a row of finished sums. */
+typedef struct CpuEpilogue {
+    float alpha;      /* times the sum */
+    float bias_scale; /* times bias */
+    Activation activation;
+    float activation_alpha, activation_beta;
+} CpuEpilogue;
+
+/* to[i] = activation(alpha * sums[i] + bias_scale * bias[i * bias_step] + residual[i]); bias and
+ * residual may be NULL, bias_step is 0 or 1. */
+typedef void CpuEpilogueRow(const CpuEpilogue *epilogue, const float *sums, int64_t count,
+    const float *bias, int64_t bias_step, const float *residual, float *to);
+CpuEpilogueRow *cpu_epilogue_row_for(CpuLevel level);
+bool cpu_epilogue_is_plain(const CpuEpilogue *epilogue);
+
+/* The plan's part: sizes and strides (in elements) of everything. C is compact. */
+typedef struct CpuMatmul {
+    int64_t rows, columns, depth; /* M, N, K */
+    int64_t a_row, a_column, b_row, b_column;
+    bool b_packed;     /* panels; b_row and b_column are then unused */
+    bool b_pack_first; /* plain B is packed into scratch by every launch */
+    bool has_bias, has_residual;
+    Shape batch; /* the batch dimensions of C */
+    int64_t batch_count;
+    int64_t a_batch[SHAPE_RANK_MAX], b_batch[SHAPE_RANK_MAX], bias_batch[SHAPE_RANK_MAX];
+    int64_t b_matrix_count; /* distinct matrices in B, when b_pack_first */
+    int64_t bias_row, bias_column;
+    CpuEpilogue epilogue;
+    CpuMatmulMicro *micro;
+    CpuEpilogueRow *epilogue_row;
+} CpuMatmul;
+
+typedef struct CpuMatmulBuffers {
+    const float *a, *b, *bias, *residual;
+    float *c;
+    float *scratch; /* cpu_matmul_scratch_count floats; aligned to 64 bytes */
+} CpuMatmulBuffers;
+
+/* Chooses code and whether B is packed first; call it when all else is set. */
+void cpu_matmul_prepare(CpuMatmul *matmul, CpuLevel level);
+/* Floats of scratch a run needs. */
+int64_t cpu_matmul_scratch_count(const CpuMatmul *matmul);
+MUST_CHECK Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul,
+    const CpuMatmulBuffers *buffers, const Launch *launch, bool *out_abandoned);
+
+/* Floats of a packed K × N matrix. */
+int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns);
+/* Writes panel `panel` of B (strides in elements) where it belongs in `packed`. */
+void cpu_matmul_pack_panel(const float *b, int64_t b_row, int64_t b_column, int64_t depth,
+    int64_t columns, int64_t panel, float *packed);

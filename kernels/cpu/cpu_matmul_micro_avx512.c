@@ -1,0 +1,95 @@
+/* The inner kernel of matrix multiplication for AVX-512: blocks of rows × up to four vectors of
+ * columns stay in registers over the whole depth. */
+#include <immintrin.h>
+
+#include "kernels/cpu/cpu_matmul_kernel.h"
+#include "kernels/cpu/cpu_vector.h"
+
+/* 24 sums, one vector each of B per column group: 28 of 32 registers. The last vector is masked, so
+ * that nothing behind the columns is read or written. */
+#define DEFINE_BLOCK(ROWS, VECTORS)                                                                \
+    CPU_INLINE void block_##ROWS##x##VECTORS(                                                      \
+        const CpuMatmulTile *tile, int64_t row, __mmask16 mask) {                                  \
+        __m512 sums[ROWS][VECTORS];                                                                \
+        const float *b = tile->b;                                                                  \
+        const float *a = tile->a + row * tile->a_row;                                              \
+        float *out = tile->out + row * tile->out_row;                                              \
+        const int64_t a_row = tile->a_row, a_column = tile->a_column, b_row = tile->b_row;         \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                              \
+            CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                       \
+                const float *from = out + r * tile->out_row + v * 16;                              \
+                if (!tile->accumulate)                                                             \
+                    sums[r][v] = _mm512_setzero_ps();                                              \
+                else if (v < (VECTORS)-1)                                                          \
+                    sums[r][v] = _mm512_loadu_ps(from);                                            \
+                else                                                                               \
+                    sums[r][v] = _mm512_maskz_loadu_ps(mask, from);                                \
+            }                                                                                      \
+        }                                                                                          \
+        for (int64_t k = 0; k < tile->depth; k++) {                                                \
+            __m512 columns[VECTORS];                                                               \
+            CPU_UNROLL for (int v = 0; v < (VECTORS)-1; v++) columns[v] =                          \
+                _mm512_loadu_ps(b + v * 16);                                                       \
+            columns[(VECTORS)-1] = _mm512_maskz_loadu_ps(mask, b + ((VECTORS)-1) * 16);            \
+            CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
+                __m512 factor = _mm512_set1_ps(a[r * a_row]);                                      \
+                CPU_UNROLL for (int v = 0; v < (VECTORS); v++) sums[r][v] =                        \
+                    _mm512_fmadd_ps(factor, columns[v], sums[r][v]);                               \
+            }                                                                                      \
+            a += a_column;                                                                         \
+            b += b_row;                                                                            \
+        }                                                                                          \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                              \
+            CPU_UNROLL for (int v = 0; v < (VECTORS)-1; v++)                                       \
+                _mm512_storeu_ps(out + r * tile->out_row + v * 16, sums[r][v]);                    \
+            _mm512_mask_storeu_ps(                                                                 \
+                out + r * tile->out_row + ((VECTORS)-1) * 16, mask, sums[r][(VECTORS)-1]);         \
+        }                                                                                          \
+    }                                                                                              \
+    struct block_needs_semicolon
+
+DEFINE_BLOCK(6, 4);
+DEFINE_BLOCK(4, 4);
+DEFINE_BLOCK(2, 4);
+DEFINE_BLOCK(1, 4);
+DEFINE_BLOCK(8, 3);
+DEFINE_BLOCK(4, 3);
+DEFINE_BLOCK(2, 3);
+DEFINE_BLOCK(1, 3);
+DEFINE_BLOCK(12, 2);
+DEFINE_BLOCK(4, 2);
+DEFINE_BLOCK(2, 2);
+DEFINE_BLOCK(1, 2);
+DEFINE_BLOCK(16, 1);
+DEFINE_BLOCK(4, 1);
+DEFINE_BLOCK(2, 1);
+DEFINE_BLOCK(1, 1);
+
+#define DEFINE_ROWS(MOST, VECTORS)                                                                 \
+    static void rows_x##VECTORS(const CpuMatmulTile *tile, __mmask16 mask) {                       \
+        int64_t row = 0;                                                                           \
+        for (; row + (MOST) <= tile->rows; row += (MOST))                                          \
+            block_##MOST##x##VECTORS(tile, row, mask);                                             \
+        for (; row + 4 <= tile->rows; row += 4) block_4x##VECTORS(tile, row, mask);                \
+        for (; row + 2 <= tile->rows; row += 2) block_2x##VECTORS(tile, row, mask);                \
+        for (; row < tile->rows; row++) block_1x##VECTORS(tile, row, mask);                        \
+    }                                                                                              \
+    struct rows_needs_semicolon
+
+DEFINE_ROWS(6, 4);
+DEFINE_ROWS(8, 3);
+DEFINE_ROWS(12, 2);
+DEFINE_ROWS(16, 1);
+
+void cpu_matmul_micro_avx512(const CpuMatmulTile *tile) {
+    int64_t vectors = (tile->columns + 15) / 16;
+    __mmask16 mask = (__mmask16)(0xffffu >> (vectors * 16 - tile->columns));
+    if (vectors == 4)
+        rows_x4(tile, mask);
+    else if (vectors == 3)
+        rows_x3(tile, mask);
+    else if (vectors == 2)
+        rows_x2(tile, mask);
+    else
+        rows_x1(tile, mask);
+}

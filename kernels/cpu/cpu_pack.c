@@ -1,0 +1,86 @@
+#include "kernels/cpu/cpu_pack.h"
+
+#include <assert.h>
+
+#include "base/allocator.h"
+#include "kernels/cpu/cpu_matmul.h"
+#include "kernels/cpu/cpu_widen.h"
+
+enum { PANELS_COLUMNS_MIN = 32 }; /* narrower ones are read as well where they lie */
+
+/* A matmul's B as K × N with strides. */
+typedef struct Weight {
+    int64_t batch_count, depth, columns, row, column;
+} Weight;
+
+static Weight weight_of(const PackRequest *request) {
+    const Shape *shape = &request->constant.shape;
+    const int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
+    Weight weight = {shape_product(shape, 0, shape->rank - 2), rows, columns, columns, 1};
+    if (cpu_matmul_is_transposed(request->operator_info, request->attributes, 1))
+        weight.depth = columns, weight.columns = rows, weight.row = 1, weight.column = columns;
+    return weight;
+}
+
+static bool is_matmul_weight(const PackRequest *request) {
+    const OperatorId id = request->operator_info->id;
+    return (id == OPERATOR_MATMUL || id == OPERATOR_GEMM || id == OPERATOR_FUSED_MATMUL) &&
+           request->input_index == 1 && request->constant.shape.rank >= 2 &&
+           (request->constant.dtype == DTYPE_FLOAT32 || request->constant.dtype == DTYPE_FLOAT16 ||
+               request->constant.dtype == DTYPE_BFLOAT16);
+}
+
+static bool wants_panels(const PackRequest *request) {
+    if (!is_matmul_weight(request)) return false;
+    const Weight weight = weight_of(request);
+    if (weight.batch_count == 0 || weight.depth == 0 || weight.columns == 0) return false;
+    return weight.column != 1 || weight.columns >= PANELS_COLUMNS_MIN;
+}
+
+Error *cpu_pack_rule(
+    Device *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes) {
+    *out_layout = CPU_LAYOUT_PLAIN;
+    *out_bytes = 0;
+    if (cpu_device(device)->portable_only || !wants_panels(request)) return NULL;
+    const Weight weight = weight_of(request);
+    *out_layout = CPU_LAYOUT_PANELS;
+    *out_bytes =
+        (uint64_t)(weight.batch_count * cpu_matmul_packed_count(weight.depth, weight.columns)) *
+        sizeof(float);
+    return NULL;
+}
+
+static Error *pack_panels(
+    Device *device, const PackRequest *request, const void *plain, float *to) {
+    const Weight weight = weight_of(request);
+    const int64_t matrix = weight.depth * weight.columns;
+    const int64_t packed = cpu_matmul_packed_count(weight.depth, weight.columns);
+    const int64_t panels = (weight.columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
+    const DType dtype = request->constant.dtype;
+    const float *from = plain;
+    void *widened = NULL;
+    if (dtype != DTYPE_FLOAT32) {
+        TRY(memory_map((size_t)(weight.batch_count * matrix) * sizeof(float), &widened));
+        Error *error =
+            cpu_widen(cpu_device(device), 1, dtype, plain, weight.batch_count * matrix, widened);
+        if (error) {
+            memory_unmap(widened, (size_t)(weight.batch_count * matrix) * sizeof(float));
+            return error;
+        }
+        from = widened;
+    }
+    for (int64_t batch = 0; batch < weight.batch_count; batch++)
+        for (int64_t panel = 0; panel < panels; panel++)
+            cpu_matmul_pack_panel(from + batch * matrix, weight.row, weight.column, weight.depth,
+                weight.columns, panel, to + batch * packed);
+    if (widened) memory_unmap(widened, (size_t)(weight.batch_count * matrix) * sizeof(float));
+    return NULL;
+}
+
+Error *cpu_pack(
+    Device *device, const PackRequest *request, uint32_t layout, const void *plain, uint64_t to) {
+    if (layout != CPU_LAYOUT_PANELS || !wants_panels(request))
+        FAIL(INVALID, "%s: input %u is not packed in layout %u", request->operator_info->name,
+            request->input_index, layout);
+    return pack_panels(device, request, plain, (float *)(uintptr_t)to);
+}

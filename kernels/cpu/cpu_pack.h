@@ -1,0 +1,18 @@
+#pragma once
+/* Packed weights of the cpu device: which layout a constant gets, and writing it. The rule looks at
+ * the constant, its operator and the instruction set, never at the other operands. */
+#include "kernels/cpu/cpu_internal.h"
+
+/* TensorSpec.layout; numbers are part of the prepacked cache's key and never reused. */
+typedef enum CpuLayout {
+    CPU_LAYOUT_PLAIN = 0,
+    CPU_LAYOUT_PANELS = 1,   /* MatMul's B, transposed if the operator says so: see
+                                cpu_matmul_kernel.h; float32 */
+    CPU_LAYOUT_WINOGRAD = 2, /* Conv's W, transformed: see cpu_conv_winograd.c; float32 */
+} CpuLayout;
+
+/* DeviceClass.pack_rule and DeviceClass.pack. */
+MUST_CHECK Error *cpu_pack_rule(
+    Device *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes);
+MUST_CHECK Error *cpu_pack(
+    Device *device, const PackRequest *request, uint32_t layout, const void *plain, uint64_t to);

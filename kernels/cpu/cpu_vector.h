@@ -1,0 +1,164 @@
+#pragma once
+/* Sixteen floats at a time in GNU vectors, and functions over them whose bits are the same at every
+ * instruction set: no fused multiply-add, fixed order.
+ *
+ * A kernel body is an always_inline function; CPU_VARIANTS compiles it once for each level, and
+ * name_for(level) picks one. So the level changes the speed and nothing else. */
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/cpu/cpu_internal.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi" /* the vector types never cross a real call */
+#endif
+
+enum { CPU_VECTOR_LANES = 16 };
+
+typedef float CpuF32x16 __attribute__((vector_size(64)));
+typedef int32_t CpuI32x16 __attribute__((vector_size(64)));
+typedef double CpuF64x8 __attribute__((vector_size(64)));
+typedef float CpuF32x16Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
+typedef double CpuF64x8Unaligned __attribute__((vector_size(64), aligned(8), may_alias));
+
+#define CPU_INLINE static inline __attribute__((always_inline))
+#if defined(__x86_64__)
+#define CPU_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define CPU_TARGET_AVX512                                                                          \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#define CPU_VARIANTS(name, parameters, arguments)                                                  \
+    static void name##_portable parameters { name##_body arguments; }                              \
+    CPU_TARGET_AVX2 static void name##_avx2 parameters { name##_body arguments; }                  \
+    CPU_TARGET_AVX512 static void name##_avx512 parameters { name##_body arguments; }              \
+    static void(*name##_for(CpuLevel level)) parameters {                                          \
+        if (level == CPU_LEVEL_AVX512) return name##_avx512;                                       \
+        return level == CPU_LEVEL_AVX2 ? name##_avx2 : name##_portable;                            \
+    }                                                                                              \
+    struct cpu_variants_need_semicolon_##name
+#else
+#define CPU_VARIANTS(name, parameters, arguments)                                                  \
+    static void name##_portable parameters { name##_body arguments; }                              \
+    static void(*name##_for(CpuLevel level)) parameters {                                          \
+        (void)level;                                                                               \
+        return name##_portable;                                                                    \
+    }                                                                                              \
+    struct cpu_variants_need_semicolon_##name
+#endif
+
+#if defined(__clang__)
+#define CPU_UNROLL _Pragma("unroll")
+#else
+#define CPU_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+CPU_INLINE CpuF32x16 cpu_f32x16_load(const float *from) {
+    return *(const CpuF32x16Unaligned *)from;
+}
+CPU_INLINE void cpu_f32x16_store(float *to, CpuF32x16 value) { *(CpuF32x16Unaligned *)to = value; }
+CPU_INLINE CpuF32x16 cpu_f32x16_all(float value) { return value - (CpuF32x16){0}; }
+CPU_INLINE CpuI32x16 cpu_i32x16_all(int32_t value) { return value - (CpuI32x16){0}; }
+
+/* The first `count` lanes (0 … 16); the others are `fill`. */
+CPU_INLINE CpuF32x16 cpu_f32x16_load_part(const float *from, int64_t count, float fill) {
+    if (count >= CPU_VECTOR_LANES) return cpu_f32x16_load(from);
+    float lanes[CPU_VECTOR_LANES];
+    for (int64_t i = 0; i < CPU_VECTOR_LANES; i++) lanes[i] = i < count ? from[i] : fill;
+    return cpu_f32x16_load(lanes);
+}
+CPU_INLINE void cpu_f32x16_store_part(float *to, int64_t count, CpuF32x16 value) {
+    if (count >= CPU_VECTOR_LANES) {
+        cpu_f32x16_store(to, value);
+        return;
+    }
+    float lanes[CPU_VECTOR_LANES];
+    cpu_f32x16_store(lanes, value);
+    for (int64_t i = 0; i < count; i++) to[i] = lanes[i];
+}
+
+/* mask lanes are all ones or all zeros, as comparisons give them. */
+CPU_INLINE CpuF32x16 cpu_f32x16_select(CpuI32x16 mask, CpuF32x16 yes, CpuF32x16 no) {
+    return (CpuF32x16)((mask & (CpuI32x16)yes) | (~mask & (CpuI32x16)no));
+}
+/* Where the comparison is false, NaN included, the second one. */
+CPU_INLINE CpuF32x16 cpu_f32x16_max(CpuF32x16 a, CpuF32x16 b) {
+    return cpu_f32x16_select(a > b, a, b);
+}
+CPU_INLINE CpuF32x16 cpu_f32x16_min(CpuF32x16 a, CpuF32x16 b) {
+    return cpu_f32x16_select(a < b, a, b);
+}
+
+/* Lanes folded in halves: a fixed order. */
+CPU_INLINE float cpu_f32x16_sum(CpuF32x16 v) {
+    float lanes[CPU_VECTOR_LANES];
+    cpu_f32x16_store(lanes, v);
+    for (int width = 8; width > 0; width /= 2)
+        for (int i = 0; i < width; i++) lanes[i] += lanes[i + width];
+    return lanes[0];
+}
+
+/* e^x within 2 units in the last place; 0 below -104, infinity above 88.73, NaN for NaN. */
+CPU_INLINE CpuF32x16 cpu_f32x16_exp(CpuF32x16 x) {
+    x = cpu_f32x16_select(x > 89.0f, cpu_f32x16_all(89.0f), x);
+    x = cpu_f32x16_select(x < -104.0f, cpu_f32x16_all(-104.0f), x);
+    /* 1.5 * 2^23 leaves the rounded integer in the low mantissa bits */
+    CpuF32x16 shifted = x * 1.44269504088896341f + 12582912.0f;
+    CpuI32x16 n = (CpuI32x16)shifted - 0x4b400000;
+    CpuF32x16 count = shifted - 12582912.0f;
+    CpuF32x16 r = x - count * 0.693359375f - count * -2.12194440e-4f;
+    CpuF32x16 p = cpu_f32x16_all(1.9875691500e-4f);
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + r + 1.0f;
+    /* 2^n in two factors, so that results below the normal range come out right */
+    CpuI32x16 half = n >> 1;
+    CpuF32x16 first = (CpuF32x16)((half + 127) << 23);
+    CpuF32x16 second = (CpuF32x16)((n - half + 127) << 23);
+    return p * first * second;
+}
+
+CPU_INLINE CpuF32x16 cpu_f32x16_sigmoid(CpuF32x16 x) { return 1.0f / (1.0f + cpu_f32x16_exp(-x)); }
+
+CPU_INLINE CpuF32x16 cpu_f32x16_tanh(CpuF32x16 x) {
+    const CpuI32x16 sign_bit = cpu_i32x16_all(INT32_MIN);
+    CpuI32x16 sign = (CpuI32x16)x & sign_bit;
+    CpuF32x16 a = (CpuF32x16)((CpuI32x16)x & ~sign_bit);
+    CpuF32x16 z = a * a;
+    CpuF32x16 p = cpu_f32x16_all(-5.70498872745e-3f);
+    p = p * z + 2.06390887954e-2f;
+    p = p * z + -5.37397155531e-2f;
+    p = p * z + 1.33314422036e-1f;
+    p = p * z + -3.33332819422e-1f;
+    CpuF32x16 small = p * z * a + a;
+    CpuF32x16 large = 1.0f - 2.0f / (cpu_f32x16_exp(a + a) + 1.0f);
+    CpuF32x16 result = cpu_f32x16_select(a < 0.625f, small, large);
+    return (CpuF32x16)((CpuI32x16)result | sign);
+}
+
+CPU_INLINE CpuF32x16 cpu_f32x16_erf(CpuF32x16 x) {
+    const CpuI32x16 sign_bit = cpu_i32x16_all(INT32_MIN);
+    CpuI32x16 sign = (CpuI32x16)x & sign_bit;
+    CpuF32x16 a = (CpuF32x16)((CpuI32x16)x & ~sign_bit);
+    a = cpu_f32x16_select(a > 3.925f, cpu_f32x16_all(3.925f), a);
+    CpuF32x16 z = a * a;
+    CpuF32x16 p = cpu_f32x16_all(-5.99104969e-4f);
+    p = p * z + 4.99339588e-3f;
+    p = p * z + -2.67667342e-2f;
+    p = p * z + 1.12818025e-1f;
+    p = p * z + -3.76124859e-1f;
+    p = p * z + 1.28379151e-1f;
+    CpuF32x16 small = p * a + a;
+    CpuF32x16 q = cpu_f32x16_all(1.72948930e-5f);
+    q = q * a + -3.83208680e-4f;
+    q = q * a + 3.88393435e-3f;
+    q = q * a + -2.42545605e-2f;
+    q = q * a + 1.06777847e-1f;
+    q = q * a + 6.34846687e-1f;
+    q = q * a + 1.28717512e-1f;
+    q = q * a + a;
+    CpuF32x16 large = 1.0f - cpu_f32x16_exp(-q);
+    CpuF32x16 result = cpu_f32x16_select(a > 0.921875f, large, small);
+    return (CpuF32x16)((CpuI32x16)result | sign);
+}
