@@ -30,7 +30,7 @@ typedef struct FsckOptions {
      * verified. */
     const ChunkSource *repair_from;
     /* Called now and then, from the calling thread. */
-    void (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total);
+    void (*progress)(void *context, uint64_t chunks_done, uint64_t chunks_total);
     void *progress_context;
 } FsckOptions;
 

@@ -41,7 +41,7 @@ typedef struct ModelVersion {
 } ModelVersion;
 
 void model_version_deinit(ModelVersion *version);
-#define OWN_VERSION(name) __attribute__((cleanup(model_version_deinit))) ModelVersion name
+#define OWN_VERSION(name) __attribute__((cleanup(model_version_deinit))) name
 
 typedef struct ModelList {
     ModelVersion *items; /* in order of name, version */

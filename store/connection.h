@@ -1,0 +1,58 @@
+#pragma once
+/* One SQLite connection to one of the store's two files, with the settings that the store's
+ * promises rest on. */
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/statement.h"
+
+typedef enum DatabaseKind { DATABASE_CATALOG, DATABASE_CHUNKS, DATABASE_COUNT } DatabaseKind;
+
+typedef struct DatabaseInfo {
+    const char *file;
+    int64_t application_id; /* in the file's header: whose file it is */
+    int page_size;
+    int cache_kib;        /* of the writer's page cache */
+    int length_max;       /* of a row: nothing longer is written or believed */
+    int64_t log_size_max; /* the write-ahead log is copied into the file beyond this */
+} DatabaseInfo;
+
+extern const DatabaseInfo database_infos[DATABASE_COUNT];
+
+typedef enum ConnectionRole { CONNECTION_WRITER, CONNECTION_READER } ConnectionRole;
+
+/* Threads: one at a time. */
+typedef struct Connection {
+    sqlite3 *handle;
+    DatabaseKind kind;
+    ConnectionRole role;
+    sqlite3_stmt *statements[STATEMENT_COUNT]; /* NULL: not for this connection */
+    int log_pages;                             /* in the write-ahead log after the last commit */
+    bool keeps_log; /* closing leaves the log as it is: until the file is known to be ours */
+    atomic_bool *sync_failed; /* the store's; set when a sync fails */
+    struct Store *store;      /* where a reader goes back to */
+    struct Connection *next;  /* in the store's list of idle readers */
+} Connection;
+
+/* Opens a file without changing it: a writer makes a missing one, still empty; a reader needs it.
+ */
+MUST_CHECK Error *connection_open(const char *home, DatabaseKind kind, ConnectionRole role,
+    atomic_bool *sync_failed, Connection **out_connection);
+/* Once the tables are there. A statement that SQLite doesn't understand fails here. */
+MUST_CHECK Error *connection_prepare(Connection *connection);
+void connection_close(Connection *connection);
+
+/* Settings and migrations; what runs later stands in statements.def. */
+MUST_CHECK Error *connection_execute(Connection *connection, const char *sql);
+MUST_CHECK Error *connection_read_i64(Connection *connection, const char *sql, int64_t *out);
+
+/* An SQLite result as an error; remembers failed syncs. code must not be SQLITE_OK. */
+MUST_CHECK Error *connection_error(Connection *connection, int code);
+
+/* Copies the write-ahead log into the file, as far as no reader needs it. */
+MUST_CHECK Error *connection_checkpoint(Connection *connection);
+/* Whether the log has grown enough for that. */
+bool connection_wants_checkpoint(const Connection *connection);

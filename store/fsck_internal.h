@@ -1,0 +1,28 @@
+#pragma once
+/* What fsck's two halves share: the catalog's side (fsck.c) and the chunks' (fsck_chunks.c). */
+#include <stdbool.h>
+
+#include "store/fsck.h"
+#include "store/store_internal.h"
+
+typedef struct Fsck {
+    Store *store;
+    const FsckOptions *options;
+    FsckResult *result;
+} Fsck;
+
+/* Puts an error among the result's. Errors: OUT_OF_MEMORY, also when the error itself is that. */
+MUST_CHECK Error *fsck_note(Fsck *fsck, Error *owned_error);
+
+/* Replaces or puts in a chunk from the other copy, if there is one that has it whole. A failure to
+ * write is noted. */
+MUST_CHECK Error *fsck_repair_chunk(
+    Fsck *fsck, TenantId tenant, const ChunkRef *ref, bool *out_repaired);
+
+/* Whether the store has this chunk, of this raw size; repaired if need be, else noted under the
+ * name of who needs it. */
+MUST_CHECK Error *fsck_check_present(
+    Fsck *fsck, TenantId tenant, const ChunkRef *ref, const char *needed_by);
+
+/* Every chunk decoded and hashed again. */
+MUST_CHECK Error *fsck_check_chunks(Fsck *fsck);

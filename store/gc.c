@@ -1,0 +1,164 @@
+#include "store/gc.h"
+
+#include <string.h>
+
+#include "store/chunk_upload_internal.h"
+#include "store/stored_executable_internal.h"
+#include "store/transaction.h"
+
+/* Chunks looked at in one transaction: while it lasts, uploads wait. */
+enum { BATCH_CHUNKS = 256 };
+
+typedef struct SweptChunk {
+    TenantId tenant;
+    Digest hash;
+    int64_t id;
+} SweptChunk;
+
+/* Where the sweep stands in the order of (tenant, hash). */
+typedef struct Sweep {
+    SweptChunk batch[BATCH_CHUNKS];
+    size_t count;
+    SweptChunk last;
+} Sweep;
+
+static Error *delete_executables_of(Store *store, TenantId tenant, GcResult *result) {
+    Transaction OWN_TRANSACTION(transaction) = {0};
+    TRY(transaction_begin(store, DATABASE_CATALOG, &transaction));
+    TRY(stored_executable_delete_unused(
+        store, transaction.connection, tenant, &result->executables));
+    return transaction_commit(&transaction);
+}
+
+static Error *delete_executables(Store *store, GcResult *result) {
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_TENANTS);
+    for (;;) {
+        bool row;
+        TenantId tenant;
+        TRY(query_next(&query, &row));
+        if (!row) return NULL;
+        TRY(query_i64(&query, 0, &tenant));
+        TRY(delete_executables_of(store, tenant, result));
+    }
+}
+
+static Error *read_batch(Connection *chunks, Sweep *sweep) {
+    Query OWN_QUERY(query) = query_start(chunks, STATEMENT_LIST_CHUNKS);
+    query_bind_i64(&query, 1, sweep->last.tenant);
+    query_bind_digest(&query, 2, &sweep->last.hash);
+    query_bind_i64(&query, 3, BATCH_CHUNKS);
+    sweep->count = 0;
+    for (;;) {
+        bool row;
+        TRY(query_next(&query, &row));
+        if (!row) break;
+        SweptChunk *chunk = &sweep->batch[sweep->count];
+        TRY(query_i64(&query, 0, &chunk->tenant));
+        TRY(query_digest(&query, 1, &chunk->hash));
+        TRY(query_i64(&query, 2, &chunk->id));
+        sweep->count++;
+    }
+    if (sweep->count > 0) sweep->last = sweep->batch[sweep->count - 1];
+    return NULL;
+}
+
+static bool is_pinned(const Store *store, const SweptChunk *chunk) {
+    for (const ChunkUpload *upload = store->uploads; upload; upload = upload->next)
+        if (upload->tenant == chunk->tenant && digest_set_find(&upload->pins, &chunk->hash))
+            return true;
+    return false;
+}
+
+static Error *is_referred_to(Connection *catalog, const SweptChunk *chunk, bool *out) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_REFERENCE);
+    query_bind_i64(&query, 1, chunk->tenant);
+    query_bind_digest(&query, 2, &chunk->hash);
+    int64_t one;
+    return query_find_i64(&query, out, &one);
+}
+
+static Error *delete_chunk(Connection *chunks, int64_t id, GcResult *result) {
+    bool row;
+    uint64_t stored_size = 0;
+    {
+        Query OWN_QUERY(query) = query_start(chunks, STATEMENT_READ_CHUNK_SIZES);
+        query_bind_i64(&query, 1, id);
+        TRY(query_next(&query, &row));
+        if (row) TRY(query_size(&query, 1, &stored_size));
+    }
+    Query OWN_QUERY(query) = query_start(chunks, STATEMENT_DELETE_CHUNK);
+    query_bind_i64(&query, 1, id);
+    TRY(query_run(&query));
+    result->chunks++;
+    result->bytes += stored_size;
+    return NULL;
+}
+
+/* The chunks' writer is held from here to the commit. An upload that closed before has committed
+ * what it registered, and the catalog is asked only now; one that is open has its pins; one that
+ * comes later asks for its chunks after the commit, and does not find the deleted ones. */
+static Error *sweep_batch(Store *store, Connection *catalog, Sweep *sweep, GcResult *result) {
+    Transaction OWN_TRANSACTION(transaction) = {0};
+    TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));
+    TRY(read_batch(transaction.connection, sweep));
+    GcResult deleted = {0};
+    for (size_t i = 0; i < sweep->count; i++) {
+        bool keep = is_pinned(store, &sweep->batch[i]);
+        if (!keep) TRY(is_referred_to(catalog, &sweep->batch[i], &keep));
+        if (!keep) TRY(delete_chunk(transaction.connection, sweep->batch[i].id, &deleted));
+    }
+    TRY(transaction_commit(&transaction));
+    result->chunks += deleted.chunks;
+    result->bytes += deleted.bytes;
+    return NULL;
+}
+
+static Error *sweep_chunks(Store *store, GcResult *result) {
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    Sweep sweep = {.last = {.tenant = INT64_MIN}};
+    do {
+        TRY(sweep_batch(store, catalog, &sweep, result));
+    } while (sweep.count == BATCH_CHUNKS);
+    return NULL;
+}
+
+static Error *count_free_pages(Connection *chunks, int64_t *out_count) {
+    Query OWN_QUERY(query) = query_start(chunks, STATEMENT_COUNT_FREE_PAGES);
+    bool found;
+    return query_find_i64(&query, &found, out_count);
+}
+
+/* 16 MiB a step, each a transaction of its own. */
+static Error *give_back_some(Store *store, int64_t *out_left) {
+    Transaction OWN_TRANSACTION(transaction) = {0};
+    TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));
+    {
+        Query OWN_QUERY(query) = query_start(transaction.connection, STATEMENT_GIVE_BACK_PAGES);
+        TRY(query_run(&query));
+    }
+    TRY(count_free_pages(transaction.connection, out_left));
+    return transaction_commit(&transaction);
+}
+
+static Error *give_back_space(Store *store) {
+    int64_t before = INT64_MAX, left;
+    for (;;) {
+        TRY(give_back_some(store, &left));
+        if (left == 0 || left >= before) break;
+        before = left;
+    }
+    Transaction OWN_TRANSACTION(lock) = transaction_lock(store, DATABASE_CHUNKS);
+    return connection_checkpoint(lock.connection);
+}
+
+Error *gc_run(Store *store, GcResult *out_result) {
+    GcResult result = {0};
+    TRY(delete_executables(store, &result));
+    TRY(sweep_chunks(store, &result));
+    if (result.chunks > 0) TRY(give_back_space(store));
+    *out_result = result;
+    return NULL;
+}

@@ -1,0 +1,136 @@
+#include "store/home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "base/text.h"
+#include "store/store.h"
+
+enum { PID_TEXT_SIZE = 24 };
+
+Error *store_default_home(char **out_home) {
+    static const struct {
+        const char *variable;
+        const char *below;
+    } places[] = {
+        {"LAYOVER_HOME", ""}, {"XDG_DATA_HOME", "/layover"}, {"HOME", "/.local/share/layover"}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *value = getenv(places[i].variable);
+        if (!value || !*value) continue;
+        TextBuilder OWN_TEXT(path) = {0};
+        text_appendf(&path, "%s%s", value, places[i].below);
+        return text_builder_take(&path, out_home);
+    }
+    FAIL(NOT_FOUND, "no home: LAYOVER_HOME, XDG_DATA_HOME and HOME are not set; give --home DIR");
+}
+
+static Error *fail_errno(const char *what, const char *path) {
+    int number = errno;
+    if (number == ENOSPC || number == EDQUOT)
+        FAIL(EXHAUSTED, "%s %s: no space left on the disk", what, path);
+    FAIL(IO, "%s %s: %s", what, path, strerror(number));
+}
+
+/* A new name is only durable once the folder that holds it is synced. */
+static Error *sync_parent(char *path) {
+    char *slash = strrchr(path, '/');
+    const char *parent = slash ? (slash == path ? "/" : path) : ".";
+    if (slash && slash != path) *slash = 0;
+    int folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    Error *error = folder < 0 || fsync(folder) != 0 ? fail_errno("sync", parent) : NULL;
+    if (folder >= 0) (void)close(folder);
+    if (slash && slash != path) *slash = '/';
+    return error;
+}
+
+static Error *make_folder(char *path) {
+    struct stat status;
+    if (mkdir(path, 0700) == 0) return sync_parent(path);
+    if (errno != EEXIST) return fail_errno("make", path);
+    if (stat(path, &status) != 0) return fail_errno("look at", path);
+    if (!S_ISDIR(status.st_mode)) FAIL(IO, "make %s: it is there and no directory", path);
+    return NULL;
+}
+
+Error *home_create(const char *home) {
+    if (!*home) FAIL(INVALID, "the home's path is empty");
+    TextBuilder OWN_TEXT(path) = {0};
+    text_append(&path, home);
+    TRY(text_builder_check(&path));
+    for (char *slash = strchr(path.data + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        TRY(make_folder(path.data));
+        *slash = '/';
+    }
+    return make_folder(path.data);
+}
+
+Error *home_path(const char *home, const char *name, char **out_path) {
+    TextBuilder OWN_TEXT(path) = {0};
+    text_appendf(&path, "%s/%s", home, name);
+    return text_builder_take(&path, out_path);
+}
+
+bool home_has(const char *home, const char *name) {
+    char *path;
+    Error *error = home_path(home, name, &path);
+    if (error) {
+        error_free(error); /* out of memory: whoever opens it next says so */
+        return true;
+    }
+    bool found = access(path, F_OK) == 0;
+    memory_free(path);
+    return found;
+}
+
+/* The owner writes its pid after it has the lock, so for a moment the file may be empty. */
+static Error *fail_in_use(int lock) {
+    char text[PID_TEXT_SIZE] = {0};
+    int64_t pid;
+    ssize_t size = pread(lock, text, sizeof text - 1, 0);
+    if (size > 0 && text[size - 1] == '\n') text[size - 1] = 0;
+    if (size <= 0 || !text_parse_i64(text, &pid) || pid <= 0)
+        FAIL(REFUSED, "home is in use by another process; use the daemon or another --home");
+    FAIL(REFUSED, "home is in use by pid %lld; use the daemon or another --home", (long long)pid);
+}
+
+static Error *lock_descriptor(int lock, const char *path) {
+    int result;
+    do {
+        result = flock(lock, LOCK_EX | LOCK_NB);
+    } while (result != 0 && errno == EINTR);
+    if (result != 0 && errno == EWOULDBLOCK) return fail_in_use(lock);
+    if (result != 0) return fail_errno("lock", path);
+    char text[PID_TEXT_SIZE];
+    int size = snprintf(text, sizeof text, "%lld\n", (long long)getpid());
+    /* The pid is for people: it need not survive a power cut, so no sync. */
+    if (ftruncate(lock, 0) != 0 || pwrite(lock, text, (size_t)size, 0) != size)
+        return fail_errno("write", path);
+    return NULL;
+}
+
+Error *home_lock(const char *home, int *out_lock) {
+    char *path;
+    TRY(home_path(home, "lock", &path));
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    Error *error;
+    if (lock >= 0)
+        error = lock_descriptor(lock, path);
+    else if (errno == ENOENT)
+        error = error_make(ERROR_NOT_FOUND, __FILE__, __LINE__, "no home at %s", home);
+    else
+        error = fail_errno("open", path);
+    memory_free(path);
+    if (error && lock >= 0) (void)close(lock);
+    if (!error) *out_lock = lock;
+    return error;
+}
+
+void home_unlock(int lock) { (void)close(lock); }

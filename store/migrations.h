@@ -1,0 +1,18 @@
+#pragma once
+/* Bringing a database's tables up to date: schema/DATABASE_NNNN_what.sql, run in order, each in one
+ * transaction with the version it leads to (user_version in the file's header). */
+#include <stdint.h>
+
+#include "store/connection.h"
+
+/* The version that this build makes. */
+int64_t migrations_latest(DatabaseKind kind);
+
+/* Looks whose file it is, without changing it.
+ *
+ * out_version: 0 for an empty file.
+ * Errors:      CORRUPT no database, or not this one of ours; UNSUPPORTED a newer version. */
+MUST_CHECK Error *migrations_check(Connection *connection, int64_t *out_version);
+
+/* Runs what is missing after version. */
+MUST_CHECK Error *migrations_run(Connection *connection, int64_t version);

@@ -1,0 +1,26 @@
+#pragma once
+/* NAME, NAME@3, NAME@alias: reading a reference. */
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/models.h"
+
+typedef enum ModelReferenceKind {
+    MODEL_REFERENCE_NEWEST,
+    MODEL_REFERENCE_VERSION,
+    MODEL_REFERENCE_ALIAS,
+} ModelReferenceKind;
+
+typedef struct ModelReference {
+    ModelReferenceKind kind;
+    char model[MODEL_NAME_SIZE];
+    int64_t version;             /* of MODEL_REFERENCE_VERSION */
+    char alias[MODEL_NAME_SIZE]; /* of MODEL_REFERENCE_ALIAS */
+} ModelReference;
+
+/* Errors: INVALID. */
+MUST_CHECK Error *model_reference_parse(const char *text, ModelReference *out_reference);
+/* Errors: INVALID what is not text_is_name; what names the thing in the message. */
+MUST_CHECK Error *model_reference_check_name(const char *what, const char *name);
+/* A name that is no number. Errors: INVALID. */
+MUST_CHECK Error *model_reference_check_alias(const char *alias);

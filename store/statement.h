@@ -1,0 +1,70 @@
+#pragma once
+/* The statements of statements.def, and running one of them. */
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "base/error.h"
+
+typedef enum StatementId {
+#define STATEMENT(name, databases, use, plan, sql) STATEMENT_##name,
+#include "store/statements.def"
+#undef STATEMENT
+    STATEMENT_COUNT
+} StatementId;
+
+typedef enum StatementDatabases {
+    STATEMENT_IN_CATALOG = 1,
+    STATEMENT_IN_CHUNKS = 2,
+    STATEMENT_IN_BOTH = 3,
+} StatementDatabases;
+
+typedef struct StatementInfo {
+    const char *name;
+    StatementDatabases databases;
+    bool writes; /* prepared on the writer only */
+    bool scans;  /* may walk a whole table */
+    const char *sql;
+} StatementInfo;
+
+extern const StatementInfo statement_infos[STATEMENT_COUNT];
+
+/* A statement being run. Failed bindings are remembered and reported by the next step. */
+typedef struct Query {
+    struct Connection *connection;
+    sqlite3_stmt *statement; /* NULL: nothing to finish */
+    int failed;              /* an SQLite code */
+} Query;
+
+/* Ends the statement, and with it the read transaction that it may have opened. */
+void query_finish(Query *query);
+#define OWN_QUERY(name) __attribute__((cleanup(query_finish))) name
+
+Query query_start(struct Connection *connection, StatementId id);
+void query_bind_i64(Query *query, int parameter, int64_t value);
+void query_bind_f64(Query *query, int parameter, double value);
+/* Borrowed until query_finish. */
+void query_bind_text(Query *query, int parameter, const char *text);
+void query_bind_blob(Query *query, int parameter, const void *data, size_t size);
+void query_bind_digest(Query *query, int parameter, const Digest *digest);
+
+/* The next row, if any. */
+MUST_CHECK Error *query_next(Query *query, bool *out_row);
+/* Runs to the end; rows are passed over. */
+MUST_CHECK Error *query_run(Query *query);
+/* The first row's first column; false in out_found when there is no row. */
+MUST_CHECK Error *query_find_i64(Query *query, bool *out_found, int64_t *out);
+
+/* Columns of the row that query_next found. Tables are strict, but a damaged file may hold
+ * anything. Errors: CORRUPT another type, length or sign. */
+MUST_CHECK Error *query_i64(const Query *query, int column, int64_t *out);
+MUST_CHECK Error *query_size(const Query *query, int column, uint64_t *out);
+MUST_CHECK Error *query_f64(const Query *query, int column, double *out);
+/* Copies; size counts the terminating NUL. */
+MUST_CHECK Error *query_text(const Query *query, int column, char *out, size_t size);
+MUST_CHECK Error *query_digest(const Query *query, int column, Digest *out);
+/* Borrowed until the next step; NULL, 0 for an empty one. */
+MUST_CHECK Error *query_blob(
+    const Query *query, int column, const uint8_t **out_data, size_t *out_size);

@@ -1,0 +1,127 @@
+#include "store/store.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/text.h"
+#include "store/home.h"
+#include "store/migrations.h"
+#include "store/store_internal.h"
+
+const char *store_home(const Store *store) { return store->home; }
+
+static Error *open_writer(Store *store, DatabaseKind kind, int64_t *out_version) {
+    Connection *connection;
+    TRY(connection_open(store->home, kind, CONNECTION_WRITER, &store->sync_failed, &connection));
+    connection->store = store;
+    store->writers[kind].connection = connection;
+    return migrations_check(connection, out_version);
+}
+
+/* Both files are looked at before either is changed; chunks.db is made first, so a catalog without
+ * one has lost it. */
+static Error *open_databases(Store *store) {
+    int64_t versions[DATABASE_COUNT];
+    const char *catalog = database_infos[DATABASE_CATALOG].file;
+    const char *chunks = database_infos[DATABASE_CHUNKS].file;
+    TRY(open_writer(store, DATABASE_CATALOG, &versions[DATABASE_CATALOG]));
+    TRY(open_writer(store, DATABASE_CHUNKS, &versions[DATABASE_CHUNKS]));
+    if (versions[DATABASE_CATALOG] > 0 && versions[DATABASE_CHUNKS] == 0)
+        FAIL(CORRUPT,
+            "%s: missing or empty beside a %s that is not; put it back, or start with another "
+            "--home",
+            chunks, catalog);
+    TRY(migrations_run(store->writers[DATABASE_CHUNKS].connection, versions[DATABASE_CHUNKS]));
+    TRY(migrations_run(store->writers[DATABASE_CATALOG].connection, versions[DATABASE_CATALOG]));
+    TRY(connection_prepare(store->writers[DATABASE_CHUNKS].connection));
+    return connection_prepare(store->writers[DATABASE_CATALOG].connection);
+}
+
+static Error *open_home(Store *store, StoreFlags flags) {
+    if (!(flags & STORE_CREATE) && !home_has(store->home, database_infos[DATABASE_CATALOG].file))
+        FAIL(NOT_FOUND, "no store at %s", store->home);
+    if (flags & STORE_CREATE) TRY(home_create(store->home));
+    TRY(home_lock(store->home, &store->lock));
+    return open_databases(store);
+}
+
+Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
+    OWN(Store, store) = NULL;
+    TRY(memory_alloc(1, sizeof *store, (void **)&store));
+    store->lock = -1;
+    for (int i = 0; i < DATABASE_COUNT; i++)
+        (void)pthread_mutex_init(&store->writers[i].mutex, NULL);
+    (void)pthread_mutex_init(&store->readers_mutex, NULL);
+    TRY(memory_copy_text(home, &store->home));
+    TRY(open_home(store, flags));
+    *out_store = TAKE(store);
+    return NULL;
+}
+
+void store_close(Store *store) {
+    if (!store) return;
+    for (int i = 0; i < DATABASE_COUNT; i++) {
+        Connection *next;
+        for (Connection *reader = store->idle_readers[i]; reader; reader = next) {
+            next = reader->next;
+            connection_close(reader);
+        }
+    }
+    for (int i = 0; i < DATABASE_COUNT; i++) {
+        connection_close(store->writers[i].connection);
+        (void)pthread_mutex_destroy(&store->writers[i].mutex);
+    }
+    (void)pthread_mutex_destroy(&store->readers_mutex);
+    if (store->lock >= 0) home_unlock(store->lock);
+    memory_free(store->home);
+    memory_free(store);
+}
+
+Error *store_borrow_reader(Store *store, DatabaseKind kind, Connection **out_reader) {
+    (void)pthread_mutex_lock(&store->readers_mutex);
+    Connection *reader = store->idle_readers[kind];
+    if (reader) {
+        store->idle_readers[kind] = reader->next;
+        store->idle_reader_counts[kind]--;
+    }
+    (void)pthread_mutex_unlock(&store->readers_mutex);
+    if (reader) {
+        *out_reader = reader;
+        return NULL;
+    }
+    TRY(connection_open(store->home, kind, CONNECTION_READER, &store->sync_failed, &reader));
+    reader->store = store;
+    Error *error = connection_prepare(reader);
+    if (error)
+        connection_close(reader);
+    else
+        *out_reader = reader;
+    return error;
+}
+
+void store_return_reader(Connection *reader) {
+    if (!reader) return;
+    Store *store = reader->store;
+    (void)pthread_mutex_lock(&store->readers_mutex);
+    bool keep = store->idle_reader_counts[reader->kind] < STORE_IDLE_READERS_MAX;
+    if (keep) {
+        reader->next = store->idle_readers[reader->kind];
+        store->idle_readers[reader->kind] = reader;
+        store->idle_reader_counts[reader->kind]++;
+    }
+    (void)pthread_mutex_unlock(&store->readers_mutex);
+    if (!keep) connection_close(reader);
+}
+
+Error *store_find_tenant(Store *store, const char *name, TenantId *out_tenant) {
+    OWN(Connection, reader) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &reader));
+    Query OWN_QUERY(query) = query_start(reader, STATEMENT_FIND_TENANT);
+    query_bind_text(&query, 1, name);
+    bool found;
+    int64_t tenant;
+    TRY(query_find_i64(&query, &found, &tenant));
+    if (!found) FAIL(NOT_FOUND, "no tenant %s", name);
+    *out_tenant = tenant;
+    return NULL;
+}

@@ -1,0 +1,36 @@
+#pragma once
+/* What the files of this folder share: the two writers, idle readers, and what gc must leave alone.
+ *
+ * Locks, in the order in which they are taken: the catalog's writer, the chunks' writer,
+ * readers_mutex. The catalog's writer guards open_executables, the chunks' writer guards uploads
+ * and their pins. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "store/connection.h"
+#include "store/store.h"
+
+enum { STORE_IDLE_READERS_MAX = 8 }; /* kept open for each database */
+
+typedef struct StoreWriter {
+    pthread_mutex_t mutex;
+    Connection *connection;
+} StoreWriter;
+
+struct Store {
+    char *home;
+    int lock;                /* descriptor; -1: none */
+    atomic_bool sync_failed; /* refuses every further write */
+    StoreWriter writers[DATABASE_COUNT];
+    pthread_mutex_t readers_mutex;
+    Connection *idle_readers[DATABASE_COUNT];
+    int idle_reader_counts[DATABASE_COUNT];
+    struct ChunkUpload *uploads;
+    struct StoredExecutable *open_executables;
+};
+
+/* A reading connection for a moment; OWN(Connection, reader) gives it back. Nothing of it may be
+ * running then. */
+MUST_CHECK Error *store_borrow_reader(Store *store, DatabaseKind kind, Connection **out_reader);
+void store_return_reader(Connection *reader);
+DEFINE_OWN(Connection, store_return_reader);

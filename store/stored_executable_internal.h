@@ -1,0 +1,19 @@
+#pragma once
+/* What removal sees of open executables. */
+#include "store/stored_executable.h"
+#include "store/store_internal.h"
+
+struct StoredExecutable {
+    Store *store;
+    int64_t id; /* its row stays while it is in the store's list */
+    ByteWriter manifest;
+    ChunkRef *chunks;
+    size_t chunk_count;
+    struct ChunkReader *reader;
+    struct StoredExecutable *next; /* in store->open_executables, guarded by the catalog's writer */
+};
+
+/* Deletes the tenant's executables that no version refers to, but for open ones. In a catalog
+ * transaction. */
+MUST_CHECK Error *stored_executable_delete_unused(
+    Store *store, Connection *catalog, TenantId tenant, uint64_t *inout_count);
