@@ -104,6 +104,7 @@ Error *ir_variable_create(
     IrVariable *variable = block;
     TRY(ir_module_text(module, name, &variable->name));
     variable->id = module->variable_count++;
+    variable->slot = IR_SLOT_NONE;
     if (type) variable->type = *type;
     *out = variable;
     return NULL;

@@ -26,6 +26,7 @@ enum {
     IR_FUNCTIONS_MAX = 1 << 16,
     IR_SYMBOLS_MAX = 1 << 16,
     IR_OPERANDS_MAX = 4000, /* of one binding; an instruction has at most 4096 */
+    IR_SLOT_NONE = 255,
 };
 
 typedef struct IrModule IrModule;
@@ -117,7 +118,7 @@ struct IrVariable {
     const Value *constant;   /* a constant: tensor, int, bool, float or string; else NULL */
     IrBinding *binding;      /* that makes it; NULL: a parameter or a constant */
     IrBlock *block;          /* where it is made; NULL: a constant */
-    IrVariable *replacement; /* set while a pass replaces it; NULL between passes */
+    IrVariable *replacement; /* what a pass put in its place; then nothing uses it any more */
 };
 
 struct IrBinding {
@@ -144,6 +145,7 @@ struct IrBinding {
 struct IrBlock {
     IrFunction *function;
     IrBinding *parent; /* the IF or MATCH it belongs to; NULL: a function's body */
+    uint32_t index;    /* in parent->blocks */
     uint32_t depth;    /* blocks and functions around it */
     IrBinding *first, *last;
     uint32_t parameter_count, result_count;

@@ -152,8 +152,10 @@ static Error *blocks_create(IrBinding *binding, uint32_t count) {
     TRY(arena_alloc(&function->module->arena, count, sizeof(IrBlock *), &array));
     binding->blocks = array;
     binding->block_count = count;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         TRY(ir_block_create(function, binding, binding->block->depth + 1, &binding->blocks[i]));
+        binding->blocks[i]->index = i;
+    }
     return NULL;
 }
 
