@@ -1,0 +1,118 @@
+"""The command line itself: help, usage errors, formats to come, devices, bench."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness import NOT_FOUND, REFUSED, SMALL_MODELS, SUSPENDED, USAGE, Home, binary
+
+VERBS = ("register", "models", "show", "rm", "alias", "compile", "export", "import", "disasm", "fsck", "gc", "run",
+         "resume", "inspect", "bench", "devices")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(home, verb):
+    result = home.call(verb, "--help", as_json=False)
+    assert verb in result.out and "layover" in result.out and result.err == ""
+    assert not os.path.exists(home.path)
+
+
+def test_general_help_lists_every_verb(home):
+    text = home.call("--help", as_json=False).out
+    for verb in VERBS:
+        assert verb in text, verb
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["frobnicate"], ["run"], ["register", "m"], ["register", "m", "f", "extra"], ["models", "--frobnicate"],
+    ["register", "m", "f", "--format", "cobol"], ["register", "m", "f", "--alias"], ["run", "m", "--threads", "many",
+     "--output", "o", "--input", "i"], ["run", "m", "--threads", "0", "--output", "o", "--input", "i"],
+    ["run", "m", "--threads", "-1", "--output", "o", "--input", "i"],
+    ["run", "m", "--suspend-after", "-1", "--checkpoint", "c", "--output", "o", "--input", "i"],
+    ["run", "m", "--suspend-after", "99999999999999999999", "--checkpoint", "c", "--output", "o", "--input", "i"],
+    ["run", "m", "--suspend-after", "5", "--output", "o", "--input", "i"],
+    ["alias", "m", "a"], ["alias", "m", "a", "three"], ["compile", "f"], ["bench", "m", "--repeat", "0"],
+])
+def test_usage_errors_are_2(home, arguments):
+    result = home.try_call(*arguments, as_json=False)
+    assert result.code == USAGE and result.err.startswith("layover: ") and result.out == "", str(result)
+
+
+def test_a_usage_error_as_json(home):
+    result = home.call("frobnicate", expect=USAGE)
+    assert json.loads(result.err)["error"]["code"] == "USAGE"
+
+
+@pytest.mark.parametrize("kind", ["relax", "relay", "nnvm"])
+def test_formats_to_come_are_refused_in_one_sentence(home, kind):
+    home.refuses("register", "m", f"{SMALL_MODELS}/nested_if.onnx", "--format", kind, words=[kind])
+
+
+def test_disasm_relax_is_refused_in_one_sentence(small_home):
+    small_home.refuses("disasm", "small", "--relax", code=(REFUSED, USAGE), words=["relax"])
+
+
+def test_devices_are_listed(home):
+    devices = {line["device"]: line for line in home.call("devices").lines}
+    assert {"cpu", "sim:0"} <= set(devices)
+    for line in devices.values():
+        assert line["memory_bytes"] > 0 and line["name"] and line["determinism_class"]
+    assert "MatMul" in home.call("devices", "--kernels", as_json=False).out
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "sim:x", "toaster", "", "sim:99999999999999999999"])
+def test_devices_that_are_not_there(small_home, tmp_path, device):
+    small_home.refuses("run", "small", "--input", small_home.input, "--output", tmp_path / "o.npz", "--device", device,
+                       code=(REFUSED, USAGE, NOT_FOUND))
+
+
+def test_functions_that_are_not_there(small_home, tmp_path):
+    small_home.refuses("run", "small", "--input", small_home.input, "--output", tmp_path / "o.npz", "--function",
+                       "other", code=NOT_FOUND, words=["other"])
+
+
+def test_bench_measures(small_home):
+    result = small_home.call("bench", "small", "--input", small_home.input, "--repeat", 20, "--threads", 1).json
+    assert 0 < result["min"] <= result["p50"] <= result["p99"]
+    assert result["repeat"] == 20 and result["threads"] == 1
+
+
+def test_inspect_tells_where_a_checkpoint_stands(small_home, tmp_path):
+    small_home.call("run", "small", "--input", small_home.input, "--output", tmp_path / "o.npz", "--suspend-after", 20,
+                    "--checkpoint", tmp_path / "c.lvc", expect=SUSPENDED)
+    found = small_home.call("inspect", tmp_path / "c.lvc").json
+    for frame in found["frames"]:
+        assert frame["function"] and frame["pc"] >= 0 and frame["instruction"]
+    for live in found["live"]:
+        assert set(live) >= {"frame", "register", "kind"} and live["frame"] < len(found["frames"])
+    assert found["determinism_class"]
+    # a file needs no home
+    nowhere = Home(tmp_path / "nowhere")
+    assert nowhere.call("inspect", tmp_path / "c.lvc").json == found
+    assert not os.path.exists(nowhere.path)
+
+
+def test_check_finite_names_the_first_bad_result(home, tmp_path):
+    import numpy as np
+
+    from graph_builder import FLOAT, GraphBuilder, value
+    from harness import write_model, write_npz
+    g = GraphBuilder("root")
+    g.op("Sqrt", "x", name="y")
+    home.call("register", "root", write_model(tmp_path / "m.onnx", g.model(
+        [value("x", FLOAT, [2])], [value("y", FLOAT, [2])])))
+    source = write_npz(tmp_path / "in.npz", x=np.array([1, -1], "f4"))
+    home.call("run", "root", "--input", source, "--output", tmp_path / "o.npz")
+    home.refuses("run", "root", "--input", source, "--output", tmp_path / "p.npz", "--check-finite", words=["Sqrt"])
+
+
+def test_the_home_comes_from_the_environment_too(tmp_path):
+    environment = {**os.environ, "LAYOVER_HOME": str(tmp_path / "h")}
+    done = subprocess.run([binary(), "register", "m", f"{SMALL_MODELS}/nested_if.onnx"], env=environment,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and os.path.exists(tmp_path / "h" / "catalog.db"), done.stderr
+    # without a terminal there are no progress bars
+    assert "\r" not in done.stdout + done.stderr and "\x1b" not in done.stdout + done.stderr
+    quiet = subprocess.run([binary(), "--quiet", "models"], env=environment, capture_output=True, text=True, check=False)
+    assert quiet.returncode == 0 and quiet.stderr == ""
