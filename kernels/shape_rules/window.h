@@ -1,0 +1,22 @@
+#pragma once
+/* Sliding windows of Conv, FusedConv, ConvTranspose and the pools: attributes resolved against the
+ * input's shape, shared by shape rules and kernels. */
+#include "kernels/plan.h"
+
+enum { WINDOW_RANK_MAX = SHAPE_RANK_MAX - 2 };
+
+typedef struct Window {
+    uint32_t rank; /* spatial dimensions: the input's dims 2 … */
+    int64_t kernel[WINDOW_RANK_MAX];
+    int64_t stride[WINDOW_RANK_MAX];
+    int64_t dilation[WINDOW_RANK_MAX];
+    int64_t pad_begin[WINDOW_RANK_MAX]; /* auto_pad resolved; never negative */
+    int64_t pad_end[WINDOW_RANK_MAX];   /* as given; ceil_mode may read beyond it */
+    int64_t input[WINDOW_RANK_MAX];
+    int64_t output[WINDOW_RANK_MAX];
+} Window;
+
+/* Of a Conv, FusedConv, MaxPool or AveragePool request. Errors: INVALID. */
+MUST_CHECK Error *window_of(const PlanRequest *request, Window *out);
+/* Of a ConvTranspose request: output and pads resolved the other way round. */
+MUST_CHECK Error *window_of_transpose(const PlanRequest *request, Window *out);
