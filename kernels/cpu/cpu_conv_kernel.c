@@ -1,0 +1,215 @@
+#include "kernels/cpu/cpu_conv_kernel.h"
+
+#include <string.h>
+
+enum {
+    FILTERS_MAX = 252, /* of a unit: 63 KiB of sums on the stack */
+    FILTERS_MIN = 84,
+    UNITS_WANTED = 16,
+};
+
+/* Pixels of a panel that lie in one row of the output. */
+typedef struct Segment {
+    int64_t column, count;               /* in the panel */
+    int64_t first;                       /* innermost output coordinate */
+    int64_t corner[CPU_WINDOW_RANK_MAX]; /* input coordinates of kernel position 0, may be < 0 */
+} Segment;
+
+typedef struct Panel {
+    int64_t columns;
+    uint32_t segment_count;
+    Segment segments[CPU_MATMUL_PANEL];
+} Panel;
+
+static void cut_panel(const CpuWindow *window, int64_t first, int64_t columns, Panel *out) {
+    const uint32_t last = window->rank - 1;
+    out->columns = columns;
+    out->segment_count = 0;
+    for (int64_t column = 0; column < columns;) {
+        Segment *segment = &out->segments[out->segment_count++];
+        int64_t rest = first + column;
+        segment->column = column;
+        segment->first = rest % window->output[last];
+        rest /= window->output[last];
+        const int64_t left = window->output[last] - segment->first;
+        segment->count = left < columns - column ? left : columns - column;
+        segment->corner[last] = segment->first * window->stride[last] - window->pad_begin[last];
+        for (uint32_t i = last; i-- > 0; rest /= window->output[i])
+            segment->corner[i] =
+                rest % window->output[i] * window->stride[i] - window->pad_begin[i];
+        column += segment->count;
+    }
+}
+
+/* Steps from `from` on by `stride` that stay below `end`. */
+static int64_t steps_below(int64_t from, int64_t end, int64_t stride) {
+    return from >= end ? 0 : (end - from + stride - 1) / stride;
+}
+
+/* One row of a segment: input elements start, start + stride, … where they lie in 0 … size, zeros
+ * elsewhere. */
+static void gather_row(
+    const float *from, int64_t start, int64_t stride, int64_t size, int64_t count, float *to) {
+    int64_t before = steps_below(start, 0, stride);
+    int64_t inside = steps_below(start, size, stride);
+    if (before > count) before = count;
+    if (inside > count) inside = count;
+    if (inside < before) inside = before;
+    for (int64_t i = 0; i < before; i++) to[i] = 0;
+    if (stride == 1)
+        for (int64_t i = before; i < inside; i++) to[i] = from[start + i];
+    else
+        for (int64_t i = before; i < inside; i++) to[i] = from[start + i * stride];
+    for (int64_t i = inside; i < count; i++) to[i] = 0;
+}
+
+/* Row k of the gathered matrix: one channel at one kernel position. */
+static void gather(
+    const CpuWindow *window, const float *x, int64_t k, const Panel *panel, float *to) {
+    const uint32_t last = window->rank - 1;
+    const float *channel = x + k / window->kernel_count * window->input_count;
+    int64_t position[CPU_WINDOW_RANK_MAX];
+    int64_t rest = k % window->kernel_count;
+    for (uint32_t i = window->rank; i-- > 0; rest /= window->kernel[i])
+        position[i] = rest % window->kernel[i] * window->dilation[i];
+    for (uint32_t s = 0; s < panel->segment_count; s++) {
+        const Segment *segment = &panel->segments[s];
+        int64_t offset = 0;
+        bool inside = true;
+        for (uint32_t i = 0; i < last; i++) {
+            const int64_t at = segment->corner[i] + position[i];
+            inside = inside && at >= 0 && at < window->input[i];
+            offset = (offset + at) * window->input[i + 1];
+        }
+        float *row = to + segment->column;
+        if (inside)
+            gather_row(channel + offset, segment->corner[last] + position[last],
+                window->stride[last], window->input[last], segment->count, row);
+        else
+            memset(row, 0, (size_t)segment->count * sizeof(float));
+    }
+}
+
+typedef struct Run {
+    const CpuConv *conv;
+    CpuConvBuffers buffers;
+    int64_t panels, chunks;
+    const atomic_bool *abandon;
+    atomic_bool abandoned;
+} Run;
+
+typedef struct Unit {
+    int64_t filter, filters; /* of the group */
+    int64_t pixel;
+    const float *x, *w, *bias, *residual; /* of the group */
+    float *y;
+} Unit;
+
+static void sum_unit(const CpuConv *conv, const Unit *unit, const Panel *panel, float *sums) {
+    const int64_t depth = conv->channels * conv->window.kernel_count;
+    float block[CPU_MATMUL_DEPTH * CPU_MATMUL_PANEL];
+    CpuMatmulTile tile = {
+        .rows = unit->filters,
+        .columns = panel->columns,
+        .a_row = depth,
+        .a_column = 1,
+        .b = block,
+        .b_row = CPU_MATMUL_PANEL,
+        .out = sums,
+        .out_row = CPU_MATMUL_PANEL,
+    };
+    if (depth == 0) memset(sums, 0, (size_t)unit->filters * CPU_MATMUL_PANEL * sizeof(float));
+    for (int64_t k = 0; k < depth; k += CPU_MATMUL_DEPTH) {
+        tile.depth = depth - k < CPU_MATMUL_DEPTH ? depth - k : CPU_MATMUL_DEPTH;
+        for (int64_t i = 0; i < tile.depth; i++)
+            gather(&conv->window, unit->x, k + i, panel, block + i * CPU_MATMUL_PANEL);
+        tile.a = unit->w + unit->filter * depth + k;
+        tile.accumulate = k > 0;
+        conv->micro(&tile);
+    }
+}
+
+static void run_unit(const CpuConv *conv, const Unit *unit) {
+    const int64_t pixels = conv->window.output_count;
+    const int64_t left = pixels - unit->pixel;
+    float sums[FILTERS_MAX * CPU_MATMUL_PANEL];
+    Panel panel;
+    cut_panel(
+        &conv->window, unit->pixel, left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL, &panel);
+    sum_unit(conv, unit, &panel, sums);
+    for (int64_t i = 0; i < unit->filters; i++) {
+        const int64_t at = (unit->filter + i) * pixels + unit->pixel;
+        conv->epilogue_row(&conv->epilogue, sums + i * CPU_MATMUL_PANEL, panel.columns,
+            unit->bias ? unit->bias + unit->filter + i : NULL, 0,
+            unit->residual ? unit->residual + at : NULL, unit->y + at);
+    }
+}
+
+static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    Run *run = context;
+    const CpuConv *conv = run->conv;
+    const CpuConvBuffers *buffers = &run->buffers;
+    const int64_t depth = conv->channels * conv->window.kernel_count;
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
+            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
+            return NULL;
+        }
+        const int64_t image = i / (run->chunks * run->panels); /* batch × group */
+        const int64_t group = image % conv->groups;
+        const int64_t y = image * conv->filters * conv->window.output_count;
+        Unit unit = {
+            .filter = i / run->panels % run->chunks * conv->filters_per_unit,
+            .pixel = i % run->panels * CPU_MATMUL_PANEL,
+            .x = buffers->x + image * conv->channels * conv->window.input_count,
+            .w = buffers->w + group * conv->filters * depth,
+            .bias = conv->has_bias ? buffers->bias + group * conv->filters : NULL,
+            .residual = conv->has_residual ? buffers->residual + y : NULL,
+            .y = buffers->y + y,
+        };
+        const int64_t left = conv->filters - unit.filter;
+        unit.filters = left < conv->filters_per_unit ? left : conv->filters_per_unit;
+        run_unit(conv, &unit);
+    }
+    return NULL;
+}
+
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+void cpu_conv_prepare(CpuConv *conv, CpuLevel level) {
+    conv->micro = cpu_matmul_micro_for(level);
+    conv->epilogue_row = cpu_epilogue_row_for(level);
+    const int64_t panels = divide_up(conv->window.output_count, CPU_MATMUL_PANEL);
+    const int64_t images = conv->batch * conv->groups * panels;
+    /* few panels: cut the filters, so that several threads have something to do */
+    int64_t parts = divide_up(conv->filters, FILTERS_MAX);
+    while (images * parts < UNITS_WANTED && divide_up(conv->filters, parts + 1) >= FILTERS_MIN)
+        parts++;
+    const int64_t even = parts > 0 ? divide_up(conv->filters, parts) : 1;
+    conv->filters_per_unit = divide_up(even, 12) * 12;
+    if (conv->filters_per_unit > FILTERS_MAX) conv->filters_per_unit = FILTERS_MAX;
+}
+
+Error *cpu_conv_run(CpuDevice *device, const CpuConv *conv, const CpuConvBuffers *buffers,
+    const Launch *launch, bool *out_abandoned) {
+    Run run = {
+        .conv = conv,
+        .buffers = *buffers,
+        .panels = divide_up(conv->window.output_count, CPU_MATMUL_PANEL),
+        .chunks = divide_up(conv->filters, conv->filters_per_unit),
+        .abandon = launch->abandon,
+    };
+    atomic_init(&run.abandoned, false);
+    static const float nothing = 0; /* stands for operands of size 0, which have no address */
+    if (!run.buffers.x) run.buffers.x = &nothing;
+    if (!run.buffers.w) run.buffers.w = &nothing;
+    const int64_t units = conv->batch * conv->groups * run.panels * run.chunks;
+    const int64_t cost = (conv->filters_per_unit + 16) * CPU_MATMUL_PANEL * conv->channels *
+                             conv->window.kernel_count +
+                         1;
+    TRY(cpu_for_each(
+        device, launch->threads, (uint64_t)units, (uint64_t)(2000000 / cost) + 1, run_units, &run));
+    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
+    return NULL;
+}
