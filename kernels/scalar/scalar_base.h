@@ -1,0 +1,71 @@
+#pragma once
+/* What every scalar functor rests on: bit casts, powers of two, the canonical NaN.
+ *
+ * Functors are straight-line code over exactly rounded operations (+ - * / sqrt, conversions,
+ * integers), so that one source gives the same bits in scalar and vector code, with any compiler
+ * that does not contract or reassociate, on CPUs and GPUs alike. NaN rule: what computes a NaN
+ * makes the canonical one (sign clear, only the quiet bit); what merely selects, moves or changes a
+ * sign passes the operand's NaN on. */
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __CUDACC__
+#define SCALAR static __host__ __device__ __forceinline__
+#else
+#define SCALAR static inline __attribute__((always_inline, unused))
+#endif
+
+SCALAR uint32_t scalar_bits_f32(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+SCALAR float scalar_make_f32(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+SCALAR uint64_t scalar_bits_f64(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+SCALAR double scalar_make_f64(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+SCALAR float scalar_nan_f32(void) { return scalar_make_f32(0x7FC00000u); }
+SCALAR double scalar_nan_f64(void) { return scalar_make_f64(0x7FF8000000000000u); }
+SCALAR float scalar_infinity_f32(void) { return scalar_make_f32(0x7F800000u); }
+SCALAR double scalar_infinity_f64(void) { return scalar_make_f64(0x7FF0000000000000u); }
+
+/* Any NaN becomes the canonical one. */
+SCALAR float scalar_canonical_f32(float x) { return x != x ? scalar_nan_f32() : x; }
+SCALAR double scalar_canonical_f64(double x) { return x != x ? scalar_nan_f64() : x; }
+
+/* 2^n for -126 <= n <= 127; garbage, but no trap, otherwise. */
+SCALAR float scalar_pow2_f32(int32_t n) { return scalar_make_f32(((uint32_t)n + 127u) << 23); }
+/* 2^n for -1022 <= n <= 1023. */
+SCALAR double scalar_pow2_f64(int64_t n) { return scalar_make_f64(((uint64_t)n + 1023u) << 52); }
+
+SCALAR float scalar_abs_f32(float x) { return scalar_make_f32(scalar_bits_f32(x) & 0x7FFFFFFFu); }
+SCALAR double scalar_abs_f64(double x) {
+    return scalar_make_f64(scalar_bits_f64(x) & 0x7FFFFFFFFFFFFFFFu);
+}
+SCALAR float scalar_neg_f32(float x) { return scalar_make_f32(scalar_bits_f32(x) ^ 0x80000000u); }
+SCALAR double scalar_neg_f64(double x) {
+    return scalar_make_f64(scalar_bits_f64(x) ^ 0x8000000000000000u);
+}
+/* Magnitude of x with the sign of s. */
+SCALAR float scalar_copy_sign_f32(float x, float s) {
+    return scalar_make_f32((scalar_bits_f32(x) & 0x7FFFFFFFu) | (scalar_bits_f32(s) & 0x80000000u));
+}
+SCALAR double scalar_copy_sign_f64(double x, double s) {
+    return scalar_make_f64(
+        (scalar_bits_f64(x) & 0x7FFFFFFFFFFFFFFFu) | (scalar_bits_f64(s) & 0x8000000000000000u));
+}

@@ -1,0 +1,113 @@
+#pragma once
+/* tanh, sigmoid, erf. Errors against the exact value below 3 ulp (float32 and float64). */
+#include "kernels/scalar/scalar_exponential.h"
+
+SCALAR float scalar_tanh_f32(float x) {
+    float a = scalar_abs_f32(x);
+    float z = x * x;
+    float p = 2.2927448e-3f;
+    p = p * z - 8.343945e-3f;
+    p = p * z + 2.1768918e-2f;
+    p = p * z - 5.3959258e-2f;
+    p = p * z + 1.3333304e-1f;
+    p = p * z - 3.3333334e-1f;
+    float small = x + x * (z * p);
+    float big = 1.0f - 2.0f / (scalar_exp_f32(a + a) + 1.0f);
+    float y = a < 0.625f ? small : scalar_copy_sign_f32(big, x);
+    return scalar_canonical_f32(y);
+}
+
+SCALAR double scalar_tanh_f64(double x) {
+    double a = scalar_abs_f64(x);
+    double c = a > 22.0 ? 22.0 : a;
+    double t = scalar_expm1_f64(c < 1.0 ? -2.0 * c : 2.0 * c);
+    double quotient = (c < 1.0 ? -t : 2.0) / (t + 2.0);
+    double y = c < 1.0 ? quotient : 1.0 - quotient;
+    return scalar_canonical_f64(scalar_copy_sign_f64(y, x));
+}
+
+SCALAR float scalar_sigmoid_f32(float x) {
+    float e = scalar_exp_f32(-scalar_abs_f32(x));
+    float y = (x < 0.0f ? e : 1.0f) / (1.0f + e);
+    return scalar_canonical_f32(y);
+}
+
+SCALAR double scalar_sigmoid_f64(double x) {
+    double e = scalar_exp_f64(-scalar_abs_f64(x));
+    double y = (x < 0.0 ? e : 1.0) / (1.0 + e);
+    return scalar_canonical_f64(y);
+}
+
+SCALAR float scalar_erf_f32(float x) {
+    float a = scalar_abs_f32(x);
+    float z = x * x;
+    float p = 8.3347186e-5f;
+    p = p * z - 8.134709e-4f;
+    p = p * z + 5.200369e-3f;
+    p = p * z - 2.6859151e-2f;
+    p = p * z + 1.1283691e-1f;
+    p = p * z - 3.7612635e-1f;
+    p = p * z + 1.2837917e-1f;
+    float small = x + x * p;
+    /* log(erfc(a)) as a polynomial; erf is 1 in float32 from 3.93 on */
+    float c = a > 4.05f ? 4.05f : a;
+    float q = 1.6256714e-6f;
+    q = q * c - 4.5839748e-5f;
+    q = q * c + 5.9502374e-4f;
+    q = q * c - 4.7514327e-3f;
+    q = q * c + 2.6398147e-2f;
+    q = q * c - 1.1003929e-1f;
+    q = q * c - 6.318706e-1f;
+    q = q * c - 1.130206f;
+    q = q * c + 3.1291306e-4f;
+    float big = scalar_copy_sign_f32(1.0f - scalar_exp_f32(q), x);
+    return scalar_canonical_f32(a < 0.92f ? small : big);
+}
+
+SCALAR double scalar_erf_small_f64(double x) {
+    double z = x * x;
+    double p = -0x1.29b9f1b3df556p-38;
+    p = p * z + 0x1.7f072188e194dp-34;
+    p = p * z - 0x1.4e607b41a6416p-30;
+    p = p * z + 0x1.fc4356498c2d9p-27;
+    p = p * z - 0x1.5f6d925a0bc7ap-23;
+    p = p * z + 0x1.b9e6509b9867dp-20;
+    p = p * z - 0x1.f4d2561aeafd4p-17;
+    p = p * z + 0x1.f9a326c233146p-14;
+    p = p * z - 0x1.c02db3feeb579p-11;
+    p = p * z + 0x1.565bcd0e6502dp-8;
+    p = p * z - 0x1.b82ce312889bap-6;
+    p = p * z + 0x1.ce2f21a042bdep-4;
+    p = p * z - 0x1.812746b0379e7p-2;
+    p = p * z + 0x1.06eba8214db69p-3;
+    return x + x * p;
+}
+
+/* erfc(a) = exp(-a^2) / (1 + 2a) * p((a - 3) / (a + 3)) for 1 <= a <= 6. */
+SCALAR double scalar_erfc_big_f64(double a) {
+    double t = (a - 3.0) / (a + 3.0);
+    double p = 0x1.321f889bb923cp-19;
+    p = p * t - 0x1.17b6840ac28d6p-20;
+    p = p * t - 0x1.4ab8d8b37f503p-16;
+    p = p * t + 0x1.5723efe900904p-18;
+    p = p * t + 0x1.063e920e8ebbcp-13;
+    p = p * t - 0x1.b9318111251a8p-14;
+    p = p * t - 0x1.98dae3540d6eap-11;
+    p = p * t + 0x1.ef1c07e58cba1p-10;
+    p = p * t + 0x1.4b884d8951bd2p-9;
+    p = p * t - 0x1.8574c429fb79ap-6;
+    p = p * t + 0x1.17ca2877f8f7fp-4;
+    p = p * t - 0x1.e88b803a1ff12p-4;
+    p = p * t + 0x1.098366a5b4838p-3;
+    p = p * t - 0x1.85a15c58ab08ep-5;
+    p = p * t - 0x1.15c084bb9e8f5p-3;
+    p = p * t + 0x1.40c522d7e4987p+0;
+    return scalar_exp_f64(-a * a) * p / (1.0 + 2.0 * a);
+}
+
+SCALAR double scalar_erf_f64(double x) {
+    double a = scalar_abs_f64(x);
+    double c = a > 6.0 ? 6.0 : a;
+    double big = scalar_copy_sign_f64(1.0 - scalar_erfc_big_f64(c), x);
+    return scalar_canonical_f64(a < 1.0 ? scalar_erf_small_f64(x) : big);
+}
