@@ -2,7 +2,7 @@
 """run_tests.py [PART ...]: builds, runs every test, and closes with 'N passed, N failed'.
 
 Parts: plain (gcc, release), asan (clang, address and undefined), tsan (clang, threads), end_to_end (the command
-line against onnxruntime). Without names all of them.
+line against onnxruntime), hostile (wrong input, with the sanitizers' build). Without names all of them.
 """
 import json
 import os
@@ -30,6 +30,12 @@ SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "TSAN_OPTIONS": "halt_on_error=1",
+}
+# Part: (whose binary, what pytest runs, more environment)
+END_TO_END = {
+    "end_to_end": ("plain", ["tests/end_to_end"], {}),
+    "hostile": ("asan", ["tests/end_to_end/test_bad_input.py", "tests/end_to_end/test_usage.py"],
+                {"LAYOVER_MUTATIONS": "12"}),
 }
 CASE = re.compile(r"^\[ +(OK|FAILED|ERROR) +\] (\S+)", re.MULTILINE)
 
@@ -123,39 +129,41 @@ def run_meson(part, count):
         show_end(output)
 
 
-def run_end_to_end(count):
-    if not build("plain", count):
+def run_end_to_end(part, count):
+    builder, targets, environment = END_TO_END[part]
+    if not build(builder, count):
         return
-    say("end_to_end: running")
-    report = os.path.join(LOGS, "end_to_end.xml")
+    say(f"{part}: running")
+    report = os.path.join(LOGS, f"{part}.xml")
     if os.path.exists(report):
         os.remove(report)
     status, output = run_logged(
-        "end_to_end", [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}",
-                       "tests/end_to_end"], {"LAYOVER_BIN": os.path.join(ROOT, "build", "tools", "layover")})
+        part, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *targets],
+        {"LAYOVER_BIN": os.path.join(ROOT, BUILDS[builder][0], "tools", "layover"), **SANITIZERS, **environment})
     cases = xml.etree.ElementTree.parse(report).iter("testcase") if os.path.exists(report) else ()
     ran = 0
     for case in cases:
         if case.find("skipped") is None:
             ran += 1
             passed = case.find("failure") is None and case.find("error") is None
-            count.add(f"end_to_end: {case.get('classname')}.{case.get('name')}", passed)
+            count.add(f"{part}: {case.get('classname')}.{case.get('name')}", passed)
     if ran == 0:
-        count.add(f"end_to_end: no test ran ({output})", False)
+        count.add(f"{part}: no test ran ({output})", False)
     if status != 0:
         show_end(output, 120)
 
 
 def main():
-    parts = sys.argv[1:] or [*BUILDS, "end_to_end"]
-    unknown = [part for part in parts if part not in (*BUILDS, "end_to_end")]
+    known = (*BUILDS, *END_TO_END)
+    parts = sys.argv[1:] or known
+    unknown = [part for part in parts if part not in known]
     if unknown:
-        sys.exit(f"run_tests.py: {unknown[0]}: no such part; there are {', '.join(BUILDS)}, end_to_end")
+        sys.exit(f"run_tests.py: {unknown[0]}: no such part; there are {', '.join(known)}")
     os.makedirs(LOGS, exist_ok=True)
     count = Count()
     for part in parts:
-        if part == "end_to_end":
-            run_end_to_end(count)
+        if part in END_TO_END:
+            run_end_to_end(part, count)
         else:
             run_meson(part, count)
     for name in count.failed:
