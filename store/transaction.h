@@ -20,4 +20,4 @@ MUST_CHECK Error *transaction_begin_locked(Transaction *transaction);
 MUST_CHECK Error *transaction_commit(Transaction *transaction);
 /* Rolls back what was not committed and gives the mutex back. */
 void transaction_end(Transaction *transaction);
-#define OWN_TRANSACTION(name) __attribute__((cleanup(transaction_end))) name
+#define OWN_TRANSACTION(name) __attribute__((cleanup(transaction_end), unused)) name
