@@ -2,13 +2,14 @@
 /* The common form of executables and checkpoints: small checksummed sections, and bulk data kept
  * apart in chunks.
  *
- *      manifest = header, section table, sections (one of them, bulk, lists the chunks of all bulk
- * data) in the store: the manifest in a row, each chunk in a row as a file (.lvx, .lvc): header,
- * stored chunks, chunk index, manifest
+ *      manifest         header, section table, sections; the section bulk lists all chunks
+ *      in the store     the manifest in a row, each chunk in a row
+ *      .lvx, .lvc file  header, stored chunks, chunk index, manifest
  *
  * The identity of an executable or checkpoint is the SHA-256 of its manifest, which has one
- * canonical form: it depends on the content alone, not on how or where chunks are stored. Stored
- * as:  docs/formats.md#manifest, docs/formats.md#container-file */
+ * canonical form: it depends on the content alone, not on how or where chunks are stored.
+ *
+ * Stored as:  docs/formats.md#manifest, docs/formats.md#container-file */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,15 +45,13 @@ enum {
 /* ---- Writing: sections and bulk data in any order, then finish. ---- */
 typedef struct ContainerWriter ContainerWriter;
 
-/* pool: encodes chunks (NULL: the calling thread). sink: takes them; both must outlive the writer.
- */
+/* pool: encodes chunks (NULL: the calling thread). sink: takes them. Both outlive the writer. */
 MUST_CHECK Error *container_writer_create(
     ContainerKind kind, WorkerPool *pool, ChunkSink sink, ContainerWriter **out);
 void container_writer_release(ContainerWriter *writer);
 DEFINE_OWN(ContainerWriter, container_writer_release);
 
-/* Copies the bytes. Each section of the kind at most once (all required ones must be there at the
- * end), never BULK. */
+/* Copies the bytes. Each section of the kind at most once, never BULK. */
 MUST_CHECK Error *container_writer_add_section(
     ContainerWriter *writer, SectionNumber number, const void *data, size_t size);
 
@@ -71,10 +70,13 @@ MUST_CHECK Error *container_writer_add_bulk_refs(ContainerWriter *writer, const 
  * next add. */
 const ChunkRef *container_writer_get_refs(const ContainerWriter *writer, uint32_t index);
 
-/* Appends the manifest to out_manifest (which must be empty). The writer can then only be released.
- */
+/* out_manifest must be empty. The writer can then only be released. */
 MUST_CHECK Error *container_writer_finish(
     ContainerWriter *writer, ByteWriter *out_manifest, Digest *out_identity);
+
+/* The manifest as it is kept: compressed when that pays. container_open_manifest takes both. */
+MUST_CHECK Error *container_pack_manifest(
+    const void *manifest, size_t manifest_size, ByteWriter *out_packed);
 
 /* ---- Files: any sink's chunks and a manifest in one file. ---- */
 typedef struct ContainerFile ContainerFile;
@@ -111,8 +113,8 @@ typedef struct ContainerBulk {
     const ChunkRef *refs; /* borrowed from the container */
 } ContainerBulk;
 
-/* kind: what is expected. The manifest is copied. source.get NULL: bulk data cannot be read, only
- * listed.
+/* kind:     what is expected. manifest: packed or not; it is copied.
+ * source:   outlives the container; get NULL: bulk data cannot be read, only listed.
  *
  * Errors: CORRUPT; UNSUPPORTED another format version, an unknown section that is not optional. */
 MUST_CHECK Error *container_open_manifest(
@@ -142,7 +144,8 @@ ChunkSource container_get_source(const Container *container);
 size_t container_section_count(const Container *container);
 ContainerSection container_get_section_info(const Container *container, size_t index);
 bool container_has_section(const Container *container, SectionNumber number);
-/* A reader of the section's bytes, which live as long as the container. Errors: NOT_FOUND. */
+/* A reader of the section's bytes, which live as long as the container. Errors: CORRUPT there is
+ * none. */
 MUST_CHECK Error *container_get_section(
     const Container *container, SectionNumber number, ByteReader *out);
 
@@ -159,3 +162,10 @@ uint64_t container_bulk_size_total(const Container *container);
  * Threads: any. */
 MUST_CHECK Error *container_read_bulk(const Container *container, uint32_t index, WorkerPool *pool,
     ChunkVerify verify, void *out_data);
+
+/* Copies every chunk of the bulk data that the sink lacks, as it is stored: export, import.
+ *
+ * verify: what each copied chunk is checked by before it is put; SHA256 when it comes from outside.
+ * Errors: as container_read_bulk; whatever the sink returns. */
+MUST_CHECK Error *container_copy_chunks(
+    const Container *container, WorkerPool *pool, ChunkVerify verify, ChunkSink sink);
