@@ -1,0 +1,225 @@
+#include "compiler/lower/emit.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+#include "compiler/ir/ir_print.h"
+#include "compiler/ir/ir_walk.h"
+#include "compiler/lower/emit_internal.h"
+#include "vm/liveness.h"
+
+Error *emit_add_operand(Emitter *emitter, uint64_t operand) {
+    if (emitter->operand_count >= INSTRUCTION_OPERANDS_MAX)
+        FAIL(EXHAUSTED, "an instruction with more than %d operands", INSTRUCTION_OPERANDS_MAX);
+    emitter->operands[emitter->operand_count++] = operand;
+    return NULL;
+}
+
+Error *emit_add_immediate(Emitter *emitter, int64_t value) {
+    return emit_add_operand(emitter, operand_make(OPERAND_IMMEDIATE, value));
+}
+
+Error *emit_use_operand(Emitter *emitter, const IrVariable *variable, uint64_t *out_operand) {
+    if (!variable) {
+        *out_operand = operand_make(OPERAND_ABSENT, 0);
+        return NULL;
+    }
+    const Value *constant = variable->constant;
+    if (!constant) {
+        *out_operand = operand_make(OPERAND_REGISTER, emitter->registers.of[variable->id]);
+        return NULL;
+    }
+    if (constant->tag == VALUE_INT && constant->integer <= OPERAND_VALUE_MAX &&
+        constant->integer >= OPERAND_VALUE_MIN) {
+        *out_operand = operand_make(OPERAND_IMMEDIATE, constant->integer);
+        return NULL;
+    }
+    uint32_t index;
+    uint8_t slot = variable->slot == 1 ? 1 : 0;
+    TRY(constant_layout_add(emitter->layout, constant, slot, &index));
+    *out_operand = operand_make(OPERAND_CONSTANT, index);
+    return NULL;
+}
+
+Error *emit_add_use(Emitter *emitter, const IrVariable *variable) {
+    uint64_t operand;
+    TRY(emit_use_operand(emitter, variable, &operand));
+    return emit_add_operand(emitter, operand);
+}
+
+Error *emit_add_uses(Emitter *emitter, IrVariable *const *variables, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) TRY(emit_add_use(emitter, variables[i]));
+    return NULL;
+}
+
+Error *emit_instruction(Emitter *emitter, Opcode opcode, uint32_t flags, uint32_t destination) {
+    uint32_t count = emitter->operand_count;
+    emitter->operand_count = 0;
+    return executable_builder_add_instruction(
+        emitter->builder, opcode, flags, destination, emitter->operands, count);
+}
+
+Error *emit_move(Emitter *emitter, uint64_t from, uint32_t to) {
+    TRY(emit_add_operand(emitter, from));
+    return emit_instruction(emitter, OPCODE_MOVE, 0, to);
+}
+
+static Error *emit_block(Emitter *emitter, const IrBlock *block, bool *out_ended);
+
+/* A branch, and its results in the registers of the If's. */
+static Error *emit_branch(
+    Emitter *emitter, const IrBinding *binding, const IrBlock *block, bool *out_ended) {
+    TRY(emit_block(emitter, block, out_ended));
+    if (*out_ended) return NULL;
+    for (uint32_t i = 0; i < block->result_count; i++) {
+        if (emitter->uses[binding->results[i]->id] == 0) continue;
+        uint32_t target = emitter->registers.of[binding->results[i]->id];
+        uint64_t source;
+        TRY(emit_use_operand(emitter, block->results[i], &source));
+        if (source != operand_make(OPERAND_REGISTER, target))
+            TRY(emit_move(emitter, source, target));
+    }
+    return NULL;
+}
+
+/* Patches jump operand `index` of instruction `pc` to come here. */
+static Error *patch_jump(Emitter *emitter, uint32_t pc, uint32_t index) {
+    int64_t offset = (int64_t)executable_builder_pc(emitter->builder) - pc;
+    return executable_builder_patch_operand(
+        emitter->builder, pc, index, operand_make(OPERAND_IMMEDIATE, offset));
+}
+
+static Error *emit_if(Emitter *emitter, const IrBinding *binding, bool *out_ended) {
+    enum { JUMP_EQUAL = 2, JUMP_ELSE = 3 };
+    uint32_t test_pc = executable_builder_pc(emitter->builder);
+    TRY(emit_add_use(emitter, binding->operands[0]));
+    TRY(emit_add_immediate(emitter, 0));
+    TRY(emit_add_immediate(emitter, 1)); /* equal to 0: patched to the else-branch */
+    TRY(emit_add_immediate(emitter, 1));
+    TRY(emit_instruction(emitter, OPCODE_IF, 0, REGISTER_NONE));
+    bool then_ended, else_ended;
+    TRY(emit_branch(emitter, binding, binding->blocks[0], &then_ended));
+    uint32_t goto_pc = executable_builder_pc(emitter->builder);
+    if (!then_ended) {
+        TRY(emit_add_immediate(emitter, 1));
+        TRY(emit_instruction(emitter, OPCODE_GOTO, 0, REGISTER_NONE));
+    }
+    TRY(patch_jump(emitter, test_pc, JUMP_EQUAL));
+    TRY(emit_branch(emitter, binding, binding->blocks[1], &else_ended));
+    if (!then_ended) TRY(patch_jump(emitter, goto_pc, 0));
+    *out_ended = then_ended && else_ended;
+    return NULL;
+}
+
+static Error *emit_return(Emitter *emitter, const IrBlock *block) {
+    if (block->result_count == 1) {
+        TRY(emit_add_use(emitter, block->results[0]));
+        return emit_instruction(emitter, OPCODE_RET, 0, REGISTER_NONE);
+    }
+    uint32_t tuple = emitter->registers.scratch;
+    TRY(emit_add_immediate(emitter, 0));
+    TRY(emit_add_uses(emitter, block->results, block->result_count));
+    TRY(emit_instruction(emitter, OPCODE_ALLOC_ADT, 0, tuple));
+    TRY(emit_add_operand(emitter, operand_make(OPERAND_REGISTER, tuple)));
+    return emit_instruction(emitter, OPCODE_RET, 0, REGISTER_NONE);
+}
+
+/* True for a function's body and for the branches of an If in tail position. */
+static bool block_is_tail(const IrBlock *block) {
+    return !block->parent || (block->parent->kind == IR_IF && block->parent->flag);
+}
+
+/* Depth is bounded by IR_NESTING_MAX. */
+static Error *emit_block(Emitter *emitter, const IrBlock *block, bool *out_ended) {
+    *out_ended = false;
+    for (const IrBinding *binding = block->first; binding && !*out_ended; binding = binding->next) {
+        Error *error = binding->kind == IR_IF ? emit_if(emitter, binding, out_ended)
+                                              : emit_binding(emitter, binding, out_ended);
+        if (error && binding->name) error = error_wrap(error, "node %s", binding->name);
+        TRY(error);
+    }
+    if (*out_ended || !block_is_tail(block)) return NULL;
+    *out_ended = true;
+    return emit_return(emitter, block);
+}
+
+static Error *emit_function(Emitter *emitter, const IrFunction *function) {
+    emitter->function = function;
+    TRY(registers_assign(function, &emitter->registers));
+    TRY(executable_builder_begin_code(
+        emitter->builder, emitter->functions[function->index], emitter->registers.count));
+    bool ended;
+    return emit_block(emitter, function->body, &ended);
+}
+
+/* Names are for people; those of functions that nobody outside may call get their number. */
+static Error *declare_function(Emitter *emitter, const IrFunction *function) {
+    TextBuilder OWN_TEXT(name) = {0};
+    text_append(&name, function->name);
+    if (!function->exported) text_appendf(&name, ".%u", function->index);
+    TRY(text_builder_check(&name));
+    uint32_t index;
+    TRY(executable_builder_add_function(emitter->builder, text_builder_get(&name),
+        FUNCTION_BYTECODE, function->exported ? FUNCTION_EXPORTED : 0,
+        function->body->parameter_count, &index));
+    emitter->functions[function->index] = index;
+    if (function->exported) TRY(emit_ports(emitter, function, index));
+    return NULL;
+}
+
+static Error *emit_module(Emitter *emitter, Executable **out) {
+    const IrModule *module = emitter->module;
+    void *table;
+    TRY(ir_side_table(module, sizeof(uint32_t), &table));
+    emitter->uses = table;
+    ir_count_uses(module, emitter->uses);
+    TRY(ir_side_table(module, sizeof(uint32_t), &table));
+    emitter->registers.of = table;
+    memset(table, 0xff, module->variable_count * sizeof(uint32_t));
+    TRY(memory_alloc(module->function_count + 1, sizeof(uint32_t), &table));
+    emitter->functions = table;
+    for (size_t f = 0; f < module->function_count; f++)
+        TRY(declare_function(emitter, module->functions[f]));
+    for (size_t f = 0; f < module->function_count; f++)
+        TRY_WRAP(emit_function(emitter, module->functions[f]), "function %s",
+            module->functions[f]->name);
+    return executable_builder_finish(emitter->builder, out);
+}
+
+static Error *mark_last_uses(Executable *executable) {
+    for (uint32_t i = 0; i < executable->function_count; i++) {
+        const Function *function = &executable->functions[i];
+        if (function->kind != FUNCTION_BYTECODE) continue;
+        /* the executable is still ours alone */
+        uint64_t *words = (uint64_t *)(uintptr_t)executable->code + function->first_word;
+        TRY(liveness_mark_last_uses(executable, i, words));
+    }
+    return NULL;
+}
+
+static Error *emit_all(Emitter *emitter, Executable **out) {
+    OWN(ExecutableBuilder, builder) = NULL;
+    TRY(executable_builder_create(&builder));
+    OWN(ConstantLayout, layout) = NULL;
+    TRY(constant_layout_create(builder, &layout));
+    emitter->builder = builder;
+    emitter->layout = layout;
+    OWN(Executable, executable) = NULL;
+    TRY(emit_module(emitter, &executable));
+    TRY(mark_last_uses(executable));
+    *out = TAKE(executable);
+    return NULL;
+}
+
+Error *emit_executable(const IrModule *module, Executable **out) {
+    void *block;
+    TRY(memory_alloc(1, sizeof(Emitter), &block));
+    Emitter *emitter = block;
+    emitter->module = module;
+    Error *error = emit_all(emitter, out);
+    memory_free(emitter->uses);
+    memory_free(emitter->registers.of);
+    memory_free(emitter->functions);
+    memory_free(emitter);
+    return error;
+}

@@ -1,0 +1,170 @@
+#include "compiler/lower/registers.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+#include "compiler/ir/ir_walk.h"
+#include "vm/executable.h"
+
+enum { POSITION_NEVER = UINT32_MAX };
+
+typedef struct Allocation {
+    uint32_t *of;       /* by id */
+    uint32_t *last_use; /* by id: position; POSITION_NEVER: somebody else frees its register */
+    uint32_t *prefer;   /* by id: 1 + register that it should be made in */
+    uint64_t *free_bits;
+    size_t word_count;
+    size_t lowest_word; /* no free register below */
+    uint32_t count;
+    uint32_t position;
+} Allocation;
+
+static Error *register_add(Allocation *allocation) {
+    if (allocation->count >= FUNCTION_REGISTERS_MAX - 1)
+        FAIL(EXHAUSTED, "more than %d registers", FUNCTION_REGISTERS_MAX);
+    if (allocation->count / 64 >= allocation->word_count) {
+        size_t words = allocation->word_count ? allocation->word_count * 2 : 4;
+        void *bits = allocation->free_bits;
+        TRY(memory_resize(&bits, words, sizeof(uint64_t)));
+        allocation->free_bits = bits;
+        memset(allocation->free_bits + allocation->word_count, 0,
+            (words - allocation->word_count) * sizeof(uint64_t));
+        allocation->word_count = words;
+    }
+    allocation->count++;
+    return NULL;
+}
+
+static bool register_is_free(const Allocation *allocation, uint32_t index) {
+    return allocation->free_bits[index / 64] >> (index % 64) & 1;
+}
+
+static void register_free(Allocation *allocation, uint32_t index) {
+    allocation->free_bits[index / 64] |= UINT64_C(1) << (index % 64);
+    if (index / 64 < allocation->lowest_word) allocation->lowest_word = index / 64;
+}
+
+static void register_take(Allocation *allocation, uint32_t index) {
+    allocation->free_bits[index / 64] &= ~(UINT64_C(1) << (index % 64));
+}
+
+/* The preferred register where it is free, else the lowest free one. */
+static Error *variable_place(Allocation *allocation, const IrVariable *variable) {
+    uint32_t *of = &allocation->of[variable->id];
+    if (*of != REGISTERS_NONE) return NULL;
+    uint32_t preferred = allocation->prefer[variable->id];
+    if (preferred && register_is_free(allocation, preferred - 1)) {
+        *of = preferred - 1;
+        register_take(allocation, *of);
+        return NULL;
+    }
+    for (; allocation->lowest_word < allocation->word_count; allocation->lowest_word++) {
+        uint64_t bits = allocation->free_bits[allocation->lowest_word];
+        if (!bits) continue;
+        *of = (uint32_t)(allocation->lowest_word * 64 + (size_t)__builtin_ctzll(bits));
+        register_take(allocation, *of);
+        return NULL;
+    }
+    TRY(register_add(allocation));
+    *of = allocation->count - 1;
+    return NULL;
+}
+
+static void variable_use(Allocation *allocation, const IrVariable *variable) {
+    if (variable && !variable->constant) allocation->last_use[variable->id] = allocation->position;
+}
+
+/* First walk: positions of last uses. Depth is bounded by IR_NESTING_MAX. */
+static void block_number(Allocation *allocation, const IrBlock *block) {
+    for (const IrBinding *binding = block->first; binding; binding = binding->next) {
+        allocation->position++;
+        for (uint32_t i = 0; i < binding->operand_count; i++)
+            variable_use(allocation, binding->operands[i]);
+        bool loops =
+            binding->kind == IR_CALL && binding->flag && binding->function == block->function;
+        for (uint32_t i = 0; loops && i < binding->operand_count; i++) {
+            if (!binding->operands[i]->constant)
+                allocation->prefer[binding->operands[i]->id] = i + 1;
+        }
+        for (uint32_t i = 0; i < binding->block_count; i++)
+            block_number(allocation, binding->blocks[i]);
+    }
+    allocation->position++;
+    for (uint32_t i = 0; i < block->result_count; i++) variable_use(allocation, block->results[i]);
+}
+
+static void variable_end(Allocation *allocation, const IrVariable *variable) {
+    if (!variable || variable->constant) return;
+    if (allocation->last_use[variable->id] != allocation->position) return;
+    allocation->last_use[variable->id] = POSITION_NEVER;
+    register_free(allocation, allocation->of[variable->id]);
+}
+
+/* What a branch makes for its results is made in their registers. */
+static void branch_place_results(
+    Allocation *allocation, const IrBinding *binding, const IrBlock *block) {
+    for (uint32_t i = 0; i < block->result_count; i++) {
+        const IrVariable *made = block->results[i];
+        if (made->constant || made->block != block || !made->binding) continue;
+        if (allocation->of[made->id] != REGISTERS_NONE) continue;
+        allocation->of[made->id] = allocation->of[binding->results[i]->id];
+        allocation->last_use[made->id] = POSITION_NEVER;
+    }
+}
+
+/* Second walk. */
+static Error *block_place(Allocation *allocation, const IrBlock *block) {
+    for (const IrBinding *binding = block->first; binding; binding = binding->next) {
+        allocation->position++;
+        for (uint32_t i = 0; i < binding->operand_count; i++)
+            variable_end(allocation, binding->operands[i]);
+        bool tail = binding->kind == IR_IF && binding->flag;
+        for (uint32_t i = 0; !tail && i < binding->result_count; i++)
+            TRY(variable_place(allocation, binding->results[i]));
+        uint32_t position = allocation->position;
+        for (uint32_t i = 0; i < binding->block_count; i++) {
+            if (!tail) branch_place_results(allocation, binding, binding->blocks[i]);
+            TRY(block_place(allocation, binding->blocks[i]));
+        }
+        for (uint32_t i = 0; !tail && i < binding->result_count; i++) {
+            uint32_t id = binding->results[i]->id;
+            if (allocation->last_use[id] > position) continue;
+            allocation->last_use[id] = POSITION_NEVER;
+            register_free(allocation, allocation->of[id]); /* nothing uses it */
+        }
+    }
+    allocation->position++;
+    for (uint32_t i = 0; i < block->result_count; i++) variable_end(allocation, block->results[i]);
+    return NULL;
+}
+
+static Error *allocate(const IrFunction *function, Allocation *allocation) {
+    const IrBlock *body = function->body;
+    void *table;
+    TRY(ir_side_table(function->module, sizeof(uint32_t), &table));
+    allocation->last_use = table;
+    TRY(ir_side_table(function->module, sizeof(uint32_t), &table));
+    allocation->prefer = table;
+    block_number(allocation, body);
+    allocation->position = 0;
+    for (uint32_t i = 0; i < body->parameter_count; i++) {
+        TRY(register_add(allocation));
+        allocation->of[body->parameters[i]->id] = i;
+    }
+    for (uint32_t i = 0; i < body->parameter_count; i++) {
+        if (allocation->last_use[body->parameters[i]->id] == 0) register_free(allocation, i);
+    }
+    return block_place(allocation, body);
+}
+
+Error *registers_assign(const IrFunction *function, Registers *inout_registers) {
+    Allocation allocation = {.of = inout_registers->of};
+    Error *error = allocate(function, &allocation);
+    memory_free(allocation.last_use);
+    memory_free(allocation.prefer);
+    memory_free(allocation.free_bits);
+    if (error) return error_wrap(error, "function %s", function->name);
+    inout_registers->scratch = allocation.count;
+    inout_registers->count = allocation.count + 1;
+    return NULL;
+}
