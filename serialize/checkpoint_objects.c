@@ -1,0 +1,382 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "serialize/checkpoint_internal.h"
+#include "serialize/value_bytes.h"
+#include "vm/adt.h"
+#include "vm/closure.h"
+#include "vm/list.h"
+#include "vm/object.h"
+#include "vm/opaque.h"
+#include "vm/shape_object.h"
+#include "vm/string_object.h"
+
+/* Which bytes of a storage came with the checkpoint: sorted, disjoint. */
+typedef struct StoredExtents {
+    struct StoredExtent {
+        uint64_t offset, size;
+    } * items;
+    uint32_t count;
+} StoredExtents;
+
+typedef struct ObjectReader {
+    const Container *container;
+    WorkerPool *pool;
+    ChunkVerify verify;
+    Residency *residency;
+    Execution *execution;
+    ByteReader reader;
+    CheckpointObjects *objects;
+    uint32_t index; /* of the object being read: it may refer to lower ones only */
+} ObjectReader;
+
+enum { VALUE_BYTES_MIN = 1, OBJECT_BYTES_MIN = 2, EXTENT_BYTES_MIN = 17 };
+
+Error *checkpoint_value_read(
+    ByteReader *reader, const CheckpointObjects *objects, uint32_t limit, Value *out) {
+    uint8_t tag;
+    uint32_t index;
+    Value value = value_nil();
+    TRY(byte_read_u8(reader, &tag));
+    switch (tag) {
+    case VALUE_NIL:
+        break;
+    case VALUE_BOOL:
+        TRY(value_bytes_read_bool(reader, &value.boolean));
+        break;
+    case VALUE_INT:
+        TRY(byte_read_i64(reader, &value.integer));
+        break;
+    case VALUE_FLOAT:
+        TRY(byte_read_f64(reader, &value.real));
+        break;
+    case VALUE_DTYPE:
+        TRY(value_bytes_read_dtype(reader, false, &value.dtype));
+        break;
+    case VALUE_OBJECT:
+        TRY(byte_read_u32(reader, &index));
+        if (index >= limit) FAIL(CORRUPT, "a reference to object %u of %u", index, limit);
+        *out = value_copy(objects->values[index]);
+        return NULL;
+    default:
+        FAIL(CORRUPT, "a value of kind %u", tag);
+    }
+    value.tag = tag;
+    *out = value;
+    return NULL;
+}
+
+static Error *read_values(ObjectReader *self, Value *out, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        TRY_WRAP(checkpoint_value_read(&self->reader, self->objects, self->index, &out[i]),
+            "field %u", i);
+    return NULL;
+}
+
+static Error *read_extent_data(
+    ObjectReader *self, Storage *storage, const struct StoredExtent *extent) {
+    uint64_t address = storage->address + extent->offset;
+    Device *device = storage->device;
+    if (extent->size <= CHECKPOINT_INLINE_SIZE) {
+        const uint8_t *bytes;
+        TRY(byte_read_view(&self->reader, (size_t)extent->size, &bytes));
+        return device->class_->copy_from_host(device, address, bytes, extent->size);
+    }
+    uint32_t bulk;
+    ContainerBulk info;
+    TRY(byte_read_u32(&self->reader, &bulk));
+    TRY(container_get_bulk(self->container, bulk, &info));
+    if (info.size != extent->size)
+        FAIL(CORRUPT, "%llu bytes of data for an extent of %llu", (unsigned long long)info.size,
+            (unsigned long long)extent->size);
+    if (device->class_->host_memory)
+        return container_read_bulk(
+            self->container, bulk, self->pool, self->verify, (void *)(uintptr_t)address);
+    void *copy;
+    TRY(memory_map((size_t)extent->size, &copy));
+    Error *error = container_read_bulk(self->container, bulk, self->pool, self->verify, copy);
+    if (!error) error = device->class_->copy_from_host(device, address, copy, extent->size);
+    memory_unmap(copy, (size_t)extent->size);
+    return error;
+}
+
+static Error *read_extents(ObjectReader *self, Storage *storage, uint32_t count) {
+    void *memory;
+    TRY(memory_alloc(count, sizeof(struct StoredExtent), &memory));
+    StoredExtents *extents = &self->objects->extents[self->index];
+    *extents = (StoredExtents){memory, count};
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct StoredExtent *extent = &extents->items[i];
+        TRY(byte_read_u64(&self->reader, &extent->offset));
+        TRY(byte_read_u64(&self->reader, &extent->size));
+        if (extent->size == 0 || extent->offset < end || (i > 0 && extent->offset == end) ||
+            extent->offset > storage->size || extent->size > storage->size - extent->offset)
+            FAIL(CORRUPT, "extent %u overlaps another or leaves its storage", i);
+        end = extent->offset + extent->size;
+        TRY_WRAP(read_extent_data(self, storage, extent), "extent %u", i);
+    }
+    if (!storage->opaque && end != storage->size)
+        FAIL(CORRUPT, "a storage of %llu bytes of which %llu are written",
+            (unsigned long long)storage->size, (unsigned long long)end);
+    return NULL;
+}
+
+static Error *read_storage(ObjectReader *self, Value *out) {
+    uint8_t slot;
+    bool opaque, sealed;
+    uint64_t size;
+    uint32_t extent_count;
+    MemoryAnswer answer;
+    OWN(Storage, storage) = NULL;
+    TRY(byte_read_u8(&self->reader, &slot));
+    TRY(value_bytes_read_bool(&self->reader, &opaque));
+    TRY(value_bytes_read_bool(&self->reader, &sealed));
+    TRY(byte_read_u64(&self->reader, &size));
+    TRY(byte_read_count(&self->reader, EXTENT_BYTES_MIN, &extent_count));
+    if (slot >= SLOT_COUNT) FAIL(CORRUPT, "slot %u", slot);
+    if (opaque && sealed) FAIL(CORRUPT, "a storage both opaque and sealed");
+    TRY(storage_create(execution_get_pool(self->execution, slot), slot, size, &answer, &storage));
+    if (answer.kind == MEMORY_NEEDED)
+        FAIL(EXHAUSTED, "%llu bytes are not free on %s", (unsigned long long)size,
+            self->residency->devices[slot]->name);
+    storage->opaque = opaque;
+    TRY(read_extents(self, storage, extent_count));
+    storage->sealed = sealed;
+    *out = value_object(OBJECT_STORAGE, TAKE(storage));
+    return NULL;
+}
+
+static Error *constant_storage(const ObjectReader *self, uint32_t index, Storage **out) {
+    const Executable *executable = self->residency->executable;
+    if (index >= executable->constant_count ||
+        !value_is(&executable->constants[index].value, OBJECT_TENSOR))
+        FAIL(CORRUPT, "constant %u is no tensor", index);
+    const Tensor *constant = self->residency->constants[executable->constants[index].slot][index];
+    if (!constant) FAIL(CORRUPT, "constant %u is never in a register", index);
+    *out = constant->storage;
+    return NULL;
+}
+
+/* A written tensor needs bytes that came with the file. */
+static Error *check_covered(const StoredExtents *extents, const Tensor *tensor) {
+    uint64_t size = tensor_bytes(tensor);
+    for (uint32_t i = 0; i < extents->count; i++) {
+        const struct StoredExtent *extent = &extents->items[i];
+        if (tensor->offset >= extent->offset && size <= extent->size &&
+            tensor->offset - extent->offset <= extent->size - size)
+            return NULL;
+    }
+    if (size > 0) FAIL(CORRUPT, "a written tensor whose bytes are not there");
+    return NULL;
+}
+
+static Error *read_tensor(ObjectReader *self, Value *out) {
+    DType dtype;
+    Shape shape;
+    bool written, constant;
+    uint32_t index;
+    uint64_t offset;
+    Storage *storage;
+    TRY(value_bytes_read_dtype(&self->reader, false, &dtype));
+    TRY(value_bytes_read_shape(&self->reader, 0, &shape));
+    TRY(value_bytes_read_bool(&self->reader, &written));
+    TRY(value_bytes_read_bool(&self->reader, &constant));
+    TRY(byte_read_u32(&self->reader, &index));
+    TRY(byte_read_u64(&self->reader, &offset));
+    if (constant)
+        TRY(constant_storage(self, index, &storage));
+    else {
+        if (index >= self->index || !value_is(&self->objects->values[index], OBJECT_STORAGE))
+            FAIL(CORRUPT, "a tensor in object %u, which is no storage before it", index);
+        storage = self->objects->values[index].storage;
+    }
+    OWN(Tensor, tensor) = NULL;
+    TRY(error_recode(tensor_create(storage, offset, dtype, &shape, &tensor), ERROR_CORRUPT));
+    tensor->written = written;
+    if (!written && (constant || !storage->opaque))
+        FAIL(CORRUPT, "an unwritten tensor outside an opaque storage");
+    if (written && !constant) TRY(check_covered(&self->objects->extents[index], tensor));
+    *out = value_object(OBJECT_TENSOR, TAKE(tensor));
+    return NULL;
+}
+
+static Error *read_adt(ObjectReader *self, Value *out) {
+    int64_t tag;
+    uint32_t count;
+    OWN(Adt, adt) = NULL;
+    TRY(byte_read_i64(&self->reader, &tag));
+    TRY(byte_read_count(&self->reader, VALUE_BYTES_MIN, &count));
+    if (tag < 0 || tag > ADT_TAG_MAX || count > ADT_FIELDS_MAX)
+        FAIL(CORRUPT, "tag %lld, %u fields", (long long)tag, count);
+    TRY(adt_create(execution_get_meter(self->execution), tag, count, &adt));
+    TRY(read_values(self, adt->fields, count));
+    *out = value_object(OBJECT_ADT, TAKE(adt));
+    return NULL;
+}
+
+static Error *read_list(ObjectReader *self, Value *out) {
+    uint32_t count;
+    OWN(List, list) = NULL;
+    TRY(byte_read_count(&self->reader, VALUE_BYTES_MIN, &count));
+    TRY(list_create(execution_get_meter(self->execution), count, &list));
+    for (uint32_t i = 0; i < count; i++) {
+        Value item;
+        TRY_WRAP(
+            checkpoint_value_read(&self->reader, self->objects, self->index, &item), "item %u", i);
+        TRY(list_append(list, item));
+    }
+    *out = value_object(OBJECT_LIST, TAKE(list));
+    return NULL;
+}
+
+static Error *read_closure(ObjectReader *self, Value *out) {
+    uint32_t function, count;
+    uint8_t side;
+    OWN(Closure, closure) = NULL;
+    const Executable *executable = self->residency->executable;
+    TRY(byte_read_u32(&self->reader, &function));
+    TRY(byte_read_u8(&self->reader, &side));
+    TRY(byte_read_count(&self->reader, VALUE_BYTES_MIN, &count));
+    if (function >= executable->function_count) FAIL(CORRUPT, "function %u", function);
+    if (side != CLOSURE_FIRST && side != CLOSURE_LAST) FAIL(CORRUPT, "side %u", side);
+    const Function *of = &executable->functions[function];
+    if (of->kind == FUNCTION_BYTECODE && count > of->parameter_count)
+        FAIL(CORRUPT, "%u bound values for %u parameters", count, of->parameter_count);
+    TRY(closure_create(
+        execution_get_meter(self->execution), function, (ClosureSide)side, count, &closure));
+    TRY(read_values(self, closure->bound, count));
+    *out = value_object(OBJECT_CLOSURE, TAKE(closure));
+    return NULL;
+}
+
+static Error *read_shape(ObjectReader *self, Value *out) {
+    Shape shape;
+    ShapeObject *object;
+    TRY(value_bytes_read_shape(&self->reader, 0, &shape));
+    TRY(error_recode(shape_object_create(&shape, &object), ERROR_CORRUPT));
+    *out = value_object(OBJECT_SHAPE, object);
+    return NULL;
+}
+
+static Error *read_string(ObjectReader *self, Value *out) {
+    char *text;
+    StringObject *string;
+    TRY(byte_read_text(&self->reader, STRING_OBJECT_SIZE_MAX, &text));
+    Error *error = string_object_create(text, strlen(text), &string);
+    memory_free(text);
+    TRY(error);
+    *out = value_object(OBJECT_STRING, string);
+    return NULL;
+}
+
+static Error *read_packed_function(ObjectReader *self, Value *out) {
+    char *name;
+    PackedObject *object;
+    TRY(byte_read_text(&self->reader, FUNCTION_NAME_MAX, &name));
+    Error *error = packed_object_create(execution_get_registry(self->execution), name, &object);
+    memory_free(name);
+    TRY(error);
+    *out = value_object(OBJECT_PACKED_FUNCTION, object);
+    return NULL;
+}
+
+static Error *load_opaque(const OpaqueKind *kind, const uint8_t *bytes, uint32_t size, Value *out) {
+    ByteReader state = byte_reader(bytes, size);
+    void *loaded;
+    Opaque *opaque;
+    TRY_WRAP(kind->load(&state, &loaded), "%s", kind->name);
+    TRY(opaque_create(kind, loaded, &opaque));
+    Error *error = byte_reader_check_end(&state);
+    if (error) {
+        opaque_release(opaque);
+        return error_wrap(error, "%s", kind->name);
+    }
+    *out = value_object(OBJECT_OPAQUE, opaque);
+    return NULL;
+}
+
+static Error *read_opaque(ObjectReader *self, Value *out) {
+    char *name;
+    uint32_t size;
+    const uint8_t *bytes;
+    TRY(byte_read_text(&self->reader, FUNCTION_NAME_MAX, &name));
+    const OpaqueKind *kind =
+        packed_registry_find_opaque_kind(execution_get_registry(self->execution), name);
+    Error *error = NULL;
+    if (!kind)
+        error = error_make(ERROR_UNSUPPORTED, __FILE__, __LINE__,
+            "an object of kind %s, which no packed function here makes", name);
+    memory_free(name);
+    if (!error) error = byte_read_count(&self->reader, 1, &size);
+    if (!error) error = byte_read_view(&self->reader, size, &bytes);
+    TRY(error);
+    return load_opaque(kind, bytes, size, out);
+}
+
+static Error *read_object(ObjectReader *self, Value *out) {
+    uint8_t kind;
+    TRY(byte_read_u8(&self->reader, &kind));
+    switch (kind) {
+    case OBJECT_TENSOR:
+        return read_tensor(self, out);
+    case OBJECT_STORAGE:
+        return read_storage(self, out);
+    case OBJECT_ADT:
+        return read_adt(self, out);
+    case OBJECT_LIST:
+        return read_list(self, out);
+    case OBJECT_CLOSURE:
+        return read_closure(self, out);
+    case OBJECT_SHAPE:
+        return read_shape(self, out);
+    case OBJECT_STRING:
+        return read_string(self, out);
+    case OBJECT_PACKED_FUNCTION:
+        return read_packed_function(self, out);
+    case OBJECT_OPAQUE:
+        return read_opaque(self, out);
+    default:
+        FAIL(CORRUPT, "object kind %u", kind);
+    }
+}
+
+void checkpoint_objects_deinit(CheckpointObjects *objects) {
+    for (uint32_t i = 0; i < objects->count; i++) {
+        value_release(&objects->values[i]);
+        memory_free(objects->extents[i].items);
+    }
+    memory_free(objects->values);
+    memory_free(objects->extents);
+    *objects = (CheckpointObjects){0};
+}
+
+static Error *read_all(ObjectReader *self, uint32_t count) {
+    void *memory;
+    TRY(memory_alloc(count, sizeof(Value), &memory));
+    self->objects->values = memory;
+    TRY(memory_alloc(count, sizeof(StoredExtents), &memory));
+    self->objects->extents = memory;
+    self->objects->count = count;
+    for (self->index = 0; self->index < count; self->index++)
+        TRY_WRAP(read_object(self, &self->objects->values[self->index]), "object %u", self->index);
+    return byte_reader_check_end(&self->reader);
+}
+
+Error *checkpoint_objects_read(const Container *container, WorkerPool *pool, ChunkVerify verify,
+    Residency *residency, Execution *execution, CheckpointObjects *out) {
+    CheckpointObjects objects = {0};
+    ObjectReader self = {container, pool, verify, residency, execution, {0}, &objects, 0};
+    uint32_t count;
+    TRY(container_get_section(container, SECTION_OBJECTS, &self.reader));
+    TRY(byte_read_count(&self.reader, OBJECT_BYTES_MIN, &count));
+    Error *error = read_all(&self, count);
+    if (error) {
+        if (!objects.extents) objects.count = 0;
+        checkpoint_objects_deinit(&objects);
+        return error;
+    }
+    *out = objects;
+    return NULL;
+}

@@ -1,0 +1,309 @@
+#include <string.h>
+
+#include "base/allocator.h"
+#include "serialize/checkpoint.h"
+#include "serialize/checkpoint_extents.h"
+#include "serialize/object_table.h"
+#include "serialize/value_bytes.h"
+#include "vm/adt.h"
+#include "vm/closure.h"
+#include "vm/list.h"
+#include "vm/object.h"
+#include "vm/opaque.h"
+#include "vm/shape_object.h"
+#include "vm/string_object.h"
+
+typedef struct CheckpointWriter {
+    const Snapshot *snapshot;
+    ContainerWriter *container;
+    ObjectTable *table;
+    LiveExtent *extents;
+    uint32_t extent_count;
+    uint32_t next_extent; /* extents are sorted by storage, as storages are written */
+    uint64_t *bases;      /* per object: what was taken off a storage's offsets */
+} CheckpointWriter;
+
+static void write_value(const CheckpointWriter *self, ByteWriter *writer, const Value *value) {
+    byte_write_u8(writer, value->tag);
+    switch ((ValueTag)value->tag) {
+    case VALUE_NIL:
+        break;
+    case VALUE_BOOL:
+        byte_write_u8(writer, value->boolean);
+        break;
+    case VALUE_INT:
+        byte_write_i64(writer, value->integer);
+        break;
+    case VALUE_FLOAT:
+        byte_write_f64(writer, value->real);
+        break;
+    case VALUE_DTYPE:
+        byte_write_u8(writer, (uint8_t)value->dtype);
+        break;
+    case VALUE_OBJECT:
+        byte_write_u32(writer, object_table_find(self->table, value->object));
+        break;
+    }
+}
+
+static void write_values(
+    const CheckpointWriter *self, ByteWriter *writer, const Value *values, uint32_t count) {
+    byte_write_u32(writer, count);
+    for (uint32_t i = 0; i < count; i++) write_value(self, writer, &values[i]);
+}
+
+/* The bytes of an extent in host memory: where they are, or a copy in *out_copy (memory_unmap
+ * size). */
+static Error *extent_bytes(
+    const Storage *storage, const LiveExtent *extent, const void **out_bytes, void **out_copy) {
+    uint64_t address = storage->address + extent->offset;
+    *out_copy = NULL;
+    if (storage->device->class_->host_memory) {
+        *out_bytes = (const void *)(uintptr_t)address;
+        return NULL;
+    }
+    void *copy;
+    TRY(memory_map((size_t)extent->size, &copy));
+    Error *error =
+        storage->device->class_->copy_to_host(storage->device, copy, address, extent->size);
+    if (error) {
+        memory_unmap(copy, (size_t)extent->size);
+        return error;
+    }
+    *out_bytes = *out_copy = copy;
+    return NULL;
+}
+
+static Error *write_extent(CheckpointWriter *self, ByteWriter *writer, const Storage *storage,
+    const LiveExtent *extent, uint64_t base) {
+    const void *bytes;
+    void *copy;
+    uint32_t bulk = 0;
+    byte_write_u64(writer, extent->offset - base);
+    byte_write_u64(writer, extent->size);
+    TRY(extent_bytes(storage, extent, &bytes, &copy));
+    Error *error = NULL;
+    if (extent->size <= CHECKPOINT_INLINE_SIZE)
+        byte_write_bytes(writer, bytes, extent->size);
+    else {
+        error = container_writer_add_bulk(self->container, bytes, extent->size, CHUNK_SIZE,
+            value_bytes_filter(extent->dtype), NULL, &bulk);
+        byte_write_u32(writer, bulk);
+    }
+    if (copy) memory_unmap(copy, (size_t)extent->size);
+    return error;
+}
+
+/* A value's storage is written as long as its live bytes; an opaque one keeps its size, since what
+ * is not written yet will be. */
+static Error *write_storage(
+    CheckpointWriter *self, ByteWriter *writer, const Storage *storage, uint32_t index) {
+    uint32_t first = self->next_extent, end = first;
+    while (end < self->extent_count && self->extents[end].storage == index) end++;
+    self->next_extent = end;
+    uint64_t base = 0, size = storage->size;
+    if (!storage->opaque) {
+        base = first < end ? self->extents[first].offset & ~(uint64_t)(DEVICE_ALIGNMENT - 1) : 0;
+        size = first < end ? self->extents[end - 1].offset + self->extents[end - 1].size - base : 0;
+    }
+    self->bases[index] = base;
+    byte_write_u8(writer, storage->slot);
+    byte_write_u8(writer, storage->opaque);
+    byte_write_u8(writer, storage->sealed);
+    byte_write_u64(writer, size);
+    byte_write_u32(writer, end - first);
+    for (uint32_t i = first; i < end; i++)
+        TRY(write_extent(self, writer, storage, &self->extents[i], base));
+    return NULL;
+}
+
+static void write_tensor(const CheckpointWriter *self, ByteWriter *writer, const Tensor *tensor) {
+    const Storage *storage = tensor->storage;
+    bool constant = storage->constant_index != STORAGE_NOT_CONSTANT;
+    uint32_t index = constant ? storage->constant_index : object_table_find(self->table, storage);
+    uint64_t base = constant ? 0 : self->bases[index];
+    byte_write_u8(writer, (uint8_t)tensor->dtype);
+    value_bytes_write_shape(writer, &tensor->shape);
+    byte_write_u8(writer, tensor->written);
+    byte_write_u8(writer, constant);
+    byte_write_u32(writer, index);
+    /* a zero-size tensor may stand anywhere in its storage */
+    byte_write_u64(writer, tensor_bytes(tensor) ? tensor->offset - base : 0);
+}
+
+static Error *write_opaque(ByteWriter *writer, const Opaque *opaque) {
+    ByteWriter OWN_BYTES(state) = {0};
+    TRY_WRAP(opaque->kind->save(opaque->state, &state), "%s", opaque->kind->name);
+    TRY(byte_writer_check(&state));
+    if (state.size > UINT32_MAX) FAIL(EXHAUSTED, "%s: %zu bytes", opaque->kind->name, state.size);
+    byte_write_text(writer, opaque->kind->name);
+    byte_write_u32(writer, (uint32_t)state.size);
+    byte_write_bytes(writer, state.data, state.size);
+    return NULL;
+}
+
+static Error *write_object(CheckpointWriter *self, ByteWriter *writer, uint32_t index) {
+    Value value = object_table_get(self->table, index);
+    uint32_t count;
+    const Value *children = value_children(&value, &count);
+    byte_write_u8(writer, value.kind);
+    switch ((ObjectKind)value.kind) {
+    case OBJECT_TENSOR:
+        write_tensor(self, writer, value.tensor);
+        break;
+    case OBJECT_STORAGE:
+        return write_storage(self, writer, value.storage, index);
+    case OBJECT_ADT:
+        byte_write_i64(writer, value.adt->tag);
+        write_values(self, writer, children, count);
+        break;
+    case OBJECT_LIST:
+        write_values(self, writer, children, count);
+        break;
+    case OBJECT_CLOSURE:
+        byte_write_u32(writer, value.closure->function);
+        byte_write_u8(writer, (uint8_t)value.closure->side);
+        write_values(self, writer, children, count);
+        break;
+    case OBJECT_SHAPE:
+        value_bytes_write_shape(writer, &value.shape->shape);
+        break;
+    case OBJECT_STRING:
+        byte_write_text(writer, value.string->text);
+        break;
+    case OBJECT_PACKED_FUNCTION:
+        byte_write_text(writer, value.packed_function->name);
+        break;
+    case OBJECT_OPAQUE:
+        return write_opaque(writer, value.opaque);
+    case OBJECT_NONE:
+    case OBJECT_KIND_COUNT:
+        FAIL(INTERNAL, "an object of kind %u", value.kind);
+    }
+    return NULL;
+}
+
+static Error *add_objects(CheckpointWriter *self) {
+    const Snapshot *snapshot = self->snapshot;
+    for (uint32_t i = 0; i < snapshot->register_count; i++)
+        TRY(object_table_add(self->table, snapshot->registers[i].value));
+    TRY(object_table_add(self->table, snapshot->result));
+    for (uint32_t i = 0; i < snapshot->yield_count; i++)
+        TRY(object_table_add(self->table, snapshot->yields[i]));
+    for (uint32_t i = 0; i < snapshot->input_count; i++)
+        TRY(object_table_add(self->table, snapshot->inputs[i].value));
+    void *memory;
+    TRY(memory_alloc(object_table_count(self->table), sizeof(uint64_t), &memory));
+    self->bases = memory;
+    return checkpoint_extents_collect(self->table, &self->extents, &self->extent_count);
+}
+
+static Error *add_section(
+    const CheckpointWriter *self, SectionNumber number, const ByteWriter *writer) {
+    TRY(byte_writer_check(writer));
+    return container_writer_add_section(self->container, number, writer->data, writer->size);
+}
+
+static Error *write_objects(CheckpointWriter *self) {
+    ByteWriter OWN_BYTES(writer) = {0};
+    uint32_t count = object_table_count(self->table);
+    byte_write_u32(&writer, count);
+    for (uint32_t i = 0; i < count; i++) TRY(write_object(self, &writer, i));
+    return add_section(self, SECTION_OBJECTS, &writer);
+}
+
+static Error *write_header(const CheckpointWriter *self) {
+    ByteWriter OWN_BYTES(writer) = {0};
+    TextBuilder OWN_TEXT(class_text) = {0};
+    Device *device = self->snapshot->residency->devices[SLOT_DEVICE];
+    device->class_->determinism_class(device, &class_text);
+    TRY(text_builder_check(&class_text));
+    byte_write_bytes(&writer, self->snapshot->executable->identity.bytes, DIGEST_SIZE);
+    byte_write_text(&writer, text_builder_get(&class_text));
+    byte_write_u64(&writer, 0); /* epoch: only migrations raise it */
+    return add_section(self, SECTION_HEADER, &writer);
+}
+
+static Error *write_frames(const CheckpointWriter *self) {
+    ByteWriter OWN_BYTES(writer) = {0};
+    const Snapshot *snapshot = self->snapshot;
+    byte_write_u32(&writer, snapshot->frame_count);
+    for (uint32_t i = 0; i < snapshot->frame_count; i++) {
+        byte_write_u32(&writer, snapshot->frames[i].function);
+        byte_write_u32(&writer, snapshot->frames[i].pc);
+        byte_write_u32(&writer, snapshot->frames[i].return_register);
+    }
+    return add_section(self, SECTION_FRAMES, &writer);
+}
+
+static Error *write_registers(const CheckpointWriter *self) {
+    ByteWriter OWN_BYTES(writer) = {0};
+    const Snapshot *snapshot = self->snapshot;
+    byte_write_u32(&writer, snapshot->register_count);
+    for (uint32_t i = 0; i < snapshot->register_count; i++) {
+        byte_write_u32(&writer, snapshot->registers[i].frame);
+        byte_write_u32(&writer, snapshot->registers[i].index);
+        write_value(self, &writer, &snapshot->registers[i].value);
+    }
+    write_value(self, &writer, &snapshot->result);
+    return add_section(self, SECTION_REGISTERS, &writer);
+}
+
+static Error *write_rest(const CheckpointWriter *self) {
+    ByteWriter OWN_BYTES(counters) = {0};
+    ByteWriter OWN_BYTES(yields) = {0};
+    ByteWriter OWN_BYTES(stateful) = {0};
+    const Snapshot *snapshot = self->snapshot;
+    byte_write_u64(&counters, snapshot->philox_key);
+    byte_write_u64(&counters, snapshot->counters.philox);
+    byte_write_u64(&counters, snapshot->counters.instructions);
+    byte_write_u64(&counters, snapshot->counters.kernel_calls);
+    byte_write_u64(&counters, snapshot->counters.yields);
+    write_values(self, &yields, snapshot->yields, snapshot->yield_count);
+    byte_write_u32(&stateful, snapshot->input_count);
+    for (uint32_t i = 0; i < snapshot->input_count; i++) {
+        byte_write_text(&stateful, snapshot->inputs[i].name);
+        write_value(self, &stateful, &snapshot->inputs[i].value);
+    }
+    TRY(add_section(self, SECTION_COUNTERS, &counters));
+    TRY(add_section(self, SECTION_YIELDS, &yields));
+    return add_section(self, SECTION_STATEFUL, &stateful);
+}
+
+static Error *write_all(CheckpointWriter *self) {
+    TRY(object_table_create(&self->table));
+    TRY(add_objects(self));
+    TRY(write_header(self));
+    TRY(write_frames(self));
+    TRY(write_objects(self));
+    TRY(write_registers(self));
+    return write_rest(self);
+}
+
+Error *checkpoint_write(const Snapshot *snapshot, WorkerPool *pool, ChunkSink sink,
+    ByteWriter *out_manifest, Digest *out_identity) {
+    OWN(ContainerWriter, container) = NULL;
+    TRY(container_writer_create(CONTAINER_CHECKPOINT, pool, sink, &container));
+    CheckpointWriter self = {.snapshot = snapshot, .container = container};
+    Error *error = write_all(&self);
+    object_table_release(self.table);
+    memory_free(self.extents);
+    memory_free(self.bases);
+    TRY(error);
+    return container_writer_finish(container, out_manifest, out_identity);
+}
+
+Error *checkpoint_write_file(
+    const Snapshot *snapshot, WorkerPool *pool, const char *path, uint64_t *out_bytes) {
+    OWN(FileOutput, output) = NULL;
+    OWN(ContainerFile, file) = NULL;
+    ByteWriter OWN_BYTES(manifest) = {0};
+    Digest identity;
+    TRY(file_output_create(path, &output));
+    TRY(container_file_create(output, NULL, &file));
+    TRY(checkpoint_write(snapshot, pool, container_file_get_sink(file), &manifest, &identity));
+    TRY(container_file_finish(file, manifest.data, manifest.size));
+    TRY(file_output_commit(output));
+    *out_bytes = file_output_size(output);
+    return NULL;
+}
