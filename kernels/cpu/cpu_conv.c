@@ -1,110 +1,76 @@
-/* Conv and FusedConv of float32, float16 and bfloat16. Pointwise ones are matrix products over the
- * image as it lies; depthwise ones have a kernel of their own; 3 × 3 with step 1 are transformed
- * (Winograd); all others are gathered. The half types are widened first and rounded once at the
- * end. */
+/* Conv and FusedConv of float32 and, through float32, of float16 and bfloat16. Pointwise ones are
+ * matrix products over the image as it lies, all others are gathered. */
 #include <string.h>
 
 #include "kernels/cpu/cpu_conv_kernel.h"
-#include "kernels/cpu/cpu_widen.h"
+#include "kernels/cpu/cpu_float_plan.h"
 
 typedef enum ConvWay { CONV_GATHERED, CONV_POINTWISE } ConvWay;
 
-enum { OPERANDS = 4 }; /* X, W, bias, residual */
-
 typedef struct ConvState {
     ConvWay way;
-    DType dtype;
     CpuConv conv;
-    CpuMatmul matmul;         /* CONV_POINTWISE */
-    int64_t counts[OPERANDS]; /* elements; 0: absent */
+    CpuMatmul matmul; /* CONV_POINTWISE */
     int64_t output_count;
 } ConvState;
 
-/* Floats a block takes in the workspace, so that the next one stays aligned. */
-static int64_t block_count(int64_t count) { return (count + 15) / 16 * 16; }
-
-static Error *run(
-    const Plan *plan, const Launch *launch, const CpuConvBuffers *buffers, bool *out_abandoned) {
-    const ConvState *state = plan_state(plan);
-    CpuDevice *device = cpu_device(plan->device);
+static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+    const ConvState *state = opaque;
     if (state->output_count == 0) return NULL;
-    if (state->way == CONV_GATHERED)
-        return cpu_conv_run(device, &state->conv, buffers, launch, out_abandoned);
-    const CpuMatmulBuffers matrices = {
-        .a = buffers->w,
-        .b = buffers->x,
-        .bias = buffers->bias,
-        .residual = buffers->residual,
-        .c = buffers->y,
-    };
-    return cpu_matmul_run(device, &state->matmul, &matrices, launch, out_abandoned);
-}
-
-static Error *launch_float32(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
-    (void)output_shapes;
-    const ConvState *state = plan_state(plan);
     const CpuConvBuffers buffers = {
-        .x = cpu_input(launch, 0),
-        .w = cpu_input(launch, 1),
-        .bias = state->conv.has_bias ? cpu_input(launch, 2) : NULL,
-        .residual = state->conv.has_residual ? cpu_input(launch, 3) : NULL,
-        .y = cpu_output(launch, 0),
+        .x = call->inputs[0],
+        .w = call->inputs[1],
+        .bias = state->conv.has_bias ? call->inputs[2] : NULL,
+        .residual = state->conv.has_residual ? call->inputs[3] : NULL,
+        .y = call->outputs[0],
     };
-    return run(plan, launch, &buffers, out_abandoned);
-}
-
-static Error *launch_half(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
-    (void)output_shapes;
-    const ConvState *state = plan_state(plan);
-    CpuDevice *device = cpu_device(plan->device);
-    float *next = cpu_workspace(launch);
-    const float *operands[OPERANDS] = {0};
-    for (uint32_t i = 0; i < OPERANDS; i++) {
-        if (state->counts[i] == 0) continue;
-        TRY(cpu_widen(
-            device, launch->threads, state->dtype, cpu_input(launch, i), state->counts[i], next));
-        operands[i] = next;
-        next += block_count(state->counts[i]);
-    }
-    const CpuConvBuffers buffers = {operands[0], operands[1], operands[2], operands[3], next};
-    TRY(run(plan, launch, &buffers, out_abandoned));
-    if (*out_abandoned || state->output_count == 0) return NULL;
-    return cpu_narrow(device, launch->threads, state->dtype, buffers.y, state->output_count,
-        cpu_output(launch, 0));
+    if (state->way == CONV_GATHERED)
+        return cpu_conv_run(call->device, &state->conv, &buffers, call->launch, out_abandoned);
+    const CpuMatmulBuffers matrices = {
+        .a = buffers.w,
+        .b = buffers.x,
+        .bias = buffers.bias,
+        .residual = buffers.residual,
+        .c = buffers.y,
+    };
+    return cpu_matmul_run(call->device, &state->matmul, &matrices, call->launch, out_abandoned);
 }
 
 static bool is_given(const PlanRequest *request, uint32_t index) {
     return index < request->input_count && request->inputs[index].present;
 }
 
-static Error *conv_of(const PlanRequest *request, CpuConv *out) {
+static Error *conv_of(const PlanRequest *request, CpuLevel level, CpuConv *out) {
     const Shape *x = &request->inputs[0].shape, *w = &request->inputs[1].shape;
     CpuConv conv = {
         .batch = x->dims[0],
         .groups = attributes_int(request->attributes, "group"),
+        .channels = w->dims[1],
         .has_bias = is_given(request, 2),
         .has_residual = is_given(request, 3),
-        .epilogue = {.alpha = 1, .bias_scale = 1},
+        .input_count = shape_product(x, 2, x->rank),
+        .output_count = shape_product(&request->outputs[0].shape, 2, x->rank),
+        .kernel_count = shape_product(w, 2, w->rank),
     };
-    TRY(cpu_window_of(
-        request->attributes, x, &request->outputs[0].shape, w->dims + 2, false, &conv.window));
-    conv.channels = w->dims[1];
     conv.filters = w->dims[0] / conv.groups;
-    if (request->operator_info->id == OPERATOR_FUSED_CONV) {
-        const Attributes *attributes = request->attributes;
-        TRY(activation_of(attributes, &conv.epilogue.activation));
-        conv.epilogue.activation_alpha = (float)attributes_float(attributes, "activation_alpha");
-        conv.epilogue.activation_beta = (float)attributes_float(attributes, "activation_beta");
-    }
+    TRY(window_of(request, &conv.window));
+    TRY(cpu_epilogue_of(request, level, DTYPE_FLOAT32, &conv.epilogue));
     *out = conv;
     return NULL;
 }
 
+/* One element a step, nothing padded: output pixel i is a product over input pixel i. */
+static bool is_pointwise(const Window *window) {
+    for (uint32_t i = 0; i < window->rank; i++)
+        if (window->kernel[i] != 1 || window->stride[i] != 1 || window->pad_begin[i] != 0 ||
+            window->output[i] != window->input[i])
+            return false;
+    return true;
+}
+
 /* y[n, g] = w[g] [M, C] x[n, g] [C, pixels] */
 static CpuMatmul matmul_of(const CpuConv *conv) {
-    const int64_t pixels = conv->window.output_count;
+    const int64_t pixels = conv->output_count;
     return (CpuMatmul){
         .rows = conv->filters,
         .columns = pixels,
@@ -127,33 +93,17 @@ static CpuMatmul matmul_of(const CpuConv *conv) {
 
 static Error *plan_at(
     Device *device, CpuLevel level, const char *name, const PlanRequest *request, Plan **out) {
-    CpuConv conv;
-    TRY(conv_of(request, &conv));
-    OWN(Plan, plan) = NULL;
-    TRY(plan_create(device, request, name, sizeof(ConvState), &plan));
-    ConvState *state = plan_state(plan);
-    cpu_conv_prepare(&conv, level);
-    state->conv = conv;
-    state->dtype = request->inputs[0].dtype;
-    state->output_count = shape_count_unchecked(&request->outputs[0].shape);
-    /* without channels every sum is empty, which only the gathering kernel takes */
-    if (cpu_window_is_pointwise(&conv.window) && conv.channels > 0) {
-        state->way = CONV_POINTWISE;
-        state->matmul = matmul_of(&conv);
-        cpu_matmul_prepare(&state->matmul, level);
+    ConvState conv = {.output_count = shape_count_unchecked(&request->outputs[0].shape)};
+    TRY(conv_of(request, level, &conv.conv));
+    cpu_conv_prepare(&conv.conv, level);
+    if (is_pointwise(&conv.conv.window)) {
+        conv.way = CONV_POINTWISE;
+        conv.matmul = matmul_of(&conv.conv);
+        cpu_matmul_prepare(&conv.matmul, level);
     }
-    plan->launch = launch_float32;
-    if (state->dtype != DTYPE_FLOAT32) {
-        plan->launch = launch_half;
-        int64_t floats = block_count(state->output_count);
-        for (uint32_t i = 0; i < request->input_count && i < OPERANDS; i++) {
-            if (!request->inputs[i].present) continue;
-            state->counts[i] = shape_count_unchecked(&request->inputs[i].shape);
-            floats += block_count(state->counts[i]);
-        }
-        plan->workspace_bytes = (uint64_t)floats * sizeof(float);
-    }
-    *out = TAKE(plan);
+    void *state;
+    TRY(cpu_float_plan_create(device, request, name, sizeof(ConvState), run, out, &state));
+    *(ConvState *)state = conv;
     return NULL;
 }
 
@@ -167,13 +117,14 @@ static Error *plan_portable(Device *device, const PlanRequest *request, Plan **o
     return plan_at(device, CPU_LEVEL_PORTABLE, "cpu.conv_portable", request, out);
 }
 
-#define DTYPES_CONV                                                                                \
-    (DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16))
+#define ROWS(operator_id)                                                                          \
+    {operator_id, CPU_DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.conv", 0}, {                        \
+        operator_id, CPU_DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.conv_portable",              \
+            KERNEL_PORTABLE                                                                        \
+    }
 
 const Kernel cpu_conv[] = {
-    {OPERATOR_CONV, DTYPES_CONV, plan_fast, "cpu.conv", 0},
-    {OPERATOR_CONV, DTYPES_CONV, plan_portable, "cpu.conv_portable", KERNEL_PORTABLE},
-    {OPERATOR_FUSED_CONV, DTYPES_CONV, plan_fast, "cpu.conv", 0},
-    {OPERATOR_FUSED_CONV, DTYPES_CONV, plan_portable, "cpu.conv_portable", KERNEL_PORTABLE},
+    ROWS(OPERATOR_CONV),
+    ROWS(OPERATOR_FUSED_CONV),
     KERNELS_END,
 };

@@ -10,9 +10,9 @@ enum {
 
 /* Pixels of a panel that lie in one row of the output. */
 typedef struct Segment {
-    int64_t column, count;               /* in the panel */
-    int64_t first;                       /* innermost output coordinate */
-    int64_t corner[CPU_WINDOW_RANK_MAX]; /* input coordinates of kernel position 0, may be < 0 */
+    int64_t column, count;           /* in the panel */
+    int64_t first;                   /* innermost output coordinate */
+    int64_t corner[WINDOW_RANK_MAX]; /* input coordinates of kernel position 0, may be < 0 */
 } Segment;
 
 typedef struct Panel {
@@ -21,7 +21,7 @@ typedef struct Panel {
     Segment segments[CPU_MATMUL_PANEL];
 } Panel;
 
-static void cut_panel(const CpuWindow *window, int64_t first, int64_t columns, Panel *out) {
+static void cut_panel(const Window *window, int64_t first, int64_t columns, Panel *out) {
     const uint32_t last = window->rank - 1;
     out->columns = columns;
     out->segment_count = 0;
@@ -64,12 +64,12 @@ static void gather_row(
 }
 
 /* Row k of the gathered matrix: one channel at one kernel position. */
-static void gather(
-    const CpuWindow *window, const float *x, int64_t k, const Panel *panel, float *to) {
+static void gather(const CpuConv *conv, const float *x, int64_t k, const Panel *panel, float *to) {
+    const Window *window = &conv->window;
     const uint32_t last = window->rank - 1;
-    const float *channel = x + k / window->kernel_count * window->input_count;
-    int64_t position[CPU_WINDOW_RANK_MAX];
-    int64_t rest = k % window->kernel_count;
+    const float *channel = x + k / conv->kernel_count * conv->input_count;
+    int64_t position[WINDOW_RANK_MAX];
+    int64_t rest = k % conv->kernel_count;
     for (uint32_t i = window->rank; i-- > 0; rest /= window->kernel[i])
         position[i] = rest % window->kernel[i] * window->dilation[i];
     for (uint32_t s = 0; s < panel->segment_count; s++) {
@@ -106,7 +106,7 @@ typedef struct Unit {
 } Unit;
 
 static void sum_unit(const CpuConv *conv, const Unit *unit, const Panel *panel, float *sums) {
-    const int64_t depth = conv->channels * conv->window.kernel_count;
+    const int64_t depth = conv->channels * conv->kernel_count;
     float block[CPU_MATMUL_DEPTH * CPU_MATMUL_PANEL];
     CpuMatmulTile tile = {
         .rows = unit->filters,
@@ -122,7 +122,7 @@ static void sum_unit(const CpuConv *conv, const Unit *unit, const Panel *panel, 
     for (int64_t k = 0; k < depth; k += CPU_MATMUL_DEPTH) {
         tile.depth = depth - k < CPU_MATMUL_DEPTH ? depth - k : CPU_MATMUL_DEPTH;
         for (int64_t i = 0; i < tile.depth; i++)
-            gather(&conv->window, unit->x, k + i, panel, block + i * CPU_MATMUL_PANEL);
+            gather(conv, unit->x, k + i, panel, block + i * CPU_MATMUL_PANEL);
         tile.a = unit->w + unit->filter * depth + k;
         tile.accumulate = k > 0;
         conv->micro(&tile);
@@ -130,7 +130,7 @@ static void sum_unit(const CpuConv *conv, const Unit *unit, const Panel *panel, 
 }
 
 static void run_unit(const CpuConv *conv, const Unit *unit) {
-    const int64_t pixels = conv->window.output_count;
+    const int64_t pixels = conv->output_count;
     const int64_t left = pixels - unit->pixel;
     float sums[FILTERS_MAX * CPU_MATMUL_PANEL];
     Panel panel;
@@ -150,7 +150,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     Run *run = context;
     const CpuConv *conv = run->conv;
     const CpuConvBuffers *buffers = &run->buffers;
-    const int64_t depth = conv->channels * conv->window.kernel_count;
+    const int64_t depth = conv->channels * conv->kernel_count;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
         if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
             atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
@@ -158,11 +158,11 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
         }
         const int64_t image = i / (run->chunks * run->panels); /* batch × group */
         const int64_t group = image % conv->groups;
-        const int64_t y = image * conv->filters * conv->window.output_count;
+        const int64_t y = image * conv->filters * conv->output_count;
         Unit unit = {
             .filter = i / run->panels % run->chunks * conv->filters_per_unit,
             .pixel = i % run->panels * CPU_MATMUL_PANEL,
-            .x = buffers->x + image * conv->channels * conv->window.input_count,
+            .x = buffers->x + image * conv->channels * conv->input_count,
             .w = buffers->w + group * conv->filters * depth,
             .bias = conv->has_bias ? buffers->bias + group * conv->filters : NULL,
             .residual = conv->has_residual ? buffers->residual + y : NULL,
@@ -180,7 +180,7 @@ static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 void cpu_conv_prepare(CpuConv *conv, CpuLevel level) {
     conv->micro = cpu_matmul_micro_for(level);
     conv->epilogue_row = cpu_epilogue_row_for(level);
-    const int64_t panels = divide_up(conv->window.output_count, CPU_MATMUL_PANEL);
+    const int64_t panels = divide_up(conv->output_count, CPU_MATMUL_PANEL);
     const int64_t images = conv->batch * conv->groups * panels;
     /* few panels: cut the filters, so that several threads have something to do */
     int64_t parts = divide_up(conv->filters, FILTERS_MAX);
@@ -196,7 +196,7 @@ Error *cpu_conv_run(CpuDevice *device, const CpuConv *conv, const CpuConvBuffers
     Run run = {
         .conv = conv,
         .buffers = *buffers,
-        .panels = divide_up(conv->window.output_count, CPU_MATMUL_PANEL),
+        .panels = divide_up(conv->output_count, CPU_MATMUL_PANEL),
         .chunks = divide_up(conv->filters, conv->filters_per_unit),
         .abandon = launch->abandon,
     };
@@ -205,9 +205,8 @@ Error *cpu_conv_run(CpuDevice *device, const CpuConv *conv, const CpuConvBuffers
     if (!run.buffers.x) run.buffers.x = &nothing;
     if (!run.buffers.w) run.buffers.w = &nothing;
     const int64_t units = conv->batch * conv->groups * run.panels * run.chunks;
-    const int64_t cost = (conv->filters_per_unit + 16) * CPU_MATMUL_PANEL * conv->channels *
-                             conv->window.kernel_count +
-                         1;
+    const int64_t cost =
+        (conv->filters_per_unit + 16) * CPU_MATMUL_PANEL * conv->channels * conv->kernel_count + 1;
     TRY(cpu_for_each(
         device, launch->threads, (uint64_t)units, (uint64_t)(2000000 / cost) + 1, run_units, &run));
     if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;

@@ -4,11 +4,12 @@
  *
  * The bits are those of cpu_matmul_kernel.h: one chain per output in the order channel, kernel
  * position. */
-#include "kernels/cpu/cpu_conv_window.h"
 #include "kernels/cpu/cpu_matmul_kernel.h"
+#include "kernels/shape_rules/window.h"
 
 typedef struct CpuConv {
-    CpuWindow window;
+    Window window;
+    int64_t input_count, output_count, kernel_count; /* elements of one channel */
     int64_t batch, groups;
     int64_t channels, filters; /* of one group: C / group, M / group */
     bool has_bias, has_residual;

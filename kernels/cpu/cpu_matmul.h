@@ -4,15 +4,11 @@
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/cpu/cpu_matmul_kernel.h"
 
-/* Fills sizes, strides, batch and epilogue of a request of one of the three operators, and which
- * inputs are bias and residual (UINT32_MAX: none). Code pointers are left to cpu_matmul_prepare.
- * Batches that B, bias and residual allow it for are folded into rows. */
-typedef struct CpuMatmulOperands {
-    CpuMatmul matmul;
-    uint32_t bias_index, residual_index;
-} CpuMatmulOperands;
-
-MUST_CHECK Error *cpu_matmul_operands(const PlanRequest *request, CpuMatmulOperands *out);
+/* Sizes, strides, batch and epilogue of a request of one of the three operators; bias is input 2,
+ * residual input 3. Code pointers are left to cpu_matmul_prepare. Batches are folded into rows
+ * where A, B and bias allow it. dtype: in which it is computed, float32 or float64. */
+MUST_CHECK Error *cpu_matmul_operands(
+    const PlanRequest *request, CpuLevel level, DType dtype, CpuMatmul *out);
 /* Whether B is read transposed. */
 bool cpu_matmul_is_transposed(
     const OperatorInfo *operator_info, const Attributes *attributes, uint32_t input_index);

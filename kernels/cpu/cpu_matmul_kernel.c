@@ -35,68 +35,6 @@ CpuMatmulMicro *cpu_matmul_micro_for(CpuLevel level) {
     return cpu_matmul_micro_portable;
 }
 
-/* ---- the end of a row ---- */
-
-CPU_INLINE CpuF32x16 activate(const CpuEpilogue *epilogue, CpuF32x16 x) {
-    const CpuF32x16 zero = {0};
-    switch (epilogue->activation) {
-    case ACTIVATION_RELU:
-        return cpu_f32x16_select(x < zero, zero, x);
-    case ACTIVATION_LEAKY_RELU:
-        return cpu_f32x16_select(x < zero, x * epilogue->activation_alpha, x);
-    case ACTIVATION_CLIP: {
-        const CpuF32x16 low = cpu_f32x16_all(epilogue->activation_alpha);
-        const CpuF32x16 high = cpu_f32x16_all(epilogue->activation_beta);
-        x = cpu_f32x16_select(x < low, low, x);
-        return cpu_f32x16_select(x > high, high, x);
-    }
-    case ACTIVATION_TANH:
-        return cpu_f32x16_tanh(x);
-    case ACTIVATION_SIGMOID:
-        return cpu_f32x16_sigmoid(x);
-    case ACTIVATION_HARD_SWISH: {
-        CpuF32x16 gate = x * (1.0f / 6.0f) + 0.5f;
-        gate = cpu_f32x16_select(gate < zero, zero, gate);
-        return x * cpu_f32x16_select(gate > 1.0f, cpu_f32x16_all(1.0f), gate);
-    }
-    case ACTIVATION_GELU_ERF:
-        return 0.5f * x * (1.0f + cpu_f32x16_erf(x * 0.70710678118654752f));
-    case ACTIVATION_GELU_TANH: {
-        CpuF32x16 inner = 0.79788456080286536f * (x + 0.044715f * (x * x * x));
-        return 0.5f * x * (1.0f + cpu_f32x16_tanh(inner));
-    }
-    case ACTIVATION_NONE:
-    case ACTIVATION_COUNT:
-        break;
-    }
-    return x;
-}
-
-CPU_INLINE void epilogue_row_body(const CpuEpilogue *epilogue, const float *sums, int64_t count,
-    const float *bias, int64_t bias_step, const float *residual, float *to) {
-    for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
-        const int64_t left = count - i;
-        CpuF32x16 x = cpu_f32x16_load_part(sums + i, left, 0) * epilogue->alpha;
-        if (bias && bias_step)
-            x += cpu_f32x16_load_part(bias + i, left, 0) * epilogue->bias_scale;
-        else if (bias)
-            x += *bias * epilogue->bias_scale;
-        if (residual) x += cpu_f32x16_load_part(residual + i, left, 0);
-        cpu_f32x16_store_part(to + i, left, activate(epilogue, x));
-    }
-}
-
-CPU_VARIANTS(epilogue_row,
-    (const CpuEpilogue *epilogue, const float *sums, int64_t count, const float *bias,
-        int64_t bias_step, const float *residual, float *to),
-    (epilogue, sums, count, bias, bias_step, residual, to));
-
-CpuEpilogueRow *cpu_epilogue_row_for(CpuLevel level) { return epilogue_row_for(level); }
-
-bool cpu_epilogue_is_plain(const CpuEpilogue *epilogue) {
-    return epilogue->alpha == 1.0f && epilogue->activation == ACTIVATION_NONE;
-}
-
 /* ---- packing ---- */
 
 static int64_t panel_count(int64_t columns) {
@@ -313,6 +251,8 @@ Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmu
         .abandon = launch->abandon,
     };
     atomic_init(&run.abandoned, false);
+    static const float nothing = 0; /* stands for matrices of depth 0, which have no address */
+    if (matmul->depth == 0) run.buffers.a = run.buffers.b = &nothing;
     if (matmul->b_pack_first) {
         PackRun pack = {matmul, buffers->b, buffers->scratch, panels, run.packed_count};
         TRY(cpu_for_each(device, launch->threads, (uint64_t)(matmul->b_matrix_count * panels),

@@ -8,8 +8,8 @@
  * width. */
 #include <stdatomic.h>
 
-#include "kernels/activation.h"
 #include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/cpu_matmul_epilogue.h"
 #include "kernels/shape.h"
 
 /* A panel is up to 64 columns of B, row after row: panels [N / 64][K][64], the last one narrower
@@ -37,21 +37,6 @@ void cpu_matmul_micro_portable(const CpuMatmulTile *tile);
 void cpu_matmul_micro_avx2(const CpuMatmulTile *tile);
 void cpu_matmul_micro_avx512(const CpuMatmulTile *tile);
 CpuMatmulMicro *cpu_matmul_micro_for(CpuLevel level);
-
-/* What happens to a row of finished sums. */
-typedef struct CpuEpilogue {
-    float alpha;      /* times the sum */
-    float bias_scale; /* times bias */
-    Activation activation;
-    float activation_alpha, activation_beta;
-} CpuEpilogue;
-
-/* to[i] = activation(alpha * sums[i] + bias_scale * bias[i * bias_step] + residual[i]); bias and
- * residual may be NULL, bias_step is 0 or 1. */
-typedef void CpuEpilogueRow(const CpuEpilogue *epilogue, const float *sums, int64_t count,
-    const float *bias, int64_t bias_step, const float *residual, float *to);
-CpuEpilogueRow *cpu_epilogue_row_for(CpuLevel level);
-bool cpu_epilogue_is_plain(const CpuEpilogue *epilogue);
 
 /* The plan's part: sizes and strides (in elements) of everything. C is compact. */
 typedef struct CpuMatmul {

@@ -71,33 +71,20 @@ static void fold_batch(CpuMatmul *matmul) {
     }
 }
 
-static Error *epilogue_of(const PlanRequest *request, CpuEpilogue *out) {
-    *out = (CpuEpilogue){.alpha = 1, .bias_scale = 1};
-    if (request->operator_info->id == OPERATOR_MATMUL) return NULL;
-    out->alpha = (float)attributes_float(request->attributes, "alpha");
-    if (request->operator_info->id == OPERATOR_GEMM) {
-        out->bias_scale = (float)attributes_float(request->attributes, "beta");
-        return NULL;
-    }
-    TRY(activation_of(request->attributes, &out->activation));
-    out->activation_alpha = (float)attributes_float(request->attributes, "activation_alpha");
-    out->activation_beta = (float)attributes_float(request->attributes, "activation_beta");
-    return NULL;
-}
-
 static bool is_given(const PlanRequest *request, uint32_t index) {
     return index < request->input_count && request->inputs[index].present;
 }
 
-Error *cpu_matmul_operands(const PlanRequest *request, CpuMatmulOperands *out) {
-    CpuMatmulOperands operands = {.bias_index = UINT32_MAX, .residual_index = UINT32_MAX};
-    CpuMatmul *matmul = &operands.matmul;
+Error *cpu_matmul_operands(
+    const PlanRequest *request, CpuLevel level, DType dtype, CpuMatmul *out) {
+    CpuMatmul operands = {0};
+    CpuMatmul *matmul = &operands;
     const OperatorInfo *info = request->operator_info;
     const Operand a = operand_of(
         &request->inputs[0].shape, cpu_matmul_is_transposed(info, request->attributes, 0), false);
     const Operand b = operand_of(
         &request->inputs[1].shape, cpu_matmul_is_transposed(info, request->attributes, 1), true);
-    TRY(epilogue_of(request, &matmul->epilogue));
+    TRY(cpu_epilogue_of(request, level, dtype, &matmul->epilogue));
     if (a.columns != b.rows) FAIL(INVALID, "%s: inner dimensions differ", info->name);
     matmul->rows = a.rows, matmul->columns = b.columns, matmul->depth = a.columns;
     matmul->a_row = a.row, matmul->a_column = a.column;
@@ -109,14 +96,10 @@ Error *cpu_matmul_operands(const PlanRequest *request, CpuMatmulOperands *out) {
         matmul->b_packed ? cpu_matmul_packed_count(b.rows, b.columns) : b.rows * b.columns,
         matmul->b_batch);
     if (is_given(request, 2) && matmul->epilogue.bias_scale != 0) {
-        operands.bias_index = 2;
         matmul->has_bias = true;
         bias_strides(matmul, request, &request->inputs[2].shape);
     }
-    if (is_given(request, 3)) {
-        operands.residual_index = 3;
-        matmul->has_residual = true;
-    }
+    matmul->has_residual = is_given(request, 3);
     fold_batch(matmul);
     matmul->batch_count = shape_count_unchecked(&matmul->batch);
     *out = operands;

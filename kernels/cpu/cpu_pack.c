@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "kernels/cpu/cpu_matmul.h"
-#include "kernels/cpu/cpu_widen.h"
+#include "kernels/cpu/cpu_loops.h"
 
 enum { PANELS_COLUMNS_MIN = 32 }; /* narrower ones are read as well where they lie */
 
@@ -61,12 +61,10 @@ static Error *pack_panels(
     void *widened = NULL;
     if (dtype != DTYPE_FLOAT32) {
         TRY(memory_map((size_t)(weight.batch_count * matrix) * sizeof(float), &widened));
-        Error *error =
-            cpu_widen(cpu_device(device), 1, dtype, plain, weight.batch_count * matrix, widened);
-        if (error) {
-            memory_unmap(widened, (size_t)(weight.batch_count * matrix) * sizeof(float));
-            return error;
-        }
+        const CpuOperand operand = {plain, 1};
+        const CpuParameters none = {0};
+        cpu_loop_find_cast(cpu_device(device)->level, dtype, DTYPE_FLOAT32, false)(
+            widened, &operand, weight.batch_count * matrix, &none);
         from = widened;
     }
     for (int64_t batch = 0; batch < weight.batch_count; batch++)

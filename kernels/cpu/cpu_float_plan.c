@@ -1,0 +1,129 @@
+#include "kernels/cpu/cpu_float_plan.h"
+
+#include <assert.h>
+
+#include "kernels/cpu/cpu_loops.h"
+
+typedef struct Operand {
+    DType half;      /* DTYPE_NONE: taken as it is */
+    int64_t count;   /* elements to convert */
+    uint64_t offset; /* of the float32 copy in the workspace */
+} Operand;
+
+typedef struct FloatPlan {
+    CpuFloatRun *run;
+    CpuLevel level;
+    uint32_t input_count, output_count;
+    uint64_t converted_bytes; /* at the workspace's start; the kernel's own follows */
+    Operand inputs[CPU_FLOAT_INPUTS_MAX];
+    Operand outputs[CPU_FLOAT_OUTPUTS_MAX];
+} FloatPlan;
+
+enum { ELEMENTS_PER_PART = 65536 };
+
+typedef struct Conversion {
+    CpuLoop *loop;
+    const char *from;
+    char *to;
+    uint32_t from_size, to_size;
+} Conversion;
+
+static Error *convert_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Conversion *conversion = context;
+    const CpuOperand from = {conversion->from + begin * conversion->from_size, 1};
+    const CpuParameters none = {0};
+    if (end > begin)
+        conversion->loop(
+            conversion->to + begin * conversion->to_size, &from, (int64_t)(end - begin), &none);
+    return NULL;
+}
+
+static Error *convert(CpuDevice *device, const FloatPlan *plan, const Launch *launch, DType from,
+    const void *data, DType to, void *out, int64_t count) {
+    Conversion conversion = {
+        .loop = cpu_loop_find_cast(plan->level, from, to, false),
+        .from = data,
+        .to = out,
+        .from_size = dtype_bits(from) / 8,
+        .to_size = dtype_bits(to) / 8,
+    };
+    assert(conversion.loop);
+    return cpu_for_each(
+        device, launch->threads, (uint64_t)count, ELEMENTS_PER_PART, convert_units, &conversion);
+}
+
+static size_t header_size(void) { return (sizeof(FloatPlan) + 15) & ~(size_t)15; }
+
+static Error *launch_plan(
+    const Plan *base, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    (void)output_shapes;
+    const FloatPlan *plan = plan_state(base);
+    CpuDevice *device = cpu_device(base->device);
+    char *workspace = cpu_workspace(launch);
+    CpuFloatCall call = {.device = device, .launch = launch};
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        const Operand *operand = &plan->inputs[i];
+        call.inputs[i] = cpu_input(launch, i);
+        if (operand->half == DTYPE_NONE || operand->count == 0) continue;
+        float *wide = (float *)(void *)(workspace + operand->offset);
+        TRY(convert(device, plan, launch, operand->half, call.inputs[i], DTYPE_FLOAT32, wide,
+            operand->count));
+        call.inputs[i] = wide;
+    }
+    for (uint32_t i = 0; i < plan->output_count; i++) {
+        const Operand *operand = &plan->outputs[i];
+        call.outputs[i] = operand->half == DTYPE_NONE || operand->count == 0
+                              ? cpu_output(launch, i)
+                              : (float *)(void *)(workspace + operand->offset);
+    }
+    if (base->workspace_bytes > plan->converted_bytes)
+        call.workspace = workspace + plan->converted_bytes;
+    TRY(plan->run((const char *)plan + header_size(), &call, out_abandoned));
+    if (*out_abandoned) return NULL;
+    for (uint32_t i = 0; i < plan->output_count; i++) {
+        const Operand *operand = &plan->outputs[i];
+        if (operand->half == DTYPE_NONE || operand->count == 0) continue;
+        TRY(convert(device, plan, launch, DTYPE_FLOAT32, call.outputs[i], operand->half,
+            cpu_output(launch, i), operand->count));
+    }
+    return NULL;
+}
+
+static void describe(const TensorSpec *spec, uint64_t *inout_bytes, Operand *out) {
+    *out = (Operand){0};
+    if (!spec->present || spec->layout != 0) return;
+    if (spec->dtype != DTYPE_FLOAT16 && spec->dtype != DTYPE_BFLOAT16) return;
+    out->half = spec->dtype;
+    out->count = shape_count_unchecked(&spec->shape);
+    out->offset = *inout_bytes;
+    const uint64_t bytes = (uint64_t)out->count * sizeof(float);
+    *inout_bytes += (bytes + DEVICE_ALIGNMENT - 1) & ~(uint64_t)(DEVICE_ALIGNMENT - 1);
+}
+
+Error *cpu_float_plan_create(Device *device, const PlanRequest *request, const char *kernel_name,
+    size_t state_size, CpuFloatRun *run, Plan **out, void **out_state) {
+    assert(request->input_count <= CPU_FLOAT_INPUTS_MAX);
+    assert(request->output_count <= CPU_FLOAT_OUTPUTS_MAX);
+    Plan *base;
+    TRY(plan_create(device, request, kernel_name, header_size() + state_size, &base));
+    FloatPlan *plan = plan_state(base);
+    plan->run = run;
+    plan->level = cpu_device(device)->level;
+    plan->input_count = request->input_count;
+    plan->output_count = request->output_count;
+    for (uint32_t i = 0; i < request->input_count; i++)
+        describe(&request->inputs[i], &plan->converted_bytes, &plan->inputs[i]);
+    for (uint32_t i = 0; i < request->output_count; i++)
+        describe(&request->outputs[i], &plan->converted_bytes, &plan->outputs[i]);
+    base->workspace_bytes = plan->converted_bytes;
+    base->launch = launch_plan;
+    *out_state = (char *)plan + header_size();
+    *out = base;
+    return NULL;
+}
+
+void cpu_float_plan_set_workspace(Plan *base, uint64_t bytes) {
+    const FloatPlan *plan = plan_state(base);
+    base->workspace_bytes = plan->converted_bytes + bytes;
+}

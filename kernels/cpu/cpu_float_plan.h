@@ -1,0 +1,27 @@
+#pragma once
+/* Plans of kernels that compute in float32, for float32, float16 and bfloat16 tensors alike: half
+ * types are widened into the workspace first and results rounded once at the end. */
+#include "kernels/cpu/cpu_internal.h"
+
+enum { CPU_FLOAT_INPUTS_MAX = 8, CPU_FLOAT_OUTPUTS_MAX = 4 };
+
+#define CPU_DTYPES_FLOAT32_AND_HALF                                                                \
+    (DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16))
+
+/* Operands of one launch. Inputs of other element types and packed ones come as they are; absent
+ * and zero-size ones are NULL. */
+typedef struct CpuFloatCall {
+    CpuDevice *device;
+    const Launch *launch;
+    const float *inputs[CPU_FLOAT_INPUTS_MAX];
+    float *outputs[CPU_FLOAT_OUTPUTS_MAX];
+    void *workspace; /* the kernel's own */
+} CpuFloatCall;
+
+typedef Error *CpuFloatRun(const void *state, const CpuFloatCall *call, bool *out_abandoned);
+
+/* out_state: state_size cleared bytes, aligned to 16, to be filled by the caller. */
+MUST_CHECK Error *cpu_float_plan_create(Device *device, const PlanRequest *request,
+    const char *kernel_name, size_t state_size, CpuFloatRun *run, Plan **out, void **out_state);
+/* Asks for workspace of the kernel's own. */
+void cpu_float_plan_set_workspace(Plan *plan, uint64_t bytes);
