@@ -1,0 +1,36 @@
+#include "kernels/cpu/cpu_loops.h"
+#include "kernels/cpu/cpu_loops_table.h"
+
+#if defined(__x86_64__)
+#define BY_LEVEL(level, function, arguments)                                                       \
+    ((level) == CPU_LEVEL_AVX512    ? function##_avx512 arguments                                  \
+        : (level) == CPU_LEVEL_AVX2 ? function##_avx2 arguments                                    \
+                                    : function##_portable arguments)
+#else
+#define BY_LEVEL(level, function, arguments) ((void)(level), function##_portable arguments)
+#endif
+
+CpuLoop *cpu_loop_find(CpuLevel level, CpuLoopId id, DType dtype) {
+    if (id == CPU_LOOP_STICKY) return BY_LEVEL(level, cpu_loops_sticky, (dtype));
+    CpuLoop *loop = BY_LEVEL(level, cpu_loops_arithmetic, (id, dtype));
+    if (!loop) loop = BY_LEVEL(level, cpu_loops_compare, (id, dtype));
+    if (!loop) loop = BY_LEVEL(level, cpu_loops_unary, (id, dtype));
+    return loop;
+}
+
+CpuLoop *cpu_loop_find_cast(CpuLevel level, DType from, DType to, bool saturate) {
+    return BY_LEVEL(level, cpu_loops_cast, (from, to, saturate));
+}
+
+const CpuReducer *cpu_reducer_find(CpuLevel level, CpuReduction reduction, DType dtype) {
+    return BY_LEVEL(level, cpu_loops_reduce, (reduction, dtype));
+}
+
+uint32_t cpu_loop_operands(CpuLoopId id) {
+    static const uint8_t operands[CPU_LOOP_COUNT] = {
+#define CPU_LOOP(name, operands) operands,
+#include "kernels/cpu/cpu_loops.def"
+#undef CPU_LOOP
+    };
+    return operands[id];
+}

@@ -1,0 +1,140 @@
+/* Functions of one operand, and Clip. */
+#include "kernels/cpu/cpu_loops_internal.h"
+#include "kernels/cpu/cpu_loops_table.h"
+#include "kernels/scalar/scalar_float.h"
+#include "kernels/scalar/scalar_integer.h"
+
+#define CLIP_LOOP(name, T)                                                                         \
+    LOOP_FUNCTION(clip_##name) {                                                                   \
+        T *to = out;                                                                               \
+        const T *from = operands[0].data;                                                          \
+        const T low = *(const T *)operands[1].data, high = *(const T *)operands[2].data;           \
+        CPU_EACH(i, count) {                                                                       \
+            T x = from[i];                                                                         \
+            T y = x < low ? low : x;                                                               \
+            to[i] = y > high ? high : y;                                                           \
+        }                                                                                          \
+    }
+#define INTEGER_LOOPS(name, T)                                                                     \
+    LOOP_UNARY(neg_##name, T, T, , scalar_neg_##name(x))                                           \
+    LOOP_UNARY(abs_##name, T, T, , scalar_abs_##name(x))                                           \
+    LOOP_UNARY(sign_##name, T, T, , scalar_sign_##name(x))                                         \
+    LOOP_UNARY(relu_##name, T, T, , scalar_max_##name(x, 0))                                       \
+    CLIP_LOOP(name, T)
+EACH_INTEGER(INTEGER_LOOPS)
+
+#define ALPHA(T) const T alpha = (T)parameters->alpha
+#define ALPHA_BETA(T) const T alpha = (T)parameters->alpha, beta = (T)parameters->beta
+#define FLOAT_LOOPS(name, T, s)                                                                    \
+    LOOP_UNARY(neg_##name, T, T, , scalar_neg_##s(x))                                              \
+    LOOP_UNARY(abs_##name, T, T, , scalar_abs_##s(x))                                              \
+    LOOP_UNARY(sign_##name, T, T, , scalar_sign_##s(x))                                            \
+    LOOP_UNARY(sqrt_##name, T, T, , scalar_sqrt_##s(x))                                            \
+    LOOP_UNARY(reciprocal_##name, T, T, , scalar_reciprocal_##s(x))                                \
+    LOOP_UNARY(exp_##name, T, T, , scalar_exp_##s(x))                                              \
+    LOOP_UNARY(log_##name, T, T, , scalar_log_##s(x))                                              \
+    LOOP_UNARY(erf_##name, T, T, , scalar_erf_##s(x))                                              \
+    LOOP_UNARY(tanh_##name, T, T, , scalar_tanh_##s(x))                                            \
+    LOOP_UNARY(sigmoid_##name, T, T, , scalar_sigmoid_##s(x))                                      \
+    LOOP_UNARY(relu_##name, T, T, , scalar_relu_##s(x))                                            \
+    LOOP_UNARY(leaky_relu_##name, T, T, ALPHA(T), scalar_leaky_relu_##s(x, alpha))                 \
+    LOOP_UNARY(elu_##name, T, T, ALPHA(T), scalar_elu_##s(x, alpha))                               \
+    LOOP_UNARY(selu_##name, T, T, ALPHA_BETA(T), scalar_selu_##s(x, alpha, beta))                  \
+    LOOP_UNARY(gelu_erf_##name, T, T, , scalar_gelu_erf_##s(x))                                    \
+    LOOP_UNARY(gelu_tanh_##name, T, T, , scalar_gelu_tanh_##s(x))                                  \
+    LOOP_UNARY(softplus_##name, T, T, , scalar_softplus_##s(x))                                    \
+    LOOP_UNARY(hard_sigmoid_##name, T, T, ALPHA_BETA(T), scalar_hard_sigmoid_##s(x, alpha, beta))  \
+    LOOP_UNARY(hard_swish_##name, T, T, , scalar_hard_swish_##s(x))                                \
+    LOOP_UNARY(floor_##name, T, T, , scalar_floor_##s(x))                                          \
+    LOOP_UNARY(ceil_##name, T, T, , scalar_ceil_##s(x))                                            \
+    LOOP_UNARY(round_##name, T, T, , scalar_round_##s(x))                                          \
+    CLIP_LOOP(name, T)
+FLOAT_LOOPS(float32, float, f32)
+FLOAT_LOOPS(float64, double, f64)
+
+/* Blocks go through the fast functor; the rare large arguments (infinities and NaN among them) are
+ * found while doing so and done again. The operand is kept aside: out may be its address. */
+#define ANGLE_LOOP(function, name, T, s)                                                           \
+    LOOP_FUNCTION(function##_##name) {                                                             \
+        T *to = out;                                                                               \
+        const T *from = operands[0].data;                                                          \
+        for (int64_t begin = 0; begin < count; begin += CPU_HALF_BLOCK) {                          \
+            int64_t n = count - begin < CPU_HALF_BLOCK ? count - begin : CPU_HALF_BLOCK;           \
+            T kept[CPU_HALF_BLOCK];                                                                \
+            memcpy(kept, from + begin, (size_t)n * sizeof(T));                                     \
+            int large = 0;                                                                         \
+            for (int64_t i = 0; i < n; i++)                                                        \
+                large |= !(scalar_abs_##s(kept[i]) < (T)SCALAR_TRIGONOMETRIC_LIMIT);               \
+            CPU_EACH(i, n) to[begin + i] = scalar_##function##_fast_##s(kept[i]);                  \
+            for (int64_t i = 0; large && i < n; i++)                                               \
+                if (!(scalar_abs_##s(kept[i]) < (T)SCALAR_TRIGONOMETRIC_LIMIT))                    \
+                    to[begin + i] = (T)scalar_##function##_large_f64((double)kept[i]);             \
+        }                                                                                          \
+    }
+ANGLE_LOOP(sin, float32, float, f32)
+ANGLE_LOOP(cos, float32, float, f32)
+ANGLE_LOOP(sin, float64, double, f64)
+ANGLE_LOOP(cos, float64, double, f64)
+
+LOOP_UNARY(neg_float16, uint16_t, uint16_t, , (uint16_t)(x ^ 0x8000))
+LOOP_UNARY(neg_bfloat16, uint16_t, uint16_t, , (uint16_t)(x ^ 0x8000))
+LOOP_UNARY(abs_float16, uint16_t, uint16_t, , (uint16_t)(x & 0x7FFF))
+LOOP_UNARY(abs_bfloat16, uint16_t, uint16_t, , (uint16_t)(x & 0x7FFF))
+LOOP_HALVES(sign, 1, 2)
+LOOP_HALVES(sqrt, 1, 2)
+LOOP_HALVES(reciprocal, 1, 2)
+LOOP_HALVES(exp, 1, 2)
+LOOP_HALVES(log, 1, 2)
+LOOP_HALVES(sin, 1, 2)
+LOOP_HALVES(cos, 1, 2)
+LOOP_HALVES(erf, 1, 2)
+LOOP_HALVES(tanh, 1, 2)
+LOOP_HALVES(sigmoid, 1, 2)
+LOOP_HALVES(relu, 1, 2)
+LOOP_HALVES(leaky_relu, 1, 2)
+LOOP_HALVES(elu, 1, 2)
+LOOP_HALVES(selu, 1, 2)
+LOOP_HALVES(gelu_erf, 1, 2)
+LOOP_HALVES(gelu_tanh, 1, 2)
+LOOP_HALVES(softplus, 1, 2)
+LOOP_HALVES(hard_sigmoid, 1, 2)
+LOOP_HALVES(hard_swish, 1, 2)
+LOOP_HALVES(floor, 1, 2)
+LOOP_HALVES(ceil, 1, 2)
+LOOP_HALVES(round, 1, 2)
+LOOP_HALVES(clip, 3, 2)
+
+#define NUMBER_ENTRIES(loop)                                                                       \
+    { LOOP_INTEGER_ENTRIES(loop), LOOP_FLOAT_ENTRIES(loop) }
+#define FLOAT_ENTRIES(loop)                                                                        \
+    { LOOP_FLOAT_ENTRIES(loop) }
+
+static CpuLoop *const loops[CPU_LOOP_COUNT][DTYPE_COUNT] = {
+    [CPU_LOOP_NEG] = NUMBER_ENTRIES(neg),
+    [CPU_LOOP_ABS] = NUMBER_ENTRIES(abs),
+    [CPU_LOOP_SIGN] = NUMBER_ENTRIES(sign),
+    [CPU_LOOP_RELU] = NUMBER_ENTRIES(relu),
+    [CPU_LOOP_CLIP] = NUMBER_ENTRIES(clip),
+    [CPU_LOOP_SQRT] = FLOAT_ENTRIES(sqrt),
+    [CPU_LOOP_RECIPROCAL] = FLOAT_ENTRIES(reciprocal),
+    [CPU_LOOP_EXP] = FLOAT_ENTRIES(exp),
+    [CPU_LOOP_LOG] = FLOAT_ENTRIES(log),
+    [CPU_LOOP_SIN] = FLOAT_ENTRIES(sin),
+    [CPU_LOOP_COS] = FLOAT_ENTRIES(cos),
+    [CPU_LOOP_ERF] = FLOAT_ENTRIES(erf),
+    [CPU_LOOP_TANH] = FLOAT_ENTRIES(tanh),
+    [CPU_LOOP_SIGMOID] = FLOAT_ENTRIES(sigmoid),
+    [CPU_LOOP_LEAKY_RELU] = FLOAT_ENTRIES(leaky_relu),
+    [CPU_LOOP_ELU] = FLOAT_ENTRIES(elu),
+    [CPU_LOOP_SELU] = FLOAT_ENTRIES(selu),
+    [CPU_LOOP_GELU_ERF] = FLOAT_ENTRIES(gelu_erf),
+    [CPU_LOOP_GELU_TANH] = FLOAT_ENTRIES(gelu_tanh),
+    [CPU_LOOP_SOFTPLUS] = FLOAT_ENTRIES(softplus),
+    [CPU_LOOP_HARD_SIGMOID] = FLOAT_ENTRIES(hard_sigmoid),
+    [CPU_LOOP_HARD_SWISH] = FLOAT_ENTRIES(hard_swish),
+    [CPU_LOOP_FLOOR] = FLOAT_ENTRIES(floor),
+    [CPU_LOOP_CEIL] = FLOAT_ENTRIES(ceil),
+    [CPU_LOOP_ROUND] = FLOAT_ENTRIES(round),
+};
+
+CpuLoop *CPU_LOOPS_NAME(cpu_loops_unary)(CpuLoopId id, DType dtype) { return loops[id][dtype]; }
