@@ -114,6 +114,23 @@ void ir_move_bindings(IrBlock *from, IrBlock *to, IrBinding *before) {
     from->first = from->last = NULL;
 }
 
+Error *ir_update_depths(IrModule *module) {
+    /* functions come behind the ones they are local to */
+    for (size_t f = 0; f < module->function_count; f++) {
+        IrFunction *function = module->functions[f];
+        function->body->depth = function->outer ? function->outer->depth + 1 : 0;
+        IrBinding *binding = ir_walk_first(function->body);
+        for (; binding; binding = ir_walk_next(binding)) {
+            uint32_t depth = binding->block->depth + 1;
+            if (binding->block_count > 0 && depth > IR_NESTING_MAX)
+                FAIL(EXHAUSTED, "function %s: blocks nested more than %d deep", function->name,
+                    IR_NESTING_MAX);
+            for (uint32_t i = 0; i < binding->block_count; i++) binding->blocks[i]->depth = depth;
+        }
+    }
+    return NULL;
+}
+
 bool ir_is_pure(const IrBinding *binding, const bool *pure_functions) {
     switch (binding->kind) {
     case IR_OPERATOR:

@@ -25,6 +25,10 @@ MUST_CHECK Error *ir_side_table(const IrModule *module, size_t element_size, voi
 /* Moves all bindings of a block to a place in another block of the same function. */
 void ir_move_bindings(IrBlock *from, IrBlock *to, IrBinding *before);
 
+/* Sets the depth of every block anew after blocks were moved. Errors: EXHAUSTED beyond
+ * IR_NESTING_MAX. */
+MUST_CHECK Error *ir_update_depths(IrModule *module);
+
 /* Whether the binding itself (not the bindings in its blocks) only computes its results: it may
  * be dropped where they are not used and merged with an equal one. Calls answer
  * pure_functions[callee]. */

@@ -1,0 +1,40 @@
+#pragma once
+/* Models in, executables out: front end, passes, emission.
+ *
+ * The same bytes give the same executable on every machine: nothing here looks at a device, an
+ * instruction set, a thread count or a clock. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "compiler/ir/ir.h"
+#include "vm/executable.h"
+
+typedef struct CompileOptions {
+    /* NULL, or the pass behind which the module is printed ("import": before the first) to
+     * dump. */
+    const char *dump_after;
+    TextBuilder *dump;
+    const char *precision; /* NULL or "fp32" */
+    /* The folder that external data may be in; -1: a model must hold all of its data. */
+    int directory_descriptor;
+} CompileOptions;
+
+/* format: onnx, lva. Errors: UNSUPPORTED formats, precisions and operators, each named; CORRUPT,
+ * INVALID for a source that is wrong; USAGE an unknown format or pass. */
+MUST_CHECK Error *compile_source(const char *format, const uint8_t *data, size_t size,
+    const CompileOptions *options, Executable **out);
+/* The passes and emission alone. The module is changed. */
+MUST_CHECK Error *compile_module(IrModule *module, const CompileOptions *options, Executable **out);
+
+struct PassContext;
+typedef struct CompilePass {
+    const char *name;
+    const char *text;
+    bool lifted;
+    Error *(*run)(struct PassContext *context);
+} CompilePass;
+
+/* In the order they run. */
+const CompilePass *compile_passes(size_t *out_count);

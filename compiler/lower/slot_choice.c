@@ -1,0 +1,378 @@
+#include "compiler/lower/slot_choice.h"
+
+#include "base/allocator.h"
+#include "compiler/ir/ir_walk.h"
+
+enum {
+    SMALL_COUNT_MAX = 1024, /* elements of integers or bools that may be on the host */
+    SMALL_FLOAT_COUNT_MAX = 64,
+    NEEDS_HOST = 1,
+    NEEDS_DEVICE = 2,
+};
+
+bool slot_choice_applies(const IrType *type) {
+    return type->kind == IR_TYPE_TENSOR || type->kind == IR_TYPE_LIST ||
+           type->kind == IR_TYPE_UNKNOWN;
+}
+
+/* Where a value goes that is handed over through a field, a list or a closure. */
+static uint8_t by_convention(const IrType *type) {
+    if (type->kind == IR_TYPE_LIST) type = type->element;
+    return type && type->kind == IR_TYPE_TENSOR && type->dtype == DTYPE_STRING ? 0 : 1;
+}
+
+static int64_t static_count(const IrType *type) {
+    Shape shape = {.rank = type->rank};
+    if (!ir_type_is_static(type)) return -1;
+    for (uint32_t i = 0; i < type->rank; i++) shape.dims[i] = type->dims[i];
+    int64_t count;
+    Error *error = shape_count(&shape, &count);
+    if (!error) return count;
+    error_free(error); /* too large to count is not small */
+    return INT64_MAX;
+}
+
+static bool is_small(const IrType *type) {
+    int64_t count = static_count(type);
+    return count >= 0 && count <= SMALL_COUNT_MAX;
+}
+
+static bool may_be_on_host(const IrType *type) {
+    if (type->kind != IR_TYPE_TENSOR) return false;
+    int64_t count = static_count(type);
+    if (type->dtype == DTYPE_STRING) return true;
+    if (type->dtype == DTYPE_BOOL || dtype_is_integer(type->dtype))
+        return count >= 0 ? count <= SMALL_COUNT_MAX : !type->rank_known || type->rank <= 1;
+    return dtype_is_float(type->dtype) && count >= 0 && count <= SMALL_FLOAT_COUNT_MAX;
+}
+
+/* Operators whose results may be large though their inputs are small. */
+static bool makes_large(const IrBinding *binding) {
+    static const OperatorId makers[] = {OPERATOR_RANGE, OPERATOR_CONSTANT_OF_SHAPE, OPERATOR_EXPAND,
+        OPERATOR_TILE, OPERATOR_PAD, OPERATOR_ONE_HOT, OPERATOR_NON_ZERO};
+    if (binding->kind != IR_OPERATOR) return false;
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
+        if (binding->operator_info->id == makers[i]) return true;
+    return false;
+}
+
+static uint8_t slot_of(const SlotChoice *choice, const IrVariable *variable) {
+    return variable->constant ? 0 : choice->of[variable->id];
+}
+
+static bool results_are(const IrBinding *binding, const IrBlock *block) {
+    if (!binding || binding->result_count != block->result_count) return false;
+    for (uint32_t i = 0; i < block->result_count; i++)
+        if (binding->results[i] != block->results[i]) return false;
+    return true;
+}
+
+uint8_t slot_choice_of_operand(const SlotChoice *choice, const IrBinding *binding, uint32_t index) {
+    const IrVariable *operand = binding->operands[index];
+    switch (binding->kind) {
+    case IR_OPERATOR:
+        if (index < 64 && binding->operator_info->value_inputs >> index & 1) return 0;
+        return binding->result_count ? choice->of[binding->results[0]->id] : 1;
+    case IR_CALL:
+        return choice->of[binding->function->body->parameters[index]->id];
+    case IR_CALL_CLOSURE:
+        return index == 0 ? SLOT_HOST_ANY : by_convention(&operand->type);
+    case IR_CLOSURE:
+    case IR_CONSTRUCT:
+        return by_convention(&operand->type);
+    case IR_LIST_NEW:
+        return by_convention(&binding->results[0]->type);
+    case IR_LIST_APPEND:
+        return index == 0 ? SLOT_HOST_ANY : by_convention(&binding->results[0]->type);
+    case IR_IF:
+    case IR_MATCH:
+    case IR_READ_SCALAR:
+        return 0;
+    case IR_GET_FIELD:
+    case IR_GET_TAG:
+    case IR_LIST_CONCAT:
+    case IR_INT_OP:
+    case IR_MAKE_TENSOR:
+    case IR_SHAPE_OF:
+    case IR_DEVICE_COPY:
+    case IR_YIELD:
+    case IR_FATAL:
+    case IR_KIND_COUNT:
+        break;
+    }
+    return SLOT_HOST_ANY;
+}
+
+uint8_t slot_choice_of_result(const SlotChoice *choice, const IrBlock *block, uint32_t index) {
+    if (block->parent) return choice->of[block->parent->results[index]->id];
+    return choice->results[choice->first_result[block->function->index] + index];
+}
+
+static void add_need(const SlotChoice *choice, const IrVariable *variable, uint8_t slot) {
+    if (variable && !variable->constant && slot != SLOT_HOST_ANY)
+        choice->needs[variable->id] |= slot == 0 ? NEEDS_HOST : NEEDS_DEVICE;
+}
+
+static void block_needs(const SlotChoice *choice, const IrBlock *block) {
+    for (uint32_t i = 0; i < block->result_count; i++)
+        add_need(choice, block->results[i], slot_choice_of_result(choice, block, i));
+}
+
+/* Who uses what where, as things stand. */
+static void find_needs(const SlotChoice *choice) {
+    const IrModule *module = choice->module;
+    for (uint32_t i = 0; i < module->variable_count; i++) choice->needs[i] = 0;
+    for (size_t f = 0; f < module->function_count; f++) {
+        const IrBlock *body = module->functions[f]->body;
+        block_needs(choice, body);
+        for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding)) {
+            for (uint32_t i = 0; i < binding->operand_count; i++)
+                if (binding->operands[i])
+                    add_need(
+                        choice, binding->operands[i], slot_choice_of_operand(choice, binding, i));
+            for (uint32_t i = 0; i < binding->block_count; i++)
+                block_needs(choice, binding->blocks[i]);
+        }
+    }
+    for (uint32_t i = 0; i < choice->first_result[module->function_count]; i++)
+        choice->result_needs[i] = 0;
+    for (size_t f = 0; f < module->function_count; f++) {
+        IrBinding *binding = ir_walk_first(module->functions[f]->body);
+        for (; binding; binding = ir_walk_next(binding)) {
+            if (binding->kind != IR_CALL) continue;
+            uint32_t first = choice->first_result[binding->function->index];
+            for (uint32_t i = 0; i < binding->result_count; i++)
+                choice->result_needs[first + i] |= choice->needs[binding->results[i]->id];
+        }
+    }
+}
+
+static bool to_device(uint8_t *slot, bool *inout_changed) {
+    if (*slot == 1) return false;
+    *slot = 1;
+    *inout_changed = true;
+    return true;
+}
+
+/* Two that must be the same. */
+static void unify(uint8_t *a, uint8_t *b, bool *inout_changed) {
+    if (*a == 1) to_device(b, inout_changed);
+    if (*b == 1) to_device(a, inout_changed);
+}
+
+static bool only_host(uint8_t needs) { return needs == NEEDS_HOST; }
+
+static bool operator_may_stay(const SlotChoice *choice, const IrBinding *binding) {
+    bool from_host = false, inputs_small = true, inputs_on_host = true;
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const IrVariable *input = binding->operands[i];
+        if (!input || input->constant) continue;
+        if (choice->of[input->id] == 0) {
+            from_host = true;
+            continue;
+        }
+        inputs_on_host = false;
+        bool reads_value = i < 64 && (binding->operator_info->value_inputs >> i & 1);
+        if (!reads_value && !is_small(&input->type)) inputs_small = false;
+    }
+    uint8_t needs = 0;
+    bool integers = true;
+    for (uint32_t i = 0; i < binding->result_count; i++) {
+        const IrVariable *result = binding->results[i];
+        if (!choice->eligible[result->id]) return false;
+        if (makes_large(binding) && !is_small(&result->type)) return false;
+        if (dtype_is_float(result->type.dtype)) integers = false;
+        needs |= choice->needs[result->id];
+    }
+    if (inputs_on_host && from_host && integers) return true;
+    return only_host(needs) && inputs_small;
+}
+
+static void settle_operator(SlotChoice *choice, const IrBinding *binding, bool *inout_changed) {
+    if (binding->result_count == 0 || choice->of[binding->results[0]->id] == 1) return;
+    if (operator_may_stay(choice, binding)) return;
+    for (uint32_t i = 0; i < binding->result_count; i++)
+        to_device(&choice->of[binding->results[i]->id], inout_changed);
+}
+
+static void settle_if(SlotChoice *choice, const IrBinding *binding, bool *inout_changed) {
+    for (uint32_t i = 0; i < binding->result_count; i++) {
+        uint8_t *slot = &choice->of[binding->results[i]->id];
+        bool made_on_host = true;
+        for (uint32_t b = 0; b < binding->block_count; b++)
+            if (slot_of(choice, binding->blocks[b]->results[i]) == 1) made_on_host = false;
+        if (!made_on_host && !only_host(choice->needs[binding->results[i]->id]))
+            to_device(slot, inout_changed);
+    }
+    for (uint32_t b = 0; b < binding->block_count; b++) {
+        const IrBlock *block = binding->blocks[b];
+        /* no copy may come between a tail call and the end */
+        for (uint32_t i = 0; results_are(block->last, block) && i < block->result_count; i++)
+            unify(&choice->of[block->results[i]->id], &choice->of[binding->results[i]->id],
+                inout_changed);
+    }
+}
+
+static void settle_call(SlotChoice *choice, const IrBinding *binding, bool *inout_changed) {
+    const IrFunction *callee = binding->function;
+    for (uint32_t i = 0; i < binding->result_count; i++)
+        unify(&choice->of[binding->results[i]->id],
+            &choice->results[choice->first_result[callee->index] + i], inout_changed);
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const IrVariable *parameter = callee->body->parameters[i];
+        if (slot_of(choice, binding->operands[i]) == 1 && !only_host(choice->needs[parameter->id]))
+            to_device(&choice->of[parameter->id], inout_changed);
+    }
+}
+
+static void settle_function(SlotChoice *choice, const IrFunction *function, bool *inout_changed) {
+    const IrBlock *body = function->body;
+    uint8_t *results = choice->results + choice->first_result[function->index];
+    const uint8_t *needs = choice->result_needs + choice->first_result[function->index];
+    bool tail = results_are(body->last, body);
+    for (uint32_t i = 0; i < body->result_count; i++) {
+        const IrVariable *result = body->results[i];
+        if (tail) unify(&choice->of[result->id], &results[i], inout_changed);
+        if (function->exported ? slot_of(choice, result) == 1 || result->constant
+                               : slot_of(choice, result) == 1 && !only_host(needs[i]))
+            to_device(&results[i], inout_changed);
+    }
+    for (uint32_t i = 0; function->exported && i < body->parameter_count; i++) {
+        uint32_t id = body->parameters[i]->id;
+        if (!only_host(choice->needs[id]) && body->parameters[i]->type.dtype != DTYPE_STRING)
+            to_device(&choice->of[id], inout_changed);
+    }
+}
+
+static void settle_all(SlotChoice *choice, bool *inout_changed) {
+    const IrModule *module = choice->module;
+    for (size_t f = 0; f < module->function_count; f++) {
+        settle_function(choice, module->functions[f], inout_changed);
+        IrBinding *binding = ir_walk_first(module->functions[f]->body);
+        for (; binding; binding = ir_walk_next(binding)) {
+            if (binding->kind == IR_OPERATOR) settle_operator(choice, binding, inout_changed);
+            if (binding->kind == IR_IF) settle_if(choice, binding, inout_changed);
+            if (binding->kind == IR_CALL) settle_call(choice, binding, inout_changed);
+        }
+    }
+}
+
+/* What can be said of a result from its binding alone. */
+static uint8_t start_of(const IrBinding *binding, const IrVariable *variable) {
+    switch (binding->kind) {
+    case IR_SHAPE_OF:
+    case IR_MAKE_TENSOR:
+        return 0;
+    case IR_DEVICE_COPY:
+        return (uint8_t)binding->integer;
+    case IR_OPERATOR:
+    case IR_CALL:
+    case IR_IF:
+        if (variable->type.kind == IR_TYPE_LIST) return by_convention(&variable->type);
+        return may_be_on_host(&variable->type) ? 0 : 1;
+    case IR_LIST_CONCAT:
+        return by_convention(&binding->operands[0]->type);
+    case IR_CALL_CLOSURE:
+    case IR_CLOSURE:
+    case IR_MATCH:
+    case IR_CONSTRUCT:
+    case IR_GET_FIELD:
+    case IR_GET_TAG:
+    case IR_LIST_NEW:
+    case IR_LIST_APPEND:
+    case IR_INT_OP:
+    case IR_READ_SCALAR:
+    case IR_YIELD:
+    case IR_FATAL:
+    case IR_KIND_COUNT:
+        break;
+    }
+    return by_convention(&variable->type);
+}
+
+static void start_function(SlotChoice *choice, const IrFunction *function) {
+    const IrBlock *body = function->body;
+    bool closure = choice->is_closure[function->index];
+    for (uint32_t i = 0; i < body->parameter_count; i++) {
+        const IrVariable *parameter = body->parameters[i];
+        bool may = !closure && parameter->type.kind == IR_TYPE_TENSOR;
+        choice->of[parameter->id] =
+            may ? (may_be_on_host(&parameter->type) ? 0 : 1) : by_convention(&parameter->type);
+    }
+    for (uint32_t i = 0; i < body->result_count; i++) {
+        const IrType *type = &body->results[i]->type;
+        bool may = !closure && type->kind == IR_TYPE_TENSOR;
+        choice->results[choice->first_result[function->index] + i] =
+            may ? (may_be_on_host(type) ? 0 : 1) : by_convention(type);
+    }
+    for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding)) {
+        for (uint32_t i = 0; i < binding->result_count; i++) {
+            const IrVariable *result = binding->results[i];
+            choice->of[result->id] = start_of(binding, result);
+            choice->eligible[result->id] = may_be_on_host(&result->type);
+        }
+    }
+}
+
+static void find_closures(SlotChoice *choice) {
+    const IrModule *module = choice->module;
+    for (size_t f = 0; f < module->function_count; f++) {
+        IrBinding *binding = ir_walk_first(module->functions[f]->body);
+        for (; binding; binding = ir_walk_next(binding))
+            if (binding->kind == IR_CLOSURE) choice->is_closure[binding->function->index] = true;
+    }
+}
+
+static Error *choose(SlotChoice *choice) {
+    const IrModule *module = choice->module;
+    void *table;
+    TRY(ir_side_table(module, 1, &table));
+    choice->of = table;
+    TRY(ir_side_table(module, 1, &table));
+    choice->needs = table;
+    TRY(ir_side_table(module, 1, &table));
+    choice->eligible = table;
+    TRY(memory_alloc(module->function_count + 1, sizeof(uint32_t), &table));
+    choice->first_result = table;
+    TRY(memory_alloc(module->function_count + 1, sizeof(bool), &table));
+    choice->is_closure = table;
+    uint32_t count = 0;
+    for (size_t f = 0; f < module->function_count; f++) {
+        choice->first_result[f] = count;
+        count += module->functions[f]->body->result_count;
+    }
+    choice->first_result[module->function_count] = count;
+    TRY(memory_alloc((size_t)count + 1, 1, &table));
+    choice->results = table;
+    TRY(memory_alloc((size_t)count + 1, 1, &table));
+    choice->result_needs = table;
+    find_closures(choice);
+    for (size_t f = 0; f < module->function_count; f++)
+        start_function(choice, module->functions[f]);
+    for (bool changed = true; changed;) {
+        changed = false;
+        find_needs(choice);
+        settle_all(choice, &changed);
+    }
+    return NULL;
+}
+
+Error *slot_choice_create(const IrModule *module, SlotChoice *out) {
+    SlotChoice choice = {.module = module};
+    Error *error = choose(&choice);
+    if (error)
+        slot_choice_deinit(&choice);
+    else
+        *out = choice;
+    return error;
+}
+
+void slot_choice_deinit(SlotChoice *choice) {
+    memory_free(choice->of);
+    memory_free(choice->needs);
+    memory_free(choice->eligible);
+    memory_free(choice->first_result);
+    memory_free(choice->results);
+    memory_free(choice->result_needs);
+    memory_free(choice->is_closure);
+}

@@ -1,0 +1,30 @@
+#pragma once
+/* Which slot each value of a lifted module is in: 0 host, 1 the execution's device, by kind alone.
+ *
+ * Shapes, trip counts, conditions and strings are on the host, the rest on the device. Small
+ * integers and bools whose only uses are of that kind, or that are made from values on the host,
+ * stay there too. Starts with every value that might be on the host there and moves to the device
+ * what must not stay, until nothing changes: the answer does not depend on the order. */
+#include "compiler/ir/ir.h"
+
+enum { SLOT_HOST_ANY = 2 };
+
+typedef struct SlotChoice {
+    const IrModule *module;
+    uint8_t *of;            /* by variable id */
+    uint8_t *needs;         /* by variable id: bit 0 used on the host, bit 1 on the device */
+    uint8_t *eligible;      /* by variable id: may be on the host */
+    uint32_t *first_result; /* by function: its first result in results */
+    uint8_t *results;       /* by function and result */
+    uint8_t *result_needs;  /* the same, over all calls */
+    bool *is_closure;       /* by function */
+} SlotChoice;
+
+MUST_CHECK Error *slot_choice_create(const IrModule *module, SlotChoice *out);
+void slot_choice_deinit(SlotChoice *choice);
+/* Where a binding wants its operand i: 0, 1 or SLOT_HOST_ANY. */
+uint8_t slot_choice_of_operand(const SlotChoice *choice, const IrBinding *binding, uint32_t index);
+/* Where a block's result i goes. */
+uint8_t slot_choice_of_result(const SlotChoice *choice, const IrBlock *block, uint32_t index);
+/* Whether values of that kind have a slot at all. */
+bool slot_choice_applies(const IrType *type);

@@ -1,0 +1,26 @@
+#include "compiler/passes/constants.h"
+
+#include "kernels/device.h"
+
+Error *constants_zeros(IrModule *module, DType dtype, const Shape *shape, IrVariable **out) {
+    OWN(Tensor, tensor) = NULL;
+    TRY(tensor_create_on_host(device_host(), dtype, shape, &tensor));
+    return ir_constant_tensor(module, tensor, out);
+}
+
+Error *constants_ints(
+    IrModule *module, uint32_t rank, uint32_t count, const int64_t *values, IrVariable **out) {
+    int64_t dim = count;
+    Shape shape = shape_make(rank, &dim);
+    OWN(Tensor, tensor) = NULL;
+    TRY(tensor_create_on_host(device_host(), DTYPE_INT64, &shape, &tensor));
+    TRY(tensor_copy_from_host(tensor, values));
+    return ir_constant_tensor(module, tensor, out);
+}
+
+Error *constants_copy(IrModule *module, const Tensor *tensor, IrVariable **out) {
+    OWN(Tensor, copy) = NULL;
+    TRY(tensor_create_on_host(device_host(), tensor->dtype, &tensor->shape, &copy));
+    if (tensor_bytes(tensor) > 0) TRY(tensor_copy_from_host(copy, tensor_data(tensor)));
+    return ir_constant_tensor(module, copy, out);
+}

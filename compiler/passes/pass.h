@@ -1,0 +1,15 @@
+#pragma once
+/* Passes: functions that change a module, run in the order of passes.def. */
+#include "compiler/ir/ir.h"
+#include "kernels/device.h"
+
+typedef struct PassContext {
+    IrModule *module;
+    Device *portable; /* kernels whose bits are the same everywhere: for folding and probing */
+} PassContext;
+
+typedef Error *PassFunction(PassContext *context);
+
+#define PASS(name, lifted, text) MUST_CHECK Error *name##_pass(PassContext *context);
+#include "compiler/passes.def"
+#undef PASS
