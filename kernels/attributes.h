@@ -53,6 +53,8 @@ DType attributes_dtype(const Attributes *attributes, const char *name);
 const int64_t *attributes_ints(const Attributes *attributes, const char *name, uint32_t *out_count);
 const double *attributes_floats(
     const Attributes *attributes, const char *name, uint32_t *out_count);
+uint32_t attributes_text_count(const Attributes *attributes, const char *name);
+/* NULL from the count on. */
 const char *attributes_string_at(const Attributes *attributes, const char *name, uint32_t index);
 struct Tensor *attributes_tensor(const Attributes *attributes, const char *name);
 

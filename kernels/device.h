@@ -48,6 +48,11 @@ typedef struct DeviceClass {
      * device. */
     Error *(*pack)(Device *device, const PackRequest *request, uint32_t layout, const void *plain,
         uint64_t to);
+    /* The kernel tables in the order they are asked, NULL-terminated, for listings. NULL function:
+     * none. */
+    const struct Kernel *const *(*kernels)(Device *device);
+    /* Addresses are pointers of this process, so that copies may be memcpy. */
+    bool host_memory;
     /* Appends the determinism class: device model, effective instruction set, kernel table and
      * library versions. */
     void (*determinism_class)(Device *device, TextBuilder *out);
@@ -71,6 +76,10 @@ const DeviceClass *const *device_classes(void);
 /* A cpu device that uses only kernels whose bits are the same on every machine: for constant
  * folding. */
 MUST_CHECK Error *device_open_portable(Device **out);
+
+/* Plain host memory without kernels, for tensors that belong to no execution (attributes,
+ * constants being read). Always there, never closed; shares memory with cpu. */
+Device *device_host(void);
 
 /* True when both are the same memory, so that a copy between them is a reference. */
 bool device_shares_memory(const Device *a, const Device *b);

@@ -40,7 +40,8 @@ typedef struct OperatorInfo {
     uint64_t value_inputs;
     bool shape_from_data; /* shape kind `data` */
     OperatorPurity purity;
-    const char *in_place;  /* pairs "out<in", e.g. "0<0 0<1"; "view": output 0 is input 0 reshaped; "" none */
+    const char *in_place;  /* pairs "out<in", e.g. "0<0 0<1"; "view": output 0 is input 0 reshaped;
+                              "" none */
     double tolerance;      /* relative, between determinism classes; 0: exact */
     const char *expansion; /* for fused operators: the plain operators they stand for
                               (operators.md); "" otherwise */

@@ -75,7 +75,8 @@ struct Plan {
      */
     uint64_t in_place;
     const TensorSpec *outputs;
-    /* Output 0 is input 0 under another shape (Reshape, Squeeze, Identity …): nothing is launched, launch is NULL. */
+    /* Output 0 is input 0 under another shape (Reshape, Squeeze, Identity …): nothing is launched,
+     * launch is NULL. */
     bool view;
     /* Only for shape kind `data`: computes the missing dimensions; NULL otherwise. The interpreter
      * calls it before allocating outputs. out_shapes: output_count entries, prefilled from outputs.
@@ -83,14 +84,21 @@ struct Plan {
     Error *(*measure)(const Plan *plan, const Launch *launch, Shape *out_shapes);
     Error *(*launch)(
         const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned);
-    void (*destroy)(Plan *plan); /* frees the plan and its state */
+    /* plan_create sets plan_free. A kernel with more to give back sets its own, which ends with
+     * plan_free. */
+    void (*destroy)(Plan *plan);
 };
 
-/* Allocates a plan with state_size bytes of kernel state behind it (plan_state), outputs copied
- * from the request. */
+/* Allocates a plan with state_size cleared bytes of kernel state behind it (plan_state), outputs
+ * copied from the request. in_place is set for the operator's pairs whose shapes and element sizes
+ * agree: a kernel that cannot write over that input clears it. */
 MUST_CHECK Error *plan_create(struct Device *device, const PlanRequest *request,
     const char *kernel_name, size_t state_size, Plan **out);
+/* Aligned to 16 bytes. */
 void *plan_state(const Plan *plan);
+/* A plan for output 0 being input 0 under another shape. */
+MUST_CHECK Error *plan_create_view(struct Device *device, const PlanRequest *request, Plan **out);
+void plan_free(Plan *plan);
 Plan *plan_retain(Plan *plan);
 void plan_release(Plan *plan);
 DEFINE_OWN(Plan, plan_release);

@@ -59,7 +59,7 @@ static inline void *cpu_workspace(const Launch *launch) {
  * round-to-nearest and without flush-to-zero. */
 typedef Error *CpuTask(void *context, uint64_t begin, uint64_t end, uint32_t part);
 
-enum { CPU_THREADS_MAX = 64 };
+enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 1 /* raise when any kernel's bits change */ };
 
 /* How many parts cpu_for_each would cut into: for per-part scratch in the workspace; plan for
  * CPU_THREADS_MAX or take scratch from the stack. Never more than `threads`. */
@@ -70,6 +70,10 @@ uint32_t cpu_part_count(
  * at 20 µs). When the workers are busy with another launch the calling thread runs all parts. */
 MUST_CHECK Error *cpu_for_each(CpuDevice *device, uint32_t threads, uint64_t units,
     uint64_t units_per_part_min, CpuTask *task, void *context);
+
+MUST_CHECK Error *cpu_workers_create(CpuWorkers **out);
+void cpu_workers_release(CpuWorkers *workers);
+DEFINE_OWN(CpuWorkers, cpu_workers_release);
 
 /* NULL means the plan may go on to the next row ("not me"): `return cpu_decline(out);`. */
 static inline Error *cpu_decline(Plan **out) {

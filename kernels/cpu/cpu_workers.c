@@ -1,0 +1,201 @@
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/float_environment.h"
+
+/* One job at a time. Its parts are claimed one by one with a compare-and-swap on `claim`, by the
+ * workers and by the thread that launched: a worker that the system holds up delays nothing but the
+ * part it is in.
+ *
+ *   claim = generation (32 bits) | parts (16) | next part (16)
+ *
+ * A part can be claimed only under the generation that was seen, and the launching thread returns
+ * only when all parts are done: so the job's fields stay still as long as anybody reads them. */
+
+/* About 20 µs: what a wake-up costs. Longer spinning takes the core from a busy neighbour. */
+enum { SPIN_COUNT = 1000, PARTS_BITS = 16, PARTS_MASK = 0xFFFF };
+
+typedef struct CpuJob {
+    CpuTask *task;
+    void *context;
+    uint64_t units;
+    uint32_t parts;
+    Error *errors[CPU_THREADS_MAX];
+} CpuJob;
+
+struct CpuWorkers {
+    pthread_mutex_t mutex; /* held by the launch that uses the workers; guards started, threads */
+    uint32_t started;
+    pthread_t threads[CPU_THREADS_MAX];
+    atomic_bool stop;
+    _Atomic uint64_t claim;
+    _Atomic uint32_t generation; /* what idle workers wait on */
+    _Atomic uint32_t sleepers;
+    _Atomic uint32_t done;    /* parts done; the launching thread waits on it */
+    _Atomic uint32_t waiting; /* whether the launching thread sleeps on `done` */
+    CpuJob job;
+};
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen) {
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word, uint32_t count) {
+    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+static inline void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void run_part(CpuJob *job, uint32_t part) {
+    uint64_t whole = job->units / job->parts, rest = job->units % job->parts;
+    uint64_t begin = whole * part + (part < rest ? part : rest);
+    uint64_t end = begin + whole + (part < rest);
+    job->errors[part] = job->task(job->context, begin, end, part);
+}
+
+/* Claims and runs parts of one generation until none is left. */
+static void run_parts(CpuWorkers *workers, uint32_t generation) {
+    uint64_t claim = atomic_load_explicit(&workers->claim, memory_order_acquire);
+    for (;;) {
+        uint32_t next = (uint32_t)claim & PARTS_MASK;
+        uint32_t parts = (uint32_t)(claim >> PARTS_BITS) & PARTS_MASK;
+        if ((uint32_t)(claim >> 32) != generation || next >= parts) return;
+        if (!atomic_compare_exchange_weak_explicit(
+                &workers->claim, &claim, claim + 1, memory_order_acq_rel, memory_order_acquire))
+            continue;
+        run_part(&workers->job, next);
+        if (atomic_fetch_add(&workers->done, 1) + 1 == parts && atomic_load(&workers->waiting))
+            futex_wake(&workers->done, 1);
+        claim = atomic_load_explicit(&workers->claim, memory_order_acquire);
+    }
+}
+
+static uint32_t wait_for_generation(CpuWorkers *workers, uint32_t seen) {
+    for (uint32_t i = 0; i < SPIN_COUNT; i++) {
+        uint32_t now = atomic_load_explicit(&workers->generation, memory_order_acquire);
+        if (now != seen) return now;
+        relax();
+    }
+    atomic_fetch_add(&workers->sleepers, 1);
+    uint32_t now;
+    while ((now = atomic_load(&workers->generation)) == seen)
+        futex_wait(&workers->generation, seen);
+    atomic_fetch_sub(&workers->sleepers, 1);
+    return now;
+}
+
+static void *worker_main(void *argument) {
+    CpuWorkers *workers = argument;
+    FloatEnvironment environment;
+    float_environment_enter(&environment);
+    uint32_t seen = 0;
+    while (!atomic_load_explicit(&workers->stop, memory_order_acquire)) {
+        run_parts(workers, seen);
+        seen = wait_for_generation(workers, seen);
+    }
+    return NULL;
+}
+
+Error *cpu_workers_create(CpuWorkers **out) {
+    void *block;
+    TRY(memory_alloc(1, sizeof(CpuWorkers), &block));
+    CpuWorkers *workers = block;
+    (void)pthread_mutex_init(&workers->mutex, NULL);
+    *out = workers;
+    return NULL;
+}
+
+void cpu_workers_release(CpuWorkers *workers) {
+    if (!workers) return;
+    atomic_store_explicit(&workers->stop, true, memory_order_release);
+    atomic_fetch_add(&workers->generation, 1);
+    futex_wake(&workers->generation, CPU_THREADS_MAX);
+    for (uint32_t i = 0; i < workers->started; i++) (void)pthread_join(workers->threads[i], NULL);
+    (void)pthread_mutex_destroy(&workers->mutex);
+    memory_free(workers);
+}
+
+/* Signals are for the program's own threads. When the system gives no thread the launching one does
+ * more parts. */
+static void start_workers(CpuWorkers *workers, uint32_t count) {
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (workers->started < count) {
+        if (pthread_create(&workers->threads[workers->started], NULL, worker_main, workers) != 0)
+            break;
+        (void)pthread_setname_np(workers->threads[workers->started++], "kernels");
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void wait_until_done(CpuWorkers *workers, uint32_t parts) {
+    for (uint32_t i = 0; i < SPIN_COUNT; i++) {
+        if (atomic_load_explicit(&workers->done, memory_order_acquire) == parts) return;
+        relax();
+    }
+    atomic_store(&workers->waiting, 1);
+    uint32_t done;
+    while ((done = atomic_load(&workers->done)) != parts) futex_wait(&workers->done, done);
+    atomic_store(&workers->waiting, 0);
+}
+
+/* The failure of the first part that failed; the others are dropped. */
+static Error *collect(CpuJob *job) {
+    Error *first = NULL;
+    for (uint32_t i = 0; i < job->parts; i++) {
+        if (!first)
+            first = job->errors[i];
+        else
+            error_free(job->errors[i]);
+    }
+    return first;
+}
+
+static Error *run_with_workers(CpuWorkers *workers, const CpuJob *job) {
+    if (workers->started < job->parts - 1) start_workers(workers, job->parts - 1);
+    workers->job = *job;
+    atomic_store_explicit(&workers->done, 0, memory_order_relaxed);
+    uint32_t generation = atomic_load(&workers->generation) + 1;
+    atomic_store_explicit(&workers->claim,
+        (uint64_t)generation << 32 | (uint64_t)job->parts << PARTS_BITS, memory_order_release);
+    atomic_store(&workers->generation, generation);
+    if (atomic_load(&workers->sleepers) > 0) futex_wake(&workers->generation, job->parts - 1);
+    run_parts(workers, generation);
+    wait_until_done(workers, job->parts);
+    return collect(&workers->job);
+}
+
+uint32_t cpu_part_count(
+    const CpuDevice *device, uint32_t threads, uint64_t units, uint64_t units_per_part_min) {
+    uint64_t parts = threads < device->threads_max ? threads : device->threads_max;
+    uint64_t worth = units / (units_per_part_min ? units_per_part_min : 1);
+    if (parts > worth) parts = worth;
+    return parts ? (uint32_t)parts : 1;
+}
+
+Error *cpu_for_each(CpuDevice *device, uint32_t threads, uint64_t units,
+    uint64_t units_per_part_min, CpuTask *task, void *context) {
+    if (units == 0) return NULL;
+    CpuJob job = {
+        task, context, units, cpu_part_count(device, threads, units, units_per_part_min), {NULL}};
+    if (job.parts == 1) return task(context, 0, units, 0);
+    if (device->workers && pthread_mutex_trylock(&device->workers->mutex) == 0) {
+        Error *error = run_with_workers(device->workers, &job);
+        (void)pthread_mutex_unlock(&device->workers->mutex);
+        return error;
+    }
+    for (uint32_t i = 0; i < job.parts; i++) run_part(&job, i);
+    return collect(&job);
+}

@@ -1,0 +1,125 @@
+#include "kernels/device.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/host_memory.h"
+
+#define DEVICE(kind) extern const DeviceClass kind##_device_class;
+#include "kernels/devices.def"
+#undef DEVICE
+
+static const DeviceClass *const classes[] = {
+#define DEVICE(kind) &kind##_device_class,
+#include "kernels/devices.def"
+#undef DEVICE
+    NULL,
+};
+
+enum { DEVICE_INDEX_MAX = 63, KIND_MAX = 16, TRANSFER_BYTES = 1 << 20 };
+
+const DeviceClass *const *device_classes(void) { return classes; }
+
+static Error *host_plan(Device *device, const PlanRequest *request, Plan **out) {
+    (void)out;
+    FAIL(UNSUPPORTED, "%s: no kernel for %s", device->name, request->operator_info->name);
+}
+
+static void host_close(Device *device) { (void)device; }
+
+static const DeviceClass host_class = {
+    .abi_version = DEVICE_ABI_VERSION,
+    .kind = "host",
+    .close = host_close,
+    .memory = host_memory_info,
+    .alloc = host_memory_alloc,
+    .free = host_memory_free,
+    .copy_from_host = host_memory_copy_from_host,
+    .copy_to_host = host_memory_copy_to_host,
+    .copy = host_memory_copy,
+    .plan = host_plan,
+    .host_memory = true,
+};
+
+Device *device_host(void) {
+    static Device host = {&host_class, 0, "host"}; /* never written */
+    return &host;
+}
+
+static const DeviceClass *find_class(const char *kind) {
+    for (size_t i = 0; classes[i]; i++)
+        if (strcmp(classes[i]->kind, kind) == 0) return classes[i];
+    return NULL;
+}
+
+static Error *unknown_kind(const char *kind) {
+    TextBuilder OWN_TEXT(known) = {0};
+    for (size_t i = 0; classes[i]; i++)
+        text_appendf(&known, "%s%s", i ? ", " : "", classes[i]->kind);
+    FAIL(UNSUPPORTED, "no device kind \"%s\" in this build; there are: %s", kind,
+        text_builder_get(&known));
+}
+
+/* "sim:1,memory=64MiB": kind, then index and options, each of them optional. */
+Error *device_open(const char *spec, Device **out) {
+    char kind[KIND_MAX];
+    size_t length = strcspn(spec, ":,");
+    if (length == 0 || length >= sizeof kind)
+        FAIL(USAGE, "\"%s\" is not a device such as cpu or sim:0", spec);
+    memcpy(kind, spec, length);
+    kind[length] = 0;
+    const DeviceClass *class_ = find_class(kind);
+    if (!class_) return unknown_kind(kind);
+    const char *at = spec + length;
+    if (*at) at++;
+    uint32_t index = 0;
+    size_t digits = strspn(at, "0123456789");
+    if (digits > 0 && (at[digits] == 0 || at[digits] == ',') && spec[length] == ':') {
+        for (size_t i = 0; i < digits && index <= DEVICE_INDEX_MAX; i++)
+            index = index * 10 + (uint32_t)(at[i] - '0');
+        if (index > DEVICE_INDEX_MAX)
+            FAIL(USAGE, "device \"%s\": the index is above %d", spec, DEVICE_INDEX_MAX);
+        at += at[digits] ? digits + 1 : digits;
+    }
+    TRY_WRAP(class_->open(kind, index, at, out), "device \"%s\"", spec);
+    return NULL;
+}
+
+void device_close(Device *device) {
+    if (device) device->class_->close(device);
+}
+
+Error *device_open_portable(Device **out) { return cpu_device_open_portable(out); }
+
+bool device_shares_memory(const Device *a, const Device *b) {
+    return a == b || (a->class_->host_memory && b->class_->host_memory);
+}
+
+static Error *transfer_through_host(Device *to_device, uint64_t to, Device *from_device,
+    uint64_t from, uint64_t size, void *buffer) {
+    for (uint64_t done = 0; done < size;) {
+        uint64_t part = size - done < TRANSFER_BYTES ? size - done : TRANSFER_BYTES;
+        TRY(from_device->class_->copy_to_host(from_device, buffer, from + done, part));
+        TRY(to_device->class_->copy_from_host(to_device, to + done, buffer, part));
+        done += part;
+    }
+    return NULL;
+}
+
+Error *device_transfer(
+    Device *to_device, uint64_t to, Device *from_device, uint64_t from, uint64_t size) {
+    if (size == 0) return NULL;
+    if (to_device == from_device) return to_device->class_->copy(to_device, to, from, size);
+    if (from_device->class_->host_memory)
+        return to_device->class_->copy_from_host(
+            to_device, to, (const void *)(uintptr_t)from, size);
+    if (to_device->class_->host_memory)
+        return from_device->class_->copy_to_host(from_device, (void *)(uintptr_t)to, from, size);
+    void *buffer;
+    TRY(memory_alloc(TRANSFER_BYTES, 1, &buffer));
+    Error *error = transfer_through_host(to_device, to, from_device, from, size, buffer);
+    memory_free(buffer);
+    return error;
+}

@@ -1,0 +1,22 @@
+#pragma once
+/* The part of a device SPEC behind its index: "memory=64MiB,speed=2". */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum { DEVICE_OPTION_MAX = 64 };
+
+typedef struct DeviceOption {
+    char name[DEVICE_OPTION_MAX];
+    char value[DEVICE_OPTION_MAX];
+} DeviceOption;
+
+/* The next option; *out_found false at the end. Errors: USAGE. */
+MUST_CHECK Error *device_option_next(
+    const char **inout_options, DeviceOption *out, bool *out_found);
+/* "4096", "64KiB", "1.5GiB". Errors: USAGE naming the option. */
+MUST_CHECK Error *device_option_bytes(const DeviceOption *option, uint64_t *out);
+/* Errors: USAGE below min or above max. */
+MUST_CHECK Error *device_option_count(
+    const DeviceOption *option, uint64_t min, uint64_t max, uint64_t *out);

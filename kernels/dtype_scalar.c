@@ -1,0 +1,121 @@
+#include "kernels/dtype_scalar.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A double to a binary format of 16 bits: `mantissa` stored bits, exponents up to `bias`. */
+static uint16_t narrow(double value, int mantissa, int bias) {
+    uint16_t sign = signbit(value) ? 0x8000 : 0;
+    uint16_t infinity = (uint16_t)((2 * bias + 1) << mantissa);
+    if (isnan(value)) return (uint16_t)(sign | infinity | (1 << (mantissa - 1)));
+    double magnitude = fabs(value);
+    if (magnitude == 0) return sign;
+    int exponent;
+    (void)frexp(magnitude, &exponent);
+    exponent--; /* magnitude = 1.xxx * 2^exponent */
+    if (exponent > bias) return (uint16_t)(sign | infinity);
+    if (exponent < 1 - bias) exponent = 1 - bias; /* subnormal */
+    /* exact scaling, then one rounding to nearest even */
+    double units = nearbyint(ldexp(magnitude, mantissa - exponent));
+    /* a carry out of the mantissa moves to the exponent by itself, up to infinity */
+    int64_t bits = (int64_t)units + ((int64_t)(exponent + bias - 1) << mantissa);
+    return (uint16_t)(sign | (bits > infinity ? infinity : bits));
+}
+
+static double widen(uint16_t bits, int mantissa, int bias) {
+    int exponent = (bits & 0x7FFF) >> mantissa, fraction = bits & ((1 << mantissa) - 1);
+    double sign = bits & 0x8000 ? -1 : 1;
+    if (exponent == 2 * bias + 1) return fraction ? (double)NAN : sign * (double)INFINITY;
+    if (exponent == 0) return sign * ldexp(fraction, 1 - bias - mantissa);
+    return sign * ldexp(fraction + (1 << mantissa), exponent - bias - mantissa);
+}
+
+uint16_t dtype_scalar_float16(double value) { return narrow(value, 10, 15); }
+double dtype_scalar_from_float16(uint16_t bits) { return widen(bits, 10, 15); }
+uint16_t dtype_scalar_bfloat16(double value) { return narrow(value, 7, 127); }
+double dtype_scalar_from_bfloat16(uint16_t bits) { return widen(bits, 7, 127); }
+
+/* Rounds and saturates into [low, high]; both ends must be exact doubles or lie beyond them. */
+static double clamp(double value, double low, double high) {
+    if (isnan(value)) return 0;
+    value = nearbyint(value);
+    return value < low ? low : value > high ? high : value;
+}
+
+static void write_integer(DType dtype, double value, void *out) {
+    uint32_t size = dtype_bits(dtype) / 8;
+    uint64_t bits;
+    if (dtype_is_signed(dtype)) {
+        double high = ldexp(1, (int)(size * 8 - 1));
+        double kept = clamp(value, -high, high - 1);
+        bits = kept >= 0x1p63 ? (uint64_t)INT64_MAX : (uint64_t)(int64_t)kept;
+    } else {
+        double high = ldexp(1, (int)(size * 8)) - 1;
+        double kept = clamp(value, 0, high);
+        bits = kept >= 0x1p64 ? UINT64_MAX : (uint64_t)kept;
+    }
+    memcpy(out, &bits, size); /* little-endian, as all of Layover */
+}
+
+bool dtype_scalar_write(DType dtype, double value, void *out) {
+    if (dtype_is_integer(dtype) && dtype_bits(dtype) >= 8) {
+        write_integer(dtype, value, out);
+        return true;
+    }
+    if (dtype == DTYPE_BOOL) {
+        *(uint8_t *)out = value != 0;
+    } else if (dtype == DTYPE_FLOAT32) {
+        float narrow_value = (float)value;
+        memcpy(out, &narrow_value, sizeof narrow_value);
+    } else if (dtype == DTYPE_FLOAT64) {
+        memcpy(out, &value, sizeof value);
+    } else if (dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16) {
+        uint16_t bits =
+            dtype == DTYPE_FLOAT16 ? dtype_scalar_float16(value) : dtype_scalar_bfloat16(value);
+        memcpy(out, &bits, sizeof bits);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool dtype_scalar_read_int(DType dtype, const void *from, int64_t *out) {
+    uint32_t bits = dtype_bits(dtype);
+    if (dtype == DTYPE_BOOL) {
+        *out = *(const uint8_t *)from != 0;
+        return true;
+    }
+    if (!dtype_is_integer(dtype) || bits < 8) return false;
+    uint64_t raw = 0;
+    memcpy(&raw, from, bits / 8);
+    if (dtype_is_signed(dtype))
+        *out = (int64_t)(raw << (64 - bits)) >> (64 - bits);
+    else
+        *out = raw > INT64_MAX ? INT64_MAX : (int64_t)raw;
+    return true;
+}
+
+bool dtype_scalar_read(DType dtype, const void *from, double *out) {
+    int64_t integer;
+    if (dtype == DTYPE_UINT64) {
+        uint64_t raw;
+        memcpy(&raw, from, sizeof raw);
+        *out = (double)raw;
+    } else if (dtype_scalar_read_int(dtype, from, &integer)) {
+        *out = (double)integer;
+    } else if (dtype == DTYPE_FLOAT32) {
+        float value;
+        memcpy(&value, from, sizeof value);
+        *out = (double)value;
+    } else if (dtype == DTYPE_FLOAT64) {
+        memcpy(out, from, sizeof *out);
+    } else if (dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16) {
+        uint16_t bits;
+        memcpy(&bits, from, sizeof bits);
+        *out = dtype == DTYPE_FLOAT16 ? dtype_scalar_from_float16(bits)
+                                      : dtype_scalar_from_bfloat16(bits);
+    } else {
+        return false;
+    }
+    return true;
+}

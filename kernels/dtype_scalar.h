@@ -1,0 +1,18 @@
+#pragma once
+/* Single elements as double and int64, of every element type with whole bytes except the float8
+ * forms. Slow; for constants, attributes and tests. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/dtype.h"
+
+/* False for element types it does not take. Rounds to nearest even; integers saturate, NaN is 0. */
+bool dtype_scalar_write(DType dtype, double value, void *out);
+bool dtype_scalar_read(DType dtype, const void *from, double *out);
+/* Exact for integers and bool; false for all others. uint64 above INT64_MAX becomes INT64_MAX. */
+bool dtype_scalar_read_int(DType dtype, const void *from, int64_t *out);
+
+uint16_t dtype_scalar_float16(double value);
+double dtype_scalar_from_float16(uint16_t bits);
+uint16_t dtype_scalar_bfloat16(double value);
+double dtype_scalar_from_bfloat16(uint16_t bits);

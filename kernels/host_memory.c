@@ -1,0 +1,81 @@
+#include "kernels/host_memory.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "base/checked.h"
+
+/* From here on blocks are mapped, so that they can lie on huge pages and go back to the system. */
+enum { MAP_BYTES_MIN = 1 << 20 };
+
+Error *host_memory_alloc(Device *device, uint64_t size, uint64_t *out_address) {
+    void *block;
+    if (size >= MAP_BYTES_MIN) {
+        TRY_WRAP(error_recode(memory_map(size, &block), ERROR_EXHAUSTED), "%s", device->name);
+        *out_address = (uint64_t)(uintptr_t)block;
+        return NULL;
+    }
+    /* the block's start is kept in front of the aligned address */
+    TRY(memory_alloc(1, (size_t)size + DEVICE_ALIGNMENT + sizeof block, &block));
+    uintptr_t address = ((uintptr_t)block + sizeof block + DEVICE_ALIGNMENT - 1) &
+                        ~(uintptr_t)(DEVICE_ALIGNMENT - 1);
+    memcpy((char *)address - sizeof block, &block, sizeof block);
+    *out_address = address;
+    return NULL;
+}
+
+void host_memory_free(Device *device, uint64_t address, uint64_t size) {
+    (void)device;
+    if (address == 0) return;
+    if (size >= MAP_BYTES_MIN) {
+        memory_unmap((void *)(uintptr_t)address, size);
+        return;
+    }
+    void *block;
+    memcpy(&block, (char *)(uintptr_t)address - sizeof block, sizeof block);
+    memory_free(block);
+}
+
+/* MemAvailable of /proc/meminfo: what can be had without swapping; 0 when it cannot be read. */
+static uint64_t available_bytes(void) {
+    char text[1024];
+    int descriptor = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return 0;
+    ssize_t size = read(descriptor, text, sizeof text - 1);
+    (void)close(descriptor);
+    if (size <= 0) return 0;
+    text[size] = 0;
+    static const char key[] = "MemAvailable:";
+    const char *at = strstr(text, key);
+    return at ? strtoull(at + sizeof key - 1, NULL, 10) * 1024 : 0;
+}
+
+Error *host_memory_info(Device *device, DeviceMemory *out) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) FAIL(IO, "%s: the system does not tell its memory", device->name);
+    uint64_t total = (uint64_t)pages * (uint64_t)page, free_now = available_bytes();
+    *out = (DeviceMemory){total, free_now && free_now < total ? free_now : total};
+    return NULL;
+}
+
+Error *host_memory_copy_from_host(Device *device, uint64_t to, const void *from, uint64_t size) {
+    (void)device;
+    if (size) memmove((void *)(uintptr_t)to, from, size);
+    return NULL;
+}
+
+Error *host_memory_copy_to_host(Device *device, void *to, uint64_t from, uint64_t size) {
+    (void)device;
+    if (size) memmove(to, (const void *)(uintptr_t)from, size);
+    return NULL;
+}
+
+Error *host_memory_copy(Device *device, uint64_t to, uint64_t from, uint64_t size) {
+    (void)device;
+    if (size) memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
+    return NULL;
+}

@@ -1,0 +1,224 @@
+#include "kernels/memory_pool.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+
+#include "base/allocator.h"
+#include "base/refcount.h"
+
+/* Block sizes: multiples of 64 up to 512, then eight steps to each power of two, so that a block is
+ * at most an eighth larger than asked for. */
+enum {
+    SMALL_STEP = 64,
+    SMALL_MAX = 512,
+    SMALL_COUNT = SMALL_MAX / SMALL_STEP,
+    STEPS_LOG2 = 3,
+    STEPS = 1 << STEPS_LOG2,
+    SMALL_MAX_LOG2 = 9,
+    SIZE_LOG2_MAX = 62,
+    CLASS_COUNT = SMALL_COUNT + (SIZE_LOG2_MAX - SMALL_MAX_LOG2) * STEPS,
+};
+
+/* Idle blocks beyond what was ever in use at once help nobody; this much is kept regardless. */
+static const uint64_t IDLE_BYTES_FREE = (uint64_t)16 << 20;
+
+typedef struct FreeList {
+    uint64_t *addresses;
+    size_t count;
+    size_t capacity;
+} FreeList;
+
+struct MemoryPool {
+    Refcount refcount;
+    Device *device;
+    uint64_t limit_bytes;
+    uint64_t device_bytes; /* the device's whole memory */
+    pthread_mutex_t mutex; /* guards what follows */
+    uint64_t grant_bytes;
+    uint64_t used_bytes;
+    uint64_t idle_bytes;
+    uint64_t peak_bytes;
+    FreeList lists[CLASS_COUNT];
+};
+
+/* Class index and block size; false when size is beyond all classes. */
+static bool size_class(uint64_t size, uint32_t *out_class, uint64_t *out_bytes) {
+    if (size <= SMALL_MAX) {
+        uint32_t index = (uint32_t)((size + SMALL_STEP - 1) / SMALL_STEP);
+        *out_class = index - 1;
+        *out_bytes = (uint64_t)index * SMALL_STEP;
+        return true;
+    }
+    if (size > (uint64_t)1 << SIZE_LOG2_MAX) return false;
+    uint32_t log2 = 63u - (uint32_t)__builtin_clzll(size - 1); /* 2^log2 < size <= 2^(log2+1) */
+    uint64_t step = (uint64_t)1 << (log2 - STEPS_LOG2);
+    uint64_t steps = (size - ((uint64_t)1 << log2) + step - 1) / step;
+    *out_class = SMALL_COUNT + (log2 - SMALL_MAX_LOG2) * STEPS + (uint32_t)steps - 1;
+    *out_bytes = ((uint64_t)1 << log2) + steps * step;
+    return true;
+}
+
+static uint64_t class_bytes(uint32_t index) {
+    if (index < SMALL_COUNT) return (uint64_t)(index + 1) * SMALL_STEP;
+    uint32_t log2 = SMALL_MAX_LOG2 + (index - SMALL_COUNT) / STEPS;
+    uint64_t steps = (index - SMALL_COUNT) % STEPS + 1;
+    return ((uint64_t)1 << log2) + (steps << (log2 - STEPS_LOG2));
+}
+
+Error *memory_pool_create(Device *device, uint64_t limit_bytes, MemoryPool **out) {
+    DeviceMemory memory;
+    TRY(device->class_->memory(device, &memory));
+    void *block;
+    TRY(memory_alloc(1, sizeof(MemoryPool), &block));
+    MemoryPool *pool = block;
+    refcount_init(&pool->refcount);
+    pool->device = device;
+    pool->limit_bytes = limit_bytes ? limit_bytes : memory.total_bytes;
+    pool->device_bytes = memory.total_bytes;
+    pool->grant_bytes = UINT64_MAX;
+    (void)pthread_mutex_init(&pool->mutex, NULL);
+    *out = pool;
+    return NULL;
+}
+
+MemoryPool *memory_pool_retain(MemoryPool *pool) {
+    refcount_retain(&pool->refcount);
+    return pool;
+}
+
+/* Largest blocks first, until at most idle_max stay. */
+static void trim(MemoryPool *pool, uint64_t idle_max) {
+    for (uint32_t i = CLASS_COUNT; i-- > 0 && pool->idle_bytes > idle_max;) {
+        FreeList *list = &pool->lists[i];
+        uint64_t bytes = class_bytes(i);
+        while (list->count > 0 && pool->idle_bytes > idle_max) {
+            pool->device->class_->free(pool->device, list->addresses[--list->count], bytes);
+            pool->idle_bytes -= bytes;
+        }
+    }
+}
+
+void memory_pool_release(MemoryPool *pool) {
+    if (!pool || !refcount_release(&pool->refcount)) return;
+    assert(pool->used_bytes == 0);
+    trim(pool, 0);
+    for (uint32_t i = 0; i < CLASS_COUNT; i++) memory_free(pool->lists[i].addresses);
+    (void)pthread_mutex_destroy(&pool->mutex);
+    memory_free(pool);
+}
+
+void memory_pool_set_grant(MemoryPool *pool, uint64_t grant_bytes) {
+    (void)pthread_mutex_lock(&pool->mutex);
+    pool->grant_bytes = grant_bytes;
+    if (pool->used_bytes >= grant_bytes)
+        trim(pool, 0);
+    else
+        trim(pool, grant_bytes - pool->used_bytes);
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+Device *memory_pool_get_device(const MemoryPool *pool) { return pool->device; }
+
+/* A fresh block; when the device is full, idle blocks are given back first. */
+static Error *device_alloc(MemoryPool *pool, uint64_t bytes, MemoryAnswer *answer, uint64_t *out) {
+    uint64_t most = pool->limit_bytes < pool->grant_bytes ? pool->limit_bytes : pool->grant_bytes;
+    uint64_t kept = pool->peak_bytes + IDLE_BYTES_FREE;
+    if (kept > most) kept = most;
+    uint64_t after = pool->used_bytes + bytes; /* <= most */
+    trim(pool, kept > after ? kept - after : 0);
+    const DeviceClass *class_ = pool->device->class_;
+    Error *error = class_->alloc(pool->device, bytes, out);
+    if (error_code(error) == ERROR_EXHAUSTED && pool->idle_bytes > 0) {
+        error_free(error); /* asked again with the idle blocks given back */
+        trim(pool, 0);
+        error = class_->alloc(pool->device, bytes, out);
+    }
+    if (error_code(error) != ERROR_EXHAUSTED || after > pool->device_bytes) return error;
+    error_free(error); /* others hold the memory at present: an answer, not a failure */
+    answer->kind = MEMORY_NEEDED;
+    return NULL;
+}
+
+static Error *alloc_locked(
+    MemoryPool *pool, uint64_t size, MemoryAnswer *out_answer, uint64_t *out_address) {
+    uint32_t index;
+    uint64_t bytes;
+    MemoryAnswer answer = {MEMORY_GRANTED, size};
+    if (!size_class(size, &index, &bytes) || bytes > pool->limit_bytes ||
+        pool->used_bytes > pool->limit_bytes - bytes)
+        FAIL(EXHAUSTED,
+            "%" PRIu64 " bytes on %s beside %" PRIu64 " in use are beyond the limit of %" PRIu64,
+            size, pool->device->name, pool->used_bytes, pool->limit_bytes);
+    uint64_t address = 0;
+    if (bytes > pool->grant_bytes || pool->used_bytes > pool->grant_bytes - bytes) {
+        answer.kind = MEMORY_NEEDED;
+    } else if (pool->lists[index].count > 0) {
+        address = pool->lists[index].addresses[--pool->lists[index].count];
+        pool->idle_bytes -= bytes;
+    } else {
+        TRY(device_alloc(pool, bytes, &answer, &address));
+    }
+    if (answer.kind == MEMORY_GRANTED) {
+        pool->used_bytes += bytes;
+        if (pool->used_bytes > pool->peak_bytes) pool->peak_bytes = pool->used_bytes;
+        *out_address = address;
+    }
+    *out_answer = answer;
+    return NULL;
+}
+
+Error *memory_pool_alloc(
+    MemoryPool *pool, uint64_t size, MemoryAnswer *out_answer, uint64_t *out_address) {
+    assert(size > 0);
+    (void)pthread_mutex_lock(&pool->mutex);
+    Error *error = alloc_locked(pool, size, out_answer, out_address);
+    (void)pthread_mutex_unlock(&pool->mutex);
+    return error;
+}
+
+void memory_pool_free(MemoryPool *pool, uint64_t address, uint64_t size) {
+    uint32_t index;
+    uint64_t bytes;
+    bool known = size_class(size, &index, &bytes);
+    assert(known);
+    if (!known) return;
+    (void)pthread_mutex_lock(&pool->mutex);
+    pool->used_bytes -= bytes;
+    FreeList *list = &pool->lists[index];
+    void *array = list->addresses;
+    bool over = pool->grant_bytes < pool->used_bytes + pool->idle_bytes + bytes;
+    Error *error =
+        over ? NULL : memory_grow(&array, list->count, &list->capacity, sizeof list->addresses[0]);
+    list->addresses = array;
+    if (over || error) {
+        error_free(error); /* without room to remember the block, the device gets it back */
+        pool->device->class_->free(pool->device, address, bytes);
+    } else {
+        list->addresses[list->count++] = address;
+        pool->idle_bytes += bytes;
+    }
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+void memory_pool_trim(MemoryPool *pool) {
+    (void)pthread_mutex_lock(&pool->mutex);
+    trim(pool, 0);
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+uint64_t memory_pool_used_bytes(const MemoryPool *pool) {
+    MemoryPool *locked = (MemoryPool *)pool;
+    (void)pthread_mutex_lock(&locked->mutex);
+    uint64_t bytes = locked->used_bytes;
+    (void)pthread_mutex_unlock(&locked->mutex);
+    return bytes;
+}
+
+uint64_t memory_pool_peak_bytes(const MemoryPool *pool) {
+    MemoryPool *locked = (MemoryPool *)pool;
+    (void)pthread_mutex_lock(&locked->mutex);
+    uint64_t bytes = locked->peak_bytes;
+    (void)pthread_mutex_unlock(&locked->mutex);
+    return bytes;
+}

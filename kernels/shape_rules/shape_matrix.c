@@ -1,0 +1,81 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernels/operator_expansion.h"
+#include "kernels/shape_rules/shape_rules_internal.h"
+
+static const DTypeSet MATRIX_SET = DTYPES_FLOAT | DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64) |
+                                   DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64);
+
+/* NumPy's matmul: vectors are one-row or one-column matrices whose 1 goes again. */
+Error *shape_rule_matmul(PlanRequest *request) {
+    TRY(rule_check_dtype(request, 0, MATRIX_SET));
+    TRY(rule_check_same_dtype(request, 1, 0));
+    const Shape *a = rule_shape(request, 0), *b = rule_shape(request, 1);
+    if (a->rank == 0 || b->rank == 0) FAIL(INVALID, "a scalar operand");
+    int64_t depth_a = a->dims[a->rank - 1];
+    int64_t depth_b = b->rank == 1 ? b->dims[0] : b->dims[b->rank - 2];
+    if (depth_a != depth_b)
+        FAIL(INVALID, "%" PRId64 " columns times %" PRId64 " rows", depth_a, depth_b);
+    Shape batch_a = {0}, batch_b = {0}, shape;
+    if (a->rank > 2) batch_a = shape_make(a->rank - 2, a->dims);
+    if (b->rank > 2) batch_b = shape_make(b->rank - 2, b->dims);
+    TRY(shape_broadcast(&batch_a, &batch_b, &shape));
+    if (a->rank > 1) TRY(rule_push(&shape, a->dims[a->rank - 2]));
+    if (b->rank > 1) TRY(rule_push(&shape, b->dims[b->rank - 1]));
+    rule_set(request, 0, rule_dtype(request, 0), &shape);
+    return NULL;
+}
+
+Error *shape_rule_gemm(PlanRequest *request) {
+    TRY(rule_check_dtype(request, 0, MATRIX_SET));
+    TRY(rule_check_same_dtype(request, 1, 0));
+    TRY(rule_check_same_dtype(request, 2, 0));
+    TRY(rule_check_rank(request, 0, 2));
+    TRY(rule_check_rank(request, 1, 2));
+    bool swap_a = attributes_int(request->attributes, "transA") != 0;
+    bool swap_b = attributes_int(request->attributes, "transB") != 0;
+    const Shape *a = rule_shape(request, 0), *b = rule_shape(request, 1);
+    if (a->dims[swap_a ? 0 : 1] != b->dims[swap_b ? 1 : 0])
+        FAIL(INVALID, "%" PRId64 " columns times %" PRId64 " rows", a->dims[swap_a ? 0 : 1],
+            b->dims[swap_b ? 1 : 0]);
+    Shape shape = {.rank = 2, .dims = {a->dims[swap_a ? 1 : 0], b->dims[swap_b ? 0 : 1]}};
+    if (rule_has(request, 2)) {
+        Shape with_c;
+        TRY(shape_broadcast(&shape, rule_shape(request, 2), &with_c));
+        if (!shape_equal(&with_c, &shape)) FAIL(INVALID, "C does not broadcast to the result");
+    }
+    rule_set(request, 0, rule_dtype(request, 0), &shape);
+    return NULL;
+}
+
+/* The output of the expansion; all nodes from the operator `core` on have the core's shape: bias
+ * and residual never widen it. */
+static Error *by_expansion(PlanRequest *request, OperatorId core) {
+    OWN(Expansion, expansion) = NULL;
+    TRY(operator_expansion_create(request, &expansion));
+    const TensorSpec *output = &expansion->nodes[expansion->node_count - 1].output;
+    for (uint32_t i = 0; i < expansion->node_count; i++)
+        if (expansion->nodes[i].operator_info->id == core &&
+            !shape_equal(&expansion->nodes[i].output.shape, &output->shape))
+            FAIL(INVALID, "bias or residual does not fit the result");
+    if (core != OPERATOR_NONE)
+        TRY(rule_check_shape(request, 3, output->shape.rank, output->shape.dims));
+    rule_set(request, 0, output->dtype, &output->shape);
+    return NULL;
+}
+
+Error *shape_rule_fused_conv(PlanRequest *request) { return by_expansion(request, OPERATOR_CONV); }
+Error *shape_rule_fused_matmul(PlanRequest *request) {
+    return by_expansion(request, OPERATOR_MATMUL);
+}
+Error *shape_rule_fused_elementwise(PlanRequest *request) {
+    return by_expansion(request, OPERATOR_NONE);
+}
+Error *shape_rule_fused_attention(PlanRequest *request) {
+    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
+    for (uint32_t i = 0; i < 3; i++)
+        if (rule_shape(request, i)->rank < 2)
+            FAIL(INVALID, "input %u has rank %u", i, rule_shape(request, i)->rank);
+    return by_expansion(request, OPERATOR_NONE);
+}

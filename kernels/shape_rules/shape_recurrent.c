@@ -1,0 +1,69 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernels/shape_rules/shape_rules_internal.h"
+
+typedef struct LstmShape {
+    int64_t length, batch, input, directions, hidden;
+    bool batch_first;
+} LstmShape;
+
+static Error *read_lstm(const PlanRequest *request, LstmShape *out) {
+    const Attributes *attributes = request->attributes;
+    for (uint32_t i = 0; i < 3; i++) TRY(rule_check_rank(request, i, 3));
+    const Shape *x = rule_shape(request, 0), *recurrent = rule_shape(request, 2);
+    LstmShape shape = {.batch_first = attributes_int(attributes, "layout") != 0};
+    shape.length = x->dims[shape.batch_first ? 1 : 0];
+    shape.batch = x->dims[shape.batch_first ? 0 : 1];
+    shape.input = x->dims[2];
+    shape.hidden = recurrent->dims[2];
+    const char *direction = attributes_text(attributes, "direction");
+    bool both = strcmp(direction, "bidirectional") == 0;
+    if (!both && strcmp(direction, "forward") != 0 && strcmp(direction, "reverse") != 0)
+        FAIL(INVALID, "direction \"%.40s\"", direction);
+    shape.directions = both ? 2 : 1;
+    if (attributes_has(attributes, "hidden_size") &&
+        attributes_int(attributes, "hidden_size") != shape.hidden)
+        FAIL(INVALID, "hidden_size is not that of R");
+    if (shape.hidden < 1 || shape.hidden > INT32_MAX)
+        FAIL(INVALID, "a hidden size of %" PRId64, shape.hidden);
+    *out = shape;
+    return NULL;
+}
+
+static Error *check_lstm(const PlanRequest *request, const LstmShape *shape) {
+    int64_t directions = shape->directions, hidden = shape->hidden;
+    const int64_t weights[] = {directions, 4 * hidden, shape->input};
+    const int64_t recurrent[] = {directions, 4 * hidden, hidden};
+    const int64_t bias[] = {directions, 8 * hidden}, peepholes[] = {directions, 3 * hidden};
+    const int64_t state[] = {shape->batch_first ? shape->batch : directions,
+        shape->batch_first ? directions : shape->batch, hidden};
+    for (uint32_t i = 1; i < request->input_count; i++)
+        if (i != 4) TRY(rule_check_same_dtype(request, i, 0));
+    TRY(rule_check_dtype(request, 4, DTYPE_BIT(DTYPE_INT32)));
+    TRY(rule_check_shape(request, 1, 3, weights));
+    TRY(rule_check_shape(request, 2, 3, recurrent));
+    TRY(rule_check_shape(request, 3, 2, bias));
+    TRY(rule_check_shape(request, 4, 1, &shape->batch));
+    TRY(rule_check_shape(request, 5, 3, state));
+    TRY(rule_check_shape(request, 6, 3, state));
+    return rule_check_shape(request, 7, 2, peepholes);
+}
+
+Error *shape_rule_lstm(PlanRequest *request) {
+    LstmShape shape;
+    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
+    TRY(read_lstm(request, &shape));
+    TRY(check_lstm(request, &shape));
+    int64_t directions = shape.directions;
+    Shape all = {.rank = 4, .dims = {shape.length, directions, shape.batch, shape.hidden}};
+    Shape last = {.rank = 3, .dims = {directions, shape.batch, shape.hidden}};
+    if (shape.batch_first) {
+        all = (Shape){.rank = 4, .dims = {shape.batch, shape.length, directions, shape.hidden}};
+        last = (Shape){.rank = 3, .dims = {shape.batch, directions, shape.hidden}};
+    }
+    rule_set(request, 0, rule_dtype(request, 0), &all);
+    rule_set(request, 1, rule_dtype(request, 0), &last);
+    rule_set(request, 2, rule_dtype(request, 0), &last);
+    return NULL;
+}

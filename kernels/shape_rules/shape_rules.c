@@ -1,0 +1,52 @@
+#include "kernels/shape_rules/shape_rules_internal.h"
+
+#include <string.h>
+
+void rule_set(PlanRequest *request, uint32_t output, DType dtype, const Shape *shape) {
+    if (output >= request->output_count) return;
+    request->outputs[output] = (TensorSpec){.present = true, .dtype = dtype};
+    for (uint32_t i = 0; i < shape->rank; i++)
+        request->outputs[output].shape.dims[i] = shape->dims[i];
+    request->outputs[output].shape.rank = shape->rank;
+}
+
+Error *rule_check_dtype(const PlanRequest *request, uint32_t index, DTypeSet dtypes) {
+    if (!rule_has(request, index) || dtypes & DTYPE_BIT(rule_dtype(request, index))) return NULL;
+    FAIL(INVALID, "input %u is %s", index, dtype_name(rule_dtype(request, index)));
+}
+
+Error *rule_check_same_dtype(const PlanRequest *request, uint32_t index, uint32_t as) {
+    if (!rule_has(request, index) || rule_dtype(request, index) == rule_dtype(request, as))
+        return NULL;
+    FAIL(INVALID, "input %u is %s, input %u is %s", as, dtype_name(rule_dtype(request, as)), index,
+        dtype_name(rule_dtype(request, index)));
+}
+
+Error *rule_check_rank(const PlanRequest *request, uint32_t index, uint32_t rank) {
+    if (!rule_has(request, index) || rule_shape(request, index)->rank == rank) return NULL;
+    FAIL(INVALID, "input %u has rank %u, not %u", index, rule_shape(request, index)->rank, rank);
+}
+
+Error *rule_check_shape(
+    const PlanRequest *request, uint32_t index, uint32_t rank, const int64_t *dims) {
+    if (!rule_has(request, index)) return NULL;
+    Shape wanted = shape_make(rank, dims);
+    if (shape_equal(rule_shape(request, index), &wanted)) return NULL;
+    TextBuilder OWN_TEXT(text) = {0};
+    shape_print(rule_shape(request, index), &text);
+    text_append(&text, ", not ");
+    shape_print(&wanted, &text);
+    FAIL(INVALID, "input %u has shape %s", index, text_builder_get(&text));
+}
+
+Error *rule_push(Shape *inout_shape, int64_t dim) {
+    if (inout_shape->rank == SHAPE_RANK_MAX)
+        FAIL(INVALID, "a result of rank above %d", SHAPE_RANK_MAX);
+    inout_shape->dims[inout_shape->rank++] = dim;
+    return NULL;
+}
+
+Error *rule_push_dims(Shape *inout_shape, const Shape *from, uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; i++) TRY(rule_push(inout_shape, from->dims[i]));
+    return NULL;
+}

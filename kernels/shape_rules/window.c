@@ -1,0 +1,159 @@
+#include "kernels/shape_rules/window.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+/* Keeps every product of two of them, plus a dimension, inside int64. */
+static const int64_t VALUE_MAX = INT32_MAX;
+
+typedef enum AutoPad { PAD_EXPLICIT, PAD_VALID, PAD_SAME_UPPER, PAD_SAME_LOWER } AutoPad;
+
+static Error *read_list(const Attributes *attributes, const char *name, uint32_t count, int64_t low,
+    int64_t fallback, int64_t *out) {
+    uint32_t given;
+    const int64_t *values = attributes_ints(attributes, name, &given);
+    for (uint32_t i = 0; i < count; i++) out[i] = fallback;
+    if (!values) return NULL;
+    if (given != count) FAIL(INVALID, "%s has %u elements, not %u", name, given, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (values[i] < low || values[i] > VALUE_MAX)
+            FAIL(INVALID, "%s contains %" PRId64, name, values[i]);
+        out[i] = values[i];
+    }
+    return NULL;
+}
+
+static Error *read_auto_pad(const Attributes *attributes, AutoPad *out) {
+    static const char *const names[] = {
+        [PAD_EXPLICIT] = "NOTSET",
+        [PAD_VALID] = "VALID",
+        [PAD_SAME_UPPER] = "SAME_UPPER",
+        [PAD_SAME_LOWER] = "SAME_LOWER",
+    };
+    const char *text = attributes_text(attributes, "auto_pad");
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(text, names[i]) != 0) continue;
+        *out = (AutoPad)i;
+        return NULL;
+    }
+    FAIL(INVALID, "auto_pad \"%.40s\"", text);
+}
+
+/* kernel_shape, or for convolutions what the weights say. */
+static Error *read_kernel(const PlanRequest *request, bool has_weights, Window *window) {
+    TRY(read_list(request->attributes, "kernel_shape", window->rank, 1, 0, window->kernel));
+    if (!has_weights) return NULL;
+    const Shape *weights = &request->inputs[1].shape;
+    for (uint32_t i = 0; i < window->rank; i++) {
+        int64_t size = weights->dims[2 + i];
+        if (window->kernel[i] != 0 && window->kernel[i] != size)
+            FAIL(INVALID, "kernel_shape is not that of the weights");
+        if (size < 1 || size > VALUE_MAX)
+            FAIL(INVALID, "a kernel of %" PRId64 " in dimension %u", size, i);
+        window->kernel[i] = size;
+    }
+    return NULL;
+}
+
+static Error *read_window(
+    const PlanRequest *request, bool has_weights, Window *window, AutoPad *out_auto_pad) {
+    const Shape *input = &request->inputs[0].shape;
+    if (input->rank < 3) FAIL(INVALID, "an input of rank %u", input->rank);
+    *window = (Window){.rank = input->rank - 2};
+    if (has_weights && request->inputs[1].shape.rank != input->rank)
+        FAIL(INVALID, "weights of rank %u for an input of rank %u", request->inputs[1].shape.rank,
+            input->rank);
+    memcpy(window->input, input->dims + 2, window->rank * sizeof(int64_t));
+    TRY(read_kernel(request, has_weights, window));
+    const Attributes *attributes = request->attributes;
+    TRY(read_list(attributes, "strides", window->rank, 1, 1, window->stride));
+    TRY(read_list(attributes, "dilations", window->rank, 1, 1, window->dilation));
+    int64_t pads[2 * WINDOW_RANK_MAX];
+    TRY(read_list(attributes, "pads", 2 * window->rank, 0, 0, pads));
+    TRY(read_auto_pad(attributes, out_auto_pad));
+    if (*out_auto_pad == PAD_EXPLICIT) {
+        memcpy(window->pad_begin, pads, window->rank * sizeof(int64_t));
+        memcpy(window->pad_end, pads + window->rank, window->rank * sizeof(int64_t));
+    }
+    return NULL;
+}
+
+static int64_t extent(const Window *window, uint32_t i) {
+    return (window->kernel[i] - 1) * window->dilation[i] + 1;
+}
+
+static void split_padding(Window *window, uint32_t i, int64_t total, bool more_at_begin) {
+    if (total < 0) total = 0;
+    window->pad_begin[i] = more_at_begin ? total - total / 2 : total / 2;
+    window->pad_end[i] = total - window->pad_begin[i];
+}
+
+static Error *slide(Window *window, uint32_t i, AutoPad auto_pad, bool ceil_mode) {
+    int64_t input = window->input[i], stride = window->stride[i];
+    if (auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER) {
+        window->output[i] = input / stride + (input % stride != 0);
+        int64_t needed = window->output[i] > 0 ? (window->output[i] - 1) * stride : 0;
+        split_padding(window, i, needed + extent(window, i) - input, auto_pad == PAD_SAME_LOWER);
+        return NULL;
+    }
+    int64_t room = input + window->pad_begin[i] + window->pad_end[i] - extent(window, i);
+    if (room < 0)
+        FAIL(INVALID, "a window of %" PRId64 " over %" PRId64 " in dimension %u", extent(window, i),
+            room + extent(window, i), i);
+    window->output[i] = room / stride + 1;
+    /* a last, partial window counts unless it would start in the padding behind the input */
+    if (ceil_mode && room % stride != 0 &&
+        window->output[i] * stride < input + window->pad_begin[i])
+        window->output[i]++;
+    return NULL;
+}
+
+Error *window_of(const PlanRequest *request, Window *out) {
+    OperatorId id = request->operator_info->id;
+    bool is_pool = id == OPERATOR_MAX_POOL || id == OPERATOR_AVERAGE_POOL;
+    Window window;
+    AutoPad auto_pad;
+    TRY(read_window(request, !is_pool, &window, &auto_pad));
+    bool ceil_mode = is_pool && attributes_int(request->attributes, "ceil_mode") != 0;
+    for (uint32_t i = 0; i < window.rank; i++) TRY(slide(&window, i, auto_pad, ceil_mode));
+    *out = window;
+    return NULL;
+}
+
+/* With output_shape or auto_pad SAME the output is given and the padding follows. */
+static Error *slide_back(
+    Window *window, uint32_t i, AutoPad auto_pad, int64_t wanted, int64_t more) {
+    int64_t reach;
+    if (window->input[i] < 1) FAIL(INVALID, "nothing in dimension %u", i);
+    if (!checked_mul_i64(window->input[i] - 1, window->stride[i], &reach) || reach > INT64_MAX / 2)
+        FAIL(INVALID, "dimension %u becomes too large", i);
+    reach += extent(window, i) + more;
+    bool same = auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER;
+    if (wanted == 0 && same) wanted = window->input[i] * window->stride[i];
+    if (wanted > 0) {
+        window->output[i] = wanted;
+        split_padding(window, i, reach - wanted, auto_pad != PAD_SAME_UPPER);
+        return NULL;
+    }
+    window->output[i] = reach - window->pad_begin[i] - window->pad_end[i];
+    if (window->output[i] < 1) FAIL(INVALID, "nothing is left of dimension %u", i);
+    return NULL;
+}
+
+Error *window_of_transpose(const PlanRequest *request, Window *out) {
+    Window window;
+    AutoPad auto_pad;
+    TRY(read_window(request, true, &window, &auto_pad));
+    int64_t wanted[WINDOW_RANK_MAX], more[WINDOW_RANK_MAX];
+    TRY(read_list(request->attributes, "output_shape", window.rank, 1, 0, wanted));
+    TRY(read_list(request->attributes, "output_padding", window.rank, 0, 0, more));
+    for (uint32_t i = 0; i < window.rank; i++) {
+        if (more[i] >= window.stride[i] && more[i] >= window.dilation[i])
+            FAIL(INVALID, "output_padding %" PRId64 " in dimension %u", more[i], i);
+        TRY(slide_back(&window, i, auto_pad, wanted[i], more[i]));
+    }
+    *out = window;
+    return NULL;
+}

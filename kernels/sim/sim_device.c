@@ -1,0 +1,236 @@
+/* A pretend accelerator: its own address space and memory limit, synchronous copies, the cpu
+ * device's mathematics underneath. What works here without a host pointer works on a real one. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "kernels/device_options.h"
+#include "kernels/sim/sim_memory.h"
+
+extern const DeviceClass sim_device_class;
+
+static const uint64_t MEMORY_BYTES_DEFAULT = (uint64_t)1 << 30;
+
+typedef struct SimDevice {
+    Device base;
+    Device *cpu; /* private: computes, and holds the bytes */
+    SimMemory *memory;
+} SimDevice;
+
+/* Behind a plan: the cpu's plan and how large each input is. */
+typedef struct SimPlan {
+    Plan *inner;
+    uint64_t input_bytes[]; /* input_count */
+} SimPlan;
+
+static SimDevice *sim_device(Device *device) { return (SimDevice *)device; }
+
+static void close_device(Device *base) {
+    SimDevice *device = sim_device(base);
+    sim_memory_release(device->memory);
+    device_close(device->cpu);
+    memory_free(device);
+}
+
+static Error *read_options(const char *options, uint64_t *inout_memory) {
+    bool found;
+    DeviceOption option;
+    for (;;) {
+        TRY(device_option_next(&options, &option, &found));
+        if (!found) return NULL;
+        if (strcmp(option.name, "memory") != 0)
+            FAIL(USAGE, "sim has no option \"%s\"; there is: memory", option.name);
+        TRY(device_option_bytes(&option, inout_memory));
+    }
+}
+
+static Error *open_device(const char *kind, uint32_t index, const char *options, Device **out) {
+    uint64_t memory_bytes = MEMORY_BYTES_DEFAULT;
+    TRY(read_options(options, &memory_bytes));
+    void *block;
+    TRY(memory_alloc(1, sizeof(SimDevice), &block));
+    SimDevice *device = block;
+    OWN(Device, owned) = &device->base;
+    device->base.class_ = &sim_device_class;
+    device->base.index = index;
+    (void)snprintf(device->base.name, sizeof device->base.name, "%s:%u", kind, index);
+    TRY(device_open("cpu", &device->cpu));
+    TRY(sim_memory_create(device->cpu, index, memory_bytes, &device->memory));
+    *out = TAKE(owned);
+    return NULL;
+}
+
+static Error *memory_info(Device *device, DeviceMemory *out) {
+    *out = sim_memory_info(sim_device(device)->memory);
+    return NULL;
+}
+
+static Error *alloc(Device *device, uint64_t size, uint64_t *out_address) {
+    TRY_WRAP(sim_memory_alloc(sim_device(device)->memory, size, out_address), "%s", device->name);
+    return NULL;
+}
+
+static void free_memory(Device *device, uint64_t address, uint64_t size) {
+    if (address) sim_memory_free(sim_device(device)->memory, address, size);
+}
+
+static Error *resolve(Device *device, uint64_t address, uint64_t size, uint64_t *out_host) {
+    *out_host = 0;
+    if (size == 0) return NULL;
+    TRY_WRAP(sim_memory_resolve(sim_device(device)->memory, address, size, out_host), "%s",
+        device->name);
+    return NULL;
+}
+
+static Error *copy_from_host(Device *device, uint64_t to, const void *from, uint64_t size) {
+    uint64_t host;
+    TRY(resolve(device, to, size, &host));
+    if (size) memcpy((void *)(uintptr_t)host, from, size);
+    return NULL;
+}
+
+static Error *copy_to_host(Device *device, void *to, uint64_t from, uint64_t size) {
+    uint64_t host;
+    TRY(resolve(device, from, size, &host));
+    if (size) memcpy(to, (const void *)(uintptr_t)host, size);
+    return NULL;
+}
+
+static Error *copy(Device *device, uint64_t to, uint64_t from, uint64_t size) {
+    uint64_t host_to, host_from;
+    TRY(resolve(device, to, size, &host_to));
+    TRY(resolve(device, from, size, &host_from));
+    if (size) memmove((void *)(uintptr_t)host_to, (const void *)(uintptr_t)host_from, size);
+    return NULL;
+}
+
+/* A launch with host addresses. */
+typedef struct HostLaunch {
+    Launch launch;
+    uint64_t inputs[PLAN_INPUTS_MAX];
+    uint64_t outputs[PLAN_OUTPUTS_MAX];
+} HostLaunch;
+
+static Error *to_host(
+    const Plan *plan, const Launch *launch, const Shape *output_shapes, HostLaunch *out) {
+    const SimPlan *state = plan_state(plan);
+    out->launch = *launch;
+    out->launch.inputs = out->inputs;
+    out->launch.outputs = out->outputs;
+    for (uint32_t i = 0; i < plan->input_count; i++)
+        TRY_WRAP(resolve(plan->device, launch->inputs[i], state->input_bytes[i], &out->inputs[i]),
+            "input %u", i);
+    for (uint32_t i = 0; output_shapes && i < plan->output_count; i++) {
+        uint64_t bytes;
+        TRY(shape_bytes(&output_shapes[i], plan->outputs[i].dtype, &bytes));
+        TRY_WRAP(
+            resolve(plan->device, launch->outputs[i], bytes, &out->outputs[i]), "output %u", i);
+    }
+    return resolve(plan->device, launch->workspace, plan->workspace_bytes, &out->launch.workspace);
+}
+
+static Error *launch_plan(
+    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const SimPlan *state = plan_state(plan);
+    HostLaunch host;
+    TRY(to_host(plan, launch, output_shapes, &host));
+    return state->inner->launch(state->inner, &host.launch, output_shapes, out_abandoned);
+}
+
+static Error *measure_plan(const Plan *plan, const Launch *launch, Shape *out_shapes) {
+    const SimPlan *state = plan_state(plan);
+    HostLaunch host;
+    TRY(to_host(plan, launch, NULL, &host));
+    return state->inner->measure(state->inner, &host.launch, out_shapes);
+}
+
+static void destroy_plan(Plan *plan) {
+    SimPlan *state = plan_state(plan);
+    plan_release(state->inner);
+    plan_free(plan);
+}
+
+/* Packed operands are as large as the rule says, others as their shape. */
+static Error *input_size(
+    SimDevice *device, const PlanRequest *request, uint32_t index, uint64_t *out) {
+    const TensorSpec *input = &request->inputs[index];
+    *out = 0;
+    if (!input->present) return NULL;
+    if (input->layout == 0) return shape_bytes(&input->shape, input->dtype, out);
+    PackRequest pack = {request->operator_info, request->attributes, index, *input};
+    pack.constant.layout = 0;
+    uint32_t layout;
+    TRY(device->cpu->class_->pack_rule(device->cpu, &pack, &layout, out));
+    if (layout != input->layout)
+        FAIL(INVALID, "%s: input %u has layout %u, not %u", request->operator_info->name, index,
+            input->layout, layout);
+    return NULL;
+}
+
+static Error *plan(Device *base, const PlanRequest *request, Plan **out) {
+    SimDevice *device = sim_device(base);
+    OWN(Plan, inner) = NULL;
+    OWN(Plan, made) = NULL;
+    TRY_WRAP(device->cpu->class_->plan(device->cpu, request, &inner), "%s", base->name);
+    size_t size = sizeof(SimPlan) + request->input_count * sizeof(uint64_t);
+    TRY(plan_create(base, request, inner->kernel_name, size, &made));
+    made->workspace_bytes = inner->workspace_bytes;
+    made->philox_draws = inner->philox_draws;
+    made->in_place = inner->in_place;
+    made->view = inner->view;
+    made->launch = inner->launch ? launch_plan : NULL;
+    made->measure = inner->measure ? measure_plan : NULL;
+    made->destroy = destroy_plan;
+    SimPlan *state = plan_state(made);
+    for (uint32_t i = 0; i < request->input_count; i++)
+        TRY(input_size(device, request, i, &state->input_bytes[i]));
+    state->inner = TAKE(inner);
+    *out = TAKE(made);
+    return NULL;
+}
+
+static Error *pack_rule(
+    Device *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes) {
+    Device *cpu = sim_device(device)->cpu;
+    return cpu->class_->pack_rule(cpu, request, out_layout, out_bytes);
+}
+
+static Error *pack(
+    Device *device, const PackRequest *request, uint32_t layout, const void *plain, uint64_t to) {
+    Device *cpu = sim_device(device)->cpu;
+    uint32_t ruled;
+    uint64_t bytes, host;
+    TRY(cpu->class_->pack_rule(cpu, request, &ruled, &bytes));
+    TRY(resolve(device, to, bytes, &host));
+    return cpu->class_->pack(cpu, request, layout, plain, host);
+}
+
+static const struct Kernel *const *kernels(Device *device) {
+    Device *cpu = sim_device(device)->cpu;
+    return cpu->class_->kernels(cpu);
+}
+
+static void determinism_class(Device *device, TextBuilder *out) {
+    Device *cpu = sim_device(device)->cpu;
+    cpu->class_->determinism_class(cpu, out);
+}
+
+const DeviceClass sim_device_class = {
+    .abi_version = DEVICE_ABI_VERSION,
+    .kind = "sim",
+    .open = open_device,
+    .close = close_device,
+    .memory = memory_info,
+    .alloc = alloc,
+    .free = free_memory,
+    .copy_from_host = copy_from_host,
+    .copy_to_host = copy_to_host,
+    .copy = copy,
+    .plan = plan,
+    .pack_rule = pack_rule,
+    .pack = pack,
+    .kernels = kernels,
+    .host_memory = false,
+    .determinism_class = determinism_class,
+};

@@ -1,0 +1,148 @@
+#include "kernels/tensor.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/allocator.h"
+#include "base/checked.h"
+
+static Error *make(
+    Storage *storage, uint64_t offset, DType dtype, const Shape *shape, Tensor **out) {
+    void *block;
+    TRY(memory_alloc(1, sizeof(Tensor), &block));
+    Tensor *tensor = block;
+    refcount_init(&tensor->refcount);
+    tensor->written = true;
+    tensor->dtype = dtype;
+    tensor->offset = offset;
+    tensor->shape = *shape;
+    tensor->storage = storage_retain(storage);
+    *out = tensor;
+    return NULL;
+}
+
+Error *tensor_create(
+    Storage *storage, uint64_t offset, DType dtype, const Shape *shape, Tensor **out) {
+    uint64_t bytes, end;
+    TRY(shape_bytes(shape, dtype, &bytes));
+    if (!checked_add_u64(offset, bytes, &end) || end > storage->size)
+        FAIL(INVALID, "a tensor of %" PRIu64 " bytes at %" PRIu64 " in a storage of %" PRIu64,
+            bytes, offset, storage->size);
+    uint64_t alignment = dtype_bits(dtype) < 8 ? 1 : dtype_bits(dtype) / 8;
+    if (offset % alignment != 0)
+        FAIL(INVALID, "offset %" PRIu64 " is not aligned to %s", offset, dtype_name(dtype));
+    return make(storage, offset, dtype, shape, out);
+}
+
+Error *tensor_create_in_pool(MemoryPool *pool, uint8_t slot, DType dtype, const Shape *shape,
+    MemoryAnswer *out_answer, Tensor **out) {
+    uint64_t bytes;
+    TRY(shape_bytes(shape, dtype, &bytes));
+    OWN(Storage, storage) = NULL;
+    MemoryAnswer answer;
+    TRY(storage_create(pool, slot, bytes, &answer, &storage));
+    if (answer.kind == MEMORY_GRANTED) TRY(make(storage, 0, dtype, shape, out));
+    *out_answer = answer;
+    return NULL;
+}
+
+/* Memory of tensor_create_on_host: given back when its storage goes. */
+typedef struct HostBlock {
+    Device *device;
+    uint64_t address;
+    uint64_t size;
+} HostBlock;
+
+static void host_block_release(void *owner) {
+    HostBlock *block = owner;
+    if (block->address) block->device->class_->free(block->device, block->address, block->size);
+    memory_free(block);
+}
+
+Error *tensor_create_on_host(Device *cpu_device, DType dtype, const Shape *shape, Tensor **out) {
+    assert(cpu_device->class_->host_memory);
+    uint64_t bytes;
+    TRY(shape_bytes(shape, dtype, &bytes));
+    void *memory;
+    TRY(memory_alloc(1, sizeof(HostBlock), &memory));
+    HostBlock *block = memory;
+    *block = (HostBlock){cpu_device, 0, bytes};
+    Error *error = NULL;
+    if (bytes > 0) error = cpu_device->class_->alloc(cpu_device, bytes, &block->address);
+    OWN(Storage, storage) = NULL;
+    if (!error)
+        error = storage_create_foreign(
+            cpu_device, 0, block->address, bytes, block, host_block_release, &storage);
+    if (error) {
+        host_block_release(block);
+        return error;
+    }
+    return make(storage, 0, dtype, shape, out);
+}
+
+Tensor *tensor_retain(Tensor *tensor) {
+    refcount_retain(&tensor->refcount);
+    return tensor;
+}
+
+void tensor_release(Tensor *tensor) {
+    if (!tensor || !refcount_release(&tensor->refcount)) return;
+    storage_release(tensor->storage);
+    memory_free(tensor);
+}
+
+uint64_t tensor_bytes(const Tensor *tensor) {
+    uint64_t bits = (uint64_t)shape_count_unchecked(&tensor->shape) * dtype_bits(tensor->dtype);
+    return bits / 8 + (bits % 8 != 0);
+}
+
+uint64_t tensor_address(const Tensor *tensor) {
+    if (shape_count_unchecked(&tensor->shape) == 0) return 0;
+    return tensor->storage->address + tensor->offset;
+}
+
+void *tensor_data(const Tensor *tensor) {
+    assert(tensor->storage->device->class_->host_memory);
+    return (void *)(uintptr_t)tensor_address(tensor);
+}
+
+TensorSpec tensor_spec(const Tensor *tensor) {
+    return (TensorSpec){.present = true, .dtype = tensor->dtype, .shape = tensor->shape};
+}
+
+bool tensor_is_sole(const Tensor *tensor) {
+    const Storage *storage = tensor->storage;
+    return refcount_is_sole(&tensor->refcount) && refcount_is_sole(&storage->refcount) &&
+           !storage->sealed && !storage->opaque && tensor->offset == 0;
+}
+
+Error *tensor_reshape(Tensor *tensor, const Shape *shape, Tensor **out) {
+    int64_t count;
+    TRY(shape_count(shape, &count));
+    if (count != shape_count_unchecked(&tensor->shape)) {
+        TextBuilder OWN_TEXT(text) = {0};
+        shape_print(&tensor->shape, &text);
+        text_append(&text, " as ");
+        shape_print(shape, &text);
+        FAIL(INVALID, "cannot read a tensor of shape %s", text_builder_get(&text));
+    }
+    Tensor *view;
+    TRY(make(tensor->storage, tensor->offset, tensor->dtype, shape, &view));
+    view->written = tensor->written;
+    *out = view;
+    return NULL;
+}
+
+Error *tensor_copy_to_host(const Tensor *tensor, void *to) {
+    uint64_t bytes = tensor_bytes(tensor);
+    if (bytes == 0) return NULL;
+    Device *device = tensor->storage->device;
+    return device->class_->copy_to_host(device, to, tensor_address(tensor), bytes);
+}
+
+Error *tensor_copy_from_host(Tensor *tensor, const void *from) {
+    uint64_t bytes = tensor_bytes(tensor);
+    if (bytes == 0) return NULL;
+    Device *device = tensor->storage->device;
+    return device->class_->copy_from_host(device, tensor_address(tensor), from, bytes);
+}
