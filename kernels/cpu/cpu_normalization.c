@@ -1,0 +1,251 @@
+/* LayerNormalization, RMSNormalization, InstanceNormalization: rows brought to mean 0 and variance
+ * 1. Sums are kept in 16 lanes, so the bits are the same at every instruction set. */
+#include <math.h>
+
+#include "kernels/cpu/cpu_float_plan.h"
+#include "kernels/cpu/cpu_vector.h"
+#include "kernels/scalar/scalar_base.h"
+
+/* scale_step, bias_step: 1 for one element each, 0 for one for the row. */
+typedef struct Row {
+    const float *x, *scale, *bias; /* bias may be NULL */
+    int64_t scale_step, bias_step, size;
+    float epsilon;
+    float *y;
+    float mean, deviation_inverse; /* results */
+} Row;
+
+typedef void RowKernel(Row *row);
+
+CPU_INLINE CpuF32x16 lanes_of(const float *from, int64_t i, int64_t step, int64_t left) {
+    return step ? cpu_f32x16_load_part(from + i, left, 0) : cpu_f32x16_all(*from);
+}
+
+CPU_INLINE void write_row(const Row *row) {
+    for (int64_t i = 0; i < row->size; i += CPU_VECTOR_LANES) {
+        const int64_t left = row->size - i;
+        CpuF32x16 x = cpu_f32x16_load_part(row->x + i, left, 0);
+        x = (x - row->mean) * row->deviation_inverse *
+            lanes_of(row->scale, i, row->scale_step, left);
+        if (row->bias) x += lanes_of(row->bias, i, row->bias_step, left);
+        cpu_f32x16_store_part(row->y + i, left, x);
+    }
+}
+
+CPU_INLINE void centered_row_body(Row *row) {
+    CpuF32x16 sum = {0};
+    int64_t i = 0;
+    for (; i + CPU_VECTOR_LANES <= row->size; i += CPU_VECTOR_LANES)
+        sum += cpu_f32x16_load(row->x + i);
+    if (i < row->size) sum += cpu_f32x16_load_part(row->x + i, row->size - i, 0);
+    row->mean = cpu_f32x16_sum(sum) / (float)row->size;
+    CpuF32x16 squares = {0};
+    for (i = 0; i + CPU_VECTOR_LANES <= row->size; i += CPU_VECTOR_LANES) {
+        CpuF32x16 x = cpu_f32x16_load(row->x + i) - row->mean;
+        squares += x * x;
+    }
+    if (i < row->size) {
+        CpuF32x16 x = cpu_f32x16_load_part(row->x + i, row->size - i, row->mean) - row->mean;
+        squares += x * x;
+    }
+    const float variance = cpu_f32x16_sum(squares) / (float)row->size;
+    row->deviation_inverse = 1.0f / sqrtf(variance + row->epsilon);
+    write_row(row);
+}
+CPU_VARIANTS(centered_row, (Row * row), (row));
+
+CPU_INLINE void uncentered_row_body(Row *row) {
+    CpuF32x16 squares = {0};
+    for (int64_t i = 0; i < row->size; i += CPU_VECTOR_LANES) {
+        CpuF32x16 x = cpu_f32x16_load_part(row->x + i, row->size - i, 0);
+        squares += x * x;
+    }
+    const float mean_square = cpu_f32x16_sum(squares) / (float)row->size;
+    row->mean = 0;
+    row->deviation_inverse = 1.0f / sqrtf(mean_square + row->epsilon);
+    write_row(row);
+}
+CPU_VARIANTS(uncentered_row, (Row * row), (row));
+
+/* An operand that is read along with the rows of x. */
+typedef struct Along {
+    bool present;
+    int64_t step;     /* between elements of a row: 1 or 0 */
+    int64_t row_step; /* between rows */
+    int64_t row_wrap; /* rows after which it starts again; 0: never */
+    bool expanded;    /* broadcasts in no simple way: written out in the workspace first */
+    int64_t strides[SHAPE_RANK_MAX];
+} Along;
+
+typedef struct NormalizationState {
+    Shape shape; /* of x */
+    int64_t rows, size;
+    float epsilon;
+    Along scale, bias;
+    bool mean_wanted, deviation_wanted;
+    RowKernel *kernel;
+} NormalizationState;
+
+typedef struct Run {
+    const NormalizationState *state;
+    const float *x, *scale, *bias;
+    float *y, *mean, *deviation;
+} Run;
+
+static const float *along_at(const Along *along, const float *data, int64_t row) {
+    if (!along->present) return NULL;
+    return data + (along->row_wrap ? row % along->row_wrap : row) * along->row_step;
+}
+
+static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Run *run = context;
+    const NormalizationState *state = run->state;
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        Row row = {
+            .x = run->x + i * state->size,
+            .scale = along_at(&state->scale, run->scale, i),
+            .bias = along_at(&state->bias, run->bias, i),
+            .scale_step = state->scale.step,
+            .bias_step = state->bias.step,
+            .size = state->size,
+            .epsilon = state->epsilon,
+            .y = run->y + i * state->size,
+        };
+        state->kernel(&row);
+        if (run->mean) run->mean[i] = row.mean;
+        if (run->deviation) run->deviation[i] = row.deviation_inverse;
+    }
+    return NULL;
+}
+
+static void expand(const Shape *shape, const int64_t *strides, const float *from, float *to) {
+    int64_t index[SHAPE_RANK_MAX] = {0};
+    const int64_t count = shape_count_unchecked(shape);
+    int64_t offset = 0;
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = from[offset];
+        for (uint32_t d = shape->rank; d-- > 0;) {
+            offset += strides[d];
+            if (++index[d] < shape->dims[d]) break;
+            offset -= strides[d] * shape->dims[d];
+            index[d] = 0;
+        }
+    }
+}
+
+static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+    (void)out_abandoned;
+    const NormalizationState *state = opaque;
+    Run run = {
+        .state = state,
+        .x = call->inputs[0],
+        .scale = call->inputs[1],
+        .bias = state->bias.present ? call->inputs[2] : NULL,
+        .y = call->outputs[0],
+        .mean = state->mean_wanted ? call->outputs[1] : NULL,
+        .deviation = state->deviation_wanted ? call->outputs[2] : NULL,
+    };
+    if (state->size == 0) { /* the mean of nothing is not a number */
+        for (int64_t i = 0; i < state->rows; i++) {
+            if (run.mean) run.mean[i] = scalar_nan_f32();
+            if (run.deviation) run.deviation[i] = scalar_nan_f32();
+        }
+        return NULL;
+    }
+    float *scratch = call->workspace;
+    if (state->scale.expanded) {
+        expand(&state->shape, state->scale.strides, run.scale, scratch);
+        run.scale = scratch;
+        scratch += state->rows * state->size;
+    }
+    if (state->bias.expanded) {
+        expand(&state->shape, state->bias.strides, run.bias, scratch);
+        run.bias = scratch;
+    }
+    return cpu_for_each(call->device, call->launch->threads, (uint64_t)state->rows,
+        (uint64_t)(65536 / (state->size + 1)) + 1, run_units, &run);
+}
+
+/* An operand that broadcasts to x, of which the last dimensions from `axis` on are a row. */
+static Along along_of(const TensorSpec *spec, const Shape *x, uint32_t axis) {
+    Along along = {.present = true, .step = 1, .row_wrap = 1};
+    const Shape *shape = &spec->shape;
+    const int64_t count = shape_count_unchecked(shape);
+    const int64_t size = shape_product(x, axis, x->rank);
+    shape_broadcast_strides(shape, x, along.strides);
+    if (count == 1) {
+        along.step = 0;
+        return along;
+    }
+    bool plain = count == size;
+    int64_t stride = size;
+    for (uint32_t d = axis; d < x->rank; d++) {
+        stride = x->dims[d] ? stride / x->dims[d] : 0;
+        plain = plain && (x->dims[d] == 1 || along.strides[d] == stride);
+    }
+    if (plain) return along;
+    along.expanded = true;
+    along.row_step = size;
+    along.row_wrap = 0;
+    return along;
+}
+
+static int64_t expanded_bytes(const NormalizationState *state) {
+    const int64_t copies = (state->scale.expanded ? 1 : 0) + (state->bias.expanded ? 1 : 0);
+    return copies * state->rows * state->size * (int64_t)sizeof(float);
+}
+
+static bool is_given(const PlanRequest *request, uint32_t index) {
+    return index < request->input_count && request->inputs[index].present;
+}
+
+static Error *plan_rows(Device *device, const PlanRequest *request, Plan **out) {
+    const Shape *x = &request->inputs[0].shape;
+    const bool centered = request->operator_info->id == OPERATOR_LAYER_NORMALIZATION;
+    uint32_t axis;
+    TRY(shape_axis(attributes_int(request->attributes, "axis"), x->rank, &axis));
+    void *opaque;
+    TRY(cpu_float_plan_create(
+        device, request, "cpu.normalization", sizeof(NormalizationState), run, out, &opaque));
+    NormalizationState *state = opaque;
+    const CpuLevel level = cpu_device(device)->level;
+    state->shape = *x;
+    state->rows = shape_product(x, 0, axis);
+    state->size = shape_product(x, axis, x->rank);
+    state->epsilon = (float)attributes_float(request->attributes, "epsilon");
+    state->kernel = centered ? centered_row_for(level) : uncentered_row_for(level);
+    state->scale = along_of(&request->inputs[1], x, axis);
+    if (is_given(request, 2)) state->bias = along_of(&request->inputs[2], x, axis);
+    state->mean_wanted = request->output_count > 1 && request->outputs[1].present;
+    state->deviation_wanted = request->output_count > 2 && request->outputs[2].present;
+    cpu_float_plan_set_workspace(*out, (uint64_t)expanded_bytes(state));
+    return NULL;
+}
+
+/* x [N, C, …]: one row per image and channel, one scale and bias per channel. */
+static Error *plan_instances(Device *device, const PlanRequest *request, Plan **out) {
+    const Shape *x = &request->inputs[0].shape;
+    void *opaque;
+    TRY(cpu_float_plan_create(
+        device, request, "cpu.normalization", sizeof(NormalizationState), run, out, &opaque));
+    NormalizationState *state = opaque;
+    state->shape = *x;
+    state->rows = shape_product(x, 0, 2);
+    state->size = shape_product(x, 2, x->rank);
+    state->epsilon = (float)attributes_float(request->attributes, "epsilon");
+    state->kernel = centered_row_for(cpu_device(device)->level);
+    state->scale = (Along){.present = true, .row_step = 1, .row_wrap = x->dims[1]};
+    state->bias = state->scale;
+    return NULL;
+}
+
+const Kernel cpu_normalization[] = {
+    {OPERATOR_LAYER_NORMALIZATION, CPU_DTYPES_FLOAT32_AND_HALF, plan_rows, "cpu.normalization",
+        KERNEL_PORTABLE},
+    {OPERATOR_RMS_NORMALIZATION, CPU_DTYPES_FLOAT32_AND_HALF, plan_rows, "cpu.normalization",
+        KERNEL_PORTABLE},
+    {OPERATOR_INSTANCE_NORMALIZATION, CPU_DTYPES_FLOAT32_AND_HALF, plan_instances,
+        "cpu.normalization", KERNEL_PORTABLE},
+    KERNELS_END,
+};
