@@ -117,7 +117,11 @@ Error *container_writer_add_bulk(ContainerWriter *writer, const void *data, uint
 
 Error *container_writer_add_bulk_refs(ContainerWriter *writer, const ChunkRef *refs, uint64_t size,
     uint32_t chunk_size, uint32_t *out_index) {
+    /* refs may be what container_writer_get_refs gave, which moves when room is made */
+    uintptr_t distance = (uintptr_t)refs - (uintptr_t)writer->refs;
+    bool own = writer->refs && refs && distance < writer->ref_count * sizeof *refs;
     TRY(reserve_bulk(writer, size, chunk_size));
+    if (own) refs = writer->refs + distance / sizeof *refs;
     size_t count = chunk_count(size, chunk_size);
     if (count > 0) memcpy(writer->refs + writer->ref_count, refs, count * sizeof *refs);
     *out_index = add_bulk(writer, size, chunk_size);

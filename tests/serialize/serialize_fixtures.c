@@ -4,35 +4,10 @@
 
 #include "base/allocator.h"
 
-void fixture_assert_ok(Error *owned_error, const char *what, const char *file, int line) {
-    if (!owned_error) return;
-    print_error("%s: %s (%s)\n", what, error_message(owned_error), error_where(owned_error));
-    error_free(owned_error);
-    _fail(file, line);
-}
-
-void fixture_assert_fails(Error *owned_error, ErrorCode code, const char *text, const char *what,
-    const char *file, int line) {
-    bool as_wanted = owned_error && error_code(owned_error) == code &&
-                     (!text || strstr(error_message(owned_error), text));
-    if (!as_wanted)
-        print_error("%s: %s %s, not %s %s\n", what, error_info(error_code(owned_error))->name,
-            error_message(owned_error), error_info(code)->name, text ? text : "");
-    error_free(owned_error);
-    if (!as_wanted) _fail(file, line);
-}
-
-uint64_t fixture_random(uint64_t *state) {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 void fixture_fill_normal(uint64_t *state, float *out, size_t count, float scale) {
     for (size_t i = 0; i < count; i++) {
-        double u = (double)(fixture_random(state) >> 11) * 0x1p-53 + 0x1p-54;
-        double v = (double)(fixture_random(state) >> 11) * 0x1p-53;
+        double u = (double)(test_random(state) >> 11) * 0x1p-53 + 0x1p-54;
+        double v = (double)(test_random(state) >> 11) * 0x1p-53;
         out[i] = (float)(sqrt(-2 * log(u)) * cos(6.283185307179586 * v)) * scale;
     }
 }

@@ -1,36 +1,8 @@
 #pragma once
-/* What tests of formats need: cmocka, repeatable random data, and checks of Errors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
+/* What tests of formats share: data like weights, a chunk store in memory. */
 #include "serialize/chunk.h"
+#include "tests/support/test_support.h"
 
-/* Each file's group: int test_chunk(void), called by main. */
-#define GROUP(name) int test_##name(void);
-#include "tests/serialize/groups.def"
-#undef GROUP
-
-/* Fails the test with the message when there is an error. */
-#define assert_ok(expression) fixture_assert_ok((expression), #expression, __FILE__, __LINE__)
-/* Fails the test unless there is an error of that code; frees it. */
-#define assert_fails(CODE, expression)                                                             \
-    fixture_assert_fails((expression), ERROR_##CODE, NULL, #expression, __FILE__, __LINE__)
-/* The same, and the message must contain text. */
-#define assert_fails_saying(CODE, text, expression)                                                \
-    fixture_assert_fails((expression), ERROR_##CODE, (text), #expression, __FILE__, __LINE__)
-
-void fixture_assert_ok(Error *owned_error, const char *what, const char *file, int line);
-void fixture_assert_fails(Error *owned_error, ErrorCode code, const char *text, const char *what,
-    const char *file, int line);
-
-/* A small generator (splitmix64): the same numbers everywhere. */
-uint64_t fixture_random(uint64_t *state);
 /* Like trained weights: float32, normally distributed, times scale. */
 void fixture_fill_normal(uint64_t *state, float *out, size_t count, float scale);
 

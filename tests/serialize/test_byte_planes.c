@@ -22,7 +22,7 @@ static void test_byte_planes_fast_equals_portable(void **state) {
     uint8_t raw[ROOM], merged[ROOM];
     uint8_t fast[8][COUNT_MAX + 1], slow[8][COUNT_MAX + 1];
     uint64_t seed = 1;
-    for (size_t i = 0; i < sizeof raw; i++) raw[i] = (uint8_t)fixture_random(&seed);
+    for (size_t i = 0; i < sizeof raw; i++) raw[i] = (uint8_t)test_random(&seed);
     for (int f = CHUNK_FILTER_FLOAT32; f <= CHUNK_FILTER_WORD64; f++) {
         ChunkFilter filter = (ChunkFilter)f;
         uint32_t width = byte_planes_count(filter);

@@ -46,16 +46,15 @@ static void fill(Content content, uint64_t seed) {
         for (int i = 0; i < CHUNK_SIZE / 4; i++) floats[i] = floats[i] > 0 ? floats[i] : 0;
     if (content == CONTENT_SPARSE)
         for (int i = 0; i < CHUNK_SIZE / 4; i++)
-            if (fixture_random(&seed) % 20 == 0) floats[i] = (float)fixture_random(&seed);
+            if (test_random(&seed) % 20 == 0) floats[i] = (float)test_random(&seed);
     if (content == CONTENT_IDS)
-        for (int i = 0; i < CHUNK_SIZE / 8; i++)
-            words[i] = (int64_t)(fixture_random(&seed) % 30000);
+        for (int i = 0; i < CHUNK_SIZE / 8; i++) words[i] = (int64_t)(test_random(&seed) % 30000);
     if (content == CONTENT_RANDOM)
-        for (int i = 0; i < CHUNK_SIZE / 8; i++) words[i] = (int64_t)fixture_random(&seed);
+        for (int i = 0; i < CHUNK_SIZE / 8; i++) words[i] = (int64_t)test_random(&seed);
     if (content == CONTENT_TEXT)
         for (size_t i = 0; i < CHUNK_SIZE;) {
             static const char *words_of_text[] = {"tensor ", "register ", "frame ", "chunk\n"};
-            const char *word = words_of_text[fixture_random(&seed) % 4];
+            const char *word = words_of_text[test_random(&seed) % 4];
             for (; *word && i < CHUNK_SIZE; word++) raw[i++] = (uint8_t)*word;
         }
 }

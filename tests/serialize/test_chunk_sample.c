@@ -22,7 +22,7 @@ static int teardown(void **state) {
 static void test_chunk_sample_sees_random_bytes_as_incompressible(void **state) {
     (void)state;
     uint64_t seed = 2;
-    for (size_t i = 0; i < SIZE; i++) data[i] = (uint8_t)fixture_random(&seed);
+    for (size_t i = 0; i < SIZE; i++) data[i] = (uint8_t)test_random(&seed);
     ChunkSample sample;
     chunk_sample_take(CHUNK_FILTER_BYTES, data, SIZE, &sample);
     assert_int_equal(sample.element_count, 4096);
@@ -34,7 +34,7 @@ static void test_chunk_sample_measures_known_entropies(void **state) {
     (void)state;
     uint64_t seed = 3;
     for (size_t i = 0; i < SIZE; i += 2) {
-        data[i] = (uint8_t)(fixture_random(&seed) & 15);
+        data[i] = (uint8_t)(test_random(&seed) & 15);
         data[i + 1] = 77;
     }
     ChunkSample sample;
@@ -47,8 +47,7 @@ static void test_chunk_sample_counts_zeros_and_repeats(void **state) {
     (void)state;
     uint64_t seed = 4;
     uint32_t *words = (uint32_t *)(void *)data;
-    for (size_t i = 0; i < SIZE / 4; i++)
-        words[i] = i % 4 ? 0 : (uint32_t)fixture_random(&seed) | 1;
+    for (size_t i = 0; i < SIZE / 4; i++) words[i] = i % 4 ? 0 : (uint32_t)test_random(&seed) | 1;
     ChunkSample sample;
     chunk_sample_take(CHUNK_FILTER_WORD32, data, SIZE / 4, &sample);
     assert_int_equal(sample.repeat_count, sample.element_count / 4 * 3);

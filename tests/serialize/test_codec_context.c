@@ -14,7 +14,7 @@ static CodecContext *get_context(void) {
 
 static void fill_compressible(uint8_t *data) {
     uint64_t seed = 5;
-    for (size_t i = 0; i < SIZE; i++) data[i] = (uint8_t)(fixture_random(&seed) & 7);
+    for (size_t i = 0; i < SIZE; i++) data[i] = (uint8_t)(test_random(&seed) & 7);
 }
 
 static void test_codec_round_trips_with_every_setting(void **state) {

@@ -1,0 +1,49 @@
+#include "tests/support/test_support.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void test_assert_ok(Error *owned_error, const char *what, const char *file, int line) {
+    if (!owned_error) return;
+    print_error("%s: %s (%s)\n", what, error_message(owned_error), error_where(owned_error));
+    error_free(owned_error);
+    _fail(file, line);
+}
+
+void test_assert_fails(Error *owned_error, ErrorCode code, const char *text, const char *what,
+    const char *file, int line) {
+    bool as_wanted = owned_error && error_code(owned_error) == code &&
+                     (!text || strstr(error_message(owned_error), text));
+    if (!as_wanted)
+        print_error("%s: gave %s \"%s\" instead of %s \"%s\"\n", what,
+            owned_error ? error_info(error_code(owned_error))->name : "no error",
+            error_message(owned_error), error_info(code)->name, text ? text : "");
+    error_free(owned_error);
+    if (!as_wanted) _fail(file, line);
+}
+
+uint64_t test_random(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+void test_folder_create(char out_path[64]) {
+    (void)snprintf(out_path, 64, "/tmp/layover_test_XXXXXX");
+    if (!mkdtemp(out_path)) fail_msg("cannot make a folder like %s", out_path);
+}
+
+void test_folder_remove(const char *path) {
+    DIR *folder = opendir(path);
+    if (!folder) return;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        char file[512];
+        (void)snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] != '.' || strlen(entry->d_name) > 2) (void)unlink(file);
+    }
+    (void)closedir(folder);
+    (void)rmdir(path);
+}
