@@ -86,8 +86,8 @@ Error *attributes_put(Attributes *attributes, const char *name, Attribute owned_
     else
         found = &attributes->entries[attributes->count++];
     *found = owned_attribute;
-    (void)strncpy(found->name, name, sizeof found->name - 1);
-    found->name[sizeof found->name - 1] = 0;
+    memset(found->name, 0, sizeof found->name);
+    memcpy(found->name, name, strlen(name)); /* attributes_check_name has seen that it fits */
     attributes->operator_info = NULL;
     return NULL;
 }

@@ -131,7 +131,7 @@ static Error *read_escape(const char **at, TextBuilder *out) {
     if (c == 'x') {
         uint8_t byte;
         char digits[3] = {0};
-        (void)strncpy(digits, *at, 2);
+        for (size_t i = 0; i < 2 && (*at)[i]; i++) digits[i] = (*at)[i];
         if (!text_parse_hex(digits, &byte, 1) || byte == 0) FAIL(INVALID, "a wrong \\x escape");
         *at += 2;
         c = (char)byte;

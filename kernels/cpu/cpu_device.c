@@ -1,9 +1,9 @@
 #include "kernels/cpu/cpu_device.h"
 
-#include <gnu/libc-version.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/allocator.h"
 #include "kernels/cpu/cpu_internal.h"
@@ -59,7 +59,7 @@ static Error *open_cpu(bool portable_only, CpuDevice **out) {
     TRY(memory_alloc(1, sizeof(CpuDevice), &block));
     CpuDevice *device = block;
     device->base.class_ = &cpu_device_class;
-    (void)strcpy(device->base.name, "cpu");
+    (void)snprintf(device->base.name, sizeof device->base.name, "cpu");
     device->portable_only = portable_only;
     device->threads_max = portable_only ? 1 : processor_count();
     OWN(Device, owned) = &device->base;
@@ -165,9 +165,11 @@ static void determinism_class(Device *base, TextBuilder *out) {
     }
     append_model(out);
     const dnnl_version_t *dnnl = dnnl_version();
-    text_appendf(out, "; %s (oneDNN 0x%x); oneDNN %d.%d.%d %.12s; libc %s", levels[device->level],
+    char libc[64] = "libc unknown";
+    (void)confstr(_CS_GNU_LIBC_VERSION, libc, sizeof libc);
+    text_appendf(out, "; %s (oneDNN 0x%x); oneDNN %d.%d.%d %.12s; %s", levels[device->level],
         (unsigned)dnnl_get_effective_cpu_isa(), dnnl->major, dnnl->minor, dnnl->patch, dnnl->hash,
-        gnu_get_libc_version());
+        libc);
 }
 
 const DeviceClass cpu_device_class = {
