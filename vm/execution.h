@@ -78,9 +78,14 @@ bool execution_take_yield(Execution *execution, Value *out_value, uint64_t *out_
 ExecutionCounters execution_get_counters(const Execution *execution);
 Residency *execution_get_residency(const Execution *execution);
 MemoryPool *execution_get_pool(const Execution *execution, uint8_t slot);
+PackedRegistry *execution_get_packed(const Execution *execution);
+/* What containers made for this execution are charged to. */
+struct ObjectMeter *execution_get_meter(const Execution *execution);
 /* For readers that make objects of the execution: both borrowed. */
 struct ObjectMeter *execution_get_meter(const Execution *execution);
 PackedRegistry *execution_get_registry(const Execution *execution);
+/* The function it was started with: its results are what the execution returns, whatever was tail-called since. */
+uint32_t execution_get_entry(const Execution *execution);
 uint32_t execution_get_depth(const Execution *execution);
 /* Frame 0 is the oldest. */
 Frame execution_get_frame(const Execution *execution, uint32_t index);
