@@ -11,6 +11,7 @@ enum {
     CHECKPOINT_INLINE_SIZE =
         4096,                    /* tensors up to this size stand in their section, not in chunks */
     CHECKPOINT_CLASS_MAX = 1024, /* bytes of a determinism class */
+    CHECKPOINT_LABELS_MAX = 256, /* innermost frames that are named for people */
 };
 
 /* What is bound to be known before an execution can be made for a checkpoint. */

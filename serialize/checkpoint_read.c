@@ -38,6 +38,7 @@ static Error *read_frames(const Container *container, Snapshot *snapshot) {
     uint32_t count;
     void *memory;
     TRY(container_get_section(container, SECTION_FRAMES, &reader));
+    TRY(byte_read_u32(&reader, &snapshot->entry));
     TRY(byte_read_count(&reader, FRAME_BYTES, &count));
     TRY(memory_alloc(count, sizeof(Frame), &memory));
     snapshot->frames = memory;

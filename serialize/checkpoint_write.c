@@ -6,6 +6,7 @@
 #include "serialize/object_table.h"
 #include "serialize/value_bytes.h"
 #include "vm/adt.h"
+#include "vm/assembly.h"
 #include "vm/closure.h"
 #include "vm/list.h"
 #include "vm/object.h"
@@ -227,6 +228,7 @@ static Error *write_header(const CheckpointWriter *self) {
 static Error *write_frames(const CheckpointWriter *self) {
     ByteWriter OWN_BYTES(writer) = {0};
     const Snapshot *snapshot = self->snapshot;
+    byte_write_u32(&writer, snapshot->entry);
     byte_write_u32(&writer, snapshot->frame_count);
     for (uint32_t i = 0; i < snapshot->frame_count; i++) {
         byte_write_u32(&writer, snapshot->frames[i].function);
@@ -270,6 +272,26 @@ static Error *write_rest(const CheckpointWriter *self) {
     return add_section(self, SECTION_STATEFUL, &stateful);
 }
 
+/* Names of the innermost frames' functions and instructions, so that a checkpoint can be looked at
+ * without its executable. */
+static Error *write_labels(const CheckpointWriter *self) {
+    ByteWriter OWN_BYTES(writer) = {0};
+    const Snapshot *snapshot = self->snapshot;
+    uint32_t count = snapshot->frame_count;
+    uint32_t first = count > CHECKPOINT_LABELS_MAX ? count - CHECKPOINT_LABELS_MAX : 0;
+    byte_write_u32(&writer, first);
+    byte_write_u32(&writer, count - first);
+    for (uint32_t i = first; i < count; i++) {
+        TextBuilder OWN_TEXT(instruction) = {0};
+        const Frame *frame = &snapshot->frames[i];
+        assembly_print_instruction(snapshot->executable, frame->function, frame->pc, &instruction);
+        TRY(text_builder_check(&instruction));
+        byte_write_text(&writer, snapshot->executable->functions[frame->function].name);
+        byte_write_text(&writer, text_builder_get(&instruction));
+    }
+    return add_section(self, SECTION_LABELS, &writer);
+}
+
 static Error *write_all(CheckpointWriter *self) {
     TRY(object_table_create(&self->table));
     TRY(add_objects(self));
@@ -277,6 +299,7 @@ static Error *write_all(CheckpointWriter *self) {
     TRY(write_frames(self));
     TRY(write_objects(self));
     TRY(write_registers(self));
+    TRY(write_labels(self));
     return write_rest(self);
 }
 
