@@ -1,0 +1,79 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/device.h"
+#include "kernels/kernel.h"
+#include "tools/command.h"
+
+const CommandOption command_devices_options[] = {
+    {"kernels", NULL, false, "which kernel serves which operator and element type"},
+    {0},
+};
+
+/* One device of every kind that this machine has; the first of kinds with an index. */
+static Error *print_device(const CommandContext *context, const char *spec) {
+    OWN(Device, device) = NULL;
+    DeviceMemory memory;
+    TextBuilder OWN_TEXT(class_text) = {0};
+    json_object *object;
+    TRY(device_open(spec, &device));
+    TRY(device->class_->memory(device, &memory));
+    device->class_->determinism_class(device, &class_text);
+    TRY(text_builder_check(&class_text));
+    if (!context->json) {
+        printf("%-8s %10.1f GB free of %.1f GB  %s\n", device->name,
+            (double)memory.free_bytes / 1e9, (double)memory.total_bytes / 1e9,
+            text_builder_get(&class_text));
+        return NULL;
+    }
+    TRY(command_json_object(&object));
+    command_json_text(object, "device", device->name);
+    command_json_text(object, "name", device->class_->kind);
+    command_json_int(object, "memory_bytes", (int64_t)memory.total_bytes);
+    command_json_int(object, "free_bytes", (int64_t)memory.free_bytes);
+    command_json_text(object, "determinism_class", text_builder_get(&class_text));
+    return command_print_json(object);
+}
+
+static Error *print_kernel(const CommandContext *context, const char *device, const Kernel *row) {
+    const OperatorInfo *info = operator_get(row->operator_id);
+    TextBuilder OWN_TEXT(dtypes) = {0};
+    for (uint32_t dtype = 1; dtype < DTYPE_COUNT; dtype++)
+        if (dtype_is_known(dtype) && (row->dtypes & DTYPE_BIT(dtype)))
+            text_appendf(&dtypes, "%s%s", dtypes.size ? " " : "", dtype_name((DType)dtype));
+    if (!context->json) {
+        printf("%-8s %-22s %-28s %s\n", device, info->name, row->name, text_builder_get(&dtypes));
+        return NULL;
+    }
+    json_object *object;
+    TRY(command_json_object(&object));
+    command_json_text(object, "device", device);
+    command_json_text(object, "operator", info->name);
+    command_json_text(object, "kernel", row->name);
+    command_json_text(object, "dtypes", text_builder_get(&dtypes));
+    return command_print_json(object);
+}
+
+/* In the order in which they are asked. */
+static Error *print_kernels(const CommandContext *context, const char *spec) {
+    OWN(Device, device) = NULL;
+    TRY(device_open(spec, &device));
+    if (!device->class_->kernels) return NULL;
+    for (const Kernel *const *table = device->class_->kernels(device); *table; table++)
+        for (const Kernel *row = *table; row->plan; row++)
+            TRY(print_kernel(context, device->name, row));
+    return NULL;
+}
+
+Error *command_devices(CommandContext *context) {
+    for (const DeviceClass *const *class_ = device_classes(); *class_; class_++) {
+        char spec[DEVICE_NAME_MAX];
+        bool indexed = strcmp((*class_)->kind, "cpu") != 0;
+        (void)snprintf(spec, sizeof spec, "%s%s", (*class_)->kind, indexed ? ":0" : "");
+        if (command_flag(context, "kernels"))
+            TRY(print_kernels(context, spec));
+        else
+            TRY(print_device(context, spec));
+    }
+    return NULL;
+}

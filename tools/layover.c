@@ -1,0 +1,46 @@
+/* The command line: splits it, runs one verb, answers with one line and an exit code. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/allocator.h"
+#include "tools/command.h"
+
+static int report(const CommandContext *context, Error *owned_error) {
+    const ErrorInfo *info = error_info(error_code(owned_error));
+    (void)fflush(stdout);
+    if (context->json) {
+        json_object *inner = json_object_new_object(), *outer = json_object_new_object();
+        command_json_text(inner, "code", info->name);
+        command_json_text(inner, "message", error_message(owned_error));
+        json_object_object_add(outer, "error", inner);
+        (void)fprintf(stderr, "%s\n",
+            json_object_to_json_string_ext(
+                outer, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+        json_object_put(outer);
+    } else
+        (void)fprintf(stderr, "layover: %s\n", error_message(owned_error));
+    error_free(owned_error);
+    return info->exit_code;
+}
+
+int main(int argc, char **argv) {
+    void *memory = NULL;
+    bool help = false;
+    /* a reader that went away is an error of the write, not the end of the process */
+    (void)signal(SIGPIPE, SIG_IGN);
+    Error *error = memory_alloc(1, sizeof(CommandContext), &memory);
+    if (error) {
+        static const CommandContext plain;
+        return report(&plain, error);
+    }
+    CommandContext *context = memory;
+    error = command_line_parse(argc, argv, context, &help);
+    if (!error && help) command_line_print_help(context->command);
+    if (!error && !help) error = context->command->run(context);
+    if (!error && fflush(stdout) != 0)
+        error = error_make(ERROR_IO, __FILE__, __LINE__, "the answer cannot be written");
+    int exit_code = error ? report(context, error) : context->exit_code;
+    memory_free(context);
+    return exit_code;
+}

@@ -1,0 +1,60 @@
+#pragma once
+/* Models as verbs need them: from the store by reference, from files, into the store. */
+#include "base/worker_pool.h"
+#include "serialize/container.h"
+#include "store/models.h"
+#include "tools/command.h"
+#include "vm/executable.h"
+
+/* Bytes of a model file that are read at most. */
+#define MODEL_FILE_SIZE_MAX ((size_t)16 << 30)
+
+typedef struct ModelAccess {
+    Store *store; /* NULL until opened */
+    TenantId tenant;
+    WorkerPool *pool; /* all cores: hashing, encoding, packing */
+} ModelAccess;
+
+/* Opens the home named on the command line. create: makes it where there is none. */
+MUST_CHECK Error *model_access_open(
+    const CommandContext *context, bool create, ModelAccess *out_access);
+/* Only the worker pool: for verbs that work on files. */
+MUST_CHECK Error *model_access_open_files(ModelAccess *out_access);
+void model_access_close(ModelAccess *access);
+#define OWN_ACCESS(name) __attribute__((cleanup(model_access_close))) name
+
+/* version may be NULL. */
+MUST_CHECK Error *model_access_load(ModelAccess *access, const char *reference,
+    ModelVersion *out_version, Executable **out_executable);
+MUST_CHECK Error *model_access_load_identity(
+    ModelAccess *access, const Digest *identity, Executable **out_executable);
+
+/* What a model file is: "onnx", "lva", "lvx" (by --format, else by its first bytes and ending). */
+MUST_CHECK Error *model_file_format(const char *path, const char *wanted, const char **out_format);
+typedef struct ModelFileOptions {
+    const char *format;    /* NULL: found out */
+    const char *precision; /* NULL: fp32 */
+    const char *dump_after;
+    TextBuilder *dump;
+} ModelFileOptions;
+/* Compiles, assembles or reads; identity set. */
+MUST_CHECK Error *model_file_load(ModelAccess *access, const char *path,
+    const ModelFileOptions *options, Executable **out_executable);
+
+/* Stores an executable as the newest version of a name. */
+MUST_CHECK Error *model_access_register(ModelAccess *access, const char *name,
+    const Executable *executable, const char *const *aliases, size_t alias_count,
+    ModelVersion *out_version);
+/* Opens a stored executable's container; close both, the container first. */
+struct StoredExecutable;
+MUST_CHECK Error *model_access_container(ModelAccess *access, const Digest *identity,
+    struct StoredExecutable **out_stored, Container **out_container);
+/* An .lvx file into the store, chunks as they are, everything checked. */
+MUST_CHECK Error *model_access_import(ModelAccess *access, const char *name, const char *path,
+    const char *const *aliases, size_t alias_count, ModelVersion *out_version,
+    Executable **out_executable);
+
+/* {"name", "inputs": [{"name", "dtype", "shape"}], "outputs"} of every exported function. */
+MUST_CHECK Error *model_functions_json(const Executable *executable, json_object **out);
+/* {"model", "version", "aliases", "executable", "bytes_raw", "bytes_stored", "created"} */
+MUST_CHECK Error *model_version_json(const ModelVersion *version, json_object **out);

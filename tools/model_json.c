@@ -1,0 +1,60 @@
+#include "tools/model_access.h"
+
+static Error *ports_json(const Port *ports, uint32_t count, json_object **out) {
+    json_object *array = json_object_new_array();
+    if (!array) FAIL(OUT_OF_MEMORY, "no memory for the answer");
+    for (uint32_t i = 0; ports && i < count; i++) {
+        const Port *port = &ports[i];
+        json_object *item = json_object_new_object();
+        command_json_text(item, "name", port->name);
+        command_json_text(
+            item, "dtype", port->dtype == DTYPE_NONE ? NULL : dtype_name(port->dtype));
+        json_object *shape = port->rank_known ? json_object_new_array() : NULL;
+        for (uint32_t d = 0; port->rank_known && d < port->shape.rank; d++)
+            json_object_array_add(shape, json_object_new_int64(port->shape.dims[d]));
+        json_object_object_add(item, "shape", shape);
+        json_object_array_add(array, item);
+    }
+    *out = array;
+    return NULL;
+}
+
+Error *model_functions_json(const Executable *executable, json_object **out) {
+    json_object *array = json_object_new_array();
+    if (!array) FAIL(OUT_OF_MEMORY, "no memory for the answer");
+    for (uint32_t i = 0; i < executable->function_count; i++) {
+        const Function *function = &executable->functions[i];
+        if (!(function->flags & FUNCTION_EXPORTED)) continue;
+        json_object *item = json_object_new_object(), *inputs = NULL, *outputs = NULL;
+        Error *error = ports_json(function->parameters, function->parameter_count, &inputs);
+        if (!error) error = ports_json(function->results, function->result_count, &outputs);
+        command_json_text(item, "name", function->name);
+        json_object_object_add(item, "inputs", inputs);
+        json_object_object_add(item, "outputs", outputs);
+        json_object_array_add(array, item);
+        if (error) {
+            json_object_put(array);
+            return error;
+        }
+    }
+    *out = array;
+    return NULL;
+}
+
+Error *model_version_json(const ModelVersion *version, json_object **out) {
+    char identity[DIGEST_TEXT_SIZE];
+    json_object *object, *aliases = json_object_new_array();
+    TRY(command_json_object(&object));
+    digest_print(&version->executable, identity);
+    for (size_t i = 0; i < version->alias_count; i++)
+        json_object_array_add(aliases, json_object_new_string(version->aliases[i]));
+    command_json_text(object, "model", version->model);
+    command_json_int(object, "version", version->version);
+    json_object_object_add(object, "aliases", aliases);
+    command_json_text(object, "executable", identity);
+    command_json_int(object, "bytes_raw", (int64_t)version->bytes_raw);
+    command_json_int(object, "bytes_stored", (int64_t)version->bytes_stored);
+    command_json_double(object, "created", version->created);
+    *out = object;
+    return NULL;
+}

@@ -1,0 +1,18 @@
+#pragma once
+/* A progress bar on standard error: only on a terminal, never with --quiet or --json. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/command.h"
+
+typedef struct Progress {
+    bool shown;
+    const char *label;
+    uint64_t drawn_ns; /* when it was last drawn */
+} Progress;
+
+Progress progress_start(const CommandContext *context, const char *label);
+/* total 0: unknown. Draws at most ten times a second. */
+void progress_update(Progress *progress, uint64_t done, uint64_t total);
+/* Wipes the bar. */
+void progress_end(Progress *progress);

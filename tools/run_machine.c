@@ -1,0 +1,115 @@
+#include "tools/run_machine.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "tools/run_signals.h"
+
+enum { YIELDS_KEPT_MAX = 1 << 16 /* of a run without a job to stream them to */ };
+
+static Error *open_devices(RunMachine *machine) {
+    TRY(device_open("cpu", &machine->host));
+    if (strcmp(machine->device_spec, "cpu") == 0)
+        machine->device = machine->host;
+    else
+        TRY(device_open(machine->device_spec, &machine->device));
+    return NULL;
+}
+
+static void close_devices(RunMachine *machine) {
+    execution_release(machine->execution);
+    residency_release(machine->residency);
+    if (machine->device != machine->host) device_close(machine->device);
+    device_close(machine->host);
+    machine->execution = NULL;
+    machine->residency = NULL;
+    machine->device = machine->host = NULL;
+}
+
+static Error *make_resident(RunMachine *machine) {
+    TRY(open_devices(machine));
+    return residency_create(
+        machine->executable, machine->host, machine->device, machine->pool, &machine->residency);
+}
+
+Error *run_machine_open(const CommandContext *context, WorkerPool *pool,
+    Executable *owned_executable, RunMachine *out_machine) {
+    RunMachine OWN_MACHINE(machine) = {.pool = pool, .executable = owned_executable};
+    int64_t threads;
+    const char *spec = command_option(context, "device");
+    TRY(command_integer(context, "threads", 1, WORKER_POOL_THREADS_MAX, 1, &threads));
+    machine.options.threads = (uint32_t)threads;
+    machine.options.yield_limit = YIELDS_KEPT_MAX;
+    machine.options.check_finite = command_flag(context, "check-finite");
+    TRY(memory_copy_text(spec ? spec : "cpu", &machine.device_spec));
+    TRY(make_resident(&machine));
+    *out_machine = machine;
+    machine = (RunMachine){0};
+    return NULL;
+}
+
+void run_machine_close(RunMachine *machine) {
+    run_signals_watch(NULL);
+    close_devices(machine);
+    executable_release(machine->executable);
+    packed_registry_release(machine->options.packed);
+    memory_free(machine->device_spec);
+    memory_free(machine->checkpoint_class);
+    *machine = (RunMachine){0};
+}
+
+Error *run_machine_start(RunMachine *machine, const CommandContext *context) {
+    const char *name = command_option(context, "function");
+    uint32_t function, count;
+    Value *values;
+    TRY(executable_find_function(machine->executable, name ? name : "main", &function));
+    TRY(run_inputs_read(context, machine->executable, function, &values, &count));
+    Error *error = execution_create(
+        machine->residency, &machine->options, function, values, count, &machine->execution);
+    run_inputs_release(values, count);
+    return error;
+}
+
+Error *run_machine_resume(RunMachine *machine, const Container *container) {
+    return checkpoint_read(container, machine->pool, CHUNK_VERIFY_SHA256, machine->residency,
+        &machine->options, &machine->execution);
+}
+
+Error *run_machine_checkpoint(RunMachine *machine, const char *path, uint64_t *out_bytes) {
+    OWN(Snapshot, snapshot) = NULL;
+    TRY(snapshot_take(machine->execution, &snapshot));
+    return error_wrap(
+        checkpoint_write_file(snapshot, machine->pool, path, out_bytes), "checkpoint %s", path);
+}
+
+static Error *checkpoint_to_memory(RunMachine *machine, ByteWriter *out_file) {
+    OWN(Snapshot, snapshot) = NULL;
+    OWN(ContainerFile, file) = NULL;
+    ByteWriter OWN_BYTES(manifest) = {0};
+    Digest identity;
+    TRY(snapshot_take(machine->execution, &snapshot));
+    TRY(container_file_create(NULL, out_file, &file));
+    TRY(checkpoint_write(
+        snapshot, machine->pool, container_file_get_sink(file), &manifest, &identity));
+    return container_file_finish(file, manifest.data, manifest.size);
+}
+
+Error *run_machine_pause(RunMachine *machine) {
+    ByteWriter OWN_BYTES(file) = {0};
+    OWN(Container, container) = NULL;
+    TRY(checkpoint_to_memory(machine, &file));
+    run_signals_watch(NULL);
+    close_devices(machine);
+    (void)raise(SIGSTOP); /* until SIGCONT */
+    TRY(make_resident(machine));
+    TRY(container_open_memory(CONTAINER_CHECKPOINT, file.data, file.size, &container));
+    return run_machine_resume(machine, container);
+}
+
+uint64_t run_machine_peak_bytes(const RunMachine *machine) {
+    uint64_t bytes = 0;
+    for (uint8_t slot = 0; machine->execution && slot < SLOT_COUNT; slot++)
+        bytes += memory_pool_peak_bytes(execution_get_pool(machine->execution, slot));
+    return bytes;
+}

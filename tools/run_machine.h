@@ -1,0 +1,41 @@
+#pragma once
+/* One execution with everything it needs in this process: devices, residency, options; checkpoints
+ * of it. */
+#include "serialize/checkpoint.h"
+#include "tools/model_access.h"
+
+typedef struct RunMachine {
+    char *device_spec;
+    Device *host, *device; /* one and the same for cpu */
+    WorkerPool *pool;      /* borrowed */
+    Executable *executable;
+    Residency *residency;
+    Execution *execution; /* NULL before a start */
+    ExecutionOptions options;
+    char *checkpoint_class; /* of the checkpoint it was resumed from; NULL otherwise */
+} RunMachine;
+
+/* Opens the devices and makes the executable resident. owned_executable is consumed. */
+MUST_CHECK Error *run_machine_open(const CommandContext *context, WorkerPool *pool,
+    Executable *owned_executable, RunMachine *out_machine);
+void run_machine_close(RunMachine *machine);
+#define OWN_MACHINE(name) __attribute__((cleanup(run_machine_close))) name
+
+/* Starts a function on the inputs named on the command line. */
+MUST_CHECK Error *run_machine_start(RunMachine *machine, const CommandContext *context);
+/* Goes on from a checkpoint of this executable. */
+MUST_CHECK Error *run_machine_resume(RunMachine *machine, const Container *container);
+MUST_CHECK Error *run_machine_checkpoint(
+    RunMachine *machine, const char *path, uint64_t *out_bytes);
+/* Moves the execution off the device into memory, gives the device back, waits for SIGCONT, takes
+ * it again. */
+MUST_CHECK Error *run_machine_pause(RunMachine *machine);
+uint64_t run_machine_peak_bytes(const RunMachine *machine);
+
+/* The inputs of a function from --input options: arrays by name, checked when the execution is
+ * made. */
+MUST_CHECK Error *run_inputs_read(const CommandContext *context, const Executable *executable,
+    uint32_t function, Value **out_values, uint32_t *out_count);
+void run_inputs_release(Value *values, uint32_t count);
+/* Results (and yields) of a finished execution to an .npz file. */
+MUST_CHECK Error *run_outputs_write(Execution *execution, uint32_t function, const char *path);
