@@ -1,0 +1,212 @@
+/* Constant folding: what depends on constants alone is computed here, as long as the file does not
+ * grow by it; branches whose condition is known are taken; fields of what is built in sight are
+ * read. */
+#include "base/allocator.h"
+#include "compiler/ir/ir_walk.h"
+#include "compiler/passes/constants.h"
+#include "compiler/passes/evaluate.h"
+#include "compiler/passes/pass.h"
+
+enum {
+    SMALL_BYTES_MAX = 4096, /* a result of this size is always worth it */
+};
+
+typedef struct Folding {
+    PassContext *context;
+    uint32_t *uses; /* by variable id, of the variables there were at the start */
+    uint32_t variable_count;
+    bool changed;
+    bool took_branch;
+} Folding;
+
+/* True when every input is a constant. *out_bytes: how large the results may be: no larger than
+ * constants that go away with it. */
+static bool inputs_are_constant(
+    const Folding *folding, const IrBinding *binding, uint64_t *out_bytes) {
+    uint64_t freed = 0;
+    if (binding->operand_count == 0) return false;
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const IrVariable *input = ir_resolve(binding->operands[i]);
+        if (!input) continue;
+        Tensor *tensor = ir_variable_tensor(input);
+        if (!tensor) return false;
+        bool last = input->id >= folding->variable_count || folding->uses[input->id] <= 1;
+        if (last) freed += tensor_bytes(tensor);
+    }
+    *out_bytes = freed > SMALL_BYTES_MAX ? freed : SMALL_BYTES_MAX;
+    return true;
+}
+
+static Error *replace_results(IrModule *module, IrBinding *binding, Tensor **outputs) {
+    for (uint32_t i = 0; i < binding->result_count; i++) {
+        IrVariable *constant;
+        /* a view shares its input's storage */
+        if (outputs[i]->storage->device == device_host() && outputs[i]->offset == 0 &&
+            refcount_is_sole(&outputs[i]->storage->refcount))
+            TRY(ir_constant_tensor(module, outputs[i], &constant));
+        else
+            TRY(constants_copy(module, outputs[i], &constant));
+        binding->results[i]->replacement = constant;
+    }
+    ir_remove(binding);
+    return NULL;
+}
+
+static Error *fold_operator(Folding *folding, IrBinding *binding) {
+    uint64_t bytes_max;
+    if (!inputs_are_constant(folding, binding, &bytes_max)) return NULL;
+    if (binding->operand_count > PLAN_INPUTS_MAX || binding->result_count > PLAN_OUTPUTS_MAX)
+        return NULL;
+    Tensor *inputs[PLAN_INPUTS_MAX] = {NULL};
+    Tensor *outputs[PLAN_OUTPUTS_MAX];
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const IrVariable *input = ir_resolve(binding->operands[i]);
+        if (input) inputs[i] = ir_variable_tensor(input);
+    }
+    bool done;
+    TRY(evaluate_operator(folding->context->portable, binding->operator_info, binding->attributes,
+        binding->operand_count, inputs, binding->result_count, bytes_max, outputs, &done));
+    if (!done) return NULL;
+    folding->changed = true;
+    Error *error = replace_results(folding->context->module, binding, outputs);
+    uint32_t count = binding->result_count;
+    for (uint32_t i = 0; i < count; i++) tensor_release(outputs[i]);
+    return error;
+}
+
+/* -1: not known. */
+static int constant_condition(const IrVariable *condition) {
+    const Value *value = condition->constant;
+    if (!value) return -1;
+    if (value->tag == VALUE_BOOL) return value->boolean;
+    if (value->tag == VALUE_INT) return value->integer != 0;
+    Tensor *tensor = ir_variable_tensor(condition);
+    if (!tensor || shape_count_unchecked(&tensor->shape) != 1) return -1;
+    if (tensor->dtype != DTYPE_BOOL) return -1;
+    return *(const uint8_t *)tensor_data(tensor) != 0;
+}
+
+static void fold_if(Folding *folding, IrBinding *binding) {
+    int condition = constant_condition(ir_resolve(binding->operands[0]));
+    if (condition < 0) return;
+    IrBlock *taken = binding->blocks[condition ? 0 : 1];
+    for (uint32_t i = 0; i < binding->result_count; i++)
+        binding->results[i]->replacement = ir_resolve(taken->results[i]);
+    ir_move_bindings(taken, binding->block, binding);
+    ir_remove(binding);
+    folding->changed = true;
+    folding->took_branch = true;
+}
+
+static Error *fold_field(Folding *folding, IrBinding *binding) {
+    const IrBinding *maker = ir_resolve(binding->operands[0])->binding;
+    if (!maker || maker->kind != IR_CONSTRUCT) return NULL;
+    if (binding->kind == IR_GET_TAG) {
+        IrVariable *tag;
+        int64_t value = maker->constructor ? maker->constructor->tag : 0;
+        TRY(ir_constant_int(folding->context->module, value, &tag));
+        binding->results[0]->replacement = tag;
+    } else {
+        if (binding->operand_count != 1 || binding->integer < 0 ||
+            binding->integer >= maker->operand_count)
+            return NULL;
+        binding->results[0]->replacement = ir_resolve(maker->operands[binding->integer]);
+    }
+    ir_remove(binding);
+    folding->changed = true;
+    return NULL;
+}
+
+static Error *fold_binding(Folding *folding, IrBinding *binding) {
+    if (binding->kind == IR_OPERATOR) return fold_operator(folding, binding);
+    if (binding->kind == IR_GET_FIELD || binding->kind == IR_GET_TAG)
+        return fold_field(folding, binding);
+    if (binding->kind == IR_IF) fold_if(folding, binding);
+    return NULL;
+}
+
+static Error *fold_function(Folding *folding, IrFunction *function) {
+    IrBinding *binding = ir_walk_first(function->body);
+    while (binding) {
+        IrBinding *behind = ir_walk_over(binding), *next = ir_walk_next(binding);
+        bool took_branch = folding->took_branch;
+        folding->took_branch = false;
+        Error *error = fold_binding(folding, binding);
+        if (error && binding->name) error = error_wrap(error, "node %s", binding->name);
+        TRY(error);
+        /* the taken branch's bindings are looked at in the next round */
+        binding = folding->took_branch ? behind : next;
+        folding->took_branch = folding->took_branch || took_branch;
+    }
+    return NULL;
+}
+
+/* The constant that every call of the function passes for a parameter; a call of the function by
+ * itself may pass the parameter on. */
+static void fold_parameters(IrModule *module, IrVariable **candidates, bool *varies) {
+    for (size_t f = 0; f < module->function_count; f++) {
+        IrBinding *binding = ir_walk_first(module->functions[f]->body);
+        for (; binding; binding = ir_walk_next(binding)) {
+            if (binding->kind == IR_CLOSURE) {
+                const IrBlock *body = binding->function->body;
+                for (uint32_t i = 0; i < body->parameter_count; i++)
+                    varies[body->parameters[i]->id] = true;
+            }
+            if (binding->kind != IR_CALL) continue;
+            for (uint32_t i = 0; i < binding->operand_count; i++) {
+                const IrVariable *parameter = binding->function->body->parameters[i];
+                IrVariable *argument = binding->operands[i];
+                if (argument == parameter) continue;
+                IrVariable **candidate = &candidates[parameter->id];
+                if (!argument->constant || (*candidate && *candidate != argument))
+                    varies[parameter->id] = true;
+                *candidate = argument;
+            }
+        }
+    }
+    for (size_t f = 0; f < module->function_count; f++) {
+        const IrFunction *function = module->functions[f];
+        for (uint32_t i = 0; !function->exported && i < function->body->parameter_count; i++) {
+            IrVariable *parameter = function->body->parameters[i];
+            if (candidates[parameter->id] && !varies[parameter->id])
+                parameter->replacement = candidates[parameter->id];
+        }
+    }
+}
+
+static Error *fold_all_parameters(Folding *folding) {
+    IrModule *module = folding->context->module;
+    void *candidates, *varies = NULL;
+    TRY(ir_side_table(module, sizeof(IrVariable *), &candidates));
+    Error *error = ir_side_table(module, sizeof(bool), &varies);
+    if (!error) fold_parameters(module, candidates, varies);
+    memory_free(candidates);
+    memory_free(varies);
+    ir_replace_all(module);
+    return error;
+}
+
+static Error *fold(Folding *folding) {
+    IrModule *module = folding->context->module;
+    TRY(fold_all_parameters(folding));
+    ir_count_uses(module, folding->uses);
+    do { /* at most as often as branches are nested */
+        folding->took_branch = false;
+        for (size_t f = 0; f < module->function_count; f++)
+            TRY(fold_function(folding, module->functions[f]));
+        ir_replace_all(module);
+    } while (folding->took_branch);
+    if (!folding->changed) return NULL;
+    TRY(fold_all_parameters(folding));
+    return ir_update_depths(module);
+}
+
+Error *fold_constants_pass(PassContext *context) {
+    Folding folding = {.context = context, .variable_count = context->module->variable_count};
+    void *uses;
+    TRY(ir_side_table(context->module, sizeof(uint32_t), &uses));
+    folding.uses = uses;
+    Error *error = fold(&folding);
+    memory_free(folding.uses);
+    return error;
+}

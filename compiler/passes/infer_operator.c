@@ -1,0 +1,285 @@
+#include "compiler/passes/infer_operator.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+#include "compiler/passes/evaluate.h"
+
+typedef struct ProbeScratch {
+    PlanRequest request;
+    TensorSpec specs[PLAN_INPUTS_MAX];
+    const void *values[PLAN_INPUTS_MAX];
+    Tensor *tensors[PLAN_INPUTS_MAX];
+    Probe results[PLAN_OUTPUTS_MAX];
+} ProbeScratch;
+
+static const Probe *input_probe(
+    const ProbeContext *context, const IrBinding *binding, uint32_t index) {
+    const IrVariable *input = binding->operands[index];
+    return input ? probe_of(context, input) : NULL;
+}
+
+static bool reads_value(const IrBinding *binding, uint32_t index) {
+    return index < 64 && (binding->operator_info->value_inputs >> index & 1);
+}
+
+/* Sets up the call in one world. */
+static void fill_request(
+    const ProbeContext *context, const IrBinding *binding, uint32_t world, ProbeScratch *scratch) {
+    scratch->request.operator_info = binding->operator_info;
+    scratch->request.attributes = binding->attributes;
+    scratch->request.input_count = binding->operand_count;
+    scratch->request.output_count = binding->result_count;
+    scratch->request.inputs = scratch->specs;
+    scratch->request.values = scratch->values;
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *probe = input_probe(context, binding, i);
+        scratch->specs[i] = (TensorSpec){0};
+        scratch->values[i] = NULL;
+        scratch->tensors[i] = NULL;
+        if (!probe) continue;
+        scratch->specs[i].present = true;
+        scratch->specs[i].dtype = probe->dtype;
+        scratch->specs[i].shape = shape_make(probe->rank, probe->dims[world]);
+        scratch->tensors[i] = probe->values[world];
+        if (reads_value(binding, i) && probe->values[world])
+            scratch->values[i] = tensor_data(probe->values[world]);
+    }
+}
+
+/* The rule in all worlds. *out_known false: it refused in one of them. */
+static Error *run_rule(
+    ProbeContext *context, const IrBinding *binding, ProbeScratch *scratch, bool *out_known) {
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+        fill_request(context, binding, w, scratch);
+        Error *error = operator_infer(&scratch->request);
+        if (error) {
+            bool ours = error_code(error) == ERROR_OUT_OF_MEMORY;
+            if (ours) return error;
+            error_free(error); /* the run will say so, if it comes to one */
+            *out_known = false;
+            return NULL;
+        }
+        for (uint32_t o = 0; o < binding->result_count; o++) {
+            const TensorSpec *output = &scratch->request.outputs[o];
+            Probe *result = &scratch->results[o];
+            if (w > 0 && (result->rank != output->shape.rank || result->dtype != output->dtype)) {
+                *out_known = false;
+                return NULL;
+            }
+            result->state = PROBE_KNOWN;
+            result->kind = IR_TYPE_TENSOR;
+            result->dtype = output->dtype;
+            result->rank = output->shape.rank;
+            memcpy(result->dims[w], output->shape.dims, sizeof result->dims[w]);
+        }
+    }
+    *out_known = true;
+    return NULL;
+}
+
+/* Operators whose values are polynomials of their inputs' elements, so that what is the same for
+ * three sizes is the same for all; of those the ones that take where to read from inputs 1 and
+ * up. */
+typedef enum ValueKind { VALUES_CUT, VALUES_POLYNOMIAL, VALUES_MOVED } ValueKind;
+
+static ValueKind value_kind(const IrBinding *binding) {
+    static const OperatorId polynomial[] = {OPERATOR_ADD, OPERATOR_SUB, OPERATOR_MUL, OPERATOR_NEG,
+        OPERATOR_SUM, OPERATOR_CONCAT, OPERATOR_IDENTITY, OPERATOR_TRANSPOSE, OPERATOR_FLATTEN};
+    static const OperatorId moved[] = {OPERATOR_RESHAPE, OPERATOR_SQUEEZE, OPERATOR_UNSQUEEZE,
+        OPERATOR_GATHER, OPERATOR_SLICE, OPERATOR_SPLIT, OPERATOR_EXPAND, OPERATOR_TILE,
+        OPERATOR_REDUCE_SUM, OPERATOR_REDUCE_PROD, OPERATOR_GATHER_ELEMENTS};
+    OperatorId id = binding->operator_info->id;
+    if (id == OPERATOR_CAST && attributes_dtype(binding->attributes, "to") != DTYPE_BOOL)
+        return VALUES_POLYNOMIAL;
+    for (size_t i = 0; i < sizeof polynomial / sizeof polynomial[0]; i++)
+        if (polynomial[i] == id) return VALUES_POLYNOMIAL;
+    for (size_t i = 0; i < sizeof moved / sizeof moved[0]; i++)
+        if (moved[i] == id) return VALUES_MOVED;
+    return VALUES_CUT;
+}
+
+static bool value_is_tainted(const ProbeContext *context, const IrBinding *binding) {
+    ValueKind kind = value_kind(binding);
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *probe = input_probe(context, binding, i);
+        if (!probe) continue;
+        if (probe->value_tainted || probe->shape_tainted) return true;
+        if (kind == VALUES_CUT || (kind == VALUES_MOVED && i > 0))
+            if (!probe_is_constant(probe)) return true;
+    }
+    return false;
+}
+
+/* A slice of a dimension that depends on a symbol may be cut off for other sizes. */
+static bool slice_may_be_cut(
+    const ProbeContext *context, const IrBinding *binding, const Probe *result) {
+    if (binding->operator_info->id != OPERATOR_SLICE) return false;
+    const Probe *input = input_probe(context, binding, 0);
+    for (uint32_t i = 0; i < result->rank; i++) {
+        bool same = true, fixed = true;
+        for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+            same = same && input->dims[w][i] == result->dims[w][i];
+            fixed = fixed && input->dims[w][i] == input->dims[0][i];
+        }
+        if (!same && !fixed) return true;
+    }
+    return false;
+}
+
+static bool shape_is_tainted(
+    const ProbeContext *context, const IrBinding *binding, const Probe *result) {
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *probe = input_probe(context, binding, i);
+        if (!probe) continue;
+        if (probe->shape_tainted || (reads_value(binding, i) && probe->value_tainted)) return true;
+    }
+    return slice_may_be_cut(context, binding, result);
+}
+
+static bool result_is_small(const Probe *result) {
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+        Shape shape = shape_make(result->rank, result->dims[w]);
+        if (shape_count_unchecked(&shape) > PROBE_VALUE_COUNT_MAX) return false;
+    }
+    return true;
+}
+
+static bool values_are_known(
+    const ProbeContext *context, const IrBinding *binding, const ProbeScratch *scratch) {
+    if (binding->operand_count == 0 || binding->operator_info->shape_from_data) return false;
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *probe = input_probe(context, binding, i);
+        if (probe && !probe->has_value) return false;
+    }
+    for (uint32_t o = 0; o < binding->result_count; o++)
+        if (!result_is_small(&scratch->results[o])) return false;
+    return true;
+}
+
+/* Runs the operator on the small values of each world, once where they are the same. */
+static Error *run_values(ProbeContext *context, const IrBinding *binding, ProbeScratch *scratch) {
+    enum { BYTES_MAX = 1 << 16 };
+    Tensor *outputs[PLAN_OUTPUTS_MAX];
+    bool same = true;
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *probe = input_probe(context, binding, i);
+        for (uint32_t w = 1; probe && w < PROBE_WORLDS; w++)
+            same = same && probe->values[w] == probe->values[0];
+    }
+    bool done = true;
+    for (uint32_t w = 0; done && w < PROBE_WORLDS; w++) {
+        if (w == 0 || !same) {
+            fill_request(context, binding, w, scratch);
+            TRY(evaluate_operator(context->portable, binding->operator_info, binding->attributes,
+                binding->operand_count, scratch->tensors, binding->result_count, BYTES_MAX, outputs,
+                &done));
+        }
+        for (uint32_t o = 0; done && o < binding->result_count; o++) {
+            Probe *result = &scratch->results[o];
+            result->values[w] = w == 0 || !same ? outputs[o] : tensor_retain(result->values[0]);
+        }
+    }
+    bool tainted = value_is_tainted(context, binding);
+    for (uint32_t o = 0; o < binding->result_count; o++) {
+        Probe *result = &scratch->results[o];
+        result->has_value = done;
+        result->value_tainted = done && tainted;
+        for (uint32_t w = 0; !done && w < PROBE_WORLDS; w++) {
+            tensor_release(result->values[w]);
+            result->values[w] = NULL;
+        }
+    }
+    return NULL;
+}
+
+/* What can be said without the values that the rule reads: often the rank. False: nothing. */
+static bool guess_rank(
+    const ProbeContext *context, const IrBinding *binding, DType *out_dtype, uint32_t *out_rank) {
+    OperatorId id = binding->operator_info->id;
+    if (binding->result_count != 1 || binding->operand_count == 0) return false;
+    const Probe *first = input_probe(context, binding, 0);
+    const Probe *second = binding->operand_count > 1 ? input_probe(context, binding, 1) : NULL;
+    if (!first || first->state != PROBE_KNOWN) return false;
+    *out_dtype = first->dtype;
+    *out_rank = first->rank;
+    if (id == OPERATOR_SLICE || id == OPERATOR_PAD || id == OPERATOR_TILE) return true;
+    if (id == OPERATOR_RANGE) {
+        *out_rank = 1;
+        return true;
+    }
+    const Probe *shape = id == OPERATOR_CONSTANT_OF_SHAPE ? first : second;
+    if (id == OPERATOR_CONSTANT_OF_SHAPE) {
+        const Tensor *value = attributes_tensor(binding->attributes, "value");
+        *out_dtype = value ? value->dtype : DTYPE_FLOAT32;
+    } else if (id != OPERATOR_RESHAPE && id != OPERATOR_EXPAND) {
+        return false;
+    }
+    if (!shape || shape->state != PROBE_KNOWN || shape->rank != 1) return false;
+    int64_t rank = shape->dims[0][0];
+    for (uint32_t w = 1; w < PROBE_WORLDS; w++)
+        if (shape->dims[w][0] != rank) return false;
+    if (rank < 0 || rank > SHAPE_RANK_MAX) return false;
+    if (id == OPERATOR_EXPAND && first->rank > rank) rank = first->rank;
+    *out_rank = (uint32_t)rank;
+    return true;
+}
+
+/* Where the rule does not answer: the rank where that is clear, else what was declared. */
+static Error *use_fallback(ProbeContext *context, const IrBinding *binding) {
+    DType dtype;
+    uint32_t rank;
+    for (uint32_t o = 0; o < binding->result_count; o++) {
+        const IrVariable *variable = binding->results[o];
+        IrType type = variable->type;
+        if (type.kind == IR_TYPE_UNKNOWN) type = ir_type_tensor(DTYPE_NONE);
+        if (o == 0 && guess_rank(context, binding, &dtype, &rank)) {
+            bool fits = type.rank_known && type.rank == rank && type.dtype == dtype;
+            int64_t dims[SHAPE_RANK_MAX];
+            for (uint32_t i = 0; i < SHAPE_RANK_MAX; i++)
+                dims[i] = fits ? type.dims[i] : IR_DIM_UNKNOWN;
+            type = ir_type_shaped(dtype, rank, dims);
+        }
+        Probe *probe = probe_of(context, variable);
+        TRY(probe_from_type(context, variable, &type, probe));
+        probe->shape_tainted = true;
+    }
+    return NULL;
+}
+
+static Error *infer(ProbeContext *context, const IrBinding *binding) {
+    ProbeScratch *scratch = context->scratch;
+    bool known;
+    TRY(run_rule(context, binding, scratch, &known));
+    if (!known) return use_fallback(context, binding);
+    for (uint32_t o = 0; o < binding->result_count; o++) {
+        Probe *result = &scratch->results[o];
+        for (uint32_t i = 0; i < result->rank; i++)
+            if (result->dims[0][i] < 0)
+                TRY(probe_set_fresh(context, binding->results[o], result, i));
+        result->shape_tainted = shape_is_tainted(context, binding, result);
+    }
+    if (values_are_known(context, binding, scratch)) TRY(run_values(context, binding, scratch));
+    for (uint32_t o = 0; o < binding->result_count; o++)
+        probe_set(probe_of(context, binding->results[o]), &scratch->results[o]);
+    return NULL;
+}
+
+Error *infer_operator_run(ProbeContext *context, const IrBinding *binding) {
+    if (!context->scratch) {
+        void *block;
+        TRY(memory_alloc(1, sizeof(ProbeScratch), &block));
+        context->scratch = block;
+    }
+    bool top = false;
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *probe = input_probe(context, binding, i);
+        if (!probe) continue;
+        if (probe->state == PROBE_BOTTOM) return NULL; /* not reached yet */
+        if (probe->state == PROBE_TOP || probe->kind != IR_TYPE_TENSOR) top = true;
+    }
+    if (top) return use_fallback(context, binding);
+    Error *error = infer(context, binding);
+    for (uint32_t o = 0; o < binding->result_count; o++) probe_clear(&context->scratch->results[o]);
+    return error;
+}

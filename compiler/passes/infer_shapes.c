@@ -1,0 +1,452 @@
+/* Shape inference: element types and shapes of all values, with symbols, through calls and loops.
+ *
+ * Functions are looked at in rounds until nothing changes. A parameter's probe holds for all calls
+ * seen so far: a dimension that differs between two calls (a loop's growing cache) becomes a symbol
+ * of that parameter, once, so the rounds end. What turns out to be a small constant is replaced by
+ * one. */
+#include "base/allocator.h"
+#include "compiler/ir/ir_walk.h"
+#include "compiler/passes/constants.h"
+#include "compiler/passes/infer_operator.h"
+#include "compiler/passes/pass.h"
+
+enum { ROUNDS_MAX = 64 };
+
+typedef struct Inference {
+    ProbeContext context;
+    bool *is_closure; /* by function: its arguments are not seen */
+    bool give_up;     /* too many rounds: local functions may get anything */
+    bool changed;
+} Inference;
+
+static Error *start_constants(Inference *inference) {
+    const IrModule *module = inference->context.module;
+    for (size_t i = 0; i < module->constant_count; i++) {
+        const IrVariable *constant = module->constants[i];
+        Probe *probe = probe_of(&inference->context, constant);
+        TRY(probe_from_type(&inference->context, constant, &constant->type, probe));
+        Tensor *tensor = ir_variable_tensor(constant);
+        const Value *value = constant->constant;
+        for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+            if (tensor) probe->values[w] = tensor_retain(tensor);
+            if (value->tag == VALUE_INT) probe->scalars[w] = value->integer;
+            if (value->tag == VALUE_BOOL) probe->scalars[w] = value->boolean;
+        }
+        probe->has_value = tensor || value->tag == VALUE_INT || value->tag == VALUE_BOOL;
+    }
+    return NULL;
+}
+
+static Error *start_functions(Inference *inference) {
+    const IrModule *module = inference->context.module;
+    for (size_t f = 0; f < module->function_count; f++) {
+        const IrFunction *function = module->functions[f];
+        bool open = function->exported || inference->is_closure[f] || inference->give_up;
+        for (uint32_t i = 0; open && i < function->body->parameter_count; i++) {
+            const IrVariable *parameter = function->body->parameters[i];
+            Probe *probe = probe_of(&inference->context, parameter);
+            IrType type = function->exported ? parameter->type : (IrType){0};
+            TRY(probe_from_type(&inference->context, parameter, &type, probe));
+        }
+    }
+    return NULL;
+}
+
+static void find_closures(Inference *inference) {
+    const IrModule *module = inference->context.module;
+    for (size_t f = 0; f < module->function_count; f++) {
+        IrBinding *binding = ir_walk_first(module->functions[f]->body);
+        for (; binding; binding = ir_walk_next(binding))
+            if (binding->kind == IR_CLOSURE) inference->is_closure[binding->function->index] = true;
+    }
+}
+
+static Error *infer_call(Inference *inference, const IrBinding *binding) {
+    ProbeContext *context = &inference->context;
+    const IrFunction *callee = binding->function;
+    bool open = callee->exported || inference->is_closure[callee->index] || inference->give_up;
+    for (uint32_t i = 0; !open && i < binding->operand_count; i++) {
+        const IrVariable *parameter = callee->body->parameters[i];
+        Probe *probe = probe_of(context, parameter);
+        Probe before = {0};
+        probe_set(&before, probe);
+        Error *error =
+            probe_join(context, parameter, probe, probe_of(context, binding->operands[i]));
+        if (!probe_equal(&before, probe)) inference->changed = true;
+        probe_clear(&before);
+        TRY(error);
+    }
+    for (uint32_t i = 0; i < binding->result_count; i++) {
+        const Probe *result = probe_of(context, callee->body->results[i]);
+        probe_set(probe_of(context, binding->results[i]), result);
+        if (!inference->give_up) continue;
+        IrType unknown = {0};
+        TRY(probe_from_type(
+            context, binding->results[i], &unknown, probe_of(context, binding->results[i])));
+    }
+    return NULL;
+}
+
+/* Also of a match: what all blocks have in common. */
+static Error *infer_branches(ProbeContext *context, const IrBinding *binding) {
+    for (uint32_t i = 0; i < binding->result_count; i++) {
+        Probe *probe = probe_of(context, binding->results[i]);
+        Probe joined = {0};
+        Error *error = NULL;
+        for (uint32_t b = 0; !error && b < binding->block_count; b++)
+            error = probe_join(context, binding->results[i], &joined,
+                probe_of(context, binding->blocks[b]->results[i]));
+        probe_set(probe, &joined);
+        probe_clear(&joined);
+        TRY(error);
+    }
+    return NULL;
+}
+
+static Error *infer_shape_of(ProbeContext *context, const IrBinding *binding) {
+    const Probe *input = probe_of(context, binding->operands[0]);
+    const IrVariable *result = binding->results[0];
+    if (input->state == PROBE_BOTTOM) return NULL;
+    int64_t rank = input->state == PROBE_KNOWN ? (int64_t)input->rank : IR_DIM_UNKNOWN;
+    IrType type = ir_type_shaped(DTYPE_INT64, 1, &rank);
+    Probe *probe = probe_of(context, result);
+    TRY(probe_from_type(context, result, &type, probe));
+    if (input->state != PROBE_KNOWN || input->kind != IR_TYPE_TENSOR) return NULL;
+    Shape shape = shape_make(1, &rank);
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+        TRY(tensor_create_on_host(device_host(), DTYPE_INT64, &shape, &probe->values[w]));
+        TRY(tensor_copy_from_host(probe->values[w], input->dims[w]));
+    }
+    probe->has_value = true;
+    probe->value_tainted = input->shape_tainted;
+    return NULL;
+}
+
+static bool read_integer(const Tensor *tensor, int64_t *out) {
+    if (shape_count_unchecked(&tensor->shape) != 1) return false;
+    const void *data = tensor_data(tensor);
+    if (tensor->dtype == DTYPE_INT64)
+        *out = *(const int64_t *)data;
+    else if (tensor->dtype == DTYPE_INT32)
+        *out = *(const int32_t *)data;
+    else if (tensor->dtype == DTYPE_BOOL)
+        *out = *(const uint8_t *)data != 0;
+    else
+        return false;
+    return true;
+}
+
+static Error *infer_read_scalar(ProbeContext *context, const IrBinding *binding) {
+    const Probe *input = probe_of(context, binding->operands[0]);
+    Probe *probe = probe_of(context, binding->results[0]);
+    if (input->state == PROBE_BOTTOM) return NULL;
+    Probe read = {.state = PROBE_KNOWN, .kind = binding->results[0]->type.kind};
+    read.has_value = input->has_value;
+    read.value_tainted = input->value_tainted;
+    for (uint32_t w = 0; read.has_value && w < PROBE_WORLDS; w++)
+        read.has_value = input->values[w] && read_integer(input->values[w], &read.scalars[w]);
+    probe_set(probe, &read);
+    return NULL;
+}
+
+/* False: the run will fail. */
+static bool compute(IntOpKind kind, int64_t a, int64_t b, int64_t *out) {
+    switch (kind) {
+    case INT_OP_ADD:
+        return !__builtin_add_overflow(a, b, out);
+    case INT_OP_SUB:
+        return !__builtin_sub_overflow(a, b, out);
+    case INT_OP_MUL:
+        return !__builtin_mul_overflow(a, b, out);
+    case INT_OP_DIV:
+    case INT_OP_MOD:
+        if (b == 0 || (a == INT64_MIN && b == -1)) return false;
+        *out = kind == INT_OP_DIV ? a / b : a % b;
+        return true;
+    case INT_OP_MIN:
+        *out = a < b ? a : b;
+        return true;
+    case INT_OP_MAX:
+        *out = a > b ? a : b;
+        return true;
+    case INT_OP_EQ:
+        *out = a == b;
+        return true;
+    case INT_OP_LT:
+        *out = a < b;
+        return true;
+    case INT_OP_LE:
+        *out = a <= b;
+        return true;
+    case INT_OP_COUNT:
+        break;
+    }
+    return false;
+}
+
+static Error *infer_int_op(ProbeContext *context, const IrBinding *binding) {
+    const Probe *a = probe_of(context, binding->operands[0]);
+    const Probe *b = probe_of(context, binding->operands[1]);
+    if (a->state == PROBE_BOTTOM || b->state == PROBE_BOTTOM) return NULL;
+    IntOpKind kind = (IntOpKind)binding->integer;
+    Probe result = {.state = PROBE_KNOWN, .kind = binding->results[0]->type.kind};
+    result.has_value = a->has_value && b->has_value;
+    bool cut = kind != INT_OP_ADD && kind != INT_OP_SUB && kind != INT_OP_MUL;
+    result.value_tainted = a->value_tainted || b->value_tainted ||
+                           (cut && !(probe_is_constant(a) && probe_is_constant(b)));
+    for (uint32_t w = 0; result.has_value && w < PROBE_WORLDS; w++)
+        result.has_value = compute(kind, a->scalars[w], b->scalars[w], &result.scalars[w]);
+    if (!result.has_value) {
+        result.value_tainted = false;
+        for (uint32_t w = 0; w < PROBE_WORLDS; w++) result.scalars[w] = 0;
+    }
+    probe_set(probe_of(context, binding->results[0]), &result);
+    return NULL;
+}
+
+static Error *infer_make_tensor(ProbeContext *context, const IrBinding *binding) {
+    const Probe *input = probe_of(context, binding->operands[0]);
+    if (input->state == PROBE_BOTTOM) return NULL;
+    Probe *probe = probe_of(context, binding->results[0]);
+    IrType type = ir_type_shaped(binding->dtype, 0, NULL);
+    TRY(probe_from_type(context, binding->results[0], &type, probe));
+    if (!input->has_value || binding->dtype != DTYPE_INT64) return NULL;
+    Shape scalar = {0};
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+        TRY(tensor_create_on_host(device_host(), DTYPE_INT64, &scalar, &probe->values[w]));
+        TRY(tensor_copy_from_host(probe->values[w], &input->scalars[w]));
+    }
+    probe->has_value = true;
+    probe->value_tainted = input->value_tainted;
+    return NULL;
+}
+
+/* The type of what a list is made of. */
+static Error *element_type(ProbeContext *context, const Probe *element, const IrType **out) {
+    IrType type;
+    TRY(probe_to_type(context, element, &type));
+    void *copy;
+    TRY(arena_copy(&context->module->arena, &type, 1, sizeof type, &copy));
+    *out = copy;
+    return NULL;
+}
+
+static Error *infer_list(ProbeContext *context, const IrBinding *binding) {
+    bool appends = binding->kind == IR_LIST_APPEND;
+    Probe list = {.state = PROBE_KNOWN, .kind = IR_TYPE_LIST};
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *operand = probe_of(context, binding->operands[i]);
+        if (operand->state == PROBE_BOTTOM) return NULL;
+        const IrType *element = operand->element;
+        if (!appends || i == 1) TRY(element_type(context, operand, &element));
+        TRY(probe_join_elements(context->module, list.element, element, &list.element));
+    }
+    probe_set(probe_of(context, binding->results[0]), &list);
+    return NULL;
+}
+
+/* A tensor of a list's elements joined; its length along the axis is a symbol. */
+static Error *infer_list_concat(ProbeContext *context, const IrBinding *binding) {
+    const Probe *list = probe_of(context, binding->operands[0]);
+    const IrVariable *result = binding->results[0];
+    if (list->state == PROBE_BOTTOM) return NULL;
+    IrType type = ir_type_tensor(DTYPE_NONE);
+    const IrType *element = list->state == PROBE_KNOWN ? list->element : NULL;
+    if (element && element->kind == IR_TYPE_TENSOR) {
+        type.dtype = element->dtype;
+        uint32_t rank = element->rank + (binding->flag ? 1 : 0);
+        int64_t axis = binding->integer < 0 ? binding->integer + rank : binding->integer;
+        if (element->rank_known && rank <= SHAPE_RANK_MAX && axis >= 0 && axis < rank) {
+            uint32_t from = 0;
+            type.rank_known = true;
+            type.rank = rank;
+            for (uint32_t i = 0; i < rank; i++) {
+                bool joined = i == (uint32_t)axis;
+                type.dims[i] = joined ? IR_DIM_UNKNOWN : element->dims[from];
+                if (!joined || !binding->flag) from++;
+            }
+        }
+    }
+    return probe_from_type(context, result, &type, probe_of(context, result));
+}
+
+static Error *infer_get_field(ProbeContext *context, const IrBinding *binding) {
+    const IrVariable *object = binding->operands[0], *result = binding->results[0];
+    const Probe *probe = probe_of(context, object);
+    if (probe->state == PROBE_BOTTOM) return NULL;
+    const IrBinding *maker = object->binding;
+    if (maker && maker->kind == IR_CONSTRUCT && binding->operand_count == 1 &&
+        binding->integer >= 0 && binding->integer < maker->operand_count) {
+        probe_set(probe_of(context, result), probe_of(context, maker->operands[binding->integer]));
+        return NULL;
+    }
+    const IrType *type = &result->type;
+    if (probe->kind == IR_TYPE_LIST && probe->element) type = probe->element;
+    return probe_from_type(context, result, type, probe_of(context, result));
+}
+
+/* What the binding's declared types say. */
+static Error *infer_declared(ProbeContext *context, const IrBinding *binding) {
+    for (uint32_t i = 0; i < binding->result_count; i++) {
+        const IrVariable *result = binding->results[i];
+        Probe *probe = probe_of(context, result);
+        TRY(probe_from_type(context, result, &result->type, probe));
+        probe->shape_tainted = true;
+    }
+    return NULL;
+}
+
+static Error *infer_binding(Inference *inference, const IrBinding *binding) {
+    ProbeContext *context = &inference->context;
+    switch (binding->kind) {
+    case IR_OPERATOR:
+        return infer_operator_run(context, binding);
+    case IR_CALL:
+        return infer_call(inference, binding);
+    case IR_IF:
+    case IR_MATCH:
+        return infer_branches(context, binding);
+    case IR_SHAPE_OF:
+        return infer_shape_of(context, binding);
+    case IR_READ_SCALAR:
+        return infer_read_scalar(context, binding);
+    case IR_INT_OP:
+        return infer_int_op(context, binding);
+    case IR_MAKE_TENSOR:
+        return infer_make_tensor(context, binding);
+    case IR_LIST_NEW:
+    case IR_LIST_APPEND:
+        return infer_list(context, binding);
+    case IR_LIST_CONCAT:
+        return infer_list_concat(context, binding);
+    case IR_GET_FIELD:
+        return infer_get_field(context, binding);
+    case IR_DEVICE_COPY:
+        probe_set(probe_of(context, binding->results[0]), probe_of(context, binding->operands[0]));
+        return NULL;
+    case IR_CALL_CLOSURE:
+    case IR_CLOSURE:
+    case IR_CONSTRUCT:
+    case IR_GET_TAG:
+    case IR_YIELD:
+    case IR_FATAL:
+    case IR_KIND_COUNT:
+        break;
+    }
+    return infer_declared(context, binding);
+}
+
+/* Branches stand behind their bindings: an If is inferred when its blocks have been. Depth is
+ * bounded by IR_NESTING_MAX. */
+static Error *infer_block(Inference *inference, const IrBlock *block) {
+    ProbeContext *context = &inference->context;
+    for (uint32_t i = 0; block->parent && i < block->parameter_count; i++)
+        TRY(probe_from_type(context, block->parameters[i], &block->parameters[i]->type,
+            probe_of(context, block->parameters[i])));
+    for (const IrBinding *binding = block->first; binding; binding = binding->next) {
+        for (uint32_t i = 0; i < binding->block_count; i++)
+            TRY(infer_block(inference, binding->blocks[i]));
+        Error *error = infer_binding(inference, binding);
+        if (error && binding->name) error = error_wrap(error, "node %s", binding->name);
+        TRY(error);
+    }
+    return NULL;
+}
+
+static Error *infer_function(Inference *inference, const IrFunction *function) {
+    ProbeContext *context = &inference->context;
+    const IrBlock *body = function->body;
+    void *block;
+    TRY(memory_alloc((size_t)body->result_count + 1, sizeof(Probe), &block));
+    Probe *before = block;
+    for (uint32_t i = 0; i < body->result_count; i++)
+        probe_set(&before[i], probe_of(context, body->results[i]));
+    Error *error = infer_block(inference, body);
+    for (uint32_t i = 0; i < body->result_count; i++) {
+        if (!probe_equal(&before[i], probe_of(context, body->results[i])))
+            inference->changed = true;
+        probe_clear(&before[i]);
+    }
+    memory_free(before);
+    return error;
+}
+
+static Error *infer_rounds(Inference *inference) {
+    const IrModule *module = inference->context.module;
+    TRY(start_constants(inference));
+    TRY(start_functions(inference));
+    uint32_t round = 0;
+    do {
+        inference->changed = false;
+        if (++round == ROUNDS_MAX) {
+            inference->give_up = true;
+            TRY(start_functions(inference));
+        }
+        for (size_t f = 0; f < module->function_count; f++)
+            TRY(infer_function(inference, module->functions[f]));
+    } while (inference->changed && round < 2 * ROUNDS_MAX);
+    return NULL;
+}
+
+static Error *replace_constant(IrModule *module, const Probe *probe, IrVariable *variable) {
+    Tensor *tensor = probe->values[0];
+    IrVariable *constant;
+    if (tensor)
+        TRY(constants_copy(module, tensor, &constant));
+    else if (probe->kind == IR_TYPE_BOOL)
+        TRY(ir_constant_bool(module, probe->scalars[0] != 0, &constant));
+    else
+        TRY(ir_constant_int(module, probe->scalars[0], &constant));
+    variable->replacement = constant;
+    return NULL;
+}
+
+/* is_local: it is a parameter of a function whose calls were all seen. */
+static Error *settle_variable(ProbeContext *context, IrVariable *variable, bool is_local) {
+    const Probe *probe = probe_of(context, variable);
+    if (probe->state == PROBE_BOTTOM) return NULL;
+    bool tensor = variable->type.kind == IR_TYPE_TENSOR;
+    if (probe->state == PROBE_TOP) {
+        if (tensor && variable->type.dtype == DTYPE_NONE) variable->type.dtype = probe->dtype;
+        return NULL;
+    }
+    bool scalar = variable->type.kind == IR_TYPE_INT || variable->type.kind == IR_TYPE_BOOL;
+    if (tensor || variable->type.kind == IR_TYPE_LIST || variable->type.kind == IR_TYPE_UNKNOWN)
+        TRY(probe_to_type(context, probe, &variable->type));
+    bool made = variable->binding ? variable->binding->kind != IR_CALL : is_local;
+    if (made && (tensor || scalar) && probe_is_constant(probe) && !probe->value_tainted)
+        TRY(replace_constant(context->module, probe, variable));
+    return NULL;
+}
+
+static Error *settle(ProbeContext *context) {
+    IrModule *module = context->module;
+    for (size_t f = 0; f < module->function_count; f++) {
+        IrFunction *function = module->functions[f];
+        for (uint32_t i = 0; i < function->body->parameter_count; i++)
+            TRY(settle_variable(context, function->body->parameters[i], !function->exported));
+        IrBinding *binding = ir_walk_first(function->body);
+        for (; binding; binding = ir_walk_next(binding))
+            for (uint32_t i = 0; i < binding->result_count; i++)
+                TRY(settle_variable(context, binding->results[i], false));
+    }
+    ir_replace_all(module);
+    return NULL;
+}
+
+Error *infer_shapes_pass(PassContext *context) {
+    IrModule *module = context->module;
+    Inference inference = {0};
+    void *block;
+    TRY(memory_alloc(module->function_count + 1, sizeof(bool), &block));
+    inference.is_closure = block;
+    Error *error = probe_context_init(module, context->portable, &inference.context);
+    if (!error) {
+        find_closures(&inference);
+        error = infer_rounds(&inference);
+        if (!error && !inference.changed) error = settle(&inference.context);
+        probe_context_deinit(&inference.context);
+    }
+    memory_free(inference.is_closure);
+    return error;
+}

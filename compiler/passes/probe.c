@@ -1,0 +1,285 @@
+#include "compiler/passes/probe.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+#include "compiler/ir/ir_walk.h"
+
+/* Sizes of the first symbol in each world: far apart, and small ones too. Every symbol gets the
+ * next primes. */
+static const int64_t first_sizes[PROBE_WORLDS] = {1009, 100003, 31};
+
+static int64_t next_prime(int64_t above) {
+    for (int64_t candidate = above + 1;; candidate++) {
+        bool prime = candidate > 1;
+        for (int64_t d = 2; prime && d * d <= candidate; d++) prime = candidate % d != 0;
+        if (prime) return candidate;
+    }
+}
+
+static uint32_t *table_find(const ProbeContext *context, const int64_t sizes[PROBE_WORLDS]) {
+    uint64_t hash = 0;
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++)
+        hash = (hash ^ (uint64_t)sizes[w]) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (hash >> 32) & (context->table_size - 1);
+    while (context->table[at] &&
+           memcmp(context->symbols[context->table[at] - 1].sizes, sizes, sizeof(ProbeSymbol)) != 0)
+        at = (at + 1) & (context->table_size - 1);
+    return &context->table[at];
+}
+
+static Error *symbol_add(ProbeContext *context, const int64_t sizes[PROBE_WORLDS]) {
+    void *array = context->symbols;
+    TRY(memory_grow(&array, context->symbol_count, &context->symbol_capacity, sizeof(ProbeSymbol)));
+    context->symbols = array;
+    if ((context->symbol_count + 1) * 2 > context->table_size) {
+        size_t size = context->table_size ? context->table_size * 2 : 64;
+        TRY(memory_alloc(size, sizeof(uint32_t), &array));
+        memory_free(context->table);
+        context->table = array;
+        context->table_size = size;
+        for (size_t i = 0; i < context->symbol_count; i++)
+            *table_find(context, context->symbols[i].sizes) = (uint32_t)i + 1;
+    }
+    memcpy(context->symbols[context->symbol_count].sizes, sizes, sizeof(ProbeSymbol));
+    *table_find(context, sizes) = (uint32_t)++context->symbol_count;
+    return NULL;
+}
+
+/* Sizes for the symbols that the module has beyond those known here. */
+static Error *symbols_fill(ProbeContext *context) {
+    while (context->symbol_count < context->module->symbol_count) {
+        ProbeSymbol symbol;
+        for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+            symbol.sizes[w] = context->next_size[w];
+            context->next_size[w] = next_prime(symbol.sizes[w]);
+        }
+        TRY(symbol_add(context, symbol.sizes));
+    }
+    return NULL;
+}
+
+Error *probe_context_init(IrModule *module, Device *portable, ProbeContext *out) {
+    ProbeContext context = {
+        .module = module, .portable = portable, .variable_count = module->variable_count};
+    memcpy(context.next_size, first_sizes, sizeof first_sizes);
+    void *table;
+    TRY(ir_side_table(module, sizeof(Probe), &table));
+    context.probes = table;
+    Error *error = ir_side_table(module, sizeof(uint32_t *), &table);
+    if (!error) {
+        context.fresh = table;
+        error = symbols_fill(&context);
+    }
+    if (error)
+        probe_context_deinit(&context);
+    else
+        *out = context;
+    return error;
+}
+
+void probe_context_deinit(ProbeContext *context) {
+    for (uint32_t i = 0; context->probes && i < context->variable_count; i++)
+        probe_clear(&context->probes[i]);
+    memory_free(context->probes);
+    memory_free(context->fresh);
+    memory_free(context->symbols);
+    memory_free(context->table);
+    memory_free(context->scratch);
+    *context = (ProbeContext){0};
+}
+
+Probe *probe_of(const ProbeContext *context, const IrVariable *variable) {
+    return &context->probes[variable->id];
+}
+
+void probe_clear(Probe *probe) {
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) tensor_release(probe->values[w]);
+    *probe = (Probe){0};
+}
+
+void probe_set(Probe *to, const Probe *from) {
+    if (to == from) return;
+    Probe copy = *from;
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++)
+        if (copy.values[w]) tensor_retain(copy.values[w]);
+    probe_clear(to);
+    *to = copy;
+}
+
+static bool tensors_equal(const Tensor *a, const Tensor *b) {
+    if (a == b) return true;
+    if (!a || !b || a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape)) return false;
+    size_t bytes = (size_t)tensor_bytes(a);
+    return bytes == 0 || memcmp(tensor_data(a), tensor_data(b), bytes) == 0;
+}
+
+static bool values_equal(const Probe *a, const Probe *b) {
+    if (a->has_value != b->has_value) return false;
+    for (uint32_t w = 0; a->has_value && w < PROBE_WORLDS; w++) {
+        if (a->scalars[w] != b->scalars[w]) return false;
+        if (!tensors_equal(a->values[w], b->values[w])) return false;
+    }
+    return true;
+}
+
+static bool elements_equal(const IrType *a, const IrType *b) {
+    return a == b || (a && b && ir_type_equal(a, b));
+}
+
+bool probe_equal(const Probe *a, const Probe *b) {
+    if (a->state != b->state || a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank)
+        return false;
+    if (a->shape_tainted != b->shape_tainted || a->value_tainted != b->value_tainted) return false;
+    return memcmp(a->dims, b->dims, sizeof a->dims) == 0 && values_equal(a, b) &&
+           elements_equal(a->element, b->element);
+}
+
+bool probe_is_constant(const Probe *probe) {
+    if (probe->state != PROBE_KNOWN || !probe->has_value) return false;
+    for (uint32_t w = 1; w < PROBE_WORLDS; w++) {
+        if (probe->scalars[w] != probe->scalars[0]) return false;
+        if (!tensors_equal(probe->values[w], probe->values[0])) return false;
+    }
+    return true;
+}
+
+Error *probe_set_fresh(
+    ProbeContext *context, const IrVariable *variable, Probe *inout_probe, uint32_t dim) {
+    uint32_t **fresh = &context->fresh[variable->id];
+    if (!*fresh) {
+        void *block;
+        TRY(arena_alloc(&context->module->arena, SHAPE_RANK_MAX, sizeof(uint32_t), &block));
+        *fresh = block;
+    }
+    if ((*fresh)[dim] == 0) {
+        uint32_t symbol;
+        TRY(ir_module_symbol(context->module, "", &symbol));
+        TRY(symbols_fill(context));
+        (*fresh)[dim] = symbol + 1;
+    }
+    const ProbeSymbol *symbol = &context->symbols[(*fresh)[dim] - 1];
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) inout_probe->dims[w][dim] = symbol->sizes[w];
+    return NULL;
+}
+
+Error *probe_from_type(
+    ProbeContext *context, const IrVariable *variable, const IrType *type, Probe *out) {
+    Probe probe = {.state = PROBE_KNOWN, .kind = type->kind, .element = type->element};
+    if (type->kind == IR_TYPE_TENSOR) {
+        probe.dtype = type->dtype;
+        if (!type->rank_known || type->dtype == DTYPE_NONE) probe.state = PROBE_TOP;
+        probe.rank = probe.state == PROBE_KNOWN ? type->rank : 0;
+        for (uint32_t i = 0; i < probe.rank; i++) {
+            int64_t dim = type->dims[i];
+            if (dim == IR_DIM_UNKNOWN) TRY(probe_set_fresh(context, variable, &probe, i));
+            if (dim == IR_DIM_UNKNOWN) continue;
+            for (uint32_t w = 0; w < PROBE_WORLDS; w++)
+                probe.dims[w][i] =
+                    dim >= 0 ? dim : context->symbols[ir_dim_get_symbol(dim)].sizes[w];
+        }
+    } else if (type->kind == IR_TYPE_UNKNOWN) {
+        probe.state = PROBE_TOP;
+    }
+    probe_clear(out);
+    *out = probe;
+    return NULL;
+}
+
+static void drop_value(Probe *probe) {
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+        tensor_release(probe->values[w]);
+        probe->values[w] = NULL;
+        probe->scalars[w] = 0;
+    }
+    probe->has_value = false;
+    probe->value_tainted = false;
+}
+
+static void set_top(Probe *probe, const Probe *other) {
+    bool same_kind = probe->kind == other->kind;
+    Probe top = {.state = PROBE_TOP, .kind = same_kind ? probe->kind : IR_TYPE_UNKNOWN};
+    if (same_kind && probe->dtype == other->dtype) top.dtype = probe->dtype;
+    probe_clear(probe);
+    *probe = top;
+}
+
+Error *probe_join(
+    ProbeContext *context, const IrVariable *variable, Probe *inout_probe, const Probe *other) {
+    Probe *probe = inout_probe;
+    if (other->state == PROBE_BOTTOM) return NULL;
+    if (probe->state == PROBE_BOTTOM) {
+        probe_set(probe, other);
+        return NULL;
+    }
+    if (probe->state == PROBE_TOP || other->state == PROBE_TOP || probe->kind != other->kind ||
+        probe->dtype != other->dtype || probe->rank != other->rank) {
+        set_top(probe, other);
+        return NULL;
+    }
+    bool same_value = values_equal(probe, other);
+    bool tainted = probe->value_tainted || other->value_tainted;
+    probe->shape_tainted = probe->shape_tainted || other->shape_tainted;
+    for (uint32_t i = 0; i < probe->rank; i++) {
+        bool same = true;
+        for (uint32_t w = 0; w < PROBE_WORLDS; w++)
+            same = same && probe->dims[w][i] == other->dims[w][i];
+        if (!same) TRY(probe_set_fresh(context, variable, probe, i));
+    }
+    if (same_value)
+        probe->value_tainted = tainted;
+    else
+        drop_value(probe);
+    return probe_join_elements(context->module, probe->element, other->element, &probe->element);
+}
+
+Error *probe_join_elements(IrModule *module, const IrType *a, const IrType *b, const IrType **out) {
+    if (!a || !b || ir_type_equal(a, b)) {
+        *out = a ? a : b;
+        return NULL;
+    }
+    IrType joined = {.kind = a->kind == b->kind ? a->kind : IR_TYPE_UNKNOWN};
+    if (joined.kind == IR_TYPE_TENSOR) {
+        joined.dtype = a->dtype == b->dtype ? a->dtype : DTYPE_NONE;
+        joined.rank_known = a->rank_known && b->rank_known && a->rank == b->rank;
+        joined.rank = joined.rank_known ? a->rank : 0;
+        for (uint32_t i = 0; i < joined.rank; i++)
+            joined.dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : IR_DIM_UNKNOWN;
+    }
+    void *copy;
+    TRY(arena_copy(&module->arena, &joined, 1, sizeof joined, &copy));
+    *out = copy;
+    return NULL;
+}
+
+static Error *dim_to_type(ProbeContext *context, const Probe *probe, uint32_t dim, int64_t *out) {
+    int64_t sizes[PROBE_WORLDS];
+    bool same = true;
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+        sizes[w] = probe->dims[w][dim];
+        same = same && sizes[w] == sizes[0];
+    }
+    *out = sizes[0];
+    if (same) return NULL;
+    uint32_t found = context->table_size ? *table_find(context, sizes) : 0;
+    if (!found) {
+        uint32_t symbol;
+        TRY(ir_module_symbol(context->module, "", &symbol));
+        TRY(symbol_add(context, sizes));
+        found = symbol + 1;
+    }
+    *out = ir_dim_symbol(found - 1);
+    return NULL;
+}
+
+Error *probe_to_type(ProbeContext *context, const Probe *probe, IrType *out) {
+    IrType type = {.kind = probe->kind, .dtype = probe->dtype, .element = probe->element};
+    if (probe->kind == IR_TYPE_TENSOR && probe->state == PROBE_KNOWN) {
+        type.rank_known = true;
+        type.rank = probe->rank;
+        for (uint32_t i = 0; i < probe->rank; i++)
+            TRY(dim_to_type(context, probe, i, &type.dims[i]));
+    }
+    *out = type;
+    return NULL;
+}

@@ -1,0 +1,76 @@
+#pragma once
+/* What shape inference knows of a value: its shape, and for small values its elements, in a few
+ * worlds that give each symbolic dimension another number.
+ *
+ * The kernels' own shape rules run in every world, so there is no second set of rules. What comes
+ * out the same in all worlds is a constant; what equals a symbol in all worlds is that symbol; any
+ * other triple of numbers becomes a nameless symbol of its own, so that equal expressions stay
+ * equal. A shape or value is tainted where that conclusion may not hold for all sizes (a slice that
+ * is cut off, a comparison): then it helps to choose, but nothing is folded from it. */
+#include "compiler/ir/ir.h"
+#include "kernels/device.h"
+
+enum { PROBE_WORLDS = 3, PROBE_VALUE_COUNT_MAX = 64 };
+
+typedef enum ProbeState {
+    PROBE_BOTTOM, /* not reached yet */
+    PROBE_KNOWN,
+    PROBE_TOP, /* anything; of a tensor perhaps the element type is known */
+} ProbeState;
+
+typedef struct Probe {
+    ProbeState state;
+    IrTypeKind kind;
+    bool shape_tainted, value_tainted;
+    bool has_value; /* values of a tensor, scalars of an int or bool */
+    DType dtype;
+    uint32_t rank;
+    int64_t dims[PROBE_WORLDS][SHAPE_RANK_MAX];
+    Tensor *values[PROBE_WORLDS]; /* retained */
+    int64_t scalars[PROBE_WORLDS];
+    const IrType *element; /* of a list; NULL: no element seen yet */
+} Probe;
+
+typedef struct ProbeSymbol {
+    int64_t sizes[PROBE_WORLDS];
+} ProbeSymbol;
+
+typedef struct ProbeContext {
+    IrModule *module;
+    Device *portable;
+    uint32_t variable_count; /* when inference began */
+    Probe *probes;           /* by variable id */
+    uint32_t **fresh;        /* by variable id: NULL or 1 + symbol made for each dimension */
+    ProbeSymbol *symbols;
+    size_t symbol_count, symbol_capacity;
+    uint32_t *table; /* of symbols by sizes: 1 + symbol */
+    size_t table_size;
+    int64_t next_size[PROBE_WORLDS];
+    struct ProbeScratch *scratch; /* infer_operator.c */
+} ProbeContext;
+
+MUST_CHECK Error *probe_context_init(IrModule *module, Device *portable, ProbeContext *out);
+void probe_context_deinit(ProbeContext *context);
+
+/* Borrowed; of constants too. */
+Probe *probe_of(const ProbeContext *context, const IrVariable *variable);
+void probe_clear(Probe *probe);
+/* Replaces *to by a copy of *from. */
+void probe_set(Probe *to, const Probe *from);
+bool probe_equal(const Probe *a, const Probe *b);
+/* Numbers for a type; its unknown dimensions become symbols of the variable. */
+MUST_CHECK Error *probe_from_type(
+    ProbeContext *context, const IrVariable *variable, const IrType *type, Probe *out);
+/* Makes dimension dim of the variable's probe a symbol of its own. */
+MUST_CHECK Error *probe_set_fresh(
+    ProbeContext *context, const IrVariable *variable, Probe *inout_probe, uint32_t dim);
+/* What holds for both; the probe belongs to the variable. */
+MUST_CHECK Error *probe_join(
+    ProbeContext *context, const IrVariable *variable, Probe *inout_probe, const Probe *other);
+/* The type that a known probe stands for. */
+MUST_CHECK Error *probe_to_type(ProbeContext *context, const Probe *probe, IrType *out);
+/* What holds for elements of both types; either may be NULL (no element). */
+MUST_CHECK Error *probe_join_elements(
+    IrModule *module, const IrType *a, const IrType *b, const IrType **out);
+/* True when the value is there, the same in all worlds. */
+bool probe_is_constant(const Probe *probe);
