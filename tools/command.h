@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <json-c/json.h>
+#include <json-c/json_object.h>
 
 #include "base/error.h"
 #include "base/text.h"

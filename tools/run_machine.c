@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "tools/packed_bridge.h"
 #include "tools/run_signals.h"
 
 enum { YIELDS_KEPT_MAX = 1 << 16 /* of a run without a job to stream them to */ };
@@ -33,6 +34,16 @@ static Error *make_resident(RunMachine *machine) {
         machine->executable, machine->host, machine->device, machine->pool, &machine->residency);
 }
 
+/* Every --packed library into one registry. */
+static Error *load_packed(const CommandContext *context, ExecutionOptions *options) {
+    const char *path;
+    if (!command_flag(context, "packed")) return NULL;
+    TRY(packed_registry_create(&options->packed));
+    for (uint32_t i = 0; (path = command_option_at(context, "packed", i)); i++)
+        TRY(packed_bridge_load(options->packed, path));
+    return NULL;
+}
+
 Error *run_machine_open(const CommandContext *context, WorkerPool *pool,
     Executable *owned_executable, RunMachine *out_machine) {
     RunMachine OWN_MACHINE(machine) = {.pool = pool, .executable = owned_executable};
@@ -42,6 +53,7 @@ Error *run_machine_open(const CommandContext *context, WorkerPool *pool,
     machine.options.threads = (uint32_t)threads;
     machine.options.yield_limit = YIELDS_KEPT_MAX;
     machine.options.check_finite = command_flag(context, "check-finite");
+    TRY(load_packed(context, &machine.options));
     TRY(memory_copy_text(spec ? spec : "cpu", &machine.device_spec));
     TRY(make_resident(&machine));
     *out_machine = machine;
