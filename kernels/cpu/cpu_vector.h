@@ -30,7 +30,7 @@ typedef double CpuF64x8Unaligned __attribute__((vector_size(64), aligned(8), may
     static void name##_portable parameters { name##_body arguments; }                              \
     CPU_TARGET_AVX2 static void name##_avx2 parameters { name##_body arguments; }                  \
     CPU_TARGET_AVX512 static void name##_avx512 parameters { name##_body arguments; }              \
-    static void(*name##_for(CpuLevel level)) parameters {                                          \
+    __attribute__((unused)) static void(*name##_for(CpuLevel level)) parameters {                  \
         if (level == CPU_LEVEL_AVX512) return name##_avx512;                                       \
         return level == CPU_LEVEL_AVX2 ? name##_avx2 : name##_portable;                            \
     }                                                                                              \
@@ -38,7 +38,7 @@ typedef double CpuF64x8Unaligned __attribute__((vector_size(64), aligned(8), may
 #else
 #define CPU_VARIANTS(name, parameters, arguments)                                                  \
     static void name##_portable parameters { name##_body arguments; }                              \
-    static void(*name##_for(CpuLevel level)) parameters {                                          \
+    __attribute__((unused)) static void(*name##_for(CpuLevel level)) parameters {                  \
         (void)level;                                                                               \
         return name##_portable;                                                                    \
     }                                                                                              \

@@ -1,0 +1,217 @@
+/* MaxPool and AveragePool over any number of spatial dimensions. A row of outputs takes in one
+ * kernel position after the other, so each output combines its window in the order of the kernel
+ * and the bits are the same at every instruction set. */
+#include <string.h>
+
+#include "kernels/cpu/cpu_float_plan.h"
+#include "kernels/cpu/cpu_pool_row.h"
+#include "kernels/shape_rules/window.h"
+
+typedef struct PoolState {
+    Window window;
+    int64_t planes;                                             /* N × C */
+    int64_t input_count, output_count, kernel_count, row_count; /* of a plane; rows of outputs */
+    uint64_t element_size;
+    bool is_average, include_padding, indices_wanted;
+    int64_t index_step[WINDOW_RANK_MAX]; /* what a step along each dimension adds to an index */
+    const CpuPoolRow *row;
+} PoolState;
+
+typedef struct Run {
+    const PoolState *state;
+    const char *x;
+    char *y;
+    int64_t *indices;
+} Run;
+
+/* The rows of one plane: coordinates of the outer dimensions. */
+typedef struct RowPlace {
+    int64_t corner[WINDOW_RANK_MAX]; /* input coordinates of kernel position 0 */
+} RowPlace;
+
+static RowPlace place_of(const Window *window, int64_t row) {
+    RowPlace place = {{0}};
+    const uint32_t last = window->rank - 1;
+    for (uint32_t i = last; i-- > 0; row /= window->output[i])
+        place.corner[i] = row % window->output[i] * window->stride[i] - window->pad_begin[i];
+    place.corner[last] = -window->pad_begin[last];
+    return place;
+}
+
+/* Input offset of the row that kernel position `position` sees, and the innermost coordinate of its
+ * first element. False: it lies in the padding. */
+static bool look(const Window *window, const RowPlace *place, int64_t position, int64_t *out_offset,
+    int64_t *out_start) {
+    const uint32_t last = window->rank - 1;
+    *out_start = place->corner[last] + position % window->kernel[last] * window->dilation[last];
+    position /= window->kernel[last];
+    int64_t offset = 0, step = window->input[last];
+    for (uint32_t i = last; i-- > 0; position /= window->kernel[i]) {
+        const int64_t at = place->corner[i] + position % window->kernel[i] * window->dilation[i];
+        if (at < 0 || at >= window->input[i]) return false;
+        offset += at * step;
+        step *= window->input[i];
+    }
+    *out_offset = offset;
+    return true;
+}
+
+/* Kernel positions in one dimension that lie within [low, high). */
+static int64_t positions_within(
+    const Window *window, uint32_t i, int64_t corner, int64_t low, int64_t high) {
+    int64_t count = 0;
+    for (int64_t k = 0; k < window->kernel[i]; k++) {
+        const int64_t at = corner + k * window->dilation[i];
+        count += at >= low && at < high;
+    }
+    return count;
+}
+
+/* How many elements an average counts in dimension i for a window at `corner`. */
+static int64_t counted(const PoolState *state, uint32_t i, int64_t corner) {
+    const Window *window = &state->window;
+    if (!state->include_padding) return positions_within(window, i, corner, 0, window->input[i]);
+    return positions_within(
+        window, i, corner, -window->pad_begin[i], window->input[i] + window->pad_end[i]);
+}
+
+static void divide_row(const PoolState *state, const RowPlace *place, void *y) {
+    const Window *window = &state->window;
+    const uint32_t last = window->rank - 1;
+    int64_t outer = 1;
+    for (uint32_t i = 0; i < last; i++) outer *= counted(state, i, place->corner[i]);
+    /* most windows count the same: runs of equal counts are divided at once */
+    int64_t begin = 0, run_count = -1;
+    for (int64_t i = 0; i <= window->output[last]; i++) {
+        const int64_t corner = place->corner[last] + i * window->stride[last];
+        const int64_t count = i < window->output[last] ? outer * counted(state, last, corner) : -2;
+        if (count == run_count) continue;
+        if (run_count > 0)
+            state->row->divide(
+                (char *)y + (uint64_t)begin * state->element_size, i - begin, run_count);
+        begin = i;
+        run_count = count;
+    }
+}
+
+static void pool_row(const Run *run, int64_t plane, int64_t row) {
+    const PoolState *state = run->state;
+    const Window *window = &state->window;
+    const uint32_t last = window->rank - 1;
+    const char *x = run->x + (uint64_t)(plane * state->input_count) * state->element_size;
+    const int64_t at = plane * state->output_count + row * window->output[last];
+    char *y = run->y + (uint64_t)at * state->element_size;
+    const RowPlace place = place_of(window, row);
+    state->row->start(y, window->output[last]);
+    for (int64_t position = 0; position < state->kernel_count; position++) {
+        int64_t offset, start;
+        if (!look(window, &place, position, &offset, &start)) continue;
+        state->row->take(x + (uint64_t)offset * state->element_size, start, window->stride[last],
+            window->input[last], window->output[last], y);
+    }
+    if (state->is_average) divide_row(state, &place, y);
+}
+
+/* Where each maximum was found first. Slower, and rarely asked for. */
+static void find_row(const Run *run, int64_t plane, int64_t row) {
+    const PoolState *state = run->state;
+    const Window *window = &state->window;
+    const uint32_t last = window->rank - 1;
+    const char *x = run->x + (uint64_t)(plane * state->input_count) * state->element_size;
+    const int64_t first = plane * state->output_count + row * window->output[last];
+    const RowPlace place = place_of(window, row);
+    for (int64_t i = 0; i < window->output[last]; i++) {
+        const char *wanted = run->y + (uint64_t)(first + i) * state->element_size;
+        int64_t found = 0;
+        for (int64_t position = 0; position < state->kernel_count; position++) {
+            int64_t offset, start;
+            if (!look(window, &place, position, &offset, &start)) continue;
+            const int64_t at = start + i * window->stride[last];
+            if (at < 0 || at >= window->input[last]) continue;
+            if (!state->row->same(x + (uint64_t)(offset + at) * state->element_size, wanted))
+                continue;
+            int64_t rest = offset + at;
+            for (uint32_t d = window->rank; d-- > 0; rest /= window->input[d])
+                found += rest % window->input[d] * state->index_step[d];
+            break;
+        }
+        run->indices[first + i] = plane * state->input_count + found;
+    }
+}
+
+static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Run *run = context;
+    const int64_t rows = run->state->row_count;
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        pool_row(run, i / rows, i % rows);
+        if (run->indices) find_row(run, i / rows, i % rows);
+    }
+    return NULL;
+}
+
+static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+    (void)out_abandoned;
+    const PoolState *state = opaque;
+    if (state->planes * state->output_count == 0) return NULL;
+    Run run = {
+        .state = state,
+        .x = (const char *)call->inputs[0],
+        .y = (char *)call->outputs[0],
+        .indices = state->indices_wanted ? (int64_t *)(void *)call->outputs[1] : NULL,
+    };
+    const int64_t width = state->window.output[state->window.rank - 1];
+    return cpu_for_each(call->device, call->launch->threads,
+        (uint64_t)(state->planes * state->row_count),
+        (uint64_t)(65536 / (width * state->kernel_count)) + 1, run_units, &run);
+}
+
+static void set_index_steps(PoolState *state, bool column_major) {
+    const Window *window = &state->window;
+    int64_t step = 1;
+    for (uint32_t i = 0; i < window->rank; i++) {
+        const uint32_t d = column_major ? i : window->rank - 1 - i;
+        state->index_step[d] = step;
+        step *= window->input[d];
+    }
+}
+
+static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
+    const Attributes *attributes = request->attributes;
+    const Shape *x = &request->inputs[0].shape, *y = &request->outputs[0].shape;
+    const bool is_average = request->operator_info->id == OPERATOR_AVERAGE_POOL;
+    Window window;
+    TRY(window_of(request, &window));
+    void *opaque;
+    TRY(cpu_float_plan_create(device, request, "cpu.pool", sizeof(PoolState), run, out, &opaque));
+    PoolState *state = opaque;
+    state->window = window;
+    state->planes = shape_product(x, 0, 2);
+    state->input_count = shape_product(x, 2, x->rank);
+    state->output_count = shape_product(y, 2, y->rank);
+    state->row_count = shape_product(y, 2, y->rank - 1);
+    state->kernel_count = 1;
+    for (uint32_t i = 0; i < window.rank; i++) state->kernel_count *= window.kernel[i];
+    state->is_average = is_average;
+    const DType dtype = request->inputs[0].dtype;
+    const bool half = dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16;
+    const DType computed = half ? DTYPE_FLOAT32 : dtype;
+    state->element_size = dtype_bits(computed) / 8;
+    state->row = cpu_pool_row_for(cpu_device(device)->level, computed, is_average);
+    if (is_average) {
+        state->include_padding = attributes_int(attributes, "count_include_pad") != 0;
+    } else {
+        state->indices_wanted = request->output_count > 1 && request->outputs[1].present;
+        set_index_steps(state, attributes_int(attributes, "storage_order") != 0);
+    }
+    return NULL;
+}
+
+#define DTYPES_POOL (CPU_DTYPES_FLOAT32_AND_HALF | DTYPE_BIT(DTYPE_FLOAT64))
+
+const Kernel cpu_pool[] = {
+    {OPERATOR_MAX_POOL, DTYPES_POOL | DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8), plan,
+        "cpu.pool", KERNEL_PORTABLE},
+    {OPERATOR_AVERAGE_POOL, DTYPES_POOL, plan, "cpu.pool", KERNEL_PORTABLE},
+    KERNELS_END,
+};
