@@ -44,7 +44,7 @@ Error *connection_error(Connection *connection, int code) {
         FAIL(IO, "%s: the disk failed to sync; nothing more is written until the store is reopened",
             file);
     }
-    switch (code & 0xff) {
+    switch (code == SQLITE_IOERR_NOMEM ? SQLITE_NOMEM : code & 0xff) {
     case SQLITE_FULL:
         FAIL(EXHAUSTED, "%s: no space left on the disk; free some and try again", file);
     case SQLITE_NOMEM:

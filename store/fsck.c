@@ -37,7 +37,9 @@ static Error *note_text(Fsck *fsck, DatabaseKind kind, const char *text) {
                                database_infos[kind].file, TEXT_SHOWN_MAX, text));
 }
 
-/* SQLite's own check answers one row "ok", or a row for each thing that it found. */
+/* SQLite's own check answers one row "ok", or a row for each thing that it found. On a read-only
+ * connection it passes over CHECK constraints; whatever they hold the store checks itself when it
+ * reads. */
 static Error *check_integrity(Fsck *fsck, DatabaseKind kind) {
     OWN(Connection, reader) = NULL;
     TRY(store_borrow_reader(fsck->store, kind, &reader));

@@ -83,38 +83,35 @@ Error *fsck_repair_chunk(Fsck *fsck, TenantId tenant, const ChunkRef *ref, bool 
     return NULL;
 }
 
-/* out_size: of the raw bytes as the row has it; 0 when there is no such chunk. */
 static Error *find_raw_size(
-    Store *store, TenantId tenant, const ChunkRef *ref, uint64_t *out_size) {
+    Store *store, TenantId tenant, const ChunkRef *ref, bool *out_found, uint64_t *out_size) {
     OWN(Connection, reader) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CHUNKS, &reader));
-    bool found;
     int64_t id;
     {
         Query OWN_QUERY(query) = query_start(reader, STATEMENT_FIND_CHUNK);
         query_bind_i64(&query, 1, tenant);
         query_bind_digest(&query, 2, &ref->hash);
-        TRY(query_find_i64(&query, &found, &id));
+        TRY(query_find_i64(&query, out_found, &id));
     }
-    *out_size = 0;
-    if (!found) return NULL;
+    if (!*out_found) return NULL;
     Query OWN_QUERY(query) = query_start(reader, STATEMENT_READ_CHUNK_SIZES);
     query_bind_i64(&query, 1, id);
-    TRY(query_next(&query, &found));
-    return found ? query_size(&query, 0, out_size) : NULL;
+    TRY(query_next(&query, out_found));
+    return *out_found ? query_size(&query, 0, out_size) : NULL;
 }
 
 Error *fsck_check_present(Fsck *fsck, TenantId tenant, const ChunkRef *ref, const char *needed_by) {
-    uint64_t raw_size;
-    bool repaired = false;
-    TRY_WRAP(find_raw_size(fsck->store, tenant, ref, &raw_size), "%s", needed_by);
-    if (raw_size == ref->raw_size) return NULL;
+    bool found, repaired = false;
+    uint64_t raw_size = 0;
+    TRY_WRAP(find_raw_size(fsck->store, tenant, ref, &found, &raw_size), "%s", needed_by);
+    if (found && raw_size == ref->raw_size) return NULL;
     TRY(fsck_repair_chunk(fsck, tenant, ref, &repaired));
     if (repaired) return NULL;
     char name[DIGEST_TEXT_SIZE];
     digest_print(&ref->hash, name);
     return fsck_note(fsck, error_make(ERROR_CORRUPT, __FILE__, __LINE__, "%s: chunk %s %s",
-                               needed_by, name, raw_size ? "has another size" : "is missing"));
+                               needed_by, name, found ? "has another size" : "is missing"));
 }
 
 static Error *count_chunks(Store *store, uint64_t *out_count) {

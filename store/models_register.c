@@ -42,13 +42,14 @@ static Error *pin_chunks(ChunkUpload *upload, Registration *registration) {
         const ChunkRef *ref = &content->chunks[i];
         uint32_t stored_size;
         TRY_WRAP(chunk_upload_pin(upload, ref, &stored_size), "model %s", registration->name);
-        if (!checked_add_u64(registration->bytes_raw, ref->raw_size, &registration->bytes_raw) ||
-            registration->bytes_raw > INT64_MAX)
-            FAIL(INVALID, "model %s: its size is beyond 2^63 bytes", registration->name);
+        if (!checked_add_u64(registration->bytes_raw, ref->raw_size, &registration->bytes_raw))
+            registration->bytes_raw = UINT64_MAX;
         if (digest_set_find(&counted, &ref->hash)) continue;
         TRY(digest_set_add(&counted, &ref->hash, 1));
         registration->bytes_stored += stored_size;
     }
+    if (registration->bytes_raw > INT64_MAX)
+        FAIL(INVALID, "model %s: its size is beyond 2^63 bytes", registration->name);
     return NULL;
 }
 

@@ -7,6 +7,8 @@
 #include "store/stored_executable_internal.h"
 #include "store/transaction.h"
 
+enum { UNUSED_BATCH = 64 };
+
 /* From here on removal leaves the row alone. */
 static Error *pin(StoredExecutable *executable, TenantId tenant, const Digest *identity) {
     Transaction OWN_TRANSACTION(lock) = transaction_lock(executable->store, DATABASE_CATALOG);
@@ -139,32 +141,40 @@ static Error *delete_one(Connection *catalog, int64_t id) {
     return query_run(&query);
 }
 
+/* Some of the unused ones, from after on: collected first, as deleting under a running list lets
+ * SQLite skip rows. */
+static Error *list_unused(Connection *catalog, TenantId tenant, Digest *inout_after,
+    int64_t *out_ids, size_t *out_count) {
+    Digest after = *inout_after;
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_UNUSED_EXECUTABLES);
+    query_bind_i64(&query, 1, tenant);
+    query_bind_digest(&query, 2, inout_after);
+    query_bind_i64(&query, 3, UNUSED_BATCH);
+    for (size_t count = 0;; count++) {
+        bool row;
+        TRY(query_next(&query, &row));
+        if (!row) {
+            *out_count = count;
+            *inout_after = after;
+            return NULL;
+        }
+        TRY(query_i64(&query, 0, &out_ids[count]));
+        TRY(query_digest(&query, 1, &after));
+    }
+}
+
 Error *stored_executable_delete_unused(
     Store *store, Connection *catalog, TenantId tenant, uint64_t *inout_count) {
-    /* Collected first: deleting while the list is read would let SQLite skip rows. */
-    int64_t ids[64];
+    int64_t ids[UNUSED_BATCH];
     size_t count;
-    int64_t after = 0;
+    Digest after = {{0}};
     do {
-        count = 0;
-        {
-            Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_UNUSED_EXECUTABLES);
-            query_bind_i64(&query, 1, tenant);
-            query_bind_i64(&query, 2, after);
-            query_bind_i64(&query, 3, sizeof ids / sizeof *ids);
-            for (;;) {
-                bool row;
-                TRY(query_next(&query, &row));
-                if (!row) break;
-                TRY(query_i64(&query, 0, &ids[count]));
-                after = ids[count++];
-            }
-        }
+        TRY(list_unused(catalog, tenant, &after, ids, &count));
         for (size_t i = 0; i < count; i++) {
             if (is_open(store, ids[i])) continue;
             TRY(delete_one(catalog, ids[i]));
             (*inout_count)++;
         }
-    } while (count == sizeof ids / sizeof *ids);
+    } while (count == UNUSED_BATCH);
     return NULL;
 }

@@ -1,0 +1,149 @@
+#include <string.h>
+#include <sys/stat.h>
+
+#include "store/chunk_upload_internal.h"
+#include "tests/store/store_fixtures.h"
+
+static int64_t count_chunks(const TestHome *home) {
+    return fixture_read_sql(home, "chunks.db", "SELECT count(*) FROM chunks");
+}
+
+static void test_chunk_upload_finds_what_it_put_and_what_is_stored(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(ChunkUpload, upload) = NULL;
+    ByteWriter OWN_BYTES(stored) = {0};
+    ChunkRef ref;
+    bool found;
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    ChunkSink sink = chunk_upload_sink(upload);
+    fixture_make_chunk(1, 1000, &ref, &stored);
+    expect_ok(sink.find(sink.self, &ref, &found));
+    assert_false(found);
+    expect_ok(sink.put(sink.self, &ref, stored.data, stored.size));
+    expect_ok(sink.find(sink.self, &ref, &found));
+    assert_true(found);
+    expect_ok(sink.put(sink.self, &ref, stored.data, stored.size)); /* twice is once */
+    expect_ok(chunk_upload_flush(upload));
+    chunk_upload_close(TAKE(upload));
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    sink = chunk_upload_sink(upload);
+    expect_ok(sink.find(sink.self, &ref, &found));
+    assert_true(found);
+    assert_int_equal(count_chunks(&home), 1);
+}
+
+/* Whether another tenant has the same bytes must not show. */
+static void test_chunk_upload_finds_nothing_of_another_tenant(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(ChunkUpload, mine) = NULL;
+    OWN(ChunkUpload, other) = NULL;
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &mine));
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT + 1, &other));
+    expect_ok(fixture_upload(mine, 1, 3, 1000));
+    expect_ok(chunk_upload_flush(mine));
+    ChunkRef ref;
+    bool found;
+    fixture_make_chunk(1, 1000, &ref, NULL);
+    ChunkSink sink = chunk_upload_sink(other);
+    expect_ok(sink.find(sink.self, &ref, &found));
+    assert_false(found);
+    expect_ok(fixture_upload(other, 1, 3, 1000));
+    expect_ok(chunk_upload_flush(other));
+    assert_int_equal(count_chunks(&home), 6);
+}
+
+static void test_chunk_upload_drops_what_was_not_flushed(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(ChunkUpload, upload) = NULL;
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    expect_ok(fixture_upload(upload, 1, 3, 1000));
+    chunk_upload_close(TAKE(upload));
+    assert_int_equal(count_chunks(&home), 0);
+}
+
+static void test_chunk_upload_refuses_sizes_beyond_the_limits(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(ChunkUpload, upload) = NULL;
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    ChunkSink sink = chunk_upload_sink(upload);
+    static const uint8_t bytes[CHUNK_STORED_SIZE_MAX + 1];
+    ChunkRef empty = {.raw_size = 0}, big = {.raw_size = CHUNK_SIZE + 1}, right = {.raw_size = 1};
+    expect_error(sink.put(sink.self, &empty, bytes, 1), ERROR_INVALID, "beyond the limits");
+    expect_error(sink.put(sink.self, &big, bytes, 1), ERROR_INVALID, "beyond the limits");
+    expect_error(sink.put(sink.self, &right, bytes, 0), ERROR_INVALID, "beyond the limits");
+    expect_error(
+        sink.put(sink.self, &right, bytes, sizeof bytes), ERROR_INVALID, "beyond the limits");
+    expect_ok(sink.put(sink.self, &right, bytes, sizeof bytes - 1));
+    expect_ok(chunk_upload_flush(upload));
+}
+
+/* One name with two sizes: one of the references lies. */
+static void test_chunk_upload_refuses_a_name_with_another_size(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(ChunkUpload, upload) = NULL;
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    expect_ok(fixture_upload(upload, 1, 1, 1000));
+    ChunkRef ref;
+    bool found;
+    fixture_make_chunk(1, 1000, &ref, NULL);
+    ref.raw_size = 999;
+    ChunkSink sink = chunk_upload_sink(upload);
+    expect_error(sink.find(sink.self, &ref, &found), ERROR_CORRUPT, "999 bytes here and of 1000");
+    expect_ok(chunk_upload_flush(upload));
+    chunk_upload_close(TAKE(upload));
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    sink = chunk_upload_sink(upload);
+    expect_error(sink.find(sink.self, &ref, &found), ERROR_CORRUPT, "999 bytes here and of 1000");
+}
+
+/* Names count through, so that every chunk is another. */
+static Error *put_numbered(ChunkUpload *upload, uint32_t number, void *bytes, size_t size) {
+    ChunkSink sink = chunk_upload_sink(upload);
+    ChunkRef ref = {.raw_size = 1};
+    memcpy(ref.hash.bytes, &number, sizeof number);
+    memcpy(bytes, &number, sizeof number);
+    return sink.put(sink.self, &ref, bytes, size);
+}
+
+/* What is not durable yet is bounded in bytes and in chunks, and the log in what it holds. */
+static void test_chunk_upload_writes_in_bounded_transactions(void **state) {
+    (void)state;
+    enum { MEBIBYTE = 1 << 20, CHUNKS = 160, SMALL_CHUNKS = 5000 };
+    static uint8_t bytes[MEBIBYTE];
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(ChunkUpload, upload) = NULL;
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    struct stat status;
+    for (uint32_t i = 0; i < CHUNKS; i++) {
+        expect_ok(put_numbered(upload, i, bytes, sizeof bytes));
+        assert_true(upload->pending_bytes.size <= 32 * MEBIBYTE);
+    }
+    expect_ok(chunk_upload_flush(upload));
+    assert_int_equal(stat(fixture_path(&home, "chunks.db-wal"), &status), 0);
+    /* 48 MiB begin a checkpoint; the transaction that passes them has 32. */
+    assert_true(status.st_size < 84 * MEBIBYTE);
+    for (uint32_t i = 0; i < SMALL_CHUNKS; i++) {
+        expect_ok(put_numbered(upload, CHUNKS + i, bytes, 8));
+        assert_true(upload->pending_count <= 4096);
+    }
+    expect_ok(chunk_upload_flush(upload));
+    assert_int_equal(count_chunks(&home), CHUNKS + SMALL_CHUNKS);
+}
+
+TEST_GROUP(chunk_upload, cmocka_unit_test(test_chunk_upload_finds_what_it_put_and_what_is_stored),
+    cmocka_unit_test(test_chunk_upload_finds_nothing_of_another_tenant),
+    cmocka_unit_test(test_chunk_upload_drops_what_was_not_flushed),
+    cmocka_unit_test(test_chunk_upload_refuses_sizes_beyond_the_limits),
+    cmocka_unit_test(test_chunk_upload_refuses_a_name_with_another_size),
+    cmocka_unit_test(test_chunk_upload_writes_in_bounded_transactions))

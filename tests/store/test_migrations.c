@@ -1,0 +1,117 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "store/migrations.h"
+#include "tests/store/store_fixtures.h"
+
+static void expect_open_fails(const TestHome *home, ErrorCode code, const char *text) {
+    Store *store = NULL;
+    expect_error(store_open(home->path, STORE_CREATE, &store), code, text);
+    assert_null(store);
+}
+
+static void make_store(const TestHome *home) { store_close(fixture_open(home)); }
+
+static Digest digest_file(const TestHome *home, const char *name) {
+    uint8_t *data;
+    size_t size;
+    Digest digest;
+    expect_ok(file_read(fixture_path(home, name), 1 << 30, &data, &size));
+    expect_ok(digest_sha256(data, size, &digest));
+    memory_unmap(data, size);
+    return digest;
+}
+
+static void test_migrations_bring_a_new_home_to_the_latest_version(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    make_store(&home);
+    for (int kind = 0; kind < DATABASE_COUNT; kind++) {
+        const DatabaseInfo *info = &database_infos[kind];
+        assert_int_equal(fixture_read_sql(&home, info->file, "PRAGMA user_version"),
+            migrations_latest((DatabaseKind)kind));
+        assert_int_equal(
+            fixture_read_sql(&home, info->file, "PRAGMA application_id"), info->application_id);
+        assert_int_equal(fixture_read_sql(&home, info->file, "PRAGMA page_size"), info->page_size);
+    }
+    assert_int_equal(fixture_read_sql(&home, "chunks.db", "PRAGMA auto_vacuum"), 2);
+}
+
+/* One line that names both versions, and not a byte changed. */
+static void test_migrations_refuse_a_newer_store_and_leave_it_alone(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    make_store(&home);
+    fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = 7");
+    Digest before = digest_file(&home, "catalog.db");
+    expect_open_fails(&home, ERROR_UNSUPPORTED,
+        "catalog.db: store version 7, this Layover knows up to 1; use a newer one");
+    Digest after = digest_file(&home, "catalog.db");
+    assert_true(digest_equal(&before, &after));
+    fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = 1");
+    fixture_run_sql(&home, "chunks.db", "PRAGMA user_version = 2147483647");
+    expect_open_fails(&home, ERROR_UNSUPPORTED, "chunks.db: store version 2147483647");
+}
+
+static void test_migrations_refuse_files_of_other_programs(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    fixture_run_sql(&home, "catalog.db", "CREATE TABLE songs (title TEXT)");
+    Digest before = digest_file(&home, "catalog.db");
+    expect_open_fails(&home, ERROR_CORRUPT, "catalog.db: not a file of Layover's");
+    Digest after = digest_file(&home, "catalog.db");
+    assert_true(digest_equal(&before, &after));
+}
+
+static void test_migrations_refuse_one_database_in_the_place_of_the_other(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    make_store(&home);
+    char from[FIXTURE_PATH_SIZE * 2];
+    (void)snprintf(from, sizeof from, "%s", fixture_path(&home, "catalog.db"));
+    assert_int_equal(rename(from, fixture_path(&home, "chunks.db")), 0);
+    expect_open_fails(&home, ERROR_CORRUPT, "chunks.db: not a file of Layover's");
+}
+
+static void test_migrations_refuse_impossible_versions(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    make_store(&home);
+    fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = -3");
+    expect_open_fails(&home, ERROR_CORRUPT, "impossible version -3");
+}
+
+static void test_migrations_refuse_what_is_no_database(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    static const char text[4096] = "My shopping list: bread, butter, figs.";
+    expect_ok(file_write_atomic(fixture_path(&home, "catalog.db"), text, sizeof text));
+    expect_open_fails(&home, ERROR_CORRUPT, "catalog.db: damaged");
+}
+
+static void test_migrations_finish_a_store_that_was_left_empty(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    expect_ok(file_write_atomic(fixture_path(&home, "catalog.db"), "", 0));
+    expect_ok(file_write_atomic(fixture_path(&home, "chunks.db"), "", 0));
+    OWN(Store, store) = fixture_open(&home);
+    fixture_expect_clean(store);
+}
+
+static void test_migrations_refuse_tables_of_another_shape(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    make_store(&home);
+    fixture_run_sql(&home, "catalog.db", "ALTER TABLE aliases RENAME COLUMN name TO nickname");
+    expect_open_fails(&home, ERROR_CORRUPT, "its tables are not those of its version");
+}
+
+TEST_GROUP(migrations, cmocka_unit_test(test_migrations_bring_a_new_home_to_the_latest_version),
+    cmocka_unit_test(test_migrations_refuse_a_newer_store_and_leave_it_alone),
+    cmocka_unit_test(test_migrations_refuse_files_of_other_programs),
+    cmocka_unit_test(test_migrations_refuse_one_database_in_the_place_of_the_other),
+    cmocka_unit_test(test_migrations_refuse_impossible_versions),
+    cmocka_unit_test(test_migrations_refuse_what_is_no_database),
+    cmocka_unit_test(test_migrations_finish_a_store_that_was_left_empty),
+    cmocka_unit_test(test_migrations_refuse_tables_of_another_shape))
