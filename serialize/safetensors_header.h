@@ -1,0 +1,25 @@
+#pragma once
+/* The JSON header of a safetensors file: one object of objects, read strictly and in one pass. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernels/shape.h"
+
+typedef struct SafetensorsEntry {
+    char *name;
+    DType dtype;
+    Shape shape;
+    uint64_t begin; /* in the bytes behind the header */
+    uint64_t end;
+} SafetensorsEntry;
+
+typedef struct SafetensorsHeader {
+    SafetensorsEntry *entries; /* in the header's order */
+    size_t count;
+    size_t capacity;
+} SafetensorsHeader;
+
+void safetensors_header_deinit(SafetensorsHeader *header);
+/* Errors: as safetensors_read. */
+MUST_CHECK Error *safetensors_header_parse(const char *text, size_t size, SafetensorsHeader *out);
