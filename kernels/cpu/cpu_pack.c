@@ -8,7 +8,7 @@
 
 enum { PANELS_COLUMNS_MIN = 32 }; /* narrower ones are read as well where they lie */
 
-/* A matmul's B as K × N with strides. */
+/* A matmul's B, or an LSTM's transposed W or R, as K × N with strides. */
 typedef struct Weight {
     int64_t batch_count, depth, columns, row, column;
 } Weight;
@@ -17,15 +17,18 @@ static Weight weight_of(const PackRequest *request) {
     const Shape *shape = &request->constant.shape;
     const int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
     Weight weight = {shape_product(shape, 0, shape->rank - 2), rows, columns, columns, 1};
-    if (cpu_matmul_is_transposed(request->operator_info, request->attributes, 1))
+    if (request->operator_info->id == OPERATOR_LSTM ||
+        cpu_matmul_is_transposed(request->operator_info, request->attributes, 1))
         weight.depth = columns, weight.columns = rows, weight.row = 1, weight.column = columns;
     return weight;
 }
 
 static bool is_matmul_weight(const PackRequest *request) {
     const OperatorId id = request->operator_info->id;
-    return (id == OPERATOR_MATMUL || id == OPERATOR_GEMM || id == OPERATOR_FUSED_MATMUL) &&
-           request->input_index == 1 && request->constant.shape.rank >= 2 &&
+    const bool matmul = id == OPERATOR_MATMUL || id == OPERATOR_GEMM || id == OPERATOR_FUSED_MATMUL;
+    const bool lstm =
+        id == OPERATOR_LSTM && (request->input_index == 1 || request->input_index == 2);
+    return (lstm || (matmul && request->input_index == 1)) && request->constant.shape.rank >= 2 &&
            (request->constant.dtype == DTYPE_FLOAT32 || request->constant.dtype == DTYPE_FLOAT16 ||
                request->constant.dtype == DTYPE_BFLOAT16);
 }
