@@ -9,15 +9,26 @@
 
 enum { SLOT_HOST = 0, SLOT_DEVICE = 1, SLOT_COUNT = 2 };
 
+/* A constant in the layout that its operator's kernel wants. */
+typedef struct PackedWeight {
+    uint32_t primitive, input, constant; /* what it is for; the key, ascending */
+    uint32_t layout;                     /* from the device's pack_rule */
+    struct Storage *storage;             /* sealed, on the device */
+} PackedWeight;
+
 typedef struct Residency {
     Refcount refcount;
     Executable *executable;      /* retained */
     Device *devices[SLOT_COUNT]; /* borrowed: outlive the residency */
     PlanTable *plans[SLOT_COUNT];
     struct Tensor **constants[SLOT_COUNT]; /* per constant; NULL where it is not in that slot */
-    struct PackedWeight *packed; /* residency.c: (primitive, input, constant) -> layout, storage */
+    PackedWeight *packed;                  /* sorted */
     uint32_t packed_count;
-    uint64_t bytes[SLOT_COUNT]; /* held by constants and packed weights */
+    /* Per constant: what an operand naming it stands for; nil where only packed forms are used. */
+    Value *constant_values;
+    MemoryPool *pools[SLOT_COUNT]; /* of the constants' and packed weights' memory */
+    struct DecodedCode *decoded;   /* decoded_code.h: filled on demand */
+    uint64_t bytes[SLOT_COUNT];    /* held by constants and packed weights */
 } Residency;
 
 /* Copies constants to the device where it is not the host's memory, packs what the device's
@@ -31,3 +42,6 @@ DEFINE_OWN(Residency, residency_release);
 /* The packed form of a constant operand, or NULL. out_layout is set with it. */
 struct Storage *residency_find_packed(const Residency *residency, uint32_t primitive,
     uint32_t input, uint32_t constant, uint32_t *out_layout);
+/* The same with its key; NULL when that constant is not packed. Borrowed. */
+const PackedWeight *residency_find_weight(
+    const Residency *residency, uint32_t primitive, uint32_t input, uint32_t constant);

@@ -1,0 +1,139 @@
+#include "vm/decoded_code.h"
+
+#include "base/allocator.h"
+#include "vm/instruction.h"
+#include "vm/interpreter.h"
+
+struct DecodedCode {
+    const Residency *residency;
+    uint32_t function_count;
+    _Atomic(DecodedFunction *) functions[];
+};
+
+static void decoded_function_release(DecodedFunction *function) {
+    if (!function) return;
+    memory_free(function->instructions);
+    memory_free(function->operands);
+    memory_free(function->immediates);
+    memory_free(function);
+}
+DEFINE_OWN(DecodedFunction, decoded_function_release);
+
+Error *decoded_code_create(const Residency *residency, DecodedCode **out) {
+    uint32_t count = residency->executable->function_count;
+    void *memory;
+    TRY(memory_alloc(1, sizeof(DecodedCode) + count * sizeof(_Atomic(DecodedFunction *)), &memory));
+    DecodedCode *code = memory;
+    code->residency = residency;
+    code->function_count = count;
+    *out = code;
+    return NULL;
+}
+
+void decoded_code_release(DecodedCode *code) {
+    if (!code) return;
+    for (uint32_t i = 0; i < code->function_count; i++)
+        decoded_function_release(atomic_load(&code->functions[i]));
+    memory_free(code);
+}
+
+static const PackedWeight *find_weight(
+    const Residency *residency, const Instruction *instruction, uint32_t index) {
+    if (instruction->opcode != OPCODE_INVOKE_PACKED || index < 2) return NULL;
+    if (instruction->flags & INSTRUCTION_HOST) return NULL;
+    return residency_find_weight(residency, (uint32_t)operand_value(instruction->operands[0]),
+        index - 2, (uint32_t)operand_value(instruction->operands[index]));
+}
+
+static DecodedOperand decode_operand(const Residency *residency, const Instruction *instruction,
+    uint32_t pc, uint32_t index, Value **inout_immediates) {
+    uint64_t word = instruction->operands[index];
+    DecodedOperand operand = {.last_use = operand_is_last_use(word)};
+    switch (operand_kind(word)) {
+    case OPERAND_REGISTER:
+    case OPERAND_FUNCTION:
+        operand.index = (uint32_t)operand_value(word);
+        break;
+    case OPERAND_ABSENT:
+        operand.absent = true;
+        break;
+    case OPERAND_CONSTANT:
+        operand.index = (uint32_t)operand_value(word);
+        operand.weight = find_weight(residency, instruction, index);
+        operand.packed = operand.weight;
+        if (!operand.packed) operand.constant = &residency->constant_values[operand.index];
+        break;
+    case OPERAND_IMMEDIATE:
+        operand.index = (uint32_t)operand_value(word);
+        if (opcode_operand_letter(instruction->head, index, instruction->output_count) == 'j')
+            operand.index = (uint32_t)(pc + operand_value(word));
+        operand.constant = *inout_immediates;
+        *(*inout_immediates)++ = value_int(operand_value(word));
+        break;
+    }
+    return operand;
+}
+
+static void decode_instruction(const Residency *residency, const uint64_t *words, uint32_t pc,
+    DecodedFunction *function, DecodedOperand *operands, Value **inout_immediates) {
+    const void *const *labels = interpreter_labels();
+    Instruction instruction = instruction_read(words);
+    for (uint32_t i = 0; i < instruction.operand_count; i++)
+        operands[i] = decode_operand(residency, &instruction, pc, i, inout_immediates);
+    function->instructions[pc] = (DecodedInstruction){
+        .label = labels ? labels[instruction.opcode] : NULL,
+        .operands = operands,
+        .destination = head_destination(instruction.head),
+        .operand_count = (uint16_t)instruction.operand_count,
+        .output_count = (uint16_t)instruction.output_count,
+        .opcode = (uint8_t)instruction.opcode,
+        .flags = (uint8_t)instruction.flags,
+    };
+    if (instruction.opcode == OPCODE_INVOKE_PACKED)
+        function->instructions[pc].site = function->site_count++;
+}
+
+static Error *decode(const Residency *residency, uint32_t index, DecodedFunction **out) {
+    const Executable *executable = residency->executable;
+    const Function *from = &executable->functions[index];
+    uint32_t operand_count = from->word_count - from->instruction_count, immediate_count = 0;
+    for (uint32_t pc = 0; pc < from->instruction_count; pc++) {
+        Instruction instruction = instruction_read(function_instruction(executable, from, pc));
+        for (uint32_t i = 0; i < instruction.operand_count; i++)
+            immediate_count += operand_kind(instruction.operands[i]) == OPERAND_IMMEDIATE;
+    }
+    void *memory;
+    TRY(memory_alloc(1, sizeof(DecodedFunction), &memory));
+    OWN(DecodedFunction, function) = memory;
+    TRY(memory_alloc(from->instruction_count, sizeof(DecodedInstruction), &memory));
+    function->instructions = memory;
+    TRY(memory_alloc(operand_count, sizeof(DecodedOperand), &memory));
+    function->operands = memory;
+    TRY(memory_alloc(immediate_count, sizeof(Value), &memory));
+    function->immediates = memory;
+    function->instruction_count = from->instruction_count;
+    function->register_count = from->register_count;
+    Value *immediates = function->immediates;
+    DecodedOperand *operands = function->operands;
+    for (uint32_t pc = 0; pc < from->instruction_count; pc++) {
+        const uint64_t *words = function_instruction(executable, from, pc);
+        decode_instruction(residency, words, pc, function, operands, &immediates);
+        operands += head_operand_count(words[0]);
+    }
+    *out = TAKE(function);
+    return NULL;
+}
+
+Error *decoded_code_get(DecodedCode *code, uint32_t function, const DecodedFunction **out) {
+    DecodedFunction *known = atomic_load_explicit(&code->functions[function], memory_order_acquire);
+    if (!known) {
+        DecodedFunction *made;
+        TRY(decode(code->residency, function, &made));
+        if (atomic_compare_exchange_strong(&code->functions[function], &known, made))
+            known = made;
+        else
+            decoded_function_release(made);
+    }
+    *out = known;
+    return NULL;
+}

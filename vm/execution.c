@@ -1,0 +1,232 @@
+#include "vm/execution.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+#include "kernels/float_environment.h"
+#include "vm/execution_internal.h"
+#include "vm/instruction.h"
+#include "vm/interpreter.h"
+
+enum { SCRATCH_MIN = 64 };
+
+static void set_defaults(ExecutionOptions *options) {
+    if (options->depth_limit == 0) options->depth_limit = EXECUTION_DEPTH_DEFAULT;
+    if (options->depth_limit > INT32_MAX) options->depth_limit = INT32_MAX;
+    if (options->yield_limit == 0) options->yield_limit = EXECUTION_YIELDS_DEFAULT;
+    if (options->threads == 0) options->threads = 1;
+}
+
+static Error *create_pools(Execution *execution) {
+    Residency *residency = execution->residency;
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
+        TRY(memory_pool_create(residency->devices[slot],
+            execution->options.memory_limit_bytes[slot], &execution->pools[slot]));
+    uint64_t limit = execution->options.memory_limit_bytes[SLOT_HOST];
+    if (limit == 0) {
+        DeviceMemory memory;
+        Device *host = residency->devices[SLOT_HOST];
+        TRY(host->class_->memory(host, &memory));
+        limit = memory.total_bytes;
+    }
+    return object_meter_create(limit, &execution->meter);
+}
+
+/* Finds the packed functions that the executable names. */
+static Error *find_packed(Execution *execution) {
+    const Executable *executable = execution->executable;
+    for (uint32_t i = 0; i < executable->function_count; i++) {
+        const Function *function = &executable->functions[i];
+        if (function->kind != FUNCTION_PACKED) continue;
+        PackedEntry *entry = &execution->packed_entries[i];
+        if (!packed_registry_find(execution->packed, function->name, &entry->function,
+                &entry->arity, &entry->context))
+            FAIL(NOT_FOUND, "there is no packed function %s", function->name);
+    }
+    return NULL;
+}
+
+static Error *create_tables(Execution *execution) {
+    uint32_t count = execution->executable->function_count;
+    void *memory;
+    TRY(memory_alloc(count, sizeof(PackedEntry), &memory));
+    execution->packed_entries = memory;
+    TRY(memory_alloc(count, sizeof(DecodedFunction *), &memory));
+    execution->decoded = memory;
+    TRY(memory_alloc(count, sizeof(InlineCache *), &memory));
+    execution->sites = memory;
+    TRY(memory_alloc(execution->options.yield_limit, sizeof(Value), &memory));
+    execution->yields = memory;
+    return execution_reserve_scratch(execution, SCRATCH_MIN);
+}
+
+Error *execution_create_empty(
+    Residency *residency, const ExecutionOptions *options, Execution **out) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(Execution), &memory));
+    OWN(Execution, execution) = memory;
+    execution->residency = residency_retain(residency);
+    execution->executable = residency->executable;
+    if (options) execution->options = *options;
+    set_defaults(&execution->options);
+    if (execution->options.packed)
+        execution->packed = packed_registry_retain(execution->options.packed);
+    else
+        TRY(packed_registry_create(&execution->packed));
+    execution->options.packed = execution->packed;
+    TRY(create_pools(execution));
+    TRY(create_tables(execution));
+    TRY(find_packed(execution));
+    *out = TAKE(execution);
+    return NULL;
+}
+
+static Error *start(
+    Execution *execution, uint32_t function, const Value *arguments, uint32_t argument_count) {
+    const Executable *executable = execution->executable;
+    if (function >= executable->function_count ||
+        executable->functions[function].kind != FUNCTION_BYTECODE)
+        FAIL(INVALID, "function %u is not one that can be run", function);
+    void *memory;
+    TRY(memory_alloc(argument_count, sizeof(Value), &memory));
+    Value *values = memory;
+    Error *error = execution_bind_all(execution, function, arguments, argument_count, values);
+    if (!error) error = execution_push_frame(execution, function, REGISTER_NONE);
+    for (uint32_t i = 0; i < argument_count; i++) {
+        if (!error)
+            execution->registers[i] = values[i];
+        else
+            value_release(&values[i]);
+    }
+    memory_free(values);
+    return error;
+}
+
+Error *execution_create(Residency *residency, const ExecutionOptions *options, uint32_t function,
+    const Value *arguments, uint32_t argument_count, Execution **out) {
+    OWN(Execution, execution) = NULL;
+    TRY(execution_create_empty(residency, options, &execution));
+    TRY(start(execution, function, arguments, argument_count));
+    *out = TAKE(execution);
+    return NULL;
+}
+
+static void release_sites(Execution *execution) {
+    for (uint32_t i = 0; execution->sites && i < execution->executable->function_count; i++) {
+        InlineCache *sites = execution->sites[i];
+        if (!sites) continue;
+        for (uint32_t site = 0; site < execution->decoded[i]->site_count; site++)
+            inline_cache_deinit(&sites[site]);
+        memory_free(sites);
+    }
+    memory_free(execution->sites);
+}
+
+void execution_release(Execution *execution) {
+    if (!execution) return;
+    while (execution->frame_count > 0) execution_pop_frame(execution);
+    value_release(&execution->result);
+    Value yielded;
+    uint64_t sequence;
+    while (execution_take_yield(execution, &yielded, &sequence)) value_release(&yielded);
+    for (uint32_t i = 0; i < execution->input_count; i++) {
+        memory_free(execution->inputs[i].name);
+        value_release(&execution->inputs[i].value);
+    }
+    memory_free(execution->inputs);
+    release_sites(execution);
+    memory_free(execution->decoded);
+    memory_free(execution->packed_entries);
+    memory_free(execution->yields);
+    memory_free(execution->scratch);
+    memory_free(execution->frames);
+    memory_free(execution->registers);
+    if (execution->meter)
+        object_meter_refund(execution->meter, execution->frame_capacity * sizeof(Frame) +
+                                                  execution->register_capacity * sizeof(Value));
+    object_meter_release(execution->meter);
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) memory_pool_release(execution->pools[slot]);
+    packed_registry_release(execution->packed);
+    residency_release(execution->residency);
+    memory_free(execution);
+}
+
+Error *execution_reserve_scratch(Execution *execution, size_t count) {
+    if (count <= execution->scratch_capacity) return NULL;
+    void *scratch = execution->scratch;
+    TRY(memory_resize(&scratch, count, sizeof(Value)));
+    execution->scratch = scratch;
+    execution->scratch_capacity = count;
+    return NULL;
+}
+
+/* "function f, instruction 12 (InvokePacked MatMul)" around an instruction's error. */
+static Error *locate(Execution *execution, Error *owned_error) {
+    const Frame *frame = execution_top(execution);
+    const Executable *executable = execution->executable;
+    const Function *function = &executable->functions[frame->function];
+    Instruction instruction =
+        instruction_read(function_instruction(executable, function, frame->pc));
+    const char *mnemonic = opcode_infos[instruction.opcode].mnemonic;
+    if (instruction.opcode != OPCODE_INVOKE_PACKED)
+        return error_wrap(
+            owned_error, "function %s, instruction %u (%s)", function->name, frame->pc, mnemonic);
+    return error_wrap(owned_error, "function %s, instruction %u (%s %s)", function->name, frame->pc,
+        mnemonic,
+        executable->primitives[operand_value(instruction.operands[0])].operator_info->name);
+}
+
+Error *execution_run(Execution *execution, Budget budget, RunResult *out_result) {
+    if (execution->failed) FAIL(CONFLICT, "this execution has failed");
+    if (execution->finished) {
+        *out_result = (RunResult){.kind = RUN_FINISHED};
+        return NULL;
+    }
+    if (execution->frame_count == 0) FAIL(CONFLICT, "nothing was called");
+    FloatEnvironment environment;
+    float_environment_enter(&environment);
+    RunResult result;
+    Error *error = interpreter_run(execution, budget, &result);
+    float_environment_leave(&environment);
+    if (error) {
+        execution->failed = true;
+        return locate(execution, error);
+    }
+    *out_result = result;
+    return NULL;
+}
+
+void execution_request_suspend(Execution *execution) {
+    atomic_store_explicit(&execution->abandon, true, memory_order_relaxed);
+    atomic_fetch_or_explicit(&execution->stop, STOP_SUSPEND, memory_order_release);
+}
+
+void execution_request_slice_end(Execution *execution) {
+    atomic_fetch_or_explicit(&execution->stop, STOP_SLICE_END, memory_order_release);
+}
+
+const Value *execution_get_result(const Execution *execution) { return &execution->result; }
+
+bool execution_take_yield(Execution *execution, Value *out_value, uint64_t *out_sequence) {
+    if (execution->yield_count == 0) return false;
+    *out_value = execution->yields[execution->yield_first];
+    *out_sequence = execution->counters.yields - execution->yield_count;
+    execution->yields[execution->yield_first] = value_nil();
+    execution->yield_first = (execution->yield_first + 1) % execution->options.yield_limit;
+    execution->yield_count--;
+    return true;
+}
+
+ExecutionCounters execution_get_counters(const Execution *execution) { return execution->counters; }
+Residency *execution_get_residency(const Execution *execution) { return execution->residency; }
+MemoryPool *execution_get_pool(const Execution *execution, uint8_t slot) {
+    return execution->pools[slot];
+}
+PackedRegistry *execution_get_packed(const Execution *execution) { return execution->packed; }
+ObjectMeter *execution_get_meter(const Execution *execution) { return execution->meter; }
+uint32_t execution_get_depth(const Execution *execution) {
+    return (uint32_t)execution->frame_count;
+}
+Frame execution_get_frame(const Execution *execution, uint32_t index) {
+    return execution->frames[index];
+}

@@ -1,0 +1,167 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "kernels/device.h"
+#include "vm/execution_internal.h"
+
+bool execution_owns_memory(const Execution *execution, const Tensor *tensor) {
+    const Storage *storage = tensor->storage;
+    return storage->slot < SLOT_COUNT &&
+           device_shares_memory(storage->device, execution->residency->devices[storage->slot]);
+}
+
+static void release_owner_storage(void *owner) { storage_release(owner); }
+
+/* The same bytes seen from another slot: sealed, since two storages now stand for them. */
+static Error *alias_in_slot(Execution *execution, Tensor *tensor, uint8_t slot, Tensor **out) {
+    Storage *from = tensor->storage;
+    OWN(Storage, alias) = NULL;
+    Storage *owner = storage_retain(from);
+    Error *error = storage_create_foreign(execution->residency->devices[slot], slot, from->address,
+        from->size, owner, release_owner_storage, &alias);
+    if (error) {
+        storage_release(owner);
+        return error;
+    }
+    alias->sealed = true;
+    return tensor_create(alias, tensor->offset, tensor->dtype, &tensor->shape, out);
+}
+
+Error *execution_move_tensor(
+    Execution *execution, Tensor *tensor, uint8_t slot, MemoryAnswer *out_answer, Tensor **out) {
+    *out_answer = (MemoryAnswer){.kind = MEMORY_GRANTED};
+    const Storage *from = tensor->storage;
+    Device *device = execution->residency->devices[slot];
+    bool shared = device_shares_memory(from->device, device);
+    if (shared && from->slot == slot) {
+        *out = tensor_retain(tensor);
+        return NULL;
+    }
+    if (shared && !from->opaque) return alias_in_slot(execution, tensor, slot, out);
+    return execution_copy_tensor(execution, tensor, slot, out_answer, out);
+}
+
+Error *execution_copy_tensor(
+    Execution *execution, Tensor *tensor, uint8_t slot, MemoryAnswer *out_answer, Tensor **out) {
+    Device *device = execution->residency->devices[slot];
+    OWN(Tensor, moved) = NULL;
+    TRY(tensor_create_in_pool(
+        execution->pools[slot], slot, tensor->dtype, &tensor->shape, out_answer, &moved));
+    if (out_answer->kind != MEMORY_GRANTED) return NULL;
+    uint64_t bytes = tensor_bytes(tensor);
+    if (bytes > 0)
+        TRY(device_transfer(
+            device, tensor_address(moved), tensor->storage->device, tensor_address(tensor), bytes));
+    *out = TAKE(moved);
+    return NULL;
+}
+
+static Error *check_tensor(const Port *port, const char *name, const Tensor *tensor) {
+    if (!tensor->written) FAIL(INVALID, "input %s is not written", name);
+    if (!port) return NULL;
+    if (port->dtype != DTYPE_NONE && tensor->dtype != port->dtype)
+        FAIL(INVALID, "input %s is %s, not %s", name, dtype_name(tensor->dtype),
+            dtype_name(port->dtype));
+    if (!port->rank_known) return NULL;
+    bool fits = tensor->shape.rank == port->shape.rank;
+    for (uint32_t i = 0; fits && i < port->shape.rank; i++)
+        fits = port->shape.dims[i] < 0 || tensor->shape.dims[i] == port->shape.dims[i];
+    if (fits) return NULL;
+    TextBuilder OWN_TEXT(text) = {0};
+    shape_print(&tensor->shape, &text);
+    text_append(&text, ", not ");
+    shape_print(&port->shape, &text);
+    FAIL(INVALID, "input %s has shape %s", name, text_builder_get(&text));
+}
+
+static Error *bind_tensor(
+    Execution *execution, const Port *port, const char *name, Tensor *tensor, Value *out) {
+    TRY(check_tensor(port, name, tensor));
+    uint8_t slot = port ? port->slot : tensor->storage->slot;
+    if (slot >= SLOT_COUNT) FAIL(INVALID, "input %s is in slot %u", name, slot);
+    MemoryAnswer answer;
+    Tensor *moved = NULL;
+    /* a mutable storage stays with whoever made it */
+    Error *error = tensor->storage->opaque
+                       ? execution_copy_tensor(execution, tensor, slot, &answer, &moved)
+                       : execution_move_tensor(execution, tensor, slot, &answer, &moved);
+    TRY_WRAP(error, "input %s", name);
+    if (answer.kind != MEMORY_GRANTED)
+        FAIL(EXHAUSTED, "input %s: %" PRIu64 " bytes are not free on %s", name, answer.bytes,
+            execution->residency->devices[slot]->name);
+    /* an argument is the caller's too: nobody writes it from here on */
+    if (!moved->storage->sealed) moved->storage->sealed = true;
+    *out = value_object(OBJECT_TENSOR, moved);
+    return NULL;
+}
+
+Error *execution_bind(
+    Execution *execution, const Port *port, const char *name, const Value *value, Value *out) {
+    if (value_is(value, OBJECT_TENSOR))
+        return bind_tensor(execution, port, name, value->tensor, out);
+    if (port && port->dtype != DTYPE_NONE)
+        FAIL(INVALID, "input %s is a %s, not a tensor", name, value_kind_name(value));
+    /* tensors inside are checked by the instruction that uses them */
+    uint32_t count;
+    (void)value_children(value, &count);
+    if (count > 0 || value_is(value, OBJECT_OPAQUE) || value_is(value, OBJECT_STORAGE))
+        execution->has_mutable = true;
+    *out = value_copy(*value);
+    return NULL;
+}
+
+/* A symbol seen with its first size. */
+typedef struct Symbol {
+    const char *name;
+    const char *port;
+    int64_t size;
+} Symbol;
+
+static Error *check_symbol(
+    Symbol *symbols, size_t *inout_count, const Port *port, uint32_t axis, int64_t size) {
+    for (size_t i = 0; i < *inout_count; i++) {
+        if (strcmp(symbols[i].name, port->symbols[axis]) != 0) continue;
+        if (symbols[i].size == size) return NULL;
+        FAIL(INVALID,
+            "input %s: dimension %u (%s) is %" PRIi64 ", but input %s has %" PRIi64 " for it",
+            port->name, axis, port->symbols[axis], size, symbols[i].port, symbols[i].size);
+    }
+    symbols[(*inout_count)++] = (Symbol){port->symbols[axis], port->name, size};
+    return NULL;
+}
+
+static Error *check_symbols(const Function *function, const Value *values) {
+    void *memory;
+    TRY(memory_alloc((size_t)function->parameter_count * SHAPE_RANK_MAX, sizeof(Symbol), &memory));
+    Symbol *symbols = memory;
+    size_t count = 0;
+    Error *error = NULL;
+    for (uint32_t i = 0; !error && i < function->parameter_count; i++) {
+        const Port *port = &function->parameters[i];
+        if (!value_is(&values[i], OBJECT_TENSOR)) continue;
+        for (uint32_t axis = 0; !error && axis < port->shape.rank; axis++)
+            if (port->symbols[axis])
+                error =
+                    check_symbol(symbols, &count, port, axis, values[i].tensor->shape.dims[axis]);
+    }
+    memory_free(symbols);
+    return error;
+}
+
+Error *execution_bind_all(Execution *execution, uint32_t index, const Value *arguments,
+    uint32_t argument_count, Value *out_values) {
+    const Function *function = &execution->executable->functions[index];
+    if (argument_count != function->parameter_count)
+        FAIL(INVALID, "function %s takes %u inputs, not %u", function->name,
+            function->parameter_count, argument_count);
+    for (uint32_t i = 0; i < argument_count; i++) {
+        char number[16];
+        (void)snprintf(number, sizeof number, "%u", i);
+        const Port *port = function->parameters ? &function->parameters[i] : NULL;
+        TRY(execution_bind(
+            execution, port, port ? port->name : number, &arguments[i], &out_values[i]));
+    }
+    return function->parameters ? check_symbols(function, out_values) : NULL;
+}

@@ -1,0 +1,169 @@
+#include "vm/inline_cache.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+
+/* Key, per input: one word (element type, rank, layout, presence), its dimensions, and for value
+ * inputs their bytes padded with zeros to words. */
+enum { KEY_WORDS_MAX = 1 << 16 };
+
+void inline_cache_deinit(InlineCache *cache) {
+    plan_release(cache->plan);
+    memory_free(cache->key);
+    *cache = (InlineCache){0};
+}
+
+static uint64_t spec_word(DType dtype, uint32_t rank, uint32_t layout) {
+    return UINT64_C(1) << 63 | (uint64_t)layout << 16 | (uint64_t)rank << 8 | (uint64_t)dtype;
+}
+
+static bool is_value_input(uint64_t value_inputs, uint32_t index) {
+    return index < 64 && (value_inputs >> index & 1);
+}
+
+/* Compares from *inout_key on and moves behind what was equal. */
+static bool input_matches(
+    const CallInput *input, bool by_value, const uint64_t **inout_key, const uint64_t *end) {
+    const uint64_t *key = *inout_key;
+    const Tensor *tensor = input->tensor;
+    if (!tensor) {
+        /* absent: 0; packed: the weight itself, which stands for its constant */
+        *inout_key = key + 1;
+        return key < end && *key == (uint64_t)(uintptr_t)input->weight;
+    }
+    uint32_t rank = tensor->shape.rank;
+    if (end - key < 1 + (ptrdiff_t)rank || *key++ != spec_word(tensor->dtype, rank, 0))
+        return false;
+    for (uint32_t i = 0; i < rank; i++)
+        if (*key++ != (uint64_t)tensor->shape.dims[i]) return false;
+    if (by_value) {
+        uint64_t bytes = tensor_bytes(tensor), words = (bytes + 7) / 8;
+        if ((uint64_t)(end - key) < words || memcmp(key, tensor_data(tensor), bytes) != 0)
+            return false;
+        key += words;
+    }
+    *inout_key = key;
+    return true;
+}
+
+bool inline_cache_matches(
+    const InlineCache *cache, const CallInput *inputs, uint32_t count, uint64_t value_inputs) {
+    if (!cache->plan) return false;
+    const uint64_t *key = cache->key, *end = cache->key + cache->key_words;
+    for (uint32_t i = 0; i < count; i++)
+        if (!input_matches(&inputs[i], is_value_input(value_inputs, i), &key, end)) return false;
+    return key == end;
+}
+
+static Error *reserve_key(InlineCache *cache, uint64_t words) {
+    if (words <= cache->key_capacity) return NULL;
+    void *key = cache->key;
+    TRY(memory_resize(&key, words, sizeof(uint64_t)));
+    cache->key = key;
+    cache->key_capacity = (uint32_t)words;
+    return NULL;
+}
+
+static uint64_t key_size(const CallInput *inputs, uint32_t count, uint64_t value_inputs) {
+    uint64_t words = 0;
+    for (uint32_t i = 0; i < count && words <= KEY_WORDS_MAX; i++) {
+        words++;
+        if (!inputs[i].tensor) continue;
+        words += inputs[i].tensor->shape.rank;
+        if (is_value_input(value_inputs, i)) words += (tensor_bytes(inputs[i].tensor) + 7) / 8;
+    }
+    return words;
+}
+
+static void write_key(
+    InlineCache *cache, const CallInput *inputs, uint32_t count, uint64_t value_inputs) {
+    uint64_t *key = cache->key;
+    for (uint32_t i = 0; i < count; i++) {
+        const Tensor *tensor = inputs[i].tensor;
+        if (!tensor) {
+            *key++ = (uint64_t)(uintptr_t)inputs[i].weight;
+            continue;
+        }
+        *key++ = spec_word(tensor->dtype, tensor->shape.rank, 0);
+        for (uint32_t axis = 0; axis < tensor->shape.rank; axis++)
+            *key++ = (uint64_t)tensor->shape.dims[axis];
+        if (!is_value_input(value_inputs, i)) continue;
+        uint64_t bytes = tensor_bytes(tensor);
+        if (bytes % 8) key[bytes / 8] = 0;
+        if (bytes) memcpy(key, tensor_data(tensor), bytes);
+        key += (bytes + 7) / 8;
+    }
+    cache->key_words = (uint32_t)(key - cache->key);
+}
+
+static void describe_inputs(const Residency *residency, const CallInput *inputs, uint32_t count,
+    uint64_t value_inputs, TensorSpec *out_specs, const void **out_values) {
+    static const uint64_t nothing; /* bytes of a zero-size value: present, though without address */
+    for (uint32_t i = 0; i < count; i++) {
+        out_specs[i] = (TensorSpec){0};
+        out_values[i] = NULL;
+        if (inputs[i].tensor) {
+            out_specs[i] = tensor_spec(inputs[i].tensor);
+            if (!is_value_input(value_inputs, i)) continue;
+            out_values[i] = tensor_data(inputs[i].tensor);
+            if (!out_values[i]) out_values[i] = &nothing;
+        } else if (inputs[i].weight) {
+            const Constant *constant =
+                &residency->executable->constants[inputs[i].weight->constant];
+            out_specs[i] = tensor_spec(constant->value.tensor);
+            out_specs[i].layout = inputs[i].weight->layout;
+        }
+    }
+}
+
+static Error *get_plan(const Residency *residency, uint8_t slot, uint32_t primitive,
+    const CallInput *inputs, uint32_t count, uint32_t output_count, Plan **out) {
+    TensorSpec specs[PLAN_INPUTS_MAX];
+    const void *values[PLAN_INPUTS_MAX];
+    const Primitive *called = &residency->executable->primitives[primitive];
+    describe_inputs(residency, inputs, count, called->operator_info->value_inputs, specs, values);
+    PlanRequest request = {
+        .operator_info = called->operator_info,
+        .attributes = called->attributes,
+        .input_count = count,
+        .output_count = output_count,
+        .inputs = specs,
+        .values = values,
+    };
+    return plan_table_get(residency->plans[slot], primitive, &request, out);
+}
+
+static Error *size_outputs(InlineCache *cache, const Plan *plan) {
+    for (uint32_t i = 0; i < plan->output_count && i < 4; i++) {
+        cache->output_bytes[i] = UINT64_MAX;
+        if (!plan->measure)
+            TRY(shape_bytes(
+                &plan->outputs[i].shape, plan->outputs[i].dtype, &cache->output_bytes[i]));
+    }
+    return NULL;
+}
+
+Error *inline_cache_fill(InlineCache *cache, const Residency *residency, uint8_t slot,
+    uint32_t primitive, const CallInput *inputs, uint32_t count, uint32_t output_count) {
+    OWN(Plan, plan) = NULL;
+    TRY(get_plan(residency, slot, primitive, inputs, count, output_count, &plan));
+    TRY(size_outputs(cache, plan));
+    plan_release(cache->plan);
+    cache->plan = NULL;
+    uint64_t value_inputs =
+        residency->executable->primitives[primitive].operator_info->value_inputs;
+    uint64_t words = key_size(inputs, count, value_inputs);
+    cache->key_words = 0;
+    if (words <= KEY_WORDS_MAX) {
+        TRY(reserve_key(cache, words));
+        write_key(cache, inputs, count, value_inputs);
+    } else {
+        /* too long to compare at each call: a key that matches nothing */
+        TRY(reserve_key(cache, 1));
+        cache->key[0] = UINT64_MAX;
+        cache->key_words = 1;
+    }
+    cache->plan = TAKE(plan);
+    return NULL;
+}

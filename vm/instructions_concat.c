@@ -1,0 +1,106 @@
+#include <inttypes.h>
+
+#include "base/checked.h"
+#include "vm/instructions.h"
+#include "vm/list.h"
+
+/* Where the pieces go: [outer, their sum along the axis, inner], copied row by row. */
+typedef struct Joined {
+    Shape shape;
+    DType dtype;
+    uint64_t outer;
+    uint64_t row_bytes; /* of the result: one outer step */
+} Joined;
+
+static Error *piece(
+    const Execution *execution, const List *list, uint32_t index, uint8_t slot, Tensor **out) {
+    const Value *item = &list->items[index];
+    if (!value_is(item, OBJECT_TENSOR))
+        FAIL(INVALID, "item %u is a %s, not a tensor", index, value_kind_name(item));
+    if (!item->tensor->written) FAIL(INVALID, "item %u is not written", index);
+    if (item->tensor->storage->slot != slot || !execution_owns_memory(execution, item->tensor))
+        FAIL(INVALID, "item %u is in slot %u, not in slot %u", index, item->tensor->storage->slot,
+            slot);
+    *out = item->tensor;
+    return NULL;
+}
+
+static bool joins(const Shape *a, const Shape *b, uint32_t axis, bool stack) {
+    if (a->rank != b->rank) return false;
+    for (uint32_t i = 0; i < a->rank; i++)
+        if (a->dims[i] != b->dims[i] && (stack || i != axis)) return false;
+    return true;
+}
+
+static Error *plan_join(const Execution *execution, const List *list, uint8_t slot,
+    int64_t given_axis, bool stack, Joined *out, uint32_t *out_axis) {
+    if (list->count == 0) FAIL(INVALID, "an empty list");
+    Tensor *first, *next;
+    TRY(piece(execution, list, 0, slot, &first));
+    uint32_t axis, rank = first->shape.rank + stack;
+    if (rank > SHAPE_RANK_MAX) FAIL(INVALID, "rank %u; there may be %d", rank, SHAPE_RANK_MAX);
+    TRY(shape_axis(given_axis, rank, &axis));
+    int64_t along = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        TRY(piece(execution, list, i, slot, &next));
+        if (next->dtype != first->dtype || !joins(&first->shape, &next->shape, axis, stack))
+            FAIL(INVALID, "item %u does not fit item 0", i);
+        if (!checked_add_i64(along, stack ? 1 : next->shape.dims[axis], &along))
+            FAIL(INVALID, "too many items");
+    }
+    Shape shape = {.rank = rank};
+    for (uint32_t i = 0, from = 0; i < rank; i++)
+        shape.dims[i] = stack && i == axis ? 0 : first->shape.dims[from++];
+    shape.dims[axis] = along;
+    int64_t count;
+    TRY(shape_count(&shape, &count));
+    if (dtype_bits(first->dtype) % 8 != 0)
+        FAIL(UNSUPPORTED, "joining tensors of %s", dtype_name(first->dtype));
+    *out = (Joined){.shape = shape, .dtype = first->dtype};
+    out->outer = (uint64_t)shape_product(&shape, 0, axis);
+    out->row_bytes = (uint64_t)shape_product(&shape, axis, rank) * (dtype_bits(first->dtype) / 8);
+    *out_axis = axis;
+    return NULL;
+}
+
+static Error *copy_pieces(const List *list, const Joined *joined, Tensor *to) {
+    Device *device = to->storage->device;
+    uint64_t start = tensor_address(to);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const Tensor *from = list->items[i].tensor;
+        uint64_t bytes = tensor_bytes(from);
+        if (bytes == 0) continue;
+        uint64_t piece_bytes = bytes / joined->outer;
+        for (uint64_t row = 0; row < joined->outer; row++)
+            TRY(device->class_->copy(device, start + row * joined->row_bytes,
+                tensor_address(from) + row * piece_bytes, piece_bytes));
+        start += piece_bytes;
+    }
+    return NULL;
+}
+
+Error *instruction_list_concat(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
+    const DecodedOperand *operands = instruction->operands;
+    const Value *value = operand_get(&operands[0], registers);
+    if (!value_is(value, OBJECT_LIST))
+        FAIL(INVALID, "operand 0 is a %s, not a list", value_kind_name(value));
+    uint8_t slot = instruction->flags & INSTRUCTION_HOST ? SLOT_HOST : SLOT_DEVICE;
+    Joined joined;
+    uint32_t axis;
+    TRY(plan_join(execution, value->list, slot, operands[1].constant->integer,
+        operands[2].constant->integer == 1, &joined, &axis));
+    MemoryAnswer answer;
+    OWN(Tensor, tensor) = NULL;
+    TRY(tensor_create_in_pool(
+        execution->pools[slot], slot, joined.dtype, &joined.shape, &answer, &tensor));
+    if (answer.kind != MEMORY_GRANTED) {
+        execution_need_memory(execution, slot, answer.bytes, out_step);
+        return NULL;
+    }
+    if (shape_count_unchecked(&joined.shape) > 0) TRY(copy_pieces(value->list, &joined, tensor));
+    execution->counters.kernel_calls++;
+    operand_finish(&operands[0], registers);
+    register_set(registers, instruction->destination, value_object(OBJECT_TENSOR, TAKE(tensor)));
+    return NULL;
+}

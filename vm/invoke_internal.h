@@ -1,0 +1,45 @@
+#pragma once
+/* One InvokePacked on its way: inputs gathered, plan found, outputs being made. Lives on the C
+ * stack of one instruction, never longer. */
+#include "vm/instructions.h"
+
+#define INPUT_NONE UINT32_MAX
+
+typedef struct Invocation {
+    Execution *execution;
+    const DecodedInstruction *instruction;
+    Value *registers;
+    const OperatorInfo *info;
+    const Plan *plan; /* borrowed from the site's cache */
+    const InlineCache *cache;
+    MemoryPool *pool;
+    uint8_t slot; /* where it runs */
+    uint32_t input_count, output_count;
+    uint64_t workspace;
+    CallInput inputs[PLAN_INPUTS_MAX];
+    uint64_t input_addresses[PLAN_INPUTS_MAX];
+    uint64_t output_addresses[PLAN_OUTPUTS_MAX];
+    Shape shapes[PLAN_OUTPUTS_MAX];    /* of the outputs, measured where only the data decides */
+    Tensor *outputs[PLAN_OUTPUTS_MAX]; /* owned (ALLOC form) or borrowed; NULL: written in place */
+    uint32_t reused[PLAN_OUTPUTS_MAX]; /* input that the output is written over, or INPUT_NONE */
+} Invocation;
+
+/* Workspace, and the shapes that only the data decides. *out_step STEP_STOP: memory is needed,
+ * nothing is held. */
+MUST_CHECK Error *invocation_prepare(Invocation *invocation, Step *out_step);
+/* Launches; out_abandoned: asked to stop between tiles, nothing counts. Frees the workspace. */
+MUST_CHECK Error *invocation_launch(
+    Invocation *invocation, const atomic_bool *abandon, bool *out_abandoned);
+/* Gives up what invocation_prepare took. */
+void invocation_drop(Invocation *invocation);
+/* Counters, check_finite. */
+MUST_CHECK Error *invocation_complete(Invocation *invocation);
+/* The bytes of a storage are about to change: what was known of the old ones goes. */
+void invocation_forget_annotation(Storage *storage);
+/* invoke_destinations.c: the form without ALLOC. */
+MUST_CHECK Error *invocation_run_destinations(Invocation *invocation, Step *out_step);
+
+static inline const DecodedOperand *invocation_output_operand(
+    const Invocation *invocation, uint32_t index) {
+    return &invocation->instruction->operands[2 + invocation->input_count + index];
+}
