@@ -1,0 +1,92 @@
+/* CumSum: blocks of neighbouring lanes are added up together along the axis. */
+#include <string.h>
+
+#include "kernels/cpu/cpu_loops.h"
+#include "kernels/shape_rules/arguments.h"
+
+enum { BLOCK = 512, ELEMENTS_PER_PART = 16384 };
+
+/* [outer, dim, inner] */
+typedef struct State {
+    CpuLoop *add;
+    int64_t outer, dim, inner;
+    uint32_t size;
+    bool exclusive, reverse;
+} State;
+
+typedef struct Run {
+    const State *state;
+    const char *from;
+    char *to;
+} Run;
+
+/* out may be the input: a step's element is added before its place is written. */
+static void run_block(const Run *run, int64_t at, int64_t count) {
+    const State *state = run->state;
+    _Alignas(64) uint64_t total[BLOCK] = {0}, next[BLOCK];
+    size_t bytes = (size_t)count * state->size;
+    int64_t step = state->inner * state->size * (state->reverse ? -1 : 1);
+    int64_t offset = at * state->size;
+    if (state->reverse) offset += (state->dim - 1) * state->inner * state->size;
+    for (int64_t i = 0; i < state->dim; i++, offset += step) {
+        CpuOperand operands[2] = {{total, 1}, {run->from + offset, 1}};
+        if (i == 0)
+            memcpy(next, run->from + offset, bytes);
+        else
+            state->add(next, operands, count, NULL);
+        memcpy(run->to + offset, state->exclusive ? total : next, bytes);
+        memcpy(total, next, bytes);
+    }
+}
+
+static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    const Run *run = context;
+    const State *state = run->state;
+    int64_t per_outer = (state->inner + BLOCK - 1) / BLOCK;
+    (void)part;
+    for (uint64_t unit = begin; unit < end; unit++) {
+        int64_t outer = (int64_t)unit / per_outer, column = (int64_t)unit % per_outer * BLOCK;
+        int64_t count = state->inner - column < BLOCK ? state->inner - column : BLOCK;
+        run_block(run, outer * state->dim * state->inner + column, count);
+    }
+    return NULL;
+}
+
+static Error *launch_cum_sum(
+    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const State *state = plan_state(plan);
+    Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0)};
+    (void)output_shapes;
+    (void)out_abandoned;
+    uint64_t units = (uint64_t)(state->outer * ((state->inner + BLOCK - 1) / BLOCK));
+    if (units == 0 || state->dim == 0) return NULL;
+    int64_t width = state->inner < BLOCK ? state->inner : BLOCK;
+    uint64_t least = ELEMENTS_PER_PART / (uint64_t)(state->dim * width) + 1;
+    return cpu_for_each(cpu_device(plan->device), launch->threads, units, least, run_blocks, &run);
+}
+
+static Error *plan_cum_sum(Device *device, const PlanRequest *request, Plan **out) {
+    int64_t given;
+    uint32_t axis;
+    const TensorSpec *input = &request->inputs[0];
+    TRY(arguments_int(request, 1, &given));
+    TRY(shape_axis(given, input->shape.rank, &axis));
+    CpuLoop *add = cpu_loop_find(cpu_device(device)->level, CPU_LOOP_ADD, input->dtype);
+    if (!add) return cpu_decline(out);
+    TRY(plan_create(device, request, "cpu.cum_sum", sizeof(State), out));
+    State *state = plan_state(*out);
+    state->add = add;
+    state->outer = shape_product(&input->shape, 0, axis);
+    state->dim = input->shape.dims[axis];
+    state->inner = shape_product(&input->shape, axis + 1, input->shape.rank);
+    state->size = dtype_bits(input->dtype) / 8;
+    state->exclusive = attributes_int(request->attributes, "exclusive") != 0;
+    state->reverse = attributes_int(request->attributes, "reverse") != 0;
+    (*out)->launch = launch_cum_sum;
+    return NULL;
+}
+
+const Kernel cpu_cum_sum[] = {
+    {OPERATOR_CUM_SUM, DTYPES_NUMBER, plan_cum_sum, "cpu.cum_sum", KERNEL_PORTABLE},
+    KERNELS_END,
+};
