@@ -1,0 +1,149 @@
+/* bench_load FOLDER WEIGHTS.safetensors [MB]: loading a model's constants out of a store, warm.
+ * The weights are repeated, each time with other low bits so that no chunk is stored twice, until
+ * they are MB large. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "bench/bench_program.h"
+#include "serialize/executable_file.h"
+#include "serialize/safetensors.h"
+#include "store/models.h"
+#include "store/stored_executable.h"
+
+enum { REPEAT = 7 };
+#define WEIGHTS_SIZE_MAX ((size_t)4 << 30)
+
+static double seconds_since(uint64_t start_ns) {
+    return (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9;
+}
+
+/* One more copy of an array as a constant, its lowest mantissa bits changed by the round. */
+static Error *add_copy(ExecutableBuilder *builder, const NamedArray *array, uint32_t round) {
+    Tensor *tensor;
+    uint32_t index;
+    TRY(tensor_create_on_host(device_host(), array->dtype, &array->shape, &tensor));
+    memcpy(tensor_data(tensor), array->data, array->size);
+    uint32_t *words = tensor_data(tensor);
+    for (uint64_t i = 0; i < array->size / sizeof *words; i++) words[i] ^= round;
+    return executable_builder_add_constant(builder, value_object(OBJECT_TENSOR, tensor), 1, &index);
+}
+
+static Error *build(const ArrayList *weights, uint64_t bytes_wanted, Executable **out) {
+    OWN(ExecutableBuilder, builder) = NULL;
+    uint64_t bytes = 0, operand = operand_make(OPERAND_IMMEDIATE, 0);
+    uint32_t function;
+    TRY(executable_builder_create(&builder));
+    for (uint32_t round = 0; bytes < bytes_wanted; round++)
+        for (size_t i = 0; i < weights->count && bytes < bytes_wanted; i++) {
+            if (weights->items[i].dtype != DTYPE_FLOAT32) continue;
+            TRY(add_copy(builder, &weights->items[i], round));
+            bytes += weights->items[i].size;
+        }
+    TRY(executable_builder_add_function(
+        builder, "main", FUNCTION_BYTECODE, FUNCTION_EXPORTED, 0, &function));
+    TRY(executable_builder_begin_code(builder, function, 1));
+    TRY(executable_builder_add_instruction(builder, OPCODE_RET, 0, REGISTER_NONE, &operand, 1));
+    return executable_builder_finish(builder, out);
+}
+
+static Error *register_model(Store *store, const Executable *executable, WorkerPool *pool) {
+    OWN(ChunkUpload, upload) = NULL;
+    OWN(Container, container) = NULL;
+    ByteWriter OWN_BYTES(manifest) = {0};
+    ByteWriter OWN_BYTES(packed) = {0};
+    ModelVersion OWN_VERSION(version) = {0};
+    Digest identity;
+    TRY(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    TRY(executable_write(executable, pool, chunk_upload_sink(upload), &manifest, &identity));
+    TRY(container_pack_manifest(manifest.data, manifest.size, &packed));
+    TRY(container_open_manifest(
+        CONTAINER_EXECUTABLE, manifest.data, manifest.size, (ChunkSource){0}, &container));
+    size_t count = 0;
+    void *memory;
+    TRY(memory_alloc(container_bulk_size_total(container) / 1024 + 1, sizeof(ChunkRef), &memory));
+    ChunkRef *refs = memory;
+    for (uint32_t i = 0; i < container_bulk_count(container); i++) {
+        ContainerBulk bulk;
+        TRY(container_get_bulk(container, i, &bulk));
+        memcpy(refs + count, bulk.refs, bulk.chunk_count * sizeof *refs);
+        count += bulk.chunk_count;
+    }
+    ExecutableContent content = {identity, packed.data, packed.size, refs, count, manifest.size};
+    Error *error = models_register(upload, "bench", &content, NULL, 0, &version, NULL);
+    memory_free(memory);
+    return error;
+}
+
+static Error *load(Store *store, const Digest *identity, WorkerPool *pool, ChunkVerify verify) {
+    OWN(StoredExecutable, stored) = NULL;
+    OWN(Container, container) = NULL;
+    OWN(Executable, executable) = NULL;
+    size_t size;
+    TRY(stored_executable_open(store, TENANT_DEFAULT, identity, &stored));
+    const uint8_t *manifest = stored_executable_manifest(stored, &size);
+    TRY(container_open_manifest(
+        CONTAINER_EXECUTABLE, manifest, size, stored_executable_source(stored), &container));
+    return executable_read(container, pool, verify, &executable);
+}
+
+static Error *measure(Store *store, const Digest *identity, uint64_t bytes, uint32_t threads,
+    ChunkVerify verify, const char *what) {
+    OWN(WorkerPool, pool) = NULL;
+    double best = 0;
+    if (threads > 1) TRY(worker_pool_create("bench", threads - 1, &pool));
+    for (int i = 0; i < REPEAT; i++) {
+        uint64_t start_ns = clock_now_ns(clock_real());
+        TRY(load(store, identity, pool, verify));
+        double seconds = seconds_since(start_ns);
+        if (best == 0 || seconds < best) best = seconds;
+    }
+    printf("  %-8s %u threads  %7.1f ms  %.2f GB/s\n", what, threads, best * 1e3,
+        (double)bytes / best / 1e9);
+    return NULL;
+}
+
+static Error *measure_all(Store *store, const Digest *identity, uint64_t bytes) {
+    printf("%.0f MB of constants out of a store, warm, best of %d\n", (double)bytes / 1e6, REPEAT);
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        TRY(measure(store, identity, bytes, threads, CHUNK_VERIFY_XXH3, "XXH3"));
+        TRY(measure(store, identity, bytes, threads, CHUNK_VERIFY_SHA256, "SHA-256"));
+    }
+    return NULL;
+}
+
+static Error *run(const char *folder, const char *path, uint64_t megabytes) {
+    ArrayList OWN_ARRAYS(weights) = {0};
+    OWN(Executable, executable) = NULL;
+    OWN(Store, store) = NULL;
+    OWN(WorkerPool, pool) = NULL;
+    uint8_t *data;
+    size_t size;
+    TRY(file_read(path, WEIGHTS_SIZE_MAX, &data, &size));
+    TRY(safetensors_read(data, size, &weights));
+    memory_unmap(data, size);
+    TRY(build(&weights, megabytes * 1000000, &executable));
+    TRY(worker_pool_create("bench", 2, &pool));
+    TRY(executable_identify(executable, pool));
+    TRY(store_open(folder, STORE_CREATE, &store));
+    TRY(register_model(store, executable, pool));
+    Digest identity = executable->identity;
+    uint64_t bytes = executable_constant_bytes(executable);
+    executable_release(TAKE(executable));
+    return measure_all(store, &identity, bytes);
+}
+
+int main(int argc, char **argv) {
+    uint64_t megabytes = 438;
+    if (argc < 3 || (argc > 3 && !text_parse_u64(argv[3], &megabytes))) {
+        (void)fprintf(stderr, "usage: bench_load FOLDER WEIGHTS.safetensors [MB]\n");
+        return 2;
+    }
+    Error *error = run(argv[1], argv[2], megabytes);
+    if (error) (void)fprintf(stderr, "bench_load: %s\n", error_message(error));
+    int code = error ? 1 : 0;
+    error_free(error);
+    return code;
+}
