@@ -199,8 +199,8 @@ Tensor *device_tensor_random(
     char *data = tensor_data(tensor);
     for (int64_t i = 0; i < shape_count_unchecked(shape); i++) {
         double unit = (double)(test_random(&seed) >> 11) * 0x1p-53;
-        assert_true(dtype_scalar_write(
-            dtype, low + unit * (high - low), data + i * (dtype_bits(dtype) / 8)));
+        double value = dtype == DTYPE_BOOL ? unit < 0.5 : low + unit * (high - low);
+        assert_true(dtype_scalar_write(dtype, value, data + i * (dtype_bits(dtype) / 8)));
     }
     return tensor;
 }

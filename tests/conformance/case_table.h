@@ -1,0 +1,25 @@
+#pragma once
+/* The rows of cases.def and what their words mean. */
+#include "kernels/tensor.h"
+#include "tests/conformance/reference.h"
+
+typedef struct ConformanceCase {
+    const char *operator_name;
+    const char *attributes;
+    const char *inputs;
+    const char *outputs;
+    const char *dtypes;
+    Reference *reference;
+    int line; /* in cases.def */
+} ConformanceCase;
+
+extern const ConformanceCase case_table[];
+extern const uint32_t case_table_count;
+
+/* The element types that a row is run with; bit 0 alone (DTYPE_NONE) for "none". */
+DTypeSet case_table_dtypes(const ConformanceCase *row);
+/* Makes the inputs of a row: host tensors, NULL for absent ones. */
+uint32_t case_table_inputs(const ConformanceCase *row, DType dtype, Tensor **out_inputs);
+/* What the outputs must be; a dimension written '?' is -1. */
+uint32_t case_table_outputs(
+    const ConformanceCase *row, DType dtype, DType *out_dtypes, Shape *out_shapes);

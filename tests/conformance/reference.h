@@ -1,0 +1,42 @@
+#pragma once
+/* What operators mean, once more: plain loops in double over whole tensors, written from ONNX's
+ * text and sharing nothing with the kernels. */
+#include "kernels/attributes.h"
+#include "kernels/operator.h"
+#include "kernels/shape.h"
+
+enum { REFERENCE_INPUTS_MAX = 16, REFERENCE_OUTPUTS_MAX = 8 };
+
+typedef struct ReferenceTensor {
+    bool present;
+    DType dtype;
+    Shape shape;
+    int64_t count;
+    double *values; /* row-major */
+} ReferenceTensor;
+
+typedef struct ReferenceCall {
+    const OperatorInfo *operator_info;
+    const Attributes *attributes;
+    uint32_t input_count, output_count;
+    ReferenceTensor inputs[REFERENCE_INPUTS_MAX];
+    /* Shapes and element types are given; the reference fills the values. */
+    ReferenceTensor outputs[REFERENCE_OUTPUTS_MAX];
+} ReferenceCall;
+
+typedef void Reference(ReferenceCall *call);
+
+#define CASE(operator_name, attributes, inputs, outputs, dtypes, reference)                        \
+    Reference reference_##reference;
+#include "tests/conformance/cases.def"
+#undef CASE
+
+/* Row-major index arithmetic. */
+int64_t reference_flat(const Shape *shape, const int64_t *index);
+/* False behind the last index. Starts from all zeros. */
+bool reference_next(const Shape *shape, int64_t *inout_index);
+/* The element of `from` that broadcasting puts at `index` of `shape`. */
+double reference_broadcast(const ReferenceTensor *from, const Shape *shape, const int64_t *index);
+/* Axis attribute or value within a rank. */
+uint32_t reference_axis(int64_t axis, uint32_t rank);
+double reference_gelu(double x, bool tanh_form);
