@@ -38,6 +38,7 @@ static void test_connection_makes_private_files(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
     OWN(Store, store) = fixture_open(&home);
+    assert_non_null(store); /* the log is there while it is open */
     static const char *const files[] = {"catalog.db", "chunks.db", "catalog.db-wal", "lock"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct stat status;

@@ -108,6 +108,7 @@ static void test_fsck_tells_its_progress(void **state) {
     uint64_t last[2] = {0, 0};
     FsckOptions options = {.progress = remember_progress, .progress_context = last};
     OWN(FsckResult, result) = check(store, &options);
+    assert_int_equal(result->chunks, CHUNKS);
     assert_int_equal(last[0], CHUNKS);
     assert_int_equal(last[1], CHUNKS);
 }
