@@ -102,9 +102,6 @@ static Tensor *make_input(const char *word, DType tested, uint64_t seed) {
     if (dtype_is_integer(dtype)) {
         low = dtype_is_signed(dtype) ? -9 : 0;
         high = 9;
-    } else if (dtype == DTYPE_BOOL) {
-        /* rounded: half of them true */
-        return *at == '=' ? NULL : device_tensor_random(dtype, &shape, 0, 1, seed);
     }
     if (*at == ':') {
         char *end;
