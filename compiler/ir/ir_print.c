@@ -255,7 +255,12 @@ static void print_function(Printer *printer, const IrFunction *function) {
         if (i > 0) text_append(printer->out, ", ");
         print_definition(printer, function->body->parameters[i], true);
     }
-    text_append(printer->out, ") {\n");
+    text_append(printer->out, ")");
+    if (function->outer) {
+        text_append(printer->out, " in ");
+        print_function_name(printer, function->outer->function);
+    }
+    text_append(printer->out, " {\n");
     print_block(printer, function->body, 1);
     text_append(printer->out, "}\n");
 }
