@@ -1,11 +1,12 @@
 /* Conv and FusedConv of float32 and, through float32, of float16 and bfloat16. Pointwise ones are
- * matrix products over the image as it lies, all others are gathered. */
+ * matrix products over the image as it lies, depthwise ones sums of shifted planes, all others are
+ * gathered. */
 #include <string.h>
 
-#include "kernels/cpu/cpu_conv_kernel.h"
+#include "kernels/cpu/cpu_conv_depthwise.h"
 #include "kernels/cpu/cpu_float_plan.h"
 
-typedef enum ConvWay { CONV_GATHERED, CONV_POINTWISE } ConvWay;
+typedef enum ConvWay { CONV_GATHERED, CONV_POINTWISE, CONV_DEPTHWISE } ConvWay;
 
 typedef struct ConvState {
     ConvWay way;
@@ -24,6 +25,9 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
         .residual = state->conv.has_residual ? call->inputs[3] : NULL,
         .y = call->outputs[0],
     };
+    if (state->way == CONV_DEPTHWISE)
+        return cpu_conv_depthwise_run(
+            call->device, &state->conv, &buffers, call->launch, out_abandoned);
     if (state->way == CONV_GATHERED)
         return cpu_conv_run(call->device, &state->conv, &buffers, call->launch, out_abandoned);
     const CpuMatmulBuffers matrices = {
@@ -96,7 +100,9 @@ static Error *plan_at(
     ConvState conv = {.output_count = shape_count_unchecked(&request->outputs[0].shape)};
     TRY(conv_of(request, level, &conv.conv));
     cpu_conv_prepare(&conv.conv, level);
-    if (is_pointwise(&conv.conv.window)) {
+    if (cpu_conv_is_depthwise(&conv.conv)) {
+        conv.way = CONV_DEPTHWISE;
+    } else if (is_pointwise(&conv.conv.window)) {
         conv.way = CONV_POINTWISE;
         conv.matmul = matmul_of(&conv.conv);
         cpu_matmul_prepare(&conv.matmul, level);

@@ -1,0 +1,336 @@
+/* FusedAttention of float32 and, through float32, of float16 and bfloat16: blocks of queries whose
+ * scores stay on the stack. */
+#include "kernels/cpu/cpu_float_plan.h"
+#include "kernels/cpu/cpu_matmul_kernel.h"
+#include "kernels/cpu/cpu_vector.h"
+
+enum {
+    SCORES_MAX = 16384, /* of a block: 64 KiB on the stack */
+    QUERIES_MAX = 48,   /* of a block */
+    /* fewer queries than this are multiplied with keys as they lie, since bringing the keys into
+     * columns costs about as much as four rows of products */
+    QUERIES_TO_PACK = 8,
+};
+
+/* ---- rows of scores; fixed lanes, no fused multiply-add: the same bits at every level ---- */
+
+/* scores[i] = query · keys[i], a sum of 16 lanes */
+CPU_INLINE void dot_rows_body(
+    const float *query, const float *keys, int64_t depth, int64_t count, float *scores) {
+    for (int64_t i = 0; i < count; i++) {
+        const float *key = keys + i * depth;
+        CpuF32x16 sum = {0};
+        int64_t k = 0;
+        for (; k + CPU_VECTOR_LANES <= depth; k += CPU_VECTOR_LANES)
+            sum += cpu_f32x16_load(query + k) * cpu_f32x16_load(key + k);
+        if (k < depth)
+            sum += cpu_f32x16_load_part(query + k, depth - k, 0) *
+                   cpu_f32x16_load_part(key + k, depth - k, 0);
+        scores[i] = cpu_f32x16_sum(sum);
+    }
+}
+CPU_VARIANTS(dot_rows,
+    (const float *query, const float *keys, int64_t depth, int64_t count, float *scores),
+    (query, keys, depth, count, scores));
+
+/* scores = e^(scale * scores + mask - their maximum); *out_sum: of them. mask_step 0: one for all.
+ */
+CPU_INLINE void exponents_body(float *scores, int64_t count, float scale, const float *mask,
+    int64_t mask_step, float *out_sum) {
+    const float least = -__builtin_inff();
+    CpuF32x16 most = cpu_f32x16_all(least);
+    for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
+        CpuF32x16 x = cpu_f32x16_load_part(scores + i, count - i, 0) * scale;
+        if (mask && mask_step)
+            x += cpu_f32x16_load_part(mask + i, count - i, least);
+        else if (mask)
+            x += *mask;
+        cpu_f32x16_store_part(scores + i, count - i, x);
+        most = cpu_f32x16_max(cpu_f32x16_load_part(scores + i, count - i, least), most);
+    }
+    float shift = most[0];
+    for (int lane = 1; lane < CPU_VECTOR_LANES; lane++)
+        shift = most[lane] > shift ? most[lane] : shift;
+    CpuF32x16 sum = {0};
+    for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
+        const CpuF32x16 term =
+            cpu_f32x16_exp(cpu_f32x16_load_part(scores + i, count - i, least) - shift);
+        cpu_f32x16_store_part(scores + i, count - i, term);
+        sum += term;
+    }
+    *out_sum = cpu_f32x16_sum(sum);
+}
+CPU_VARIANTS(exponents,
+    (float *scores, int64_t count, float scale, const float *mask, int64_t mask_step,
+        float *out_sum),
+    (scores, count, scale, mask, mask_step, out_sum));
+
+CPU_INLINE void scale_row_body(float *row, int64_t count, float factor) {
+    for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES)
+        cpu_f32x16_store_part(
+            row + i, count - i, cpu_f32x16_load_part(row + i, count - i, 0) * factor);
+}
+CPU_VARIANTS(scale_row, (float *row, int64_t count, float factor), (row, count, factor));
+
+/* ---- the plan ---- */
+
+typedef struct AttentionState {
+    Shape batch;                                        /* of the output */
+    int64_t batch_count, queries, keys, depth, columns; /* S, T, D, E */
+    int64_t q_batch[SHAPE_RANK_MAX], k_batch[SHAPE_RANK_MAX], v_batch[SHAPE_RANK_MAX];
+    int64_t mask_batch[SHAPE_RANK_MAX], mask_row, mask_column;
+    bool has_mask;
+    bool keys_in_columns; /* K is [D, T] */
+    bool pack_keys;       /* K is [T, D] and brought into panels first */
+    int64_t k_matrices;   /* distinct ones */
+    float scale;
+    int64_t queries_per_unit;
+    CpuMatmulMicro *micro;
+    void (*dot_rows)(
+        const float *query, const float *keys, int64_t depth, int64_t count, float *scores);
+    void (*exponents)(float *scores, int64_t count, float scale, const float *mask,
+        int64_t mask_step, float *out_sum);
+    void (*scale_row)(float *row, int64_t count, float factor);
+} AttentionState;
+
+typedef struct Run {
+    const AttentionState *state;
+    const float *q, *k, *v, *mask;
+    float *packed, *y;
+    const atomic_bool *abandon;
+    atomic_bool abandoned;
+} Run;
+
+static int64_t panel_count(int64_t columns) {
+    return (columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
+}
+
+static int64_t offset_of(const Shape *batch, int64_t index, const int64_t *strides) {
+    int64_t offset = 0;
+    for (uint32_t i = batch->rank; i-- > 0; index /= batch->dims[i])
+        offset += index % batch->dims[i] * strides[i];
+    return offset;
+}
+
+static Error *pack_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Run *run = context;
+    const AttentionState *state = run->state;
+    const int64_t panels = panel_count(state->keys);
+    const int64_t packed = cpu_matmul_packed_count(state->depth, state->keys);
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++)
+        cpu_matmul_pack_panel(run->k + i / panels * state->keys * state->depth, 1, state->depth,
+            state->depth, state->keys, i % panels, run->packed + i / panels * packed);
+    return NULL;
+}
+
+/* scores [rows, T] = q [rows, D] K' */
+static void score(const Run *run, const float *q, int64_t rows, int64_t k_offset, float *scores) {
+    const AttentionState *state = run->state;
+    if (!state->keys_in_columns && !state->pack_keys) {
+        for (int64_t i = 0; i < rows; i++)
+            state->dot_rows(q + i * state->depth, run->k + k_offset, state->depth, state->keys,
+                scores + i * state->keys);
+        return;
+    }
+    CpuMatmulTile tile = {
+        .rows = rows,
+        .depth = state->depth,
+        .a = q,
+        .a_row = state->depth,
+        .a_column = 1,
+        .out_row = state->keys,
+    };
+    for (int64_t column = 0; column < state->keys; column += CPU_MATMUL_PANEL) {
+        const int64_t left = state->keys - column;
+        tile.columns = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
+        tile.out = scores + column;
+        tile.b = state->pack_keys ? run->packed + k_offset + column * state->depth
+                                  : run->k + k_offset + column;
+        tile.b_row = state->pack_keys ? (tile.columns + 15) / 16 * 16 : state->keys;
+        state->micro(&tile);
+    }
+}
+
+/* y [rows, E] = scores [rows, T] V, each row times 1 / its sum */
+static void weigh(const Run *run, const float *scores, const float *sums, int64_t rows,
+    const float *v, float *y) {
+    const AttentionState *state = run->state;
+    CpuMatmulTile tile = {
+        .rows = rows,
+        .depth = state->keys,
+        .a = scores,
+        .a_row = state->keys,
+        .a_column = 1,
+        .b_row = state->columns,
+        .out_row = state->columns,
+    };
+    for (int64_t column = 0; column < state->columns; column += CPU_MATMUL_PANEL) {
+        const int64_t left = state->columns - column;
+        tile.columns = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
+        tile.b = v + column;
+        tile.out = y + column;
+        state->micro(&tile);
+    }
+    for (int64_t i = 0; i < rows; i++)
+        state->scale_row(y + i * state->columns, state->columns, 1.0f / sums[i]);
+}
+
+static void run_block(const Run *run, int64_t batch, int64_t first, int64_t rows) {
+    const AttentionState *state = run->state;
+    float scores[SCORES_MAX], sums[QUERIES_MAX];
+    const float *q = run->q + offset_of(&state->batch, batch, state->q_batch);
+    score(run, q + first * state->depth, rows, offset_of(&state->batch, batch, state->k_batch),
+        scores);
+    for (int64_t i = 0; i < rows; i++) {
+        const float *mask = NULL;
+        if (state->has_mask)
+            mask = run->mask + offset_of(&state->batch, batch, state->mask_batch) +
+                   (first + i) * state->mask_row;
+        state->exponents(scores + i * state->keys, state->keys, state->scale, mask,
+            state->mask_column, &sums[i]);
+    }
+    weigh(run, scores, sums, rows, run->v + offset_of(&state->batch, batch, state->v_batch),
+        run->y + (batch * state->queries + first) * state->columns);
+}
+
+static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    Run *run = context;
+    const AttentionState *state = run->state;
+    const int64_t size = state->queries_per_unit;
+    const int64_t blocks = (state->queries + size - 1) / size;
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
+            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
+            return NULL;
+        }
+        const int64_t first = i % blocks * size, left = state->queries - first;
+        run_block(run, i / blocks, first, left < size ? left : size);
+    }
+    return NULL;
+}
+
+static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+    const AttentionState *state = opaque;
+    if (state->batch_count * state->queries * state->columns == 0) return NULL;
+    Run run = {state, call->inputs[0], call->inputs[1], call->inputs[2],
+        state->has_mask ? call->inputs[3] : NULL, call->workspace, call->outputs[0],
+        call->launch->abandon, false};
+    if (state->pack_keys)
+        TRY(cpu_for_each(call->device, call->launch->threads,
+            (uint64_t)(state->k_matrices * panel_count(state->keys)),
+            (uint64_t)(16384 / (state->depth * CPU_MATMUL_PANEL)) + 1, pack_units, &run));
+    const int64_t blocks = (state->queries + state->queries_per_unit - 1) / state->queries_per_unit;
+    const int64_t cost =
+        state->queries_per_unit * state->keys * (state->depth + state->columns + 16);
+    TRY(cpu_for_each(call->device, call->launch->threads, (uint64_t)(state->batch_count * blocks),
+        (uint64_t)(1000000 / cost) + 1, run_units, &run));
+    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
+    return NULL;
+}
+
+static void batch_strides(const Shape *shape, const Shape *batch, int64_t matrix, int64_t *out) {
+    const Shape own = shape_make(shape->rank - 2, shape->dims);
+    shape_broadcast_strides(&own, batch, out);
+    for (uint32_t i = 0; i < batch->rank; i++) out[i] *= matrix;
+}
+
+static void set_mask(AttentionState *state, const Shape *mask) {
+    Shape scores = state->batch;
+    scores.dims[scores.rank++] = state->queries;
+    scores.dims[scores.rank++] = state->keys;
+    int64_t strides[SHAPE_RANK_MAX];
+    shape_broadcast_strides(mask, &scores, strides);
+    state->has_mask = true;
+    state->mask_row = strides[state->batch.rank];
+    state->mask_column = strides[state->batch.rank + 1];
+    for (uint32_t i = 0; i < state->batch.rank; i++) state->mask_batch[i] = strides[i];
+}
+
+static void set_code(AttentionState *state, CpuLevel level) {
+    state->micro = cpu_matmul_micro_for(level);
+    state->dot_rows = dot_rows_for(level);
+    state->exponents = exponents_for(level);
+    state->scale_row = scale_row_for(level);
+}
+
+static AttentionState state_of(const PlanRequest *request, CpuLevel level) {
+    const TensorSpec *inputs = request->inputs;
+    const Shape *q = &inputs[0].shape, *k = &inputs[1].shape, *v = &inputs[2].shape;
+    const Shape *y = &request->outputs[0].shape;
+    AttentionState state = {
+        .batch = shape_make(y->rank - 2, y->dims),
+        .queries = q->dims[q->rank - 2],
+        .depth = q->dims[q->rank - 1],
+        .keys = v->dims[v->rank - 2],
+        .columns = v->dims[v->rank - 1],
+        .k_matrices = shape_product(k, 0, k->rank - 2),
+        .keys_in_columns = attributes_int(request->attributes, "transposed_key") != 0,
+        .scale = (float)attributes_float(request->attributes, "scale"),
+    };
+    state.batch_count = shape_count_unchecked(&state.batch);
+    state.pack_keys = !state.keys_in_columns && state.queries >= QUERIES_TO_PACK;
+    batch_strides(q, &state.batch, state.queries * state.depth, state.q_batch);
+    batch_strides(k, &state.batch,
+        state.pack_keys ? cpu_matmul_packed_count(state.depth, state.keys)
+                        : state.keys * state.depth,
+        state.k_batch);
+    batch_strides(v, &state.batch, state.keys * state.columns, state.v_batch);
+    set_code(&state, level);
+    return state;
+}
+
+static bool fits(const Shape *mask, uint32_t from_end, int64_t size) {
+    if (mask->rank < from_end) return true;
+    const int64_t dim = mask->dims[mask->rank - from_end];
+    return dim == 1 || dim == size;
+}
+
+/* Scores too long for the stack, sums of nothing, and operands that the mask would repeat go to the
+ * plain operators. */
+static bool is_taken(const AttentionState *state, const PlanRequest *request) {
+    if (state->keys == 0 || state->keys > SCORES_MAX || state->depth == 0) return false;
+    const Shape *k = &request->inputs[1].shape;
+    const int64_t k_keys = k->dims[state->keys_in_columns ? k->rank - 1 : k->rank - 2];
+    if (k_keys != state->keys) return false;
+    if (request->input_count <= 3 || !request->inputs[3].present) return true;
+    return fits(&request->inputs[3].shape, 1, state->keys) &&
+           fits(&request->inputs[3].shape, 2, state->queries);
+}
+
+static Error *plan_at(
+    Device *device, CpuLevel level, const char *name, const PlanRequest *request, Plan **out) {
+    AttentionState attention = state_of(request, level);
+    if (!is_taken(&attention, request)) return cpu_decline(out);
+    if (request->input_count > 3 && request->inputs[3].present)
+        set_mask(&attention, &request->inputs[3].shape);
+    attention.queries_per_unit = SCORES_MAX / attention.keys;
+    if (attention.queries_per_unit > QUERIES_MAX) attention.queries_per_unit = QUERIES_MAX;
+    void *state;
+    TRY(cpu_float_plan_create(device, request, name, sizeof(AttentionState), run, out, &state));
+    *(AttentionState *)state = attention;
+    if (attention.pack_keys)
+        cpu_float_plan_set_workspace(
+            *out, (uint64_t)(attention.k_matrices *
+                             cpu_matmul_packed_count(attention.depth, attention.keys)) *
+                      sizeof(float));
+    return NULL;
+}
+
+static Error *plan_fast(Device *device, const PlanRequest *request, Plan **out) {
+    const CpuLevel level = cpu_device(device)->level;
+    if (level == CPU_LEVEL_PORTABLE) return cpu_decline(out);
+    return plan_at(device, level, "cpu.attention", request, out);
+}
+
+static Error *plan_portable(Device *device, const PlanRequest *request, Plan **out) {
+    return plan_at(device, CPU_LEVEL_PORTABLE, "cpu.attention_portable", request, out);
+}
+
+const Kernel cpu_attention[] = {
+    {OPERATOR_FUSED_ATTENTION, CPU_DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.attention", 0},
+    {OPERATOR_FUSED_ATTENTION, CPU_DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.attention_portable",
+        KERNEL_PORTABLE},
+    KERNELS_END,
+};

@@ -1,0 +1,9 @@
+#pragma once
+/* Convolution whose groups have one input channel: each output plane is a sum of shifted input
+ * planes. No fused multiply-add, so the bits are the same at every instruction set. */
+#include "kernels/cpu/cpu_conv_kernel.h"
+
+/* Whether the kernel takes this convolution, a function of its shapes alone. */
+bool cpu_conv_is_depthwise(const CpuConv *conv);
+MUST_CHECK Error *cpu_conv_depthwise_run(CpuDevice *device, const CpuConv *conv,
+    const CpuConvBuffers *buffers, const Launch *launch, bool *out_abandoned);
