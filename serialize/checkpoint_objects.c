@@ -275,7 +275,7 @@ static Error *read_packed_function(ObjectReader *self, Value *out) {
     char *name;
     PackedObject *object;
     TRY(byte_read_text(&self->reader, FUNCTION_NAME_MAX, &name));
-    Error *error = packed_object_create(execution_get_registry(self->execution), name, &object);
+    Error *error = packed_object_create(execution_get_packed(self->execution), name, &object);
     memory_free(name);
     TRY(error);
     *out = value_object(OBJECT_PACKED_FUNCTION, object);
@@ -303,7 +303,7 @@ static Error *read_opaque(ObjectReader *self, Value *out) {
     const uint8_t *bytes;
     TRY(byte_read_text(&self->reader, FUNCTION_NAME_MAX, &name));
     const OpaqueKind *kind =
-        packed_registry_find_opaque_kind(execution_get_registry(self->execution), name);
+        packed_registry_find_opaque_kind(execution_get_packed(self->execution), name);
     Error *error = NULL;
     if (!kind)
         error = error_make(ERROR_UNSUPPORTED, __FILE__, __LINE__,

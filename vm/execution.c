@@ -87,6 +87,7 @@ static Error *start(
     if (function >= executable->function_count ||
         executable->functions[function].kind != FUNCTION_BYTECODE)
         FAIL(INVALID, "function %u is not one that can be run", function);
+    execution->entry = function;
     void *memory;
     TRY(memory_alloc(argument_count, sizeof(Value), &memory));
     Value *values = memory;
@@ -224,6 +225,7 @@ MemoryPool *execution_get_pool(const Execution *execution, uint8_t slot) {
 }
 PackedRegistry *execution_get_packed(const Execution *execution) { return execution->packed; }
 ObjectMeter *execution_get_meter(const Execution *execution) { return execution->meter; }
+uint32_t execution_get_entry(const Execution *execution) { return execution->entry; }
 uint32_t execution_get_depth(const Execution *execution) {
     return (uint32_t)execution->frame_count;
 }

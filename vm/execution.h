@@ -83,7 +83,6 @@ PackedRegistry *execution_get_packed(const Execution *execution);
 struct ObjectMeter *execution_get_meter(const Execution *execution);
 /* For readers that make objects of the execution: both borrowed. */
 struct ObjectMeter *execution_get_meter(const Execution *execution);
-PackedRegistry *execution_get_registry(const Execution *execution);
 /* The function it was started with: its results are what the execution returns, whatever was
  * tail-called since. */
 uint32_t execution_get_entry(const Execution *execution);

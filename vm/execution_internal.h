@@ -27,6 +27,7 @@ struct Execution {
     MemoryPool *pools[SLOT_COUNT];
     ObjectMeter *meter;
 
+    uint32_t entry; /* the function it was started with */
     Frame *frames;
     size_t frame_count, frame_capacity;
     /* One file of registers for all frames. Above the top frame's all are nil, so that a call need

@@ -173,6 +173,9 @@ static Error *restore(Restoring *restoring) {
     const Snapshot *snapshot = restoring->snapshot;
     TRY(live_registers_create(execution->executable, &restoring->live));
     TRY(value_freezer_create(execution, true, &restoring->freezer));
+    if (snapshot->entry >= execution->executable->function_count)
+        FAIL(CORRUPT, "function %u is not there", snapshot->entry);
+    execution->entry = snapshot->entry;
     execution->counters = snapshot->counters;
     execution->options.philox_key = snapshot->philox_key;
     TRY(restore_frames(restoring));

@@ -93,6 +93,7 @@ static Error *take_all(Taking *taking) {
     snapshot->residency = residency_retain(execution->residency);
     snapshot->counters = execution->counters;
     snapshot->philox_key = execution->options.philox_key;
+    snapshot->entry = execution->entry;
     TRY(take_frames(taking));
     TRY(take_value(taking, &execution->result, &snapshot->result));
     TRY(take_yields(taking));
