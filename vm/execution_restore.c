@@ -6,6 +6,7 @@
 #include "vm/execution_internal.h"
 #include "vm/instruction.h"
 #include "vm/live_registers.h"
+#include "vm/stateful.h"
 #include "vm/value_freeze.h"
 
 typedef struct Restoring {
@@ -150,6 +151,8 @@ static Error *restore_yields(Restoring *restoring) {
 static Error *restore_inputs(Restoring *restoring) {
     Execution *execution = restoring->execution;
     const Snapshot *snapshot = restoring->snapshot;
+    if (snapshot->input_count > STATEFUL_INPUTS_MAX)
+        FAIL(CORRUPT, "%u inputs; there may be %d", snapshot->input_count, STATEFUL_INPUTS_MAX);
     void *memory;
     TRY(memory_alloc(snapshot->input_count, sizeof(SnapshotInput), &memory));
     execution->inputs = memory;
