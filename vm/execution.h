@@ -81,8 +81,6 @@ MemoryPool *execution_get_pool(const Execution *execution, uint8_t slot);
 PackedRegistry *execution_get_packed(const Execution *execution);
 /* What containers made for this execution are charged to. */
 struct ObjectMeter *execution_get_meter(const Execution *execution);
-/* For readers that make objects of the execution: both borrowed. */
-struct ObjectMeter *execution_get_meter(const Execution *execution);
 /* The function it was started with: its results are what the execution returns, whatever was
  * tail-called since. */
 uint32_t execution_get_entry(const Execution *execution);

@@ -97,7 +97,9 @@ static void variable_end(Allocation *allocation, const IrVariable *variable) {
     if (!variable || variable->constant) return;
     if (allocation->last_use[variable->id] != allocation->position) return;
     allocation->last_use[variable->id] = POSITION_NEVER;
-    register_free(allocation, allocation->of[variable->id]);
+    /* results of a branch in tail position are returned where they are made: they have no register */
+    if (allocation->of[variable->id] != REGISTERS_NONE)
+        register_free(allocation, allocation->of[variable->id]);
 }
 
 /* What a branch makes for its results is made in their registers. */
