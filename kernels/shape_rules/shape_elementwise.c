@@ -104,7 +104,9 @@ Error *shape_rule_clip(PlanRequest *request) {
     for (uint32_t i = 1; i < request->input_count; i++) {
         if (!rule_has(request, i)) continue;
         TRY(rule_check_same_dtype(request, i, 0));
-        if (rule_shape(request, i)->rank > 1 || shape_count_unchecked(rule_shape(request, i)) != 1)
+        if (rule_shape(request, i)->rank > 1 ||
+            rule_shape(request, i)->rank > rule_shape(request, 0)->rank ||
+            shape_count_unchecked(rule_shape(request, i)) != 1)
             FAIL(INVALID, "input %u is not a scalar", i);
     }
     return unary(request, DTYPES_NUMBER, DTYPE_NONE);

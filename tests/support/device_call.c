@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "base/digest.h"
 #include "kernels/dtype_scalar.h"
+#include "kernels/expansion_plan.h"
 #include "kernels/float_environment.h"
 
 /* Everything one call holds. */
@@ -58,6 +59,7 @@ static Error *run_plan(Run *run) {
                 call->device, &pack, &run->inputs[i].layout, &bytes));
     }
     TRY(operator_infer(&run->request));
+    if (call->expand) return expansion_plan_create(call->device, &run->request, &run->plan);
     return call->device->class_->plan(call->device, &run->request, &run->plan);
 }
 
@@ -65,6 +67,8 @@ static Error *run_alloc(Run *run, uint64_t size, uint64_t *out_address) {
     *out_address = 0;
     if (size == 0) return NULL;
     Device *device = run->call->device;
+    if (run->call->bytes_max && size > run->call->bytes_max)
+        FAIL(EXHAUSTED, "more than the test allows");
     TRY(device->class_->alloc(device, size, out_address));
     run->addresses[run->allocation_count] = *out_address;
     run->sizes[run->allocation_count++] = size;

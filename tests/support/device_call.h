@@ -19,8 +19,11 @@ typedef struct DeviceCall {
     uint32_t offset_elements;
     /* Input 1 + n: output 0 is written over input n, where the plan allows it. 0: never. */
     uint32_t in_place;
-    bool pack; /* input 1 is a constant: packed where the device's rule says so */
+    bool expand; /* a fused operator: as its plain ones, whatever kernels there are */
+    bool pack;   /* input 1 is a constant: packed where the device's rule says so */
     uint64_t philox_key, philox_counter;
+    /* Refuse (EXHAUSTED) to allocate a tensor beyond this; 0: no limit. */
+    uint64_t bytes_max;
 } DeviceCall;
 
 /* out_outputs: host tensors, to be released. out_kernel_name: optional. */
