@@ -6,12 +6,14 @@
 #include "compiler/ir/ir_walk.h"
 #include "vm/executable.h"
 
-enum { POSITION_NEVER = UINT32_MAX };
+enum { POSITION_NEVER = UINT32_MAX, POSITION_ENDED = 0 };
 
 typedef struct Allocation {
     uint32_t *of;       /* by id */
     uint32_t *last_use; /* by id: position; POSITION_NEVER: somebody else frees its register */
     uint32_t *prefer;   /* by id: 1 + register that it should be made in */
+    uint32_t *owner;    /* by register: 1 + id of the variable in it last */
+    size_t owner_capacity;
     uint64_t *free_bits;
     size_t word_count;
     size_t lowest_word; /* no free register below */
@@ -31,7 +33,10 @@ static Error *register_add(Allocation *allocation) {
             (words - allocation->word_count) * sizeof(uint64_t));
         allocation->word_count = words;
     }
-    allocation->count++;
+    void *owner = allocation->owner;
+    TRY(memory_grow(&owner, allocation->count, &allocation->owner_capacity, sizeof(uint32_t)));
+    allocation->owner = owner;
+    allocation->owner[allocation->count++] = 0;
     return NULL;
 }
 
@@ -44,7 +49,8 @@ static void register_free(Allocation *allocation, uint32_t index) {
     if (index / 64 < allocation->lowest_word) allocation->lowest_word = index / 64;
 }
 
-static void register_take(Allocation *allocation, uint32_t index) {
+static void register_take(Allocation *allocation, uint32_t index, const IrVariable *variable) {
+    allocation->owner[index] = variable->id + 1;
     allocation->free_bits[index / 64] &= ~(UINT64_C(1) << (index % 64));
 }
 
@@ -55,18 +61,19 @@ static Error *variable_place(Allocation *allocation, const IrVariable *variable)
     uint32_t preferred = allocation->prefer[variable->id];
     if (preferred && register_is_free(allocation, preferred - 1)) {
         *of = preferred - 1;
-        register_take(allocation, *of);
+        register_take(allocation, *of, variable);
         return NULL;
     }
     for (; allocation->lowest_word < allocation->word_count; allocation->lowest_word++) {
         uint64_t bits = allocation->free_bits[allocation->lowest_word];
         if (!bits) continue;
         *of = (uint32_t)(allocation->lowest_word * 64 + (size_t)__builtin_ctzll(bits));
-        register_take(allocation, *of);
+        register_take(allocation, *of, variable);
         return NULL;
     }
     TRY(register_add(allocation));
     *of = allocation->count - 1;
+    register_take(allocation, *of, variable);
     return NULL;
 }
 
@@ -95,9 +102,11 @@ static void block_number(Allocation *allocation, const IrBlock *block) {
 
 static void variable_end(Allocation *allocation, const IrVariable *variable) {
     if (!variable || variable->constant) return;
+    if (allocation->of[variable->id] == REGISTERS_NONE) return; /* of a tail call */
     if (allocation->last_use[variable->id] != allocation->position) return;
     allocation->last_use[variable->id] = POSITION_NEVER;
-    /* results of a branch in tail position are returned where they are made: they have no register */
+    /* results of a branch in tail position are returned where they are made: they have no register
+     */
     if (allocation->of[variable->id] != REGISTERS_NONE)
         register_free(allocation, allocation->of[variable->id]);
 }
@@ -114,24 +123,55 @@ static void branch_place_results(
     }
 }
 
+static Error *block_place(Allocation *allocation, const IrBlock *block);
+
+/* A branch in tail position: what it does not use is dead in it, whatever the other one uses. */
+static Error *tail_branch_place(Allocation *allocation, const IrBlock *block) {
+    size_t words = allocation->word_count;
+    void *saved = NULL;
+    TRY(memory_alloc(words + 1, sizeof(uint64_t), &saved));
+    memcpy(saved, allocation->free_bits, words * sizeof(uint64_t));
+    uint32_t position = allocation->position, count = allocation->count;
+    block_number(allocation, block);
+    uint32_t end = allocation->position;
+    allocation->position = position;
+    for (uint32_t i = 0; i < allocation->count; i++) {
+        if (register_is_free(allocation, i)) continue;
+        uint32_t last_use = allocation->last_use[allocation->owner[i] - 1];
+        if (last_use <= position || last_use > end) register_free(allocation, i);
+    }
+    Error *error = block_place(allocation, block);
+    /* registers that the branch added are free behind it */
+    memset(allocation->free_bits, 0, allocation->word_count * sizeof(uint64_t));
+    memcpy(allocation->free_bits, saved, words * sizeof(uint64_t));
+    for (uint32_t i = count; i < allocation->count; i++) register_free(allocation, i);
+    allocation->lowest_word = 0;
+    memory_free(saved);
+    return error;
+}
+
 /* Second walk. */
 static Error *block_place(Allocation *allocation, const IrBlock *block) {
     for (const IrBinding *binding = block->first; binding; binding = binding->next) {
         allocation->position++;
         for (uint32_t i = 0; i < binding->operand_count; i++)
             variable_end(allocation, binding->operands[i]);
-        bool tail = binding->kind == IR_IF && binding->flag;
+        bool tail = binding->flag && (binding->kind == IR_IF || binding->kind == IR_CALL);
         for (uint32_t i = 0; !tail && i < binding->result_count; i++)
             TRY(variable_place(allocation, binding->results[i]));
         uint32_t position = allocation->position;
         for (uint32_t i = 0; i < binding->block_count; i++) {
-            if (!tail) branch_place_results(allocation, binding, binding->blocks[i]);
+            if (tail) {
+                TRY(tail_branch_place(allocation, binding->blocks[i]));
+                continue;
+            }
+            branch_place_results(allocation, binding, binding->blocks[i]);
             TRY(block_place(allocation, binding->blocks[i]));
         }
         for (uint32_t i = 0; !tail && i < binding->result_count; i++) {
             uint32_t id = binding->results[i]->id;
             if (allocation->last_use[id] > position) continue;
-            allocation->last_use[id] = POSITION_NEVER;
+            allocation->last_use[id] = POSITION_ENDED;
             register_free(allocation, allocation->of[id]); /* nothing uses it */
         }
     }
@@ -152,6 +192,7 @@ static Error *allocate(const IrFunction *function, Allocation *allocation) {
     for (uint32_t i = 0; i < body->parameter_count; i++) {
         TRY(register_add(allocation));
         allocation->of[body->parameters[i]->id] = i;
+        register_take(allocation, i, body->parameters[i]);
     }
     for (uint32_t i = 0; i < body->parameter_count; i++) {
         if (allocation->last_use[body->parameters[i]->id] == 0) register_free(allocation, i);
@@ -165,6 +206,7 @@ Error *registers_assign(const IrFunction *function, Registers *inout_registers) 
     memory_free(allocation.last_use);
     memory_free(allocation.prefer);
     memory_free(allocation.free_bits);
+    memory_free(allocation.owner);
     if (error) return error_wrap(error, "function %s", function->name);
     inout_registers->scratch = allocation.count;
     inout_registers->count = allocation.count + 1;

@@ -46,6 +46,12 @@ static bool may_be_on_host(const IrType *type) {
     return dtype_is_float(type->dtype) && count >= 0 && count <= SMALL_FLOAT_COUNT_MAX;
 }
 
+/* Parameters and results of calls and branches: floats belong to the device there, or a whole loop
+ * over a few floats would be on the host. */
+static bool may_be_handed_on_host(const IrType *type) {
+    return may_be_on_host(type) && !dtype_is_float(type->dtype);
+}
+
 /* Operators whose results may be large though their inputs are small. */
 static bool makes_large(const IrBinding *binding) {
     static const OperatorId makers[] = {OPERATOR_RANGE, OPERATOR_CONSTANT_OF_SHAPE, OPERATOR_EXPAND,
@@ -266,10 +272,11 @@ static uint8_t start_of(const IrBinding *binding, const IrVariable *variable) {
     case IR_DEVICE_COPY:
         return (uint8_t)binding->integer;
     case IR_OPERATOR:
+        return may_be_on_host(&variable->type) ? 0 : 1;
     case IR_CALL:
     case IR_IF:
         if (variable->type.kind == IR_TYPE_LIST) return by_convention(&variable->type);
-        return may_be_on_host(&variable->type) ? 0 : 1;
+        return may_be_handed_on_host(&variable->type) ? 0 : 1;
     case IR_LIST_CONCAT:
         return by_convention(&binding->operands[0]->type);
     case IR_CALL_CLOSURE:
@@ -296,14 +303,14 @@ static void start_function(SlotChoice *choice, const IrFunction *function) {
     for (uint32_t i = 0; i < body->parameter_count; i++) {
         const IrVariable *parameter = body->parameters[i];
         bool may = !closure && parameter->type.kind == IR_TYPE_TENSOR;
-        choice->of[parameter->id] =
-            may ? (may_be_on_host(&parameter->type) ? 0 : 1) : by_convention(&parameter->type);
+        choice->of[parameter->id] = may ? (may_be_handed_on_host(&parameter->type) ? 0 : 1)
+                                        : by_convention(&parameter->type);
     }
     for (uint32_t i = 0; i < body->result_count; i++) {
         const IrType *type = &body->results[i]->type;
         bool may = !closure && type->kind == IR_TYPE_TENSOR;
         choice->results[choice->first_result[function->index] + i] =
-            may ? (may_be_on_host(type) ? 0 : 1) : by_convention(type);
+            may ? (may_be_handed_on_host(type) ? 0 : 1) : by_convention(type);
     }
     for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding)) {
         for (uint32_t i = 0; i < binding->result_count; i++) {

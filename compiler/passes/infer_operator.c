@@ -111,30 +111,39 @@ static bool value_is_tainted(const ProbeContext *context, const IrBinding *bindi
     return false;
 }
 
-/* A slice of a dimension that depends on a symbol may be cut off for other sizes. */
-static bool slice_may_be_cut(
-    const ProbeContext *context, const IrBinding *binding, const Probe *result) {
-    if (binding->operator_info->id != OPERATOR_SLICE) return false;
-    const Probe *input = input_probe(context, binding, 0);
-    for (uint32_t i = 0; i < result->rank; i++) {
-        bool same = true, fixed = true;
-        for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
-            same = same && input->dims[w][i] == result->dims[w][i];
-            fixed = fixed && input->dims[w][i] == input->dims[0][i];
-        }
-        if (!same && !fixed) return true;
-    }
-    return false;
-}
-
-static bool shape_is_tainted(
-    const ProbeContext *context, const IrBinding *binding, const Probe *result) {
+/* Dimensions that come out the same for the sizes tried but perhaps not for all: a slice that ends
+ * inside a dimension of symbolic size, whatever follows from a tainted value. They become symbols.
+ * One element cut from such a dimension is taken to be there. */
+static Error *unsettle(
+    ProbeContext *context, const IrBinding *binding, uint32_t output, Probe *inout_result) {
+    bool slices = binding->operator_info->id == OPERATOR_SLICE, tainted = false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const Probe *probe = input_probe(context, binding, i);
-        if (!probe) continue;
-        if (probe->shape_tainted || (reads_value(binding, i) && probe->value_tainted)) return true;
+        if (probe && reads_value(binding, i) && probe->value_tainted) tainted = true;
     }
-    return slice_may_be_cut(context, binding, result);
+    const Probe *input = slices ? input_probe(context, binding, 0) : NULL;
+    for (uint32_t i = 0; i < inout_result->rank; i++) {
+        bool same = true, fixed = true, one = true, unknown = false;
+        for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+            int64_t dim = inout_result->dims[w][i];
+            same = same && slices && input->dims[w][i] == dim;
+            fixed = fixed && slices && input->dims[w][i] == input->dims[0][i];
+            one = one && dim == 1;
+            unknown = unknown || dim < 0; /* shape kind `data` */
+        }
+        bool cut = slices && !same && !fixed && !one;
+        if (cut || tainted || unknown)
+            TRY(probe_set_fresh(context, binding->results[output], inout_result, i));
+    }
+    return NULL;
+}
+
+static bool shape_is_tainted(const ProbeContext *context, const IrBinding *binding) {
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *probe = input_probe(context, binding, i);
+        if (probe && probe->shape_tainted) return true;
+    }
+    return false;
 }
 
 static bool result_is_small(const Probe *result) {
@@ -254,10 +263,8 @@ static Error *infer(ProbeContext *context, const IrBinding *binding) {
     if (!known) return use_fallback(context, binding);
     for (uint32_t o = 0; o < binding->result_count; o++) {
         Probe *result = &scratch->results[o];
-        for (uint32_t i = 0; i < result->rank; i++)
-            if (result->dims[0][i] < 0)
-                TRY(probe_set_fresh(context, binding->results[o], result, i));
-        result->shape_tainted = shape_is_tainted(context, binding, result);
+        TRY(unsettle(context, binding, o, result));
+        result->shape_tainted = shape_is_tainted(context, binding);
     }
     if (values_are_known(context, binding, scratch)) TRY(run_values(context, binding, scratch));
     for (uint32_t o = 0; o < binding->result_count; o++)
