@@ -16,8 +16,9 @@ enum {
     SQL_SIZE_MAX = 64 << 10,
 };
 
-/* The chunks' cache holds a whole transaction: a page that is written twice in one makes SQLite
- * read the log back and checksum it again. */
+/* The chunks' cache holds what a transaction touches, its index pages too, which hashes hit in
+ * random order: a page written twice in one transaction makes SQLite read the log back and checksum
+ * it again. */
 const DatabaseInfo database_infos[DATABASE_COUNT] = {
     [DATABASE_CATALOG] = {"catalog.db", 0x4c794361, 4096, 2048,
         EXECUTABLE_MANIFEST_SIZE_MAX + ROW_SIZE_SPARE, 4 << 20},

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,13 @@ Error *home_create(const char *home) {
         *slash = '/';
     }
     return make_folder(path.data);
+}
+
+Error *home_resolve(const char *home, char **out_path) {
+    char path[PATH_MAX];
+    if (realpath(home, path)) return memory_copy_text(path, out_path);
+    if (errno == ENOENT || errno == ENOTDIR) FAIL(NOT_FOUND, "no home at %s", home);
+    return fail_errno("look at", home);
 }
 
 Error *home_path(const char *home, const char *name, char **out_path) {

@@ -8,6 +8,9 @@
  * Errors: IO; EXHAUSTED the disk is full. */
 MUST_CHECK Error *home_create(const char *home);
 
+/* The absolute path, without links; release with memory_free. Errors: NOT_FOUND; IO. */
+MUST_CHECK Error *home_resolve(const char *home, char **out_path);
+
 /* Takes the home's lock file. The kernel frees it when the process ends, however it ends.
  *
  * out_lock: a descriptor to home_unlock.

@@ -12,7 +12,7 @@ const char *store_home(const Store *store) { return store->home; }
 
 static Error *open_writer(Store *store, DatabaseKind kind, int64_t *out_version) {
     Connection *connection;
-    TRY(connection_open(store->home, kind, CONNECTION_WRITER, &store->sync_failed, &connection));
+    TRY(connection_open(store->path, kind, CONNECTION_WRITER, &store->sync_failed, &connection));
     connection->store = store;
     store->writers[kind].connection = connection;
     return migrations_check(connection, out_version);
@@ -41,8 +41,9 @@ static Error *open_home(Store *store, StoreFlags flags) {
     if (!(flags & STORE_CREATE) && !home_has(store->home, database_infos[DATABASE_CATALOG].file))
         FAIL(NOT_FOUND, "no store at %s", store->home);
     if (flags & STORE_CREATE) TRY(home_create(store->home));
-    TRY(home_lock(store->home, &store->lock));
-    return open_databases(store);
+    TRY(home_resolve(store->home, &store->path));
+    TRY(home_lock(store->path, &store->lock));
+    return error_wrap(open_databases(store), "%s", store->home);
 }
 
 Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
@@ -74,6 +75,7 @@ void store_close(Store *store) {
     (void)pthread_mutex_destroy(&store->readers_mutex);
     if (store->lock >= 0) home_unlock(store->lock);
     memory_free(store->home);
+    memory_free(store->path);
     memory_free(store);
 }
 
@@ -89,7 +91,7 @@ Error *store_borrow_reader(Store *store, DatabaseKind kind, Connection **out_rea
         *out_reader = reader;
         return NULL;
     }
-    TRY(connection_open(store->home, kind, CONNECTION_READER, &store->sync_failed, &reader));
+    TRY(connection_open(store->path, kind, CONNECTION_READER, &store->sync_failed, &reader));
     reader->store = store;
     Error *error = connection_prepare(reader);
     if (error)

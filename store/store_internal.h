@@ -18,8 +18,9 @@ typedef struct StoreWriter {
 } StoreWriter;
 
 struct Store {
-    char *home;
-    int lock;                /* descriptor; -1: none */
+    char *home; /* as given */
+    char *path; /* absolute: readers are opened at any time, in any working directory */
+    int lock;   /* descriptor; -1: none */
     atomic_bool sync_failed; /* refuses every further write */
     StoreWriter writers[DATABASE_COUNT];
     pthread_mutex_t readers_mutex;

@@ -45,6 +45,23 @@ static void test_store_open_refuses_a_catalog_that_lost_its_chunks(void **state)
     expect_error(store_open(home.path, STORE_CREATE, &store), ERROR_CORRUPT, "chunks.db: missing");
 }
 
+/* A daemon may change its working directory; readers are opened later. */
+static void test_store_of_a_relative_home_does_not_depend_on_the_folder(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    char before[FIXTURE_PATH_SIZE * 4];
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(home.path), 0);
+    Store *store = NULL;
+    expect_ok(store_open("relative", STORE_CREATE, &store));
+    assert_int_equal(chdir(before), 0);
+    expect_ok(fixture_register(store, TENANT_DEFAULT, "a", 1, 3, 500, NULL, NULL));
+    fixture_expect_clean(store);
+    store_close(store);
+    expect_ok(store_open(fixture_path(&home, "relative"), STORE_EXISTING, &store));
+    store_close(store);
+}
+
 static void test_store_keeps_what_was_registered(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
@@ -116,6 +133,7 @@ static void test_store_find_tenant_knows_the_default_one(void **state) {
 TEST_GROUP(store, cmocka_unit_test(test_store_open_makes_a_private_home_when_asked),
     cmocka_unit_test(test_store_open_refuses_a_home_in_use),
     cmocka_unit_test(test_store_open_refuses_a_catalog_that_lost_its_chunks),
+    cmocka_unit_test(test_store_of_a_relative_home_does_not_depend_on_the_folder),
     cmocka_unit_test(test_store_keeps_what_was_registered),
     cmocka_unit_test(test_store_survives_kills_at_random_moments),
     cmocka_unit_test(test_store_find_tenant_knows_the_default_one))
