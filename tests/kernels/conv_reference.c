@@ -35,12 +35,24 @@ static int print_list(
     return at;
 }
 
-void conv_reference_attributes(const ConvCase *conv, const char *first, char *text, size_t size) {
+static int print_window(const ConvCase *conv, const char *first, char *text, size_t size) {
     int at = snprintf(text, size, "{%s", first);
     at += print_list(text + at, size - (size_t)at, "dilations", conv->dilation, NULL, conv->rank);
     at += print_list(text + at, size - (size_t)at, "pads", conv->begin, conv->end, conv->rank);
     at += print_list(text + at, size - (size_t)at, "strides", conv->stride, NULL, conv->rank);
+    return at;
+}
+
+void conv_reference_attributes(const ConvCase *conv, const char *first, char *text, size_t size) {
+    const int at = print_window(conv, first, text, size);
     (void)snprintf(text + at, size - (size_t)at, "group=%lld}", (long long)conv->groups);
+}
+
+void conv_reference_pool_attributes(
+    const ConvCase *pool, const char *first, char *text, size_t size) {
+    int at = print_window(pool, first, text, size);
+    at += print_list(text + at, size - (size_t)at, "kernel_shape", pool->kernel, NULL, pool->rank);
+    memcpy(text + at - 2, "}", 2); /* over the last ", " */
 }
 
 /* One output: over all channels of its group and all kernel positions. */

@@ -17,5 +17,8 @@ Shape conv_reference_weights(const ConvCase *conv);
 Shape conv_reference_output(const ConvCase *conv);
 /* "{" first "dilations=[…], pads=[…], strides=[…], group=…}" into text. */
 void conv_reference_attributes(const ConvCase *conv, const char *first, char *text, size_t size);
+/* "{" first "dilations=[…], pads=[…], strides=[…], kernel_shape=[…]}" into text. */
+void conv_reference_pool_attributes(
+    const ConvCase *pool, const char *first, char *text, size_t size);
 /* Without bias; released with free. */
 double *conv_reference(const ConvCase *conv, const float *x, const float *w);

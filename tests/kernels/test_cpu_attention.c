@@ -1,0 +1,102 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/kernels/kernel_call.h"
+
+/* heads × (S queries, T keys, D deep, E wide) */
+typedef struct AttentionCase {
+    int64_t heads, queries, keys, depth, columns;
+    bool transposed_key, one_key_head; /* K is [1, …]: all heads share it */
+    Shape mask;                        /* rank 0: none */
+} AttentionCase;
+
+static double key_at(const AttentionCase *a, const float *k, int64_t head, int64_t t, int64_t d) {
+    const float *matrix = k + (a->one_key_head ? 0 : head) * a->keys * a->depth;
+    return (double)(a->transposed_key ? matrix[d * a->keys + t] : matrix[t * a->depth + d]);
+}
+
+static double *naive(const AttentionCase *a, const float *q, const float *k, const float *v,
+    const float *mask, double scale) {
+    double *y = calloc((size_t)(a->heads * a->queries * a->columns) + 1, sizeof(double));
+    double *scores = malloc((size_t)a->keys * sizeof(double) + 8);
+    assert_non_null(y);
+    assert_non_null(scores);
+    int64_t strides[SHAPE_RANK_MAX];
+    const Shape full = {3, {a->heads, a->queries, a->keys}};
+    shape_broadcast_strides(&a->mask, &full, strides);
+    for (int64_t row = 0; row < a->heads * a->queries; row++) {
+        const int64_t head = row / a->queries, s = row % a->queries;
+        double most = -(double)INFINITY, sum = 0;
+        for (int64_t t = 0; t < a->keys; t++) {
+            double dot = 0;
+            for (int64_t d = 0; d < a->depth; d++)
+                dot += (double)q[row * a->depth + d] * key_at(a, k, head, t, d);
+            scores[t] = dot * scale;
+            if (a->mask.rank)
+                scores[t] += (double)mask[head * strides[0] + s * strides[1] + t * strides[2]];
+            most = fmax(most, scores[t]);
+        }
+        for (int64_t t = 0; t < a->keys; t++) sum += exp(scores[t] - most);
+        for (int64_t t = 0; t < a->keys; t++)
+            for (int64_t e = 0; e < a->columns; e++)
+                y[row * a->columns + e] +=
+                    exp(scores[t] - most) / sum * (double)v[(head * a->keys + t) * a->columns + e];
+    }
+    free(scores);
+    return y;
+}
+
+static void check_attention(const AttentionCase *a) {
+    const int64_t key_heads = a->one_key_head ? 1 : a->heads;
+    float *q = kernel_random_floats(1, a->heads * a->queries * a->depth);
+    float *k = kernel_random_floats(2, key_heads * a->keys * a->depth);
+    float *v = kernel_random_floats(3, a->heads * a->keys * a->columns);
+    float *mask = kernel_random_floats(4, shape_count_unchecked(&a->mask));
+    const Shape k_shape = a->transposed_key ? (Shape){3, {key_heads, a->depth, a->keys}}
+                                            : (Shape){3, {key_heads, a->keys, a->depth}};
+    const KernelCall call = {.name = "FusedAttention",
+        .attributes = a->transposed_key ? "{scale=0.5, transposed_key=1}" : "{scale=0.5}",
+        .input_count = a->mask.rank ? 4 : 3,
+        .output_count = 1,
+        .inputs = {{DTYPE_FLOAT32, {3, {a->heads, a->queries, a->depth}}, q},
+            {DTYPE_FLOAT32, k_shape, k}, {DTYPE_FLOAT32, {3, {a->heads, a->keys, a->columns}}, v},
+            {DTYPE_FLOAT32, a->mask, mask}}};
+    double *expected = naive(a, q, k, v, mask, 0.5);
+    KernelResult result, portable;
+    kernel_call_check_bits(kernel_cpu_device(), &call, &result);
+    kernel_check_close(&result, 0, expected, 1e-5);
+    kernel_call_check_bits(kernel_portable_device(), &call, &portable);
+    kernel_check_close(&portable, 0, expected, 1e-5);
+    kernel_result_deinit(&result);
+    kernel_result_deinit(&portable);
+    free(expected);
+    free(q);
+    free(k);
+    free(v);
+    free(mask);
+}
+
+static void test_attention_agrees_with_the_definition(void **state) {
+    (void)state;
+    static const AttentionCase cases[] = {
+        {2, 5, 7, 8, 9, false, false, {0}},
+        {2, 5, 7, 8, 9, true, false, {0}},
+        {3, 70, 70, 32, 32, false, false, {2, {70, 70}}},
+        {3, 70, 130, 33, 70, true, false, {3, {1, 1, 130}}},
+        {2, 1, 200, 64, 64, false, false, {3, {2, 1, 200}}},
+        {2, 1, 200, 64, 64, true, false, {1, {1}}},
+        {2, 9, 20, 16, 5, false, true, {3, {2, 9, 1}}},
+        {1, 60, 600, 17, 16, false, false, {0}},
+        {1, 2, 1, 4, 4, false, false, {0}},
+        {0, 2, 3, 4, 4, false, false, {0}},
+        {1, 0, 3, 4, 4, false, false, {0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) check_attention(&cases[i]);
+}
+
+int test_cpu_attention(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_attention_agrees_with_the_definition),
+    };
+    return cmocka_run_group_tests_name("cpu_attention", tests, NULL, NULL);
+}
