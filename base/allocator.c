@@ -95,7 +95,10 @@ void allocator_free(Allocator allocator, void *block, size_t size) {
 
 Error *memory_alloc(size_t count, size_t size, void **out) {
     /* calloc(0) may answer NULL, which callers would take for "absent" */
-    void *block = calloc(count ? count : 1, size ? size : 1);
+    size_t bytes;
+    bool fits =
+        checked_mul_size(count, size, &bytes); /* sanitizers stop where calloc is left to see */
+    void *block = fits ? calloc(count ? count : 1, size ? size : 1) : NULL;
     if (!block) FAIL(OUT_OF_MEMORY, "no memory for %zu elements of %zu bytes", count, size);
     *out = block;
     return NULL;

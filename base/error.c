@@ -26,8 +26,11 @@ static const ErrorInfo infos[ERROR_CODE_COUNT] = {
 
 /* Messages quote names from untrusted files; a terminal must not act on what they contain. */
 static void neutralize(char *message) {
-    for (unsigned char *c = (unsigned char *)message; *c; c++)
+    for (unsigned char *c = (unsigned char *)message; *c; c++) {
+        if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* U+0080 … U+009F control, too */
+            c[0] = c[1] = '?';
         if (*c < 0x20 || *c == 0x7f) *c = '?';
+    }
 }
 
 Error *error_make(ErrorCode code, const char *file, int line, const char *format, ...) {

@@ -1,0 +1,117 @@
+#include "base/allocator.h"
+
+#include "tests/support/test_support.h"
+
+static void test_allocator_system_allocates_resizes_and_frees(void **state) {
+    (void)state;
+    Allocator allocator = allocator_system();
+    void *block = &block;
+    assert_ok(allocator_alloc(allocator, 0, &block));
+    assert_null(block);
+    assert_ok(allocator_alloc_array(allocator, 10, 4, &block));
+    for (int i = 0; i < 40; i++) assert_int_equal(((char *)block)[i], 0);
+    assert_int_equal((uintptr_t)block % 16, 0);
+    ((char *)block)[39] = 7;
+    assert_ok(allocator_resize(allocator, &block, 40, 80));
+    assert_int_equal(((char *)block)[39], 7);
+    allocator_free(allocator, block, 80);
+    allocator_free(allocator, NULL, 0);
+    assert_fails(OUT_OF_MEMORY, allocator_alloc_array(allocator, SIZE_MAX, 2, &block));
+}
+
+static void test_allocator_limited_counts_and_refuses(void **state) {
+    (void)state;
+    LimitedAllocator limited = {.parent = allocator_system(), .limit_bytes = 100};
+    Allocator allocator = allocator_limited(&limited);
+    void *a = NULL, *b = NULL;
+    assert_ok(allocator_alloc(allocator, 60, &a));
+    assert_fails(OUT_OF_MEMORY, allocator_alloc(allocator, 41, &b));
+    assert_int_equal(limited.used_bytes, 60);
+    assert_ok(allocator_alloc(allocator, 40, &b));
+    assert_fails(OUT_OF_MEMORY, allocator_resize(allocator, &b, 40, 41));
+    assert_ok(allocator_resize(allocator, &a, 60, 10)); /* shrinking gives back */
+    assert_ok(allocator_resize(allocator, &b, 40, 90));
+    assert_int_equal(limited.used_bytes, 100);
+    allocator_free(allocator, a, 10);
+    allocator_free(allocator, b, 90);
+    assert_int_equal(limited.used_bytes, 0);
+}
+
+static void test_allocator_failing_fails_the_nth(void **state) {
+    (void)state;
+    for (int sticky = 0; sticky < 2; sticky++) {
+        FailingAllocator failing = {.parent = allocator_system(), .fail_at = 2, .sticky = sticky};
+        Allocator allocator = allocator_failing(&failing);
+        void *blocks[3] = {0};
+        assert_ok(allocator_alloc(allocator, 8, &blocks[0]));
+        assert_fails(OUT_OF_MEMORY, allocator_alloc(allocator, 8, &blocks[1]));
+        Error *error = allocator_alloc(allocator, 8, &blocks[2]);
+        assert_int_equal(error_code(error), sticky ? ERROR_OUT_OF_MEMORY : ERROR_NONE);
+        error_free(error); /* compared above */
+        for (int i = 0; i < 3; i++) allocator_free(allocator, blocks[i], 8);
+    }
+}
+
+static void test_memory_alloc_clears_and_checks_products(void **state) {
+    (void)state;
+    void *block = NULL;
+    assert_ok(memory_alloc(3, 5, &block));
+    for (int i = 0; i < 15; i++) assert_int_equal(((char *)block)[i], 0);
+    assert_ok(memory_resize(&block, 100, 10));
+    assert_fails(OUT_OF_MEMORY, memory_resize(&block, SIZE_MAX / 2, 3));
+    assert_fails(OUT_OF_MEMORY, memory_alloc(SIZE_MAX / 2, 3, &block));
+    memory_free(block);
+    assert_ok(memory_alloc(0, 0, &block));
+    assert_non_null(block);
+    memory_free(block);
+    char *text = NULL;
+    assert_ok(memory_copy_text("hello", &text));
+    assert_string_equal(text, "hello");
+    memory_free(text);
+}
+
+static void test_memory_grow_doubles(void **state) {
+    (void)state;
+    void *array = NULL;
+    size_t capacity = 0, changes = 0;
+    for (size_t count = 0; count < 1000; count++) {
+        size_t before = capacity;
+        assert_ok(memory_grow(&array, count, &capacity, sizeof(uint64_t)));
+        changes += capacity != before;
+        assert_true(capacity > count);
+        ((uint64_t *)array)[count] = count;
+    }
+    for (size_t i = 0; i < 1000; i++) assert_int_equal(((uint64_t *)array)[i], i);
+    assert_true(changes < 10);
+    memory_free(array);
+}
+
+static void test_memory_map_is_aligned_and_zeroed(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1, 4096, 5000, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 7 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        void *block = NULL;
+        assert_ok(memory_map(sizes[i], &block));
+        assert_int_equal((uintptr_t)block % (sizes[i] >= 2 << 20 ? 2u << 20 : 4096u), 0);
+        assert_int_equal(((char *)block)[0] | ((char *)block)[sizes[i] - 1], 0);
+        ((char *)block)[sizes[i] - 1] = 1;
+        memory_unmap(block, sizes[i]);
+    }
+    void *block = NULL;
+    assert_fails(OUT_OF_MEMORY, memory_map(0, &block));
+    assert_fails(OUT_OF_MEMORY, memory_map(SIZE_MAX, &block));
+    assert_fails(OUT_OF_MEMORY, memory_map(SIZE_MAX / 8, &block));
+    memory_unmap(NULL, 5);
+}
+
+int test_allocator(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_allocator_system_allocates_resizes_and_frees),
+        cmocka_unit_test(test_allocator_limited_counts_and_refuses),
+        cmocka_unit_test(test_allocator_failing_fails_the_nth),
+        cmocka_unit_test(test_memory_alloc_clears_and_checks_products),
+        cmocka_unit_test(test_memory_grow_doubles),
+        cmocka_unit_test(test_memory_map_is_aligned_and_zeroed),
+    };
+    return cmocka_run_group_tests_name("allocator", tests, NULL, NULL);
+}
