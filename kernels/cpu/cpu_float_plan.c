@@ -123,6 +123,17 @@ Error *cpu_float_plan_create(Device *device, const PlanRequest *request, const c
     return NULL;
 }
 
+bool cpu_float_plan_takes(const PlanRequest *request) {
+    const bool wide = request->inputs[0].dtype == DTYPE_FLOAT64;
+    for (uint32_t i = 1; i < request->input_count; i++) {
+        const TensorSpec *input = &request->inputs[i];
+        if (input->present && dtype_is_float(input->dtype) &&
+            (input->dtype == DTYPE_FLOAT64) != wide)
+            return false;
+    }
+    return true;
+}
+
 void cpu_float_plan_set_workspace(Plan *base, uint64_t bytes) {
     const FloatPlan *plan = plan_state(base);
     base->workspace_bytes = plan->converted_bytes + bytes;

@@ -23,5 +23,7 @@ typedef Error *CpuFloatRun(const void *state, const CpuFloatCall *call, bool *ou
 /* out_state: state_size cleared bytes, aligned to 16, to be filled by the caller. */
 MUST_CHECK Error *cpu_float_plan_create(Device *device, const PlanRequest *request,
     const char *kernel_name, size_t state_size, CpuFloatRun *run, Plan **out, void **out_state);
+/* False when float64 is mixed with other float types, which no kernel takes. */
+bool cpu_float_plan_takes(const PlanRequest *request);
 /* Asks for workspace of the kernel's own. */
 void cpu_float_plan_set_workspace(Plan *plan, uint64_t bytes);

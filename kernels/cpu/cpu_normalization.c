@@ -203,6 +203,7 @@ static bool is_given(const PlanRequest *request, uint32_t index) {
 static Error *plan_rows(Device *device, const PlanRequest *request, Plan **out) {
     const Shape *x = &request->inputs[0].shape;
     const bool centered = request->operator_info->id == OPERATOR_LAYER_NORMALIZATION;
+    if (!cpu_float_plan_takes(request)) return cpu_decline(out);
     uint32_t axis;
     TRY(shape_axis(attributes_int(request->attributes, "axis"), x->rank, &axis));
     void *opaque;

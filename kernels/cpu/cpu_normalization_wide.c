@@ -1,0 +1,192 @@
+/* Softmax, LogSoftmax and the normalisations of float64: plain loops in the order of the elements.
+ */
+#include <math.h>
+
+#include "kernels/cpu/cpu_float_plan.h"
+#include "kernels/scalar/scalar_exponential.h"
+
+typedef struct WideState {
+    Shape shape;                /* of x */
+    int64_t outer, size, inner; /* a row: `size` elements, `inner` apart */
+    OperatorId operator_id;
+    double epsilon;
+    int64_t scale[SHAPE_RANK_MAX], bias[SHAPE_RANK_MAX]; /* strides along x */
+    bool has_bias, mean_wanted, deviation_wanted, float32_statistics;
+} WideState;
+
+typedef struct Run {
+    const WideState *state;
+    const double *x, *scale, *bias, *channel_mean, *channel_variance;
+    double *y;
+    void *mean, *deviation; /* results */
+} Run;
+
+static int64_t along(const Shape *shape, const int64_t *strides, int64_t index) {
+    int64_t offset = 0;
+    for (uint32_t d = shape->rank; d-- > 0; index /= shape->dims[d])
+        offset += index % shape->dims[d] * strides[d];
+    return offset;
+}
+
+static void softmax_row(const WideState *state, const double *x, double *y) {
+    const int64_t step = state->inner;
+    double most = -__builtin_inf(), sum = 0;
+    for (int64_t i = 0; i < state->size; i++) most = x[i * step] > most ? x[i * step] : most;
+    for (int64_t i = 0; i < state->size; i++) sum += scalar_exp_f64(x[i * step] - most);
+    const double log_sum = scalar_log_f64(sum);
+    for (int64_t i = 0; i < state->size; i++) {
+        const double shifted = x[i * step] - most;
+        y[i * step] = state->operator_id == OPERATOR_SOFTMAX ? scalar_exp_f64(shifted) / sum
+                                                             : shifted - log_sum;
+    }
+}
+
+static void put_statistic(const WideState *state, void *to, int64_t row, double value) {
+    if (state->float32_statistics)
+        ((float *)to)[row] = (float)value;
+    else
+        ((double *)to)[row] = value;
+}
+
+static void normalize_row(const Run *run, int64_t row) {
+    const WideState *state = run->state;
+    const double *x = run->x + row * state->size;
+    double sum = 0, squares = 0, mean = 0;
+    if (state->operator_id != OPERATOR_RMS_NORMALIZATION) {
+        for (int64_t i = 0; i < state->size; i++) sum += x[i];
+        mean = sum / (double)state->size;
+    }
+    for (int64_t i = 0; i < state->size; i++) squares += (x[i] - mean) * (x[i] - mean);
+    const double inverse = 1 / sqrt(squares / (double)state->size + state->epsilon);
+    for (int64_t i = 0; i < state->size; i++) {
+        const int64_t at = row * state->size + i;
+        double value = (x[i] - mean) * inverse * run->scale[along(&state->shape, state->scale, at)];
+        if (state->has_bias) value += run->bias[along(&state->shape, state->bias, at)];
+        run->y[at] = value;
+    }
+    if (state->mean_wanted) put_statistic(state, run->mean, row, mean);
+    if (state->deviation_wanted) put_statistic(state, run->deviation, row, inverse);
+}
+
+static void scale_row(const Run *run, int64_t row) {
+    const WideState *state = run->state;
+    const int64_t channel = row % state->outer;
+    const double factor =
+        run->scale[channel] / sqrt(run->channel_variance[channel] + state->epsilon);
+    for (int64_t i = row * state->size; i < (row + 1) * state->size; i++)
+        run->y[i] = (run->x[i] - run->channel_mean[channel]) * factor + run->bias[channel];
+}
+
+static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Run *run = context;
+    const WideState *state = run->state;
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        const int64_t at = i / state->inner * state->size * state->inner + i % state->inner;
+        if (state->operator_id == OPERATOR_BATCH_NORMALIZATION)
+            scale_row(run, i);
+        else if (state->operator_id == OPERATOR_SOFTMAX ||
+                 state->operator_id == OPERATOR_LOG_SOFTMAX)
+            softmax_row(state, run->x + at, run->y + at);
+        else
+            normalize_row(run, i);
+    }
+    return NULL;
+}
+
+static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+    (void)out_abandoned;
+    const WideState *state = opaque;
+    static const double nothing = 0; /* stands for operands of size 0, which have no address */
+    const void *x = call->inputs[0];
+    Run run = {.state = state, .x = x ? x : &nothing, .y = (void *)call->outputs[0]};
+    run.scale = (const void *)call->inputs[1];
+    run.bias = (const void *)call->inputs[2];
+    run.channel_mean = (const void *)call->inputs[3];
+    run.channel_variance = (const void *)call->inputs[4];
+    run.mean = (void *)call->outputs[1];
+    run.deviation = (void *)call->outputs[2];
+    int64_t rows = state->outer * state->inner;
+    if (state->operator_id == OPERATOR_BATCH_NORMALIZATION)
+        rows = state->outer ? state->shape.dims[0] * state->outer : 0;
+    return cpu_for_each(call->device, call->launch->threads, (uint64_t)rows,
+        (uint64_t)(4096 / (state->size + 1)) + 1, run_units, &run);
+}
+
+static Error *make(
+    Device *device, const PlanRequest *request, uint32_t axis, Plan **out, WideState **out_state) {
+    const Shape *x = &request->inputs[0].shape;
+    void *opaque;
+    TRY(cpu_float_plan_create(
+        device, request, "cpu.normalization_wide", sizeof(WideState), run, out, &opaque));
+    WideState *state = opaque;
+    state->shape = *x;
+    state->operator_id = request->operator_info->id;
+    state->outer = shape_product(x, 0, axis);
+    state->size = shape_product(x, axis, x->rank);
+    state->inner = 1;
+    *out_state = state;
+    return NULL;
+}
+
+static Error *plan_softmax(Device *device, const PlanRequest *request, Plan **out) {
+    const Shape *x = &request->inputs[0].shape;
+    uint32_t axis;
+    TRY(shape_axis(attributes_int(request->attributes, "axis"), x->rank, &axis));
+    WideState *state;
+    TRY(make(device, request, axis, out, &state));
+    state->size = x->dims[axis];
+    state->inner = shape_product(x, axis + 1, x->rank);
+    return NULL;
+}
+
+static Error *plan_rows(Device *device, const PlanRequest *request, Plan **out) {
+    const Shape *x = &request->inputs[0].shape;
+    if (!cpu_float_plan_takes(request)) return cpu_decline(out);
+    uint32_t axis;
+    TRY(shape_axis(attributes_int(request->attributes, "axis"), x->rank, &axis));
+    WideState *state;
+    TRY(make(device, request, axis, out, &state));
+    state->epsilon = attributes_float(request->attributes, "epsilon");
+    state->has_bias = request->input_count > 2 && request->inputs[2].present;
+    state->mean_wanted = request->output_count > 1 && request->outputs[1].present;
+    state->deviation_wanted = request->output_count > 2 && request->outputs[2].present;
+    state->float32_statistics = state->mean_wanted && request->outputs[1].dtype == DTYPE_FLOAT32;
+    if (state->deviation_wanted && request->outputs[2].dtype == DTYPE_FLOAT32)
+        state->float32_statistics = true;
+    shape_broadcast_strides(&request->inputs[1].shape, x, state->scale);
+    if (state->has_bias) shape_broadcast_strides(&request->inputs[2].shape, x, state->bias);
+    return NULL;
+}
+
+static Error *plan_instances(Device *device, const PlanRequest *request, Plan **out) {
+    WideState *state;
+    TRY(make(device, request, 2, out, &state));
+    state->epsilon = attributes_float(request->attributes, "epsilon");
+    state->has_bias = true;
+    state->scale[1] = state->bias[1] = 1;
+    return NULL;
+}
+
+static Error *plan_batch(Device *device, const PlanRequest *request, Plan **out) {
+    const Shape *x = &request->inputs[0].shape;
+    if (!cpu_float_plan_takes(request)) return cpu_decline(out);
+    WideState *state;
+    TRY(make(device, request, x->rank > 1 ? 2 : 1, out, &state));
+    state->epsilon = attributes_float(request->attributes, "epsilon");
+    state->outer = x->rank > 1 ? x->dims[1] : 1; /* channels */
+    return NULL;
+}
+
+#define FLOAT64 DTYPE_BIT(DTYPE_FLOAT64)
+
+const Kernel cpu_normalization_wide[] = {
+    {OPERATOR_SOFTMAX, FLOAT64, plan_softmax, "cpu.normalization_wide", KERNEL_PORTABLE},
+    {OPERATOR_LOG_SOFTMAX, FLOAT64, plan_softmax, "cpu.normalization_wide", KERNEL_PORTABLE},
+    {OPERATOR_LAYER_NORMALIZATION, FLOAT64, plan_rows, "cpu.normalization_wide", KERNEL_PORTABLE},
+    {OPERATOR_RMS_NORMALIZATION, FLOAT64, plan_rows, "cpu.normalization_wide", KERNEL_PORTABLE},
+    {OPERATOR_INSTANCE_NORMALIZATION, FLOAT64, plan_instances, "cpu.normalization_wide",
+        KERNEL_PORTABLE},
+    {OPERATOR_BATCH_NORMALIZATION, FLOAT64, plan_batch, "cpu.normalization_wide", KERNEL_PORTABLE},
+    KERNELS_END,
+};
