@@ -36,9 +36,11 @@ static Error *loop_add_parameters(
     if (condition)
         TRY(ir_function_add_parameter(loop->function, "go", &condition->type, &parameter));
     for (uint32_t i = 0; i < loop->carried_count; i++) {
-        const IrType *type =
-            types && types[i].kind != IR_TYPE_UNKNOWN ? &types[i] : &initial[i]->type;
-        TRY(ir_function_add_parameter(loop->function, initial[i]->name, type, &parameter));
+        bool declared = types && types[i].kind != IR_TYPE_UNKNOWN;
+        IrType type = declared ? types[i] : initial[i]->type;
+        /* the shape of the first round says nothing about the later ones */
+        if (!declared && type.kind == IR_TYPE_TENSOR) type = ir_type_tensor(type.dtype);
+        TRY(ir_function_add_parameter(loop->function, initial[i]->name, &type, &parameter));
     }
     loop->carried = loop->function->body->parameters + (condition ? 2 : 1);
     return NULL;

@@ -16,7 +16,8 @@ typedef struct Inference {
     ProbeContext context;
     bool *is_closure; /* by function: its arguments are not seen */
     bool give_up;     /* too many rounds: local functions may get anything */
-    bool changed;
+    bool parameters_changed;
+    bool results_changed;
 } Inference;
 
 static Error *start_constants(Inference *inference) {
@@ -61,46 +62,61 @@ static void find_closures(Inference *inference) {
     }
 }
 
+static Error *join_arguments(Inference *inference, const IrBinding *binding, ProbeGroups *groups) {
+    ProbeContext *context = &inference->context;
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const IrVariable *parameter = binding->function->body->parameters[i];
+        Probe *probe = probe_of(context, parameter);
+        Probe before = {0};
+        probe_set(&before, probe);
+        Error *error = probe_join(
+            context, groups, true, parameter, probe, probe_of(context, binding->operands[i]));
+        if (!probe_equal(&before, probe)) inference->parameters_changed = true;
+        probe_clear(&before);
+        TRY(error);
+    }
+    return NULL;
+}
+
 static Error *infer_call(Inference *inference, const IrBinding *binding) {
     ProbeContext *context = &inference->context;
     const IrFunction *callee = binding->function;
     bool open = callee->exported || inference->is_closure[callee->index] || inference->give_up;
-    for (uint32_t i = 0; !open && i < binding->operand_count; i++) {
-        const IrVariable *parameter = callee->body->parameters[i];
-        Probe *probe = probe_of(context, parameter);
-        Probe before = {0};
-        probe_set(&before, probe);
-        Error *error =
-            probe_join(context, parameter, probe, probe_of(context, binding->operands[i]));
-        if (!probe_equal(&before, probe)) inference->changed = true;
-        probe_clear(&before);
+    if (!open) {
+        ProbeGroups groups = {0};
+        Error *error = join_arguments(inference, binding, &groups);
+        probe_groups_deinit(&groups);
         TRY(error);
     }
     for (uint32_t i = 0; i < binding->result_count; i++) {
-        const Probe *result = probe_of(context, callee->body->results[i]);
-        probe_set(probe_of(context, binding->results[i]), result);
-        if (!inference->give_up) continue;
+        Probe *probe = probe_of(context, binding->results[i]);
         IrType unknown = {0};
-        TRY(probe_from_type(
-            context, binding->results[i], &unknown, probe_of(context, binding->results[i])));
+        probe_set(probe, probe_of(context, callee->body->results[i]));
+        if (inference->give_up) TRY(probe_from_type(context, binding->results[i], &unknown, probe));
+    }
+    return NULL;
+}
+
+static Error *join_branches(ProbeContext *context, const IrBinding *binding, ProbeGroups *groups) {
+    for (uint32_t i = 0; i < binding->result_count; i++) {
+        Probe joined = {0};
+        Error *error = NULL;
+        for (uint32_t b = 0; !error && b < binding->block_count; b++)
+            error = probe_join(context, groups, false, binding->results[i], &joined,
+                probe_of(context, binding->blocks[b]->results[i]));
+        probe_set(probe_of(context, binding->results[i]), &joined);
+        probe_clear(&joined);
+        TRY(error);
     }
     return NULL;
 }
 
 /* Also of a match: what all blocks have in common. */
 static Error *infer_branches(ProbeContext *context, const IrBinding *binding) {
-    for (uint32_t i = 0; i < binding->result_count; i++) {
-        Probe *probe = probe_of(context, binding->results[i]);
-        Probe joined = {0};
-        Error *error = NULL;
-        for (uint32_t b = 0; !error && b < binding->block_count; b++)
-            error = probe_join(context, binding->results[i], &joined,
-                probe_of(context, binding->blocks[b]->results[i]));
-        probe_set(probe, &joined);
-        probe_clear(&joined);
-        TRY(error);
-    }
-    return NULL;
+    ProbeGroups groups = {0};
+    Error *error = join_branches(context, binding, &groups);
+    probe_groups_deinit(&groups);
+    return error;
 }
 
 static Error *infer_shape_of(ProbeContext *context, const IrBinding *binding) {
@@ -356,6 +372,7 @@ static Error *infer_block(Inference *inference, const IrBlock *block) {
 static Error *infer_function(Inference *inference, const IrFunction *function) {
     ProbeContext *context = &inference->context;
     const IrBlock *body = function->body;
+    if (function->exported) return infer_block(inference, body);
     void *block;
     TRY(memory_alloc((size_t)body->result_count + 1, sizeof(Probe), &block));
     Probe *before = block;
@@ -364,27 +381,50 @@ static Error *infer_function(Inference *inference, const IrFunction *function) {
     Error *error = infer_block(inference, body);
     for (uint32_t i = 0; i < body->result_count; i++) {
         if (!probe_equal(&before[i], probe_of(context, body->results[i])))
-            inference->changed = true;
+            inference->results_changed = true;
         probe_clear(&before[i]);
     }
     memory_free(before);
     return error;
 }
 
-static Error *infer_rounds(Inference *inference) {
+/* Forgets what was made of parameters that have changed since: a loop's results would otherwise
+ * keep what they were for its first round. */
+static void forget_bindings(Inference *inference) {
     const IrModule *module = inference->context.module;
+    for (size_t f = 0; f < module->function_count; f++) {
+        IrBinding *binding = ir_walk_first(module->functions[f]->body);
+        for (; binding; binding = ir_walk_next(binding))
+            for (uint32_t i = 0; i < binding->result_count; i++)
+                probe_clear(probe_of(&inference->context, binding->results[i]));
+    }
+}
+
+/* With the parameters as they are, until the results of all functions are settled. */
+static Error *infer_results(Inference *inference) {
+    const IrModule *module = inference->context.module;
+    uint32_t round = 0;
+    forget_bindings(inference);
+    do {
+        inference->results_changed = false;
+        for (size_t f = 0; f < module->function_count; f++)
+            TRY(infer_function(inference, module->functions[f]));
+    } while (inference->results_changed && !inference->parameters_changed && ++round < ROUNDS_MAX);
+    return NULL;
+}
+
+static Error *infer_rounds(Inference *inference) {
     TRY(start_constants(inference));
     TRY(start_functions(inference));
-    uint32_t round = 0;
-    do {
-        inference->changed = false;
-        if (++round == ROUNDS_MAX) {
+    for (uint32_t round = 0; round < 2 * ROUNDS_MAX; round++) {
+        inference->parameters_changed = false;
+        if (round == ROUNDS_MAX) {
             inference->give_up = true;
             TRY(start_functions(inference));
         }
-        for (size_t f = 0; f < module->function_count; f++)
-            TRY(infer_function(inference, module->functions[f]));
-    } while (inference->changed && round < 2 * ROUNDS_MAX);
+        TRY(infer_results(inference));
+        if (!inference->parameters_changed) break;
+    }
     return NULL;
 }
 
@@ -407,7 +447,9 @@ static Error *settle_variable(ProbeContext *context, IrVariable *variable, bool 
     if (probe->state == PROBE_BOTTOM) return NULL;
     bool tensor = variable->type.kind == IR_TYPE_TENSOR;
     if (probe->state == PROBE_TOP) {
-        if (tensor && variable->type.dtype == DTYPE_NONE) variable->type.dtype = probe->dtype;
+        /* a shape that was declared for it did not hold */
+        DType dtype = probe->dtype == DTYPE_NONE ? variable->type.dtype : probe->dtype;
+        if (tensor) variable->type = ir_type_tensor(dtype);
         return NULL;
     }
     bool scalar = variable->type.kind == IR_TYPE_INT || variable->type.kind == IR_TYPE_BOOL;
@@ -444,7 +486,8 @@ Error *infer_shapes_pass(PassContext *context) {
     if (!error) {
         find_closures(&inference);
         error = infer_rounds(&inference);
-        if (!error && !inference.changed) error = settle(&inference.context);
+        bool settled = !inference.parameters_changed && !inference.results_changed;
+        if (!error && settled) error = settle(&inference.context);
         probe_context_deinit(&inference.context);
     }
     memory_free(inference.is_closure);

@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
+#include "compiler/passes/probe_groups.h"
 
 /* Sizes of the first symbol in each world: far apart, and small ones too. Every symbol gets the
  * next primes. */
@@ -69,6 +70,10 @@ Error *probe_context_init(IrModule *module, Device *portable, ProbeContext *out)
     Error *error = ir_side_table(module, sizeof(uint32_t *), &table);
     if (!error) {
         context.fresh = table;
+        error = ir_side_table(module, 1, &table);
+    }
+    if (!error) {
+        context.widened = table;
         error = symbols_fill(&context);
     }
     if (error)
@@ -83,6 +88,7 @@ void probe_context_deinit(ProbeContext *context) {
         probe_clear(&context->probes[i]);
     memory_free(context->probes);
     memory_free(context->fresh);
+    memory_free(context->widened);
     memory_free(context->symbols);
     memory_free(context->table);
     memory_free(context->scratch);
@@ -204,8 +210,35 @@ static void set_top(Probe *probe, const Probe *other) {
     *probe = top;
 }
 
-Error *probe_join(
-    ProbeContext *context, const IrVariable *variable, Probe *inout_probe, const Probe *other) {
+static Error *join_dims(ProbeContext *context, ProbeGroups *groups, bool sticky,
+    const IrVariable *variable, Probe *probe, const Probe *other) {
+    for (uint32_t i = 0; i < probe->rank; i++) {
+        ProbeGroup wanted = {0};
+        bool same = true;
+        for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+            wanted.before.sizes[w] = probe->dims[w][i];
+            wanted.other.sizes[w] = other->dims[w][i];
+            same = same && probe->dims[w][i] == other->dims[w][i];
+        }
+        bool widened = sticky && (context->widened[variable->id] >> i & 1);
+        if (same && !widened) continue;
+        ProbeGroup *group;
+        bool found;
+        TRY(probe_groups_find(groups, &wanted, &group, &found));
+        if (!found) {
+            /* the first pair of a symbol keeps it, others that shared it get their own */
+            if (!widened || probe_groups_has_kept(groups, &wanted.before))
+                TRY(probe_set_fresh(context, variable, probe, i));
+            for (uint32_t w = 0; w < PROBE_WORLDS; w++) group->after.sizes[w] = probe->dims[w][i];
+        }
+        for (uint32_t w = 0; w < PROBE_WORLDS; w++) probe->dims[w][i] = group->after.sizes[w];
+        if (sticky) context->widened[variable->id] |= (uint8_t)(1u << i);
+    }
+    return NULL;
+}
+
+Error *probe_join(ProbeContext *context, ProbeGroups *groups, bool sticky,
+    const IrVariable *variable, Probe *inout_probe, const Probe *other) {
     Probe *probe = inout_probe;
     if (other->state == PROBE_BOTTOM) return NULL;
     if (probe->state == PROBE_BOTTOM) {
@@ -220,12 +253,7 @@ Error *probe_join(
     bool same_value = values_equal(probe, other);
     bool tainted = probe->value_tainted || other->value_tainted;
     probe->shape_tainted = probe->shape_tainted || other->shape_tainted;
-    for (uint32_t i = 0; i < probe->rank; i++) {
-        bool same = true;
-        for (uint32_t w = 0; w < PROBE_WORLDS; w++)
-            same = same && probe->dims[w][i] == other->dims[w][i];
-        if (!same) TRY(probe_set_fresh(context, variable, probe, i));
-    }
+    TRY(join_dims(context, groups, sticky, variable, probe, other));
     if (same_value)
         probe->value_tainted = tainted;
     else

@@ -35,12 +35,28 @@ typedef struct ProbeSymbol {
     int64_t sizes[PROBE_WORLDS];
 } ProbeSymbol;
 
+/* Pairs of a dimension's sizes (so far, and of the value joined) and what they became; of one call
+ * or branch. */
+typedef struct ProbeGroup {
+    ProbeSymbol before, other, after;
+} ProbeGroup;
+
+typedef struct ProbeGroups {
+    ProbeGroup *items;
+    size_t count, capacity;
+    uint32_t *table; /* 1 + index in items */
+    size_t table_size;
+} ProbeGroups;
+
+void probe_groups_deinit(ProbeGroups *groups);
+
 typedef struct ProbeContext {
     IrModule *module;
     Device *portable;
     uint32_t variable_count; /* when inference began */
     Probe *probes;           /* by variable id */
     uint32_t **fresh;        /* by variable id: NULL or 1 + symbol made for each dimension */
+    uint8_t *widened;        /* by parameter's id: bit i: dimension i became a symbol */
     ProbeSymbol *symbols;
     size_t symbol_count, symbol_capacity;
     uint32_t *table; /* of symbols by sizes: 1 + symbol */
@@ -64,9 +80,12 @@ MUST_CHECK Error *probe_from_type(
 /* Makes dimension dim of the variable's probe a symbol of its own. */
 MUST_CHECK Error *probe_set_fresh(
     ProbeContext *context, const IrVariable *variable, Probe *inout_probe, uint32_t dim);
-/* What holds for both; the probe belongs to the variable. */
-MUST_CHECK Error *probe_join(
-    ProbeContext *context, const IrVariable *variable, Probe *inout_probe, const Probe *other);
+/* What holds for both; the probe belongs to the variable. Dimensions that differ become what
+ * groups says of the pair: the same symbol for the same pair, so that lengths which grow together
+ * stay equal. sticky: the probe is a parameter's, joined with one call after the other: a dimension
+ * that became a symbol stays one, until two that shared it are told apart. */
+MUST_CHECK Error *probe_join(ProbeContext *context, ProbeGroups *groups, bool sticky,
+    const IrVariable *variable, Probe *inout_probe, const Probe *other);
 /* The type that a known probe stands for. */
 MUST_CHECK Error *probe_to_type(ProbeContext *context, const Probe *probe, IrType *out);
 /* What holds for elements of both types; either may be NULL (no element). */
