@@ -1,0 +1,91 @@
+/* Checkpoints of a program that uses every kind of object. The first byte: 0 file  1 file, repaired
+ * 2 manifest, repaired. What is restored runs on. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "serialize/checkpoint_summary.h"
+#include "serialize/executable_file.h"
+#include "tests/fuzz/fuzz_repair.h"
+#include "tests/fuzz/fuzz_run.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "vm/assembly.h"
+
+static const char program[] = "constant @w = float32[3] {1, 2, 3}\n"
+                              "constant @s = shape [3]\n"
+                              "constant @name = string \"value.kind\"\n"
+                              "primitive %add = Add\n"
+                              "packed packed.find(1)\n"
+                              "packed shape_heap.new(1)\n"
+                              "function helper(2) last_uses {\n"
+                              "    InvokePacked %add r0, r1 -> r2\n"
+                              "    Yield r2\n"
+                              "    Ret r2\n"
+                              "}\n"
+                              "function main() exported last_uses {\n"
+                              "    InvokePacked %add @w, @w -> r0\n"
+                              "    LoadConst @w -> r1\n"
+                              "    ListNew r0, r1, 7 -> r2\n"
+                              "    AllocClosure &helper, first, r0 -> r3\n"
+                              "    AllocADT 4, r2, r3, 5 -> r4\n"
+                              "    Call &packed.find, @name -> r5\n"
+                              "    Call &shape_heap.new, 4 -> r6\n"
+                              "    AllocStorage 64, 64, 1, float32 -> r7\n"
+                              "    AllocTensor r7, 0, float32, 3 -> r8\n"
+                              "    AllocTensor r7, 32, float32, 3 -> r9\n"
+                              "    InvokePacked %add r0, r1 => r8\n"
+                              "    LoadConst @s -> r10\n"
+                              "    InvokeClosure r3, r8 -> r11\n"
+                              "    Invoke &helper, r11, r8 -> r11\n"
+                              "    AllocADT 0, r2, r3, r4, r5, r6, r8, r10, r11 -> r12\n"
+                              "    Ret r12\n"
+                              "}\n";
+
+static Residency *program_residency(void) {
+    static Residency *residency;
+    if (residency) return residency;
+    OWN(Executable, executable) = NULL;
+    Error *error = assembly_parse(program, strlen(program), &executable);
+    if (!error) error = executable_identify(executable, NULL);
+    if (!error)
+        error = residency_create(executable, fuzz_device(), fuzz_device(), NULL, &residency);
+    if (error) (void)fprintf(stderr, "fuzz_checkpoint: %s\n", error_message(error));
+    assert(!error);
+    return residency;
+}
+
+static Error *open_input(uint8_t mode, uint8_t *data, size_t size, Container **out) {
+    if (mode == 1) fuzz_repair_file(data, size);
+    if (mode == 2) fuzz_repair_manifest(data, size);
+    if (mode < 2) return container_open_memory(CONTAINER_CHECKPOINT, data, size, out);
+    return container_open_manifest(CONTAINER_CHECKPOINT, data, size, (ChunkSource){0}, out);
+}
+
+static Error *read_and_run(uint8_t mode, uint8_t *data, size_t size) {
+    OWN(Container, container) = NULL;
+    OWN(Execution, execution) = NULL;
+    CheckpointSummary summary;
+    TRY(open_input(mode, data, size, &container));
+    if (mode == 2 && container_bulk_count(container) > 0) return NULL; /* no chunks to read */
+    Error *error = checkpoint_summary_read(container, &summary);
+    if (!error) checkpoint_summary_deinit(&summary);
+    error_free(error);
+    TRY(checkpoint_read(
+        container, NULL, CHUNK_VERIFY_XXH3, program_residency(), fuzz_options(), &execution));
+    fuzz_run_execution(execution);
+    return NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    void *copy = NULL;
+    if (size < 1) return 0;
+    Error *error = memory_alloc(size, 1, &copy);
+    if (!error) {
+        memcpy(copy, data + 1, size - 1);
+        error = read_and_run(data[0] % 3, copy, size - 1);
+    }
+    memory_free(copy);
+    error_free(error); /* every answer is right */
+    return 0;
+}
