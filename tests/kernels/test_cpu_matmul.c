@@ -172,7 +172,8 @@ static void test_fused_matmul_adds_bias_and_residual_before_its_activation(void 
     float *a = kernel_random_floats(10, B * M * K), *b = kernel_random_floats(11, K * N);
     float *bias = kernel_random_floats(12, N), *residual = kernel_random_floats(13, B * M * N);
     KernelCall call = {.name = "FusedMatMul",
-        .attributes = "{activation=\"clip\", activation_alpha=-1.0, activation_beta=2.0, alpha=0.25}",
+        .attributes =
+            "{activation=\"clip\", activation_alpha=-1.0, activation_beta=2.0, alpha=0.25}",
         .input_count = 4,
         .output_count = 1,
         .inputs = {{DTYPE_FLOAT32, {3, {B, M, K}}, a}, {DTYPE_FLOAT32, {2, {K, N}}, b},
