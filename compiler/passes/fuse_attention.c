@@ -1,0 +1,130 @@
+/* Softmax(scale * Q @ K' + mask) @ V in one operator, so that the scores are never in memory. A
+ * mask by Where (scores, or a large negative number) becomes one that is added. */
+#include "compiler/passes/constants.h"
+#include "compiler/passes/fusion.h"
+
+typedef struct Scores {
+    IrVariable *query, *key, *mask; /* mask NULL: none */
+    double scale;
+    bool transposed_key;
+} Scores;
+
+/* perm exchanges the last two dimensions and keeps the others. */
+static bool swaps_last(const IrBinding *transpose) {
+    uint32_t count;
+    const int64_t *permutation = attributes_ints(transpose->attributes, "perm", &count);
+    if (!permutation || count < 2) return false;
+    for (uint32_t i = 0; i + 2 < count; i++)
+        if (permutation[i] != i) return false;
+    return permutation[count - 1] == count - 2 && permutation[count - 2] == count - 1;
+}
+
+static bool is_last_axis(const IrBinding *softmax) {
+    int64_t axis = attributes_int(softmax->attributes, "axis");
+    const IrType *type = &softmax->results[0]->type;
+    return axis == -1 || (type->rank_known && axis == (int64_t)type->rank - 1);
+}
+
+/* The product, perhaps scaled. */
+static bool match_product(
+    const Fusion *fusion, const IrBinding *root, IrVariable *value, Scores *scores) {
+    double scalar;
+    scores->scale = 1;
+    for (uint32_t step = 0; step < 2; step++) {
+        const IrBinding *mul = fusion_sole_maker(fusion, root, value, OPERATOR_MUL);
+        const IrBinding *div = fusion_sole_maker(fusion, root, value, OPERATOR_DIV);
+        if (mul && fusion_scalar(fusion_operand(mul, 1), &scalar)) {
+            scores->scale *= scalar;
+            value = fusion_operand(mul, 0);
+        } else if (mul && fusion_scalar(fusion_operand(mul, 0), &scalar)) {
+            scores->scale *= scalar;
+            value = fusion_operand(mul, 1);
+        } else if (div && fusion_scalar(fusion_operand(div, 1), &scalar) && scalar != 0) {
+            scores->scale /= scalar;
+            value = fusion_operand(div, 0);
+        }
+    }
+    const IrBinding *product = fusion_sole_maker(fusion, root, value, OPERATOR_MATMUL);
+    if (!product) return false;
+    scores->query = fusion_operand(product, 0);
+    scores->key = fusion_operand(product, 1);
+    const IrBinding *transpose = fusion_sole_maker(fusion, root, scores->key, OPERATOR_TRANSPOSE);
+    scores->transposed_key = !(transpose && swaps_last(transpose));
+    if (!scores->transposed_key) scores->key = fusion_operand(transpose, 0);
+    return true;
+}
+
+static bool is_mask(const IrVariable *mask, const IrVariable *value) {
+    return fusion_broadcasts(&mask->type, &value->type);
+}
+
+/* Where(condition, scores, fill): the condition's zeros and fills, made once for all layers. */
+static Error *mask_of_where(
+    Fusion *fusion, IrBinding *root, const IrBinding *where, IrVariable **out) {
+    enum { SEARCH_MAX = 64 };
+    IrVariable *condition = fusion_operand(where, 0), *fill = fusion_operand(where, 2);
+    const IrBinding *maker = where->previous;
+    /* an equal one that an earlier layer has made stands before the earlier layer's attention */
+    for (uint32_t i = 0; maker && i < SEARCH_MAX * SEARCH_MAX; i++, maker = maker->previous) {
+        if (maker->kind != IR_OPERATOR || maker->operator_info->id != OPERATOR_WHERE) continue;
+        double zero;
+        if (fusion_operand(maker, 0) != condition || fusion_operand(maker, 2) != fill) continue;
+        if (!fusion_scalar(fusion_operand(maker, 1), &zero) || zero != 0) continue;
+        *out = maker->results[0];
+        return NULL;
+    }
+    IrVariable *inputs[3] = {condition, NULL, fill};
+    Shape scalar = {0};
+    TRY(constants_zeros(fusion->module, DTYPE_FLOAT32, &scalar, &inputs[1]));
+    IrType type = condition->type;
+    type.dtype = DTYPE_FLOAT32;
+    return fusion_insert(fusion, root, "Where", NULL, 3, inputs, &type, out);
+}
+
+/* What is behind the scores' Softmax. *out_where: to become a mask. */
+static bool match_masked(const Fusion *fusion, const IrBinding *root, IrVariable *value,
+    Scores *scores, const IrBinding **out_where) {
+    enum { SMALL_ENOUGH = -100000000 };
+    const IrBinding *add = fusion_sole_maker(fusion, root, value, OPERATOR_ADD);
+    const IrBinding *where = fusion_sole_maker(fusion, root, value, OPERATOR_WHERE);
+    *out_where = NULL;
+    scores->mask = NULL;
+    for (uint32_t i = 0; add && i < 2; i++) {
+        IrVariable *inner = fusion_operand(add, i);
+        if (!match_product(fusion, root, inner, scores)) continue;
+        scores->mask = fusion_operand(add, 1 - i);
+        return scores->mask->type.dtype == DTYPE_FLOAT32 && is_mask(scores->mask, inner);
+    }
+    double fill;
+    if (where && fusion_scalar(fusion_operand(where, 2), &fill) && fill <= SMALL_ENOUGH) {
+        IrVariable *inner = fusion_operand(where, 1);
+        *out_where = where;
+        return is_mask(fusion_operand(where, 0), inner) &&
+               match_product(fusion, root, inner, scores);
+    }
+    return match_product(fusion, root, value, scores);
+}
+
+static Error *rule(Fusion *fusion, IrBinding *root) {
+    if (root->operator_info->id != OPERATOR_MATMUL) return NULL;
+    const IrBinding *softmax =
+        fusion_sole_maker(fusion, root, fusion_operand(root, 0), OPERATOR_SOFTMAX);
+    if (!softmax || !is_last_axis(softmax)) return NULL;
+    if (root->results[0]->type.dtype != DTYPE_FLOAT32) return NULL;
+    Scores scores;
+    const IrBinding *where;
+    if (!match_masked(fusion, root, fusion_operand(softmax, 0), &scores, &where)) return NULL;
+    const IrVariable *value = fusion_operand(root, 1);
+    const IrVariable *const ranked[3] = {scores.query, scores.key, value};
+    for (uint32_t i = 0; i < 3; i++)
+        if (!ranked[i]->type.rank_known || ranked[i]->type.rank < 2) return NULL;
+    if (where) TRY(mask_of_where(fusion, root, where, &scores.mask));
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_float(attributes, "scale", scores.scale));
+    TRY(attributes_set_int(attributes, "transposed_key", scores.transposed_key));
+    IrVariable *inputs[4] = {scores.query, scores.key, fusion_operand(root, 1), scores.mask};
+    return fusion_replace(fusion, root, "FusedAttention", attributes, 4, inputs);
+}
+
+Error *fuse_attention_pass(PassContext *context) { return fusion_run(context, rule); }

@@ -1,0 +1,218 @@
+/* What comes behind a convolution or a product of matrices goes into it: bias, residual,
+ * activation; a transposed operand goes into the product. */
+#include "compiler/passes/constants.h"
+#include "compiler/passes/fusion.h"
+
+/* A convolution or product as it stands, to be made anew with something added. */
+typedef struct Epilogue {
+    const IrBinding *maker;
+    bool is_conv;
+    IrVariable *inputs[4]; /* two operands, bias, residual */
+    double alpha;
+    int64_t transposes[2];
+    const char *activation;
+    double activation_alpha, activation_beta;
+} Epilogue;
+
+static bool has_activation(const IrBinding *maker) {
+    return *attributes_text(maker->attributes, "activation") != '\0';
+}
+
+/* False: not one of them, or nothing more may go into it. */
+static bool epilogue_read(const IrBinding *maker, Epilogue *out) {
+    *out = (Epilogue){.maker = maker, .alpha = 1, .activation = ""};
+    for (uint32_t i = 0; i < 4; i++) out->inputs[i] = fusion_operand(maker, i);
+    const Attributes *attributes = maker->attributes;
+    switch ((int)maker->operator_info->id) {
+    case OPERATOR_FUSED_CONV:
+        out->is_conv = true;
+        return !has_activation(maker);
+    case OPERATOR_CONV:
+        out->is_conv = true;
+        return true;
+    case OPERATOR_FUSED_MATMUL:
+        if (has_activation(maker)) return false;
+        out->alpha = attributes_float(attributes, "alpha");
+        break;
+    case OPERATOR_GEMM:
+        out->alpha = attributes_float(attributes, "alpha");
+        /* its bias is scaled on its own */
+        if (out->inputs[2] && attributes_float(attributes, "beta") != 1) return false;
+        break;
+    case OPERATOR_MATMUL:
+        return true;
+    default:
+        return false;
+    }
+    out->transposes[0] = attributes_int(attributes, "transA");
+    out->transposes[1] = attributes_int(attributes, "transB");
+    return true;
+}
+
+/* The sole maker of a variable that takes an epilogue. */
+static bool epilogue_of(
+    const Fusion *fusion, const IrBinding *consumer, const IrVariable *variable, Epilogue *out) {
+    const IrBinding *maker = variable ? variable->binding : NULL;
+    if (!maker || maker->kind != IR_OPERATOR || maker->block != consumer->block) return false;
+    if (fusion_uses(fusion, variable) != 1) return false;
+    return variable->type.dtype == DTYPE_FLOAT32 && epilogue_read(maker, out);
+}
+
+static Error *copy_window(const Attributes *from, Attributes *to) {
+    static const char *const lists[] = {"dilations", "kernel_shape", "pads", "strides"};
+    TRY(attributes_set_text(to, "auto_pad", attributes_text(from, "auto_pad")));
+    TRY(attributes_set_int(to, "group", attributes_int(from, "group")));
+    for (uint32_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        uint32_t count;
+        const int64_t *values = attributes_ints(from, lists[i], &count);
+        if (values) TRY(attributes_set_ints(to, lists[i], values, count));
+    }
+    return NULL;
+}
+
+static Error *epilogue_replace(Fusion *fusion, IrBinding *consumer, const Epilogue *epilogue) {
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_text(attributes, "activation", epilogue->activation));
+    TRY(attributes_set_float(attributes, "activation_alpha", epilogue->activation_alpha));
+    TRY(attributes_set_float(attributes, "activation_beta", epilogue->activation_beta));
+    if (epilogue->is_conv) {
+        TRY(copy_window(epilogue->maker->attributes, attributes));
+    } else {
+        TRY(attributes_set_float(attributes, "alpha", epilogue->alpha));
+        TRY(attributes_set_int(attributes, "transA", epilogue->transposes[0]));
+        TRY(attributes_set_int(attributes, "transB", epilogue->transposes[1]));
+    }
+    return fusion_replace(fusion, consumer, epilogue->is_conv ? "FusedConv" : "FusedMatMul",
+        attributes, 4, epilogue->inputs);
+}
+
+/* A constant [M], [M, 1, 1] or [1, M, 1, 1] added to a convolution's output: as [M]. */
+static Error *channel_bias(
+    Fusion *fusion, const IrVariable *added, const IrVariable *output, IrVariable **out) {
+    Tensor *tensor = ir_variable_tensor(added);
+    *out = NULL;
+    if (!tensor || !output->type.rank_known || output->type.rank < 3) return NULL;
+    uint32_t rank = output->type.rank, offset = rank - tensor->shape.rank;
+    if (tensor->shape.rank > rank || tensor->shape.rank + 1 < rank) return NULL;
+    int64_t channels = output->type.dims[1];
+    for (uint32_t i = 0; i < tensor->shape.rank; i++)
+        if (tensor->shape.dims[i] != (i + offset == 1 ? channels : 1)) return NULL;
+    if (channels < 0) return NULL;
+    Shape shape = shape_make(1, &channels);
+    OWN(Tensor, flat) = NULL;
+    TRY(tensor_reshape(tensor, &shape, &flat));
+    return constants_copy(fusion->module, flat, out);
+}
+
+/* A sum: bias or residual. */
+static Error *at_add(Fusion *fusion, IrBinding *add) {
+    Epilogue epilogue;
+    const IrVariable *sum = add->results[0];
+    for (uint32_t i = 0; i < 2; i++) {
+        IrVariable *product = fusion_operand(add, i), *added = fusion_operand(add, 1 - i);
+        if (product == added || !epilogue_of(fusion, add, product, &epilogue)) continue;
+        if (!fusion_same_shape(&product->type, &sum->type)) continue;
+        if (added->type.dtype != DTYPE_FLOAT32) continue;
+        IrVariable *bias = NULL;
+        if (!epilogue.inputs[2] && !epilogue.inputs[3] && epilogue.is_conv)
+            TRY(channel_bias(fusion, added, product, &bias));
+        bool same = fusion_same_shape(&added->type, &sum->type);
+        bool spread = !epilogue.is_conv && fusion_broadcasts(&added->type, &product->type);
+        if (bias)
+            epilogue.inputs[2] = bias;
+        else if (!epilogue.inputs[2] && !epilogue.inputs[3] && spread && !same)
+            epilogue.inputs[2] = added;
+        else if (!epilogue.inputs[3] && same)
+            epilogue.inputs[3] = added;
+        else
+            continue;
+        return epilogue_replace(fusion, add, &epilogue);
+    }
+    return NULL;
+}
+
+/* A product of matrices times a number. */
+static Error *at_mul(Fusion *fusion, IrBinding *mul) {
+    Epilogue epilogue;
+    double scalar;
+    for (uint32_t i = 0; i < 2; i++) {
+        const IrVariable *product = fusion_operand(mul, i);
+        if (!fusion_scalar(fusion_operand(mul, 1 - i), &scalar)) continue;
+        if (!epilogue_of(fusion, mul, product, &epilogue) || epilogue.is_conv) continue;
+        if (epilogue.inputs[2] || epilogue.inputs[3]) continue;
+        if (!fusion_same_shape(&product->type, &mul->results[0]->type)) continue;
+        epilogue.alpha *= scalar;
+        return epilogue_replace(fusion, mul, &epilogue);
+    }
+    return NULL;
+}
+
+/* The activation that an operator is; NULL for others. */
+static const char *activation_of(const IrBinding *binding, double *out_alpha, double *out_beta) {
+    *out_alpha = *out_beta = 0;
+    switch ((int)binding->operator_info->id) {
+    case OPERATOR_RELU:
+        return "relu";
+    case OPERATOR_TANH:
+        return "tanh";
+    case OPERATOR_SIGMOID:
+        return "sigmoid";
+    case OPERATOR_HARD_SWISH:
+        return "hard_swish";
+    case OPERATOR_LEAKY_RELU:
+        *out_alpha = attributes_float(binding->attributes, "alpha");
+        return "leaky_relu";
+    case OPERATOR_GELU: {
+        const char *form = attributes_text(binding->attributes, "approximate");
+        return form[0] == 't' ? "gelu_tanh" : "gelu_erf";
+    }
+    case OPERATOR_CLIP:
+        if (!fusion_scalar(fusion_operand(binding, 1), out_alpha)) return NULL;
+        if (!fusion_scalar(fusion_operand(binding, 2), out_beta)) return NULL;
+        return *out_alpha <= *out_beta ? "clip" : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* A product with an operand transposed in its last two dimensions. */
+static Error *at_matmul(Fusion *fusion, IrBinding *product) {
+    Epilogue epilogue;
+    if (product->results[0]->type.dtype != DTYPE_FLOAT32) return NULL;
+    if (!epilogue_read(product, &epilogue)) return NULL;
+    bool changed = false;
+    for (uint32_t i = 0; i < 2; i++) {
+        const IrBinding *transpose = fusion_maker(product, epilogue.inputs[i], OPERATOR_TRANSPOSE);
+        if (!transpose) continue;
+        uint32_t count;
+        const int64_t *permutation = attributes_ints(transpose->attributes, "perm", &count);
+        bool swaps = permutation && count >= 2 && permutation[count - 1] == (int64_t)count - 2 &&
+                     permutation[count - 2] == (int64_t)count - 1;
+        for (uint32_t d = 0; swaps && d + 2 < count; d++) swaps = permutation[d] == d;
+        if (!swaps) continue;
+        epilogue.inputs[i] = fusion_operand(transpose, 0);
+        epilogue.transposes[i] = !epilogue.transposes[i];
+        changed = true;
+    }
+    return changed ? epilogue_replace(fusion, product, &epilogue) : NULL;
+}
+
+static Error *rule(Fusion *fusion, IrBinding *binding) {
+    OperatorId id = binding->operator_info->id;
+    if (binding->result_count != 1) return NULL;
+    if (id == OPERATOR_MATMUL) return at_matmul(fusion, binding);
+    if (id == OPERATOR_ADD) return at_add(fusion, binding);
+    if (id == OPERATOR_MUL) return at_mul(fusion, binding);
+    Epilogue epilogue;
+    double alpha, beta;
+    const char *activation = activation_of(binding, &alpha, &beta);
+    if (!activation || !epilogue_of(fusion, binding, fusion_operand(binding, 0), &epilogue))
+        return NULL;
+    epilogue.activation = activation;
+    epilogue.activation_alpha = alpha;
+    epilogue.activation_beta = beta;
+    return epilogue_replace(fusion, binding, &epilogue);
+}
+
+Error *fuse_epilogues_pass(PassContext *context) { return fusion_run(context, rule); }
