@@ -62,17 +62,6 @@ static Error *check_output(const Invocation *invocation, uint32_t index) {
     return NULL;
 }
 
-/* Two inputs over one extent and an out over both: in place over one would destroy the other. */
-static Error *check_shared_inputs(const Invocation *invocation, uint32_t index) {
-    uint32_t over = 0;
-    Extent extent = extent_of(invocation->outputs[index]);
-    for (uint32_t i = 0; i < invocation->input_count; i++)
-        if (invocation->inputs[i].tensor && invocation->input_addresses[i] != 0)
-            over += extents_meet(extent, extent_of(invocation->inputs[i].tensor));
-    if (over > 1) FAIL(INVALID, "out %u overlaps %u inputs", index, over);
-    return NULL;
-}
-
 /* A view has no kernel: into a given tensor its bytes are copied. */
 static Error *copy_view(Invocation *invocation) {
     Device *device = invocation->execution->residency->devices[invocation->slot];
@@ -91,10 +80,8 @@ static Error *launch(Invocation *invocation, Step *out_step) {
         if (*out_step == STEP_STOP) return NULL;
     }
     Error *error = NULL;
-    for (uint32_t i = 0; !error && i < invocation->output_count; i++) {
+    for (uint32_t i = 0; !error && i < invocation->output_count; i++)
         error = check_output(invocation, i);
-        if (!error) error = check_shared_inputs(invocation, i);
-    }
     if (error) {
         invocation_drop(invocation);
         return error;

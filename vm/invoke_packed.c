@@ -171,16 +171,22 @@ void invocation_forget_annotation(Storage *storage) {
 
 /* ---- the ALLOC form ---- */
 
+static bool pair_in_place(const Plan *plan, uint32_t output, uint32_t input) {
+    return input < 8 && (plan->in_place >> (output * 8 + input) & 1);
+}
+
 /* An input whose storage the output may take over: this instruction's last use of it, nobody else
- * holds tensor or storage, and no other operand of this instruction reads it. */
+ * holds tensor or storage, and no other operand of this instruction reads it but as such an input.
+ */
 static bool may_reuse(const Invocation *invocation, uint32_t output, uint32_t input) {
-    if (!(invocation->plan->in_place >> (output * 8 + input) & 1)) return false;
+    if (!pair_in_place(invocation->plan, output, input)) return false;
     const DecodedOperand *operands = &invocation->instruction->operands[2];
     const Tensor *tensor = invocation->inputs[input].tensor;
     if (!operands[input].last_use || !tensor || !tensor_is_sole(tensor)) return false;
     for (uint32_t i = 0; i < invocation->input_count; i++)
         if (i != input && !operands[i].constant && !operands[i].absent &&
-            operands[i].index == operands[input].index)
+            operands[i].index == operands[input].index &&
+            !pair_in_place(invocation->plan, output, i))
             return false;
     for (uint32_t i = 0; i < output; i++)
         if (invocation->reused[i] == input) return false;

@@ -21,7 +21,7 @@ typedef struct SnapshotInput { /* stateful interface */
 typedef struct Snapshot {
     Executable *executable;      /* retained */
     Residency *residency;        /* retained: the devices that the values live on */
-    uint32_t entry;         /* execution_get_entry */
+    uint32_t entry;              /* execution_get_entry */
     Frame *frames;               /* register_base unused */
     uint32_t frame_count;        /* 0: finished; result is set */
     SnapshotRegister *registers; /* by frame, then index, ascending */
