@@ -15,6 +15,12 @@ typedef struct Taps {
     float weight[TAPS_MAX];
 } Taps;
 
+/* x[0], x[2] … x[30], of two loads of which the second ends with the last one needed. */
+CPU_INLINE CpuF32x16 even_lanes(const float *x) {
+    return __builtin_shufflevector(cpu_f32x16_load(x), cpu_f32x16_load(x + 15), 0, 2, 4, 6, 8, 10,
+        12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+}
+
 /* y[i - base] for outputs first … last - 1 of a row, for all of which every tap lies inside. */
 CPU_INLINE void inner_row_body(
     const Taps *taps, int64_t stride, int64_t first, int64_t last, int64_t base, float *y) {
@@ -37,17 +43,25 @@ CPU_INLINE void inner_row_body(
             cpu_f32x16_store(y + i - base, a);
         }
     } else if (stride == 2) {
-        /* of two loads the even elements are kept; the second ends with the last one needed */
         for (; i + CPU_VECTOR_LANES <= last; i += CPU_VECTOR_LANES) {
             CpuF32x16 a = {0};
             for (int64_t t = 0; t < taps->count; t++) {
-                const float *x = taps->row[t] + taps->start[t] + 2 * i;
-                a += __builtin_shufflevector(cpu_f32x16_load(x), cpu_f32x16_load(x + 15), 0, 2, 4,
-                         6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31) *
-                     taps->weight[t];
+                a += even_lanes(taps->row[t] + taps->start[t] + 2 * i) * taps->weight[t];
             }
             cpu_f32x16_store(y + i - base, a);
         }
+    }
+    /* the rest again ends with a whole vector, over outputs that already have these bits */
+    if (i < last && last - first >= CPU_VECTOR_LANES && stride <= 2) {
+        i = last - CPU_VECTOR_LANES;
+        CpuF32x16 a = {0};
+        for (int64_t t = 0; t < taps->count; t++) {
+            const float *x = taps->row[t] + taps->start[t] + stride * i;
+            const CpuF32x16 lanes = stride == 1 ? cpu_f32x16_load(x) : even_lanes(x);
+            a += lanes * taps->weight[t];
+        }
+        cpu_f32x16_store(y + i - base, a);
+        i = last;
     }
     for (; i < last; i++) {
         float sum = 0;

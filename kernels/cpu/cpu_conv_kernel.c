@@ -8,6 +8,9 @@ enum {
     UNITS_WANTED = 16,
 };
 
+/* 0 for a <= 0 */
+static int64_t divide_up(int64_t a, int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }
+
 /* Pixels of a panel that lie in one row of the output. */
 typedef struct Segment {
     int64_t column, count;           /* in the panel */
@@ -41,52 +44,43 @@ static void cut_panel(const Window *window, int64_t first, int64_t columns, Pane
     }
 }
 
-/* Steps from `from` on by `stride` that stay below `end`. */
-static int64_t steps_below(int64_t from, int64_t end, int64_t stride) {
-    return from >= end ? 0 : (end - from + stride - 1) / stride;
-}
-
-/* One row of a segment: input elements start, start + stride, … where they lie in 0 … size, zeros
- * elsewhere. */
-static void gather_row(
-    const float *from, int64_t start, int64_t stride, int64_t size, int64_t count, float *to) {
-    int64_t before = steps_below(start, 0, stride);
-    int64_t inside = steps_below(start, size, stride);
-    if (before > count) before = count;
-    if (inside > count) inside = count;
-    if (inside < before) inside = before;
-    for (int64_t i = 0; i < before; i++) to[i] = 0;
-    if (stride == 1)
-        for (int64_t i = before; i < inside; i++) to[i] = from[start + i];
-    else
-        for (int64_t i = before; i < inside; i++) to[i] = from[start + i * stride];
-    for (int64_t i = inside; i < count; i++) to[i] = 0;
-}
-
-/* Row k of the gathered matrix: one channel at one kernel position. */
-static void gather(const CpuConv *conv, const float *x, int64_t k, const Panel *panel, float *to) {
+/* Rows k0 … k0 + depth - 1 of the gathered matrix, one kernel position of all their channels after
+ * the other. */
+static void gather(const CpuConv *conv, const float *x, int64_t k0, int64_t depth,
+    const Panel *panel, float *block) {
     const Window *window = &conv->window;
     const uint32_t last = window->rank - 1;
-    const float *channel = x + k / conv->kernel_count * conv->input_count;
-    int64_t position[WINDOW_RANK_MAX];
-    int64_t rest = k % conv->kernel_count;
-    for (uint32_t i = window->rank; i-- > 0; rest /= window->kernel[i])
-        position[i] = rest % window->kernel[i] * window->dilation[i];
-    for (uint32_t s = 0; s < panel->segment_count; s++) {
-        const Segment *segment = &panel->segments[s];
-        int64_t offset = 0;
-        bool inside = true;
-        for (uint32_t i = 0; i < last; i++) {
-            const int64_t at = segment->corner[i] + position[i];
-            inside = inside && at >= 0 && at < window->input[i];
-            offset = (offset + at) * window->input[i + 1];
+    for (int64_t position = 0; position < conv->kernel_count; position++) {
+        const int64_t first = divide_up(k0 - position, conv->kernel_count);
+        const int64_t end = divide_up(k0 + depth - position, conv->kernel_count);
+        if (first >= end) continue;
+        int64_t shift[WINDOW_RANK_MAX], rest = position;
+        for (uint32_t i = window->rank; i-- > 0; rest /= window->kernel[i])
+            shift[i] = rest % window->kernel[i] * window->dilation[i];
+        CpuGather rows = {
+            .stride = window->stride[last],
+            .size = window->input[last],
+            .channels = end - first,
+            .channel_step = conv->input_count,
+            .to_step = conv->kernel_count * CPU_MATMUL_PANEL,
+        };
+        float *to = block + (first * conv->kernel_count + position - k0) * CPU_MATMUL_PANEL;
+        for (uint32_t s = 0; s < panel->segment_count; s++) {
+            const Segment *segment = &panel->segments[s];
+            int64_t offset = first * conv->input_count, step = window->input[last];
+            bool inside = true;
+            for (uint32_t i = last; i-- > 0;) {
+                const int64_t at = segment->corner[i] + shift[i];
+                inside = inside && at >= 0 && at < window->input[i];
+                offset += at * step;
+                step *= window->input[i];
+            }
+            rows.from = inside ? x + offset : NULL;
+            rows.start = segment->corner[last] + shift[last];
+            rows.count = segment->count;
+            rows.to = to + segment->column;
+            conv->gather(&rows);
         }
-        float *row = to + segment->column;
-        if (inside)
-            gather_row(channel + offset, segment->corner[last] + position[last],
-                window->stride[last], window->input[last], segment->count, row);
-        else
-            memset(row, 0, (size_t)segment->count * sizeof(float));
     }
 }
 
@@ -121,8 +115,7 @@ static void sum_unit(const CpuConv *conv, const Unit *unit, const Panel *panel, 
     if (depth == 0) memset(sums, 0, (size_t)unit->filters * CPU_MATMUL_PANEL * sizeof(float));
     for (int64_t k = 0; k < depth; k += CPU_MATMUL_DEPTH) {
         tile.depth = depth - k < CPU_MATMUL_DEPTH ? depth - k : CPU_MATMUL_DEPTH;
-        for (int64_t i = 0; i < tile.depth; i++)
-            gather(conv, unit->x, k + i, panel, block + i * CPU_MATMUL_PANEL);
+        gather(conv, unit->x, k, tile.depth, panel, block);
         tile.a = unit->w + unit->filter * depth + k;
         tile.accumulate = k > 0;
         conv->micro(&tile);
@@ -175,11 +168,10 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 void cpu_conv_prepare(CpuConv *conv, CpuLevel level) {
     conv->micro = cpu_matmul_micro_for(level);
     conv->epilogue_row = cpu_epilogue_row_for(level);
+    conv->gather = cpu_conv_gather_for(level);
     const int64_t panels = divide_up(conv->output_count, CPU_MATMUL_PANEL);
     const int64_t images = conv->batch * conv->groups * panels;
     /* few panels: cut the filters, so that several threads have something to do */

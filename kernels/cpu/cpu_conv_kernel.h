@@ -4,6 +4,7 @@
  *
  * The bits are those of cpu_matmul_kernel.h: one chain per output in the order channel, kernel
  * position. */
+#include "kernels/cpu/cpu_conv_gather.h"
 #include "kernels/cpu/cpu_matmul_kernel.h"
 #include "kernels/shape_rules/window.h"
 
@@ -16,6 +17,7 @@ typedef struct CpuConv {
     CpuEpilogue epilogue;
     int64_t filters_per_unit;
     CpuMatmulMicro *micro;
+    CpuGatherRows *gather;
     CpuEpilogueRow *epilogue_row;
 } CpuConv;
 
