@@ -105,6 +105,29 @@ static bool match_masked(const Fusion *fusion, const IrBinding *root, IrVariable
     return match_product(fusion, root, value, scores);
 }
 
+/* A key brought into columns by a Transpose of its own: brought into rows instead, which copies
+ * runs of elements. */
+static Error *key_in_rows(Fusion *fusion, IrBinding *root, Scores *scores) {
+    const IrBinding *transpose = fusion_sole_maker(fusion, root, scores->key, OPERATOR_TRANSPOSE);
+    uint32_t count = 0;
+    const int64_t *permutation =
+        transpose ? attributes_ints(transpose->attributes, "perm", &count) : NULL;
+    if (!scores->transposed_key || !permutation || count < 2 || count > SHAPE_RANK_MAX) return NULL;
+    int64_t swapped[SHAPE_RANK_MAX];
+    for (uint32_t i = 0; i < count; i++) swapped[i] = permutation[i];
+    swapped[count - 1] = permutation[count - 2];
+    swapped[count - 2] = permutation[count - 1];
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_ints(attributes, "perm", swapped, count));
+    IrType type = scores->key->type;
+    type.dims[count - 1] = scores->key->type.dims[count - 2];
+    type.dims[count - 2] = scores->key->type.dims[count - 1];
+    IrVariable *input = fusion_operand(transpose, 0);
+    scores->transposed_key = false;
+    return fusion_insert(fusion, root, "Transpose", attributes, 1, &input, &type, &scores->key);
+}
+
 static Error *rule(Fusion *fusion, IrBinding *root) {
     if (root->operator_info->id != OPERATOR_MATMUL) return NULL;
     const IrBinding *softmax =
@@ -118,6 +141,7 @@ static Error *rule(Fusion *fusion, IrBinding *root) {
     const IrVariable *const ranked[3] = {scores.query, scores.key, value};
     for (uint32_t i = 0; i < 3; i++)
         if (!ranked[i]->type.rank_known || ranked[i]->type.rank < 2) return NULL;
+    TRY(key_in_rows(fusion, root, &scores));
     if (where) TRY(mask_of_where(fusion, root, where, &scores.mask));
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));

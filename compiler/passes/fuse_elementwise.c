@@ -176,26 +176,9 @@ static bool is_worth_it(const IrType *type) {
     return type->kind == IR_TYPE_TENSOR && dtype_is_float(type->dtype);
 }
 
-/* Whether the next elementwise operator takes this one in: then it is no root. */
-static bool has_taker(const Fusion *fusion, const IrBinding *binding) {
-    const IrVariable *result = binding->results[0];
-    uint32_t uses = fusion_uses(fusion, result);
-    const IrBinding *taker = binding->next;
-    for (; uses > 0 && taker; taker = taker->next) {
-        uint32_t here = 0;
-        for (uint32_t i = 0; i < taker->operand_count; i++)
-            here += fusion_operand(taker, i) == result;
-        if (here == 0) continue;
-        if (here == uses) return may_be_step(taker, &result->type);
-        return false;
-    }
-    return false;
-}
-
 static Error *rule(Fusion *fusion, IrBinding *binding) {
     if (!is_worth_it(&binding->results[0]->type)) return NULL;
     if (!may_be_step(binding, &binding->results[0]->type)) return NULL;
-    if (has_taker(fusion, binding)) return NULL;
     void *block;
     TRY(memory_alloc(1, sizeof(Group), &block));
     Group *group = block;
@@ -207,4 +190,7 @@ static Error *rule(Fusion *fusion, IrBinding *binding) {
     return error;
 }
 
-Error *fuse_elementwise_pass(PassContext *context) { return fusion_run(context, rule); }
+Error *fuse_elementwise_pass(PassContext *context) {
+    /* from the end: what a later operator takes in is never a root */
+    return fusion_run_backwards(context, rule);
+}

@@ -160,21 +160,41 @@ Error *fusion_replace(Fusion *fusion, IrBinding *binding, const char *operator_n
     return fusion_replace_by(fusion, binding, result);
 }
 
-static Error *run_function(Fusion *fusion, IrFunction *function, FusionRule *rule) {
-    IrBinding *binding = ir_walk_first(function->body);
+static Error *run_rule(Fusion *fusion, IrBinding *binding, FusionRule *rule) {
+    if (binding->kind != IR_OPERATOR || binding->result_count == 0) return NULL;
+    Error *error = rule(fusion, binding);
+    if (error && binding->name) error = error_wrap(error, "node %s", binding->name);
+    return error;
+}
+
+static Error *run_forwards(Fusion *fusion, IrBlock *body, FusionRule *rule) {
+    IrBinding *binding = ir_walk_first(body);
     while (binding) {
         IrBinding *next = ir_walk_next(binding);
-        if (binding->kind == IR_OPERATOR && binding->result_count > 0) {
-            Error *error = rule(fusion, binding);
-            if (error && binding->name) error = error_wrap(error, "node %s", binding->name);
-            TRY(error);
-        }
+        TRY(run_rule(fusion, binding, rule));
         binding = next;
     }
     return NULL;
 }
 
-Error *fusion_run(PassContext *context, FusionRule *rule) {
+/* Depth is bounded by IR_NESTING_MAX. */
+static Error *run_backwards(Fusion *fusion, IrBlock *block, FusionRule *rule) {
+    IrBinding *binding = block->last;
+    while (binding) {
+        for (uint32_t i = 0; i < binding->block_count; i++)
+            TRY(run_backwards(fusion, binding->blocks[i], rule));
+        TRY(run_rule(fusion, binding, rule));
+        /* goes on before what stands in its place now */
+        IrVariable *result = binding->result_count ? binding->results[0] : NULL;
+        if (result && result->replacement) binding = ir_resolve(result)->binding;
+        if (!binding || binding->block != block) return NULL;
+        binding = binding->previous;
+    }
+    return NULL;
+}
+
+static Error *run(PassContext *context, FusionRule *rule,
+    Error *(*run_body)(Fusion *fusion, IrBlock *body, FusionRule *rule)) {
     Fusion fusion = {.context = context, .module = context->module};
     void *uses;
     TRY(ir_side_table(context->module, sizeof(uint32_t), &uses));
@@ -183,8 +203,16 @@ Error *fusion_run(PassContext *context, FusionRule *rule) {
     ir_count_uses(context->module, fusion.uses);
     Error *error = NULL;
     for (size_t f = 0; !error && f < context->module->function_count; f++)
-        error = run_function(&fusion, context->module->functions[f], rule);
+        error = run_body(&fusion, context->module->functions[f]->body, rule);
     memory_free(fusion.uses);
     if (!error) ir_replace_all(context->module);
     return error;
+}
+
+Error *fusion_run(PassContext *context, FusionRule *rule) {
+    return run(context, rule, run_forwards);
+}
+
+Error *fusion_run_backwards(PassContext *context, FusionRule *rule) {
+    return run(context, rule, run_backwards);
 }

@@ -18,6 +18,8 @@ typedef struct Fusion {
 typedef Error *FusionRule(Fusion *fusion, IrBinding *binding);
 /* Calls the rule for every operator in program order, then cleans up. */
 MUST_CHECK Error *fusion_run(PassContext *context, FusionRule *rule);
+/* The same, from the end of each block. */
+MUST_CHECK Error *fusion_run_backwards(PassContext *context, FusionRule *rule);
 
 /* Operand i as it stands now; NULL where absent. */
 IrVariable *fusion_operand(const IrBinding *binding, uint32_t index);

@@ -111,6 +111,22 @@ static bool value_is_tainted(const ProbeContext *context, const IrBinding *bindi
     return false;
 }
 
+/* True when a slice of a fixed dimension has a symbolic length: it is cut off for larger sizes. */
+static bool slice_has_limit(
+    const ProbeContext *context, const IrBinding *binding, const Probe *result) {
+    if (binding->operator_info->id != OPERATOR_SLICE) return false;
+    const Probe *input = input_probe(context, binding, 0);
+    for (uint32_t i = 0; i < result->rank; i++) {
+        bool fixed = true, same = true;
+        for (uint32_t w = 1; w < PROBE_WORLDS; w++) {
+            fixed = fixed && input->dims[w][i] == input->dims[0][i];
+            same = same && result->dims[w][i] == result->dims[0][i];
+        }
+        if (fixed && !same) return true;
+    }
+    return false;
+}
+
 /* Dimensions that come out the same for the sizes tried but perhaps not for all: a slice that ends
  * inside a dimension of symbolic size, whatever follows from a tainted value. They become symbols.
  * One element cut from such a dimension is taken to be there. */
@@ -263,8 +279,9 @@ static Error *infer(ProbeContext *context, const IrBinding *binding) {
     if (!known) return use_fallback(context, binding);
     for (uint32_t o = 0; o < binding->result_count; o++) {
         Probe *result = &scratch->results[o];
+        result->shape_tainted =
+            shape_is_tainted(context, binding) || slice_has_limit(context, binding, result);
         TRY(unsettle(context, binding, o, result));
-        result->shape_tainted = shape_is_tainted(context, binding);
     }
     if (values_are_known(context, binding, scratch)) TRY(run_values(context, binding, scratch));
     for (uint32_t o = 0; o < binding->result_count; o++)

@@ -7,7 +7,9 @@
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/constants.h"
+#include "compiler/passes/infer_lists.h"
 #include "compiler/passes/infer_operator.h"
+#include "compiler/passes/infer_scalars.h"
 #include "compiler/passes/pass.h"
 
 enum { ROUNDS_MAX = 64 };
@@ -18,6 +20,7 @@ typedef struct Inference {
     bool give_up;     /* too many rounds: local functions may get anything */
     bool parameters_changed;
     bool results_changed;
+    size_t unknown_count;
 } Inference;
 
 static Error *start_constants(Inference *inference) {
@@ -119,188 +122,6 @@ static Error *infer_branches(ProbeContext *context, const IrBinding *binding) {
     return error;
 }
 
-static Error *infer_shape_of(ProbeContext *context, const IrBinding *binding) {
-    const Probe *input = probe_of(context, binding->operands[0]);
-    const IrVariable *result = binding->results[0];
-    if (input->state == PROBE_BOTTOM) return NULL;
-    int64_t rank = input->state == PROBE_KNOWN ? (int64_t)input->rank : IR_DIM_UNKNOWN;
-    IrType type = ir_type_shaped(DTYPE_INT64, 1, &rank);
-    Probe *probe = probe_of(context, result);
-    TRY(probe_from_type(context, result, &type, probe));
-    if (input->state != PROBE_KNOWN || input->kind != IR_TYPE_TENSOR) return NULL;
-    Shape shape = shape_make(1, &rank);
-    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
-        TRY(tensor_create_on_host(device_host(), DTYPE_INT64, &shape, &probe->values[w]));
-        TRY(tensor_copy_from_host(probe->values[w], input->dims[w]));
-    }
-    probe->has_value = true;
-    probe->value_tainted = input->shape_tainted;
-    return NULL;
-}
-
-static bool read_integer(const Tensor *tensor, int64_t *out) {
-    if (shape_count_unchecked(&tensor->shape) != 1) return false;
-    const void *data = tensor_data(tensor);
-    if (tensor->dtype == DTYPE_INT64)
-        *out = *(const int64_t *)data;
-    else if (tensor->dtype == DTYPE_INT32)
-        *out = *(const int32_t *)data;
-    else if (tensor->dtype == DTYPE_BOOL)
-        *out = *(const uint8_t *)data != 0;
-    else
-        return false;
-    return true;
-}
-
-static Error *infer_read_scalar(ProbeContext *context, const IrBinding *binding) {
-    const Probe *input = probe_of(context, binding->operands[0]);
-    Probe *probe = probe_of(context, binding->results[0]);
-    if (input->state == PROBE_BOTTOM) return NULL;
-    Probe read = {.state = PROBE_KNOWN, .kind = binding->results[0]->type.kind};
-    read.has_value = input->has_value;
-    read.value_tainted = input->value_tainted;
-    for (uint32_t w = 0; read.has_value && w < PROBE_WORLDS; w++)
-        read.has_value = input->values[w] && read_integer(input->values[w], &read.scalars[w]);
-    probe_set(probe, &read);
-    return NULL;
-}
-
-/* False: the run will fail. */
-static bool compute(IntOpKind kind, int64_t a, int64_t b, int64_t *out) {
-    switch (kind) {
-    case INT_OP_ADD:
-        return !__builtin_add_overflow(a, b, out);
-    case INT_OP_SUB:
-        return !__builtin_sub_overflow(a, b, out);
-    case INT_OP_MUL:
-        return !__builtin_mul_overflow(a, b, out);
-    case INT_OP_DIV:
-    case INT_OP_MOD:
-        if (b == 0 || (a == INT64_MIN && b == -1)) return false;
-        *out = kind == INT_OP_DIV ? a / b : a % b;
-        return true;
-    case INT_OP_MIN:
-        *out = a < b ? a : b;
-        return true;
-    case INT_OP_MAX:
-        *out = a > b ? a : b;
-        return true;
-    case INT_OP_EQ:
-        *out = a == b;
-        return true;
-    case INT_OP_LT:
-        *out = a < b;
-        return true;
-    case INT_OP_LE:
-        *out = a <= b;
-        return true;
-    case INT_OP_COUNT:
-        break;
-    }
-    return false;
-}
-
-static Error *infer_int_op(ProbeContext *context, const IrBinding *binding) {
-    const Probe *a = probe_of(context, binding->operands[0]);
-    const Probe *b = probe_of(context, binding->operands[1]);
-    if (a->state == PROBE_BOTTOM || b->state == PROBE_BOTTOM) return NULL;
-    IntOpKind kind = (IntOpKind)binding->integer;
-    Probe result = {.state = PROBE_KNOWN, .kind = binding->results[0]->type.kind};
-    result.has_value = a->has_value && b->has_value;
-    bool cut = kind != INT_OP_ADD && kind != INT_OP_SUB && kind != INT_OP_MUL;
-    result.value_tainted = a->value_tainted || b->value_tainted ||
-                           (cut && !(probe_is_constant(a) && probe_is_constant(b)));
-    for (uint32_t w = 0; result.has_value && w < PROBE_WORLDS; w++)
-        result.has_value = compute(kind, a->scalars[w], b->scalars[w], &result.scalars[w]);
-    if (!result.has_value) {
-        result.value_tainted = false;
-        for (uint32_t w = 0; w < PROBE_WORLDS; w++) result.scalars[w] = 0;
-    }
-    probe_set(probe_of(context, binding->results[0]), &result);
-    return NULL;
-}
-
-static Error *infer_make_tensor(ProbeContext *context, const IrBinding *binding) {
-    const Probe *input = probe_of(context, binding->operands[0]);
-    if (input->state == PROBE_BOTTOM) return NULL;
-    Probe *probe = probe_of(context, binding->results[0]);
-    IrType type = ir_type_shaped(binding->dtype, 0, NULL);
-    TRY(probe_from_type(context, binding->results[0], &type, probe));
-    if (!input->has_value || binding->dtype != DTYPE_INT64) return NULL;
-    Shape scalar = {0};
-    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
-        TRY(tensor_create_on_host(device_host(), DTYPE_INT64, &scalar, &probe->values[w]));
-        TRY(tensor_copy_from_host(probe->values[w], &input->scalars[w]));
-    }
-    probe->has_value = true;
-    probe->value_tainted = input->value_tainted;
-    return NULL;
-}
-
-/* The type of what a list is made of. */
-static Error *element_type(ProbeContext *context, const Probe *element, const IrType **out) {
-    IrType type;
-    TRY(probe_to_type(context, element, &type));
-    void *copy;
-    TRY(arena_copy(&context->module->arena, &type, 1, sizeof type, &copy));
-    *out = copy;
-    return NULL;
-}
-
-static Error *infer_list(ProbeContext *context, const IrBinding *binding) {
-    bool appends = binding->kind == IR_LIST_APPEND;
-    Probe list = {.state = PROBE_KNOWN, .kind = IR_TYPE_LIST};
-    for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *operand = probe_of(context, binding->operands[i]);
-        if (operand->state == PROBE_BOTTOM) return NULL;
-        const IrType *element = operand->element;
-        if (!appends || i == 1) TRY(element_type(context, operand, &element));
-        TRY(probe_join_elements(context->module, list.element, element, &list.element));
-    }
-    probe_set(probe_of(context, binding->results[0]), &list);
-    return NULL;
-}
-
-/* A tensor of a list's elements joined; its length along the axis is a symbol. */
-static Error *infer_list_concat(ProbeContext *context, const IrBinding *binding) {
-    const Probe *list = probe_of(context, binding->operands[0]);
-    const IrVariable *result = binding->results[0];
-    if (list->state == PROBE_BOTTOM) return NULL;
-    IrType type = ir_type_tensor(DTYPE_NONE);
-    const IrType *element = list->state == PROBE_KNOWN ? list->element : NULL;
-    if (element && element->kind == IR_TYPE_TENSOR) {
-        type.dtype = element->dtype;
-        uint32_t rank = element->rank + (binding->flag ? 1 : 0);
-        int64_t axis = binding->integer < 0 ? binding->integer + rank : binding->integer;
-        if (element->rank_known && rank <= SHAPE_RANK_MAX && axis >= 0 && axis < rank) {
-            uint32_t from = 0;
-            type.rank_known = true;
-            type.rank = rank;
-            for (uint32_t i = 0; i < rank; i++) {
-                bool joined = i == (uint32_t)axis;
-                type.dims[i] = joined ? IR_DIM_UNKNOWN : element->dims[from];
-                if (!joined || !binding->flag) from++;
-            }
-        }
-    }
-    return probe_from_type(context, result, &type, probe_of(context, result));
-}
-
-static Error *infer_get_field(ProbeContext *context, const IrBinding *binding) {
-    const IrVariable *object = binding->operands[0], *result = binding->results[0];
-    const Probe *probe = probe_of(context, object);
-    if (probe->state == PROBE_BOTTOM) return NULL;
-    const IrBinding *maker = object->binding;
-    if (maker && maker->kind == IR_CONSTRUCT && binding->operand_count == 1 &&
-        binding->integer >= 0 && binding->integer < maker->operand_count) {
-        probe_set(probe_of(context, result), probe_of(context, maker->operands[binding->integer]));
-        return NULL;
-    }
-    const IrType *type = &result->type;
-    if (probe->kind == IR_TYPE_LIST && probe->element) type = probe->element;
-    return probe_from_type(context, result, type, probe_of(context, result));
-}
-
 /* What the binding's declared types say. */
 static Error *infer_declared(ProbeContext *context, const IrBinding *binding) {
     for (uint32_t i = 0; i < binding->result_count; i++) {
@@ -323,20 +144,20 @@ static Error *infer_binding(Inference *inference, const IrBinding *binding) {
     case IR_MATCH:
         return infer_branches(context, binding);
     case IR_SHAPE_OF:
-        return infer_shape_of(context, binding);
+        return infer_scalars_shape_of(context, binding);
     case IR_READ_SCALAR:
-        return infer_read_scalar(context, binding);
+        return infer_scalars_read_scalar(context, binding);
     case IR_INT_OP:
-        return infer_int_op(context, binding);
+        return infer_scalars_int_op(context, binding);
     case IR_MAKE_TENSOR:
-        return infer_make_tensor(context, binding);
+        return infer_scalars_make_tensor(context, binding);
     case IR_LIST_NEW:
     case IR_LIST_APPEND:
-        return infer_list(context, binding);
+        return infer_lists_make(context, binding);
     case IR_LIST_CONCAT:
-        return infer_list_concat(context, binding);
+        return infer_lists_concat(context, binding);
     case IR_GET_FIELD:
-        return infer_get_field(context, binding);
+        return infer_lists_get_field(context, binding);
     case IR_DEVICE_COPY:
         probe_set(probe_of(context, binding->results[0]), probe_of(context, binding->operands[0]));
         return NULL;
@@ -476,20 +297,49 @@ static Error *settle(ProbeContext *context) {
     return NULL;
 }
 
-Error *infer_shapes_pass(PassContext *context) {
-    IrModule *module = context->module;
-    Inference inference = {0};
-    void *block;
-    TRY(memory_alloc(module->function_count + 1, sizeof(bool), &block));
-    inference.is_closure = block;
-    Error *error = probe_context_init(module, context->portable, &inference.context);
-    if (!error) {
-        find_closures(&inference);
-        error = infer_rounds(&inference);
-        bool settled = !inference.parameters_changed && !inference.results_changed;
-        if (!error && settled) error = settle(&inference.context);
-        probe_context_deinit(&inference.context);
+/* Results of operators of which nothing is known. */
+static size_t count_unknown(const Inference *inference) {
+    const IrModule *module = inference->context.module;
+    size_t count = 0;
+    for (size_t f = 0; f < module->function_count; f++) {
+        IrBinding *binding = ir_walk_first(module->functions[f]->body);
+        for (; binding; binding = ir_walk_next(binding))
+            for (uint32_t i = 0; binding->kind == IR_OPERATOR && i < binding->result_count; i++)
+                count += probe_of(&inference->context, binding->results[i])->state == PROBE_TOP;
     }
-    memory_free(inference.is_closure);
+    return count;
+}
+
+static Error *infer_with(PassContext *context, uint32_t set, Inference *out) {
+    void *block;
+    TRY(memory_alloc(context->module->function_count + 1, sizeof(bool), &block));
+    out->is_closure = block;
+    TRY(probe_context_init(context->module, context->portable, set, &out->context));
+    find_closures(out);
+    TRY(infer_rounds(out));
+    bool settled = !out->parameters_changed && !out->results_changed;
+    out->unknown_count = settled ? count_unknown(out) : SIZE_MAX;
+    return NULL;
+}
+
+/* One set of sizes after the other, until nothing is left unknown; the best one counts. */
+static Error *infer_best(PassContext *context, Inference inferences[PROBE_SETS]) {
+    uint32_t best = 0;
+    for (uint32_t set = 0; set < PROBE_SETS; set++) {
+        TRY(infer_with(context, set, &inferences[set]));
+        if (inferences[set].unknown_count < inferences[best].unknown_count) best = set;
+        if (inferences[best].unknown_count == 0) break;
+    }
+    if (inferences[best].unknown_count == SIZE_MAX) return NULL;
+    return settle(&inferences[best].context);
+}
+
+Error *infer_shapes_pass(PassContext *context) {
+    Inference inferences[PROBE_SETS] = {0};
+    Error *error = infer_best(context, inferences);
+    for (uint32_t set = 0; set < PROBE_SETS; set++) {
+        if (inferences[set].context.module) probe_context_deinit(&inferences[set].context);
+        memory_free(inferences[set].is_closure);
+    }
     return error;
 }

@@ -6,9 +6,11 @@
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/probe_groups.h"
 
-/* Sizes of the first symbol in each world: far apart, and small ones too. Every symbol gets the
- * next primes. */
-static const int64_t first_sizes[PROBE_WORLDS] = {1009, 100003, 31};
+/* Where each world's sizes begin, and how many primes it goes on by for the next symbol: different
+ * steps, so that sums of sizes do not meet by accident. Set 0 is below the length of most tables of
+ * positions, set 1 is large enough for deep stacks of windows. */
+static const int64_t first_sizes[PROBE_SETS][PROBE_WORLDS] = {{23, 41, 59}, {1009, 10007, 499}};
+static const uint32_t prime_steps[PROBE_WORLDS] = {1, 2, 3};
 
 static int64_t next_prime(int64_t above) {
     for (int64_t candidate = above + 1;; candidate++) {
@@ -53,17 +55,18 @@ static Error *symbols_fill(ProbeContext *context) {
         ProbeSymbol symbol;
         for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
             symbol.sizes[w] = context->next_size[w];
-            context->next_size[w] = next_prime(symbol.sizes[w]);
+            for (uint32_t i = 0; i < prime_steps[w]; i++)
+                context->next_size[w] = next_prime(context->next_size[w]);
         }
         TRY(symbol_add(context, symbol.sizes));
     }
     return NULL;
 }
 
-Error *probe_context_init(IrModule *module, Device *portable, ProbeContext *out) {
+Error *probe_context_init(IrModule *module, Device *portable, uint32_t set, ProbeContext *out) {
     ProbeContext context = {
         .module = module, .portable = portable, .variable_count = module->variable_count};
-    memcpy(context.next_size, first_sizes, sizeof first_sizes);
+    memcpy(context.next_size, first_sizes[set], sizeof first_sizes[set]);
     void *table;
     TRY(ir_side_table(module, sizeof(Probe), &table));
     context.probes = table;
@@ -160,6 +163,7 @@ Error *probe_set_fresh(
     }
     if ((*fresh)[dim] == 0) {
         uint32_t symbol;
+        TRY(symbols_fill(context));
         TRY(ir_module_symbol(context->module, "", &symbol));
         TRY(symbols_fill(context));
         (*fresh)[dim] = symbol + 1;
@@ -292,6 +296,7 @@ static Error *dim_to_type(ProbeContext *context, const Probe *probe, uint32_t di
     uint32_t found = context->table_size ? *table_find(context, sizes) : 0;
     if (!found) {
         uint32_t symbol;
+        TRY(symbols_fill(context)); /* symbols that another context has made */
         TRY(ir_module_symbol(context->module, "", &symbol));
         TRY(symbol_add(context, sizes));
         found = symbol + 1;

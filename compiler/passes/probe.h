@@ -10,7 +10,7 @@
 #include "compiler/ir/ir.h"
 #include "kernels/device.h"
 
-enum { PROBE_WORLDS = 3, PROBE_VALUE_COUNT_MAX = 64 };
+enum { PROBE_SETS = 2, PROBE_WORLDS = 3, PROBE_VALUE_COUNT_MAX = 64 };
 
 typedef enum ProbeState {
     PROBE_BOTTOM, /* not reached yet */
@@ -65,7 +65,9 @@ typedef struct ProbeContext {
     struct ProbeScratch *scratch; /* infer_operator.c */
 } ProbeContext;
 
-MUST_CHECK Error *probe_context_init(IrModule *module, Device *portable, ProbeContext *out);
+/* set: which sizes, below PROBE_SETS. */
+MUST_CHECK Error *probe_context_init(
+    IrModule *module, Device *portable, uint32_t set, ProbeContext *out);
 void probe_context_deinit(ProbeContext *context);
 
 /* Borrowed; of constants too. */

@@ -1,0 +1,8 @@
+#pragma once
+/* Shape inference of lists and fields: the type that all elements of a list have. */
+#include "compiler/passes/probe.h"
+
+/* ListNew and ListAppend. */
+MUST_CHECK Error *infer_lists_make(ProbeContext *context, const IrBinding *binding);
+MUST_CHECK Error *infer_lists_concat(ProbeContext *context, const IrBinding *binding);
+MUST_CHECK Error *infer_lists_get_field(ProbeContext *context, const IrBinding *binding);

@@ -1,0 +1,8 @@
+#pragma once
+/* Shape inference of scalars: shapes read, integers computed, tensors made of them. */
+#include "compiler/passes/probe.h"
+
+MUST_CHECK Error *infer_scalars_shape_of(ProbeContext *context, const IrBinding *binding);
+MUST_CHECK Error *infer_scalars_read_scalar(ProbeContext *context, const IrBinding *binding);
+MUST_CHECK Error *infer_scalars_int_op(ProbeContext *context, const IrBinding *binding);
+MUST_CHECK Error *infer_scalars_make_tensor(ProbeContext *context, const IrBinding *binding);
