@@ -3,6 +3,9 @@
 #include <openssl/evp.h>
 #include <string.h>
 #include <xxhash.h>
+#ifdef __x86_64__
+#include <xxh_x86dispatch.h> /* the same hashes with AVX2 or AVX-512, chosen at run time: 2 to 4 times as fast */
+#endif
 
 #include "base/allocator.h"
 #include "base/text.h"

@@ -36,7 +36,7 @@ enum {
     BYTES_ENTROPY_MAX = 65536 - 65536 / 10, /* int8 quantised per row saves 9 % at a tenth of the
                                                speed: left raw */
 };
-enum { TRIAL_PIECES = 4, TRIAL_PIECE_SIZE = 8 << 10 };
+enum { TRIAL_PIECES = 4, TRIAL_PIECE_SIZE = 4 << 10 };
 
 size_t chunk_count(uint64_t size, uint32_t chunk_size) {
     return (size_t)(size / chunk_size + (size % chunk_size != 0));
@@ -88,24 +88,22 @@ static Error *encode_zstd(Encoding *encoding, CodecSetting setting) {
     return NULL;
 }
 
-/* Which setting makes pieces of the data smaller: text and code repeat strings, numbers do not. */
+/* Whether level 3 makes pieces of the data smaller than their entropy, byte by byte, does: text and
+ * code repeat strings, numbers do not. */
 static Error *choose_bytes_setting(Encoding *encoding, CodecSetting *out) {
     size_t size = encoding->raw_size, piece = TRIAL_PIECE_SIZE, pieces = TRIAL_PIECES;
     if (size <= TRIAL_PIECES * TRIAL_PIECE_SIZE) piece = size, pieces = 1;
-    size_t sums[2] = {0, 0};
-    const CodecSetting settings[2] = {CODEC_HUFFMAN, CODEC_LEVEL_3};
+    size_t matched = 0;
     for (size_t i = 0; i < pieces; i++) {
-        const uint8_t *from =
-            encoding->raw + (pieces > 1 ? i * ((size - piece) / (pieces - 1)) : 0);
-        for (int s = 0; s < 2; s++) {
-            size_t written = 0;
-            TRY(codec_compress(encoding->context, settings[s], from, piece, encoding->payload,
-                encoding->raw_size, &written));
-            sums[s] += written > 0 ? written : piece;
-        }
+        size_t at = pieces > 1 ? i * ((size - piece) / (pieces - 1)) : 0;
+        size_t written = 0;
+        TRY(codec_compress(encoding->context, CODEC_LEVEL_3, encoding->raw + at, piece,
+            encoding->payload, encoding->raw_size, &written));
+        matched += written > 0 ? written : piece;
     }
-    /* Huffman alone decodes twice as fast: level 3 must save 3 % against it. */
-    *out = sums[1] < sums[0] - sums[0] / 32 ? CODEC_LEVEL_3 : CODEC_HUFFMAN;
+    size_t coded = (size_t)((uint64_t)(piece * pieces) * encoding->sample.plane_entropy[0] >> 16);
+    /* Huffman alone is coded three times as fast: level 3 must save 3 % against it. */
+    *out = matched < coded - coded / 32 ? CODEC_LEVEL_3 : CODEC_HUFFMAN;
     return NULL;
 }
 
@@ -133,7 +131,7 @@ static Error *encode_plane(Encoding *encoding, uint32_t entropy, const uint8_t *
     if (entropy <= PLANE_ENTROPY_MAX)
         TRY(codec_compress(
             encoding->context, CODEC_HUFFMAN, plane, count, out, count - count / 50, &written));
-    if (written == 0) memcpy(out, plane, count);
+    if (written == 0 && plane != out) memcpy(out, plane, count);
     *out_size = written > 0 ? written : count;
     *out_kind = written > 0 ? PLANE_ZSTD : PLANE_RAW;
     return NULL;
@@ -142,10 +140,14 @@ static Error *encode_plane(Encoding *encoding, uint32_t entropy, const uint8_t *
 static Error *encode_planes(Encoding *encoding, uint32_t width) {
     size_t count = encoding->raw_size / width, tail = encoding->raw_size % width;
     uint8_t *planes[BYTE_PLANES_MAX] = {0};
-    for (uint32_t p = 0; p < width; p++)
-        planes[p] = codec_context_get_plane(encoding->context, p, count);
-    byte_planes_split(encoding->filter, encoding->raw, count, planes);
     size_t size = width * PLANE_ENTRY_SIZE;
+    bool in_place = true; /* planes of noise, which come first, are split to where they stay */
+    for (uint32_t p = 0; p < width; p++) {
+        in_place = in_place && encoding->sample.plane_entropy[p] > PLANE_ENTROPY_MAX;
+        planes[p] = in_place ? encoding->payload + size + p * count
+                             : codec_context_get_plane(encoding->context, p, count);
+    }
+    byte_planes_split(encoding->filter, encoding->raw, count, planes);
     for (uint32_t p = 0; p < width; p++) {
         size_t plane_size = 0;
         PlaneKind kind = PLANE_RAW;
