@@ -1,0 +1,6 @@
+#pragma once
+/* Checks an inner kernel of matrix multiplication: every element is one chain of fused
+ * multiply-adds, and nothing beside the tile is touched. */
+#include "kernels/cpu/cpu_matmul_kernel.h"
+
+void matmul_micro_check(CpuMatmulMicro *micro);

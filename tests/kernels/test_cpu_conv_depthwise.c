@@ -1,0 +1,54 @@
+#include "kernels/cpu/cpu_conv_depthwise.h"
+
+#include <stdlib.h>
+
+#include "tests/kernels/conv_reference.h"
+
+static void test_depthwise_is_chosen_by_shape(void **state) {
+    (void)state;
+    CpuConv conv = {.channels = 1, .filters = 1, .kernel_count = 9, .input_count = 4};
+    assert_true(cpu_conv_is_depthwise(&conv));
+    conv.channels = 2;
+    assert_false(cpu_conv_is_depthwise(&conv));
+    conv = (CpuConv){.channels = 1, .filters = 1, .kernel_count = 1000, .input_count = 4};
+    assert_false(cpu_conv_is_depthwise(&conv));
+}
+
+/* Rows of every length around the vectors' ends, borders, steps; the portable device's bits. */
+static void test_depthwise_rows_of_any_length_agree_with_the_definition(void **state) {
+    (void)state;
+    for (int64_t width = 1; width <= 80; width += width < 36 ? 1 : 11)
+        for (int64_t stride = 1; stride <= 3; stride++) {
+            const ConvCase conv = {
+                1, 3, 1, 2, 2, {4, width}, {3, 3}, {1, stride}, {1, 1}, {1, 1}, {1, 1}};
+            const Shape x_shape = conv_reference_input(&conv);
+            const Shape w_shape = conv_reference_weights(&conv);
+            float *x = kernel_random_floats(1, shape_count_unchecked(&x_shape));
+            float *w = kernel_random_floats(2, shape_count_unchecked(&w_shape));
+            char attributes[256];
+            conv_reference_attributes(&conv, "", attributes, sizeof attributes);
+            const KernelCall call = {.name = "Conv",
+                .attributes = attributes,
+                .input_count = 2,
+                .output_count = 1,
+                .inputs = {{DTYPE_FLOAT32, x_shape, x}, {DTYPE_FLOAT32, w_shape, w}}};
+            double *expected = conv_reference(&conv, x, w);
+            KernelResult result, portable;
+            assert_ok(kernel_call_run(kernel_cpu_device(), &call, KERNEL_MODE_PLAIN, &result));
+            kernel_check_close(&result, 0, expected, 1e-6);
+            assert_ok(
+                kernel_call_run(kernel_portable_device(), &call, KERNEL_MODE_PLAIN, &portable));
+            assert_memory_equal(portable.data[0], result.data[0], result.bytes[0]);
+            kernel_result_deinit(&portable);
+            kernel_result_deinit(&result);
+            free(expected), free(x), free(w);
+        }
+}
+
+int test_cpu_conv_depthwise(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_depthwise_is_chosen_by_shape),
+        cmocka_unit_test(test_depthwise_rows_of_any_length_agree_with_the_definition),
+    };
+    return cmocka_run_group_tests_name("cpu_conv_depthwise", tests, NULL, NULL);
+}

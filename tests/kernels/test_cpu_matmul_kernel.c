@@ -1,0 +1,96 @@
+#include "kernels/cpu/cpu_matmul_kernel.h"
+
+#include <stdlib.h>
+
+#include "tests/kernels/kernel_call.h"
+
+/* Depth 3, 70 columns: a panel of 64 and one of 6, which is stored 16 wide. */
+static void test_matmul_pack_panel_fills_up_with_zeros(void **state) {
+    (void)state;
+    enum { K = 3, N = 70 };
+    float b[K * N], packed[K * 80];
+    for (int i = 0; i < K * N; i++) b[i] = (float)(i + 1);
+    assert_int_equal(cpu_matmul_packed_count(K, N), K * 80);
+    for (int transposed = 0; transposed < 2; transposed++) {
+        memset(packed, 0xee, sizeof packed);
+        for (int panel = 0; panel < 2; panel++)
+            cpu_matmul_pack_panel(b, transposed ? 1 : N, transposed ? K : 1, K, N, panel, packed);
+        for (int k = 0; k < K; k++)
+            for (int j = 0; j < 80; j++) {
+                const float expected = j < N ? b[transposed ? j * K + k : k * N + j] : 0;
+                const float found = j < 64 ? packed[k * 64 + j] : packed[K * 64 + k * 16 + j - 64];
+                assert_true(found == expected);
+            }
+    }
+}
+
+/* A launch that is told to stop does so between tiles and says it. */
+static void test_matmul_run_is_abandoned_when_asked(void **state) {
+    (void)state;
+    float a[4] = {1, 2, 3, 4}, b[4] = {1, 0, 0, 1}, c[4] = {0};
+    CpuMatmul matmul = {.rows = 2,
+        .columns = 2,
+        .depth = 2,
+        .a_row = 2,
+        .a_column = 1,
+        .b_row = 2,
+        .b_column = 1,
+        .batch_count = 1,
+        .epilogue = {.alpha = 1, .bias_scale = 1}};
+    CpuDevice *device = (CpuDevice *)kernel_cpu_device();
+    cpu_matmul_prepare(&matmul, device->level);
+    const CpuMatmulBuffers buffers = {.a = a, .b = b, .c = c};
+    atomic_bool abandon = true;
+    const Launch launch = {.threads = 1, .abandon = &abandon};
+    bool abandoned = false;
+    assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+    assert_true(abandoned);
+    assert_true(c[0] == 0);
+    atomic_store(&abandon, false);
+    abandoned = false;
+    assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+    assert_false(abandoned);
+    assert_memory_equal(c, a, sizeof a);
+}
+
+/* Column by column reading gives the bits of reading by rows: packing happens in the workspace. */
+static void test_matmul_packs_columns_that_are_not_adjacent(void **state) {
+    (void)state;
+    enum { M = 7, N = 90, K = 33 };
+    float *a = kernel_random_floats(1, M * K), *b = kernel_random_floats(2, K * N);
+    float transposed[K * N], c[2][M * N];
+    for (int i = 0; i < K * N; i++) transposed[i % N * K + i / N] = b[i];
+    CpuDevice *device = (CpuDevice *)kernel_cpu_device();
+    const Launch launch = {.threads = 3};
+    for (int i = 0; i < 2; i++) {
+        CpuMatmul matmul = {.rows = M,
+            .columns = N,
+            .depth = K,
+            .a_row = K,
+            .a_column = 1,
+            .b_row = i ? 1 : N,
+            .b_column = i ? K : 1,
+            .batch_count = 1,
+            .epilogue = {.alpha = 1, .bias_scale = 1}};
+        cpu_matmul_prepare(&matmul, device->level);
+        assert_int_equal(cpu_matmul_scratch_count(&matmul), i ? K * 96 : 0);
+        float *scratch = malloc((size_t)cpu_matmul_scratch_count(&matmul) * sizeof(float) + 4);
+        const CpuMatmulBuffers buffers = {
+            .a = a, .b = i ? transposed : b, .c = c[i], .scratch = scratch};
+        bool abandoned = false;
+        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+        free(scratch);
+    }
+    assert_memory_equal(c[0], c[1], sizeof c[0]);
+    free(a);
+    free(b);
+}
+
+int test_cpu_matmul_kernel(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_matmul_pack_panel_fills_up_with_zeros),
+        cmocka_unit_test(test_matmul_run_is_abandoned_when_asked),
+        cmocka_unit_test(test_matmul_packs_columns_that_are_not_adjacent),
+    };
+    return cmocka_run_group_tests_name("cpu_matmul_kernel", tests, NULL, NULL);
+}

@@ -1,0 +1,15 @@
+#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/matmul_micro_check.h"
+
+static void test_avx512_tiles_are_chains_of_fused_multiply_adds(void **state) {
+    (void)state;
+    if (((CpuDevice *)kernel_cpu_device())->level < CPU_LEVEL_AVX512) skip();
+    matmul_micro_check(cpu_matmul_micro_avx512);
+}
+
+int test_cpu_matmul_micro_avx512(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_avx512_tiles_are_chains_of_fused_multiply_adds),
+    };
+    return cmocka_run_group_tests_name("cpu_matmul_micro_avx512", tests, NULL, NULL);
+}

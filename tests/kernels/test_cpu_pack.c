@@ -1,0 +1,74 @@
+#include "kernels/cpu/cpu_pack.h"
+
+#include "kernels/cpu/cpu_matmul_kernel.h"
+#include "tests/kernels/kernel_call.h"
+
+typedef struct Rule {
+    const char *name, *attributes;
+    uint32_t input;
+    DType dtype;
+    Shape shape;
+    uint32_t layout;
+    uint64_t bytes;
+} Rule;
+
+static void check_rule(const Rule *rule) {
+    Attributes *attributes = NULL;
+    const char *text = rule->attributes;
+    const OperatorInfo *info = operator_find(rule->name);
+    assert_ok(attributes_parse(&text, &attributes));
+    assert_ok(attributes_check(attributes, info));
+    const PackRequest request = {
+        info, attributes, rule->input, {true, rule->dtype, 0, rule->shape}};
+    uint32_t layout;
+    uint64_t bytes;
+    assert_ok(cpu_pack_rule(kernel_cpu_device(), &request, &layout, &bytes));
+    assert_int_equal(layout, rule->layout);
+    assert_int_equal(bytes, rule->bytes);
+    assert_ok(cpu_pack_rule(kernel_portable_device(), &request, &layout, &bytes));
+    assert_int_equal(layout, CPU_LAYOUT_PLAIN);
+    attributes_release(attributes);
+}
+
+static void test_pack_rule_looks_at_the_constant_alone(void **state) {
+    (void)state;
+    static const Rule rules[] = {
+        {"MatMul", "{}", 1, DTYPE_FLOAT32, {2, {10, 70}}, CPU_LAYOUT_PANELS, 10 * 80 * 4},
+        {"MatMul", "{}", 1, DTYPE_FLOAT16, {3, {2, 10, 64}}, CPU_LAYOUT_PANELS, 2 * 10 * 64 * 4},
+        {"MatMul", "{}", 0, DTYPE_FLOAT32, {2, {10, 70}}, CPU_LAYOUT_PLAIN, 0},
+        {"MatMul", "{}", 1, DTYPE_FLOAT64, {2, {10, 70}}, CPU_LAYOUT_PLAIN, 0},
+        {"MatMul", "{}", 1, DTYPE_FLOAT32, {2, {10, 7}}, CPU_LAYOUT_PLAIN, 0},
+        {"MatMul", "{}", 1, DTYPE_FLOAT32, {1, {70}}, CPU_LAYOUT_PLAIN, 0},
+        {"MatMul", "{}", 1, DTYPE_FLOAT32, {2, {0, 70}}, CPU_LAYOUT_PLAIN, 0},
+        {"Gemm", "{transB=1}", 1, DTYPE_FLOAT32, {2, {7, 10}}, CPU_LAYOUT_PANELS, 10 * 16 * 4},
+        {"Gemm", "{transB=1}", 2, DTYPE_FLOAT32, {2, {7, 10}}, CPU_LAYOUT_PLAIN, 0},
+        {"LSTM", "{}", 2, DTYPE_FLOAT32, {3, {1, 32, 8}}, CPU_LAYOUT_PANELS, 8 * 32 * 4},
+        {"Add", "{}", 1, DTYPE_FLOAT32, {2, {64, 64}}, CPU_LAYOUT_PLAIN, 0},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) check_rule(&rules[i]);
+}
+
+static void test_pack_refuses_a_layout_that_is_not_the_rules(void **state) {
+    (void)state;
+    Attributes *attributes = NULL;
+    const char *text = "{}";
+    const OperatorInfo *info = operator_find("MatMul");
+    assert_ok(attributes_parse(&text, &attributes));
+    assert_ok(attributes_check(attributes, info));
+    const float plain[64] = {0};
+    float packed[64];
+    const PackRequest request = {info, attributes, 1, {true, DTYPE_FLOAT32, 0, {2, {1, 64}}}};
+    assert_fails_saying(INVALID, "MatMul: input 1 is not packed in layout 9",
+        cpu_pack(kernel_cpu_device(), &request, 9, plain, (uint64_t)(uintptr_t)packed));
+    assert_ok(cpu_pack(
+        kernel_cpu_device(), &request, CPU_LAYOUT_PANELS, plain, (uint64_t)(uintptr_t)packed));
+    attributes_release(attributes);
+}
+
+int test_cpu_pack(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pack_rule_looks_at_the_constant_alone),
+        cmocka_unit_test(test_pack_refuses_a_layout_that_is_not_the_rules),
+    };
+    return cmocka_run_group_tests_name("cpu_pack", tests, NULL, NULL);
+}
