@@ -47,7 +47,7 @@ Error *connection_error(Connection *connection, int code) {
     }
     switch (code == SQLITE_IOERR_NOMEM ? SQLITE_NOMEM : code & 0xff) {
     case SQLITE_FULL:
-        FAIL(EXHAUSTED, "%s: no space left on the disk; free some and try again", file);
+        FAIL(EXHAUSTED, "%s: no space left on the disk; free some, or run gc, and try again", file);
     case SQLITE_NOMEM:
         FAIL(OUT_OF_MEMORY, "%s: out of memory", file);
     case SQLITE_CORRUPT:
@@ -65,7 +65,8 @@ Error *connection_error(Connection *connection, int code) {
     case SQLITE_READONLY:
     case SQLITE_PERM:
         if (number == ENOSPC || number == EDQUOT)
-            FAIL(EXHAUSTED, "%s: no space left on the disk; free some and try again", file);
+            FAIL(EXHAUSTED, "%s: no space left on the disk; free some, or run gc, and try again",
+                file);
         FAIL(IO, "%s: %s%s%s", file, message, number ? ": " : "", number ? strerror(number) : "");
     default:
         FAIL(INTERNAL, "%s: %s", file, message);
