@@ -93,11 +93,24 @@ static void test_container_refuses_the_other_kind(void **state) {
     assert_int_equal(container_probe("\x89LVC\r\n\x1a", 7), CONTAINER_ANY);
 }
 
+/* Numbers are stored: no two sections share one, whatever their kinds. */
+static void test_container_section_numbers_are_unique(void **state) {
+    (void)state;
+    static const uint32_t numbers[] = {
+#define SECTION(number, kind, name, text, flag, meaning) number,
+#include "serialize/sections.def"
+#undef SECTION
+    };
+    for (size_t i = 1; i < sizeof numbers / sizeof *numbers; i++)
+        assert_true(numbers[i] > numbers[i - 1]);
+}
+
 int test_container(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_container_round_trips_through_a_store),
         cmocka_unit_test(test_container_round_trips_through_a_file),
         cmocka_unit_test(test_container_refuses_the_other_kind),
+        cmocka_unit_test(test_container_section_numbers_are_unique),
     };
     return cmocka_run_group_tests_name("container", tests, NULL, NULL);
 }
