@@ -10,6 +10,7 @@ static uint16_t narrow(double value, int mantissa, int bias) {
     if (isnan(value)) return (uint16_t)(sign | infinity | (1 << (mantissa - 1)));
     double magnitude = fabs(value);
     if (magnitude == 0) return sign;
+    if (isinf(value)) return (uint16_t)(sign | infinity);
     int exponent;
     (void)frexp(magnitude, &exponent);
     exponent--; /* magnitude = 1.xxx * 2^exponent */

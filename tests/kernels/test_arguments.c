@@ -1,0 +1,69 @@
+#include "tests/kernels/infer_fixture.h"
+
+#include "kernels/shape_rules/arguments.h"
+
+static void test_arguments_slice_resolves_negative_bounds(void **state) {
+    (void)state;
+    InferFixture fixture;
+    SliceArguments slice;
+    infer_fixture_init(
+        &fixture, "Slice", NULL, "int8[5,6] int64[1]=-2 int64[1]=-100 int64[1]=-1 int64[1]=-2", 1);
+    assert_ok(arguments_slice(&fixture.request, &slice));
+    assert_int_equal(slice.start[1], 4);
+    assert_int_equal(slice.step[1], -2);
+    assert_int_equal(slice.count[1], 3);
+    assert_int_equal(slice.count[0], 5);
+    infer_fixture_deinit(&fixture);
+}
+
+static void test_arguments_reduce_names_the_reduced_dimensions(void **state) {
+    (void)state;
+    InferFixture fixture;
+    ReduceArguments reduce;
+    infer_fixture_init(&fixture, "ReduceSum", "{keepdims=0}", "int8[5,6,7] int64[2]=-1,0", 1);
+    assert_ok(arguments_reduce(&fixture.request, &reduce));
+    assert_true(reduce.reduced[0] && !reduce.reduced[1] && reduce.reduced[2]);
+    assert_false(reduce.keep_dims);
+    infer_fixture_deinit(&fixture);
+}
+
+static void test_arguments_pad_places_values_by_axis(void **state) {
+    (void)state;
+    InferFixture fixture;
+    PadArguments pad;
+    infer_fixture_init(
+        &fixture, "Pad", "{mode=\"reflect\"}", "int8[5,6] int64[2]=3,-1 - int64[1]=-1", 1);
+    assert_ok(arguments_pad(&fixture.request, &pad));
+    assert_int_equal(pad.mode, PAD_REFLECT);
+    assert_int_equal(pad.begin[1], 3);
+    assert_int_equal(pad.end[1], -1);
+    assert_int_equal(pad.begin[0], 0);
+    infer_fixture_deinit(&fixture);
+}
+
+static void test_arguments_range_is_exact_in_integers(void **state) {
+    (void)state;
+    InferFixture fixture;
+    RangeArguments range;
+    infer_fixture_init(&fixture, "Range", NULL,
+        "int64[]=0x7ffffffffffffff0 int64[]=0x7fffffffffffffff int64[]=4", 1);
+    assert_ok(arguments_range(&fixture.request, &range));
+    assert_int_equal(range.count, 4);
+    assert_true(range.start_int == 0x7ffffffffffffff0);
+    infer_fixture_deinit(&fixture);
+    infer_fixture_init(&fixture, "Range", NULL,
+        "int64[]=5 int64[]=-0x7fffffffffffffff int64[]=-0x7fffffffffffffff", 1);
+    assert_ok(arguments_range(&fixture.request, &range));
+    assert_int_equal(range.count, 2);
+    infer_fixture_deinit(&fixture);
+}
+
+int test_arguments(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arguments_slice_resolves_negative_bounds),
+        cmocka_unit_test(test_arguments_reduce_names_the_reduced_dimensions),
+        cmocka_unit_test(test_arguments_pad_places_values_by_axis),
+        cmocka_unit_test(test_arguments_range_is_exact_in_integers),
+    };
+    return cmocka_run_group_tests_name("arguments", tests, NULL, NULL);
+}

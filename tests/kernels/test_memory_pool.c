@@ -1,0 +1,165 @@
+#include "kernels/memory_pool.h"
+
+#include <pthread.h>
+
+#include "tests/support/test_support.h"
+
+static Device *device;
+
+static int setup(void **state) {
+    (void)state;
+    assert_ok(device_open("sim:0,memory=1MiB", &device));
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    device_close(device);
+    return 0;
+}
+
+static uint64_t take(MemoryPool *pool, uint64_t size) {
+    MemoryAnswer answer;
+    uint64_t address = 0;
+    assert_ok(memory_pool_alloc(pool, size, &answer, &address));
+    assert_int_equal(answer.kind, MEMORY_GRANTED);
+    assert_int_equal(address % DEVICE_ALIGNMENT, 0);
+    return address;
+}
+
+static uint64_t device_free(void) {
+    DeviceMemory memory;
+    assert_ok(device->class_->memory(device, &memory));
+    return memory.free_bytes;
+}
+
+static void test_memory_pool_gives_a_freed_block_again(void **state) {
+    (void)state;
+    OWN(MemoryPool, pool) = NULL;
+    assert_ok(memory_pool_create(device, 0, &pool));
+    uint64_t a = take(pool, 1000);
+    memory_pool_free(pool, a, 1000);
+    assert_true(take(pool, 1010) == a);
+    memory_pool_free(pool, a, 1010);
+    assert_int_equal(memory_pool_used_bytes(pool), 0);
+    memory_pool_trim(pool);
+    assert_int_equal(device_free(), 1 << 20);
+}
+
+/* A block is at most an eighth, or 63 bytes, larger than asked for; freeing by size finds it. */
+static void test_memory_pool_blocks_are_little_larger_than_asked(void **state) {
+    (void)state;
+    OWN(MemoryPool, pool) = NULL;
+    assert_ok(memory_pool_create(device, 0, &pool));
+    for (uint64_t size = 1; size < 600000; size += size / 7 + 1) {
+        uint64_t address = take(pool, size), used = memory_pool_used_bytes(pool);
+        assert_true(used >= size && used <= size + (size < 512 ? 63 : size / 8));
+        memory_pool_free(pool, address, size);
+        memory_pool_trim(pool);
+        assert_int_equal(device_free(), 1 << 20);
+    }
+}
+
+static void test_memory_pool_beyond_the_limit_is_exhausted(void **state) {
+    (void)state;
+    OWN(MemoryPool, pool) = NULL;
+    MemoryAnswer answer;
+    uint64_t address = 0, block;
+    assert_ok(memory_pool_create(device, 4096, &pool));
+    block = take(pool, 2048);
+    assert_fails_saying(
+        EXHAUSTED, "beyond the limit of 4096", memory_pool_alloc(pool, 2049, &answer, &address));
+    assert_fails(EXHAUSTED, memory_pool_alloc(pool, UINT64_MAX, &answer, &address));
+    uint64_t rest = take(pool, 2048);
+    memory_pool_free(pool, rest, 2048);
+    memory_pool_free(pool, block, 2048);
+    assert_int_equal(memory_pool_peak_bytes(pool), 4096);
+}
+
+/* Beyond the grant, or while others hold the device: an answer, and later it works. */
+static void test_memory_pool_asks_again_instead_of_failing(void **state) {
+    (void)state;
+    OWN(MemoryPool, pool) = NULL;
+    OWN(MemoryPool, other) = NULL;
+    MemoryAnswer answer;
+    uint64_t address = 0;
+    assert_ok(memory_pool_create(device, 0, &pool));
+    assert_ok(memory_pool_create(device, 0, &other));
+    memory_pool_set_grant(pool, 1024);
+    assert_ok(memory_pool_alloc(pool, 2000, &answer, &address));
+    assert_int_equal(answer.kind, MEMORY_NEEDED);
+    assert_int_equal(answer.bytes, 2000);
+    memory_pool_set_grant(pool, UINT64_MAX);
+    uint64_t held = take(other, 700000);
+    assert_ok(memory_pool_alloc(pool, 500000, &answer, &address));
+    assert_int_equal(answer.kind, MEMORY_NEEDED);
+    memory_pool_free(other, held, 700000);
+    memory_pool_trim(other);
+    address = take(pool, 500000);
+    memory_pool_free(pool, address, 500000);
+    assert_fails(EXHAUSTED, memory_pool_alloc(pool, 2 << 20, &answer, &address));
+}
+
+/* Idle blocks of the pool itself never stand in the way. */
+static void test_memory_pool_gives_idle_blocks_back_when_it_needs_others(void **state) {
+    (void)state;
+    OWN(MemoryPool, pool) = NULL;
+    assert_ok(memory_pool_create(device, 0, &pool));
+    uint64_t a = take(pool, 400000), b = take(pool, 300000);
+    memory_pool_free(pool, a, 400000);
+    memory_pool_free(pool, b, 300000);
+    a = take(pool, 800000);
+    memory_pool_free(pool, a, 800000);
+}
+
+static void test_memory_pool_lowering_the_grant_gives_idle_blocks_back(void **state) {
+    (void)state;
+    OWN(MemoryPool, pool) = NULL;
+    assert_ok(memory_pool_create(device, 0, &pool));
+    uint64_t a = take(pool, 100000);
+    memory_pool_free(pool, a, 100000);
+    assert_true(device_free() < 1 << 20);
+    memory_pool_set_grant(pool, 0);
+    assert_int_equal(device_free(), 1 << 20);
+}
+
+static void *hammer(void *argument) {
+    MemoryPool *pool = argument;
+    uint64_t seed = (uint64_t)(uintptr_t)&seed;
+    for (int i = 0; i < 3000; i++) {
+        MemoryAnswer answer;
+        uint64_t size = 1 + test_random(&seed) % 5000, address;
+        Error *error = memory_pool_alloc(pool, size, &answer, &address);
+        if (!error && answer.kind == MEMORY_GRANTED) memory_pool_free(pool, address, size);
+        if (error) return argument;
+    }
+    return NULL;
+}
+
+static void test_memory_pool_serves_several_threads(void **state) {
+    (void)state;
+    OWN(MemoryPool, pool) = NULL;
+    pthread_t threads[4];
+    assert_ok(memory_pool_create(device, 0, &pool));
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hammer, pool), 0);
+    for (int i = 0; i < 4; i++) {
+        void *result;
+        assert_int_equal(pthread_join(threads[i], &result), 0);
+        assert_null(result);
+    }
+    assert_int_equal(memory_pool_used_bytes(pool), 0);
+}
+
+int test_memory_pool(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory_pool_gives_a_freed_block_again),
+        cmocka_unit_test(test_memory_pool_blocks_are_little_larger_than_asked),
+        cmocka_unit_test(test_memory_pool_beyond_the_limit_is_exhausted),
+        cmocka_unit_test(test_memory_pool_asks_again_instead_of_failing),
+        cmocka_unit_test(test_memory_pool_gives_idle_blocks_back_when_it_needs_others),
+        cmocka_unit_test(test_memory_pool_lowering_the_grant_gives_idle_blocks_back),
+        cmocka_unit_test(test_memory_pool_serves_several_threads),
+    };
+    return cmocka_run_group_tests_name("memory_pool", tests, setup, teardown);
+}

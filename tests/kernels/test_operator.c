@@ -1,0 +1,87 @@
+#include "kernels/operator.h"
+
+#include <math.h>
+
+#include "tests/kernels/infer_fixture.h"
+
+static void test_operator_names_are_found_again(void **state) {
+    (void)state;
+    for (uint32_t id = 1; id < OPERATOR_COUNT; id++) {
+        const OperatorInfo *info = operator_get((OperatorId)id);
+        assert_int_equal(info->id, id);
+        assert_ptr_equal(operator_find(info->name), info);
+    }
+    assert_null(operator_find("add"));
+    assert_null(operator_find(""));
+}
+
+static void test_operator_strings_of_the_table_are_read(void **state) {
+    (void)state;
+    const OperatorInfo *clip = operator_find("Clip"), *concat = operator_find("Concat");
+    assert_int_equal(clip->inputs_min, 1);
+    assert_int_equal(clip->inputs_max, 3);
+    assert_true(concat->inputs_max == UINT32_MAX);
+    assert_int_equal(operator_find("Slice")->value_inputs, 0x1e);
+    assert_int_equal(operator_find("Range")->value_inputs, 7);
+    assert_int_equal(operator_find("Add")->value_inputs, 0);
+    assert_true(operator_find("NonZero")->shape_from_data);
+    assert_int_equal(operator_find("RandomUniform")->purity, PURITY_RANDOM);
+    assert_int_equal(operator_find("RandomUniform")->inputs_max, 0);
+}
+
+/* What other code relies on in every row. */
+static void test_operator_rows_are_well_formed(void **state) {
+    (void)state;
+    for (uint32_t id = 1; id < OPERATOR_COUNT; id++) {
+        const OperatorInfo *info = operator_get((OperatorId)id);
+        assert_true(info->inputs_min <= info->inputs_max && info->outputs_min <= info->outputs_max);
+        assert_true(info->outputs_min >= 1 && info->version >= 1);
+        assert_true(info->tolerance >= 0 && info->tolerance < 1e-3);
+        assert_int_equal(text_starts_with(info->name, "Fused"), info->expansion[0] != 0);
+        if (strcmp(info->in_place, "view") == 0) continue;
+        for (const char *at = info->in_place; *at; at += at[3] == ' ' ? 4 : 3) {
+            assert_true(at[0] >= '0' && at[0] <= '7' && at[1] == '<');
+            assert_true(at[2] >= '0' && at[2] <= '7' && (at[3] == ' ' || at[3] == 0));
+        }
+    }
+}
+
+static void test_operator_infer_checks_the_call(void **state) {
+    (void)state;
+    static const InferRow rows[] = {
+        {"Add", NULL, "float32[2]", "! Add: 1 inputs"},
+        {"Add", NULL, "float32[2] float32[2] float32[2]", "! Add: 3 inputs"},
+        {"Add", NULL, "float32[2] -", "! Add: input 1 is missing"},
+        {"Add", NULL, "float32[-2] float32[2]", "! Add: input 0: dimension 0 is -2"},
+        {"Reshape", NULL, "float32[2] int64[1]", "! the value of input 1 is not known"},
+        {"Reshape", NULL, "float32[] int64[0]", "float32[]"},
+        {"Squeeze", NULL, "float32[1]", "float32[]"},
+    };
+    infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
+}
+
+static void test_operator_infer_refuses_too_many_outputs(void **state) {
+    (void)state;
+    InferFixture fixture;
+    infer_fixture_init(&fixture, "Neg", NULL, "float32[2]", 2);
+    assert_fails_saying(INVALID, "Neg: 2 outputs", operator_infer(&fixture.request));
+    fixture.request.output_count = 0;
+    assert_fails_saying(INVALID, "Neg: 0 outputs", operator_infer(&fixture.request));
+    fixture.specs[0].dtype = (DType)1234;
+    fixture.request.output_count = 1;
+    assert_fails_saying(INVALID, "no element type", operator_infer(&fixture.request));
+    fixture.specs[0] = (TensorSpec){.present = true, .dtype = DTYPE_INT8, .shape = {.rank = 99}};
+    assert_fails_saying(INVALID, "rank 99", operator_infer(&fixture.request));
+    infer_fixture_deinit(&fixture);
+}
+
+int test_operator(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operator_names_are_found_again),
+        cmocka_unit_test(test_operator_strings_of_the_table_are_read),
+        cmocka_unit_test(test_operator_rows_are_well_formed),
+        cmocka_unit_test(test_operator_infer_checks_the_call),
+        cmocka_unit_test(test_operator_infer_refuses_too_many_outputs),
+    };
+    return cmocka_run_group_tests_name("operator", tests, NULL, NULL);
+}

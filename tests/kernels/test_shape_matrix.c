@@ -1,0 +1,49 @@
+#include "tests/kernels/infer_fixture.h"
+
+static void test_matrix_rules_multiply_and_fuse(void **state) {
+    (void)state;
+    static const InferRow rows[] = {
+        {"MatMul", NULL, "float32[2,1,3,4] float32[5,4,6]", "float32[2, 5, 3, 6]"},
+        {"MatMul", NULL, "float32[4] float32[4]", "float32[]"},
+        {"MatMul", NULL, "float32[4] float32[2,4,3]", "float32[2, 3]"},
+        {"MatMul", NULL, "float32[2,3,4] float32[4]", "float32[2, 3]"},
+        {"MatMul", NULL, "float32[2,3] float32[4,3]", "! 3 columns times 4 rows"},
+        {"MatMul", NULL, "float32[] float32[4]", "! a scalar operand"},
+        {"MatMul", NULL, "int8[2,3] int8[3,2]", "! input 0 is int8"},
+        {"Gemm", "{transA=1}", "float32[3,2] float32[3,4] float32[4]", "float32[2, 4]"},
+        {"Gemm", NULL, "float32[2,3] float32[3,4] float32[2,4,1]", "! do not broadcast"},
+        {"Gemm", NULL, "float32[2,3] float32[3,4] float32[1,2,4]",
+            "! C does not broadcast to the result"},
+        {"Gemm", NULL, "float32[2,3,1] float32[3,4]", "! input 0 has rank 3, not 2"},
+        {"FusedMatMul", "{transB=1, alpha=0.5}", "float32[2,3] float32[4,3] float32[4]",
+            "float32[2, 4]"},
+        {"FusedMatMul", NULL, "float32[2,3] float32[3,4] - float32[2,4]", "float32[2, 4]"},
+        {"FusedMatMul", NULL, "float32[2,3] float32[3,4] - float32[4]", "! input 3 has shape"},
+        {"FusedMatMul", NULL, "float32[2,3] float32[3,4] float32[5,2,4]", "! does not fit"},
+        {"FusedMatMul", "{activation=\"swish\"}", "float32[2,3] float32[3,4]",
+            "! unknown activation \"swish\""},
+        {"FusedMatMul", "{transA=1}", "float32[3] float32[3,4]", "! operand of rank 1"},
+        {"FusedConv", NULL, "float32[1,3,5,5] float32[4,3,3,3] - float32[1,4,3,3]",
+            "float32[1, 4, 3, 3]"},
+        {"FusedConv", NULL, "float32[1,3,5,5] float32[4,3,3,3] - float32[4,1,1]",
+            "! input 3 has shape"},
+        {"FusedElementwise", "{program=\"Add i0 i1; Greater r0 c0\", constants=[1.0]}",
+            "float32[2,1] float32[3]", "bool[2, 3]"},
+        {"FusedElementwise", "{program=\"Add i0 i2\"}", "float32[2] float32[2]",
+            "! operand i2 of 2"},
+        {"FusedAttention", NULL, "float32[2,5,8] float32[2,7,8] float32[2,7,6]",
+            "float32[2, 5, 6]"},
+        {"FusedAttention", "{transposed_key=1}", "float32[2,5,8] float32[2,7,8] float32[2,7,6]",
+            "! 8 columns times 7 rows"},
+        {"FusedAttention", NULL, "float32[8] float32[2,7,8] float32[2,7,6]",
+            "! input 0 has rank 1"},
+    };
+    infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
+}
+
+int test_shape_matrix(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_matrix_rules_multiply_and_fuse),
+    };
+    return cmocka_run_group_tests_name("shape_matrix", tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+#include "kernels/device.h"
+#include "kernels/tensor.h"
+#include "tests/kernels/infer_fixture.h"
+#include "tests/support/device_call.h"
+
+static void test_sim_device_has_the_class_of_cpu(void **state) {
+    (void)state;
+    OWN(Device, cpu) = NULL;
+    OWN(Device, sim) = NULL;
+    TextBuilder OWN_TEXT(one) = {0};
+    TextBuilder OWN_TEXT(two) = {0};
+    assert_ok(device_open("cpu", &cpu));
+    assert_ok(device_open("sim:0", &sim));
+    cpu->class_->determinism_class(cpu, &one);
+    sim->class_->determinism_class(sim, &two);
+    assert_string_equal(text_builder_get(&one), text_builder_get(&two));
+}
+
+static void test_sim_device_memory_is_its_own(void **state) {
+    (void)state;
+    OWN(Device, one) = NULL;
+    OWN(Device, two) = NULL;
+    uint64_t address;
+    uint8_t byte = 0;
+    assert_ok(device_open("sim:0", &one));
+    assert_ok(device_open("sim:1", &two));
+    assert_ok(one->class_->alloc(one, 64, &address));
+    assert_ok(one->class_->copy_to_host(one, &byte, address, 1));
+    assert_fails_saying(INTERNAL, "sim:1", two->class_->copy_to_host(two, &byte, address, 1));
+    assert_fails(INTERNAL, one->class_->copy_to_host(one, &byte, address + 64, 1));
+    assert_fails(INTERNAL, one->class_->copy_from_host(one, (uint64_t)(uintptr_t)&byte, &byte, 1));
+    assert_fails(INTERNAL, one->class_->copy(one, address + 63, address, 2));
+    assert_ok(one->class_->copy(one, address + 1, address, 63));
+    one->class_->free(one, address, 64);
+}
+
+/* An address that leaves its allocation is found at the launch, not used. */
+static void test_sim_device_checks_the_addresses_of_a_launch(void **state) {
+    (void)state;
+    OWN(Device, device) = NULL;
+    OWN(Plan, plan) = NULL;
+    InferFixture fixture;
+    uint64_t address;
+    assert_ok(device_open("sim:0", &device));
+    infer_fixture_init(&fixture, "Neg", NULL, "float32[16]", 1);
+    assert_ok(operator_infer(&fixture.request));
+    assert_ok(device->class_->plan(device, &fixture.request, &plan));
+    assert_ok(device->class_->alloc(device, 128, &address));
+    static const uint64_t offsets[][2] = {{0, 64}, {68, 0}, {0, 68}, {128, 0}};
+    for (int i = 0; i < 4; i++) {
+        uint64_t input = address + offsets[i][0], output = address + offsets[i][1];
+        Launch launch = {.inputs = &input, .outputs = &output, .threads = 1};
+        bool abandoned = false;
+        Error *error = plan->launch(plan, &launch, &plan->outputs[0].shape, &abandoned);
+        assert_int_equal(error_code(error), i == 0 ? ERROR_NONE : ERROR_INTERNAL);
+        error_free(error);
+    }
+    device->class_->free(device, address, 128);
+    infer_fixture_deinit(&fixture);
+}
+
+static void test_sim_device_takes_memory_only_within_its_limit(void **state) {
+    (void)state;
+    OWN(Device, device) = NULL;
+    DeviceMemory memory;
+    uint64_t address;
+    assert_ok(device_open("sim:0,memory=64KiB", &device));
+    assert_ok(device->class_->memory(device, &memory));
+    assert_int_equal(memory.total_bytes, 65536);
+    assert_fails_saying(EXHAUSTED, "sim:0", device->class_->alloc(device, 65537, &address));
+    assert_ok(device->class_->alloc(device, 65536, &address));
+    device->class_->free(device, address, 65536);
+}
+
+static void test_sim_device_refuses_a_layout_that_is_not_the_rules(void **state) {
+    (void)state;
+    OWN(Device, device) = NULL;
+    Plan *plan = NULL;
+    InferFixture fixture;
+    assert_ok(device_open("sim:0", &device));
+    infer_fixture_init(&fixture, "MatMul", NULL, "float32[4,4] float32[4,4]", 1);
+    fixture.specs[1].layout = 12345;
+    assert_ok(operator_infer(&fixture.request));
+    Error *error = device->class_->plan(device, &fixture.request, &plan);
+    assert_true(error_code(error) == ERROR_INVALID || error_code(error) == ERROR_UNSUPPORTED);
+    error_free(error);
+    infer_fixture_deinit(&fixture);
+}
+
+int test_sim_device(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sim_device_has_the_class_of_cpu),
+        cmocka_unit_test(test_sim_device_memory_is_its_own),
+        cmocka_unit_test(test_sim_device_checks_the_addresses_of_a_launch),
+        cmocka_unit_test(test_sim_device_takes_memory_only_within_its_limit),
+        cmocka_unit_test(test_sim_device_refuses_a_layout_that_is_not_the_rules),
+    };
+    return cmocka_run_group_tests_name("sim_device", tests, NULL, NULL);
+}

@@ -1,0 +1,79 @@
+#include "kernels/storage.h"
+
+#include "tests/support/test_support.h"
+
+static uint32_t released;
+static void count_release(void *owner) { *(uint32_t *)owner += 1; }
+static void count_annotation(void *annotation) { *(uint32_t *)annotation += 10; }
+
+static void test_storage_of_a_pool_gives_its_memory_back(void **state) {
+    (void)state;
+    OWN(Device, device) = NULL;
+    OWN(MemoryPool, pool) = NULL;
+    Storage *storage = NULL;
+    MemoryAnswer answer;
+    assert_ok(device_open("sim:0,memory=64KiB", &device));
+    assert_ok(memory_pool_create(device, 0, &pool));
+    assert_ok(storage_create(pool, 1, 1000, &answer, &storage));
+    assert_int_equal(answer.kind, MEMORY_GRANTED);
+    assert_int_equal(storage->slot, 1);
+    assert_int_equal(storage->size, 1000);
+    assert_true(storage->constant_index == STORAGE_NOT_CONSTANT);
+    assert_false(storage->sealed || storage->opaque);
+    storage_release(storage_retain(storage));
+    assert_true(memory_pool_used_bytes(pool) >= 1000);
+    storage_release(storage);
+    assert_int_equal(memory_pool_used_bytes(pool), 0);
+}
+
+static void test_storage_without_bytes_needs_no_memory(void **state) {
+    (void)state;
+    OWN(Device, device) = NULL;
+    OWN(MemoryPool, pool) = NULL;
+    OWN(Storage, storage) = NULL;
+    MemoryAnswer answer;
+    assert_ok(device_open("sim:0,memory=64KiB", &device));
+    assert_ok(memory_pool_create(device, 0, &pool));
+    memory_pool_set_grant(pool, 0);
+    assert_ok(storage_create(pool, 1, 0, &answer, &storage));
+    assert_int_equal(answer.kind, MEMORY_GRANTED);
+    assert_true(storage->address == 0);
+}
+
+static void test_storage_is_not_made_when_memory_is_needed(void **state) {
+    (void)state;
+    OWN(Device, device) = NULL;
+    OWN(MemoryPool, pool) = NULL;
+    Storage *storage = NULL;
+    MemoryAnswer answer;
+    assert_ok(device_open("sim:0,memory=64KiB", &device));
+    assert_ok(memory_pool_create(device, 0, &pool));
+    memory_pool_set_grant(pool, 100);
+    assert_ok(storage_create(pool, 1, 1000, &answer, &storage));
+    assert_int_equal(answer.kind, MEMORY_NEEDED);
+    assert_int_equal(answer.bytes, 1000);
+    assert_null(storage);
+}
+
+static void test_storage_tells_foreign_owners_when_it_goes(void **state) {
+    (void)state;
+    Storage *storage = NULL;
+    uint64_t memory[4] = {0};
+    released = 0;
+    assert_ok(storage_create_foreign(device_host(), 0, (uint64_t)(uintptr_t)memory, sizeof memory,
+        &released, count_release, &storage));
+    atomic_store(&storage->annotation, &released);
+    storage->release_annotation = count_annotation;
+    storage_release(storage);
+    assert_int_equal(released, 11);
+}
+
+int test_storage(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_storage_of_a_pool_gives_its_memory_back),
+        cmocka_unit_test(test_storage_without_bytes_needs_no_memory),
+        cmocka_unit_test(test_storage_is_not_made_when_memory_is_needed),
+        cmocka_unit_test(test_storage_tells_foreign_owners_when_it_goes),
+    };
+    return cmocka_run_group_tests_name("storage", tests, NULL, NULL);
+}

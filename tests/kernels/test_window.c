@@ -1,0 +1,79 @@
+#include "tests/kernels/infer_fixture.h"
+
+#include "kernels/shape_rules/window.h"
+
+static Window window(const char *name, const char *attributes, const char *inputs) {
+    InferFixture fixture;
+    Window out;
+    infer_fixture_init(&fixture, name, attributes, inputs, 1);
+    if (fixture.request.operator_info->id == OPERATOR_CONV_TRANSPOSE)
+        assert_ok(window_of_transpose(&fixture.request, &out));
+    else
+        assert_ok(window_of(&fixture.request, &out));
+    infer_fixture_deinit(&fixture);
+    return out;
+}
+
+static void test_window_resolves_auto_pad(void **state) {
+    (void)state;
+    Window upper = window("Conv", "{auto_pad=\"SAME_UPPER\"}", "float32[1,1,6] float32[1,1,4]");
+    assert_int_equal(upper.pad_begin[0], 1);
+    assert_int_equal(upper.pad_end[0], 2);
+    assert_int_equal(upper.output[0], 6);
+    Window lower = window("Conv", "{auto_pad=\"SAME_LOWER\"}", "float32[1,1,6] float32[1,1,4]");
+    assert_int_equal(lower.pad_begin[0], 2);
+    assert_int_equal(lower.pad_end[0], 1);
+    Window valid =
+        window("Conv", "{auto_pad=\"VALID\", pads=[9, 9]}", "float32[1,1,6] float32[1,1,4]");
+    assert_int_equal(valid.pad_begin[0], 0);
+    assert_int_equal(valid.output[0], 3);
+}
+
+/* The last window of ceil_mode must begin inside the input or the padding in front of it. */
+static void test_window_ceil_mode_drops_windows_in_the_padding(void **state) {
+    (void)state;
+    static const char one[] = "{kernel_shape=[1], strides=[2], ceil_mode=1}";
+    static const char padded[] = "{kernel_shape=[2], strides=[3], pads=[0, 1], ceil_mode=1}";
+    assert_int_equal(window("MaxPool", one, "float32[1,1,4]").output[0], 2);
+    assert_int_equal(window("MaxPool", padded, "float32[1,1,6]").output[0], 2);
+    assert_int_equal(window("MaxPool", padded, "float32[1,1,7]").output[0], 3);
+}
+
+static void test_window_of_transpose_gives_padding_for_a_wanted_output(void **state) {
+    (void)state;
+    Window plain = window("ConvTranspose", "{strides=[2]}", "float32[1,1,3] float32[1,1,3]");
+    assert_int_equal(plain.output[0], 7);
+    Window wanted =
+        window("ConvTranspose", "{strides=[2], output_shape=[6]}", "float32[1,1,3] float32[1,1,3]");
+    assert_int_equal(wanted.output[0], 6);
+    assert_int_equal(wanted.pad_begin[0] + wanted.pad_end[0], 1);
+    Window same = window(
+        "ConvTranspose", "{strides=[2], auto_pad=\"SAME_UPPER\"}", "float32[1,1,3] float32[1,1,3]");
+    assert_int_equal(same.output[0], 6);
+    assert_int_equal(same.pad_begin[0], 0);
+}
+
+static void test_window_refuses_what_overflows(void **state) {
+    (void)state;
+    static const InferRow rows[] = {
+        {"Conv", "{dilations=[2147483647]}", "float32[1,1,6] float32[1,1,4]", "! a window of"},
+        {"Conv", "{pads=[2147483648, 0]}", "float32[1,1,6] float32[1,1,4]", "! pads contains"},
+        {"Conv", "{strides=[0]}", "float32[1,1,6] float32[1,1,4]", "! strides contains 0"},
+        {"ConvTranspose", "{strides=[2147483647]}",
+            "float32[1,1,4611686018427387904] float32[1,1,1]", "! becomes too large"},
+        {"ConvTranspose", "{output_padding=[1]}", "float32[1,1,3] float32[1,1,3]",
+            "! output_padding 1"},
+        {"ConvTranspose", "{pads=[3, 3]}", "float32[1,1,3] float32[1,1,3]", "! nothing is left"},
+    };
+    infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
+}
+
+int test_window(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_window_resolves_auto_pad),
+        cmocka_unit_test(test_window_ceil_mode_drops_windows_in_the_padding),
+        cmocka_unit_test(test_window_of_transpose_gives_padding_for_a_wanted_output),
+        cmocka_unit_test(test_window_refuses_what_overflows),
+    };
+    return cmocka_run_group_tests_name("window", tests, NULL, NULL);
+}
