@@ -13,7 +13,7 @@ static uint16_t narrow(double value, int mantissa, int bias) {
     if (isinf(value)) return (uint16_t)(sign | infinity);
     int exponent;
     (void)frexp(magnitude, &exponent);
-    exponent--; /* magnitude = 1.xxx * 2^exponent */
+    exponent--; /* magnitude = m * 2^exponent with 1 <= m < 2 */
     if (exponent > bias) return (uint16_t)(sign | infinity);
     if (exponent < 1 - bias) exponent = 1 - bias; /* subnormal */
     /* exact scaling, then one rounding to nearest even */

@@ -102,8 +102,7 @@ static void run_one(
     uint64_t here, there;
     uint32_t count = call->input_count;
     if (chance(seed, 16)) call->input_count = (uint32_t)(test_random(seed) % (count + 1));
-    if (getenv("TRACE_CALLS"))
-        print_message("%s %s\n", call->operator_name, call->attributes);
+    if (getenv("TRACE_CALLS")) print_message("%s %s\n", call->operator_name, call->attributes);
     ErrorCode code = run_on(call, cpu, &here);
     assert_int_equal(run_on(call, sim, &there), code);
     assert_true(here == there);
