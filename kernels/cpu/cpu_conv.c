@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/cpu_conv_depthwise.h"
 #include "kernels/cpu/cpu_float_plan.h"
+#include "kernels/cpu/cpu_pack.h"
 
 typedef enum ConvWay { CONV_GATHERED, CONV_POINTWISE, CONV_DEPTHWISE } ConvWay;
 
@@ -98,6 +99,9 @@ static CpuMatmul matmul_of(const CpuConv *conv) {
 static Error *plan_at(
     Device *device, CpuLevel level, const char *name, const PlanRequest *request, Plan **out) {
     ConvState conv = {.output_count = shape_count_unchecked(&request->outputs[0].shape)};
+    /* weights in oneDNN's form are oneDNN's alone; of an empty result nothing is read */
+    if (request->inputs[1].layout != CPU_LAYOUT_PLAIN && conv.output_count > 0)
+        return cpu_decline(out);
     TRY(conv_of(request, level, &conv.conv));
     cpu_conv_prepare(&conv.conv, level);
     if (cpu_conv_is_depthwise(&conv.conv)) {

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/allocator.h"
+#include "kernels/cpu/cpu_dnnl.h"
 #include "kernels/cpu/cpu_matmul.h"
 #include "kernels/cpu/cpu_loops.h"
 
@@ -44,6 +45,12 @@ Error *cpu_pack_rule(
     Device *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes) {
     *out_layout = CPU_LAYOUT_PLAIN;
     *out_bytes = 0;
+    bool by_dnnl;
+    TRY(cpu_dnnl_conv_pack_rule(cpu_device(device), request, &by_dnnl, out_bytes));
+    if (by_dnnl) {
+        *out_layout = CPU_LAYOUT_DNNL;
+        return NULL;
+    }
     if (cpu_device(device)->portable_only || !wants_panels(request)) return NULL;
     const Weight weight = weight_of(request);
     *out_layout = CPU_LAYOUT_PANELS;
@@ -80,6 +87,8 @@ static Error *pack_panels(
 
 Error *cpu_pack(
     Device *device, const PackRequest *request, uint32_t layout, const void *plain, uint64_t to) {
+    if (layout == CPU_LAYOUT_DNNL)
+        return cpu_dnnl_conv_pack(cpu_device(device), request, plain, (void *)(uintptr_t)to);
     if (layout != CPU_LAYOUT_PANELS || !wants_panels(request))
         FAIL(INVALID, "%s: input %u is not packed in layout %u", request->operator_info->name,
             request->input_index, layout);

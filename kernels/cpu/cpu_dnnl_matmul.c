@@ -1,0 +1,164 @@
+/* MatMul, Gemm and FusedMatMul of float32 by oneDNN. Constant weights come in panels of 64 columns
+ * (cpu_pack.h), which is oneDNN's BA16a64b where depth and columns are multiples of 16 and 64; our
+ * own kernels read the same panels. */
+#include <string.h>
+
+#include "kernels/cpu/cpu_dnnl.h"
+#include "kernels/cpu/cpu_pack.h"
+
+enum {
+    DEPTH_MULTIPLE = 16, /* of BA16a64b */
+    PANEL_COLUMNS = 64,  /* likewise; our last panel may be narrower, oneDNN's may not */
+    ROWS_MIN = 4,        /* for fewer our matrix-vector kernel is faster */
+};
+
+typedef struct MatmulProblem {
+    dnnl_memory_desc_t source, weights, bias, result;
+    bool has_bias;
+} MatmulProblem;
+
+static Error *describe(const void *opaque, CpuDevice *device, const dnnl_memory_desc_t *formats,
+    const_dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *out) {
+    (void)formats; /* all forms are given */
+    const MatmulProblem *problem = opaque;
+    dnnl_matmul_desc_t description;
+    *out = NULL;
+    if (dnnl_matmul_desc_init(&description, &problem->source, &problem->weights,
+            problem->has_bias ? &problem->bias : NULL, &problem->result) != dnnl_success)
+        return NULL;
+    if (dnnl_primitive_desc_create(out, &description, attributes, device->dnnl_engine, NULL) !=
+        dnnl_success) {
+        *out = NULL;
+        return NULL;
+    }
+    if (!cpu_dnnl_is_slow(*out)) return NULL;
+    (void)dnnl_primitive_desc_destroy(*out);
+    *out = NULL;
+    return NULL;
+}
+
+/* The product as batch × [rows, depth] × [depth, columns]. */
+typedef struct Product {
+    int64_t batch, rows, depth, columns;
+    bool transposed_a, transposed_b;
+} Product;
+
+static bool is_given(const PlanRequest *request, uint32_t index) {
+    return index < request->input_count && request->inputs[index].present;
+}
+
+static bool attribute_flag(const PlanRequest *request, const char *name) {
+    return request->operator_info->id != OPERATOR_MATMUL &&
+           attributes_int(request->attributes, name) != 0;
+}
+
+/* False for broadcast batches and vectors, which our own kernel takes. */
+static bool product_of(const PlanRequest *request, Product *out) {
+    const Shape *a = &request->inputs[0].shape, *b = &request->inputs[1].shape;
+    if (a->rank < 2 || b->rank < 2) return false;
+    Product product = {.batch = 1,
+        .transposed_a = attribute_flag(request, "transA"),
+        .transposed_b = attribute_flag(request, "transB")};
+    product.rows = a->dims[a->rank - (product.transposed_a ? 1 : 2)];
+    product.depth = a->dims[a->rank - (product.transposed_a ? 2 : 1)];
+    product.columns = b->dims[b->rank - (product.transposed_b ? 2 : 1)];
+    if (b->rank == 2) {
+        int64_t leading = shape_product(a, 0, a->rank - 2);
+        if (leading != 1 && product.transposed_a) return false;
+        product.rows *= leading;
+    } else {
+        if (a->rank != b->rank) return false;
+        for (uint32_t i = 0; i + 2 < a->rank; i++)
+            if (a->dims[i] != b->dims[i]) return false;
+        product.batch = shape_product(a, 0, a->rank - 2);
+    }
+    *out = product;
+    return product.batch > 0 && product.rows >= ROWS_MIN && product.depth > 0 &&
+           product.columns > 0;
+}
+
+/* [batch, rows, columns], or a matrix where the batch is 1; transposed: as it lies in memory. */
+static dnnl_memory_desc_t form_of(int64_t batch, int64_t rows, int64_t columns, bool transposed) {
+    dnnl_memory_desc_t made = {0};
+    const dnnl_dims_t dims = {batch, rows, columns};
+    const dnnl_dims_t strides = {rows * columns, transposed ? 1 : columns, transposed ? rows : 1};
+    int skip = batch == 1;
+    (void)dnnl_memory_desc_init_by_strides(&made, 3 - skip, dims + skip, dnnl_f32, strides + skip);
+    return made;
+}
+
+/* A bias along the columns; others are left to our own kernel. */
+static bool bias_of(const PlanRequest *request, const Product *product, MatmulProblem *problem) {
+    problem->has_bias = is_given(request, 2);
+    if (!problem->has_bias) return true;
+    const Shape *bias = &request->inputs[2].shape;
+    if (bias->rank == 0 || bias->dims[bias->rank - 1] != product->columns ||
+        shape_count_unchecked(bias) != product->columns)
+        return false;
+    /* the same for every matrix of a batch */
+    const dnnl_dims_t dims = {1, 1, product->columns};
+    const dnnl_dims_t strides = {product->columns, product->columns, 1};
+    int skip = product->batch == 1;
+    (void)dnnl_memory_desc_init_by_strides(
+        &problem->bias, 3 - skip, dims + skip, dnnl_f32, strides + skip);
+    return true;
+}
+
+/* Gemm's and FusedMatMul's factors. oneDNN's scale would multiply the bias, too. */
+static bool scale_of(const PlanRequest *request, bool has_bias, DnnlProblem *common) {
+    common->scale = 1;
+    if (request->operator_info->id == OPERATOR_MATMUL) return true;
+    common->scale = (float)attributes_float(request->attributes, "alpha");
+    if (has_bias && common->scale != 1) return false;
+    return request->operator_info->id != OPERATOR_GEMM || !has_bias ||
+           attributes_float(request->attributes, "beta") == 1;
+}
+
+static bool weights_of(
+    const PlanRequest *request, const Product *product, dnnl_memory_desc_t *out) {
+    const TensorSpec *weights = &request->inputs[1];
+    if (weights->layout == CPU_LAYOUT_PLAIN) {
+        *out = form_of(product->batch, product->depth, product->columns, product->transposed_b);
+        return true;
+    }
+    if (weights->layout != CPU_LAYOUT_PANELS || weights->shape.rank != 2 ||
+        product->depth % DEPTH_MULTIPLE != 0 || product->columns % PANEL_COLUMNS != 0)
+        return false;
+    const dnnl_dims_t dims = {product->depth, product->columns};
+    return dnnl_memory_desc_init_by_tag(out, 2, dims, dnnl_f32, dnnl_BA16a64b) == dnnl_success;
+}
+
+static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
+    const CpuDevice *cpu = cpu_device(device);
+    MatmulProblem problem = {0};
+    DnnlProblem common = {.describe = describe,
+        .data = &problem,
+        .size = sizeof problem,
+        .name = "cpu.dnnl_matmul",
+        .adds_residual = is_given(request, 3)};
+    Product product;
+    if (!cpu->dnnl_engine || cpu->portable_only || cpu->level < CPU_LEVEL_AVX2 ||
+        request->inputs[1].dtype != DTYPE_FLOAT32 || !product_of(request, &product) ||
+        !bias_of(request, &product, &problem) || !scale_of(request, problem.has_bias, &common) ||
+        !weights_of(request, &product, &problem.weights))
+        return cpu_decline(out);
+    problem.source = form_of(product.batch, product.rows, product.depth, product.transposed_a);
+    problem.result = form_of(product.batch, product.rows, product.columns, false);
+    if (request->operator_info->id == OPERATOR_FUSED_MATMUL) {
+        TRY(activation_of(request->attributes, &common.activation));
+        common.alpha = attributes_float(request->attributes, "activation_alpha");
+        common.beta = attributes_float(request->attributes, "activation_beta");
+    }
+    common.plain[DNNL_OPERAND_SOURCE] = problem.source;
+    common.plain[DNNL_OPERAND_WEIGHTS] = problem.weights;
+    common.plain[DNNL_OPERAND_RESULT] = problem.result;
+    if (problem.has_bias) common.plain[DNNL_OPERAND_BIAS] = problem.bias;
+    return cpu_dnnl_plan(device, request, &common, out);
+}
+
+const Kernel cpu_dnnl_matmul[] = {
+    {OPERATOR_MATMUL, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_matmul", 0},
+    {OPERATOR_GEMM, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_matmul", 0},
+    {OPERATOR_FUSED_MATMUL, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_matmul", 0},
+    KERNELS_END,
+};
