@@ -121,7 +121,7 @@ static Error *at_add(Fusion *fusion, IrBinding *add) {
         bool spread = !epilogue.is_conv && fusion_broadcasts(&added->type, &product->type);
         if (bias)
             epilogue.inputs[2] = bias;
-        else if (!epilogue.inputs[2] && !epilogue.inputs[3] && spread && !same)
+        else if (!epilogue.inputs[2] && spread && !same)
             epilogue.inputs[2] = added;
         else if (!epilogue.inputs[3] && same)
             epilogue.inputs[3] = added;

@@ -1,4 +1,4 @@
-/* Operators that change nothing: their input stands for their result. */
+/* Operators that change nothing: their input stands for their result. A Sum of two is an Add. */
 #include "compiler/passes/fusion.h"
 
 static bool is_identity_permutation(const IrBinding *binding) {
@@ -14,9 +14,12 @@ static Error *simplify(Fusion *fusion, IrBinding *binding) {
     if (!input || binding->result_count != 1) return NULL;
     const IrType *from = &input->type, *to = &binding->results[0]->type;
     OperatorId id = binding->operator_info->id;
+    if (id == OPERATOR_SUM && binding->operand_count == 2)
+        return fusion_replace(fusion, binding, "Add", NULL, 2, binding->operands);
     bool same_dtype =
         from->kind == IR_TYPE_TENSOR && from->dtype != DTYPE_NONE && from->dtype == to->dtype;
-    bool nothing = id == OPERATOR_IDENTITY || id == OPERATOR_DROPOUT;
+    bool nothing = id == OPERATOR_IDENTITY || id == OPERATOR_DROPOUT ||
+                   (id == OPERATOR_SUM && binding->operand_count == 1);
     if (id == OPERATOR_CAST) nothing = same_dtype;
     if (id == OPERATOR_TRANSPOSE) nothing = is_identity_permutation(binding);
     if (id == OPERATOR_RESHAPE || id == OPERATOR_SQUEEZE || id == OPERATOR_UNSQUEEZE ||

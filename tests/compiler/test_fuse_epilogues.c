@@ -1,0 +1,13 @@
+#include "tests/compiler/compiler_fixtures.h"
+
+static void test_fuse_epilogues_gives_what_its_golden_files_say(void **state) {
+    (void)state;
+    golden_check("fuse_epilogues");
+}
+
+int test_fuse_epilogues(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fuse_epilogues_gives_what_its_golden_files_say),
+    };
+    return cmocka_run_group_tests_name("fuse_epilogues", tests, NULL, NULL);
+}
