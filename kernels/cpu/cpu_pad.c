@@ -82,7 +82,7 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     for (uint64_t row = begin; row < end; row++) {
         uint64_t rest = row;
         int64_t offset = 0;
-        bool constant = false;
+        bool constant = !run->from; /* of a zero-size input there is nothing else */
         for (uint32_t d = state->rank - 1; d-- > 0;) {
             int64_t source = map(state, d, (int64_t)(rest % (uint64_t)state->out_dims[d]));
             rest /= (uint64_t)state->out_dims[d];
