@@ -1,11 +1,16 @@
 /* A pretend accelerator: its own address space and memory limit, synchronous copies, the cpu
- * device's mathematics underneath. What works here without a host pointer works on a real one. */
+ * device's mathematics underneath. What works here without a host pointer works on a real one.
+ *
+ * SPEC "sim:0,memory=64MiB,lacks=Conv+Softmax": lacks names operators that it pretends to have no
+ * kernel for ("*": any), so that expansions and the host's kernels are used. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/allocator.h"
 #include "kernels/device_options.h"
+#include "kernels/expansion_plan.h"
+#include "kernels/host_fallback.h"
 #include "kernels/sim/sim_memory.h"
 
 extern const DeviceClass sim_device_class;
@@ -16,6 +21,7 @@ typedef struct SimDevice {
     Device base;
     Device *cpu; /* private: computes, and holds the bytes */
     SimMemory *memory;
+    char lacks[DEVICE_OPTION_MAX]; /* "+Conv+Softmax+" */
 } SimDevice;
 
 /* Behind a plan: the cpu's plan and how large each input is. */
@@ -33,21 +39,39 @@ static void close_device(Device *base) {
     memory_free(device);
 }
 
-static Error *read_options(const char *options, uint64_t *inout_memory) {
+static Error *read_lacks(SimDevice *device, const char *names) {
+    int size = snprintf(device->lacks, sizeof device->lacks, "+%s+", names);
+    if (size >= (int)sizeof device->lacks)
+        FAIL(USAGE, "lacks=… has more than %zu letters", sizeof device->lacks - 3);
+    for (const char *at = names; *at;) {
+        char name[DEVICE_OPTION_MAX];
+        size_t length = strcspn(at, "+");
+        memcpy(name, at, length);
+        name[length] = 0;
+        if (!operator_find(name) && strcmp(name, "*") != 0)
+            FAIL(USAGE, "lacks: there is no operator \"%s\"", name);
+        at += at[length] ? length + 1 : length;
+    }
+    return NULL;
+}
+
+static Error *read_options(SimDevice *device, const char *options, uint64_t *inout_memory) {
     bool found;
     DeviceOption option;
     for (;;) {
         TRY(device_option_next(&options, &option, &found));
         if (!found) return NULL;
-        if (strcmp(option.name, "memory") != 0)
-            FAIL(USAGE, "sim has no option \"%s\"; there is: memory", option.name);
-        TRY(device_option_bytes(&option, inout_memory));
+        if (strcmp(option.name, "memory") == 0)
+            TRY(device_option_bytes(&option, inout_memory));
+        else if (strcmp(option.name, "lacks") == 0)
+            TRY(read_lacks(device, option.value));
+        else
+            FAIL(USAGE, "sim has no option \"%s\"; there are: memory, lacks", option.name);
     }
 }
 
 static Error *open_device(const char *kind, uint32_t index, const char *options, Device **out) {
     uint64_t memory_bytes = MEMORY_BYTES_DEFAULT;
-    TRY(read_options(options, &memory_bytes));
     void *block;
     TRY(memory_alloc(1, sizeof(SimDevice), &block));
     SimDevice *device = block;
@@ -55,6 +79,7 @@ static Error *open_device(const char *kind, uint32_t index, const char *options,
     device->base.class_ = &sim_device_class;
     device->base.index = index;
     (void)snprintf(device->base.name, sizeof device->base.name, "%s:%u", kind, index);
+    TRY(read_options(device, options, &memory_bytes));
     TRY(device_open("cpu", &device->cpu));
     TRY(sim_memory_create(device->cpu, index, memory_bytes, &device->memory));
     *out = TAKE(owned);
@@ -170,8 +195,23 @@ static Error *input_size(
     return NULL;
 }
 
+static bool lacks(const SimDevice *device, const OperatorInfo *info) {
+    char wanted[DEVICE_OPTION_MAX];
+    if (strstr(device->lacks, "+*+")) return true;
+    (void)snprintf(wanted, sizeof wanted, "+%s+", info->name);
+    return strstr(device->lacks, wanted) != NULL;
+}
+
+/* As a device without that kernel does it. */
+static Error *plan_otherwise(SimDevice *device, const PlanRequest *request, Plan **out) {
+    if (request->operator_info->expansion[0])
+        return expansion_plan_create(&device->base, request, out);
+    return host_fallback_plan(&device->base, device->cpu, request, out);
+}
+
 static Error *plan(Device *base, const PlanRequest *request, Plan **out) {
     SimDevice *device = sim_device(base);
+    if (lacks(device, request->operator_info)) return plan_otherwise(device, request, out);
     OWN(Plan, inner) = NULL;
     OWN(Plan, made) = NULL;
     TRY_WRAP(device->cpu->class_->plan(device->cpu, request, &inner), "%s", base->name);
@@ -195,6 +235,11 @@ static Error *plan(Device *base, const PlanRequest *request, Plan **out) {
 static Error *pack_rule(
     Device *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes) {
     Device *cpu = sim_device(device)->cpu;
+    if (lacks(sim_device(device), request->operator_info)) {
+        *out_layout = 0; /* neither expansions nor the host take packed operands */
+        *out_bytes = 0;
+        return NULL;
+    }
     return cpu->class_->pack_rule(cpu, request, out_layout, out_bytes);
 }
 

@@ -22,10 +22,17 @@ static void test_sim_computes_what_the_reference_does(void **state) {
     conformance_for_each("sim:3,memory=64MiB", check_values);
 }
 
+/* Without any kernel of its own: expansions and the host's kernels, copied to and fro. */
+static void test_a_device_without_kernels_computes_the_same(void **state) {
+    (void)state;
+    conformance_for_each("sim:0,lacks=*", check_values);
+}
+
 int test_values(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cpu_computes_what_the_reference_does),
         cmocka_unit_test(test_sim_computes_what_the_reference_does),
+        cmocka_unit_test(test_a_device_without_kernels_computes_the_same),
     };
     return cmocka_run_group_tests_name("values", tests, NULL, NULL);
 }

@@ -1,0 +1,77 @@
+#include "kernels/host_fallback.h"
+
+#include "tests/kernels/infer_fixture.h"
+#include "tests/support/device_call.h"
+
+/* The same bits as the host's, whatever the mode; also where the data decides the shape. */
+static void test_host_fallback_gives_the_bits_of_the_host(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *attributes;
+        uint32_t inputs;
+    } rows[] = {{"Add", NULL, 2}, {"Softmax", NULL, 1}, {"NonZero", NULL, 1}};
+    OWN(Device, cpu) = NULL;
+    OWN(Device, sim) = NULL;
+    Shape shape = {.rank = 2, .dims = {7, 9}};
+    assert_ok(device_open("cpu", &cpu));
+    assert_ok(device_open("sim:0,lacks=*", &sim));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        OWN(Tensor, input) = device_tensor_random(DTYPE_FLOAT32, &shape, -1, 1, i);
+        OWN(Tensor, here) = NULL;
+        OWN(Tensor, there) = NULL;
+        DeviceCall call = {.device = cpu,
+            .operator_name = rows[i].name,
+            .input_count = rows[i].inputs,
+            .inputs = {input, input},
+            .threads = 3,
+            .offset_elements = 3};
+        assert_ok(device_call_run(&call, &here, NULL));
+        call.device = sim;
+        assert_ok(device_call_run(&call, &there, NULL));
+        assert_true(device_tensor_hash(here) == device_tensor_hash(there));
+        call.in_place = 1;
+        tensor_release(there);
+        there = NULL;
+        assert_ok(device_call_run(&call, &there, NULL));
+        assert_true(device_tensor_hash(here) == device_tensor_hash(there));
+    }
+}
+
+static void test_host_fallback_refuses_packed_operands(void **state) {
+    (void)state;
+    OWN(Device, cpu) = NULL;
+    OWN(Device, sim) = NULL;
+    Plan *plan = NULL;
+    InferFixture fixture;
+    assert_ok(device_open("cpu", &cpu));
+    assert_ok(device_open("sim:0", &sim));
+    infer_fixture_init(&fixture, "Add", NULL, "float32[2] float32[2]", 1);
+    assert_ok(operator_infer(&fixture.request));
+    fixture.specs[1].layout = 9;
+    Error *error = host_fallback_plan(sim, cpu, &fixture.request, &plan);
+    assert_int_equal(error_code(error), ERROR_UNSUPPORTED);
+    error_free(error);
+    infer_fixture_deinit(&fixture);
+}
+
+static void test_host_fallback_reports_what_the_host_lacks(void **state) {
+    (void)state;
+    OWN(Device, sim) = NULL;
+    Plan *plan = NULL;
+    InferFixture fixture;
+    assert_ok(device_open("sim:0,lacks=Transpose+Add", &sim));
+    infer_fixture_init(&fixture, "Transpose", NULL, "int4[2,3]", 1);
+    assert_ok(operator_infer(&fixture.request));
+    assert_fails_saying(UNSUPPORTED, "no kernel for Transpose(int4)",
+        sim->class_->plan(sim, &fixture.request, &plan));
+    infer_fixture_deinit(&fixture);
+}
+
+int test_host_fallback(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_host_fallback_gives_the_bits_of_the_host),
+        cmocka_unit_test(test_host_fallback_refuses_packed_operands),
+        cmocka_unit_test(test_host_fallback_reports_what_the_host_lacks),
+    };
+    return cmocka_run_group_tests_name("host_fallback", tests, NULL, NULL);
+}
