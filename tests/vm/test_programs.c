@@ -72,6 +72,7 @@ static void check_straight(
 typedef struct Visit {
     const Machine *machine;
     Way *way;
+    bool with_heavy; /* programs of millions of instructions too */
 } Visit;
 
 static void visit_program(const char *path, void *context) {
@@ -85,6 +86,7 @@ static void visit_program(const char *path, void *context) {
         (ExecutionOptions){.yield_limit = 2, .philox_key = 7, .packed = program_registry()};
     for (uint32_t i = 0; i < program.executable->function_count; i++) {
         if (!(program.executable->functions[i].flags & FUNCTION_EXPORTED)) continue;
+        if (!visit->with_heavy && is_heavy(name_of(&program, i))) continue;
         ProgramRun straight = run_on(&program, &program.on_cpu, 1);
         ProgramOutcome outcome;
         program_run(&straight, i, &outcome);
@@ -99,7 +101,7 @@ static void visit_program(const char *path, void *context) {
 }
 
 static void for_each_program(void **state, Way *way) {
-    Visit visit = {*state, way};
+    Visit visit = {*state, way, false};
     program_for_each(visit_program, &visit);
 }
 
@@ -113,6 +115,20 @@ static void compare_run(const Program *program, uint32_t function, const Program
 
 static void test_programs_give_what_they_promise(void **state) { for_each_program(state, NULL); }
 
+/* Deep recursion, long lists: millions of instructions, suspended once half way. */
+static void run_heavy(const Program *program, uint32_t function, const ProgramOutcome *straight) {
+    if (!is_heavy(name_of(program, function)) || straight->failed) return;
+    Residency *const around[] = {program->on_cpu, program->on_sim};
+    ProgramRun run = run_on(program, around, 2);
+    run.step = straight->counters.instructions / 2 + 1;
+    run.through = program_through_snapshot;
+    compare_run(program, function, straight, &run, "suspended half way");
+}
+static void test_heavy_programs_survive_a_suspension(void **state) {
+    Visit visit = {*state, run_heavy, true};
+    program_for_each(visit_program, &visit);
+}
+
 static void run_on_sim(const Program *program, uint32_t function, const ProgramOutcome *straight) {
     ProgramRun run = run_on(program, &program->on_sim, 1);
     compare_run(program, function, straight, &run, "on sim:0");
@@ -124,14 +140,13 @@ static void test_programs_give_the_same_on_sim(void **state) {
 /* Every instruction in a fresh state. */
 static void run_chained(const Program *program, uint32_t function, const ProgramOutcome *straight) {
     Residency *const around[] = {program->on_cpu, program->on_sim};
-    bool heavy = is_heavy(name_of(program, function));
     for (uint32_t way = 0; way < 3; way++) {
         ProgramRun run = run_on(program,
             way == 0   ? &around[0]
             : way == 1 ? &around[1]
                        : around,
             way == 2 ? 2 : 1);
-        run.step = heavy ? straight->counters.instructions / 3 + 1 : 1;
+        run.step = 1;
         run.through = program_through_snapshot;
         compare_run(program, function, straight, &run,
             way == 0   ? "suspended at every instruction on cpu"
@@ -145,7 +160,6 @@ static void test_programs_survive_a_suspension_at_every_instruction(void **state
 
 static void run_with_small_grants(
     const Program *program, uint32_t function, const ProgramOutcome *straight) {
-    if (is_heavy(name_of(program, function))) return;
     ProgramRun run = run_on(program, &program->on_sim, 1);
     run.small_grants = true;
     compare_run(program, function, straight, &run, "with memory granted when needed");
@@ -188,7 +202,7 @@ static void *read_snapshots(void *context) {
 
 static void run_with_snapshots(
     const Program *program, uint32_t function, const ProgramOutcome *straight) {
-    if (is_heavy(name_of(program, function)) || straight->failed) return;
+    if (straight->failed) return;
     Reader *reader = test_calloc(1, sizeof *reader);
     (void)pthread_mutex_init(&reader->mutex, NULL);
     pthread_t thread;
@@ -253,6 +267,7 @@ int test_programs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_programs_survive_assembly_and_back),
         cmocka_unit_test(test_programs_give_what_they_promise),
+        cmocka_unit_test(test_heavy_programs_survive_a_suspension),
         cmocka_unit_test(test_programs_give_the_same_on_sim),
         cmocka_unit_test(test_programs_survive_a_suspension_at_every_instruction),
         cmocka_unit_test(test_programs_wait_for_memory_without_an_effect),
