@@ -109,6 +109,23 @@ uint64_t conformance_hash(const ConformanceRun *run) {
     return digest_xxh3(hashes, run->call.output_count * sizeof hashes[0]);
 }
 
+/* What no device does, and why. A device that lacks more needs a row here. */
+static const struct {
+    const char *operator_name;
+    DTypeSet dtypes;
+    const char *reason;
+} unsupported[] = {
+    {"LRN", DTYPE_BIT(DTYPE_FLOAT64), "of networks of 2012, which are float32"},
+};
+
+static bool may_lack(const ConformanceCase *row, DType dtype) {
+    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++)
+        if (strcmp(unsupported[i].operator_name, row->operator_name) == 0 &&
+            unsupported[i].dtypes >> dtype & 1)
+            return true;
+    return false;
+}
+
 /* How a row went over its element types. */
 typedef struct Tally {
     uint32_t done, unsupported, failed;
@@ -117,28 +134,21 @@ typedef struct Tally {
 static void check_row(
     Device *device, const ConformanceCase *row, ConformanceCheck *check, Tally *tally) {
     DTypeSet dtypes = case_table_dtypes(row);
-    uint32_t unsupported = 0, tried = 0;
     for (uint32_t dtype = 0; dtype < DTYPE_COUNT; dtype++) {
         if (!(dtypes >> dtype & 1)) continue;
         Error *error = check(device, row, (DType)dtype);
-        tried++;
-        if (error_code(error) == ERROR_UNSUPPORTED) {
-            unsupported++;
+        if (error_code(error) == ERROR_UNSUPPORTED && may_lack(row, (DType)dtype)) {
+            tally->unsupported++;
         } else if (error) {
             tally->failed++;
             print_error("cases.def:%d: %s: %s %s %s: %s\n", row->line, device->name,
                 row->operator_name, row->attributes, dtype_name((DType)dtype),
                 error_message(error));
+        } else {
+            tally->done++;
         }
         error_free(error);
     }
-    if (unsupported == tried) {
-        tally->failed++;
-        print_error("cases.def:%d: %s: %s %s: no element type is supported\n", row->line,
-            device->name, row->operator_name, row->attributes);
-    }
-    tally->done += tried - unsupported;
-    tally->unsupported += unsupported;
 }
 
 void conformance_for_each(const char *device_spec, ConformanceCheck *check) {

@@ -23,7 +23,6 @@ MUST_CHECK Error *conformance_compare(
 uint64_t conformance_hash(const ConformanceRun *run);
 
 /* Calls check for every row and element type, prints each failure, then fails if there was one.
- * check answers UNSUPPORTED for what the device does not do: allowed unless every element type of
- * the row is. */
+ * check may answer UNSUPPORTED for what unsupported[] names. */
 typedef Error *ConformanceCheck(Device *device, const ConformanceCase *row, DType dtype);
 void conformance_for_each(const char *device_spec, ConformanceCheck *check);
