@@ -70,12 +70,20 @@ static bool is_taken(const Shape *weights, int64_t groups) {
     return groups == 1 || weights->dims[1] > 1;
 }
 
-/* The image that weights are packed for: 28 output pixels a dimension, nothing padded. */
+/* Output pixels a dimension of the image that weights are packed for. oneDNN's choice of blocks
+ * follows the image, and in the usual networks images shrink as channels grow. */
+static int64_t canonical_pixels(const Shape *weights, int64_t groups) {
+    int64_t channels = weights->dims[1] * groups;
+    if (weights->dims[0] > channels) channels = weights->dims[0];
+    return channels >= 2048 ? 7 : channels >= 1024 ? 14 : channels >= 512 ? 28 : 56;
+}
+
+/* The canonical image, nothing padded. */
 static bool canonical_problem(
     const Attributes *attributes, const Shape *weights, ConvProblem *problem) {
-    enum { PIXELS = 28 };
     int64_t groups = attributes_int(attributes, "group");
     if (!is_taken(weights, groups)) return false;
+    const int64_t pixels = canonical_pixels(weights, groups);
     *problem = (ConvProblem){.rank = (int)weights->rank};
     set_weights(problem, weights, groups);
     uint32_t stride_count, dilation_count, spatial = weights->rank - 2;
@@ -89,13 +97,13 @@ static bool canonical_problem(
         int64_t dilation = i < dilation_count ? dilations[i] : 1;
         int64_t kernel = weights->dims[i + 2], extent, reach;
         if (stride < 1 || dilation < 1 || __builtin_mul_overflow(dilation, kernel - 1, &reach) ||
-            __builtin_mul_overflow(stride, (int64_t)PIXELS - 1, &extent) ||
+            __builtin_mul_overflow(stride, pixels - 1, &extent) ||
             __builtin_add_overflow(extent, reach + 1, &extent) || extent > INT32_MAX)
             return false;
         problem->stride[i] = stride;
         problem->dilation[i] = dilation - 1;
         problem->source[i + 2] = extent;
-        problem->result[i + 2] = PIXELS;
+        problem->result[i + 2] = pixels;
     }
     return true;
 }
