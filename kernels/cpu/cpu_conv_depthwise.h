@@ -1,6 +1,7 @@
 #pragma once
-/* Convolution whose groups have one input channel: each output plane is a sum of shifted input
- * planes. No fused multiply-add, so the bits are the same at every instruction set. */
+/* Convolution over one or two dimensions whose groups have one input channel: bands of padded input
+ * rows on the stack, of which each output row is a weighted sum. No fused multiply-add, so the bits
+ * are the same at every instruction set. */
 #include "kernels/cpu/cpu_conv_kernel.h"
 
 /* Whether the kernel takes this convolution, a function of its shapes alone. */

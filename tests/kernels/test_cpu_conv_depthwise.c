@@ -4,13 +4,33 @@
 
 #include "tests/kernels/conv_reference.h"
 
+static CpuConv make_conv(int64_t size) {
+    return (CpuConv){.channels = 1,
+        .filters = 1,
+        .kernel_count = 9,
+        .window = {.rank = 2,
+            .kernel = {3, 3},
+            .stride = {1, 1},
+            .dilation = {1, 1},
+            .input = {size, size},
+            .output = {size, size}}};
+}
+
 static void test_depthwise_is_chosen_by_shape(void **state) {
     (void)state;
-    CpuConv conv = {.channels = 1, .filters = 1, .kernel_count = 9, .input_count = 4};
+    CpuConv conv = make_conv(112);
     assert_true(cpu_conv_is_depthwise(&conv));
     conv.channels = 2;
     assert_false(cpu_conv_is_depthwise(&conv));
-    conv = (CpuConv){.channels = 1, .filters = 1, .kernel_count = 1000, .input_count = 4};
+    conv = make_conv(0);
+    assert_false(cpu_conv_is_depthwise(&conv));
+    conv = make_conv(5000); /* too wide for the stack */
+    assert_false(cpu_conv_is_depthwise(&conv));
+    conv = make_conv(10);
+    conv.window.dilation[0] = 4000;
+    assert_false(cpu_conv_is_depthwise(&conv));
+    conv = make_conv(10);
+    conv.window.rank = 3;
     assert_false(cpu_conv_is_depthwise(&conv));
 }
 
