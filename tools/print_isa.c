@@ -1,0 +1,119 @@
+/* Prints docs/isa.md: the instruction set as opcodes.def, objects.def and packed_functions.def say,
+ * and the grammar of assembly text. */
+#include <stdio.h>
+#include <string.h>
+
+#include "vm/opcode.h"
+#include "vm/value.h"
+
+static const char WORDS[] =
+    "# Instruction set\n\n"
+    "Made by `tools/print_isa` from `vm/opcodes.def`, `vm/objects.def` and "
+    "`vm/packed_functions.def`; edit those.\n\n"
+    "## Words\n\n"
+    "An instruction is a head word and 64-bit operands, little-endian in files.\n\n"
+    "| word | bits | what |\n| --- | --- | --- |\n"
+    "| head | 0-7 | opcode |\n"
+    "| | 8-15 | flags: 1 ALLOC (outs are destination registers), 2 HOST (runs in slot 0), 4 NO_DST "
+    "(the result is dropped) |\n"
+    "| | 16-31 | operand count |\n"
+    "| | 32-63 | destination register; 0xffffffff where the instruction writes none |\n"
+    "| operand | 0-55 | value, sign-extended |\n"
+    "| | 56-62 | kind: 0 register, 1 immediate, 2 constant, 3 function, 4 absent (value 0) |\n"
+    "| | 63 | last use: the register is dead behind this instruction |\n\n"
+    "A jump's value counts instructions from the jumping one. A last use must be one: the register "
+    "is read neither behind\nthe instruction nor by a later operand of it.\n";
+
+static const char LETTERS[] =
+    "\nOperand letters: `r` register; `v` register, immediate or constant; `t` register or "
+    "constant "
+    "(an object); `n` like\n`t`, or absent; `k` constant; `f` function; `p` primitive; `i` "
+    "immediate; `j` jump; `c` how many of the last operands\nare outputs; `o` output: with ALLOC a "
+    "register written, else a register whose tensor is written; `*` repeats the letter\nbefore "
+    "it.\n";
+
+static const char GRAMMAR[] =
+    "\n## Assembly\n\n"
+    "Text of `.lva` files; `assembly_parse` and `assembly_print` are exact inverses on words, "
+    "constants, names, ports and\nattributes. `#` begins a comment that ends with the line.\n\n"
+    "```\n"
+    "program     = { definition newline }\n"
+    "definition  = constant | primitive | packed | function\n"
+    "constant    = \"constant\" \"@\" name [ \"slot\" (\"0\" | \"1\") ] \"=\" value\n"
+    "                                    # tensors are in slot 1 unless said, all else in slot 0\n"
+    "value       = \"int\" integer | \"float\" number | \"float\" \"bits\" integer | \"bool\" "
+    "(\"true\" | "
+    "\"false\")\n"
+    "            | \"dtype\" dtype | \"string\" string | \"shape\" shape\n"
+    "            | dtype shape \"{\" [ element { \",\" element } ] \"}\"   # tensor, row-major\n"
+    "            | dtype shape 'x\"' hexadecimal bytes '\"'             # tensor, as in memory\n"
+    "shape       = \"[\" [ integer { \",\" integer } ] \"]\"\n"
+    "primitive   = \"primitive\" \"%\" name \"=\" operator [ \".\" version ] [ attributes ]\n"
+    "                                    # without a version: this build's\n"
+    "attributes  = \"{\" [ name \"=\" attribute { \",\" name \"=\" attribute } ] \"}\"\n"
+    "packed      = \"packed\" function-name parameters [ \"->\" ports ] { flag }\n"
+    "function    = \"function\" function-name parameters [ \"->\" ports ] { flag } body\n"
+    "parameters  = \"(\" count \")\" | ports\n"
+    "ports       = \"(\" [ port { \",\" port } ] \")\"\n"
+    "port        = name \":\" (dtype | \"any\") [ \"[\" (\"*\" | [ dim { \",\" dim } ]) \"]\" ] [ "
+    "\"slot\" "
+    "(\"0\" | \"1\") ]\n"
+    "dim         = integer | \"?\" | symbol [ \"=\" integer ]\n"
+    "flag        = \"exported\" | \"nulls\" | \"registers\" count\n"
+    "            | \"last_uses\"           # the assembler marks them; not kept\n"
+    "body        = \"{\" newline { [ label \":\" ] [ instruction ] newline } \"}\"\n"
+    "instruction = mnemonic [ \".host\" ] [ operand { \",\" operand } ] [ \"->\" register ]\n"
+    "            | \"InvokePacked\" [ \".host\" ] primitive [ \",\" ] operands \"->\" registers  # "
+    "ALLOC\n"
+    "            | \"InvokePacked\" [ \".host\" ] primitive [ \",\" ] operands \"=>\" registers  # "
+    "into "
+    "given tensors\n"
+    "operand     = \"r\" number [ \"!\" ]  # ! marks a last use\n"
+    "            | integer | \"@\" name | \"%\" name | \"&\" function-name | \"_\" | label\n"
+    "            | word                  # of an immediate: IntOp's kind, an element type, first, "
+    "last\n"
+    "```\n\n"
+    "A name that is no word (letters, digits, `_`, `.`) is written as a string; strings know the "
+    "escapes `\\\"`, `\\\\`, `\\n`\nand `\\xHH`. Names of constants and primitives live in the "
+    "text "
+    "only: printing gives numbers. A call without `->` drops its\nresult (NO_DST).\n";
+
+static void print_opcodes(void) {
+    printf("\n## Opcodes\n\n| number | mnemonic | destination | operands | does |\n"
+           "| --- | --- | --- | --- | --- |\n");
+    for (uint32_t i = 0; i < OPCODE_TABLE_SIZE; i++) {
+        const OpcodeInfo *info = &opcode_infos[i];
+        if (!info->mnemonic) continue;
+        const char *destination = info->flags & OPCODE_FLAG_WRITES  ? "yes"
+                                  : info->flags & OPCODE_FLAG_MAYBE ? "or NO_DST"
+                                                                    : "";
+        printf("| %u | %s | %s | `%s` | %s |\n", i, info->mnemonic, destination,
+            info->operands[0] ? info->operands : " ", info->effect);
+    }
+}
+
+static void print_objects(void) {
+    printf("\n## Objects\n\n| number | kind |\n| --- | --- |\n");
+#define OBJECT(NAME, number, Type, text) printf("| %d | %s |\n", number, text);
+#include "vm/objects.def"
+#undef OBJECT
+}
+
+static void print_packed(void) {
+    printf("\n## Packed functions of every build\n\n| name | arguments | gives |\n"
+           "| --- | --- | --- |\n");
+#define PACKED_FUNCTION(function, name, arity, effect)                                             \
+    printf("| `%s` | %d | %s |\n", name, arity, effect);
+#include "vm/packed_functions.def"
+#undef PACKED_FUNCTION
+}
+
+int main(void) {
+    fputs(WORDS, stdout);
+    print_opcodes();
+    fputs(LETTERS, stdout);
+    print_objects();
+    print_packed();
+    fputs(GRAMMAR, stdout);
+    return 0;
+}
