@@ -5,7 +5,7 @@
 
 enum {
     RUN_JOIN_MAX = 16,       /* shorter runs become elements of that size */
-    TILE = 16,               /* elements; two tiles of 8 bytes stay in the first-level cache */
+    CACHE_LINE = 64,         /* bytes: a tile's side */
     BYTES_PER_UNIT = 32768,  /* of work that is cut no further */
     BYTES_PER_PART = 131072, /* what is worth a thread */
     TILE_STRIDE_MIN = 4,     /* fewer elements than that in a dimension: no tiles */
@@ -90,8 +90,8 @@ static void choose_units(CpuCopy *copy) {
                         : copy->kind == CPU_COPY_RUNS ? 1
                                                       : copy->size;
     int64_t unit = BYTES_PER_UNIT / row_bytes;
-    unit = (unit + TILE - 1) & ~(int64_t)(TILE - 1);
-    if (unit < TILE) unit = TILE;
+    unit = (unit + CACHE_LINE - 1) & ~(int64_t)(CACHE_LINE - 1);
+    if (unit < CACHE_LINE) unit = CACHE_LINE;
     if (unit > length) unit = length;
     copy->unit_rows = unit;
     copy->units_per_outer = ((uint64_t)length + (uint64_t)unit - 1) / (uint64_t)unit;
@@ -151,25 +151,90 @@ typedef uint64_t __attribute__((vector_size(16))) ELEMENT Element128;
             for (int64_t i = 0; i < count; i++)                                                    \
                 compact[i] = *(const Element##bits *)(from + i * from_step);                       \
         }                                                                                          \
-    }                                                                                              \
-    static void tiles_##bits(                                                                      \
-        const CpuCopy *copy, char *restrict to, const char *restrict from, int64_t rows) {         \
-        for (int64_t row = 0; row < rows; row += TILE)                                             \
-            for (int64_t column = 0; column < copy->count; column += TILE) {                       \
-                int64_t height = rows - row < TILE ? rows - row : TILE;                            \
-                int64_t width = copy->count - column < TILE ? copy->count - column : TILE;         \
-                for (int64_t j = row; j < row + height; j++) {                                     \
-                    Element##bits *restrict a = (Element##bits *)(to + j * copy->to_step);         \
-                    for (int64_t i = column; i < column + width; i++)                              \
-                        a[i] = ((const Element##bits *)(from + i * copy->from_step))[j];           \
-                }                                                                                  \
-            }                                                                                      \
     }
 ELEMENT_LOOPS(8)
 ELEMENT_LOOPS(16)
 ELEMENT_LOOPS(32)
 ELEMENT_LOOPS(64)
 ELEMENT_LOOPS(128)
+
+/* A square of n x n elements, one vector of 16 bytes a row: interleaving row i with row i + n/2,
+ * log2(n) times, transposes it. */
+typedef uint8_t Vector8 __attribute__((vector_size(16)));
+typedef uint16_t Vector16 __attribute__((vector_size(16)));
+typedef uint32_t Vector32 __attribute__((vector_size(16)));
+typedef uint64_t Vector64 __attribute__((vector_size(16)));
+#define LOW_8(a, b)                                                                                \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH_8(a, b)                                                                               \
+    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define LOW_16(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH_16(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOW_32(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define HIGH_32(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOW_64(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define HIGH_64(a, b) __builtin_shufflevector(a, b, 1, 3)
+
+#define SQUARE(bits, n)                                                                            \
+    static inline void square_##bits(                                                              \
+        char *restrict to, int64_t to_step, const char *restrict from, int64_t from_step) {        \
+        Vector##bits rows[n], next[n];                                                             \
+        for (int i = 0; i < n; i++) memcpy(&rows[i], from + i * from_step, 16);                    \
+        for (int width = n; width > 1; width /= 2) {                                               \
+            for (int i = 0; i < n / 2; i++) {                                                      \
+                next[2 * i] = LOW_##bits(rows[i], rows[i + n / 2]);                                \
+                next[2 * i + 1] = HIGH_##bits(rows[i], rows[i + n / 2]);                           \
+            }                                                                                      \
+            for (int i = 0; i < n; i++) rows[i] = next[i];                                         \
+        }                                                                                          \
+        for (int i = 0; i < n; i++) memcpy(to + i * to_step, &rows[i], 16);                        \
+    }
+SQUARE(8, 16)
+SQUARE(16, 8)
+SQUARE(32, 4)
+SQUARE(64, 2)
+
+/* to[j][i] = from[i][j] for j in [row, bottom), i in [column, right): squares, and single elements
+ * where none fits. */
+#define TILE_LOOPS(bits, n)                                                                        \
+    static inline void tile_##bits(const CpuCopy *copy, char *restrict to,                         \
+        const char *restrict from, int64_t row, int64_t bottom, int64_t column, int64_t right) {   \
+        const int64_t size = bits / 8, from_step = copy->from_step, to_step = copy->to_step;       \
+        for (int64_t j = row, height; j < bottom; j += height) {                                   \
+            int64_t i = column;                                                                    \
+            height = bottom - j < n ? 1 : n;                                                       \
+            for (; height == n && i + n <= right; i += n)                                          \
+                square_##bits(to + j * to_step + i * size, to_step,                                \
+                    from + i * from_step + j * size, from_step);                                   \
+            for (; i < right; i++)                                                                 \
+                for (int64_t k = j; k < j + height; k++)                                           \
+                    *(Element##bits *)(to + k * to_step + i * size) =                              \
+                        *(const Element##bits *)(from + i * from_step + k * size);                 \
+        }                                                                                          \
+    }                                                                                              \
+    /* One cache line by one cache line, so that each line is read and written once. */            \
+    static void tiles_##bits(                                                                      \
+        const CpuCopy *copy, char *restrict to, const char *restrict from, int64_t rows) {         \
+        const int64_t side = CACHE_LINE * 8 / bits;                                                \
+        for (int64_t row = 0; row < rows; row += side)                                             \
+            for (int64_t column = 0; column < copy->count; column += side) {                       \
+                int64_t bottom = rows - row < side ? rows : row + side;                            \
+                int64_t right = copy->count - column < side ? copy->count : column + side;         \
+                tile_##bits(copy, to, from, row, bottom, column, right);                           \
+            }                                                                                      \
+    }
+TILE_LOOPS(8, 16)
+TILE_LOOPS(16, 8)
+TILE_LOOPS(32, 4)
+TILE_LOOPS(64, 2)
+
+static void tiles_128(
+    const CpuCopy *copy, char *restrict to, const char *restrict from, int64_t rows) {
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t column = 0; column < copy->count; column++)
+            *(Element128 *)(to + row * copy->to_step + column * 16) =
+                *(const Element128 *)(from + column * copy->from_step + row * 16);
+}
 
 typedef void Inner(const CpuCopy *copy, char *to, const char *from, int64_t length);
 
