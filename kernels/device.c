@@ -44,7 +44,7 @@ static const DeviceClass host_class = {
 };
 
 Device *device_host(void) {
-    static Device host = {&host_class, 0, "host"}; /* never written */
+    static Device host = {.class_ = &host_class, .name = "host"}; /* only total_bytes is ever written */
     return &host;
 }
 
@@ -92,6 +92,18 @@ void device_close(Device *device) {
 }
 
 Error *device_open_portable(Device **out) { return cpu_device_open_portable(out); }
+
+Error *device_total_bytes(Device *device, uint64_t *out_bytes) {
+    uint64_t total = atomic_load_explicit(&device->total_bytes, memory_order_relaxed);
+    if (total == 0) {
+        DeviceMemory memory;
+        TRY(device->class_->memory(device, &memory));
+        total = memory.total_bytes;
+        atomic_store_explicit(&device->total_bytes, total, memory_order_relaxed);
+    }
+    *out_bytes = total;
+    return NULL;
+}
 
 bool device_shares_memory(const Device *a, const Device *b) {
     return a == b || (a->class_->host_memory && b->class_->host_memory);

@@ -63,6 +63,8 @@ struct Device {
     const DeviceClass *class_;
     uint32_t index;
     char name[DEVICE_NAME_MAX]; /* "cpu", "sim:0" */
+    /* All of its memory, once it was asked for: that is expensive on some devices. 0: not yet. */
+    _Atomic uint64_t total_bytes;
 };
 
 /* SPEC: "cpu", "sim:0", "sim:1,memory=64MiB". Errors: USAGE the SPEC cannot be understood;
@@ -81,6 +83,8 @@ MUST_CHECK Error *device_open_portable(Device **out);
  * constants being read). Always there, never closed; shares memory with cpu. */
 Device *device_host(void);
 
+/* The device's whole memory; asked for once. */
+MUST_CHECK Error *device_total_bytes(Device *device, uint64_t *out_bytes);
 /* True when both are the same memory, so that a copy between them is a reference. */
 bool device_shares_memory(const Device *a, const Device *b);
 /* Copies between any two devices, through host memory where they are different. */

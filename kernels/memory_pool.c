@@ -67,15 +67,15 @@ static uint64_t class_bytes(uint32_t index) {
 }
 
 Error *memory_pool_create(Device *device, uint64_t limit_bytes, MemoryPool **out) {
-    DeviceMemory memory;
-    TRY(device->class_->memory(device, &memory));
+    uint64_t total;
+    TRY(device_total_bytes(device, &total));
     void *block;
     TRY(memory_alloc(1, sizeof(MemoryPool), &block));
     MemoryPool *pool = block;
     refcount_init(&pool->refcount);
     pool->device = device;
-    pool->limit_bytes = limit_bytes ? limit_bytes : memory.total_bytes;
-    pool->device_bytes = memory.total_bytes;
+    pool->limit_bytes = limit_bytes ? limit_bytes : total;
+    pool->device_bytes = total;
     pool->grant_bytes = UINT64_MAX;
     (void)pthread_mutex_init(&pool->mutex, NULL);
     *out = pool;

@@ -55,8 +55,6 @@ static Error *create_tables(Execution *execution) {
     execution->decoded = memory;
     TRY(memory_alloc(count, sizeof(InlineCache *), &memory));
     execution->sites = memory;
-    TRY(memory_alloc(execution->options.yield_limit, sizeof(Value), &memory));
-    execution->yields = memory;
     return execution_reserve_scratch(execution, SCRATCH_MIN);
 }
 
@@ -69,10 +67,8 @@ Error *execution_create_empty(
     execution->executable = residency->executable;
     if (options) execution->options = *options;
     set_defaults(&execution->options);
-    if (execution->options.packed)
-        execution->packed = packed_registry_retain(execution->options.packed);
-    else
-        TRY(packed_registry_create(&execution->packed));
+    execution->packed = packed_registry_retain(
+        execution->options.packed ? execution->options.packed : residency->builtins);
     execution->options.packed = execution->packed;
     TRY(create_pools(execution));
     TRY(create_tables(execution));
@@ -208,12 +204,30 @@ void execution_request_slice_end(Execution *execution) {
 
 const Value *execution_get_result(const Execution *execution) { return &execution->result; }
 
+Error *execution_reserve_yield(Execution *execution) {
+    enum { CAPACITY_MIN = 16 };
+    uint32_t count = execution->yield_count, limit = execution->options.yield_limit;
+    if (count < execution->yield_capacity) return NULL;
+    uint32_t capacity = count < CAPACITY_MIN / 2 ? CAPACITY_MIN : count * 2;
+    if (capacity > limit || capacity < count) capacity = limit;
+    void *memory;
+    TRY(memory_alloc(capacity, sizeof(Value), &memory));
+    Value *yields = memory;
+    for (uint32_t i = 0; i < count; i++)
+        yields[i] = execution->yields[(execution->yield_first + i) % count];
+    memory_free(execution->yields);
+    execution->yields = yields;
+    execution->yield_first = 0;
+    execution->yield_capacity = capacity;
+    return NULL;
+}
+
 bool execution_take_yield(Execution *execution, Value *out_value, uint64_t *out_sequence) {
     if (execution->yield_count == 0) return false;
     *out_value = execution->yields[execution->yield_first];
     *out_sequence = execution->counters.yields - execution->yield_count;
     execution->yields[execution->yield_first] = value_nil();
-    execution->yield_first = (execution->yield_first + 1) % execution->options.yield_limit;
+    execution->yield_first = (execution->yield_first + 1) % execution->yield_capacity;
     execution->yield_count--;
     return true;
 }

@@ -36,8 +36,8 @@ struct Execution {
     size_t register_capacity;
     Value result; /* once no frame is left */
     bool finished;
-    Value *yields; /* a ring of options.yield_limit */
-    uint32_t yield_first, yield_count;
+    Value *yields; /* a ring that grows up to options.yield_limit */
+    uint32_t yield_first, yield_count, yield_capacity;
     ExecutionCounters counters;
     SnapshotInput *inputs; /* stateful interface */
     uint32_t input_count;
@@ -103,6 +103,8 @@ static inline void execution_need_memory(
     execution->stop_result = (RunResult){RUN_NEEDS_MEMORY, slot, bytes};
     *out_step = STEP_STOP;
 }
+/* Room in the ring for one more; the caller has checked the limit. */
+MUST_CHECK Error *execution_reserve_yield(Execution *execution);
 /* Room for that many borrowed values. */
 MUST_CHECK Error *execution_reserve_scratch(Execution *execution, size_t count);
 

@@ -141,6 +141,7 @@ static Error *restore_yields(Restoring *restoring) {
         FAIL(CORRUPT, "%u values are queued of %" PRIu64 " yielded and a limit of %u",
             snapshot->yield_count, snapshot->counters.yields, execution->options.yield_limit);
     for (uint32_t i = 0; i < snapshot->yield_count; i++) {
+        TRY(execution_reserve_yield(execution));
         TRY_WRAP(value_freezer_add(restoring->freezer, &snapshot->yields[i], &execution->yields[i]),
             "yield %u", i);
         execution->yield_count++;

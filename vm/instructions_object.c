@@ -166,6 +166,7 @@ Error *instruction_yield(
         *out_step = STEP_STOP;
         return NULL;
     }
+    TRY(execution_reserve_yield(execution));
     const DecodedOperand *operand = &instruction->operands[0];
     Value value;
     if (execution->has_mutable) {
@@ -175,8 +176,8 @@ Error *instruction_yield(
     } else {
         value = operand_take(operand, registers);
     }
-    uint32_t limit = execution->options.yield_limit;
-    execution->yields[(execution->yield_first + execution->yield_count) % limit] = value;
+    uint32_t capacity = execution->yield_capacity;
+    execution->yields[(execution->yield_first + execution->yield_count) % capacity] = value;
     execution->yield_count++;
     execution->counters.yields++;
     return NULL;

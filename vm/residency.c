@@ -7,6 +7,7 @@
 #include "kernels/tensor.h"
 #include "vm/decoded_code.h"
 #include "vm/instruction.h"
+#include "vm/packed.h"
 
 /* While one is being made. */
 typedef struct Making {
@@ -222,6 +223,7 @@ Error *residency_create(
     residency->executable = executable_retain(executable);
     residency->devices[SLOT_HOST] = host;
     residency->devices[SLOT_DEVICE] = device;
+    TRY(packed_registry_create(&residency->builtins));
     TRY(alloc_tables(residency));
     Making making = {.residency = residency};
     Error *error = fill(&making, pool);
@@ -253,6 +255,7 @@ void residency_release(Residency *residency) {
         plan_table_release(residency->plans[slot]);
         memory_pool_release(residency->pools[slot]);
     }
+    packed_registry_release(residency->builtins);
     executable_release(residency->executable);
     memory_free(residency);
 }

@@ -26,9 +26,10 @@ typedef struct Residency {
     uint32_t packed_count;
     /* Per constant: what an operand naming it stands for; nil where only packed forms are used. */
     Value *constant_values;
-    MemoryPool *pools[SLOT_COUNT]; /* of the constants' and packed weights' memory */
-    struct DecodedCode *decoded;   /* decoded_code.h: filled on demand */
-    uint64_t bytes[SLOT_COUNT];    /* held by constants and packed weights */
+    MemoryPool *pools[SLOT_COUNT];   /* of the constants' and packed weights' memory */
+    struct DecodedCode *decoded;     /* decoded_code.h: filled on demand */
+    struct PackedRegistry *builtins; /* of executions that bring no registry of their own */
+    uint64_t bytes[SLOT_COUNT];      /* held by constants and packed weights */
 } Residency;
 
 /* Copies constants to the device where it is not the host's memory, packs what the device's

@@ -65,7 +65,7 @@ static Error *take_yields(Taking *taking) {
     snapshot->yields = memory;
     for (uint32_t i = 0; i < execution->yield_count; i++) {
         /* frozen when they were yielded */
-        uint32_t at = (execution->yield_first + i) % execution->options.yield_limit;
+        uint32_t at = (execution->yield_first + i) % execution->yield_capacity;
         snapshot->yields[snapshot->yield_count++] = value_copy(execution->yields[at]);
     }
     return NULL;
