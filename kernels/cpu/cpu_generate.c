@@ -88,24 +88,36 @@ typedef struct RangeRun {
 } RangeRun;
 
 /* Element i is start + i * step, computed in float64 or wrapping integers and rounded once. */
+#define RANGE_LOOP(name, T, element)                                                               \
+    static void range_##name(const RangeArguments *range, T *to, uint64_t begin, uint64_t end) {   \
+        for (uint64_t i = begin; i < end; i++) {                                                   \
+            double x = range->start + (double)i * range->step;                                     \
+            uint64_t n = (uint64_t)range->start_int + i * (uint64_t)range->step_int;               \
+            (void)x;                                                                               \
+            (void)n;                                                                               \
+            to[i] = (T)(element);                                                                  \
+        }                                                                                          \
+    }
+RANGE_LOOP(float64, double, x)
+RANGE_LOOP(float32, float, x)
+RANGE_LOOP(float16, uint16_t, scalar_narrow_float16(scalar_narrow_to_odd(x)))
+RANGE_LOOP(bfloat16, uint16_t, scalar_narrow_bfloat16(scalar_narrow_to_odd(x)))
+RANGE_LOOP(16, uint16_t, n)
+RANGE_LOOP(32, uint32_t, n)
+RANGE_LOOP(64, uint64_t, n)
+
 static Error *run_range(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     const RangeRun *run = context;
     const RangeArguments *range = &run->state->range;
     DType dtype = run->state->dtype;
     (void)part;
-    for (uint64_t i = begin; i < end; i++) {
-        double x = range->start + (double)i * range->step;
-        uint64_t n = (uint64_t)range->start_int + i * (uint64_t)range->step_int;
-        if (dtype == DTYPE_FLOAT64) ((double *)run->to)[i] = x;
-        if (dtype == DTYPE_FLOAT32) ((float *)run->to)[i] = (float)x;
-        if (dtype == DTYPE_FLOAT16)
-            ((uint16_t *)run->to)[i] = scalar_narrow_float16(scalar_narrow_to_odd(x));
-        if (dtype == DTYPE_BFLOAT16)
-            ((uint16_t *)run->to)[i] = scalar_narrow_bfloat16(scalar_narrow_to_odd(x));
-        if (dtype == DTYPE_INT16) ((uint16_t *)run->to)[i] = (uint16_t)n;
-        if (dtype == DTYPE_INT32) ((uint32_t *)run->to)[i] = (uint32_t)n;
-        if (dtype == DTYPE_INT64) ((uint64_t *)run->to)[i] = n;
-    }
+    if (dtype == DTYPE_FLOAT64) range_float64(range, run->to, begin, end);
+    if (dtype == DTYPE_FLOAT32) range_float32(range, run->to, begin, end);
+    if (dtype == DTYPE_FLOAT16) range_float16(range, run->to, begin, end);
+    if (dtype == DTYPE_BFLOAT16) range_bfloat16(range, run->to, begin, end);
+    if (dtype == DTYPE_INT16) range_16(range, run->to, begin, end);
+    if (dtype == DTYPE_INT32) range_32(range, run->to, begin, end);
+    if (dtype == DTYPE_INT64) range_64(range, run->to, begin, end);
     return NULL;
 }
 

@@ -50,3 +50,15 @@ static inline void cpu_move(void *to, const void *from, size_t size) {
         memcpy(to, from, size);
     }
 }
+
+/* count elements of 1, 2, 4 or 8 bytes, all the same; element is not among them. */
+static inline void cpu_fill(void *to, const void *element, size_t size, int64_t count) {
+    char *at = to;
+    if (size == 1) {
+        memset(to, *(const uint8_t *)element, (size_t)count);
+        return;
+    }
+    for (int64_t i = 0; size == 2 && i < count; i++) memcpy(at + i * 2, element, 2);
+    for (int64_t i = 0; size == 4 && i < count; i++) memcpy(at + i * 4, element, 4);
+    for (int64_t i = 0; size == 8 && i < count; i++) memcpy(at + i * 8, element, 8);
+}

@@ -41,8 +41,8 @@ static int64_t map(const State *state, uint32_t axis, int64_t at) {
 }
 
 static void fill(const Run *run, char *to, uint64_t bytes) {
-    size_t size = (size_t)run->state->size;
-    for (uint64_t i = 0; i < bytes; i += size) cpu_move(to + i, run->value, size);
+    uint64_t size = run->state->size;
+    cpu_fill(to, run->value, (size_t)size, (int64_t)(bytes / size));
 }
 
 /* Output columns [begin, end) one by one. */

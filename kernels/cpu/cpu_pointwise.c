@@ -138,27 +138,57 @@ static int64_t row_offset(const State *state, const Input *input, uint64_t row) 
     return offset;
 }
 
+/* Where the walk over rows stands: the outer coordinates, and each input's element. */
+typedef struct RowWalk {
+    int64_t coordinates[SHAPE_RANK_MAX];
+    int64_t offsets[PLAN_INPUTS_MAX];
+} RowWalk;
+
+static void start_walk(const State *state, uint64_t row, RowWalk *walk) {
+    for (uint32_t k = 0; k < state->input_count; k++)
+        walk->offsets[k] = row_offset(state, &state->inputs[k], row);
+    for (uint32_t d = state->shape.rank - 1; d-- > 0;) {
+        walk->coordinates[d] = (int64_t)(row % (uint64_t)state->shape.dims[d]);
+        row /= (uint64_t)state->shape.dims[d];
+    }
+}
+
+static void advance_walk(const State *state, RowWalk *walk) {
+    for (uint32_t d = state->shape.rank - 1; d-- > 0;) {
+        bool wraps = ++walk->coordinates[d] == state->shape.dims[d];
+        int64_t steps = wraps ? 1 - state->shape.dims[d] : 1;
+        for (uint32_t k = 0; k < state->input_count; k++)
+            walk->offsets[k] += steps * state->inputs[k].strides[d];
+        if (!wraps) return;
+        walk->coordinates[d] = 0;
+    }
+}
+
 static void run_rows(const Run *run, uint64_t begin, uint64_t end) {
     const State *state = run->state;
     _Alignas(64) uint8_t scratch[SCRATCH_BYTES];
     uint8_t *out = cpu_output(run->launch, 0);
     CpuOperand inputs[PLAN_INPUTS_MAX];
+    RowWalk walk;
     uint32_t inner_axis = state->shape.rank - 1;
     int64_t inner = state->shape.dims[inner_axis];
+    uint64_t row = begin / state->blocks_per_row, part = begin % state->blocks_per_row;
+    start_walk(state, row, &walk);
     for (uint64_t unit = begin; unit < end; unit++) {
-        uint64_t row = unit / state->blocks_per_row;
-        int64_t column = (int64_t)(unit % state->blocks_per_row) * state->block;
+        int64_t column = (int64_t)part * state->block;
         int64_t n = inner - column < state->block ? inner - column : state->block;
-        int64_t at = (int64_t)row * inner + column;
         for (uint32_t k = 0; k < state->input_count; k++) {
             const Input *input = &state->inputs[k];
-            int64_t step = input->strides[inner_axis], offset = 0;
-            if (input->kind == INPUT_CONTIGUOUS) offset = at;
-            if (input->kind == INPUT_BROADCAST)
-                offset = row_offset(state, input, row) + column * step;
+            int64_t step = input->strides[inner_axis];
+            int64_t offset = walk.offsets[k] + column * step;
             inputs[k] = (CpuOperand){input_base(run, k) + offset * input->size, step};
         }
-        run_block(state, inputs, scratch, out + at * state->out_size, n);
+        run_block(
+            state, inputs, scratch, out + ((int64_t)row * inner + column) * state->out_size, n);
+        if (++part < state->blocks_per_row) continue;
+        part = 0;
+        row++;
+        advance_walk(state, &walk);
     }
 }
 

@@ -4,7 +4,7 @@
 #include "kernels/cpu/cpu_order.h"
 #include "kernels/shape_rules/arguments.h"
 
-enum { ELEMENTS_PER_PART = 16384 };
+enum { ELEMENTS_PER_PART = 16384, BLOCK = 256 };
 
 typedef struct Entry {
     uint64_t key; /* larger is better */
@@ -53,6 +53,33 @@ static void sort(Entry *heap, int64_t count) {
     }
 }
 
+/* Takes the entry in when it is better than the worst of a full heap. */
+static inline void offer(const State *state, Entry *heap, Entry entry) {
+    int64_t at = entry.index;
+    if (at >= state->k) {
+        if (!is_worse(heap[0], entry)) return;
+        heap[0] = entry;
+        sift(heap, state->k, 0);
+        return;
+    }
+    heap[at] = entry;
+    if (at + 1 < state->k) return;
+    for (int64_t i = state->k / 2; i-- > 0;) sift(heap, state->k, i);
+}
+
+/* Fills the heap from the lane that starts at element `base`. */
+static void select_lane(const Run *run, int64_t base, Entry *heap) {
+    const State *state = run->state;
+    uint64_t keys[BLOCK];
+    uint64_t flip = state->largest ? 0 : UINT64_MAX;
+    for (int64_t begin = 0; begin < state->dim; begin += BLOCK) {
+        int64_t count = state->dim - begin < BLOCK ? state->dim - begin : BLOCK;
+        const char *from = run->from + (base + begin * state->inner) * state->size;
+        cpu_order_keys(state->dtype, from, state->inner, count, keys);
+        for (int64_t i = 0; i < count; i++) offer(state, heap, (Entry){keys[i] ^ flip, begin + i});
+    }
+}
+
 static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     const Run *run = context;
     const State *state = run->state;
@@ -61,20 +88,9 @@ static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t pa
         int64_t outer = (int64_t)lane / state->inner, inner = (int64_t)lane % state->inner;
         Entry *heap = run->heaps + (int64_t)lane * state->k;
         int64_t base = outer * state->dim * state->inner + inner;
-        for (int64_t i = 0; i < state->dim; i++) {
-            uint64_t key = cpu_order_key(state->dtype, run->from, base + i * state->inner);
-            Entry entry = {state->largest ? key : ~key, i};
-            if (i < state->k) {
-                heap[i] = entry;
-                if (i + 1 == state->k)
-                    for (int64_t at = state->k / 2; at-- > 0;) sift(heap, state->k, at);
-            } else if (is_worse(heap[0], entry)) {
-                heap[0] = entry;
-                sift(heap, state->k, 0);
-            }
-        }
-        sort(heap, state->k);
         int64_t to = outer * state->k * state->inner + inner;
+        select_lane(run, base, heap);
+        sort(heap, state->k);
         for (int64_t i = 0; i < state->k; i++, to += state->inner) {
             int64_t from = base + heap[i].index * state->inner;
             cpu_move(run->values + to * state->size, run->from + from * state->size, state->size);
