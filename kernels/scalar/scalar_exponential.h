@@ -3,7 +3,7 @@
  *
  * Polynomials are Chebyshev fits of the remainder behind exact leading terms, computed with 60
  * digits. Errors against the exact value: exp, expm1, log below 1 ulp, log1p below 2 (checked by
- * tests/kernels/test_scalar.c). */
+ * tests/kernels/test_scalar_functors.c). */
 #include "kernels/scalar/scalar_base.h"
 
 /* ln 2 in two parts: the first times any exponent is exact. */
