@@ -11,9 +11,13 @@ static Error *read_label(Tokens *tokens, const char *mark, char **out) {
     TRY(tokens_expect(tokens, mark));
     if (tokens->token.kind != TOKEN_WORD && tokens->token.kind != TOKEN_NUMBER)
         return tokens_fail(tokens, "a name is missing");
-    TRY(tokens_copy(tokens, out));
+    char *label;
+    TRY(tokens_copy(tokens, &label));
     Error *error = tokens_next(tokens);
-    if (error) memory_free(*out);
+    if (error)
+        memory_free(label);
+    else
+        *out = label;
     return error;
 }
 
@@ -78,13 +82,13 @@ static Error *split_operator(Tokens *tokens, char *inout_name, uint32_t *out_ver
 static Error *read_attributes(Tokens *tokens, Attributes **out) {
     if (!tokens_at(tokens, "{")) return attributes_create(out);
     const char *text = tokens->token.start;
-    TRY_WRAP(attributes_parse(&text, out), "line %u", tokens->token.line);
-    Error *error = NULL;
+    OWN(Attributes, attributes) = NULL;
+    TRY_WRAP(attributes_parse(&text, &attributes), "line %u", tokens->token.line);
     for (const char *at = tokens->token.start; at < text; at++) tokens->line += *at == '\n';
     tokens->at = text;
-    error = tokens_next(tokens);
-    if (error) attributes_release(*out);
-    return error;
+    TRY(tokens_next(tokens));
+    *out = TAKE(attributes);
+    return NULL;
 }
 
 static Error *add_primitive(Assembly *assembly, char *operator_name, uint32_t line) {
