@@ -27,7 +27,7 @@ static Tensor *int64_tensor(uint32_t rank, const int64_t *dims, const int64_t *v
     Tensor *tensor = NULL;
     Shape shape = shape_make(rank, dims);
     assert_ok(tensor_create_on_host(device_host(), DTYPE_INT64, &shape, &tensor));
-    memcpy(tensor_data(tensor), values, tensor_bytes(tensor));
+    if (tensor_bytes(tensor)) memcpy(tensor_data(tensor), values, tensor_bytes(tensor));
     return tensor;
 }
 
