@@ -44,7 +44,8 @@ static const DeviceClass host_class = {
 };
 
 Device *device_host(void) {
-    static Device host = {.class_ = &host_class, .name = "host"}; /* only total_bytes is ever written */
+    static Device host = {
+        .class_ = &host_class, .name = "host"}; /* only total_bytes is ever written */
     return &host;
 }
 
