@@ -35,6 +35,16 @@ Error *onnx_attribute_int(const OnnxNode *node, const char *name, int64_t otherw
     return NULL;
 }
 
+Error *onnx_attribute_ints(
+    const OnnxNode *node, const char *name, const Onnx__AttributeProto **out) {
+    const Onnx__AttributeProto *attribute = onnx_attribute_find(node, name);
+    if (attribute && attribute->has_type &&
+        attribute->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS)
+        FAIL(INVALID, "attribute %s is not a list of integers", name);
+    *out = attribute;
+    return NULL;
+}
+
 Error *onnx_attribute_graph(const OnnxNode *node, const char *name, const Onnx__GraphProto **out) {
     const Onnx__AttributeProto *attribute = onnx_attribute_find(node, name);
     if (!attribute || !attribute->g) FAIL(INVALID, "attribute %s (a graph) is missing", name);

@@ -44,21 +44,24 @@ Error *onnx_constant_tensor(OnnxImport *import, const Onnx__TensorProto *proto, 
 
 static Error *constant_floats(const OnnxNode *node, const Onnx__AttributeProto *from) {
     IrVariable *constant;
+    if (from->has_type && from->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS)
+        FAIL(INVALID, "attribute value_floats is not a list of floats");
     TRY(make(node, DTYPE_FLOAT32, 1, (int64_t)from->n_floats, from->floats, &constant));
     return onnx_node_set_output(node, 0, constant);
 }
 
 Error *onnx_convert_constant(const OnnxNode *node) {
     IrVariable *constant = NULL;
-    const Onnx__AttributeProto *from;
+    const Onnx__AttributeProto *from, *ints;
+    TRY(onnx_attribute_ints(node, "value_ints", &ints));
     if ((from = onnx_attribute_find(node, "value")) && from->t)
         TRY(onnx_constant_tensor(node->import, from->t, &constant));
     else if ((from = onnx_attribute_find(node, "value_float")) && from->has_f)
         TRY(make(node, DTYPE_FLOAT32, 0, 1, &from->f, &constant));
     else if ((from = onnx_attribute_find(node, "value_int")) && from->has_i)
         TRY(onnx_constant_int0(node, from->i, &constant));
-    else if ((from = onnx_attribute_find(node, "value_ints")))
-        TRY(onnx_constant_ints(node, from->ints, from->n_ints, &constant));
+    else if (ints)
+        TRY(onnx_constant_ints(node, ints->ints, ints->n_ints, &constant));
     else if ((from = onnx_attribute_find(node, "value_floats")))
         return constant_floats(node, from);
     else

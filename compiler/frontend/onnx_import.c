@@ -2,26 +2,28 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "compiler/frontend/onnx_internal.h"
 #include "compiler/frontend/onnx_wire.h"
 #include "kernels/device.h"
 
-static Error *default_opset(const Onnx__ModelProto *model, int64_t *out) {
+Error *onnx_import_opset(Onnx__OperatorSetIdProto *const *imports, size_t count, int64_t *out) {
     int64_t version = 0;
-    for (size_t i = 0; i < model->n_opset_import; i++) {
-        const Onnx__OperatorSetIdProto *import = model->opset_import[i];
-        if (!import->domain || !import->domain[0] || strcmp(import->domain, "ai.onnx") == 0)
-            version = import->version;
+    for (size_t i = 0; i < count; i++) {
+        if (!onnx_is_default_domain(imports[i]->domain)) continue;
+        version = imports[i]->version;
+        if (version < ONNX_OPSET_MIN || version > ONNX_OPSET_MAX)
+            FAIL(UNSUPPORTED, "ONNX opset %lld; %d to %d are read", (long long)version,
+                ONNX_OPSET_MIN, ONNX_OPSET_MAX);
     }
-    if (version == 0 && model->n_opset_import == 0)
-        FAIL(CORRUPT, "not an ONNX model: it imports no operator set");
-    /* only other domains: local functions bring their own */
-    if (version == 0) version = ONNX_OPSET_MAX;
-    if (version < ONNX_OPSET_MIN || version > ONNX_OPSET_MAX)
-        FAIL(UNSUPPORTED, "ONNX opset %lld; %d to %d are read", (long long)version, ONNX_OPSET_MIN,
-            ONNX_OPSET_MAX);
     *out = version;
+    return NULL;
+}
+
+static Error *model_opset(const Onnx__ModelProto *model, int64_t *out) {
+    if (model->n_opset_import == 0) FAIL(CORRUPT, "not an ONNX model: it imports no operator set");
+    TRY(onnx_import_opset(model->opset_import, model->n_opset_import, out));
+    /* only other domains: local functions bring their own */
+    if (*out == 0) *out = ONNX_OPSET_MAX;
     return NULL;
 }
 
@@ -29,9 +31,9 @@ static Error *collect_functions(const Onnx__ModelProto *model, NameMap *function
     for (size_t i = 0; i < model->n_functions; i++) {
         Onnx__FunctionProto *function = model->functions[i];
         TextBuilder OWN_TEXT(key) = {0};
-        text_appendf(&key, "%s:%s", function->domain ? function->domain : "",
-            function->name ? function->name : "");
-        TRY(text_builder_check(&key));
+        TRY(onnx_function_key(function->domain, function->name, &key));
+        if (name_map_find(functions, text_builder_get(&key)))
+            FAIL(INVALID, "function %s is there twice", text_builder_get(&key));
         TRY(name_map_set(functions, text_builder_get(&key), function));
     }
     return NULL;
@@ -90,7 +92,7 @@ static Error *import_model(OnnxImport *import, const Onnx__ModelProto *model) {
     IrFunction *function;
     if (!model->graph) FAIL(CORRUPT, "not an ONNX model: it has no graph");
     if (model->graph->n_output == 0) FAIL(INVALID, "the graph has no output");
-    TRY(default_opset(model, &opset));
+    TRY(model_opset(model, &opset));
     TRY(collect_functions(model, import->functions));
     TRY(ir_function_create(import->module, "main", true, NULL, &function));
     OnnxScope scope;

@@ -3,8 +3,10 @@
  * its inputs looked up. */
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/name_map.h"
+#include "base/text.h"
 #include "compiler/ir/ir.h"
 #include "compiler/ir/ir_build.h"
 #include "onnx.pb-c.h"
@@ -18,7 +20,7 @@ typedef struct OnnxImport {
     IrModule *module;
     Device *device; /* whose addresses are pointers: for constants */
     int directory_descriptor;
-    NameMap *functions;  /* "domain:name" to Onnx__FunctionProto */
+    NameMap *functions;  /* "domain:name" (onnx_function_key) to Onnx__FunctionProto */
     uint32_t node_count; /* converted so far, with expansion */
 } OnnxImport;
 
@@ -64,6 +66,9 @@ MUST_CHECK Error *onnx_node_set_output(const OnnxNode *node, uint32_t index, IrV
 const Onnx__AttributeProto *onnx_attribute_find(const OnnxNode *node, const char *name);
 MUST_CHECK Error *onnx_attribute_int(
     const OnnxNode *node, const char *name, int64_t otherwise, int64_t *out);
+/* NULL when it is absent. Errors: INVALID not a list of integers. */
+MUST_CHECK Error *onnx_attribute_ints(
+    const OnnxNode *node, const char *name, const Onnx__AttributeProto **out);
 MUST_CHECK Error *onnx_attribute_graph(
     const OnnxNode *node, const char *name, const Onnx__GraphProto **out);
 /* All attributes that the operator declares, but for `skipped` (NULL-terminated, or NULL). Errors:
@@ -90,7 +95,18 @@ MUST_CHECK Error *onnx_graph_body(
 /* A port's type. Errors: UNSUPPORTED not a tensor. */
 MUST_CHECK Error *onnx_graph_type(IrModule *module, const Onnx__ValueInfoProto *info, IrType *out);
 
-/* onnx_node.c: converts one node, adding "node x (Op)" to errors. */
+static inline bool onnx_is_default_domain(const char *domain) {
+    return !domain || !domain[0] || strcmp(domain, "ai.onnx") == 0;
+}
+/* onnx_import.c: the version of the default domain, 0 when it is not among them. Errors:
+ * UNSUPPORTED one that is not read. */
+MUST_CHECK Error *onnx_import_opset(
+    Onnx__OperatorSetIdProto *const *imports, size_t count, int64_t *out);
+
+/* onnx_node.c */
+/* What import->functions knows a function by. */
+MUST_CHECK Error *onnx_function_key(const char *domain, const char *name, TextBuilder *out);
+/* Converts one node, adding "node x (Op)" to errors. */
 MUST_CHECK Error *onnx_node_convert(
     OnnxImport *import, OnnxScope *scope, const Onnx__NodeProto *proto);
 /* The node as the operator of that name, attributes converted but for the skipped ones, these

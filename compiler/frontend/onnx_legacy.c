@@ -1,12 +1,35 @@
 /* Operators whose older forms carried as attributes what are inputs now. */
 #include "compiler/frontend/onnx_internal.h"
 
+enum { TYPE_STEPS_MAX = 4096 };
+
 /* The attribute of that name as a constant int64 vector; NULL when the node does not have it. */
 static Error *ints_as_input(const OnnxNode *node, const char *name, IrVariable **out) {
-    const Onnx__AttributeProto *attribute = onnx_attribute_find(node, name);
+    const Onnx__AttributeProto *attribute;
     *out = NULL;
+    TRY(onnx_attribute_ints(node, name, &attribute));
     if (!attribute) return NULL;
     return onnx_constant_ints(node, attribute->ints, attribute->n_ints, out);
+}
+
+/* The element type of a float tensor that nodes before compute. Types are inferred behind the
+ * import, so it is followed back to where it is told: the first operand of every operator but Where
+ * has its result's type, where both are floats. */
+static DType float_type(const IrVariable *variable) {
+    for (uint32_t i = 0; variable && i < TYPE_STEPS_MAX; i++) {
+        const Tensor *tensor = ir_variable_tensor(variable);
+        DType dtype = tensor ? tensor->dtype : variable->type.dtype;
+        if (dtype_is_float(dtype)) return dtype;
+        const IrBinding *binding = variable->binding;
+        if (!binding || binding->kind != IR_OPERATOR || binding->operand_count == 0) break;
+        OperatorId operator_id = binding->operator_info->id;
+        if (operator_id == OPERATOR_CAST) {
+            dtype = attributes_dtype(binding->attributes, "to");
+            return dtype_is_float(dtype) ? dtype : DTYPE_FLOAT32;
+        }
+        variable = binding->operands[operator_id == OPERATOR_WHERE ? 1 : 0];
+    }
+    return DTYPE_FLOAT32;
 }
 
 /* Squeeze, Unsqueeze, the reductions: axes. */
@@ -78,7 +101,7 @@ Error *onnx_convert_pad(const OnnxNode *node) {
     const Onnx__AttributeProto *value = onnx_attribute_find(node, "value");
     TRY(ints_as_input(node, "pads", &inputs[1]));
     double fill = value && value->has_f ? (double)value->f : 0;
-    TRY(onnx_constant_float0(node, fill, inputs[0]->type.dtype, &inputs[2]));
+    TRY(onnx_constant_float0(node, fill, float_type(inputs[0]), &inputs[2]));
     return onnx_node_emit(node, "Pad", skipped, 3, inputs);
 }
 
@@ -92,7 +115,7 @@ Error *onnx_convert_clip(const OnnxNode *node) {
     for (uint32_t i = 1; i < 3; i++) {
         const Onnx__AttributeProto *bound = onnx_attribute_find(node, skipped[i - 1]);
         if (bound && bound->has_f)
-            TRY(onnx_constant_float0(node, (double)bound->f, inputs[0]->type.dtype, &inputs[i]));
+            TRY(onnx_constant_float0(node, (double)bound->f, float_type(inputs[0]), &inputs[i]));
     }
     uint32_t count = inputs[2] ? 3 : inputs[1] ? 2 : 1;
     return onnx_node_emit(node, "Clip", skipped, count, inputs);
@@ -107,16 +130,33 @@ Error *onnx_convert_top_k(const OnnxNode *node) {
     return onnx_node_emit(node, "TopK", skipped, 2, inputs);
 }
 
+static const char *const dropout_skipped[] = {"ratio", "seed", "is_test", NULL};
+
+/* Up to opset 9 the mask has the type of the input. */
+static Error *dropout_with_mask(const OnnxNode *node) {
+    if (node->scope->opset >= 10)
+        return onnx_node_emit(node, "Dropout", dropout_skipped, node->input_count, node->inputs);
+    OWN(Attributes, attributes) = NULL;
+    OWN(Attributes, to) = NULL;
+    IrVariable **results, *mask;
+    TRY(onnx_attribute_convert(node, "Dropout", dropout_skipped, &attributes));
+    TRY(ir_build_operator(
+        onnx_at(node), "Dropout", attributes, node->input_count, node->inputs, 2, &results));
+    TRY(attributes_create(&to));
+    TRY(attributes_set_dtype(to, "to", float_type(node->inputs[0])));
+    TRY(ir_build_simple(onnx_at(node), "Cast", to, results[1], NULL, NULL, &mask));
+    TRY(onnx_node_set_output(node, 0, results[0]));
+    return onnx_node_set_output(node, 1, mask);
+}
+
 /* Inference: the value passes through; a mask that somebody asks for is all true (the operator
  * Dropout makes it). */
 Error *onnx_convert_dropout(const OnnxNode *node) {
-    static const char *const skipped[] = {"ratio", "seed", "is_test", NULL};
-    if (node->output_count > 1)
-        return onnx_node_emit(node, "Dropout", skipped, node->input_count, node->inputs);
     IrVariable *input = onnx_input(node, 0);
     if (!input) FAIL(INVALID, "input 0 is missing");
+    if (node->output_count > 1) return dropout_with_mask(node);
     if (onnx_input(node, 2))
-        return onnx_node_emit(node, "Dropout", skipped, node->input_count, node->inputs);
+        return onnx_node_emit(node, "Dropout", dropout_skipped, node->input_count, node->inputs);
     return onnx_node_set_output(node, 0, input);
 }
 

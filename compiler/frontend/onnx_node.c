@@ -2,6 +2,8 @@
 
 #include "compiler/frontend/onnx_internal.h"
 
+enum { ATTRIBUTE_DEFAULTS_FIELD = 11 /* FunctionProto.attribute_proto */ };
+
 typedef struct HandlerRow {
     const char *op_type;
     OnnxHandler *handler;
@@ -12,10 +14,6 @@ static const HandlerRow handlers[] = {
 #include "compiler/frontend/onnx_nodes.def"
 #undef ONNX_NODE
 };
-
-static bool is_default_domain(const char *domain) {
-    return !domain || !domain[0] || strcmp(domain, "ai.onnx") == 0;
-}
 
 Error *onnx_node_emit(const OnnxNode *node, const char *operator_name, const char *const *skipped,
     uint32_t input_count, IrVariable *const *inputs) {
@@ -30,16 +28,33 @@ Error *onnx_node_emit(const OnnxNode *node, const char *operator_name, const cha
     return NULL;
 }
 
+Error *onnx_function_key(const char *domain, const char *name, TextBuilder *out) {
+    text_appendf(out, "%s:%s", onnx_is_default_domain(domain) ? "" : domain, name ? name : "");
+    return text_builder_check(out);
+}
+
+/* Values that attributes have where a call does not give them came with a later schema than the one
+ * read here. Ignoring them would compute something else. */
+static Error *check_function(const OnnxNode *node, const Onnx__FunctionProto *function) {
+    for (unsigned i = 0; i < function->base.n_unknown_fields; i++)
+        if (function->base.unknown_fields[i].tag == ATTRIBUTE_DEFAULTS_FIELD)
+            FAIL(UNSUPPORTED, "a function with default values of attributes");
+    if (node->input_count > function->n_input || node->output_count > function->n_output)
+        FAIL(INVALID, "%u inputs and %u outputs for a function of %zu and %zu", node->input_count,
+            node->output_count, function->n_input, function->n_output);
+    return NULL;
+}
+
 static Error *expand_function(const OnnxNode *node, const Onnx__FunctionProto *function) {
     OnnxScope scope;
+    int64_t opset;
+    TRY(check_function(node, function));
+    TRY(onnx_import_opset(function->opset_import, function->n_opset_import, &opset));
     TRY(onnx_scope_init(&scope, NULL, node->scope->block));
     scope.caller = node->proto;
     scope.caller_scope = node->scope;
     scope.depth = node->scope->depth + 1;
-    scope.opset = node->scope->opset;
-    for (size_t i = 0; i < function->n_opset_import; i++)
-        if (is_default_domain(function->opset_import[i]->domain))
-            scope.opset = function->opset_import[i]->version;
+    scope.opset = opset ? opset : node->scope->opset;
     Error *error = NULL;
     if (scope.depth > ONNX_CALL_DEPTH_MAX)
         error = error_make(ERROR_UNSUPPORTED, __FILE__, __LINE__, "functions nested deeper than %d",
@@ -57,22 +72,20 @@ static Error *expand_function(const OnnxNode *node, const Onnx__FunctionProto *f
     return error;
 }
 
-static const Onnx__FunctionProto *find_function(
-    const OnnxImport *import, const Onnx__NodeProto *proto, char *key, size_t key_size) {
-    const char *domain = is_default_domain(proto->domain) ? "" : proto->domain;
-    size_t domain_length = strlen(domain), name_length = strlen(proto->op_type);
-    if (domain_length + name_length + 2 > key_size) return NULL;
-    memcpy(key, domain, domain_length);
-    key[domain_length] = ':';
-    memcpy(key + domain_length + 1, proto->op_type, name_length + 1);
-    return name_map_find(import->functions, key);
+static Error *find_function(const OnnxNode *node, const Onnx__FunctionProto **out) {
+    TextBuilder OWN_TEXT(key) = {0};
+    *out = NULL;
+    if (name_map_count(node->import->functions) == 0) return NULL;
+    TRY(onnx_function_key(node->proto->domain, node->proto->op_type, &key));
+    *out = name_map_find(node->import->functions, text_builder_get(&key));
+    return NULL;
 }
 
 static Error *dispatch(const OnnxNode *node) {
-    char key[512];
-    const Onnx__FunctionProto *function = find_function(node->import, node->proto, key, sizeof key);
+    const Onnx__FunctionProto *function;
+    TRY(find_function(node, &function));
     if (function) return expand_function(node, function);
-    if (!is_default_domain(node->proto->domain))
+    if (!onnx_is_default_domain(node->proto->domain))
         FAIL(UNSUPPORTED, "operators of domain %s", node->proto->domain);
     for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
         if (strcmp(handlers[i].op_type, node->proto->op_type) == 0)

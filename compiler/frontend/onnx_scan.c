@@ -11,8 +11,9 @@ typedef struct ScanParts {
 /* Entry index of an optional list attribute, 0 where the list is absent. */
 static Error *list_entry(
     const OnnxNode *node, const char *name, uint32_t index, uint32_t count, int64_t *out) {
-    const Onnx__AttributeProto *attribute = onnx_attribute_find(node, name);
+    const Onnx__AttributeProto *attribute;
     *out = 0;
+    TRY(onnx_attribute_ints(node, name, &attribute));
     if (!attribute || attribute->n_ints == 0) return NULL;
     if (attribute->n_ints != count)
         FAIL(INVALID, "attribute %s has %zu entries for %u", name, attribute->n_ints, count);
@@ -79,14 +80,25 @@ static Error *read_scan(const OnnxNode *node, ScanParts *parts) {
     return NULL;
 }
 
+static Error *is_backwards(
+    const OnnxNode *node, const char *name, uint32_t index, uint32_t count, bool *out) {
+    int64_t direction;
+    TRY(list_entry(node, name, index, count, &direction));
+    if (direction != 0 && direction != 1)
+        FAIL(INVALID, "attribute %s: %lld; 0 and 1 are directions", name, (long long)direction);
+    *out = direction == 1;
+    return NULL;
+}
+
 /* Slice number `counter` of scan input index, from the front or the back. */
 static Error *input_slice(const OnnxNode *node, const ScanParts *parts, const IrLoop *loop,
     uint32_t index, IrVariable **out) {
-    int64_t axis, backwards;
+    int64_t axis;
+    bool backwards;
     IrCursor at = ir_at_end(loop->body);
     IrVariable *number = loop->counter, *one, *where;
     TRY(list_entry(node, "scan_input_axes", index, parts->input_count, &axis));
-    TRY(list_entry(node, "scan_input_directions", index, parts->input_count, &backwards));
+    TRY(is_backwards(node, "scan_input_directions", index, parts->input_count, &backwards));
     if (backwards) {
         TRY(ir_constant_int(node->import->module, 1, &one));
         TRY(ir_build_int_op(at, INT_OP_SUB, parts->length, number, &number));
@@ -133,10 +145,11 @@ static Error *reverse(const OnnxNode *node, int64_t axis, IrVariable **inout) {
 
 static Error *join_output(
     const OnnxNode *node, const ScanParts *parts, const IrLoop *loop, uint32_t index) {
-    int64_t axis, backwards;
+    int64_t axis;
+    bool backwards;
     IrVariable *joined;
     TRY(list_entry(node, "scan_output_axes", index, parts->output_count, &axis));
-    TRY(list_entry(node, "scan_output_directions", index, parts->output_count, &backwards));
+    TRY(is_backwards(node, "scan_output_directions", index, parts->output_count, &backwards));
     TRY(ir_build_list_concat(onnx_at(node), loop->results[parts->state_count + index],
         loop->iterations, axis, true, &joined));
     if (backwards) TRY(reverse(node, axis, &joined));

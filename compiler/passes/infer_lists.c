@@ -31,6 +31,7 @@ Error *infer_lists_concat(ProbeContext *context, const IrBinding *binding) {
     if (list->state == PROBE_BOTTOM) return NULL;
     IrType type = ir_type_tensor(DTYPE_NONE);
     const IrType *element = list->state == PROBE_KNOWN ? list->element : NULL;
+    if (list->state == PROBE_KNOWN && !element) return NULL; /* no append was reached yet */
     if (element && element->kind == IR_TYPE_TENSOR) {
         type.dtype = element->dtype;
         uint32_t rank = element->rank + (binding->flag ? 1 : 0);
@@ -53,6 +54,7 @@ Error *infer_lists_get_field(ProbeContext *context, const IrBinding *binding) {
     const IrVariable *object = binding->operands[0], *result = binding->results[0];
     const Probe *probe = probe_of(context, object);
     if (probe->state == PROBE_BOTTOM) return NULL;
+    if (probe->kind == IR_TYPE_LIST && probe->state == PROBE_KNOWN && !probe->element) return NULL;
     const IrBinding *maker = object->binding;
     if (maker && maker->kind == IR_CONSTRUCT && binding->operand_count == 1 &&
         binding->integer >= 0 && binding->integer < maker->operand_count) {

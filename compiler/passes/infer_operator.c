@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "compiler/passes/evaluate.h"
+#include "compiler/passes/infer_fallback.h"
 
 typedef struct ProbeScratch {
     PlanRequest request;
@@ -218,65 +219,11 @@ static Error *run_values(ProbeContext *context, const IrBinding *binding, ProbeS
     return NULL;
 }
 
-/* What can be said without the values that the rule reads: often the rank. False: nothing. */
-static bool guess_rank(
-    const ProbeContext *context, const IrBinding *binding, DType *out_dtype, uint32_t *out_rank) {
-    OperatorId id = binding->operator_info->id;
-    if (binding->result_count != 1 || binding->operand_count == 0) return false;
-    const Probe *first = input_probe(context, binding, 0);
-    const Probe *second = binding->operand_count > 1 ? input_probe(context, binding, 1) : NULL;
-    if (!first || first->state != PROBE_KNOWN) return false;
-    *out_dtype = first->dtype;
-    *out_rank = first->rank;
-    if (id == OPERATOR_SLICE || id == OPERATOR_PAD || id == OPERATOR_TILE) return true;
-    if (id == OPERATOR_RANGE) {
-        *out_rank = 1;
-        return true;
-    }
-    const Probe *shape = id == OPERATOR_CONSTANT_OF_SHAPE ? first : second;
-    if (id == OPERATOR_CONSTANT_OF_SHAPE) {
-        const Tensor *value = attributes_tensor(binding->attributes, "value");
-        *out_dtype = value ? value->dtype : DTYPE_FLOAT32;
-    } else if (id != OPERATOR_RESHAPE && id != OPERATOR_EXPAND) {
-        return false;
-    }
-    if (!shape || shape->state != PROBE_KNOWN || shape->rank != 1) return false;
-    int64_t rank = shape->dims[0][0];
-    for (uint32_t w = 1; w < PROBE_WORLDS; w++)
-        if (shape->dims[w][0] != rank) return false;
-    if (rank < 0 || rank > SHAPE_RANK_MAX) return false;
-    if (id == OPERATOR_EXPAND && first->rank > rank) rank = first->rank;
-    *out_rank = (uint32_t)rank;
-    return true;
-}
-
-/* Where the rule does not answer: the rank where that is clear, else what was declared. */
-static Error *use_fallback(ProbeContext *context, const IrBinding *binding) {
-    DType dtype;
-    uint32_t rank;
-    for (uint32_t o = 0; o < binding->result_count; o++) {
-        const IrVariable *variable = binding->results[o];
-        IrType type = variable->type;
-        if (type.kind == IR_TYPE_UNKNOWN) type = ir_type_tensor(DTYPE_NONE);
-        if (o == 0 && guess_rank(context, binding, &dtype, &rank)) {
-            bool fits = type.rank_known && type.rank == rank && type.dtype == dtype;
-            int64_t dims[SHAPE_RANK_MAX];
-            for (uint32_t i = 0; i < SHAPE_RANK_MAX; i++)
-                dims[i] = fits ? type.dims[i] : IR_DIM_UNKNOWN;
-            type = ir_type_shaped(dtype, rank, dims);
-        }
-        Probe *probe = probe_of(context, variable);
-        TRY(probe_from_type(context, variable, &type, probe));
-        probe->shape_tainted = true;
-    }
-    return NULL;
-}
-
 static Error *infer(ProbeContext *context, const IrBinding *binding) {
     ProbeScratch *scratch = context->scratch;
     bool known;
     TRY(run_rule(context, binding, scratch, &known));
-    if (!known) return use_fallback(context, binding);
+    if (!known) return infer_fallback_run(context, binding);
     for (uint32_t o = 0; o < binding->result_count; o++) {
         Probe *result = &scratch->results[o];
         result->shape_tainted =
@@ -302,7 +249,7 @@ Error *infer_operator_run(ProbeContext *context, const IrBinding *binding) {
         if (probe->state == PROBE_BOTTOM) return NULL; /* not reached yet */
         if (probe->state == PROBE_TOP || probe->kind != IR_TYPE_TENSOR) top = true;
     }
-    if (top) return use_fallback(context, binding);
+    if (top) return infer_fallback_run(context, binding);
     Error *error = infer(context, binding);
     for (uint32_t o = 0; o < binding->result_count; o++) probe_clear(&context->scratch->results[o]);
     return error;

@@ -49,7 +49,8 @@ static Error *start_functions(Inference *inference) {
         for (uint32_t i = 0; open && i < function->body->parameter_count; i++) {
             const IrVariable *parameter = function->body->parameters[i];
             Probe *probe = probe_of(&inference->context, parameter);
-            IrType type = function->exported ? parameter->type : (IrType){0};
+            /* what was declared for a loop's parameter may hold for its first round only */
+            IrType type = inference->give_up && !function->exported ? (IrType){0} : parameter->type;
             TRY(probe_from_type(&inference->context, parameter, &type, probe));
         }
     }
@@ -161,12 +162,13 @@ static Error *infer_binding(Inference *inference, const IrBinding *binding) {
     case IR_DEVICE_COPY:
         probe_set(probe_of(context, binding->results[0]), probe_of(context, binding->operands[0]));
         return NULL;
+    case IR_FATAL:
+        return NULL; /* nothing ever comes out of it */
     case IR_CALL_CLOSURE:
     case IR_CLOSURE:
     case IR_CONSTRUCT:
     case IR_GET_TAG:
     case IR_YIELD:
-    case IR_FATAL:
     case IR_KIND_COUNT:
         break;
     }

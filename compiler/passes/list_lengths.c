@@ -10,7 +10,12 @@ static bool empty_shape(const IrBinding *binding, DType *out_dtype, Shape *out) 
     const IrType *list = &binding->operands[0]->type;
     const IrType *element = list->kind == IR_TYPE_LIST ? list->element : NULL;
     if (!element || element->kind != IR_TYPE_TENSOR || element->dtype == DTYPE_NONE) return false;
-    if (!element->rank_known || dtype_bits(element->dtype) == 0) return false;
+    if (dtype_bits(element->dtype) == 0) return false;
+    *out_dtype = element->dtype;
+    if (!element->rank_known) { /* as much as can be said */
+        *out = (Shape){.rank = 1};
+        return binding->flag;
+    }
     uint32_t rank = element->rank + (binding->flag ? 1 : 0);
     int64_t axis = binding->integer < 0 ? binding->integer + rank : binding->integer;
     if (rank > SHAPE_RANK_MAX || axis < 0 || axis >= rank) return false;
@@ -21,7 +26,6 @@ static bool empty_shape(const IrBinding *binding, DType *out_dtype, Shape *out) 
         int64_t dim = joined && binding->flag ? 0 : element->dims[from++];
         out->dims[i] = joined || dim < 0 ? 0 : dim;
     }
-    *out_dtype = element->dtype;
     return true;
 }
 

@@ -11,7 +11,11 @@
 #include "compiler/ir/ir_print.h"
 #include "compiler/lower/emit.h"
 #include "compiler/passes/pass.h"
+#include "kernels/device.h"
+#include "vm/adt.h"
 #include "vm/assembly.h"
+#include "vm/execution.h"
+#include "vm/value_equal.h"
 
 enum { FILES_MAX = 256, PATH_SIZE = 512 };
 static const char separator[] = "\n====\n";
@@ -107,4 +111,91 @@ void golden_check(const char *prefix) {
     }
     free(entries);
     assert_true(checked > 0);
+}
+
+Executable *module_compile_plainly(IrModule *module) {
+    static const char *const needed[] = {"adt_tags", "lift_lambdas", "shape_reads", "infer_shapes",
+        "list_lengths", "assign_slots", "tail_calls"};
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+        module_run_pass(module, needed[i]);
+    TextBuilder OWN_TEXT(dump) = {0};
+    if (getenv("LAYOVER_TEST_DUMP")) {
+        assert_ok(ir_print_module(module, &dump));
+        (void)fputs(text_builder_get(&dump), stderr);
+    }
+    Executable *executable = NULL;
+    assert_ok(emit_executable(module, &executable));
+    return executable;
+}
+
+static Error *tensor_to_host(const Tensor *tensor, Value *out) {
+    OWN(Tensor, copy) = NULL;
+    TRY(tensor_create_on_host(device_host(), tensor->dtype, &tensor->shape, &copy));
+    if (tensor_bytes(tensor) > 0) TRY(tensor_copy_to_host(tensor, tensor_data(copy)));
+    *out = value_object(OBJECT_TENSOR, TAKE(copy));
+    return NULL;
+}
+
+/* A tensor, a scalar, or a tuple of them. */
+static Error *to_host(const Value *value, Value *out) {
+    if (value_is(value, OBJECT_TENSOR)) return tensor_to_host(value->tensor, out);
+    *out = value_nil();
+    if (!value_is(value, OBJECT_ADT)) {
+        *out = value_copy(*value);
+        return NULL;
+    }
+    Adt *copy;
+    TRY(adt_create(NULL, value->adt->tag, value->adt->count, &copy));
+    *out = value_object(OBJECT_ADT, copy);
+    for (uint32_t i = 0; i < copy->count; i++)
+        TRY(to_host(&value->adt->fields[i], &copy->fields[i]));
+    return NULL;
+}
+
+static Error *run_on(Executable *executable, Device *host, Device *device, const Value *arguments,
+    uint32_t argument_count, Value *out_result) {
+    OWN(Residency, residency) = NULL;
+    OWN(Execution, execution) = NULL;
+    ExecutionOptions options = {.depth_limit = 1 << 16};
+    uint32_t function;
+    RunResult result;
+    TRY(executable_find_function(executable, "main", &function));
+    TRY(residency_create(executable, host, device, NULL, &residency));
+    TRY(execution_create(residency, &options, function, arguments, argument_count, &execution));
+    TRY(execution_run(execution, (Budget){0}, &result));
+    assert_int_equal(result.kind, RUN_FINISHED);
+    return to_host(execution_get_result(execution), out_result);
+}
+
+Error *executable_run(Executable *executable, const char *device, const Value *arguments,
+    uint32_t argument_count, Value *out_result) {
+    OWN(Device, host) = NULL;
+    OWN(Device, target) = NULL;
+    TRY(device_open("cpu", &host));
+    TRY(device_open(device, &target));
+    return run_on(executable, host, target, arguments, argument_count, out_result);
+}
+
+Value value_random(uint64_t *state, uint32_t rank, const int64_t *dims) {
+    Shape shape = shape_make(rank, dims);
+    Tensor *tensor;
+    assert_ok(tensor_create_on_host(device_host(), DTYPE_FLOAT32, &shape, &tensor));
+    float *data = tensor_data(tensor);
+    for (int64_t i = 0; i < shape_count_unchecked(&shape); i++)
+        data[i] = (float)(test_random(state) >> 56) / 64.0F - 2.0F;
+    return value_object(OBJECT_TENSOR, tensor);
+}
+
+Value value_int64(int64_t element) {
+    Shape scalar = {0};
+    Tensor *tensor;
+    assert_ok(tensor_create_on_host(device_host(), DTYPE_INT64, &scalar, &tensor));
+    *(int64_t *)tensor_data(tensor) = element;
+    return value_object(OBJECT_TENSOR, tensor);
+}
+
+void values_compare(const Value *expected, const Value *got, const char *what, uint64_t seed) {
+    bool equal;
+    assert_ok(value_equal(expected, got, &equal));
+    if (!equal) fail_msg("%s, seed %llu: another result", what, (unsigned long long)seed);
 }

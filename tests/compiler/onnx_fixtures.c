@@ -1,0 +1,327 @@
+#include "tests/compiler/onnx_fixtures.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "kernels/dtype_scalar.h"
+#include "kernels/shape.h"
+
+enum { LIST_MAX = 4096, WORD_SIZE = 64 };
+
+/* protobuf-c frees what it unpacked with free(), so messages made here come from malloc. */
+static void *zeroed(size_t count, size_t size) {
+    void *memory = calloc(count ? count : 1, size);
+    assert_non_null(memory);
+    return memory;
+}
+
+char *onnx_text(const char *text) {
+    char *copy = zeroed(strlen(text) + 1, 1);
+    memcpy(copy, text, strlen(text) + 1);
+    return copy;
+}
+
+/* Puts an item behind a repeated field of messages. */
+static void append(void *array_field, size_t *inout_count, void *item) {
+    void **array;
+    memcpy(&array, array_field, sizeof array);
+    array = realloc(array, (*inout_count + 1) * sizeof *array);
+    assert_non_null(array);
+    array[(*inout_count)++] = item;
+    memcpy(array_field, &array, sizeof array);
+}
+
+/* "a,,b" */
+static char **split(const char *text, size_t *out_count) {
+    char **names = NULL;
+    size_t count = 0;
+    for (const char *at = text; at && *text;) {
+        const char *comma = strchr(at, ',');
+        size_t length = comma ? (size_t)(comma - at) : strlen(at);
+        char *name = zeroed(length + 1, 1);
+        memcpy(name, at, length);
+        append(&names, &count, name);
+        at = comma ? comma + 1 : NULL;
+    }
+    *out_count = count;
+    return names;
+}
+
+OnnxGraph *onnx_graph_make(void) {
+    OnnxGraph *graph = zeroed(1, sizeof *graph);
+    onnx__graph_proto__init(graph);
+    graph->name = onnx_text("graph");
+    return graph;
+}
+
+void onnx_model_import_domain(OnnxModel *model, const char *domain, int64_t version) {
+    Onnx__OperatorSetIdProto *import = zeroed(1, sizeof *import);
+    onnx__operator_set_id_proto__init(import);
+    import->domain = onnx_text(domain);
+    import->has_version = 1;
+    import->version = version;
+    append(&model->opset_import, &model->n_opset_import, import);
+}
+
+OnnxModel *onnx_model_make(int64_t opset) {
+    OnnxModel *model = zeroed(1, sizeof *model);
+    onnx__model_proto__init(model);
+    model->has_ir_version = 1;
+    model->ir_version = 8;
+    model->graph = onnx_graph_make();
+    onnx_model_import_domain(model, "", opset);
+    return model;
+}
+
+/* A tensor's text, taken apart. */
+typedef struct TensorText {
+    DType dtype;
+    bool shaped;
+    size_t rank;
+    char dims[SHAPE_RANK_MAX + 1][WORD_SIZE];
+    const char *values; /* "" where only a type is meant */
+} TensorText;
+
+static TensorText parse_tensor(const char *text) {
+    TensorText parsed = {0};
+    char name[WORD_SIZE];
+    text += strspn(text, " ");
+    size_t length = strcspn(text, "[ ;");
+    assert_true(length < sizeof name);
+    memcpy(name, text, length);
+    name[length] = 0;
+    parsed.dtype = dtype_find(name);
+    if (parsed.dtype == DTYPE_NONE) fail_msg("no element type %s", name);
+    parsed.values = text + length;
+    if (*parsed.values != '[') return parsed;
+    parsed.shaped = true;
+    const char *at = parsed.values + 1;
+    while (*at != ']') {
+        length = strcspn(at, ",]");
+        assert_true(parsed.rank <= SHAPE_RANK_MAX && length < WORD_SIZE);
+        memcpy(parsed.dims[parsed.rank], at, length);
+        parsed.dims[parsed.rank++][length] = 0;
+        at += length;
+        if (*at == ',') at++;
+    }
+    parsed.values = at + 1;
+    return parsed;
+}
+
+static Onnx__TensorShapeProto *make_shape(const TensorText *text) {
+    Onnx__TensorShapeProto *shape = zeroed(1, sizeof *shape);
+    onnx__tensor_shape_proto__init(shape);
+    for (size_t i = 0; i < text->rank; i++) {
+        Onnx__TensorShapeProto__Dimension *dimension = zeroed(1, sizeof *dimension);
+        onnx__tensor_shape_proto__dimension__init(dimension);
+        int64_t value;
+        if (text_parse_i64(text->dims[i], &value)) {
+            dimension->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+            dimension->dim_value = value;
+        } else if (strcmp(text->dims[i], "?") != 0) {
+            dimension->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+            dimension->dim_param = onnx_text(text->dims[i]);
+        }
+        append(&shape->dim, &shape->n_dim, dimension);
+    }
+    return shape;
+}
+
+static Onnx__ValueInfoProto *make_value(const char *name, const char *type) {
+    Onnx__ValueInfoProto *value = zeroed(1, sizeof *value);
+    onnx__value_info_proto__init(value);
+    value->name = onnx_text(name);
+    if (!type[0]) return value;
+    TensorText text = parse_tensor(type);
+    Onnx__TypeProto__Tensor *tensor = zeroed(1, sizeof *tensor);
+    onnx__type_proto__tensor__init(tensor);
+    tensor->has_elem_type = 1;
+    tensor->elem_type = (int32_t)text.dtype;
+    if (text.shaped) tensor->shape = make_shape(&text);
+    value->type = zeroed(1, sizeof *value->type);
+    onnx__type_proto__init(value->type);
+    value->type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    value->type->tensor_type = tensor;
+    return value;
+}
+
+void onnx_add_input(OnnxGraph *graph, const char *name, const char *type) {
+    append(&graph->input, &graph->n_input, make_value(name, type));
+}
+
+void onnx_add_output(OnnxGraph *graph, const char *name, const char *type) {
+    append(&graph->output, &graph->n_output, make_value(name, type));
+}
+
+/* Shape and bytes of a text's tensor; the caller frees the bytes. */
+static uint8_t *make_bytes(const TensorText *text, Shape *out_shape, size_t *out_size) {
+    uint64_t bytes;
+    *out_shape = (Shape){.rank = (uint32_t)text->rank};
+    for (size_t i = 0; i < text->rank; i++)
+        assert_true(text_parse_i64(text->dims[i], &out_shape->dims[i]));
+    assert_ok(shape_bytes(out_shape, text->dtype, &bytes));
+    size_t element_size = dtype_bits(text->dtype) / 8;
+    uint8_t *data = zeroed(bytes, 1);
+    const char *at = text->values;
+    for (size_t offset = 0; offset < bytes; offset += element_size) {
+        char *end;
+        double value = strtod(at, &end);
+        if (end == at) fail_msg("too few values: %s", text->values);
+        assert_true(dtype_scalar_write(text->dtype, value, data + offset));
+        at = end;
+    }
+    *out_size = bytes;
+    return data;
+}
+
+OnnxTensor *onnx_tensor_make(const char *name, const char *tensor) {
+    TensorText text = parse_tensor(tensor);
+    OnnxTensor *made = zeroed(1, sizeof *made);
+    onnx__tensor_proto__init(made);
+    made->name = onnx_text(name);
+    made->has_data_type = 1;
+    made->data_type = (int32_t)text.dtype;
+    made->n_dims = text.rank;
+    made->dims = zeroed(text.rank, sizeof *made->dims);
+    for (size_t i = 0; i < text.rank; i++)
+        assert_true(text_parse_i64(text.dims[i], &made->dims[i]));
+    if (!text.values[0]) return made;
+    Shape shape;
+    made->has_raw_data = 1;
+    made->raw_data.data = make_bytes(&text, &shape, &made->raw_data.len);
+    return made;
+}
+
+OnnxTensor *onnx_add_initializer(OnnxGraph *graph, const char *name, const char *tensor) {
+    OnnxTensor *made = onnx_tensor_make(name, tensor);
+    append(&graph->initializer, &graph->n_initializer, made);
+    return made;
+}
+
+static OnnxNodeProto *make_node(const char *op_type, const char *inputs, const char *outputs) {
+    OnnxNodeProto *node = zeroed(1, sizeof *node);
+    onnx__node_proto__init(node);
+    node->op_type = onnx_text(op_type);
+    node->input = split(inputs, &node->n_input);
+    node->output = split(outputs, &node->n_output);
+    return node;
+}
+
+OnnxNodeProto *onnx_add_node(
+    OnnxGraph *graph, const char *op_type, const char *inputs, const char *outputs) {
+    OnnxNodeProto *node = make_node(op_type, inputs, outputs);
+    append(&graph->node, &graph->n_node, node);
+    return node;
+}
+
+OnnxFunction *onnx_add_function(OnnxModel *model, const char *domain, const char *name,
+    const char *inputs, const char *outputs) {
+    OnnxFunction *function = zeroed(1, sizeof *function);
+    onnx__function_proto__init(function);
+    function->domain = onnx_text(domain);
+    function->name = onnx_text(name);
+    function->input = split(inputs, &function->n_input);
+    function->output = split(outputs, &function->n_output);
+    append(&model->functions, &model->n_functions, function);
+    return function;
+}
+
+OnnxNodeProto *onnx_function_add_node(
+    OnnxFunction *function, const char *op_type, const char *inputs, const char *outputs) {
+    OnnxNodeProto *node = make_node(op_type, inputs, outputs);
+    append(&function->node, &function->n_node, node);
+    return node;
+}
+
+void onnx_node_set_domain(OnnxNodeProto *node, const char *domain) {
+    node->domain = onnx_text(domain);
+}
+
+void onnx_node_set_name(OnnxNodeProto *node, const char *name) { node->name = onnx_text(name); }
+
+static OnnxAttribute *add_attribute(
+    OnnxNodeProto *node, const char *name, Onnx__AttributeProto__AttributeType type) {
+    OnnxAttribute *attribute = zeroed(1, sizeof *attribute);
+    onnx__attribute_proto__init(attribute);
+    attribute->name = onnx_text(name);
+    attribute->has_type = 1;
+    attribute->type = type;
+    append(&node->attribute, &node->n_attribute, attribute);
+    return attribute;
+}
+
+OnnxAttribute *onnx_set_int(OnnxNodeProto *node, const char *name, int64_t value) {
+    OnnxAttribute *attribute =
+        add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+    attribute->has_i = 1;
+    attribute->i = value;
+    return attribute;
+}
+
+OnnxAttribute *onnx_set_float(OnnxNodeProto *node, const char *name, float value) {
+    OnnxAttribute *attribute =
+        add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
+    attribute->has_f = 1;
+    attribute->f = value;
+    return attribute;
+}
+
+OnnxAttribute *onnx_set_text(OnnxNodeProto *node, const char *name, const char *value) {
+    OnnxAttribute *attribute =
+        add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+    attribute->has_s = 1;
+    attribute->s.data = (uint8_t *)onnx_text(value);
+    attribute->s.len = strlen(value);
+    return attribute;
+}
+
+OnnxAttribute *onnx_set_ints(OnnxNodeProto *node, const char *name, const char *values) {
+    OnnxAttribute *attribute =
+        add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+    attribute->ints = zeroed(strlen(values), sizeof *attribute->ints);
+    for (char *end = NULL; *values; values = end) {
+        attribute->ints[attribute->n_ints++] = strtoll(values, &end, 10);
+        assert_true(end > values);
+    }
+    return attribute;
+}
+
+OnnxAttribute *onnx_set_floats(OnnxNodeProto *node, const char *name, const char *values) {
+    OnnxAttribute *attribute =
+        add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
+    attribute->floats = zeroed(strlen(values), sizeof *attribute->floats);
+    for (char *end = NULL; *values; values = end) {
+        attribute->floats[attribute->n_floats++] = strtof(values, &end);
+        assert_true(end > values);
+    }
+    return attribute;
+}
+
+OnnxAttribute *onnx_set_tensor(OnnxNodeProto *node, const char *name, const char *tensor) {
+    OnnxAttribute *attribute =
+        add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR);
+    attribute->t = onnx_tensor_make("", tensor);
+    return attribute;
+}
+
+OnnxAttribute *onnx_set_graph(OnnxNodeProto *node, const char *name, OnnxGraph *owned_graph) {
+    OnnxAttribute *attribute =
+        add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH);
+    attribute->g = owned_graph;
+    return attribute;
+}
+
+OnnxAttribute *onnx_set_reference(OnnxNodeProto *node, const char *name, const char *of_caller) {
+    OnnxAttribute *attribute =
+        add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+    attribute->ref_attr_name = onnx_text(of_caller);
+    return attribute;
+}
+
+uint8_t *onnx_model_pack(OnnxModel *owned_model, size_t *out_size) {
+    *out_size = onnx__model_proto__get_packed_size(owned_model);
+    uint8_t *bytes = zeroed(*out_size, 1);
+    assert_int_equal(onnx__model_proto__pack(owned_model, bytes), *out_size);
+    onnx__model_proto__free_unpacked(owned_model, NULL);
+    return bytes;
+}

@@ -1,0 +1,20 @@
+#pragma once
+/* Models of tests imported, compiled and run on the cpu device. */
+#include "compiler/ir/ir.h"
+#include "kernels/tensor.h"
+#include "tests/compiler/onnx_fixtures.h"
+
+/* Import alone; all of its Errors. */
+MUST_CHECK Error *onnx_model_import(OnnxModel *owned_model, IrModule **out);
+/* Import or a pass refuses it with that code, saying so in one line. */
+#define onnx_model_refused(CODE, message, owned_model)                                             \
+    onnx_model_check_refused(owned_model, ERROR_##CODE, message, __FILE__, __LINE__)
+void onnx_model_check_refused(
+    OnnxModel *owned_model, ErrorCode code, const char *message, const char *file, int line);
+/* Runs main: "inputs -> outputs", tensors separated by ';'. Outputs are compared with six digits.
+ */
+void onnx_model_expect(OnnxModel *owned_model, const char *signature);
+/* It compiles, and its run fails saying so. */
+void onnx_model_expect_failure(OnnxModel *owned_model, const char *inputs, const char *message);
+
+Tensor *onnx_tensor_from_text(const char *tensor);
