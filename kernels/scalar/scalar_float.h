@@ -43,8 +43,13 @@
         return scalar_copy_sign_##s(r < x ? r + (T)1 : r, x);                                      \
     }                                                                                              \
     SCALAR T scalar_relu_##s(T x) { return x < (T)0 ? (T)0 : x; }                                  \
-    SCALAR T scalar_leaky_relu_##s(T x, T alpha) { return x < (T)0 ? alpha * x : x; }              \
-    SCALAR T scalar_elu_##s(T x, T alpha) { return x < (T)0 ? alpha * scalar_expm1_##s(x) : x; }   \
+    /* canonical, because a compiler may multiply x by 1 where it is not negative */               \
+    SCALAR T scalar_leaky_relu_##s(T x, T alpha) {                                                 \
+        return scalar_canonical_##s(x < (T)0 ? alpha * x : x);                                     \
+    }                                                                                              \
+    SCALAR T scalar_elu_##s(T x, T alpha) {                                                        \
+        return scalar_canonical_##s(x < (T)0 ? alpha * scalar_expm1_##s(x) : x);                   \
+    }                                                                                              \
     SCALAR T scalar_selu_##s(T x, T alpha, T gamma) {                                              \
         return scalar_canonical_##s(gamma * (x > (T)0 ? x : alpha * scalar_expm1_##s(x)));         \
     }                                                                                              \
