@@ -125,13 +125,49 @@ static void branch_place_results(
 
 static Error *block_place(Allocation *allocation, const IrBlock *block);
 
+/* Which registers are free and what the others hold, kept over a branch. */
+typedef struct SavedRegisters {
+    uint64_t *free_bits;
+    uint32_t *owner;
+    size_t word_count;
+    uint32_t count;
+} SavedRegisters;
+
+static Error *registers_save(const Allocation *allocation, SavedRegisters *out) {
+    void *bits, *owner;
+    TRY(memory_alloc(allocation->word_count + 1, sizeof(uint64_t), &bits));
+    Error *error = memory_alloc((size_t)allocation->count + 1, sizeof(uint32_t), &owner);
+    if (error) {
+        memory_free(bits);
+        return error;
+    }
+    if (allocation->count > 0) {
+        memcpy(bits, allocation->free_bits, allocation->word_count * sizeof(uint64_t));
+        memcpy(owner, allocation->owner, allocation->count * sizeof(uint32_t));
+    }
+    *out = (SavedRegisters){bits, owner, allocation->word_count, allocation->count};
+    return NULL;
+}
+
+/* Registers that the branch added are free behind it. */
+static void registers_restore(Allocation *allocation, SavedRegisters *saved) {
+    if (allocation->count > 0)
+        memset(allocation->free_bits, 0, allocation->word_count * sizeof(uint64_t));
+    if (saved->count > 0) {
+        memcpy(allocation->free_bits, saved->free_bits, saved->word_count * sizeof(uint64_t));
+        memcpy(allocation->owner, saved->owner, saved->count * sizeof(uint32_t));
+    }
+    for (uint32_t i = saved->count; i < allocation->count; i++) register_free(allocation, i);
+    allocation->lowest_word = 0;
+    memory_free(saved->free_bits);
+    memory_free(saved->owner);
+}
+
 /* A branch in tail position: what it does not use is dead in it, whatever the other one uses. */
 static Error *tail_branch_place(Allocation *allocation, const IrBlock *block) {
-    size_t words = allocation->word_count;
-    void *saved = NULL;
-    TRY(memory_alloc(words + 1, sizeof(uint64_t), &saved));
-    memcpy(saved, allocation->free_bits, words * sizeof(uint64_t));
-    uint32_t position = allocation->position, count = allocation->count;
+    SavedRegisters saved;
+    TRY(registers_save(allocation, &saved));
+    uint32_t position = allocation->position;
     block_number(allocation, block);
     uint32_t end = allocation->position;
     allocation->position = position;
@@ -141,12 +177,7 @@ static Error *tail_branch_place(Allocation *allocation, const IrBlock *block) {
         if (last_use <= position || last_use > end) register_free(allocation, i);
     }
     Error *error = block_place(allocation, block);
-    /* registers that the branch added are free behind it */
-    memset(allocation->free_bits, 0, allocation->word_count * sizeof(uint64_t));
-    memcpy(allocation->free_bits, saved, words * sizeof(uint64_t));
-    for (uint32_t i = count; i < allocation->count; i++) register_free(allocation, i);
-    allocation->lowest_word = 0;
-    memory_free(saved);
+    registers_restore(allocation, &saved);
     return error;
 }
 

@@ -93,7 +93,7 @@ static OnnxTensor *external(
     return proto;
 }
 
-static Error *read(OnnxTensor *owned_proto, int folder, Tensor **out) {
+static Error *read_tensor(OnnxTensor *owned_proto, int folder, Tensor **out) {
     Error *error = onnx_tensor_read(owned_proto, folder, device_host(), out);
     onnx__tensor_proto__free_unpacked(owned_proto, NULL);
     return error;
@@ -103,7 +103,7 @@ static Error *read(OnnxTensor *owned_proto, int folder, Tensor **out) {
     do {                                                                                           \
         OWN(Tensor, unmade) = NULL;                                                                \
         const Folders *at = *state;                                                                \
-        assert_fails_saying(CODE, message, read(owned_proto, at->model, &unmade));                 \
+        assert_fails_saying(CODE, message, read_tensor(owned_proto, at->model, &unmade));          \
         assert_null(unmade);                                                                       \
     } while (0)
 
@@ -121,7 +121,7 @@ static void test_onnx_external_reads_files_beside_and_below_the_model(void **sta
         OnnxTensor *proto =
             external(rows[i].type, rows[i].location, rows[i].offset, rows[i].length);
         add_entry(proto, "checksum", "not looked at");
-        assert_ok(read(proto, folders->model, &tensor));
+        assert_ok(read_tensor(proto, folders->model, &tensor));
         assert_int_equal(tensor_bytes(tensor), strlen(rows[i].bytes));
         assert_memory_equal(tensor_data(tensor), rows[i].bytes, strlen(rows[i].bytes));
     }
@@ -203,8 +203,8 @@ static void test_onnx_external_names_what_does_not_exist(void **state) {
 static void test_onnx_external_is_unsupported_without_a_folder(void **state) {
     (void)state;
     OWN(Tensor, tensor) = NULL;
-    assert_fails_saying(
-        UNSUPPORTED, "data.bin", read(external("uint8[4]", "data.bin", NULL, NULL), -1, &tensor));
+    assert_fails_saying(UNSUPPORTED, "data.bin",
+        read_tensor(external("uint8[4]", "data.bin", NULL, NULL), -1, &tensor));
 }
 
 static void test_onnx_external_says_when_the_file_shrank(void **state) {

@@ -5,7 +5,7 @@
 #include "kernels/device.h"
 #include "tests/compiler/onnx_run.h"
 
-static Error *read(OnnxTensor *owned_proto, Tensor **out) {
+static Error *read_tensor(OnnxTensor *owned_proto, Tensor **out) {
     Error *error = onnx_tensor_read(owned_proto, -1, device_host(), out);
     onnx__tensor_proto__free_unpacked(owned_proto, NULL);
     return error;
@@ -14,7 +14,7 @@ static Error *read(OnnxTensor *owned_proto, Tensor **out) {
 #define refused(CODE, message, owned_proto)                                                        \
     do {                                                                                           \
         OWN(Tensor, unmade) = NULL;                                                                \
-        assert_fails_saying(CODE, message, read(owned_proto, &unmade));                            \
+        assert_fails_saying(CODE, message, read_tensor(owned_proto, &unmade));                     \
         assert_null(unmade);                                                                       \
     } while (0)
 
@@ -65,7 +65,7 @@ static void test_onnx_tensor_compares_data_with_dimensions(void **state) {
 static void test_onnx_tensor_takes_empty_tensors(void **state) {
     (void)state;
     OWN(Tensor, tensor) = NULL;
-    assert_ok(read(onnx_tensor_make("t", "float32[2,0,9223372036854775807]"), &tensor));
+    assert_ok(read_tensor(onnx_tensor_make("t", "float32[2,0,9223372036854775807]"), &tensor));
     assert_int_equal(tensor_bytes(tensor), 0);
 }
 
@@ -94,28 +94,21 @@ static void test_onnx_tensor_refuses_strings_and_segments(void **state) {
 static OnnxTensor *with_typed(DType dtype) {
     OnnxTensor *proto = onnx_tensor_make("t", "float32[2]");
     proto->data_type = (int32_t)dtype;
-    switch (dtype) {
-    case DTYPE_FLOAT32:
+    if (dtype == DTYPE_FLOAT32) {
         proto->n_float_data = 2;
         proto->float_data = copy_of((const float[]){1, 2}, 2 * sizeof(float));
-        break;
-    case DTYPE_FLOAT64:
+    } else if (dtype == DTYPE_FLOAT64) {
         proto->n_double_data = 2;
         proto->double_data = copy_of((const double[]){1, 2}, 2 * sizeof(double));
-        break;
-    case DTYPE_INT64:
+    } else if (dtype == DTYPE_INT64) {
         proto->n_int64_data = 2;
         proto->int64_data = copy_of((const int64_t[]){1, 2}, 2 * sizeof(int64_t));
-        break;
-    case DTYPE_UINT32:
-    case DTYPE_UINT64:
+    } else if (dtype == DTYPE_UINT32 || dtype == DTYPE_UINT64) {
         proto->n_uint64_data = 2;
         proto->uint64_data = copy_of((const uint64_t[]){1, 2}, 2 * sizeof(uint64_t));
-        break;
-    default:
+    } else {
         proto->n_int32_data = 2;
         proto->int32_data = copy_of((const int32_t[]){1, 2}, 2 * sizeof(int32_t));
-        break;
     }
     return proto;
 }
@@ -127,7 +120,7 @@ static void test_onnx_tensor_reads_every_types_own_field(void **state) {
         uint64_t one = 1, two = dtype == DTYPE_BOOL ? 1 : 2;
         if (!dtype_is_known(number) || dtype_bits(dtype) < 8) continue;
         OWN(Tensor, tensor) = NULL;
-        assert_ok(read(with_typed(dtype), &tensor));
+        assert_ok(read_tensor(with_typed(dtype), &tensor));
         size_t size = dtype_bits(dtype) / 8;
         assert_int_equal(tensor_bytes(tensor), 2 * size);
         float floats[2] = {1, 2};
@@ -158,13 +151,13 @@ static void test_onnx_tensor_reads_packed_four_bit_elements(void **state) {
         OWN(Tensor, typed) = NULL;
         OnnxTensor *proto = with_raw("float32[3]", "\x21\x03", 2);
         proto->data_type = (int32_t)dtypes[i];
-        assert_ok(read(proto, &raw));
+        assert_ok(read_tensor(proto, &raw));
         assert_memory_equal(tensor_data(raw), "\x21\x03", 2);
         proto = onnx_tensor_make("t", "float32[3]");
         proto->data_type = (int32_t)dtypes[i];
         proto->n_int32_data = 2;
         proto->int32_data = copy_of((const int32_t[]){0x21, 0x03}, 2 * sizeof(int32_t));
-        assert_ok(read(proto, &typed));
+        assert_ok(read_tensor(proto, &typed));
         assert_memory_equal(tensor_data(typed), "\x21\x03", 2);
         proto = with_raw("float32[3]", "\x21", 1);
         proto->data_type = (int32_t)dtypes[i];
@@ -175,7 +168,7 @@ static void test_onnx_tensor_reads_packed_four_bit_elements(void **state) {
 static void test_onnx_tensor_makes_bools_zero_or_one(void **state) {
     (void)state;
     OWN(Tensor, tensor) = NULL;
-    assert_ok(read(with_raw("bool[4]", "\x00\x01\x02\xff", 4), &tensor));
+    assert_ok(read_tensor(with_raw("bool[4]", "\x00\x01\x02\xff", 4), &tensor));
     assert_memory_equal(tensor_data(tensor), "\x00\x01\x01\x01", 4);
 }
 

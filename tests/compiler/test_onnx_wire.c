@@ -5,7 +5,13 @@
 #include "compiler/frontend/onnx_import.h"
 #include "tests/compiler/onnx_run.h"
 
-enum { MODEL_GRAPH_KEY = 7 << 3 | 2, GRAPH_NODE_KEY = 1 << 3 | 2, NODE_ATTRIBUTE_KEY = 5 << 3 | 2 };
+/* Field numbers of the schema, with the wire type of messages. */
+enum {
+    MODEL_GRAPH_KEY = 7 << 3 | 2,
+    GRAPH_NODE_KEY = 1 << 3 | 2,
+    NODE_ATTRIBUTE_KEY = 5 << 3 | 2,
+    ATTRIBUTE_GRAPH_KEY = 6 << 3 | 2,
+};
 
 /* Something of everything: functions, control flow, attributes of each kind, initializers. */
 static uint8_t *varied_model(size_t *out_size) {
@@ -118,18 +124,25 @@ static void test_onnx_wire_refuses_what_is_no_protobuf(void **state) {
     assert_null(model);
 }
 
-/* Messages inside messages, each as long as the rest: graph, node, attribute, graph … */
+/* A field's key and its length; answers how many bytes that took. */
+static size_t put_header(uint8_t *to, uint8_t key, size_t length) {
+    size_t count = 0;
+    to[count++] = key;
+    for (; length > 0x7f; length >>= 7) to[count++] = (uint8_t)((length & 0x7f) | 0x80);
+    to[count++] = (uint8_t)length;
+    return count;
+}
+
+/* Messages inside messages, each as long as the rest: graph, node, attribute, graph … Answers the
+ * size of all, which stand before the end. */
 static size_t nest(uint8_t *end, size_t depth) {
-    static const uint8_t keys[] = {GRAPH_NODE_KEY, NODE_ATTRIBUTE_KEY, 6 << 3 | 2};
+    static const uint8_t keys[] = {GRAPH_NODE_KEY, NODE_ATTRIBUTE_KEY, ATTRIBUTE_GRAPH_KEY};
     size_t size = 0;
     for (size_t i = depth; i-- > 0;) {
-        uint8_t length[10];
-        size_t count = 0;
-        for (size_t left = size; count == 0 || left; left >>= 7)
-            length[count++] = (uint8_t)((left & 0x7f) | (left >> 7 ? 0x80 : 0));
-        size += count + 1;
-        memcpy(end - size + 1, length, count);
-        *(end - size) = i == 0 ? MODEL_GRAPH_KEY : keys[(i - 1) % 3];
+        uint8_t header[16];
+        size_t count = put_header(header, i == 0 ? MODEL_GRAPH_KEY : keys[(i - 1) % 3], size);
+        size += count;
+        memcpy(end - size, header, count);
     }
     return size;
 }
@@ -158,18 +171,16 @@ static void test_onnx_wire_refuses_a_file_that_explodes_in_memory(void **state) 
     (void)state;
     enum { EMPTY_ATTRIBUTES = 400000, SIZE = EMPTY_ATTRIBUTES * 2 };
     OWN(Onnx__ModelProto, model) = NULL;
-    uint8_t *buffer = malloc(SIZE + 10);
+    uint8_t *buffer = malloc(SIZE + 32);
     assert_non_null(buffer);
-    const uint8_t head[] = {MODEL_GRAPH_KEY, (SIZE + 4) & 0x7f | 0x80,
-        (SIZE + 4) >> 7 & 0x7f | 0x80, (SIZE + 4) >> 14, GRAPH_NODE_KEY, SIZE & 0x7f | 0x80,
-        SIZE >> 7 & 0x7f | 0x80, SIZE >> 14};
-    memcpy(buffer, head, sizeof head);
-    for (size_t i = 0; i < EMPTY_ATTRIBUTES; i++) {
-        buffer[sizeof head + 2 * i] = NODE_ATTRIBUTE_KEY;
-        buffer[sizeof head + 2 * i + 1] = 0;
-    }
-    assert_fails_saying(
-        CORRUPT, "takes over", onnx_wire_unpack(buffer, SIZE + sizeof head, &model));
+    uint8_t node_header[16];
+    size_t node_size = put_header(node_header, GRAPH_NODE_KEY, SIZE);
+    size_t size = put_header(buffer, MODEL_GRAPH_KEY, node_size + SIZE);
+    memcpy(buffer + size, node_header, node_size);
+    size += node_size;
+    for (size_t i = 0; i < EMPTY_ATTRIBUTES; i++)
+        size += put_header(buffer + size, NODE_ATTRIBUTE_KEY, 0);
+    assert_fails_saying(CORRUPT, "takes over", onnx_wire_unpack(buffer, size, &model));
     free(buffer);
 }
 
