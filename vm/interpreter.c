@@ -148,13 +148,21 @@ static RunKind take_stop(Execution *execution) {
         DISPATCH();                                                                                \
     }
 #define SAVE_PC() position.frame->pc = (uint32_t)(instruction - position.code)
-#define CHECK(expression)                                                                          \
+/* An error ends the run; the pc must have been saved. Frames may have moved since. */
+#define CHECK_SAVED(expression)                                                                    \
     {                                                                                              \
         Error *error = (expression);                                                               \
         if (__builtin_expect(error != NULL, 0)) {                                                  \
-            SAVE_PC();                                                                             \
             execution->counters.instructions += all - fuel;                                        \
             return error;                                                                          \
+        }                                                                                          \
+    }
+#define CHECK(expression)                                                                          \
+    {                                                                                              \
+        Error *checked = (expression);                                                             \
+        if (__builtin_expect(checked != NULL, 0)) {                                                \
+            SAVE_PC();                                                                             \
+            CHECK_SAVED(checked);                                                                  \
         }                                                                                          \
     }
 /* An instruction with a handler in instructions_*.c. */
@@ -162,14 +170,14 @@ static RunKind take_stop(Execution *execution) {
     {                                                                                              \
         Step step = STEP_NEXT;                                                                     \
         SAVE_PC();                                                                                 \
-        CHECK(handler(execution, instruction, position.registers, &step));                         \
+        CHECK_SAVED(handler(execution, instruction, position.registers, &step));                   \
         if (__builtin_expect(step == STEP_NEXT, 1)) NEXT(instruction + 1);                         \
         if (step == STEP_STOP)                                                                     \
             return leave(execution, all - fuel, execution->stop_result, out_result);               \
         if (step == STEP_FINISHED)                                                                 \
             return leave(                                                                          \
                 execution, all - fuel + 1, (RunResult){.kind = RUN_FINISHED}, out_result);         \
-        CHECK(load_position(execution, &position));                                                \
+        CHECK_SAVED(load_position(execution, &position));                                          \
         NEXT(position.code + position.frame->pc);                                                  \
     }
 

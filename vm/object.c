@@ -29,7 +29,7 @@ static_assert(offsetof(Closure, count) == offsetof(ContainerHead, count) &&
 struct ObjectMeter {
     /* Bytes of live objects, and one for the owner: whoever brings it to 0 frees the meter. */
     _Atomic uint64_t used_bytes;
-    uint64_t limit_bytes;
+    uint64_t limit_bytes; /* the owner's one included */
 };
 
 Error *object_meter_create(uint64_t limit_bytes, ObjectMeter **out) {
@@ -37,7 +37,7 @@ Error *object_meter_create(uint64_t limit_bytes, ObjectMeter **out) {
     TRY(memory_alloc(1, sizeof(ObjectMeter), &memory));
     ObjectMeter *meter = memory;
     atomic_init(&meter->used_bytes, 1);
-    meter->limit_bytes = limit_bytes;
+    meter->limit_bytes = limit_bytes < UINT64_MAX ? limit_bytes + 1 : limit_bytes;
     *out = meter;
     return NULL;
 }
@@ -52,7 +52,7 @@ Error *object_meter_charge(ObjectMeter *meter, uint64_t bytes) {
     if (before + bytes > meter->limit_bytes && before + bytes >= before) {
         object_meter_refund(meter, bytes);
         FAIL(EXHAUSTED, "frames, lists and other objects take more than %" PRIu64 " bytes",
-            meter->limit_bytes);
+            meter->limit_bytes - 1);
     }
     return NULL;
 }

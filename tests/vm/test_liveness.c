@@ -97,7 +97,7 @@ static void test_liveness_agrees_with_dense_iteration_on_random_code(void **stat
     uint64_t random = 5;
     for (int round = 0; round < 60; round++) {
         TextBuilder OWN_TEXT(text) = {0};
-        uint32_t count = 5 + (uint32_t)(test_random(&random) % 200);
+        uint32_t count = 20 + (uint32_t)(test_random(&random) % 200);
         text_append(&text, "function f(1) nulls registers 40 {\n");
         for (uint32_t i = 0; i < count; i++) {
             text_appendf(&text, "l%u: ", i);

@@ -81,7 +81,7 @@ static void test_verifier_rejects_wrong_operator_calls(void **state) {
     REJECTED("Add with 3 inputs", head, I(0), I(0), R(0), R(1), R(2));
     REJECTED("Add with 1 inputs", head, I(0), I(2), R(0), R(1), R(2));
     REJECTED("Add without input 1", head, I(0), I(1), R(0), operand_make(OPERAND_ABSENT, 0), R(2));
-    REJECTED("is a constant that is not", head, I(0), I(1), R(0), C(0), R(2));
+    REJECTED("constant 0 is not an object", head, I(0), I(1), R(0), C(0), R(2));
     REJECTED("cannot be a last use", head, I(0), I(1), R(0), R(1), R(2) | OPERAND_LAST_USE);
 }
 

@@ -1,0 +1,28 @@
+#include "tests/vm/vm_fixture.h"
+#include "vm/decoded_code.h"
+
+static void test_decoded_code_resolves_operands(void **state) {
+    (void)state;
+    VmMachine machine = vm_machine("constant @c = int 9\nfunction f(1) {\na: If r0!, @c, b, a2\n"
+                                   "a2: Goto c\nb: Ret 5\nc: Ret 6\n}\n",
+        "cpu");
+    const DecodedFunction *function, *again;
+    assert_ok(decoded_code_get(machine.residency->decoded, 0, &function));
+    const DecodedOperand *operands = function->instructions[0].operands;
+    assert_null(operands[0].constant);
+    assert_int_equal(operands[1].constant->integer, 9);
+    assert_int_equal(operands[2].index, 2);
+    assert_int_equal(operands[3].index, 1);
+    assert_int_equal(function->instructions[1].operands[0].index, 3);
+    assert_int_equal(function->instructions[2].operands[0].constant->integer, 5);
+    assert_ok(decoded_code_get(machine.residency->decoded, 0, &again));
+    assert_ptr_equal(function, again);
+    vm_machine_deinit(&machine);
+}
+
+int test_decoded_code(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_decoded_code_resolves_operands),
+    };
+    return cmocka_run_group_tests_name("decoded_code", tests, NULL, NULL);
+}

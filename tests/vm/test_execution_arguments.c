@@ -1,0 +1,106 @@
+#include "tests/vm/vm_fixture.h"
+#include "vm/execution.h"
+#include "vm/list.h"
+
+static const char PORTS[] =
+    "function f(x: float32[N, 2], y: float32[N] slot 0, z: any) -> (r: float32[N, 2]) exported {\n"
+    " AllocADT 0, r0, r1, r2 -> r3\n Ret r3\n}\n"
+    "function g(1) exported {\n Ret r0\n}\n";
+
+static Tensor *matrix(uint32_t rows) {
+    Shape shape = shape_make(2, (int64_t[]){rows, 2});
+    Tensor *tensor;
+    assert_ok(tensor_create_on_host(device_host(), DTYPE_FLOAT32, &shape, &tensor));
+    return tensor;
+}
+
+static Error *start(const VmMachine *machine, Value owned_x, Value owned_y, Value owned_z) {
+    Value arguments[3] = {owned_x, owned_y, owned_z};
+    Execution *execution = NULL;
+    Error *error = execution_create(machine->residency, NULL, 0, arguments, 3, &execution);
+    execution_release(execution);
+    for (int i = 0; i < 3; i++) value_release(&arguments[i]);
+    return error;
+}
+
+#define T(tensor) value_object(OBJECT_TENSOR, tensor)
+
+static void test_arguments_must_fit_their_ports(void **state) {
+    (void)state;
+    VmMachine machine = vm_machine(PORTS, "sim:0");
+    float data[3] = {1, 2, 3};
+    int64_t integers[2] = {1, 2};
+    assert_ok(start(&machine, T(matrix(2)), T(vm_floats(2, data)), value_int(4)));
+    assert_fails_saying(INVALID, "input y: dimension 0 (N) is 3, but input x has 2 for it",
+        start(&machine, T(matrix(2)), T(vm_floats(3, data)), value_nil()));
+    assert_fails_saying(INVALID, "input y is int64, not float32",
+        start(&machine, T(matrix(2)), T(vm_ints(2, integers)), value_nil()));
+    assert_fails_saying(INVALID, "input x has shape [2], not [-1, 2]",
+        start(&machine, T(vm_floats(2, data)), T(vm_floats(2, data)), value_nil()));
+    assert_fails_saying(INVALID, "input x is a int, not a tensor",
+        start(&machine, value_int(1), T(vm_floats(2, data)), value_nil()));
+    Execution *execution;
+    assert_fails_saying(INVALID, "function f takes 3 inputs, not 0",
+        execution_create(machine.residency, NULL, 0, NULL, 0, &execution));
+    assert_fails(INVALID, execution_create(machine.residency, NULL, 9, NULL, 0, &execution));
+    vm_machine_deinit(&machine);
+}
+
+static void test_arguments_come_into_their_slots_sealed(void **state) {
+    (void)state;
+    const char *const devices[] = {"cpu", "sim:0"};
+    for (uint32_t i = 0; i < 2; i++) {
+        VmMachine machine = vm_machine(PORTS, devices[i]);
+        float data[2] = {1, 2}, back[2];
+        Value arguments[3] = {T(matrix(2)), T(vm_floats(2, data)), T(vm_floats(2, data))};
+        Execution *execution = vm_start(&machine, "f", arguments, 3, NULL);
+        assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
+        uint32_t count;
+        const Value *fields = value_children(execution_get_result(execution), &count);
+        assert_int_equal(fields[0].tensor->storage->slot, 1);
+        assert_int_equal(fields[1].tensor->storage->slot, 0);
+        assert_int_equal(fields[2].tensor->storage->slot, 1);
+        for (uint32_t field = 0; field < 3; field++)
+            assert_true(fields[field].tensor->storage->sealed);
+        assert_ok(tensor_copy_to_host(fields[2].tensor, back));
+        assert_memory_equal(back, data, sizeof back);
+        execution_release(execution);
+        for (int field = 0; field < 3; field++) value_release(&arguments[field]);
+        vm_machine_deinit(&machine);
+    }
+}
+
+static void test_arguments_that_are_unwritten_are_refused(void **state) {
+    (void)state;
+    VmMachine machine = vm_machine(PORTS, "cpu");
+    Tensor *tensor = matrix(1);
+    tensor->written = false;
+    Value value = T(tensor);
+    Execution *execution;
+    assert_fails_saying(INVALID, "is not written",
+        execution_create(machine.residency, NULL, 1, &value, 1, &execution));
+    value_release(&value);
+    vm_machine_deinit(&machine);
+}
+
+static void test_arguments_beyond_the_memory_limit_are_exhausted(void **state) {
+    (void)state;
+    VmMachine machine = vm_machine(PORTS, "sim:0");
+    ExecutionOptions options = {.memory_limit_bytes = {0, 1000}};
+    Value arguments[3] = {T(matrix(1000)), T(vm_floats(0, NULL)), value_nil()};
+    Execution *execution;
+    assert_fails(
+        EXHAUSTED, execution_create(machine.residency, &options, 0, arguments, 3, &execution));
+    for (int i = 0; i < 3; i++) value_release(&arguments[i]);
+    vm_machine_deinit(&machine);
+}
+
+int test_execution_arguments(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arguments_must_fit_their_ports),
+        cmocka_unit_test(test_arguments_come_into_their_slots_sealed),
+        cmocka_unit_test(test_arguments_that_are_unwritten_are_refused),
+        cmocka_unit_test(test_arguments_beyond_the_memory_limit_are_exhausted),
+    };
+    return cmocka_run_group_tests_name("execution_arguments", tests, NULL, NULL);
+}
