@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu_conv_depthwise.h"
+#include "kernels/cpu/cpu_dnnl.h"
 #include "kernels/cpu/cpu_float_plan.h"
 #include "kernels/cpu/cpu_pack.h"
 
@@ -14,18 +15,24 @@ typedef struct ConvState {
     CpuConv conv;
     CpuMatmul matmul; /* CONV_POINTWISE */
     int64_t output_count;
+    bool unpacks; /* the weights come in oneDNN's form, but it has nothing for this image */
+    dnnl_memory_desc_t packed_form;
 } ConvState;
 
 static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
     const ConvState *state = opaque;
     if (state->output_count == 0) return NULL;
-    const CpuConvBuffers buffers = {
+    CpuConvBuffers buffers = {
         .x = call->inputs[0],
         .w = call->inputs[1],
         .bias = state->conv.has_bias ? call->inputs[2] : NULL,
         .residual = state->conv.has_residual ? call->inputs[3] : NULL,
         .y = call->outputs[0],
     };
+    if (state->unpacks) {
+        cpu_dnnl_conv_unpack(&state->packed_form, buffers.w, call->workspace);
+        buffers.w = call->workspace;
+    }
     if (state->way == CONV_DEPTHWISE)
         return cpu_conv_depthwise_run(
             call->device, &state->conv, &buffers, call->launch, out_abandoned);
@@ -99,9 +106,10 @@ static CpuMatmul matmul_of(const CpuConv *conv) {
 static Error *plan_at(
     Device *device, CpuLevel level, const char *name, const PlanRequest *request, Plan **out) {
     ConvState conv = {.output_count = shape_count_unchecked(&request->outputs[0].shape)};
-    /* weights in oneDNN's form are oneDNN's alone; of an empty result nothing is read */
-    if (request->inputs[1].layout != CPU_LAYOUT_PLAIN && conv.output_count > 0)
-        return cpu_decline(out);
+    conv.unpacks = request->inputs[1].layout == CPU_LAYOUT_DNNL;
+    if (conv.unpacks)
+        TRY(cpu_dnnl_conv_form(
+            cpu_device(device), request->attributes, &request->inputs[1].shape, &conv.packed_form));
     TRY(conv_of(request, level, &conv.conv));
     cpu_conv_prepare(&conv.conv, level);
     if (cpu_conv_is_depthwise(&conv.conv)) {
@@ -114,6 +122,9 @@ static Error *plan_at(
     void *state;
     TRY(cpu_float_plan_create(device, request, name, sizeof(ConvState), run, out, &state));
     *(ConvState *)state = conv;
+    if (conv.unpacks)
+        cpu_float_plan_set_workspace(
+            *out, (uint64_t)shape_count_unchecked(&request->inputs[1].shape) * sizeof(float));
     return NULL;
 }
 

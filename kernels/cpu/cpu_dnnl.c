@@ -8,13 +8,31 @@
  * to the library.) */
 void omp_set_num_threads(int threads);
 
+void cpu_dnnl_use_one_thread(void) { omp_set_num_threads(1); }
+
+/* A plan's state. */
+typedef struct DnnlPlan {
+    CpuDevice *device;
+    dnnl_primitive_t primitives[DNNL_KINDS_MAX];
+    dnnl_memory_desc_t forms[DNNL_KINDS_MAX][DNNL_OPERANDS_MAX]; /* of a band's operands */
+    dnnl_memory_desc_t plain[DNNL_OPERANDS_MAX], wanted[DNNL_OPERANDS_MAX];
+    dnnl_primitive_t
+        reorders[DNNL_OPERANDS_MAX];        /* plain to wanted (result: back); NULL: the same */
+    dnnl_primitive_t residual_reorder;      /* plain to the wanted result; NULL with the same */
+    uint64_t offsets[DNNL_OPERANDS_MAX];    /* in the workspace, of reordered operands */
+    uint64_t scratch_offset, scratch_bytes; /* scratch_bytes for each thread */
+    DnnlBand bands[DNNL_BANDS_MAX];
+    uint32_t band_count;
+    uint64_t image_count;
+    uint64_t image_bytes[DNNL_OPERANDS_MAX];
+    bool adds_residual;
+} DnnlPlan;
+
 static Error *check(dnnl_status_t status, const char *what) {
     if (status == dnnl_out_of_memory) FAIL(OUT_OF_MEMORY, "oneDNN: no memory for %s", what);
     if (status != dnnl_success) FAIL(INTERNAL, "oneDNN: %s failed with %d", what, (int)status);
     return NULL;
 }
-
-void cpu_dnnl_set_threads(uint32_t threads) { omp_set_num_threads((int)threads); }
 
 dnnl_memory_desc_t cpu_dnnl_plain(uint32_t rank, const int64_t *dims) {
     dnnl_memory_desc_t made = {0};
@@ -29,12 +47,34 @@ dnnl_memory_desc_t cpu_dnnl_plain(uint32_t rank, const int64_t *dims) {
     return made;
 }
 
-bool cpu_dnnl_is_slow(const_dnnl_primitive_desc_t description) {
+uint32_t cpu_dnnl_band_count(double multiply_adds, int64_t cuttable) {
+    /* a band should be worth a thread: some 20 µs */
+    uint32_t count = multiply_adds >= 64e6 ? 4 : multiply_adds >= 4e6 ? 2 : 1;
+    while (count > 1 && cuttable < 2 * (int64_t)count) count /= 2;
+    return count;
+}
+
+static bool is_slow(const_dnnl_primitive_desc_t description) {
     const char *name = "";
     if (dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, (void *)&name) !=
         dnnl_success)
         return true;
     return strstr(name, "ref") != NULL;
+}
+
+Error *cpu_dnnl_describe(CpuDevice *device, const_dnnl_op_desc_t operation,
+    const_dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *out) {
+    dnnl_primitive_desc_t made = NULL;
+    *out = NULL;
+    cpu_dnnl_use_one_thread();
+    if (dnnl_primitive_desc_create(&made, operation, attributes, device->dnnl_engine, NULL) !=
+        dnnl_success)
+        return NULL;
+    if (is_slow(made))
+        (void)dnnl_primitive_desc_destroy(made);
+    else
+        *out = made;
+    return NULL;
 }
 
 static dnnl_alg_kind_t activation_kind(Activation activation) {
@@ -61,98 +101,55 @@ static dnnl_alg_kind_t activation_kind(Activation activation) {
     return dnnl_alg_kind_undef;
 }
 
-static Error *append_post_ops(const DnnlProblem *problem, dnnl_post_ops_t post_ops) {
-    dnnl_alg_kind_t kind = activation_kind(problem->activation);
-    float alpha = problem->activation == ACTIVATION_RELU ? 0 : (float)problem->alpha;
-    if (problem->adds_residual) TRY(check(dnnl_post_ops_append_sum(post_ops, 1), "a residual"));
+static Error *append_post_ops(const DnnlEpilogue *epilogue, dnnl_post_ops_t post_ops) {
+    dnnl_alg_kind_t kind = activation_kind(epilogue->activation);
+    float alpha = epilogue->activation == ACTIVATION_RELU ? 0 : (float)epilogue->alpha;
+    if (epilogue->adds_residual) TRY(check(dnnl_post_ops_append_sum(post_ops, 1), "a residual"));
     if (kind != dnnl_alg_kind_undef)
-        TRY(check(dnnl_post_ops_append_eltwise(post_ops, 1, kind, alpha, (float)problem->beta),
+        TRY(check(dnnl_post_ops_append_eltwise(post_ops, 1, kind, alpha, (float)epilogue->beta),
             "an activation"));
     return NULL;
 }
 
-static Error *make_attributes(const DnnlProblem *problem, dnnl_primitive_attr_t *out) {
+static Error *fill_attributes(const DnnlEpilogue *epilogue, dnnl_primitive_attr_t attributes) {
     dnnl_post_ops_t post_ops;
-    TRY(check(dnnl_primitive_attr_create(out), "attributes"));
-    TRY(check(
-        dnnl_primitive_attr_set_scratchpad_mode(*out, dnnl_scratchpad_mode_user), "attributes"));
-    if (problem->scale != 1)
-        TRY(check(dnnl_primitive_attr_set_output_scales(*out, 1, 0, &problem->scale), "a scale"));
+    TRY(check(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user),
+        "attributes"));
+    if (epilogue->scale != 1)
+        TRY(check(
+            dnnl_primitive_attr_set_output_scales(attributes, 1, 0, &epilogue->scale), "a scale"));
     TRY(check(dnnl_post_ops_create(&post_ops), "attributes"));
-    Error *error = append_post_ops(problem, post_ops);
-    if (!error) error = check(dnnl_primitive_attr_set_post_ops(*out, post_ops), "attributes");
+    Error *error = append_post_ops(epilogue, post_ops);
+    if (!error) error = check(dnnl_primitive_attr_set_post_ops(attributes, post_ops), "attributes");
     (void)dnnl_post_ops_destroy(post_ops);
     return error;
 }
 
-/* One more variant; called with the mutex held, or before anybody else knows the plan. */
-static Error *add_variant(DnnlPlan *plan, uint32_t threads, bool first, uint64_t *out_scratch) {
-    dnnl_primitive_desc_t description = NULL;
-    uint32_t count = atomic_load_explicit(&plan->variant_count, memory_order_relaxed);
-    cpu_dnnl_set_threads(threads);
-    TRY(plan->describe(
-        plan->problem, plan->device, first ? NULL : plan->wanted, plan->attributes, &description));
-    if (!description) return NULL;
-    static const dnnl_query_t queries[DNNL_OPERANDS_MAX] = {
-        dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_weights_md, dnnl_query_dst_md};
-    for (uint32_t i = 0; first && i < DNNL_OPERANDS_MAX; i++)
-        if (plan->plain[i].ndims)
-            plan->wanted[i] = *dnnl_primitive_desc_query_md(
-                description, queries[i], i == DNNL_OPERAND_BIAS ? 1 : 0);
-    *out_scratch = dnnl_memory_desc_get_size(
-        dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0));
-    Error *error =
-        check(dnnl_primitive_create(&plan->variants[count].primitive, description), "a primitive");
-    (void)dnnl_primitive_desc_destroy(description);
-    TRY(error);
-    plan->variants[count].threads = threads;
-    atomic_store_explicit(&plan->variant_count, count + 1, memory_order_release);
-    return NULL;
-}
-
-static Error *make_reorder(CpuDevice *device, const dnnl_memory_desc_t *from,
-    const dnnl_memory_desc_t *to, dnnl_primitive_t *out) {
-    dnnl_primitive_attr_t attributes;
-    dnnl_primitive_desc_t description = NULL;
-    dnnl_engine_t engine = device->dnnl_engine;
-    TRY(check(dnnl_primitive_attr_create(&attributes), "attributes"));
-    Error *error = check(
-        dnnl_reorder_primitive_desc_create(&description, from, engine, to, engine, attributes),
-        "a reorder");
-    if (!error) error = check(dnnl_primitive_create(out, description), "a reorder");
-    if (description) (void)dnnl_primitive_desc_destroy(description);
-    (void)dnnl_primitive_attr_destroy(attributes);
+Error *cpu_dnnl_attributes(const DnnlEpilogue *epilogue, dnnl_primitive_attr_t *out) {
+    dnnl_primitive_attr_t made;
+    TRY(check(dnnl_primitive_attr_create(&made), "attributes"));
+    Error *error = fill_attributes(epilogue, made);
+    if (error)
+        (void)dnnl_primitive_attr_destroy(made);
+    else
+        *out = made;
     return error;
 }
 
-/* Reorders of operands that oneDNN wants otherwise, and where they go in the workspace. */
-static Error *add_reorders(DnnlPlan *plan, uint64_t *inout_bytes) {
-    cpu_dnnl_set_threads(1);
-    for (uint32_t i = 0; i < DNNL_OPERANDS_MAX; i++) {
-        const dnnl_memory_desc_t *plain = &plan->plain[i], *wanted = &plan->wanted[i];
-        if (!plain->ndims || dnnl_memory_desc_equal(plain, wanted)) continue;
-        bool is_result = i == DNNL_OPERAND_RESULT;
-        TRY(make_reorder(plan->device, is_result ? wanted : plain, is_result ? plain : wanted,
-            &plan->reorders[i]));
-        plan->offsets[i] = *inout_bytes;
-        *inout_bytes += (dnnl_memory_desc_get_size(wanted) + DEVICE_ALIGNMENT - 1) &
-                        ~(uint64_t)(DEVICE_ALIGNMENT - 1);
+void cpu_dnnl_problem_deinit(DnnlProblem *problem) {
+    for (uint32_t i = 0; i < DNNL_KINDS_MAX; i++) {
+        if (problem->kinds[i]) (void)dnnl_primitive_desc_destroy(problem->kinds[i]);
+        problem->kinds[i] = NULL;
     }
-    if (plan->adds_residual && plan->reorders[DNNL_OPERAND_RESULT])
-        TRY(make_reorder(plan->device, &plan->plain[DNNL_OPERAND_RESULT],
-            &plan->wanted[DNNL_OPERAND_RESULT], &plan->residual_reorder));
-    return NULL;
 }
 
 static void destroy(Plan *base) {
     DnnlPlan *plan = plan_state(base);
-    uint32_t count = atomic_load(&plan->variant_count);
-    for (uint32_t i = 0; i < count; i++) (void)dnnl_primitive_destroy(plan->variants[i].primitive);
+    for (uint32_t i = 0; i < DNNL_KINDS_MAX; i++)
+        if (plan->primitives[i]) (void)dnnl_primitive_destroy(plan->primitives[i]);
     for (uint32_t i = 0; i < DNNL_OPERANDS_MAX; i++)
         if (plan->reorders[i]) (void)dnnl_primitive_destroy(plan->reorders[i]);
     if (plan->residual_reorder) (void)dnnl_primitive_destroy(plan->residual_reorder);
-    if (plan->attributes) (void)dnnl_primitive_attr_destroy(plan->attributes);
-    pthread_mutex_destroy(&plan->mutex);
     plan_free(base);
 }
 
@@ -164,20 +161,20 @@ typedef struct Argument {
 
 static Error *execute(
     const DnnlPlan *plan, dnnl_primitive_t primitive, const Argument *arguments, uint32_t count) {
-    enum { ARGUMENTS_MAX = 5 };
-    dnnl_exec_arg_t given[ARGUMENTS_MAX];
+    dnnl_exec_arg_t given[DNNL_OPERANDS_MAX + 1];
     dnnl_stream_t stream = NULL;
+    cpu_dnnl_use_one_thread();
     Error *error =
         check(dnnl_stream_create(&stream, plan->device->dnnl_engine, dnnl_stream_default_flags),
             "a stream");
     uint32_t made = 0;
-    for (; made < count && !error; made++) {
+    while (made < count && !error) {
         given[made].arg = arguments[made].index;
         error = check(dnnl_memory_create(&given[made].memory, arguments[made].form,
                           plan->device->dnnl_engine, arguments[made].address),
             "memory");
+        if (!error) made++;
     }
-    if (error) made = made ? made - 1 : 0;
     if (!error)
         error = check(dnnl_primitive_execute(primitive, stream, (int)count, given), "a primitive");
     for (uint32_t i = 0; i < made; i++) (void)dnnl_memory_destroy(given[i].memory);
@@ -193,31 +190,9 @@ static Error *reorder(const DnnlPlan *plan, dnnl_primitive_t primitive,
     return execute(plan, primitive, arguments, 2);
 }
 
-/* The variant for that many threads, made now if it is new. */
-static Error *find_variant(DnnlPlan *plan, uint32_t threads, dnnl_primitive_t *out) {
-    uint32_t count = atomic_load_explicit(&plan->variant_count, memory_order_acquire);
-    for (uint32_t i = 0; i < count; i++)
-        if (plan->variants[i].threads == threads) {
-            *out = plan->variants[i].primitive;
-            return NULL;
-        }
-    *out = plan->variants[0].primitive; /* where no more can be made, one thread does it all */
-    pthread_mutex_lock(&plan->mutex);
-    Error *error = NULL;
-    uint64_t scratch = 0;
-    uint32_t now = atomic_load_explicit(&plan->variant_count, memory_order_relaxed);
-    if (now == count && now < DNNL_VARIANTS_MAX)
-        error = add_variant(plan, threads, false, &scratch);
-    now = atomic_load_explicit(&plan->variant_count, memory_order_relaxed);
-    for (uint32_t i = 0; i < now && !error; i++)
-        if (plan->variants[i].threads == threads) *out = plan->variants[i].primitive;
-    pthread_mutex_unlock(&plan->mutex);
-    return error;
-}
-
-/* Operands to where the primitive finds them; the residual to where the result will be. */
+/* Operands to where the primitives find them; the residual to where the result will be. */
 static Error *prepare(
-    const DnnlPlan *plan, const Launch *launch, void *addresses[DNNL_OPERANDS_MAX]) {
+    const DnnlPlan *plan, const Launch *launch, char *addresses[DNNL_OPERANDS_MAX]) {
     char *workspace = cpu_workspace(launch);
     for (uint32_t i = 0; i < DNNL_OPERAND_RESULT; i++) {
         if (!plan->plain[i].ndims) continue;
@@ -241,74 +216,131 @@ static Error *prepare(
     return NULL;
 }
 
-static Error *launch_plan(
-    const Plan *base, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
-    (void)output_shapes;
-    DnnlPlan *plan = plan_state(base);
-    void *addresses[DNNL_OPERANDS_MAX] = {0};
-    dnnl_primitive_t primitive;
-    uint32_t threads = launch->threads ? launch->threads : 1;
-    if (threads > plan->device->threads_max) threads = plan->device->threads_max;
-    *out_abandoned = false;
-    TRY(find_variant(plan, threads, &primitive));
-    cpu_dnnl_set_threads(threads);
-    TRY(prepare(plan, launch, addresses));
+/* What the threads of a launch share. */
+typedef struct Bands {
+    const DnnlPlan *plan;
+    char *addresses[DNNL_OPERANDS_MAX];
+    char *scratch;
+} Bands;
+
+static Error *run_band(const Bands *bands, uint64_t unit, uint32_t part) {
     static const int indices[DNNL_OPERANDS_MAX] = {
         DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST};
+    const DnnlPlan *plan = bands->plan;
+    const DnnlBand *band = &plan->bands[unit % plan->band_count];
+    const uint64_t image = unit / plan->band_count;
     Argument arguments[DNNL_OPERANDS_MAX + 1];
     uint32_t count = 0;
     for (uint32_t i = 0; i < DNNL_OPERANDS_MAX; i++)
         if (plan->plain[i].ndims)
-            arguments[count++] = (Argument){indices[i], &plan->wanted[i], addresses[i]};
+            arguments[count++] = (Argument){indices[i], &plan->forms[band->kind][i],
+                bands->addresses[i] + image * plan->image_bytes[i] + band->offsets[i]};
     dnnl_memory_desc_t scratch = {0};
-    const dnnl_dims_t scratch_size = {(int64_t)(base->workspace_bytes - plan->scratch_offset)};
-    if (scratch_size[0] > 0) {
-        const dnnl_dims_t stride = {1};
-        (void)dnnl_memory_desc_init_by_strides(&scratch, 1, scratch_size, dnnl_u8, stride);
-        arguments[count++] = (Argument){
-            DNNL_ARG_SCRATCHPAD, &scratch, (char *)cpu_workspace(launch) + plan->scratch_offset};
+    const dnnl_dims_t size = {(int64_t)plan->scratch_bytes}, stride = {1};
+    if (plan->scratch_bytes > 0) {
+        (void)dnnl_memory_desc_init_by_strides(&scratch, 1, size, dnnl_u8, stride);
+        arguments[count++] =
+            (Argument){DNNL_ARG_SCRATCHPAD, &scratch, bands->scratch + part * plan->scratch_bytes};
     }
-    TRY(execute(plan, primitive, arguments, count));
-    if (!plan->reorders[DNNL_OPERAND_RESULT]) return NULL;
-    return reorder(plan, plan->reorders[DNNL_OPERAND_RESULT], &plan->wanted[DNNL_OPERAND_RESULT],
-        addresses[DNNL_OPERAND_RESULT], &plan->plain[DNNL_OPERAND_RESULT], cpu_output(launch, 0));
+    return execute(plan, plan->primitives[band->kind], arguments, count);
 }
 
-static Error *fill(DnnlPlan *plan, const DnnlProblem *problem, Plan *base, bool *out_made) {
-    uint64_t bytes = 0, scratch = 0, more = 0;
-    *out_made = false;
-    TRY(make_attributes(problem, &plan->attributes));
-    TRY(add_variant(plan, 1, true, &scratch));
-    if (atomic_load(&plan->variant_count) == 0) return NULL;
-    /* the scratch of all thread counts: what one of them asks for must fit whoever launches */
-    if (plan->device->threads_max > 1) {
-        TRY(add_variant(plan, plan->device->threads_max, false, &more));
-        if (more > scratch) scratch = more;
+static Error *run_bands(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    for (uint64_t unit = begin; unit < end; unit++) TRY(run_band(context, unit, part));
+    return NULL;
+}
+
+static Error *launch_plan(
+    const Plan *base, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    (void)output_shapes;
+    const DnnlPlan *plan = plan_state(base);
+    Bands bands = {.plan = plan, .scratch = (char *)cpu_workspace(launch) + plan->scratch_offset};
+    *out_abandoned = false;
+    TRY(prepare(plan, launch, bands.addresses));
+    TRY(cpu_for_each(
+        plan->device, launch->threads, plan->image_count * plan->band_count, 1, run_bands, &bands));
+    if (!plan->reorders[DNNL_OPERAND_RESULT]) return NULL;
+    return reorder(plan, plan->reorders[DNNL_OPERAND_RESULT], &plan->wanted[DNNL_OPERAND_RESULT],
+        bands.addresses[DNNL_OPERAND_RESULT], &plan->plain[DNNL_OPERAND_RESULT],
+        cpu_output(launch, 0));
+}
+
+static Error *make_reorder(CpuDevice *device, const dnnl_memory_desc_t *from,
+    const dnnl_memory_desc_t *to, dnnl_primitive_t *out) {
+    dnnl_primitive_desc_t description = NULL;
+    dnnl_engine_t engine = device->dnnl_engine;
+    cpu_dnnl_use_one_thread();
+    TRY(check(dnnl_reorder_primitive_desc_create(&description, from, engine, to, engine, NULL),
+        "a reorder"));
+    Error *error = check(dnnl_primitive_create(out, description), "a reorder");
+    (void)dnnl_primitive_desc_destroy(description);
+    return error;
+}
+
+static uint64_t align(uint64_t bytes) {
+    return (bytes + DEVICE_ALIGNMENT - 1) & ~(uint64_t)(DEVICE_ALIGNMENT - 1);
+}
+
+/* Reorders of operands that oneDNN wants otherwise, and where they go in the workspace. */
+static Error *add_reorders(DnnlPlan *plan, uint64_t *inout_bytes) {
+    for (uint32_t i = 0; i < DNNL_OPERANDS_MAX; i++) {
+        const dnnl_memory_desc_t *plain = &plan->plain[i], *wanted = &plan->wanted[i];
+        if (!plain->ndims || dnnl_memory_desc_equal(plain, wanted)) continue;
+        bool is_result = i == DNNL_OPERAND_RESULT;
+        TRY(make_reorder(plan->device, is_result ? wanted : plain, is_result ? plain : wanted,
+            &plan->reorders[i]));
+        plan->offsets[i] = *inout_bytes;
+        *inout_bytes += align(dnnl_memory_desc_get_size(wanted));
     }
-    TRY(add_reorders(plan, &bytes));
-    plan->scratch_offset = bytes;
-    base->workspace_bytes = bytes + scratch;
-    *out_made = true;
+    if (plan->adds_residual && plan->reorders[DNNL_OPERAND_RESULT])
+        TRY(make_reorder(plan->device, &plan->plain[DNNL_OPERAND_RESULT],
+            &plan->wanted[DNNL_OPERAND_RESULT], &plan->residual_reorder));
+    return NULL;
+}
+
+static Error *add_kind(DnnlPlan *plan, uint32_t kind, const_dnnl_primitive_desc_t description) {
+    static const dnnl_query_t queries[DNNL_OPERANDS_MAX] = {
+        dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_weights_md, dnnl_query_dst_md};
+    for (uint32_t i = 0; i < DNNL_OPERANDS_MAX; i++)
+        if (plan->plain[i].ndims)
+            plan->forms[kind][i] = *dnnl_primitive_desc_query_md(
+                description, queries[i], i == DNNL_OPERAND_BIAS ? 1 : 0);
+    uint64_t scratch = align(dnnl_memory_desc_get_size(
+        dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0)));
+    if (scratch > plan->scratch_bytes) plan->scratch_bytes = scratch;
+    cpu_dnnl_use_one_thread();
+    return check(dnnl_primitive_create(&plan->primitives[kind], description), "a primitive");
+}
+
+static Error *fill(DnnlPlan *plan, const DnnlProblem *problem, Plan *base) {
+    for (uint32_t i = 0; i < DNNL_KINDS_MAX && problem->kinds[i]; i++)
+        TRY(add_kind(plan, i, problem->kinds[i]));
+    TRY(add_reorders(plan, &plan->scratch_offset));
+    uint32_t parts = cpu_part_count(
+        plan->device, plan->device->threads_max, plan->image_count * plan->band_count, 1);
+    base->workspace_bytes = plan->scratch_offset + plan->scratch_bytes * parts;
     return NULL;
 }
 
 Error *cpu_dnnl_plan(
-    Device *device, const PlanRequest *request, const DnnlProblem *problem, Plan **out) {
+    Device *device, const PlanRequest *request, DnnlProblem *owned_problem, Plan **out) {
     OWN(Plan, base) = NULL;
-    size_t head = (sizeof(DnnlPlan) + 15) & ~(size_t)15;
-    bool made;
-    TRY(plan_create(device, request, problem->name, head + problem->size, &base));
-    DnnlPlan *plan = plan_state(base);
-    memcpy((char *)plan + head, problem->data, problem->size);
-    plan->device = cpu_device(device);
-    plan->describe = problem->describe;
-    plan->problem = (char *)plan + head;
-    plan->adds_residual = problem->adds_residual;
-    memcpy(plan->plain, problem->plain, sizeof plan->plain);
-    pthread_mutex_init(&plan->mutex, NULL);
-    base->destroy = destroy;
-    base->launch = launch_plan;
-    TRY(fill(plan, problem, base, &made));
-    *out = made ? TAKE(base) : NULL;
-    return NULL;
+    Error *error = plan_create(device, request, owned_problem->name, sizeof(DnnlPlan), &base);
+    if (!error) {
+        DnnlPlan *plan = plan_state(base);
+        base->destroy = destroy;
+        base->launch = launch_plan;
+        plan->device = cpu_device(device);
+        plan->adds_residual = owned_problem->adds_residual;
+        plan->band_count = owned_problem->band_count;
+        plan->image_count = owned_problem->image_count;
+        memcpy(plan->plain, owned_problem->plain, sizeof plan->plain);
+        memcpy(plan->wanted, owned_problem->wanted, sizeof plan->wanted);
+        memcpy(plan->bands, owned_problem->bands, sizeof plan->bands);
+        memcpy(plan->image_bytes, owned_problem->image_bytes, sizeof plan->image_bytes);
+        error = fill(plan, owned_problem, base);
+    }
+    cpu_dnnl_problem_deinit(owned_problem);
+    if (!error) *out = TAKE(base);
+    return error;
 }

@@ -1,18 +1,16 @@
 #pragma once
-/* oneDNN behind plans: a primitive made for a plan and executed by many threads at once, plain
+/* oneDNN behind plans: primitives made for a plan and executed by many threads at once, plain
  * tensors at its border.
  *
- * A primitive is bound to the number of threads it was made for; a plan keeps one for each number
- * that launches asked for. All use the formats of the first, so that the bits do not depend on it
- * (tests/kernels/test_cpu_dnnl.c). */
-#include <pthread.h>
-
+ * oneDNN blocks its work by the number of threads, and the bits follow. So every primitive here is
+ * made for one thread, and what is to run in parallel is cut into bands (images, rows of an image,
+ * rows of a matrix) by shapes alone; bands are computed alike whoever computes them. */
 #include <oneapi/dnnl/dnnl.h>
 
 #include "kernels/activation.h"
 #include "kernels/cpu/cpu_internal.h"
 
-enum { DNNL_VARIANTS_MAX = 8, DNNL_OPERANDS_MAX = 4 };
+enum { DNNL_KINDS_MAX = 3, DNNL_BANDS_MAX = 4, DNNL_OPERANDS_MAX = 4 };
 
 typedef enum DnnlOperand {
     DNNL_OPERAND_SOURCE,
@@ -21,64 +19,57 @@ typedef enum DnnlOperand {
     DNNL_OPERAND_RESULT
 } DnnlOperand;
 
-/* Makes the primitive's descriptor on the calling thread, whose OpenMP thread count is set.
- * formats: of the variants made before, or NULL for the first, which may choose. "Not me": *out
- * NULL. */
-typedef Error *DnnlDescribe(const void *problem, CpuDevice *device,
-    const dnnl_memory_desc_t *formats, const_dnnl_primitive_attr_t attributes,
-    dnnl_primitive_desc_t *out);
+/* One band: which kind of primitive computes it, where its operands begin. */
+typedef struct DnnlBand {
+    uint32_t kind;
+    uint64_t offsets[DNNL_OPERANDS_MAX]; /* bytes */
+} DnnlBand;
 
-typedef struct DnnlVariant {
-    uint32_t threads;
-    dnnl_primitive_t primitive;
-} DnnlVariant;
-
-/* A plan's state; `problem` follows it in memory. */
-typedef struct DnnlPlan {
-    CpuDevice *device;
-    DnnlDescribe *describe;
-    const void *problem;
-    dnnl_primitive_attr_t attributes;
-    pthread_mutex_t mutex; /* over variants being added */
-    DnnlVariant variants[DNNL_VARIANTS_MAX];
-    _Atomic uint32_t variant_count;
-    /* As the tensors are, and as the primitive wants them; ndims 0: no such operand. */
-    dnnl_memory_desc_t plain[DNNL_OPERANDS_MAX];
-    dnnl_memory_desc_t wanted[DNNL_OPERANDS_MAX];
-    dnnl_primitive_t
-        reorders[DNNL_OPERANDS_MAX]; /* plain to wanted (result: wanted to plain); NULL: the same */
-    dnnl_primitive_t residual_reorder;   /* plain to the wanted result; NULL with the same */
-    uint64_t offsets[DNNL_OPERANDS_MAX]; /* in the workspace, of reordered operands */
-    uint64_t scratch_offset;
-    bool adds_residual; /* a sum post-op: the result's memory starts as the residual */
-    bool result_is_empty;
-} DnnlPlan;
-
-/* What a kernel gives to make a plan. */
+/* What a kernel gives to make a plan. Descriptions are consumed, also on failure. */
 typedef struct DnnlProblem {
-    DnnlDescribe *describe;
-    const void *data;
-    size_t size;
-    dnnl_memory_desc_t plain[DNNL_OPERANDS_MAX];
-    Activation activation;
-    double alpha, beta; /* of the activation */
-    float scale;        /* of the product, before everything else; 1: none */
-    bool adds_residual;
     const char *name;
+    dnnl_primitive_desc_t kinds[DNNL_KINDS_MAX]; /* single-threaded; NULL where fewer */
+    /* The whole operands as the tensors are, and as the primitives want them; ndims 0: no such
+     * operand. */
+    dnnl_memory_desc_t plain[DNNL_OPERANDS_MAX], wanted[DNNL_OPERANDS_MAX];
+    DnnlBand bands[DNNL_BANDS_MAX]; /* of one image */
+    uint32_t band_count;
+    uint64_t image_count; /* each cut into the bands */
+    uint64_t
+        image_bytes[DNNL_OPERANDS_MAX]; /* from image to image, in the wanted form; 0: shared */
+    bool adds_residual; /* a sum post-op: the result's memory starts as the residual */
 } DnnlProblem;
 
-/* *out NULL where oneDNN has nothing better than its reference code. */
 MUST_CHECK Error *cpu_dnnl_plan(
-    Device *device, const PlanRequest *request, const DnnlProblem *problem, Plan **out);
+    Device *device, const PlanRequest *request, DnnlProblem *owned_problem, Plan **out);
+void cpu_dnnl_problem_deinit(DnnlProblem *problem);
+
+/* Activation, residual, scale of the product (1: none); scratch given by the caller. */
+typedef struct DnnlEpilogue {
+    Activation activation;
+    double alpha, beta;
+    float scale;
+    bool adds_residual;
+} DnnlEpilogue;
+MUST_CHECK Error *cpu_dnnl_attributes(const DnnlEpilogue *epilogue, dnnl_primitive_attr_t *out);
+
+/* The primitive's description for one thread; *out NULL where oneDNN has none but reference code.
+ */
+MUST_CHECK Error *cpu_dnnl_describe(CpuDevice *device, const_dnnl_op_desc_t operation,
+    const_dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *out);
 /* A compact row-major descriptor. */
 dnnl_memory_desc_t cpu_dnnl_plain(uint32_t rank, const int64_t *dims);
-/* True for oneDNN's reference and other slow implementations. */
-bool cpu_dnnl_is_slow(const_dnnl_primitive_desc_t description);
-/* Runs f with this many OpenMP threads on the calling thread. */
-void cpu_dnnl_set_threads(uint32_t threads);
+/* How many bands a piece of work is cut into: by its multiply-adds and what it can be cut along. */
+uint32_t cpu_dnnl_band_count(double multiply_adds, int64_t cuttable);
+/* From now on oneDNN uses one thread when it is called from this one. */
+void cpu_dnnl_use_one_thread(void);
 
 /* cpu_dnnl_conv.c: packed weights of convolutions. */
 MUST_CHECK Error *cpu_dnnl_conv_pack_rule(
     CpuDevice *device, const PackRequest *request, bool *out_packs, uint64_t *out_bytes);
 MUST_CHECK Error *cpu_dnnl_conv_pack(
     CpuDevice *device, const PackRequest *request, const void *plain, void *to);
+/* The form of packed weights, and those weights as they were. For shapes that oneDNN declines. */
+MUST_CHECK Error *cpu_dnnl_conv_form(
+    CpuDevice *device, const Attributes *attributes, const Shape *weights, dnnl_memory_desc_t *out);
+void cpu_dnnl_conv_unpack(const dnnl_memory_desc_t *form, const float *packed, float *plain);

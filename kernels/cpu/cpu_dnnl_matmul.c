@@ -9,7 +9,7 @@
 enum {
     DEPTH_MULTIPLE = 16, /* of BA16a64b */
     PANEL_COLUMNS = 64,  /* likewise; our last panel may be narrower, oneDNN's may not */
-    ROWS_MIN = 4,        /* for fewer our matrix-vector kernel is faster */
+    ROWS_MIN = 16,       /* for fewer our own kernel is as fast, and needs no preparation */
 };
 
 typedef struct MatmulProblem {
@@ -17,24 +17,14 @@ typedef struct MatmulProblem {
     bool has_bias;
 } MatmulProblem;
 
-static Error *describe(const void *opaque, CpuDevice *device, const dnnl_memory_desc_t *formats,
+static Error *describe(const MatmulProblem *problem, CpuDevice *device,
     const_dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *out) {
-    (void)formats; /* all forms are given */
-    const MatmulProblem *problem = opaque;
     dnnl_matmul_desc_t description;
     *out = NULL;
     if (dnnl_matmul_desc_init(&description, &problem->source, &problem->weights,
             problem->has_bias ? &problem->bias : NULL, &problem->result) != dnnl_success)
         return NULL;
-    if (dnnl_primitive_desc_create(out, &description, attributes, device->dnnl_engine, NULL) !=
-        dnnl_success) {
-        *out = NULL;
-        return NULL;
-    }
-    if (!cpu_dnnl_is_slow(*out)) return NULL;
-    (void)dnnl_primitive_desc_destroy(*out);
-    *out = NULL;
-    return NULL;
+    return cpu_dnnl_describe(device, &description, attributes, out);
 }
 
 /* The product as batch × [rows, depth] × [depth, columns]. */
@@ -105,11 +95,11 @@ static bool bias_of(const PlanRequest *request, const Product *product, MatmulPr
 }
 
 /* Gemm's and FusedMatMul's factors. oneDNN's scale would multiply the bias, too. */
-static bool scale_of(const PlanRequest *request, bool has_bias, DnnlProblem *common) {
-    common->scale = 1;
+static bool scale_of(const PlanRequest *request, bool has_bias, DnnlEpilogue *epilogue) {
+    epilogue->scale = 1;
     if (request->operator_info->id == OPERATOR_MATMUL) return true;
-    common->scale = (float)attributes_float(request->attributes, "alpha");
-    if (has_bias && common->scale != 1) return false;
+    epilogue->scale = (float)attributes_float(request->attributes, "alpha");
+    if (has_bias && epilogue->scale != 1) return false;
     return request->operator_info->id != OPERATOR_GEMM || !has_bias ||
            attributes_float(request->attributes, "beta") == 1;
 }
@@ -128,32 +118,90 @@ static bool weights_of(
     return dnnl_memory_desc_init_by_tag(out, 2, dims, dnnl_f32, dnnl_BA16a64b) == dnnl_success;
 }
 
+/* The problem over matrices or rows [begin, end): whichever there are several of. */
+static void cut(const Product *product, const MatmulProblem *whole, int64_t begin, int64_t end,
+    MatmulProblem *out, DnnlBand *out_band) {
+    const int at =
+        0; /* the outermost dimension is the batch, or the rows where there is no batch */
+    *out = *whole;
+    out->source.dims[at] = out->source.padded_dims[at] = end - begin;
+    out->result.dims[at] = out->result.padded_dims[at] = end - begin;
+    const uint64_t offset = (uint64_t)begin * sizeof(float);
+    out_band->offsets[DNNL_OPERAND_SOURCE] =
+        offset * (uint64_t)whole->source.format_desc.blocking.strides[at];
+    out_band->offsets[DNNL_OPERAND_RESULT] =
+        offset * (uint64_t)whole->result.format_desc.blocking.strides[at];
+    if (product->batch == 1) return;
+    out->weights.dims[at] = out->weights.padded_dims[at] = end - begin;
+    out_band->offsets[DNNL_OPERAND_WEIGHTS] =
+        offset * (uint64_t)whole->weights.format_desc.blocking.strides[at];
+}
+
+/* At most two kinds: bands differ by one row or matrix. */
+static Error *describe_bands(const Product *product, const MatmulProblem *whole, CpuDevice *device,
+    const_dnnl_primitive_attr_t attributes, DnnlProblem *common) {
+    const int64_t units = product->batch == 1 ? product->rows : product->batch;
+    const double work = (double)product->batch * (double)product->rows * (double)product->depth *
+                        (double)product->columns;
+    int64_t sizes[DNNL_KINDS_MAX] = {0};
+    common->image_count = 1;
+    common->band_count = cpu_dnnl_band_count(work, units);
+    for (uint32_t i = 0; i < common->band_count; i++) {
+        int64_t begin = units * i / common->band_count;
+        int64_t end = units * (i + 1) / common->band_count;
+        MatmulProblem band;
+        uint32_t kind = 0;
+        cut(product, whole, begin, end, &band, &common->bands[i]);
+        while (sizes[kind] && sizes[kind] != end - begin) kind++;
+        common->bands[i].kind = kind;
+        if (sizes[kind]) continue;
+        sizes[kind] = end - begin;
+        TRY(describe(&band, device, attributes, &common->kinds[kind]));
+        if (!common->kinds[kind]) return NULL;
+    }
+    return NULL;
+}
+
+static Error *plan_product(Device *device, const PlanRequest *request, const Product *product,
+    const MatmulProblem *problem, const_dnnl_primitive_attr_t attributes, Plan **out) {
+    DnnlProblem common = {.name = "cpu.dnnl_matmul", .adds_residual = is_given(request, 3)};
+    common.plain[DNNL_OPERAND_SOURCE] = problem->source;
+    common.plain[DNNL_OPERAND_WEIGHTS] = problem->weights;
+    common.plain[DNNL_OPERAND_RESULT] = problem->result;
+    if (problem->has_bias) common.plain[DNNL_OPERAND_BIAS] = problem->bias;
+    memcpy(common.wanted, common.plain, sizeof common.plain);
+    Error *error = describe_bands(product, problem, cpu_device(device), attributes, &common);
+    bool complete = !error;
+    for (uint32_t i = 0; complete && i < common.band_count; i++)
+        complete = common.kinds[common.bands[i].kind] != NULL;
+    if (complete) return cpu_dnnl_plan(device, request, &common, out);
+    cpu_dnnl_problem_deinit(&common);
+    *out = NULL;
+    return error;
+}
+
 static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     const CpuDevice *cpu = cpu_device(device);
     MatmulProblem problem = {0};
-    DnnlProblem common = {.describe = describe,
-        .data = &problem,
-        .size = sizeof problem,
-        .name = "cpu.dnnl_matmul",
-        .adds_residual = is_given(request, 3)};
+    DnnlEpilogue epilogue = {.adds_residual = is_given(request, 3)};
+    dnnl_primitive_attr_t attributes;
     Product product;
     if (!cpu->dnnl_engine || cpu->portable_only || cpu->level < CPU_LEVEL_AVX2 ||
         request->inputs[1].dtype != DTYPE_FLOAT32 || !product_of(request, &product) ||
-        !bias_of(request, &product, &problem) || !scale_of(request, problem.has_bias, &common) ||
+        !bias_of(request, &product, &problem) || !scale_of(request, problem.has_bias, &epilogue) ||
         !weights_of(request, &product, &problem.weights))
         return cpu_decline(out);
     problem.source = form_of(product.batch, product.rows, product.depth, product.transposed_a);
     problem.result = form_of(product.batch, product.rows, product.columns, false);
     if (request->operator_info->id == OPERATOR_FUSED_MATMUL) {
-        TRY(activation_of(request->attributes, &common.activation));
-        common.alpha = attributes_float(request->attributes, "activation_alpha");
-        common.beta = attributes_float(request->attributes, "activation_beta");
+        TRY(activation_of(request->attributes, &epilogue.activation));
+        epilogue.alpha = attributes_float(request->attributes, "activation_alpha");
+        epilogue.beta = attributes_float(request->attributes, "activation_beta");
     }
-    common.plain[DNNL_OPERAND_SOURCE] = problem.source;
-    common.plain[DNNL_OPERAND_WEIGHTS] = problem.weights;
-    common.plain[DNNL_OPERAND_RESULT] = problem.result;
-    if (problem.has_bias) common.plain[DNNL_OPERAND_BIAS] = problem.bias;
-    return cpu_dnnl_plan(device, request, &common, out);
+    TRY(cpu_dnnl_attributes(&epilogue, &attributes));
+    Error *error = plan_product(device, request, &product, &problem, attributes, out);
+    (void)dnnl_primitive_attr_destroy(attributes);
+    return error;
 }
 
 const Kernel cpu_dnnl_matmul[] = {
