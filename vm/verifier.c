@@ -10,7 +10,7 @@
 #include "vm/instruction.h"
 #include "vm/liveness.h"
 
-enum { ALIGNMENT_MAX = 4096 };
+enum { ALIGNMENT_MAX = 4096, REGISTERS_UNNAMED_MAX = 256 };
 
 /* One instruction being checked. */
 typedef struct Check {
@@ -313,7 +313,8 @@ static Error *check_function(const Executable *executable, uint32_t index) {
             function->parameter_count, function->register_count);
     /* what may be named at all: keeps the cost of an analysis linear in the bytes given */
     if (function->parameter_count > INSTRUCTION_OPERANDS_MAX ||
-        function->register_count > function->word_count + function->parameter_count)
+        function->register_count >
+            function->word_count + function->parameter_count + REGISTERS_UNNAMED_MAX)
         FAIL(CORRUPT, "function %s: %u parameters, %u registers, %u words", function->name,
             function->parameter_count, function->register_count, function->word_count);
     void *written;
