@@ -1,7 +1,10 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "compiler/frontend/onnx_internal.h"
 #include "compiler/frontend/onnx_tensor.h"
+
+enum { ADDRESS_TEXT_SIZE = 32 };
 
 static Error *make(const OnnxNode *node, DType dtype, uint32_t rank, int64_t count,
     const void *data, IrVariable **out) {
@@ -37,9 +40,17 @@ Error *onnx_constant_float0(const OnnxNode *node, double value, DType dtype, IrV
 }
 
 Error *onnx_constant_tensor(OnnxImport *import, const Onnx__TensorProto *proto, IrVariable **out) {
-    OWN(Tensor, tensor) = NULL;
-    TRY(onnx_tensor_read(proto, import->directory_descriptor, import->device, &tensor));
-    return ir_constant_tensor(import->module, tensor, out);
+    char key[ADDRESS_TEXT_SIZE];
+    (void)snprintf(key, sizeof key, "%p", (const void *)proto);
+    IrVariable *constant = name_map_find(import->constants, key);
+    if (!constant) {
+        OWN(Tensor, tensor) = NULL;
+        TRY(onnx_tensor_read(proto, import->directory_descriptor, import->device, &tensor));
+        TRY(ir_constant_tensor(import->module, tensor, &constant));
+        TRY(name_map_set(import->constants, key, constant));
+    }
+    *out = constant;
+    return NULL;
 }
 
 static Error *constant_floats(const OnnxNode *node, const Onnx__AttributeProto *from) {

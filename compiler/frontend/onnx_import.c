@@ -107,13 +107,16 @@ Error *onnx_import(const uint8_t *data, size_t size, int directory_descriptor, I
     OWN(Onnx__ModelProto, model) = NULL;
     OWN(IrModule, module) = NULL;
     OWN(NameMap, functions) = NULL;
+    OWN(NameMap, constants) = NULL;
     TRY(onnx_wire_unpack(data, size, &model));
     TRY(ir_module_create(&module));
     TRY(name_map_create(&functions));
+    TRY(name_map_create(&constants));
     OnnxImport import = {.module = module,
         .device = device_host(),
         .directory_descriptor = directory_descriptor,
-        .functions = functions};
+        .functions = functions,
+        .constants = constants};
     TRY(import_model(&import, model));
     *out = TAKE(module);
     return NULL;

@@ -20,7 +20,10 @@ typedef struct OnnxImport {
     IrModule *module;
     Device *device; /* whose addresses are pointers: for constants */
     int directory_descriptor;
-    NameMap *functions;  /* "domain:name" (onnx_function_key) to Onnx__FunctionProto */
+    NameMap *functions; /* "domain:name" (onnx_function_key) to Onnx__FunctionProto */
+    /* The address of a TensorProto in a function's body to its constant: however often the function
+     * is expanded, its data is held once. */
+    NameMap *constants;
     uint32_t node_count; /* converted so far, with expansion */
 } OnnxImport;
 
@@ -83,6 +86,7 @@ MUST_CHECK Error *onnx_constant_int0(
     const OnnxNode *node, int64_t value, IrVariable **out); /* rank 0 */
 MUST_CHECK Error *onnx_constant_float0(
     const OnnxNode *node, double value, DType dtype, IrVariable **out);
+/* The same constant for the same proto. */
 MUST_CHECK Error *onnx_constant_tensor(
     OnnxImport *import, const Onnx__TensorProto *proto, IrVariable **out);
 
