@@ -22,8 +22,13 @@
 #include "base/file.h"
 #include "serialize/container.h"
 
+/* In front of a packed manifest: this, and the XXH3-64 of the zstd frame behind it (zstd itself
+ * lets some bits be changed). */
+#define PACKED_MAGIC "LVXpack"
+
 enum {
     MAGIC_SIZE = 8,
+    PACKED_HEADER_SIZE = 16,
     MANIFEST_HEADER_SIZE = 16,
     MANIFEST_ENTRY_SIZE = 24,
     CHECKSUM_SIZE = 8,

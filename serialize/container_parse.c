@@ -10,14 +10,30 @@
 
 /* ---- manifest ---- */
 
+/* The frame of a packed manifest; false for one that is not packed. */
+static Error *find_frame(
+    const void *manifest, size_t size, bool *out_packed, ByteReader *out_frame) {
+    uint64_t checksum;
+    *out_packed = size >= MAGIC_SIZE && memcmp(manifest, PACKED_MAGIC, MAGIC_SIZE) == 0;
+    if (!*out_packed) return NULL;
+    ByteReader reader = byte_reader((const uint8_t *)manifest + MAGIC_SIZE, size - MAGIC_SIZE);
+    TRY(byte_read_u64(&reader, &checksum));
+    *out_frame = byte_reader(reader.data + reader.position, byte_reader_left(&reader));
+    if (digest_xxh3(out_frame->data, out_frame->size) != checksum)
+        FAIL(CORRUPT, "the checksum of the packed manifest is wrong");
+    return NULL;
+}
+
 /* Gives container->manifest, which is a copy. */
 static Error *unpack_manifest(Container *container, const void *manifest, size_t size) {
     uint64_t raw_size = size;
-    bool is_packed = size >= 4 && memcmp(manifest, "\x28\xb5\x2f\xfd", 4) == 0;
+    bool is_packed;
+    ByteReader frame;
+    TRY(find_frame(manifest, size, &is_packed, &frame));
     if (is_packed) {
-        TRY(codec_frame_size(manifest, size, &raw_size));
+        TRY(codec_frame_size(frame.data, frame.size, &raw_size));
         if (size < CONTAINER_MANIFEST_SIZE_MAX &&
-            raw_size > (uint64_t)size * PACK_RATIO_MAX + PACK_SLACK)
+            raw_size > (uint64_t)frame.size * PACK_RATIO_MAX + PACK_SLACK)
             FAIL(CORRUPT, "%zu bytes that unpack to %llu", size, (unsigned long long)raw_size);
     }
     if (raw_size > CONTAINER_MANIFEST_SIZE_MAX)
@@ -33,7 +49,7 @@ static Error *unpack_manifest(Container *container, const void *manifest, size_t
     }
     CodecContext *context = NULL;
     TRY(codec_context_get(&context));
-    return codec_decompress(context, manifest, size, memory, (size_t)raw_size);
+    return codec_decompress(context, frame.data, frame.size, memory, (size_t)raw_size);
 }
 
 static Error *read_kind(ByteReader *reader, ContainerKind wanted, ContainerKind *out) {

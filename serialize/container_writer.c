@@ -194,10 +194,13 @@ Error *container_pack_manifest(const void *manifest, size_t manifest_size, ByteW
         error = codec_compress(context, CODEC_LEVEL_3, manifest, manifest_size, memory,
             manifest_size - 1, &packed_size);
     if (!error) {
-        bool pays = packed_size > 0 && manifest_size <= packed_size * PACK_RATIO_MAX + PACK_SLACK;
-        if (pays)
+        bool pays = packed_size > 0 && packed_size + PACKED_HEADER_SIZE < manifest_size &&
+                    manifest_size <= packed_size * PACK_RATIO_MAX + PACK_SLACK;
+        if (pays) {
+            byte_write_bytes(out_packed, PACKED_MAGIC, MAGIC_SIZE);
+            byte_write_u64(out_packed, digest_xxh3(memory, packed_size));
             byte_write_bytes(out_packed, memory, packed_size);
-        else
+        } else
             byte_write_bytes(out_packed, manifest, manifest_size);
         error = byte_writer_check(out_packed);
     }

@@ -1,5 +1,7 @@
 #include "tests/fuzz/fuzz_repair.h"
 
+#include <string.h>
+
 #include "base/digest.h"
 #include "serialize/container_internal.h"
 
@@ -19,6 +21,10 @@ void fuzz_repair_chunk(uint8_t *stored, size_t size) {
 }
 
 void fuzz_repair_manifest(uint8_t *manifest, size_t size) {
+    if (size >= PACKED_HEADER_SIZE && memcmp(manifest, PACKED_MAGIC, MAGIC_SIZE) == 0) {
+        repair(manifest + MAGIC_SIZE, manifest + PACKED_HEADER_SIZE, size - PACKED_HEADER_SIZE);
+        return;
+    }
     if (size < MANIFEST_HEADER_SIZE) return;
     uint64_t count = fuzz_get_number(manifest + 12, 4);
     if (count > (size - MANIFEST_HEADER_SIZE) / MANIFEST_ENTRY_SIZE) return;

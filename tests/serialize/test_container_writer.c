@@ -1,4 +1,5 @@
 #include "base/allocator.h"
+#include "serialize/container_internal.h"
 #include "tests/serialize/container_fixtures.h"
 
 /* What another implementation has to produce, byte by byte. */
@@ -74,6 +75,8 @@ static void test_container_packing_is_bounded(void **state) {
     assert_int_equal(packed.size, manifest.size);
     /* 1 GiB of zeros announced in the header of a frame of 17 bytes */
     static const uint8_t frame[17] = {0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0x40};
+    byte_write_bytes(&bomb, PACKED_MAGIC, MAGIC_SIZE);
+    byte_write_u64(&bomb, digest_xxh3(frame, sizeof frame));
     byte_write_bytes(&bomb, frame, sizeof frame);
     OWN(Container, container) = NULL;
     assert_fails_saying(CORRUPT, "unpack to 1073741824",
