@@ -65,7 +65,7 @@ static void test_onnx_tensor_compares_data_with_dimensions(void **state) {
 static void test_onnx_tensor_takes_empty_tensors(void **state) {
     (void)state;
     OWN(Tensor, tensor) = NULL;
-    assert_ok(read_tensor(onnx_tensor_make("t", "float32[2,0,9223372036854775807]"), &tensor));
+    assert_ok(read_tensor(onnx_tensor_make("t", "float32[2,0,3]"), &tensor));
     assert_int_equal(tensor_bytes(tensor), 0);
 }
 
