@@ -45,6 +45,24 @@ static Error *check_scalar(const IrVariable *variable, const char *what) {
     return NULL;
 }
 
+/* The rank that a computed condition turns out to have: a block that fails where it is not 0. Where
+ * shape inference knows the rank, nothing of this is left. */
+static Error *check_scalar_at_run_time(const OnnxNode *node, IrCursor at, IrVariable *condition) {
+    IrVariable *shape, *rank, *none, *is_scalar, **unused;
+    IrBlock *then_block, *else_block;
+    if (condition->type.kind == IR_TYPE_TENSOR && condition->type.rank_known) return NULL;
+    TRY(ir_build_shape_of(at, condition, &shape));
+    TRY(ir_build_shape_of(at, shape, &rank));
+    TRY(ir_build_read_scalar(at, rank, IR_TYPE_INT, &rank));
+    TRY(ir_constant_int(node->import->module, 0, &none));
+    TRY(ir_build_int_op(at, INT_OP_EQ, rank, none, &is_scalar));
+    TRY(ir_build_if(at, is_scalar, 0, &then_block, &else_block, &unused));
+    TRY(ir_block_set_results(then_block, 0, NULL));
+    TRY(ir_build_fatal(
+        ir_at_end(else_block), "Loop: the loop's condition must be a scalar", 0, &unused));
+    return ir_block_set_results(else_block, 0, NULL);
+}
+
 /* The declared type of a body's output says the same of conditions that are computed. */
 static Error *check_declared_scalar(const Onnx__ValueInfoProto *info, IrModule *module) {
     IrType type;
@@ -78,6 +96,7 @@ static Error *read_loop(const OnnxNode *node, LoopParts *parts) {
     parts->condition = onnx_input(node, 1);
     if (parts->condition) {
         TRY(check_scalar(parts->condition, "the loop's condition"));
+        TRY(check_scalar_at_run_time(node, onnx_at(node), parts->condition));
         TRY(check_declared_scalar(body->output[0], node->import->module));
     }
     IrVariable *trip_count = onnx_input(node, 0);
@@ -126,7 +145,10 @@ static Error *fill_loop(
         TRY(ir_build_list_append(
             ir_at_end(loop->body), loop->carried[at], results[1 + at], &results[1 + at]));
     }
-    if (parts->condition) TRY(check_scalar(results[0], "the loop's condition"));
+    if (parts->condition) {
+        TRY(check_scalar(results[0], "the loop's condition"));
+        TRY(check_scalar_at_run_time(node, ir_at_end(loop->body), results[0]));
+    }
     return ir_build_loop_end(loop, parts->condition ? results[0] : NULL, results + 1);
 }
 
