@@ -278,6 +278,7 @@ static Error *settle_variable(ProbeContext *context, IrVariable *variable, bool 
     bool scalar = variable->type.kind == IR_TYPE_INT || variable->type.kind == IR_TYPE_BOOL;
     if (tensor || variable->type.kind == IR_TYPE_LIST || variable->type.kind == IR_TYPE_UNKNOWN)
         TRY(probe_to_type(context, probe, &variable->type));
+    tensor = variable->type.kind == IR_TYPE_TENSOR;
     bool made = variable->binding ? variable->binding->kind != IR_CALL : is_local;
     if (made && (tensor || scalar) && probe_is_constant(probe) && !probe->value_tainted)
         TRY(replace_constant(context->module, probe, variable));
