@@ -198,18 +198,38 @@ void kernel_call_check_bits(Device *device, const KernelCall *call, KernelResult
     }
 }
 
+/* Another kernel may have served the packed call: the same bits when it is the same one. */
+static void check_near(const KernelResult *result, const KernelResult *expected) {
+    for (uint32_t i = 0; i < expected->count; i++) {
+        if (strcmp(result->kernel_name, expected->kernel_name) == 0 &&
+            strncmp(result->kernel_name, "cpu.dnnl", 8) != 0)
+            assert_memory_equal(result->data[i], expected->data[i], expected->bytes[i]);
+        const int64_t count = shape_count_unchecked(&expected->shapes[i]);
+        double *values = malloc((size_t)count * sizeof(double) + 1);
+        assert_non_null(values);
+        for (int64_t j = 0; j < count; j++) values[j] = kernel_result_at(expected, i, j);
+        kernel_check_close(result, i, values, 1e-5);
+        free(values);
+    }
+}
+
 bool kernel_call_check_packed(
     Device *device, const KernelCall *call, uint32_t packed, const KernelResult *plain) {
     static const uint32_t threads[] = {1, 2, 3, 8};
-    bool was_packed = false;
+    KernelResult first = {0};
     for (uint32_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
         const KernelMode mode = {threads[i], i, packed, -1, 0x44};
         KernelResult other;
         assert_ok(kernel_call_run(device, call, mode, &other));
-        was_packed = other.was_packed;
-        if (was_packed) check_same(call, mode, &other, plain);
-        kernel_result_deinit(&other);
+        if (other.was_packed && i > 0) check_same(call, mode, &other, &first);
+        if (other.was_packed && i == 0) check_near(&other, plain);
+        if (i == 0)
+            first = other;
+        else
+            kernel_result_deinit(&other);
     }
+    const bool was_packed = first.was_packed;
+    kernel_result_deinit(&first);
     return was_packed;
 }
 

@@ -47,7 +47,9 @@ void kernel_result_deinit(KernelResult *result);
 /* Runs plainly into *out, then under many conditions, and compares every byte: 1, 2, 3 and 8
  * threads, odd addresses, in place over each input, other contents of memory before. */
 void kernel_call_check_bits(Device *device, const KernelCall *call, KernelResult *out);
-/* Packing the inputs of the bits gives the same bits. Returns whether anything was packed. */
+/* With the inputs of the bits packed: the same bits at any number of threads, near the plain
+ * result, and with one of our own kernels the plain result's bits. Returns whether anything was
+ * packed. */
 bool kernel_call_check_packed(
     Device *device, const KernelCall *call, uint32_t packed, const KernelResult *plain);
 

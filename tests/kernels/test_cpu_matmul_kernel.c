@@ -86,10 +86,45 @@ static void test_matmul_packs_columns_that_are_not_adjacent(void **state) {
     free(b);
 }
 
+/* A row's bits do not depend on the other rows of the batch. */
+static void test_matmul_gives_a_row_the_same_bits_in_any_batch(void **state) {
+    (void)state;
+    enum { M = 130, K = 700, N = 150 };
+    float *a = kernel_random_floats(3, M * K), *b = kernel_random_floats(4, K * N);
+    float *all = malloc(M * N * sizeof(float)), one[N];
+    assert_non_null(all);
+    CpuDevice *device = (CpuDevice *)kernel_cpu_device();
+    CpuMatmul matmul = {.rows = M,
+        .columns = N,
+        .depth = K,
+        .a_row = K,
+        .a_column = 1,
+        .b_row = N,
+        .b_column = 1,
+        .batch_count = 1,
+        .epilogue = {.alpha = 1, .bias_scale = 1}};
+    cpu_matmul_prepare(&matmul, device->level);
+    const Launch launch = {.threads = 2};
+    bool abandoned = false;
+    CpuMatmulBuffers buffers = {.a = a, .b = b, .c = all};
+    assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+    matmul.rows = 1;
+    buffers.c = one;
+    for (int row = 0; row < M; row += 43) {
+        buffers.a = a + row * K;
+        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+        assert_memory_equal(one, all + row * N, sizeof one);
+    }
+    free(all);
+    free(a);
+    free(b);
+}
+
 int test_cpu_matmul_kernel(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matmul_pack_panel_fills_up_with_zeros),
         cmocka_unit_test(test_matmul_run_is_abandoned_when_asked),
+        cmocka_unit_test(test_matmul_gives_a_row_the_same_bits_in_any_batch),
         cmocka_unit_test(test_matmul_packs_columns_that_are_not_adjacent),
     };
     return cmocka_run_group_tests_name("cpu_matmul_kernel", tests, NULL, NULL);
