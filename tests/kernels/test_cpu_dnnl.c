@@ -1,0 +1,48 @@
+#include "kernels/cpu/cpu_dnnl.h"
+
+#include "tests/kernels/kernel_call.h"
+
+/* Bands follow the shapes alone, and each is worth a thread. */
+static void test_dnnl_bands_depend_on_the_work_only(void **state) {
+    (void)state;
+    assert_int_equal(cpu_dnnl_band_count(1e3, 1000), 1);
+    assert_int_equal(cpu_dnnl_band_count(5e6, 1000), 2);
+    assert_int_equal(cpu_dnnl_band_count(1e9, 1000), 4);
+    assert_int_equal(cpu_dnnl_band_count(1e9, 7), 2); /* two rows a band at least */
+    assert_int_equal(cpu_dnnl_band_count(1e9, 3), 1);
+    assert_true(cpu_dnnl_band_count(1e30, INT64_MAX) <= DNNL_BANDS_MAX);
+}
+
+static void test_dnnl_plain_form_is_compact(void **state) {
+    (void)state;
+    const int64_t dims[3] = {2, 3, 5};
+    const dnnl_memory_desc_t form = cpu_dnnl_plain(3, dims);
+    assert_int_equal(dnnl_memory_desc_get_size(&form), 2 * 3 * 5 * sizeof(float));
+    assert_int_equal(form.format_desc.blocking.strides[0], 15);
+    assert_int_equal(form.format_desc.blocking.strides[1], 5);
+    assert_int_equal(form.format_desc.blocking.strides[2], 1);
+}
+
+/* An attribute set for every activation that fused operators know. */
+static void test_dnnl_takes_every_activation(void **state) {
+    (void)state;
+    for (Activation activation = ACTIVATION_NONE; activation < ACTIVATION_COUNT; activation++) {
+        const DnnlEpilogue epilogue = {activation, 0.5, 2, 1, activation % 2 == 0};
+        dnnl_primitive_attr_t attributes;
+        const_dnnl_post_ops_t post_ops;
+        assert_ok(cpu_dnnl_attributes(&epilogue, &attributes));
+        assert_int_equal(dnnl_primitive_attr_get_post_ops(attributes, &post_ops), dnnl_success);
+        int expected = (activation != ACTIVATION_NONE) + (activation % 2 == 0);
+        assert_int_equal(dnnl_post_ops_len(post_ops), expected);
+        (void)dnnl_primitive_attr_destroy(attributes);
+    }
+}
+
+int test_cpu_dnnl(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dnnl_bands_depend_on_the_work_only),
+        cmocka_unit_test(test_dnnl_plain_form_is_compact),
+        cmocka_unit_test(test_dnnl_takes_every_activation),
+    };
+    return cmocka_run_group_tests_name("cpu_dnnl", tests, NULL, NULL);
+}
