@@ -122,6 +122,7 @@ static void release_sites(Execution *execution) {
 void execution_release(Execution *execution) {
     if (!execution) return;
     while (execution->frame_count > 0) execution_pop_frame(execution);
+    (void)execution_flush_recycled(execution);
     value_release(&execution->result);
     Value yielded;
     uint64_t sequence;
@@ -146,6 +147,13 @@ void execution_release(Execution *execution) {
     packed_registry_release(execution->packed);
     residency_release(execution->residency);
     memory_free(execution);
+}
+
+bool execution_flush_recycled(Execution *execution) {
+    bool any = execution->recycled_count > 0;
+    while (execution->recycled_count > 0)
+        tensor_release(execution->recycled[--execution->recycled_count]);
+    return any;
 }
 
 Error *execution_reserve_scratch(Execution *execution, size_t count) {

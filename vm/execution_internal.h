@@ -8,6 +8,8 @@
 #include "vm/object.h"
 #include "vm/snapshot.h"
 
+enum { EXECUTION_RECYCLED_MAX = 8, EXECUTION_RECYCLED_BYTES_MAX = 4096 };
+
 typedef enum StopBits {
     STOP_SUSPEND = 1,
     STOP_SLICE_END = 2,
@@ -50,6 +52,10 @@ struct Execution {
     Value *scratch;                  /* borrowed values: arguments of a packed call */
     size_t scratch_capacity;
     RunResult stop_result; /* set with STEP_STOP */
+    /* Small tensors that died, with their storages: the next output of that size takes one over,
+     * which saves going through the pool. */
+    Tensor *recycled[EXECUTION_RECYCLED_MAX];
+    uint32_t recycled_count;
 
     Instrument *instrument;
     void *instrument_context;
@@ -107,6 +113,9 @@ static inline void execution_need_memory(
 MUST_CHECK Error *execution_reserve_yield(Execution *execution);
 /* Room for that many borrowed values. */
 MUST_CHECK Error *execution_reserve_scratch(Execution *execution, size_t count);
+
+/* Gives the memory of recycled tensors back; false when there was none. */
+bool execution_flush_recycled(Execution *execution);
 
 /* execution_frames.c. Pushes a frame for the function; its registers are nil. Errors: FAILED too
  * deep, EXHAUSTED. */

@@ -134,19 +134,25 @@ static RunKind take_stop(Execution *execution) {
 #define DISPATCH() break
 #endif
 
+#ifdef INTERPRETER_UNCHECKED /* bench_vm_unchecked: what the look at the flag costs */
+#define STOP_ASKED() 0
+#else
+#define STOP_ASKED() (atomic_load_explicit(&execution->stop, memory_order_relaxed) != 0)
+#endif
+
 /* After a completed instruction: the countdown, the flag, the next one. */
 #define NEXT(next)                                                                                 \
     {                                                                                              \
         instruction = (next);                                                                      \
-        if (__builtin_expect(--fuel == 0, 0) ||                                                    \
-            __builtin_expect(                                                                      \
-                atomic_load_explicit(&execution->stop, memory_order_relaxed) != 0, 0)) {           \
+        if (__builtin_expect(--fuel == 0, 0) || __builtin_expect(STOP_ASKED(), 0)) {               \
             position.frame->pc = (uint32_t)(instruction - position.code);                          \
             RunKind kind = fuel == 0 ? RUN_SUSPENDED : take_stop(execution);                       \
             return leave(execution, all - fuel, (RunResult){.kind = kind}, out_result);            \
         }                                                                                          \
         DISPATCH();                                                                                \
     }
+#define NEXT_SAME()                                                                                \
+    { DISPATCH(); }
 #define SAVE_PC() position.frame->pc = (uint32_t)(instruction - position.code)
 /* An error ends the run; the pc must have been saved. Frames may have moved since. */
 #define CHECK_SAVED(expression)                                                                    \
@@ -172,6 +178,9 @@ static RunKind take_stop(Execution *execution) {
         SAVE_PC();                                                                                 \
         CHECK_SAVED(handler(execution, instruction, position.registers, &step));                   \
         if (__builtin_expect(step == STEP_NEXT, 1)) NEXT(instruction + 1);                         \
+        if (step == STEP_STOP && execution->stop_result.kind == RUN_NEEDS_MEMORY &&                \
+            execution_flush_recycled(execution)) /* perhaps that is enough: once more */           \
+            NEXT_SAME();                                                                           \
         if (step == STEP_STOP)                                                                     \
             return leave(execution, all - fuel, execution->stop_result, out_result);               \
         if (step == STEP_FINISHED)                                                                 \

@@ -218,14 +218,62 @@ static Error *reuse_input(Invocation *invocation, uint32_t output, uint32_t inpu
     return tensor_create(tensor->storage, 0, dtype, shape, &invocation->outputs[output]);
 }
 
+/* A dead tensor of the size, in the slot; NULL when none is kept. */
+static Tensor *take_recycled(Invocation *invocation, uint32_t index) {
+    Execution *execution = invocation->execution;
+    uint64_t bytes = index < 4 ? invocation->cache->output_bytes[index] : UINT64_MAX;
+    for (uint32_t i = execution->recycled_count; i-- > 0;) {
+        Tensor *tensor = execution->recycled[i];
+        if (tensor->storage->size != bytes || tensor->storage->slot != invocation->slot) continue;
+        execution->recycled[i] = execution->recycled[--execution->recycled_count];
+        invocation_forget_annotation(tensor->storage);
+        tensor->dtype = invocation->plan->outputs[index].dtype;
+        tensor->shape = invocation->shapes[index];
+        return tensor;
+    }
+    return NULL;
+}
+
+/* Lets go of a value: a small tensor that only this register held is kept for a later output. */
+static inline void recycle(Execution *execution, Value value) {
+    if (value.tag != VALUE_OBJECT) return;
+    if (value.kind == OBJECT_TENSOR && execution->recycled_count < EXECUTION_RECYCLED_MAX) {
+        Tensor *tensor = value.tensor;
+        const Storage *storage = tensor->storage;
+        if (storage->size <= EXECUTION_RECYCLED_BYTES_MAX && storage->size > 0 &&
+            storage->slot < SLOT_COUNT && storage->pool == execution->pools[storage->slot] &&
+            tensor->written && tensor_is_sole(tensor)) {
+            execution->recycled[execution->recycled_count++] = tensor;
+            return;
+        }
+    }
+    value_release_object(value);
+}
+
+static Error *make_tensor(
+    Invocation *invocation, uint32_t index, MemoryAnswer *out_answer, Tensor **out) {
+    Tensor *tensor = take_recycled(invocation, index);
+    if (tensor) {
+        *out = tensor;
+        return NULL;
+    }
+    DType dtype = invocation->plan->outputs[index].dtype;
+    const Shape *shape = &invocation->shapes[index];
+    Error *error =
+        tensor_create_in_pool(invocation->pool, invocation->slot, dtype, shape, out_answer, out);
+    if (error_code(error) != ERROR_EXHAUSTED || !execution_flush_recycled(invocation->execution))
+        return error;
+    error_free(error); /* once more without the recycled ones */
+    return tensor_create_in_pool(invocation->pool, invocation->slot, dtype, shape, out_answer, out);
+}
+
 static Error *make_output(Invocation *invocation, uint32_t index, MemoryAnswer *out_answer) {
     out_answer->kind = MEMORY_GRANTED;
     invocation->reused[index] = INPUT_NONE;
     uint32_t input = choose_reuse(invocation, index);
     if (input != INPUT_NONE) return reuse_input(invocation, index, input);
     Tensor *tensor = NULL;
-    TRY(tensor_create_in_pool(invocation->pool, invocation->slot,
-        invocation->plan->outputs[index].dtype, &invocation->shapes[index], out_answer, &tensor));
+    TRY(make_tensor(invocation, index, out_answer, &tensor));
     invocation->outputs[index] = tensor;
     if (tensor)
         invocation->output_addresses[index] =
@@ -262,11 +310,19 @@ static bool writes_in_place(const Invocation *invocation) {
 /* Inputs' last uses, then the destinations: an output's register may be an input's. */
 static void store_outputs(Invocation *invocation) {
     Value *registers = invocation->registers;
-    for (uint32_t i = 0; i < invocation->input_count; i++)
-        operand_finish(&invocation->instruction->operands[2 + i], registers);
-    for (uint32_t i = 0; i < invocation->output_count; i++)
-        register_set(registers, invocation_output_operand(invocation, i)->index,
-            value_object(OBJECT_TENSOR, invocation->outputs[i]));
+    for (uint32_t i = 0; i < invocation->input_count; i++) {
+        const DecodedOperand *operand = &invocation->instruction->operands[2 + i];
+        if (!operand->last_use) continue;
+        Value dead = registers[operand->index];
+        registers[operand->index] = value_nil();
+        recycle(invocation->execution, dead);
+    }
+    for (uint32_t i = 0; i < invocation->output_count; i++) {
+        uint32_t index = invocation_output_operand(invocation, i)->index;
+        Value old = registers[index];
+        registers[index] = value_object(OBJECT_TENSOR, invocation->outputs[i]);
+        recycle(invocation->execution, old);
+    }
 }
 
 static Error *run_alloc(Invocation *invocation, Step *out_step) {
