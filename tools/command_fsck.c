@@ -73,7 +73,7 @@ Error *command_fsck(CommandContext *context) {
     const char *path = command_option(context, "repair-from");
     TRY(model_access_open(context, true, &access));
     if (path) {
-        TRY_WRAP(container_open_path(CONTAINER_ANY, path, &copy), "%s", path);
+        TRY(container_open_path(CONTAINER_ANY, path, &copy));
         source = container_get_source(copy);
     }
     Progress progress = progress_start(context, "checking");

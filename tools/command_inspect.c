@@ -95,7 +95,7 @@ Error *command_inspect(CommandContext *context) {
     OWN(Container, container) = NULL;
     CheckpointSummary OWN_SUMMARY(summary) = {0};
     const char *path = context->arguments[0];
-    TRY_WRAP(container_open_path(CONTAINER_CHECKPOINT, path, &container), "%s", path);
+    TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
     TRY_WRAP(checkpoint_summary_read(container, &summary), "%s", path);
     if (context->json) return print_json(container, &summary);
     print_text(container, &summary);

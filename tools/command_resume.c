@@ -47,7 +47,7 @@ Error *command_resume(CommandContext *context) {
             "resume: job %s needs a daemon, and none is there; a file has a / in its "
             "name or ends in .lvc",
             path);
-    TRY_WRAP(container_open_path(CONTAINER_CHECKPOINT, path, &container), "%s", path);
+    TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
     TRY_WRAP(checkpoint_read_header(container, &header), "%s", path);
     Error *error = load_executable(context, &access, &header.executable, &executable);
     checkpoint_header_deinit(&header);

@@ -240,7 +240,7 @@ static Error *resume(LayoverModel *model, const char *path, LayoverExecution **o
     OWN(Container, container) = NULL;
     OWN(LayoverExecution, execution) = NULL;
     ExecutionOptions options = options_of(model);
-    TRY_WRAP(container_open_path(CONTAINER_CHECKPOINT, path, &container), "%s", path);
+    TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
     TRY(make_execution(model, &execution));
     TRY_WRAP(checkpoint_read(container, model->pool, CHUNK_VERIFY_SHA256, model->residency,
                  &options, &execution->execution),

@@ -150,7 +150,7 @@ Error *model_access_import(ModelAccess *access, const char *name, const char *pa
     OWN(ChunkUpload, upload) = NULL;
     OWN(Container, container) = NULL;
     OWN(Executable, executable) = NULL;
-    TRY_WRAP(container_open_path(CONTAINER_EXECUTABLE, path, &container), "%s", path);
+    TRY(container_open_path(CONTAINER_EXECUTABLE, path, &container));
     TRY_WRAP(
         executable_read(container, access->pool, CHUNK_VERIFY_SHA256, &executable), "%s", path);
     TRY(chunk_upload_open(access->store, access->tenant, &upload));

@@ -1,0 +1,211 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/tools/tools_fixtures.h"
+
+enum { WORDS_MAX = 16, HELP_SIZE = 1 << 14 };
+
+/* Splits a command line, words separated by blanks. */
+static Error *parse(const char *line, CommandContext **out, bool *out_help) {
+    static char words[512];
+    char *argv[WORDS_MAX], *rest = words;
+    int argc = 0;
+    (void)snprintf(words, sizeof words, "layover %s", line);
+    for (char *word; (word = strtok_r(rest, " ", &rest));) argv[argc++] = word;
+    CommandContext *context = calloc(1, sizeof *context);
+    assert_non_null(context);
+    Error *error = command_line_parse(argc, argv, context, out_help);
+    *out = context;
+    return error;
+}
+
+static void refused(const char *line, const char *message) {
+    CommandContext *context;
+    bool help;
+    assert_fails_saying(USAGE, message, parse(line, &context, &help));
+    free(context);
+}
+
+static CommandContext *parsed(const char *line) {
+    CommandContext *context;
+    bool help;
+    assert_ok(parse(line, &context, &help));
+    assert_false(help);
+    return context;
+}
+
+static void test_command_line_gives_a_verb_its_arguments_and_options(void **state) {
+    (void)state;
+    CommandContext *context =
+        parsed("run --home /h mlp@3 --input x=a.npy --input=y=b.npy -o out.npz --stats --json");
+    assert_string_equal(context->command->verb, "run");
+    assert_int_equal(context->argument_count, 1);
+    assert_string_equal(context->arguments[0], "mlp@3");
+    assert_string_equal(context->home, "/h");
+    assert_true(context->json);
+    assert_false(context->quiet);
+    assert_string_equal(command_option_at(context, "input", 0), "x=a.npy");
+    assert_string_equal(command_option_at(context, "input", 1), "y=b.npy");
+    assert_null(command_option_at(context, "input", 2));
+    assert_string_equal(command_option(context, "output"), "out.npz");
+    assert_true(command_flag(context, "stats"));
+    assert_false(command_flag(context, "profile"));
+    free(context);
+}
+
+/* What everybody may say may stand before the verb. */
+static void test_command_line_takes_global_options_anywhere(void **state) {
+    (void)state;
+    CommandContext *context = parsed("--quiet --tenant=t --embedded models --home=/h");
+    assert_true(context->quiet && context->embedded);
+    assert_string_equal(context->tenant, "t");
+    assert_string_equal(context->home, "/h");
+    free(context);
+}
+
+static void test_command_line_takes_everything_behind_dashes_as_words(void **state) {
+    (void)state;
+    CommandContext *context = parsed("alias -- --json --tenant 3");
+    assert_int_equal(context->argument_count, 3);
+    assert_string_equal(context->arguments[0], "--json");
+    assert_string_equal(context->arguments[1], "--tenant");
+    assert_false(context->json);
+    free(context);
+    context = parsed("-- models");
+    assert_string_equal(context->command->verb, "models");
+    free(context);
+}
+
+static void test_command_line_values_may_be_empty_or_look_like_options(void **state) {
+    (void)state;
+    CommandContext *context = parsed("run m --output= --checkpoint --stats");
+    assert_string_equal(command_option(context, "output"), "");
+    assert_string_equal(command_option(context, "checkpoint"), "--stats");
+    assert_false(command_flag(context, "stats"));
+    free(context);
+}
+
+static void test_command_line_refuses_what_it_does_not_know(void **state) {
+    (void)state;
+    refused("", "a verb is missing");
+    refused("--json", "a verb is missing");
+    refused("frobnicate", "unknown verb frobnicate; layover --help");
+    refused("--frob models", "unknown option --frob; layover --help");
+    refused("models --frob", "unknown option --frob; layover models --help");
+    refused("models --output x", "unknown option --output");
+    refused("models --hom x", "unknown option --hom");
+    refused("run m --input", "--input needs a value");
+    refused("run m --stats=yes", "--stats takes no value");
+    refused("run m --output a --output b", "--output is given twice");
+    refused("run m -o a --output b", "--output is given twice");
+    refused("run", "run: missing arguments; usage: layover run REF");
+    refused("run a b", "run: too many arguments");
+    refused("models -- --json", "models: too many arguments");
+}
+
+/* An error about the rest of the line is printed as JSON, too. */
+static void test_command_line_knows_json_before_it_fails(void **state) {
+    (void)state;
+    CommandContext *context;
+    bool help;
+    assert_fails(USAGE, parse("models --frob --json", &context, &help));
+    assert_true(context->json);
+    free(context);
+}
+
+static void test_command_line_reads_integers_in_their_range(void **state) {
+    (void)state;
+    int64_t value;
+    CommandContext *context = parsed("run m --threads 4");
+    assert_ok(command_integer(context, "threads", 1, 8, 1, &value));
+    assert_int_equal(value, 4);
+    assert_ok(command_integer(context, "suspend-after", 1, 8, 5, &value));
+    assert_int_equal(value, 5);
+    assert_fails_saying(USAGE, "--threads 4: a whole number from 5 to 8",
+        command_integer(context, "threads", 5, 8, 5, &value));
+    free(context);
+    static const char *const wrong[] = {"run m --threads four",
+        "run m --threads=", "run m --threads 4.0", "run m --threads 99999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        context = parsed(wrong[i]);
+        assert_fails(USAGE, command_integer(context, "threads", 1, INT64_MAX, 1, &value));
+        free(context);
+    }
+}
+
+static void help_of(const Command *command, char out[HELP_SIZE]) {
+    Capture capture;
+    capture_start(&capture, STDOUT_FILENO);
+    command_line_print_help(command);
+    capture_end(&capture, out, HELP_SIZE);
+}
+
+static void test_command_line_help_is_asked_for_anywhere(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *verb;
+    } rows[] = {{"--help", NULL}, {"-h", NULL}, {"run --help", "run"}, {"-h run", "run"},
+        {"run a b c --help", "run"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        CommandContext *context;
+        bool help = false;
+        assert_ok(parse(rows[i].line, &context, &help));
+        assert_true(help);
+        assert_true((context->command != NULL) == (rows[i].verb != NULL));
+        if (rows[i].verb) assert_string_equal(context->command->verb, rows[i].verb);
+        free(context);
+    }
+}
+
+static void test_command_line_help_names_every_verb_and_option(void **state) {
+    (void)state;
+    static char general[HELP_SIZE], one[HELP_SIZE];
+    help_of(NULL, general);
+    assert_non_null(strstr(general, "exit codes"));
+    for (const Command *command = commands; command->verb; command++) {
+        assert_non_null(strstr(general, command->verb));
+        assert_non_null(strstr(general, command->summary));
+        help_of(command, one);
+        assert_non_null(strstr(one, command->usage));
+        assert_non_null(strstr(one, command->example));
+        assert_non_null(strstr(one, "--home DIR"));
+        for (const CommandOption *option = command->options; option->name; option++) {
+            assert_non_null(strstr(one, option->name));
+            assert_non_null(strstr(one, option->help));
+        }
+    }
+}
+
+static void test_command_line_prints_answers_as_one_line_of_json(void **state) {
+    (void)state;
+    char out[256];
+    Capture capture;
+    json_object *object;
+    assert_ok(command_json_object(&object));
+    command_json_text(object, "path", "/a \"b\"\n");
+    command_json_int(object, "bytes", INT64_MAX);
+    command_json_double(object, "ms", 0.5);
+    capture_start(&capture, STDOUT_FILENO);
+    Error *error = command_print_json(object);
+    capture_end(&capture, out, sizeof out);
+    assert_ok(error);
+    assert_string_equal(
+        out, "{\"path\":\"/a \\\"b\\\"\\n\",\"bytes\":9223372036854775807,\"ms\":0.5}\n");
+}
+
+int test_command_line(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_command_line_gives_a_verb_its_arguments_and_options),
+        cmocka_unit_test(test_command_line_takes_global_options_anywhere),
+        cmocka_unit_test(test_command_line_takes_everything_behind_dashes_as_words),
+        cmocka_unit_test(test_command_line_values_may_be_empty_or_look_like_options),
+        cmocka_unit_test(test_command_line_refuses_what_it_does_not_know),
+        cmocka_unit_test(test_command_line_knows_json_before_it_fails),
+        cmocka_unit_test(test_command_line_reads_integers_in_their_range),
+        cmocka_unit_test(test_command_line_help_is_asked_for_anywhere),
+        cmocka_unit_test(test_command_line_help_names_every_verb_and_option),
+        cmocka_unit_test(test_command_line_prints_answers_as_one_line_of_json),
+    };
+    return cmocka_run_group_tests_name("command_line", tests, NULL, NULL);
+}
