@@ -186,7 +186,9 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     DnnlEpilogue epilogue = {.adds_residual = is_given(request, 3)};
     dnnl_primitive_attr_t attributes;
     Product product;
-    if (!cpu->dnnl_engine || cpu->portable_only || cpu->level < CPU_LEVEL_AVX2 ||
+    /* below AVX-512 it has nothing that reads panels, and our own kernel gives the same bits packed
+     * or plain */
+    if (!cpu->dnnl_engine || cpu->portable_only || cpu->level < CPU_LEVEL_AVX512 ||
         request->inputs[1].dtype != DTYPE_FLOAT32 || !product_of(request, &product) ||
         !bias_of(request, &product, &problem) || !scale_of(request, problem.has_bias, &epilogue) ||
         !weights_of(request, &product, &problem.weights))
