@@ -50,7 +50,9 @@ typedef struct PackRequest {
 
 /* What a launch needs beside the plan. Addresses belong to the plan's device. */
 typedef struct Launch {
-    const uint64_t *inputs; /* input_count addresses; 0 for absent ones and for zero-size tensors */
+    /* input_count addresses; 0 for absent ones, for zero-size tensors and for the inputs that the
+     * shape rule reads by value: those are part of the plan. */
+    const uint64_t *inputs;
     const uint64_t *outputs; /* output_count addresses; an output may equal input i where the
                                 operator's in-place pairs allow it */
     uint64_t workspace;  /* plan->workspace_bytes, DEVICE_ALIGNMENT-aligned; contents undefined */
