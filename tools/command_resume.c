@@ -24,7 +24,6 @@ static Error *load_executable(const CommandContext *context, ModelAccess *access
     }
     TRY(model_access_open(context, true, access));
     Error *error = model_access_load_identity(access, identity, out_executable);
-    store_close(TAKE(access->store));
     if (error_code(error) != ERROR_NOT_FOUND) return error;
     error_free(error); /* said more clearly here */
     digest_print(identity, text);

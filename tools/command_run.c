@@ -17,7 +17,6 @@ Error *command_run(CommandContext *context) {
     TRY(run_options_check(context));
     TRY(model_access_open(context, true, &access));
     TRY(model_access_load(&access, context->arguments[0], NULL, &executable));
-    store_close(TAKE(access.store)); /* a long run must not keep others out of the home */
     TRY(executable_find_function(executable, name ? name : "main", &function));
     TRY(run_machine_open(context, access.pool, TAKE(executable), &machine));
     TRY(run_machine_start(&machine, context));
