@@ -57,7 +57,8 @@ bool inline_cache_matches(
 }
 
 static Error *reserve_key(InlineCache *cache, uint64_t words) {
-    if (words <= cache->key_capacity) return NULL;
+    /* even an operator without inputs has a key, so that its address is one */
+    if (cache->key && words <= cache->key_capacity) return NULL;
     void *key = cache->key;
     TRY(memory_resize(&key, words, sizeof(uint64_t)));
     cache->key = key;

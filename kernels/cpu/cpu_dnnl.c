@@ -254,7 +254,9 @@ static Error *launch_plan(
     const Plan *base, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
     (void)output_shapes;
     const DnnlPlan *plan = plan_state(base);
-    Bands bands = {.plan = plan, .scratch = (char *)cpu_workspace(launch) + plan->scratch_offset};
+    Bands bands = {.plan = plan};
+    if (plan->scratch_bytes > 0)
+        bands.scratch = (char *)cpu_workspace(launch) + plan->scratch_offset;
     *out_abandoned = false;
     TRY(prepare(plan, launch, bands.addresses));
     TRY(cpu_for_each(

@@ -30,7 +30,8 @@ static Error *run_gather(void *context, uint64_t begin, uint64_t end, uint32_t p
     uint64_t outer = begin / (uint64_t)state->count;
     int64_t position = (int64_t)(begin % (uint64_t)state->count);
     size_t size = (size_t)state->slice_bytes;
-    const char *data = run->data + outer * (uint64_t)state->dim * size;
+    const char *data = run->data; /* NULL where it is empty: then every index is outside */
+    if (outer > 0) data += outer * (uint64_t)state->dim * size;
     char *out = run->out + begin * size;
     for (uint64_t unit = begin; unit < end; unit++, out += size) {
         int64_t given = cpu_index_load(&run->indices, position), index;
