@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "base/checked.h"
 #include "serialize/value_bytes.h"
 #include "vm/object.h"
 
@@ -65,11 +66,17 @@ static Error *read_value(const SummaryReader *self, ByteReader *reader, SummaryL
     return NULL;
 }
 
-static Error *skip_values(const SummaryReader *self, ByteReader *reader) {
+/* What a container holds counts as its own; parts held twice count twice. */
+static Error *add_values(
+    const SummaryReader *self, ByteReader *reader, ObjectSummary *inout_object) {
     uint32_t count;
-    SummaryLive ignored;
     TRY(byte_read_count(reader, SECTION_ITEM_MIN, &count));
-    for (uint32_t i = 0; i < count; i++) TRY(read_value(self, reader, &ignored));
+    for (uint32_t i = 0; i < count; i++) {
+        SummaryLive held = {0};
+        TRY(read_value(self, reader, &held));
+        if (!checked_add_u64(inout_object->bytes, held.bytes, &inout_object->bytes))
+            inout_object->bytes = UINT64_MAX;
+    }
     return NULL;
 }
 
@@ -111,12 +118,12 @@ static Error *read_object(const SummaryReader *self, ByteReader *reader, ObjectS
         return read_storage(self, reader, out);
     case OBJECT_ADT:
         TRY(skip(reader, 8));
-        return skip_values(self, reader);
+        return add_values(self, reader, out);
     case OBJECT_LIST:
-        return skip_values(self, reader);
+        return add_values(self, reader, out);
     case OBJECT_CLOSURE:
         TRY(skip(reader, 5));
-        return skip_values(self, reader);
+        return add_values(self, reader, out);
     case OBJECT_SHAPE:
         return value_bytes_read_shape(reader, 0, &out->shape);
     case OBJECT_STRING:

@@ -15,7 +15,8 @@ typedef struct SummaryLive {
     const char *kind;      /* static */
     DType dtype;           /* of tensors */
     Shape shape;
-    uint64_t bytes; /* of tensors and storages; 0 for constants, which are not in the file */
+    uint64_t bytes; /* of tensors, storages and what containers hold; 0 for constants, which are not
+                       in the file */
 } SummaryLive;
 
 typedef struct CheckpointSummary {
