@@ -96,22 +96,11 @@ def test_fortran_order_is_read_as_such_or_refused(straight, tmp_path):
 
 def test_committed_small_models_are_what_the_scripts_write(models):
     for name in sorted(os.listdir(SMALL_MODELS)):
-        with open(f"{SMALL_MODELS}/{name}", "rb") as committed, open(f"{models}/{name}", "rb") as made:
-            if not name.endswith(".expected.npz"):  # onnxruntime's last bits depend on the machine
-                assert committed.read() == made.read(), f"{name} differs: run make_models.py and feeds.py again"
-
-
-def test_the_demo_runs(tmp_path):
-    import subprocess
-    import sys
-
-    from harness import ROOT, binary
-
-    done = subprocess.run([sys.executable, f"{ROOT}/examples/minilm/demo.py", binary(),
-                           f"{ROOT}/examples/minilm/sentences.txt", str(tmp_path / "demo")],
-                          capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "every bit as in the undisturbed run" in done.stdout
-    lines = done.stdout.splitlines()
-    cat = next(i for i, line in enumerate(lines) if line.endswith("A cat sleeps on the warm window sill."))
-    assert "A kitten is napping" in lines[cat + 1]
+        committed, made = f"{SMALL_MODELS}/{name}", f"{models}/{name}"
+        if name.endswith(".expected.npz"):  # onnxruntime's last bits depend on the machine
+            continue
+        if name.endswith(".npz"):  # arrays: the zip around them is as the Python that wrote it likes it
+            same_bits(committed, made)
+            continue
+        with open(committed, "rb") as old, open(made, "rb") as new:
+            assert old.read() == new.read(), f"{name} differs: run make_models.py again"
