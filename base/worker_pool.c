@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/allocator.h"
 
@@ -71,6 +72,12 @@ static void *worker_main(void *argument) {
     }
     pthread_mutex_unlock(&pool->mutex);
     return NULL;
+}
+
+uint32_t worker_pool_core_count(void) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores < 1) return 1;
+    return cores > WORKER_POOL_THREADS_MAX ? WORKER_POOL_THREADS_MAX : (uint32_t)cores;
 }
 
 Error *worker_pool_create(const char *name, uint32_t thread_count, WorkerPool **out) {

@@ -10,6 +10,8 @@ typedef struct WorkerPool WorkerPool;
 
 enum { WORKER_POOL_THREADS_MAX = 64 };
 
+/* Cores of this machine, 1 to WORKER_POOL_THREADS_MAX. */
+uint32_t worker_pool_core_count(void);
 /* name: at most 11 letters, shown by ps and gdb. Threads: 1 … WORKER_POOL_THREADS_MAX. */
 MUST_CHECK Error *worker_pool_create(const char *name, uint32_t thread_count, WorkerPool **out);
 /* Waits for what runs, then ends the threads. */

@@ -78,10 +78,6 @@ static Error *add_binary(
     return add_node(expansion, id, NULL, inputs, 2, inout_value);
 }
 
-static bool is_present(const PlanRequest *request, uint32_t index) {
-    return index < request->input_count && request->inputs[index].present;
-}
-
 /* The limits of clip, numbered before the nodes. */
 typedef struct ActivationConstants {
     uint32_t low;
@@ -161,8 +157,8 @@ static Error *add_conv(Expansion *expansion, const PlanRequest *request, uint32_
     TRY(attributes_set_text(
         attributes, "auto_pad", attributes_text(request->attributes, "auto_pad")));
     uint32_t inputs[3] = {0, 1, 2};
-    return add_node(
-        expansion, OPERATOR_CONV, TAKE(attributes), inputs, is_present(request, 2) ? 3 : 2, out);
+    return add_node(expansion, OPERATOR_CONV, TAKE(attributes), inputs,
+        plan_request_has(request, 2) ? 3 : 2, out);
 }
 
 static Error *expand_conv(Expansion *expansion, const PlanRequest *request) {
@@ -171,7 +167,7 @@ static Error *expand_conv(Expansion *expansion, const PlanRequest *request) {
     TRY(prepare_activation(expansion, request, &activation, &constants));
     uint32_t value;
     TRY(add_conv(expansion, request, &value));
-    if (is_present(request, 3)) TRY(add_binary(expansion, OPERATOR_ADD, &value, 3));
+    if (plan_request_has(request, 3)) TRY(add_binary(expansion, OPERATOR_ADD, &value, 3));
     return add_activation(expansion, request, activation, &constants, &value);
 }
 
@@ -201,8 +197,8 @@ static Error *expand_matmul(Expansion *expansion, const PlanRequest *request) {
     if (attributes_int(attributes, "transB")) TRY(add_swap(expansion, &other));
     TRY(add_binary(expansion, OPERATOR_MATMUL, &value, other));
     if (alpha != 1) TRY(add_binary(expansion, OPERATOR_MUL, &value, scale));
-    if (is_present(request, 2)) TRY(add_binary(expansion, OPERATOR_ADD, &value, 2));
-    if (is_present(request, 3)) TRY(add_binary(expansion, OPERATOR_ADD, &value, 3));
+    if (plan_request_has(request, 2)) TRY(add_binary(expansion, OPERATOR_ADD, &value, 2));
+    if (plan_request_has(request, 3)) TRY(add_binary(expansion, OPERATOR_ADD, &value, 3));
     return add_activation(expansion, request, activation, &constants, &value);
 }
 
@@ -214,7 +210,7 @@ static Error *expand_attention(Expansion *expansion, const PlanRequest *request)
     if (!attributes_int(attributes, "transposed_key")) TRY(add_swap(expansion, &key));
     TRY(add_binary(expansion, OPERATOR_MATMUL, &value, key));
     TRY(add_binary(expansion, OPERATOR_MUL, &value, scale));
-    if (is_present(request, 3)) TRY(add_binary(expansion, OPERATOR_ADD, &value, 3));
+    if (plan_request_has(request, 3)) TRY(add_binary(expansion, OPERATOR_ADD, &value, 3));
     TRY(add_unary(expansion, OPERATOR_SOFTMAX, &value));
     return add_binary(expansion, OPERATOR_MATMUL, &value, 2);
 }

@@ -40,6 +40,11 @@ typedef struct PlanRequest {
     TensorSpec outputs[PLAN_OUTPUTS_MAX];
 } PlanRequest;
 
+/* Whether that input is given: not beyond the last, not left out. */
+static inline bool plan_request_has(const PlanRequest *request, uint32_t index) {
+    return index < request->input_count && request->inputs[index].present;
+}
+
 /* Which constant operand of which operator is to be packed; everything its layout may depend on. */
 typedef struct PackRequest {
     const OperatorInfo *operator_info;

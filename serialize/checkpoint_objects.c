@@ -37,33 +37,11 @@ Error *checkpoint_value_read(
     ByteReader *reader, const CheckpointObjects *objects, uint32_t limit, Value *out) {
     uint8_t tag;
     uint32_t index;
-    Value value = value_nil();
     TRY(byte_read_u8(reader, &tag));
-    switch (tag) {
-    case VALUE_NIL:
-        break;
-    case VALUE_BOOL:
-        TRY(value_bytes_read_bool(reader, &value.boolean));
-        break;
-    case VALUE_INT:
-        TRY(byte_read_i64(reader, &value.integer));
-        break;
-    case VALUE_FLOAT:
-        TRY(byte_read_f64(reader, &value.real));
-        break;
-    case VALUE_DTYPE:
-        TRY(value_bytes_read_dtype(reader, false, &value.dtype));
-        break;
-    case VALUE_OBJECT:
-        TRY(byte_read_u32(reader, &index));
-        if (index >= limit) FAIL(CORRUPT, "a reference to object %u of %u", index, limit);
-        *out = value_copy(objects->values[index]);
-        return NULL;
-    default:
-        FAIL(CORRUPT, "a value of kind %u", tag);
-    }
-    value.tag = tag;
-    *out = value;
+    if (tag != VALUE_OBJECT) return value_bytes_read_scalar(reader, tag, out);
+    TRY(byte_read_u32(reader, &index));
+    if (index >= limit) FAIL(CORRUPT, "a reference to object %u of %u", index, limit);
+    *out = value_copy(objects->values[index]);
     return NULL;
 }
 

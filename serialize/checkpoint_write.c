@@ -25,26 +25,9 @@ typedef struct CheckpointWriter {
 } CheckpointWriter;
 
 static void write_value(const CheckpointWriter *self, ByteWriter *writer, const Value *value) {
-    byte_write_u8(writer, value->tag);
-    switch ((ValueTag)value->tag) {
-    case VALUE_NIL:
-        break;
-    case VALUE_BOOL:
-        byte_write_u8(writer, value->boolean);
-        break;
-    case VALUE_INT:
-        byte_write_i64(writer, value->integer);
-        break;
-    case VALUE_FLOAT:
-        byte_write_f64(writer, value->real);
-        break;
-    case VALUE_DTYPE:
-        byte_write_u8(writer, (uint8_t)value->dtype);
-        break;
-    case VALUE_OBJECT:
+    value_bytes_write_scalar(writer, value);
+    if (value->tag == VALUE_OBJECT)
         byte_write_u32(writer, object_table_find(self->table, value->object));
-        break;
-    }
 }
 
 static void write_values(

@@ -179,24 +179,10 @@ static Error *read_object(ExecutableReader *self, ByteReader *reader, Value *out
 
 static Error *read_constant_value(ExecutableReader *self, ByteReader *reader, Value *out) {
     uint8_t tag;
-    *out = value_nil();
     TRY(byte_read_u8(reader, &tag));
-    out->tag = tag;
-    switch (tag) {
-    case VALUE_BOOL:
-        return value_bytes_read_bool(reader, &out->boolean);
-    case VALUE_INT:
-        return byte_read_i64(reader, &out->integer);
-    case VALUE_FLOAT:
-        return byte_read_f64(reader, &out->real);
-    case VALUE_DTYPE:
-        return value_bytes_read_dtype(reader, false, &out->dtype);
-    case VALUE_OBJECT:
-        *out = value_nil();
-        return read_object(self, reader, out);
-    default:
-        FAIL(CORRUPT, "a constant of kind %u", tag);
-    }
+    if (tag == VALUE_OBJECT) return read_object(self, reader, out);
+    /* nil is refused where the constant is added */
+    return value_bytes_read_scalar(reader, tag, out);
 }
 
 static Error *read_constants(ExecutableReader *self) {

@@ -55,31 +55,14 @@ static Error *write_constant(
     const Constant *constant, ByteWriter *writer, ContainerWriter *container) {
     const Value *value = &constant->value;
     byte_write_u8(writer, constant->slot);
-    byte_write_u8(writer, value->tag);
-    switch ((ValueTag)value->tag) {
-    case VALUE_NIL:
-        break;
-    case VALUE_BOOL:
-        byte_write_u8(writer, value->boolean);
-        break;
-    case VALUE_INT:
-        byte_write_i64(writer, value->integer);
-        break;
-    case VALUE_FLOAT:
-        byte_write_f64(writer, value->real);
-        break;
-    case VALUE_DTYPE:
-        byte_write_u8(writer, (uint8_t)value->dtype);
-        break;
-    case VALUE_OBJECT:
-        byte_write_u8(writer, value->kind);
-        if (value->kind == OBJECT_TENSOR) return write_tensor(value->tensor, writer, container);
-        if (value->kind == OBJECT_SHAPE)
-            value_bytes_write_shape(writer, &value->shape->shape);
-        else
-            byte_write_text(writer, value->string->text);
-        break;
-    }
+    value_bytes_write_scalar(writer, value);
+    if (value->tag != VALUE_OBJECT) return NULL;
+    byte_write_u8(writer, value->kind);
+    if (value->kind == OBJECT_TENSOR) return write_tensor(value->tensor, writer, container);
+    if (value->kind == OBJECT_SHAPE)
+        value_bytes_write_shape(writer, &value->shape->shape);
+    else
+        byte_write_text(writer, value->string->text);
     return NULL;
 }
 

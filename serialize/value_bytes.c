@@ -35,6 +35,51 @@ Error *value_bytes_read_bool(ByteReader *reader, bool *out) {
     return NULL;
 }
 
+void value_bytes_write_scalar(ByteWriter *writer, const Value *value) {
+    byte_write_u8(writer, value->tag);
+    switch ((ValueTag)value->tag) {
+    case VALUE_BOOL:
+        byte_write_u8(writer, value->boolean);
+        break;
+    case VALUE_INT:
+        byte_write_i64(writer, value->integer);
+        break;
+    case VALUE_FLOAT:
+        byte_write_f64(writer, value->real);
+        break;
+    case VALUE_DTYPE:
+        byte_write_u8(writer, (uint8_t)value->dtype);
+        break;
+    case VALUE_NIL:
+    case VALUE_OBJECT:
+        break;
+    }
+}
+
+Error *value_bytes_read_scalar(ByteReader *reader, uint8_t tag, Value *out) {
+    Value value = {.tag = tag};
+    switch (tag) {
+    case VALUE_NIL:
+        break;
+    case VALUE_BOOL:
+        TRY(value_bytes_read_bool(reader, &value.boolean));
+        break;
+    case VALUE_INT:
+        TRY(byte_read_i64(reader, &value.integer));
+        break;
+    case VALUE_FLOAT:
+        TRY(byte_read_f64(reader, &value.real));
+        break;
+    case VALUE_DTYPE:
+        TRY(value_bytes_read_dtype(reader, false, &value.dtype));
+        break;
+    default:
+        FAIL(CORRUPT, "a value of kind %u", tag);
+    }
+    *out = value;
+    return NULL;
+}
+
 ChunkFilter value_bytes_filter(DType dtype) {
     if (dtype == DTYPE_FLOAT32) return CHUNK_FILTER_FLOAT32;
     if (dtype == DTYPE_BFLOAT16) return CHUNK_FILTER_BFLOAT16;

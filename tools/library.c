@@ -1,6 +1,4 @@
 /* liblayover: the functions of include/layover.h over the folders below. */
-#include <unistd.h>
-
 #include "base/allocator.h"
 #include "include/layover.h"
 #include "kernels/tensor_dlpack.h"
@@ -66,15 +64,11 @@ static Error *make_resident(LayoverModel *model, const char *path, const char *d
 
 static Error *open_model(const char *path, const char *device, LayoverModel **out_model) {
     void *memory;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     TRY(memory_alloc(1, sizeof(LayoverModel), &memory));
     OWN(LayoverModel, model) = memory;
     refcount_init(&model->refcount);
     model->threads = 1;
-    uint32_t threads = cores < 1                         ? 1
-                       : cores > WORKER_POOL_THREADS_MAX ? WORKER_POOL_THREADS_MAX
-                                                         : (uint32_t)cores;
-    TRY(worker_pool_create("layover", threads, &model->pool));
+    TRY(worker_pool_create("layover", worker_pool_core_count(), &model->pool));
     TRY(packed_registry_create(&model->packed));
     TRY(make_resident(model, path, device));
     *out_model = TAKE(model);

@@ -1,19 +1,14 @@
 #include "tools/model_access.h"
 
-#include <unistd.h>
-
 #include "base/allocator.h"
 #include "serialize/executable_file.h"
 #include "store/stored_executable.h"
 
 Error *model_access_open_files(ModelAccess *out_access) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    /* the calling thread works, too */
-    uint32_t threads = cores > WORKER_POOL_THREADS_MAX ? WORKER_POOL_THREADS_MAX
-                       : cores > 1                     ? (uint32_t)cores - 1
-                                                       : 1;
+    uint32_t cores = worker_pool_core_count();
     ModelAccess access = {.tenant = TENANT_DEFAULT};
-    TRY(worker_pool_create("layover", threads, &access.pool));
+    /* the calling thread works, too */
+    TRY(worker_pool_create("layover", cores > 1 ? cores - 1 : 1, &access.pool));
     *out_access = access;
     return NULL;
 }

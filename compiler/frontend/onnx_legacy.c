@@ -40,8 +40,6 @@ Error *onnx_convert_axes(const OnnxNode *node) {
     return onnx_node_emit(node, node->proto->op_type, skipped, inputs[1] ? 2 : 1, inputs);
 }
 
-Error *onnx_convert_reduce(const OnnxNode *node) { return onnx_convert_axes(node); }
-
 /* f(ReduceSum(g(x))) with the node's axes. */
 static Error *reduce_composed(const OnnxNode *node, const char *before, const char *behind) {
     static const char *const skipped[] = {"axes", NULL};

@@ -48,18 +48,14 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
     return cpu_matmul_run(call->device, &state->matmul, &matrices, call->launch, out_abandoned);
 }
 
-static bool is_given(const PlanRequest *request, uint32_t index) {
-    return index < request->input_count && request->inputs[index].present;
-}
-
 static Error *conv_of(const PlanRequest *request, CpuLevel level, CpuConv *out) {
     const Shape *x = &request->inputs[0].shape, *w = &request->inputs[1].shape;
     CpuConv conv = {
         .batch = x->dims[0],
         .groups = attributes_int(request->attributes, "group"),
         .channels = w->dims[1],
-        .has_bias = is_given(request, 2),
-        .has_residual = is_given(request, 3),
+        .has_bias = plan_request_has(request, 2),
+        .has_residual = plan_request_has(request, 3),
         .input_count = shape_product(x, 2, x->rank),
         .output_count = shape_product(&request->outputs[0].shape, 2, x->rank),
         .kernel_count = shape_product(w, 2, w->rank),

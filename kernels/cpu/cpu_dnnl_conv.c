@@ -215,16 +215,12 @@ void cpu_dnnl_conv_unpack(const dnnl_memory_desc_t *form, const float *packed, f
     }
 }
 
-static bool is_given(const PlanRequest *request, uint32_t index) {
-    return index < request->input_count && request->inputs[index].present;
-}
-
 /* Of one image. */
 static Error *conv_problem(const PlanRequest *request, ConvProblem *out) {
     Window window;
     const Shape *source = &request->inputs[0].shape;
     TRY(window_of(request, &window));
-    *out = (ConvProblem){.rank = (int)source->rank, .has_bias = is_given(request, 2)};
+    *out = (ConvProblem){.rank = (int)source->rank, .has_bias = plan_request_has(request, 2)};
     set_weights(out, &request->inputs[1].shape, attributes_int(request->attributes, "group"));
     memcpy(out->source, source->dims, source->rank * sizeof *source->dims);
     memcpy(out->result, request->outputs[0].shape.dims, source->rank * sizeof *source->dims);
@@ -354,7 +350,7 @@ static void set_operands(const PlanRequest *request, const ConvProblem *problem,
 
 static Error *plan_with(Device *device, const PlanRequest *request, const ConvProblem *problem,
     const dnnl_memory_desc_t *given_weights, const_dnnl_primitive_attr_t attributes, Plan **out) {
-    DnnlProblem common = {.name = "cpu.dnnl_conv", .adds_residual = is_given(request, 3)};
+    DnnlProblem common = {.name = "cpu.dnnl_conv", .adds_residual = plan_request_has(request, 3)};
     CpuDevice *cpu = cpu_device(device);
     TRY(describe(problem, cpu, attributes, &common.kinds[0]));
     /* packed weights may be in a form that oneDNN does not take for this image: our own kernel
@@ -370,7 +366,7 @@ static Error *plan_with(Device *device, const PlanRequest *request, const ConvPr
 }
 
 static Error *epilogue_of(const PlanRequest *request, dnnl_primitive_attr_t *out) {
-    DnnlEpilogue epilogue = {.scale = 1, .adds_residual = is_given(request, 3)};
+    DnnlEpilogue epilogue = {.scale = 1, .adds_residual = plan_request_has(request, 3)};
     if (request->operator_info->id == OPERATOR_FUSED_CONV) {
         TRY(activation_of(request->attributes, &epilogue.activation));
         epilogue.alpha = attributes_float(request->attributes, "activation_alpha");

@@ -33,10 +33,6 @@ typedef struct Product {
     bool transposed_a, transposed_b;
 } Product;
 
-static bool is_given(const PlanRequest *request, uint32_t index) {
-    return index < request->input_count && request->inputs[index].present;
-}
-
 static bool attribute_flag(const PlanRequest *request, const char *name) {
     return request->operator_info->id != OPERATOR_MATMUL &&
            attributes_int(request->attributes, name) != 0;
@@ -79,7 +75,7 @@ static dnnl_memory_desc_t form_of(int64_t batch, int64_t rows, int64_t columns, 
 
 /* A bias along the columns; others are left to our own kernel. */
 static bool bias_of(const PlanRequest *request, const Product *product, MatmulProblem *problem) {
-    problem->has_bias = is_given(request, 2);
+    problem->has_bias = plan_request_has(request, 2);
     if (!problem->has_bias) return true;
     const Shape *bias = &request->inputs[2].shape;
     if (bias->rank == 0 || bias->dims[bias->rank - 1] != product->columns ||
@@ -164,7 +160,7 @@ static Error *describe_bands(const Product *product, const MatmulProblem *whole,
 
 static Error *plan_product(Device *device, const PlanRequest *request, const Product *product,
     const MatmulProblem *problem, const_dnnl_primitive_attr_t attributes, Plan **out) {
-    DnnlProblem common = {.name = "cpu.dnnl_matmul", .adds_residual = is_given(request, 3)};
+    DnnlProblem common = {.name = "cpu.dnnl_matmul", .adds_residual = plan_request_has(request, 3)};
     common.plain[DNNL_OPERAND_SOURCE] = problem->source;
     common.plain[DNNL_OPERAND_WEIGHTS] = problem->weights;
     common.plain[DNNL_OPERAND_RESULT] = problem->result;
@@ -183,7 +179,7 @@ static Error *plan_product(Device *device, const PlanRequest *request, const Pro
 static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     const CpuDevice *cpu = cpu_device(device);
     MatmulProblem problem = {0};
-    DnnlEpilogue epilogue = {.adds_residual = is_given(request, 3)};
+    DnnlEpilogue epilogue = {.adds_residual = plan_request_has(request, 3)};
     dnnl_primitive_attr_t attributes;
     Product product;
     /* below AVX-512 it has nothing that reads panels, and our own kernel gives the same bits packed

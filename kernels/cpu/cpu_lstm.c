@@ -67,10 +67,6 @@ static Error *read_activations(const Attributes *attributes, CpuLevel level, Cpu
     return NULL;
 }
 
-static bool is_given(const PlanRequest *request, uint32_t index) {
-    return index < request->input_count && request->inputs[index].present;
-}
-
 static Error *lstm_of(const PlanRequest *request, CpuLevel level, CpuLstm *out) {
     const Attributes *attributes = request->attributes;
     const Shape *x = &request->inputs[0].shape, *recurrent = &request->inputs[2].shape;
@@ -80,11 +76,11 @@ static Error *lstm_of(const PlanRequest *request, CpuLevel level, CpuLstm *out) 
         .hidden = recurrent->dims[2],
         .directions = recurrent->dims[0],
         .reverse_only = strcmp(attributes_text(attributes, "direction"), "reverse") == 0,
-        .has_bias = is_given(request, 3),
-        .has_lengths = is_given(request, 4),
-        .has_h = is_given(request, 5),
-        .has_c = is_given(request, 6),
-        .has_peepholes = is_given(request, 7),
+        .has_bias = plan_request_has(request, 3),
+        .has_lengths = plan_request_has(request, 4),
+        .has_h = plan_request_has(request, 5),
+        .has_c = plan_request_has(request, 6),
+        .has_peepholes = plan_request_has(request, 7),
         .input_forget = attributes_int(attributes, "input_forget") != 0,
     };
     lstm.length = x->dims[lstm.batch_first ? 1 : 0];

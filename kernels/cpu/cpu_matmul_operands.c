@@ -71,10 +71,6 @@ static void fold_batch(CpuMatmul *matmul) {
     }
 }
 
-static bool is_given(const PlanRequest *request, uint32_t index) {
-    return index < request->input_count && request->inputs[index].present;
-}
-
 Error *cpu_matmul_operands(
     const PlanRequest *request, CpuLevel level, DType dtype, CpuMatmul *out) {
     CpuMatmul operands = {0};
@@ -95,11 +91,11 @@ Error *cpu_matmul_operands(
     batch_strides(&b.batch, &matmul->batch,
         matmul->b_packed ? cpu_matmul_packed_count(b.rows, b.columns) : b.rows * b.columns,
         matmul->b_batch);
-    if (is_given(request, 2) && matmul->epilogue.bias_scale != 0) {
+    if (plan_request_has(request, 2) && matmul->epilogue.bias_scale != 0) {
         matmul->has_bias = true;
         bias_strides(matmul, request, &request->inputs[2].shape);
     }
-    matmul->has_residual = is_given(request, 3);
+    matmul->has_residual = plan_request_has(request, 3);
     fold_batch(matmul);
     matmul->batch_count = shape_count_unchecked(&matmul->batch);
     *out = operands;

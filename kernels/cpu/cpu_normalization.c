@@ -196,10 +196,6 @@ static int64_t expanded_bytes(const NormalizationState *state) {
     return copies * state->rows * state->size * (int64_t)sizeof(float);
 }
 
-static bool is_given(const PlanRequest *request, uint32_t index) {
-    return index < request->input_count && request->inputs[index].present;
-}
-
 static Error *plan_rows(Device *device, const PlanRequest *request, Plan **out) {
     const Shape *x = &request->inputs[0].shape;
     const bool centered = request->operator_info->id == OPERATOR_LAYER_NORMALIZATION;
@@ -217,7 +213,7 @@ static Error *plan_rows(Device *device, const PlanRequest *request, Plan **out) 
     state->epsilon = (float)attributes_float(request->attributes, "epsilon");
     state->kernel = centered ? centered_row_for(level) : uncentered_row_for(level);
     state->scale = along_of(&request->inputs[1], x, axis);
-    if (is_given(request, 2)) state->bias = along_of(&request->inputs[2], x, axis);
+    if (plan_request_has(request, 2)) state->bias = along_of(&request->inputs[2], x, axis);
     state->mean_wanted = request->output_count > 1 && request->outputs[1].present;
     state->deviation_wanted = request->output_count > 2 && request->outputs[2].present;
     cpu_float_plan_set_workspace(*out, (uint64_t)expanded_bytes(state));

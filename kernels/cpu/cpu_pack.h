@@ -6,10 +6,9 @@
 /* TensorSpec.layout; numbers are part of the prepacked cache's key and never reused. */
 typedef enum CpuLayout {
     CPU_LAYOUT_PLAIN = 0,
-    CPU_LAYOUT_PANELS = 1,   /* MatMul's B, transposed if the operator says so: see
-                                cpu_matmul_kernel.h; float32 */
-    CPU_LAYOUT_WINOGRAD = 2, /* Conv's W, transformed: see cpu_conv_winograd.c; float32 */
-    CPU_LAYOUT_DNNL = 3,     /* Conv's W in the form oneDNN wants: see cpu_dnnl_conv.c; float32 */
+    CPU_LAYOUT_PANELS = 1, /* MatMul's B, transposed if the operator says so: see
+                              cpu_matmul_kernel.h; float32 */
+    CPU_LAYOUT_DNNL = 3,   /* Conv's W in the form oneDNN wants: see cpu_dnnl_conv.c; float32 */
 } CpuLayout;
 
 /* DeviceClass.pack_rule and DeviceClass.pack. */

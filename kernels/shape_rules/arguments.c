@@ -7,14 +7,10 @@
 #include "base/checked.h"
 #include "kernels/dtype_scalar.h"
 
-static bool is_present(const PlanRequest *request, uint32_t index) {
-    return index < request->input_count && request->inputs[index].present;
-}
-
 Error *arguments_ints(const PlanRequest *request, uint32_t index, uint32_t count_max, int64_t *out,
     uint32_t *out_count) {
     *out_count = 0;
-    if (!is_present(request, index)) return NULL;
+    if (!plan_request_has(request, index)) return NULL;
     const TensorSpec *spec = &request->inputs[index];
     if (spec->dtype != DTYPE_INT64 && spec->dtype != DTYPE_INT32)
         FAIL(INVALID, "input %u is %s, not int64", index, dtype_name(spec->dtype));
@@ -92,7 +88,7 @@ Error *arguments_slice(const PlanRequest *request, SliceArguments *out) {
     TRY(arguments_ints(request, 2, SHAPE_RANK_MAX, ends, &end_count));
     TRY(read_axes(request, 3, shape->rank, axes, &axis_count));
     TRY(arguments_ints(request, 4, SHAPE_RANK_MAX, steps, &step_count));
-    bool has_axes = is_present(request, 3), has_steps = is_present(request, 4);
+    bool has_axes = plan_request_has(request, 3), has_steps = plan_request_has(request, 4);
     if (end_count != count || (has_axes && axis_count != count) ||
         (has_steps && step_count != count) || count > shape->rank)
         FAIL(INVALID, "starts, ends, axes and steps differ in length");
@@ -148,7 +144,7 @@ Error *arguments_pad(const PlanRequest *request, PadArguments *out) {
     TRY(read_pad_mode(request->attributes, &pad.mode));
     TRY(arguments_ints(request, 1, 2 * SHAPE_RANK_MAX, pads, &count));
     TRY(read_axes(request, 3, shape->rank, axes, &axis_count));
-    if (!is_present(request, 3)) {
+    if (!plan_request_has(request, 3)) {
         axis_count = shape->rank;
         for (uint32_t i = 0; i < axis_count; i++) axes[i] = i;
     }
@@ -194,7 +190,7 @@ Error *arguments_split(
     const PlanRequest *request, uint32_t *out_axis, int64_t out_sizes[PLAN_OUTPUTS_MAX]) {
     TRY(arguments_axis(request, out_axis));
     int64_t dim = request->inputs[0].shape.dims[*out_axis];
-    if (!is_present(request, 1)) return split_by_number(request, dim, out_sizes);
+    if (!plan_request_has(request, 1)) return split_by_number(request, dim, out_sizes);
     uint32_t count;
     TRY(arguments_ints(request, 1, PLAN_OUTPUTS_MAX, out_sizes, &count));
     if (count != request->output_count)
