@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 
-enum { HUGE_PAGE_BYTES = 2 << 20, ARRAY_COUNT_MIN = 8 };
+enum { HUGE_PAGE_BYTES = 2 << 20, SMALL_PAGE_BYTES = 4 << 10, ARRAY_COUNT_MIN = 8 };
 
 static void *system_resize(void *self, void *old, size_t old_size, size_t new_size) {
     (void)self;
@@ -133,9 +133,9 @@ Error *memory_grow(void **inout_array, size_t count, size_t *inout_capacity, siz
     return NULL;
 }
 
+/* Not rounded to huge pages: a block of 2.4 MiB would then take, and have the system clear, 4. */
 static size_t mapped_size(size_t size) {
-    size_t page = size >= HUGE_PAGE_BYTES ? (size_t)HUGE_PAGE_BYTES : (size_t)4096;
-    return (size + page - 1) & ~(page - 1);
+    return (size + SMALL_PAGE_BYTES - 1) & ~(size_t)(SMALL_PAGE_BYTES - 1);
 }
 
 Error *memory_map(size_t size, void **out) {
@@ -146,7 +146,7 @@ Error *memory_map(size_t size, void **out) {
     char *start = mmap(NULL, reserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED) FAIL(OUT_OF_MEMORY, "no memory for %zu bytes", size);
     if (huge) {
-        /* trim to a 2 MiB boundary so that every page can be a huge one */
+        /* trim to a 2 MiB boundary so that every page but the last can be a huge one */
         size_t head = (size_t)(-(uintptr_t)start & (HUGE_PAGE_BYTES - 1));
         if (head) (void)munmap(start, head);
         if (reserve - head - rounded)

@@ -1,5 +1,8 @@
 #include "kernels/storage.h"
 
+#include <assert.h>
+#include <inttypes.h>
+
 #include "base/allocator.h"
 
 static Error *make(Device *device, uint8_t slot, uint64_t size, Storage **out) {
@@ -38,6 +41,47 @@ Error *storage_create_foreign(Device *device, uint8_t slot, uint64_t address, ui
     storage->owner = owner;
     storage->release_owner = release_owner;
     *out = storage;
+    return NULL;
+}
+
+/* Memory of storage_create_on_host: given back when the storage goes. */
+typedef struct HostBlock {
+    Device *device;
+    uint64_t address;
+    uint64_t size;
+} HostBlock;
+
+static void host_block_release(void *owner) {
+    HostBlock *block = owner;
+    if (block->address) block->device->class_->free(block->device, block->address, block->size);
+    memory_free(block);
+}
+
+Error *storage_create_on_host(Device *cpu_device, uint64_t size, Storage **out) {
+    assert(cpu_device->class_->host_memory);
+    void *memory;
+    TRY(memory_alloc(1, sizeof(HostBlock), &memory));
+    HostBlock *block = memory;
+    *block = (HostBlock){cpu_device, 0, size};
+    Error *error = NULL;
+    if (size > 0) error = cpu_device->class_->alloc(cpu_device, size, &block->address);
+    if (!error)
+        error = storage_create_foreign(
+            cpu_device, 0, block->address, size, block, host_block_release, out);
+    if (error) host_block_release(block);
+    return error;
+}
+
+static void release_whole(void *owner) { storage_release(owner); }
+
+Error *storage_create_within(Storage *whole, uint64_t offset, uint64_t size, Storage **out) {
+    if (offset > whole->size || size > whole->size - offset)
+        FAIL(INVALID, "a storage of %" PRIu64 " bytes at %" PRIu64 " in one of %" PRIu64, size,
+            offset, whole->size);
+    TRY(storage_create_foreign(whole->device, whole->slot, size ? whole->address + offset : 0, size,
+        whole, release_whole, out));
+    (void)storage_retain(whole);
+    (*out)->sealed = true;
     return NULL;
 }
 

@@ -38,6 +38,13 @@ MUST_CHECK Error *storage_create(
 /* Over memory that somebody else owns until release_owner(owner) is called. */
 MUST_CHECK Error *storage_create_foreign(Device *device, uint8_t slot, uint64_t address,
     uint64_t size, void *owner, void (*release_owner)(void *owner), Storage **out);
+/* Outside any execution (inputs, constants): memory_map'ed or small, zeroed, unsealed. cpu_device:
+ * any device whose addresses are pointers. Errors: EXHAUSTED. */
+MUST_CHECK Error *storage_create_on_host(Device *cpu_device, uint64_t size, Storage **out);
+/* Over a part of another storage, which it retains and which may hold many of them. Sealed.
+ * Errors: INVALID it leaves the other one. */
+MUST_CHECK Error *storage_create_within(
+    Storage *whole, uint64_t offset, uint64_t size, Storage **out);
 Storage *storage_retain(Storage *storage);
 void storage_release(Storage *storage);
 DEFINE_OWN(Storage, storage_release);

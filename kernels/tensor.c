@@ -46,37 +46,11 @@ Error *tensor_create_in_pool(MemoryPool *pool, uint8_t slot, DType dtype, const 
     return NULL;
 }
 
-/* Memory of tensor_create_on_host: given back when its storage goes. */
-typedef struct HostBlock {
-    Device *device;
-    uint64_t address;
-    uint64_t size;
-} HostBlock;
-
-static void host_block_release(void *owner) {
-    HostBlock *block = owner;
-    if (block->address) block->device->class_->free(block->device, block->address, block->size);
-    memory_free(block);
-}
-
 Error *tensor_create_on_host(Device *cpu_device, DType dtype, const Shape *shape, Tensor **out) {
-    assert(cpu_device->class_->host_memory);
     uint64_t bytes;
     TRY(shape_bytes(shape, dtype, &bytes));
-    void *memory;
-    TRY(memory_alloc(1, sizeof(HostBlock), &memory));
-    HostBlock *block = memory;
-    *block = (HostBlock){cpu_device, 0, bytes};
-    Error *error = NULL;
-    if (bytes > 0) error = cpu_device->class_->alloc(cpu_device, bytes, &block->address);
     OWN(Storage, storage) = NULL;
-    if (!error)
-        error = storage_create_foreign(
-            cpu_device, 0, block->address, bytes, block, host_block_release, &storage);
-    if (error) {
-        host_block_release(block);
-        return error;
-    }
+    TRY(storage_create_on_host(cpu_device, bytes, &storage));
     return make(storage, 0, dtype, shape, out);
 }
 

@@ -28,7 +28,9 @@ typedef struct ObjectReader {
     Execution *execution;
     ByteReader reader;
     CheckpointObjects *objects;
-    uint32_t index; /* of the object being read: it may refer to lower ones only */
+    uint32_t index;  /* of the object being read: it may refer to lower ones only */
+    BulkRead *reads; /* into storages of host memory; done together, at the end */
+    size_t read_count, read_capacity;
 } ObjectReader;
 
 enum { VALUE_BYTES_MIN = 1, OBJECT_BYTES_MIN = 2, EXTENT_BYTES_MIN = 17 };
@@ -68,12 +70,17 @@ static Error *read_extent_data(
     if (info.size != extent->size)
         FAIL(CORRUPT, "%llu bytes of data for an extent of %llu", (unsigned long long)info.size,
             (unsigned long long)extent->size);
-    if (device->class_->host_memory)
-        return container_read_bulk(
-            self->container, bulk, self->pool, self->verify, (void *)(uintptr_t)address);
+    if (device->class_->host_memory) {
+        void *array = self->reads;
+        TRY(memory_grow(&array, self->read_count, &self->read_capacity, sizeof(BulkRead)));
+        self->reads = array;
+        self->reads[self->read_count++] = (BulkRead){bulk, (void *)(uintptr_t)address};
+        return NULL;
+    }
     void *copy;
     TRY(memory_map((size_t)extent->size, &copy));
-    Error *error = container_read_bulk(self->container, bulk, self->pool, self->verify, copy);
+    BulkRead read = {bulk, copy};
+    Error *error = container_read_bulks(self->container, &read, 1, self->pool, self->verify);
     if (!error) error = device->class_->copy_from_host(device, address, copy, extent->size);
     memory_unmap(copy, (size_t)extent->size);
     return error;
@@ -339,17 +346,25 @@ static Error *read_all(ObjectReader *self, uint32_t count) {
     self->objects->count = count;
     for (self->index = 0; self->index < count; self->index++)
         TRY_WRAP(read_object(self, &self->objects->values[self->index]), "object %u", self->index);
-    return byte_reader_check_end(&self->reader);
+    TRY(byte_reader_check_end(&self->reader));
+    return container_read_bulks(
+        self->container, self->reads, self->read_count, self->pool, self->verify);
 }
 
 Error *checkpoint_objects_read(const Container *container, WorkerPool *pool, ChunkVerify verify,
     Residency *residency, Execution *execution, CheckpointObjects *out) {
     CheckpointObjects objects = {0};
-    ObjectReader self = {container, pool, verify, residency, execution, {0}, &objects, 0};
+    ObjectReader self = {.container = container,
+        .pool = pool,
+        .verify = verify,
+        .residency = residency,
+        .execution = execution,
+        .objects = &objects};
     uint32_t count;
     TRY(container_get_section(container, SECTION_OBJECTS, &self.reader));
     TRY(byte_read_count(&self.reader, OBJECT_BYTES_MIN, &count));
     Error *error = read_all(&self, count);
+    memory_free(self.reads);
     if (error) {
         if (!objects.extents) objects.count = 0;
         checkpoint_objects_deinit(&objects);

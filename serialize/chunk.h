@@ -72,7 +72,14 @@ MUST_CHECK Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t 
     uint32_t chunk_size, ChunkFilter filter, const ChunkRef *known, ChunkSink sink,
     ChunkRef *out_refs);
 
-/* Fetches, checks and decodes count chunks into out_data, which has room for the sum of their raw
- * sizes. */
-MUST_CHECK Error *chunk_read_data(WorkerPool *pool, const ChunkRef *refs, size_t count,
-    ChunkVerify verify, ChunkSource source, void *out_data);
+/* Chunks that follow each other in memory; out_data has room for the sum of their raw sizes. */
+typedef struct ChunkRun {
+    const ChunkRef *refs;
+    size_t count;
+    void *out_data;
+} ChunkRun;
+
+/* Fetches, checks and decodes the chunks of all runs, on the pool's threads (NULL: here). One call
+ * for many runs keeps every thread busy where single runs are of one chunk or two. */
+MUST_CHECK Error *chunk_read_data(WorkerPool *pool, const ChunkRun *runs, size_t run_count,
+    ChunkVerify verify, ChunkSource source);

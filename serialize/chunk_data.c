@@ -182,38 +182,48 @@ Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t size, uint3
     return error;
 }
 
+/* Where one chunk goes. */
+typedef struct Piece {
+    const ChunkRef *ref;
+    uint8_t *out;
+} Piece;
+
 typedef struct ReadJob {
-    const ChunkRef *refs;
-    const uint64_t *offsets;
+    const Piece *pieces;
     ChunkVerify verify;
     ChunkSource source;
-    uint8_t *out;
 } ReadJob;
 
 static Error *read_task(void *context, size_t index) {
     const ReadJob *job = context;
+    const Piece *piece = &job->pieces[index];
     CodecContext *codec = NULL;
     TRY(codec_context_get(&codec));
     ByteWriter *stored = codec_context_get_stored(codec);
-    TRY(job->source.get(job->source.self, &job->refs[index], stored));
+    TRY(job->source.get(job->source.self, piece->ref, stored));
     TRY(byte_writer_check(stored));
-    return chunk_decode(
-        stored->data, stored->size, &job->refs[index], job->verify, job->out + job->offsets[index]);
+    return chunk_decode(stored->data, stored->size, piece->ref, job->verify, piece->out);
 }
 
-Error *chunk_read_data(WorkerPool *pool, const ChunkRef *refs, size_t count, ChunkVerify verify,
-    ChunkSource source, void *out_data) {
-    void *memory = NULL;
-    TRY(memory_alloc(count, sizeof(uint64_t), &memory));
-    uint64_t *offsets = memory;
-    uint64_t offset = 0;
-    for (size_t i = 0; i < count; i++) {
-        offsets[i] = offset;
-        offset += refs[i].raw_size;
+static void fill_pieces(const ChunkRun *run, Piece *out) {
+    uint8_t *data = run->out_data;
+    for (size_t i = 0; i < run->count; i++) {
+        out[i] = (Piece){&run->refs[i], data};
+        data += run->refs[i].raw_size;
     }
-    ReadJob job = {
-        .refs = refs, .offsets = offsets, .verify = verify, .source = source, .out = out_data};
+}
+
+Error *chunk_read_data(WorkerPool *pool, const ChunkRun *runs, size_t run_count, ChunkVerify verify,
+    ChunkSource source) {
+    size_t count = 0; /* cannot overflow: all the refs are in memory */
+    for (size_t i = 0; i < run_count; i++) count += runs[i].count;
+    void *memory = NULL;
+    TRY(memory_alloc(count, sizeof(Piece), &memory));
+    Piece *pieces = memory;
+    for (size_t i = 0, done = 0; i < run_count; done += runs[i++].count)
+        if (runs[i].count > 0) fill_pieces(&runs[i], pieces + done);
+    ReadJob job = {pieces, verify, source};
     Error *error = worker_pool_for_each(pool, count, read_task, &job);
-    memory_free(offsets);
+    memory_free(memory);
     return error;
 }

@@ -186,13 +186,22 @@ uint64_t container_bulk_size_total(const Container *container) {
     return total;
 }
 
-Error *container_read_bulk(const Container *container, uint32_t index, WorkerPool *pool,
-    ChunkVerify verify, void *out_data) {
-    ContainerBulk bulk;
-    TRY(container_get_bulk(container, index, &bulk));
-    if (!container->source.get) FAIL(INTERNAL, "bulk data of a container without chunks");
-    TRY_WRAP(
-        chunk_read_data(pool, bulk.refs, bulk.chunk_count, verify, container->source, out_data),
-        "bulk data %u", index);
-    return NULL;
+Error *container_read_bulks(const Container *container, const BulkRead *reads, size_t count,
+    WorkerPool *pool, ChunkVerify verify) {
+    if (count > 0 && !container->source.get)
+        FAIL(INTERNAL, "bulk data of a container without chunks");
+    void *memory = NULL;
+    TRY(memory_alloc(count, sizeof(ChunkRun), &memory));
+    ChunkRun *runs = memory;
+    Error *error = NULL;
+    for (size_t i = 0; i < count && !error; i++) {
+        ContainerBulk bulk = {0};
+        error = container_get_bulk(container, reads[i].index, &bulk);
+        runs[i] = (ChunkRun){bulk.refs, bulk.chunk_count, reads[i].out_data};
+    }
+    if (!error)
+        error =
+            error_wrap(chunk_read_data(pool, runs, count, verify, container->source), "bulk data");
+    memory_free(memory);
+    return error;
 }

@@ -156,16 +156,22 @@ MUST_CHECK Error *container_get_bulk(
 /* All bulk data together, saturating: to be checked against a quota before anything is allocated.
  */
 uint64_t container_bulk_size_total(const Container *container);
-/* Reads bulk data into out_data, which has room for its size.
+/* Where bulk data goes; out_data has room for its size. */
+typedef struct BulkRead {
+    uint32_t index;
+    void *out_data;
+} BulkRead;
+
+/* Reads bulk data, all of it on the pool's threads (NULL: here) at once.
  *
- * Errors: CORRUPT; NOT_FOUND a chunk is missing; IO. out_data then holds anything.
+ * Errors: CORRUPT; NOT_FOUND a chunk is missing; IO. What out_data points to then holds anything.
  * Threads: any. */
-MUST_CHECK Error *container_read_bulk(const Container *container, uint32_t index, WorkerPool *pool,
-    ChunkVerify verify, void *out_data);
+MUST_CHECK Error *container_read_bulks(const Container *container, const BulkRead *reads,
+    size_t count, WorkerPool *pool, ChunkVerify verify);
 
 /* Copies every chunk of the bulk data that the sink lacks, as it is stored: export, import.
  *
  * verify: what each copied chunk is checked by before it is put; SHA256 when it comes from outside.
- * Errors: as container_read_bulk; whatever the sink returns. */
+ * Errors: as container_read_bulks; whatever the sink returns. */
 MUST_CHECK Error *container_copy_chunks(
     const Container *container, WorkerPool *pool, ChunkVerify verify, ChunkSink sink);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "base/checked.h"
 #include "serialize/executable_file.h"
 #include "serialize/value_bytes.h"
 #include "vm/executable_builder.h"
@@ -17,6 +18,13 @@ typedef struct ExecutableReader {
         uint32_t register_count, word_count;
         bool is_bytecode;
     } * codes;
+    /* All bulk data lies in one storage, so that it lies on huge pages however small the tensors
+     * are: 4 KiB pages cost a load more time than decoding does. */
+    Storage *bulk_storage; /* NULL until the first constant with bulk data */
+    struct BulkPlace {
+        uint64_t offset; /* in bulk_storage */
+        bool wanted;     /* by a constant */
+    } * places;
 } ExecutableReader;
 
 static Error *read_port(ByteReader *reader, Port *out) {
@@ -117,26 +125,49 @@ static Error *read_globals(ExecutableReader *self) {
     return byte_reader_check_end(&reader);
 }
 
-static Error *read_tensor_data(ExecutableReader *self, ByteReader *reader, DType dtype,
-    const Shape *shape, uint64_t bytes, Tensor **out) {
-    const uint8_t *inline_bytes = NULL;
-    uint32_t bulk = 0;
-    ContainerBulk info = {0};
-    if (bytes <= EXECUTABLE_INLINE_SIZE)
-        TRY(byte_read_view(reader, (size_t)bytes, &inline_bytes));
-    else {
-        TRY(byte_read_u32(reader, &bulk));
-        TRY(container_get_bulk(self->container, bulk, &info));
-        if (info.size != bytes)
-            FAIL(CORRUPT, "%llu bytes of data for a tensor of %llu", (unsigned long long)info.size,
-                (unsigned long long)bytes);
+static Error *place_bulks(ExecutableReader *self) {
+    if (self->bulk_storage) return NULL;
+    uint32_t count = container_bulk_count(self->container);
+    void *memory;
+    TRY(memory_alloc(count, sizeof *self->places, &memory));
+    memory_free(self->places);
+    self->places = memory;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        ContainerBulk bulk;
+        TRY(container_get_bulk(self->container, i, &bulk));
+        self->places[i].offset = end;
+        if (!checked_add_u64(end, bulk.size, &end) ||
+            !checked_align_u64(end, DEVICE_ALIGNMENT, &end))
+            FAIL(CORRUPT, "more than 2^64 bytes of bulk data");
     }
+    return storage_create_on_host(device_host(), end, &self->bulk_storage);
+}
+
+static Error *read_bulk_tensor(ExecutableReader *self, ByteReader *reader, DType dtype,
+    const Shape *shape, uint64_t bytes, Tensor **out) {
+    uint32_t index;
+    ContainerBulk bulk;
+    TRY(byte_read_u32(reader, &index));
+    TRY(container_get_bulk(self->container, index, &bulk));
+    if (bulk.size != bytes)
+        FAIL(CORRUPT, "%llu bytes of data for a tensor of %llu", (unsigned long long)bulk.size,
+            (unsigned long long)bytes);
+    TRY(place_bulks(self));
+    struct BulkPlace *place = &self->places[index];
+    OWN(Storage, storage) = NULL;
+    TRY(storage_create_within(self->bulk_storage, place->offset, bytes, &storage));
+    place->wanted = true;
+    return tensor_create(storage, 0, dtype, shape, out);
+}
+
+static Error *read_inline_tensor(
+    ByteReader *reader, DType dtype, const Shape *shape, uint64_t bytes, Tensor **out) {
+    const uint8_t *data;
     OWN(Tensor, tensor) = NULL;
+    TRY(byte_read_view(reader, (size_t)bytes, &data));
     TRY(tensor_create_on_host(device_host(), dtype, shape, &tensor));
-    if (inline_bytes && bytes > 0) memcpy(tensor_data(tensor), inline_bytes, (size_t)bytes);
-    if (!inline_bytes && bytes > 0)
-        TRY(container_read_bulk(
-            self->container, bulk, self->pool, self->verify, tensor_data(tensor)));
+    if (bytes > 0) memcpy(tensor_data(tensor), data, (size_t)bytes);
     *out = TAKE(tensor);
     return NULL;
 }
@@ -149,7 +180,10 @@ static Error *read_tensor(ExecutableReader *self, ByteReader *reader, Value *out
     TRY(value_bytes_read_dtype(reader, false, &dtype));
     TRY(value_bytes_read_shape(reader, 0, &shape));
     TRY(error_recode(shape_bytes(&shape, dtype, &bytes), ERROR_CORRUPT));
-    TRY(read_tensor_data(self, reader, dtype, &shape, bytes, &tensor));
+    if (bytes <= EXECUTABLE_INLINE_SIZE)
+        TRY(read_inline_tensor(reader, dtype, &shape, bytes, &tensor));
+    else
+        TRY(read_bulk_tensor(self, reader, dtype, &shape, bytes, &tensor));
     *out = value_object(OBJECT_TENSOR, tensor);
     return NULL;
 }
@@ -185,6 +219,25 @@ static Error *read_constant_value(ExecutableReader *self, ByteReader *reader, Va
     return value_bytes_read_scalar(reader, tag, out);
 }
 
+/* Fills the bulk storage where constants lie in it. */
+static Error *read_bulk_data(ExecutableReader *self) {
+    if (!self->bulk_storage) return NULL;
+    uint32_t count = container_bulk_count(self->container);
+    void *memory;
+    TRY(memory_alloc(count, sizeof(BulkRead), &memory));
+    BulkRead *reads = memory;
+    size_t read_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!self->places[i].wanted) continue;
+        uint64_t address = self->bulk_storage->address + self->places[i].offset;
+        reads[read_count++] = (BulkRead){i, (void *)(uintptr_t)address};
+    }
+    Error *error =
+        container_read_bulks(self->container, reads, read_count, self->pool, self->verify);
+    memory_free(memory);
+    return error;
+}
+
 static Error *read_constants(ExecutableReader *self) {
     enum { CONSTANT_BYTES_MIN = 3 };
     ByteReader reader;
@@ -199,7 +252,8 @@ static Error *read_constants(ExecutableReader *self) {
         TRY_WRAP(
             executable_builder_add_constant(self->builder, value, slot, &index), "constant %u", i);
     }
-    return byte_reader_check_end(&reader);
+    TRY(byte_reader_check_end(&reader));
+    return read_bulk_data(self);
 }
 
 static Error *read_primitive(ExecutableReader *self, ByteReader *reader) {
@@ -271,6 +325,8 @@ Error *executable_read(
     Error *error = read_all(&self, &executable);
     executable_builder_release(self.builder);
     memory_free(self.codes);
+    memory_free(self.places);
+    storage_release(self.bulk_storage);
     TRY_WRAP(error, "executable");
     executable->identity = *container_get_identity(container);
     *out = executable;

@@ -23,7 +23,9 @@ static void read_all(const Container *container) {
         Error *error = container_get_bulk(container, i, &bulk);
         if (!error && bulk.size <= BULK_SIZE_MAX && container_get_source(container).get) {
             error = memory_alloc(1, (size_t)bulk.size, &data);
-            if (!error) error = container_read_bulk(container, i, NULL, CHUNK_VERIFY_XXH3, data);
+            if (!error)
+                error = container_read_bulks(
+                    container, &(BulkRead){i, data}, 1, NULL, CHUNK_VERIFY_XXH3);
         }
         error_free(error); /* every answer is right */
         memory_free(data);

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "kernels/storage.h"
 
 #include "tests/support/test_support.h"
@@ -55,6 +57,22 @@ static void test_storage_is_not_made_when_memory_is_needed(void **state) {
     assert_null(storage);
 }
 
+static void test_storage_within_another_keeps_it(void **state) {
+    (void)state;
+    OWN(Storage, part) = NULL;
+    Storage *whole = NULL, *none = NULL;
+    assert_ok(storage_create_on_host(device_host(), 256, &whole));
+    assert_fails(INVALID, storage_create_within(whole, 192, 65, &none));
+    assert_fails(INVALID, storage_create_within(whole, 257, 0, &none));
+    assert_null(none);
+    assert_ok(storage_create_within(whole, 192, 64, &part));
+    assert_true(part->sealed);
+    assert_int_equal(part->address, whole->address + 192);
+    assert_false(refcount_is_sole(&whole->refcount));
+    storage_release(whole);
+    memset((void *)(uintptr_t)part->address, 7, 64); /* still there */
+}
+
 static void test_storage_tells_foreign_owners_when_it_goes(void **state) {
     (void)state;
     Storage *storage = NULL;
@@ -73,6 +91,7 @@ int test_storage(void) {
         cmocka_unit_test(test_storage_of_a_pool_gives_its_memory_back),
         cmocka_unit_test(test_storage_without_bytes_needs_no_memory),
         cmocka_unit_test(test_storage_is_not_made_when_memory_is_needed),
+        cmocka_unit_test(test_storage_within_another_keeps_it),
         cmocka_unit_test(test_storage_tells_foreign_owners_when_it_goes),
     };
     return cmocka_run_group_tests_name("storage", tests, NULL, NULL);

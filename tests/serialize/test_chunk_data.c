@@ -69,11 +69,29 @@ static void test_chunk_data_reads_back_in_parallel(void **state) {
     assert_ok(worker_pool_create("test", 3, &pool));
     for (int i = 0; i < 4; i++) {
         memset(back, 0xee, COUNT * SMALL);
-        assert_ok(chunk_read_data(i & 1 ? pool : NULL, refs, COUNT,
-            i & 2 ? CHUNK_VERIFY_SHA256 : CHUNK_VERIFY_XXH3, memory_store_source(&store), back));
+        assert_ok(chunk_read_data(i & 1 ? pool : NULL, &(ChunkRun){refs, COUNT, back}, 1,
+            i & 2 ? CHUNK_VERIFY_SHA256 : CHUNK_VERIFY_XXH3, memory_store_source(&store)));
         assert_memory_equal(back, data, SIZE);
         assert_int_equal(back[SIZE], 0xee);
     }
+    memory_store_deinit(&store);
+}
+
+/* Runs of one call go each to their own place, an empty one among them. */
+static void test_chunk_data_reads_several_runs_at_once(void **state) {
+    (void)state;
+    MemoryStore store = {0};
+    ChunkRef refs[COUNT];
+    write_to(&store, 3, NULL, refs);
+    OWN(WorkerPool, pool) = NULL;
+    assert_ok(worker_pool_create("test", 3, &pool));
+    memset(back, 0xee, COUNT * SMALL);
+    uint8_t *upper = back + 4 * SMALL;
+    ChunkRun runs[] = {{refs + 4, COUNT - 4, upper}, {refs, 0, NULL}, {refs, 3, back}};
+    assert_ok(chunk_read_data(pool, runs, 3, CHUNK_VERIFY_SHA256, memory_store_source(&store)));
+    assert_memory_equal(back, data, 3 * SMALL);
+    assert_int_equal(back[3 * SMALL], 0xee);
+    assert_memory_equal(upper, data + SMALL, SIZE - 4 * SMALL); /* data counts floats */
     memory_store_deinit(&store);
 }
 
@@ -101,8 +119,8 @@ static void test_chunk_data_of_no_bytes_has_no_chunks(void **state) {
     assert_ok(chunk_write_data(
         NULL, NULL, 0, CHUNK_SIZE, CHUNK_FILTER_FLOAT32, NULL, memory_store_sink(&store), &ref));
     assert_int_equal(store.find_count, 0);
-    assert_ok(
-        chunk_read_data(NULL, &ref, 0, CHUNK_VERIFY_SHA256, memory_store_source(&store), NULL));
+    assert_ok(chunk_read_data(
+        NULL, &(ChunkRun){&ref, 0, NULL}, 1, CHUNK_VERIFY_SHA256, memory_store_source(&store)));
 }
 
 /* Whichever put fails, the call ends with its error and nothing is put behind it. */
@@ -129,12 +147,12 @@ static void test_chunk_data_reports_missing_and_damaged_chunks(void **state) {
     OWN(WorkerPool, pool) = NULL;
     assert_ok(worker_pool_create("test", 2, &pool));
     memory_store_get(&store, 7)->data[20] ^= 1;
-    assert_fails(CORRUPT,
-        chunk_read_data(pool, refs, COUNT, CHUNK_VERIFY_XXH3, memory_store_source(&store), back));
+    assert_fails(CORRUPT, chunk_read_data(pool, &(ChunkRun){refs, COUNT, back}, 1,
+                              CHUNK_VERIFY_XXH3, memory_store_source(&store)));
     memory_store_get(&store, 7)->data[20] ^= 1;
     refs[9].hash.bytes[0] ^= 1;
-    assert_fails(NOT_FOUND,
-        chunk_read_data(pool, refs, COUNT, CHUNK_VERIFY_XXH3, memory_store_source(&store), back));
+    assert_fails(NOT_FOUND, chunk_read_data(pool, &(ChunkRun){refs, COUNT, back}, 1,
+                                CHUNK_VERIFY_XXH3, memory_store_source(&store)));
     memory_store_deinit(&store);
 }
 
@@ -142,6 +160,7 @@ int test_chunk_data(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chunk_data_is_written_the_same_by_any_number_of_threads),
         cmocka_unit_test(test_chunk_data_reads_back_in_parallel),
+        cmocka_unit_test(test_chunk_data_reads_several_runs_at_once),
         cmocka_unit_test(test_chunk_data_known_and_present_is_not_put_again),
         cmocka_unit_test(test_chunk_data_of_no_bytes_has_no_chunks),
         cmocka_unit_test(test_chunk_data_reports_the_sinks_failure),

@@ -22,9 +22,9 @@ static void check_example(const Container *container, const Digest *identity) {
     assert_int_equal(container_bulk_count(container), 2);
     assert_int_equal(container_bulk_size_total(container), EXAMPLE_BULK_SIZE);
     uint8_t back[EXAMPLE_BULK_SIZE];
-    assert_ok(container_read_bulk(container, 0, NULL, CHUNK_VERIFY_SHA256, back));
+    assert_ok(container_read_bulks(container, &(BulkRead){0, back}, 1, NULL, CHUNK_VERIFY_SHA256));
     assert_memory_equal(back, example_bulk(), EXAMPLE_BULK_SIZE);
-    assert_ok(container_read_bulk(container, 1, NULL, CHUNK_VERIFY_SHA256, NULL));
+    assert_ok(container_read_bulks(container, &(BulkRead){1, NULL}, 1, NULL, CHUNK_VERIFY_SHA256));
 }
 
 static void test_container_round_trips_through_a_store(void **state) {

@@ -46,7 +46,8 @@ static void test_container_file_takes_each_of_many_chunks_once(void **state) {
     assert_ok(container_check_identity(container, &identity));
     for (uint32_t i = 0; i < 2 * COUNT; i++) {
         uint32_t value = 0;
-        assert_ok(container_read_bulk(container, i, NULL, CHUNK_VERIFY_SHA256, &value));
+        assert_ok(
+            container_read_bulks(container, &(BulkRead){i, &value}, 1, NULL, CHUNK_VERIFY_SHA256));
         assert_int_equal(value, i % COUNT);
     }
 }

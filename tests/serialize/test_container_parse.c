@@ -141,7 +141,8 @@ static void test_container_file_survives_flips_and_truncations(void **state) {
             opened++;
             assert_ok(container_check_identity(container, &identity));
             uint8_t back[EXAMPLE_BULK_SIZE];
-            error = container_read_bulk(container, 0, NULL, CHUNK_VERIFY_XXH3, back);
+            error =
+                container_read_bulks(container, &(BulkRead){0, back}, 1, NULL, CHUNK_VERIFY_XXH3);
         }
         assert_non_null(error);
         error_free(error); /* which one depends on the byte */

@@ -102,8 +102,8 @@ static Error *load(Store *store, const char *name) {
     const ChunkRef *chunks = stored_executable_chunks(executable, &count);
     void *raw;
     TRY(memory_alloc(count, BYTES, &raw));
-    Error *error = chunk_read_data(
-        NULL, chunks, count, CHUNK_VERIFY_SHA256, stored_executable_source(executable), raw);
+    Error *error = chunk_read_data(NULL, &(ChunkRun){chunks, count, raw}, 1, CHUNK_VERIFY_SHA256,
+        stored_executable_source(executable));
     memory_free(raw);
     return error;
 }

@@ -38,8 +38,8 @@ static void load(Store *store, const ModelVersion *version) {
         for (size_t i = 0; i < count; i++) size += chunks[i].raw_size;
         void *raw;
         expect_ok(memory_alloc(1, (size_t)size + 1, &raw));
-        error = chunk_read_data(
-            NULL, chunks, count, CHUNK_VERIFY_SHA256, stored_executable_source(executable), raw);
+        error = chunk_read_data(NULL, &(ChunkRun){chunks, count, raw}, 1, CHUNK_VERIFY_SHA256,
+            stored_executable_source(executable));
         memory_free(raw);
     }
     error_free(error);

@@ -24,8 +24,8 @@ static void test_stored_executable_gives_back_what_was_registered(void **state) 
         assert_int_equal(chunks[i].raw_size, BYTES);
     }
     static uint8_t raw[300 * BYTES], expected[BYTES];
-    expect_ok(chunk_read_data(
-        NULL, chunks, count, CHUNK_VERIFY_XXH3, stored_executable_source(executable), raw));
+    expect_ok(chunk_read_data(NULL, &(ChunkRun){chunks, count, raw}, 1, CHUNK_VERIFY_XXH3,
+        stored_executable_source(executable)));
     fixture_make_raw(1 + 299, BYTES, expected);
     assert_memory_equal(raw + 299 * BYTES, expected, BYTES);
 }
@@ -58,8 +58,8 @@ static void test_stored_executable_outlives_its_removal_while_open(void **state)
     assert_int_equal(result.executables, 0);
     assert_int_equal(result.chunks, 0);
     static uint8_t raw[4 * BYTES];
-    expect_ok(chunk_read_data(
-        NULL, made.chunks, 4, CHUNK_VERIFY_SHA256, stored_executable_source(executable), raw));
+    expect_ok(chunk_read_data(NULL, &(ChunkRun){made.chunks, 4, raw}, 1, CHUNK_VERIFY_SHA256,
+        stored_executable_source(executable)));
     stored_executable_close(TAKE(executable));
     expect_ok(gc_run(store, &result));
     assert_int_equal(result.executables, 1);
