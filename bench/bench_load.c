@@ -49,32 +49,16 @@ static Error *build(const ArrayList *weights, uint64_t bytes_wanted, Executable 
     return executable_builder_finish(builder, out);
 }
 
-static Error *register_model(Store *store, const Executable *executable, WorkerPool *pool) {
+static Error *register_model(Store *store, Executable *executable, WorkerPool *pool) {
     OWN(ChunkUpload, upload) = NULL;
     OWN(Container, container) = NULL;
     ByteWriter OWN_BYTES(manifest) = {0};
-    ByteWriter OWN_BYTES(packed) = {0};
     ModelVersion OWN_VERSION(version) = {0};
-    Digest identity;
     TRY(chunk_upload_open(store, TENANT_DEFAULT, &upload));
-    TRY(executable_write(executable, pool, chunk_upload_sink(upload), &manifest, &identity));
-    TRY(container_pack_manifest(manifest.data, manifest.size, &packed));
+    TRY(executable_write(executable, pool, chunk_upload_sink(upload), &manifest));
     TRY(container_open_manifest(
         CONTAINER_EXECUTABLE, manifest.data, manifest.size, (ChunkSource){0}, &container));
-    size_t count = 0;
-    void *memory;
-    TRY(memory_alloc(container_bulk_size_total(container) / 1024 + 1, sizeof(ChunkRef), &memory));
-    ChunkRef *refs = memory;
-    for (uint32_t i = 0; i < container_bulk_count(container); i++) {
-        ContainerBulk bulk;
-        TRY(container_get_bulk(container, i, &bulk));
-        memcpy(refs + count, bulk.refs, bulk.chunk_count * sizeof *refs);
-        count += bulk.chunk_count;
-    }
-    ExecutableContent content = {identity, packed.data, packed.size, refs, count, manifest.size};
-    Error *error = models_register(upload, "bench", &content, NULL, 0, &version, NULL);
-    memory_free(memory);
-    return error;
+    return models_register_container(upload, "bench", container, NULL, 0, &version);
 }
 
 static Error *load(Store *store, const Digest *identity, WorkerPool *pool, ChunkVerify verify) {
@@ -126,7 +110,6 @@ static Error *run(const char *folder, const char *path, uint64_t megabytes) {
     memory_unmap(data, size);
     TRY(build(&weights, megabytes * 1000000, &executable));
     TRY(worker_pool_create("bench", 2, &pool));
-    TRY(executable_identify(executable, pool));
     TRY(store_open(folder, STORE_CREATE, &store));
     TRY(register_model(store, executable, pool));
     Digest identity = executable->identity;

@@ -177,6 +177,11 @@ Error *container_get_bulk(const Container *container, uint32_t index, ContainerB
     return NULL;
 }
 
+const ChunkRef *container_get_refs(const Container *container, size_t *out_count) {
+    *out_count = container->ref_count;
+    return container->refs;
+}
+
 uint64_t container_bulk_size_total(const Container *container) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < container->bulk_count; i++) {

@@ -153,6 +153,8 @@ uint32_t container_bulk_count(const Container *container);
 /* Errors: CORRUPT index out of range (indices come from sections, which are not trusted). */
 MUST_CHECK Error *container_get_bulk(
     const Container *container, uint32_t index, ContainerBulk *out);
+/* The chunks of all bulk data, in its order; one may stand more than once. Borrowed. */
+const ChunkRef *container_get_refs(const Container *container, size_t *out_count);
 /* All bulk data together, saturating: to be checked against a quota before anything is allocated.
  */
 uint64_t container_bulk_size_total(const Container *container);

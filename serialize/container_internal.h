@@ -84,7 +84,8 @@ struct Container {
     size_t section_count;
     ContainerBulk *bulks;
     uint32_t bulk_count;
-    ChunkRef *refs; /* of all bulk data */
+    ChunkRef *refs; /* of all bulk data, in its order */
+    size_t ref_count;
     ChunkSource source;
     ContainerInput input;
 };

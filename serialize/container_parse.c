@@ -123,22 +123,21 @@ static Error *read_sections(Container *container, ByteReader *reader) {
     return byte_reader_check_end(reader);
 }
 
-static Error *read_bulk(
-    Container *container, ByteReader *reader, uint32_t index, size_t *ref_count) {
+static Error *read_bulk(Container *container, ByteReader *reader, uint32_t index) {
     ContainerBulk *bulk = &container->bulks[index];
     TRY(byte_read_u64(reader, &bulk->size));
     TRY(byte_read_u32(reader, &bulk->chunk_size));
     if (!container_chunk_size_is_valid(bulk->chunk_size))
         FAIL(CORRUPT, "chunks of %u bytes", bulk->chunk_size);
     bulk->chunk_count = chunk_count(bulk->size, bulk->chunk_size);
-    bulk->refs = container->refs + *ref_count;
+    bulk->refs = container->refs + container->ref_count;
     if (bulk->chunk_count > byte_reader_left(reader) / DIGEST_SIZE)
         FAIL(CORRUPT, "%llu bytes are announced, but not so many chunks are listed",
             (unsigned long long)bulk->size);
     for (size_t i = 0; i < bulk->chunk_count; i++) {
         const uint8_t *hash = NULL;
         TRY(byte_read_view(reader, DIGEST_SIZE, &hash));
-        ChunkRef *ref = &container->refs[(*ref_count)++];
+        ChunkRef *ref = &container->refs[container->ref_count++];
         memcpy(ref->hash.bytes, hash, DIGEST_SIZE);
         uint64_t left = bulk->size - (uint64_t)i * bulk->chunk_size;
         ref->raw_size = left < bulk->chunk_size ? (uint32_t)left : bulk->chunk_size;
@@ -156,11 +155,11 @@ static Error *read_bulks(Container *container) {
     void *memory = NULL;
     TRY(memory_alloc(count, sizeof *container->bulks, &memory));
     container->bulks = memory;
-    size_t ref_count_max = byte_reader_left(&reader) / DIGEST_SIZE, ref_count = 0;
+    size_t ref_count_max = byte_reader_left(&reader) / DIGEST_SIZE;
     TRY(memory_alloc(ref_count_max, sizeof *container->refs, &memory));
     container->refs = memory;
     for (uint32_t i = 0; i < count; i++)
-        TRY_WRAP(read_bulk(container, &reader, i, &ref_count), "bulk data %u", i);
+        TRY_WRAP(read_bulk(container, &reader, i), "bulk data %u", i);
     container->bulk_count = count;
     return byte_reader_check_end(&reader);
 }

@@ -12,19 +12,19 @@ enum {
         4096, /* constants up to this size stand in their section, not in chunks of their own */
 };
 
-/* The manifest goes to out_manifest (empty before), constants' chunks to the sink. */
-MUST_CHECK Error *executable_write(const Executable *executable, WorkerPool *pool, ChunkSink sink,
-    ByteWriter *out_manifest, Digest *out_identity);
-/* Sets executable->identity by writing to nowhere; for executables just compiled, before others see
- * them. */
+/* The manifest goes to out_manifest (empty before), constants' chunks to the sink, its SHA-256 to
+ * executable->identity. */
+MUST_CHECK Error *executable_write(
+    Executable *executable, WorkerPool *pool, ChunkSink sink, ByteWriter *out_manifest);
+/* Sets executable->identity by writing to nowhere; for executables just compiled that are not
+ * written, before others see them. */
 MUST_CHECK Error *executable_identify(Executable *executable, WorkerPool *pool);
 /* Verified code, identity set. Errors: CORRUPT, UNSUPPORTED (an operator or version this build
  * lacks). */
 MUST_CHECK Error *executable_read(
     const Container *container, WorkerPool *pool, ChunkVerify verify, Executable **out);
 
-/* Whole files; written atomically. */
-MUST_CHECK Error *executable_write_file(
-    const Executable *executable, WorkerPool *pool, const char *path);
+/* Whole files; written atomically, and executable->identity is set. */
+MUST_CHECK Error *executable_write_file(Executable *executable, WorkerPool *pool, const char *path);
 /* Checks SHA-256 of everything: the file comes from outside. */
 MUST_CHECK Error *executable_read_file(const char *path, WorkerPool *pool, Executable **out);

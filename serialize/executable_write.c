@@ -98,8 +98,8 @@ static Error *add_section(
     return container_writer_add_section(container, number, writer->data, writer->size);
 }
 
-Error *executable_write(const Executable *executable, WorkerPool *pool, ChunkSink sink,
-    ByteWriter *out_manifest, Digest *out_identity) {
+Error *executable_write(
+    Executable *executable, WorkerPool *pool, ChunkSink sink, ByteWriter *out_manifest) {
     OWN(ContainerWriter, container) = NULL;
     ByteWriter OWN_BYTES(globals) = {0};
     ByteWriter OWN_BYTES(constants) = {0};
@@ -114,7 +114,7 @@ Error *executable_write(const Executable *executable, WorkerPool *pool, ChunkSin
     TRY(add_section(container, SECTION_CONSTANTS, &constants));
     TRY(add_section(container, SECTION_PRIMITIVES, &primitives));
     TRY(add_section(container, SECTION_CODE, &code));
-    return container_writer_finish(container, out_manifest, out_identity);
+    return container_writer_finish(container, out_manifest, &executable->identity);
 }
 
 /* A sink that has everything: chunks are hashed and nothing is encoded. */
@@ -134,18 +134,16 @@ static Error *put_never(void *self, const ChunkRef *ref, const void *stored, siz
 
 Error *executable_identify(Executable *executable, WorkerPool *pool) {
     ByteWriter OWN_BYTES(manifest) = {0};
-    return executable_write(executable, pool, (ChunkSink){find_always, put_never, NULL}, &manifest,
-        &executable->identity);
+    return executable_write(executable, pool, (ChunkSink){find_always, put_never, NULL}, &manifest);
 }
 
-Error *executable_write_file(const Executable *executable, WorkerPool *pool, const char *path) {
+Error *executable_write_file(Executable *executable, WorkerPool *pool, const char *path) {
     OWN(FileOutput, output) = NULL;
     OWN(ContainerFile, file) = NULL;
     ByteWriter OWN_BYTES(manifest) = {0};
-    Digest identity;
     TRY(file_output_create(path, &output));
     TRY(container_file_create(output, NULL, &file));
-    TRY(executable_write(executable, pool, container_file_get_sink(file), &manifest, &identity));
+    TRY(executable_write(executable, pool, container_file_get_sink(file), &manifest));
     TRY(container_file_finish(file, manifest.data, manifest.size));
     return file_output_commit(output);
 }

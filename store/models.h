@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "serialize/chunk.h"
+#include "serialize/container.h"
 #include "store/chunk_upload.h"
 #include "store/store.h"
 
@@ -64,6 +65,11 @@ DEFINE_OWN(ModelList, model_list_release);
 MUST_CHECK Error *models_register(ChunkUpload *upload, const char *name,
     const ExecutableContent *content, const char *const *aliases, size_t alias_count,
     ModelVersion *out_version, bool *out_created);
+
+/* The same for the executable that a container holds. */
+MUST_CHECK Error *models_register_container(ChunkUpload *upload, const char *name,
+    const Container *container, const char *const *aliases, size_t alias_count,
+    ModelVersion *out_version);
 
 /* Errors: INVALID the reference can't be read; NOT_FOUND. */
 MUST_CHECK Error *models_find(

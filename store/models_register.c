@@ -181,3 +181,18 @@ Error *models_register(ChunkUpload *upload, const char *name, const ExecutableCo
     if (out_created) *out_created = created;
     return NULL;
 }
+
+Error *models_register_container(ChunkUpload *upload, const char *name, const Container *container,
+    const char *const *aliases, size_t alias_count, ModelVersion *out_version) {
+    ByteWriter OWN_BYTES(packed) = {0};
+    ByteReader manifest = container_get_manifest(container);
+    TRY(container_pack_manifest(manifest.data, manifest.size, &packed));
+    ExecutableContent content = {
+        .identity = *container_get_identity(container),
+        .manifest = packed.data,
+        .manifest_size = packed.size,
+        .manifest_raw_size = manifest.size,
+    };
+    content.chunks = container_get_refs(container, &content.chunk_count);
+    return models_register(upload, name, &content, aliases, alias_count, out_version, NULL);
+}

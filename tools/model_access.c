@@ -79,64 +79,16 @@ Error *model_access_load(ModelAccess *access, const char *reference, ModelVersio
     return NULL;
 }
 
-/* All chunks of a manifest, in its order. */
-static Error *collect_refs(const Container *container, ChunkRef **out_refs, size_t *out_count) {
-    size_t count = 0;
-    ContainerBulk bulk;
-    for (uint32_t i = 0; i < container_bulk_count(container); i++) {
-        TRY(container_get_bulk(container, i, &bulk));
-        count += bulk.chunk_count;
-    }
-    void *memory;
-    TRY(memory_alloc(count, sizeof(ChunkRef), &memory));
-    ChunkRef *refs = memory;
-    size_t at = 0;
-    for (uint32_t i = 0; i < container_bulk_count(container); i++) {
-        Error *error = container_get_bulk(container, i, &bulk);
-        if (error) {
-            memory_free(memory);
-            return error;
-        }
-        for (size_t k = 0; k < bulk.chunk_count; k++) refs[at++] = bulk.refs[k];
-    }
-    *out_refs = refs;
-    *out_count = count;
-    return NULL;
-}
-
-static Error *register_manifest(ChunkUpload *upload, const char *name, const Container *container,
-    const char *const *aliases, size_t alias_count, ModelVersion *out_version) {
-    ByteWriter OWN_BYTES(packed) = {0};
-    ByteReader manifest = container_get_manifest(container);
-    ChunkRef *refs;
-    size_t count;
-    TRY(container_pack_manifest(manifest.data, manifest.size, &packed));
-    TRY(collect_refs(container, &refs, &count));
-    ExecutableContent content = {
-        .identity = *container_get_identity(container),
-        .manifest = packed.data,
-        .manifest_size = packed.size,
-        .chunks = refs,
-        .chunk_count = count,
-        .manifest_raw_size = manifest.size,
-    };
-    Error *error = models_register(upload, name, &content, aliases, alias_count, out_version, NULL);
-    memory_free(refs);
-    return error;
-}
-
-Error *model_access_register(ModelAccess *access, const char *name, const Executable *executable,
+Error *model_access_register(ModelAccess *access, const char *name, Executable *executable,
     const char *const *aliases, size_t alias_count, ModelVersion *out_version) {
     OWN(ChunkUpload, upload) = NULL;
     OWN(Container, container) = NULL;
     ByteWriter OWN_BYTES(manifest) = {0};
-    Digest identity;
     TRY(chunk_upload_open(access->store, access->tenant, &upload));
-    TRY(executable_write(
-        executable, access->pool, chunk_upload_sink(upload), &manifest, &identity));
+    TRY(executable_write(executable, access->pool, chunk_upload_sink(upload), &manifest));
     TRY(container_open_manifest(
         CONTAINER_EXECUTABLE, manifest.data, manifest.size, (ChunkSource){0}, &container));
-    return register_manifest(upload, name, container, aliases, alias_count, out_version);
+    return models_register_container(upload, name, container, aliases, alias_count, out_version);
 }
 
 Error *model_access_import(ModelAccess *access, const char *name, const char *path,
@@ -152,7 +104,7 @@ Error *model_access_import(ModelAccess *access, const char *name, const char *pa
     TRY_WRAP(container_copy_chunks(
                  container, access->pool, CHUNK_VERIFY_SHA256, chunk_upload_sink(upload)),
         "%s", path);
-    TRY(register_manifest(upload, name, container, aliases, alias_count, out_version));
+    TRY(models_register_container(upload, name, container, aliases, alias_count, out_version));
     *out_executable = TAKE(executable);
     return NULL;
 }

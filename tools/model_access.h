@@ -37,13 +37,15 @@ typedef struct ModelFileOptions {
     const char *dump_after;
     TextBuilder *dump;
 } ModelFileOptions;
-/* Compiles, assembles or reads; identity set. */
+/* Compiles, assembles or reads. The identity is set for lvx; writing or registering sets the
+ * others'.
+ */
 MUST_CHECK Error *model_file_load(ModelAccess *access, const char *path,
     const ModelFileOptions *options, Executable **out_executable);
 
-/* Stores an executable as the newest version of a name. */
+/* Stores an executable as the newest version of a name; sets its identity. */
 MUST_CHECK Error *model_access_register(ModelAccess *access, const char *name,
-    const Executable *executable, const char *const *aliases, size_t alias_count,
+    Executable *executable, const char *const *aliases, size_t alias_count,
     ModelVersion *out_version);
 /* Opens a stored executable's container; close both, the container first. */
 struct StoredExecutable;

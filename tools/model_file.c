@@ -61,7 +61,6 @@ static Error *compile_file(const char *path, const char *format, const ModelFile
 Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOptions *options,
     Executable **out_executable) {
     const char *format;
-    OWN(Executable, executable) = NULL;
     TRY(model_file_format(path, options->format, &format));
     if (strcmp(format, "lvx") == 0) {
         if (options->precision && strcmp(options->precision, "fp32") != 0)
@@ -69,8 +68,5 @@ Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOpt
                 options->precision);
         return executable_read_file(path, access->pool, out_executable);
     }
-    TRY(compile_file(path, format, options, &executable));
-    TRY(executable_identify(executable, access->pool));
-    *out_executable = TAKE(executable);
-    return NULL;
+    return compile_file(path, format, options, out_executable);
 }

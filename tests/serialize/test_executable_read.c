@@ -17,10 +17,9 @@ typedef struct Stored {
 
 static void store_example(Stored *stored) {
     OWN(Executable, executable) = example_executable();
-    Digest identity;
     *stored = (Stored){0};
-    assert_ok(executable_write(
-        executable, NULL, memory_store_sink(&stored->chunks), &stored->manifest, &identity));
+    assert_ok(
+        executable_write(executable, NULL, memory_store_sink(&stored->chunks), &stored->manifest));
     assert_ok(container_open_manifest(CONTAINER_EXECUTABLE, stored->manifest.data,
         stored->manifest.size, memory_store_source(&stored->chunks), &stored->container));
 }
