@@ -1,4 +1,5 @@
 #pragma once
+/* clang-format off: the example keeps its lines */
 /* liblayover: load models, run them, stop them between any two instructions, and go on later or
  * elsewhere.
  *
@@ -6,12 +7,14 @@
  * owned by who made them. Threads: a model may be used by many at once; an execution by one at a
  * time (but for layover_execution_request_suspend).
  *
- *   LayoverModel *model; LayoverExecution *execution; LayoverState state; DLManagedTensor
- * *inputs[1], *output; LayoverError *error = layover_model_open("resnet.lvx", "cpu", &model); if
- * (!error) error = layover_execution_start(model, "main", inputs, 1, &execution); if (!error) error
- * = layover_execution_run(execution, 0, &state); if (!error) error =
- * layover_execution_output(execution, 0, &output);
+ *   LayoverModel *model; LayoverExecution *execution; LayoverState state;
+ *   DLManagedTensor *inputs[1] = {...}, *output;
+ *   LayoverError *error = layover_model_open("resnet.lvx", "cpu", &model);
+ *   if (!error) error = layover_execution_start(model, "main", inputs, 1, &execution);
+ *   if (!error) error = layover_execution_run(execution, 0, &state);
+ *   if (!error) error = layover_execution_output(execution, 0, &output);
  */
+/* clang-format on */
 #include <stddef.h>
 #include <stdint.h>
 

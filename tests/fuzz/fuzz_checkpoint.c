@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/allocator.h"
 #include "serialize/checkpoint_summary.h"
 #include "serialize/executable_file.h"
 #include "tests/fuzz/fuzz_repair.h"
@@ -55,19 +54,9 @@ static Residency *program_residency(void) {
     return residency;
 }
 
-static Error *open_input(uint8_t mode, uint8_t *data, size_t size, Container **out) {
-    if (mode == 1) fuzz_repair_file(data, size);
-    if (mode == 2) fuzz_repair_manifest(data, size);
-    if (mode < 2) return container_open_memory(CONTAINER_CHECKPOINT, data, size, out);
-    return container_open_manifest(CONTAINER_CHECKPOINT, data, size, (ChunkSource){0}, out);
-}
-
-static Error *read_and_run(uint8_t mode, uint8_t *data, size_t size) {
-    OWN(Container, container) = NULL;
+static Error *read_and_run(const Container *container) {
     OWN(Execution, execution) = NULL;
     CheckpointSummary summary;
-    TRY(open_input(mode, data, size, &container));
-    if (mode == 2 && container_bulk_count(container) > 0) return NULL; /* no chunks to read */
     Error *error = checkpoint_summary_read(container, &summary);
     if (!error) checkpoint_summary_deinit(&summary);
     error_free(error);
@@ -78,14 +67,6 @@ static Error *read_and_run(uint8_t mode, uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    void *copy = NULL;
-    if (size < 1) return 0;
-    Error *error = memory_alloc(size, 1, &copy);
-    if (!error) {
-        memcpy(copy, data + 1, size - 1);
-        error = read_and_run(data[0] % 3, copy, size - 1);
-    }
-    memory_free(copy);
-    error_free(error); /* every answer is right */
+    fuzz_open_container(CONTAINER_CHECKPOINT, data, size, read_and_run);
     return 0;
 }
