@@ -1,6 +1,5 @@
 #include "scheduler/executor/resident_models.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 
 #include "base/allocator.h"
@@ -22,7 +21,6 @@ struct ResidentModels {
     pthread_mutex_t mutex;
     pthread_cond_t read; /* an entry's reading ended */
     Entry *entries;
-    uint64_t last_number;
 };
 
 Error *resident_models_create(
@@ -62,12 +60,6 @@ static Entry *find_identity(ResidentModels *models, const Digest *identity) {
     return NULL;
 }
 
-static Entry *find_number(ResidentModels *models, uint64_t number) {
-    for (Entry *entry = models->entries; entry; entry = entry->next)
-        if (entry->model.number == number && !entry->reading) return entry;
-    return NULL;
-}
-
 /* Under the mutex. Takes an entry that nothing needs out of the list; the caller frees it. */
 static Entry *drop_unused(ResidentModels *models, Entry *entry) {
     if (entry->holds > 0) return NULL;
@@ -100,7 +92,6 @@ static Error *take_entry(
         TRY(memory_alloc(1, sizeof(Entry), &memory));
         entry = memory;
         entry->model.identity = *identity;
-        entry->model.number = ++models->last_number;
         entry->reading = true;
         entry->next = models->entries;
         models->entries = entry;
@@ -154,46 +145,50 @@ void resident_models_let_go(ResidentModels *models, const ResidentModel *model) 
     if (unused) free_entry(unused);
 }
 
-Error *resident_models_load(
-    ResidentModels *models, uint64_t number, uint32_t device_index, Device *device) {
-    OWN(Executable, executable) = NULL;
-    Residency *residency;
-    (void)pthread_mutex_lock(&models->mutex);
-    Entry *entry = find_number(models, number);
-    if (entry) executable = executable_retain(entry->model.executable);
-    (void)pthread_mutex_unlock(&models->mutex);
-    if (!executable) FAIL(NOT_FOUND, "no model %" PRIu64 " is in memory", number);
-    TRY(residency_create(executable, models->host, device, models->pool, &residency));
-    (void)pthread_mutex_lock(&models->mutex);
-    entry = find_number(models, number);
-    Residency *surplus = residency;
-    if (entry && !entry->residencies[device_index]) {
-        entry->residencies[device_index] = residency;
-        surplus = NULL;
-    }
-    (void)pthread_mutex_unlock(&models->mutex);
-    residency_release(surplus);
+/* Under the mutex: the residency, unless another thread was faster. Answers the one not needed. */
+static Residency *install(Residency *residency, Residency **place) {
+    if (*place) return residency;
+    *place = residency;
     return NULL;
 }
 
-Residency *resident_models_get(ResidentModels *models, uint64_t number, uint32_t device_index) {
+Error *resident_models_load(ResidentModels *models, TenantId tenant, const Digest *identity,
+    uint32_t device_index, Device *device) {
+    const ResidentModel *held;
+    Residency *residency;
+    TRY(resident_models_hold(models, tenant, identity, &held));
+    Error *error =
+        residency_create(held->executable, models->host, device, models->pool, &residency);
+    if (!error) {
+        (void)pthread_mutex_lock(&models->mutex);
+        Entry *entry = find_identity(models, identity);
+        Residency *surplus = install(residency, &entry->residencies[device_index]);
+        (void)pthread_mutex_unlock(&models->mutex);
+        residency_release(surplus);
+    }
+    resident_models_let_go(models, held);
+    return error;
+}
+
+Residency *resident_models_get(
+    ResidentModels *models, const Digest *identity, uint32_t device_index) {
     (void)pthread_mutex_lock(&models->mutex);
-    Entry *entry = find_number(models, number);
+    Entry *entry = find_identity(models, identity);
     Residency *residency = entry ? entry->residencies[device_index] : NULL;
     if (residency) (void)residency_retain(residency);
     (void)pthread_mutex_unlock(&models->mutex);
     return residency;
 }
 
-void resident_models_evict(ResidentModels *models, uint64_t number, uint32_t device_index) {
+void resident_models_evict(ResidentModels *models, const Digest *identity, uint32_t device_index) {
     Residency *residency = NULL;
     Entry *unused = NULL;
     (void)pthread_mutex_lock(&models->mutex);
-    Entry *entry = find_number(models, number);
+    Entry *entry = find_identity(models, identity);
     if (entry) {
         residency = entry->residencies[device_index];
         entry->residencies[device_index] = NULL;
-        unused = drop_unused(models, entry);
+        if (!entry->reading) unused = drop_unused(models, entry);
     }
     (void)pthread_mutex_unlock(&models->mutex);
     residency_release(residency);

@@ -14,7 +14,6 @@ enum { RESIDENT_DEVICES_MAX = 64 };
 /* A model that is held. */
 typedef struct ResidentModel {
     Digest identity;
-    uint64_t number; /* never given twice */
     Executable *executable;
     uint64_t constant_bytes;
 } ResidentModel;
@@ -34,11 +33,12 @@ MUST_CHECK Error *resident_models_hold(ResidentModels *models, TenantId tenant,
     const Digest *identity, const ResidentModel **out_model);
 void resident_models_let_go(ResidentModels *models, const ResidentModel *model);
 
-/* Makes a held model resident. Errors: EXHAUSTED the device has no room; NOT_FOUND no model of that
- * number is held. Blocks: while weights are copied and packed. */
-MUST_CHECK Error *resident_models_load(
-    ResidentModels *models, uint64_t number, uint32_t device_index, Device *device);
+/* Makes a tenant's executable resident. Errors: EXHAUSTED the device has no room; as
+ * resident_models_hold. Blocks: while it is read, copied and packed. */
+MUST_CHECK Error *resident_models_load(ResidentModels *models, TenantId tenant,
+    const Digest *identity, uint32_t device_index, Device *device);
 /* Its residency there, retained; NULL: it is not resident. */
-Residency *resident_models_get(ResidentModels *models, uint64_t number, uint32_t device_index);
+Residency *resident_models_get(
+    ResidentModels *models, const Digest *identity, uint32_t device_index);
 /* Executions that use the residency keep it until they go. */
-void resident_models_evict(ResidentModels *models, uint64_t number, uint32_t device_index);
+void resident_models_evict(ResidentModels *models, const Digest *identity, uint32_t device_index);
