@@ -75,10 +75,11 @@ typedef struct JobSnapshot {
     int64_t sequence;
     int64_t items_done;
     BatchOutputs outputs;
-    Snapshot *execution; /* NULL: it goes on with run next_run */
+    Snapshot *execution; /* NULL: it goes on with run next_run, or is out */
+    ByteReader out;      /* its checkpoint file in the run's memory, while it is out */
 } JobSnapshot;
 
-/* Between slices, while it is not out. */
+/* Between slices. Of a run that is out, the snapshot must go before it moves in or is released. */
 MUST_CHECK Error *job_run_take_snapshot(JobRun *run, JobSnapshot *out_snapshot);
 void job_snapshot_deinit(JobSnapshot *snapshot);
 #define OWN_SNAPSHOT(name) __attribute__((cleanup(job_snapshot_deinit))) name

@@ -28,8 +28,8 @@ Error *job_run_take_snapshot(JobRun *run, JobSnapshot *out_snapshot) {
         .next_run = run->next_run,
         .sequence = run->sequence,
         .items_done = job_run_items_done(run),
+        .out = byte_reader(run->out.data, run->out.size),
     };
-    if (run->is_out) FAIL(INTERNAL, "a snapshot of an execution that is not on its device");
     TRY(copy_outputs(&run->outputs, &snapshot.outputs));
     if (run->execution) TRY(snapshot_take(run->execution, &snapshot.execution));
     *out_snapshot = snapshot;
@@ -53,19 +53,35 @@ static void write_outputs(const BatchOutputs *outputs, ByteWriter *writer) {
     }
 }
 
-/* The execution's manifest, and the chunks that it refers to. */
-static Error *write_execution(const Snapshot *execution, WorkerPool *pool, ChunkSink sink,
-    ByteWriter *writer, ChunkRef **out_chunks, size_t *out_count) {
+/* A container with the execution, its chunks in the sink. */
+static Error *write_chunks(
+    const JobSnapshot *snapshot, WorkerPool *pool, ChunkSink sink, Container **out_container) {
     OWN(Container, container) = NULL;
     ByteWriter OWN_BYTES(manifest) = {0};
-    ByteWriter OWN_BYTES(packed) = {0};
     Digest identity;
-    TRY(checkpoint_write(execution, pool, sink, &manifest, &identity));
+    if (snapshot->execution) {
+        TRY(checkpoint_write(snapshot->execution, pool, sink, &manifest, &identity));
+        TRY(container_open_manifest(
+            CONTAINER_CHECKPOINT, manifest.data, manifest.size, (ChunkSource){0}, &container));
+    } else {
+        TRY(container_open_memory(
+            CONTAINER_CHECKPOINT, snapshot->out.data, snapshot->out.size, &container));
+        TRY(container_copy_chunks(container, pool, CHUNK_VERIFY_XXH3, sink));
+    }
+    *out_container = TAKE(container);
+    return NULL;
+}
+
+/* The execution's manifest, and the chunks that it refers to. */
+static Error *write_execution(const JobSnapshot *snapshot, WorkerPool *pool, ChunkSink sink,
+    ByteWriter *writer, ChunkRef **out_chunks, size_t *out_count) {
+    OWN(Container, container) = NULL;
+    ByteWriter OWN_BYTES(packed) = {0};
+    TRY(write_chunks(snapshot, pool, sink, &container));
+    ByteReader manifest = container_get_manifest(container);
     TRY(container_pack_manifest(manifest.data, manifest.size, &packed));
     byte_write_u32(writer, (uint32_t)packed.size);
     byte_write_bytes(writer, packed.data, packed.size);
-    TRY(container_open_manifest(
-        CONTAINER_CHECKPOINT, manifest.data, manifest.size, (ChunkSource){0}, &container));
     size_t count;
     const ChunkRef *refs = container_get_refs(container, &count);
     void *memory;
@@ -86,9 +102,9 @@ Error *job_snapshot_write(const JobSnapshot *snapshot, WorkerPool *pool, ChunkSi
     byte_write_u64(&bytes, snapshot->next_run);
     byte_write_i64(&bytes, snapshot->sequence);
     write_outputs(&snapshot->outputs, &bytes);
-    byte_write_u8(&bytes, snapshot->execution != NULL);
-    if (snapshot->execution)
-        TRY(write_execution(snapshot->execution, pool, sink, &bytes, &chunks, &count));
+    bool has_execution = snapshot->execution || snapshot->out.size > 0;
+    byte_write_u8(&bytes, has_execution);
+    if (has_execution) TRY(write_execution(snapshot, pool, sink, &bytes, &chunks, &count));
     Error *error = byte_writer_check(&bytes);
     if (error) {
         memory_free(chunks);

@@ -35,9 +35,11 @@ static void make_job(const ExecutorFixture *fixture, const char *function, JobRu
     assert_ok(fixture_job(fixture, function, &inputs, 2, out));
 }
 
-static void save(JobRun *run, MemoryStore *store, Saved *out) {
+/* out: it was moved to host memory before. */
+static void save(JobRun *run, bool is_out, MemoryStore *store, Saved *out) {
     JobSnapshot OWN_SNAPSHOT(snapshot) = {0};
     *out = (Saved){0};
+    if (is_out) assert_ok(job_run_move_out(run, NULL));
     assert_ok(job_run_take_snapshot(run, &snapshot));
     assert_ok(job_snapshot_write(
         &snapshot, NULL, memory_store_sink(store), &out->bytes, &out->chunks, &out->chunk_count));
@@ -54,7 +56,7 @@ static Error *load(const ExecutorFixture *fixture, const char *function, const S
 }
 
 /* Every slice in a job of its own, made from the checkpoint of the one before: between runs and in
- * the middle of them. */
+ * the middle of them, on its device and out of it. */
 static void test_job_snapshot_chain_gives_the_same_outputs(void **state) {
     (void)state;
     ExecutorFixture OWN_FIXTURE(fixture);
@@ -69,7 +71,7 @@ static void test_job_snapshot_chain_gives_the_same_outputs(void **state) {
         Saved saved;
         outputs.stop = run;
         assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
-        save(run, &store, &saved);
+        save(run, stops % 2, &store, &saved);
         job_run_release(TAKE(run));
         assert_ok(load(&fixture, "triple", &saved, &store, &run));
         saved_deinit(&saved);
@@ -98,7 +100,7 @@ static void test_job_snapshot_replays_the_same_outputs(void **state) {
     make_job(&fixture, "triple", &run);
     outputs.stop = run;
     assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
-    save(run, &store, &saved);
+    save(run, false, &store, &saved);
     assert_true(saved.chunk_count > 0);
     outputs.stop = NULL;
     assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
@@ -124,7 +126,7 @@ static void test_job_snapshot_refuses_damage(void **state) {
     make_job(&fixture, "triple", &run);
     outputs.stop = run;
     assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
-    save(run, &store, &saved);
+    save(run, false, &store, &saved);
     assert_fails(CORRUPT, load(&fixture, "other", &saved, &store, &loaded));
     size_t size = saved.bytes.size;
     for (saved.bytes.size = 0; saved.bytes.size < size; saved.bytes.size++)

@@ -1,0 +1,370 @@
+#include "scheduler/control.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "scheduler/control_internal.h"
+
+#define SECOND_NS ((uint64_t)1000000000)
+/* What a tenant's suspended executions may not take of the host's memory. */
+#define CHECKPOINT_RESERVE_BYTES ((uint64_t)64 << 20)
+
+uint64_t control_now_ns(void) { return clock_now_ns(clock_real()); }
+
+void control_fail(Control *control, Error *owned_error) {
+    (void)pthread_mutex_lock(&control->status_mutex);
+    if (control->fatal)
+        error_free(owned_error); /* the first one says what happened */
+    else
+        control->fatal = owned_error;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+}
+
+Error *control_check(Control *control) {
+    Error *copy = NULL;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    if (control->fatal)
+        copy = error_make(
+            error_code(control->fatal), __FILE__, __LINE__, "%s", error_message(control->fatal));
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    return copy;
+}
+
+/* ---- events and actions ---- */
+
+void control_post_event(Control *control, PolicyEvent event) {
+    void *memory = control->events;
+    Error *error =
+        memory_grow(&memory, control->event_count, &control->event_capacity, sizeof(PolicyEvent));
+    if (error) {
+        control_fail(control, error);
+        return;
+    }
+    control->events = memory;
+    event.time_ns = control_now_ns();
+    control->events[control->event_count++] = event;
+}
+
+ControlJob *control_find_number(Control *control, uint64_t number) {
+    return id_map_find(&control->by_number, 0, number);
+}
+
+static void perform_on_job(ControlJob *job, const PolicyAction *action) {
+    switch (action->kind) {
+    case POLICY_ACTION_ACCEPT:
+        job->known = true;
+        break;
+    case POLICY_ACTION_REFUSE:
+        job->refusal = *action;
+        break;
+    case POLICY_ACTION_FAIL:
+        job->known = false;
+        control_want_state(job, JOB_STATE_FAILED,
+            action->reason == POLICY_REASON_RETRIES
+                ? "its model or its state could not be loaded on any device"
+                : "no device has room for it");
+        break;
+    case POLICY_ACTION_RUN:
+        control_run_job(job, (uint32_t)action->device, action->ns);
+        break;
+    case POLICY_ACTION_PREEMPT:
+        control_preempt_job(job);
+        break;
+    case POLICY_ACTION_MOVE_OUT:
+        control_move_out(job, action->place);
+        break;
+    case POLICY_ACTION_MOVE_IN:
+        control_move_in(job, (uint32_t)action->device, action->place);
+        break;
+    case POLICY_ACTION_GRANT:
+        job->grant_bytes = action->bytes;
+        if (job->run && !job->running) job_run_set_grant(job->run, action->bytes);
+        break;
+    case POLICY_ACTION_SUSPENDED:
+        control_want_state(job, JOB_STATE_SUSPENDED, NULL);
+        break;
+    case POLICY_ACTION_RELEASE:
+        job->known = false;
+        control_want_state(job, JOB_STATE_CANCELLED, NULL);
+        break;
+    case POLICY_ACTION_LOAD_WEIGHTS:
+    case POLICY_ACTION_EVICT_WEIGHTS:
+    case POLICY_ACTION_SET_TIMER:
+    case POLICY_ACTION_KIND_COUNT:
+        break;
+    }
+}
+
+void control_perform(Control *control, const PolicyAction *action) {
+    if (action->kind == POLICY_ACTION_SET_TIMER)
+        control->timer_ns = action->ns;
+    else if (action->kind == POLICY_ACTION_LOAD_WEIGHTS)
+        control_load_weights(control, action->model, (uint32_t)action->device);
+    else if (action->kind == POLICY_ACTION_EVICT_WEIGHTS)
+        control_evict_weights(control, action->model, (uint32_t)action->device);
+    else {
+        ControlJob *job = control_find_number(control, action->job);
+        if (job) perform_on_job(job, action);
+    }
+}
+
+void control_apply_events(Control *control) {
+    if (control->draining) control->event_count = 0; /* nothing is decided any more */
+    for (size_t i = 0; i < control->event_count; i++) {
+        const PolicyAction *actions;
+        PolicyAction *copies = NULL;
+        size_t count;
+        void *memory;
+        PolicyEvent event = control->events[i];
+        Error *error = policy_apply(control->policy, &event, &actions, &count);
+        if (!error) error = memory_alloc(count, sizeof(PolicyAction), &memory);
+        if (error) {
+            control_fail(control, error_wrap(error, "event %d", (int)event.kind));
+            break;
+        }
+        copies = memory; /* performing one may apply further events */
+        if (count > 0) memcpy(copies, actions, count * sizeof *copies);
+        for (size_t a = 0; a < count; a++) control_perform(control, &copies[a]);
+        memory_free(copies);
+    }
+    control->event_count = 0;
+}
+
+/* ---- the thread ---- */
+
+static uint64_t earliest(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
+
+static void set_timer(const Control *control, int timer) {
+    uint64_t next_ns = earliest(control->timer_ns, control->retry_ns);
+    for (uint32_t i = 0; i < control->device_count; i++)
+        next_ns = earliest(control->devices[i].slice_end_ns, next_ns);
+    if (control->draining) next_ns = earliest(control->grace_end_ns, next_ns);
+    struct itimerspec when = {0};
+    if (next_ns) {
+        when.it_value.tv_sec = (time_t)(next_ns / SECOND_NS);
+        when.it_value.tv_nsec = (long)(next_ns % SECOND_NS);
+    }
+    (void)timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void handle_time(Control *control) {
+    uint64_t now_ns = control_now_ns();
+    control_end_due_slices(control, now_ns);
+    control_retry_commits(control, now_ns);
+    if (control->timer_ns && now_ns >= control->timer_ns) {
+        control->timer_ns = 0;
+        control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_CLOCK});
+    }
+}
+
+static Error *watch(int epoll, int descriptor) {
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = descriptor};
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0)
+        FAIL(IO, "cannot wait for events: %s", strerror(errno));
+    return NULL;
+}
+
+static Error *run(Control *control, int epoll, int timer) {
+    if (epoll < 0 || timer < 0) FAIL(IO, "cannot wait for events: %s", strerror(errno));
+    TRY(watch(epoll, control->queue.descriptor));
+    TRY(watch(epoll, timer));
+    while (!control->ending) {
+        struct epoll_event ready[4];
+        set_timer(control, timer);
+        int count = epoll_wait(epoll, ready, 4, -1);
+        if (count < 0 && errno != EINTR) FAIL(IO, "cannot wait for events: %s", strerror(errno));
+        for (int i = 0; i < count; i++) {
+            uint64_t expired;
+            if (ready[i].data.fd == timer) (void)!read(timer, &expired, sizeof expired);
+        }
+        message_queue_handle(&control->queue, control);
+        handle_time(control);
+        control_apply_events(control);
+        control_go_on_draining(control);
+    }
+    return NULL;
+}
+
+static void *thread_main(void *argument) {
+    Control *control = argument;
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    Error *error = run(control, epoll, timer);
+    if (error) control_fail(control, error);
+    if (epoll >= 0) (void)close(epoll);
+    if (timer >= 0) (void)close(timer);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static Error *add_device(Control *control, const char *spec) {
+    ControlDevice *device = &control->devices[control->device_count];
+    uint64_t memory_bytes;
+    TRY(device_open(spec, &device->device));
+    control->device_count++;
+    for (uint32_t i = 0; i + 1 < control->device_count; i++)
+        if (strcmp(control->devices[i].device->name, device->device->name) == 0)
+            FAIL(USAGE, "--device %s: there is a %s already", spec, device->device->name);
+    TRY(device_total_bytes(device->device, &memory_bytes));
+    TRY(worker_create(device->device->name, &device->worker));
+    control_post_event(control,
+        (PolicyEvent){.kind = POLICY_EVENT_DEVICE_ADDED,
+            .device = control->device_count - 1,
+            .memory_bytes = memory_bytes < POLICY_BYTES_MAX ? memory_bytes : POLICY_BYTES_MAX,
+            .speed = 1000});
+    return NULL;
+}
+
+/* The policy's settings: a quarter of the host's memory for executions that wait in it. */
+static Error *post_config(Control *control) {
+    DeviceMemory memory;
+    TRY(control->host->class_->memory(control->host, &memory));
+    uint64_t bytes = memory.total_bytes / 4;
+    uint64_t quantum_ns =
+        control->options.quantum_ns ? control->options.quantum_ns : SECOND_NS / 100;
+    control_post_event(control,
+        (PolicyEvent){.kind = POLICY_EVENT_CONFIG,
+            .quantum_ns = quantum_ns,
+            .floor_permille = 50,
+            .floor_window_ns = 10 * SECOND_NS,
+            .swap_ns = SECOND_NS / 10,
+            .host_bytes = bytes > CHECKPOINT_RESERVE_BYTES ? bytes - CHECKPOINT_RESERVE_BYTES : 0});
+    return NULL;
+}
+
+static Error *start(Control *control) {
+    const ControlOptions *options = &control->options;
+    TRY(message_queue_init(&control->queue));
+    TRY(device_open("cpu", &control->host));
+    TRY(policy_create(&control->policy));
+    TRY(io_pool_create(options->io_threads ? options->io_threads : 2, &control->io));
+    TRY(resident_models_create(options->store, control->host, options->pool, &control->models));
+    TRY(post_config(control));
+    for (uint32_t i = 0; i < options->device_count; i++)
+        TRY(add_device(control, options->devices[i]));
+    if (options->device_count == 0) TRY(add_device(control, "cpu"));
+    TRY(control_recover(control));
+    control_apply_events(control);
+    TRY(control_check(control));
+    if (pthread_create(&control->thread, NULL, thread_main, control) != 0)
+        FAIL(OUT_OF_MEMORY, "the system gives no more threads");
+    control->thread_runs = true;
+    (void)pthread_setname_np(control->thread, "control");
+    return NULL;
+}
+
+Error *control_create(const ControlOptions *options, Control **out_control) {
+    void *memory;
+    if (options->device_count > CONTROL_DEVICES_MAX)
+        FAIL(USAGE, "%u devices; %d at most", options->device_count, CONTROL_DEVICES_MAX);
+    TRY(memory_alloc(1, sizeof(Control), &memory));
+    OWN(Control, control) = memory;
+    control->options = *options;
+    (void)pthread_mutex_init(&control->status_mutex, NULL);
+    TRY(start(control));
+    *out_control = TAKE(control);
+    return NULL;
+}
+
+static void handle_end(void *context, Message *message) {
+    (void)message;
+    Control *control = context;
+    control->ending = true;
+}
+
+static void release_maps(Control *control) {
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (!job) continue;
+        control_outputs_append(&job->pending, &job->slice_outputs);
+        control_job_close(job);
+        control_outputs_deinit(&job->pending);
+        if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
+        job_policy_deinit(&job->policy);
+        memory_free(job);
+    }
+    for (size_t i = 0; i < control->model_map.capacity; i++)
+        memory_free(control->model_map.slots[i]);
+    for (size_t i = 0; i < control->tenants.capacity; i++) memory_free(control->tenants.slots[i]);
+    id_map_deinit(&control->by_number);
+    id_map_deinit(&control->by_id);
+    id_map_deinit(&control->model_map);
+    id_map_deinit(&control->tenants);
+}
+
+static Error *do_nothing(Connection *catalog, void *context) {
+    (void)catalog;
+    (void)context;
+    return NULL;
+}
+
+void control_release(Control *control) {
+    if (!control) return;
+    Message end = {.handle = handle_end};
+    if (control->thread_runs) {
+        message_queue_post(&control->queue, &end);
+        (void)pthread_join(control->thread, NULL);
+    }
+    for (uint32_t i = 0; i < control->device_count; i++) {
+        ControlJob *running = control->devices[i].running;
+        if (running && running->run) job_run_request_slice_end(running->run);
+        worker_release(control->devices[i].worker);
+    }
+    io_pool_release(control->io); /* runs what was posted */
+    /* behind what was posted before; what comes back of it is the last that is handled */
+    error_free(catalog_run(control->options.catalog, do_nothing, NULL));
+    if (control->queue.last) message_queue_handle(&control->queue, control);
+    release_maps(control);
+    resident_models_destroy(control->models);
+    for (uint32_t i = 0; i < control->device_count; i++) device_close(control->devices[i].device);
+    device_close(control->host);
+    policy_release(control->policy);
+    message_queue_deinit(&control->queue);
+    memory_free(control->events);
+    error_free(control->fatal);
+    (void)pthread_mutex_destroy(&control->status_mutex);
+    memory_free(control);
+}
+
+/* ---- what others may see ---- */
+
+void control_update_status(ControlJob *job) {
+    Control *control = job->control;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    ControlStatus *status = &job->status;
+    status->running = job->run || job->running;
+    status->items_done = job->run ? job_run_items_done(job->run) : -1;
+    status->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
+    (void)snprintf(status->device, sizeof status->device, "%s",
+        job->run || job->running ? control->devices[job->device].device->name : "");
+    (void)pthread_mutex_unlock(&control->status_mutex);
+}
+
+bool control_find_status(Control *control, JobId id, ControlStatus *out_status) {
+    (void)pthread_mutex_lock(&control->status_mutex);
+    struct ControlJobName *name = id_map_find(&control->by_id, id.node, id.number);
+    if (name) *out_status = name->job->status;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    return name;
+}
+
+uint32_t control_device_count(const Control *control) { return control->device_count; }
+
+void control_get_device(Control *control, uint32_t index, ControlDeviceStatus *out_status) {
+    const ControlDevice *device = &control->devices[index];
+    (void)pthread_mutex_lock(&control->status_mutex);
+    *out_status = (ControlDeviceStatus){
+        .device = device->device, .busy_seconds = (double)device->busy_ns * 1e-9};
+    if (device->running) {
+        out_status->job = device->running->id;
+        out_status->tenant = device->running->tenant;
+    }
+    (void)pthread_mutex_unlock(&control->status_mutex);
+}

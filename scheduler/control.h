@@ -1,0 +1,86 @@
+#pragma once
+/* The control thread: tells the policy what happened and does what it decides.
+ *
+ *      requests (HTTP) ----+                       +--> workers (a thread a device): slices
+ *      slices that ended --+--> message queue --> policy --> I/O threads: models, inputs, moves
+ *      I/O that is done ---+        (events)   (actions)  +--> catalog writer: grouped commits
+ *
+ * Only this thread touches jobs that are in memory; everybody else sends messages. What must be
+ * durable before it is acknowledged is committed before the reply. */
+#include "scheduler/executor/batch.h"
+#include "scheduler/job_policy.h"
+#include "store/catalog.h"
+#include "store/job_events.h"
+#include "store/jobs.h"
+
+typedef struct Control Control;
+
+enum { CONTROL_DEVICES_MAX = 64 };
+
+typedef struct ControlOptions {
+    Store *store; /* borrowed, as are the next two */
+    Catalog *catalog;
+    WorkerPool *pool;                         /* for decoding and packing; may be NULL */
+    const char *devices[CONTROL_DEVICES_MAX]; /* SPECs, "cpu", "sim:0,memory=1GiB" */
+    uint32_t device_count;                    /* 0: cpu alone */
+    uint32_t io_threads;                      /* 0: 2 */
+    uint64_t quantum_ns;                      /* 0: the policy's */
+} ControlOptions;
+
+/* Opens the devices, takes up the jobs that the store holds, and begins.
+ * Errors: USAGE, UNSUPPORTED a device; what the store returns. */
+MUST_CHECK Error *control_create(const ControlOptions *options, Control **out_control);
+/* Stops all jobs at their next safepoint and stores a checkpoint of each, never-checkpointed ones
+ * first, as long as the time lasts. Requests are refused from here on.
+ *
+ * out_left: unfinished jobs, which the next start takes up. */
+MUST_CHECK Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left);
+void control_release(Control *control);
+DEFINE_OWN(Control, control_release);
+/* The failure that made the control thread give up, if there was one. Threads: any. */
+MUST_CHECK Error *control_check(Control *control);
+
+/* A job to be taken in. Everything is borrowed but the batch. */
+typedef struct ControlSubmission {
+    TenantId tenant;
+    const JobPolicy *policy;
+    JobSubmission job; /* its inputs staged; policy and state are set by control_submit */
+    Batch *batch;      /* of its inputs, to begin with at once; consumed, also on failure */
+    uint32_t function;
+    uint64_t constant_bytes, live_bytes;
+    bool suspended; /* it waits to be resumed */
+} ControlSubmission;
+
+/* Durable on return.
+ * Errors: EXHAUSTED a quota or more than any device has, with the figures; as jobs_submit.
+ * Threads: any, as the next ones. Blocks: until the commit. */
+MUST_CHECK Error *control_submit(
+    Control *control, const ControlSubmission *submission, JobId *out_id);
+/* Returns when the checkpoint is durable. Errors: NOT_FOUND; CONFLICT, its state is named. */
+MUST_CHECK Error *control_suspend(Control *control, TenantId tenant, JobId job);
+/* device: NULL for any. */
+MUST_CHECK Error *control_resume(Control *control, TenantId tenant, JobId job, const char *device);
+MUST_CHECK Error *control_cancel(Control *control, TenantId tenant, JobId job);
+/* Stores a checkpoint of a job that runs, at its next safepoint. Errors: NOT_FOUND; CONFLICT it has
+ * not begun, or has ended. */
+MUST_CHECK Error *control_checkpoint(Control *control, TenantId tenant, JobId job);
+
+/* What the store does not know of a job. */
+typedef struct ControlStatus {
+    bool running; /* also while it is sliced out for a moment */
+    char device[JOB_DEVICE_SIZE];
+    int64_t items_done;
+    double device_seconds;
+    char why[JOB_WHY_SIZE]; /* what it waits for; "" */
+} ControlStatus;
+/* False: the job is not in memory, the store knows everything. */
+bool control_find_status(Control *control, JobId job, ControlStatus *out_status);
+
+typedef struct ControlDeviceStatus {
+    Device *device; /* borrowed */
+    double busy_seconds;
+    JobId job; /* number 0: none */
+    TenantId tenant;
+} ControlDeviceStatus;
+uint32_t control_device_count(const Control *control);
+void control_get_device(Control *control, uint32_t index, ControlDeviceStatus *out_status);

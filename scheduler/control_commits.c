@@ -1,0 +1,301 @@
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "scheduler/control_internal.h"
+#include "serialize/array_bundle.h"
+#include "store/chunk_upload.h"
+#include "store/job_checkpoints.h"
+#include "store/job_outputs.h"
+
+enum { RETRY_NS = 1000000000 };
+
+/* Everything of a job that is stored in one go: outputs, how far it is, a checkpoint, a state. Made
+ * on an I/O thread, committed by the catalog's writer, answered on the control thread. */
+typedef struct Commit {
+    IoTask task;
+    CatalogRequest request;
+    Message message;
+    ControlJob *job;
+    ControlOutputs outputs;
+    bool has_snapshot;
+    JobSnapshot snapshot;
+    JobState state; /* NONE: as it is */
+    char why[JOB_WHY_SIZE];
+    double device_seconds, started;
+    char device[JOB_DEVICE_SIZE];
+    /* made of them */
+    ChunkUpload *upload;
+    ArrayBundle *bundles;
+    JobContent *contents;
+    ByteWriter checkpoint_bytes;
+    ChunkRef *checkpoint_chunks;
+    JobContent checkpoint;
+    Error *error;
+} Commit;
+
+static void commit_free(Commit *commit) {
+    for (size_t i = 0; commit->bundles && i < commit->outputs.count; i++)
+        array_bundle_deinit(&commit->bundles[i]);
+    memory_free(commit->bundles);
+    memory_free(commit->contents);
+    byte_writer_deinit(&commit->checkpoint_bytes);
+    memory_free(commit->checkpoint_chunks);
+    chunk_upload_close(commit->upload);
+    control_outputs_deinit(&commit->outputs);
+    if (commit->has_snapshot) job_snapshot_deinit(&commit->snapshot);
+    error_free(commit->error);
+    memory_free(commit);
+}
+
+/* ---- on an I/O thread ---- */
+
+static Error *bundle_outputs(Commit *commit) {
+    const ControlJob *job = commit->job;
+    void *memory;
+    size_t i = 0;
+    TRY(memory_alloc(commit->outputs.count, sizeof(ArrayBundle), &memory));
+    commit->bundles = memory;
+    TRY(memory_alloc(commit->outputs.count, sizeof(JobContent), &memory));
+    commit->contents = memory;
+    for (const ControlOutput *output = commit->outputs.first; output; output = output->next, i++) {
+        ArrayBundle *bundle = &commit->bundles[i];
+        TRY(array_bundle_write(&output->arrays, job->control->options.pool,
+            chunk_upload_sink(commit->upload), bundle));
+        commit->contents[i] = (JobContent){.bytes = bundle->bytes.data,
+            .size = bundle->bytes.size,
+            .chunks = bundle->chunks,
+            .chunk_count = bundle->chunk_count};
+        TRY(job_content_stage(commit->upload, job->tenant, &commit->contents[i]));
+    }
+    return NULL;
+}
+
+static Error *write_checkpoint(Commit *commit) {
+    const ControlJob *job = commit->job;
+    size_t count;
+    TRY(job_snapshot_write(&commit->snapshot, job->control->options.pool,
+        chunk_upload_sink(commit->upload), &commit->checkpoint_bytes, &commit->checkpoint_chunks,
+        &count));
+    commit->checkpoint = (JobContent){.bytes = commit->checkpoint_bytes.data,
+        .size = commit->checkpoint_bytes.size,
+        .chunks = commit->checkpoint_chunks,
+        .chunk_count = count};
+    return job_content_stage(commit->upload, job->tenant, &commit->checkpoint);
+}
+
+static Error *make_contents(Commit *commit) {
+    if (!commit->has_snapshot && commit->outputs.count == 0) return NULL;
+    TRY(chunk_upload_open(
+        commit->job->control->options.store, commit->job->tenant, &commit->upload));
+    if (commit->outputs.count > 0) TRY(bundle_outputs(commit));
+    return commit->has_snapshot ? write_checkpoint(commit) : NULL;
+}
+
+/* ---- on the catalog's writer ---- */
+
+static int64_t items_done(const Commit *commit) {
+    int64_t items = commit->outputs.last ? commit->outputs.last->items_done : -1;
+    return commit->has_snapshot ? commit->snapshot.items_done : items;
+}
+
+static Error *write_rows(Connection *catalog, void *context) {
+    const Commit *commit = context;
+    const ControlJob *job = commit->job;
+    JobProgress progress = {.items_done = items_done(commit),
+        .device_seconds = commit->device_seconds,
+        .started = commit->started,
+        .device = commit->device[0] ? commit->device : NULL};
+    if (commit->outputs.count > 0)
+        TRY(job_outputs_add(catalog, job->tenant, job->id, commit->outputs.first->sequence,
+            commit->contents, commit->outputs.count, items_done(commit), NULL));
+    TRY(jobs_set_progress(catalog, job->tenant, job->id, &progress));
+    if (commit->has_snapshot) {
+        int64_t number;
+        TRY(job_checkpoints_add(catalog, job->tenant, job->id, &commit->checkpoint,
+            commit->snapshot.items_done, commit->snapshot.sequence,
+            (int64_t)job->policy.checkpoint_keep, &number));
+    }
+    if (commit->state == JOB_STATE_NONE) return NULL;
+    return jobs_transition(
+        catalog, job->tenant, job->id, commit->state, commit->why[0] ? commit->why : NULL);
+}
+
+static void post_done(CatalogRequest *request, Error *owned_error) {
+    Commit *commit = (Commit *)(void *)((char *)request - offsetof(Commit, request));
+    commit->error = owned_error;
+    message_queue_post(&commit->job->control->queue, &commit->message);
+}
+
+static void run_commit(IoTask *task) {
+    Commit *commit = (Commit *)task;
+    Control *control = commit->job->control;
+    commit->request = (CatalogRequest){.work = write_rows, .context = commit, .done = post_done};
+    commit->error = make_contents(commit);
+    if (!commit->error) commit->error = catalog_post(control->options.catalog, &commit->request);
+    if (commit->error) message_queue_post(&control->queue, &commit->message);
+}
+
+/* ---- on the control thread ---- */
+
+/* What could not be stored is kept, in front of what came since. */
+static void take_back(ControlJob *job, Commit *commit) {
+    ControlOutputs newer = job->pending;
+    job->pending = commit->outputs;
+    commit->outputs = (ControlOutputs){0};
+    control_outputs_append(&job->pending, &newer);
+    if (commit->has_snapshot && !job->has_snapshot) {
+        job->snapshot = commit->snapshot;
+        job->has_snapshot = true;
+        commit->has_snapshot = false;
+    }
+    if (commit->state != JOB_STATE_NONE && job->wanted_state == JOB_STATE_NONE)
+        control_want_state(job, commit->state, commit->why);
+}
+
+static void stall(ControlJob *job, const Error *error) {
+    Control *control = job->control;
+    job->stalled = true;
+    control->retry_ns = control_now_ns() + RETRY_NS;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    (void)snprintf(job->status.why, sizeof job->status.why,
+        "waits until its data can be stored: %s", error_message(error));
+    (void)pthread_mutex_unlock(&control->status_mutex);
+}
+
+/* A full disk or quota passes; anything else means that the job's row is not what it should be. */
+static void handle_failure(ControlJob *job, Commit *commit) {
+    Control *control = job->control;
+    Error *fatal = catalog_check(control->options.catalog);
+    if (fatal) {
+        control_fail(control, fatal);
+        return;
+    }
+    if (error_code(commit->error) == ERROR_EXHAUSTED) {
+        take_back(job, commit);
+        stall(job, commit->error);
+        return;
+    }
+    control_answer_waiters(job, commit->error);
+    if (job->moving_to_disk) {
+        job->moving_to_disk = false;
+        control_post_event(control,
+            (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = 0});
+    }
+    if (job->stored_state == JOB_STATE_QUEUED && commit->state != JOB_STATE_FAILED)
+        control_want_state(job, JOB_STATE_FAILED, error_message(commit->error));
+}
+
+static void handle_success(ControlJob *job, const Commit *commit) {
+    Control *control = job->control;
+    job->stalled = false;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    job->status.why[0] = 0;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    if (commit->has_snapshot) {
+        job->has_checkpoint = true;
+        control_post_event(
+            control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
+        control_answer_checkpoint(job);
+    }
+    if (job->moving_to_disk && commit->has_snapshot) {
+        job->moving_to_disk = false;
+        control_job_close(job);
+        job->fresh = false;
+        control_post_event(control,
+            (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = 1});
+    }
+    if (commit->state == JOB_STATE_NONE) return;
+    job->stored_state = commit->state;
+    control_answer_state(job);
+    if (commit->state == JOB_STATE_QUEUED) control_resumed(job);
+    if (job_state_info(commit->state)->class_ != JOB_STATE_CLASS_UNFINISHED) job->ended = true;
+}
+
+static void handle_done(void *context, Message *message) {
+    Control *control = context;
+    Commit *commit = (Commit *)(void *)((char *)message - offsetof(Commit, message));
+    ControlJob *job = commit->job;
+    control->in_flight--;
+    job->committing = false;
+    if (commit->error)
+        handle_failure(job, commit);
+    else
+        handle_success(job, commit);
+    commit_free(commit);
+    if (!job->stalled) control_commit(job);
+    control_update_status(job);
+    control_job_settle(job);
+}
+
+/* Moving to disk needs a snapshot of where it is now; the job does not run meanwhile. */
+static bool take_moving_snapshot(ControlJob *job) {
+    if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
+    Error *error = job_run_take_snapshot(job->run, &job->snapshot);
+    job->has_snapshot = !error;
+    if (!error) return true;
+    error_free(error);
+    job->moving_to_disk = false;
+    control_post_event(job->control,
+        (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = 0});
+    return false;
+}
+
+static bool has_work(const ControlJob *job) {
+    return job->pending.count > 0 || job->has_snapshot || job->wanted_state != JOB_STATE_NONE ||
+           job->moving_to_disk;
+}
+
+void control_commit(ControlJob *job) {
+    Control *control = job->control;
+    void *memory;
+    if (control->ending || job->committing || job->ended || job->id.number == 0 || !has_work(job))
+        return;
+    if (job->moving_to_disk && !take_moving_snapshot(job)) return;
+    Error *error = memory_alloc(1, sizeof(Commit), &memory);
+    if (error) {
+        control_fail(control, error);
+        return;
+    }
+    Commit *commit = memory;
+    commit->task.run = run_commit;
+    commit->message.handle = handle_done;
+    commit->job = job;
+    commit->outputs = job->pending;
+    job->pending = (ControlOutputs){0};
+    commit->has_snapshot = job->has_snapshot;
+    commit->snapshot = job->snapshot;
+    job->has_snapshot = false;
+    job->snapshot = (JobSnapshot){0};
+    commit->state = job->wanted_state;
+    job->wanted_state = JOB_STATE_NONE;
+    memcpy(commit->why, job->why, sizeof commit->why);
+    job->why[0] = 0;
+    commit->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
+    commit->started = job->started;
+    if (!isnan(job->started))
+        memcpy(commit->device, control->devices[job->device].device->name,
+            sizeof control->devices[job->device].device->name);
+    job->committing = true;
+    control->in_flight++;
+    io_pool_post(control->io, &commit->task);
+}
+
+void control_want_state(ControlJob *job, JobState state, const char *why) {
+    job->wanted_state = state;
+    (void)snprintf(job->why, sizeof job->why, "%s", why ? why : "");
+    control_commit(job);
+}
+
+void control_retry_commits(Control *control, uint64_t now_ns) {
+    if (!control->retry_ns || now_ns < control->retry_ns) return;
+    control->retry_ns = 0;
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (!job || !job->stalled) continue;
+        job->stalled = false;
+        control_commit(job);
+    }
+}

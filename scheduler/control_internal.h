@@ -1,0 +1,215 @@
+#pragma once
+/* The control thread as its files see it. Everything belongs to that thread unless it says so. */
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "scheduler/control.h"
+#include "scheduler/executor/io_pool.h"
+#include "scheduler/executor/resident_models.h"
+#include "scheduler/executor/worker.h"
+#include "scheduler/message_queue.h"
+#include "scheduler/policy/id_map.h"
+#include "scheduler/policy/policy.h"
+
+typedef struct ControlJob ControlJob;
+
+/* What uses the same weights. */
+typedef struct ControlModel {
+    IdKey key; /* the policy's number, made of the identity */
+    Digest identity;
+    TenantId tenant; /* one that has it */
+    uint64_t constant_bytes;
+    size_t job_count;
+} ControlModel;
+
+/* One output or yield that is not stored yet. */
+typedef struct ControlOutput {
+    int64_t sequence, items_done;
+    ArrayList arrays;
+    struct ControlOutput *next;
+} ControlOutput;
+
+typedef struct ControlOutputs {
+    ControlOutput *first, *last;
+    size_t count;
+} ControlOutputs;
+
+struct ControlJob {
+    IdKey number; /* {0, the policy's number} */
+    struct ControlJobName {
+        IdKey key; /* the job's id */
+        ControlJob *job;
+    } name;
+    Control *control;
+    JobId id; /* number 0: its row is not stored yet */
+    TenantId tenant;
+    ControlModel *model;
+    JobPolicy policy;
+    int priority;
+    uint32_t function;
+    double deadline;       /* seconds since 1970; NaN: none */
+    JobState stored_state; /* NONE: its row is not stored yet */
+    bool fresh;            /* nothing of it was stored before this process had it */
+    bool known;            /* to the policy */
+    uint64_t resume_device;
+    bool has_checkpoint; /* in the store */
+
+    /* while it is on a device or in host memory */
+    Batch *batch; /* inputs to begin with; NULL: in the store */
+    JobRun *run;
+    const ResidentModel *held;
+    Residency *residency; /* where it is; NULL: not on a device */
+    uint32_t device;      /* that has it, while there is a residency or it runs */
+    uint64_t grant_bytes;
+    uint64_t budget_ns;
+    bool running;   /* the policy says so: from RUN to SLICE_ENDED */
+    bool preempted; /* before its slice had begun */
+    bool moving_to_disk;
+    WorkerSlice slice;
+    Message slice_ended;
+    ControlOutputs slice_outputs; /* the worker's while it runs */
+
+    /* what is to be stored, and what is being stored */
+    ControlOutputs pending;
+    bool checkpoint_wanted; /* at the next safepoint */
+    bool has_snapshot;
+    JobSnapshot snapshot;
+    JobState wanted_state;          /* NONE: as it is */
+    char why[JOB_WHY_SIZE];         /* of the wanted state */
+    bool committing, stalled;       /* stalled: it failed and is tried again */
+    uint64_t checkpoint_due_ns;     /* 0: never */
+    uint32_t task_count;            /* I/O tasks that know it */
+    struct ControlRequest *waiters; /* for the next checkpoint or state */
+    bool ended;
+    PolicyAction refusal; /* kind REFUSE: it was refused */
+
+    uint64_t device_ns; /* since this process has it */
+    double device_seconds_before;
+    double started;       /* seconds since 1970; NaN: not yet */
+    ControlStatus status; /* guarded by status_mutex, as is its being in by_id */
+};
+
+typedef struct ControlDevice {
+    Device *device;
+    Worker *worker;
+    ControlJob *running;   /* its slice is with the worker; guarded by status_mutex for writing */
+    uint64_t slice_end_ns; /* 0: none */
+    uint64_t busy_ns;
+} ControlDevice;
+
+struct Control {
+    ControlOptions options;
+    Policy *policy;
+    Device *host; /* slot 0 of all executions */
+    ControlDevice devices[CONTROL_DEVICES_MAX];
+    uint32_t device_count;
+    ResidentModels *models;
+    IoPool *io;
+    MessageQueue queue; /* posted to by any thread */
+    IdMap by_number, by_id, model_map, tenants;
+    uint64_t last_number;
+    uint64_t timer_ns;   /* the policy's; 0: none */
+    uint64_t retry_ns;   /* when stalled commits are tried again; 0: none stalled */
+    PolicyEvent *events; /* not applied yet */
+    size_t event_count, event_capacity;
+    bool draining, ending;
+    struct ControlRequest *drainer; /* who waits for the end of draining */
+    uint64_t grace_end_ns;
+    size_t in_flight; /* tasks and commits that have not come back */
+    pthread_t thread;
+    bool thread_runs;
+    pthread_mutex_t status_mutex;
+    Error *fatal; /* guarded by status_mutex */
+};
+
+typedef enum ControlRequestKind {
+    CONTROL_SUBMIT,
+    CONTROL_SUSPEND,
+    CONTROL_RESUME,
+    CONTROL_CANCEL,
+    CONTROL_CHECKPOINT,
+    CONTROL_DRAIN,
+} ControlRequestKind;
+
+/* A request whose sender waits. */
+typedef struct ControlRequest {
+    Message message;
+    ControlRequestKind kind;
+    TenantId tenant;
+    JobId job;
+    const char *device;
+    const ControlSubmission *submission;
+    uint64_t grace_ns;
+    Error *error;
+    sem_t done;
+    struct ControlRequest *next; /* of a job's waiters */
+} ControlRequest;
+
+/* ---- control.c ---- */
+uint64_t control_now_ns(void);
+/* Told to the policy behind what was posted before. */
+void control_post_event(Control *control, PolicyEvent event);
+/* Applies what was posted, and what comes of it. */
+void control_apply_events(Control *control);
+/* Gives up: everything that waits is answered with the error. */
+void control_fail(Control *control, Error *owned_error);
+void control_perform(Control *control, const PolicyAction *action);
+ControlJob *control_find_number(Control *control, uint64_t number);
+void control_update_status(ControlJob *job);
+
+/* ---- control_jobs.c: jobs in memory ---- */
+MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);
+/* Puts it under its id, where others find it. */
+MUST_CHECK Error *control_job_name(ControlJob *job, JobId id);
+ControlJob *control_job_find(Control *control, TenantId tenant, JobId id);
+/* The model of a job, one more user of it. */
+MUST_CHECK Error *control_job_set_model(
+    ControlJob *job, const Digest *identity, uint64_t constant_bytes);
+/* Lets execution, inputs and model go. Not while it runs. */
+void control_job_close(ControlJob *job);
+/* Frees it when nothing needs it any more. */
+void control_job_settle(ControlJob *job);
+/* Tells the policy of the job. */
+void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uint64_t live_bytes);
+/* Tells the policy of a tenant and its quotas, where they are new or changed. */
+MUST_CHECK Error *control_tell_tenant(Control *control, TenantId tenant);
+/* POLICY_NO_DEVICE for NULL and "". Errors: NOT_FOUND. */
+MUST_CHECK Error *control_find_device(
+    const Control *control, const char *name, uint64_t *out_device);
+void control_outputs_append(ControlOutputs *to, ControlOutputs *from);
+void control_outputs_deinit(ControlOutputs *outputs);
+
+/* ---- control_slices.c: what the policy wants done with executions and weights ---- */
+void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns);
+void control_preempt_job(ControlJob *job);
+void control_move_out(ControlJob *job, PolicyPlace place);
+void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place);
+void control_load_weights(Control *control, uint64_t model, uint32_t device);
+void control_evict_weights(Control *control, uint64_t model, uint32_t device);
+void control_end_due_slices(Control *control, uint64_t now_ns);
+
+/* ---- control_commits.c ---- */
+/* Stores what there is to store, unless a commit is under way; that one's end comes back here. */
+void control_commit(ControlJob *job);
+/* The state a job shall be in, and why (may be NULL). */
+void control_want_state(ControlJob *job, JobState state, const char *why);
+void control_retry_commits(Control *control, uint64_t now_ns);
+
+/* ---- control_requests.c ---- */
+void control_handle_request(void *context, Message *message);
+void control_answer(ControlRequest *request, Error *owned_error);
+/* Answers all that wait for this job, each with its own copy of the reason. */
+void control_answer_waiters(ControlJob *job, const Error *error);
+/* Its state is stored: those who wait for it have it, the others are told of it. */
+void control_answer_state(ControlJob *job);
+/* A checkpoint is stored. */
+void control_answer_checkpoint(ControlJob *job);
+/* That the job is queued again is stored. */
+void control_resumed(ControlJob *job);
+
+/* ---- control_recovery.c: start and end ---- */
+/* Takes up the jobs that the store holds. Before the thread runs. */
+MUST_CHECK Error *control_recover(Control *control);
+void control_begin_drain(Control *control, ControlRequest *request);
+/* Ends it when everything is stored, or the time is over. */
+void control_go_on_draining(Control *control);

@@ -1,0 +1,186 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "scheduler/control_internal.h"
+#include "store/tenants.h"
+
+void control_outputs_append(ControlOutputs *to, ControlOutputs *from) {
+    if (!from->first) return;
+    if (to->last)
+        to->last->next = from->first;
+    else
+        to->first = from->first;
+    to->last = from->last;
+    to->count += from->count;
+    *from = (ControlOutputs){0};
+}
+
+void control_outputs_deinit(ControlOutputs *outputs) {
+    for (ControlOutput *output = outputs->first, *next; output; output = next) {
+        next = output->next;
+        array_list_deinit(&output->arrays);
+        memory_free(output);
+    }
+    *outputs = (ControlOutputs){0};
+}
+
+Error *control_job_create(Control *control, ControlJob **out_job) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(ControlJob), &memory));
+    ControlJob *job = memory;
+    job->number.low = control->last_number + 1;
+    job->control = control;
+    job->grant_bytes = UINT64_MAX;
+    job->started = NAN;
+    job->deadline = NAN;
+    job->status.items_done = -1;
+    Error *error = id_map_add(&control->by_number, &job->number);
+    if (error) {
+        memory_free(job);
+        return error;
+    }
+    control->last_number++;
+    *out_job = job;
+    return NULL;
+}
+
+Error *control_job_name(ControlJob *job, JobId id) {
+    Control *control = job->control;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    job->id = id;
+    job->name.key = (IdKey){id.node, id.number};
+    job->name.job = job;
+    Error *error = id_map_add(&control->by_id, &job->name.key);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    if (error) job->name.job = NULL;
+    return error;
+}
+
+ControlJob *control_job_find(Control *control, TenantId tenant, JobId id) {
+    struct ControlJobName *name = id_map_find(&control->by_id, id.node, id.number);
+    return name && name->job->tenant == tenant ? name->job : NULL;
+}
+
+Error *control_job_set_model(ControlJob *job, const Digest *identity, uint64_t constant_bytes) {
+    Control *control = job->control;
+    uint64_t number;
+    memcpy(&number, identity->bytes, sizeof number);
+    ControlModel *model = id_map_find(&control->model_map, 0, number);
+    if (!model) {
+        void *memory;
+        TRY(memory_alloc(1, sizeof(ControlModel), &memory));
+        model = memory;
+        *model = (ControlModel){{0, number}, *identity, job->tenant, constant_bytes, 0};
+        Error *error = id_map_add(&control->model_map, &model->key);
+        if (error) {
+            memory_free(model);
+            return error;
+        }
+    }
+    model->tenant = job->tenant; /* the newest user surely has it */
+    model->job_count++;
+    job->model = model;
+    return NULL;
+}
+
+void control_job_close(ControlJob *job) {
+    job_run_release(job->run);
+    job->run = NULL;
+    residency_release(job->residency);
+    job->residency = NULL;
+    if (job->held) resident_models_let_go(job->control->models, job->held);
+    job->held = NULL;
+    batch_release(job->batch);
+    job->batch = NULL;
+}
+
+void control_job_settle(ControlJob *job) {
+    Control *control = job->control;
+    if (!job->ended || job->running || job->committing || job->task_count > 0) return;
+    control_job_close(job);
+    control_outputs_deinit(&job->pending);
+    if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
+    (void)pthread_mutex_lock(&control->status_mutex);
+    if (job->name.job) id_map_remove(&control->by_id, &job->name.key);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    id_map_remove(&control->by_number, &job->number);
+    if (job->model) job->model->job_count--;
+    job_policy_deinit(&job->policy);
+    memory_free(job);
+}
+
+/* What the policy was told of a tenant. */
+typedef struct KnownTenant {
+    IdKey key;
+    PolicyEvent event;
+} KnownTenant;
+
+static uint64_t limit(const Tenant *tenant, QuotaId quota) {
+    return tenant->quotas[quota] == QUOTA_UNLIMITED ? POLICY_NO_LIMIT
+                                                    : (uint64_t)tenant->quotas[quota];
+}
+
+Error *control_tell_tenant(Control *control, TenantId id) {
+    Tenant tenant;
+    TRY(tenants_get(control->options.store, id, &tenant));
+    PolicyEvent event = {.kind = POLICY_EVENT_TENANT_SET,
+        .tenant = (uint64_t)id,
+        .weight = (uint64_t)tenant.weight,
+        .running_jobs = limit(&tenant, QUOTA_RUNNING_JOBS),
+        .queued_jobs = limit(&tenant, QUOTA_QUEUED_JOBS),
+        .device_bytes = limit(&tenant, QUOTA_DEVICE_BYTES),
+        .host_bytes = limit(&tenant, QUOTA_HOST_BYTES),
+        .device_seconds_per_hour = limit(&tenant, QUOTA_DEVICE_SECONDS_PER_HOUR)};
+    KnownTenant *known = id_map_find(&control->tenants, 0, (uint64_t)id);
+    if (known && memcmp(&known->event, &event, sizeof event) == 0) return NULL;
+    if (!known) {
+        void *memory;
+        TRY(memory_alloc(1, sizeof(KnownTenant), &memory));
+        known = memory;
+        known->key.low = (uint64_t)id;
+        Error *error = id_map_add(&control->tenants, &known->key);
+        if (error) {
+            memory_free(known);
+            return error;
+        }
+    }
+    known->event = event;
+    control_post_event(control, event);
+    return NULL;
+}
+
+Error *control_find_device(const Control *control, const char *name, uint64_t *out_device) {
+    *out_device = POLICY_NO_DEVICE;
+    if (!name || !name[0]) return NULL;
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (strcmp(control->devices[i].device->name, name) == 0) {
+            *out_device = i;
+            return NULL;
+        }
+    FAIL(NOT_FOUND, "there is no device %s here", name);
+}
+
+/* A time of the calendar on the monotonic clock; 0 for none. */
+static uint64_t deadline_ns(double deadline) {
+    if (isnan(deadline)) return 0;
+    double left = deadline - clock_real().calendar_s(clock_real().self);
+    if (left > 1e9) return 0; /* thirty years: as good as none */
+    uint64_t now_ns = control_now_ns();
+    return left > 0 ? now_ns + (uint64_t)(left * 1e9) : now_ns;
+}
+
+void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uint64_t live_bytes) {
+    control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_JOB_SUBMITTED,
+                                         .job = job->number.low,
+                                         .tenant = (uint64_t)job->tenant,
+                                         .model = job->model->key.low,
+                                         .class_ = (uint64_t)job->priority,
+                                         .weight = job->policy.weight,
+                                         .deadline_ns = deadline_ns(job->deadline),
+                                         .device = device,
+                                         .constant_bytes = job->model->constant_bytes,
+                                         .bytes = live_bytes,
+                                         .place = (uint64_t)place});
+}

@@ -1,0 +1,138 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "scheduler/control_internal.h"
+#include "serialize/executable_file.h"
+#include "store/stored_executable.h"
+
+/* ---- start: what the store holds ---- */
+
+/* The size of a model's weights, without reading them. */
+static Error *read_constant_bytes(
+    Control *control, TenantId tenant, const Digest *identity, uint64_t *out_bytes) {
+    OWN(StoredExecutable, stored) = NULL;
+    OWN(Container, container) = NULL;
+    OWN(Executable, outline) = NULL;
+    size_t size;
+    TRY(stored_executable_open(control->options.store, tenant, identity, &stored));
+    const uint8_t *manifest = stored_executable_manifest(stored, &size);
+    TRY(container_open_manifest(
+        CONTAINER_EXECUTABLE, manifest, size, stored_executable_source(stored), &container));
+    TRY(executable_read_outline(container, &outline));
+    *out_bytes = executable_constant_bytes(outline);
+    return NULL;
+}
+
+static Error *get_constant_bytes(Control *control, const Job *row, uint64_t *out_bytes) {
+    uint64_t number;
+    memcpy(&number, row->executable.bytes, sizeof number);
+    const ControlModel *model = id_map_find(&control->model_map, 0, number);
+    if (!model) return read_constant_bytes(control, row->tenant, &row->executable, out_bytes);
+    *out_bytes = model->constant_bytes;
+    return NULL;
+}
+
+static Error *fill(ControlJob *job, const Job *row) {
+    Control *control = job->control;
+    ByteWriter OWN_BYTES(policy) = {0};
+    uint64_t constant_bytes;
+    job->tenant = row->tenant;
+    job->priority = row->priority;
+    job->deadline = row->deadline;
+    job->stored_state = row->state;
+    job->has_checkpoint = !isnan(row->checkpoint_created);
+    job->device_seconds_before = row->device_seconds;
+    job->started = row->started;
+    TRY(jobs_get_policy(control->options.store, row->tenant, row->id, &policy));
+    TRY(job_policy_read(policy.data, policy.size, &job->policy));
+    TRY(get_constant_bytes(control, row, &constant_bytes));
+    TRY(control_job_set_model(job, &row->executable, constant_bytes));
+    return control_job_name(job, row->id);
+}
+
+static Error *adopt(Control *control, const Job *row) {
+    ControlJob *job;
+    uint64_t device;
+    TRY(control_tell_tenant(control, row->tenant));
+    TRY(control_job_create(control, &job));
+    Error *error = fill(job, row);
+    if (!error && row->state == JOB_STATE_QUEUED) {
+        /* the device it demanded may be gone; then any will do */
+        error_free(control_find_device(control, job->policy.device, &device));
+        control_job_submit(
+            job, job->has_checkpoint ? POLICY_PLACE_DISK : POLICY_PLACE_NONE, device, 0);
+    }
+    if (!error) return NULL;
+    job->ended = true;
+    control_job_settle(job);
+    char text[JOB_ID_TEXT_SIZE];
+    job_id_print(row->id, text);
+    return error_wrap(error, "job %s", text);
+}
+
+static Error *adopt_all(Control *control, JobState state) {
+    int64_t after = 0;
+    size_t count = JOBS_LISTED_MAX;
+    while (count == JOBS_LISTED_MAX) {
+        OWN(JobList, list) = NULL;
+        TRY(jobs_list(
+            control->options.store, JOBS_OF_ALL_TENANTS, state, after, JOBS_LISTED_MAX, &list));
+        count = list->count;
+        for (size_t i = 0; i < count; i++) TRY(adopt(control, &list->items[i]));
+        if (count > 0) after = list->items[count - 1].row;
+    }
+    return NULL;
+}
+
+Error *control_recover(Control *control) {
+    TRY(adopt_all(control, JOB_STATE_QUEUED));
+    return adopt_all(control, JOB_STATE_SUSPENDED);
+}
+
+/* ---- end: what is to be stored before the process goes ---- */
+
+static void store_resting(Control *control, bool checkpointed) {
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (!job || !job->run || job->running || job->ended || job->task_count > 0) continue;
+        if (job->has_checkpoint != checkpointed || job->has_snapshot) continue;
+        Error *error = job_run_take_snapshot(job->run, &job->snapshot);
+        job->has_snapshot = !error;
+        error_free(error); /* it goes on from what is stored of it */
+        control_commit(job);
+    }
+}
+
+void control_begin_drain(Control *control, ControlRequest *request) {
+    control->draining = true;
+    control->drainer = request;
+    control->grace_end_ns = control_now_ns() + request->grace_ns;
+    for (uint32_t i = 0; i < control->device_count; i++) {
+        ControlDevice *device = &control->devices[i];
+        device->slice_end_ns = 0;
+        if (device->running) job_run_request_slice_end(device->running->run);
+    }
+    store_resting(control, false);
+    store_resting(control, true);
+}
+
+void control_go_on_draining(Control *control) {
+    if (!control->drainer) return;
+    bool busy = control->in_flight > 0;
+    size_t left = 0;
+    for (uint32_t i = 0; i < control->device_count; i++)
+        busy |= control->devices[i].running != NULL;
+    if (busy && control_now_ns() < control->grace_end_ns) return;
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (!job || job->ended) continue;
+        left += job->stored_state == JOB_STATE_QUEUED;
+        control_answer_waiters(job, NULL);
+    }
+    ControlRequest *request = control->drainer;
+    control->drainer = NULL;
+    control->grace_end_ns = 0;
+    request->job.number = left;
+    control_answer(request, NULL);
+}

@@ -1,0 +1,347 @@
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "scheduler/control_internal.h"
+
+/* ---- on the senders' threads ---- */
+
+static Error *send(Control *control, ControlRequest *request) {
+    TRY(control_check(control));
+    request->message.handle = control_handle_request;
+    (void)sem_init(&request->done, 0, 0);
+    message_queue_post(&control->queue, &request->message);
+    while (sem_wait(&request->done) != 0) continue; /* interrupted by a signal */
+    (void)sem_destroy(&request->done);
+    return request->error;
+}
+
+Error *control_submit(Control *control, const ControlSubmission *submission, JobId *out_id) {
+    ControlRequest request = {
+        .kind = CONTROL_SUBMIT, .tenant = submission->tenant, .submission = submission};
+    Error *error = send(control, &request);
+    if (!error) *out_id = request.job;
+    return error;
+}
+
+Error *control_suspend(Control *control, TenantId tenant, JobId job) {
+    return send(control, &(ControlRequest){.kind = CONTROL_SUSPEND, .tenant = tenant, .job = job});
+}
+
+Error *control_resume(Control *control, TenantId tenant, JobId job, const char *device) {
+    return send(control,
+        &(ControlRequest){.kind = CONTROL_RESUME, .tenant = tenant, .job = job, .device = device});
+}
+
+Error *control_cancel(Control *control, TenantId tenant, JobId job) {
+    return send(control, &(ControlRequest){.kind = CONTROL_CANCEL, .tenant = tenant, .job = job});
+}
+
+Error *control_checkpoint(Control *control, TenantId tenant, JobId job) {
+    return send(
+        control, &(ControlRequest){.kind = CONTROL_CHECKPOINT, .tenant = tenant, .job = job});
+}
+
+Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
+    ControlRequest request = {.kind = CONTROL_DRAIN, .grace_ns = grace_ns};
+    TRY(send(control, &request));
+    *out_left = (size_t)request.job.number;
+    return NULL;
+}
+
+/* ---- on the control thread ---- */
+
+void control_answer(ControlRequest *request, Error *owned_error) {
+    request->error = owned_error;
+    (void)sem_post(&request->done); /* the request is its sender's again */
+}
+
+static Error *copy_error(const Error *error) {
+    if (!error) return NULL;
+    return error_make(error_code(error), __FILE__, __LINE__, "%s", error_message(error));
+}
+
+void control_answer_waiters(ControlJob *job, const Error *error) {
+    ControlRequest *request = job->waiters, *next;
+    job->waiters = NULL;
+    for (; request; request = next) {
+        next = request->next;
+        control_answer(request, copy_error(error));
+    }
+}
+
+void control_answer_state(ControlJob *job) {
+    static const JobState wanted[] = {[CONTROL_SUSPEND] = JOB_STATE_SUSPENDED,
+        [CONTROL_RESUME] = JOB_STATE_QUEUED,
+        [CONTROL_CANCEL] = JOB_STATE_CANCELLED,
+        [CONTROL_CHECKPOINT] = JOB_STATE_SUSPENDED}; /* it came with a checkpoint */
+    ControlRequest *request = job->waiters, *next;
+    job->waiters = NULL;
+    for (; request; request = next) {
+        next = request->next;
+        if (job->stored_state == wanted[request->kind])
+            control_answer(request, NULL);
+        else
+            control_answer(
+                request, error_make(ERROR_CONFLICT, __FILE__, __LINE__, "meanwhile the job is %s",
+                             job_state_info(job->stored_state)->name));
+    }
+}
+
+void control_answer_checkpoint(ControlJob *job) {
+    ControlRequest **link = &job->waiters, *request;
+    while ((request = *link)) {
+        if (request->kind != CONTROL_CHECKPOINT) {
+            link = &request->next;
+            continue;
+        }
+        *link = request->next;
+        control_answer(request, NULL);
+    }
+}
+
+static void wait_for(ControlJob *job, ControlRequest *request) {
+    request->next = job->waiters;
+    job->waiters = request;
+}
+
+static Error *fail_refused(const PolicyAction *refusal) {
+    unsigned long long limit = refusal->limit, used = refusal->used;
+    if (refusal->reason == POLICY_REASON_QUOTA)
+        FAIL(EXHAUSTED, "over the tenant's quota %s: %llu of %llu",
+            policy_quota_names[refusal->quota], used, limit);
+    if (refusal->reason == POLICY_REASON_DEVICE_MEMORY)
+        FAIL(EXHAUSTED, "it needs %llu bytes of a device; the largest has %llu", used, limit);
+    FAIL(NOT_FOUND, "there is no such device here");
+}
+
+/* Storing a new job's row: posted to the catalog, answered on the control thread. */
+typedef struct Birth {
+    CatalogRequest request;
+    Message message;
+    ControlJob *job;
+    ControlRequest *sender;
+    JobSubmission submission;
+    JobId id;
+    bool created;
+    Error *error;
+} Birth;
+
+static Error *store_job(Connection *catalog, void *context) {
+    Birth *birth = context;
+    return jobs_submit(
+        catalog, birth->job->tenant, &birth->submission, &birth->id, &birth->created);
+}
+
+static void post_birth(CatalogRequest *request, Error *owned_error) {
+    Birth *birth = (Birth *)(void *)((char *)request - offsetof(Birth, request));
+    birth->error = owned_error;
+    message_queue_post(&birth->job->control->queue, &birth->message);
+}
+
+/* A job that is not to be: the policy forgets it, its slice ends, nothing of it was stored. */
+static void take_off(ControlJob *job) {
+    job->ended = true;
+    if (job->known)
+        control_post_event(job->control,
+            (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+}
+
+static void handle_birth(void *context, Message *message) {
+    Control *control = context;
+    Birth *birth = (Birth *)(void *)((char *)message - offsetof(Birth, message));
+    ControlJob *job = birth->job;
+    Error *error = birth->error;
+    control->in_flight--;
+    job->task_count--;
+    birth->sender->job = birth->id;
+    if (!error && birth->created) error = control_job_name(job, birth->id);
+    if (!error && birth->created)
+        job->stored_state = birth->submission.state;
+    else
+        take_off(job); /* the key's first job is the answer, or the error */
+    control_answer(birth->sender, error);
+    memory_free(birth);
+    control_commit(job);
+    control_update_status(job);
+    control_job_settle(job);
+}
+
+static Error *copy_policy(const JobPolicy *policy, JobPolicy *out) {
+    ByteWriter OWN_BYTES(bytes) = {0};
+    job_policy_write(policy, &bytes);
+    TRY(byte_writer_check(&bytes));
+    return job_policy_read(bytes.data, bytes.size, out);
+}
+
+static Error *fill_job(ControlJob *job, const ControlSubmission *submission) {
+    job->tenant = submission->tenant;
+    job->priority = submission->job.priority;
+    job->function = submission->function;
+    job->deadline = submission->job.deadline;
+    job->fresh = true;
+    TRY(copy_policy(submission->policy, &job->policy));
+    return control_job_set_model(job, &submission->job.executable, submission->constant_bytes);
+}
+
+static Error *begin_birth(ControlJob *job, ControlRequest *request, Birth **out_birth) {
+    Control *control = job->control;
+    void *memory;
+    TRY(memory_alloc(1, sizeof(Birth), &memory));
+    Birth *birth = memory;
+    birth->request = (CatalogRequest){.work = store_job, .context = birth, .done = post_birth};
+    birth->message.handle = handle_birth;
+    birth->job = job;
+    birth->sender = request;
+    birth->submission = request->submission->job;
+    birth->submission.state =
+        request->submission->suspended ? JOB_STATE_SUSPENDED : JOB_STATE_QUEUED;
+    Error *error = catalog_post(control->options.catalog, &birth->request);
+    if (error) {
+        memory_free(birth);
+        return error;
+    }
+    control->in_flight++;
+    job->task_count++;
+    *out_birth = birth;
+    return NULL;
+}
+
+/* The policy says at once whether it takes the job. */
+static Error *ask_policy(ControlJob *job, uint64_t device, uint64_t live_bytes) {
+    control_job_submit(job, POLICY_PLACE_NONE, device, live_bytes);
+    control_apply_events(job->control);
+    TRY(control_check(job->control));
+    return job->refusal.kind == POLICY_ACTION_REFUSE ? fail_refused(&job->refusal) : NULL;
+}
+
+/* A job of its own, with its batch. */
+static Error *make_job(Control *control, const ControlSubmission *submission, ControlJob **out) {
+    Error *error = control_tell_tenant(control, submission->tenant);
+    if (!error) error = control_job_create(control, out);
+    if (error) {
+        batch_release(submission->batch);
+        return error;
+    }
+    (*out)->batch = submission->batch;
+    return NULL;
+}
+
+/* What a submission asks for, before anything is stored of it. */
+static Error *admit(ControlJob *job, ControlRequest *request) {
+    const ControlSubmission *submission = request->submission;
+    uint64_t device;
+    Birth *birth;
+    TRY(control_find_device(job->control, submission->policy->device, &device));
+    TRY(fill_job(job, submission));
+    if (!submission->suspended) TRY(ask_policy(job, device, submission->live_bytes));
+    return begin_birth(job, request, &birth);
+}
+
+static Error *submit(Control *control, ControlRequest *request) {
+    ControlJob *job;
+    TRY(make_job(control, request->submission, &job));
+    Error *error = admit(job, request);
+    if (error) {
+        take_off(job);
+        control_job_settle(job);
+        return error;
+    }
+    if (!job->running && !job->run) { /* it waits: its inputs will be in the store */
+        batch_release(job->batch);
+        job->batch = NULL;
+    }
+    return NULL;
+}
+
+static Error *fail_state(const char *what, const char *state) {
+    FAIL(CONFLICT, "cannot %s a job that is %s", what, state);
+}
+
+/* What is not in memory is suspended, has ended or is none of this tenant's. */
+static Error *fail_absent(Control *control, const ControlRequest *request, const char *what) {
+    Job job;
+    TRY(jobs_get(control->options.store, request->tenant, request->job, &job));
+    return fail_state(what, job_state_info(job.state)->name);
+}
+
+static Error *suspend(Control *control, ControlRequest *request) {
+    ControlJob *job = control_job_find(control, request->tenant, request->job);
+    if (!job || job->ended) return fail_absent(control, request, "suspend");
+    if (job->stored_state == JOB_STATE_SUSPENDED) return fail_state("suspend", "suspended");
+    control_post_event(
+        control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+    wait_for(job, request);
+    return NULL;
+}
+
+static Error *resume(Control *control, ControlRequest *request) {
+    ControlJob *job = control_job_find(control, request->tenant, request->job);
+    if (!job || job->ended) return fail_absent(control, request, "resume");
+    if (job->stored_state != JOB_STATE_SUSPENDED || job->wanted_state != JOB_STATE_NONE)
+        return fail_state(
+            "resume", job->status.running ? "running" : job_state_info(job->stored_state)->name);
+    TRY(control_find_device(control, request->device, &job->resume_device));
+    wait_for(job, request);
+    control_want_state(job, JOB_STATE_QUEUED, NULL); /* control_resumed when it is stored */
+    return NULL;
+}
+
+void control_resumed(ControlJob *job) {
+    if (job->known)
+        control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_RESUME_REQUESTED,
+                                             .job = job->number.low,
+                                             .device = job->resume_device});
+    else
+        control_job_submit(job, job->has_checkpoint ? POLICY_PLACE_DISK : POLICY_PLACE_NONE,
+            job->resume_device, 0);
+}
+
+static Error *cancel(Control *control, ControlRequest *request) {
+    ControlJob *job = control_job_find(control, request->tenant, request->job);
+    if (!job || job->ended) return fail_absent(control, request, "cancel");
+    wait_for(job, request);
+    if (job->known)
+        control_post_event(
+            control, (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+    else
+        control_want_state(job, JOB_STATE_CANCELLED, NULL);
+    return NULL;
+}
+
+static Error *checkpoint(Control *control, ControlRequest *request) {
+    ControlJob *job = control_job_find(control, request->tenant, request->job);
+    if (!job || job->ended) return fail_absent(control, request, "checkpoint");
+    if (!job->run) {
+        if (!job->has_checkpoint) return fail_state("checkpoint", "not yet begun");
+        control_answer(request, NULL); /* the newest one is where it is */
+        return NULL;
+    }
+    job->checkpoint_wanted = true;
+    wait_for(job, request);
+    if (job->running)
+        control_preempt_job(job);
+    else if (!job_run_take_snapshot(job->run, &job->snapshot)) {
+        job->has_snapshot = true;
+        job->checkpoint_wanted = false;
+        control_commit(job);
+    }
+    return NULL;
+}
+
+void control_handle_request(void *context, Message *message) {
+    Control *control = context;
+    ControlRequest *request = (ControlRequest *)message;
+    Error *error = NULL;
+    if (control->draining || control->ending)
+        error = error_make(ERROR_UNREACHABLE, __FILE__, __LINE__, "the daemon is ending");
+    if (!error && request->kind == CONTROL_SUBMIT) error = submit(control, request);
+    if (!error && request->kind == CONTROL_SUSPEND) error = suspend(control, request);
+    if (!error && request->kind == CONTROL_RESUME) error = resume(control, request);
+    if (!error && request->kind == CONTROL_CANCEL) error = cancel(control, request);
+    if (!error && request->kind == CONTROL_CHECKPOINT) error = checkpoint(control, request);
+    if (!error && request->kind == CONTROL_DRAIN) control_begin_drain(control, request);
+    if (error) control_answer(request, error);
+}

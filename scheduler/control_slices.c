@@ -1,0 +1,388 @@
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "scheduler/control_internal.h"
+#include "serialize/array_bundle.h"
+#include "store/job_checkpoints.h"
+#include "store/job_outputs.h"
+#include "store/stored_content.h"
+
+#define INPUT_BYTES_MAX ((uint64_t)1 << 40)
+
+/* Work on an I/O thread for a job or a model, and its way back. */
+typedef enum TaskKind {
+    TASK_OPEN,         /* model and inputs, for its first slice here */
+    TASK_MOVE_IN_DISK, /* the same, and its newest checkpoint */
+    TASK_MOVE_IN_HOST,
+    TASK_MOVE_OUT_HOST,
+    TASK_LOAD_WEIGHTS,
+} TaskKind;
+
+typedef struct Task {
+    IoTask task;
+    Message message;
+    TaskKind kind;
+    Control *control;
+    ControlJob *job; /* NULL for weights; its run and what belongs to it are the task's meanwhile */
+    uint64_t model;
+    Digest identity;
+    TenantId tenant;
+    uint32_t device;
+    Error *error;
+} Task;
+
+/* ---- on an I/O thread ---- */
+
+static Error *read_inputs(ControlJob *job, ArrayList *out_arrays) {
+    OWN(StoredContent, content) = NULL;
+    size_t size, chunk_count;
+    TRY(stored_content_open(
+        job->control->options.store, job->tenant, job->id, JOB_CONTENT_INPUTS, 0, &content));
+    const uint8_t *bytes = stored_content_bytes(content, &size);
+    const ChunkRef *chunks = stored_content_chunks(content, &chunk_count);
+    return array_bundle_read(bytes, size, chunks, chunk_count, job->control->options.pool,
+        CHUNK_VERIFY_XXH3, stored_content_source(content), INPUT_BYTES_MAX, out_arrays);
+}
+
+static Error *make_batch(ControlJob *job) {
+    ArrayList OWN_ARRAYS(arrays) = {0};
+    const char *shared[JOB_POLICY_SHARED_MAX];
+    BatchOptions options = {.items = job->policy.items,
+        .size = job->policy.batch,
+        .shared = shared,
+        .shared_count = job->policy.shared_count};
+    for (uint32_t i = 0; i < job->policy.shared_count; i++) shared[i] = job->policy.shared[i];
+    if (job->batch) return NULL;
+    TRY(executable_find_function(job->held->executable, job->policy.function, &job->function));
+    TRY(read_inputs(job, &arrays));
+    return batch_create(job->held->executable, job->function, &arrays, &options, &job->batch);
+}
+
+static Error *rewind_outputs(Connection *catalog, void *context) {
+    const ControlJob *job = context;
+    return job_outputs_rewind(catalog, job->tenant, job->id);
+}
+
+/* Everything that a run needs: the model on the device, inputs. */
+static Error *open_job(ControlJob *job, uint32_t device) {
+    Control *control = job->control;
+    const Digest *identity = &job->model->identity;
+    ExecutionOptions options = {.threads = job->policy.threads,
+        .check_finite = job->policy.check_finite,
+        .philox_key = job->id.number};
+    TRY(resident_models_hold(control->models, job->tenant, identity, &job->held));
+    job->residency = resident_models_get(control->models, identity, device);
+    if (!job->residency) { /* a model without weights is not loaded by the policy */
+        TRY(resident_models_load(
+            control->models, job->tenant, identity, device, control->devices[device].device));
+        job->residency = resident_models_get(control->models, identity, device);
+    }
+    TRY(make_batch(job));
+    if (!job->fresh) TRY(catalog_run(control->options.catalog, rewind_outputs, job));
+    Batch *batch = job->batch;
+    job->batch = NULL;
+    TRY(job_run_create(batch, job->function, &options, &job->run));
+    job_run_set_grant(job->run, job->grant_bytes);
+    return NULL;
+}
+
+static Error *restore_job(ControlJob *job) {
+    OWN(StoredContent, content) = NULL;
+    JobCheckpoint checkpoint;
+    size_t size;
+    Store *store = job->control->options.store;
+    TRY(job_checkpoints_get(store, job->tenant, job->id, 0, &checkpoint));
+    TRY(stored_content_open(
+        store, job->tenant, job->id, JOB_CONTENT_CHECKPOINT, checkpoint.number, &content));
+    const uint8_t *bytes = stored_content_bytes(content, &size);
+    return job_run_restore(job->run, bytes, size, job->control->options.pool, CHUNK_VERIFY_XXH3,
+        stored_content_source(content), job->residency);
+}
+
+static Error *move_in_host(ControlJob *job, uint32_t device) {
+    Control *control = job->control;
+    const Digest *identity = &job->model->identity;
+    job->residency = resident_models_get(control->models, identity, device);
+    if (!job->residency) FAIL(INTERNAL, "a model is not where its execution moves to");
+    return job_run_move_in(job->run, job->residency, control->options.pool);
+}
+
+static Error *do_task(Task *task) {
+    ControlJob *job = task->job;
+    Error *error;
+    switch (task->kind) {
+    case TASK_OPEN:
+        error = open_job(job, task->device);
+        if (error) control_job_close(job);
+        return error;
+    case TASK_MOVE_IN_DISK:
+        error = open_job(job, task->device);
+        if (!error && job->has_checkpoint) error = restore_job(job);
+        if (error) control_job_close(job);
+        return error;
+    case TASK_MOVE_IN_HOST:
+        error = move_in_host(job, task->device);
+        if (!error) return NULL;
+        residency_release(job->residency);
+        job->residency = NULL;
+        return error;
+    case TASK_MOVE_OUT_HOST:
+        TRY(job_run_move_out(job->run, task->control->options.pool));
+        residency_release(job->residency);
+        job->residency = NULL;
+        return NULL;
+    case TASK_LOAD_WEIGHTS:
+        return resident_models_load(task->control->models, task->tenant, &task->identity,
+            task->device, task->control->devices[task->device].device);
+    }
+    return NULL;
+}
+
+static void run_task(IoTask *io_task) {
+    Task *task = (Task *)io_task;
+    task->error = do_task(task);
+    message_queue_post(&task->control->queue, &task->message);
+}
+
+/* ---- on the control thread ---- */
+
+static void end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes) {
+    Control *control = job->control;
+    ControlDevice *device = &control->devices[job->device];
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->running = NULL;
+    device->busy_ns += device_ns;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    device->slice_end_ns = 0;
+    job->running = false;
+    job->device_ns += device_ns;
+    control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_SLICE_ENDED,
+                                    .job = job->number.low,
+                                    .device = job->device,
+                                    .device_time_ns = device_ns,
+                                    .outcome = outcome,
+                                    .bytes = bytes});
+}
+
+static void fail_job(ControlJob *job, Error *owned_error) {
+    control_want_state(job, JOB_STATE_FAILED, error_message(owned_error));
+    error_free(owned_error);
+}
+
+static Error *keep_output(
+    void *self, int64_t sequence, ArrayList *owned_arrays, int64_t items_done) {
+    ControlJob *job = self;
+    void *memory;
+    TRY(memory_alloc(1, sizeof(ControlOutput), &memory));
+    ControlOutput *output = memory;
+    *output = (ControlOutput){sequence, items_done, *owned_arrays, NULL};
+    *owned_arrays = (ArrayList){0};
+    ControlOutputs one = {output, output, 1};
+    control_outputs_append(&job->slice_outputs, &one);
+    return NULL;
+}
+
+static void post_ended(WorkerSlice *slice) {
+    ControlJob *job = (ControlJob *)(void *)((char *)slice - offsetof(ControlJob, slice));
+    message_queue_post(&job->control->queue, &job->slice_ended);
+}
+
+/* At the safepoint where the slice ended: what a checkpoint is to be written from. */
+static void take_snapshot(ControlJob *job) {
+    uint64_t now_ns = control_now_ns();
+    bool due = job->checkpoint_due_ns && now_ns >= job->checkpoint_due_ns;
+    if (!due && !job->checkpoint_wanted && !job->control->draining) return;
+    if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
+    Error *error = job_run_take_snapshot(job->run, &job->snapshot);
+    job->has_snapshot = !error;
+    error_free(error); /* tried again at the next slice's end */
+    if (job->has_snapshot) job->checkpoint_wanted = false;
+    if (due) job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
+}
+
+static void handle_slice_ended(void *context, Message *message) {
+    (void)context;
+    ControlJob *job = (ControlJob *)(void *)((char *)message - offsetof(ControlJob, slice_ended));
+    WorkerSlice *slice = &job->slice;
+    bool needs_memory = !slice->error && slice->result.outcome == JOB_RUN_NEEDS_MEMORY;
+    bool finished = !slice->error && slice->result.outcome == JOB_RUN_FINISHED;
+    control_outputs_append(&job->pending, &job->slice_outputs);
+    end_slice(job,
+        slice->error   ? POLICY_OUTCOME_FAILED
+        : finished     ? POLICY_OUTCOME_FINISHED
+        : needs_memory ? POLICY_OUTCOME_NEEDS_MEMORY
+                       : POLICY_OUTCOME_SLICE_ENDED,
+        slice->device_time_ns, needs_memory ? slice->result.bytes : 0);
+    if (slice->error || finished) job->known = false;
+    if (slice->error)
+        fail_job(job, slice->error);
+    else if (finished)
+        control_want_state(job, JOB_STATE_SUCCEEDED, NULL);
+    else
+        take_snapshot(job);
+    slice->error = NULL;
+    control_commit(job);
+    control_update_status(job);
+    control_job_settle(job);
+}
+
+static void begin_slice(ControlJob *job) {
+    Control *control = job->control;
+    ControlDevice *device = &control->devices[job->device];
+    job_run_set_grant(job->run, job->grant_bytes);
+    job->slice = (WorkerSlice){.run = job->run,
+        .residency = job->residency,
+        .sink = {keep_output, job},
+        .done = post_ended};
+    job->slice_ended.handle = handle_slice_ended;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->running = job;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    uint64_t now_ns = control_now_ns();
+    device->slice_end_ns = job->budget_ns ? now_ns + job->budget_ns : 0;
+    if (!job->checkpoint_due_ns && job->policy.checkpoint_every_ns)
+        job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
+    if (job->started != job->started) /* not a number: its first slice ever */
+        job->started = clock_real().calendar_s(clock_real().self);
+    worker_post(device->worker, &job->slice);
+    control_update_status(job);
+}
+
+static void post_task(Control *control, Task owned_task) {
+    void *memory;
+    Error *error = memory_alloc(1, sizeof(Task), &memory);
+    if (error) {
+        control_fail(control, error);
+        return;
+    }
+    Task *task = memory;
+    *task = owned_task;
+    task->control = control;
+    task->task.run = run_task;
+    control->in_flight++;
+    if (task->job) task->job->task_count++;
+    io_pool_post(control->io, &task->task);
+}
+
+static void tell_moved(ControlJob *job, PolicyEventKind kind, bool worked) {
+    control_post_event(
+        job->control, (PolicyEvent){.kind = kind, .job = job->number.low, .worked = worked});
+}
+
+/* A job that could not be opened for its slice has failed; its inputs and model were checked when
+ * it was taken in. */
+static void opened(ControlJob *job, Error *owned_error) {
+    bool gone = job->preempted || job->control->draining;
+    job->preempted = false;
+    if (!owned_error && !gone) {
+        begin_slice(job);
+        return;
+    }
+    if (owned_error) job->known = false;
+    if (owned_error) fail_job(job, owned_error);
+    end_slice(job, owned_error ? POLICY_OUTCOME_FAILED : POLICY_OUTCOME_SLICE_ENDED, 0, 0);
+    control_commit(job);
+}
+
+static void handle_task(void *context, Message *message) {
+    Control *control = context;
+    Task *task = (Task *)(void *)((char *)message - offsetof(Task, message));
+    ControlJob *job = task->job;
+    control->in_flight--;
+    if (job) job->task_count--;
+    bool worked = !task->error;
+    if (task->error && job && task->kind != TASK_OPEN) {
+        (void)pthread_mutex_lock(&control->status_mutex);
+        (void)snprintf(job->status.why, sizeof job->status.why, "%s", error_message(task->error));
+        (void)pthread_mutex_unlock(&control->status_mutex);
+    }
+    if (task->kind == TASK_OPEN) {
+        opened(job, task->error);
+        task->error = NULL;
+    } else if (task->kind == TASK_LOAD_WEIGHTS)
+        control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_LOADED,
+                                        .model = task->model,
+                                        .device = task->device,
+                                        .worked = worked});
+    else
+        tell_moved(job,
+            task->kind == TASK_MOVE_OUT_HOST ? POLICY_EVENT_MOVED_OUT : POLICY_EVENT_MOVED_IN,
+            worked);
+    error_free(task->error);
+    memory_free(task);
+    if (job) {
+        control_update_status(job);
+        control_job_settle(job);
+    }
+}
+
+void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
+    job->running = true;
+    job->preempted = false;
+    job->device = device;
+    job->budget_ns = budget_ns;
+    if (job->run)
+        begin_slice(job);
+    else
+        post_task(job->control,
+            (Task){.kind = TASK_OPEN, .message.handle = handle_task, .job = job, .device = device});
+}
+
+void control_preempt_job(ControlJob *job) {
+    if (!job->running) return;
+    if (job->control->devices[job->device].running == job)
+        job_run_request_slice_end(job->run);
+    else
+        job->preempted = true;
+}
+
+void control_end_due_slices(Control *control, uint64_t now_ns) {
+    for (uint32_t i = 0; i < control->device_count; i++) {
+        ControlDevice *device = &control->devices[i];
+        if (!device->slice_end_ns || now_ns < device->slice_end_ns) continue;
+        device->slice_end_ns = 0;
+        if (device->running) job_run_request_slice_end(device->running->run);
+    }
+}
+
+void control_move_out(ControlJob *job, PolicyPlace place) {
+    if (place == POLICY_PLACE_HOST) {
+        post_task(job->control, (Task){.kind = TASK_MOVE_OUT_HOST,
+                                    .message.handle = handle_task,
+                                    .job = job,
+                                    .device = job->device});
+        return;
+    }
+    job->moving_to_disk = true; /* control_commits.c goes on */
+    control_commit(job);
+}
+
+void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place) {
+    job->device = device;
+    post_task(job->control,
+        (Task){.kind = place == POLICY_PLACE_HOST ? TASK_MOVE_IN_HOST : TASK_MOVE_IN_DISK,
+            .message.handle = handle_task,
+            .job = job,
+            .device = device});
+}
+
+void control_load_weights(Control *control, uint64_t number, uint32_t device) {
+    const ControlModel *model = id_map_find(&control->model_map, 0, number);
+    if (model->constant_bytes == 0) return; /* nothing to wait for; the first slice opens it */
+    post_task(control, (Task){.kind = TASK_LOAD_WEIGHTS,
+                           .message.handle = handle_task,
+                           .model = number,
+                           .identity = model->identity,
+                           .tenant = model->tenant,
+                           .device = device});
+}
+
+void control_evict_weights(Control *control, uint64_t number, uint32_t device) {
+    const ControlModel *model = id_map_find(&control->model_map, 0, number);
+    if (model) resident_models_evict(control->models, &model->identity, device);
+    control_post_event(control,
+        (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_EVICTED, .model = number, .device = device});
+}

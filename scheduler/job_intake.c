@@ -1,0 +1,141 @@
+#include "scheduler/job_intake.h"
+
+#include "base/allocator.h"
+#include "serialize/array_bundle.h"
+#include "serialize/array_values.h"
+#include "serialize/executable_file.h"
+#include "store/stored_executable.h"
+
+/* What stands behind one submission until the catalog has it. */
+typedef struct Intake {
+    const JobIntake *wanted;
+    ModelVersion version;
+    Executable *outline;
+    uint32_t function;
+    ChunkUpload *upload;
+    ArrayBundle bundle;
+    JobContent inputs;
+    ByteWriter policy;
+    Batch *batch;
+    uint64_t live_bytes;
+} Intake;
+
+static void intake_deinit(Intake *intake) {
+    batch_release(intake->batch);
+    byte_writer_deinit(&intake->policy);
+    array_bundle_deinit(&intake->bundle);
+    chunk_upload_close(intake->upload);
+    executable_release(intake->outline);
+    model_version_deinit(&intake->version);
+}
+
+static Error *read_outline(
+    Store *store, TenantId tenant, const Digest *identity, Executable **out) {
+    OWN(StoredExecutable, stored) = NULL;
+    OWN(Container, container) = NULL;
+    size_t size;
+    TRY(stored_executable_open(store, tenant, identity, &stored));
+    const uint8_t *manifest = stored_executable_manifest(stored, &size);
+    TRY(container_open_manifest(
+        CONTAINER_EXECUTABLE, manifest, size, stored_executable_source(stored), &container));
+    return executable_read_outline(container, out);
+}
+
+static Error *find_model(Store *store, Intake *intake) {
+    const JobIntake *wanted = intake->wanted;
+    TRY(models_find(store, wanted->tenant, wanted->model, &intake->version));
+    TRY_WRAP(read_outline(store, wanted->tenant, &intake->version.executable, &intake->outline),
+        "%s", wanted->model);
+    return executable_find_function(intake->outline, wanted->policy->function, &intake->function);
+}
+
+static Error *store_inputs(Store *store, WorkerPool *pool, Intake *intake) {
+    TRY(chunk_upload_open(store, intake->wanted->tenant, &intake->upload));
+    TRY(array_bundle_write(
+        intake->wanted->inout_inputs, pool, chunk_upload_sink(intake->upload), &intake->bundle));
+    intake->inputs = (JobContent){.bytes = intake->bundle.bytes.data,
+        .size = intake->bundle.bytes.size,
+        .chunks = intake->bundle.chunks,
+        .chunk_count = intake->bundle.chunk_count};
+    return job_content_stage(intake->upload, intake->wanted->tenant, &intake->inputs);
+}
+
+/* The first run's arguments against the ports: what fails here would fail when the job runs. */
+static Error *check_first_run(Intake *intake) {
+    const Function *function = &intake->outline->functions[intake->function];
+    Value *values;
+    if (batch_run_count(intake->batch) == 0) return NULL;
+    TRY(batch_get_arguments(intake->batch, 0, &values));
+    Error *error = execution_check_tensors(function, values);
+    for (uint32_t i = 0; i < function->parameter_count; i++)
+        intake->live_bytes += tensor_bytes(values[i].tensor);
+    array_values_release(values, function->parameter_count);
+    return error;
+}
+
+static Error *make_batch(Intake *intake) {
+    const JobPolicy *policy = intake->wanted->policy;
+    const char *shared[JOB_POLICY_SHARED_MAX];
+    BatchOptions options = {.items = policy->items,
+        .size = policy->batch,
+        .shared = shared,
+        .shared_count = policy->shared_count};
+    for (uint32_t i = 0; i < policy->shared_count; i++) shared[i] = policy->shared[i];
+    TRY(batch_create(
+        intake->outline, intake->function, intake->wanted->inout_inputs, &options, &intake->batch));
+    return check_first_run(intake);
+}
+
+/* Of everything that was asked for: the same key must come with the same digest. */
+static Error *digest_request(const Intake *intake, Digest *out) {
+    ByteWriter OWN_BYTES(bytes) = {0};
+    byte_write_bytes(&bytes, intake->version.executable.bytes, DIGEST_SIZE);
+    byte_write_bytes(&bytes, intake->inputs.digest.bytes, DIGEST_SIZE);
+    byte_write_u32(&bytes, (uint32_t)intake->wanted->priority);
+    byte_write_u32(&bytes, (uint32_t)intake->wanted->release);
+    byte_write_bytes(&bytes, intake->policy.data, intake->policy.size);
+    TRY(byte_writer_check(&bytes));
+    return digest_sha256(bytes.data, bytes.size, out);
+}
+
+static Error *submit(Control *control, Intake *intake, JobId *out_id) {
+    const JobIntake *wanted = intake->wanted;
+    ControlSubmission submission = {.tenant = wanted->tenant,
+        .policy = wanted->policy,
+        .function = intake->function,
+        .constant_bytes = executable_constant_bytes(intake->outline),
+        .live_bytes = intake->live_bytes,
+        .suspended = wanted->suspended,
+        .job = {.model = wanted->model,
+            .executable = intake->version.executable,
+            .key = wanted->key,
+            .priority = wanted->priority,
+            .release = wanted->release,
+            .items_total = batch_item_count(intake->batch),
+            .deadline = wanted->deadline,
+            .policy = intake->policy.data,
+            .policy_size = intake->policy.size,
+            .inputs = &intake->inputs}};
+    TRY(digest_request(intake, &submission.job.request));
+    submission.batch = TAKE(intake->batch);
+    return control_submit(control, &submission, out_id);
+}
+
+static Error *take_in(
+    Control *control, Store *store, WorkerPool *pool, Intake *intake, JobId *out_id) {
+    TRY(find_model(store, intake));
+    job_policy_write(intake->wanted->policy, &intake->policy);
+    TRY(byte_writer_check(&intake->policy));
+    TRY(store_inputs(store, pool, intake));
+    TRY(make_batch(intake));
+    return submit(control, intake, out_id);
+}
+
+Error *job_intake_submit(
+    Control *control, Store *store, WorkerPool *pool, const JobIntake *intake, JobId *out_id) {
+    Intake state = {.wanted = intake};
+    Error *error = take_in(control, store, pool, &state, out_id);
+    intake_deinit(&state);
+    array_list_deinit(intake->inout_inputs);
+    return error;
+}

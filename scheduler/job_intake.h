@@ -1,0 +1,22 @@
+#pragma once
+/* Taking a job in: its model is found, its inputs are checked against the function's ports and
+ * stored, and the control thread gets it. */
+#include "scheduler/control.h"
+
+typedef struct JobIntake {
+    TenantId tenant;
+    const char *model;       /* NAME, NAME@3, NAME@alias */
+    ArrayList *inout_inputs; /* consumed, also on failure */
+    const JobPolicy *policy;
+    int priority; /* PolicyClass */
+    JobRelease release;
+    double deadline; /* seconds since 1970; NaN: none */
+    const char *key; /* NULL: none */
+    bool suspended;  /* it is to wait until somebody resumes it */
+} JobIntake;
+
+/* Durable on return; the same key with the same request answers the first job.
+ * Errors: NOT_FOUND the model, the function; INVALID an input, by its name; CONFLICT the key stands
+ *         for another request; EXHAUSTED a quota, with its figure, or the disk. */
+MUST_CHECK Error *job_intake_submit(
+    Control *control, Store *store, WorkerPool *pool, const JobIntake *intake, JobId *out_id);

@@ -1,0 +1,111 @@
+#include "tests/scheduler/control_fixtures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "scheduler/policy/policy.h"
+#include "serialize/array_bundle.h"
+#include "serialize/executable_file.h"
+#include "store/stored_content.h"
+#include "tests/scheduler/executor_fixtures.h"
+#include "vm/assembly.h"
+
+static void register_program(Store *store, const char *program) {
+    OWN(ChunkUpload, upload) = NULL;
+    OWN(Executable, executable) = NULL;
+    OWN(Container, container) = NULL;
+    ByteWriter OWN_BYTES(manifest) = {0};
+    ModelVersion OWN_VERSION(version) = {0};
+    assert_ok(assembly_parse(program, strlen(program), &executable));
+    assert_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    assert_ok(executable_write(executable, NULL, chunk_upload_sink(upload), &manifest));
+    assert_ok(container_open_manifest(
+        CONTAINER_EXECUTABLE, manifest.data, manifest.size, (ChunkSource){0}, &container));
+    assert_ok(models_register_container(upload, "m", container, NULL, 0, &version));
+}
+
+void control_fixture_init(ControlFixture *fixture, const char *program) {
+    *fixture = (ControlFixture){0};
+    test_folder_create(fixture->folder);
+    (void)snprintf(fixture->home, sizeof fixture->home, "%s/home", fixture->folder);
+    assert_ok(store_open(fixture->home, STORE_CREATE, &fixture->store));
+    register_program(fixture->store, program);
+    assert_ok(catalog_open(fixture->store, &fixture->catalog));
+}
+
+void control_fixture_start(ControlFixture *fixture, const char *const *devices) {
+    ControlOptions options = {
+        .store = fixture->store, .catalog = fixture->catalog, .quantum_ns = 1000000};
+    for (; devices && devices[options.device_count]; options.device_count++)
+        options.devices[options.device_count] = devices[options.device_count];
+    assert_ok(control_create(&options, &fixture->control));
+}
+
+void control_fixture_stop(ControlFixture *fixture) {
+    control_release(fixture->control);
+    fixture->control = NULL;
+}
+
+void control_fixture_deinit(ControlFixture *fixture) {
+    control_release(fixture->control);
+    catalog_close(fixture->catalog);
+    store_close(fixture->store);
+}
+
+Error *control_fixture_submit(ControlFixture *fixture, const char *function, int64_t rows,
+    bool items, const char *key, JobId *out_id) {
+    ArrayList inputs = {0};
+    const Shape shape = {.rank = 2, .dims = {rows, 2}};
+    fixture_add_floats(&inputs, "a", &shape, 1);
+    char name[64], device[] = "";
+    (void)snprintf(name, sizeof name, "%s", function);
+    JobPolicy policy = {
+        .function = name, .device = device, .items = items, .weight = 1, .checkpoint_keep = 2};
+    JobIntake intake = {.tenant = TENANT_DEFAULT,
+        .model = "m",
+        .inout_inputs = &inputs,
+        .policy = &policy,
+        .priority = POLICY_NORMAL,
+        .release = JOB_RELEASE_LOG,
+        .deadline = NAN,
+        .key = key};
+    return job_intake_submit(fixture->control, fixture->store, NULL, &intake, out_id);
+}
+
+static void pause_ms(long ms) {
+    const struct timespec pause = {.tv_nsec = ms * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+void control_fixture_wait(ControlFixture *fixture, JobId id, JobState state, Job *out_job) {
+    for (int i = 0; i < 6000; i++) {
+        assert_ok(jobs_get(fixture->store, TENANT_DEFAULT, id, out_job));
+        if (out_job->state == state) return;
+        pause_ms(5);
+    }
+    fail_msg(
+        "the job is %s, not %s", job_state_info(out_job->state)->name, job_state_info(state)->name);
+}
+
+void control_fixture_wait_outputs(ControlFixture *fixture, JobId id, int64_t count) {
+    Job job = {0};
+    for (int i = 0; i < 6000 && job.output_count < count; i++) {
+        assert_ok(jobs_get(fixture->store, TENANT_DEFAULT, id, &job));
+        pause_ms(2);
+    }
+    assert_true(job.output_count >= count);
+}
+
+void control_fixture_output(
+    ControlFixture *fixture, JobId id, int64_t sequence, ArrayList *out_arrays) {
+    OWN(StoredContent, content) = NULL;
+    size_t size, chunk_count;
+    assert_ok(stored_content_open(
+        fixture->store, TENANT_DEFAULT, id, JOB_CONTENT_OUTPUT, sequence, &content));
+    const uint8_t *bytes = stored_content_bytes(content, &size);
+    const ChunkRef *chunks = stored_content_chunks(content, &chunk_count);
+    assert_ok(array_bundle_read(bytes, size, chunks, chunk_count, NULL, CHUNK_VERIFY_SHA256,
+        stored_content_source(content), UINT64_MAX, out_arrays));
+}

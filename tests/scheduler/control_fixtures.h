@@ -1,0 +1,31 @@
+#pragma once
+/* A node without HTTP for tests: a home with a model, a catalog writer, a control thread. */
+#include "scheduler/job_intake.h"
+#include "tests/support/test_support.h"
+
+typedef struct ControlFixture {
+    char folder[64], home[128];
+    Store *store;
+    Catalog *catalog;
+    Control *control;
+} ControlFixture;
+
+/* Registers the program as model "m" of the default tenant. */
+void control_fixture_init(ControlFixture *fixture, const char *program);
+/* Opens or reopens what runs jobs; devices end with NULL. */
+void control_fixture_start(ControlFixture *fixture, const char *const *devices);
+/* As after kill -9: nothing is drained. */
+void control_fixture_stop(ControlFixture *fixture);
+void control_fixture_deinit(ControlFixture *fixture);
+#define OWN_CONTROL(name) __attribute__((cleanup(control_fixture_deinit))) name
+
+/* items 0: a single run; its input a is float32 [rows, 2] of 1, 2, … */
+Error *control_fixture_submit(ControlFixture *fixture, const char *function, int64_t rows,
+    bool items, const char *key, JobId *out_id);
+/* Waits until the job is in that state; fails the test after half a minute. */
+void control_fixture_wait(ControlFixture *fixture, JobId id, JobState state, Job *out_job);
+/* Waits until it has that many outputs stored. */
+void control_fixture_wait_outputs(ControlFixture *fixture, JobId id, int64_t count);
+/* Output number `sequence`, as it is stored. */
+void control_fixture_output(
+    ControlFixture *fixture, JobId id, int64_t sequence, ArrayList *out_arrays);
