@@ -345,6 +345,8 @@ void control_update_status(ControlJob *job) {
     (void)snprintf(status->device, sizeof status->device, "%s",
         job->run || job->running ? control->devices[job->device].device->name : "");
     (void)pthread_mutex_unlock(&control->status_mutex);
+    if (control->options.changed && job->id.number)
+        control->options.changed(control->options.listener, job->id);
 }
 
 bool control_find_status(Control *control, JobId id, ControlStatus *out_status) {

@@ -25,6 +25,10 @@ typedef struct ControlOptions {
     uint32_t device_count;                    /* 0: cpu alone */
     uint32_t io_threads;                      /* 0: 2 */
     uint64_t quantum_ns;                      /* 0: the policy's */
+    /* Something of a job was stored, or it began or ceased to run. Called on the control thread;
+     * must not wait, nor call this module. NULL: nobody listens. */
+    void (*changed)(void *listener, JobId job);
+    void *listener;
 } ControlOptions;
 
 /* Opens the devices, takes up the jobs that the store holds, and begins.
@@ -64,6 +68,9 @@ MUST_CHECK Error *control_cancel(Control *control, TenantId tenant, JobId job);
 /* Stores a checkpoint of a job that runs, at its next safepoint. Errors: NOT_FOUND; CONFLICT it has
  * not begun, or has ended. */
 MUST_CHECK Error *control_checkpoint(Control *control, TenantId tenant, JobId job);
+
+/* Takes up a job that was stored by somebody else: a fork, a restored one. Errors: NOT_FOUND. */
+MUST_CHECK Error *control_take_up(Control *control, TenantId tenant, JobId job);
 
 /* What the store does not know of a job. */
 typedef struct ControlStatus {

@@ -128,6 +128,7 @@ typedef enum ControlRequestKind {
     CONTROL_RESUME,
     CONTROL_CANCEL,
     CONTROL_CHECKPOINT,
+    CONTROL_TAKE_UP,
     CONTROL_DRAIN,
 } ControlRequestKind;
 
@@ -210,6 +211,8 @@ void control_resumed(ControlJob *job);
 /* ---- control_recovery.c: start and end ---- */
 /* Takes up the jobs that the store holds. Before the thread runs. */
 MUST_CHECK Error *control_recover(Control *control);
+/* Takes up one that came since. */
+MUST_CHECK Error *control_adopt(Control *control, TenantId tenant, JobId id);
 void control_begin_drain(Control *control, ControlRequest *request);
 /* Ends it when everything is stored, or the time is over. */
 void control_go_on_draining(Control *control);

@@ -71,6 +71,13 @@ static Error *adopt(Control *control, const Job *row) {
     return error_wrap(error, "job %s", text);
 }
 
+Error *control_adopt(Control *control, TenantId tenant, JobId id) {
+    Job row;
+    TRY(jobs_get(control->options.store, tenant, id, &row));
+    if (control_job_find(control, tenant, id)) return NULL;
+    return adopt(control, &row);
+}
+
 static Error *adopt_all(Control *control, JobState state) {
     int64_t after = 0;
     size_t count = JOBS_LISTED_MAX;

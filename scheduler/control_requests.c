@@ -44,6 +44,11 @@ Error *control_checkpoint(Control *control, TenantId tenant, JobId job) {
         control, &(ControlRequest){.kind = CONTROL_CHECKPOINT, .tenant = tenant, .job = job});
 }
 
+Error *control_take_up(Control *control, TenantId tenant, JobId job) {
+    return send(
+        control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
+}
+
 Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
     ControlRequest request = {.kind = CONTROL_DRAIN, .grace_ns = grace_ns};
     TRY(send(control, &request));
@@ -342,6 +347,10 @@ void control_handle_request(void *context, Message *message) {
     if (!error && request->kind == CONTROL_RESUME) error = resume(control, request);
     if (!error && request->kind == CONTROL_CANCEL) error = cancel(control, request);
     if (!error && request->kind == CONTROL_CHECKPOINT) error = checkpoint(control, request);
+    if (!error && request->kind == CONTROL_TAKE_UP) {
+        error = control_adopt(control, request->tenant, request->job);
+        if (!error) control_answer(request, NULL);
+    }
     if (!error && request->kind == CONTROL_DRAIN) control_begin_drain(control, request);
     if (error) control_answer(request, error);
 }

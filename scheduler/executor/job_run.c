@@ -96,7 +96,7 @@ static Error *emit_yields(JobRun *run, JobRunSink sink) {
     while (execution_take_yield(run->execution, &value, &number)) {
         ArrayList OWN_ARRAYS(arrays) = {0};
         char name[64];
-        (void)snprintf(name, sizeof name, "yield.%" PRIu64, number);
+        (void)snprintf(name, sizeof name, "yield.%" PRId64, run->sequence);
         Error *error = array_values_export(&value, name, (ArraySink){collect, &arrays});
         value_release(&value);
         if (!error) error = emit(run, sink, &arrays);

@@ -1,0 +1,388 @@
+#include "scheduler/job_service.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "scheduler/job_intake.h"
+#include "scheduler/job_service_internal.h"
+#include "scheduler/policy/policy_event.h"
+#include "serialize/npz.h"
+#include "store/job_checkpoints.h"
+#include "store/tenants.h"
+
+#define INPUTS_UNPACKED_MAX ((uint64_t)64 << 30)
+
+static double calendar_now(void) { return clock_real().calendar_s(clock_real().self); }
+
+Error *job_service_find(JobService *service, const Caller *caller, const char *text, Job *out_job) {
+    JobId id;
+    TenantId tenant = caller->tenant;
+    if (!job_id_parse(text, &id)) FAIL(NOT_FOUND, "there is no job %s", text);
+    if (caller->role == CALLER_ADMIN) TRY(jobs_find_tenant(service->store, id, &tenant));
+    return jobs_get(service->store, tenant, id, out_job);
+}
+
+/* ---- showing ---- */
+
+static void show_times(const Job *row, JobsApiJob *out) {
+    out->submitted = row->submitted;
+    out->started = row->started;
+    out->finished = row->finished;
+    out->checkpoint_age_s = calendar_now() - row->checkpoint_created; /* NaN stays NaN */
+}
+
+static void show_status(JobService *service, const Job *row, JobsApiJob *out) {
+    ControlStatus status;
+    if (out->ended || !control_find_status(service->control, row->id, &status)) return;
+    if (row->state == JOB_STATE_QUEUED && status.running)
+        (void)snprintf(out->state, sizeof out->state, "running");
+    if (status.items_done > out->items_done) out->items_done = status.items_done;
+    if (status.device_seconds > out->device_seconds) out->device_seconds = status.device_seconds;
+    if (status.device[0]) (void)snprintf(out->device, sizeof out->device, "%s", status.device);
+    if (status.why[0]) (void)snprintf(out->why, sizeof out->why, "%s", status.why);
+}
+
+/* Why it is in its state: of the newest event that says so. */
+static Error *show_why(JobService *service, const Job *row, JobsApiJob *out) {
+    OWN(JobEventList, list) = NULL;
+    int64_t since = row->event_count > 8 ? row->event_count - 8 : 0;
+    TRY(job_events_list(service->store, row->tenant, row->id, since, &list));
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].kind == JOB_EVENT_STATE)
+            (void)snprintf(out->why, sizeof out->why, "%s", list->items[i].why);
+    return NULL;
+}
+
+Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job) {
+    Tenant tenant;
+    TRY(tenants_get(service->store, row->tenant, &tenant));
+    JobsApiJob job = {.priority = (JobsApiPriority)row->priority,
+        .ended = job_state_info(row->state)->class_ != JOB_STATE_CLASS_UNFINISHED,
+        .fork_or_copy = row->origin.kind != JOB_ORIGIN_SUBMITTED,
+        .items_done = row->items_done,
+        .items_total = row->items_total,
+        .outputs = row->outputs_visible,
+        .instructions = -1,
+        .kernel_calls = -1,
+        .peak_bytes = -1,
+        .device_seconds = row->device_seconds};
+    job_id_print(row->id, job.job);
+    (void)snprintf(job.model, sizeof job.model, "%s", row->model);
+    (void)snprintf(job.tenant, sizeof job.tenant, "%s", tenant.name);
+    (void)snprintf(job.state, sizeof job.state, "%s", job_state_info(row->state)->name);
+    (void)snprintf(job.device, sizeof job.device, "%s", row->device);
+    (void)snprintf(job.migrating, sizeof job.migrating, "%s", row->migrating);
+    show_times(row, &job);
+    TRY(show_why(service, row, &job));
+    show_status(service, row, &job);
+    *out_job = job;
+    return NULL;
+}
+
+/* ---- submitting ---- */
+
+static Error *fill_policy(const JobsApiSubmission *submission, JobPolicy *out) {
+    out->items = submission->items;
+    out->batch = (uint64_t)submission->batch;
+    out->weight = submission->weight > 0 ? (uint64_t)submission->weight : 1;
+    out->checkpoint_keep =
+        submission->checkpoint_keep > 0 ? (uint64_t)submission->checkpoint_keep : 1;
+    out->checkpoint_every_ns = (uint64_t)(submission->checkpoint_every_s * 1e9);
+    out->threads = (uint32_t)submission->threads;
+    out->check_finite = submission->check_finite;
+    TRY(memory_copy_text(submission->function ? submission->function : "main", &out->function));
+    TRY(memory_copy_text(submission->device ? submission->device : "", &out->device));
+    for (; out->shared_count < submission->shared_count; out->shared_count++)
+        TRY(memory_copy_text(
+            submission->shared[out->shared_count], &out->shared[out->shared_count]));
+    return NULL;
+}
+
+static Error *submit(
+    void *self, const Caller *caller, const JobsApiSubmission *submission, JobsApiJob *out_job) {
+    JobService *service = self;
+    ArrayList inputs = {0};
+    JobPolicy OWN_POLICY(policy) = {0};
+    JobId id;
+    Job row;
+    if (submission->suspend_after > 0 || submission->suspend_after_ms >= 0)
+        FAIL(UNSUPPORTED, "a daemon's jobs are suspended by `layover suspend`, not after a count");
+    TRY(fill_policy(submission, &policy));
+    TRY_WRAP(npz_read(submission->inputs, submission->inputs_size, INPUTS_UNPACKED_MAX, &inputs),
+        "inputs");
+    JobIntake intake = {.tenant = caller->tenant,
+        .model = submission->model,
+        .inout_inputs = &inputs,
+        .policy = &policy,
+        .priority = (int)submission->priority,
+        .release = submission->release == JOBS_API_RELEASE_CHECKPOINT ? JOB_RELEASE_CHECKPOINT
+                                                                      : JOB_RELEASE_LOG,
+        .deadline = submission->deadline_s > 0 ? calendar_now() + submission->deadline_s : NAN,
+        .key = submission->key};
+    TRY(job_intake_submit(service->control, service->store, service->pool, &intake, &id));
+    TRY(jobs_get(service->store, caller->tenant, id, &row));
+    return job_service_show(service, &row, out_job);
+}
+
+/* ---- looking ---- */
+
+static Error *get(void *self, const Caller *caller, const char *job, JobsApiJob *out_job) {
+    Job row;
+    TRY(job_service_find(self, caller, job, &row));
+    return job_service_show(self, &row, out_job);
+}
+
+/* "running" is queued in the store. */
+static Error *parse_state(const char *text, JobState *out_state, bool *out_running) {
+    *out_running = text && strcmp(text, "running") == 0;
+    *out_state = *out_running ? JOB_STATE_QUEUED : JOB_STATE_NONE;
+    if (!text || *out_running) return NULL;
+    if (!job_state_find(text, out_state)) FAIL(INVALID, "there is no state %s", text);
+    return NULL;
+}
+
+static Error *list(
+    void *self, const Caller *caller, const char *state, JobsApiJobVisitor *visit, void *context) {
+    JobService *service = self;
+    JobState wanted;
+    bool running;
+    int64_t after = 0;
+    size_t count = JOBS_LISTED_MAX;
+    TRY(parse_state(state, &wanted, &running));
+    while (count == JOBS_LISTED_MAX) {
+        OWN(JobList, rows) = NULL;
+        TRY(jobs_list(service->store, caller->tenant, wanted, after, JOBS_LISTED_MAX, &rows));
+        count = rows->count;
+        for (size_t i = 0; i < count; i++) {
+            JobsApiJob job;
+            TRY(job_service_show(service, &rows->items[i], &job));
+            if (state && strcmp(job.state, state) != 0) continue;
+            TRY(visit(context, &job));
+        }
+        if (count > 0) after = rows->items[count - 1].row;
+    }
+    return NULL;
+}
+
+static Error *events(void *self, const Caller *caller, const char *job, int64_t since,
+    JobsApiEventVisitor *visit, void *context) {
+    JobService *service = self;
+    Job row;
+    size_t count = JOB_EVENTS_READ_MAX;
+    TRY(job_service_find(service, caller, job, &row));
+    while (count == JOB_EVENTS_READ_MAX) {
+        OWN(JobEventList, rows) = NULL;
+        TRY(job_events_list(service->store, row.tenant, row.id, since, &rows));
+        count = rows->count;
+        for (size_t i = 0; i < count; i++) {
+            const JobEvent *from = &rows->items[i];
+            JobsApiEvent event = {.sequence = from->sequence, .time = from->time};
+            (void)snprintf(
+                event.state, sizeof event.state, "%s", job_state_info(from->state)->name);
+            (void)snprintf(event.kind, sizeof event.kind, "%s", job_event_kind_name(from->kind));
+            (void)snprintf(event.why, sizeof event.why, "%s", from->why);
+            TRY(visit(context, &event));
+            since = from->sequence;
+        }
+    }
+    return NULL;
+}
+
+static Error *checkpoints(void *self, const Caller *caller, const char *job,
+    JobsApiCheckpointVisitor *visit, void *context) {
+    JobService *service = self;
+    OWN(JobCheckpointList, rows) = NULL;
+    Job row;
+    TRY(job_service_find(service, caller, job, &row));
+    TRY(job_checkpoints_list(service->store, row.tenant, row.id, &rows));
+    for (size_t i = 0; i < rows->count; i++) {
+        const JobCheckpoint *from = &rows->items[i];
+        JobsApiCheckpoint checkpoint = {.id = from->number,
+            .time = from->created,
+            .bytes = from->bytes_stored,
+            .items_done = row.items_total < 0 ? -1 : from->items_done,
+            .sequence = from->outputs};
+        TRY(visit(context, &checkpoint));
+    }
+    return NULL;
+}
+
+static Error *devices(
+    void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context) {
+    JobService *service = self;
+    for (uint32_t i = 0; i < control_device_count(service->control); i++) {
+        ControlDeviceStatus status;
+        DeviceMemory memory;
+        TextBuilder OWN_TEXT(class_text) = {0};
+        control_get_device(service->control, i, &status);
+        TRY(status.device->class_->memory(status.device, &memory));
+        status.device->class_->determinism_class(status.device, &class_text);
+        JobsApiDevice device = {.memory_bytes = memory.total_bytes,
+            .free_bytes = memory.free_bytes,
+            .busy_seconds = status.busy_seconds,
+            .determinism_class = text_builder_get(&class_text)};
+        (void)snprintf(device.device, sizeof device.device, "%s", status.device->name);
+        (void)snprintf(device.name, sizeof device.name, "%s", status.device->class_->kind);
+        if (status.job.number && (caller->role == CALLER_ADMIN || status.tenant == caller->tenant))
+            job_id_print(status.job, device.job);
+        TRY(visit(context, &device));
+    }
+    return NULL;
+}
+
+static Error *count_jobs(JobService *service, TenantId tenant, JobsApiTenant *out) {
+    static const JobState states[] = {JOB_STATE_QUEUED, JOB_STATE_SUSPENDED};
+    for (size_t s = 0; s < 2; s++) {
+        OWN(JobList, rows) = NULL;
+        TRY(jobs_list(service->store, tenant, states[s], 0, JOBS_LISTED_MAX, &rows));
+        for (size_t i = 0; i < rows->count; i++) {
+            ControlStatus status;
+            bool running =
+                control_find_status(service->control, rows->items[i].id, &status) && status.running;
+            if (states[s] == JOB_STATE_SUSPENDED)
+                out->suspended++;
+            else if (running)
+                out->running++;
+            else
+                out->queued++;
+            if (running) out->device_seconds += status.device_seconds;
+        }
+    }
+    return NULL;
+}
+
+static Error *tenants(
+    void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context) {
+    JobService *service = self;
+    OWN(TenantList, rows) = NULL;
+    TRY(tenants_list(service->store, &rows));
+    for (size_t i = 0; i < rows->count; i++) {
+        if (caller->role != CALLER_ADMIN && rows->items[i].id != caller->tenant) continue;
+        JobsApiTenant tenant = {.weight = rows->items[i].weight};
+        (void)snprintf(tenant.tenant, sizeof tenant.tenant, "%s", rows->items[i].name);
+        TRY(count_jobs(service, rows->items[i].id, &tenant));
+        TRY(visit(context, &tenant));
+    }
+    return NULL;
+}
+
+/* ---- changing ---- */
+
+typedef struct ForkWork {
+    const Job *row;
+    int64_t checkpoint;
+    JobId id;
+} ForkWork;
+
+static Error *do_fork(Connection *catalog, void *context) {
+    ForkWork *work = context;
+    return jobs_fork(catalog, work->row->tenant, work->row->id, work->checkpoint, &work->id);
+}
+
+static Error *fork_job(JobService *service, const Job *row, int64_t checkpoint, JobId *out_id) {
+    ForkWork work = {row, checkpoint, {0}};
+    if (checkpoint == 0 && job_state_info(row->state)->class_ == JOB_STATE_CLASS_UNFINISHED)
+        error_free(control_checkpoint(
+            service->control, row->tenant, row->id)); /* else from the newest there is */
+    TRY(catalog_run(service->catalog, do_fork, &work));
+    TRY(control_take_up(service->control, row->tenant, work.id));
+    *out_id = work.id;
+    return NULL;
+}
+
+static Error *do_remove(Connection *catalog, void *context) {
+    const Job *row = context;
+    return jobs_remove(catalog, row->tenant, row->id);
+}
+
+static Error *change(void *self, const Caller *caller, const char *job, JobsApiChange change_kind,
+    const JobsApiChangeOptions *options, JobsApiJob *out_job) {
+    JobService *service = self;
+    Job row;
+    TRY(job_service_find(service, caller, job, &row));
+    JobId id = row.id;
+    switch (change_kind) {
+    case JOBS_API_SUSPEND:
+        TRY(control_suspend(service->control, row.tenant, id));
+        break;
+    case JOBS_API_RESUME:
+        if (options->checkpoint)
+            FAIL(UNSUPPORTED, "a job resumes from its newest checkpoint; fork takes an older one");
+        TRY(control_resume(service->control, row.tenant, id, options->device));
+        break;
+    case JOBS_API_CANCEL:
+        TRY(control_cancel(service->control, row.tenant, id));
+        break;
+    case JOBS_API_FORK:
+        TRY(fork_job(service, &row, options->checkpoint, &id));
+        break;
+    case JOBS_API_REMOVE:
+        TRY(job_service_show(service, &row, out_job));
+        return catalog_run(service->catalog, do_remove, &row);
+    }
+    TRY(jobs_get(service->store, row.tenant, id, &row));
+    return job_service_show(service, &row, out_job);
+}
+
+static Error *checkpoint_file(void *self, const Caller *caller, const char *job,
+    const JobsApiCheckpointOptions *options, const char *path) {
+    Job row;
+    (void)options;
+    (void)path;
+    TRY(job_service_find(self, caller, job, &row));
+    FAIL(UNSUPPORTED, "a job's checkpoint cannot be written to a file yet; it is in the store");
+}
+
+static Error *restore(void *self, const Caller *caller, const char *path,
+    const JobsApiRestoreOptions *options, JobsApiJob *out_job) {
+    (void)self;
+    (void)caller;
+    (void)path;
+    (void)options;
+    (void)out_job;
+    FAIL(UNSUPPORTED, "a job cannot be made of a checkpoint file yet; `resume FILE --embedded` can "
+                      "run it");
+}
+
+/* ---- life ---- */
+
+static const JobsApiClass service_class = {
+    .submit = submit,
+    .get = get,
+    .list = list,
+    .events = events,
+    .outputs = job_service_outputs,
+    .watch = job_service_watch,
+    .change = change,
+    .checkpoints = checkpoints,
+    .checkpoint = checkpoint_file,
+    .restore = restore,
+    .devices = devices,
+    .tenants = tenants,
+};
+
+Error *job_service_create(
+    Store *store, Catalog *catalog, WorkerPool *pool, JobService **out_service) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(JobService), &memory));
+    JobService *service = memory;
+    service->store = store;
+    service->catalog = catalog;
+    service->pool = pool;
+    (void)pthread_mutex_init(&service->watches_mutex, NULL);
+    *out_service = service;
+    return NULL;
+}
+
+void job_service_set_control(JobService *service, Control *control) { service->control = control; }
+
+void job_service_release(JobService *service) {
+    if (!service) return;
+    (void)pthread_mutex_destroy(&service->watches_mutex);
+    memory_free(service);
+}
+
+JobsApi job_service_api(JobService *service) { return (JobsApi){&service_class, service}; }

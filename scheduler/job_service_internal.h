@@ -1,0 +1,26 @@
+#pragma once
+/* The job service as its files see it. */
+#include <pthread.h>
+
+#include "scheduler/job_service.h"
+
+typedef struct JobWatch JobWatch;
+
+struct JobService {
+    Store *store;
+    Catalog *catalog;
+    WorkerPool *pool;
+    Control *control;
+    pthread_mutex_t watches_mutex;
+    JobWatch *watches; /* open streams */
+};
+
+/* Whose job a caller means, and its row. An admin may name any tenant's job. */
+MUST_CHECK Error *job_service_find(
+    JobService *service, const Caller *caller, const char *text, Job *out_job);
+/* As it is shown, with what only the control thread knows. */
+MUST_CHECK Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job);
+MUST_CHECK Error *job_service_outputs(void *self, const Caller *caller, const char *job,
+    int64_t since, const char *path, JobsApiOutputs *out);
+MUST_CHECK Error *job_service_watch(
+    void *self, const Caller *caller, const char *job, int64_t since, HttpStream *out_stream);
