@@ -20,6 +20,8 @@ EVERYTHING = ("tools", "tests", "bench", "examples")
 FOLDERS = (*LAYERS, *EVERYTHING, "include")
 # Single headers that a folder may include beyond its layers: hashes and bytes, not objects.
 ALSO = {"store": ("serialize/chunk.h", "serialize/container.h")}
+# A folder below another with fewer layers than it: the scheduler's policy is pure.
+NARROW = {"scheduler/policy/": ("base/", "scheduler/policy/")}
 # A folder below another that only these may look into; everyone else goes through the device table.
 PRIVATE = {"kernels/cpu/": ("kernels",), "kernels/cuda/": ("kernels",), "kernels/sim/": ("kernels",)}
 
@@ -34,7 +36,7 @@ LIBRARIES = (
     (r"protobuf-c/.*|.*\.pb-c\.h", ("compiler/",), "protobuf-c"),
     (r"zlib\.h", ("serialize/",), "zlib"),
     (r"xxhash\.h|xxh_x86dispatch\.h|openssl/.*", ("base/digest.c",), "digests"),
-    (r"json-c/.*|json\.h", ("compiler/", "scheduler/", "tools/"), "json-c"),
+    (r"json-c/.*|json\.h", ("compiler/", "scheduler/simulate/", "scheduler/http/", "tools/"), "json-c"),
     (r"microhttpd\.h|curl/.*", ("scheduler/http/",), "HTTP"),
     (r"dlpack/.*", ("kernels/", "include/", "vm/"), "DLPack"),
     (r"dlfcn\.h", ("kernels/", "tools/"), "libraries opened at run time"),
@@ -75,6 +77,9 @@ def _check_own(path, name, exists):
     for private, allowed in PRIVATE.items():
         if name.startswith(private) and folder not in (*allowed, *EVERYTHING):
             return f'"{name}": only {", ".join(allowed)} may look into {private}'
+    for narrow, allowed in NARROW.items():
+        if path.startswith(narrow) and not name.startswith(allowed):
+            return f'"{name}": {narrow} may include only {", ".join(allowed)}'
     if folder in EVERYTHING or target == folder or name in ALSO.get(folder, ()):
         return None
     if target == "include" and folder != "include":

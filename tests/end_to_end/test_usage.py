@@ -8,7 +8,7 @@ import pytest
 from harness import NOT_FOUND, REFUSED, SMALL_MODELS, SUSPENDED, USAGE, Home, binary
 
 VERBS = ("register", "models", "show", "rm", "alias", "compile", "export", "import", "disasm", "fsck", "gc", "run",
-         "resume", "inspect", "bench", "devices")
+         "resume", "inspect", "bench", "devices", "simulate")
 
 
 @pytest.mark.parametrize("verb", VERBS)

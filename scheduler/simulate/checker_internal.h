@@ -1,0 +1,96 @@
+#pragma once
+/* The checker's model: what is where, by events and actions alone. */
+#include "base/text.h"
+#include "scheduler/policy/id_map.h"
+#include "scheduler/simulate/checker.h"
+#include "scheduler/simulate/deadline_checker.h"
+
+enum { CHECK_MINUTES = 60 };
+#define CHECK_NOTHING UINT32_MAX
+
+/* Device-time over weight, times 2^20. */
+__extension__ typedef unsigned __int128 CheckTime;
+
+typedef enum CheckLife { CHECK_UNKNOWN, CHECK_ACCEPTED, CHECK_OVER } CheckLife;
+
+typedef struct CheckJob {
+    uint32_t tenant, model, device; /* CHECK_NOTHING: no grant */
+    uint32_t next, previous;        /* job numbers with a grant on the device; 0: none */
+    uint64_t bytes, host_bytes, deadline_ns, expected_ns;
+    uint64_t weight;
+    uint8_t life, class_, place, target;
+    bool open, running, blocked, growing, moving, suspended, wanted; /* wanted: to be suspended */
+    bool checkpointed, ready, counted; /* counted: in could_run of its tenant */
+} CheckJob;
+
+typedef struct CheckUse {
+    IdKey key; /* model; device and tenant */
+    uint32_t count;
+} CheckUse;
+
+typedef struct CheckDevice {
+    bool present;
+    uint64_t memory_bytes, used_bytes;
+    uint32_t running, first;             /* job numbers; 0: none */
+    uint64_t ready[POLICY_CLASS_COUNT];  /* granted jobs that could run or do */
+    int64_t owed_ns[POLICY_CLASS_COUNT]; /* floor not yet paid since the class became ready */
+    int64_t owed_least_ns[POLICY_CLASS_COUNT];
+} CheckDevice;
+
+/* A tenant in one class. */
+typedef struct CheckShare {
+    uint64_t ready;     /* on the only device */
+    uint64_t served_ns; /* since the set of those who are ready changed */
+    uint64_t could_run; /* jobs that wait anywhere and could run */
+    uint64_t weight;
+    CheckTime since; /* Checker.fair when could_run left 0 */
+} CheckShare;
+
+typedef struct CheckTenantState {
+    CheckerTenant sums;
+    uint64_t limits[POLICY_QUOTA_COUNT];
+    uint64_t running_jobs, queued_jobs, device_bytes, host_bytes;
+    uint64_t minutes[CHECK_MINUTES], minute, hour_ns, slices, slices_most;
+    CheckShare shares[POLICY_CLASS_COUNT];
+} CheckTenantState;
+
+typedef struct CheckWeights {
+    IdKey key; /* model, device */
+    bool loaded;
+    uint64_t bytes;
+} CheckWeights;
+
+struct Checker {
+    CheckerSizes sizes;
+    uint64_t now_ns;
+    PolicyEvent config;
+    CheckJob *jobs;
+    CheckDevice *devices;
+    CheckTenantState *tenants;
+    uint64_t *model_bytes;
+    IdMap uses, weights;
+    /* by class: what those who wait for more got, for each unit of weight; sum of their weights */
+    CheckTime fair[POLICY_CLASS_COUNT];
+    uint64_t contended_weight[POLICY_CLASS_COUNT];
+    DeadlineChecker *deadlines; /* NULL: more than one device */
+    uint64_t violation_count;
+    char *violations[CHECKER_VIOLATIONS_MAX];
+    Error *error; /* out of memory */
+};
+
+void checker_violate(Checker *checker, const char *format, ...) PRINTF_LIKE(2, 3);
+/* checker_actions.c: what the policy wants done. */
+void checker_take_action(Checker *checker, const PolicyEvent *event, const PolicyAction *action);
+/* The job's memory on its device is free. */
+void checker_leave_device(Checker *checker, uint32_t number);
+void checker_close(Checker *checker, CheckJob *job);
+void checker_end(Checker *checker, uint32_t number);
+/* Whether the job could run where it is; call after every change of it. */
+void checker_update_ready(Checker *checker, uint32_t number);
+CheckWeights *checker_find_weights(const Checker *checker, uint64_t model, uint64_t device);
+/* checker_shares.c: who got how much. */
+void checker_shares_slice(Checker *checker, uint32_t number, uint64_t device, uint64_t slice_ns);
+/* The set of those who are ready has changed. */
+void checker_shares_restart(Checker *checker, PolicyClass class_);
+/* One more job of the tenant could run and does not, or one less. */
+void checker_contend(Checker *checker, const CheckJob *job, int change);
