@@ -1,0 +1,253 @@
+#include "scheduler/policy/eviction.h"
+
+#include <assert.h>
+
+#include "scheduler/policy/admission.h"
+#include "scheduler/policy/fair_share.h"
+#include "scheduler/policy/placement.h"
+#include "scheduler/policy/quota.h"
+#include "scheduler/policy/replica.h"
+
+static bool is_victim(const Policy *policy, const Job *victim, const Job *job, RoomRight right) {
+    if (victim == job || victim->move_failed) return false;
+    if (victim->state != POLICY_JOB_READY && victim->state != POLICY_JOB_BLOCKED &&
+        victim->state != POLICY_JOB_GROWING)
+        return false;
+    switch (right) {
+    case ROOM_FAR_BEFORE:
+        return fair_share_far_before(policy, job, victim);
+    case ROOM_BEFORE:
+        return fair_share_before(job, victim);
+    case ROOM_OWED:
+        return victim->account->class_ != job->account->class_;
+    }
+    return false;
+}
+
+/* The last of the victims by turn. Looks at all executions on this device: only under pressure, and
+ * little beside a move. */
+static Job *find_victim(
+    const Policy *policy, const Device *device, const Job *job, RoomRight right) {
+    Job *last = NULL;
+    for (Job *i = device->residents; i; i = i->next)
+        if (is_victim(policy, i, job, right) && (!last || fair_share_before(last, i))) last = i;
+    return last;
+}
+
+static uint64_t count_victims(
+    const Policy *policy, const Device *device, const Job *job, RoomRight right, uint64_t enough) {
+    uint64_t sum = 0;
+    for (const Job *i = device->residents; i && sum < enough; i = i->next)
+        if (is_victim(policy, i, job, right)) sum += i->bytes;
+    return sum;
+}
+
+Error *eviction_make_room(Policy *policy, Device *device, const Job *job, uint64_t bytes,
+    const Replica *keep, RoomRight right, Room *out_room) {
+    uint64_t free_bytes = device->memory_bytes - device->used_bytes;
+    *out_room = ROOM_NOW;
+    if (bytes <= free_bytes) return NULL;
+    *out_room = ROOM_COMING;
+    uint64_t missing = bytes - free_bytes;
+    if (missing <= device->leaving_bytes) return NULL;
+    missing -= device->leaving_bytes;
+    uint64_t idle = device->idle_bytes;
+    bool kept = keep && !keep->user_count && keep->state == REPLICA_RESIDENT;
+    if (kept) idle -= keep->bytes;
+    if (missing > idle &&
+        count_victims(policy, device, job, right, missing - idle) < missing - idle) {
+        *out_room = ROOM_NONE;
+        return NULL;
+    }
+    Replica *next;
+    for (Replica *replica = device->idle_replicas; replica && missing; replica = next) {
+        next = replica->next;
+        if (replica == keep || replica->state != REPLICA_RESIDENT) continue;
+        uint64_t size = replica->bytes;
+        TRY(replica_evict(policy, replica));
+        missing -= size < missing ? size : missing;
+    }
+    while (missing) {
+        Job *victim = find_victim(policy, device, job, right);
+        assert(victim);
+        missing -= victim->bytes < missing ? victim->bytes : missing;
+        TRY(eviction_move_out(policy, victim, false));
+    }
+    return NULL;
+}
+
+static bool host_has(const Policy *policy, const Job *job) {
+    const Tenant *tenant = job->account->tenant;
+    uint64_t limit = tenant->limits[POLICY_QUOTA_HOST_BYTES];
+    return job->bytes <= policy->config.host_bytes &&
+           policy->host_used_bytes <= policy->config.host_bytes - job->bytes &&
+           job->bytes <= limit && tenant->used.host_bytes <= limit - job->bytes;
+}
+
+static void take_host(Policy *policy, Job *job) {
+    job->host_bytes = job->bytes;
+    policy->host_used_bytes += job->bytes;
+    job->account->tenant->used.host_bytes += job->bytes;
+}
+
+void eviction_leave_host(Policy *policy, Job *job) {
+    policy->host_used_bytes -= job->host_bytes;
+    job->account->tenant->used.host_bytes -= job->host_bytes;
+    job->host_bytes = 0;
+}
+
+void eviction_list_host(Policy *policy, Job *job) {
+    job->next = NULL;
+    job->previous = policy->host_jobs_last;
+    *(job->previous ? &job->previous->next : &policy->host_jobs) = job;
+    policy->host_jobs_last = job;
+}
+
+void eviction_unlist_host(Policy *policy, Job *job) {
+    *(job->previous ? &job->previous->next : &policy->host_jobs) = job->next;
+    *(job->next ? &job->next->previous : &policy->host_jobs_last) = job->previous;
+    job->next = job->previous = NULL;
+}
+
+Error *eviction_move_out(Policy *policy, Job *job, bool to_disk) {
+    if (job->state == POLICY_JOB_READY || job->state == POLICY_JOB_WAITING)
+        fair_share_dequeue(policy, job);
+    fair_share_drop(policy, job);
+    fair_share_leave(policy, job);
+    if (job->place == POLICY_PLACE_HOST)
+        to_disk = true;
+    else
+        job->device->leaving_bytes += job->bytes;
+    if (job->state == POLICY_JOB_GROWING) job->device->growing_count--;
+    job->state = POLICY_JOB_MOVING_OUT;
+    job->target = to_disk || !host_has(policy, job) ? POLICY_PLACE_DISK : POLICY_PLACE_HOST;
+    if (job->place == POLICY_PLACE_NONE) job->target = POLICY_PLACE_NONE; /* it has not begun */
+    if (job->target == POLICY_PLACE_HOST) take_host(policy, job);
+    return policy_act(policy, (PolicyAction){.kind = POLICY_ACTION_MOVE_OUT,
+                                  .job = job->key.low,
+                                  .device = job->device ? job->device->key.low : POLICY_NO_DEVICE,
+                                  .bytes = job->bytes,
+                                  .place = (PolicyPlace)job->target});
+}
+
+/* Three quarters of host memory are in use: who waits there longest goes on to disk, so that the
+ * next execution that has to leave a device finds room quickly. */
+static Error *relieve_host(Policy *policy) {
+    uint64_t limit = policy->config.host_bytes - policy->config.host_bytes / 4;
+    if (policy->host_used_bytes <= limit || !policy->host_jobs) return NULL;
+    Job *job = policy->host_jobs;
+    eviction_unlist_host(policy, job);
+    return eviction_move_out(policy, job, true);
+}
+
+/* In host memory or on disk: for a device, or until it is not blocked any more. */
+static Error *wait_outside(Policy *policy, Job *job) {
+    if (!job->blocked) return admission_wait(policy, job);
+    job->state = POLICY_JOB_BLOCKED;
+    if (job->place == POLICY_PLACE_HOST) eviction_list_host(policy, job);
+    return NULL;
+}
+
+static Error *move_failed(Policy *policy, Job *job) {
+    if (job->target == POLICY_PLACE_HOST) eviction_leave_host(policy, job);
+    job->wants_suspend = false; /* whoever asked sees the move fail */
+    if (job->wants_cancel) return admission_end(policy, job, POLICY_ACTION_RELEASE);
+    if (!job->device) return wait_outside(policy, job); /* it stays in host memory */
+    job->device->leaving_bytes -= job->bytes;
+    job->move_failed = true;
+    if (job->grow_bytes) {
+        job->state = POLICY_JOB_GROWING;
+        job->device->growing_count++;
+        policy_decide_later(policy, job->device);
+        return NULL;
+    }
+    if (!job->blocked) return placement_ready(policy, job, false);
+    job->state = POLICY_JOB_BLOCKED;
+    return NULL;
+}
+
+Error *eviction_moved_out(Policy *policy, Job *job, bool worked) {
+    if (!worked) return move_failed(policy, job);
+    if (job->place == POLICY_PLACE_HOST)
+        eviction_leave_host(policy, job);
+    else
+        placement_leave(policy, job);
+    job->place = job->target;
+    job->bytes += job->grow_bytes; /* granted with the rest when it comes back */
+    job->grow_bytes = 0;
+    if (job->wants_cancel) return admission_end(policy, job, POLICY_ACTION_RELEASE);
+    if (job->wants_suspend) {
+        if (job->place == POLICY_PLACE_HOST) return eviction_move_out(policy, job, true);
+        return admission_suspended(policy, job);
+    }
+    TRY(wait_outside(policy, job));
+    return relieve_host(policy);
+}
+
+/* The first by turn of those that wait for more memory here. */
+static Job *first_growing(const Device *device) {
+    Job *first = NULL;
+    for (Job *i = device->residents; i; i = i->next)
+        if (i->state == POLICY_JOB_GROWING && (!first || fair_share_before(i, first))) first = i;
+    return first;
+}
+
+/* A move that failed is tried again after so long, when nothing else helps. */
+#define MOVE_RETRY_NS ((uint64_t)1000000000)
+
+static void add_stuck(Policy *policy, Device *device) {
+    if (device->stuck) return;
+    device->stuck = true;
+    device->next_stuck = policy->stuck;
+    policy->stuck = device;
+    if (!policy->stuck_ns) policy->stuck_ns = policy->now_ns + MOVE_RETRY_NS;
+}
+
+void eviction_free_stuck(Policy *policy) {
+    bool again = policy->stuck_ns && policy->now_ns >= policy->stuck_ns;
+    if (again) policy->stuck_ns = 0;
+    Device *still = NULL;
+    while (policy->stuck) {
+        Device *device = policy->stuck;
+        policy->stuck = device->next_stuck;
+        device->stuck = device->processing; /* then it cannot be decided about later */
+        device->next_stuck = still;
+        if (device->stuck) still = device;
+        for (Job *i = device->residents; i && again; i = i->next) i->move_failed = false;
+        policy_decide_later(policy, device);
+    }
+    policy->stuck = still;
+}
+
+Error *eviction_grow(Policy *policy, Device *device) {
+    while (device->growing_count) {
+        Room room;
+        Job *job = first_growing(device);
+        if (!job) break;
+        Tenant *tenant = job->account->tenant;
+        if (quota_has_device_bytes(tenant, job->grow_bytes)) {
+            TRY(eviction_make_room(policy, device, job, job->grow_bytes, NULL, ROOM_BEFORE, &room));
+            if (room == ROOM_COMING) return NULL;
+        } else
+            room = ROOM_NONE;
+        if (room == ROOM_NONE && job->move_failed) { /* it has nowhere to go */
+            add_stuck(policy, device);
+            return NULL;
+        }
+        if (room == ROOM_NONE) {
+            TRY(eviction_move_out(policy, job, false));
+            continue;
+        }
+        device->growing_count--;
+        job->bytes += job->grow_bytes;
+        device->used_bytes += job->grow_bytes;
+        tenant->used.device_bytes += job->grow_bytes;
+        job->grow_bytes = 0;
+        TRY(policy_act(policy, (PolicyAction){.kind = POLICY_ACTION_GRANT,
+                                   .job = job->key.low,
+                                   .device = device->key.low,
+                                   .bytes = job->bytes}));
+        TRY(placement_ready(policy, job, false));
+    }
+    return NULL;
+}

@@ -1,0 +1,24 @@
+#pragma once
+/* A pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986) whose nodes live inside what they
+ * order: it allocates nothing, and any node can leave it. Amortized O(log n). */
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct HeapNode {
+    struct HeapNode *child, *next;
+    struct HeapNode *previous; /* the left sibling, or the parent of a first child */
+} HeapNode;
+
+/* Whether a leaves before b. Must be a total order that does not change while both are inside. */
+typedef bool HeapLess(const HeapNode *a, const HeapNode *b);
+
+typedef struct Heap {
+    HeapNode *root; /* the least; NULL: empty */
+} Heap;
+
+void heap_push(Heap *heap, HeapNode *node, HeapLess *less);
+void heap_remove(Heap *heap, HeapNode *node, HeapLess *less);
+
+#define HEAP_ITEM(node, Type, member) ((Type *)(void *)((char *)(node)-offsetof(Type, member)))
+#define HEAP_ITEM_CONST(node, Type, member)                                                        \
+    ((const Type *)(const void *)((const char *)(node)-offsetof(Type, member)))

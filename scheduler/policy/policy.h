@@ -1,0 +1,78 @@
+#pragma once
+/* The scheduler's brain: a pure function from events with their time to actions. It has no clock,
+ * no thread, does no I/O and computes with integers only, so the same events give the same actions
+ * everywhere.
+ *
+ * Who runs next on a device:
+ *     class       high before normal before low, but each lower class is sure of its floor: it
+ * earns floor_permille of the device-time of the others while it waits, and is paid in whole
+ * slices, at slice ends only; a fresh job of a higher class preempts them tenant      the least
+ * virtual time (device-time / weight) first: stride scheduling (Waldspurger and Weihl 1995),
+ * start-time fair queueing (Goyal, Vin, Cheng 1996). Two tenants that both wait all the time differ
+ * by at most slice/weight + slice/weight, a slice being at most quantum + longest kernel. Who wakes
+ * starts at the least virtual time of those who are awake job         the earliest deadline first
+ * (Liu and Layland 1973), then the least virtual time by job weight, then the smaller id
+ *
+ * States of a job here (in brackets what people are shown):
+ *
+ *     submitted -> WAITING -> PLACING -> (MOVING_IN) -> READY <-> RUNNING -> finished, failed
+ *                     ^   [queued, running]      ^        |  \      | \
+ *                     |                      GROWING <----+---\-----+  BLOCKED
+ *                     +---- MOVING_OUT <---------+--------+    \
+ *                     +---- SUSPENDED <---- MOVING_OUT <--------+
+ *
+ * A device runs one slice at a time; executions wait in its memory, in host memory or on disk. */
+#include <stdbool.h>
+
+#include "scheduler/policy/policy_event.h"
+
+/* Sizes of device memory that differ; a device with one more is refused. */
+enum { POLICY_MEMORY_SIZES_MAX = 64 };
+
+typedef struct Policy Policy;
+
+MUST_CHECK Error *policy_create(Policy **out_policy);
+void policy_release(Policy *policy);
+DEFINE_OWN(Policy, policy_release);
+
+/* Takes one event. Times never go back.
+ *
+ * out_actions: borrowed until the next call.
+ * Errors: INVALID, NOT_FOUND, CONFLICT when the event makes no sense in the present state, which
+ *         then has not changed; OUT_OF_MEMORY, after which every later call fails and the caller
+ * makes a new policy from what it has stored. */
+MUST_CHECK Error *policy_apply(
+    Policy *policy, const PolicyEvent *event, const PolicyAction **out_actions, size_t *out_count);
+/* Of all actions so far. */
+uint64_t policy_get_digest(const Policy *policy);
+
+typedef enum PolicyJobState {
+    POLICY_JOB_WAITING,    /* in the pool, or before the device it demands */
+    POLICY_JOB_PLACING,    /* has a device; waits for room or weights there */
+    POLICY_JOB_MOVING_IN,  /* its state is on the way to the device */
+    POLICY_JOB_READY,      /* could run */
+    POLICY_JOB_RUNNING,    /* has the device */
+    POLICY_JOB_GROWING,    /* waits for more memory on its device */
+    POLICY_JOB_BLOCKED,    /* waits for something outside */
+    POLICY_JOB_MOVING_OUT, /* its state is on the way to host memory or disk */
+    POLICY_JOB_SUSPENDED,  /* by request */
+} PolicyJobState;
+
+typedef struct PolicyJobView {
+    PolicyJobState state;
+    PolicyPlace place;
+    bool open;                   /* counts in running_jobs */
+    bool blocked;                /* waits for something outside, wherever it is */
+    bool suspending, cancelling; /* asked for, not yet done */
+    uint64_t tenant, device;     /* POLICY_NO_DEVICE: none */
+} PolicyJobView;
+bool policy_find_job(const Policy *policy, uint64_t job, PolicyJobView *out_view);
+
+/* What a tenant uses of its quotas. */
+typedef struct PolicyUsage {
+    uint64_t running_jobs, queued_jobs, device_bytes, host_bytes;
+    uint64_t device_ns_last_hour;
+} PolicyUsage;
+bool policy_find_usage(const Policy *policy, uint64_t tenant, PolicyUsage *out_usage);
+/* Bytes the policy holds for each waiting job, the job's share of the map included. */
+size_t policy_bytes_per_job(void);

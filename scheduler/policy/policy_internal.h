@@ -1,0 +1,209 @@
+#pragma once
+/* What the files of the policy share: its objects and who changes which of them. */
+#include "scheduler/policy/id_map.h"
+#include "scheduler/policy/pairing_heap.h"
+#include "scheduler/policy/policy.h"
+
+/* Device-time times 2^20 over a weight. 64 bits would be used up by one device in five hours. */
+__extension__ typedef unsigned __int128 VirtualTime;
+#define VIRTUAL_TIME_UNIT POLICY_WEIGHT_MAX
+
+typedef struct Job Job;
+typedef struct Seat Seat;
+typedef struct Tenant Tenant;
+typedef struct Device Device;
+
+enum {
+    QUOTA_MINUTES = 60,      /* an hour slides by whole minutes */
+    PLACEMENT_TRIES_MAX = 8, /* seats looked at before a device gives up on the pool */
+    JOB_RETRIES_MAX = 3,     /* failed loads and moves before the job fails */
+};
+
+/* A tenant in one class: what fair share is about. */
+typedef struct Account {
+    Tenant *tenant;
+    PolicyClass class_;
+    VirtualTime time;     /* with what running slices were charged */
+    VirtualTime charged;  /* that */
+    VirtualTime job_time; /* the greatest start tag of its jobs: where a new job begins */
+    uint64_t awake_jobs;  /* jobs that run, or are ready on a device */
+    HeapNode awake_node;  /* in Policy.awake while awake_jobs > 0 */
+    Seat *pool_seats;
+} Account;
+
+/* Jobs of one account that wait in one queue. */
+struct Seat {
+    IdKey key; /* of account; of queue and whether its jobs are open */
+    Account *account;
+    struct Queue *queue;
+    bool open;             /* its jobs count in running_jobs already */
+    bool queued;           /* in queue->seats: has jobs and is not parked */
+    bool parked;           /* a quota of the tenant is used up */
+    uint32_t holder_count; /* jobs that point here */
+    uint32_t job_count;    /* of them in jobs */
+    Heap jobs;
+    HeapNode node;
+    VirtualTime time; /* account->time when it was put where it stands in the heap */
+    Seat *next_parked;
+    Seat *next_pool, *previous_pool; /* in account->pool_seats */
+};
+
+typedef struct Queue {
+    uint32_t index;
+    bool pool;  /* jobs in it have no device yet */
+    bool local; /* jobs in it could run at once: they keep their accounts awake */
+    Heap seats[POLICY_CLASS_COUNT];
+    uint64_t job_count; /* in seats that are not parked */
+} Queue;
+
+/* Devices with the same size of memory, and the waiting jobs that fit no smaller one. */
+typedef struct Bucket {
+    uint64_t capacity; /* UINT64_MAX: the last; jobs that fit no device so far */
+    uint32_t device_count;
+    Queue queue;
+    Heap idle;                        /* devices with nothing to run: fastest, emptiest first */
+    Heap running[POLICY_CLASS_COUNT]; /* devices that run that class and could be preempted */
+} Bucket;
+
+typedef struct Usage {
+    uint64_t running_jobs, queued_jobs, device_bytes, host_bytes;
+} Usage;
+
+struct Tenant {
+    IdKey key;
+    uint64_t weight;
+    uint64_t limits[POLICY_QUOTA_COUNT]; /* by PolicyQuota */
+    Usage used;
+    uint64_t minutes[QUOTA_MINUTES]; /* device-time by minute, a ring */
+    uint64_t minute;                 /* the one that is being filled */
+    uint64_t hour_ns;                /* sum of minutes */
+    uint64_t budget_ns;              /* of its running slices */
+    Account accounts[POLICY_CLASS_COUNT];
+    Seat *parked;
+    uint64_t wake_ns; /* when its seats are looked at again; 0: not by time */
+    HeapNode timer_node;
+    bool unparking; /* in Policy.unparking */
+    Tenant *next_unparking;
+};
+
+typedef enum ReplicaState { REPLICA_LOADING, REPLICA_RESIDENT, REPLICA_EVICTING } ReplicaState;
+
+/* A model's weights on one device: there once, however many executions use them. */
+typedef struct Replica {
+    IdKey key; /* model, device */
+    Device *device;
+    struct Model *model;
+    uint64_t bytes;
+    ReplicaState state;
+    uint32_t user_count;             /* executions with memory on the device */
+    struct Replica *next, *previous; /* on the device; users 0: least recently used first */
+    struct Replica *next_of_model, *previous_of_model; /* those on idle devices first */
+} Replica;
+
+/* A tenant's jobs that use one replica: the tenant is charged the weights once. */
+typedef struct Use {
+    IdKey key; /* model; device and tenant */
+    uint32_t count;
+    uint64_t bytes; /* charged */
+} Use;
+
+typedef struct Model {
+    IdKey key;
+    uint64_t bytes;
+    uint64_t reference_count; /* jobs and replicas */
+    Replica *replicas, *replicas_last;
+} Model;
+
+typedef enum DeviceIndex { DEVICE_IN_NONE, DEVICE_IN_IDLE, DEVICE_IN_RUNNING } DeviceIndex;
+
+struct Device {
+    IdKey key;
+    bool lost, preempting;
+    bool deciding;     /* in Policy.deciding */
+    bool processing;   /* being decided about now */
+    bool ordered_idle; /* its replicas stand first among their models' */
+    DeviceIndex index;
+    HeapNode index_node;
+    HeapNode waiting_node; /* in Policy.waiting while waiting_count > 0 */
+    uint64_t memory_bytes, speed;
+    uint64_t indexed_bytes; /* used_bytes when it was put into its index */
+    uint64_t waiting_count; /* queue.job_count when it was put into Policy.waiting */
+    uint64_t used_bytes;    /* replicas and grants, until they are gone */
+    uint64_t leaving_bytes; /* of them: being evicted or moved out */
+    uint64_t idle_bytes;    /* of them: resident weights nobody uses */
+    Bucket *bucket;
+    Queue queue;  /* executions that are here and ready */
+    Queue demand; /* jobs that wait for this device alone */
+    Job *running;
+    PolicyClass running_class; /* while running and in an index */
+    PolicyClass fresh;   /* highest class that became ready since the last decision; COUNT: none */
+    bool fresh_preempts; /* a slice was stopped for it */
+    Job *incoming[POLICY_CLASS_COUNT];
+    Job *residents; /* every job with memory here */
+    uint32_t growing_count;
+    Replica *idle_replicas, *idle_replicas_last, *used_replicas, *used_replicas_last;
+    int64_t floor_ns[POLICY_CLASS_COUNT]; /* device-time that the class is owed */
+    Device *next_deciding, *next_stuck;
+    bool stuck; /* in Policy.stuck */
+};
+
+struct Job {
+    IdKey key;
+    Account *account;
+    Model *model;
+    Device *device;   /* where it is placed; NULL: nowhere */
+    Device *demanded; /* NULL: any */
+    Seat *seat;
+    HeapNode node;        /* in seat->jobs */
+    Job *next, *previous; /* in device->residents, or in Policy.host_jobs */
+    uint64_t deadline_ns; /* UINT64_MAX: none */
+    VirtualTime time;
+    VirtualTime charged; /* RUNNING: to its account */
+    uint64_t bytes;      /* granted, or to be granted */
+    uint64_t host_bytes; /* counted in host memory, while it is there or on its way */
+    uint64_t grow_bytes; /* asked for on top, not yet granted */
+    uint64_t budget_ns;  /* RUNNING */
+    uint32_t weight;
+    uint8_t state;  /* PolicyJobState */
+    uint8_t place;  /* PolicyPlace */
+    uint8_t target; /* MOVING_OUT: where to */
+    uint8_t retries;
+    bool open, queued, checkpointed, wants_suspend, wants_cancel;
+    bool awake;       /* RUNNING: counts in account->awake_jobs without standing in a queue */
+    bool blocked;     /* BLOCKED, also while and after it moves out */
+    bool granted;     /* its bytes are counted on the device */
+    bool move_failed; /* not asked to move again before it has run */
+    bool owed;        /* chosen to pay a floor: may push out a higher class */
+};
+
+typedef struct PolicyConfig {
+    uint64_t quantum_ns, floor_permille, window_ns, swap_ns, host_bytes;
+} PolicyConfig;
+
+struct Policy {
+    PolicyConfig config;
+    uint64_t now_ns, digest;
+    bool failed;
+    IdMap tenants, devices, models, jobs, seats, replicas, uses;
+    Bucket *buckets[POLICY_MEMORY_SIZES_MAX + 1]; /* by capacity */
+    uint32_t bucket_count, queue_count;
+    Heap awake[POLICY_CLASS_COUNT];
+    VirtualTime greatest[POLICY_CLASS_COUNT]; /* at the end of any slice */
+    Heap waiting;      /* devices by how many ready executions wait there, most first */
+    Heap timers;       /* tenants by wake_ns */
+    uint64_t timer_ns; /* set last; 0: none */
+    Job *host_jobs, *host_jobs_last; /* in host memory and waiting, the longest first */
+    uint64_t host_used_bytes;
+    Device *deciding, *deciding_last;
+    Tenant *unparking;
+    Device *stuck;     /* an execution there needs more memory and could not be moved */
+    uint64_t stuck_ns; /* when that is tried again; 0: nothing is stuck */
+    PolicyAction *actions;
+    size_t action_count, action_capacity;
+};
+
+/* policy.c */
+MUST_CHECK Error *policy_act(Policy *policy, PolicyAction action);
+Job *policy_get_job(const Policy *policy, uint64_t id);
+/* The device will look for something to run before the event is over. */
+void policy_decide_later(Policy *policy, Device *device);
