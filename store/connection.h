@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "store/statement.h"
+#include "store/store.h"
 
 typedef enum DatabaseKind { DATABASE_CATALOG, DATABASE_CHUNKS, DATABASE_COUNT } DatabaseKind;
 
@@ -25,7 +26,7 @@ extern const DatabaseInfo database_infos[DATABASE_COUNT];
 typedef enum ConnectionRole { CONNECTION_WRITER, CONNECTION_READER } ConnectionRole;
 
 /* Threads: one at a time. */
-typedef struct Connection {
+struct Connection {
     sqlite3 *handle;
     DatabaseKind kind;
     ConnectionRole role;
@@ -35,7 +36,7 @@ typedef struct Connection {
     atomic_bool *sync_failed; /* the store's; set when a sync fails */
     struct Store *store;      /* where a reader goes back to */
     struct Connection *next;  /* in the store's list of idle readers */
-} Connection;
+};
 
 /* Opens a file without changing it: a writer makes a missing one, still empty; a reader needs it.
  */

@@ -96,15 +96,13 @@ static Error *name_executable(
     return NULL;
 }
 
-static Error *check_references(
-    Fsck *fsck, TenantId tenant, const StoredExecutable *executable, const char *name) {
+Error *fsck_check_chunk_list(
+    Fsck *fsck, TenantId tenant, const ChunkRef *chunks, size_t count, const char *needed_by) {
     DigestSet OWN_DIGEST_SET(seen) = {0};
-    size_t count;
-    const ChunkRef *chunks = stored_executable_chunks(executable, &count);
     for (size_t i = 0; i < count; i++) {
         if (digest_set_find(&seen, &chunks[i].hash) == chunks[i].raw_size) continue;
         TRY(digest_set_add(&seen, &chunks[i].hash, chunks[i].raw_size));
-        TRY(fsck_check_present(fsck, tenant, &chunks[i], name));
+        TRY(fsck_check_present(fsck, tenant, &chunks[i], needed_by));
     }
     return NULL;
 }
@@ -132,7 +130,9 @@ static Error *check_executable(Fsck *fsck, TenantId tenant, const Digest *identi
     char name[NAME_TEXT_SIZE];
     TRY(name_executable(fsck, executable->id, identity, name));
     TRY(check_manifest(fsck, tenant, identity, executable, name));
-    return check_references(fsck, tenant, executable, name);
+    size_t count;
+    const ChunkRef *chunks = stored_executable_chunks(executable, &count);
+    return fsck_check_chunk_list(fsck, tenant, chunks, count, name);
 }
 
 /* The executable after this one; open for no longer than that, so that the check holds up no
@@ -173,6 +173,7 @@ Error *fsck_run(Store *store, const FsckOptions *options, FsckResult **out_resul
     TRY(check_integrity(&fsck, DATABASE_CHUNKS));
     TRY(check_foreign_keys(&fsck));
     TRY(check_executables(&fsck));
+    TRY(fsck_check_jobs(&fsck));
     TRY(fsck_check_chunks(&fsck));
     *out_result = TAKE(result);
     return NULL;

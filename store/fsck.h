@@ -38,6 +38,7 @@ typedef struct FsckResult {
     uint64_t chunks; /* checked */
     uint64_t bytes;  /* of them, as stored */
     uint64_t executables;
+    uint64_t contents;      /* inputs, outputs and checkpoints of jobs */
     uint64_t orphan_chunks; /* nobody refers to them: no error, gc deletes them */
     uint64_t orphan_bytes;
     uint64_t repaired; /* chunks; they are not among the errors */
@@ -48,7 +49,8 @@ typedef struct FsckResult {
 void fsck_result_release(FsckResult *result);
 DEFINE_OWN(FsckResult, fsck_result_release);
 
-/* Both databases' integrity_check, every manifest, every reference, every chunk re-hashed.
+/* Both databases' integrity_check, every manifest, every content of a job, every reference and
+ * count, every chunk re-hashed.
  *
  * options: may be NULL.
  * Errors:  only when checking itself can't go on; what it finds is in the result. */

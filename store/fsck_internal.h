@@ -26,3 +26,10 @@ MUST_CHECK Error *fsck_check_present(
 
 /* Every chunk decoded and hashed again. */
 MUST_CHECK Error *fsck_check_chunks(Fsck *fsck);
+
+/* Every content of every job, and what is counted about jobs and tenants. */
+MUST_CHECK Error *fsck_check_jobs(Fsck *fsck);
+
+/* Whether the store has each of the chunks: noted under the name of who needs them. */
+MUST_CHECK Error *fsck_check_chunk_list(
+    Fsck *fsck, TenantId tenant, const ChunkRef *chunks, size_t count, const char *needed_by);

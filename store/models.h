@@ -60,8 +60,8 @@ DEFINE_OWN(ModelList, model_list_release);
  * aliases:     alias_count names, may be NULL for none.
  * out_version: model_version_deinit.
  * out_created: false when the version existed; may be NULL.
- * Errors:      INVALID a name; CORRUPT a chunk that was never uploaded; EXHAUSTED the disk is full;
- * IO. The catalog is then as it was. */
+ * Errors:      INVALID a name; CORRUPT a chunk that was never uploaded; EXHAUSTED the disk is full,
+ * or the tenant's quota store_bytes is used up; IO. The catalog is then as it was. */
 MUST_CHECK Error *models_register(ChunkUpload *upload, const char *name,
     const ExecutableContent *content, const char *const *aliases, size_t alias_count,
     ModelVersion *out_version, bool *out_created);
@@ -79,8 +79,8 @@ MUST_CHECK Error *models_list(Store *store, TenantId tenant, ModelList **out_lis
 
 /* NAME removes the model with all its versions, NAME@3 and NAME@alias one version with its aliases.
  * A model whose last version goes, goes. Executables that no version is left of go too, unless they
- * are open; their chunks stay for gc. out_count: how many versions were removed; may be NULL.
- * Errors: INVALID; NOT_FOUND. */
+ * are open or a job needs them; their chunks stay for gc. out_count: how many versions were
+ * removed; may be NULL. Errors: INVALID; NOT_FOUND. */
 MUST_CHECK Error *models_remove(
     Store *store, TenantId tenant, const char *reference, uint64_t *out_count);
 

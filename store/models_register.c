@@ -6,6 +6,7 @@
 #include "store/digest_set.h"
 #include "store/models.h"
 #include "store/models_internal.h"
+#include "store/tenants_internal.h"
 #include "store/transaction.h"
 
 /* What is worked out before the transaction. */
@@ -86,6 +87,7 @@ static Error *insert_executable(
         TRY(query_find_i64(&query, &row, &executable));
     }
     TRY(insert_chunks(catalog, registration, executable));
+    TRY(tenants_charge(catalog, registration->tenant, registration->bytes_stored));
     *out_executable = executable;
     return NULL;
 }

@@ -1,6 +1,7 @@
 #include "store/statement.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "store/connection.h"
@@ -45,6 +46,10 @@ void query_bind_f64(Query *query, int parameter, double value) {
     remember(query, sqlite3_bind_double(query->statement, parameter, value));
 }
 
+void query_bind_optional_f64(Query *query, int parameter, double value) {
+    if (!isnan(value)) query_bind_f64(query, parameter, value);
+}
+
 void query_bind_text(Query *query, int parameter, const char *text) {
     remember(query, sqlite3_bind_text64(query->statement, parameter, text, strlen(text),
                         SQLITE_STATIC, SQLITE_UTF8));
@@ -74,6 +79,12 @@ Error *query_run(Query *query) {
     return NULL;
 }
 
+Error *query_insert(Query *query, int64_t *out_row) {
+    TRY(query_run(query));
+    *out_row = sqlite3_last_insert_rowid(query->connection->handle);
+    return NULL;
+}
+
 Error *query_find_i64(Query *query, bool *out_found, int64_t *out) {
     bool row;
     TRY(query_next(query, &row));
@@ -90,6 +101,10 @@ static Error *check_type(const Query *query, int column, int type) {
     FAIL(CORRUPT, "%s: column %s holds the wrong type; run fsck",
         database_infos[query->connection->kind].file,
         sqlite3_column_name(query->statement, column));
+}
+
+bool query_is_null(const Query *query, int column) {
+    return sqlite3_column_type(query->statement, column) == SQLITE_NULL;
 }
 
 Error *query_i64(const Query *query, int column, int64_t *out) {
@@ -112,6 +127,12 @@ Error *query_size(const Query *query, int column, uint64_t *out) {
 Error *query_f64(const Query *query, int column, double *out) {
     TRY(check_type(query, column, SQLITE_FLOAT));
     *out = sqlite3_column_double(query->statement, column);
+    return NULL;
+}
+
+Error *query_optional_f64(const Query *query, int column, double *out) {
+    if (!query_is_null(query, column)) return query_f64(query, column, out);
+    *out = NAN;
     return NULL;
 }
 

@@ -45,6 +45,8 @@ void query_finish(Query *query);
 Query query_start(struct Connection *connection, StatementId id);
 void query_bind_i64(Query *query, int parameter, int64_t value);
 void query_bind_f64(Query *query, int parameter, double value);
+/* NaN stands for NULL, which is also what a parameter is that nothing was bound to. */
+void query_bind_optional_f64(Query *query, int parameter, double value);
 /* Borrowed until query_finish. */
 void query_bind_text(Query *query, int parameter, const char *text);
 void query_bind_blob(Query *query, int parameter, const void *data, size_t size);
@@ -54,14 +56,19 @@ void query_bind_digest(Query *query, int parameter, const Digest *digest);
 MUST_CHECK Error *query_next(Query *query, bool *out_row);
 /* Runs to the end; rows are passed over. */
 MUST_CHECK Error *query_run(Query *query);
+/* Runs an INSERT of one row; its rowid. */
+MUST_CHECK Error *query_insert(Query *query, int64_t *out_row);
 /* The first row's first column; false in out_found when there is no row. */
 MUST_CHECK Error *query_find_i64(Query *query, bool *out_found, int64_t *out);
 
 /* Columns of the row that query_next found. Tables are strict, but a damaged file may hold
  * anything. Errors: CORRUPT another type, length or sign. */
+bool query_is_null(const Query *query, int column);
 MUST_CHECK Error *query_i64(const Query *query, int column, int64_t *out);
 MUST_CHECK Error *query_size(const Query *query, int column, uint64_t *out);
 MUST_CHECK Error *query_f64(const Query *query, int column, double *out);
+/* NaN for a NULL. */
+MUST_CHECK Error *query_optional_f64(const Query *query, int column, double *out);
 /* Copies; size counts the terminating NUL. */
 MUST_CHECK Error *query_text(const Query *query, int column, char *out, size_t size);
 MUST_CHECK Error *query_digest(const Query *query, int column, Digest *out);

@@ -15,6 +15,10 @@
 
 typedef struct Store Store;
 
+/* Where rows of the catalog are read and written: inside a piece of catalog work (catalog.h), in
+ * the writer's thread. */
+typedef struct Connection Connection;
+
 /* A tenant's row in the catalog. Rows of other tenants are never seen. */
 typedef int64_t TenantId;
 enum { TENANT_DEFAULT = 1 }; /* "default", in every store */

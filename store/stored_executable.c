@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "store/chunk_reader.h"
 #include "store/stored_executable_internal.h"
+#include "store/tenants_internal.h"
 #include "store/transaction.h"
 
 enum { UNUSED_BATCH = 64 };
@@ -135,10 +136,15 @@ static bool is_open(const Store *store, int64_t id) {
     return false;
 }
 
-static Error *delete_one(Connection *catalog, int64_t id) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DELETE_EXECUTABLE);
-    query_bind_i64(&query, 1, id);
-    return query_run(&query);
+static Error *delete_one(Connection *catalog, TenantId tenant, int64_t id) {
+    int64_t bytes_stored;
+    bool found;
+    {
+        Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DELETE_EXECUTABLE);
+        query_bind_i64(&query, 1, id);
+        TRY(query_find_i64(&query, &found, &bytes_stored));
+    }
+    return found ? tenants_discharge(catalog, tenant, (uint64_t)bytes_stored) : NULL;
 }
 
 /* Some of the unused ones, from after on: collected first, as deleting under a running list lets
@@ -172,7 +178,7 @@ Error *stored_executable_delete_unused(
         TRY(list_unused(catalog, tenant, &after, ids, &count));
         for (size_t i = 0; i < count; i++) {
             if (is_open(store, ids[i])) continue;
-            TRY(delete_one(catalog, ids[i]));
+            TRY(delete_one(catalog, tenant, ids[i]));
             (*inout_count)++;
         }
     } while (count == UNUSED_BATCH);

@@ -13,7 +13,7 @@ struct StoredExecutable {
     struct StoredExecutable *next; /* in store->open_executables, guarded by the catalog's writer */
 };
 
-/* Deletes the tenant's executables that no version refers to, but for open ones. In a catalog
- * transaction. */
+/* Deletes the tenant's executables that no version and no job refers to, but for open ones. In a
+ * catalog transaction. */
 MUST_CHECK Error *stored_executable_delete_unused(
     Store *store, Connection *catalog, TenantId tenant, uint64_t *inout_count);

@@ -3,7 +3,8 @@
 
 #include "base/file.h"
 #include "store/migrations.h"
-#include "tests/store/store_fixtures.h"
+#include "store/schema_scripts.h"
+#include "tests/store/job_fixtures.h"
 
 static void expect_open_fails(const TestHome *home, ErrorCode code, const char *text) {
     Store *store = NULL;
@@ -46,12 +47,66 @@ static void test_migrations_refuse_a_newer_store_and_leave_it_alone(void **state
     fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = 7");
     Digest before = digest_file(&home, "catalog.db");
     expect_open_fails(&home, ERROR_UNSUPPORTED,
-        "catalog.db: store version 7, this Layover knows up to 1; use a newer one");
+        "catalog.db: store version 7, this Layover knows up to 2; use a newer one");
     Digest after = digest_file(&home, "catalog.db");
     assert_true(digest_equal(&before, &after));
-    fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = 1");
+    fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = 2");
     fixture_run_sql(&home, "chunks.db", "PRAGMA user_version = 2147483647");
     expect_open_fails(&home, ERROR_UNSUPPORTED, "chunks.db: store version 2147483647");
+}
+
+/* A catalog of version 1 with the rows that the other home's has in the tables of that version. */
+static void make_version_1(const TestHome *from, const TestHome *to) {
+    static const char *const tables[] = {
+        "executables", "executable_chunks", "models", "versions", "aliases"};
+    TextBuilder OWN_TEXT(sql) = {0};
+    fixture_home_copy(from, to);
+    assert_int_equal(unlink(fixture_path(to, "catalog.db")), 0);
+    text_appendf(
+        &sql, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; %s", schema_catalog[0]);
+    text_appendf(&sql, "PRAGMA application_id = %lld; PRAGMA user_version = 1;",
+        (long long)database_infos[DATABASE_CATALOG].application_id);
+    text_appendf(&sql,
+        "ATTACH '%s' AS other; DELETE FROM tenants;"
+        "INSERT INTO tenants SELECT id, name, created FROM other.tenants;",
+        fixture_path(from, "catalog.db"));
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        text_appendf(&sql, "INSERT INTO %s SELECT * FROM other.%s;", tables[i], tables[i]);
+    expect_ok(text_builder_check(&sql));
+    fixture_run_sql(to, "catalog.db", text_builder_get(&sql));
+}
+
+/* What an older Layover stored is there, counted, and takes jobs. */
+static void test_migrations_bring_a_first_version_with_data_along(void **state) {
+    (void)state;
+    TestHome OWN_HOME(modern) = fixture_home_make();
+    TestHome OWN_HOME(home) = fixture_home_make();
+    TextBuilder OWN_TEXT(before) = {0};
+    TextBuilder OWN_TEXT(after) = {0};
+    Tenant expected, ada;
+    {
+        OWN(Store, store) = fixture_open(&modern);
+        TenantId id = fixture_add_tenant(store, "ada");
+        expect_ok(fixture_register(store, TENANT_DEFAULT, "a", 1, 3, 700, "prod", NULL));
+        expect_ok(fixture_register(store, TENANT_DEFAULT, "a", 2, 3, 700, NULL, NULL));
+        expect_ok(fixture_register(store, id, "b", 9, 2, 700, NULL, NULL));
+        expect_ok(tenants_get(store, id, &expected));
+        fixture_print_state(store, &before);
+    }
+    make_version_1(&modern, &home);
+    OWN(Store, store) = fixture_open(&home);
+    fixture_print_state(store, &after);
+    assert_string_equal(text_builder_get(&before), text_builder_get(&after));
+    expect_ok(tenants_get(store, expected.id, &ada));
+    assert_int_equal(ada.bytes_stored, expected.bytes_stored);
+    assert_int_equal(ada.weight, 1);
+    assert_int_equal(ada.retention_s, TENANT_RETENTION_DEFAULT_S);
+    fixture_expect_clean(store);
+    JobId id = fixture_submit(store, ada.id);
+    assert_true(id.node > 0 && id.number == 1);
+    fixture_expect_clean(store);
+    store_close(TAKE(store));
+    assert_int_equal(fixture_read_sql(&home, "catalog.db", "PRAGMA user_version"), 2);
 }
 
 static void test_migrations_refuse_files_of_other_programs(void **state) {
@@ -109,6 +164,7 @@ static void test_migrations_refuse_tables_of_another_shape(void **state) {
 
 TEST_GROUP(migrations, cmocka_unit_test(test_migrations_bring_a_new_home_to_the_latest_version),
     cmocka_unit_test(test_migrations_refuse_a_newer_store_and_leave_it_alone),
+    cmocka_unit_test(test_migrations_bring_a_first_version_with_data_along),
     cmocka_unit_test(test_migrations_refuse_files_of_other_programs),
     cmocka_unit_test(test_migrations_refuse_one_database_in_the_place_of_the_other),
     cmocka_unit_test(test_migrations_refuse_impossible_versions),

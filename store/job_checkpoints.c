@@ -1,0 +1,125 @@
+#include "store/job_checkpoints.h"
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "store/job_checkpoints_internal.h"
+#include "store/job_content_internal.h"
+#include "store/jobs_internal.h"
+#include "store/tenants_internal.h"
+
+void job_checkpoint_list_release(JobCheckpointList *list) {
+    if (!list) return;
+    memory_free(list->items);
+    memory_free(list);
+}
+
+/* The outputs before the checkpoint are visible with it. */
+static Error *release_outputs(Connection *catalog, Job *job, int64_t outputs) {
+    int64_t begin = job->outputs_visible;
+    if (outputs > begin) job->outputs_visible = outputs;
+    return job_events_add(catalog, job, JOB_EVENT_CHECKPOINT, begin, job->outputs_visible, NULL);
+}
+
+static Error *drop_old(Connection *catalog, Job *job, int64_t keep) {
+    uint64_t bytes;
+    TRY(job_content_delete(
+        catalog, job->row, JOB_CONTENT_CHECKPOINT, 0, job->checkpoint_last - keep + 1, &bytes));
+    job->bytes_stored -= bytes;
+    return tenants_discharge(catalog, job->tenant, bytes);
+}
+
+Error *job_checkpoints_add(Connection *catalog, TenantId tenant, JobId job,
+    const JobContent *content, int64_t items_done, int64_t outputs, int64_t keep,
+    int64_t *out_number) {
+    Job row;
+    TRY(jobs_read_unfinished(catalog, tenant, job, &row));
+    if (outputs < 0 || outputs > row.output_count)
+        FAIL(INVALID, "a checkpoint behind %lld outputs, %lld are stored", (long long)outputs,
+            (long long)row.output_count);
+    if (items_done < 0) FAIL(INVALID, "a checkpoint at item %lld", (long long)items_done);
+    if (keep < 1) FAIL(INVALID, "%lld checkpoints to keep", (long long)keep);
+    TRY(jobs_advance(&row, items_done));
+    row.checkpoint_last++;
+    row.checkpoint_created = clock_real().calendar_s(clock_real().self);
+    JobContentMarks marks = {items_done, outputs};
+    TRY(job_content_insert(
+        catalog, tenant, row.row, JOB_CONTENT_CHECKPOINT, row.checkpoint_last, &marks, content));
+    TRY(tenants_charge_unlimited(catalog, tenant, content->bytes_stored));
+    row.bytes_stored += content->bytes_stored;
+    TRY(release_outputs(catalog, &row, outputs));
+    TRY(drop_old(catalog, &row, keep));
+    TRY(jobs_write(catalog, &row));
+    *out_number = row.checkpoint_last;
+    return NULL;
+}
+
+static Error *read_checkpoint(const Query *query, JobCheckpoint *out) {
+    TRY(query_i64(query, 0, &out->number));
+    TRY(query_f64(query, 1, &out->created));
+    TRY(query_i64(query, 2, &out->items_done));
+    TRY(query_i64(query, 3, &out->outputs));
+    TRY(query_size(query, 4, &out->bytes_raw));
+    return query_size(query, 5, &out->bytes_stored);
+}
+
+static Query start_list(Connection *catalog, int64_t job, int64_t begin, int64_t end) {
+    Query query = query_start(catalog, STATEMENT_LIST_CONTENTS);
+    query_bind_i64(&query, 1, job);
+    query_bind_i64(&query, 2, JOB_CONTENT_CHECKPOINT);
+    query_bind_i64(&query, 3, begin);
+    query_bind_i64(&query, 4, end);
+    query_bind_i64(&query, 5, -1); /* all: as many as were kept */
+    return query;
+}
+
+static Query start_newest(Connection *catalog, int64_t job) {
+    Query query = query_start(catalog, STATEMENT_FIND_NEWEST_CHECKPOINT);
+    query_bind_i64(&query, 1, job);
+    return query;
+}
+
+Error *job_checkpoints_find(Connection *catalog, int64_t job, int64_t number, bool *out_found,
+    JobCheckpoint *out_checkpoint) {
+    Query OWN_QUERY(query) =
+        number == 0 ? start_newest(catalog, job) : start_list(catalog, job, number, number + 1);
+    TRY(query_next(&query, out_found));
+    return *out_found ? read_checkpoint(&query, out_checkpoint) : NULL;
+}
+
+Error *job_checkpoints_get(
+    Store *store, TenantId tenant, JobId job, int64_t number, JobCheckpoint *out_checkpoint) {
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    Job row;
+    bool found = false;
+    TRY(jobs_read(catalog, tenant, job, &row));
+    if (number >= 0 && number <= row.checkpoint_last)
+        TRY(job_checkpoints_find(catalog, row.row, number, &found, out_checkpoint));
+    if (found) return NULL;
+    char name[JOB_ID_TEXT_SIZE];
+    job_id_print(job, name);
+    if (number == 0) FAIL(NOT_FOUND, "job %s has no checkpoint", name);
+    FAIL(NOT_FOUND, "job %s has no checkpoint %lld", name, (long long)number);
+}
+
+Error *job_checkpoints_list(
+    Store *store, TenantId tenant, JobId job, JobCheckpointList **out_list) {
+    OWN(JobCheckpointList, list) = NULL;
+    TRY(memory_alloc(1, sizeof *list, (void **)&list));
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    Job row;
+    TRY(jobs_read(catalog, tenant, job, &row));
+    Query OWN_QUERY(query) = start_list(catalog, row.row, 0, INT64_MAX);
+    size_t capacity = 0;
+    for (;;) {
+        bool found;
+        TRY(query_next(&query, &found));
+        if (!found) break;
+        TRY(memory_grow((void **)&list->items, list->count, &capacity, sizeof *list->items));
+        TRY(read_checkpoint(&query, &list->items[list->count]));
+        list->count++;
+    }
+    *out_list = TAKE(list);
+    return NULL;
+}

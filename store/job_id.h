@@ -1,0 +1,18 @@
+#pragma once
+/* A job's name on all nodes: the node that made it and a number that this node gives once. */
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct JobId {
+    uint64_t node;   /* 1 … JOB_ID_NODE_MAX, random */
+    uint64_t number; /* 1 … INT64_MAX */
+} JobId;
+
+#define JOB_ID_NODE_MAX UINT64_C(0xffffffffffff)
+enum { JOB_ID_TEXT_SIZE = 33 }; /* with the terminating NUL */
+
+bool job_id_equal(JobId a, JobId b);
+/* "3f9a0c72d1e4-17": the node as 12 lower-case hexadecimal digits, the number in decimal. */
+void job_id_print(JobId id, char out[JOB_ID_TEXT_SIZE]);
+/* False unless text is exactly what job_id_print makes of some id. */
+bool job_id_parse(const char *text, JobId *out);

@@ -1,0 +1,42 @@
+#include "store/job_state.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+static const JobStateInfo infos[JOB_STATE_COUNT] = {
+#define JOB_STATE(name, number, text, class, meaning)                                              \
+    [number] = {text, JOB_STATE_CLASS_##class, meaning},
+#include "store/job_states.def"
+};
+
+static const struct {
+    JobState from, to;
+} transitions[] = {
+#define JOB_TRANSITION(from, to, when) {JOB_STATE_##from, JOB_STATE_##to},
+#include "store/job_states.def"
+};
+
+const JobStateInfo *job_state_info(JobState state) {
+    assert(job_state_exists(state));
+    return &infos[state];
+}
+
+bool job_state_exists(long long number) {
+    return number > JOB_STATE_NONE && number < JOB_STATE_COUNT && infos[number].name;
+}
+
+bool job_state_find(const char *name, JobState *out) {
+    for (int i = JOB_STATE_NONE + 1; i < JOB_STATE_COUNT; i++)
+        if (job_state_exists(i) && strcmp(infos[i].name, name) == 0) {
+            *out = (JobState)i;
+            return true;
+        }
+    return false;
+}
+
+bool job_state_allows(JobState from, JobState to) {
+    for (size_t i = 0; i < sizeof transitions / sizeof *transitions; i++)
+        if (transitions[i].from == from && transitions[i].to == to) return true;
+    return false;
+}

@@ -1,0 +1,29 @@
+#pragma once
+/* The stored states of a job: job_states.def as code. */
+#include <stdbool.h>
+
+typedef enum JobState {
+    JOB_STATE_NONE = 0, /* of no job: "any" in a filter */
+#define JOB_STATE(name, number, text, class, meaning) JOB_STATE_##name = number,
+#include "store/job_states.def"
+    JOB_STATE_COUNT
+} JobState;
+
+typedef enum JobStateClass {
+    JOB_STATE_CLASS_UNFINISHED,
+    JOB_STATE_CLASS_FINISHED,
+    JOB_STATE_CLASS_TOMBSTONE,
+} JobStateClass;
+
+typedef struct JobStateInfo {
+    const char *name; /* as shown */
+    JobStateClass class_;
+    const char *meaning;
+} JobStateInfo;
+
+/* state: not NONE. */
+const JobStateInfo *job_state_info(JobState state);
+/* Whether the number is one of a state's. */
+bool job_state_exists(long long number);
+bool job_state_find(const char *name, JobState *out);
+bool job_state_allows(JobState from, JobState to);

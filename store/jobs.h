@@ -1,0 +1,176 @@
+#pragma once
+/* Jobs: what tenants submitted, how far it is, and what became of it.
+ *
+ * Every function names the tenant, and a job of another tenant is NOT_FOUND with the words for a
+ * job that does not exist. Functions that take a Connection are for catalog work (catalog.h):
+ * several of them in one piece of work become durable together or not at all. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/digest.h"
+#include "store/job_content.h"
+#include "store/job_id.h"
+#include "store/job_state.h"
+#include "store/models.h"
+#include "store/store.h"
+
+enum {
+    JOB_DEVICE_SIZE = 65, /* with the terminating NUL, as are the next two */
+    JOB_NODE_NAME_SIZE = 65,
+    JOB_KEY_SIZE = 129,
+    JOB_POLICY_SIZE_MAX = 64 << 10,
+    JOBS_LISTED_MAX = 10000, /* at once */
+};
+
+typedef enum JobRelease {
+    JOB_RELEASE_LOG = 1,        /* outputs are visible once they are stored */
+    JOB_RELEASE_CHECKPOINT = 2, /* once a checkpoint behind them is, or the job has ended */
+} JobRelease;
+
+typedef enum JobOriginKind {
+    JOB_ORIGIN_SUBMITTED = 0,
+    JOB_ORIGIN_FORK = 1,
+    JOB_ORIGIN_COPY = 2,    /* restored from a file whose job may run on */
+    JOB_ORIGIN_RELEASE = 3, /* from a file that took its job along */
+} JobOriginKind;
+
+typedef struct JobOrigin {
+    JobOriginKind kind;
+    JobId job; /* unless SUBMITTED, as is the next */
+    int64_t epoch;
+} JobOrigin;
+
+/* A job's row. */
+typedef struct Job {
+    int64_t row; /* the order in which jobs came here; where a list goes on */
+    TenantId tenant;
+    JobId id;
+    JobState state;
+    int priority; /* the scheduler's number of its class, 0 … 255 */
+    JobRelease release;
+    int64_t items_total; /* -1: a single run */
+    int64_t items_done;
+    int64_t output_count;    /* stored */
+    int64_t outputs_visible; /* of them, the first */
+    int64_t checkpoint_last; /* the highest number ever given to a checkpoint; 0: none */
+    int64_t event_count;
+    uint64_t bytes_stored; /* of its inputs, outputs and checkpoints */
+    double submitted;      /* seconds since 1970, as are the next four; NaN: not yet, or none */
+    double started, finished, deadline;
+    double checkpoint_created; /* of the newest */
+    double device_seconds;
+    int64_t epoch;
+    int64_t attempt;   /* at migrating it */
+    Digest executable; /* its identity */
+    JobOrigin origin;
+    char model[MODEL_REFERENCE_SIZE];
+    char device[JOB_DEVICE_SIZE];       /* the last one that it ran on; "": none */
+    char migrating[JOB_NODE_NAME_SIZE]; /* where to; "": it is not. Of a moved one: where it went */
+} Job;
+
+typedef struct JobList {
+    Job *items; /* in the order of row */
+    size_t count;
+} JobList;
+
+void job_list_release(JobList *list);
+DEFINE_OWN(JobList, job_list_release);
+
+/* A job to be stored. Everything is borrowed. */
+typedef struct JobSubmission {
+    const char *model; /* a reference, for people */
+    Digest executable; /* its identity: one of the tenant's */
+    const char *key;   /* NULL: none. 1 … JOB_KEY_SIZE - 1 bytes */
+    Digest request;    /* of everything that was sent under the key */
+    JobState state;    /* NONE: queued; else any unfinished one */
+    const char *why;   /* of the first event; may be NULL */
+    int priority;
+    JobRelease release;
+    int64_t items_total; /* -1: a single run */
+    double deadline;     /* NaN: none */
+    const void *policy;  /* up to JOB_POLICY_SIZE_MAX */
+    size_t policy_size;
+    const JobContent *inputs; /* staged */
+    JobOrigin origin;
+    int64_t epoch;
+} JobSubmission;
+
+/* Stores a job under a new id. With a key that the tenant has used before, the first job is
+ * answered and nothing is stored.
+ *
+ * out_created: false then; may be NULL.
+ * Errors: NOT_FOUND the tenant has no such executable; CONFLICT the key stands for another request;
+ *         EXHAUSTED the quota store_bytes; INVALID a field beyond its limits. */
+MUST_CHECK Error *jobs_submit(Connection *catalog, TenantId tenant, const JobSubmission *submission,
+    JobId *out_id, bool *out_created);
+
+/* Errors: NOT_FOUND. */
+MUST_CHECK Error *jobs_read(Connection *catalog, TenantId tenant, JobId id, Job *out_job);
+MUST_CHECK Error *jobs_get(Store *store, TenantId tenant, JobId id, Job *out_job);
+/* Replaces the content of inout_policy. Errors: NOT_FOUND. */
+MUST_CHECK Error *jobs_get_policy(
+    Store *store, TenantId tenant, JobId id, ByteWriter *inout_policy);
+/* Whose job it is: only for those who may see all tenants. Errors: NOT_FOUND. */
+MUST_CHECK Error *jobs_find_tenant(Store *store, JobId id, TenantId *out_tenant);
+
+enum { JOBS_OF_ALL_TENANTS = 0 };
+
+/* tenant:    or JOBS_OF_ALL_TENANTS, for those who may see them.
+ * state:     NONE for any. One tenant's unfinished jobs are found without a look at the others.
+ * after:     0, or the row of the last job of the page before.
+ * count_max: up to JOBS_LISTED_MAX; fewer were found when there are no more. */
+MUST_CHECK Error *jobs_list(Store *store, TenantId tenant, JobState state, int64_t after,
+    size_t count_max, JobList **out_list);
+
+/* Brings a job into another state, with the event that says why (may be NULL). A finished job's
+ * outputs are all visible.
+ * Errors: NOT_FOUND; CONFLICT its state does not allow that (the state is named). */
+MUST_CHECK Error *jobs_transition(
+    Connection *catalog, TenantId tenant, JobId id, JobState state, const char *why);
+
+/* How far a job is. */
+typedef struct JobProgress {
+    int64_t items_done;    /* -1: as it was; it never goes back */
+    double device_seconds; /* in total; NaN: as it was, as is the next */
+    double started;
+    const char *device; /* NULL: as it was */
+} JobProgress;
+
+/* Errors: NOT_FOUND; CONFLICT it has ended; INVALID more items than it has. */
+MUST_CHECK Error *jobs_set_progress(
+    Connection *catalog, TenantId tenant, JobId id, const JobProgress *progress);
+
+/* Adds an event that changes nothing else. Errors: NOT_FOUND. */
+MUST_CHECK Error *jobs_add_note(Connection *catalog, TenantId tenant, JobId id, const char *why);
+
+/* Begins an attempt at migrating it. Errors: NOT_FOUND; CONFLICT it has ended, or is migrating;
+ * INVALID no name of a node. */
+MUST_CHECK Error *jobs_begin_migration(
+    Connection *catalog, TenantId tenant, JobId id, const char *node, int64_t *out_attempt);
+/* Ends it without success. Errors: NOT_FOUND; CONFLICT it is not migrating. */
+MUST_CHECK Error *jobs_abort_migration(
+    Connection *catalog, TenantId tenant, JobId id, const char *why);
+
+/* Deletes a finished job with everything of it. Errors: NOT_FOUND; CONFLICT it has not ended, or is
+ * a tombstone. */
+MUST_CHECK Error *jobs_remove(Connection *catalog, TenantId tenant, JobId id);
+/* Deletes a tombstone's inputs, outputs and checkpoints; the job itself stays.
+ * Errors: NOT_FOUND; CONFLICT it is none. */
+MUST_CHECK Error *jobs_drop_contents(Connection *catalog, TenantId tenant, JobId id);
+/* Deletes a tenant's finished jobs that have outlived its retention.
+ *
+ * now:       seconds since 1970.
+ * count_max: how many at most; call again when out_count reaches it. */
+MUST_CHECK Error *jobs_expire(
+    Connection *catalog, TenantId tenant, double now, size_t count_max, size_t *out_count);
+
+/* A second job from a checkpoint: the same inputs, the outputs before the checkpoint, and the
+ * checkpoint under its number.
+ *
+ * checkpoint: its number; 0: the newest.
+ * Errors:     NOT_FOUND no such job or checkpoint; CONFLICT it is a tombstone; EXHAUSTED the quota
+ *             store_bytes. */
+MUST_CHECK Error *jobs_fork(
+    Connection *catalog, TenantId tenant, JobId id, int64_t checkpoint, JobId *out_id);

@@ -1,0 +1,116 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "store/jobs.h"
+#include "store/jobs_internal.h"
+#include "store/model_reference.h"
+
+Error *jobs_write(Connection *catalog, const Job *job) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_WRITE_JOB);
+    query_bind_i64(&query, 1, job->row);
+    query_bind_i64(&query, 2, job->state);
+    query_bind_i64(&query, 3, job->items_done);
+    query_bind_i64(&query, 4, job->output_count);
+    query_bind_i64(&query, 5, job->outputs_visible);
+    query_bind_i64(&query, 6, job->checkpoint_last);
+    query_bind_i64(&query, 7, job->event_count);
+    query_bind_i64(&query, 8, (int64_t)job->bytes_stored);
+    query_bind_optional_f64(&query, 9, job->started);
+    query_bind_optional_f64(&query, 10, job->finished);
+    query_bind_optional_f64(&query, 11, job->checkpoint_created);
+    query_bind_f64(&query, 12, job->device_seconds);
+    query_bind_i64(&query, 13, job->attempt);
+    if (job->migrating[0]) query_bind_text(&query, 14, job->migrating);
+    query_bind_text(&query, 15, job->device);
+    return query_run(&query);
+}
+
+static Error *fail_transition(const Job *job, JobState state) {
+    char name[JOB_ID_TEXT_SIZE];
+    job_id_print(job->id, name);
+    FAIL(CONFLICT, "job %s is %s; it can't become %s", name, job_state_info(job->state)->name,
+        job_state_info(state)->name);
+}
+
+Error *jobs_transition(
+    Connection *catalog, TenantId tenant, JobId id, JobState state, const char *why) {
+    Job job;
+    TRY(jobs_read(catalog, tenant, id, &job));
+    if (!job_state_allows(job.state, state)) return fail_transition(&job, state);
+    job.state = state;
+    int64_t begin = job.outputs_visible;
+    if (job_state_info(state)->class_ != JOB_STATE_CLASS_UNFINISHED) {
+        /* Nobody will replay them any more: they are what they are. */
+        job.outputs_visible = job.output_count;
+        job.finished = clock_real().calendar_s(clock_real().self);
+        if (state != JOB_STATE_MOVED) job.migrating[0] = 0;
+    }
+    TRY(job_events_add(catalog, &job, JOB_EVENT_STATE, begin, job.outputs_visible, why));
+    return jobs_write(catalog, &job);
+}
+
+Error *jobs_advance(Job *inout_job, int64_t items_done) {
+    if (inout_job->items_total >= 0 && items_done > inout_job->items_total)
+        FAIL(INVALID, "%lld items done, the job has %lld", (long long)items_done,
+            (long long)inout_job->items_total);
+    if (items_done > inout_job->items_done) inout_job->items_done = items_done;
+    return NULL;
+}
+
+Error *jobs_set_progress(
+    Connection *catalog, TenantId tenant, JobId id, const JobProgress *progress) {
+    Job job;
+    TRY(jobs_read_unfinished(catalog, tenant, id, &job));
+    TRY(jobs_advance(&job, progress->items_done));
+    if (!isnan(progress->device_seconds)) job.device_seconds = progress->device_seconds;
+    if (!isnan(progress->started)) job.started = progress->started;
+    if (progress->device) {
+        size_t size = strlen(progress->device) + 1;
+        if (size > sizeof job.device)
+            FAIL(INVALID, "device \"%.80s\": the name is too long", progress->device);
+        memcpy(job.device, progress->device, size);
+    }
+    return jobs_write(catalog, &job);
+}
+
+Error *jobs_add_note(Connection *catalog, TenantId tenant, JobId id, const char *why) {
+    Job job;
+    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));
+    return jobs_write(catalog, &job);
+}
+
+Error *jobs_begin_migration(
+    Connection *catalog, TenantId tenant, JobId id, const char *node, int64_t *out_attempt) {
+    Job job;
+    TRY(jobs_read_unfinished(catalog, tenant, id, &job));
+    TRY(model_reference_check_name("node", node));
+    if (job.migrating[0]) {
+        char name[JOB_ID_TEXT_SIZE];
+        job_id_print(id, name);
+        FAIL(CONFLICT, "job %s is migrating to %s already", name, job.migrating);
+    }
+    memcpy(job.migrating, node, strlen(node) + 1);
+    job.attempt++;
+    char why[JOB_WHY_SIZE];
+    (void)snprintf(why, sizeof why, "migrating to %s, attempt %lld", node, (long long)job.attempt);
+    TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));
+    TRY(jobs_write(catalog, &job));
+    *out_attempt = job.attempt;
+    return NULL;
+}
+
+Error *jobs_abort_migration(Connection *catalog, TenantId tenant, JobId id, const char *why) {
+    Job job;
+    TRY(jobs_read_unfinished(catalog, tenant, id, &job));
+    if (!job.migrating[0]) {
+        char name[JOB_ID_TEXT_SIZE];
+        job_id_print(id, name);
+        FAIL(CONFLICT, "job %s is not migrating", name);
+    }
+    job.migrating[0] = 0;
+    TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));
+    return jobs_write(catalog, &job);
+}

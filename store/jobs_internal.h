@@ -1,0 +1,25 @@
+#pragma once
+/* Rows of jobs, in the caller's catalog transaction: read, changed in memory, written back. */
+#include "store/job_events.h"
+#include "store/jobs.h"
+#include "store/store_internal.h"
+
+/* A new row. executable: the id of its row. The rest of the row is the job's and the submission's.
+ */
+MUST_CHECK Error *jobs_insert(
+    Connection *catalog, const Job *job, int64_t executable, const JobSubmission *submission);
+/* The next id of this home. */
+MUST_CHECK Error *jobs_take_id(Connection *catalog, int64_t *out_row, JobId *out_id);
+/* Writes back what changes in a job's life. */
+MUST_CHECK Error *jobs_write(Connection *catalog, const Job *job);
+MUST_CHECK Error *jobs_read_policy(Connection *catalog, const Job *job, ByteWriter *inout_policy);
+/* Reads a job that has not ended. Errors: NOT_FOUND; CONFLICT. */
+MUST_CHECK Error *jobs_read_unfinished(
+    Connection *catalog, TenantId tenant, JobId id, Job *out_job);
+
+/* Adds an event in the job's state; the job is to be written back. */
+MUST_CHECK Error *job_events_add(Connection *catalog, Job *inout_job, JobEventKind kind,
+    int64_t output_begin, int64_t output_end, const char *why);
+
+/* Sets how far a job is; never back. Errors: INVALID more items than it has. */
+MUST_CHECK Error *jobs_advance(Job *inout_job, int64_t items_done);

@@ -1,0 +1,235 @@
+#include "store/tenants.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "store/model_reference.h"
+#include "store/tenants_internal.h"
+
+static const char *const quota_names[QUOTA_COUNT] = {
+#define QUOTA(name, number, text, unit) [number] = text,
+#include "store/quotas.def"
+#undef QUOTA
+};
+
+static bool is_quota(int64_t number) {
+    return number > QUOTA_NONE && number < QUOTA_COUNT && quota_names[number];
+}
+
+void tenant_list_release(TenantList *list) {
+    if (!list) return;
+    memory_free(list->items);
+    memory_free(list);
+}
+
+const char *tenants_quota_name(QuotaId quota) {
+    assert(is_quota(quota));
+    return quota_names[quota];
+}
+
+bool tenants_find_quota(const char *name, QuotaId *out) {
+    for (int i = QUOTA_NONE + 1; i < QUOTA_COUNT; i++)
+        if (is_quota(i) && strcmp(quota_names[i], name) == 0) {
+            *out = (QuotaId)i;
+            return true;
+        }
+    return false;
+}
+
+static Error *find_by_name(Connection *catalog, const char *name, bool *out_found) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_TENANT);
+    query_bind_text(&query, 1, name);
+    int64_t id;
+    return query_find_i64(&query, out_found, &id);
+}
+
+Error *tenants_add(Connection *catalog, const char *name, TenantId *out_tenant) {
+    bool found;
+    TRY(model_reference_check_name("tenant", name));
+    TRY(find_by_name(catalog, name, &found));
+    if (found) FAIL(CONFLICT, "tenant %s exists already", name);
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_INSERT_TENANT);
+    query_bind_text(&query, 1, name);
+    query_bind_f64(&query, 2, clock_real().calendar_s(clock_real().self));
+    return query_insert(&query, out_tenant);
+}
+
+static Error *read_quotas(Connection *catalog, Tenant *tenant) {
+    for (int i = 0; i < QUOTA_COUNT; i++) tenant->quotas[i] = QUOTA_UNLIMITED;
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_QUOTAS);
+    query_bind_i64(&query, 1, tenant->id);
+    for (;;) {
+        bool row;
+        int64_t quota, value;
+        TRY(query_next(&query, &row));
+        if (!row) return NULL;
+        TRY(query_i64(&query, 0, &quota));
+        TRY(query_i64(&query, 1, &value));
+        if (!is_quota(quota) || value < 0)
+            FAIL(CORRUPT, "catalog.db: quota %lld of tenant %s; run fsck", (long long)quota,
+                tenant->name);
+        tenant->quotas[quota] = value;
+    }
+}
+
+static Error *count_queued(Connection *catalog, Tenant *tenant) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_COUNT_QUEUED_JOBS);
+    query_bind_i64(&query, 1, tenant->id);
+    bool row;
+    return query_find_i64(&query, &row, &tenant->queued_jobs);
+}
+
+/* The query's next row, without what stands in other tables. */
+static Error *read_row(Query *query, bool *out_found, Tenant *out) {
+    Tenant tenant = {0};
+    bool row;
+    TRY(query_next(query, &row));
+    *out_found = row;
+    if (!row) return NULL;
+    TRY(query_i64(query, 0, &tenant.id));
+    TRY(query_text(query, 1, tenant.name, sizeof tenant.name));
+    TRY(query_f64(query, 2, &tenant.created));
+    TRY(query_i64(query, 3, &tenant.weight));
+    TRY(query_i64(query, 4, &tenant.retention_s));
+    TRY(query_size(query, 5, &tenant.bytes_stored));
+    *out = tenant;
+    return NULL;
+}
+
+static Error *read_by_id(Connection *catalog, TenantId id, Tenant *out) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_TENANT);
+    query_bind_i64(&query, 1, id);
+    bool found;
+    TRY(read_row(&query, &found, out));
+    if (!found) FAIL(NOT_FOUND, "no such tenant");
+    return NULL;
+}
+
+static Error *write(Connection *catalog, const Tenant *tenant) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_SET_TENANT);
+    query_bind_i64(&query, 1, tenant->id);
+    query_bind_i64(&query, 2, tenant->weight);
+    query_bind_i64(&query, 3, tenant->retention_s);
+    return query_run(&query);
+}
+
+Error *tenants_set_weight(Connection *catalog, TenantId tenant, int64_t weight) {
+    Tenant row;
+    TRY(read_by_id(catalog, tenant, &row));
+    if (weight < 1 || weight > TENANT_WEIGHT_MAX)
+        FAIL(INVALID, "tenant %s: a weight is 1 to %d, not %lld", row.name, TENANT_WEIGHT_MAX,
+            (long long)weight);
+    row.weight = weight;
+    return write(catalog, &row);
+}
+
+Error *tenants_set_retention(Connection *catalog, TenantId tenant, int64_t retention_s) {
+    Tenant row;
+    TRY(read_by_id(catalog, tenant, &row));
+    if (retention_s < 0)
+        FAIL(INVALID, "tenant %s: jobs can't stay for %lld seconds", row.name,
+            (long long)retention_s);
+    row.retention_s = retention_s;
+    return write(catalog, &row);
+}
+
+Error *tenants_read_retention(Connection *catalog, TenantId tenant, int64_t *out_retention_s) {
+    Tenant row;
+    TRY(read_by_id(catalog, tenant, &row));
+    *out_retention_s = row.retention_s;
+    return NULL;
+}
+
+Error *tenants_set_quota(Connection *catalog, TenantId tenant, QuotaId quota, int64_t value) {
+    Tenant row;
+    TRY(read_by_id(catalog, tenant, &row));
+    if (value < 0 && value != QUOTA_UNLIMITED)
+        FAIL(INVALID, "tenant %s: %s can't be %lld", row.name, tenants_quota_name(quota),
+            (long long)value);
+    bool limited = value != QUOTA_UNLIMITED;
+    Query OWN_QUERY(query) =
+        query_start(catalog, limited ? STATEMENT_SET_QUOTA : STATEMENT_DELETE_QUOTA);
+    query_bind_i64(&query, 1, tenant);
+    query_bind_i64(&query, 2, quota);
+    if (limited) query_bind_i64(&query, 3, value);
+    return query_run(&query);
+}
+
+Error *tenants_get(Store *store, TenantId tenant, Tenant *out_tenant) {
+    OWN(Connection, catalog) = NULL;
+    Tenant row;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    TRY(read_by_id(catalog, tenant, &row));
+    TRY(read_quotas(catalog, &row));
+    TRY(count_queued(catalog, &row));
+    *out_tenant = row;
+    return NULL;
+}
+
+static Error *read_after(Connection *catalog, const char *name, bool *out_found, Tenant *out) {
+    {
+        Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_TENANT_AFTER);
+        query_bind_text(&query, 1, name);
+        TRY(read_row(&query, out_found, out));
+        if (!*out_found) return NULL;
+    }
+    TRY(read_quotas(catalog, out));
+    return count_queued(catalog, out);
+}
+
+Error *tenants_list(Store *store, TenantList **out_list) {
+    OWN(TenantList, list) = NULL;
+    TRY(memory_alloc(1, sizeof *list, (void **)&list));
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    size_t capacity = 0;
+    for (;;) {
+        bool found;
+        TRY(memory_grow((void **)&list->items, list->count, &capacity, sizeof *list->items));
+        const char *last = list->count ? list->items[list->count - 1].name : "";
+        TRY(read_after(catalog, last, &found, &list->items[list->count]));
+        if (!found) break;
+        list->count++;
+    }
+    *out_list = TAKE(list);
+    return NULL;
+}
+
+static Error *change_bytes(Connection *catalog, TenantId tenant, int64_t bytes) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_CHARGE_TENANT);
+    query_bind_i64(&query, 1, tenant);
+    query_bind_i64(&query, 2, bytes);
+    return query_run(&query);
+}
+
+static Error *check_quota(Connection *catalog, TenantId tenant) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_EXCEEDED_QUOTA);
+    query_bind_i64(&query, 1, tenant);
+    query_bind_i64(&query, 2, QUOTA_STORE_BYTES);
+    bool row;
+    char name[TENANT_NAME_SIZE];
+    int64_t needed, value;
+    TRY(query_next(&query, &row));
+    if (!row) return NULL;
+    TRY(query_text(&query, 0, name, sizeof name));
+    TRY(query_i64(&query, 1, &needed));
+    TRY(query_i64(&query, 2, &value));
+    FAIL(EXHAUSTED, "tenant %s: its quota store_bytes is %lld, and this would make it %lld", name,
+        (long long)value, (long long)needed);
+}
+
+Error *tenants_charge(Connection *catalog, TenantId tenant, uint64_t bytes) {
+    if (bytes == 0) return NULL;
+    TRY(change_bytes(catalog, tenant, (int64_t)bytes));
+    return check_quota(catalog, tenant);
+}
+
+Error *tenants_charge_unlimited(Connection *catalog, TenantId tenant, uint64_t bytes) {
+    return bytes == 0 ? NULL : change_bytes(catalog, tenant, (int64_t)bytes);
+}
+
+Error *tenants_discharge(Connection *catalog, TenantId tenant, uint64_t bytes) {
+    return bytes == 0 ? NULL : change_bytes(catalog, tenant, -(int64_t)bytes);
+}

@@ -1,0 +1,58 @@
+#pragma once
+/* Tenants: who owns models and jobs, with which share and within which limits. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+typedef enum QuotaId {
+    QUOTA_NONE = 0,
+#define QUOTA(name, number, text, unit) QUOTA_##name = number,
+#include "store/quotas.def"
+#undef QUOTA
+    QUOTA_COUNT
+} QuotaId;
+
+enum {
+    TENANT_NAME_SIZE = 65, /* with the terminating NUL */
+    TENANT_WEIGHT_MAX = 1000000,
+    TENANT_RETENTION_DEFAULT_S = 7 * 24 * 3600,
+};
+#define QUOTA_UNLIMITED (-1)
+
+typedef struct Tenant {
+    TenantId id;
+    char name[TENANT_NAME_SIZE];
+    double created;      /* seconds since 1970 */
+    int64_t weight;      /* 1 … TENANT_WEIGHT_MAX */
+    int64_t retention_s; /* how long finished jobs stay */
+    int64_t quotas[QUOTA_COUNT];
+    /* used */
+    uint64_t bytes_stored; /* of its executables and jobs; a chunk of two of them counts twice */
+    int64_t queued_jobs;   /* queued or running: which of the two the store does not know */
+} Tenant;
+
+typedef struct TenantList {
+    Tenant *items; /* in order of their names */
+    size_t count;
+} TenantList;
+
+void tenant_list_release(TenantList *list);
+DEFINE_OWN(TenantList, tenant_list_release);
+
+/* "store_bytes". quota: not NONE. */
+const char *tenants_quota_name(QuotaId quota);
+bool tenants_find_quota(const char *name, QuotaId *out);
+
+/* Weight 1, no limits. Errors: INVALID no name; CONFLICT there is one of this name. */
+MUST_CHECK Error *tenants_add(Connection *catalog, const char *name, TenantId *out_tenant);
+/* Errors: NOT_FOUND no such tenant; INVALID a weight out of range. */
+MUST_CHECK Error *tenants_set_weight(Connection *catalog, TenantId tenant, int64_t weight);
+MUST_CHECK Error *tenants_set_retention(Connection *catalog, TenantId tenant, int64_t retention_s);
+/* value: QUOTA_UNLIMITED takes the limit away. */
+MUST_CHECK Error *tenants_set_quota(
+    Connection *catalog, TenantId tenant, QuotaId quota, int64_t value);
+
+MUST_CHECK Error *tenants_get(Store *store, TenantId tenant, Tenant *out_tenant);
+MUST_CHECK Error *tenants_list(Store *store, TenantList **out_list);

@@ -1,0 +1,15 @@
+#pragma once
+/* What a tenant's rows take, kept in the transactions that add and remove them. */
+#include "store/store_internal.h"
+#include "store/tenants.h"
+
+/* Adds what is stored for the tenant. Errors: EXHAUSTED beyond its quota; the caller's transaction
+ * or savepoint is then of no use. */
+MUST_CHECK Error *tenants_charge(Connection *catalog, TenantId tenant, uint64_t bytes);
+/* The same whatever the quota: for what must not be lost. */
+MUST_CHECK Error *tenants_charge_unlimited(Connection *catalog, TenantId tenant, uint64_t bytes);
+MUST_CHECK Error *tenants_discharge(Connection *catalog, TenantId tenant, uint64_t bytes);
+
+/* Errors: NOT_FOUND. */
+MUST_CHECK Error *tenants_read_retention(
+    Connection *catalog, TenantId tenant, int64_t *out_retention_s);

@@ -1,0 +1,134 @@
+#include <string.h>
+
+#include "tests/store/job_fixtures.h"
+
+static void expect_events(Store *store, JobId id, const char *expected) {
+    TextBuilder OWN_TEXT(text) = {0};
+    fixture_print_events(store, TENANT_DEFAULT, id, &text);
+    assert_string_equal(text_builder_get(&text), expected);
+}
+
+static Error *add_three(Store *store, JobId id, int64_t first, const char *const texts[3],
+    int64_t items_done, JobOutputsResult *result) {
+    JobContent contents[3];
+    for (int i = 0; i < 3; i++) contents[i] = fixture_content(TENANT_DEFAULT, texts[i]);
+    return fixture_end(job_outputs_add(
+        fixture_begin(store), TENANT_DEFAULT, id, first, contents, 3, items_done, result));
+}
+
+static size_t count_listed(Store *store, JobId id, int64_t begin) {
+    OWN(JobOutputList, list) = NULL;
+    expect_ok(job_outputs_list(store, TENANT_DEFAULT, id, begin, &list));
+    for (size_t i = 0; i < list->count; i++)
+        assert_int_equal(list->items[i].sequence, begin + (int64_t)i);
+    return list->count;
+}
+
+static void test_job_outputs_are_visible_once_they_are_logged(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    JobOutputsResult result;
+    JobId id = fixture_submit(store, TENANT_DEFAULT);
+    expect_ok(add_three(store, id, 0, (const char *const[]){"a", "b", "c"}, 3, &result));
+    assert_int_equal(result.added, 3);
+    expect_ok(fixture_add_output(store, id, 3, ""));
+    assert_int_equal(count_listed(store, id, 0), 4);
+    assert_int_equal(count_listed(store, id, 3), 1);
+    assert_int_equal(count_listed(store, id, 4), 0);
+    assert_string_equal(fixture_read_text(store, TENANT_DEFAULT, id, JOB_CONTENT_OUTPUT, 2), "c");
+    assert_string_equal(fixture_read_text(store, TENANT_DEFAULT, id, JOB_CONTENT_OUTPUT, 3), "");
+    assert_int_equal(fixture_get(store, TENANT_DEFAULT, id).items_done, 3);
+    expect_events(store, id, "state queued, output queued 0-3, output queued 3-4");
+    fixture_expect_clean(store);
+}
+
+/* A replay after a crash: what is equal is dropped, what differs is told and dropped. */
+static void test_job_outputs_first_one_wins(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    JobOutputsResult result;
+    JobId id = fixture_submit(store, TENANT_DEFAULT);
+    expect_ok(add_three(store, id, 0, (const char *const[]){"a", "b", "c"}, 3, NULL));
+    uint64_t before = fixture_get(store, TENANT_DEFAULT, id).bytes_stored;
+    expect_ok(add_three(store, id, 1, (const char *const[]){"b", "C", "d"}, 2, &result));
+    assert_int_equal(result.dropped, 1);
+    assert_int_equal(result.diverged, 1);
+    assert_int_equal(result.added, 1);
+    Job job = fixture_get(store, TENANT_DEFAULT, id);
+    assert_int_equal(job.output_count, 4);
+    assert_int_equal(job.items_done, 3);
+    assert_int_equal(job.bytes_stored, before + 1);
+    assert_string_equal(fixture_read_text(store, TENANT_DEFAULT, id, JOB_CONTENT_OUTPUT, 2), "c");
+    expect_events(store, id, "state queued, output queued 0-3, diverged queued, output queued 3-4");
+    fixture_expect_clean(store);
+}
+
+static void test_job_outputs_leave_no_number_out(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    JobId id = fixture_submit(store, TENANT_DEFAULT);
+    expect_error(
+        fixture_add_output(store, id, 1, "x"), ERROR_INVALID, "output 1, the next one is 0");
+    expect_error(fixture_add_output(store, id, -1, "x"), ERROR_INVALID, "output -1");
+    expect_error(add_three(store, id, 0, (const char *const[]){"a", "b", "c"}, 11, NULL),
+        ERROR_INVALID, "11 items");
+    assert_int_equal(fixture_get(store, TENANT_DEFAULT, id).output_count, 0);
+}
+
+static void test_job_outputs_of_checkpoint_release_wait_for_one(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(StoredContent, content) = NULL;
+    int64_t number;
+    JobId id = fixture_submit_release(store, TENANT_DEFAULT, JOB_RELEASE_CHECKPOINT);
+    expect_ok(add_three(store, id, 0, (const char *const[]){"a", "b", "c"}, 3, NULL));
+    assert_int_equal(count_listed(store, id, 0), 0);
+    expect_error(stored_content_open(store, TENANT_DEFAULT, id, JOB_CONTENT_OUTPUT, 0, &content),
+        ERROR_NOT_FOUND, "has no output 0");
+    expect_ok(fixture_add_checkpoint(store, id, "cp", 2, 2, 1, &number));
+    assert_int_equal(count_listed(store, id, 0), 2);
+    expect_events(store, id, "state queued, checkpoint queued 0-2");
+    /* A crash: what nobody saw is forgotten and made again, differently if it likes. */
+    expect_ok(fixture_end(job_outputs_rewind(fixture_begin(store), TENANT_DEFAULT, id)));
+    Job job = fixture_get(store, TENANT_DEFAULT, id);
+    assert_int_equal(job.output_count, 2);
+    assert_int_equal(job.items_done, 2);
+    fixture_expect_clean(store);
+    expect_ok(fixture_add_output(store, id, 2, "other"));
+    expect_ok(fixture_end(
+        jobs_transition(fixture_begin(store), TENANT_DEFAULT, id, JOB_STATE_SUCCEEDED, NULL)));
+    assert_int_equal(count_listed(store, id, 0), 3);
+    expect_events(store, id, "state queued, checkpoint queued 0-2, state succeeded 2-3");
+    fixture_expect_clean(store);
+}
+
+static void test_job_outputs_rewind_leaves_what_was_seen(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    JobId id = fixture_submit(store, TENANT_DEFAULT);
+    expect_ok(add_three(store, id, 0, (const char *const[]){"a", "b", "c"}, 3, NULL));
+    expect_ok(fixture_end(job_outputs_rewind(fixture_begin(store), TENANT_DEFAULT, id)));
+    Job job = fixture_get(store, TENANT_DEFAULT, id);
+    assert_int_equal(job.output_count, 3);
+    assert_int_equal(job.items_done, 3);
+    /* Without any checkpoint it begins again. */
+    id = fixture_submit_release(store, TENANT_DEFAULT, JOB_RELEASE_CHECKPOINT);
+    expect_ok(add_three(store, id, 0, (const char *const[]){"a", "b", "c"}, 3, NULL));
+    expect_ok(fixture_end(job_outputs_rewind(fixture_begin(store), TENANT_DEFAULT, id)));
+    job = fixture_get(store, TENANT_DEFAULT, id);
+    assert_int_equal(job.output_count, 0);
+    assert_int_equal(job.items_done, 0);
+    assert_int_equal(job.bytes_stored, 6);
+    fixture_expect_clean(store);
+}
+
+TEST_GROUP(job_outputs, cmocka_unit_test(test_job_outputs_are_visible_once_they_are_logged),
+    cmocka_unit_test(test_job_outputs_first_one_wins),
+    cmocka_unit_test(test_job_outputs_leave_no_number_out),
+    cmocka_unit_test(test_job_outputs_of_checkpoint_release_wait_for_one),
+    cmocka_unit_test(test_job_outputs_rewind_leaves_what_was_seen))
