@@ -68,8 +68,7 @@ void metrics_release(Metrics *metrics) {
     memory_free(metrics);
 }
 
-Error *metrics_set_rows(
-    Metrics *metrics, MetricId metric, const char *const *texts, size_t count) {
+Error *metrics_set_rows(Metrics *metrics, MetricId metric, const char *const *texts, size_t count) {
     Family *family = &metrics->families[metric];
     void *memory;
     assert(is_kept(metric));
@@ -147,8 +146,7 @@ static void print_histogram(const char *name, Histogram *histogram, TextBuilder 
             text_appendf(out, "%s_bucket{le=\"%.10g\"} %llu\n", name, (double)bounds_ns[i] * 1e-9,
                 (unsigned long long)count);
         else
-            text_appendf(
-                out, "%s_bucket{le=\"+Inf\"} %llu\n", name, (unsigned long long)count);
+            text_appendf(out, "%s_bucket{le=\"+Inf\"} %llu\n", name, (unsigned long long)count);
     }
     uint64_t sum_ns = atomic_load_explicit(&histogram->sum_ns, memory_order_relaxed);
     text_appendf(out, "%s_sum %.17g\n%s_count %llu\n", name, (double)sum_ns * 1e-9, name,

@@ -20,7 +20,7 @@ void http_body_deinit(HttpBody *body) {
     http_body_init(body, NULL, 0);
 }
 
-static Error *write_all(int descriptor, const uint8_t *data, size_t size) {
+Error *http_body_write(int descriptor, const uint8_t *data, size_t size) {
     for (size_t done = 0; done < size;) {
         ssize_t put = write(descriptor, data + done, size - done);
         if (put < 0 && errno == EINTR) continue;
@@ -38,11 +38,11 @@ Error *http_body_add(HttpBody *body, const void *data, size_t size) {
             (unsigned long long)body->size_max);
     if (body->descriptor < 0 && body->size + size > HTTP_BODY_MEMORY_MAX) {
         TRY(http_service_make_file(body->service, &body->descriptor, &body->path));
-        TRY(write_all(body->descriptor, body->memory.data, body->memory.size));
+        TRY(http_body_write(body->descriptor, body->memory.data, body->memory.size));
         byte_writer_deinit(&body->memory);
     }
     if (body->descriptor >= 0)
-        TRY(write_all(body->descriptor, data, size));
+        TRY(http_body_write(body->descriptor, data, size));
     else {
         byte_write_bytes(&body->memory, data, size);
         TRY(byte_writer_check(&body->memory));

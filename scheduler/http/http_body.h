@@ -24,3 +24,5 @@ void http_body_deinit(HttpBody *body);
 MUST_CHECK Error *http_body_add(HttpBody *body, const void *data, size_t size);
 /* Everything is there: shows it to the request, until deinit. */
 MUST_CHECK Error *http_body_finish(HttpBody *body, HttpRequest *request);
+/* All of it. Errors: EXHAUSTED the disk is full; IO. */
+MUST_CHECK Error *http_body_write(int descriptor, const uint8_t *data, size_t size);

@@ -6,7 +6,8 @@
 #include "scheduler/http/http_server_internal.h"
 
 enum {
-    DISCARD_MAX = 1 << 20, /* of a body that is refused while it comes; then the connection is cut */
+    DISCARD_MAX =
+        1 << 20, /* of a body that is refused while it comes; then the connection is cut */
     BODY_BYTES_PER_MS = 64, /* a body that comes more slowly than this is cut */
     STREAM_BLOCK_SIZE = 64 << 10,
 };
@@ -26,8 +27,8 @@ static const char *const request_rows[] = {
 };
 
 Error *http_exchange_declare_metrics(Metrics *metrics) {
-    return metrics_set_rows(metrics, METRIC_HTTP_REQUESTS, request_rows,
-        sizeof request_rows / sizeof *request_rows);
+    return metrics_set_rows(
+        metrics, METRIC_HTTP_REQUESTS, request_rows, sizeof request_rows / sizeof *request_rows);
 }
 
 static void count_answer(const HttpExchange *exchange, int status) {
@@ -36,14 +37,20 @@ static void count_answer(const HttpExchange *exchange, int status) {
     size_t class_ = status < 400 ? 0 : status < 500 ? 1 : 2;
     metrics_add(metrics, METRIC_HTTP_REQUESTS, route * STATUS_CLASSES + class_, 1);
     if (exchange->run_start_ns)
-        metrics_observe_ns(metrics, METRIC_HTTP_SECONDS,
-            clock_now_ns(clock_real()) - exchange->run_start_ns);
+        metrics_observe_ns(
+            metrics, METRIC_HTTP_SECONDS, clock_now_ns(clock_real()) - exchange->run_start_ns);
 }
 
-void http_exchange_suspend(HttpExchange *exchange) {
+/* Counted before the look at closing: either the closer sees it, or this sees the closer. */
+bool http_exchange_suspend(HttpExchange *exchange) {
     HttpServer *server = exchange->connection->server;
-    MHD_suspend_connection(exchange->mhd);
     (void)atomic_fetch_add(&server->suspended, 1);
+    if (atomic_load(&server->closing)) {
+        (void)atomic_fetch_sub(&server->suspended, 1);
+        return false;
+    }
+    MHD_suspend_connection(exchange->mhd);
+    return true;
 }
 
 void http_exchange_resume(HttpExchange *exchange) {
@@ -76,8 +83,8 @@ void *http_exchange_begin(void *self, const char *uri, struct MHD_Connection *mh
     return exchange;
 }
 
-void http_exchange_end(void *self, struct MHD_Connection *mhd, void **request,
-    enum MHD_RequestTerminationCode code) {
+void http_exchange_end(
+    void *self, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code) {
     HttpExchange *exchange = *request;
     (void)self, (void)mhd, (void)code;
     if (!exchange) return;
@@ -131,8 +138,7 @@ static enum MHD_Result send_answer(HttpExchange *exchange) {
     if (done && status == 401)
         done = MHD_add_response_header(body, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     for (uint32_t i = 0; done && i < response->header_count; i++)
-        done = MHD_add_response_header(
-            body, response->headers[i].name, response->headers[i].value);
+        done = MHD_add_response_header(body, response->headers[i].name, response->headers[i].value);
     if (done && response->kind == HTTP_BODY_STREAM) http_stream_start(exchange);
     if (done) done = MHD_queue_response(exchange->mhd, (unsigned)status, body);
     MHD_destroy_response(body);
@@ -183,8 +189,7 @@ static enum MHD_Result take_body(HttpExchange *exchange, const char *data, size_
     *inout_size = 0;
     uint64_t allowed_ms = options->body_limit_ms + exchange->body.size / BODY_BYTES_PER_MS;
     uint64_t used_ms = (clock_now_ns(clock_real()) - exchange->body_start_ns) / 1000000;
-    http_connection_limit(
-        exchange->connection, allowed_ms > used_ms ? allowed_ms - used_ms : 1);
+    http_connection_limit(exchange->connection, allowed_ms > used_ms ? allowed_ms - used_ms : 1);
     return MHD_YES;
 }
 
@@ -205,7 +210,7 @@ static enum MHD_Result start_handler(HttpExchange *exchange) {
     exchange->run_start_ns = clock_now_ns(clock_real());
     exchange->task.run = run_handler;
     exchange->task.slow = exchange->request.route->pace == ROUTE_PACE_SLOW;
-    http_exchange_suspend(exchange);
+    if (!http_exchange_suspend(exchange)) return MHD_NO;
     http_workers_post(server->workers, &exchange->task);
     return MHD_YES;
 }

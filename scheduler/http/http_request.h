@@ -81,8 +81,6 @@ const char *http_request_query_at(const HttpRequest *request, const char *name, 
 MUST_CHECK Error *http_request_query_number(
     const HttpRequest *request, const char *name, int64_t otherwise, int64_t *out);
 /* 1 or true, 0 or false. Errors: INVALID. */
-MUST_CHECK Error *http_request_query_flag(
-    const HttpRequest *request, const char *name, bool *out);
+MUST_CHECK Error *http_request_query_flag(const HttpRequest *request, const char *name, bool *out);
 /* Errors: INVALID a field that is in none of the names; names ends with NULL. */
-MUST_CHECK Error *http_request_check_query(
-    const HttpRequest *request, const char *const *names);
+MUST_CHECK Error *http_request_check_query(const HttpRequest *request, const char *const *names);

@@ -58,8 +58,8 @@ void http_response_stream(HttpResponse *response, HttpStream stream) {
 void http_response_header(HttpResponse *response, const char *name, const char *value) {
     if (response->header_count == HTTP_HEADERS_MAX) return;
     response->headers[response->header_count].name = name;
-    (void)snprintf(response->headers[response->header_count++].value, HTTP_HEADER_VALUE_SIZE, "%s",
-        value);
+    (void)snprintf(
+        response->headers[response->header_count++].value, HTTP_HEADER_VALUE_SIZE, "%s", value);
 }
 
 void http_response_error(HttpResponse *response, Error *owned_error) {

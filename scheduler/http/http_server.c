@@ -55,18 +55,18 @@ static Error *start_listener(HttpServer *server, HttpListener *listener, HttpOri
     const HttpServerOptions *options = &server->options;
     listener->server = server;
     listener->origin = origin;
-    listener->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD |
-                                            MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC,
-        0, NULL, NULL, http_exchange_continue, listener, MHD_OPTION_LISTEN_SOCKET,
-        listener->socket, MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connection_max,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)options->connection_per_peer_max,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_PER_CONNECTION,
-        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)MEMORY_INCREMENT,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(options->idle_limit_ms + 999) / 1000,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-        MHD_OPTION_URI_LOG_CALLBACK, http_exchange_begin, listener, MHD_OPTION_NOTIFY_COMPLETED,
-        http_exchange_end, listener, MHD_OPTION_NOTIFY_CONNECTION, http_monitor_notice, listener,
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+    listener->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0,
+            NULL, NULL, http_exchange_continue, listener, MHD_OPTION_LISTEN_SOCKET,
+            listener->socket, MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connection_max,
+            MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)options->connection_per_peer_max,
+            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_PER_CONNECTION,
+            MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)MEMORY_INCREMENT,
+            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(options->idle_limit_ms + 999) / 1000,
+            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+            MHD_OPTION_URI_LOG_CALLBACK, http_exchange_begin, listener, MHD_OPTION_NOTIFY_COMPLETED,
+            http_exchange_end, listener, MHD_OPTION_NOTIFY_CONNECTION, http_monitor_notice,
+            listener, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
     if (!listener->daemon) FAIL(IO, "the HTTP server cannot be started");
     return NULL;
 }

@@ -22,8 +22,8 @@ typedef struct HttpExchange {
     HttpRequest request;
     HttpResponse response;
     HttpBody body;
-    Error *error;          /* of the head or the body; answered when the body has come */
-    uint64_t discarded;    /* bytes of a body that was refused while it came */
+    Error *error;       /* of the head or the body; answered when the body has come */
+    uint64_t discarded; /* bytes of a body that was refused while it came */
     uint64_t body_start_ns, run_start_ns;
     bool opened; /* the head was looked at */
     atomic_bool answered;
@@ -80,8 +80,8 @@ void *http_exchange_begin(void *self, const char *uri, struct MHD_Connection *mh
 enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, const char *url,
     const char *method, const char *version, const char *upload_data, size_t *upload_data_size,
     void **request);
-void http_exchange_end(void *self, struct MHD_Connection *mhd, void **request,
-    enum MHD_RequestTerminationCode code);
+void http_exchange_end(
+    void *self, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code);
 
 /* A stream's body. */
 ssize_t http_stream_read(void *self, uint64_t position, char *out, size_t size);
@@ -89,8 +89,9 @@ void http_stream_start(HttpExchange *exchange);
 /* Nobody reads it any more, or the server closes. */
 void http_stream_cut(HttpExchange *exchange);
 
-/* Suspends the connection from within one of its callbacks; resumes it from anywhere. */
-void http_exchange_suspend(HttpExchange *exchange);
+/* Suspends the connection from within one of its callbacks (false: the server closes); resumes it
+ * from anywhere. */
+bool http_exchange_suspend(HttpExchange *exchange);
 void http_exchange_resume(HttpExchange *exchange);
 
 /* A connection's deadline; limit_ms 0: none. */

@@ -31,8 +31,7 @@ typedef struct HttpService {
 MUST_CHECK Error *http_service_open(
     HttpService *service, const HttpHead *head, HttpRequest *request);
 /* Runs the handler; an error is an answer, too. response: initialized. */
-void http_service_answer(
-    HttpService *service, const HttpRequest *request, HttpResponse *response);
+void http_service_answer(HttpService *service, const HttpRequest *request, HttpResponse *response);
 
 /* A fresh file of mode 0600 in the upload folder. out_path: memory_free after unlink. */
 MUST_CHECK Error *http_service_make_file(

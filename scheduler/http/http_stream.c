@@ -63,9 +63,9 @@ ssize_t http_stream_read(void *self, uint64_t position, char *out, size_t size) 
     if (exchange->buffer_at == exchange->buffer.size) {
         exchange->buffer_at = exchange->buffer.size = 0;
     }
+    if (result == 0 && !http_exchange_suspend(exchange)) result = MHD_CONTENT_READER_END_WITH_ERROR;
     if (result == 0) {
         exchange->waiting = true;
-        http_exchange_suspend(exchange);
         if (exchange->woken) post_pull(exchange);
     }
     (void)pthread_mutex_unlock(&exchange->mutex);

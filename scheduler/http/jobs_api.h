@@ -31,19 +31,19 @@ typedef enum JobsApiRelease { JOBS_API_RELEASE_LOG, JOBS_API_RELEASE_CHECKPOINT 
 
 /* A job to be submitted. Everything is borrowed for the call. */
 typedef struct JobsApiSubmission {
-    const char *model;    /* NAME, NAME@3, NAME@alias */
-    const char *function; /* NULL: main */
-    const char *device;   /* NULL: any */
-    const char *key;      /* NULL: none */
+    const char *model;                       /* NAME, NAME@3, NAME@alias */
+    const char *function;                    /* NULL: main */
+    const char *device;                      /* NULL: any */
+    const char *key;                         /* NULL: none */
     const char *shared[JOBS_API_SHARED_MAX]; /* inputs that go whole to each run of a batch job */
     size_t shared_count;
-    bool items;             /* a batch job: the leading axis of the other inputs is the item axis */
-    int64_t batch;          /* items of a run */
+    bool items;    /* a batch job: the leading axis of the other inputs is the item axis */
+    int64_t batch; /* items of a run */
     JobsApiPriority priority;
     JobsApiRelease release;
     int64_t weight;
-    int64_t checkpoint_keep; /* how many stay */
-    double deadline_s;       /* from now; 0: none */
+    int64_t checkpoint_keep;   /* how many stay */
+    double deadline_s;         /* from now; 0: none */
     double checkpoint_every_s; /* 0: the daemon's default */
     /* Of `run` and `resume FILE` through a daemon. */
     int64_t threads;          /* 0: the device's */
@@ -51,8 +51,7 @@ typedef struct JobsApiSubmission {
     int64_t suspend_after_ms; /* -1: never */
     bool check_finite;
     const uint8_t *inputs; /* an .npz file with arrays named like the inputs */
-    size_t inputs_size;
-    const char *inputs_path; /* the same as a file that is gone after the call; NULL: only memory */
+    size_t inputs_size;    /* 0: none */
 } JobsApiSubmission;
 
 /* A job as it is shown. Numbers of -1, times that are NaN and empty texts are shown as null. */
@@ -65,8 +64,7 @@ typedef struct JobsApiJob {
     char migrating[JOBS_API_TEXT_SIZE];
     char why[JOBS_API_WHY_SIZE]; /* of the newest change; the error of a failed one */
     JobsApiPriority priority;
-    bool ended;         /* nothing more will come of it here */
-    bool fork_or_copy;  /* its outputs may begin behind 0 */
+    bool ended;                      /* nothing more will come of it here */
     int64_t items_done, items_total; /* total -1: a single run */
     int64_t outputs;                 /* visible ones */
     int64_t instructions, kernel_calls, peak_bytes;
@@ -135,8 +133,8 @@ typedef struct JobsApiCheckpointOptions {
 
 typedef struct JobsApiRestoreOptions {
     bool with_outputs;
-    const char *device;       /* NULL: any */
-    int64_t threads;          /* as of a submission, as are the next three */
+    const char *device; /* NULL: any */
+    int64_t threads;    /* as of a submission, as are the next three */
     int64_t suspend_after;
     int64_t suspend_after_ms;
     bool check_finite;
@@ -151,8 +149,8 @@ typedef struct JobsApiClass {
     /* Durable on return. A key that was used before with the same content answers that job.
      * Errors: NOT_FOUND the model; INVALID inputs by name; CONFLICT the key stands for another
      * request; EXHAUSTED a quota, named with its figure. */
-    Error *(*submit)(void *self, const Caller *caller, const JobsApiSubmission *submission,
-        JobsApiJob *out_job);
+    Error *(*submit)(
+        void *self, const Caller *caller, const JobsApiSubmission *submission, JobsApiJob *out_job);
     Error *(*get)(void *self, const Caller *caller, const char *job, JobsApiJob *out_job);
     /* state: NULL for any. Errors: INVALID no such state. */
     Error *(*list)(void *self, const Caller *caller, const char *state, JobsApiJobVisitor *visit,
@@ -168,8 +166,8 @@ typedef struct JobsApiClass {
      * "items_total", "device_seconds", "checkpoint_age"} for progress, {"seq", "outputs"} for
      * outputs and yielded values that became visible: how many there are now. It ends behind the
      * line that says that the job has ended. since: the seq of the last line seen before. */
-    Error *(*watch)(void *self, const Caller *caller, const char *job, int64_t since,
-        HttpStream *out_stream);
+    Error *(*watch)(
+        void *self, const Caller *caller, const char *job, int64_t since, HttpStream *out_stream);
     /* Errors: CONFLICT its state does not allow that; the state is named. */
     Error *(*change)(void *self, const Caller *caller, const char *job, JobsApiChange change,
         const JobsApiChangeOptions *options, JobsApiJob *out_job);
@@ -183,11 +181,9 @@ typedef struct JobsApiClass {
     Error *(*restore)(void *self, const Caller *caller, const char *path,
         const JobsApiRestoreOptions *options, JobsApiJob *out_job);
     /* All of them; which tenant's job runs is told to that tenant and to admins. */
-    Error *(*devices)(
-        void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
+    Error *(*devices)(void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
     /* An admin sees all tenants, a user its own. */
-    Error *(*tenants)(
-        void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context);
+    Error *(*tenants)(void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context);
 } JobsApiClass;
 
 typedef struct JobsApi {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <json-c/json_tokener.h>
+#include <json-c/linkhash.h>
 
 #include "base/text.h"
 
@@ -18,7 +19,8 @@ static Error *check_literals(const char *text, size_t size) {
             i++;
         else if (text[i] == '"')
             quoted = !quoted;
-        else if (!quoted && ((text[i] >= 'A' && text[i] <= 'Z' && text[i] != 'E') || text[i] == '/'))
+        else if (!quoted &&
+                 ((text[i] >= 'A' && text[i] <= 'Z' && text[i] != 'E') || text[i] == '/'))
             FAIL(INVALID, "JSON: an unexpected character at byte %zu", i);
     }
     return NULL;
@@ -40,7 +42,8 @@ Error *json_body_parse(const void *data, size_t size, json_object **out) {
     size_t end = json_tokener_get_parse_end(tokener);
     json_tokener_free(tokener);
     for (; problem == json_tokener_success && end < size; end++)
-        if (!strchr(" \t\r\n", ((const char *)data)[end])) problem = json_tokener_error_parse_unexpected;
+        if (!strchr(" \t\r\n", ((const char *)data)[end]))
+            problem = json_tokener_error_parse_unexpected;
     if (problem == json_tokener_success && !json_object_is_type(object, json_type_object)) {
         json_object_put(object);
         FAIL(INVALID, "JSON: an object is wanted");

@@ -81,8 +81,7 @@ static Error *add_part(Multipart *out, const uint8_t *data, size_t size, size_t 
 }
 
 /*   --boundary CRLF head CRLF CRLF data CRLF --boundary CRLF … CRLF --boundary-- */
-Error *multipart_parse(
-    const char *content_type, const uint8_t *data, size_t size, Multipart *out) {
+Error *multipart_parse(const char *content_type, const uint8_t *data, size_t size, Multipart *out) {
     char boundary[MULTIPART_BOUNDARY_MAX + 1], delimiter[MULTIPART_BOUNDARY_MAX + 8];
     TRY(read_boundary(content_type, boundary));
     int length = snprintf(delimiter, sizeof delimiter, "\r\n--%s", boundary);

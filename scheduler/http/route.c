@@ -78,7 +78,9 @@ static bool split(const char *path, Segments *out) {
     }
 }
 
-static bool is_name(const Segments *pattern, uint32_t i) { return pattern->items[i].text[0] == '{'; }
+static bool is_name(const Segments *pattern, uint32_t i) {
+    return pattern->items[i].text[0] == '{';
+}
 
 /* Fixed segments are compared as they came: an address has one spelling. */
 static bool fits(const Segments *pattern, const Segments *path) {
@@ -99,8 +101,8 @@ static Error *take_names(const Segments *pattern, const Segments *path, RouteMat
         if (!is_name(pattern, i)) continue;
         if (path->items[i].length >= ROUTE_NAME_SIZE)
             FAIL(INVALID, "a name in the address has more than %d characters", ROUTE_NAME_SIZE - 1);
-        TRY(route_decode(path->items[i].text, path->items[i].length, false,
-            match->names[match->name_count++]));
+        TRY(route_decode(
+            path->items[i].text, path->items[i].length, false, match->names[match->name_count++]));
     }
     return NULL;
 }
@@ -110,8 +112,8 @@ static Error *fail_method(const Segments *path) {
     for (RouteId route = 0; route < ROUTE_COUNT; route++) {
         Segments pattern;
         if (split(routes[route].pattern, &pattern) && fits(&pattern, path))
-            text_appendf(
-                &methods, "%s%s", methods.size ? ", " : "", route_method_name(routes[route].method));
+            text_appendf(&methods, "%s%s", methods.size ? ", " : "",
+                route_method_name(routes[route].method));
     }
     if (!methods.size) FAIL(NOT_FOUND, "no such address");
     FAIL(METHOD, "this address takes %s", text_builder_get(&methods));

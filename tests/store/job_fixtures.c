@@ -127,8 +127,9 @@ static void print_content(
     for (size_t i = 0; i < count; i++) {
         uint8_t raw[1000];
         assert_true(refs[i].raw_size <= sizeof raw);
-        expect_ok(chunk_read_data(
-            NULL, &refs[i], 1, CHUNK_VERIFY_SHA256, stored_content_source(content), raw));
+        ChunkRun run = {.refs = &refs[i], .count = 1, .out_data = raw};
+        expect_ok(
+            chunk_read_data(NULL, &run, 1, CHUNK_VERIFY_SHA256, stored_content_source(content)));
         text_appendf(out, "+%u", refs[i].raw_size);
     }
 }
