@@ -24,6 +24,11 @@ MUST_CHECK Error *executable_identify(Executable *executable, WorkerPool *pool);
 MUST_CHECK Error *executable_read(
     const Container *container, WorkerPool *pool, ChunkVerify verify, Executable **out);
 
+/* The same without the data of large constants, which are never touched: for looking at functions
+ * and ports. It must not be run. Costs no more than the manifest, whatever the size of the model.
+ */
+MUST_CHECK Error *executable_read_outline(const Container *container, Executable **out);
+
 /* Whole files; written atomically, and executable->identity is set. */
 MUST_CHECK Error *executable_write_file(Executable *executable, WorkerPool *pool, const char *path);
 /* Checks SHA-256 of everything: the file comes from outside. */

@@ -12,6 +12,7 @@ typedef struct ExecutableReader {
     const Container *container;
     WorkerPool *pool;
     ChunkVerify verify;
+    bool outline; /* bulk data is not read */
     ExecutableBuilder *builder;
     uint32_t function_count;
     struct FunctionCode {
@@ -221,7 +222,7 @@ static Error *read_constant_value(ExecutableReader *self, ByteReader *reader, Va
 
 /* Fills the bulk storage where constants lie in it. */
 static Error *read_bulk_data(ExecutableReader *self) {
-    if (!self->bulk_storage) return NULL;
+    if (!self->bulk_storage || self->outline) return NULL;
     uint32_t count = container_bulk_count(self->container);
     void *memory;
     TRY(memory_alloc(count, sizeof(BulkRead), &memory));
@@ -318,19 +319,28 @@ static Error *read_all(ExecutableReader *self, Executable **out) {
     return executable_builder_finish(self->builder, out);
 }
 
+static Error *read(ExecutableReader *self, Executable **out) {
+    Executable *executable = NULL;
+    Error *error = read_all(self, &executable);
+    executable_builder_release(self->builder);
+    memory_free(self->codes);
+    memory_free(self->places);
+    storage_release(self->bulk_storage);
+    TRY_WRAP(error, "executable");
+    executable->identity = *container_get_identity(self->container);
+    *out = executable;
+    return NULL;
+}
+
 Error *executable_read(
     const Container *container, WorkerPool *pool, ChunkVerify verify, Executable **out) {
     ExecutableReader self = {.container = container, .pool = pool, .verify = verify};
-    Executable *executable = NULL;
-    Error *error = read_all(&self, &executable);
-    executable_builder_release(self.builder);
-    memory_free(self.codes);
-    memory_free(self.places);
-    storage_release(self.bulk_storage);
-    TRY_WRAP(error, "executable");
-    executable->identity = *container_get_identity(container);
-    *out = executable;
-    return NULL;
+    return read(&self, out);
+}
+
+Error *executable_read_outline(const Container *container, Executable **out) {
+    ExecutableReader self = {.container = container, .outline = true};
+    return read(&self, out);
 }
 
 Error *executable_read_file(const char *path, WorkerPool *pool, Executable **out) {

@@ -3,6 +3,7 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "serialize/array_values.h"
 #include "tools/run_machine.h"
 
 const CommandOption command_bench_options[] = {
@@ -95,6 +96,6 @@ Error *command_bench(CommandContext *context) {
     TRY(run_machine_open(context, access.pool, TAKE(executable), &machine));
     TRY(run_inputs_read(context, machine.executable, function, &values, &count));
     Error *error = measure(context, &machine, function, values, count);
-    run_inputs_release(values, count);
+    array_values_release(values, count);
     return error;
 }

@@ -53,5 +53,5 @@ Error *command_resume(CommandContext *context) {
     TRY(error);
     TRY(run_machine_open(context, access.pool, TAKE(executable), &machine));
     TRY_WRAP(run_machine_resume(&machine, container), "%s", path);
-    return run_to_end(context, &machine, execution_get_entry(machine.execution));
+    return run_to_end(context, &machine);
 }

@@ -20,5 +20,5 @@ Error *command_run(CommandContext *context) {
     TRY(executable_find_function(executable, name ? name : "main", &function));
     TRY(run_machine_open(context, access.pool, TAKE(executable), &machine));
     TRY(run_machine_start(&machine, context));
-    return run_to_end(context, &machine, function);
+    return run_to_end(context, &machine);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "serialize/array_values.h"
 #include "tools/packed_bridge.h"
 #include "tools/run_signals.h"
 
@@ -79,7 +80,7 @@ Error *run_machine_start(RunMachine *machine, const CommandContext *context) {
     TRY(run_inputs_read(context, machine->executable, function, &values, &count));
     Error *error = execution_create(
         machine->residency, &machine->options, function, values, count, &machine->execution);
-    run_inputs_release(values, count);
+    array_values_release(values, count);
     return error;
 }
 

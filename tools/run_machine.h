@@ -33,9 +33,8 @@ MUST_CHECK Error *run_machine_pause(RunMachine *machine);
 uint64_t run_machine_peak_bytes(const RunMachine *machine);
 
 /* The inputs of a function from --input options: arrays by name, checked when the execution is
- * made. */
+ * made. array_values_release. */
 MUST_CHECK Error *run_inputs_read(const CommandContext *context, const Executable *executable,
     uint32_t function, Value **out_values, uint32_t *out_count);
-void run_inputs_release(Value *values, uint32_t count);
 /* Results (and yields) of a finished execution to an .npz file. */
-MUST_CHECK Error *run_outputs_write(Execution *execution, uint32_t function, const char *path);
+MUST_CHECK Error *run_outputs_write(Execution *execution, const char *path);

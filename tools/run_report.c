@@ -118,7 +118,7 @@ static Error *answer(
     return command_print_json(object);
 }
 
-Error *run_to_end(CommandContext *context, RunMachine *machine, uint32_t function) {
+Error *run_to_end(CommandContext *context, RunMachine *machine) {
     RunOutcome outcome = {0};
     RunProfile OWN_PROFILE(profile) = {0};
     if (command_flag(context, "profile")) TRY(run_profile_attach(&profile, machine->execution));
@@ -134,7 +134,7 @@ Error *run_to_end(CommandContext *context, RunMachine *machine, uint32_t functio
         TRY(run_machine_checkpoint(machine, checkpoint, &outcome.checkpoint_bytes));
         context->exit_code = EXIT_SUSPENDED;
     } else
-        TRY(run_outputs_write(machine->execution, function, command_option(context, "output")));
+        TRY(run_outputs_write(machine->execution, command_option(context, "output")));
     run_profile_print(&profile, context);
     return answer(context, machine, &outcome);
 }

@@ -20,4 +20,4 @@
 MUST_CHECK Error *run_options_check(const CommandContext *context);
 /* Runs machine->execution; writes outputs or a checkpoint; prints the answer; sets the exit code.
  */
-MUST_CHECK Error *run_to_end(CommandContext *context, RunMachine *machine, uint32_t function);
+MUST_CHECK Error *run_to_end(CommandContext *context, RunMachine *machine);

@@ -60,6 +60,9 @@ typedef struct ExecutionCounters {
  * EXHAUSTED; NOT_FOUND packed function. */
 MUST_CHECK Error *execution_create(Residency *residency, const ExecutionOptions *options,
     uint32_t function, const Value *arguments, uint32_t argument_count, Execution **out);
+/* Whether a function takes these tensors, before there is a device to run on.
+ * arguments: the function's parameter_count. Errors: INVALID as execution_create. */
+MUST_CHECK Error *execution_check_tensors(const Function *function, const Value *arguments);
 void execution_release(Execution *execution);
 DEFINE_OWN(Execution, execution_release);
 

@@ -165,3 +165,11 @@ Error *execution_bind_all(Execution *execution, uint32_t index, const Value *arg
     }
     return function->parameters ? check_symbols(function, out_values) : NULL;
 }
+
+Error *execution_check_tensors(const Function *function, const Value *arguments) {
+    for (uint32_t i = 0; function->parameters && i < function->parameter_count; i++)
+        if (value_is(&arguments[i], OBJECT_TENSOR))
+            TRY(check_tensor(
+                &function->parameters[i], function->parameters[i].name, arguments[i].tensor));
+    return function->parameters ? check_symbols(function, arguments) : NULL;
+}

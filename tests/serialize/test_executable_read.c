@@ -118,8 +118,24 @@ static void test_executable_read_rejects_any_damaged_file(void **state) {
     test_folder_remove(folder);
 }
 
+/* Functions and ports without a chunk being read. */
+static void test_executable_read_outline_reads_no_chunks(void **state) {
+    (void)state;
+    Stored stored;
+    OWN(Executable, outline) = NULL;
+    store_example(&stored);
+    memory_store_get(&stored.chunks, 0)->data[20] ^= 1;
+    assert_ok(executable_read_outline(stored.container, &outline));
+    assert_true(digest_equal(&outline->identity, container_get_identity(stored.container)));
+    uint32_t index;
+    assert_ok(executable_find_function(outline, "main", &index));
+    assert_true(executable_constant_bytes(outline) > EXAMPLE_LARGE_COUNT * sizeof(float));
+    stored_deinit(&stored);
+}
+
 int test_executable_read(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_executable_read_outline_reads_no_chunks),
         cmocka_unit_test(test_executable_read_gives_back_what_was_written),
         cmocka_unit_test(test_executable_read_survives_damage_with_repaired_checksums),
         cmocka_unit_test(test_executable_read_rejects_any_damaged_file),

@@ -127,9 +127,8 @@ static void print_content(
     for (size_t i = 0; i < count; i++) {
         uint8_t raw[1000];
         assert_true(refs[i].raw_size <= sizeof raw);
-        ChunkRun run = {.refs = &refs[i], .count = 1, .out_data = raw};
-        expect_ok(
-            chunk_read_data(NULL, &run, 1, CHUNK_VERIFY_SHA256, stored_content_source(content)));
+        expect_ok(chunk_read_data(NULL, &(ChunkRun){&refs[i], 1, raw}, 1, CHUNK_VERIFY_SHA256,
+            stored_content_source(content)));
         text_appendf(out, "+%u", refs[i].raw_size);
     }
 }

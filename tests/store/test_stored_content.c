@@ -40,8 +40,8 @@ static void test_stored_content_stays_readable_while_it_is_open(void **state) {
     assert_int_equal(result.chunks, 0);
     const ChunkRef *refs = stored_content_chunks(content, &count);
     assert_int_equal(count, 1);
-    ChunkRun run = {.refs = refs, .count = 1, .out_data = raw};
-    expect_ok(chunk_read_data(NULL, &run, 1, CHUNK_VERIFY_SHA256, stored_content_source(content)));
+    expect_ok(chunk_read_data(
+        NULL, &(ChunkRun){refs, 1, raw}, 1, CHUNK_VERIFY_SHA256, stored_content_source(content)));
     fixture_make_raw(500, sizeof expected, expected);
     assert_memory_equal(raw, expected, sizeof raw);
     stored_content_close(TAKE(content));

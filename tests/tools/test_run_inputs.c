@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "serialize/array_values.h"
 #include "serialize/npy.h"
 #include "serialize/npz.h"
 #include "tests/tools/tools_fixtures.h"
@@ -93,7 +94,7 @@ static void check_inputs(const char *first, const char *second) {
     assert_memory_equal(tensor_data(values[0].tensor), "\0\1\2\3\4\5\6\7\x8\x9\xa\xb", 12);
     assert_int_equal(values[1].tensor->dtype, DTYPE_INT64);
     assert_int_equal(values[1].tensor->shape.rank, 0);
-    run_inputs_release(values, count);
+    array_values_release(values, count);
 }
 
 static void test_run_inputs_come_from_files_in_any_order(void **state) {
@@ -109,7 +110,7 @@ static void test_run_inputs_of_a_function_without_any(void **state) {
     uint32_t count = 7;
     assert_ok(read_inputs("nothing", NULL, NULL, &values, &count));
     assert_int_equal(count, 0);
-    run_inputs_release(values, count);
+    array_values_release(values, count);
 }
 
 static void refused(ErrorCode code, const char *message, const char *first, const char *second) {

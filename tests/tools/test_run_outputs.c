@@ -24,13 +24,11 @@ static Error *outputs_of(const char *function, ArrayList *out_arrays) {
     ToolsRun OWN_RUN(run) = {0};
     OWN(Execution, execution) = NULL;
     char folder[64], path[128];
-    uint32_t index;
     tools_run_open(program, &run);
     assert_ok(tools_run_function(&run, function, &execution));
-    assert_ok(executable_find_function(run.executable, function, &index));
     test_folder_create(folder);
     (void)snprintf(path, sizeof path, "%s/out.npz", folder);
-    Error *error = run_outputs_write(execution, index, path);
+    Error *error = run_outputs_write(execution, path);
     if (!error) {
         uint8_t *data;
         size_t size;

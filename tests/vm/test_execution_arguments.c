@@ -46,6 +46,25 @@ static void test_arguments_must_fit_their_ports(void **state) {
     vm_machine_deinit(&machine);
 }
 
+/* Without a device: the same words. */
+static void test_arguments_are_checked_before_an_execution(void **state) {
+    (void)state;
+    OWN(Executable, executable) = vm_parse(PORTS);
+    float data[3] = {1, 2, 3};
+    Value arguments[3] = {T(matrix(2)), T(vm_floats(2, data)), value_nil()};
+    assert_ok(execution_check_tensors(&executable->functions[0], arguments));
+    assert_ok(execution_check_tensors(&executable->functions[1], arguments));
+    value_release(&arguments[1]);
+    arguments[1] = T(vm_floats(3, data));
+    assert_fails_saying(INVALID, "input y: dimension 0 (N) is 3, but input x has 2 for it",
+        execution_check_tensors(&executable->functions[0], arguments));
+    value_release(&arguments[0]);
+    arguments[0] = T(vm_floats(2, data));
+    assert_fails_saying(INVALID, "input x has shape [2], not [-1, 2]",
+        execution_check_tensors(&executable->functions[0], arguments));
+    for (int i = 0; i < 2; i++) value_release(&arguments[i]);
+}
+
 static void test_arguments_come_into_their_slots_sealed(void **state) {
     (void)state;
     const char *const devices[] = {"cpu", "sim:0"};
@@ -98,6 +117,7 @@ static void test_arguments_beyond_the_memory_limit_are_exhausted(void **state) {
 int test_execution_arguments(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arguments_must_fit_their_ports),
+        cmocka_unit_test(test_arguments_are_checked_before_an_execution),
         cmocka_unit_test(test_arguments_come_into_their_slots_sealed),
         cmocka_unit_test(test_arguments_that_are_unwritten_are_refused),
         cmocka_unit_test(test_arguments_beyond_the_memory_limit_are_exhausted),

@@ -1,0 +1,55 @@
+#pragma once
+/* A batch: how a job's inputs are cut into runs of its function, and how the runs' outputs belong
+ * together. Run k always holds the same items, whenever and wherever it runs.
+ *
+ * A single run is a batch of one run whose inputs all go to it whole. */
+#include "serialize/array_list.h"
+#include "vm/executable.h"
+
+typedef struct Batch Batch;
+
+enum { BATCH_SIZE_MAX = 1 << 20, BATCH_SINGLE = -1 };
+
+typedef struct BatchOptions {
+    bool items;                /* false: a single run; nothing below is looked at */
+    uint64_t size;             /* items of a run, where the function takes more than one; 0: 1 */
+    const char *const *shared; /* names of inputs that go whole to each run */
+    size_t shared_count;
+} BatchOptions;
+
+/* The leading axis of every input that is not shared is the item axis. Where the function's
+ * leading dimension is 1, a run has one item; where it is free, options->size, the last run maybe
+ * fewer.
+ *
+ * inout_inputs: the arrays' memory moves into the batch.
+ * Errors: INVALID an input that is unknown, missing, given twice, without an item axis, or with
+ *         another number of items than the rest, by its name; UNSUPPORTED strings. */
+MUST_CHECK Error *batch_create(const Executable *executable, uint32_t function,
+    ArrayList *inout_inputs, const BatchOptions *options, Batch **out_batch);
+void batch_release(Batch *batch);
+DEFINE_OWN(Batch, batch_release);
+
+/* BATCH_SINGLE: a single run. */
+int64_t batch_item_count(const Batch *batch);
+uint64_t batch_run_count(const Batch *batch);
+/* Items of the runs before this one. run: up to batch_run_count. */
+int64_t batch_items_before(const Batch *batch, uint64_t run);
+/* The arguments of a run: views of the batch's memory, in the function's order.
+ * array_values_release(out_values, the function's parameter_count). */
+MUST_CHECK Error *batch_get_arguments(const Batch *batch, uint64_t run, Value **out_values);
+/* Of all inputs. */
+uint64_t batch_bytes(const Batch *batch);
+
+/* What the outputs of a batch job have in common: names, types, dimensions behind the leading one.
+ * Empty until the first run's outputs were seen. */
+typedef struct BatchOutputs {
+    NamedArray *items; /* without data */
+    size_t count;
+    bool known;
+} BatchOutputs;
+void batch_outputs_deinit(BatchOutputs *outputs);
+/* Takes the first run's outputs as the measure and checks the others against it.
+ * run_items: how many items the run had. Errors: FAILED an output without so many items on its
+ * leading axis, or with other dimensions than before, by its name. */
+MUST_CHECK Error *batch_outputs_check(
+    BatchOutputs *inout_outputs, const ArrayList *arrays, int64_t run_items);

@@ -1,0 +1,223 @@
+#include "scheduler/executor/job_run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "scheduler/executor/job_run_internal.h"
+#include "serialize/array_values.h"
+#include "serialize/checkpoint.h"
+
+Error *job_run_create(
+    Batch *owned_batch, uint32_t function, const ExecutionOptions *options, JobRun **out_run) {
+    void *memory;
+    Error *error = memory_alloc(1, sizeof(JobRun), &memory);
+    if (error) {
+        batch_release(owned_batch);
+        return error;
+    }
+    JobRun *run = memory;
+    run->batch = owned_batch;
+    run->function = function;
+    run->options = *options;
+    run->grant_bytes = UINT64_MAX;
+    if (run->options.packed) (void)packed_registry_retain(run->options.packed);
+    (void)pthread_mutex_init(&run->mutex, NULL);
+    *out_run = run;
+    return NULL;
+}
+
+void job_run_release(JobRun *run) {
+    if (!run) return;
+    execution_release(run->execution);
+    batch_release(run->batch);
+    batch_outputs_deinit(&run->outputs);
+    byte_writer_deinit(&run->out);
+    packed_registry_release(run->options.packed);
+    (void)pthread_mutex_destroy(&run->mutex);
+    memory_free(run);
+}
+
+/* Takes a request for the slice's end away. */
+static bool take_request(JobRun *run) {
+    (void)pthread_mutex_lock(&run->mutex);
+    bool requested = run->slice_end_requested;
+    run->slice_end_requested = false;
+    (void)pthread_mutex_unlock(&run->mutex);
+    return requested;
+}
+
+void job_run_request_slice_end(JobRun *run) {
+    (void)pthread_mutex_lock(&run->mutex);
+    run->slice_end_requested = true;
+    if (run->execution) execution_request_slice_end(run->execution);
+    (void)pthread_mutex_unlock(&run->mutex);
+}
+
+static void set_execution(JobRun *run, Execution *owned_execution) {
+    (void)pthread_mutex_lock(&run->mutex);
+    Execution *before = run->execution;
+    run->execution = owned_execution;
+    (void)pthread_mutex_unlock(&run->mutex);
+    execution_release(before);
+}
+
+static Error *begin_run(JobRun *run, Residency *residency) {
+    Value *values;
+    Execution *execution;
+    uint32_t count = residency->executable->functions[run->function].parameter_count;
+    TRY(batch_get_arguments(run->batch, run->next_run, &values));
+    Error *error =
+        execution_create(residency, &run->options, run->function, values, count, &execution);
+    array_values_release(values, count);
+    TRY(error);
+    memory_pool_set_grant(execution_get_pool(execution, SLOT_DEVICE), run->grant_bytes);
+    set_execution(run, execution);
+    return NULL;
+}
+
+static Error *collect(void *self, const NamedArray *array) {
+    NamedArray copy;
+    TRY(named_array_init(&copy, array->name, array->dtype, &array->shape));
+    if (array->size > 0) memcpy(copy.data, array->data, (size_t)array->size);
+    return array_list_add(self, &copy);
+}
+
+static Error *emit(JobRun *run, JobRunSink sink, ArrayList *arrays) {
+    TRY(sink.output(sink.self, run->sequence, arrays, job_run_items_done(run)));
+    run->sequence++;
+    return NULL;
+}
+
+static Error *emit_yields(JobRun *run, JobRunSink sink) {
+    Value value;
+    uint64_t number;
+    while (execution_take_yield(run->execution, &value, &number)) {
+        ArrayList OWN_ARRAYS(arrays) = {0};
+        char name[64];
+        (void)snprintf(name, sizeof name, "yield.%" PRIu64, number);
+        Error *error = array_values_export(&value, name, (ArraySink){collect, &arrays});
+        value_release(&value);
+        if (!error) error = emit(run, sink, &arrays);
+        TRY(error);
+    }
+    return NULL;
+}
+
+static Error *end_run(JobRun *run, JobRunSink sink) {
+    ArrayList OWN_ARRAYS(arrays) = {0};
+    TRY(array_values_export_result(run->execution, (ArraySink){collect, &arrays}));
+    int64_t items = batch_items_before(run->batch, run->next_run + 1) -
+                    batch_items_before(run->batch, run->next_run);
+    if (batch_item_count(run->batch) != BATCH_SINGLE)
+        TRY(batch_outputs_check(&run->outputs, &arrays, items));
+    set_execution(run, NULL);
+    run->next_run++;
+    return emit(run, sink, &arrays);
+}
+
+/* Part of a run. out_ended: the slice is over, out_result says why. */
+static Error *step(
+    JobRun *run, Residency *residency, JobRunSink sink, bool *out_ended, JobRunResult *out_result) {
+    RunResult result;
+    if (!run->execution) TRY(begin_run(run, residency));
+    TRY(execution_run(run->execution, (Budget){0}, &result));
+    TRY(emit_yields(run, sink));
+    if (result.kind == RUN_FINISHED) return end_run(run, sink);
+    if (result.kind == RUN_NEEDS_MEMORY) {
+        *out_result = (JobRunResult){JOB_RUN_NEEDS_MEMORY, result.bytes};
+        *out_ended = true;
+    }
+    return NULL; /* blocked by its yields, which are taken now; or asked to end, see take_request */
+}
+
+/* "item 57" or "items 56 to 63" of what was run. */
+static Error *name_items(const JobRun *run, Error *error) {
+    if (batch_item_count(run->batch) == BATCH_SINGLE) return error;
+    int64_t begin = batch_items_before(run->batch, run->next_run);
+    int64_t end = batch_items_before(run->batch, run->next_run + 1);
+    if (end - begin == 1) return error_wrap(error, "item %" PRId64, begin);
+    return error_wrap(error, "items %" PRId64 " to %" PRId64, begin, end - 1);
+}
+
+Error *job_run_slice(JobRun *run, Residency *residency, JobRunSink sink, JobRunResult *out_result) {
+    bool ended = false;
+    while (!ended) {
+        if (!run->execution && run->next_run >= batch_run_count(run->batch)) {
+            *out_result = (JobRunResult){JOB_RUN_FINISHED, 0};
+            return NULL;
+        }
+        if (take_request(run)) {
+            *out_result = (JobRunResult){JOB_RUN_SLICE_ENDED, 0};
+            return NULL;
+        }
+        Error *error = step(run, residency, sink, &ended, out_result);
+        if (error) return name_items(run, error);
+    }
+    return NULL;
+}
+
+int64_t job_run_items_done(const JobRun *run) {
+    return batch_items_before(run->batch, run->next_run);
+}
+
+int64_t job_run_items_total(const JobRun *run) { return batch_item_count(run->batch); }
+
+int64_t job_run_sequence(const JobRun *run) { return run->sequence; }
+
+void job_run_set_grant(JobRun *run, uint64_t bytes) {
+    run->grant_bytes = bytes;
+    if (run->execution)
+        memory_pool_set_grant(execution_get_pool(run->execution, SLOT_DEVICE), bytes);
+}
+
+uint64_t job_run_device_bytes(const JobRun *run) {
+    if (!run->execution) return 0;
+    return memory_pool_used_bytes(execution_get_pool(run->execution, SLOT_DEVICE));
+}
+
+bool job_run_is_out(const JobRun *run) { return run->is_out; }
+
+uint64_t job_run_host_bytes(const JobRun *run) { return run->is_out ? run->out.size : 0; }
+
+static Error *write_out(JobRun *run, WorkerPool *pool, ByteWriter *out_file) {
+    OWN(Snapshot, snapshot) = NULL;
+    OWN(ContainerFile, file) = NULL;
+    ByteWriter OWN_BYTES(manifest) = {0};
+    Digest identity;
+    TRY(snapshot_take(run->execution, &snapshot));
+    TRY(container_file_create(NULL, out_file, &file));
+    TRY(checkpoint_write(snapshot, pool, container_file_get_sink(file), &manifest, &identity));
+    return container_file_finish(file, manifest.data, manifest.size);
+}
+
+Error *job_run_move_out(JobRun *run, WorkerPool *pool) {
+    if (run->is_out) return NULL;
+    if (run->execution) {
+        ByteWriter OWN_BYTES(file) = {0};
+        TRY(write_out(run, pool, &file));
+        run->out = file;
+        file = (ByteWriter){0};
+        set_execution(run, NULL);
+    }
+    run->is_out = true;
+    return NULL;
+}
+
+Error *job_run_move_in(JobRun *run, Residency *residency, WorkerPool *pool) {
+    if (!run->is_out) return NULL;
+    if (run->out.size > 0) {
+        OWN(Container, container) = NULL;
+        Execution *execution;
+        TRY(container_open_memory(CONTAINER_CHECKPOINT, run->out.data, run->out.size, &container));
+        TRY(checkpoint_read(
+            container, pool, CHUNK_VERIFY_XXH3, residency, &run->options, &execution));
+        memory_pool_set_grant(execution_get_pool(execution, SLOT_DEVICE), run->grant_bytes);
+        set_execution(run, execution);
+        container_release(TAKE(container)); /* it reads from the bytes */
+        byte_writer_deinit(&run->out);
+    }
+    run->is_out = false;
+    return NULL;
+}

@@ -1,0 +1,96 @@
+#pragma once
+/* A job being run: its batch, how far it is, its present execution. What a worker works on.
+ *
+ * Outputs and yields are numbered in the order in which they come: run by run, within a run first
+ * its yields, then what it returned. A run again gives the same ones under the same numbers.
+ *
+ *      idle (no execution) -> job_run_slice -> between instructions -> ... -> finished
+ *                                |  job_run_move_out           ^
+ *                                v                             |  job_run_move_in
+ *                             in host memory (bytes) ----------+
+ *
+ * Threads: one at a time; job_run_request_slice_end from any. */
+#include <stdatomic.h>
+
+#include "scheduler/executor/batch.h"
+#include "serialize/container.h"
+#include "vm/snapshot.h"
+
+typedef struct JobRun JobRun;
+
+/* Where outputs go, on the worker's thread. */
+typedef struct JobRunSink {
+    /* owned_arrays: one output, or one yield (of one array). items_done: with it. */
+    Error *(*output)(void *self, int64_t sequence, ArrayList *owned_arrays, int64_t items_done);
+    void *self;
+} JobRunSink;
+
+typedef enum JobRunOutcome {
+    JOB_RUN_SLICE_ENDED,
+    JOB_RUN_FINISHED,
+    JOB_RUN_NEEDS_MEMORY,
+} JobRunOutcome;
+
+typedef struct JobRunResult {
+    JobRunOutcome outcome;
+    uint64_t bytes; /* NEEDS_MEMORY */
+} JobRunResult;
+
+/* owned_batch is consumed, also on failure. options: copied; their registry is retained. */
+MUST_CHECK Error *job_run_create(
+    Batch *owned_batch, uint32_t function, const ExecutionOptions *options, JobRun **out_run);
+void job_run_release(JobRun *run);
+DEFINE_OWN(JobRun, job_run_release);
+
+/* Runs until the job is finished, a slice end is requested, or memory is needed. The residency is
+ * where a new execution is made; a present one stays where it is.
+ * Errors: whatever the function's instructions return, with the run's items named; then the job has
+ * failed. What the sink returns. */
+MUST_CHECK Error *job_run_slice(
+    JobRun *run, Residency *residency, JobRunSink sink, JobRunResult *out_result);
+/* Ends the present slice, or the next one at once. Threads: any. */
+void job_run_request_slice_end(JobRun *run);
+
+int64_t job_run_items_done(const JobRun *run);
+int64_t job_run_items_total(const JobRun *run); /* BATCH_SINGLE: a single run */
+/* The number of the next output. */
+int64_t job_run_sequence(const JobRun *run);
+/* What the execution may hold of its device; taken over by every further one. */
+void job_run_set_grant(JobRun *run, uint64_t bytes);
+/* Of the present execution on its device; 0 without one. */
+uint64_t job_run_device_bytes(const JobRun *run);
+
+/* Off the device into host memory, and back. Between slices.
+ * Errors: EXHAUSTED; then nothing has changed. */
+MUST_CHECK Error *job_run_move_out(JobRun *run, WorkerPool *pool);
+MUST_CHECK Error *job_run_move_in(JobRun *run, Residency *residency, WorkerPool *pool);
+bool job_run_is_out(const JobRun *run);
+/* Bytes in host memory while it is out. */
+uint64_t job_run_host_bytes(const JobRun *run);
+
+/* Everything that a job needs to go on, at one point between two instructions: what a job's
+ * checkpoint is written from while the job runs on. */
+typedef struct JobSnapshot {
+    uint64_t next_run;
+    int64_t sequence;
+    int64_t items_done;
+    BatchOutputs outputs;
+    Snapshot *execution; /* NULL: it goes on with run next_run */
+} JobSnapshot;
+
+/* Between slices, while it is not out. */
+MUST_CHECK Error *job_run_take_snapshot(JobRun *run, JobSnapshot *out_snapshot);
+void job_snapshot_deinit(JobSnapshot *snapshot);
+#define OWN_SNAPSHOT(name) __attribute__((cleanup(job_snapshot_deinit))) name
+
+/* As bytes and chunks: docs/formats.md#job-checkpoint.
+ *
+ * out_bytes, *out_chunks: the job's checkpoint; memory_free the latter. */
+MUST_CHECK Error *job_snapshot_write(const JobSnapshot *snapshot, WorkerPool *pool, ChunkSink sink,
+    ByteWriter *out_bytes, ChunkRef **out_chunks, size_t *out_chunk_count);
+/* Puts a job that has not begun where the checkpoint was taken. Nothing in it is believed.
+ *
+ * residency: where its execution goes on.
+ * Errors:    CORRUPT; INVALID another executable; EXHAUSTED. */
+MUST_CHECK Error *job_run_restore(JobRun *run, const void *bytes, size_t size, WorkerPool *pool,
+    ChunkVerify verify, ChunkSource source, Residency *residency);

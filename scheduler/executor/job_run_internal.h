@@ -1,0 +1,20 @@
+#pragma once
+/* A job's run as its files see it. */
+#include <pthread.h>
+
+#include "scheduler/executor/job_run.h"
+
+struct JobRun {
+    Batch *batch;
+    uint32_t function;
+    ExecutionOptions options;
+    uint64_t next_run;
+    int64_t sequence;
+    BatchOutputs outputs;
+    uint64_t grant_bytes;
+    Execution *execution; /* of run next_run; NULL: it has not begun, or is out */
+    ByteWriter out;       /* its checkpoint file while it is out */
+    bool is_out;
+    pthread_mutex_t mutex; /* guards slice_end_requested and, while it runs, the execution's life */
+    bool slice_end_requested;
+};

@@ -1,0 +1,196 @@
+#include "scheduler/executor/resident_models.h"
+
+#include <pthread.h>
+
+#include "base/allocator.h"
+#include "serialize/executable_file.h"
+#include "store/stored_executable.h"
+
+typedef struct Entry {
+    ResidentModel model; /* first: what callers hold */
+    uint64_t holds;
+    Residency *residencies[RESIDENT_DEVICES_MAX];
+    bool reading; /* by the thread that made the entry; executable is NULL until then */
+    struct Entry *next;
+} Entry;
+
+struct ResidentModels {
+    Store *store;
+    Device *host;
+    WorkerPool *pool;
+    pthread_mutex_t mutex;
+    pthread_cond_t read; /* an entry's reading ended */
+    Entry *entries;
+};
+
+Error *resident_models_create(
+    Store *store, Device *host, WorkerPool *pool, ResidentModels **out_models) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(ResidentModels), &memory));
+    ResidentModels *models = memory;
+    models->store = store;
+    models->host = host;
+    models->pool = pool;
+    (void)pthread_mutex_init(&models->mutex, NULL);
+    (void)pthread_cond_init(&models->read, NULL);
+    *out_models = models;
+    return NULL;
+}
+
+static void free_entry(Entry *entry) {
+    for (uint32_t i = 0; i < RESIDENT_DEVICES_MAX; i++) residency_release(entry->residencies[i]);
+    executable_release(entry->model.executable);
+    memory_free(entry);
+}
+
+void resident_models_destroy(ResidentModels *models) {
+    if (!models) return;
+    for (Entry *entry = models->entries, *next; entry; entry = next) {
+        next = entry->next;
+        free_entry(entry);
+    }
+    (void)pthread_cond_destroy(&models->read);
+    (void)pthread_mutex_destroy(&models->mutex);
+    memory_free(models);
+}
+
+static Entry *find_identity(ResidentModels *models, const Digest *identity) {
+    for (Entry *entry = models->entries; entry; entry = entry->next)
+        if (digest_equal(&entry->model.identity, identity)) return entry;
+    return NULL;
+}
+
+/* Under the mutex. Takes an entry that nothing needs out of the list; the caller frees it. */
+static Entry *drop_unused(ResidentModels *models, Entry *entry) {
+    if (entry->holds > 0) return NULL;
+    for (uint32_t i = 0; i < RESIDENT_DEVICES_MAX; i++)
+        if (entry->residencies[i]) return NULL;
+    Entry **link = &models->entries;
+    while (*link != entry) link = &(*link)->next;
+    *link = entry->next;
+    return entry;
+}
+
+static Error *read_executable(ResidentModels *models, StoredExecutable *stored, Executable **out) {
+    OWN(Container, container) = NULL;
+    size_t size;
+    const uint8_t *manifest = stored_executable_manifest(stored, &size);
+    TRY(container_open_manifest(
+        CONTAINER_EXECUTABLE, manifest, size, stored_executable_source(stored), &container));
+    return executable_read(container, models->pool, CHUNK_VERIFY_XXH3, out);
+}
+
+/* Under the mutex: the entry with one more hold; a new one is to be read by the caller. */
+static Error *take_entry(
+    ResidentModels *models, const Digest *identity, Entry **out_entry, bool *out_new) {
+    Entry *entry;
+    while ((entry = find_identity(models, identity)) && entry->reading)
+        (void)pthread_cond_wait(&models->read, &models->mutex);
+    *out_new = !entry;
+    if (!entry) {
+        void *memory;
+        TRY(memory_alloc(1, sizeof(Entry), &memory));
+        entry = memory;
+        entry->model.identity = *identity;
+        entry->reading = true;
+        entry->next = models->entries;
+        models->entries = entry;
+    }
+    entry->holds++;
+    *out_entry = entry;
+    return NULL;
+}
+
+static Error *finish_reading(ResidentModels *models, Entry *entry, StoredExecutable *stored) {
+    Executable *executable = NULL;
+    Entry *unused = NULL;
+    Error *error = read_executable(models, stored, &executable);
+    (void)pthread_mutex_lock(&models->mutex);
+    entry->reading = false;
+    if (error) {
+        entry->holds--;
+        unused = drop_unused(models, entry);
+    } else {
+        entry->model.executable = executable;
+        entry->model.constant_bytes = executable_constant_bytes(executable);
+    }
+    (void)pthread_cond_broadcast(&models->read);
+    (void)pthread_mutex_unlock(&models->mutex);
+    if (unused) free_entry(unused);
+    return error;
+}
+
+Error *resident_models_hold(ResidentModels *models, TenantId tenant, const Digest *identity,
+    const ResidentModel **out_model) {
+    OWN(StoredExecutable, stored) = NULL; /* opened in any case: the tenant must have it */
+    Entry *entry = NULL;
+    bool is_new = false;
+    TRY(stored_executable_open(models->store, tenant, identity, &stored));
+    (void)pthread_mutex_lock(&models->mutex);
+    Error *error = take_entry(models, identity, &entry, &is_new);
+    (void)pthread_mutex_unlock(&models->mutex);
+    TRY(error);
+    if (is_new) TRY(finish_reading(models, entry, stored));
+    *out_model = &entry->model;
+    return NULL;
+}
+
+void resident_models_let_go(ResidentModels *models, const ResidentModel *model) {
+    if (!model) return;
+    (void)pthread_mutex_lock(&models->mutex);
+    Entry *entry = find_identity(models, &model->identity);
+    entry->holds--;
+    Entry *unused = drop_unused(models, entry);
+    (void)pthread_mutex_unlock(&models->mutex);
+    if (unused) free_entry(unused);
+}
+
+/* Under the mutex: the residency, unless another thread was faster. Answers the one not needed. */
+static Residency *install(Residency *residency, Residency **place) {
+    if (*place) return residency;
+    *place = residency;
+    return NULL;
+}
+
+Error *resident_models_load(ResidentModels *models, TenantId tenant, const Digest *identity,
+    uint32_t device_index, Device *device) {
+    const ResidentModel *held;
+    Residency *residency;
+    TRY(resident_models_hold(models, tenant, identity, &held));
+    Error *error =
+        residency_create(held->executable, models->host, device, models->pool, &residency);
+    if (!error) {
+        (void)pthread_mutex_lock(&models->mutex);
+        Entry *entry = find_identity(models, identity);
+        Residency *surplus = install(residency, &entry->residencies[device_index]);
+        (void)pthread_mutex_unlock(&models->mutex);
+        residency_release(surplus);
+    }
+    resident_models_let_go(models, held);
+    return error;
+}
+
+Residency *resident_models_get(
+    ResidentModels *models, const Digest *identity, uint32_t device_index) {
+    (void)pthread_mutex_lock(&models->mutex);
+    Entry *entry = find_identity(models, identity);
+    Residency *residency = entry ? entry->residencies[device_index] : NULL;
+    if (residency) (void)residency_retain(residency);
+    (void)pthread_mutex_unlock(&models->mutex);
+    return residency;
+}
+
+void resident_models_evict(ResidentModels *models, const Digest *identity, uint32_t device_index) {
+    Residency *residency = NULL;
+    Entry *unused = NULL;
+    (void)pthread_mutex_lock(&models->mutex);
+    Entry *entry = find_identity(models, identity);
+    if (entry) {
+        residency = entry->residencies[device_index];
+        entry->residencies[device_index] = NULL;
+        if (!entry->reading) unused = drop_unused(models, entry);
+    }
+    (void)pthread_mutex_unlock(&models->mutex);
+    residency_release(residency);
+    if (unused) free_entry(unused);
+}

@@ -1,0 +1,44 @@
+#pragma once
+/* Executables in memory: each once, however many jobs and tenants use it, and its residency on each
+ * device.
+ *
+ * A model stays while a job holds it or it is resident somewhere. Threads: any. */
+#include "base/worker_pool.h"
+#include "store/store.h"
+#include "vm/residency.h"
+
+typedef struct ResidentModels ResidentModels;
+
+enum { RESIDENT_DEVICES_MAX = 64 };
+
+/* A model that is held. */
+typedef struct ResidentModel {
+    Digest identity;
+    Executable *executable;
+    uint64_t constant_bytes;
+} ResidentModel;
+
+/* host: slot 0 of all residencies. pool: for decoding and packing; may be NULL. Borrowed, as is the
+ * store. */
+MUST_CHECK Error *resident_models_create(
+    Store *store, Device *host, WorkerPool *pool, ResidentModels **out_models);
+/* No model is held any more. */
+void resident_models_destroy(ResidentModels *models);
+DEFINE_OWN(ResidentModels, resident_models_destroy);
+
+/* Holds a tenant's executable, reading it from the store unless it is there.
+ * Errors: NOT_FOUND the tenant has none of this identity, also where it is in memory for another;
+ *         CORRUPT, IO. Blocks: while it is read. */
+MUST_CHECK Error *resident_models_hold(ResidentModels *models, TenantId tenant,
+    const Digest *identity, const ResidentModel **out_model);
+void resident_models_let_go(ResidentModels *models, const ResidentModel *model);
+
+/* Makes a tenant's executable resident. Errors: EXHAUSTED the device has no room; as
+ * resident_models_hold. Blocks: while it is read, copied and packed. */
+MUST_CHECK Error *resident_models_load(ResidentModels *models, TenantId tenant,
+    const Digest *identity, uint32_t device_index, Device *device);
+/* Its residency there, retained; NULL: it is not resident. */
+Residency *resident_models_get(
+    ResidentModels *models, const Digest *identity, uint32_t device_index);
+/* Executions that use the residency keep it until they go. */
+void resident_models_evict(ResidentModels *models, const Digest *identity, uint32_t device_index);

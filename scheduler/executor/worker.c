@@ -1,0 +1,80 @@
+#include "scheduler/executor/worker.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+
+struct Worker {
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t posted;
+    WorkerSlice *first, **last;
+    bool ending;
+};
+
+static WorkerSlice *wait_for_slice(Worker *worker) {
+    (void)pthread_mutex_lock(&worker->mutex);
+    while (!worker->first && !worker->ending)
+        (void)pthread_cond_wait(&worker->posted, &worker->mutex);
+    WorkerSlice *slice = worker->first;
+    if (slice) {
+        worker->first = slice->next;
+        if (!worker->first) worker->last = &worker->first;
+    }
+    (void)pthread_mutex_unlock(&worker->mutex);
+    return slice;
+}
+
+static void *thread_main(void *argument) {
+    WorkerSlice *slice;
+    while ((slice = wait_for_slice(argument))) {
+        uint64_t start_ns = clock_now_ns(clock_real());
+        slice->error = job_run_slice(slice->run, slice->residency, slice->sink, &slice->result);
+        slice->device_time_ns = clock_now_ns(clock_real()) - start_ns;
+        slice->done(slice);
+    }
+    return NULL;
+}
+
+Error *worker_create(const char *name, Worker **out_worker) {
+    void *memory;
+    char thread_name[16];
+    TRY(memory_alloc(1, sizeof(Worker), &memory));
+    Worker *worker = memory;
+    worker->last = &worker->first;
+    (void)pthread_mutex_init(&worker->mutex, NULL);
+    (void)pthread_cond_init(&worker->posted, NULL);
+    if (pthread_create(&worker->thread, NULL, thread_main, worker) != 0) {
+        (void)pthread_cond_destroy(&worker->posted);
+        (void)pthread_mutex_destroy(&worker->mutex);
+        memory_free(worker);
+        FAIL(OUT_OF_MEMORY, "the system gives no more threads");
+    }
+    (void)snprintf(thread_name, sizeof thread_name, "run-%.11s", name);
+    (void)pthread_setname_np(worker->thread, thread_name);
+    *out_worker = worker;
+    return NULL;
+}
+
+void worker_release(Worker *worker) {
+    if (!worker) return;
+    (void)pthread_mutex_lock(&worker->mutex);
+    worker->ending = true;
+    (void)pthread_cond_signal(&worker->posted);
+    (void)pthread_mutex_unlock(&worker->mutex);
+    (void)pthread_join(worker->thread, NULL);
+    (void)pthread_cond_destroy(&worker->posted);
+    (void)pthread_mutex_destroy(&worker->mutex);
+    memory_free(worker);
+}
+
+void worker_post(Worker *worker, WorkerSlice *slice) {
+    slice->next = NULL;
+    (void)pthread_mutex_lock(&worker->mutex);
+    *worker->last = slice;
+    worker->last = &slice->next;
+    (void)pthread_cond_signal(&worker->posted);
+    (void)pthread_mutex_unlock(&worker->mutex);
+}

@@ -1,0 +1,27 @@
+#pragma once
+/* A worker: the thread that runs slices on one device, one job at a time. */
+#include "scheduler/executor/job_run.h"
+
+typedef struct Worker Worker;
+
+/* One slice. The struct is the caller's and stays until done was called. */
+typedef struct WorkerSlice {
+    JobRun *run;
+    Residency *residency;
+    JobRunSink sink;
+    /* On the worker's thread, when the slice is over. */
+    void (*done)(struct WorkerSlice *slice);
+    /* Set by the worker. */
+    JobRunResult result;
+    Error *error;            /* owned by done's caller's side: the job has failed */
+    uint64_t device_time_ns; /* how long the worker was occupied */
+    struct WorkerSlice *next;
+} WorkerSlice;
+
+/* name: at most 11 letters, shown by ps and gdb. */
+MUST_CHECK Error *worker_create(const char *name, Worker **out_worker);
+/* Waits for the slices that were given to it. */
+void worker_release(Worker *worker);
+DEFINE_OWN(Worker, worker_release);
+/* Slices run in the order of their posting; job_run_request_slice_end ends one. Threads: any. */
+void worker_post(Worker *worker, WorkerSlice *slice);

@@ -1,0 +1,72 @@
+#include "scheduler/job_policy.h"
+
+#include "base/allocator.h"
+
+enum { VERSION = 1, TEXT_BYTES_MIN = 4 };
+
+void job_policy_deinit(JobPolicy *policy) {
+    memory_free(policy->function);
+    memory_free(policy->device);
+    for (uint32_t i = 0; i < policy->shared_count; i++) memory_free(policy->shared[i]);
+    *policy = (JobPolicy){0};
+}
+
+void job_policy_write(const JobPolicy *policy, ByteWriter *writer) {
+    byte_write_u32(writer, VERSION);
+    byte_write_text(writer, policy->function);
+    byte_write_text(writer, policy->device);
+    byte_write_u8(writer, policy->items);
+    byte_write_u64(writer, policy->batch);
+    byte_write_u32(writer, policy->shared_count);
+    for (uint32_t i = 0; i < policy->shared_count; i++) byte_write_text(writer, policy->shared[i]);
+    byte_write_u64(writer, policy->weight);
+    byte_write_u64(writer, policy->checkpoint_keep);
+    byte_write_u64(writer, policy->checkpoint_every_ns);
+    byte_write_u32(writer, policy->threads);
+    byte_write_u8(writer, policy->check_finite);
+}
+
+static Error *read_flag(ByteReader *reader, bool *out) {
+    uint8_t byte;
+    TRY(byte_read_u8(reader, &byte));
+    if (byte > 1) FAIL(CORRUPT, "a flag of %u", byte);
+    *out = byte;
+    return NULL;
+}
+
+static Error *read_inputs(ByteReader *reader, JobPolicy *out) {
+    uint32_t count;
+    TRY(read_flag(reader, &out->items));
+    TRY(byte_read_u64(reader, &out->batch));
+    TRY(byte_read_count(reader, TEXT_BYTES_MIN, &count));
+    if (count > JOB_POLICY_SHARED_MAX) FAIL(CORRUPT, "%u shared inputs", count);
+    for (; out->shared_count < count; out->shared_count++)
+        TRY(byte_read_text(reader, JOB_POLICY_NAME_MAX, &out->shared[out->shared_count]));
+    return NULL;
+}
+
+static Error *read_all(ByteReader *reader, JobPolicy *out) {
+    uint32_t version;
+    TRY(byte_read_u32(reader, &version));
+    if (version != VERSION)
+        FAIL(UNSUPPORTED, "version %u; this program reads version %d", version, VERSION);
+    TRY(byte_read_text(reader, JOB_POLICY_NAME_MAX, &out->function));
+    TRY(byte_read_text(reader, JOB_POLICY_NAME_MAX, &out->device));
+    TRY(read_inputs(reader, out));
+    TRY(byte_read_u64(reader, &out->weight));
+    TRY(byte_read_u64(reader, &out->checkpoint_keep));
+    TRY(byte_read_u64(reader, &out->checkpoint_every_ns));
+    TRY(byte_read_u32(reader, &out->threads));
+    TRY(read_flag(reader, &out->check_finite));
+    if (out->weight < 1 || out->checkpoint_keep < 1) FAIL(CORRUPT, "a weight or count of 0");
+    return byte_reader_check_end(reader);
+}
+
+Error *job_policy_read(const void *bytes, size_t size, JobPolicy *out_policy) {
+    JobPolicy OWN_POLICY(policy) = {0};
+    ByteReader reader = byte_reader(bytes, size);
+    TRY_WRAP(read_all(&reader, &policy), "job policy");
+    *out_policy = policy;
+    policy = (JobPolicy){0};
+    return NULL;
+}

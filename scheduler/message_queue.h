@@ -1,0 +1,27 @@
+#pragma once
+/* Messages from workers, I/O threads and HTTP to the control thread: a queue with a descriptor to
+ * wait on. */
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* Embedded as the first member of what is sent. */
+typedef struct Message {
+    void (*handle)(void *context, struct Message *message); /* called by message_queue_handle */
+    struct Message *next;
+} Message;
+
+typedef struct MessageQueue {
+    pthread_mutex_t mutex;
+    Message *first, **last;
+    int descriptor; /* readable while messages wait: eventfd */
+} MessageQueue;
+
+MUST_CHECK Error *message_queue_init(MessageQueue *queue);
+void message_queue_deinit(MessageQueue *queue); /* messages in it are forgotten */
+
+/* The message belongs to the queue until it is handled. Threads: any. */
+void message_queue_post(MessageQueue *queue, Message *message);
+/* Handles what was posted so far, in order. Threads: one. */
+void message_queue_handle(MessageQueue *queue, void *context);

@@ -1,0 +1,157 @@
+#include "serialize/array_values.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "vm/adt.h"
+#include "vm/object.h"
+
+enum { ARRAY_NAME_SIZE = 1100, ARRAY_NESTING_MAX = 8 };
+
+static void release_array(void *owner) {
+    NamedArray *array = owner;
+    named_array_deinit(array);
+    memory_free(array);
+}
+
+Error *array_values_from_array(NamedArray *inout_array, Value *out) {
+    if (inout_array->dtype == DTYPE_STRING) FAIL(UNSUPPORTED, "tensors of strings");
+    void *memory;
+    TRY(memory_alloc(1, sizeof(NamedArray), &memory));
+    NamedArray *array = memory;
+    *array = *inout_array;
+    *inout_array = (NamedArray){0};
+    Storage *storage;
+    Error *error = storage_create_foreign(device_host(), SLOT_HOST,
+        (uint64_t)(uintptr_t)array->data, array->size, array, release_array, &storage);
+    if (error) {
+        release_array(array);
+        return error;
+    }
+    storage->sealed = true;
+    Tensor *tensor;
+    error = tensor_create(storage, 0, array->dtype, &array->shape, &tensor);
+    storage_release(storage);
+    TRY(error);
+    *out = value_object(OBJECT_TENSOR, tensor);
+    return NULL;
+}
+
+bool array_values_find_parameter(const Function *function, const char *name, uint32_t *out_index) {
+    for (uint32_t i = 0; function->parameters && i < function->parameter_count; i++)
+        if (strcmp(function->parameters[i].name, name) == 0) {
+            *out_index = i;
+            return true;
+        }
+    return false;
+}
+
+static Error *fail_unknown(const Function *function, const char *name) {
+    TextBuilder OWN_TEXT(known) = {0};
+    for (uint32_t i = 0; function->parameters && i < function->parameter_count; i++)
+        text_appendf(&known, "%s%s", i ? ", " : "", function->parameters[i].name);
+    FAIL(INVALID, "function %s has no input %s; it has %s", function->name, name,
+        known.size ? text_builder_get(&known) : "none");
+}
+
+static Error *match(ArrayList *list, const Function *function, Value *values) {
+    for (size_t i = 0; i < list->count; i++) {
+        uint32_t index;
+        const char *name = list->items[i].name;
+        if (!array_values_find_parameter(function, name, &index))
+            return fail_unknown(function, name);
+        if (values[index].tag != VALUE_NIL) FAIL(INVALID, "input %s is given twice", name);
+        const char *port = function->parameters[index].name;
+        TRY_WRAP(array_values_from_array(&list->items[i], &values[index]), "input %s", port);
+    }
+    for (uint32_t i = 0; i < function->parameter_count; i++)
+        if (values[i].tag == VALUE_NIL)
+            FAIL(INVALID, "input %s of function %s is missing",
+                function->parameters ? function->parameters[i].name : "?", function->name);
+    return NULL;
+}
+
+Error *array_values_bind(ArrayList *inout_list, const Function *function, Value **out_values) {
+    void *memory;
+    TRY(memory_alloc(function->parameter_count, sizeof(Value), &memory));
+    Error *error = match(inout_list, function, memory);
+    if (error) {
+        array_values_release(memory, function->parameter_count);
+        return error;
+    }
+    *out_values = memory;
+    return NULL;
+}
+
+void array_values_release(Value *values, uint32_t count) {
+    for (uint32_t i = 0; values && i < count; i++) value_release(&values[i]);
+    memory_free(values);
+}
+
+static Error *tensor_to_array(ArraySink sink, const char *name, const Tensor *tensor) {
+    NamedArray array;
+    TRY(named_array_init(&array, name, tensor->dtype, &tensor->shape));
+    Error *error = tensor_copy_to_host(tensor, array.data);
+    if (!error) error = sink.add(sink.self, &array);
+    named_array_deinit(&array);
+    return error;
+}
+
+static Error *scalar_to_array(ArraySink sink, const char *name, const Value *value) {
+    static const Shape scalar = {0};
+    DType dtype = value->tag == VALUE_BOOL    ? DTYPE_BOOL
+                  : value->tag == VALUE_FLOAT ? DTYPE_FLOAT64
+                                              : DTYPE_INT64;
+    NamedArray array;
+    TRY(named_array_init(&array, name, dtype, &scalar));
+    if (value->tag == VALUE_BOOL)
+        array.data[0] = value->boolean;
+    else
+        memcpy(array.data, &value->integer, sizeof value->integer); /* or the bits of a float64 */
+    Error *error = sink.add(sink.self, &array);
+    named_array_deinit(&array);
+    return error;
+}
+
+static Error *write_value(ArraySink sink, const char *name, const Value *value, int depth) {
+    if (value_is(value, OBJECT_TENSOR)) return tensor_to_array(sink, name, value->tensor);
+    if (value->tag == VALUE_BOOL || value->tag == VALUE_INT || value->tag == VALUE_FLOAT)
+        return scalar_to_array(sink, name, value);
+    if (value->tag == VALUE_NIL) return NULL;
+    bool nested = value_is(value, OBJECT_ADT) || value_is(value, OBJECT_LIST);
+    if (!nested || depth >= ARRAY_NESTING_MAX)
+        FAIL(UNSUPPORTED, "output %s is a %s, which no array can hold", name,
+            value_kind_name(value));
+    uint32_t count;
+    const Value *children = value_children(value, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        char child[ARRAY_NAME_SIZE];
+        (void)snprintf(child, sizeof child, "%s.%u", name, i);
+        TRY(write_value(sink, child, &children[i], depth + 1));
+    }
+    return NULL;
+}
+
+Error *array_values_export(const Value *value, const char *name, ArraySink sink) {
+    return write_value(sink, name, value, 0);
+}
+
+Error *array_values_export_result(Execution *execution, ArraySink sink) {
+    const Executable *executable = execution_get_residency(execution)->executable;
+    const Function *function = &executable->functions[execution_get_entry(execution)];
+    const Value *result = execution_get_result(execution);
+    uint32_t count = function->results ? function->result_count : 1;
+    bool tuple = count != 1 && value_is(result, OBJECT_ADT);
+    if (count == 0) return NULL;
+    if (count != 1 && (!tuple || result->adt->count != count))
+        FAIL(FAILED, "function %s returned no tuple of %u results", function->name, count);
+    for (uint32_t i = 0; i < count; i++) {
+        char fallback[32];
+        (void)snprintf(fallback, sizeof fallback, "output%u", i);
+        const char *name = function->results ? function->results[i].name : "output";
+        TRY(write_value(
+            sink, name[0] ? name : fallback, tuple ? &result->adt->fields[i] : result, 0));
+    }
+    return NULL;
+}

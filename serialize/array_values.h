@@ -1,0 +1,31 @@
+#pragma once
+/* Arrays as what functions take and return: named arrays to argument values by the function's
+ * ports, results and yields to named arrays. */
+#include "serialize/array_list.h"
+#include "vm/execution.h"
+
+/* The arguments of a function, by name; the arrays' memory moves into sealed tensors on the host.
+ * Shapes and types are checked when an execution is made of them.
+ *
+ * inout_list: arrays that were taken are left empty.
+ * out_values: parameter_count of them; array_values_release.
+ * Errors:     INVALID an unknown, repeated or missing input, named; UNSUPPORTED strings. */
+MUST_CHECK Error *array_values_bind(
+    ArrayList *inout_list, const Function *function, Value **out_values);
+void array_values_release(Value *values, uint32_t count);
+/* One array's memory as a sealed tensor; the array is left empty. */
+MUST_CHECK Error *array_values_from_array(NamedArray *inout_array, Value *out);
+/* The port of that name. False: there is none. */
+bool array_values_find_parameter(const Function *function, const char *name, uint32_t *out_index);
+
+/* Takes one array; it is the caller's. */
+typedef struct ArraySink {
+    Error *(*add)(void *self, const NamedArray *array);
+    void *self;
+} ArraySink;
+
+/* Tensors and scalars; tuples and lists of them under NAME.0, NAME.1 …; nil is left out.
+ * Errors: UNSUPPORTED what no array can hold; whatever the sink returns. */
+MUST_CHECK Error *array_values_export(const Value *value, const char *name, ArraySink sink);
+/* What a finished execution returned, under its results' names. */
+MUST_CHECK Error *array_values_export_result(Execution *execution, ArraySink sink);

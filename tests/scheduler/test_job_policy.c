@@ -1,0 +1,69 @@
+#include "scheduler/job_policy.h"
+
+#include "base/allocator.h"
+#include "tests/support/test_support.h"
+
+static void make(JobPolicy *out) {
+    *out = (JobPolicy){.items = true,
+        .batch = 7,
+        .weight = 3,
+        .checkpoint_keep = 2,
+        .checkpoint_every_ns = 1000000007,
+        .threads = 4,
+        .check_finite = true};
+    assert_ok(memory_copy_text("main", &out->function));
+    assert_ok(memory_copy_text("sim:0", &out->device));
+    for (; out->shared_count < 2; out->shared_count++)
+        assert_ok(memory_copy_text(
+            out->shared_count ? "weights" : "mask", &out->shared[out->shared_count]));
+}
+
+static void test_job_policy_round_trips(void **state) {
+    (void)state;
+    JobPolicy OWN_POLICY(policy) = {0};
+    JobPolicy OWN_POLICY(back) = {0};
+    ByteWriter OWN_BYTES(bytes) = {0};
+    ByteWriter OWN_BYTES(again) = {0};
+    make(&policy);
+    job_policy_write(&policy, &bytes);
+    assert_ok(job_policy_read(bytes.data, bytes.size, &back));
+    assert_string_equal(back.function, "main");
+    assert_string_equal(back.device, "sim:0");
+    assert_string_equal(back.shared[1], "weights");
+    assert_true(back.items && back.check_finite);
+    assert_int_equal(back.batch, 7);
+    assert_int_equal(back.checkpoint_every_ns, 1000000007);
+    job_policy_write(&back, &again);
+    assert_int_equal(again.size, bytes.size);
+    assert_memory_equal(again.data, bytes.data, bytes.size);
+}
+
+static void test_job_policy_refuses_damage(void **state) {
+    (void)state;
+    JobPolicy OWN_POLICY(policy) = {0};
+    ByteWriter OWN_BYTES(bytes) = {0};
+    JobPolicy back = {0};
+    make(&policy);
+    job_policy_write(&policy, &bytes);
+    for (size_t size = 0; size < bytes.size; size++)
+        assert_fails(CORRUPT, job_policy_read(bytes.data, size, &back));
+    assert_null(back.function);
+    bytes.data[0] = 9;
+    assert_fails(UNSUPPORTED, job_policy_read(bytes.data, bytes.size, &back));
+    bytes.data[0] = 1;
+    for (size_t i = 4; i < bytes.size; i++) {
+        bytes.data[i] ^= 0x80;
+        Error *error = job_policy_read(bytes.data, bytes.size, &back);
+        if (!error) job_policy_deinit(&back); /* another number */
+        error_free(error);
+        bytes.data[i] ^= 0x80;
+    }
+}
+
+int test_job_policy(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_job_policy_round_trips),
+        cmocka_unit_test(test_job_policy_refuses_damage),
+    };
+    return cmocka_run_group_tests_name("job_policy", tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+#include "scheduler/executor/job_run.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+#include "tests/scheduler/executor_fixtures.h"
+
+static const char program[] =
+    "constant @much = string \"two is too much\"\n"
+    "primitive %add = Add\n"
+    /* y = 4 a, yielding 2 a and 3 a on the way */
+    "function four(a: float32[n, 2]) -> (y: float32[n, 2]) exported last_uses {\n"
+    "    InvokePacked %add r0, r0 -> r1\n"
+    "    Yield r1\n"
+    "    InvokePacked %add r1, r0 -> r1\n"
+    "    Yield r1\n"
+    "    InvokePacked %add r1, r0 -> r1\n"
+    "    Ret r1\n"
+    "}\n"
+    /* fails on the item 2 */
+    "function picky(a: int64[1] slot 0) -> (y: int64[1] slot 0) exported {\n"
+    "    If r0, 2, bad, good\n"
+    "good:\n"
+    "    Ret r0\n"
+    "bad:\n"
+    "    Fatal @much\n"
+    "}\n";
+
+static void make_job(const ExecutorFixture *fixture, int64_t items, uint64_t size, JobRun **out) {
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    const Shape shape = {.rank = 2, .dims = {items, 2}};
+    fixture_add_floats(&inputs, "a", &shape, 1);
+    assert_ok(fixture_job(fixture, "four", &inputs, size, out));
+}
+
+static void run_to_end(JobRun *run, Residency *residency, FixtureOutputs *outputs) {
+    JobRunResult result = {JOB_RUN_SLICE_ENDED, 0};
+    while (result.outcome != JOB_RUN_FINISHED)
+        assert_ok(job_run_slice(run, residency, fixture_sink(outputs), &result));
+}
+
+static void check_rows(const FixtureOutputs *outputs, int64_t runs, int64_t items) {
+    assert_int_equal(outputs->count, 3 * runs);
+    assert_int_equal(outputs->items_done, items);
+    for (int64_t i = 0; i < 3 * runs; i++) {
+        const NamedArray *array = &outputs->rows[i].items[0];
+        const float *data = (const float *)array->data;
+        assert_int_equal(outputs->rows[i].count, 1);
+        assert_string_equal(array->name, i % 3 == 0 ? "yield.0" : i % 3 == 1 ? "yield.1" : "y");
+        assert_true(data[1] == data[0] + (float)(i % 3 + 2)); /* neighbours times 2, 3, 4 */
+    }
+}
+
+static void test_job_run_numbers_outputs_and_yields(void **state) {
+    (void)state;
+    ExecutorFixture OWN_FIXTURE(fixture);
+    FixtureOutputs OWN_OUTPUTS(outputs) = {0};
+    OWN(JobRun, run) = NULL;
+    executor_fixture_init(&fixture, program, "cpu");
+    make_job(&fixture, 5, 2, &run);
+    assert_int_equal(job_run_items_total(run), 5);
+    run_to_end(run, fixture.residency, &outputs);
+    check_rows(&outputs, 3, 5);
+    assert_int_equal(job_run_sequence(run), 9);
+    run_to_end(run, fixture.residency, &outputs); /* once more changes nothing */
+    assert_int_equal(outputs.repeated, 0);
+}
+
+/* A slice end asked for at every output, and before the first: the same outputs. */
+static void test_job_run_in_many_slices_gives_the_same(void **state) {
+    (void)state;
+    ExecutorFixture OWN_FIXTURE(fixture);
+    FixtureOutputs OWN_OUTPUTS(outputs) = {0};
+    OWN(JobRun, run) = NULL;
+    JobRunResult result;
+    executor_fixture_init(&fixture, program, "cpu");
+    make_job(&fixture, 4, 1, &run);
+    outputs.stop = run;
+    job_run_request_slice_end(run);
+    assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
+    assert_int_equal(result.outcome, JOB_RUN_SLICE_ENDED);
+    assert_int_equal(outputs.count, 0);
+    run_to_end(run, fixture.residency, &outputs);
+    check_rows(&outputs, 4, 4);
+}
+
+/* Out of the device and back after every slice, from sim to cpu's memory; nothing stays behind. */
+static void test_job_run_moves_out_and_in(void **state) {
+    (void)state;
+    ExecutorFixture OWN_FIXTURE(fixture);
+    FixtureOutputs OWN_OUTPUTS(outputs) = {0};
+    OWN(JobRun, run) = NULL;
+    JobRunResult result = {JOB_RUN_SLICE_ENDED, 0};
+    executor_fixture_init(&fixture, program, "sim:0");
+    make_job(&fixture, 4, 2, &run);
+    outputs.stop = run;
+    size_t times = 0;
+    while (result.outcome != JOB_RUN_FINISHED) {
+        assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
+        assert_ok(job_run_move_out(run, NULL));
+        assert_true(job_run_is_out(run));
+        assert_int_equal(job_run_device_bytes(run), 0);
+        times += job_run_host_bytes(run) > 0;
+        assert_ok(job_run_move_in(run, fixture.residency, NULL));
+        assert_int_equal(job_run_host_bytes(run), 0);
+    }
+    assert_true(times >= 2); /* in the middle of a run */
+    check_rows(&outputs, 2, 4);
+}
+
+static void test_job_run_asks_for_memory_and_goes_on_with_it(void **state) {
+    (void)state;
+    ExecutorFixture OWN_FIXTURE(fixture);
+    FixtureOutputs OWN_OUTPUTS(outputs) = {0};
+    OWN(JobRun, run) = NULL;
+    JobRunResult result;
+    executor_fixture_init(&fixture, program, "sim:0");
+    make_job(&fixture, 3, 3, &run);
+    job_run_set_grant(run, 64); /* the argument, no more */
+    assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
+    assert_int_equal(result.outcome, JOB_RUN_NEEDS_MEMORY);
+    assert_true(result.bytes > 0);
+    job_run_set_grant(run, 1 << 20);
+    run_to_end(run, fixture.residency, &outputs);
+    check_rows(&outputs, 1, 3);
+}
+
+static void test_job_run_names_the_item_that_fails(void **state) {
+    (void)state;
+    ExecutorFixture OWN_FIXTURE(fixture);
+    FixtureOutputs OWN_OUTPUTS(outputs) = {0};
+    OWN(JobRun, run) = NULL;
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    NamedArray array;
+    JobRunResult result;
+    int64_t count = 4;
+    Shape shape = shape_make(1, &count);
+    executor_fixture_init(&fixture, program, "cpu");
+    assert_ok(named_array_init(&array, "a", DTYPE_INT64, &shape));
+    for (int64_t i = 0; i < count; i++) ((int64_t *)array.data)[i] = i;
+    assert_ok(array_list_add(&inputs, &array));
+    assert_ok(fixture_job(&fixture, "picky", &inputs, 1, &run));
+    assert_fails_saying(
+        FAILED, "item 2: ", job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
+    assert_int_equal(outputs.count, 2); /* what came before stays */
+}
+
+int test_job_run(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_job_run_numbers_outputs_and_yields),
+        cmocka_unit_test(test_job_run_in_many_slices_gives_the_same),
+        cmocka_unit_test(test_job_run_moves_out_and_in),
+        cmocka_unit_test(test_job_run_asks_for_memory_and_goes_on_with_it),
+        cmocka_unit_test(test_job_run_names_the_item_that_fails),
+    };
+    return cmocka_run_group_tests_name("job_run", tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+#include "scheduler/executor/resident_models.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "serialize/executable_file.h"
+#include "store/models.h"
+#include "tests/support/test_support.h"
+#include "vm/assembly.h"
+
+static const char program[] = "constant @w = float32[2] {1, 2}\n"
+                              "function main(a: float32[2]) -> (y: float32[2]) exported {\n"
+                              "    Ret @w\n"
+                              "}\n";
+
+typedef struct Fixture {
+    char folder[64], home[128];
+    Store *store;
+    Device *host, *sim;
+    Digest identity;
+    ResidentModels *models;
+} Fixture;
+
+static void register_program(Fixture *fixture) {
+    OWN(ChunkUpload, upload) = NULL;
+    OWN(Executable, executable) = NULL;
+    OWN(Container, container) = NULL;
+    ByteWriter OWN_BYTES(manifest) = {0};
+    ModelVersion OWN_VERSION(version) = {0};
+    assert_ok(assembly_parse(program, strlen(program), &executable));
+    assert_ok(chunk_upload_open(fixture->store, TENANT_DEFAULT, &upload));
+    assert_ok(executable_write(executable, NULL, chunk_upload_sink(upload), &manifest));
+    assert_ok(container_open_manifest(
+        CONTAINER_EXECUTABLE, manifest.data, manifest.size, (ChunkSource){0}, &container));
+    assert_ok(models_register_container(upload, "m", container, NULL, 0, &version));
+    fixture->identity = executable->identity;
+}
+
+static int setup(void **state) {
+    static Fixture fixture;
+    test_folder_create(fixture.folder);
+    (void)snprintf(fixture.home, sizeof fixture.home, "%s/home", fixture.folder);
+    assert_ok(store_open(fixture.home, STORE_CREATE, &fixture.store));
+    assert_ok(device_open("cpu", &fixture.host));
+    assert_ok(device_open("sim:0", &fixture.sim));
+    assert_ok(resident_models_create(fixture.store, fixture.host, NULL, &fixture.models));
+    register_program(&fixture);
+    *state = &fixture;
+    return 0;
+}
+
+static int teardown(void **state) {
+    Fixture *fixture = *state;
+    resident_models_destroy(fixture->models);
+    store_close(fixture->store);
+    device_close(fixture->host);
+    device_close(fixture->sim);
+    return 0;
+}
+
+static void test_resident_models_are_in_memory_once(void **state) {
+    Fixture *fixture = *state;
+    const ResidentModel *first, *second;
+    assert_ok(resident_models_hold(fixture->models, TENANT_DEFAULT, &fixture->identity, &first));
+    assert_ok(resident_models_hold(fixture->models, TENANT_DEFAULT, &fixture->identity, &second));
+    assert_ptr_equal(first, second);
+    assert_int_equal(first->constant_bytes, 8);
+    resident_models_let_go(fixture->models, first);
+    assert_int_equal(second->constant_bytes, 8);
+    resident_models_let_go(fixture->models, second);
+}
+
+/* A residency keeps the model though no job holds it, until it is evicted. */
+static void test_resident_models_stay_while_they_are_resident(void **state) {
+    Fixture *fixture = *state;
+    const Digest *identity = &fixture->identity;
+    const ResidentModel *model;
+    assert_null(resident_models_get(fixture->models, identity, 1));
+    for (int i = 0; i < 2; i++)
+        assert_ok(resident_models_load(fixture->models, TENANT_DEFAULT, identity, 1, fixture->sim));
+    OWN(Residency, residency) = resident_models_get(fixture->models, identity, 1);
+    assert_ptr_equal(residency->devices[SLOT_DEVICE], fixture->sim);
+    assert_ok(resident_models_hold(fixture->models, TENANT_DEFAULT, identity, &model));
+    assert_ptr_equal(model->executable, residency->executable);
+    assert_null(resident_models_get(fixture->models, identity, 2));
+    resident_models_let_go(fixture->models, model);
+    resident_models_evict(fixture->models, identity, 1);
+    assert_null(resident_models_get(fixture->models, identity, 1));
+    resident_models_evict(fixture->models, identity, 1); /* once more changes nothing */
+}
+
+static void test_resident_models_belong_to_tenants(void **state) {
+    Fixture *fixture = *state;
+    const ResidentModel *mine, *others = NULL;
+    Digest unknown = {{1}};
+    assert_ok(resident_models_hold(fixture->models, TENANT_DEFAULT, &fixture->identity, &mine));
+    assert_fails(NOT_FOUND,
+        resident_models_hold(fixture->models, TENANT_DEFAULT + 1, &fixture->identity, &others));
+    assert_fails(
+        NOT_FOUND, resident_models_hold(fixture->models, TENANT_DEFAULT, &unknown, &others));
+    assert_null(others);
+    assert_fails(NOT_FOUND, resident_models_load(fixture->models, TENANT_DEFAULT + 1,
+                                &fixture->identity, 1, fixture->sim));
+    resident_models_let_go(fixture->models, mine);
+}
+
+static void *hold_often(void *argument) {
+    Fixture *fixture = argument;
+    for (int i = 0; i < 200; i++) {
+        const ResidentModel *model;
+        assert_ok(
+            resident_models_hold(fixture->models, TENANT_DEFAULT, &fixture->identity, &model));
+        assert_int_equal(model->constant_bytes, 8);
+        resident_models_let_go(fixture->models, model);
+    }
+    return NULL;
+}
+
+static void test_resident_models_are_held_by_many_threads(void **state) {
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hold_often, *state), 0);
+    for (int i = 0; i < 3; i++) (void)pthread_join(threads[i], NULL);
+}
+
+int test_resident_models(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resident_models_are_in_memory_once),
+        cmocka_unit_test(test_resident_models_stay_while_they_are_resident),
+        cmocka_unit_test(test_resident_models_belong_to_tenants),
+        cmocka_unit_test(test_resident_models_are_held_by_many_threads),
+    };
+    return cmocka_run_group_tests_name("resident_models", tests, setup, teardown);
+}

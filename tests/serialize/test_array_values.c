@@ -1,0 +1,158 @@
+#include "serialize/array_values.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+#include "tests/support/test_support.h"
+#include "vm/assembly.h"
+
+static const char program[] =
+    "constant @text = string \"words\"\n"
+    "function pair(a: float32[n], b: int64[]) -> (x: float32[n], y: int64[]) exported {\n"
+    "    AllocADT 0, r0, r1 -> r2\n"
+    "    Ret r2\n"
+    "}\n"
+    "function nested(a: float32[n]) -> (out: any) exported {\n"
+    "    ListNew r0, 7 -> r1\n"
+    "    AllocADT 3, r1, r0 -> r2\n"
+    "    Ret r2\n"
+    "}\n"
+    "function words() -> (t: any) exported {\n"
+    "    Ret @text\n"
+    "}\n"
+    "function plain(a: float32[n]) exported {\n"
+    "    Ret r0\n"
+    "}\n";
+
+typedef struct Machine {
+    Device *device;
+    Executable *executable;
+    Residency *residency;
+} Machine;
+
+static int setup(void **state) {
+    static Machine machine;
+    assert_ok(assembly_parse(program, strlen(program), &machine.executable));
+    assert_ok(device_open("cpu", &machine.device));
+    assert_ok(residency_create(
+        machine.executable, machine.device, machine.device, NULL, &machine.residency));
+    *state = &machine;
+    return 0;
+}
+
+static int teardown(void **state) {
+    Machine *machine = *state;
+    residency_release(machine->residency);
+    executable_release(machine->executable);
+    device_close(machine->device);
+    return 0;
+}
+
+static void add(ArrayList *list, const char *name, DType dtype, uint32_t rank, int64_t count) {
+    NamedArray array;
+    Shape shape = shape_make(rank, &count);
+    assert_ok(named_array_init(&array, name, dtype, &shape));
+    for (uint64_t i = 0; i < array.size; i++) array.data[i] = (uint8_t)(i + 1);
+    assert_ok(array_list_add(list, &array));
+}
+
+static const Function *function_named(const Machine *machine, const char *name, uint32_t *index) {
+    assert_ok(executable_find_function(machine->executable, name, index));
+    return &machine->executable->functions[*index];
+}
+
+static Error *keep(void *self, const NamedArray *array) {
+    NamedArray copy;
+    TRY(named_array_init(&copy, array->name, array->dtype, &array->shape));
+    if (array->size > 0) memcpy(copy.data, array->data, array->size);
+    return array_list_add(self, &copy);
+}
+
+/* Runs a function on the arrays and collects what it returns. */
+static Error *run(Machine *machine, const char *name, ArrayList *inputs, ArrayList *out) {
+    OWN(Execution, execution) = NULL;
+    static const ExecutionOptions options = {0};
+    uint32_t index;
+    Value *values;
+    RunResult result;
+    const Function *function = function_named(machine, name, &index);
+    TRY(array_values_bind(inputs, function, &values));
+    Error *error = execution_create(
+        machine->residency, &options, index, values, function->parameter_count, &execution);
+    array_values_release(values, function->parameter_count);
+    TRY(error);
+    TRY(execution_run(execution, (Budget){0}, &result));
+    assert_int_equal(result.kind, RUN_FINISHED);
+    return array_values_export_result(execution, (ArraySink){keep, out});
+}
+
+static void test_array_values_go_through_a_function(void **state) {
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    ArrayList OWN_ARRAYS(outputs) = {0};
+    add(&inputs, "b", DTYPE_INT64, 0, 0);
+    add(&inputs, "a", DTYPE_FLOAT32, 1, 3);
+    assert_ok(run(*state, "pair", &inputs, &outputs));
+    assert_null(inputs.items[0].data); /* moved, not copied */
+    assert_int_equal(outputs.count, 2);
+    assert_string_equal(outputs.items[0].name, "x");
+    assert_string_equal(outputs.items[1].name, "y");
+    assert_int_equal(outputs.items[0].shape.dims[0], 3);
+    assert_int_equal(outputs.items[0].data[11], 12);
+    assert_int_equal(outputs.items[1].dtype, DTYPE_INT64);
+    assert_int_equal(outputs.items[1].data[7], 8);
+}
+
+/* Containers' parts are numbered, undeclared results are called output. */
+static void test_array_values_name_what_is_nested(void **state) {
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    ArrayList OWN_ARRAYS(outputs) = {0};
+    add(&inputs, "a", DTYPE_FLOAT32, 1, 2);
+    assert_ok(run(*state, "nested", &inputs, &outputs));
+    static const struct {
+        const char *name;
+        DType dtype;
+    } expected[] = {{"out.0.0", DTYPE_FLOAT32}, {"out.0.1", DTYPE_INT64}, {"out.1", DTYPE_FLOAT32}};
+    assert_int_equal(outputs.count, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < outputs.count; i++) {
+        assert_string_equal(outputs.items[i].name, expected[i].name);
+        assert_int_equal(outputs.items[i].dtype, expected[i].dtype);
+    }
+    ArrayList OWN_ARRAYS(again) = {0};
+    ArrayList OWN_ARRAYS(plain) = {0};
+    add(&again, "a", DTYPE_FLOAT32, 1, 2);
+    assert_ok(run(*state, "plain", &again, &plain));
+    assert_string_equal(plain.items[0].name, "output");
+}
+
+static void test_array_values_refuse_what_is_no_array(void **state) {
+    ArrayList OWN_ARRAYS(none) = {0};
+    ArrayList OWN_ARRAYS(outputs) = {0};
+    assert_fails_saying(UNSUPPORTED, "output t is a string", run(*state, "words", &none, &outputs));
+}
+
+static void test_array_values_inputs_are_all_there_once(void **state) {
+    static const struct {
+        const char *first, *second, *says;
+    } cases[] = {
+        {"a", "c", "has no input c; it has a, b"},
+        {"a", "a", "input a is given twice"},
+        {"b", NULL, "input a of function pair is missing"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ArrayList OWN_ARRAYS(inputs) = {0};
+        ArrayList OWN_ARRAYS(outputs) = {0};
+        add(&inputs, cases[i].first, DTYPE_FLOAT32, 1, 2);
+        if (cases[i].second) add(&inputs, cases[i].second, DTYPE_FLOAT32, 1, 2);
+        assert_fails_saying(INVALID, cases[i].says, run(*state, "pair", &inputs, &outputs));
+    }
+}
+
+int test_array_values(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_array_values_go_through_a_function),
+        cmocka_unit_test(test_array_values_name_what_is_nested),
+        cmocka_unit_test(test_array_values_refuse_what_is_no_array),
+        cmocka_unit_test(test_array_values_inputs_are_all_there_once),
+    };
+    return cmocka_run_group_tests_name("array_values", tests, setup, teardown);
+}
