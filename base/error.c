@@ -78,3 +78,9 @@ const ErrorInfo *error_info(ErrorCode code) {
     bool known = (int)code >= 0 && code < ERROR_CODE_COUNT && infos[code].name;
     return &infos[known ? code : ERROR_INTERNAL];
 }
+
+ErrorCode error_find_code(const char *name) {
+    for (ErrorCode code = 1; code < ERROR_CODE_COUNT; code++)
+        if (infos[code].name && strcmp(infos[code].name, name) == 0) return code;
+    return ERROR_NONE;
+}

@@ -36,6 +36,8 @@ const char *error_message(const Error *error);
 /* "file.c:12", for logs only. */
 const char *error_where(const Error *error);
 const ErrorInfo *error_info(ErrorCode code);
+/* By its name, as HTTP and --json show it; ERROR_NONE when there is no such code. */
+ErrorCode error_find_code(const char *name);
 
 DEFINE_OWN(Error, error_free);
 

@@ -1,16 +1,36 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "scheduler/http/model_json.h"
 #include "serialize/executable_file.h"
 #include "tools/model_access.h"
+#include "tools/sandbox.h"
 
 const CommandOption command_compile_options[] = {
     {"output", "OUT.lvx", false, "the executable file to write (also -o)"},
     {"format", "F", false, "onnx, lva or lvx; default: by the file"},
     {"precision", "P", false, "fp32 (default); bf16 and int8 are not there yet"},
     {"dump-after", "PASS", false, "prints the program as it is behind this pass"},
+    {"sandbox", NULL, false,
+        "gives up everything but the working folder before it reads FILE, which must hold all its "
+        "data"},
+    {"memory-max", "BYTES", false, "with --sandbox: of address space; 0: no limit"},
+    {"seconds-max", "S", false, "with --sandbox: of processor time, for each of two cores"},
+    {"file-max", "BYTES", false, "with --sandbox: of the output; 0: no limit"},
     {0},
 };
+
+/* Before a second thread or an untrusted byte. */
+static Error *enter_sandbox(const CommandContext *context) {
+    int64_t memory, seconds, file;
+    TRY(command_integer(context, "memory-max", 0, INT64_MAX, 0, &memory));
+    TRY(command_integer(context, "seconds-max", 0, INT32_MAX, 0, &seconds));
+    TRY(command_integer(context, "file-max", 0, INT64_MAX, 0, &file));
+    if (!command_flag(context, "sandbox")) return NULL;
+    return sandbox_enter(&(SandboxLimits){.memory_bytes = (uint64_t)memory,
+        .file_bytes = (uint64_t)file,
+        .cpu_seconds = (uint64_t)seconds * 2});
+}
 
 Error *command_compile(CommandContext *context) {
     uint64_t start_ns = clock_now_ns(clock_real());
@@ -21,9 +41,11 @@ Error *command_compile(CommandContext *context) {
         .precision = command_option(context, "precision"),
         .dump_after = command_option(context, "dump-after"),
         .dump = &dump,
+        .self_contained = command_flag(context, "sandbox"),
     };
     if (!output && !options.dump_after)
         FAIL(USAGE, "compile: -o OUT.lvx or --dump-after is missing");
+    TRY(enter_sandbox(context));
     ModelAccess OWN_ACCESS(access) = {0};
     OWN(Executable, executable) = NULL;
     TRY(model_access_open_files(&access));

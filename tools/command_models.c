@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "scheduler/http/model_json.h"
 #include "tools/model_access.h"
 
 const CommandOption command_models_options[] = {{0}};
@@ -78,14 +79,8 @@ Error *command_show(CommandContext *context) {
         }
         return NULL;
     }
-    json_object *object, *functions;
-    TRY(model_version_json(&version, &object));
-    Error *error = model_functions_json(executable, &functions);
-    if (error) {
-        json_object_put(object);
-        return error;
-    }
-    json_object_object_add(object, "functions", functions);
+    json_object *object;
+    TRY(model_json(&version, executable, &object));
     return command_print_json(object);
 }
 

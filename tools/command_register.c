@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "scheduler/http/model_json.h"
 #include "tools/model_access.h"
 #include "tools/progress.h"
 
@@ -34,14 +35,8 @@ static Error *answer(const CommandContext *context, const ModelVersion *version,
             (double)version->bytes_raw / 1e6, seconds);
         return NULL;
     }
-    json_object *object, *functions;
-    TRY(model_version_json(version, &object));
-    Error *error = model_functions_json(executable, &functions);
-    if (error) {
-        json_object_put(object);
-        return error;
-    }
-    json_object_object_add(object, "functions", functions);
+    json_object *object;
+    TRY(model_json(version, executable, &object));
     command_json_double(object, "seconds", seconds);
     return command_print_json(object);
 }

@@ -1,8 +1,7 @@
 #include "tools/model_access.h"
 
 #include "base/allocator.h"
-#include "serialize/executable_file.h"
-#include "store/stored_executable.h"
+#include "scheduler/model_loader.h"
 
 Error *model_access_open_files(ModelAccess *out_access) {
     uint32_t cores = worker_pool_core_count();
@@ -41,29 +40,9 @@ void model_access_close(ModelAccess *access) {
     *access = (ModelAccess){0};
 }
 
-Error *model_access_container(ModelAccess *access, const Digest *identity,
-    StoredExecutable **out_stored, Container **out_container) {
-    OWN(StoredExecutable, stored) = NULL;
-    OWN(Container, container) = NULL;
-    size_t size;
-    TRY(stored_executable_open(access->store, access->tenant, identity, &stored));
-    const uint8_t *manifest = stored_executable_manifest(stored, &size);
-    TRY(container_open_manifest(
-        CONTAINER_EXECUTABLE, manifest, size, stored_executable_source(stored), &container));
-    TRY(container_check_identity(container, identity));
-    *out_stored = TAKE(stored);
-    *out_container = TAKE(container);
-    return NULL;
-}
-
 Error *model_access_load_identity(
     ModelAccess *access, const Digest *identity, Executable **out_executable) {
-    OWN(StoredExecutable, stored) = NULL;
-    OWN(Container, container) = NULL;
-    TRY(model_access_container(access, identity, &stored, &container));
-    Error *error = executable_read(container, access->pool, CHUNK_VERIFY_XXH3, out_executable);
-    container_release(TAKE(container)); /* it reads from the stored executable */
-    return error;
+    return model_loader_load(access->store, access->tenant, access->pool, identity, out_executable);
 }
 
 Error *model_access_load(ModelAccess *access, const char *reference, ModelVersion *out_version,
@@ -81,30 +60,13 @@ Error *model_access_load(ModelAccess *access, const char *reference, ModelVersio
 
 Error *model_access_register(ModelAccess *access, const char *name, Executable *executable,
     const char *const *aliases, size_t alias_count, ModelVersion *out_version) {
-    OWN(ChunkUpload, upload) = NULL;
-    OWN(Container, container) = NULL;
-    ByteWriter OWN_BYTES(manifest) = {0};
-    TRY(chunk_upload_open(access->store, access->tenant, &upload));
-    TRY(executable_write(executable, access->pool, chunk_upload_sink(upload), &manifest));
-    TRY(container_open_manifest(
-        CONTAINER_EXECUTABLE, manifest.data, manifest.size, (ChunkSource){0}, &container));
-    return models_register_container(upload, name, container, aliases, alias_count, out_version);
+    return model_loader_register(access->store, access->tenant, access->pool, name, executable,
+        aliases, alias_count, out_version);
 }
 
 Error *model_access_import(ModelAccess *access, const char *name, const char *path,
     const char *const *aliases, size_t alias_count, ModelVersion *out_version,
     Executable **out_executable) {
-    OWN(ChunkUpload, upload) = NULL;
-    OWN(Container, container) = NULL;
-    OWN(Executable, executable) = NULL;
-    TRY(container_open_path(CONTAINER_EXECUTABLE, path, &container));
-    TRY_WRAP(
-        executable_read(container, access->pool, CHUNK_VERIFY_SHA256, &executable), "%s", path);
-    TRY(chunk_upload_open(access->store, access->tenant, &upload));
-    TRY_WRAP(container_copy_chunks(
-                 container, access->pool, CHUNK_VERIFY_SHA256, chunk_upload_sink(upload)),
-        "%s", path);
-    TRY(models_register_container(upload, name, container, aliases, alias_count, out_version));
-    *out_executable = TAKE(executable);
-    return NULL;
+    return model_loader_import(access->store, access->tenant, access->pool, name, path, path,
+        aliases, alias_count, out_version, out_executable);
 }

@@ -36,6 +36,7 @@ typedef struct ModelFileOptions {
     const char *precision; /* NULL: fp32 */
     const char *dump_after;
     TextBuilder *dump;
+    bool self_contained; /* data in other files is refused */
 } ModelFileOptions;
 /* Compiles, assembles or reads. The identity is set for lvx; writing or registering sets the
  * others'.
@@ -47,16 +48,7 @@ MUST_CHECK Error *model_file_load(ModelAccess *access, const char *path,
 MUST_CHECK Error *model_access_register(ModelAccess *access, const char *name,
     Executable *executable, const char *const *aliases, size_t alias_count,
     ModelVersion *out_version);
-/* Opens a stored executable's container; close both, the container first. */
-struct StoredExecutable;
-MUST_CHECK Error *model_access_container(ModelAccess *access, const Digest *identity,
-    struct StoredExecutable **out_stored, Container **out_container);
 /* An .lvx file into the store, chunks as they are, everything checked. */
 MUST_CHECK Error *model_access_import(ModelAccess *access, const char *name, const char *path,
     const char *const *aliases, size_t alias_count, ModelVersion *out_version,
     Executable **out_executable);
-
-/* {"name", "inputs": [{"name", "dtype", "shape"}], "outputs"} of every exported function. */
-MUST_CHECK Error *model_functions_json(const Executable *executable, json_object **out);
-/* {"model", "version", "aliases", "executable", "bytes_raw", "bytes_stored", "created"} */
-MUST_CHECK Error *model_version_json(const ModelVersion *version, json_object **out);

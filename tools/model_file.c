@@ -45,7 +45,7 @@ static Error *compile_file(const char *path, const char *format, const ModelFile
     uint8_t *data;
     size_t size;
     TRY(file_read(path, MODEL_FILE_SIZE_MAX, &data, &size));
-    int folder = open_folder(path);
+    int folder = options->self_contained ? -1 : open_folder(path);
     CompileOptions compile = {
         .dump_after = options->dump_after,
         .dump = options->dump,

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "scheduler/http/model_json.h"
 #include "serialize/executable_file.h"
 #include "store/stored_executable.h"
 #include "tests/tools/tools_fixtures.h"

@@ -1,0 +1,65 @@
+#include "scheduler/http/http_body.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+
+void http_body_init(HttpBody *body, const HttpService *service, uint64_t size_max) {
+    *body = (HttpBody){.service = service, .size_max = size_max, .descriptor = -1};
+}
+
+void http_body_deinit(HttpBody *body) {
+    if (body->map) (void)munmap(body->map, body->size);
+    if (body->descriptor >= 0) (void)close(body->descriptor);
+    if (body->path) (void)unlink(body->path);
+    memory_free(body->path);
+    byte_writer_deinit(&body->memory);
+    http_body_init(body, NULL, 0);
+}
+
+Error *http_body_write(int descriptor, const uint8_t *data, size_t size) {
+    for (size_t done = 0; done < size;) {
+        ssize_t put = write(descriptor, data + done, size - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+            FAIL(EXHAUSTED, "no space left on the disk");
+        if (put < 0) FAIL(IO, "a temporary file cannot be written: %s", strerror(errno));
+        done += (size_t)put;
+    }
+    return NULL;
+}
+
+Error *http_body_add(HttpBody *body, const void *data, size_t size) {
+    if (size > body->size_max - body->size)
+        FAIL(TOO_LARGE, "a body of more than %llu bytes, which is the limit here",
+            (unsigned long long)body->size_max);
+    if (body->descriptor < 0 && body->size + size > HTTP_BODY_MEMORY_MAX) {
+        TRY(http_service_make_file(body->service, &body->descriptor, &body->path));
+        TRY(http_body_write(body->descriptor, body->memory.data, body->memory.size));
+        byte_writer_deinit(&body->memory);
+    }
+    if (body->descriptor >= 0)
+        TRY(http_body_write(body->descriptor, data, size));
+    else {
+        byte_write_bytes(&body->memory, data, size);
+        TRY(byte_writer_check(&body->memory));
+    }
+    body->size += size;
+    return NULL;
+}
+
+Error *http_body_finish(HttpBody *body, HttpRequest *request) {
+    request->body = body->memory.data;
+    request->body_size = body->size;
+    request->body_path = body->path;
+    if (body->descriptor < 0) return NULL;
+    /* nobody else has the file, so it cannot shrink under the map */
+    void *map = mmap(NULL, body->size, PROT_READ, MAP_PRIVATE, body->descriptor, 0);
+    if (map == MAP_FAILED) FAIL(OUT_OF_MEMORY, "a body cannot be mapped: %s", strerror(errno));
+    body->map = map;
+    request->body = map;
+    return NULL;
+}

@@ -1,0 +1,28 @@
+#pragma once
+/* A request's body on its way in: in memory while it is small, else in a temporary file. */
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "scheduler/http/http_service.h"
+
+enum { HTTP_BODY_MEMORY_MAX = 256 << 10 };
+
+typedef struct HttpBody {
+    const HttpService *service; /* borrowed; says where files go */
+    uint64_t size_max;
+    uint64_t size;
+    ByteWriter memory;
+    int descriptor; /* -1: still in memory */
+    char *path;
+    void *map;
+} HttpBody;
+
+void http_body_init(HttpBody *body, const HttpService *service, uint64_t size_max);
+/* Removes the file. */
+void http_body_deinit(HttpBody *body);
+/* Errors: TOO_LARGE; EXHAUSTED the disk is full; IO. */
+MUST_CHECK Error *http_body_add(HttpBody *body, const void *data, size_t size);
+/* Everything is there: shows it to the request, until deinit. */
+MUST_CHECK Error *http_body_finish(HttpBody *body, HttpRequest *request);
+/* All of it. Errors: EXHAUSTED the disk is full; IO. */
+MUST_CHECK Error *http_body_write(int descriptor, const uint8_t *data, size_t size);

@@ -1,0 +1,76 @@
+#pragma once
+/* A client of a daemon's HTTP, over its unix socket or TCP: what the command line speaks through.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "scheduler/http/route.h"
+
+typedef struct HttpClient HttpClient;
+
+typedef struct HttpClientOptions {
+    const char *server;        /* an absolute socket path, unix:PATH, http://… or https://… */
+    const char *token;         /* NULL: none */
+    const char *tenant;        /* NULL: the token's, or default */
+    uint32_t connect_limit_ms; /* 0: 5 s */
+    uint32_t silence_limit_s;  /* nothing moved for so long; 0: 600 s. Streams have none */
+} HttpClientOptions;
+
+/* Connects when the first call is made. Errors: INVALID no such form of a server; a token that no
+ * header can hold. */
+MUST_CHECK Error *http_client_open(const HttpClientOptions *options, HttpClient **out);
+void http_client_close(HttpClient *client);
+DEFINE_OWN(HttpClient, http_client_close);
+
+enum { HTTP_CLIENT_PARTS_MAX = 2, HTTP_CLIENT_ANSWER_MAX = 64 << 20 };
+
+/* A part of multipart/form-data: bytes or a file. */
+typedef struct HttpClientPart {
+    const char *name;
+    const char *content_type;
+    const void *data; /* NULL: path */
+    size_t size;
+    const char *path;
+} HttpClientPart;
+
+/* Of a stream, one at a time, without its line end. An error ends the call and is returned. */
+typedef Error *HttpClientLineVisitor(void *context, const char *line);
+
+/* Everything is borrowed. */
+typedef struct HttpClientCall {
+    HttpMethod method;
+    const char *path; /* encoded: http_client_path */
+    const char *json; /* a body; NULL: none, or one of the next two */
+    const char *file; /* a body: the file's bytes */
+    HttpClientPart parts[HTTP_CLIENT_PARTS_MAX];
+    size_t part_count;
+    /* Where an answer goes that is no error: into the text of the reply, or here. */
+    const char *output; /* a file, replaced once all of it has come */
+    HttpClientLineVisitor *visit;
+    void *visit_context;
+    /* Asked several times a second; true ends the call with INTERRUPTED. */
+    bool (*interrupted)(void *context);
+    void *interrupted_context;
+} HttpClientCall;
+
+typedef struct HttpClientReply {
+    int status;
+    TextBuilder text;
+    int64_t next; /* Layover-Next; -1: none */
+    uint64_t bytes;
+} HttpClientReply;
+
+void http_client_reply_deinit(HttpClientReply *reply);
+#define OWN_REPLY(name) __attribute__((cleanup(http_client_reply_deinit))) name
+
+/* Errors: UNREACHABLE nobody answers, or the connection broke; for an answered error what the
+ * server said, under its code; CORRUPT an answer that is none of this protocol. */
+MUST_CHECK Error *http_client_call(
+    HttpClient *client, const HttpClientCall *call, HttpClientReply *out_reply);
+
+/* Appends /segment, percent-encoded. */
+void http_client_path(TextBuilder *path, const char *segment);
+/* Appends ?name=value or &name=value. */
+void http_client_query(TextBuilder *path, const char *name, const char *value);

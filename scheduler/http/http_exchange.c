@@ -1,0 +1,231 @@
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "scheduler/http/http_server_internal.h"
+
+enum {
+    DISCARD_MAX =
+        1 << 20, /* of a body that is refused while it comes; then the connection is cut */
+    BODY_BYTES_PER_MS = 64, /* a body that comes more slowly than this is cut */
+    STREAM_BLOCK_SIZE = 64 << 10,
+};
+
+/* The rows of METRIC_HTTP_REQUESTS: three classes of status for each route, and for no route. */
+enum { STATUS_CLASSES = 3 };
+static const char *const request_rows[] = {
+#define ROWS(route)                                                                                \
+    "route=\"" route "\",status=\"2xx\"", "route=\"" route "\",status=\"4xx\"",                    \
+        "route=\"" route "\",status=\"5xx\"",
+#define ROUTE(name, method, pattern, role, body, limit, pace, handler, help)                       \
+    ROWS(#method " " pattern)
+#include "scheduler/http/routes.def"
+#undef ROUTE
+    ROWS("none")
+#undef ROWS
+};
+
+Error *http_exchange_declare_metrics(Metrics *metrics) {
+    return metrics_set_rows(
+        metrics, METRIC_HTTP_REQUESTS, request_rows, sizeof request_rows / sizeof *request_rows);
+}
+
+static void count_answer(const HttpExchange *exchange, int status) {
+    Metrics *metrics = exchange->connection->server->service->metrics;
+    size_t route = exchange->request.route ? exchange->request.match.route : ROUTE_COUNT;
+    size_t class_ = status < 400 ? 0 : status < 500 ? 1 : 2;
+    metrics_add(metrics, METRIC_HTTP_REQUESTS, route * STATUS_CLASSES + class_, 1);
+    if (exchange->run_start_ns)
+        metrics_observe_ns(
+            metrics, METRIC_HTTP_SECONDS, clock_now_ns(clock_real()) - exchange->run_start_ns);
+}
+
+/* Counted before the look at closing: either the closer sees it, or this sees the closer. */
+bool http_exchange_suspend(HttpExchange *exchange) {
+    HttpServer *server = exchange->connection->server;
+    (void)atomic_fetch_add(&server->suspended, 1);
+    if (atomic_load(&server->closing)) {
+        (void)atomic_fetch_sub(&server->suspended, 1);
+        return false;
+    }
+    MHD_suspend_connection(exchange->mhd);
+    return true;
+}
+
+void http_exchange_resume(HttpExchange *exchange) {
+    HttpServer *server = exchange->connection->server;
+    MHD_resume_connection(exchange->mhd);
+    (void)atomic_fetch_sub(&server->suspended, 1);
+}
+
+void *http_exchange_begin(void *self, const char *uri, struct MHD_Connection *mhd) {
+    HttpConnection *connection =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    void *memory;
+    (void)self;
+    if (!connection) return NULL;
+    Error *error = memory_alloc(1, sizeof(HttpExchange), &memory);
+    if (error) {
+        error_free(error); /* the request is refused: see http_exchange_continue */
+        return NULL;
+    }
+    HttpExchange *exchange = memory;
+    exchange->connection = connection;
+    exchange->mhd = mhd;
+    exchange->error = memory_copy_text(uri, &exchange->target);
+    http_response_init(&exchange->response);
+    http_body_init(&exchange->body, connection->server->service, 0);
+    (void)pthread_mutex_init(&exchange->mutex, NULL);
+    (void)pthread_mutex_lock(&connection->server->mutex);
+    connection->exchange = exchange;
+    (void)pthread_mutex_unlock(&connection->server->mutex);
+    return exchange;
+}
+
+void http_exchange_end(
+    void *self, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code) {
+    HttpExchange *exchange = *request;
+    (void)self, (void)mhd, (void)code;
+    if (!exchange) return;
+    HttpServer *server = exchange->connection->server;
+    (void)pthread_mutex_lock(&server->mutex);
+    exchange->connection->exchange = NULL;
+    (void)pthread_mutex_unlock(&server->mutex);
+    http_connection_limit(exchange->connection, server->options.idle_limit_ms);
+    if (exchange->started) metrics_add(server->service->metrics, METRIC_HTTP_STREAMS, 0, -1);
+    http_response_deinit(&exchange->response);
+    http_body_deinit(&exchange->body);
+    http_request_deinit(&exchange->request);
+    byte_writer_deinit(&exchange->buffer);
+    error_free(exchange->error);
+    memory_free(exchange->target);
+    (void)pthread_mutex_destroy(&exchange->mutex);
+    memory_free(exchange);
+    *request = NULL;
+}
+
+/* The body of an answer in libmicrohttpd's form; NULL without memory. */
+static struct MHD_Response *make_body(HttpExchange *exchange) {
+    HttpResponse *response = &exchange->response;
+    struct stat status;
+    switch (response->kind) {
+    case HTTP_BODY_TEXT:
+        /* it stays until the exchange ends, which is after the last byte */
+        return MHD_create_response_from_buffer(response->text.size,
+            (void *)(uintptr_t)text_builder_get(&response->text), MHD_RESPMEM_PERSISTENT);
+    case HTTP_BODY_FILE:
+        if (fstat(response->descriptor, &status) != 0) return NULL;
+        struct MHD_Response *file =
+            MHD_create_response_from_fd64((uint64_t)status.st_size, response->descriptor);
+        if (file) response->descriptor = -1; /* closed with it */
+        return file;
+    case HTTP_BODY_STREAM:
+        return MHD_create_response_from_callback(
+            MHD_SIZE_UNKNOWN, STREAM_BLOCK_SIZE, http_stream_read, exchange, NULL);
+    }
+    return NULL;
+}
+
+static enum MHD_Result send_answer(HttpExchange *exchange) {
+    HttpResponse *response = &exchange->response;
+    int status = response->status ? response->status : 200;
+    struct MHD_Response *body = make_body(exchange);
+    if (!body) return MHD_NO;
+    enum MHD_Result done =
+        MHD_add_response_header(body, MHD_HTTP_HEADER_CONTENT_TYPE, response->content_type);
+    if (done) done = MHD_add_response_header(body, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (done && status == 401)
+        done = MHD_add_response_header(body, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    for (uint32_t i = 0; done && i < response->header_count; i++)
+        done = MHD_add_response_header(body, response->headers[i].name, response->headers[i].value);
+    if (done && response->kind == HTTP_BODY_STREAM) http_stream_start(exchange);
+    if (done) done = MHD_queue_response(exchange->mhd, (unsigned)status, body);
+    MHD_destroy_response(body);
+    if (done) count_answer(exchange, status);
+    return done;
+}
+
+static enum MHD_Result send_error(HttpExchange *exchange) {
+    http_response_error(&exchange->response, exchange->error);
+    exchange->error = NULL;
+    return send_answer(exchange);
+}
+
+static const char *header(struct MHD_Connection *mhd, const char *name) {
+    return MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
+}
+
+/* The head is there. An error is answered at once, whatever body was to come. */
+static Error *open_exchange(HttpExchange *exchange, const char *method) {
+    HttpServer *server = exchange->connection->server;
+    const char *length = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    HttpHead head = {
+        .origin = exchange->connection->origin,
+        .method = method,
+        .target = exchange->target,
+        .authorization = header(exchange->mhd, MHD_HTTP_HEADER_AUTHORIZATION),
+        .content_type = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_TYPE),
+        .content_encoding = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_ENCODING),
+        .has_length = length != NULL,
+    };
+    if (atomic_load(&server->closing)) FAIL(UNREACHABLE, "the daemon is stopping");
+    if (length && !text_parse_u64(length, &head.content_length))
+        FAIL(INVALID, "Content-Length is no number");
+    TRY(http_service_open(server->service, &head, &exchange->request));
+    exchange->body.size_max = exchange->request.body_size_max;
+    exchange->body_start_ns = clock_now_ns(clock_real());
+    http_connection_limit(exchange->connection, server->options.body_limit_ms);
+    return NULL;
+}
+
+/* A piece of the body. One that is refused is read on for a while, so that the client comes to read
+ * the answer. */
+static enum MHD_Result take_body(HttpExchange *exchange, const char *data, size_t *inout_size) {
+    const HttpServerOptions *options = &exchange->connection->server->options;
+    if (!exchange->error) exchange->error = http_body_add(&exchange->body, data, *inout_size);
+    if (exchange->error) exchange->discarded += *inout_size;
+    if (exchange->discarded > DISCARD_MAX) return MHD_NO;
+    *inout_size = 0;
+    uint64_t allowed_ms = options->body_limit_ms + exchange->body.size / BODY_BYTES_PER_MS;
+    uint64_t used_ms = (clock_now_ns(clock_real()) - exchange->body_start_ns) / 1000000;
+    http_connection_limit(exchange->connection, allowed_ms > used_ms ? allowed_ms - used_ms : 1);
+    return MHD_YES;
+}
+
+static void run_handler(HttpTask *task) {
+    HttpExchange *exchange = (HttpExchange *)task;
+    http_service_answer(
+        exchange->connection->server->service, &exchange->request, &exchange->response);
+    /* a suspended connection is looked after by nobody else */
+    atomic_store(&exchange->answered, true);
+    http_exchange_resume(exchange);
+}
+
+static enum MHD_Result start_handler(HttpExchange *exchange) {
+    HttpServer *server = exchange->connection->server;
+    http_connection_limit(exchange->connection, 0);
+    if (!exchange->error) exchange->error = http_body_finish(&exchange->body, &exchange->request);
+    if (exchange->error) return send_error(exchange);
+    exchange->run_start_ns = clock_now_ns(clock_real());
+    exchange->task.run = run_handler;
+    exchange->task.slow = exchange->request.route->pace == ROUTE_PACE_SLOW;
+    if (!http_exchange_suspend(exchange)) return MHD_NO;
+    http_workers_post(server->workers, &exchange->task);
+    return MHD_YES;
+}
+
+enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, const char *url,
+    const char *method, const char *version, const char *upload_data, size_t *upload_data_size,
+    void **request) {
+    HttpExchange *exchange = *request;
+    (void)self, (void)mhd, (void)url, (void)version;
+    if (!exchange) return MHD_NO;
+    if (!exchange->opened) {
+        exchange->opened = true;
+        if (!exchange->error) exchange->error = open_exchange(exchange, method);
+        return exchange->error ? send_error(exchange) : MHD_YES;
+    }
+    if (*upload_data_size) return take_body(exchange, upload_data, upload_data_size);
+    return atomic_load(&exchange->answered) ? send_answer(exchange) : start_handler(exchange);
+}

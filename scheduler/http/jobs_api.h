@@ -1,0 +1,198 @@
+#pragma once
+/* What the server asks of whoever runs jobs: the daemon, or a small stand-in in tests.
+ *
+ * Every function may be called from several handler threads at once and may block until what it
+ * promises is durable. Job ids are text. A job of another tenant is NOT_FOUND with the words for a
+ * job that does not exist: the caller's tenant decides, its role only where a function says so. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/http/http_request.h"
+#include "scheduler/http/http_response.h"
+
+enum {
+    JOBS_API_ID_SIZE = 64, /* with the terminating NUL, as are the others */
+    JOBS_API_TEXT_SIZE = 65,
+    JOBS_API_MODEL_SIZE = 130,
+    JOBS_API_WHY_SIZE = 512,
+    JOBS_API_KEY_MAX = 128,   /* bytes */
+    JOBS_API_SHARED_MAX = 64, /* inputs */
+    JOBS_API_WEIGHT_MAX = 1000000,
+};
+
+typedef enum JobsApiPriority {
+    JOBS_API_PRIORITY_HIGH,
+    JOBS_API_PRIORITY_NORMAL,
+    JOBS_API_PRIORITY_LOW,
+} JobsApiPriority;
+
+typedef enum JobsApiRelease { JOBS_API_RELEASE_LOG, JOBS_API_RELEASE_CHECKPOINT } JobsApiRelease;
+
+/* A job to be submitted. Everything is borrowed for the call. */
+typedef struct JobsApiSubmission {
+    const char *model;                       /* NAME, NAME@3, NAME@alias */
+    const char *function;                    /* NULL: main */
+    const char *device;                      /* NULL: any */
+    const char *key;                         /* NULL: none */
+    const char *shared[JOBS_API_SHARED_MAX]; /* inputs that go whole to each run of a batch job */
+    size_t shared_count;
+    bool items;    /* a batch job: the leading axis of the other inputs is the item axis */
+    int64_t batch; /* items of a run */
+    JobsApiPriority priority;
+    JobsApiRelease release;
+    int64_t weight;
+    int64_t checkpoint_keep;   /* how many stay */
+    double deadline_s;         /* from now; 0: none */
+    double checkpoint_every_s; /* 0: the daemon's default */
+    /* Of `run` and `resume FILE` through a daemon. */
+    int64_t threads;          /* 0: the device's */
+    int64_t suspend_after;    /* instructions from here; 0: never */
+    int64_t suspend_after_ms; /* -1: never */
+    bool check_finite;
+    const uint8_t *inputs; /* an .npz file with arrays named like the inputs */
+    size_t inputs_size;    /* 0: none */
+} JobsApiSubmission;
+
+/* A job as it is shown. Numbers of -1, times that are NaN and empty texts are shown as null. */
+typedef struct JobsApiJob {
+    char job[JOBS_API_ID_SIZE];
+    char model[JOBS_API_MODEL_SIZE];
+    char tenant[JOBS_API_TEXT_SIZE];
+    char state[JOBS_API_TEXT_SIZE]; /* "running" among them */
+    char device[JOBS_API_TEXT_SIZE];
+    char migrating[JOBS_API_TEXT_SIZE];
+    char why[JOBS_API_WHY_SIZE]; /* of the newest change; the error of a failed one */
+    JobsApiPriority priority;
+    bool ended;                      /* nothing more will come of it here */
+    int64_t items_done, items_total; /* total -1: a single run */
+    int64_t outputs;                 /* visible ones */
+    int64_t instructions, kernel_calls, peak_bytes;
+    double submitted, started, finished; /* seconds since 1970 */
+    double device_seconds, checkpoint_age_s;
+} JobsApiJob;
+
+typedef struct JobsApiEvent {
+    int64_t sequence;
+    double time; /* seconds since 1970 */
+    char state[JOBS_API_TEXT_SIZE];
+    char kind[JOBS_API_TEXT_SIZE];
+    char why[JOBS_API_WHY_SIZE];
+} JobsApiEvent;
+
+typedef struct JobsApiCheckpoint {
+    int64_t id;
+    double time; /* seconds since 1970 */
+    uint64_t bytes;
+    int64_t items_done; /* -1: of a single run */
+    int64_t sequence;   /* outputs below it stand before it */
+} JobsApiCheckpoint;
+
+/* Lists are told one by one; an error of the visitor ends the list and is returned. */
+typedef Error *JobsApiJobVisitor(void *context, const JobsApiJob *job);
+typedef Error *JobsApiEventVisitor(void *context, const JobsApiEvent *event);
+typedef Error *JobsApiCheckpointVisitor(void *context, const JobsApiCheckpoint *checkpoint);
+
+typedef struct JobsApiDevice {
+    char device[JOBS_API_TEXT_SIZE]; /* "sim:0" */
+    char name[JOBS_API_TEXT_SIZE];
+    const char *determinism_class;
+    uint64_t memory_bytes, free_bytes;
+    char job[JOBS_API_ID_SIZE]; /* that runs on it; "" none, or of another tenant than asked for */
+    double busy_seconds;        /* since the daemon's start */
+} JobsApiDevice;
+typedef Error *JobsApiDeviceVisitor(void *context, const JobsApiDevice *device);
+
+typedef struct JobsApiTenant {
+    char tenant[JOBS_API_TEXT_SIZE];
+    int64_t weight;
+    int64_t queued, running, suspended; /* jobs */
+    double device_seconds;              /* since the daemon's start */
+    double share;                       /* of the device-time of the last seconds, 0 … 1 */
+} JobsApiTenant;
+typedef Error *JobsApiTenantVisitor(void *context, const JobsApiTenant *tenant);
+
+typedef enum JobsApiChange {
+    JOBS_API_SUSPEND, /* returns when the checkpoint is durable */
+    JOBS_API_RESUME,
+    JOBS_API_CANCEL,
+    JOBS_API_FORK, /* answers the new job */
+    JOBS_API_REMOVE,
+} JobsApiChange;
+
+typedef struct JobsApiChangeOptions {
+    const char *device; /* of RESUME; NULL: any */
+    int64_t checkpoint; /* of RESUME and FORK: its id; 0: the newest */
+} JobsApiChangeOptions;
+
+typedef struct JobsApiCheckpointOptions {
+    int64_t checkpoint; /* 0: the newest, or a new one of a running job */
+    bool with_model;
+    bool release; /* the file owns the job from then on */
+} JobsApiCheckpointOptions;
+
+typedef struct JobsApiRestoreOptions {
+    bool with_outputs;
+    const char *device; /* NULL: any */
+    int64_t threads;    /* as of a submission, as are the next three */
+    int64_t suspend_after;
+    int64_t suspend_after_ms;
+    bool check_finite;
+} JobsApiRestoreOptions;
+
+typedef struct JobsApiOutputs {
+    int64_t next; /* ?since= for what comes after these */
+    int64_t count;
+} JobsApiOutputs;
+
+typedef struct JobsApiClass {
+    /* Durable on return. A key that was used before with the same content answers that job.
+     * Errors: NOT_FOUND the model; INVALID inputs by name; CONFLICT the key stands for another
+     * request; EXHAUSTED a quota, named with its figure. */
+    Error *(*submit)(
+        void *self, const Caller *caller, const JobsApiSubmission *submission, JobsApiJob *out_job);
+    Error *(*get)(void *self, const Caller *caller, const char *job, JobsApiJob *out_job);
+    /* state: NULL for any. Errors: INVALID no such state. */
+    Error *(*list)(void *self, const Caller *caller, const char *state, JobsApiJobVisitor *visit,
+        void *context);
+    /* Events with a sequence greater than since. */
+    Error *(*events)(void *self, const Caller *caller, const char *job, int64_t since,
+        JobsApiEventVisitor *visit, void *context);
+    /* Visible outputs with a sequence number of at least since, as an .npz file written to the
+     * empty file at path. */
+    Error *(*outputs)(void *self, const Caller *caller, const char *job, int64_t since,
+        const char *path, JobsApiOutputs *out);
+    /* out_stream: JSON lines, {"seq", "time", "state", "why"} for a change, {"seq", "items_done",
+     * "items_total", "device_seconds", "checkpoint_age"} for progress, {"seq", "outputs"} for
+     * outputs and yielded values that became visible: how many there are now. It ends behind the
+     * line that says that the job has ended. since: the seq of the last line seen before. */
+    Error *(*watch)(
+        void *self, const Caller *caller, const char *job, int64_t since, HttpStream *out_stream);
+    /* Errors: CONFLICT its state does not allow that; the state is named. */
+    Error *(*change)(void *self, const Caller *caller, const char *job, JobsApiChange change,
+        const JobsApiChangeOptions *options, JobsApiJob *out_job);
+    Error *(*checkpoints)(void *self, const Caller *caller, const char *job,
+        JobsApiCheckpointVisitor *visit, void *context);
+    /* Writes a checkpoint file to the empty file at path; with release the job is released only
+     * once that file is synced. */
+    Error *(*checkpoint)(void *self, const Caller *caller, const char *job,
+        const JobsApiCheckpointOptions *options, const char *path);
+    /* Errors: NOT_FOUND the tenant lacks the model; CORRUPT. */
+    Error *(*restore)(void *self, const Caller *caller, const char *path,
+        const JobsApiRestoreOptions *options, JobsApiJob *out_job);
+    /* All of them; which tenant's job runs is told to that tenant and to admins. */
+    Error *(*devices)(void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
+    /* An admin sees all tenants, a user its own. */
+    Error *(*tenants)(void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context);
+} JobsApiClass;
+
+typedef struct JobsApi {
+    const JobsApiClass *class_;
+    void *self;
+} JobsApi;
+
+const char *jobs_api_priority_name(JobsApiPriority priority);
+bool jobs_api_find_priority(const char *name, JobsApiPriority *out);
+/* The JSON that command line and HTTP show. Errors: OUT_OF_MEMORY. */
+MUST_CHECK Error *jobs_api_job_json(const JobsApiJob *job, struct json_object **out);
+MUST_CHECK Error *jobs_api_event_json(const JobsApiEvent *event, struct json_object **out);

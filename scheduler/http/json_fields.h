@@ -1,0 +1,34 @@
+#pragma once
+/* JSON that goes out: objects and their fields. */
+#include <math.h>
+#include <stdint.h>
+
+#include <json-c/json_object.h>
+
+#include "base/error.h"
+
+static inline MUST_CHECK Error *json_fields_create(json_object **out) {
+    *out = json_object_new_object();
+    if (!*out) FAIL(OUT_OF_MEMORY, "no memory for the answer");
+    return NULL;
+}
+/* value NULL: null. */
+static inline void json_fields_text(json_object *object, const char *key, const char *value) {
+    json_object_object_add(object, key, value ? json_object_new_string(value) : NULL);
+}
+/* Empty: null. */
+static inline void json_fields_text_or_null(
+    json_object *object, const char *key, const char *value) {
+    json_fields_text(object, key, *value ? value : NULL);
+}
+static inline void json_fields_int(json_object *object, const char *key, int64_t value) {
+    json_object_object_add(object, key, json_object_new_int64(value));
+}
+/* Negative: null. */
+static inline void json_fields_int_or_null(json_object *object, const char *key, int64_t value) {
+    json_object_object_add(object, key, value < 0 ? NULL : json_object_new_int64(value));
+}
+/* Not finite: null, as JSON has no such numbers. */
+static inline void json_fields_real(json_object *object, const char *key, double value) {
+    json_object_object_add(object, key, isfinite(value) ? json_object_new_double(value) : NULL);
+}

@@ -1,0 +1,18 @@
+#pragma once
+/* The store's things as JSON: what command line and HTTP both show. */
+#include <json-c/json_object.h>
+
+#include "store/fsck.h"
+#include "store/gc.h"
+#include "store/models.h"
+#include "vm/executable.h"
+
+/* {"name", "inputs": [{"name", "dtype", "shape"}], "outputs"} of every exported function. */
+MUST_CHECK Error *model_functions_json(const Executable *executable, json_object **out);
+/* {"model", "version", "aliases", "executable", "bytes_raw", "bytes_stored", "created"} */
+MUST_CHECK Error *model_version_json(const ModelVersion *version, json_object **out);
+/* The latter with "functions". */
+MUST_CHECK Error *model_json(
+    const ModelVersion *version, const Executable *executable, json_object **out);
+MUST_CHECK Error *model_fsck_json(const FsckResult *result, json_object **out);
+MUST_CHECK Error *model_gc_json(const GcResult *result, json_object **out);

@@ -1,0 +1,88 @@
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "scheduler/http/http_body.h"
+#include "scheduler/http/http_service.h"
+#include "scheduler/http/json_body.h"
+#include "scheduler/http/json_fields.h"
+
+static const char *const no_fields[] = {NULL};
+
+/* {"job", "state"}: what submit and every change answer. */
+static Error *answer_state(HttpResponse *response, const JobsApiJob *job) {
+    json_object *object;
+    TRY(json_fields_create(&object));
+    json_fields_text(object, "job", job->job);
+    json_fields_text(object, "state", job->state);
+    return http_response_json(response, object);
+}
+
+/* fields: what the body may say. */
+static Error *change(HttpService *service, const HttpRequest *request, HttpResponse *response,
+    JobsApiChange what, const char *const *fields) {
+    const JobsApi *jobs = &service->jobs;
+    JobsApiChangeOptions options = {0};
+    JobsApiJob job = {0};
+    OWN_JSON(body) = NULL;
+    TRY(http_request_check_query(request, no_fields));
+    TRY(json_body_parse(request->body, request->body_size, &body));
+    TRY(json_body_check_fields(body, fields));
+    TRY(json_body_text(body, "device", &options.device));
+    TRY(json_body_number(body, "from", 1, INT64_MAX, &options.checkpoint));
+    TRY(jobs->class_->change(
+        jobs->self, &request->caller, http_request_name(request, 0), what, &options, &job));
+    return answer_state(response, &job);
+}
+
+Error *route_job_suspend(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    return change(service, request, response, JOBS_API_SUSPEND, no_fields);
+}
+
+Error *route_job_resume(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    static const char *const fields[] = {"device", "from", NULL};
+    return change(service, request, response, JOBS_API_RESUME, fields);
+}
+
+Error *route_job_cancel(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    return change(service, request, response, JOBS_API_CANCEL, no_fields);
+}
+
+Error *route_job_fork(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    static const char *const fields[] = {"from", NULL};
+    return change(service, request, response, JOBS_API_FORK, fields);
+}
+
+Error *route_job_remove(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    return change(service, request, response, JOBS_API_REMOVE, no_fields);
+}
+
+Error *route_checkpoint_restore(
+    HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    static const char *const fields[] = {"with_outputs", "device", "threads", "suspend_after",
+        "suspend_after_ms", "check_finite", NULL};
+    const JobsApi *jobs = &service->jobs;
+    JobsApiRestoreOptions options = {.device = http_request_query(request, "device")};
+    JobsApiJob job = {0};
+    TRY(http_request_check_query(request, fields));
+    TRY(http_request_query_flag(request, "with_outputs", &options.with_outputs));
+    TRY(http_request_query_flag(request, "check_finite", &options.check_finite));
+    TRY(http_request_query_number(request, "threads", 0, &options.threads));
+    TRY(http_request_query_number(request, "suspend_after", 0, &options.suspend_after));
+    TRY(http_request_query_number(request, "suspend_after_ms", -1, &options.suspend_after_ms));
+    if (request->body_size == 0) FAIL(INVALID, "the checkpoint file is empty");
+    const char *path = request->body_path;
+    char *made_path = NULL;
+    if (!path) {
+        int made;
+        TRY(http_service_make_file(service, &made, &made_path));
+        Error *error = http_body_write(made, request->body, request->body_size);
+        (void)close(made);
+        if (!error)
+            error = jobs->class_->restore(jobs->self, &request->caller, made_path, &options, &job);
+        (void)unlink(made_path);
+        memory_free(made_path);
+        TRY(error);
+    } else
+        TRY(jobs->class_->restore(jobs->self, &request->caller, path, &options, &job));
+    return answer_state(response, &job);
+}

@@ -1,0 +1,158 @@
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "scheduler/http/http_service.h"
+#include "scheduler/http/json_body.h"
+#include "scheduler/http/json_fields.h"
+
+static const char *const no_fields[] = {NULL};
+static const char *const since_fields[] = {"since", NULL};
+
+static Error *add_job(void *context, const JobsApiJob *job) {
+    json_object *line;
+    TRY(jobs_api_job_json(job, &line));
+    return http_response_line(context, line);
+}
+
+static Error *add_event(void *context, const JobsApiEvent *event) {
+    json_object *line;
+    TRY(jobs_api_event_json(event, &line));
+    return http_response_line(context, line);
+}
+
+Error *route_job_list(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    static const char *const fields[] = {"state", NULL};
+    const JobsApi *jobs = &service->jobs;
+    TRY(http_request_check_query(request, fields));
+    http_response_lines(response);
+    return jobs->class_->list(
+        jobs->self, &request->caller, http_request_query(request, "state"), add_job, response);
+}
+
+static Error *collect_event(void *context, const JobsApiEvent *event) {
+    json_object *item;
+    TRY(jobs_api_event_json(event, &item));
+    json_object_array_add(context, item);
+    return NULL;
+}
+
+Error *route_job_get(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    const JobsApi *jobs = &service->jobs;
+    const char *id = http_request_name(request, 0);
+    JobsApiJob job = {0};
+    json_object *object, *events = json_object_new_array();
+    TRY(http_request_check_query(request, no_fields));
+    Error *error = jobs->class_->get(jobs->self, &request->caller, id, &job);
+    if (!error)
+        error = jobs->class_->events(jobs->self, &request->caller, id, 0, collect_event, events);
+    if (!error) error = jobs_api_job_json(&job, &object);
+    if (error) {
+        json_object_put(events);
+        return error;
+    }
+    json_object_object_add(object, "events", events);
+    return http_response_json(response, object);
+}
+
+Error *route_job_events(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    const JobsApi *jobs = &service->jobs;
+    int64_t since;
+    TRY(http_request_check_query(request, since_fields));
+    TRY(http_request_query_number(request, "since", 0, &since));
+    http_response_lines(response);
+    return jobs->class_->events(
+        jobs->self, &request->caller, http_request_name(request, 0), since, add_event, response);
+}
+
+Error *route_job_watch(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    const JobsApi *jobs = &service->jobs;
+    int64_t since;
+    HttpStream stream;
+    TRY(http_request_check_query(request, since_fields));
+    TRY(http_request_query_number(request, "since", 0, &since));
+    TRY(jobs->class_->watch(
+        jobs->self, &request->caller, http_request_name(request, 0), since, &stream));
+    http_response_stream(response, stream);
+    return NULL;
+}
+
+/* Answers the file that was written to path, and removes its name. */
+static Error *answer_file(HttpResponse *response, char *owned_path, Error *owned_error) {
+    int descriptor = owned_error ? -1 : open(owned_path, O_RDONLY | O_CLOEXEC);
+    (void)unlink(owned_path);
+    memory_free(owned_path);
+    if (owned_error) return owned_error;
+    if (descriptor < 0) FAIL(IO, "a temporary file cannot be read");
+    http_response_file(response, descriptor);
+    return NULL;
+}
+
+static void add_number(HttpResponse *response, const char *name, int64_t value) {
+    char text[24];
+    (void)snprintf(text, sizeof text, "%" PRId64, value);
+    http_response_header(response, name, text);
+}
+
+Error *route_job_outputs(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    const JobsApi *jobs = &service->jobs;
+    JobsApiOutputs outputs = {0};
+    int64_t since;
+    int made;
+    char *path;
+    TRY(http_request_check_query(request, since_fields));
+    TRY(http_request_query_number(request, "since", 0, &since));
+    TRY(http_service_make_file(service, &made, &path));
+    (void)close(made);
+    Error *error = jobs->class_->outputs(
+        jobs->self, &request->caller, http_request_name(request, 0), since, path, &outputs);
+    TRY(answer_file(response, path, error));
+    add_number(response, "Layover-Next", outputs.next);
+    add_number(response, "Layover-Outputs", outputs.count);
+    return NULL;
+}
+
+static Error *add_checkpoint(void *context, const JobsApiCheckpoint *checkpoint) {
+    json_object *line;
+    TRY(json_fields_create(&line));
+    json_fields_int(line, "id", checkpoint->id);
+    json_fields_real(line, "time", checkpoint->time);
+    json_fields_int(line, "bytes", (int64_t)checkpoint->bytes);
+    json_fields_int_or_null(line, "items_done", checkpoint->items_done);
+    json_fields_int(line, "sequence", checkpoint->sequence);
+    return http_response_line(context, line);
+}
+
+Error *route_job_checkpoints(
+    HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    const JobsApi *jobs = &service->jobs;
+    TRY(http_request_check_query(request, no_fields));
+    http_response_lines(response);
+    return jobs->class_->checkpoints(
+        jobs->self, &request->caller, http_request_name(request, 0), add_checkpoint, response);
+}
+
+/* GET takes a copy; POST may take the job along. */
+Error *route_job_checkpoint(
+    HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    static const char *const query_fields[] = {"from", "with_model", NULL};
+    static const char *const body_fields[] = {"release", NULL};
+    const JobsApi *jobs = &service->jobs;
+    JobsApiCheckpointOptions options = {0};
+    int made;
+    char *path;
+    OWN_JSON(body) = NULL;
+    TRY(http_request_check_query(request, query_fields));
+    TRY(http_request_query_number(request, "from", 0, &options.checkpoint));
+    TRY(http_request_query_flag(request, "with_model", &options.with_model));
+    TRY(json_body_parse(request->body, request->body_size, &body));
+    TRY(json_body_check_fields(body, body_fields));
+    TRY(json_body_flag(body, "release", &options.release));
+    TRY(http_service_make_file(service, &made, &path));
+    (void)close(made);
+    Error *error = jobs->class_->checkpoint(
+        jobs->self, &request->caller, http_request_name(request, 0), &options, path);
+    return answer_file(response, path, error);
+}

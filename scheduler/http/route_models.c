@@ -1,0 +1,233 @@
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "scheduler/compile_child.h"
+#include "scheduler/http/http_service.h"
+#include "scheduler/http/json_body.h"
+#include "scheduler/http/json_fields.h"
+#include "scheduler/http/model_json.h"
+#include "scheduler/model_loader.h"
+
+static const char *const no_fields[] = {NULL};
+static const char output_name[] = "compiled.lvx";
+
+Error *route_model_list(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    OWN(ModelList, list) = NULL;
+    json_object *line;
+    TRY(http_request_check_query(request, no_fields));
+    TRY(models_list(service->store, request->caller.tenant, &list));
+    http_response_lines(response);
+    for (size_t i = 0; i < list->count; i++) {
+        TRY(model_version_json(&list->items[i], &line));
+        TRY(http_response_line(response, line));
+    }
+    return NULL;
+}
+
+/* NAME or NAME@VERSION from the address. */
+static Error *read_reference(const HttpRequest *request, char out[MODEL_REFERENCE_SIZE]) {
+    const char *model = http_request_name(request, 0);
+    const char *version = request->match.name_count > 1 ? http_request_name(request, 1) : "newest";
+    TextBuilder OWN_TEXT(text) = {0};
+    if (!text_is_name(model)) FAIL(INVALID, "%.80s is no model name", model);
+    bool newest = strcmp(version, "newest") == 0;
+    if (!newest && !text_is_name(version)) FAIL(INVALID, "%.80s is no version or alias", version);
+    text_appendf(&text, newest ? "%s" : "%s@%s", model, version);
+    TRY(text_builder_check(&text));
+    memcpy(out, text_builder_get(&text), text.size + 1); /* two names and an @ always fit */
+    return NULL;
+}
+
+Error *route_model_get(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    char reference[MODEL_REFERENCE_SIZE];
+    ModelVersion OWN_VERSION(version) = {0};
+    OWN(Executable, executable) = NULL;
+    json_object *object;
+    TRY(http_request_check_query(request, no_fields));
+    TRY(read_reference(request, reference));
+    TRY(models_find(service->store, request->caller.tenant, reference, &version));
+    TRY(model_loader_load(
+        service->store, request->caller.tenant, service->pool, &version.executable, &executable));
+    TRY(model_json(&version, executable, &object));
+    return http_response_json(response, object);
+}
+
+Error *route_model_remove(
+    HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    char reference[MODEL_REFERENCE_SIZE];
+    uint64_t count;
+    json_object *object;
+    TRY(http_request_check_query(request, no_fields));
+    TRY(read_reference(request, reference));
+    TRY(models_remove(service->store, request->caller.tenant, reference, &count));
+    TRY(json_fields_create(&object));
+    json_fields_int(object, "removed", (int64_t)count);
+    return http_response_json(response, object);
+}
+
+Error *route_model_alias(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    static const char *const fields[] = {"alias", "version", NULL};
+    const char *model = http_request_name(request, 0), *alias = NULL;
+    int64_t number = 0;
+    ModelVersion OWN_VERSION(version) = {0};
+    json_object *object;
+    TRY(http_request_check_query(request, no_fields));
+    OWN_JSON(body) = NULL;
+    TRY(json_body_parse(request->body, request->body_size, &body));
+    TRY(json_body_check_fields(body, fields));
+    TRY(json_body_text(body, "alias", &alias));
+    TRY(json_body_number(body, "version", 1, INT64_MAX, &number));
+    if (!alias || !number) FAIL(INVALID, "alias and version are wanted");
+    TRY(models_set_alias(service->store, request->caller.tenant, model, alias, number));
+    TextBuilder OWN_TEXT(reference) = {0};
+    text_appendf(&reference, "%s@%lld", model, (long long)number);
+    TRY(text_builder_check(&reference));
+    TRY(models_find(
+        service->store, request->caller.tenant, text_builder_get(&reference), &version));
+    TRY(model_version_json(&version, &object));
+    return http_response_json(response, object);
+}
+
+Error *route_model_export(
+    HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    char reference[MODEL_REFERENCE_SIZE], *path;
+    ModelVersion OWN_VERSION(version) = {0};
+    uint64_t bytes;
+    int made;
+    TRY(http_request_check_query(request, no_fields));
+    TRY(read_reference(request, reference));
+    TRY(models_find(service->store, request->caller.tenant, reference, &version));
+    TRY(http_service_make_file(service, &made, &path));
+    (void)close(made); /* the exported file takes its place */
+    Error *error = model_loader_export(
+        service->store, request->caller.tenant, service->pool, &version.executable, path, &bytes);
+    int descriptor = error ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    (void)unlink(path);
+    memory_free(path);
+    TRY(error);
+    if (descriptor < 0) FAIL(IO, "the exported file cannot be read");
+    TextBuilder OWN_TEXT(number) = {0};
+    text_appendf(&number, "%lld", (long long)version.version);
+    http_response_file(response, descriptor);
+    http_response_header(response, "Layover-Version", text_builder_get(&number));
+    return NULL;
+}
+
+/* A model on its way in: a folder of its own, with nothing in it but the file, so that a sandboxed
+ * compiler can be given the folder. */
+typedef struct Upload {
+    char *folder, *source, *output;
+} Upload;
+
+static void remove_upload(Upload *upload) {
+    if (upload->source) (void)unlink(upload->source);
+    if (upload->output) (void)unlink(upload->output);
+    if (upload->folder) (void)rmdir(upload->folder);
+    memory_free(upload->source);
+    memory_free(upload->output);
+    memory_free(upload->folder);
+}
+#define OWN_UPLOAD(name) __attribute__((cleanup(remove_upload))) name
+
+static Error *make_path(const char *folder, const char *name, char **out) {
+    TextBuilder OWN_TEXT(path) = {0};
+    text_appendf(&path, "%s/%s", folder, name);
+    return text_builder_take(&path, out);
+}
+
+static Error *make_upload(
+    const HttpService *service, const HttpRequest *request, Upload *out_upload) {
+    char *folder;
+    TRY(make_path(service->upload_folder, "model.XXXXXX", &folder));
+    if (!mkdtemp(folder)) {
+        memory_free(folder);
+        FAIL(IO, "a temporary folder cannot be made");
+    }
+    out_upload->folder = folder;
+    TRY(make_path(folder, http_request_name(request, 0), &out_upload->source));
+    TRY(make_path(folder, output_name, &out_upload->output));
+    if (!request->body_path)
+        return file_write_atomic(out_upload->source, request->body, request->body_size);
+    /* the server still has the file mapped, and removes the old name, which may be gone */
+    if (link(request->body_path, out_upload->source) != 0)
+        FAIL(IO, "an uploaded file cannot be moved");
+    return NULL;
+}
+
+static Error *compile(HttpService *service, const HttpRequest *request, const Upload *upload) {
+    CompileChild child = {
+        .compiler = service->compiler,
+        .folder = upload->folder,
+        .source = http_request_name(request, 0),
+        .output = output_name,
+        .format = http_request_query(request, "format"),
+        .precision = http_request_query(request, "precision"),
+    };
+    uint64_t start_ns = clock_now_ns(clock_real());
+    TRY(service->accounts.class_->store_bytes_left(
+        service->accounts.self, request->caller.tenant, &child.file_bytes));
+    if (child.file_bytes == UINT64_MAX) child.file_bytes = 0;
+    Error *error = compile_child_run(&child);
+    metrics_observe_ns(
+        service->metrics, METRIC_COMPILE_SECONDS, clock_now_ns(clock_real()) - start_ns);
+    return error;
+}
+
+static bool is_executable(const HttpRequest *request) {
+    enum { PROBE_BYTES = 8 };
+    const char *format = http_request_query(request, "format");
+    if (format) return strcmp(format, "lvx") == 0;
+    return request->body_size >= PROBE_BYTES &&
+           container_probe(request->body, PROBE_BYTES) != CONTAINER_ANY;
+}
+
+static Error *check_register(const HttpRequest *request) {
+    static const char *const fields[] = {"format", "precision", "alias", NULL};
+    static const char *const formats[] = {"onnx", "lva", "lvx", "relax", "relay", "nnvm", NULL};
+    const char *format = http_request_query(request, "format");
+    const char *precision = http_request_query(request, "precision");
+    bool known = !format;
+    TRY(http_request_check_query(request, fields));
+    if (!text_is_name(http_request_name(request, 0)))
+        FAIL(INVALID, "%.80s is no model name: letters, digits and . _ - are, at most 64",
+            http_request_name(request, 0));
+    for (size_t i = 0; !known && formats[i]; i++) known = strcmp(format, formats[i]) == 0;
+    if (!known) FAIL(INVALID, "?format= is onnx, lva, lvx, relax, relay or nnvm");
+    if (precision && strcmp(precision, "fp32") && strcmp(precision, "bf16") &&
+        strcmp(precision, "int8"))
+        FAIL(INVALID, "?precision= is fp32, bf16 or int8");
+    if (precision && strcmp(precision, "fp32") && is_executable(request))
+        FAIL(UNSUPPORTED, "?precision=%s: an executable is compiled already", precision);
+    if (request->body_size == 0) FAIL(INVALID, "the model file is empty");
+    return NULL;
+}
+
+Error *route_model_register(
+    HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    const char *aliases[MODEL_ALIASES_MAX + 1], *name = http_request_name(request, 0);
+    size_t alias_count = 0;
+    uint64_t start_ns = clock_now_ns(clock_real());
+    Upload OWN_UPLOAD(upload) = {0};
+    ModelVersion OWN_VERSION(version) = {0};
+    OWN(Executable, executable) = NULL;
+    json_object *object;
+    TRY(check_register(request));
+    while ((aliases[alias_count] = http_request_query_at(request, "alias", (uint32_t)alias_count)))
+        if (++alias_count > MODEL_ALIASES_MAX)
+            FAIL(INVALID, "more than %d aliases", MODEL_ALIASES_MAX);
+    TRY(make_upload(service, request, &upload));
+    bool compiled = is_executable(request);
+    if (!compiled) TRY(compile(service, request, &upload));
+    TRY(model_loader_import(service->store, request->caller.tenant, service->pool, name,
+        compiled ? upload.source : upload.output, name, aliases, alias_count, &version,
+        &executable));
+    TRY(model_json(&version, executable, &object));
+    json_fields_real(object, "seconds", (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9);
+    return http_response_json(response, object);
+}

@@ -1,0 +1,31 @@
+#pragma once
+/* Executables between the store and memory or files: loading, importing, exporting. */
+#include "base/worker_pool.h"
+#include "serialize/container.h"
+#include "store/fsck.h"
+#include "store/models.h"
+#include "store/stored_executable.h"
+#include "vm/executable.h"
+
+/* A stored executable's container; close both, the container first. Errors: NOT_FOUND; CORRUPT. */
+MUST_CHECK Error *model_loader_open(Store *store, TenantId tenant, const Digest *identity,
+    StoredExecutable **out_stored, Container **out_container);
+MUST_CHECK Error *model_loader_load(Store *store, TenantId tenant, WorkerPool *pool,
+    const Digest *identity, Executable **out_executable);
+
+/* Stores an executable as the newest version of a name; sets its identity. */
+MUST_CHECK Error *model_loader_register(Store *store, TenantId tenant, WorkerPool *pool,
+    const char *name, Executable *executable, const char *const *aliases, size_t alias_count,
+    ModelVersion *out_version);
+/* An executable file into the store, chunks as they are, everything checked. what: its name in
+ * messages. */
+MUST_CHECK Error *model_loader_import(Store *store, TenantId tenant, WorkerPool *pool,
+    const char *name, const char *path, const char *what, const char *const *aliases,
+    size_t alias_count, ModelVersion *out_version, Executable **out_executable);
+/* A stored executable as a file. out_bytes: its size. */
+MUST_CHECK Error *model_loader_export(Store *store, TenantId tenant, WorkerPool *pool,
+    const Digest *identity, const char *path, uint64_t *out_bytes);
+
+/* For fsck, which cannot see it: that a manifest is one, has its name and refers to these chunks.
+ */
+MUST_CHECK Error *model_loader_check_manifest(void *context, const FsckExecutable *executable);

@@ -1,0 +1,166 @@
+#include "tests/scheduler/http_fixtures.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <netinet/in.h>
+#include <arpa/inet.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "scheduler/http/store_accounts.h"
+#include "store/tenants.h"
+#include "store/tokens.h"
+
+static Error *make_token(Connection *catalog, TenantId tenant, TokenRole role, char out[128]) {
+    Token token;
+    char text[TOKEN_TEXT_SIZE];
+    TRY(tokens_create(catalog, tenant, role, &token, text));
+    (void)snprintf(out, 128, "%s", text);
+    return NULL;
+}
+
+static Error *make_accounts(Connection *catalog, void *context) {
+    TestServer *server = context;
+    TRY(tenants_add(catalog, "alice", &server->alice));
+    TRY(tenants_add(catalog, "bob", &server->bob));
+    TRY(make_token(catalog, server->alice, TOKEN_ROLE_USER, server->tokens[TEST_USER]));
+    TRY(make_token(catalog, server->bob, TOKEN_ROLE_USER, server->tokens[TEST_OTHER]));
+    TRY(make_token(catalog, TENANT_DEFAULT, TOKEN_ROLE_ADMIN, server->tokens[TEST_ADMIN]));
+    return make_token(catalog, TOKEN_TENANT_NONE, TOKEN_ROLE_NODE, server->tokens[TEST_NODE]);
+}
+
+void test_service_open(TestServer *server) {
+    memset(server, 0, sizeof *server);
+    test_folder_create(server->folder);
+    (void)snprintf(server->home, sizeof server->home, "%s/home", server->folder);
+    (void)snprintf(server->uploads, sizeof server->uploads, "%s/uploads", server->folder);
+    (void)snprintf(server->socket, sizeof server->socket, "%s/socket", server->folder);
+    assert_int_equal(mkdir(server->uploads, 0700), 0);
+    assert_ok(store_open(server->home, STORE_CREATE, &server->store));
+    assert_ok(catalog_open(server->store, &server->catalog));
+    assert_ok(catalog_run(server->catalog, make_accounts, server));
+    (void)snprintf(server->tokens[TEST_WRONG], 128, "not-a-token");
+    assert_ok(metrics_create(&server->metrics));
+    memory_jobs_init(&server->jobs);
+    server->service.store = server->store;
+    server->service.catalog = server->catalog;
+    server->service.accounts = store_accounts(server->store);
+    server->service.jobs = memory_jobs_api(&server->jobs);
+    server->service.metrics = server->metrics;
+    server->service.upload_folder = server->uploads;
+    server->service.compiler = getenv("LAYOVER_BIN") ? getenv("LAYOVER_BIN") : "/bin/false";
+    atomic_store(&server->service.ready, true);
+}
+
+void test_server_open(TestServer *server, const HttpServerOptions *options) {
+    test_service_open(server);
+    HttpServerOptions all = options ? *options : (HttpServerOptions){0};
+    all.socket_path = server->socket;
+    all.listen_address = "127.0.0.1:0";
+    if (!all.handler_threads) all.handler_threads = 4;
+    assert_ok(http_server_open(&server->service, &all, &server->server));
+    (void)snprintf(
+        server->url, sizeof server->url, "http://%s", http_server_address(server->server));
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
+    (void)status, (void)kind, (void)at;
+    return remove(path);
+}
+
+void test_server_close(TestServer *server) {
+    http_server_close(server->server);
+    metrics_release(server->metrics);
+    catalog_close(server->catalog);
+    store_close(server->store);
+    memory_jobs_deinit(&server->jobs);
+    (void)nftw(server->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+HttpClient *test_server_client(TestServer *server, TestRole role) {
+    HttpClient *client;
+    HttpClientOptions options = {
+        .server = role == TEST_LOCAL ? server->socket : server->url,
+        .token = role == TEST_NOBODY || role == TEST_LOCAL ? NULL : server->tokens[role],
+        .silence_limit_s = 20,
+    };
+    assert_ok(http_client_open(&options, &client));
+    return client;
+}
+
+int test_server_ask(TestServer *server, TestRole role, HttpMethod method, const char *path,
+    const char *json, char *text, size_t size) {
+    OWN(HttpClient, client) = test_server_client(server, role);
+    HttpClientReply OWN_REPLY(reply) = {0};
+    HttpClientCall call = {.method = method, .path = path, .json = json};
+    Error *error = http_client_call(client, &call, &reply);
+    if (text)
+        (void)snprintf(
+            text, size, "%s", error ? error_message(error) : text_builder_get(&reply.text));
+    int status = reply.status;
+    if (error && !status) print_error("%s: %s\n", path, error_message(error));
+    error_free(error);
+    return status;
+}
+
+int test_connect(TestServer *server, bool tcp) {
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    struct sockaddr_in remote = {.sin_family = AF_INET};
+    (void)snprintf(local.sun_path, sizeof local.sun_path, "%s", server->socket);
+    remote.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    remote.sin_port = htons((uint16_t)strtoul(strrchr(server->url, ':') + 1, NULL, 10));
+    int descriptor = socket(tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(descriptor >= 0);
+    int result = tcp ? connect(descriptor, (struct sockaddr *)&remote, sizeof remote)
+                     : connect(descriptor, (struct sockaddr *)&local, sizeof local);
+    if (result != 0) print_error("connect: %s\n", strerror(errno));
+    assert_int_equal(result, 0);
+    return descriptor;
+}
+
+void test_send(int descriptor, const char *text) {
+    size_t size = strlen(text);
+    assert_int_equal(send(descriptor, text, size, MSG_NOSIGNAL), size);
+}
+
+static size_t receive(int descriptor, const char *until, char *out, size_t size, int limit_ms) {
+    uint64_t end = clock_now_ns(clock_real()) + (uint64_t)limit_ms * 1000000;
+    size_t got = 0;
+    out[0] = 0;
+    while (got < size - 1) {
+        uint64_t now = clock_now_ns(clock_real());
+        struct pollfd item = {.fd = descriptor, .events = POLLIN};
+        if (now >= end || poll(&item, 1, (int)((end - now) / 1000000) + 1) <= 0) break;
+        ssize_t count = recv(descriptor, out + got, size - 1 - got, 0);
+        if (count <= 0) break;
+        got += (size_t)count;
+        out[got] = 0;
+        if (until && strstr(out, until)) break;
+    }
+    return got;
+}
+
+size_t test_receive(int descriptor, char *out, size_t size, int limit_ms) {
+    return receive(descriptor, NULL, out, size, limit_ms);
+}
+
+bool test_receive_until(int descriptor, const char *text, char *out, size_t size, int limit_ms) {
+    (void)receive(descriptor, text, out, size, limit_ms);
+    return strstr(out, text) != NULL;
+}
+
+int test_thread_count(void) {
+    DIR *folder = opendir("/proc/self/task");
+    int count = 0;
+    assert_non_null(folder);
+    while (readdir(folder)) count++;
+    (void)closedir(folder);
+    return count - 2;
+}

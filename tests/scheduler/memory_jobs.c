@@ -1,0 +1,346 @@
+#include "tests/scheduler/memory_jobs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json_object.h>
+
+#include "base/allocator.h"
+#include "base/file.h"
+
+typedef struct MemoryWatcher {
+    MemoryJobs *jobs;
+    MemoryJob *job;
+    int64_t since;
+    HttpWaker waker;
+    struct MemoryWatcher *next;
+} MemoryWatcher;
+
+void memory_jobs_init(MemoryJobs *jobs) {
+    memset(jobs, 0, sizeof *jobs);
+    (void)pthread_mutex_init(&jobs->mutex, NULL);
+}
+
+void memory_jobs_deinit(MemoryJobs *jobs) { (void)pthread_mutex_destroy(&jobs->mutex); }
+
+static void lock(MemoryJobs *jobs) { (void)pthread_mutex_lock(&jobs->mutex); }
+static void unlock(MemoryJobs *jobs) { (void)pthread_mutex_unlock(&jobs->mutex); }
+
+/* Under the mutex, as all that follows. */
+static void set_state(MemoryJobs *jobs, MemoryJob *job, const char *state, bool ended) {
+    (void)snprintf(job->shown.state, sizeof job->shown.state, "%s", state);
+    job->shown.ended = ended;
+    if (job->event_count < MEMORY_EVENTS_MAX) {
+        JobsApiEvent *event = &job->events[job->event_count++];
+        event->sequence = (int64_t)job->event_count;
+        event->time = 1000 + (double)job->event_count;
+        (void)snprintf(event->state, sizeof event->state, "%s", state);
+        (void)snprintf(event->kind, sizeof event->kind, "state");
+    }
+    for (MemoryWatcher *at = jobs->watchers; at; at = at->next)
+        if (at->job == job) at->waker.wake(at->waker.self);
+}
+
+void memory_jobs_set_state(MemoryJobs *jobs, size_t index, const char *state, bool ended) {
+    lock(jobs);
+    set_state(jobs, &jobs->jobs[index], state, ended);
+    unlock(jobs);
+}
+
+uint32_t memory_jobs_watchers(MemoryJobs *jobs) {
+    lock(jobs);
+    uint32_t count = jobs->watcher_count;
+    unlock(jobs);
+    return count;
+}
+
+static Error *find(MemoryJobs *jobs, const Caller *caller, const char *id, MemoryJob **out) {
+    for (size_t i = 0; i < jobs->count; i++) {
+        MemoryJob *job = &jobs->jobs[i];
+        if (!job->removed && job->tenant == caller->tenant && strcmp(job->shown.job, id) == 0) {
+            *out = job;
+            return NULL;
+        }
+    }
+    FAIL(NOT_FOUND, "no job %.64s", id);
+}
+
+static Error *add(MemoryJobs *jobs, TenantId tenant, const char *model, MemoryJob **out) {
+    if (jobs->count == MEMORY_JOBS_MAX)
+        FAIL(EXHAUSTED, "the quota queued_jobs of %d is used up", MEMORY_JOBS_MAX);
+    MemoryJob *job = &jobs->jobs[jobs->count++];
+    job->tenant = tenant;
+    job->shown = (JobsApiJob){.items_total = -1,
+        .instructions = -1,
+        .kernel_calls = -1,
+        .peak_bytes = -1,
+        .submitted = 1000,
+        .started = NAN,
+        .finished = NAN,
+        .checkpoint_age_s = NAN};
+    (void)snprintf(job->shown.job, sizeof job->shown.job, "0000000000aa-%zu", jobs->count);
+    (void)snprintf(job->shown.model, sizeof job->shown.model, "%s", model);
+    (void)snprintf(job->shown.tenant, sizeof job->shown.tenant, "%lld", (long long)tenant);
+    set_state(jobs, job, "queued", false);
+    *out = job;
+    return NULL;
+}
+
+static Error *submit_locked(MemoryJobs *jobs, const Caller *caller,
+    const JobsApiSubmission *submission, JobsApiJob *out_job) {
+    MemoryJob *job;
+    for (size_t i = 0; submission->key && i < jobs->count; i++) {
+        job = &jobs->jobs[i];
+        if (job->tenant != caller->tenant || strcmp(job->key, submission->key) != 0) continue;
+        if (job->inputs_size != submission->inputs_size)
+            FAIL(CONFLICT, "the key %s stands for another request", submission->key);
+        *out_job = job->shown;
+        return NULL;
+    }
+    if (strcmp(submission->model, "nothing") == 0) FAIL(NOT_FOUND, "no model nothing");
+    TRY(add(jobs, caller->tenant, submission->model, &job));
+    job->inputs_size = submission->inputs_size;
+    job->shown.priority = submission->priority;
+    if (submission->items) job->shown.items_total = 10;
+    if (submission->key) (void)snprintf(job->key, sizeof job->key, "%s", submission->key);
+    jobs->last = *submission;
+    (void)snprintf(jobs->last_function, sizeof jobs->last_function, "%s",
+        submission->function ? submission->function : "");
+    (void)snprintf(jobs->last_shared, sizeof jobs->last_shared, "%s",
+        submission->shared_count ? submission->shared[0] : "");
+    *out_job = job->shown;
+    return NULL;
+}
+
+static Error *submit(
+    void *self, const Caller *caller, const JobsApiSubmission *submission, JobsApiJob *out_job) {
+    lock(self);
+    Error *error = submit_locked(self, caller, submission, out_job);
+    unlock(self);
+    return error;
+}
+
+static Error *get(void *self, const Caller *caller, const char *id, JobsApiJob *out_job) {
+    MemoryJob *job;
+    lock(self);
+    Error *error = find(self, caller, id, &job);
+    if (!error) *out_job = job->shown;
+    unlock(self);
+    return error;
+}
+
+static Error *list(
+    void *self, const Caller *caller, const char *state, JobsApiJobVisitor *visit, void *context) {
+    MemoryJobs *jobs = self;
+    Error *error = NULL;
+    if (state && strcmp(state, "queued") && strcmp(state, "suspended"))
+        FAIL(INVALID, "there is no state %.64s", state);
+    lock(jobs);
+    for (size_t i = 0; !error && i < jobs->count; i++) {
+        const MemoryJob *job = &jobs->jobs[i];
+        if (job->removed || job->tenant != caller->tenant) continue;
+        if (!state || strcmp(state, job->shown.state) == 0) error = visit(context, &job->shown);
+    }
+    unlock(jobs);
+    return error;
+}
+
+static Error *events(void *self, const Caller *caller, const char *id, int64_t since,
+    JobsApiEventVisitor *visit, void *context) {
+    MemoryJob *job;
+    lock(self);
+    Error *error = find(self, caller, id, &job);
+    for (size_t i = 0; !error && i < job->event_count; i++)
+        if (job->events[i].sequence > since) error = visit(context, &job->events[i]);
+    unlock(self);
+    return error;
+}
+
+static Error *outputs(void *self, const Caller *caller, const char *id, int64_t since,
+    const char *path, JobsApiOutputs *out) {
+    MemoryJob *job;
+    char text[64];
+    lock(self);
+    Error *error = find(self, caller, id, &job);
+    unlock(self);
+    TRY(error);
+    int size = snprintf(text, sizeof text, "outputs since %lld", (long long)since);
+    *out = (JobsApiOutputs){.next = 7, .count = 7 - since};
+    return file_write_atomic(path, text, (size_t)size);
+}
+
+static void watch_start(void *self, HttpWaker waker) {
+    MemoryWatcher *watcher = self;
+    lock(watcher->jobs);
+    watcher->waker = waker;
+    watcher->next = watcher->jobs->watchers;
+    watcher->jobs->watchers = watcher;
+    watcher->jobs->watcher_count++;
+    unlock(watcher->jobs);
+}
+
+static Error *watch_pull(void *self, ByteWriter *out, HttpStreamState *out_state) {
+    MemoryWatcher *watcher = self;
+    lock(watcher->jobs);
+    const MemoryJob *job = watcher->job;
+    for (; watcher->since < (int64_t)job->event_count; watcher->since++) {
+        json_object *line;
+        Error *error = jobs_api_event_json(&job->events[watcher->since], &line);
+        if (error) {
+            unlock(watcher->jobs);
+            return error;
+        }
+        const char *text = json_object_to_json_string_ext(line, JSON_C_TO_STRING_PLAIN);
+        byte_write_bytes(out, text, strlen(text));
+        byte_write_bytes(out, "\n", 1);
+        json_object_put(line);
+    }
+    *out_state = job->shown.ended ? HTTP_STREAM_END : HTTP_STREAM_WAIT;
+    unlock(watcher->jobs);
+    return NULL;
+}
+
+static void watch_close(void *self) {
+    MemoryWatcher *watcher = self;
+    MemoryJobs *jobs = watcher->jobs;
+    lock(jobs);
+    for (MemoryWatcher **at = &jobs->watchers; *at; at = &(*at)->next)
+        if (*at == watcher) {
+            *at = watcher->next;
+            jobs->watcher_count--;
+            break;
+        }
+    unlock(jobs);
+    free(watcher);
+}
+
+static Error *watch(
+    void *self, const Caller *caller, const char *id, int64_t since, HttpStream *out_stream) {
+    MemoryJob *job;
+    lock(self);
+    Error *error = find(self, caller, id, &job);
+    unlock(self);
+    TRY(error);
+    MemoryWatcher *watcher = calloc(1, sizeof *watcher);
+    if (!watcher) FAIL(OUT_OF_MEMORY, "no memory for a watcher");
+    *watcher = (MemoryWatcher){.jobs = self, .job = job, .since = since};
+    *out_stream = (HttpStream){
+        .start = watch_start, .pull = watch_pull, .close = watch_close, .self = watcher};
+    return NULL;
+}
+
+static Error *change_locked(
+    MemoryJobs *jobs, const Caller *caller, MemoryJob *job, JobsApiChange what, JobsApiJob *out) {
+    const char *state = job->shown.state;
+    bool fits = what == JOBS_API_SUSPEND  ? strcmp(state, "queued") == 0
+                : what == JOBS_API_RESUME ? strcmp(state, "suspended") == 0
+                : what == JOBS_API_REMOVE ? job->shown.ended
+                : what == JOBS_API_CANCEL ? !job->shown.ended
+                                          : true;
+    if (!fits) FAIL(CONFLICT, "job %s is %s", job->shown.job, state);
+    switch (what) {
+    case JOBS_API_SUSPEND:
+        set_state(jobs, job, "suspended", false);
+        break;
+    case JOBS_API_RESUME:
+        set_state(jobs, job, "queued", false);
+        break;
+    case JOBS_API_CANCEL:
+        set_state(jobs, job, "cancelled", true);
+        break;
+    case JOBS_API_FORK:
+        TRY(add(jobs, caller->tenant, job->shown.model, &job));
+        break;
+    case JOBS_API_REMOVE:
+        job->removed = true;
+        break;
+    }
+    *out = job->shown;
+    return NULL;
+}
+
+static Error *change(void *self, const Caller *caller, const char *id, JobsApiChange what,
+    const JobsApiChangeOptions *options, JobsApiJob *out_job) {
+    MemoryJob *job;
+    (void)options;
+    lock(self);
+    Error *error = find(self, caller, id, &job);
+    if (!error) error = change_locked(self, caller, job, what, out_job);
+    unlock(self);
+    return error;
+}
+
+static Error *checkpoints(void *self, const Caller *caller, const char *id,
+    JobsApiCheckpointVisitor *visit, void *context) {
+    MemoryJob *job;
+    lock(self);
+    Error *error = find(self, caller, id, &job);
+    unlock(self);
+    TRY(error);
+    return visit(
+        context, &(JobsApiCheckpoint){.id = 3, .time = 1001, .bytes = 5, .items_done = -1});
+}
+
+static Error *checkpoint(void *self, const Caller *caller, const char *id,
+    const JobsApiCheckpointOptions *options, const char *path) {
+    MemoryJob *job;
+    lock(self);
+    Error *error = find(self, caller, id, &job);
+    if (!error && options->release) set_state(self, job, "released", true);
+    unlock(self);
+    TRY(error);
+    return file_write_atomic(path, "checkpoint", strlen("checkpoint"));
+}
+
+static Error *restore(void *self, const Caller *caller, const char *path,
+    const JobsApiRestoreOptions *options, JobsApiJob *out_job) {
+    uint8_t *data;
+    size_t size;
+    MemoryJob *job;
+    (void)options;
+    TRY(file_read(path, 1 << 20, &data, &size));
+    bool right = size == strlen("checkpoint") && memcmp(data, "checkpoint", size) == 0;
+    memory_unmap(data, size);
+    if (!right) FAIL(CORRUPT, "this is no checkpoint file");
+    lock(self);
+    Error *error = add(self, caller->tenant, "restored", &job);
+    if (!error) *out_job = job->shown;
+    unlock(self);
+    return error;
+}
+
+static Error *devices(
+    void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context) {
+    (void)self, (void)caller;
+    return visit(context, &(JobsApiDevice){.device = "cpu",
+                              .name = "cpu",
+                              .determinism_class = "none",
+                              .memory_bytes = 100,
+                              .free_bytes = 50});
+}
+
+static Error *tenants(
+    void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context) {
+    (void)self, (void)caller;
+    return visit(context, &(JobsApiTenant){.tenant = "default", .weight = 1});
+}
+
+JobsApi memory_jobs_api(MemoryJobs *jobs) {
+    static const JobsApiClass class_ = {
+        .submit = submit,
+        .get = get,
+        .list = list,
+        .events = events,
+        .outputs = outputs,
+        .watch = watch,
+        .change = change,
+        .checkpoints = checkpoints,
+        .checkpoint = checkpoint,
+        .restore = restore,
+        .devices = devices,
+        .tenants = tenants,
+    };
+    return (JobsApi){.class_ = &class_, .self = jobs};
+}

@@ -1,0 +1,37 @@
+#pragma once
+/* Jobs in memory, as the server's tests need them: they keep what was submitted, change states as
+ * told, and never run anything. */
+#include <pthread.h>
+
+#include "scheduler/http/jobs_api.h"
+
+enum { MEMORY_JOBS_MAX = 64, MEMORY_EVENTS_MAX = 32, MEMORY_WATCHERS_MAX = 256 };
+
+typedef struct MemoryJob {
+    JobsApiJob shown;
+    TenantId tenant;
+    char key[JOBS_API_KEY_MAX + 1];
+    size_t inputs_size;
+    JobsApiEvent events[MEMORY_EVENTS_MAX];
+    size_t event_count;
+    bool removed;
+} MemoryJob;
+
+struct MemoryWatcher;
+
+typedef struct MemoryJobs {
+    pthread_mutex_t mutex;
+    MemoryJob jobs[MEMORY_JOBS_MAX];
+    size_t count;
+    struct MemoryWatcher *watchers;
+    uint32_t watcher_count;
+    JobsApiSubmission last; /* its numbers; texts are gone */
+    char last_function[64], last_shared[64];
+} MemoryJobs;
+
+void memory_jobs_init(MemoryJobs *jobs);
+void memory_jobs_deinit(MemoryJobs *jobs);
+JobsApi memory_jobs_api(MemoryJobs *jobs);
+/* Adds an event that brings a job (by its number, from 0) into a state. */
+void memory_jobs_set_state(MemoryJobs *jobs, size_t index, const char *state, bool ended);
+uint32_t memory_jobs_watchers(MemoryJobs *jobs);
