@@ -61,7 +61,6 @@ Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job
     TRY(tenants_get(service->store, row->tenant, &tenant));
     JobsApiJob job = {.priority = (JobsApiPriority)row->priority,
         .ended = job_state_info(row->state)->class_ != JOB_STATE_CLASS_UNFINISHED,
-        .fork_or_copy = row->origin.kind != JOB_ORIGIN_SUBMITTED,
         .items_done = row->items_done,
         .items_total = row->items_total,
         .outputs = row->outputs_visible,

@@ -1,4 +1,4 @@
-#include <json-c/json.h>
+#include <json-c/json_object.h>
 #include <math.h>
 #include <string.h>
 

@@ -19,6 +19,8 @@ typedef struct CommandOption {
 
 typedef struct Command Command;
 
+enum { EXIT_SUSPENDED = 85 }; /* something is left to go on from a checkpoint */
+
 typedef struct CommandContext {
     const Command *command;
     const char *home; /* --home; NULL: the default */

@@ -8,8 +8,6 @@
 #include "tools/run_profile.h"
 #include "tools/run_signals.h"
 
-enum { EXIT_SUSPENDED = 85 };
-
 typedef struct RunOutcome {
     bool suspended;
     double seconds;

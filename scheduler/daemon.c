@@ -1,0 +1,158 @@
+#include "scheduler/daemon.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "scheduler/http/daemon_record.h"
+#include "scheduler/http/http_server.h"
+#include "scheduler/http/store_accounts.h"
+#include "scheduler/job_service.h"
+#include "scheduler/metrics.h"
+
+enum { PATH_SIZE = 4096, CHECK_EVERY_MS = 1000 };
+
+/* Everything that runs, in the order in which it is opened; closed the other way round. */
+typedef struct Daemon {
+    const DaemonOptions *options;
+    char socket[PATH_SIZE], uploads[PATH_SIZE];
+    Store *store;
+    Catalog *catalog;
+    WorkerPool *pool;
+    Metrics *metrics;
+    JobService *jobs;
+    Control *control;
+    HttpService http;
+    HttpServer *server;
+    bool recorded; /* the home says where we answer */
+    int signals;
+} Daemon;
+
+static void daemon_close(Daemon *daemon) {
+    if (daemon->recorded) daemon_record_remove(daemon->options->home);
+    http_server_close(daemon->server);
+    control_release(daemon->control);
+    job_service_release(daemon->jobs);
+    metrics_release(daemon->metrics);
+    worker_pool_release(daemon->pool);
+    catalog_close(daemon->catalog);
+    store_close(daemon->store);
+    if (daemon->signals >= 0) (void)close(daemon->signals);
+}
+#define OWN_DAEMON(name) __attribute__((cleanup(daemon_close))) name
+
+/* Signals that end it are read, not delivered; threads made from here on inherit that. */
+static Error *open_signals(Daemon *daemon) {
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGHUP);
+    if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
+        FAIL(IO, "cannot block signals: %s", strerror(errno));
+    (void)signal(SIGPIPE, SIG_IGN); /* a client that went away is an error of a write */
+    daemon->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (daemon->signals < 0) FAIL(IO, "cannot wait for signals: %s", strerror(errno));
+    return NULL;
+}
+
+static Error *join(char *out, const char *folder, const char *name) {
+    int length = snprintf(out, PATH_SIZE, "%s/%s", folder, name);
+    if (length < 0 || length >= PATH_SIZE) FAIL(INVALID, "the path %s is too long", folder);
+    return NULL;
+}
+
+static Error *open_paths(Daemon *daemon) {
+    const DaemonOptions *options = daemon->options;
+    TRY(join(daemon->uploads, options->home, "uploads"));
+    if (mkdir(daemon->uploads, 0700) != 0 && errno != EEXIST)
+        FAIL(IO, "cannot make %s: %s", daemon->uploads, strerror(errno));
+    if (!options->socket) return join(daemon->socket, options->home, "socket");
+    int length = snprintf(daemon->socket, PATH_SIZE, "%s", options->socket);
+    if (length < 0 || length >= PATH_SIZE) FAIL(INVALID, "--socket: the path is too long");
+    return NULL;
+}
+
+static Error *open_jobs(Daemon *daemon) {
+    const DaemonOptions *options = daemon->options;
+    TRY(job_service_create(daemon->store, daemon->catalog, daemon->pool, &daemon->jobs));
+    ControlOptions control = {.store = daemon->store,
+        .catalog = daemon->catalog,
+        .pool = daemon->pool,
+        .device_count = options->device_count,
+        .changed = job_service_changed,
+        .listener = daemon->jobs};
+    memcpy(control.devices, options->devices, sizeof control.devices);
+    TRY(control_create(&control, &daemon->control));
+    job_service_set_control(daemon->jobs, daemon->control);
+    return NULL;
+}
+
+static Error *open_server(Daemon *daemon) {
+    HttpServerOptions server = {
+        .socket_path = daemon->socket, .listen_address = daemon->options->listen};
+    daemon->http = (HttpService){.store = daemon->store,
+        .catalog = daemon->catalog,
+        .pool = daemon->pool,
+        .accounts = store_accounts(daemon->store),
+        .jobs = job_service_api(daemon->jobs),
+        .metrics = daemon->metrics,
+        .upload_folder = daemon->uploads,
+        .compiler = daemon->options->compiler};
+    atomic_init(&daemon->http.ready, true);
+    TRY(http_server_open(&daemon->http, &server, &daemon->server));
+    TRY(daemon_record_write(
+        daemon->options->home, daemon->socket, http_server_address(daemon->server)));
+    daemon->recorded = true;
+    return NULL;
+}
+
+static Error *open_all(Daemon *daemon) {
+    uint32_t cores = worker_pool_core_count();
+    TRY(open_signals(daemon));
+    TRY(store_open(daemon->options->home, STORE_CREATE, &daemon->store));
+    TRY(open_paths(daemon));
+    TRY(catalog_open(daemon->store, &daemon->catalog));
+    if (cores > 1) TRY(worker_pool_create("daemon", cores - 1, &daemon->pool));
+    TRY(metrics_create(&daemon->metrics));
+    TRY(open_jobs(daemon));
+    return open_server(daemon);
+}
+
+/* True when it is to end. */
+static bool read_signals(const Daemon *daemon) {
+    struct signalfd_siginfo info;
+    bool end = false;
+    while (read(daemon->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        end |= info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT;
+    return end;
+}
+
+/* Until a signal comes, or something is broken that only a new start can mend. */
+static Error *wait_for_end(Daemon *daemon) {
+    struct pollfd poll_signals = {.fd = daemon->signals, .events = POLLIN};
+    for (;;) {
+        if (poll(&poll_signals, 1, CHECK_EVERY_MS) < 0 && errno != EINTR)
+            FAIL(IO, "cannot wait for signals: %s", strerror(errno));
+        if (read_signals(daemon)) return NULL;
+        TRY(control_check(daemon->control));
+        TRY(catalog_check(daemon->catalog));
+    }
+}
+
+Error *daemon_run(const DaemonOptions *options,
+    Error *(*ready)(void *context, const DaemonReady *ready), void *context, size_t *out_left) {
+    Daemon OWN_DAEMON(daemon) = {.options = options, .signals = -1};
+    TRY(open_all(&daemon));
+    DaemonReady answer = {daemon.socket, http_server_address(daemon.server)};
+    TRY(ready(context, &answer));
+    TRY(wait_for_end(&daemon));
+    atomic_store(&daemon.http.ready, false);
+    return control_drain(daemon.control, options->grace_ns, out_left);
+}

@@ -1,0 +1,31 @@
+#pragma once
+/* The daemon: a home's owner that runs jobs and answers HTTP, until it is told to end. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "scheduler/control.h"
+
+typedef struct DaemonOptions {
+    const char *home;
+    const char *socket;   /* NULL: HOME/socket */
+    const char *listen;   /* HOST:PORT; NULL: no TCP */
+    const char *compiler; /* the layover binary */
+    const char *devices[CONTROL_DEVICES_MAX];
+    uint32_t device_count;
+    uint64_t grace_ns; /* for draining */
+} DaemonOptions;
+
+/* What `layover serve` says when it is ready. */
+typedef struct DaemonReady {
+    const char *socket;
+    const char *listen; /* with the port that was taken; "" */
+} DaemonReady;
+
+/* Runs until SIGTERM or SIGINT, then drains.
+ *
+ * ready:    called once, when requests are answered.
+ * out_left: unfinished jobs, which the next start takes up.
+ * Errors:   REFUSED another process owns the home; what stopped it. */
+MUST_CHECK Error *daemon_run(const DaemonOptions *options,
+    Error *(*ready)(void *context, const DaemonReady *ready), void *context, size_t *out_left);

@@ -1,0 +1,63 @@
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "scheduler/daemon.h"
+#include "store/store.h"
+#include "tools/command.h"
+
+enum { GRACE_DEFAULT_S = 30, GRACE_MAX_S = 24 * 3600, SELF_SIZE = 4096 };
+
+const CommandOption command_serve_options[] = {
+    {"socket", "PATH", false, "the unix socket to answer at; default: in the home"},
+    {"listen", "HOST:PORT", false, "answers on TCP, too; port 0 takes a free one"},
+    {"device", "SPEC", true, "cpu (default), cpu:threads=2, sim:0,memory=1GiB; repeatable"},
+    {"grace", "S", false, "seconds for storing checkpoints at the end (default 30)"},
+    {0},
+};
+
+static Error *say_ready(void *context_pointer, const DaemonReady *ready) {
+    const CommandContext *context = context_pointer;
+    if (!context->json) {
+        printf("ready: %s%s%s, pid %ld\n", ready->socket, ready->listen[0] ? ", " : "",
+            ready->listen, (long)getpid());
+        (void)fflush(stdout);
+        return NULL;
+    }
+    json_object *object;
+    TRY(command_json_object(&object));
+    json_object_object_add(object, "ready", json_object_new_boolean(1));
+    command_json_text(object, "socket", ready->socket);
+    command_json_text(object, "listen", ready->listen[0] ? ready->listen : NULL);
+    command_json_int(object, "pid", (int64_t)getpid());
+    TRY(command_print_json(object));
+    (void)fflush(stdout);
+    return NULL;
+}
+
+Error *command_serve(CommandContext *context) {
+    char self[SELF_SIZE], *owned_home = NULL;
+    int64_t grace_s;
+    size_t left;
+    DaemonOptions options = {.socket = command_option(context, "socket"),
+        .listen = command_option(context, "listen"),
+        .compiler = self};
+    TRY(command_integer(context, "grace", 0, GRACE_MAX_S, GRACE_DEFAULT_S, &grace_s));
+    options.grace_ns = (uint64_t)grace_s * 1000000000;
+    const char *spec;
+    while ((spec = command_option_at(context, "device", options.device_count))) {
+        if (options.device_count == CONTROL_DEVICES_MAX)
+            FAIL(USAGE, "--device: %d devices at most", CONTROL_DEVICES_MAX);
+        options.devices[options.device_count++] = spec;
+    }
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0) FAIL(IO, "/proc/self/exe cannot be read");
+    self[length] = 0;
+    if (!context->home) TRY(store_default_home(&owned_home));
+    options.home = context->home ? context->home : owned_home;
+    Error *error = daemon_run(&options, say_ready, context, &left);
+    memory_free(owned_home);
+    TRY(error);
+    if (left > 0) context->exit_code = EXIT_SUSPENDED;
+    return NULL;
+}
