@@ -11,8 +11,9 @@ void omp_set_num_threads(int threads);
 
 void cpu_dnnl_use_one_thread(void) { omp_set_num_threads(1); }
 
-/* Bringing an operand from one form into another: on all of a launch's threads where both forms are
- * plain strides (oneDNN's would be one thread's work, 0.5 to 2 times as long), else by oneDNN. */
+/* Bringing an operand from one form into another: by our own copy on all of a launch's threads
+ * where both forms are plain strides, else by oneDNN on one (whose reorder takes as long on one
+ * thread). */
 typedef struct DnnlMove {
     dnnl_memory_desc_t from, to;
     CpuCopy copy;
