@@ -21,6 +21,7 @@ typedef struct Commit {
     ControlJob *job;
     ControlOutputs outputs;
     bool has_snapshot;
+    bool moving; /* the snapshot is of where the job left its device */
     JobSnapshot snapshot;
     JobState state; /* NONE: as it is */
     char why[JOB_WHY_SIZE];
@@ -140,6 +141,11 @@ static void run_commit(IoTask *task) {
 
 /* ---- on the control thread ---- */
 
+static void tell_moved_out(ControlJob *job, bool worked) {
+    control_post_event(job->control,
+        (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = worked});
+}
+
 /* What could not be stored is kept, in front of what came since. */
 static void take_back(ControlJob *job, Commit *commit) {
     ControlOutputs newer = job->pending;
@@ -175,15 +181,12 @@ static void handle_failure(ControlJob *job, Commit *commit) {
     }
     if (error_code(commit->error) == ERROR_EXHAUSTED) {
         take_back(job, commit);
+        job->moving_to_disk |= commit->moving;
         stall(job, commit->error);
         return;
     }
     control_answer_waiters(job, commit->error);
-    if (job->moving_to_disk) {
-        job->moving_to_disk = false;
-        control_post_event(control,
-            (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = 0});
-    }
+    if (commit->moving) tell_moved_out(job, false);
     if (job->stored_state == JOB_STATE_QUEUED && commit->state != JOB_STATE_FAILED)
         control_want_state(job, JOB_STATE_FAILED, error_message(commit->error));
 }
@@ -200,12 +203,10 @@ static void handle_success(ControlJob *job, const Commit *commit) {
             control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
         control_answer_checkpoint(job);
     }
-    if (job->moving_to_disk && commit->has_snapshot) {
-        job->moving_to_disk = false;
+    if (commit->moving) {
         control_job_close(job);
         job->fresh = false;
-        control_post_event(control,
-            (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = 1});
+        tell_moved_out(job, true);
     }
     if (commit->state == JOB_STATE_NONE) return;
     job->stored_state = commit->state;
@@ -232,14 +233,18 @@ static void handle_done(void *context, Message *message) {
 
 /* Moving to disk needs a snapshot of where it is now; the job does not run meanwhile. */
 static bool take_moving_snapshot(ControlJob *job) {
+    if (!job->run) { /* it had a device, but has not begun: there is nothing to store */
+        job->moving_to_disk = false;
+        tell_moved_out(job, true);
+        return false;
+    }
     if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
     Error *error = job_run_take_snapshot(job->run, &job->snapshot);
     job->has_snapshot = !error;
     if (!error) return true;
     error_free(error);
     job->moving_to_disk = false;
-    control_post_event(job->control,
-        (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = 0});
+    tell_moved_out(job, false);
     return false;
 }
 
@@ -253,7 +258,9 @@ void control_commit(ControlJob *job) {
     void *memory;
     if (control->ending || job->committing || job->ended || job->id.number == 0 || !has_work(job))
         return;
-    if (job->moving_to_disk && !take_moving_snapshot(job)) return;
+    bool moving = job->moving_to_disk;
+    if (moving && !take_moving_snapshot(job)) return;
+    job->moving_to_disk = false;
     Error *error = memory_alloc(1, sizeof(Commit), &memory);
     if (error) {
         control_fail(control, error);
@@ -263,6 +270,7 @@ void control_commit(ControlJob *job) {
     commit->task.run = run_commit;
     commit->message.handle = handle_done;
     commit->job = job;
+    commit->moving = moving;
     commit->outputs = job->pending;
     job->pending = (ControlOutputs){0};
     commit->has_snapshot = job->has_snapshot;

@@ -45,8 +45,7 @@ Error *control_checkpoint(Control *control, TenantId tenant, JobId job) {
 }
 
 Error *control_take_up(Control *control, TenantId tenant, JobId job) {
-    return send(
-        control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
+    return send(control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
 }
 
 Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
@@ -169,6 +168,10 @@ static void handle_birth(void *context, Message *message) {
         take_off(job); /* the key's first job is the answer, or the error */
     control_answer(birth->sender, error);
     memory_free(birth);
+    if (!job->running && !job->run) { /* it waits; its inputs are in the store now */
+        batch_release(job->batch);
+        job->batch = NULL;
+    }
     control_commit(job);
     control_update_status(job);
     control_job_settle(job);
@@ -253,10 +256,6 @@ static Error *submit(Control *control, ControlRequest *request) {
         take_off(job);
         control_job_settle(job);
         return error;
-    }
-    if (!job->running && !job->run) { /* it waits: its inputs will be in the store */
-        batch_release(job->batch);
-        job->batch = NULL;
     }
     return NULL;
 }

@@ -72,7 +72,7 @@ static Error *open_job(ControlJob *job, uint32_t device) {
     const Digest *identity = &job->model->identity;
     ExecutionOptions options = {.threads = job->policy.threads,
         .check_finite = job->policy.check_finite,
-        .philox_key = job->id.number};
+        .philox_key = job->policy.random_key};
     TRY(resident_models_hold(control->models, job->tenant, identity, &job->held));
     job->residency = resident_models_get(control->models, identity, device);
     if (!job->residency) { /* a model without weights is not loaded by the policy */

@@ -1,5 +1,7 @@
 #include "scheduler/job_intake.h"
 
+#include <sys/random.h>
+
 #include "base/allocator.h"
 #include "serialize/array_bundle.h"
 #include "serialize/array_values.h"
@@ -9,6 +11,8 @@
 /* What stands behind one submission until the catalog has it. */
 typedef struct Intake {
     const JobIntake *wanted;
+    JobPolicy job_policy; /* the wanted one with a random key; texts are the wanted one's */
+    Digest request;
     ModelVersion version;
     Executable *outline;
     uint32_t function;
@@ -87,21 +91,32 @@ static Error *make_batch(Intake *intake) {
 }
 
 /* Of everything that was asked for: the same key must come with the same digest. */
-static Error *digest_request(const Intake *intake, Digest *out) {
+static Error *digest_request(Intake *intake) {
     ByteWriter OWN_BYTES(bytes) = {0};
     byte_write_bytes(&bytes, intake->version.executable.bytes, DIGEST_SIZE);
     byte_write_bytes(&bytes, intake->inputs.digest.bytes, DIGEST_SIZE);
     byte_write_u32(&bytes, (uint32_t)intake->wanted->priority);
     byte_write_u32(&bytes, (uint32_t)intake->wanted->release);
-    byte_write_bytes(&bytes, intake->policy.data, intake->policy.size);
+    job_policy_write(intake->wanted->policy, &bytes);
     TRY(byte_writer_check(&bytes));
-    return digest_sha256(bytes.data, bytes.size, out);
+    return digest_sha256(bytes.data, bytes.size, &intake->request);
+}
+
+/* The policy as it is stored: each job has random numbers of its own. */
+static Error *fix_policy(Intake *intake) {
+    TRY(digest_request(intake));
+    intake->job_policy = *intake->wanted->policy;
+    uint64_t *key = &intake->job_policy.random_key;
+    if (getrandom(key, sizeof *key, 0) != (ssize_t)sizeof *key)
+        FAIL(IO, "the system gives no random numbers");
+    job_policy_write(&intake->job_policy, &intake->policy);
+    return byte_writer_check(&intake->policy);
 }
 
 static Error *submit(Control *control, Intake *intake, JobId *out_id) {
     const JobIntake *wanted = intake->wanted;
     ControlSubmission submission = {.tenant = wanted->tenant,
-        .policy = wanted->policy,
+        .policy = &intake->job_policy,
         .function = intake->function,
         .constant_bytes = executable_constant_bytes(intake->outline),
         .live_bytes = intake->live_bytes,
@@ -115,8 +130,8 @@ static Error *submit(Control *control, Intake *intake, JobId *out_id) {
             .deadline = wanted->deadline,
             .policy = intake->policy.data,
             .policy_size = intake->policy.size,
+            .request = intake->request,
             .inputs = &intake->inputs}};
-    TRY(digest_request(intake, &submission.job.request));
     submission.batch = TAKE(intake->batch);
     return control_submit(control, &submission, out_id);
 }
@@ -124,10 +139,9 @@ static Error *submit(Control *control, Intake *intake, JobId *out_id) {
 static Error *take_in(
     Control *control, Store *store, WorkerPool *pool, Intake *intake, JobId *out_id) {
     TRY(find_model(store, intake));
-    job_policy_write(intake->wanted->policy, &intake->policy);
-    TRY(byte_writer_check(&intake->policy));
     TRY(store_inputs(store, pool, intake));
     TRY(make_batch(intake));
+    TRY(fix_policy(intake));
     return submit(control, intake, out_id);
 }
 

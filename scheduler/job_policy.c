@@ -24,6 +24,7 @@ void job_policy_write(const JobPolicy *policy, ByteWriter *writer) {
     byte_write_u64(writer, policy->checkpoint_every_ns);
     byte_write_u32(writer, policy->threads);
     byte_write_u8(writer, policy->check_finite);
+    byte_write_u64(writer, policy->random_key);
 }
 
 static Error *read_flag(ByteReader *reader, bool *out) {
@@ -58,6 +59,7 @@ static Error *read_all(ByteReader *reader, JobPolicy *out) {
     TRY(byte_read_u64(reader, &out->checkpoint_every_ns));
     TRY(byte_read_u32(reader, &out->threads));
     TRY(read_flag(reader, &out->check_finite));
+    TRY(byte_read_u64(reader, &out->random_key));
     if (out->weight < 1 || out->checkpoint_keep < 1) FAIL(CORRUPT, "a weight or count of 0");
     return byte_reader_check_end(reader);
 }

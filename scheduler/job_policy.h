@@ -25,6 +25,7 @@ typedef struct JobPolicy {
     uint64_t checkpoint_every_ns; /* 0: only when it must move */
     uint32_t threads;             /* of a kernel; 0: the device's */
     bool check_finite;
+    uint64_t random_key; /* of the job's random numbers: Philox. Chosen when it is taken in */
 } JobPolicy;
 
 void job_policy_deinit(JobPolicy *policy);

@@ -10,7 +10,8 @@ static void make(JobPolicy *out) {
         .checkpoint_keep = 2,
         .checkpoint_every_ns = 1000000007,
         .threads = 4,
-        .check_finite = true};
+        .check_finite = true,
+        .random_key = 99};
     assert_ok(memory_copy_text("main", &out->function));
     assert_ok(memory_copy_text("sim:0", &out->device));
     for (; out->shared_count < 2; out->shared_count++)
@@ -32,6 +33,7 @@ static void test_job_policy_round_trips(void **state) {
     assert_string_equal(back.shared[1], "weights");
     assert_true(back.items && back.check_finite);
     assert_int_equal(back.batch, 7);
+    assert_int_equal(back.random_key, 99);
     assert_int_equal(back.checkpoint_every_ns, 1000000007);
     job_policy_write(&back, &again);
     assert_int_equal(again.size, bytes.size);

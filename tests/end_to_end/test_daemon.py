@@ -1,0 +1,162 @@
+"""The daemon: jobs of many run side by side, lay over, survive kill -9, and give the bits of an undisturbed run."""
+import os
+import random
+import threading
+
+import numpy as np
+import pytest
+from daemon import Daemon, Refused, equal
+from harness import DONE, FORBIDDEN, SUSPENDED, load
+
+KILLS = int(os.environ.get("LAYOVER_DAEMON_KILLS", "12"))
+PROMPT = np.array([[5, 3, 9]], dtype=np.int64)
+
+
+@pytest.fixture
+def served(home, models):
+    home.call("register", "mlp", f"{models}/mlp.onnx")
+    home.call("register", "gen", f"{models}/gpt2_gen_small.onnx")
+    return home
+
+
+def images(count):
+    return np.random.default_rng(11).standard_normal((count, 784), dtype=np.float32)
+
+
+def undisturbed(home, model, folder, **arrays):
+    np.savez(folder / "in.npz", **arrays)
+    home.call("run", model, "--input", folder / "in.npz", "--output", folder / "out.npz")
+    return load(folder / "out.npz")
+
+
+def generation(home, tokens):
+    return {"input_ids": PROMPT, "max_new_tokens": np.array(tokens, dtype=np.int64)}
+
+
+def test_a_batch_job_equals_runs_with_the_same_items(served, tmp_path):
+    data = images(7)
+    expected = [undisturbed(served, "mlp", tmp_path, x=data[i:i + 3]) for i in (0, 3, 6)]
+    with Daemon(served) as daemon:
+        job = daemon.submit("mlp", {"x": data}, items=True, batch=3)
+        found = daemon.finished(job)
+        equal(found, {name: np.concatenate([part[name] for part in expected]) for name in found})
+        shown = daemon.job(job)
+        assert (shown["items_done"], shown["items_total"], shown["outputs"]) == (7, 7, 3)
+        lines = daemon.watch(job)
+        assert [line["seq"] for line in lines] == sorted(line["seq"] for line in lines)
+        assert lines[-1]["state"] == "succeeded"
+        assert daemon.end() == DONE
+
+
+def test_suspended_and_resumed_on_another_device(served, tmp_path):
+    arrays = generation(served, 200)
+    expected = undisturbed(served, "gen", tmp_path, **arrays)
+    with Daemon(served, "--device", "cpu", "--device", "sim:0") as daemon:
+        job = daemon.submit("gen", arrays)
+        for device in ("sim:0", "cpu", "sim:0"):
+            daemon.wait(job, lambda it: it["state"] == "running" and it["device_seconds"] > 0)
+            assert daemon.change(job, "suspend")["state"] == "suspended"
+            with pytest.raises(Refused) as refused:
+                daemon.change(job, "suspend")
+            assert refused.value.status == 409
+            assert daemon.change(job, "resume", device=device)["state"] in ("queued", "running")
+        equal(daemon.finished(job), expected)
+        with pytest.raises(Refused) as refused:
+            daemon.change(job, "cancel")
+        assert refused.value.status == 409
+
+
+def test_a_fork_gives_the_same_outputs(served, tmp_path):
+    arrays = generation(served, 200)
+    with Daemon(served) as daemon:
+        job = daemon.submit("gen", arrays)
+        daemon.wait(job, lambda it: it["device_seconds"] > 0.02)
+        fork = daemon.change(job, "fork")["job"]
+        assert fork != job
+        equal(daemon.finished(fork), daemon.finished(job))
+
+
+def test_wrong_inputs_are_named_at_once(served):
+    with Daemon(served) as daemon:
+        for arrays, policy, word in (
+                ({"x": images(2), "y": images(2)}, {}, "y"), ({}, {}, "x"),
+                ({"x": images(2).astype(np.float64)}, {}, "float64"), ({"x": images(2)[:, :5]}, {}, "shape"),
+                ({"x": np.float32(1)}, {"items": True}, "item axis")):
+            with pytest.raises(Refused) as refused:
+                daemon.submit("mlp", arrays, **policy)
+            assert refused.value.status == 400 and word in str(refused.value)
+        with pytest.raises(Refused) as refused:
+            daemon.submit("nobody", {"x": images(1)})
+        assert refused.value.status == 404
+
+
+def test_a_second_daemon_is_refused(served):
+    with Daemon(served):
+        second = served.try_call("serve")
+        assert second.code == FORBIDDEN and "pid" in second.err
+
+
+def test_sigterm_drains_and_the_next_start_goes_on(served, tmp_path):
+    arrays = generation(served, 250)
+    expected = undisturbed(served, "gen", tmp_path, **arrays)
+    with Daemon(served, "--grace", "30") as daemon:
+        jobs = [daemon.submit("gen", arrays) for _ in range(4)]
+        daemon.wait(jobs[0], lambda it: it["device_seconds"] > 0)
+        assert daemon.end() == SUSPENDED
+    with Daemon(served) as daemon:
+        for job in jobs:
+            equal(daemon.finished(job), expected)
+        assert daemon.end() == DONE
+    served.is_clean()
+
+
+def test_killed_at_any_moment_every_job_ends_with_the_same_outputs(served, tmp_path):
+    rng, data = random.Random(4), images(60)
+    batch = {name: np.concatenate([undisturbed(served, "mlp", tmp_path, x=data[i:i + 1])[name] for i in range(60)])
+             for name in undisturbed(served, "mlp", tmp_path, x=data[:1])}
+    arrays = generation(served, 60)
+    generated = undisturbed(served, "gen", tmp_path, **arrays)
+    daemon, jobs = Daemon(served, "--device", "cpu", "--device", "sim:0"), {}
+    for kill in range(KILLS):
+        daemon.start()
+        timer = threading.Timer(rng.uniform(0.0, 0.4), daemon.process.kill)
+        timer.start()
+        try:
+            for i in range(3):
+                key = f"{kill}.{i}"
+                if i % 2:
+                    jobs[key] = daemon.submit("gen", arrays, key=key, checkpoint_every=0.01)
+                else:
+                    jobs[key] = daemon.submit("mlp", {"x": data}, items=True, key=key, checkpoint_every=0.02)
+        except (OSError, EOFError, Exception) as error:  # the answer was cut; what was acknowledged counts
+            assert not isinstance(error, (Refused, AssertionError)), error
+        timer.join()
+        daemon.process.communicate()
+    with daemon:
+        listed = [line for line in daemon.request("GET", "/v1/jobs").splitlines() if line]
+        assert len(listed) >= len(jobs)
+        for key, job in jobs.items():
+            equal(daemon.finished(job), generated if key.endswith("1") else batch)
+            assert not any(event["kind"] == "diverged" for event in daemon.job(job)["events"])
+            if not key.endswith("1"):
+                assert daemon.job(job)["outputs"] == 60
+    served.is_clean()
+
+
+def test_other_tenants_see_nothing(served):
+    with Daemon(served) as daemon:
+        daemon.json("POST", "/v1/tenants", {"tenant": "acme"})
+        token = daemon.json("POST", "/v1/tokens", {"tenant": "acme", "role": "user"})["token"]
+        job = daemon.submit("mlp", {"x": images(1)})
+        daemon.finished(job)
+        theirs = {"Authorization": f"Bearer {token}"}
+        assert daemon.request("GET", "/v1/jobs", headers=theirs).strip() == b""
+        assert daemon.request("GET", "/v1/models", headers=theirs).strip() == b""
+        for path in (f"/v1/jobs/{job}", f"/v1/jobs/{job}/outputs", f"/v1/jobs/{job}/watch", "/v1/models/mlp/1"):
+            with pytest.raises(Refused) as refused:
+                daemon.request("GET", path, headers=theirs)
+            assert refused.value.status == 404, path
+        for path in (f"/v1/jobs/{job}/cancel", f"/v1/jobs/{job}/suspend", f"/v1/jobs/{job}/fork"):
+            with pytest.raises(Refused) as refused:
+                daemon.request("POST", path, b"{}", "application/json", headers=theirs)
+            assert refused.value.status == 404, path
