@@ -23,7 +23,7 @@ enum {
  * random order: a page written twice in one transaction makes SQLite read the log back and checksum
  * it again. */
 const DatabaseInfo database_infos[DATABASE_COUNT] = {
-    [DATABASE_CATALOG] = {"catalog.db", 0x4c794361, 4096, 2048,
+    [DATABASE_CATALOG] = {"catalog.db", 0x4c794361, 4096, 8 << 10,
         EXECUTABLE_MANIFEST_SIZE_MAX + ROW_SIZE_SPARE, 16 << 20},
     [DATABASE_CHUNKS] = {"chunks.db", 0x4c794368, 65536, 48 << 10,
         CHUNK_STORED_SIZE_MAX + ROW_SIZE_SPARE, 48 << 20},
