@@ -180,6 +180,7 @@ static Error *submit_flights(const TestHome *home, int pipe) {
         flights[i].request = (CatalogRequest){submit_flight, &flights[i], acknowledge, NULL};
         TRY(catalog_post(catalog, &flights[i].request));
     }
+    catalog_close(TAKE(catalog)); /* while what the requests borrow is still there */
     return NULL;
 }
 
