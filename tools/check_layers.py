@@ -20,8 +20,9 @@ EVERYTHING = ("tools", "tests", "bench", "examples")
 FOLDERS = (*LAYERS, *EVERYTHING, "include")
 # Single headers that a folder may include beyond its layers: hashes and bytes, not objects.
 ALSO = {"store": ("serialize/chunk.h", "serialize/container.h")}
-# A folder below another with fewer layers than it: the scheduler's policy is pure.
+# A folder below another with fewer layers than it, and what of libc it may include: the scheduler's policy is pure.
 NARROW = {"scheduler/policy/": ("base/", "scheduler/policy/")}
+PURE = re.compile(r"(assert|inttypes|limits|stdbool|stddef|stdint|string)\.h")
 # A folder below another that only these may look into; everyone else goes through the device table.
 PRIVATE = {"kernels/cpu/": ("kernels",), "kernels/cuda/": ("kernels",), "kernels/sim/": ("kernels",)}
 
@@ -36,7 +37,7 @@ LIBRARIES = (
     (r"protobuf-c/.*|.*\.pb-c\.h", ("compiler/",), "protobuf-c"),
     (r"zlib\.h", ("serialize/",), "zlib"),
     (r"xxhash\.h|xxh_x86dispatch\.h|openssl/.*", ("base/digest.c",), "digests"),
-    (r"json-c/.*|json\.h", ("compiler/", "scheduler/simulate/", "scheduler/http/", "tools/"), "json-c"),
+    (r"json-c/.*|json\.h", ("compiler/", "scheduler/", "tools/"), "json-c"),
     (r"microhttpd\.h|curl/.*", ("scheduler/http/",), "HTTP"),
     (r"dlpack/.*", ("kernels/", "include/", "vm/"), "DLPack"),
     (r"dlfcn\.h", ("kernels/", "tools/"), "libraries opened at run time"),
@@ -51,6 +52,8 @@ LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/[\w/]+\.h|(assert|ctype|dirent|
 def _check_library(path, name):
     if path.startswith(EVERYTHING):
         return None
+    if path.startswith(tuple(NARROW)) and not PURE.fullmatch(name):
+        return f"<{name}>: {os.path.dirname(path)}/ does no I/O, and has no clock and no threads"
     for pattern, allowed, library in LIBRARIES:
         if re.fullmatch(pattern, name):
             if path.startswith(allowed) and allowed:

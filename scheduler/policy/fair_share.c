@@ -118,11 +118,11 @@ void fair_share_drop(Policy *policy, Job *job) {
 
 /* An account with nothing to hand out gathers no more credit than LAG_SLICES. It has left those who
  * are awake. */
-static void limit_lag(Policy *policy, Account *account, uint64_t slice_ns) {
+static void limit_lag(Policy *policy, Account *account) {
     VirtualTime least, lag, start = account->time - account->charged;
-    uint64_t longest = slice_ns > policy->config.quantum_ns ? slice_ns : policy->config.quantum_ns;
     if (!least_start(policy, account, &least)) return;
-    lag = virtual_time(longest, account->tenant->weight) * (LAG_SLICES + policy->devices.count);
+    lag = virtual_time(policy->longest_ns, policy->least_weight) *
+          (LAG_SLICES + policy->devices.count);
     if (least > start + lag) set_time(account, account->time + (least - start - lag));
 }
 
@@ -142,7 +142,8 @@ void fair_share_settle(Policy *policy, Job *job, uint64_t device_time_ns) {
     account->charged -= job->charged;
     set_time(account,
         account->time - job->charged + virtual_time(device_time_ns, account->tenant->weight));
-    limit_lag(policy, account, device_time_ns);
+    if (device_time_ns > policy->longest_ns) policy->longest_ns = device_time_ns;
+    limit_lag(policy, account);
     join_awake(policy, account);
     if (account->time - account->charged > *greatest) *greatest = account->time - account->charged;
     job->time += virtual_time(device_time_ns, job->weight);

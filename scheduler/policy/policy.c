@@ -28,6 +28,8 @@ Error *policy_create(Policy **out_policy) {
     TRY(memory_alloc(1, sizeof(Policy), &memory));
     OWN(Policy, policy) = memory;
     policy->config = default_config;
+    policy->least_weight = POLICY_WEIGHT_MAX;
+    policy->longest_ns = 1;
     TRY(device_index_bucket(policy, UINT64_MAX, &bucket));
     *out_policy = TAKE(policy);
     return NULL;

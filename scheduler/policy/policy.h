@@ -21,7 +21,13 @@
  *                     +---- MOVING_OUT <---------+--------+    \
  *                     +---- SUSPENDED <---- MOVING_OUT <--------+
  *
- * A device runs one slice at a time; executions wait in its memory, in host memory or on disk. */
+ * A device runs one slice at a time; executions wait in its memory, in host memory or on disk. A
+ * machine with several workers is several devices, each with its part of the memory.
+ *
+ * The caller answers each RUN, MOVE_OUT, MOVE_IN, LOAD_WEIGHTS and EVICT_WEIGHTS with the event
+ * that its row in actions.def names, once. After DEVICE_LOST nothing is answered any more that was
+ * asked of that device; moves from host memory to disk still are. A job is known until SLICE_ENDED
+ * with FINISHED or FAILED, or until REFUSE, FAIL or RELEASE. */
 #include <stdbool.h>
 
 #include "scheduler/policy/policy_event.h"

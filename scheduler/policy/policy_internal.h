@@ -184,6 +184,8 @@ struct Policy {
     PolicyConfig config;
     uint64_t now_ns, digest;
     bool failed;
+    uint64_t longest_ns;   /* slice so far, at least 1 */
+    uint64_t least_weight; /* of any tenant so far */
     IdMap tenants, devices, models, jobs, seats, replicas, uses;
     Bucket *buckets[POLICY_MEMORY_SIZES_MAX + 1]; /* by capacity */
     uint32_t bucket_count, queue_count;

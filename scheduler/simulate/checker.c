@@ -45,19 +45,31 @@ void checker_release(Checker *checker) {
     memory_free(checker);
 }
 
-void checker_violate(Checker *checker, const char *format, ...) {
+static void add(Checker *checker, const char *format, va_list arguments) {
     if (checker->violation_count++ >= CHECKER_VIOLATIONS_MAX) return;
     char text[MESSAGE_SIZE];
     int size = snprintf(text, sizeof text, "at %llu ns: ", (unsigned long long)checker->now_ns);
-    va_list arguments;
-    va_start(arguments, format);
     (void)vsnprintf(text + size, sizeof text - (size_t)size, format, arguments);
-    va_end(arguments);
     Error *error = memory_copy_text(text, &checker->violations[checker->violation_count - 1]);
     if (!checker->error)
         checker->error = error;
     else
         error_free(error); /* one is reported */
+}
+
+void checker_violate(Checker *checker, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    add(checker, format, arguments);
+    va_end(arguments);
+}
+
+void checker_contradict(Checker *checker, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (!checker->broken) add(checker, format, arguments);
+    va_end(arguments);
+    checker->broken = true;
 }
 
 uint64_t checker_violation_count(const Checker *checker) { return checker->violation_count; }
@@ -182,6 +194,11 @@ static void slice_ended(Checker *checker, const PolicyEvent *event) {
 static void weights_event(Checker *checker, const PolicyEvent *event) {
     CheckWeights *weights = checker_find_weights(checker, event->model, event->device);
     CheckDevice *device = &checker->devices[event->device];
+    if (!weights) {
+        checker_contradict(checker, "model %llu: nothing was asked of its weights",
+            (unsigned long long)event->model);
+        return;
+    }
     if (event->kind == POLICY_EVENT_WEIGHTS_LOADED && event->worked) {
         weights->loaded = true;
         for (uint32_t i = device->first; i; i = checker->jobs[i].next)
@@ -259,6 +276,7 @@ static void take_event(Checker *checker, const PolicyEvent *event) {
 Error *checker_apply(
     Checker *checker, const PolicyEvent *event, const PolicyAction *actions, size_t action_count) {
     checker->now_ns = event->time_ns;
+    if (checker->broken) return NULL;
     take_event(checker, event);
     for (size_t i = 0; i < action_count; i++) checker_take_action(checker, event, &actions[i]);
     return TAKE(checker->error);
@@ -266,6 +284,7 @@ Error *checker_apply(
 
 Error *checker_finish(Checker *checker) {
     uint64_t waiting = 0, first = 0;
+    if (checker->broken) return NULL;
     for (uint64_t i = 1; i <= checker->sizes.job_count; i++) {
         CheckJob *job = &checker->jobs[i];
         if (job->life != CHECK_ACCEPTED || job->suspended || job->blocked) continue;

@@ -83,6 +83,10 @@ static void add_use(Checker *checker, const CheckJob *job) {
 
 void checker_leave_device(Checker *checker, uint32_t number) {
     CheckJob *job = &checker->jobs[number];
+    if (job->device == CHECK_NOTHING) {
+        checker_contradict(checker, "job %u: leaves a device where it is not", number);
+        return;
+    }
     CheckDevice *device = &checker->devices[job->device];
     CheckTenantState *tenant = &checker->tenants[job->tenant];
     uint8_t place = job->place;
@@ -124,7 +128,7 @@ void checker_end(Checker *checker, uint32_t number) {
     CheckJob *job = &checker->jobs[number];
     CheckTenantState *tenant = &checker->tenants[job->tenant];
     if (job->life != CHECK_ACCEPTED) {
-        checker_violate(checker, "job %u ends and is not there", number);
+        checker_contradict(checker, "job %u ends and is not there", number);
         return;
     }
     job->running = false;
@@ -141,7 +145,8 @@ static void take_accept(Checker *checker, const PolicyEvent *event, uint32_t num
     CheckTenantState *tenant = &checker->tenants[job->tenant];
     if (event->kind != POLICY_EVENT_JOB_SUBMITTED || event->job != number ||
         job->life != CHECK_UNKNOWN)
-        checker_violate(checker, "job %u: accepted and not submitted", number);
+        checker_contradict(checker, "job %u: accepted and not submitted", number);
+    if (checker->broken) return;
     job->life = CHECK_ACCEPTED;
     if (checker->deadlines)
         deadline_checker_see_class(checker->deadlines, (PolicyClass)job->class_);
@@ -159,15 +164,16 @@ static void take_run(Checker *checker, const PolicyAction *action, uint32_t numb
     CheckTenantState *tenant = &checker->tenants[job->tenant];
     const CheckWeights *weights = checker_find_weights(checker, job->model, action->device);
     if (job->life != CHECK_ACCEPTED || job->suspended)
-        checker_violate(checker, "job %u: runs and is over, suspended or unknown", number);
+        checker_contradict(checker, "job %u: runs and is over, suspended or unknown", number);
     if (job->running || device->running)
-        checker_violate(checker, "job %u: device %llu runs a job, or the job runs already", number,
-            (Number)action->device);
+        checker_contradict(checker, "job %u: device %llu runs a job, or the job runs already",
+            number, (Number)action->device);
     if (job->device != action->device || job->moving || job->growing || job->blocked ||
         job->place == POLICY_PLACE_HOST || job->place == POLICY_PLACE_DISK || !weights ||
         !weights->loaded || !device->present)
-        checker_violate(checker, "job %u: runs on device %llu where it or its weights are not",
+        checker_contradict(checker, "job %u: runs on device %llu where it or its weights are not",
             number, (Number)action->device);
+    if (checker->broken) return;
     job->running = true;
     device->running = number;
     if (++tenant->slices > tenant->slices_most) tenant->slices_most = tenant->slices;
@@ -205,8 +211,9 @@ static void take_grant(Checker *checker, const PolicyAction *action, uint32_t nu
     uint64_t before = job->device == CHECK_NOTHING ? 0 : job->bytes;
     if (job->life != CHECK_ACCEPTED || job->suspended || !device->present ||
         (job->device != CHECK_NOTHING && job->device != action->device))
-        checker_violate(checker, "job %u: memory of device %llu while it is not there", number,
+        checker_contradict(checker, "job %u: memory of device %llu while it is not there", number,
             (Number)action->device);
+    if (checker->broken) return;
     if (job->device == CHECK_NOTHING) begin_grant(checker, number, action->device);
     job->bytes = action->bytes;
     job->growing = false;
@@ -234,7 +241,8 @@ static void take_move_out(Checker *checker, const PolicyAction *action, uint32_t
     if (from_host) leave_unarrived(checker, number);
     if (job->life != CHECK_ACCEPTED || job->running || job->moving ||
         (from_host ? job->place != POLICY_PLACE_HOST : job->device != action->device))
-        checker_violate(checker, "job %u: moves out from where it is not", number);
+        checker_contradict(checker, "job %u: moves out from where it is not", number);
+    if (checker->broken) return;
     job->moving = true;
     job->target = (uint8_t)action->place;
     if (action->place == POLICY_PLACE_HOST) {
@@ -252,7 +260,8 @@ static void take_move_in(Checker *checker, const PolicyAction *action, uint32_t 
     const CheckWeights *weights = checker_find_weights(checker, job->model, action->device);
     if (job->life != CHECK_ACCEPTED || job->moving || job->device != action->device ||
         job->place != action->place || !weights || !weights->loaded)
-        checker_violate(checker, "job %u: moves in without memory, weights or state", number);
+        checker_contradict(checker, "job %u: moves in without memory, weights or state", number);
+    if (checker->broken) return;
     job->moving = true;
     job->target = POLICY_PLACE_DEVICE;
     checker_update_ready(checker, number);
@@ -262,8 +271,9 @@ static void take_load(Checker *checker, const PolicyAction *action) {
     CheckDevice *device = &checker->devices[action->device];
     void *memory = NULL;
     if (checker_find_weights(checker, action->model, action->device) || !device->present)
-        checker_violate(checker, "model %llu: loaded twice on device %llu, or it is lost",
+        checker_contradict(checker, "model %llu: loaded twice on device %llu, or it is lost",
             (Number)action->model, (Number)action->device);
+    if (checker->broken) return;
     Error *error = memory_alloc(1, sizeof(CheckWeights), &memory);
     if (!error) {
         CheckWeights *weights = memory;
@@ -285,11 +295,12 @@ static void take_evict(Checker *checker, const PolicyAction *action) {
     const CheckDevice *device = &checker->devices[action->device];
     const CheckWeights *weights = checker_find_weights(checker, action->model, action->device);
     if (!weights || !weights->loaded)
-        checker_violate(checker, "model %llu: evicted from device %llu where it is not",
+        checker_contradict(checker, "model %llu: evicted from device %llu where it is not",
             (Number)action->model, (Number)action->device);
     for (uint32_t i = device->first; i; i = checker->jobs[i].next)
         if (checker->jobs[i].model == action->model)
-            checker_violate(checker, "model %llu: evicted under job %u", (Number)action->model, i);
+            checker_contradict(
+                checker, "model %llu: evicted under job %u", (Number)action->model, i);
 }
 
 static void take_suspended(Checker *checker, uint32_t number) {
@@ -297,7 +308,8 @@ static void take_suspended(Checker *checker, uint32_t number) {
     leave_unarrived(checker, number);
     if (job->life != CHECK_ACCEPTED || job->device != CHECK_NOTHING || job->moving ||
         job->suspended || !job->wanted || job->host_bytes)
-        checker_violate(checker, "job %u: suspended unasked, or while it is somewhere", number);
+        checker_contradict(checker, "job %u: suspended unasked, or while it is somewhere", number);
+    if (checker->broken) return;
     checker_close(checker, job);
     checker->tenants[job->tenant].queued_jobs--;
     job->suspended = true;
@@ -312,6 +324,7 @@ static bool is_known(const Checker *checker, const PolicyAction *action) {
 
 void checker_take_action(Checker *checker, const PolicyEvent *event, const PolicyAction *action) {
     uint32_t number = (uint32_t)action->job;
+    if (checker->broken) return;
     if (!is_known(checker, action)) {
         checker_violate(
             checker, "%s: no such job, model or device", policy_action_names[action->kind]);
@@ -323,7 +336,7 @@ void checker_take_action(Checker *checker, const PolicyEvent *event, const Polic
         break;
     case POLICY_ACTION_REFUSE:
         if (checker->jobs[number].life != CHECK_UNKNOWN)
-            checker_violate(checker, "job %u: refused after it was accepted", number);
+            checker_contradict(checker, "job %u: refused after it was accepted", number);
         checker->jobs[number].life = CHECK_OVER;
         break;
     case POLICY_ACTION_FAIL:
@@ -335,7 +348,7 @@ void checker_take_action(Checker *checker, const PolicyEvent *event, const Polic
         break;
     case POLICY_ACTION_PREEMPT:
         if (checker->devices[action->device].running != number)
-            checker_violate(checker, "job %u: preempted and does not run", number);
+            checker_contradict(checker, "job %u: preempted and does not run", number);
         break;
     case POLICY_ACTION_MOVE_OUT:
         take_move_out(checker, action, number);

@@ -73,12 +73,15 @@ struct Checker {
     CheckTime fair[POLICY_CLASS_COUNT];
     uint64_t contended_weight[POLICY_CLASS_COUNT];
     DeadlineChecker *deadlines; /* NULL: more than one device */
+    bool broken;
     uint64_t violation_count;
     char *violations[CHECKER_VIOLATIONS_MAX];
     Error *error; /* out of memory */
 };
 
 void checker_violate(Checker *checker, const char *format, ...) PRINTF_LIKE(2, 3);
+/* The policy said what cannot be: the model is of no use from here on, and watches no more. */
+void checker_contradict(Checker *checker, const char *format, ...) PRINTF_LIKE(2, 3);
 /* checker_actions.c: what the policy wants done. */
 void checker_take_action(Checker *checker, const PolicyEvent *event, const PolicyAction *action);
 /* The job's memory on its device is free. */

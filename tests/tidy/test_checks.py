@@ -52,6 +52,14 @@ class Layers(unittest.TestCase):
         self.assertEqual(layers("store/a.c", '#include "serialize/chunk.h"\n', **headers), [])
         self.assertEqual(len(layers("store/a.c", '#include "serialize/checkpoint.h"\n', **headers)), 1)
 
+    def test_the_policy_is_pure(self):
+        headers = {"base/clock.h": "", "vm/frame.h": "", "scheduler/policy/b.h": ""}
+        self.assertIn("only base", layers("scheduler/policy/a.c", '#include "vm/frame.h"\n', **headers)[0])
+        self.assertIn("clock", layers("scheduler/policy/a.c", "#include <time.h>\n")[0])
+        self.assertEqual(layers("scheduler/policy/a.c", '#include "scheduler/policy/b.h"\n#include <stdint.h>\n',
+                                **headers), [])
+        self.assertEqual(layers("scheduler/a.c", '#include "vm/frame.h"\n#include <time.h>\n', **headers), [])
+
     def test_internal_headers_stay_at_home(self):
         header = {"store/a_internal.h": ""}
         self.assertIn("alone", layers("tools/b.c", '#include "store/a_internal.h"\n', **header)[0])

@@ -1,0 +1,77 @@
+#include "scheduler/policy/placement.h"
+
+#include "tests/scheduler/policy_fixture.h"
+
+static void test_a_job_goes_where_its_weights_are(void **state) {
+    (void)state;
+    OWN_FIXTURE(f);
+    policy_fixture_init(&f);
+    for (uint64_t i = 0; i < 3; i++) policy_add_device(&f, i, 100 * MIB);
+    PolicyEvent job = policy_job(1, 0);
+    job.device = 2;
+    policy_start(&f, job);
+    policy_end_slice(&f, 1, 2, MS, POLICY_OUTCOME_FINISHED);
+    policy_submit(&f, policy_job(2, 0));
+    assert_null(policy_action(&f, POLICY_ACTION_LOAD_WEIGHTS));
+    assert_int_equal(policy_running(&f, 2), 2);
+}
+
+static void test_weights_are_loaded_once_for_many(void **state) {
+    (void)state;
+    OWN_FIXTURE(f);
+    policy_fixture_init(&f);
+    policy_add_device(&f, 0, 15 * MIB);
+    policy_start(&f, policy_job(1, 0));
+    for (uint64_t i = 2; i <= 5; i++) {
+        policy_submit(&f, policy_job(i, 0));
+        assert_null(policy_action(&f, POLICY_ACTION_LOAD_WEIGHTS));
+    }
+    for (uint64_t i = 1; i <= 5; i++) {
+        assert_int_equal(policy_running(&f, 0), i);
+        policy_end_slice(&f, i, 0, MS, POLICY_OUTCOME_FINISHED);
+    }
+}
+
+static void test_an_idle_device_takes_from_the_crowded_one(void **state) {
+    (void)state;
+    OWN_FIXTURE(f);
+    policy_fixture_init(&f);
+    policy_add_device(&f, 0, 100 * MIB);
+    for (uint64_t i = 0; i < 3; i++) policy_start(&f, policy_job(i + 1, i));
+    for (uint64_t i = 0; i < 6; i++)
+        policy_end_slice(&f, policy_running(&f, 0), 0, 10 * MS, POLICY_OUTCOME_SLICE_ENDED);
+    policy_add_device(&f, 1, 100 * MIB);
+    const PolicyAction *move = policy_action(&f, POLICY_ACTION_MOVE_OUT);
+    assert_non_null(move);
+    uint64_t job = move->job;
+    policy_moved(&f, POLICY_EVENT_MOVED_OUT, job, true);
+    const PolicyAction *load = policy_action(&f, POLICY_ACTION_LOAD_WEIGHTS);
+    assert_int_equal(load->device, 1);
+    policy_about_weights(&f, POLICY_EVENT_WEIGHTS_LOADED, load->model, 1, true);
+    policy_moved(&f, POLICY_EVENT_MOVED_IN, job, true);
+    assert_int_equal(policy_running(&f, 1), job);
+}
+
+static void test_a_load_that_fails_again_and_again_fails_the_job(void **state) {
+    (void)state;
+    OWN_FIXTURE(f);
+    policy_fixture_init(&f);
+    policy_add_device(&f, 0, 100 * MIB);
+    policy_submit(&f, policy_job(1, 0));
+    for (int i = 0; i < JOB_RETRIES_MAX; i++) {
+        policy_about_weights(&f, POLICY_EVENT_WEIGHTS_LOADED, 1, 0, false);
+        assert_non_null(policy_action(&f, POLICY_ACTION_LOAD_WEIGHTS));
+    }
+    policy_about_weights(&f, POLICY_EVENT_WEIGHTS_LOADED, 1, 0, false);
+    assert_int_equal(policy_expect(&f, POLICY_ACTION_FAIL, 1)->reason, POLICY_REASON_RETRIES);
+}
+
+int test_placement(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_job_goes_where_its_weights_are),
+        cmocka_unit_test(test_weights_are_loaded_once_for_many),
+        cmocka_unit_test(test_an_idle_device_takes_from_the_crowded_one),
+        cmocka_unit_test(test_a_load_that_fails_again_and_again_fails_the_job),
+    };
+    return cmocka_run_group_tests_name("placement", tests, NULL, NULL);
+}
