@@ -199,8 +199,9 @@ static void handle_success(ControlJob *job, const Commit *commit) {
     (void)pthread_mutex_unlock(&control->status_mutex);
     if (commit->has_snapshot) {
         job->has_checkpoint = true;
-        control_post_event(
-            control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
+        if (job->known)
+            control_post_event(
+                control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
         control_answer_checkpoint(job);
     }
     if (commit->moving) {
