@@ -30,7 +30,7 @@ Error *admission_set_tenant(Policy *policy, const PolicyEvent *event) {
     tenant->weight = event->weight;
     if (tenant->weight < policy->least_weight) policy->least_weight = tenant->weight;
 #define QUOTA(number, name, member) tenant->limits[POLICY_QUOTA_##name] = event->member;
-#include "scheduler/policy/quotas.def"
+#include "scheduler/policy/policy_quotas.def"
 #undef QUOTA
     quota_unpark(policy, tenant);
     return NULL;

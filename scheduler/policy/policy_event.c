@@ -25,7 +25,7 @@ const char *const policy_outcome_names[POLICY_OUTCOME_COUNT] = {
 const char *const policy_quota_names[POLICY_QUOTA_COUNT] = {
     "none",
 #define QUOTA(number, name, member) [number] = #member,
-#include "scheduler/policy/quotas.def"
+#include "scheduler/policy/policy_quotas.def"
 #undef QUOTA
 };
 

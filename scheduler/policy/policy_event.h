@@ -35,7 +35,7 @@ typedef enum PolicyOutcome {
 typedef enum PolicyQuota {
     POLICY_QUOTA_NONE,
 #define QUOTA(number, name, member) POLICY_QUOTA_##name = number,
-#include "scheduler/policy/quotas.def"
+#include "scheduler/policy/policy_quotas.def"
 #undef QUOTA
     POLICY_QUOTA_COUNT
 } PolicyQuota;

@@ -226,7 +226,7 @@ static void take_tenant(Checker *checker, const PolicyEvent *event) {
     CheckTenantState *tenant = &checker->tenants[event->tenant];
     tenant->sums.weight = event->weight;
 #define QUOTA(number, name, member) tenant->limits[POLICY_QUOTA_##name] = event->member;
-#include "scheduler/policy/quotas.def"
+#include "scheduler/policy/policy_quotas.def"
 #undef QUOTA
     for (int i = 0; i < POLICY_CLASS_COUNT; i++) checker_shares_restart(checker, (PolicyClass)i);
     if (checker->deadlines)

@@ -47,7 +47,7 @@ static Error *add_tenants(Simulation *world) {
                 .tenant = number++,
                 .weight = group->weights[k % group->weight_count]};
 #define QUOTA(row, name, member) event.member = group->limits[POLICY_QUOTA_##name];
-#include "scheduler/policy/quotas.def"
+#include "scheduler/policy/policy_quotas.def"
 #undef QUOTA
             TRY(simulation_tell(world, event));
         }

@@ -12,7 +12,39 @@
 #include "tests/scheduler/executor_fixtures.h"
 #include "vm/assembly.h"
 
-static void register_program(Store *store, const char *program) {
+static const char program[] =
+    "primitive %add = Add\n"
+    "function four(a: float32[n, 2]) -> (y: float32[n, 2]) exported last_uses {\n"
+    "    InvokePacked %add r0, r0 -> r1\n"
+    "    InvokePacked %add r1, r1 -> r1\n"
+    "    Ret r1\n"
+    "}\n"
+    /* a few hundred thousand instructions */
+    "function slow(a: float32[n, 2]) -> (y: float32[n, 2]) exported last_uses {\n"
+    "    LoadConsti 0 -> r1\n"
+    "head:\n"
+    "    IntOp add, r1, 1 -> r1\n"
+    "    If r1, 3000000, done, head\n"
+    "done:\n"
+    "    InvokePacked %add r0, r0 -> r2\n"
+    "    Ret r2\n"
+    "}\n"
+    "function forever(a: float32[n, 2]) -> (y: float32[n, 2]) exported {\n"
+    "    LoadConsti 0 -> r1\n"
+    "head:\n"
+    "    IntOp add, r1, 1 -> r1\n"
+    "    If r1, -1, done, head\n"
+    "done:\n"
+    "    Ret r0\n"
+    "}\n"
+    "constant @why = string \"no luck\"\n"
+    "function fails(a: float32[n, 2]) -> (y: float32[n, 2]) exported {\n"
+    "    Fatal @why\n"
+    "}\n";
+
+const char *const control_fixture_cpu_and_sim[] = {"cpu", "sim:0", NULL};
+
+static void register_program(Store *store) {
     OWN(ChunkUpload, upload) = NULL;
     OWN(Executable, executable) = NULL;
     OWN(Container, container) = NULL;
@@ -26,12 +58,12 @@ static void register_program(Store *store, const char *program) {
     assert_ok(models_register_container(upload, "m", container, NULL, 0, &version));
 }
 
-void control_fixture_init(ControlFixture *fixture, const char *program) {
+void control_fixture_init(ControlFixture *fixture) {
     *fixture = (ControlFixture){0};
     test_folder_create(fixture->folder);
     (void)snprintf(fixture->home, sizeof fixture->home, "%s/home", fixture->folder);
     assert_ok(store_open(fixture->home, STORE_CREATE, &fixture->store));
-    register_program(fixture->store, program);
+    register_program(fixture->store);
     assert_ok(catalog_open(fixture->store, &fixture->catalog));
 }
 
@@ -108,4 +140,14 @@ void control_fixture_output(
     const ChunkRef *chunks = stored_content_chunks(content, &chunk_count);
     assert_ok(array_bundle_read(bytes, size, chunks, chunk_count, NULL, CHUNK_VERIFY_SHA256,
         stored_content_source(content), UINT64_MAX, out_arrays));
+}
+
+void control_fixture_check(ControlFixture *fixture, JobId id, int64_t count, float factor) {
+    for (int64_t i = 0; i < count; i++) {
+        ArrayList OWN_ARRAYS(arrays) = {0};
+        control_fixture_output(fixture, id, i, &arrays);
+        assert_int_equal(arrays.count, 1);
+        assert_string_equal(arrays.items[0].name, "y");
+        assert_true(*(const float *)arrays.items[0].data == factor * (float)(2 * i + 1));
+    }
 }

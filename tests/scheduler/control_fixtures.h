@@ -10,8 +10,10 @@ typedef struct ControlFixture {
     Control *control;
 } ControlFixture;
 
-/* Registers the program as model "m" of the default tenant. */
-void control_fixture_init(ControlFixture *fixture, const char *program);
+/* Functions of a: float32 [n, 2] -> y, of the same shape: four (4 a), slow (2 a, after a few
+ * million instructions), forever, fails. They are model "m" of the default tenant. */
+void control_fixture_init(ControlFixture *fixture);
+extern const char *const control_fixture_cpu_and_sim[];
 /* Opens or reopens what runs jobs; devices end with NULL. */
 void control_fixture_start(ControlFixture *fixture, const char *const *devices);
 /* As after kill -9: nothing is drained. */
@@ -26,6 +28,8 @@ Error *control_fixture_submit(ControlFixture *fixture, const char *function, int
 void control_fixture_wait(ControlFixture *fixture, JobId id, JobState state, Job *out_job);
 /* Waits until it has that many outputs stored. */
 void control_fixture_wait_outputs(ControlFixture *fixture, JobId id, int64_t count);
+/* The first outputs, of one item each: factor times what went in. */
+void control_fixture_check(ControlFixture *fixture, JobId id, int64_t count, float factor);
 /* Output number `sequence`, as it is stored. */
 void control_fixture_output(
     ControlFixture *fixture, JobId id, int64_t sequence, ArrayList *out_arrays);

@@ -41,7 +41,7 @@ void policy_set_limit(PolicyFixture *fixture, uint64_t tenant, PolicyQuota quota
     PolicyEvent event = tenant_event(tenant);
 #define QUOTA(number, name, member)                                                                \
     if (quota == POLICY_QUOTA_##name) event.member = limit;
-#include "scheduler/policy/quotas.def"
+#include "scheduler/policy/policy_quotas.def"
 #undef QUOTA
     assert_ok(policy_tell(fixture, event));
 }

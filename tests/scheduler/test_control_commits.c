@@ -1,0 +1,67 @@
+#include "scheduler/control.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "store/job_checkpoints.h"
+#include "store/tenants.h"
+#include "tests/scheduler/control_fixtures.h"
+
+static Error *set_quota(Connection *catalog, void *context) {
+    return tenants_set_quota(catalog, TENANT_DEFAULT, QUOTA_STORE_BYTES, *(const int64_t *)context);
+}
+
+/* A job whose outputs have no room waits, says why, loses nothing, and goes on when there is room.
+ */
+static void test_control_keeps_outputs_that_have_no_room(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    JobId id;
+    Job job;
+    Tenant tenant;
+    ControlStatus status = {0};
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    assert_ok(control_fixture_submit(&fixture, "slow", 6, true, NULL, &id));
+    control_fixture_wait_outputs(&fixture, id, 1);
+    assert_ok(tenants_get(fixture.store, TENANT_DEFAULT, &tenant));
+    int64_t full = (int64_t)tenant.bytes_stored, unlimited = QUOTA_UNLIMITED;
+    assert_ok(catalog_run(fixture.catalog, set_quota, &full));
+    for (int i = 0; i < 6000 && !status.why[0]; i++) {
+        const struct timespec pause = {.tv_nsec = 2000000};
+        assert_true(control_find_status(fixture.control, id, &status));
+        (void)nanosleep(&pause, NULL);
+    }
+    assert_non_null(strstr(status.why, "waits until its data can be stored"));
+    assert_ok(catalog_run(fixture.catalog, set_quota, &unlimited));
+    control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
+    assert_int_equal(job.output_count, 6);
+    control_fixture_check(&fixture, id, 6, 2);
+}
+
+/* A checkpoint of a running job comes with all outputs before it. */
+static void test_control_stores_checkpoints_with_their_outputs(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    OWN(JobCheckpointList, list) = NULL;
+    JobId id;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    assert_ok(control_fixture_submit(&fixture, "slow", 20, true, NULL, &id));
+    control_fixture_wait_outputs(&fixture, id, 2);
+    for (int i = 0; i < 4; i++) assert_ok(control_checkpoint(fixture.control, TENANT_DEFAULT, id));
+    assert_ok(job_checkpoints_list(fixture.store, TENANT_DEFAULT, id, &list));
+    assert_int_equal(list->count, 2); /* checkpoint_keep */
+    assert_true(list->items[1].number >= 4);
+    assert_true(list->items[1].outputs >= 2);
+    assert_int_equal(list->items[1].outputs, list->items[1].items_done);
+    assert_ok(control_cancel(fixture.control, TENANT_DEFAULT, id));
+}
+
+int test_control_commits(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_control_keeps_outputs_that_have_no_room),
+        cmocka_unit_test(test_control_stores_checkpoints_with_their_outputs),
+    };
+    return cmocka_run_group_tests_name("control_commits", tests, NULL, NULL);
+}

@@ -1,0 +1,54 @@
+#include "scheduler/control.h"
+
+#include "tests/scheduler/control_fixtures.h"
+
+static void test_control_runs_single_and_batch_jobs(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    JobId single, batch;
+    Job job;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    assert_ok(control_fixture_submit(&fixture, "four", 3, false, NULL, &single));
+    assert_ok(control_fixture_submit(&fixture, "four", 40, true, NULL, &batch));
+    control_fixture_wait(&fixture, single, JOB_STATE_SUCCEEDED, &job);
+    assert_int_equal(job.output_count, 1);
+    control_fixture_check(&fixture, single, 1, 4);
+    control_fixture_wait(&fixture, batch, JOB_STATE_SUCCEEDED, &job);
+    assert_int_equal(job.output_count, 40);
+    assert_int_equal(job.items_done, 40);
+    assert_int_equal(job.items_total, 40);
+    control_fixture_check(&fixture, batch, 40, 4);
+}
+
+/* Suspended in the middle of a run, again and again, it gives what an undisturbed run gives. */
+static void test_control_suspends_and_resumes(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    JobId id;
+    Job job;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, control_fixture_cpu_and_sim);
+    assert_ok(control_fixture_submit(&fixture, "slow", 12, true, NULL, &id));
+    for (int round = 1; round <= 3; round++) {
+        control_fixture_wait_outputs(&fixture, id, round);
+        assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
+        assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, id, &job));
+        assert_int_equal(job.state, JOB_STATE_SUSPENDED);
+        assert_true(job.checkpoint_last >= round);
+        assert_fails(CONFLICT, control_suspend(fixture.control, TENANT_DEFAULT, id));
+        assert_ok(control_resume(fixture.control, TENANT_DEFAULT, id, round % 2 ? "sim:0" : "cpu"));
+        assert_fails(CONFLICT, control_resume(fixture.control, TENANT_DEFAULT, id, NULL));
+    }
+    control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
+    assert_int_equal(job.output_count, 12);
+    control_fixture_check(&fixture, id, 12, 2);
+}
+
+int test_control_slices(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_control_runs_single_and_batch_jobs),
+        cmocka_unit_test(test_control_suspends_and_resumes),
+    };
+    return cmocka_run_group_tests_name("control_slices", tests, NULL, NULL);
+}
