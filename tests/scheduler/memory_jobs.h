@@ -5,7 +5,7 @@
 
 #include "scheduler/http/jobs_api.h"
 
-enum { MEMORY_JOBS_MAX = 64, MEMORY_EVENTS_MAX = 32, MEMORY_WATCHERS_MAX = 256 };
+enum { MEMORY_JOBS_MAX = 256, MEMORY_EVENTS_MAX = 32, MEMORY_WATCHERS_MAX = 256 };
 
 typedef struct MemoryJob {
     JobsApiJob shown;
