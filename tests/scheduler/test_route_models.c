@@ -34,19 +34,19 @@ static void test_route_models_lists_shows_and_removes(void **state) {
     static char text[TEXT_SIZE];
     test_server_open(&server, NULL);
     test_server_register(&server, TEST_USER, "two");
-    assert_int_equal(test_server_ask(&server, TEST_USER, HTTP_METHOD_GET, "/v1/models", NULL, text,
-                         sizeof text),
+    assert_int_equal(
+        test_server_ask(&server, TEST_USER, HTTP_METHOD_GET, "/v1/models", NULL, text, sizeof text),
         200);
     assert_non_null(strstr(text, "{\"model\":\"two\",\"version\":1,\"aliases\":[],"));
     assert_int_equal(text[strlen(text) - 1], '\n');
-    assert_int_equal(test_server_ask(&server, TEST_USER, HTTP_METHOD_POST,
-                         "/v1/models/two/aliases", "{\"alias\":\"prod\",\"version\":1}", NULL, 0),
+    assert_int_equal(test_server_ask(&server, TEST_USER, HTTP_METHOD_POST, "/v1/models/two/aliases",
+                         "{\"alias\":\"prod\",\"version\":1}", NULL, 0),
         200);
-    static const char *const found[] = {"/v1/models/two", "/v1/models/two/1",
-        "/v1/models/two/prod", "/v1/models/two/newest"};
+    static const char *const found[] = {
+        "/v1/models/two", "/v1/models/two/1", "/v1/models/two/prod", "/v1/models/two/newest"};
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(test_server_ask(&server, TEST_USER, HTTP_METHOD_GET, found[i], NULL, text,
-                             sizeof text),
+        assert_int_equal(
+            test_server_ask(&server, TEST_USER, HTTP_METHOD_GET, found[i], NULL, text, sizeof text),
             200);
         assert_non_null(strstr(text, "\"functions\":[{\"name\":\"main\""));
     }
@@ -57,8 +57,8 @@ static void test_route_models_lists_shows_and_removes(void **state) {
         {"/v1/models/.two", 400}, {"/v1/models/tw%20o", 400}, {"/v1/models/two/a%2Fb", 400},
         {"/v1/models/two?what=1", 400}, {"/v1/models/two@1", 400}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_int_equal(test_server_ask(&server, TEST_USER, HTTP_METHOD_GET, others[i].path, NULL,
-                             NULL, 0),
+        assert_int_equal(
+            test_server_ask(&server, TEST_USER, HTTP_METHOD_GET, others[i].path, NULL, NULL, 0),
             others[i].status);
     static const char *const aliases[] = {"{}", "{\"alias\":\"7\",\"version\":1}",
         "{\"alias\":\"a\"}", "{\"alias\":\"a\",\"version\":0}", "{\"alias\":\"a b\",\"version\":1}",
@@ -87,8 +87,8 @@ static void test_route_models_compiles_in_a_child(void **state) {
     assert_non_null(strstr(text, "\"version\":1,\"aliases\":[\"a\",\"b\"]"));
     assert_non_null(strstr(text, "\"seconds\":"));
     /* the same content is the same version */
-    assert_int_equal(post_text(&server, TEST_USER, "/v1/models/m?format=lva", program,
-                         sizeof program - 1, text),
+    assert_int_equal(
+        post_text(&server, TEST_USER, "/v1/models/m?format=lva", program, sizeof program - 1, text),
         200);
     assert_non_null(strstr(text, "\"version\":1,"));
     assert_no_uploads(&server);

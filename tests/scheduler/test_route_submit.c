@@ -9,7 +9,8 @@ static void test_route_submit_passes_the_whole_policy_on(void **state) {
     test_server_open(&server, NULL);
     assert_int_equal(
         test_server_submit(&server, TEST_USER,
-            "{\"model\":\"m@prod\",\"function\":\"f\",\"items\":true,\"batch\":4,\"shared\":[\"w\"],"
+            "{\"model\":\"m@prod\",\"function\":\"f\",\"items\":true,\"batch\":4,\"shared\":[\"w\"]"
+            ","
             "\"priority\":\"low\",\"weight\":3,\"deadline\":12.5,\"checkpoint_every\":60,"
             "\"checkpoint_keep\":2,\"release\":\"checkpoint\",\"device\":\"sim:0\",\"key\":\"k\","
             "\"threads\":2,\"suspend_after\":7,\"suspend_after_ms\":0,\"check_finite\":true}",
@@ -26,13 +27,13 @@ static void test_route_submit_passes_the_whole_policy_on(void **state) {
     assert_string_equal(server.jobs.last_function, "f");
     assert_string_equal(server.jobs.last_shared, "w");
     /* the key again is the job again */
-    assert_int_equal(
-        test_server_submit(&server, TEST_USER, "{\"model\":\"m\",\"key\":\"k\"}", text, sizeof text),
+    assert_int_equal(test_server_submit(
+                         &server, TEST_USER, "{\"model\":\"m\",\"key\":\"k\"}", text, sizeof text),
         200);
     assert_non_null(strstr(text, "0000000000aa-1\""));
     /* of another tenant it is another job */
-    assert_int_equal(test_server_submit(&server, TEST_OTHER, "{\"model\":\"m\",\"key\":\"k\"}", text,
-                         sizeof text),
+    assert_int_equal(test_server_submit(
+                         &server, TEST_OTHER, "{\"model\":\"m\",\"key\":\"k\"}", text, sizeof text),
         200);
     assert_non_null(strstr(text, "0000000000aa-2\""));
 }
@@ -44,7 +45,8 @@ static void test_route_submit_has_defaults(void **state) {
     assert_int_equal(test_server_submit(&server, TEST_USER, "{\"model\":\"m\"}", NULL, 0), 200);
     const JobsApiSubmission *last = &server.jobs.last;
     assert_true(!last->items && last->batch == 1 && last->weight == 1);
-    assert_true(last->priority == JOBS_API_PRIORITY_NORMAL && last->release == JOBS_API_RELEASE_LOG);
+    assert_true(
+        last->priority == JOBS_API_PRIORITY_NORMAL && last->release == JOBS_API_RELEASE_LOG);
     assert_true(last->suspend_after == 0 && last->suspend_after_ms == -1 && !last->key);
 }
 
