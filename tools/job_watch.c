@@ -87,7 +87,8 @@ static bool is_interrupted(void *self) {
     return watch->interrupted(watch);
 }
 
-Error *job_watch_run(JobWatch *watch) {
+/* One stream, from watch->since on. */
+static Error *follow(JobWatch *watch) {
     TextBuilder OWN_TEXT(path) = {0};
     HttpClientReply OWN_REPLY(reply) = {0};
     char number[24];
@@ -110,4 +111,22 @@ Error *job_watch_run(JobWatch *watch) {
     TRY(error);
     FAIL(UNREACHABLE, "the daemon stopped telling about job %s; --since %lld goes on from here",
         watch->job, (long long)watch->since);
+}
+
+/* Whether it still is as the last line said: what is told first happened long ago. */
+static Error *check_suspended(JobWatch *watch) {
+    TextBuilder OWN_TEXT(path) = {0};
+    OWN_JSON(job) = NULL;
+    job_watch_path(&path, watch->job, NULL);
+    TRY(remote_ask(watch->client, HTTP_METHOD_GET, &path, NULL, &job));
+    watch->stopped = strcmp(remote_text(job, "state"), "suspended") == 0;
+    return NULL;
+}
+
+Error *job_watch_run(JobWatch *watch) {
+    do {
+        TRY(follow(watch));
+        if (!watch->ended) TRY(check_suspended(watch));
+    } while (!watch->stopped);
+    return NULL;
 }

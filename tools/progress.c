@@ -24,15 +24,15 @@ void progress_update(Progress *progress, uint64_t done, uint64_t total) {
     for (uint64_t i = 0; i < BAR_WIDTH; i++) bar[i] = i < filled ? '#' : '.';
     bar[BAR_WIDTH] = 0;
     if (total)
-        (void)fprintf(stderr, "\r%s [%s] %3u %% %s\x1b[K", progress->label, bar,
-            (unsigned)(done * 100 / total), progress->note);
+        (void)fprintf(stderr, "\r%s [%s] %3u %%%s%s", progress->label, bar,
+            (unsigned)(done * 100 / total), progress->note, progress->note[0] ? "\x1b[K" : "");
     else
         (void)fprintf(stderr, "\r%s ...", progress->label);
     (void)fflush(stderr);
 }
 
 void progress_note(Progress *progress, const char *note) {
-    (void)snprintf(progress->note, sizeof progress->note, "%s", note);
+    (void)snprintf(progress->note, sizeof progress->note, " %s", note);
 }
 
 double progress_rate(const Progress *progress, uint64_t done) {

@@ -27,6 +27,7 @@ typedef struct MemoryJobs {
     uint32_t watcher_count;
     JobsApiSubmission last; /* its numbers; texts are gone */
     char last_function[64], last_shared[64];
+    const char *next_state; /* what a new job comes into at once; NULL: it stays queued */
 } MemoryJobs;
 
 void memory_jobs_init(MemoryJobs *jobs);
