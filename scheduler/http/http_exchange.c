@@ -140,6 +140,7 @@ static enum MHD_Result send_answer(HttpExchange *exchange) {
     for (uint32_t i = 0; done && i < response->header_count; i++)
         done = MHD_add_response_header(body, response->headers[i].name, response->headers[i].value);
     if (done && response->kind == HTTP_BODY_STREAM) http_stream_start(exchange);
+    exchange->sent = true;
     if (done) done = MHD_queue_response(exchange->mhd, (unsigned)status, body);
     MHD_destroy_response(body);
     if (done) count_answer(exchange, status);
@@ -220,7 +221,8 @@ enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, c
     void **request) {
     HttpExchange *exchange = *request;
     (void)self, (void)mhd, (void)url, (void)version;
-    if (!exchange) return MHD_NO;
+    /* a daemon that stops drops what is handed over, and asks again */
+    if (!exchange || exchange->sent) return MHD_NO;
     if (!exchange->opened) {
         exchange->opened = true;
         if (!exchange->error) exchange->error = open_exchange(exchange, method);

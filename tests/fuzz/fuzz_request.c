@@ -1,11 +1,14 @@
-/* The daemon's request handling from a request's head on, with a store in a temporary home and jobs in memory:
+/* The daemon's request handling from a request's head on, with a store in a temporary home and jobs
+ * in memory:
  *
  *   METHOD TARGET
- *   name: value          authorization (user, admin, node stand for tokens), content-type, content-encoding, tcp
+ *   name: value          authorization (user, admin, node stand for tokens), content-type,
+ * content-encoding, tcp
  *
  *   body
  *
  * Whatever comes, there is an answer that tells nothing of the inside. */
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +59,17 @@ static void must(Error *owned_error) {
     abort();
 }
 
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
+    (void)status, (void)kind, (void)at;
+    return remove(path);
+}
+
+static void close_service(void) {
+    metrics_release(fuzz.service.metrics);
+    store_close(fuzz.store);
+    (void)nftw(fuzz.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static void open_service(void) {
     static const AccountsClass accounts = {check_token, find_tenant, store_bytes_left};
     char home[96];
@@ -73,6 +87,7 @@ static void open_service(void) {
     fuzz.service.upload_folder = uploads;
     fuzz.service.compiler = "/bin/false"; /* compiling has targets of its own */
     must(metrics_create(&fuzz.service.metrics));
+    (void)atexit(close_service);
 }
 
 /* Cuts the next line off; NULL: there is none. */
