@@ -198,6 +198,7 @@ static void run_handler(HttpTask *task) {
     HttpExchange *exchange = (HttpExchange *)task;
     http_service_answer(
         exchange->connection->server->service, &exchange->request, &exchange->response);
+    http_body_deinit(&exchange->body); /* whoever has the answer finds no file of his any more */
     /* a suspended connection is looked after by nobody else */
     atomic_store(&exchange->answered, true);
     http_exchange_resume(exchange);
