@@ -40,6 +40,7 @@ struct MemoryPool {
     uint64_t idle_bytes;
     uint64_t peak_bytes;
     FreeList lists[CLASS_COUNT];
+    MemoryPool *reserve; /* retained, or NULL; its mutex is locked inside this one's */
 };
 
 /* Class index and block size; false when size is beyond all classes. */
@@ -99,11 +100,61 @@ static void trim(MemoryPool *pool, uint64_t idle_max) {
     }
 }
 
+void memory_pool_set_reserve(MemoryPool *pool, MemoryPool *reserve) {
+    assert(reserve->device == pool->device && !reserve->reserve && !pool->reserve);
+    pool->reserve = memory_pool_retain(reserve);
+}
+
+/* A block of that class that an earlier pool left; 0: there is none. */
+static uint64_t take_from_reserve(MemoryPool *reserve, uint32_t index) {
+    uint64_t address = 0;
+    (void)pthread_mutex_lock(&reserve->mutex);
+    FreeList *list = &reserve->lists[index];
+    if (list->count > 0) {
+        address = list->addresses[--list->count];
+        reserve->idle_bytes -= class_bytes(index);
+    }
+    (void)pthread_mutex_unlock(&reserve->mutex);
+    return address;
+}
+
+/* Remembers an idle block, or gives it back to the device where there is no room to. */
+static void keep(MemoryPool *pool, uint32_t index, uint64_t address) {
+    FreeList *list = &pool->lists[index];
+    void *array = list->addresses;
+    Error *error = memory_grow(&array, list->count, &list->capacity, sizeof list->addresses[0]);
+    list->addresses = array;
+    if (error) {
+        error_free(error); /* the device gets it back, which is as good */
+        pool->device->class_->free(pool->device, address, class_bytes(index));
+        return;
+    }
+    list->addresses[list->count++] = address;
+    pool->idle_bytes += class_bytes(index);
+}
+
+/* All idle blocks to the reserve, which keeps what the largest of its pools needed at once. */
+static void leave_to_reserve(MemoryPool *pool) {
+    MemoryPool *reserve = pool->reserve;
+    (void)pthread_mutex_lock(&reserve->mutex);
+    if (reserve->peak_bytes < pool->peak_bytes) reserve->peak_bytes = pool->peak_bytes;
+    for (uint32_t i = 0; i < CLASS_COUNT; i++) {
+        FreeList *list = &pool->lists[i];
+        while (list->count > 0) keep(reserve, i, list->addresses[--list->count]);
+    }
+    pool->idle_bytes = 0;
+    trim(reserve, reserve->peak_bytes + IDLE_BYTES_FREE);
+    (void)pthread_mutex_unlock(&reserve->mutex);
+}
+
 void memory_pool_release(MemoryPool *pool) {
     if (!pool || !refcount_release(&pool->refcount)) return;
     assert(pool->used_bytes == 0);
+    if (pool->reserve) leave_to_reserve(pool);
+    memory_pool_release(pool->reserve);
     trim(pool, 0);
-    for (uint32_t i = 0; i < CLASS_COUNT; i++) memory_free(pool->lists[i].addresses);
+    for (uint32_t i = 0; i < CLASS_COUNT; i++) /* most are empty, and a short run feels 400 calls */
+        if (pool->lists[i].addresses) memory_free(pool->lists[i].addresses);
     (void)pthread_mutex_destroy(&pool->mutex);
     memory_free(pool);
 }
@@ -120,18 +171,26 @@ void memory_pool_set_grant(MemoryPool *pool, uint64_t grant_bytes) {
 
 Device *memory_pool_get_device(const MemoryPool *pool) { return pool->device; }
 
-/* A fresh block; when the device is full, idle blocks are given back first. */
-static Error *device_alloc(MemoryPool *pool, uint64_t bytes, MemoryAnswer *answer, uint64_t *out) {
+/* A block of the reserve, or a fresh one; when the device is full, idle blocks are given back
+ * first. */
+static Error *device_alloc(MemoryPool *pool, uint32_t index, MemoryAnswer *answer, uint64_t *out) {
+    const uint64_t bytes = class_bytes(index);
     uint64_t most = pool->limit_bytes < pool->grant_bytes ? pool->limit_bytes : pool->grant_bytes;
     uint64_t kept = pool->peak_bytes + IDLE_BYTES_FREE;
     if (kept > most) kept = most;
     uint64_t after = pool->used_bytes + bytes; /* <= most */
     trim(pool, kept > after ? kept - after : 0);
+    uint64_t reserved = pool->reserve ? take_from_reserve(pool->reserve, index) : 0;
+    if (reserved) {
+        *out = reserved;
+        return NULL;
+    }
     const DeviceClass *class_ = pool->device->class_;
     Error *error = class_->alloc(pool->device, bytes, out);
-    if (error_code(error) == ERROR_EXHAUSTED && pool->idle_bytes > 0) {
+    if (error_code(error) == ERROR_EXHAUSTED && (pool->idle_bytes > 0 || pool->reserve)) {
         error_free(error); /* asked again with the idle blocks given back */
         trim(pool, 0);
+        if (pool->reserve) memory_pool_trim(pool->reserve);
         error = class_->alloc(pool->device, bytes, out);
     }
     if (error_code(error) != ERROR_EXHAUSTED || after > pool->device_bytes) return error;
@@ -157,7 +216,7 @@ static Error *alloc_locked(
         address = pool->lists[index].addresses[--pool->lists[index].count];
         pool->idle_bytes -= bytes;
     } else {
-        TRY(device_alloc(pool, bytes, &answer, &address));
+        TRY(device_alloc(pool, index, &answer, &address));
     }
     if (answer.kind == MEMORY_GRANTED) {
         pool->used_bytes += bytes;
@@ -185,19 +244,10 @@ void memory_pool_free(MemoryPool *pool, uint64_t address, uint64_t size) {
     if (!known) return;
     (void)pthread_mutex_lock(&pool->mutex);
     pool->used_bytes -= bytes;
-    FreeList *list = &pool->lists[index];
-    void *array = list->addresses;
-    bool over = pool->grant_bytes < pool->used_bytes + pool->idle_bytes + bytes;
-    Error *error =
-        over ? NULL : memory_grow(&array, list->count, &list->capacity, sizeof list->addresses[0]);
-    list->addresses = array;
-    if (over || error) {
-        error_free(error); /* without room to remember the block, the device gets it back */
+    if (pool->grant_bytes < pool->used_bytes + pool->idle_bytes + bytes)
         pool->device->class_->free(pool->device, address, bytes);
-    } else {
-        list->addresses[list->count++] = address;
-        pool->idle_bytes += bytes;
-    }
+    else
+        keep(pool, index, address);
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 

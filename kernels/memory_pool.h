@@ -28,11 +28,18 @@ MUST_CHECK Error *memory_pool_create(Device *device, uint64_t limit_bytes, Memor
 MemoryPool *memory_pool_retain(MemoryPool *pool);
 void memory_pool_release(MemoryPool *pool);
 DEFINE_OWN(MemoryPool, memory_pool_release);
+/* Where the pool takes blocks before it asks the device, and leaves its idle ones when it ends: for
+ * pools that come one after the other, whose owner may see what the earlier ones held (a fresh
+ * block's first writes fault page by page: a quarter of a small convolution network's time). Once,
+ * before the first block; the reserve is a pool of the same device that nobody allocates from, and
+ * is retained. */
+void memory_pool_set_reserve(MemoryPool *pool, MemoryPool *reserve);
 /* What the execution may hold at present; UINT64_MAX (the start) means up to the limit. */
 void memory_pool_set_grant(MemoryPool *pool, uint64_t grant_bytes);
 Device *memory_pool_get_device(const MemoryPool *pool);
 
-/* size > 0. Aligned to DEVICE_ALIGNMENT; contents undefined (of this execution or zero).
+/* size > 0. Aligned to DEVICE_ALIGNMENT; contents undefined (of this execution, of an
+ * earlier one with the same reserve, or zero).
  * Errors: EXHAUSTED beyond the limit or beyond the whole device. */
 MUST_CHECK Error *memory_pool_alloc(
     MemoryPool *pool, uint64_t size, MemoryAnswer *out_answer, uint64_t *out_address);

@@ -48,6 +48,6 @@ MUST_CHECK Error *catalog_run(Catalog *catalog, CatalogWork work, void *context)
 /* The final failure, if there was one. Threads: any. */
 MUST_CHECK Error *catalog_check(Catalog *catalog);
 
-/* The same work without a writer thread, in a transaction of its own: for a process that has no
- * Catalog open. Durable when it returns. */
+/* The same work in a transaction of its own, in the calling thread; beside an open Catalog it waits
+ * for the group that is being written. Durable when it returns. */
 MUST_CHECK Error *catalog_run_directly(Store *store, CatalogWork work, void *context);

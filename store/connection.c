@@ -16,12 +16,15 @@ enum {
     SQL_SIZE_MAX = 64 << 10,
 };
 
-/* The chunks' cache holds what a transaction touches, its index pages too, which hashes hit in
+/* The catalog's log is copied into the file when it has 16 MiB: each time costs two syncs, and a
+ * page that was written often since then is copied once.
+ *
+ * The chunks' cache holds what a transaction touches, its index pages too, which hashes hit in
  * random order: a page written twice in one transaction makes SQLite read the log back and checksum
  * it again. */
 const DatabaseInfo database_infos[DATABASE_COUNT] = {
-    [DATABASE_CATALOG] = {"catalog.db", 0x4c794361, 4096, 2048,
-        EXECUTABLE_MANIFEST_SIZE_MAX + ROW_SIZE_SPARE, 4 << 20},
+    [DATABASE_CATALOG] = {"catalog.db", 0x4c794361, 4096, 8 << 10,
+        EXECUTABLE_MANIFEST_SIZE_MAX + ROW_SIZE_SPARE, 16 << 20},
     [DATABASE_CHUNKS] = {"chunks.db", 0x4c794368, 65536, 48 << 10,
         CHUNK_STORED_SIZE_MAX + ROW_SIZE_SPARE, 48 << 20},
 };

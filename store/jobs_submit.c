@@ -65,14 +65,18 @@ static Error *find_executable(
 }
 
 Error *jobs_take_id(Connection *catalog, int64_t *out_row, JobId *out_id) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_TAKE_JOB_NUMBER);
+    {
+        Query OWN_QUERY(query) = query_start(catalog, STATEMENT_TAKE_JOB_NUMBER);
+        TRY(query_run(&query));
+    }
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_JOB_NUMBER);
     bool row;
     TRY(query_next(&query, &row));
     if (!row) FAIL(CORRUPT, "catalog.db: the home's own row is gone; run fsck");
     TRY(query_i64(&query, 0, out_row));
     TRY(query_size(&query, 1, &out_id->node));
     out_id->number = (uint64_t)*out_row;
-    return query_run(&query);
+    return NULL;
 }
 
 static void bind_job(Query *query, const Job *job) {

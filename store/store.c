@@ -50,8 +50,11 @@ Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
     OWN(Store, store) = NULL;
     TRY(memory_alloc(1, sizeof *store, (void **)&store));
     store->lock = -1;
-    for (int i = 0; i < DATABASE_COUNT; i++)
+    for (int i = 0; i < DATABASE_COUNT; i++) {
+        store->writers[i].serving = 1; /* the first ticket */
         (void)pthread_mutex_init(&store->writers[i].mutex, NULL);
+        (void)pthread_cond_init(&store->writers[i].turn, NULL);
+    }
     (void)pthread_mutex_init(&store->readers_mutex, NULL);
     TRY(memory_copy_text(home, &store->home));
     TRY(open_home(store, flags));
@@ -70,6 +73,7 @@ void store_close(Store *store) {
     }
     for (int i = 0; i < DATABASE_COUNT; i++) {
         connection_close(store->writers[i].connection);
+        (void)pthread_cond_destroy(&store->writers[i].turn);
         (void)pthread_mutex_destroy(&store->writers[i].mutex);
     }
     (void)pthread_mutex_destroy(&store->readers_mutex);

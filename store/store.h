@@ -1,10 +1,11 @@
 #pragma once
-/* The home directory: one owner process, a catalog of models, and the chunks that the catalog
- * refers to.
+/* The home directory: one owner process, a catalog of models and jobs, and the chunks that the
+ * catalog refers to.
  *
  *   home/lock        flock of the owner process, with its pid
- *   home/catalog.db  SQLite, 4 KiB pages: tenants, models, versions, aliases, executables,
- * references to chunks home/chunks.db   SQLite, 64 KiB pages: stored chunks by tenant and hash
+ *   home/catalog.db  SQLite, 4 KiB pages: tenants, tokens, models, versions, aliases, executables,
+ *                    jobs with their data and events, references to chunks
+ *   home/chunks.db   SQLite, 64 KiB pages: stored chunks by tenant and hash
  *
  * Chunks become durable first, then one catalog transaction refers to them; deletion goes the other
  * way round. So a crash leaves the old state or the new one, and at worst chunks that nobody refers

@@ -12,8 +12,12 @@
 
 enum { STORE_IDLE_READERS_MAX = 8 }; /* kept open for each database */
 
+/* The connection is its holder's whose turn it is. A plain mutex goes to whoever asks at the right
+ * moment: the catalog's thread, which takes it again at once, would keep it from everybody else. */
 typedef struct StoreWriter {
-    pthread_mutex_t mutex;
+    pthread_mutex_t mutex; /* guards the next two, for a moment */
+    pthread_cond_t turn;
+    uint64_t last_ticket, serving;
     Connection *connection;
 } StoreWriter;
 

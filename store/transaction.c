@@ -1,8 +1,20 @@
 #include "store/transaction.h"
 
 Transaction transaction_lock(Store *store, DatabaseKind kind) {
-    (void)pthread_mutex_lock(&store->writers[kind].mutex);
-    return (Transaction){store, kind, store->writers[kind].connection};
+    StoreWriter *writer = &store->writers[kind];
+    (void)pthread_mutex_lock(&writer->mutex);
+    uint64_t ticket = ++writer->last_ticket;
+    while (writer->serving != ticket) (void)pthread_cond_wait(&writer->turn, &writer->mutex);
+    (void)pthread_mutex_unlock(&writer->mutex);
+    return (Transaction){store, kind, writer->connection};
+}
+
+static void unlock(StoreWriter *writer) {
+    (void)pthread_mutex_lock(&writer->mutex);
+    writer->serving++;
+    bool awaited = writer->serving <= writer->last_ticket;
+    if (awaited) (void)pthread_cond_broadcast(&writer->turn);
+    (void)pthread_mutex_unlock(&writer->mutex);
 }
 
 static Error *run(Transaction *transaction, StatementId id) {
@@ -41,6 +53,6 @@ void transaction_end(Transaction *transaction) {
     /* Some failures have rolled back already. */
     if (!sqlite3_get_autocommit(transaction->connection->handle))
         error_free(run(transaction, STATEMENT_ROLLBACK)); /* the reason for it was reported */
-    (void)pthread_mutex_unlock(&transaction->store->writers[transaction->kind].mutex);
+    unlock(&transaction->store->writers[transaction->kind]);
     transaction->store = NULL;
 }

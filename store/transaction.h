@@ -1,5 +1,5 @@
 #pragma once
-/* A writer's mutex, and a write transaction under it: committed, or as if it had never begun. */
+/* A writer's lock, and a write transaction under it: committed, or as if it had never begun. */
 #include <stdbool.h>
 
 #include "store/store_internal.h"
@@ -10,14 +10,14 @@ typedef struct Transaction {
     Connection *connection; /* the writer's, while the transaction lasts */
 } Transaction;
 
-/* Only takes the mutex, to look at what it guards. */
+/* Only takes the lock, to look at what it guards. Who asked first gets it first. */
 Transaction transaction_lock(Store *store, DatabaseKind kind);
 /* Errors: IO after a failed sync, for ever; EXHAUSTED; IO. */
 MUST_CHECK Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out);
-/* Begins under a mutex already taken. */
+/* Begins under a lock already taken. */
 MUST_CHECK Error *transaction_begin_locked(Transaction *transaction);
-/* Durable when it returns NULL. The mutex stays taken until transaction_end. */
+/* Durable when it returns NULL. The lock stays taken until transaction_end. */
 MUST_CHECK Error *transaction_commit(Transaction *transaction);
-/* Rolls back what was not committed and gives the mutex back. */
+/* Rolls back what was not committed and gives the lock back. */
 void transaction_end(Transaction *transaction);
 #define OWN_TRANSACTION(name) __attribute__((cleanup(transaction_end), unused)) name

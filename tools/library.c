@@ -13,6 +13,7 @@ struct LayoverModel {
     WorkerPool *pool;
     Residency *residency;
     PackedRegistry *packed;
+    MemoryPool *reserves[SLOT_COUNT]; /* of the model's executions */
     uint32_t threads;
 };
 
@@ -40,6 +41,7 @@ void layover_model_close(LayoverModel *model) {
     if (!model || !refcount_release(&model->refcount)) return;
     residency_release(model->residency);
     packed_registry_release(model->packed);
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) memory_pool_release(model->reserves[slot]);
     if (model->device != model->host) device_close(model->device);
     device_close(model->host);
     worker_pool_release(model->pool);
@@ -59,6 +61,8 @@ static Error *make_resident(LayoverModel *model, const char *path, const char *d
         model->device = model->host;
     else
         model->device = TAKE(opened);
+    TRY(memory_pool_create(model->host, 0, &model->reserves[SLOT_HOST]));
+    TRY(memory_pool_create(model->device, 0, &model->reserves[SLOT_DEVICE]));
     return residency_create(executable, model->host, model->device, model->pool, &model->residency);
 }
 
@@ -116,7 +120,11 @@ const char *layover_model_output_name(
 }
 
 static ExecutionOptions options_of(const LayoverModel *model) {
-    return (ExecutionOptions){.threads = model->threads, .packed = model->packed};
+    return (ExecutionOptions){
+        .threads = model->threads,
+        .packed = model->packed,
+        .reserves = {model->reserves[SLOT_HOST], model->reserves[SLOT_DEVICE]},
+    };
 }
 
 static Error *make_execution(LayoverModel *model, LayoverExecution **out) {

@@ -22,6 +22,10 @@ static Error *open_devices(RunMachine *machine) {
 static void close_devices(RunMachine *machine) {
     execution_release(machine->execution);
     residency_release(machine->residency);
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) {
+        memory_pool_release(machine->options.reserves[slot]);
+        machine->options.reserves[slot] = NULL;
+    }
     if (machine->device != machine->host) device_close(machine->device);
     device_close(machine->host);
     machine->execution = NULL;
@@ -31,6 +35,8 @@ static void close_devices(RunMachine *machine) {
 
 static Error *make_resident(RunMachine *machine) {
     TRY(open_devices(machine));
+    TRY(memory_pool_create(machine->host, 0, &machine->options.reserves[SLOT_HOST]));
+    TRY(memory_pool_create(machine->device, 0, &machine->options.reserves[SLOT_DEVICE]));
     return residency_create(
         machine->executable, machine->host, machine->device, machine->pool, &machine->residency);
 }

@@ -19,9 +19,12 @@ static void set_defaults(ExecutionOptions *options) {
 
 static Error *create_pools(Execution *execution) {
     Residency *residency = execution->residency;
-    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) {
         TRY(memory_pool_create(residency->devices[slot],
             execution->options.memory_limit_bytes[slot], &execution->pools[slot]));
+        if (execution->options.reserves[slot])
+            memory_pool_set_reserve(execution->pools[slot], execution->options.reserves[slot]);
+    }
     uint64_t limit = execution->options.memory_limit_bytes[SLOT_HOST];
     if (limit == 0) {
         DeviceMemory memory;

@@ -25,6 +25,9 @@ typedef struct ExecutionOptions {
     uint32_t threads;                        /* a kernel may use; 0: 1. Never changes the bits */
     uint64_t philox_key;
     PackedRegistry *packed; /* retained; NULL: the builtins only */
+    /* Retained; NULL: none. Blocks that this execution takes from earlier ones and leaves to later
+     * ones: for executions of one tenant only. */
+    MemoryPool *reserves[SLOT_COUNT];
     bool check_finite; /* fail at the first float output that is not finite, naming the operator */
 } ExecutionOptions;
 

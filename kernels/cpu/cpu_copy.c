@@ -3,12 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/cpu_transpose.h"
+
 enum {
     RUN_JOIN_MAX = 16,       /* shorter runs become elements of that size */
     CACHE_LINE = 64,         /* bytes: a tile's side */
     BYTES_PER_UNIT = 32768,  /* of work that is cut no further */
     BYTES_PER_PART = 131072, /* what is worth a thread */
-    TILE_STRIDE_MIN = 4,     /* fewer elements than that in a dimension: no tiles */
+    TILE_ROWS_MIN = 4,       /* fewer: no tiles */
 };
 
 /* Drops dimensions of 1 and joins those that both sides walk through in one stride. */
@@ -42,10 +44,10 @@ static void join_elements(CpuCopy *copy) {
 /* The dimension along which `from` is contiguous, when it is not the innermost. */
 static bool find_tile_axis(const CpuCopy *copy, uint32_t *out) {
     uint32_t inner = copy->rank - 1;
-    if (copy->to[inner] != copy->size || copy->dims[inner] < TILE_STRIDE_MIN) return false;
+    if (copy->to[inner] != copy->size || copy->dims[inner] < 2) return false;
     if (copy->from[inner] == 0) return false;
     for (uint32_t i = 0; i < inner; i++)
-        if (copy->from[i] == copy->size && copy->dims[i] >= TILE_STRIDE_MIN) {
+        if (copy->from[i] == copy->size && copy->dims[i] >= TILE_ROWS_MIN) {
             *out = i;
             return true;
         }
@@ -89,9 +91,10 @@ static void choose_units(CpuCopy *copy) {
     int64_t row_bytes = copy->kind == CPU_COPY_TILES  ? copy->count * copy->size
                         : copy->kind == CPU_COPY_RUNS ? 1
                                                       : copy->size;
-    int64_t unit = BYTES_PER_UNIT / row_bytes;
-    unit = (unit + CACHE_LINE - 1) & ~(int64_t)(CACHE_LINE - 1);
-    if (unit < CACHE_LINE) unit = CACHE_LINE;
+    /* rows of tiles are elements of a line of `from` */
+    int64_t step = copy->kind == CPU_COPY_TILES ? CACHE_LINE / copy->size : CACHE_LINE;
+    int64_t unit = (BYTES_PER_UNIT / row_bytes + step - 1) / step * step;
+    if (unit < step) unit = step;
     if (unit > length) unit = length;
     copy->unit_rows = unit;
     copy->units_per_outer = ((uint64_t)length + (uint64_t)unit - 1) / (uint64_t)unit;
@@ -162,7 +165,6 @@ ELEMENT_LOOPS(128)
  * log2(n) times, transposes it. */
 typedef uint8_t Vector8 __attribute__((vector_size(16)));
 typedef uint16_t Vector16 __attribute__((vector_size(16)));
-typedef uint32_t Vector32 __attribute__((vector_size(16)));
 typedef uint64_t Vector64 __attribute__((vector_size(16)));
 #define LOW_8(a, b)                                                                                \
     __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
@@ -170,8 +172,6 @@ typedef uint64_t Vector64 __attribute__((vector_size(16)));
     __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define LOW_16(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define HIGH_16(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#define LOW_32(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define HIGH_32(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #define LOW_64(a, b) __builtin_shufflevector(a, b, 0, 2)
 #define HIGH_64(a, b) __builtin_shufflevector(a, b, 1, 3)
 
@@ -191,7 +191,6 @@ typedef uint64_t Vector64 __attribute__((vector_size(16)));
     }
 SQUARE(8, 16)
 SQUARE(16, 8)
-SQUARE(32, 4)
 SQUARE(64, 2)
 
 /* to[j][i] = from[i][j] for j in [row, bottom), i in [column, right): squares, and single elements
@@ -225,7 +224,6 @@ SQUARE(64, 2)
     }
 TILE_LOOPS(8, 16)
 TILE_LOOPS(16, 8)
-TILE_LOOPS(32, 4)
 TILE_LOOPS(64, 2)
 
 static void tiles_128(
@@ -238,7 +236,9 @@ static void tiles_128(
 
 typedef void Inner(const CpuCopy *copy, char *to, const char *from, int64_t length);
 
+/* NULL for runs and for tiles of 4 bytes, which have better. */
 static Inner *find_inner(const CpuCopy *copy) {
+    if (copy->kind == CPU_COPY_RUNS) return NULL;
     bool tiles = copy->kind == CPU_COPY_TILES;
     switch (copy->size) {
     case 1:
@@ -246,7 +246,7 @@ static Inner *find_inner(const CpuCopy *copy) {
     case 2:
         return tiles ? tiles_16 : strided_16;
     case 4:
-        return tiles ? tiles_32 : strided_32;
+        return tiles ? NULL : strided_32;
     case 8:
         return tiles ? tiles_64 : strided_64;
     default:
@@ -258,7 +258,19 @@ typedef struct Run {
     const CpuCopy *copy;
     char *to;
     const char *from;
+    Inner *inner;
+    CpuTranspose *transpose;
 } Run;
+
+static void move(const Run *run, char *to, const char *from, int64_t length) {
+    const CpuCopy *copy = run->copy;
+    if (copy->kind == CPU_COPY_RUNS)
+        memcpy(to, from, (size_t)length);
+    else if (run->inner)
+        run->inner(copy, to, from, length);
+    else
+        run->transpose(to, copy->to_step, from, copy->from_step, length, copy->count);
+}
 
 /* Moves (from, to) to the next outer element. */
 static void advance(const CpuCopy *copy, int64_t *index, const char **from, char **to) {
@@ -274,7 +286,6 @@ static void advance(const CpuCopy *copy, int64_t *index, const char **from, char
 
 static void run_part(const Run *run, uint64_t begin, uint64_t end) {
     const CpuCopy *copy = run->copy;
-    Inner *inner = copy->kind == CPU_COPY_RUNS ? NULL : find_inner(copy);
     int64_t length = copy->kind == CPU_COPY_TILES ? copy->rows : copy->count;
     int64_t from_advance = copy->kind == CPU_COPY_STRIDED ? copy->from_step : (int64_t)copy->size;
     int64_t to_advance = copy->to_step;
@@ -293,10 +304,7 @@ static void run_part(const Run *run, uint64_t begin, uint64_t end) {
     for (uint64_t unit = begin; unit < end; unit++) {
         int64_t at = (int64_t)part * copy->unit_rows;
         int64_t n = length - at < copy->unit_rows ? length - at : copy->unit_rows;
-        if (!inner)
-            memcpy(to + at, from + at, (size_t)n);
-        else
-            inner(copy, to + at * to_advance, from + at * from_advance, n);
+        move(run, to + at * to_advance, from + at * from_advance, n);
         if (++part == copy->units_per_outer) {
             part = 0;
             advance(copy, index, &from, &to);
@@ -312,7 +320,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
 
 Error *cpu_copy_run(
     CpuDevice *device, uint32_t threads, const CpuCopy *copy, void *to, const void *from) {
-    Run run = {copy, to, from};
+    Run run = {copy, to, from, find_inner(copy), cpu_transpose_for(device->level)};
     if (copy->kind == CPU_COPY_NOTHING) return NULL;
     if (threads <= 1 || copy->units <= copy->units_per_part_min) {
         run_part(&run, 0, copy->units);

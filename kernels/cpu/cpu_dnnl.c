@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "kernels/cpu/cpu_copy.h"
 
 /* Of libgomp, which oneDNN runs on; acts on the calling thread. (omp.h belongs to the compiler, not
  * to the library.) */
@@ -10,16 +11,25 @@ void omp_set_num_threads(int threads);
 
 void cpu_dnnl_use_one_thread(void) { omp_set_num_threads(1); }
 
+/* Bringing an operand from one form into another: by our own copy on all of a launch's threads
+ * where both forms are plain strides, else by oneDNN on one (whose reorder takes as long on one
+ * thread). */
+typedef struct DnnlMove {
+    dnnl_memory_desc_t from, to;
+    CpuCopy copy;
+    dnnl_primitive_t reorder; /* NULL: copied */
+} DnnlMove;
+
 /* A plan's state. */
 typedef struct DnnlPlan {
     CpuDevice *device;
     dnnl_primitive_t primitives[DNNL_KINDS_MAX];
     dnnl_memory_desc_t forms[DNNL_KINDS_MAX][DNNL_OPERANDS_MAX]; /* of a band's operands */
-    dnnl_memory_desc_t plain[DNNL_OPERANDS_MAX], wanted[DNNL_OPERANDS_MAX];
-    dnnl_primitive_t
-        reorders[DNNL_OPERANDS_MAX];        /* plain to wanted (result: back); NULL: the same */
-    dnnl_primitive_t residual_reorder;      /* plain to the wanted result; NULL with the same */
-    uint64_t offsets[DNNL_OPERANDS_MAX];    /* in the workspace, of reordered operands */
+    dnnl_memory_desc_t plain[DNNL_OPERANDS_MAX];
+    bool moves[DNNL_OPERANDS_MAX];          /* whether the primitives want that operand otherwise */
+    DnnlMove operands[DNNL_OPERANDS_MAX];   /* plain to wanted; the result's: back */
+    DnnlMove residual;                      /* plain to the wanted result */
+    uint64_t offsets[DNNL_OPERANDS_MAX];    /* in the workspace, of moved operands */
     uint64_t scratch_offset, scratch_bytes; /* scratch_bytes for each thread */
     DnnlBand bands[DNNL_BANDS_MAX];
     uint32_t band_count;
@@ -148,8 +158,8 @@ static void destroy(Plan *base) {
     for (uint32_t i = 0; i < DNNL_KINDS_MAX; i++)
         if (plan->primitives[i]) (void)dnnl_primitive_destroy(plan->primitives[i]);
     for (uint32_t i = 0; i < DNNL_OPERANDS_MAX; i++)
-        if (plan->reorders[i]) (void)dnnl_primitive_destroy(plan->reorders[i]);
-    if (plan->residual_reorder) (void)dnnl_primitive_destroy(plan->residual_reorder);
+        if (plan->operands[i].reorder) (void)dnnl_primitive_destroy(plan->operands[i].reorder);
+    if (plan->residual.reorder) (void)dnnl_primitive_destroy(plan->residual.reorder);
     plan_free(base);
 }
 
@@ -182,12 +192,12 @@ static Error *execute(
     return error;
 }
 
-static Error *reorder(const DnnlPlan *plan, dnnl_primitive_t primitive,
-    const dnnl_memory_desc_t *from_form, const void *from, const dnnl_memory_desc_t *to_form,
-    void *to) {
+static Error *move(
+    const DnnlPlan *plan, const Launch *launch, const DnnlMove *what, const void *from, void *to) {
+    if (!what->reorder) return cpu_copy_run(plan->device, launch->threads, &what->copy, to, from);
     const Argument arguments[] = {
-        {DNNL_ARG_FROM, from_form, (void *)(uintptr_t)from}, {DNNL_ARG_TO, to_form, to}};
-    return execute(plan, primitive, arguments, 2);
+        {DNNL_ARG_FROM, &what->from, (void *)(uintptr_t)from}, {DNNL_ARG_TO, &what->to, to}};
+    return execute(plan, what->reorder, arguments, 2);
 }
 
 /* Operands to where the primitives find them; the residual to where the result will be. */
@@ -197,23 +207,19 @@ static Error *prepare(
     for (uint32_t i = 0; i < DNNL_OPERAND_RESULT; i++) {
         if (!plan->plain[i].ndims) continue;
         addresses[i] = (void *)(uintptr_t)cpu_input(launch, i);
-        if (!plan->reorders[i]) continue;
-        TRY(reorder(plan, plan->reorders[i], &plan->plain[i], addresses[i], &plan->wanted[i],
-            workspace + plan->offsets[i]));
+        if (!plan->moves[i]) continue;
+        TRY(move(plan, launch, &plan->operands[i], addresses[i], workspace + plan->offsets[i]));
         addresses[i] = workspace + plan->offsets[i];
     }
     void *result = cpu_output(launch, 0);
-    bool reorders = plan->reorders[DNNL_OPERAND_RESULT] != NULL;
+    bool moves = plan->moves[DNNL_OPERAND_RESULT];
     addresses[DNNL_OPERAND_RESULT] =
-        reorders ? workspace + plan->offsets[DNNL_OPERAND_RESULT] : result;
+        moves ? workspace + plan->offsets[DNNL_OPERAND_RESULT] : result;
     if (!plan->adds_residual) return NULL;
     const void *residual = cpu_input(launch, 3);
-    const dnnl_memory_desc_t *plain = &plan->plain[DNNL_OPERAND_RESULT];
-    if (reorders)
-        return reorder(plan, plan->residual_reorder, plain, residual,
-            &plan->wanted[DNNL_OPERAND_RESULT], addresses[DNNL_OPERAND_RESULT]);
-    if (residual != result) memcpy(result, residual, dnnl_memory_desc_get_size(plain));
-    return NULL;
+    if (moves) return move(plan, launch, &plan->residual, residual, addresses[DNNL_OPERAND_RESULT]);
+    return cpu_copy_bytes(plan->device, launch->threads, result, residual,
+        dnnl_memory_desc_get_size(&plan->plain[DNNL_OPERAND_RESULT]));
 }
 
 /* What the threads of a launch share. */
@@ -261,20 +267,44 @@ static Error *launch_plan(
     TRY(prepare(plan, launch, bands.addresses));
     TRY(cpu_for_each(
         plan->device, launch->threads, plan->image_count * plan->band_count, 1, run_bands, &bands));
-    if (!plan->reorders[DNNL_OPERAND_RESULT]) return NULL;
-    return reorder(plan, plan->reorders[DNNL_OPERAND_RESULT], &plan->wanted[DNNL_OPERAND_RESULT],
-        bands.addresses[DNNL_OPERAND_RESULT], &plan->plain[DNNL_OPERAND_RESULT],
-        cpu_output(launch, 0));
+    if (!plan->moves[DNNL_OPERAND_RESULT]) return NULL;
+    return move(plan, launch, &plan->operands[DNNL_OPERAND_RESULT],
+        bands.addresses[DNNL_OPERAND_RESULT], cpu_output(launch, 0));
 }
 
-static Error *make_reorder(CpuDevice *device, const dnnl_memory_desc_t *from,
-    const dnnl_memory_desc_t *to, dnnl_primitive_t *out) {
+static bool is_strided(const dnnl_memory_desc_t *form) {
+    return form->format_kind == dnnl_blocked && form->format_desc.blocking.inner_nblks == 0;
+}
+
+/* A copy's dimensions are to come in the order of the written form. */
+static void copy_of(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, CpuCopy *out) {
+    int64_t dims[DNNL_MAX_NDIMS], from_steps[DNNL_MAX_NDIMS], to_steps[DNNL_MAX_NDIMS];
+    const int64_t *given = to->format_desc.blocking.strides;
+    for (int i = 0; i < to->ndims; i++) {
+        int at = i;
+        for (; at > 0 && to_steps[at - 1] < given[i]; at--) {
+            dims[at] = dims[at - 1];
+            from_steps[at] = from_steps[at - 1], to_steps[at] = to_steps[at - 1];
+        }
+        dims[at] = to->dims[i];
+        from_steps[at] = from->format_desc.blocking.strides[i], to_steps[at] = given[i];
+    }
+    cpu_copy_make((uint32_t)to->ndims, dims, from_steps, 0, to_steps, 0, sizeof(float), out);
+}
+
+static Error *make_move(CpuDevice *device, const dnnl_memory_desc_t *from,
+    const dnnl_memory_desc_t *to, DnnlMove *out) {
     dnnl_primitive_desc_t description = NULL;
     dnnl_engine_t engine = device->dnnl_engine;
+    out->from = *from, out->to = *to;
+    if (is_strided(from) && is_strided(to)) {
+        copy_of(from, to, &out->copy);
+        return NULL;
+    }
     cpu_dnnl_use_one_thread();
     TRY(check(dnnl_reorder_primitive_desc_create(&description, from, engine, to, engine, NULL),
         "a reorder"));
-    Error *error = check(dnnl_primitive_create(out, description), "a reorder");
+    Error *error = check(dnnl_primitive_create(&out->reorder, description), "a reorder");
     (void)dnnl_primitive_desc_destroy(description);
     return error;
 }
@@ -283,20 +313,21 @@ static uint64_t align(uint64_t bytes) {
     return (bytes + DEVICE_ALIGNMENT - 1) & ~(uint64_t)(DEVICE_ALIGNMENT - 1);
 }
 
-/* Reorders of operands that oneDNN wants otherwise, and where they go in the workspace. */
-static Error *add_reorders(DnnlPlan *plan, uint64_t *inout_bytes) {
+/* Operands that oneDNN wants in another form, and where they go in the workspace. */
+static Error *add_moves(DnnlPlan *plan, const dnnl_memory_desc_t *forms, uint64_t *inout_bytes) {
     for (uint32_t i = 0; i < DNNL_OPERANDS_MAX; i++) {
-        const dnnl_memory_desc_t *plain = &plan->plain[i], *wanted = &plan->wanted[i];
+        const dnnl_memory_desc_t *plain = &plan->plain[i], *wanted = &forms[i];
         if (!plain->ndims || dnnl_memory_desc_equal(plain, wanted)) continue;
         bool is_result = i == DNNL_OPERAND_RESULT;
-        TRY(make_reorder(plan->device, is_result ? wanted : plain, is_result ? plain : wanted,
-            &plan->reorders[i]));
+        TRY(make_move(plan->device, is_result ? wanted : plain, is_result ? plain : wanted,
+            &plan->operands[i]));
+        plan->moves[i] = true;
         plan->offsets[i] = *inout_bytes;
         *inout_bytes += align(dnnl_memory_desc_get_size(wanted));
     }
-    if (plan->adds_residual && plan->reorders[DNNL_OPERAND_RESULT])
-        TRY(make_reorder(plan->device, &plan->plain[DNNL_OPERAND_RESULT],
-            &plan->wanted[DNNL_OPERAND_RESULT], &plan->residual_reorder));
+    if (plan->adds_residual && plan->moves[DNNL_OPERAND_RESULT])
+        TRY(make_move(plan->device, &plan->plain[DNNL_OPERAND_RESULT], &forms[DNNL_OPERAND_RESULT],
+            &plan->residual));
     return NULL;
 }
 
@@ -317,7 +348,7 @@ static Error *add_kind(DnnlPlan *plan, uint32_t kind, const_dnnl_primitive_desc_
 static Error *fill(DnnlPlan *plan, const DnnlProblem *problem, Plan *base) {
     for (uint32_t i = 0; i < DNNL_KINDS_MAX && problem->kinds[i]; i++)
         TRY(add_kind(plan, i, problem->kinds[i]));
-    TRY(add_reorders(plan, &plan->scratch_offset));
+    TRY(add_moves(plan, problem->wanted, &plan->scratch_offset));
     uint32_t parts = cpu_part_count(
         plan->device, plan->device->threads_max, plan->image_count * plan->band_count, 1);
     base->workspace_bytes = plan->scratch_offset + plan->scratch_bytes * parts;
@@ -337,7 +368,6 @@ Error *cpu_dnnl_plan(
         plan->band_count = owned_problem->band_count;
         plan->image_count = owned_problem->image_count;
         memcpy(plan->plain, owned_problem->plain, sizeof plan->plain);
-        memcpy(plan->wanted, owned_problem->wanted, sizeof plan->wanted);
         memcpy(plan->bands, owned_problem->bands, sizeof plan->bands);
         memcpy(plan->image_bytes, owned_problem->image_bytes, sizeof plan->image_bytes);
         error = fill(plan, owned_problem, base);

@@ -232,7 +232,7 @@ int64_t cpu_matmul_scratch_count(const CpuMatmul *matmul) {
 
 /* About 20 µs of work: 2 million multiply-adds, or 256 KiB of B read once. */
 static uint64_t units_per_part(int64_t rows, int64_t depth) {
-    const int64_t cost = rows * CPU_MATMUL_PANEL * depth + 8 * CPU_MATMUL_PANEL * depth + 1;
+    const int64_t cost = (rows + 32) * CPU_MATMUL_PANEL * depth + 1;
     return (uint64_t)(2000000 / cost) + 1;
 }
 

@@ -17,7 +17,7 @@
 enum {
     CPU_MATMUL_PANEL = 64,
     CPU_MATMUL_ROWS = 96,   /* of a tile: 24 KiB on the stack */
-    CPU_MATMUL_DEPTH = 256, /* of k at a time: 64 KiB of a panel stay in the second level cache */
+    CPU_MATMUL_DEPTH = 128, /* of k at a time: 64 KiB of a panel stay in the second level cache */
 };
 
 /* out[rows][columns] (+)= a[rows][depth] b[depth][columns]; strides in elements. */

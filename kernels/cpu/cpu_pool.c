@@ -1,10 +1,13 @@
-/* MaxPool and AveragePool over any number of spatial dimensions. A row of outputs takes in one
- * kernel position after the other, so each output combines its window in the order of the kernel
- * and the bits are the same at every instruction set. */
+/* MaxPool and AveragePool over any number of spatial dimensions. Each output combines its window in
+ * the order of the kernel, so the bits are the same at every instruction set: float32 over one or
+ * two dimensions by vectors of outputs, all else by rows that take in one kernel position after the
+ * other. */
+#include <math.h>
 #include <string.h>
 
 #include "kernels/cpu/cpu_float_plan.h"
 #include "kernels/cpu/cpu_pool_row.h"
+#include "kernels/cpu/cpu_pool_window.h"
 #include "kernels/shape_rules/window.h"
 
 typedef struct PoolState {
@@ -15,6 +18,8 @@ typedef struct PoolState {
     bool is_average, include_padding, indices_wanted;
     int64_t index_step[WINDOW_RANK_MAX]; /* what a step along each dimension adds to an index */
     const CpuPoolRow *row;
+    CpuPoolWindow *by_window; /* NULL: by rows */
+    CpuPlane plane;
 } PoolState;
 
 typedef struct Run {
@@ -139,7 +144,33 @@ static void find_row(const Run *run, int64_t plane, int64_t row) {
     }
 }
 
-static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+static void pool_band(const Run *run, int64_t plane_index, int64_t band_index) {
+    const PoolState *state = run->state;
+    const CpuPlane *plane = &state->plane;
+    const int64_t first = band_index * plane->band_rows, left = plane->rows - first;
+    const int64_t rows = left < plane->band_rows ? left : plane->band_rows;
+    const float *x = (const float *)(const void *)run->x + plane_index * state->input_count;
+    float *y = (float *)(void *)run->y + plane_index * state->output_count + first * plane->width;
+    float band[CPU_PLANE_BAND_MAX], outputs[CPU_PLANE_WIDTH_MAX + CPU_VECTOR_LANES];
+    cpu_plane_fill(plane, x, first, rows, state->is_average ? 0 : -INFINITY, band);
+    for (int64_t i = 0; i < rows; i++, y += plane->width) {
+        state->by_window(plane, band + i * plane->row_stride * plane->pitch, outputs);
+        memcpy(y, outputs, (size_t)plane->width * sizeof(float));
+        if (!state->is_average) continue;
+        const RowPlace place = place_of(&state->window, first + i);
+        divide_row(state, &place, y);
+    }
+}
+
+static Error *run_bands(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Run *run = context;
+    const int64_t bands = run->state->plane.bands;
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) pool_band(run, i / bands, i % bands);
+    return NULL;
+}
+
+static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const Run *run = context;
     const int64_t rows = run->state->row_count;
@@ -160,10 +191,18 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
         .y = (char *)call->outputs[0],
         .indices = state->indices_wanted ? (int64_t *)(void *)call->outputs[1] : NULL,
     };
+    if (state->by_window) {
+        const CpuPlane *plane = &state->plane;
+        const int64_t cost = plane->band_rows * plane->width * state->kernel_count / 4 +
+                             cpu_plane_rows_read(plane, plane->band_rows) * plane->pitch / 8;
+        return cpu_for_each(call->device, call->launch->threads,
+            (uint64_t)(state->planes * plane->bands), (uint64_t)(32768 / (cost + 1)) + 1, run_bands,
+            &run);
+    }
     const int64_t width = state->window.output[state->window.rank - 1];
     return cpu_for_each(call->device, call->launch->threads,
         (uint64_t)(state->planes * state->row_count),
-        (uint64_t)(65536 / (width * state->kernel_count)) + 1, run_units, &run);
+        (uint64_t)(65536 / (width * state->kernel_count)) + 1, run_rows, &run);
 }
 
 static void set_index_steps(PoolState *state, bool column_major) {
@@ -204,6 +243,9 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
         state->indices_wanted = request->output_count > 1 && request->outputs[1].present;
         set_index_steps(state, attributes_int(attributes, "storage_order") != 0);
     }
+    if (computed == DTYPE_FLOAT32 && !state->indices_wanted && cpu_plane_of(&window, &state->plane))
+        state->by_window = cpu_pool_window_for(
+            cpu_device(device)->level, is_average, window.stride[window.rank - 1]);
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "kernels/cpu/cpu_internal.h"
 #include "tests/support/device_call.h"
 
 #include "tests/kernels/kernel_call.h"
@@ -67,6 +68,40 @@ static void test_dnnl_conv_bits_do_not_depend_on_threads(void **state) {
         }
 }
 
+static uint64_t workspace_of(const char *device_spec, const ConvShapes *shapes) {
+    const Shape x = shape_make(4, shapes->x), w = shape_make(4, shapes->w);
+    OWN(Device, device) = NULL;
+    OWN(Plan, plan) = NULL;
+    assert_ok(device_open(device_spec, &device));
+    DeviceCall call = {.device = device,
+        .operator_name = "Conv",
+        .attributes = shapes->attributes,
+        .input_count = 2,
+        .pack = true};
+    call.inputs[0] = device_tensor_random(DTYPE_FLOAT32, &x, -1, 1, 1);
+    call.inputs[1] = device_tensor_random(DTYPE_FLOAT32, &w, -1, 1, 2);
+    assert_ok(device_call_plan(&call, &plan));
+    const uint64_t bytes = plan->workspace_bytes;
+    plan_release(TAKE(plan)); /* before its device */
+    for (uint32_t i = 0; i < call.input_count; i++) tensor_release(call.inputs[i]);
+    return bytes;
+}
+
+/* Each thread that works on a band has scratch of its own: an image that oneDNN takes only as a
+ * whole needs as much for 8 threads as for one. */
+static void test_dnnl_conv_cuts_ordinary_images_into_bands(void **state) {
+    (void)state;
+    static const ConvShapes ordinary[] = {
+        {{1, 64, 56, 56}, {64, 64, 3, 3}, "{pads=[1, 1, 1, 1]}"},
+        {{1, 256, 14, 14}, {256, 256, 3, 3}, "{pads=[1, 1, 1, 1]}"},
+        {{1, 512, 7, 7}, {512, 512, 3, 3}, "{pads=[1, 1, 1, 1]}"},
+    };
+    if (((CpuDevice *)kernel_cpu_device())->level < CPU_LEVEL_AVX512) skip(); /* forms in blocks */
+    for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
+        assert_true(workspace_of("cpu:threads=8", &ordinary[i]) >
+                    workspace_of("cpu:threads=1", &ordinary[i]));
+}
+
 static double close_to(const Tensor *a, const Tensor *b) {
     double worst = 0;
     for (int64_t i = 0; i < shape_count_unchecked(&a->shape); i++) {
@@ -93,6 +128,7 @@ static void test_dnnl_conv_packed_weights_agree_with_plain_ones(void **state) {
 int test_cpu_dnnl_conv(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dnnl_conv_bits_do_not_depend_on_threads),
+        cmocka_unit_test(test_dnnl_conv_cuts_ordinary_images_into_bands),
         cmocka_unit_test(test_dnnl_conv_packed_weights_agree_with_plain_ones),
     };
     return cmocka_run_group_tests_name("cpu_dnnl_conv", tests, NULL, NULL);

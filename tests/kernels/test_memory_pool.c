@@ -151,9 +151,40 @@ static void test_memory_pool_serves_several_threads(void **state) {
     assert_int_equal(memory_pool_used_bytes(pool), 0);
 }
 
+/* Blocks pass from a pool that ended to the next one, and back to the device where it lacks them.
+ */
+static void test_memory_pool_leaves_its_blocks_to_the_next(void **state) {
+    (void)state;
+    OWN(MemoryPool, reserve) = NULL;
+    MemoryPool *pool;
+    assert_ok(memory_pool_create(device, 0, &reserve));
+    assert_ok(memory_pool_create(device, 0, &pool));
+    memory_pool_set_reserve(pool, reserve);
+    uint64_t a = take(pool, 1000), b = take(pool, 2000);
+    memory_pool_free(pool, a, 1000);
+    memory_pool_free(pool, b, 2000);
+    memory_pool_release(pool);
+    assert_true(device_free() < (1 << 20) - 3000);
+    assert_ok(memory_pool_create(device, 0, &pool));
+    memory_pool_set_reserve(pool, reserve);
+    assert_true(take(pool, 2000) == b);
+    assert_true(take(pool, 1000) == a);
+    assert_int_equal(memory_pool_used_bytes(reserve), 0);
+    memory_pool_free(pool, b, 2000);
+    /* the whole device but a: what lies idle anywhere is given back for it */
+    const uint64_t most = device_free() + 2000;
+    const uint64_t large = take(pool, most / 2 + most / 4);
+    memory_pool_free(pool, large, most / 2 + most / 4);
+    memory_pool_free(pool, a, 1000);
+    memory_pool_release(pool);
+    memory_pool_trim(reserve);
+    assert_int_equal(device_free(), 1 << 20);
+}
+
 int test_memory_pool(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_pool_gives_a_freed_block_again),
+        cmocka_unit_test(test_memory_pool_leaves_its_blocks_to_the_next),
         cmocka_unit_test(test_memory_pool_blocks_are_little_larger_than_asked),
         cmocka_unit_test(test_memory_pool_beyond_the_limit_is_exhausted),
         cmocka_unit_test(test_memory_pool_asks_again_instead_of_failing),

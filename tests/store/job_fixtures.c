@@ -1,7 +1,9 @@
 #include "tests/store/job_fixtures.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "store/schema_scripts.h"
 #include "store/transaction.h"
 
 static Transaction running;
@@ -162,4 +164,24 @@ void fixture_print_jobs(Store *store, TextBuilder *out) {
             (long long)tenants->items[i].weight,
             (unsigned long long)tenants->items[i].bytes_stored);
     expect_ok(text_builder_check(out));
+}
+
+void fixture_make_version_1(const TestHome *from, const TestHome *to) {
+    static const char *const tables[] = {
+        "executables", "executable_chunks", "models", "versions", "aliases"};
+    TextBuilder OWN_TEXT(sql) = {0};
+    fixture_home_copy(from, to);
+    assert_int_equal(unlink(fixture_path(to, "catalog.db")), 0);
+    text_appendf(
+        &sql, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; %s", schema_catalog[0]);
+    text_appendf(&sql, "PRAGMA application_id = %lld; PRAGMA user_version = 1;",
+        (long long)database_infos[DATABASE_CATALOG].application_id);
+    text_appendf(&sql,
+        "ATTACH '%s' AS other; DELETE FROM tenants;"
+        "INSERT INTO tenants SELECT id, name, created FROM other.tenants;",
+        fixture_path(from, "catalog.db"));
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        text_appendf(&sql, "INSERT INTO %s SELECT * FROM other.%s;", tables[i], tables[i]);
+    expect_ok(text_builder_check(&sql));
+    fixture_run_sql(to, "catalog.db", text_builder_get(&sql));
 }

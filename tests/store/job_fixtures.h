@@ -44,3 +44,6 @@ const char *fixture_read_text(
 void fixture_print_events(Store *store, TenantId tenant, JobId id, TextBuilder *out);
 /* All jobs of all tenants with everything that can be read of them, without times. */
 void fixture_print_jobs(Store *store, TextBuilder *out);
+/* Fills to with a catalog of version 1 that has the rows which from's has in the tables of that
+ * version, and from's chunks. */
+void fixture_make_version_1(const TestHome *from, const TestHome *to);

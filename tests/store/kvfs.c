@@ -2,7 +2,9 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,20 +31,28 @@ typedef struct KvfsFile {
 } KvfsFile;
 
 static sqlite3_vfs *real_vfs;
-static KvfsFault armed;
+static _Atomic KvfsFault armed;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static uint64_t armed_at, operation_count, random_state;
 static bool armed_forever;
 static UnsyncedWrite *unsynced;
 
 void kvfs_arm(KvfsFault fault, uint64_t at, bool forever, uint64_t seed) {
+    (void)pthread_mutex_lock(&mutex);
     armed = fault;
     armed_at = at;
     armed_forever = forever;
     operation_count = 0;
     random_state = seed * 2 + 1;
+    (void)pthread_mutex_unlock(&mutex);
 }
 
-uint64_t kvfs_count(void) { return operation_count; }
+uint64_t kvfs_count(void) {
+    (void)pthread_mutex_lock(&mutex);
+    uint64_t count = operation_count;
+    (void)pthread_mutex_unlock(&mutex);
+    return count;
+}
 
 const char *kvfs_fault_name(KvfsFault fault) {
     static const char *const names[KVFS_FAULT_COUNT] = {
@@ -104,8 +114,7 @@ static bool applies(KvfsFault fault, Operation operation) {
     return false;
 }
 
-/* Whether this operation fails; a killed process does not return. */
-static bool strike(Operation operation) {
+static bool strike_locked(Operation operation) {
     if (!applies(armed, operation)) return false;
     operation_count++;
     if (armed == KVFS_NONE || operation_count < armed_at) return false;
@@ -113,6 +122,14 @@ static bool strike(Operation operation) {
     if (armed == KVFS_POWER) cut_power();
     if (armed == KVFS_POWER || armed == KVFS_KILL) _exit(KVFS_KILLED);
     return true;
+}
+
+/* Whether this operation fails; a killed process does not return. */
+static bool strike(Operation operation) {
+    (void)pthread_mutex_lock(&mutex);
+    bool hit = strike_locked(operation);
+    (void)pthread_mutex_unlock(&mutex);
+    return hit;
 }
 
 static sqlite3_file *real_of(sqlite3_file *file) { return ((KvfsFile *)file)->real; }
@@ -128,11 +145,14 @@ static void remember_old(KvfsFile *file, int64_t offset, int64_t size) {
     assert(descriptor >= 0);
     write->old_size = pread(descriptor, write->old, (size_t)size, offset);
     (void)close(descriptor);
+    (void)pthread_mutex_lock(&mutex);
     write->older = unsynced;
     unsynced = write;
+    (void)pthread_mutex_unlock(&mutex);
 }
 
 static void forget_old(const char *path) {
+    (void)pthread_mutex_lock(&mutex);
     UnsyncedWrite **at = &unsynced;
     while (*at) {
         UnsyncedWrite *write = *at;
@@ -143,6 +163,7 @@ static void forget_old(const char *path) {
             at = &write->older;
         }
     }
+    (void)pthread_mutex_unlock(&mutex);
 }
 
 static int kvfs_close(sqlite3_file *file) {

@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "store/store_internal.h"
+#include "store/transaction.h"
 #include "tests/store/job_fixtures.h"
 #include "tests/store/kvfs.h"
 
@@ -60,14 +60,14 @@ static void remember(CatalogRequest *request, Error *owned_error) {
 
 enum { POSTED = 12 };
 
-/* Posts while the catalog's mutex is held, so that all of them wait for it together. */
+/* Posts while the catalog's lock is held, so that all of them wait for it together. */
 static void post_group(Store *store, Catalog *catalog, Posted posted[POSTED]) {
-    (void)pthread_mutex_lock(&store->writers[DATABASE_CATALOG].mutex);
+    Transaction lock = transaction_lock(store, DATABASE_CATALOG);
     for (int i = 0; i < POSTED; i++) {
         posted[i].request = (CatalogRequest){add_note, &posted[i].note, remember, NULL};
         expect_ok(catalog_post(catalog, &posted[i].request));
     }
-    (void)pthread_mutex_unlock(&store->writers[DATABASE_CATALOG].mutex);
+    transaction_end(&lock);
 }
 
 /* One that fails leaves nothing behind and takes nobody along. */
@@ -156,7 +156,7 @@ static void test_catalog_takes_no_more_than_its_queue_holds(void **state) {
     expect_ok(catalog_open(store, &catalog));
     expect_ok(
         memory_alloc(CATALOG_QUEUE_MAX + 2 * CATALOG_GROUP_MAX, sizeof *posted, (void **)&posted));
-    (void)pthread_mutex_lock(&store->writers[DATABASE_CATALOG].mutex);
+    Transaction lock = transaction_lock(store, DATABASE_CATALOG);
     for (size_t i = 0; i < CATALOG_QUEUE_MAX + 2 * CATALOG_GROUP_MAX; i++) {
         posted[i].note = (Note){job, "x", true};
         posted[i].request = (CatalogRequest){add_note, &posted[i].note, remember, NULL};
@@ -165,7 +165,7 @@ static void test_catalog_takes_no_more_than_its_queue_holds(void **state) {
         refused += error_code(error) == ERROR_EXHAUSTED;
         error_free(error); /* counted */
     }
-    (void)pthread_mutex_unlock(&store->writers[DATABASE_CATALOG].mutex);
+    transaction_end(&lock);
     assert_true(accepted >= CATALOG_QUEUE_MAX && refused >= CATALOG_GROUP_MAX);
     catalog_close(TAKE(catalog));
     memory_free(posted);

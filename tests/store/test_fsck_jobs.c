@@ -46,7 +46,7 @@ static void test_fsck_finds_damage_in_jobs(void **state) {
         &home, "UPDATE tenants SET bytes_stored = 5", "tenant default: what it counts");
     expect_one_error(&home, "DELETE FROM job_events WHERE sequence = 2", counts);
     expect_one_error(&home,
-        "PRAGMA ignore_check_constraints = 1; UPDATE contents SET kind = 9 WHERE kind = 1", "kind");
+        "PRAGMA ignore_check_constraints = 1; UPDATE contents SET kind = 9 WHERE kind = 3", "kind");
 }
 
 TEST_GROUP(fsck_jobs, cmocka_unit_test(test_fsck_finds_damage_in_jobs))

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "store/migrations.h"
-#include "store/schema_scripts.h"
 #include "tests/store/job_fixtures.h"
 
 static void expect_open_fails(const TestHome *home, ErrorCode code, const char *text) {
@@ -55,27 +54,6 @@ static void test_migrations_refuse_a_newer_store_and_leave_it_alone(void **state
     expect_open_fails(&home, ERROR_UNSUPPORTED, "chunks.db: store version 2147483647");
 }
 
-/* A catalog of version 1 with the rows that the other home's has in the tables of that version. */
-static void make_version_1(const TestHome *from, const TestHome *to) {
-    static const char *const tables[] = {
-        "executables", "executable_chunks", "models", "versions", "aliases"};
-    TextBuilder OWN_TEXT(sql) = {0};
-    fixture_home_copy(from, to);
-    assert_int_equal(unlink(fixture_path(to, "catalog.db")), 0);
-    text_appendf(
-        &sql, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; %s", schema_catalog[0]);
-    text_appendf(&sql, "PRAGMA application_id = %lld; PRAGMA user_version = 1;",
-        (long long)database_infos[DATABASE_CATALOG].application_id);
-    text_appendf(&sql,
-        "ATTACH '%s' AS other; DELETE FROM tenants;"
-        "INSERT INTO tenants SELECT id, name, created FROM other.tenants;",
-        fixture_path(from, "catalog.db"));
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        text_appendf(&sql, "INSERT INTO %s SELECT * FROM other.%s;", tables[i], tables[i]);
-    expect_ok(text_builder_check(&sql));
-    fixture_run_sql(to, "catalog.db", text_builder_get(&sql));
-}
-
 /* What an older Layover stored is there, counted, and takes jobs. */
 static void test_migrations_bring_a_first_version_with_data_along(void **state) {
     (void)state;
@@ -93,7 +71,7 @@ static void test_migrations_bring_a_first_version_with_data_along(void **state) 
         expect_ok(tenants_get(store, id, &expected));
         fixture_print_state(store, &before);
     }
-    make_version_1(&modern, &home);
+    fixture_make_version_1(&modern, &home);
     OWN(Store, store) = fixture_open(&home);
     fixture_print_state(store, &after);
     assert_string_equal(text_builder_get(&before), text_builder_get(&after));

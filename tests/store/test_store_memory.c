@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/store/store_fixtures.h"
+#include "tests/store/job_fixtures.h"
 
 enum { STRIDE = 41, NOT_REACHED = 0, WORKED = 1, OUT_OF_MEMORY = 2, OTHER = 3 };
 
@@ -33,12 +33,35 @@ static void install_failing_memory(void) {
     if (sqlite3_initialize() != SQLITE_OK) abort();
 }
 
+static Error *submit(Connection *catalog, void *context) {
+    const Digest *executable = context;
+    JobContent inputs = {.bytes = "x", .size = 1};
+    JobId id;
+    int64_t number;
+    TRY(job_content_stage(NULL, TENANT_DEFAULT, &inputs));
+    JobSubmission submission = fixture_submission(executable, &inputs);
+    TRY(jobs_submit(catalog, TENANT_DEFAULT, &submission, &id, NULL));
+    TRY(job_outputs_add(catalog, TENANT_DEFAULT, id, 0, &inputs, 1, 1, NULL));
+    return job_checkpoints_add(catalog, TENANT_DEFAULT, id, &inputs, 1, 1, 1, &number);
+}
+
+static Error *submit_job(Store *store) {
+    OWN(Catalog, catalog) = NULL;
+    OWN(JobList, list) = NULL;
+    ModelVersion OWN_VERSION(version) = {0};
+    TRY(models_find(store, TENANT_DEFAULT, "a@prod", &version));
+    TRY(catalog_open(store, &catalog));
+    TRY(catalog_run(catalog, submit, &version.executable));
+    return jobs_list(store, TENANT_DEFAULT, JOB_STATE_QUEUED, 0, 10, &list);
+}
+
 static Error *work(const TestHome *home) {
     OWN(Store, store) = NULL;
     GcResult result;
     TRY(store_open(home->path, STORE_CREATE, &store));
     TRY(models_remove(store, TENANT_DEFAULT, "b", NULL));
     TRY(fixture_register(store, TENANT_DEFAULT, "a", 2, 3, 600, "prod", NULL));
+    TRY(submit_job(store));
     return gc_run(store, &result);
 }
 

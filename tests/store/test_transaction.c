@@ -35,9 +35,57 @@ static void test_transaction_is_refused_after_a_failed_sync(void **state) {
     atomic_store(&store->sync_failed, true);
     Transaction OWN_TRANSACTION(transaction) = {0};
     expect_error(transaction_begin(store, DATABASE_CATALOG, &transaction), ERROR_IO, "reopened");
-    /* The mutex is free again. */
+    /* The lock is free again. */
     Transaction OWN_TRANSACTION(lock) = transaction_lock(store, DATABASE_CATALOG);
 }
 
-TEST_GROUP(transaction, cmocka_unit_test(test_transaction_that_is_not_committed_never_was),
+/* Somebody who asks for the lock once. */
+typedef struct Asker {
+    Store *store;
+    int *next; /* guarded by the lock */
+    int place;
+    pthread_t thread;
+} Asker;
+
+static void *ask(void *context) {
+    Asker *asker = context;
+    Transaction OWN_TRANSACTION(lock) = transaction_lock(asker->store, DATABASE_CATALOG);
+    asker->place = (*asker->next)++;
+    return NULL;
+}
+
+static uint64_t count_waiting(Store *store) {
+    StoreWriter *writer = &store->writers[DATABASE_CATALOG];
+    (void)pthread_mutex_lock(&writer->mutex);
+    uint64_t count = writer->last_ticket - writer->serving;
+    (void)pthread_mutex_unlock(&writer->mutex);
+    return count;
+}
+
+/* Who gives it back and asks again at once comes after all who waited. */
+static void test_transaction_lock_goes_to_who_asked_first(void **state) {
+    (void)state;
+    enum { ASKERS = 4 };
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    Asker askers[ASKERS];
+    int next = 0;
+    Transaction lock = transaction_lock(store, DATABASE_CATALOG);
+    for (uint64_t i = 0; i < ASKERS; i++) {
+        askers[i] = (Asker){.store = store, .next = &next};
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask, &askers[i]), 0);
+        while (count_waiting(store) <= i) (void)sched_yield();
+    }
+    transaction_end(&lock);
+    lock = transaction_lock(store, DATABASE_CATALOG);
+    assert_int_equal(next, ASKERS);
+    transaction_end(&lock);
+    for (int i = 0; i < ASKERS; i++) {
+        assert_int_equal(pthread_join(askers[i].thread, NULL), 0);
+        assert_int_equal(askers[i].place, i);
+    }
+}
+
+TEST_GROUP(transaction, cmocka_unit_test(test_transaction_lock_goes_to_who_asked_first),
+    cmocka_unit_test(test_transaction_that_is_not_committed_never_was),
     cmocka_unit_test(test_transaction_is_refused_after_a_failed_sync))

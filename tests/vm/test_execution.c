@@ -114,6 +114,33 @@ static void test_execution_names_missing_packed_functions(void **state) {
     vm_machine_deinit(&machine);
 }
 
+/* The second execution computes in the first one's blocks. */
+static void test_execution_takes_what_the_one_before_left(void **state) {
+    (void)state;
+    VmMachine machine = vm_machine("constant @x slot 1 = float32[3] {1.5, -2, 3}\n"
+                                   "primitive %neg = Neg.13 {}\n"
+                                   "function f() exported last_uses {\n"
+                                   " InvokePacked %neg @x -> r0\n Ret r0\n}\n",
+        "sim:0,memory=1MiB");
+    ExecutionOptions options = {0};
+    Device *devices[SLOT_COUNT] = {machine.cpu, machine.device};
+    DeviceMemory memory[2];
+    uint64_t addresses[2];
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
+        assert_ok(memory_pool_create(devices[slot], 0, &options.reserves[slot]));
+    for (int i = 0; i < 2; i++) {
+        Execution *execution = vm_start(&machine, "f", NULL, 0, &options);
+        assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
+        addresses[i] = execution_get_result(execution)->tensor->storage->address;
+        execution_release(execution);
+        assert_ok(machine.device->class_->memory(machine.device, &memory[i]));
+    }
+    assert_int_equal(addresses[0], addresses[1]);
+    assert_int_equal(memory[0].free_bytes, memory[1].free_bytes);
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) memory_pool_release(options.reserves[slot]);
+    vm_machine_deinit(&machine);
+}
+
 int test_execution(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_execution_budget_is_exact),
@@ -122,6 +149,7 @@ int test_execution(void) {
         cmocka_unit_test(test_execution_that_failed_can_only_be_released),
         cmocka_unit_test(test_execution_keeps_to_its_limits),
         cmocka_unit_test(test_execution_names_missing_packed_functions),
+        cmocka_unit_test(test_execution_takes_what_the_one_before_left),
     };
     return cmocka_run_group_tests_name("execution", tests, NULL, NULL);
 }

@@ -1,0 +1,74 @@
+#include "kernels/cpu/cpu_transpose.h"
+
+#include "kernels/cpu/cpu_vector.h"
+
+typedef uint32_t __attribute__((may_alias, aligned(1))) Element;
+typedef uint32_t Vector4 __attribute__((vector_size(16)));
+typedef uint32_t Vector8 __attribute__((vector_size(32)));
+typedef uint32_t Vector16 __attribute__((vector_size(64)));
+typedef Vector4 __attribute__((may_alias, aligned(1))) Unaligned4;
+typedef Vector8 __attribute__((may_alias, aligned(1))) Unaligned8;
+typedef Vector16 __attribute__((may_alias, aligned(1))) Unaligned16;
+#define LOW_4(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define HIGH_4(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOW_16(a, b)                                                                               \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH_16(a, b)                                                                              \
+    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+
+/* Interleaves row i with row i + n/2: log2(n) times, and a square of n × n is transposed. */
+#define INTERLEAVE(n, to, from)                                                                    \
+    CPU_UNROLL for (int i = 0; i < n / 2; i++) {                                                   \
+        to[2 * i] = LOW_##n(from[i], from[i + n / 2]);                                             \
+        to[2 * i + 1] = HIGH_##n(from[i], from[i + n / 2]);                                        \
+    }
+#define INTERLEAVE_2_TIMES(n, a, b) INTERLEAVE(n, b, a) INTERLEAVE(n, a, b)
+#define INTERLEAVE_ALL_4(a, b) INTERLEAVE_2_TIMES(4, a, b)
+#define INTERLEAVE_ALL_8(a, b)                                                                     \
+    INTERLEAVE_2_TIMES(8, a, b)                                                                    \
+    INTERLEAVE(8, b, a)                                                                            \
+    CPU_UNROLL for (int i = 0; i < 8; i++) a[i] = b[i];
+#define INTERLEAVE_ALL_16(a, b) INTERLEAVE_2_TIMES(16, a, b) INTERLEAVE_2_TIMES(16, a, b)
+
+/* What no square fits is moved one by one. */
+#define DEFINE_TRANSPOSE(n, TARGET)                                                                \
+    TARGET CPU_INLINE void square_##n(                                                             \
+        char *restrict to, int64_t to_step, const char *restrict from, int64_t from_step) {        \
+        Vector##n rows[n], next[n];                                                                \
+        CPU_UNROLL for (int i = 0; i < n; i++) rows[i] =                                           \
+            *(const Unaligned##n *)(from + i * from_step);                                         \
+        INTERLEAVE_ALL_##n(rows, next);                                                            \
+        CPU_UNROLL for (int i = 0; i < n; i++) * (Unaligned##n *)(to + i * to_step) = rows[i];     \
+    }                                                                                              \
+    TARGET static void transpose_##n(char *restrict to, int64_t to_step,                           \
+        const char *restrict from, int64_t from_step, int64_t rows, int64_t columns) {             \
+        for (int64_t j = 0, height; j < rows; j += height) {                                       \
+            int64_t i = 0;                                                                         \
+            height = rows - j < n ? 1 : n;                                                         \
+            for (; height == n && i + n <= columns; i += n)                                        \
+                square_##n(                                                                        \
+                    to + j * to_step + i * 4, to_step, from + i * from_step + j * 4, from_step);   \
+            for (; i < columns; i++)                                                               \
+                for (int64_t k = j; k < j + height; k++)                                           \
+                    *(Element *)(to + k * to_step + i * 4) =                                       \
+                        *(const Element *)(from + i * from_step + k * 4);                          \
+        }                                                                                          \
+    }                                                                                              \
+    struct transpose_needs_semicolon
+
+DEFINE_TRANSPOSE(4, );
+#if defined(__x86_64__)
+DEFINE_TRANSPOSE(8, CPU_TARGET_AVX2);
+DEFINE_TRANSPOSE(16, CPU_TARGET_AVX512);
+#endif
+
+CpuTranspose *cpu_transpose_for(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX512) return transpose_16;
+    if (level == CPU_LEVEL_AVX2) return transpose_8;
+#endif
+    (void)level;
+    return transpose_4;
+}
