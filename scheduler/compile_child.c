@@ -16,17 +16,14 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { SANITIZED = 1 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { SANITIZED = 1 };
+#if defined(__has_feature)
+#define HAS_SANITIZER (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER 1
 #else
-enum { SANITIZED = 0 };
+#define HAS_SANITIZER 0
 #endif
-#else
-enum { SANITIZED = 0 };
-#endif
+enum { SANITIZED = HAS_SANITIZER };
 
 enum { NUMBER_SIZE = 24, ARGUMENTS_MAX = 20, FIRST_CLOSED = 3, LAST_SIGNAL = 31 };
 

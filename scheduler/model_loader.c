@@ -41,12 +41,10 @@ Error *model_loader_register(Store *store, TenantId tenant, WorkerPool *pool, co
 }
 
 Error *model_loader_import(Store *store, TenantId tenant, WorkerPool *pool, const char *name,
-    const char *path, const char *what, const char *const *aliases, size_t alias_count,
+    const Container *container, const char *what, const char *const *aliases, size_t alias_count,
     ModelVersion *out_version, Executable **out_executable) {
     OWN(ChunkUpload, upload) = NULL;
-    OWN(Container, container) = NULL;
     OWN(Executable, executable) = NULL;
-    TRY(container_open_path(CONTAINER_EXECUTABLE, path, &container));
     TRY_WRAP(executable_read(container, pool, CHUNK_VERIFY_SHA256, &executable), "%s", what);
     TRY(chunk_upload_open(store, tenant, &upload));
     TRY_WRAP(container_copy_chunks(container, pool, CHUNK_VERIFY_SHA256, chunk_upload_sink(upload)),

@@ -17,10 +17,10 @@ MUST_CHECK Error *model_loader_load(Store *store, TenantId tenant, WorkerPool *p
 MUST_CHECK Error *model_loader_register(Store *store, TenantId tenant, WorkerPool *pool,
     const char *name, Executable *executable, const char *const *aliases, size_t alias_count,
     ModelVersion *out_version);
-/* An executable file into the store, chunks as they are, everything checked. what: its name in
- * messages. */
+/* An executable file's container into the store, chunks as they are, everything checked. what: its
+ * name in messages. */
 MUST_CHECK Error *model_loader_import(Store *store, TenantId tenant, WorkerPool *pool,
-    const char *name, const char *path, const char *what, const char *const *aliases,
+    const char *name, const Container *container, const char *what, const char *const *aliases,
     size_t alias_count, ModelVersion *out_version, Executable **out_executable);
 /* A stored executable as a file. out_bytes: its size. */
 MUST_CHECK Error *model_loader_export(Store *store, TenantId tenant, WorkerPool *pool,

@@ -4,6 +4,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "serialize/array_values.h"
+#include "tools/remote_models.h"
 #include "tools/run_machine.h"
 
 const CommandOption command_bench_options[] = {
@@ -83,6 +84,7 @@ static Error *measure(const CommandContext *context, RunMachine *machine, uint32
 Error *command_bench(CommandContext *context) {
     ModelAccess OWN_ACCESS(access) = {0};
     RunMachine OWN_MACHINE(machine) = {0};
+    OWN(HttpClient, client) = NULL;
     OWN(Executable, executable) = NULL;
     uint32_t function, count;
     int64_t ignored;
@@ -90,8 +92,14 @@ Error *command_bench(CommandContext *context) {
     const char *name = command_option(context, "function");
     TRY(command_integer(context, "repeat", 1, REPEAT_MAX, 20, &ignored));
     TRY(command_integer(context, "threads", 1, WORKER_POOL_THREADS_MAX, 1, &ignored));
-    TRY(model_access_open(context, true, &access));
-    TRY(model_access_load(&access, context->arguments[0], NULL, &executable));
+    TRY(remote_find(context, &client));
+    if (client) { /* measured here: a daemon has others to look after */
+        TRY(model_access_open_files(&access));
+        TRY(remote_models_load(client, context->arguments[0], &access, &executable));
+    } else {
+        TRY(model_access_open(context, true, &access));
+        TRY(model_access_load(&access, context->arguments[0], NULL, &executable));
+    }
     TRY(executable_find_function(executable, name ? name : "main", &function));
     TRY(run_machine_open(context, access.pool, TAKE(executable), &machine));
     TRY(run_inputs_read(context, machine.executable, function, &values, &count));

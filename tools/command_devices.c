@@ -3,12 +3,18 @@
 
 #include "kernels/device.h"
 #include "kernels/kernel.h"
-#include "tools/command.h"
+#include "tools/remote.h"
 
 const CommandOption command_devices_options[] = {
     {"kernels", NULL, false, "which kernel serves which operator and element type"},
     {0},
 };
+
+static void print_row(json_object *device) {
+    printf("%-8s %10.1f GB free of %.1f GB  %s\n", remote_text(device, "device"),
+        remote_real(device, "free_bytes") / 1e9, remote_real(device, "memory_bytes") / 1e9,
+        remote_text(device, "determinism_class"));
+}
 
 /* One device of every kind that this machine has; the first of kinds with an index. */
 static Error *print_device(const CommandContext *context, const char *spec) {
@@ -20,19 +26,13 @@ static Error *print_device(const CommandContext *context, const char *spec) {
     TRY(device->class_->memory(device, &memory));
     device->class_->determinism_class(device, &class_text);
     TRY(text_builder_check(&class_text));
-    if (!context->json) {
-        printf("%-8s %10.1f GB free of %.1f GB  %s\n", device->name,
-            (double)memory.free_bytes / 1e9, (double)memory.total_bytes / 1e9,
-            text_builder_get(&class_text));
-        return NULL;
-    }
     TRY(command_json_object(&object));
     command_json_text(object, "device", device->name);
     command_json_text(object, "name", device->class_->kind);
     command_json_int(object, "memory_bytes", (int64_t)memory.total_bytes);
     command_json_int(object, "free_bytes", (int64_t)memory.free_bytes);
     command_json_text(object, "determinism_class", text_builder_get(&class_text));
-    return command_print_json(object);
+    return remote_show(context, object, print_row);
 }
 
 static Error *print_kernel(const CommandContext *context, const char *device, const Kernel *row) {
@@ -65,7 +65,13 @@ static Error *print_kernels(const CommandContext *context, const char *spec) {
     return NULL;
 }
 
+/* Kernels are the same in every process of this version. */
 Error *command_devices(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    if (!command_flag(context, "kernels")) TRY(remote_find(context, &client));
+    text_append(&path, "/v1/devices");
+    if (client) return remote_list(context, client, &path, NULL, print_row);
     for (const DeviceClass *const *class_ = device_classes(); *class_; class_++) {
         char spec[DEVICE_NAME_MAX];
         bool indexed = strcmp((*class_)->kind, "cpu") != 0;

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "tools/model_access.h"
+#include "tools/remote_models.h"
 #include "vm/assembly.h"
 
 const CommandOption command_disasm_options[] = {
@@ -17,11 +17,14 @@ static Error *disassemble(
     if (access(what, F_OK) == 0)
         TRY(model_file_load(models, what, &options, &executable));
     else {
-        if (!models->store) {
+        OWN(HttpClient, client) = NULL;
+        TRY(remote_find(context, &client));
+        if (!client && !models->store) {
             model_access_close(models);
             TRY(model_access_open(context, true, models));
         }
-        TRY(model_access_load(models, what, NULL, &executable));
+        TRY(client ? remote_models_load(client, what, models, &executable)
+                   : model_access_load(models, what, NULL, &executable));
     }
     TRY(assembly_print(executable, !command_flag(context, "summary"), text));
     return text_builder_check(text);

@@ -1,10 +1,10 @@
 #include <stdio.h>
-#include <string.h>
 
 #include "scheduler/http/model_json.h"
 #include "scheduler/model_loader.h"
 #include "tools/model_access.h"
 #include "tools/progress.h"
+#include "tools/remote.h"
 
 const CommandOption command_fsck_options[] = {
     {"repair-from", "FILE", false,
@@ -18,59 +18,78 @@ static void show_progress(void *context, uint64_t chunks_done, uint64_t chunks_t
     progress_update(context, chunks_done, chunks_total);
 }
 
-static Error *answer(CommandContext *context, const FsckResult *result) {
-    uint64_t kept = result->error_count < FSCK_ERRORS_MAX ? result->error_count : FSCK_ERRORS_MAX;
-    context->exit_code = result->error_count ? 1 : 0;
-    if (!context->json) {
-        for (uint64_t i = 0; i < kept; i++) printf("%s\n", result->errors[i]);
-        printf("%llu chunks (%.1f MB) of %llu executables checked: %llu errors, %llu repaired, "
-               "%llu chunks for gc\n",
-            (unsigned long long)result->chunks, (double)result->bytes / 1e6,
-            (unsigned long long)result->executables, (unsigned long long)result->error_count,
-            (unsigned long long)result->repaired, (unsigned long long)result->orphan_chunks);
-        return NULL;
-    }
-    json_object *object;
-    TRY(model_fsck_json(result, &object));
-    return command_print_json(object);
+static void print_found(json_object *found) {
+    json_object *errors = remote_field(found, "errors");
+    size_t count =
+        json_object_is_type(errors, json_type_array) ? json_object_array_length(errors) : 0;
+    for (size_t i = 0; i < count; i++)
+        printf("%s\n", json_object_get_string(json_object_array_get_idx(errors, i)));
+    printf("%lld chunks (%.1f MB) of %lld executables checked: %lld errors, %lld repaired, "
+           "%lld chunks for gc\n",
+        (long long)remote_int(found, "chunks"), remote_real(found, "bytes") / 1e6,
+        (long long)remote_int(found, "executables"), (long long)remote_int(found, "error_count"),
+        (long long)remote_int(found, "repaired"), (long long)remote_int(found, "orphan_chunks"));
 }
 
-Error *command_fsck(CommandContext *context) {
+static Error *check_here(
+    const CommandContext *context, const char *path, Progress *progress, json_object **out) {
     ModelAccess OWN_ACCESS(access) = {0};
     OWN(Container, copy) = NULL;
     OWN(FsckResult, result) = NULL;
     ChunkSource source = {0};
-    const char *path = command_option(context, "repair-from");
     TRY(model_access_open(context, true, &access));
     if (path) {
         TRY(container_open_path(CONTAINER_ANY, path, &copy));
         source = container_get_source(copy);
     }
-    Progress progress = progress_start(context, "checking");
     FsckOptions options = {
         .pool = access.pool,
         .check_manifest = model_loader_check_manifest,
         .repair_from = path ? &source : NULL,
         .progress = show_progress,
-        .progress_context = &progress,
+        .progress_context = progress,
     };
-    Error *error = fsck_run(access.store, &options, &result);
+    TRY(fsck_run(access.store, &options, &result));
+    return model_fsck_json(result, out);
+}
+
+static Error *check_remotely(HttpClient *client, const char *path, json_object **out) {
+    HttpClientReply OWN_REPLY(reply) = {0};
+    HttpClientCall call = {.method = HTTP_METHOD_POST, .path = "/v1/fsck", .file = path};
+    TRY(http_client_call(client, &call, &reply));
+    return remote_parse(text_builder_get(&reply.text), out);
+}
+
+Error *command_fsck(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    json_object *object;
+    const char *path = command_option(context, "repair-from");
+    TRY(remote_find(context, &client));
+    Progress progress = progress_start(context, "checking");
+    Error *error = client ? check_remotely(client, path, &object)
+                          : check_here(context, path, &progress, &object);
     progress_end(&progress);
     TRY(error);
-    return answer(context, result);
+    context->exit_code = remote_int(object, "error_count") > 0 ? 1 : 0;
+    return remote_show(context, object, print_found);
+}
+
+static void print_deleted(json_object *result) {
+    printf("%lld chunks deleted, %.1f MB\n", (long long)remote_int(result, "chunks"),
+        remote_real(result, "bytes") / 1e6);
 }
 
 Error *command_gc(CommandContext *context) {
     ModelAccess OWN_ACCESS(access) = {0};
+    OWN(HttpClient, client) = NULL;
     GcResult result;
     json_object *object;
+    TextBuilder OWN_TEXT(path) = {0};
+    TRY(remote_find(context, &client));
+    text_append(&path, "/v1/gc");
+    if (client) return remote_do(context, client, HTTP_METHOD_POST, &path, NULL, print_deleted);
     TRY(model_access_open(context, true, &access));
     TRY(gc_run(access.store, &result));
-    if (!context->json) {
-        printf("%llu chunks deleted, %.1f MB\n", (unsigned long long)result.chunks,
-            (double)result.bytes / 1e6);
-        return NULL;
-    }
     TRY(model_gc_json(&result, &object));
-    return command_print_json(object);
+    return remote_show(context, object, print_deleted);
 }

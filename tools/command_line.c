@@ -192,7 +192,8 @@ void command_line_print_help(const Command *command) {
     print_options(global_options);
     printf("\nlayover VERB --help tells more. exit codes: 0 done, 1 failed or refused input, 2 "
            "usage, 3 not found,\n"
-           "4 not allowed, 85 suspended, 130 interrupted without a checkpoint\n");
+           "4 not allowed, 5 no daemon there, 6 cancelled, 85 suspended, 130 interrupted without a "
+           "checkpoint\n");
 }
 
 Error *command_json_object(json_object **out) {

@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "scheduler/http/model_json.h"
-#include "tools/model_access.h"
 #include "tools/progress.h"
+#include "tools/remote_models.h"
 
 const CommandOption command_register_options[] = {
     {"alias", "A", true, "also gives the version this alias"},
@@ -26,63 +26,66 @@ static size_t collect_aliases(const CommandContext *context, const char **aliase
     return count;
 }
 
-static Error *answer(const CommandContext *context, const ModelVersion *version,
-    const Executable *executable, uint64_t start_ns) {
-    double seconds = (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9;
-    if (!context->json) {
-        printf("%s@%lld registered: %.1f MB stored (%.1f MB raw), %.2f s\n", version->model,
-            (long long)version->version, (double)version->bytes_stored / 1e6,
-            (double)version->bytes_raw / 1e6, seconds);
-        return NULL;
+static void print_registered(json_object *version) {
+    printf("%s@%lld registered: %.1f MB stored (%.1f MB raw), %.2f s\n",
+        remote_text(version, "model"), (long long)remote_int(version, "version"),
+        remote_real(version, "bytes_stored") / 1e6, remote_real(version, "bytes_raw") / 1e6,
+        remote_real(version, "seconds"));
+}
+
+static Error *describe(const ModelVersion *version, const Executable *executable, uint64_t start_ns,
+    json_object **out) {
+    TRY(model_json(version, executable, out));
+    command_json_double(*out, "seconds", (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9);
+    return NULL;
+}
+
+static Error *register_here(const CommandContext *context, const char *format,
+    const ModelFileOptions *options, json_object **out) {
+    uint64_t start_ns = clock_now_ns(clock_real());
+    const char *aliases[MODEL_ALIASES_MAX + 1];
+    size_t alias_count = collect_aliases(context, aliases);
+    const char *name = context->arguments[0], *path = context->arguments[1];
+    ModelAccess OWN_ACCESS(access) = {0};
+    ModelVersion OWN_VERSION(version) = {0};
+    OWN(Executable, executable) = NULL;
+    TRY(model_access_open(context, true, &access));
+    if (strcmp(format, "lvx") == 0)
+        TRY(model_access_import(&access, name, path, aliases, alias_count, &version, &executable));
+    else {
+        TRY(model_file_load(&access, path, options, &executable));
+        TRY(model_access_register(&access, name, executable, aliases, alias_count, &version));
     }
-    json_object *object;
-    TRY(model_json(version, executable, &object));
-    command_json_double(object, "seconds", seconds);
-    return command_print_json(object);
+    return describe(&version, executable, start_ns, out);
 }
 
 Error *command_register(CommandContext *context) {
-    uint64_t start_ns = clock_now_ns(clock_real());
     const char *name = context->arguments[0], *path = context->arguments[1], *format;
-    const char *aliases[MODEL_ALIASES_MAX + 1];
-    size_t alias_count = collect_aliases(context, aliases);
+    OWN(HttpClient, client) = NULL;
+    json_object *object = NULL;
     ModelFileOptions options = {
         .format = command_option(context, "format"),
         .precision = command_option(context, "precision"),
     };
     if (!text_is_name(name))
         FAIL(INVALID, "%s is no model name: letters, digits and . _ - are, at most 64", name);
-    ModelAccess OWN_ACCESS(access) = {0};
-    ModelVersion OWN_VERSION(version) = {0};
-    OWN(Executable, executable) = NULL;
     TRY(model_file_format(path, options.format, &format));
-    TRY(model_access_open(context, true, &access));
+    TRY(remote_find(context, &client));
     Progress progress = progress_start(context, "compiling");
     progress_update(&progress, 0, 0);
-    Error *error;
-    if (strcmp(format, "lvx") == 0)
-        error =
-            model_access_import(&access, name, path, aliases, alias_count, &version, &executable);
-    else {
-        error = model_file_load(&access, path, &options, &executable);
-        if (!error)
-            error =
-                model_access_register(&access, name, executable, aliases, alias_count, &version);
-    }
+    Error *error = client
+                       ? remote_models_register(context, client, format, options.precision, &object)
+                       : register_here(context, format, &options, &object);
     progress_end(&progress);
     TRY(error);
-    return answer(context, &version, executable, start_ns);
+    return remote_show(context, object, print_registered);
 }
 
 Error *command_import(CommandContext *context) {
-    uint64_t start_ns = clock_now_ns(clock_real());
-    const char *aliases[MODEL_ALIASES_MAX + 1];
-    size_t alias_count = collect_aliases(context, aliases);
-    ModelAccess OWN_ACCESS(access) = {0};
-    ModelVersion OWN_VERSION(version) = {0};
-    OWN(Executable, executable) = NULL;
-    TRY(model_access_open(context, true, &access));
-    TRY(model_access_import(&access, context->arguments[0], context->arguments[1], aliases,
-        alias_count, &version, &executable));
-    return answer(context, &version, executable, start_ns);
+    OWN(HttpClient, client) = NULL;
+    json_object *object;
+    TRY(remote_find(context, &client));
+    TRY(client ? remote_models_register(context, client, "lvx", NULL, &object)
+               : register_here(context, "lvx", &(ModelFileOptions){0}, &object));
+    return remote_show(context, object, print_registered);
 }

@@ -1,9 +1,12 @@
 #include <string.h>
 
+#include "tools/job_changes.h"
+#include "tools/remote_run.h"
 #include "tools/run_report.h"
 
 const CommandOption command_resume_options[] = {
     {"model", "FILE.lvx", false, "the executable, where the home does not have it"},
+    {"from", "ID", false, "of a job: the checkpoint to go on from; default the newest"},
     RUN_SHARED_OPTIONS,
     {0},
 };
@@ -33,19 +36,12 @@ static Error *load_executable(const CommandContext *context, ModelAccess *access
         text);
 }
 
-Error *command_resume(CommandContext *context) {
-    const char *path = context->arguments[0];
+static Error *resume_here(CommandContext *context, const char *path) {
     ModelAccess OWN_ACCESS(access) = {0};
     RunMachine OWN_MACHINE(machine) = {0};
     OWN(Executable, executable) = NULL;
     OWN(Container, container) = NULL;
     CheckpointHeader header;
-    TRY(run_options_check(context));
-    if (!strchr(path, '/') && !text_ends_with(path, ".lvc"))
-        FAIL(UNREACHABLE,
-            "resume: job %s needs a daemon, and none is there; a file has a / in its "
-            "name or ends in .lvc",
-            path);
     TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
     TRY_WRAP(checkpoint_read_header(container, &header), "%s", path);
     Error *error = load_executable(context, &access, &header.executable, &executable);
@@ -54,4 +50,15 @@ Error *command_resume(CommandContext *context) {
     TRY(run_machine_open(context, access.pool, TAKE(executable), &machine));
     TRY_WRAP(run_machine_resume(&machine, container), "%s", path);
     return run_to_end(context, &machine);
+}
+
+/* An argument with a / or ending in .lvc is a file, else a job. */
+Error *command_resume(CommandContext *context) {
+    const char *what = context->arguments[0];
+    OWN(HttpClient, client) = NULL;
+    if (!strchr(what, '/') && !text_ends_with(what, ".lvc"))
+        return job_changes_run(context, HTTP_METHOD_POST, "resume");
+    TRY(run_options_check(context));
+    TRY(remote_find(context, &client));
+    return client ? remote_run_file(context, client) : resume_here(context, what);
 }

@@ -67,6 +67,8 @@ Error *model_access_register(ModelAccess *access, const char *name, Executable *
 Error *model_access_import(ModelAccess *access, const char *name, const char *path,
     const char *const *aliases, size_t alias_count, ModelVersion *out_version,
     Executable **out_executable) {
-    return model_loader_import(access->store, access->tenant, access->pool, name, path, path,
+    OWN(Container, container) = NULL;
+    TRY(container_open_path(CONTAINER_EXECUTABLE, path, &container));
+    return model_loader_import(access->store, access->tenant, access->pool, name, container, path,
         aliases, alias_count, out_version, out_executable);
 }

@@ -1,5 +1,6 @@
 #include "tools/progress.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -8,8 +9,9 @@
 enum { BAR_WIDTH = 30, DRAW_EVERY_NS = 100000000 };
 
 Progress progress_start(const CommandContext *context, const char *label) {
-    return (Progress){
-        .shown = !context->quiet && !context->json && isatty(STDERR_FILENO), .label = label};
+    return (Progress){.shown = !context->quiet && !context->json && isatty(STDERR_FILENO),
+        .label = label,
+        .start_ns = clock_now_ns(clock_real())};
 }
 
 void progress_update(Progress *progress, uint64_t done, uint64_t total) {
@@ -22,11 +24,20 @@ void progress_update(Progress *progress, uint64_t done, uint64_t total) {
     for (uint64_t i = 0; i < BAR_WIDTH; i++) bar[i] = i < filled ? '#' : '.';
     bar[BAR_WIDTH] = 0;
     if (total)
-        (void)fprintf(
-            stderr, "\r%s [%s] %3u %%", progress->label, bar, (unsigned)(done * 100 / total));
+        (void)fprintf(stderr, "\r%s [%s] %3u %%%s%s", progress->label, bar,
+            (unsigned)(done * 100 / total), progress->note, progress->note[0] ? "\x1b[K" : "");
     else
         (void)fprintf(stderr, "\r%s ...", progress->label);
     (void)fflush(stderr);
+}
+
+void progress_note(Progress *progress, const char *note) {
+    (void)snprintf(progress->note, sizeof progress->note, " %s", note);
+}
+
+double progress_rate(const Progress *progress, uint64_t done) {
+    uint64_t passed_ns = clock_now_ns(clock_real()) - progress->start_ns;
+    return passed_ns > DRAW_EVERY_NS ? (double)done / ((double)passed_ns * 1e-9) : (double)NAN;
 }
 
 void progress_end(Progress *progress) {

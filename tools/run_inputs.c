@@ -48,8 +48,7 @@ static Error *read_file(const char *path, const char *name, FileReader *reader, 
     return error_wrap(error, "%s", path);
 }
 
-/* FILE.npz, FILE.safetensors, NAME=FILE.npy */
-static Error *read_option(const char *text, ArrayList *list) {
+Error *run_inputs_read_option(const char *text, ArrayList *list) {
     const char *equals = strchr(text, '=');
     if (text_ends_with(text, ".npz")) return read_file(text, NULL, read_npz, list);
     if (text_ends_with(text, ".safetensors")) return read_file(text, NULL, read_safetensors, list);
@@ -69,7 +68,7 @@ Error *run_inputs_read(const CommandContext *context, const Executable *executab
     const Function *of = &executable->functions[function];
     const char *text;
     for (uint32_t i = 0; (text = command_option_at(context, "input", i)); i++)
-        TRY(read_option(text, &list));
+        TRY(run_inputs_read_option(text, &list));
     TRY(array_values_bind(&list, of, out_values));
     *out_count = of->parameter_count;
     return NULL;

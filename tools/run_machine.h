@@ -1,6 +1,7 @@
 #pragma once
 /* One execution with everything it needs in this process: devices, residency, options; checkpoints
  * of it. */
+#include "serialize/array_list.h"
 #include "serialize/checkpoint.h"
 #include "tools/model_access.h"
 
@@ -32,6 +33,8 @@ MUST_CHECK Error *run_machine_checkpoint(
 MUST_CHECK Error *run_machine_pause(RunMachine *machine);
 uint64_t run_machine_peak_bytes(const RunMachine *machine);
 
+/* The arrays of one --input: FILE.npz, FILE.safetensors, NAME=FILE.npy. */
+MUST_CHECK Error *run_inputs_read_option(const char *text, ArrayList *list);
 /* The inputs of a function from --input options: arrays by name, checked when the execution is
  * made. array_values_release. */
 MUST_CHECK Error *run_inputs_read(const CommandContext *context, const Executable *executable,

@@ -185,7 +185,7 @@ static Error *restrict_files(void) {
     return error;
 }
 
-static Error *limit(int resource, uint64_t value) {
+static Error *limit(__rlimit_resource_t resource, uint64_t value) {
     struct rlimit both = {.rlim_cur = value, .rlim_max = value};
     if (setrlimit(resource, &both) != 0)
         FAIL(IO, "the sandbox's limits cannot be set: %s", strerror(errno));

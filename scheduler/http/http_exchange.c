@@ -140,6 +140,7 @@ static enum MHD_Result send_answer(HttpExchange *exchange) {
     for (uint32_t i = 0; done && i < response->header_count; i++)
         done = MHD_add_response_header(body, response->headers[i].name, response->headers[i].value);
     if (done && response->kind == HTTP_BODY_STREAM) http_stream_start(exchange);
+    exchange->sent = true;
     if (done) done = MHD_queue_response(exchange->mhd, (unsigned)status, body);
     MHD_destroy_response(body);
     if (done) count_answer(exchange, status);
@@ -197,6 +198,7 @@ static void run_handler(HttpTask *task) {
     HttpExchange *exchange = (HttpExchange *)task;
     http_service_answer(
         exchange->connection->server->service, &exchange->request, &exchange->response);
+    http_body_deinit(&exchange->body); /* whoever has the answer finds no file of his any more */
     /* a suspended connection is looked after by nobody else */
     atomic_store(&exchange->answered, true);
     http_exchange_resume(exchange);
@@ -220,7 +222,8 @@ enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, c
     void **request) {
     HttpExchange *exchange = *request;
     (void)self, (void)mhd, (void)url, (void)version;
-    if (!exchange) return MHD_NO;
+    /* a daemon that stops drops what is handed over, and asks again */
+    if (!exchange || exchange->sent) return MHD_NO;
     if (!exchange->opened) {
         exchange->opened = true;
         if (!exchange->error) exchange->error = open_exchange(exchange, method);

@@ -26,6 +26,7 @@ typedef struct HttpExchange {
     uint64_t discarded; /* bytes of a body that was refused while it came */
     uint64_t body_start_ns, run_start_ns;
     bool opened; /* the head was looked at */
+    bool sent;   /* the answer was handed over */
     atomic_bool answered;
     /* Of a stream. */
     pthread_mutex_t mutex;

@@ -2,6 +2,17 @@
 
 #include "scheduler/http/json_fields.h"
 
+/* Names of the dimensions that are free; NULL where none has one. */
+static json_object *symbols_json(const Port *port) {
+    json_object *symbols = NULL;
+    for (uint32_t d = 0; port->rank_known && d < port->shape.rank; d++) {
+        if (port->shape.dims[d] >= 0 || !port->symbols[d]) continue;
+        if (!symbols) symbols = json_object_new_array();
+        json_object_array_put_idx(symbols, d, json_object_new_string(port->symbols[d]));
+    }
+    return symbols;
+}
+
 static Error *ports_json(const Port *ports, uint32_t count, json_object **out) {
     json_object *array = json_object_new_array();
     if (!array) FAIL(OUT_OF_MEMORY, "no memory for the answer");
@@ -14,6 +25,8 @@ static Error *ports_json(const Port *ports, uint32_t count, json_object **out) {
         for (uint32_t d = 0; port->rank_known && d < port->shape.rank; d++)
             json_object_array_add(shape, json_object_new_int64(port->shape.dims[d]));
         json_object_object_add(item, "shape", shape);
+        json_object *symbols = symbols_json(port);
+        if (symbols) json_object_object_add(item, "symbols", symbols);
         json_object_array_add(array, item);
     }
     *out = array;
@@ -84,6 +97,7 @@ Error *model_fsck_json(const FsckResult *result, json_object **out) {
     json_fields_int(object, "executables", (int64_t)result->executables);
     json_fields_int(object, "repaired", (int64_t)result->repaired);
     json_fields_int(object, "orphan_chunks", (int64_t)result->orphan_chunks);
+    json_fields_int(object, "error_count", (int64_t)result->error_count);
     json_object_object_add(object, "errors", errors);
     *out = object;
     return NULL;

@@ -7,7 +7,8 @@
 #include "store/models.h"
 #include "vm/executable.h"
 
-/* {"name", "inputs": [{"name", "dtype", "shape"}], "outputs"} of every exported function. */
+/* {"name", "inputs": [{"name", "dtype", "shape", "symbols"}], "outputs"} of every exported
+ * function; symbols, the names of free dimensions, only where there are some. */
 MUST_CHECK Error *model_functions_json(const Executable *executable, json_object **out);
 /* {"model", "version", "aliases", "executable", "bytes_raw", "bytes_stored", "created"} */
 MUST_CHECK Error *model_version_json(const ModelVersion *version, json_object **out);

@@ -215,18 +215,24 @@ Error *route_model_register(
     uint64_t start_ns = clock_now_ns(clock_real());
     Upload OWN_UPLOAD(upload) = {0};
     ModelVersion OWN_VERSION(version) = {0};
+    OWN(Container, container) = NULL;
     OWN(Executable, executable) = NULL;
     json_object *object;
     TRY(check_register(request));
     while ((aliases[alias_count] = http_request_query_at(request, "alias", (uint32_t)alias_count)))
         if (++alias_count > MODEL_ALIASES_MAX)
             FAIL(INVALID, "more than %d aliases", MODEL_ALIASES_MAX);
-    TRY(make_upload(service, request, &upload));
-    bool compiled = is_executable(request);
-    if (!compiled) TRY(compile(service, request, &upload));
-    TRY(model_loader_import(service->store, request->caller.tenant, service->pool, name,
-        compiled ? upload.source : upload.output, name, aliases, alias_count, &version,
-        &executable));
+    if (is_executable(request))
+        TRY_WRAP(container_open_memory(
+                     CONTAINER_EXECUTABLE, request->body, request->body_size, &container),
+            "%s", name);
+    else {
+        TRY(make_upload(service, request, &upload));
+        TRY(compile(service, request, &upload));
+        TRY(container_open_path(CONTAINER_EXECUTABLE, upload.output, &container));
+    }
+    TRY(model_loader_import(service->store, request->caller.tenant, service->pool, name, container,
+        name, aliases, alias_count, &version, &executable));
     TRY(model_json(&version, executable, &object));
     json_fields_real(object, "seconds", (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9);
     return http_response_json(response, object);

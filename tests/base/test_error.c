@@ -82,11 +82,13 @@ static void test_error_infos_are_complete(void **state) {
     (void)state;
 #define ERROR(code, number, http, exit, text)                                                      \
     assert_string_equal(error_info(ERROR_##code)->name, #code);                                    \
+    assert_int_equal(error_find_code(#code), ERROR_##code);                                        \
     assert_string_equal(error_info(ERROR_##code)->meaning, text);                                  \
     assert_int_equal(error_info(ERROR_##code)->exit_code, exit);                                   \
     assert_int_equal(error_info(ERROR_##code)->http_status, http);
 #include "base/errors.def"
 #undef ERROR
+    assert_int_equal(error_find_code("NOTHING"), ERROR_NONE);
     assert_string_equal(error_info((ErrorCode)1000)->name, "INTERNAL");
     assert_string_equal(error_info((ErrorCode)-1)->name, "INTERNAL");
 }

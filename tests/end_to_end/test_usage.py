@@ -8,7 +8,8 @@ import pytest
 from harness import NOT_FOUND, REFUSED, SMALL_MODELS, SUSPENDED, USAGE, Home, binary
 
 VERBS = ("register", "models", "show", "rm", "alias", "compile", "export", "import", "disasm", "fsck", "gc", "run",
-         "resume", "inspect", "bench", "devices", "simulate")
+         "resume", "inspect", "bench", "devices", "serve", "simulate", "submit", "jobs", "job", "watch", "result", "logs",
+         "suspend", "cancel", "fork", "checkpoint", "checkpoints", "restore", "rm-job", "top", "tenant", "token")
 
 
 @pytest.mark.parametrize("verb", VERBS)

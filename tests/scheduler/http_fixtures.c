@@ -15,8 +15,10 @@
 
 #include "base/clock.h"
 #include "scheduler/http/store_accounts.h"
+#include "serialize/executable_file.h"
 #include "store/tenants.h"
 #include "store/tokens.h"
+#include "vm/assembly.h"
 
 static Error *make_token(Connection *catalog, TenantId tenant, TokenRole role, char out[128]) {
     Token token;
@@ -95,21 +97,6 @@ HttpClient *test_server_client(TestServer *server, TestRole role) {
     return client;
 }
 
-int test_server_ask(TestServer *server, TestRole role, HttpMethod method, const char *path,
-    const char *json, char *text, size_t size) {
-    OWN(HttpClient, client) = test_server_client(server, role);
-    HttpClientReply OWN_REPLY(reply) = {0};
-    HttpClientCall call = {.method = method, .path = path, .json = json};
-    Error *error = http_client_call(client, &call, &reply);
-    if (text)
-        (void)snprintf(
-            text, size, "%s", error ? error_message(error) : text_builder_get(&reply.text));
-    int status = reply.status;
-    if (error && !status) print_error("%s: %s\n", path, error_message(error));
-    error_free(error);
-    return status;
-}
-
 int test_connect(TestServer *server, bool tcp) {
     struct sockaddr_un local = {.sun_family = AF_UNIX};
     struct sockaddr_in remote = {.sin_family = AF_INET};
@@ -163,4 +150,66 @@ int test_thread_count(void) {
     while (readdir(folder)) count++;
     (void)closedir(folder);
     return count - 2;
+}
+
+static const char program[] = "constant @x = float32[2] {1, -2}\n"
+                              "function main() -> (y: float32[2]) exported {\n Ret @x\n}\n";
+
+void test_server_make_executable(TestServer *server, char out_path[192]) {
+    OWN(Executable, executable) = NULL;
+    (void)snprintf(out_path, 192, "%s/two.lvx", server->folder);
+    if (access(out_path, F_OK) == 0) return;
+    assert_ok(assembly_parse(program, sizeof program - 1, &executable));
+    assert_ok(executable_write_file(executable, NULL, out_path));
+}
+
+static int call(
+    TestServer *server, TestRole role, const HttpClientCall *wanted, char *text, size_t size) {
+    OWN(HttpClient, client) = test_server_client(server, role);
+    HttpClientReply OWN_REPLY(reply) = {0};
+    Error *error = http_client_call(client, wanted, &reply);
+    if (text)
+        (void)snprintf(
+            text, size, "%s", error ? error_message(error) : text_builder_get(&reply.text));
+    if (error && !reply.status) print_error("%s\n", error_message(error));
+    error_free(error);
+    return reply.status;
+}
+
+int test_server_post_file(TestServer *server, TestRole role, const char *path, const char *file,
+    char *text, size_t size) {
+    HttpClientCall wanted = {.method = HTTP_METHOD_POST, .path = path, .file = file};
+    return call(server, role, &wanted, text, size);
+}
+
+void test_server_register(TestServer *server, TestRole role, const char *name) {
+    char file[192], path[128], text[1024];
+    test_server_make_executable(server, file);
+    (void)snprintf(path, sizeof path, "/v1/models/%s", name);
+    if (test_server_post_file(server, role, path, file, text, sizeof text) != 200)
+        fail_msg("%s", text);
+}
+
+int test_server_submit(
+    TestServer *server, TestRole role, const char *policy, char *text, size_t size) {
+    HttpClientCall wanted = {
+        .method = HTTP_METHOD_POST,
+        .path = "/v1/jobs",
+        .parts = {{.name = "policy",
+                      .content_type = "application/json",
+                      .data = policy,
+                      .size = strlen(policy)},
+            {.name = "inputs",
+                .content_type = "application/octet-stream",
+                .data = "npz",
+                .size = 3}},
+        .part_count = 2,
+    };
+    return call(server, role, &wanted, text, size);
+}
+
+int test_server_ask(TestServer *server, TestRole role, HttpMethod method, const char *path,
+    const char *json, char *text, size_t size) {
+    HttpClientCall wanted = {.method = method, .path = path, .json = json};
+    return call(server, role, &wanted, text, size);
 }

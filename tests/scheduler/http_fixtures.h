@@ -55,3 +55,14 @@ size_t test_receive(int descriptor, char *out, size_t size, int limit_ms);
 bool test_receive_until(int descriptor, const char *text, char *out, size_t size, int limit_ms);
 /* How many threads this process has. */
 int test_thread_count(void);
+
+/* An executable file (.lvx) of a small program: main takes nothing and gives y: float32[2]. */
+void test_server_make_executable(TestServer *server, char out_path[192]);
+/* Registers it for a role's tenant. */
+void test_server_register(TestServer *server, TestRole role, const char *name);
+/* Submits a job of that tenant; policy: JSON. Answers the status. */
+int test_server_submit(
+    TestServer *server, TestRole role, const char *policy, char *text, size_t size);
+/* POSTs bytes of a file. */
+int test_server_post_file(
+    TestServer *server, TestRole role, const char *path, const char *file, char *text, size_t size);

@@ -84,6 +84,8 @@ static Error *add(MemoryJobs *jobs, TenantId tenant, const char *model, MemoryJo
     (void)snprintf(job->shown.model, sizeof job->shown.model, "%s", model);
     (void)snprintf(job->shown.tenant, sizeof job->shown.tenant, "%lld", (long long)tenant);
     set_state(jobs, job, "queued", false);
+    if (jobs->next_state)
+        set_state(jobs, job, jobs->next_state, strcmp(jobs->next_state, "suspended") != 0);
     *out = job;
     return NULL;
 }

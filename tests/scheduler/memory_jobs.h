@@ -5,7 +5,7 @@
 
 #include "scheduler/http/jobs_api.h"
 
-enum { MEMORY_JOBS_MAX = 64, MEMORY_EVENTS_MAX = 32, MEMORY_WATCHERS_MAX = 256 };
+enum { MEMORY_JOBS_MAX = 256, MEMORY_EVENTS_MAX = 32, MEMORY_WATCHERS_MAX = 256 };
 
 typedef struct MemoryJob {
     JobsApiJob shown;
@@ -27,6 +27,7 @@ typedef struct MemoryJobs {
     uint32_t watcher_count;
     JobsApiSubmission last; /* its numbers; texts are gone */
     char last_function[64], last_shared[64];
+    const char *next_state; /* what a new job comes into at once; NULL: it stays queued */
 } MemoryJobs;
 
 void memory_jobs_init(MemoryJobs *jobs);

@@ -144,8 +144,7 @@ static void test_http_server_refuses_malformed_requests(void **state) {
         "GET /v1/models/../../etc HTTP/1.1\r\nHost: x\r\n\r\n",
         "POST /v1/tenants HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
         "POST /v1/tenants HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        "POST /v1/tenants HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: "
-        "2\r\n\r\n{}",
+        "POST /v1/gc HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
         "POST /v1/tenants HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"};
     TestServer OWN_SERVER(server);
     test_server_open(&server, NULL);

@@ -1,0 +1,52 @@
+#include <stdio.h>
+#include <unistd.h>
+
+#include "tests/scheduler/http_fixtures.h"
+
+enum { TEXT_SIZE = 65536 };
+
+/* Every answer is counted under its route and class of status. */
+static void test_http_exchange_counts_answers(void **state) {
+    (void)state;
+    TestServer OWN_SERVER(server);
+    char text[TEXT_SIZE];
+    test_server_open(&server, NULL);
+    for (int i = 0; i < 3; i++)
+        (void)test_server_ask(&server, TEST_LOCAL, HTTP_METHOD_GET, "/v1/models", NULL, NULL, 0);
+    (void)test_server_ask(&server, TEST_LOCAL, HTTP_METHOD_GET, "/v1/models/m", NULL, NULL, 0);
+    (void)test_server_ask(&server, TEST_LOCAL, HTTP_METHOD_GET, "/nowhere", NULL, NULL, 0);
+    (void)test_server_ask(&server, TEST_NOBODY, HTTP_METHOD_GET, "/v1/models", NULL, NULL, 0);
+    assert_int_equal(
+        test_server_ask(&server, TEST_LOCAL, HTTP_METHOD_GET, "/metrics", NULL, text, sizeof text),
+        200);
+    assert_non_null(strstr(text, "{route=\"GET /v1/models\",status=\"2xx\"} 3\n"));
+    assert_non_null(strstr(text, "{route=\"GET /v1/models/{model}\",status=\"4xx\"} 1\n"));
+    assert_non_null(strstr(text, "{route=\"none\",status=\"4xx\"} 2\n"));
+    assert_non_null(strstr(text, "layover_http_request_seconds_count 4\n"));
+}
+
+/* Bodies large and small, whole and in pieces, arrive as they were sent. */
+static void test_http_exchange_takes_bodies_in_pieces(void **state) {
+    (void)state;
+    TestServer OWN_SERVER(server);
+    char text[TEXT_SIZE];
+    static const char *const pieces[] = {"POST /v1/tenants HTTP/1.1\r\nHo", "st: x\r\nTransfer-",
+        "Encoding: chunked\r\n\r\n3\r\n{\"t\r\n", "1\r\ne\r\n8\r\nnant\":\"z\r\n",
+        "2\r\n\"}\r\n0\r\n", "\r\n"};
+    test_server_open(&server, NULL);
+    int descriptor = test_connect(&server, false);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        test_send(descriptor, pieces[i]);
+        (void)usleep(20000);
+    }
+    assert_true(test_receive_until(descriptor, "\"tenant\":\"z\"", text, sizeof text, 5000));
+    (void)close(descriptor);
+}
+
+int test_http_exchange(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_http_exchange_counts_answers),
+        cmocka_unit_test(test_http_exchange_takes_bodies_in_pieces),
+    };
+    return cmocka_run_group_tests_name("http_exchange", tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+#include "tools/remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "scheduler/http/daemon_record.h"
+#include "serialize/npz.h"
+#include "tests/scheduler/http_fixtures.h"
+#include "tests/tools/tools_fixtures.h"
+#include "tools/job_watch.h"
+
+enum { TEXT_SIZE = 16384 };
+
+/* What a verb printed, and how it ended. */
+typedef struct Outcome {
+    char out[TEXT_SIZE];
+    char message[1024];
+    ErrorCode code;
+    int exit_code;
+} Outcome;
+
+static void run(Outcome *outcome, const char *const *words) {
+    Capture capture;
+    CommandContext *context = command_context_make(words);
+    capture_start(&capture, STDOUT_FILENO);
+    Error *error = context->command->run(context);
+    capture_end(&capture, outcome->out, sizeof outcome->out);
+    outcome->code = error_code(error);
+    outcome->exit_code = error ? error_info(outcome->code)->exit_code : context->exit_code;
+    (void)snprintf(outcome->message, sizeof outcome->message, "%s", error_message(error));
+    error_free(error);
+    free(context);
+}
+#define RUN(outcome, ...) run(outcome, (const char *const[]){__VA_ARGS__, NULL})
+
+static int setup(void **state) {
+    static TestServer server;
+    test_server_open(&server, NULL);
+    (void)setenv("LAYOVER_SERVER", server.socket, 1);
+    *state = &server;
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)unsetenv("LAYOVER_SERVER");
+    test_server_close(*state);
+    return 0;
+}
+
+static void write_inputs(const TestServer *server, char out_path[192]) {
+    OWN(FileOutput, output) = NULL;
+    OWN(NpzWriter, writer) = NULL;
+    (void)snprintf(out_path, 192, "%s/in.npz", server->folder);
+    assert_ok(file_output_create(out_path, &output));
+    assert_ok(npz_writer_create(output, &writer));
+    assert_ok(npz_writer_finish(writer));
+    assert_ok(file_output_commit(output));
+}
+
+static void test_remote_models_go_through_the_daemon(void **state) {
+    TestServer *server = *state;
+    static Outcome outcome;
+    char file[192], out[192];
+    test_server_make_executable(server, file);
+    (void)snprintf(out, sizeof out, "%s/out.lvx", server->folder);
+    RUN(&outcome, "register", "two", file, "--alias", "prod", "--json");
+    assert_int_equal(outcome.code, ERROR_NONE);
+    assert_non_null(strstr(outcome.out, "{\"model\":\"two\",\"version\":1,\"aliases\":[\"prod\"]"));
+    RUN(&outcome, "register", "two", file);
+    assert_non_null(strstr(outcome.out, "two@1 registered: "));
+    RUN(&outcome, "models");
+    assert_non_null(strstr(outcome.out, "MB stored"));
+    assert_non_null(strstr(outcome.out, "prod"));
+    RUN(&outcome, "show", "two@prod");
+    assert_non_null(strstr(outcome.out, "output   y: float32 [2]"));
+    RUN(&outcome, "alias", "two", "next", "1");
+    assert_string_equal(outcome.out, "two@next is two@1\n");
+    RUN(&outcome, "export", "two@next", out, "--json");
+    assert_non_null(strstr(outcome.out, "\"file\":"));
+    assert_int_equal(access(out, R_OK), 0);
+    RUN(&outcome, "import", "three", out, "--json");
+    assert_non_null(strstr(outcome.out, "\"model\":\"three\""));
+    RUN(&outcome, "disasm", "two");
+    assert_non_null(strstr(outcome.out, "function main"));
+    RUN(&outcome, "fsck", "--json");
+    assert_int_equal(outcome.exit_code, 0);
+    assert_non_null(strstr(outcome.out, "\"errors\":[]"));
+    RUN(&outcome, "gc");
+    assert_non_null(strstr(outcome.out, "chunks deleted"));
+    RUN(&outcome, "devices", "--json");
+    assert_non_null(strstr(outcome.out, "\"memory_bytes\":100"));
+    RUN(&outcome, "rm", "two@1", "--json");
+    assert_string_equal(outcome.out, "{\"removed\":1}\n");
+    RUN(&outcome, "show", "two");
+    assert_int_equal(outcome.exit_code, 3);
+    RUN(&outcome, "models", "--tenant", "nobody");
+    assert_int_equal(outcome.exit_code, 3);
+    RUN(&outcome, "models", "--tenant", "alice");
+    assert_string_equal(outcome.out, "");
+}
+
+static void test_remote_jobs_are_submitted_and_changed(void **state) {
+    TestServer *server = *state;
+    static Outcome outcome;
+    char inputs[192], output[192];
+    write_inputs(server, inputs);
+    (void)snprintf(output, sizeof output, "%s/out", server->folder);
+    RUN(&outcome, "submit", "m", "--input", inputs, "--items", "--batch", "4", "--shared", "w",
+        "--priority", "low", "--weight", "2", "--deadline", "60", "--checkpoint-every", "5",
+        "--checkpoint-keep", "3", "--release", "checkpoint", "--key", "k", "--json");
+    assert_string_equal(outcome.out, "{\"job\":\"0000000000aa-1\",\"state\":\"queued\"}\n");
+    const JobsApiSubmission *last = &server->jobs.last;
+    assert_true(last->items && last->batch == 4 && last->weight == 2 && last->deadline_s == 60);
+    assert_true(last->checkpoint_every_s == 5 && last->checkpoint_keep == 3);
+    assert_true(last->inputs_size == 22); /* an .npz file without arrays */
+    RUN(&outcome, "submit", "nothing", "--input", inputs);
+    assert_int_equal(outcome.exit_code, 3);
+    RUN(&outcome, "jobs", "--state", "queued");
+    assert_non_null(strstr(outcome.out, "0000000000aa-1 "));
+    RUN(&outcome, "job", "0000000000aa-1", "--json");
+    assert_non_null(strstr(outcome.out, "\"events\":[{\"seq\":1,"));
+    RUN(&outcome, "logs", "0000000000aa-1");
+    assert_non_null(strstr(outcome.out, "queued"));
+    RUN(&outcome, "resume", "0000000000aa-1");
+    assert_int_equal(outcome.exit_code, 4);
+    assert_non_null(strstr(outcome.message, "queued"));
+    RUN(&outcome, "suspend", "0000000000aa-1", "--json");
+    assert_string_equal(outcome.out, "{\"job\":\"0000000000aa-1\",\"state\":\"suspended\"}\n");
+    RUN(&outcome, "resume", "0000000000aa-1", "--device", "cpu", "--from", "2");
+    assert_string_equal(outcome.out, "0000000000aa-1 queued\n");
+    RUN(&outcome, "checkpoints", "0000000000aa-1", "--json");
+    assert_non_null(strstr(outcome.out, "{\"id\":3,"));
+    RUN(&outcome, "checkpoint", "0000000000aa-1", "-o", output);
+    assert_int_equal(outcome.code, ERROR_NONE);
+    RUN(&outcome, "restore", output, "--with-outputs");
+    assert_string_equal(outcome.out, "0000000000aa-2 queued\n");
+    RUN(&outcome, "fork", "0000000000aa-1", "--json");
+    assert_string_equal(outcome.out, "{\"job\":\"0000000000aa-3\",\"state\":\"queued\"}\n");
+    RUN(&outcome, "result", "0000000000aa-1", "-o", output);
+    assert_int_equal(outcome.exit_code, 1); /* it has not ended */
+    RUN(&outcome, "result", "0000000000aa-1", "-o", output, "--partial", "--json");
+    assert_non_null(strstr(outcome.out, "\"next\":7"));
+    RUN(&outcome, "cancel", "0000000000aa-1");
+    assert_int_equal(outcome.exit_code, 0);
+    RUN(&outcome, "cancel", "0000000000aa-1");
+    assert_int_equal(outcome.exit_code, 4);
+    RUN(&outcome, "watch", "0000000000aa-1", "--json");
+    assert_non_null(strstr(outcome.out, "\"state\":\"cancelled\""));
+    assert_int_equal(outcome.exit_code, 0);
+    RUN(&outcome, "submit", "m", "--input", inputs, "--items", "--key", "k", "--wait", "--json");
+    assert_int_equal(outcome.exit_code, 6);
+    RUN(&outcome, "rm-job", "0000000000aa-1");
+    RUN(&outcome, "job", "0000000000aa-1");
+    assert_int_equal(outcome.exit_code, 3);
+    RUN(&outcome, "top", "--once", "--json");
+    assert_non_null(strstr(outcome.out, "\"tenants\":"));
+}
+
+static void test_remote_tenants_and_tokens(void **state) {
+    static Outcome outcome;
+    (void)state;
+    RUN(&outcome, "tenant", "add", "carol", "--weight", "3", "--quota", "depth=7", "--json");
+    assert_non_null(strstr(outcome.out, "{\"tenant\":\"carol\",\"weight\":3,"));
+    RUN(&outcome, "tenant", "set", "carol", "--quota", "depth=none", "--quota", "store_bytes=9");
+    assert_non_null(strstr(outcome.out, "limits: store_bytes 9\n"));
+    RUN(&outcome, "tenant", "list");
+    assert_non_null(strstr(outcome.out, "carol"));
+    RUN(&outcome, "tenant", "add", "carol");
+    assert_int_equal(outcome.exit_code, 4);
+    RUN(&outcome, "token", "create", "--tenant", "carol", "--role", "user");
+    assert_non_null(strstr(outcome.out, "shown this once"));
+    RUN(&outcome, "token", "list", "--json");
+    assert_non_null(strstr(outcome.out, "\"tenant\":\"carol\""));
+    RUN(&outcome, "token", "revoke", "1");
+    assert_string_equal(outcome.out, "token 1 revoked\n");
+    static const char *const wrong[][5] = {{"tenant", "add"}, {"tenant", "list", "x"},
+        {"tenant", "drop", "x"}, {"tenant", "add", "x", "--quota", "luck=1"},
+        {"tenant", "add", "x", "--quota", "depth=-1"}, {"token", "make"}, {"token", "revoke"},
+        {"token", "create", "x"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *words[6] = {wrong[i][0], wrong[i][1], wrong[i][2], wrong[i][3], wrong[i][4]};
+        run(&outcome, words);
+        assert_int_equal(outcome.exit_code, 2);
+    }
+}
+
+/* Whose token it is decides, and a daemon that is not there is exit code 5. */
+static void test_remote_uses_tokens_and_addresses(void **state) {
+    TestServer *server = *state;
+    static Outcome outcome;
+    (void)setenv("LAYOVER_SERVER", server->url, 1);
+    RUN(&outcome, "models");
+    assert_int_equal(outcome.code, ERROR_UNAUTHENTICATED);
+    (void)setenv("LAYOVER_TOKEN", server->tokens[TEST_USER], 1);
+    RUN(&outcome, "models");
+    assert_int_equal(outcome.code, ERROR_NONE);
+    RUN(&outcome, "tenant", "list");
+    assert_int_equal(outcome.exit_code, 4);
+    (void)unsetenv("LAYOVER_TOKEN");
+    (void)setenv("LAYOVER_SERVER", "/nowhere/socket", 1);
+    RUN(&outcome, "models");
+    assert_int_equal(outcome.exit_code, 5);
+    (void)unsetenv("LAYOVER_SERVER");
+    RUN(&outcome, "jobs", "--home", "/nowhere");
+    assert_int_equal(outcome.exit_code, 5);
+    RUN(&outcome, "jobs", "--home", "/nowhere", "--embedded");
+    assert_int_equal(outcome.exit_code, 2);
+    /* the home's record leads to its daemon, and --embedded finds the home in use */
+    assert_ok(daemon_record_write(server->home, server->socket, NULL));
+    RUN(&outcome, "jobs", "--home", server->home);
+    assert_int_equal(outcome.code, ERROR_NONE);
+    RUN(&outcome, "models", "--home", server->home, "--embedded");
+    assert_int_equal(outcome.exit_code, 4);
+    assert_non_null(strstr(outcome.message, "in use by pid"));
+}
+
+static void test_remote_runs_become_jobs(void **state) {
+    TestServer *server = *state;
+    static Outcome outcome;
+    char inputs[192], output[192];
+    write_inputs(server, inputs);
+    (void)snprintf(output, sizeof output, "%s/out.npz", server->folder);
+    server->jobs.next_state = "succeeded";
+    RUN(&outcome, "run", "m", "--input", inputs, "--output", output, "--threads", "2", "--json");
+    assert_int_equal(outcome.exit_code, 0);
+    assert_non_null(strstr(outcome.out, "{\"state\":\"succeeded\",\"instructions\":"));
+    assert_int_equal(access(output, R_OK), 0);
+    assert_true(
+        server->jobs.last.threads == 2 && server->jobs.last.priority == JOBS_API_PRIORITY_HIGH);
+    assert_true(server->jobs.jobs[0].removed);
+    server->jobs.next_state = "failed";
+    RUN(&outcome, "run", "m", "--input", inputs, "--output", output);
+    assert_int_equal(outcome.exit_code, 1);
+    server->jobs.next_state = "suspended";
+    RUN(&outcome, "run", "m", "--input", inputs, "--output", output, "--suspend-after", "5",
+        "--checkpoint", output, "--json");
+    assert_int_equal(outcome.exit_code, 85);
+    assert_int_equal(server->jobs.last.suspend_after, 5);
+    assert_non_null(strstr(outcome.out, "\"checkpoint_bytes\":10"));
+    server->jobs.next_state = "succeeded";
+    (void)snprintf(inputs, sizeof inputs, "%s/back.npz", server->folder);
+    RUN(&outcome, "resume", output, "--output", inputs);
+    assert_int_equal(outcome.exit_code, 0);
+    assert_int_equal(access(inputs, R_OK), 0);
+    RUN(&outcome, "run", "m", "--output", output, "--profile");
+    assert_int_equal(outcome.exit_code, 4);
+}
+
+static void test_remote_knows_what_an_end_is(void **state) {
+    (void)state;
+    assert_int_equal(job_watch_exit_code("succeeded"), 0);
+    assert_int_equal(job_watch_exit_code("failed"), 1);
+    assert_int_equal(job_watch_exit_code("cancelled"), 6);
+    assert_int_equal(job_watch_exit_code("suspended"), 85);
+    assert_true(job_watch_is_end("moved") && job_watch_is_end("released"));
+    assert_false(job_watch_is_end("suspended") || job_watch_is_end("running"));
+}
+
+int test_remote(void) {
+#define WITH_SERVER(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        WITH_SERVER(test_remote_models_go_through_the_daemon),
+        WITH_SERVER(test_remote_jobs_are_submitted_and_changed),
+        WITH_SERVER(test_remote_tenants_and_tokens),
+        WITH_SERVER(test_remote_uses_tokens_and_addresses),
+        WITH_SERVER(test_remote_runs_become_jobs),
+        cmocka_unit_test(test_remote_knows_what_an_end_is),
+    };
+    return cmocka_run_group_tests_name("remote", tests, NULL, NULL);
+}

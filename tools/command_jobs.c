@@ -1,0 +1,115 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "tools/job_watch.h"
+#include "tools/progress.h"
+
+const CommandOption command_jobs_options[] = {
+    {"state", "S", false, "only jobs in this state"},
+    {0},
+};
+const CommandOption command_job_options[] = {{0}};
+const CommandOption command_logs_options[] = {{0}};
+const CommandOption command_checkpoints_options[] = {{0}};
+const CommandOption command_watch_options[] = {
+    {"since", "SEQ", false, "goes on behind this line"},
+    {0},
+};
+
+static void print_header(void) {
+    printf("%-24s %-20s %-10s %-10s %14s %-8s %-6s %10s  %s\n", "job", "model", "tenant", "state",
+        "items", "device", "class", "device s", "submitted");
+}
+
+static void print_row(json_object *job) {
+    char items[32] = "-", submitted[32];
+    double used = remote_real(job, "device_seconds");
+    if (remote_int(job, "items_total") >= 0)
+        (void)snprintf(items, sizeof items, "%lld/%lld", (long long)remote_int(job, "items_done"),
+            (long long)remote_int(job, "items_total"));
+    remote_print_time(remote_real(job, "submitted"), submitted);
+    printf("%-24s %-20s %-10s %-10s %14s %-8s %-6s %10.3f  %s\n", remote_text(job, "job"),
+        remote_text(job, "model"), remote_text(job, "tenant"), remote_text(job, "state"), items,
+        remote_text(job, "device"), remote_text(job, "priority"), isfinite(used) ? used : 0,
+        submitted);
+}
+
+Error *command_jobs(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    const char *state = command_option(context, "state");
+    TRY(remote_need(context, &client));
+    text_append(&path, "/v1/jobs");
+    if (state) http_client_query(&path, "state", state);
+    return remote_list(context, client, &path, print_header, print_row);
+}
+
+static void print_event(json_object *event) {
+    char time[32];
+    remote_print_time(remote_real(event, "time"), time);
+    printf("%6lld  %s  %-10s %-10s %s\n", (long long)remote_int(event, "seq"), time,
+        remote_text(event, "kind"), remote_text(event, "state"), remote_text(event, "why"));
+}
+
+static void print_job(json_object *job) {
+    json_object *events = remote_field(job, "events");
+    size_t count =
+        json_object_is_type(events, json_type_array) ? json_object_array_length(events) : 0;
+    print_header();
+    print_row(job);
+    for (size_t i = 0; i < count; i++) print_event(json_object_array_get_idx(events, i));
+}
+
+Error *command_job(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    TRY(remote_need(context, &client));
+    job_watch_path(&path, context->arguments[0], NULL);
+    return remote_do(context, client, HTTP_METHOD_GET, &path, NULL, print_job);
+}
+
+Error *command_logs(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    TRY(remote_need(context, &client));
+    job_watch_path(&path, context->arguments[0], "events");
+    return remote_list(context, client, &path, NULL, print_event);
+}
+
+static void print_checkpoints_header(void) {
+    printf("%6s  %-16s %12s %10s %10s\n", "id", "time", "MB", "items", "outputs");
+}
+
+static void print_checkpoint(json_object *checkpoint) {
+    char time[32];
+    remote_print_time(remote_real(checkpoint, "time"), time);
+    printf("%6lld  %-16s %12.1f %10lld %10lld\n", (long long)remote_int(checkpoint, "id"), time,
+        remote_real(checkpoint, "bytes") / 1e6, (long long)remote_int(checkpoint, "items_done"),
+        (long long)remote_int(checkpoint, "sequence"));
+}
+
+Error *command_checkpoints(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    TRY(remote_need(context, &client));
+    job_watch_path(&path, context->arguments[0], "checkpoints");
+    return remote_list(context, client, &path, print_checkpoints_header, print_checkpoint);
+}
+
+Error *command_watch(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    int64_t since;
+    TRY(command_integer(context, "since", 0, INT64_MAX, 0, &since));
+    TRY(remote_need(context, &client));
+    Progress progress = progress_start(context, context->arguments[0]);
+    JobWatch watch = {.context = context,
+        .client = client,
+        .job = context->arguments[0],
+        .since = since,
+        .show = true,
+        .progress = &progress};
+    Error *error = job_watch_run(&watch);
+    progress_end(&progress);
+    if (!error && progress.shown) printf("%s %s %s\n", watch.job, watch.state, watch.why);
+    return error;
+}

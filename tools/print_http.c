@@ -1,0 +1,81 @@
+/* Prints docs/http.md: the daemon's addresses, its errors and metrics, as routes.def, errors.def
+ * and metrics.def say. */
+#include <stdio.h>
+
+#include "scheduler/http/route.h"
+#include "scheduler/metrics.h"
+
+static const char WORDS[] =
+    "# HTTP\n\n"
+    "Made by `tools/print_http` from `scheduler/http/routes.def`, `base/errors.def` and "
+    "`scheduler/metrics.def`; edit those.\n\n"
+    "The daemon answers on a unix socket and, where it was told to, on TCP. On the socket a "
+    "request "
+    "without a token is the\nnode's administrator, acting for the tenant `default`; with "
+    "`Authorization: Bearer TOKEN` it is that token's tenant and\nrole. TCP always needs a token, "
+    "but for the first two addresses. `?tenant=NAME` acts for another tenant where the "
+    "role\nallows "
+    "it. What belongs to another tenant answers exactly as what does not exist.\n\n"
+    "One result is one JSON object; lists and streams are JSON Lines. An error is "
+    "`{\"error\", \"code\"}`. Unknown fields of a\nquery or a body are refused. A body without a "
+    "given length is taken in chunks.\n\n"
+    "| method | address | role | body | what |\n| --- | --- | --- | --- | --- |\n";
+
+static const char POLICY[] =
+    "\n## A job's policy\n\n"
+    "The part `policy` of `POST /v1/jobs`; only `model` must be there. The part `inputs` is an "
+    ".npz file with arrays named like\nthe inputs.\n\n"
+    "| field | what |\n| --- | --- |\n"
+    "| `model`, `function` | NAME, NAME@3 or NAME@alias; default main |\n"
+    "| `items`, `batch`, `shared` | true: a batch job; items of a run; inputs that go whole to "
+    "each run |\n"
+    "| `priority`, `weight` | high, normal, low; its share among the tenant's jobs |\n"
+    "| `deadline`, `checkpoint_every` | seconds |\n"
+    "| `checkpoint_keep`, `release` | how many checkpoints stay; log or checkpoint |\n"
+    "| `device`, `threads`, `check_finite` | as of `layover run` |\n"
+    "| `suspend_after`, `suspend_after_ms` | instructions or milliseconds after which it suspends "
+    "itself |\n"
+    "| `key` | the same key and content again is the same job; other content is a conflict |\n";
+
+/* A | would end the cell. */
+static void print_cell(const char *text) {
+    for (; *text; text++) printf(*text == '|' ? "\\%c" : "%c", *text);
+}
+
+static void print_routes(void) {
+    for (RouteId route = 0; route < ROUTE_COUNT; route++) {
+        const RouteInfo *info = route_info(route);
+        printf("| %s | `%s` | %s | %s | ", route_method_name(info->method), info->pattern,
+            route_role_name(info->role), route_body_name(info->body));
+        print_cell(info->help);
+        printf(" |\n");
+    }
+}
+
+static void print_errors(void) {
+    printf("\n## Errors\n\n| code | status | exit code | what |\n| --- | --- | --- | --- |\n");
+    for (ErrorCode code = 1; code < ERROR_CODE_COUNT; code++) {
+        const ErrorInfo *info = error_info(code);
+        printf("| %s | %d | %d | %s |\n", info->name, info->http_status, info->exit_code,
+            info->meaning);
+    }
+}
+
+static void print_metrics(void) {
+    static const char *const kinds[] = {"counter", "gauge", "counter", "gauge", "histogram"};
+    printf("\n## Metrics\n\n| metric | kind | labels | what |\n| --- | --- | --- | --- |\n");
+    for (MetricId metric = 0; metric < METRIC_COUNT; metric++) {
+        const MetricInfo *info = metric_info(metric);
+        printf(
+            "| `%s` | %s | %s | %s |\n", info->name, kinds[info->kind], info->labels, info->help);
+    }
+}
+
+int main(void) {
+    (void)fputs(WORDS, stdout);
+    print_routes();
+    (void)fputs(POLICY, stdout);
+    print_errors();
+    print_metrics();
+    return 0;
+}

@@ -1,0 +1,150 @@
+#include "tools/remote.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/allocator.h"
+#include "scheduler/http/daemon_record.h"
+#include "scheduler/http/json_body.h"
+#include "store/store.h"
+
+static Error *open_client(
+    const CommandContext *context, const char *server, HttpClient **out_client) {
+    TextBuilder OWN_TEXT(address) = {0};
+    const char *token = getenv("LAYOVER_TOKEN");
+    text_appendf(
+        &address, "%s%s", strstr(server, "://") || server[0] == '/' ? "" : "unix:", server);
+    TRY(text_builder_check(&address));
+    HttpClientOptions options = {
+        .server = text_builder_get(&address),
+        .token = token && *token ? token : NULL,
+        .tenant = context->tenant,
+    };
+    return http_client_open(&options, out_client);
+}
+
+Error *remote_find(const CommandContext *context, HttpClient **out_client) {
+    const char *server = getenv("LAYOVER_SERVER");
+    char *default_home = NULL, *socket_path = NULL;
+    *out_client = NULL;
+    if (context->embedded) return NULL;
+    if (server && *server) return open_client(context, server, out_client);
+    if (!context->home) {
+        Error *error = store_default_home(&default_home);
+        error_free(error); /* no home, no daemon; who needs one says so */
+        if (error) return NULL;
+    }
+    const char *home = context->home ? context->home : default_home;
+    Error *error = *home ? daemon_record_find(home, &socket_path) : NULL;
+    memory_free(default_home);
+    if (!error && socket_path) error = open_client(context, socket_path, out_client);
+    memory_free(socket_path);
+    return error;
+}
+
+Error *remote_need(const CommandContext *context, HttpClient **out_client) {
+    if (context->embedded)
+        FAIL(USAGE, "%s: it needs a daemon, so --embedded makes no sense", context->command->verb);
+    TRY(remote_find(context, out_client));
+    if (!*out_client)
+        FAIL(UNREACHABLE,
+            "%s: no daemon holds this home; start one with layover serve, or set LAYOVER_SERVER",
+            context->command->verb);
+    return NULL;
+}
+
+Error *remote_parse(const char *text, json_object **out) {
+    Error *error = json_body_parse(text, strlen(text), out);
+    return error_recode(error_wrap(error, "the server's answer"), ERROR_CORRUPT);
+}
+
+Error *remote_ask(HttpClient *client, HttpMethod method, const TextBuilder *path,
+    json_object *owned_body, json_object **out) {
+    HttpClientReply OWN_REPLY(reply) = {0};
+    OWN_JSON(body) = owned_body;
+    TRY(text_builder_check(path));
+    HttpClientCall call = {
+        .method = method,
+        .path = text_builder_get(path),
+        .json = body ? json_object_to_json_string_ext(body, JSON_C_TO_STRING_PLAIN) : NULL,
+    };
+    TRY(http_client_call(client, &call, &reply));
+    return remote_parse(text_builder_get(&reply.text), out);
+}
+
+Error *remote_show(
+    const CommandContext *context, json_object *owned_object, void (*print)(json_object *object)) {
+    if (context->json) return command_print_json(owned_object);
+    print(owned_object);
+    json_object_put(owned_object);
+    return NULL;
+}
+
+Error *remote_do(const CommandContext *context, HttpClient *client, HttpMethod method,
+    const TextBuilder *path, json_object *owned_body, void (*print)(json_object *object)) {
+    json_object *object;
+    TRY(remote_ask(client, method, path, owned_body, &object));
+    return remote_show(context, object, print);
+}
+
+typedef struct Lines {
+    const CommandContext *context;
+    void (*header)(void);
+    void (*print)(json_object *object);
+} Lines;
+
+static Error *show_line(void *self, const char *line) {
+    Lines *lines = self;
+    json_object *object;
+    TRY(remote_parse(line, &object));
+    if (lines->header && !lines->context->json) lines->header();
+    lines->header = NULL;
+    return remote_show(lines->context, object, lines->print);
+}
+
+Error *remote_list(const CommandContext *context, HttpClient *client, const TextBuilder *path,
+    void (*header)(void), void (*print)(json_object *object)) {
+    HttpClientReply OWN_REPLY(reply) = {0};
+    Lines lines = {.context = context, .header = header, .print = print};
+    TRY(text_builder_check(path));
+    HttpClientCall call = {
+        .path = text_builder_get(path), .visit = show_line, .visit_context = &lines};
+    return http_client_call(client, &call, &reply);
+}
+
+json_object *remote_field(json_object *object, const char *name) {
+    json_object *value = NULL;
+    return json_object_object_get_ex(object, name, &value) ? value : NULL;
+}
+
+const char *remote_text(json_object *object, const char *name) {
+    json_object *value = remote_field(object, name);
+    return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+}
+
+int64_t remote_int(json_object *object, const char *name) {
+    json_object *value = remote_field(object, name);
+    return json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : -1;
+}
+
+double remote_real(json_object *object, const char *name) {
+    json_object *value = remote_field(object, name);
+    bool number =
+        json_object_is_type(value, json_type_double) || json_object_is_type(value, json_type_int);
+    return number ? json_object_get_double(value) : NAN;
+}
+
+bool remote_flag(json_object *object, const char *name) {
+    return json_object_get_boolean(remote_field(object, name));
+}
+
+void remote_print_time(double seconds, char out[32]) {
+    struct tm calendar;
+    time_t whole = isfinite(seconds) ? (time_t)seconds : 0;
+    (void)snprintf(out, 32, "-");
+    if (isfinite(seconds) && localtime_r(&whole, &calendar))
+        (void)strftime(out, 32, "%Y-%m-%d %H:%M", &calendar);
+}
