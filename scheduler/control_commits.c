@@ -134,9 +134,11 @@ static void run_commit(IoTask *task) {
     Commit *commit = (Commit *)task;
     Control *control = commit->job->control;
     commit->request = (CatalogRequest){.work = write_rows, .context = commit, .done = post_done};
-    commit->error = make_contents(commit);
-    if (!commit->error) commit->error = catalog_post(control->options.catalog, &commit->request);
-    if (commit->error) message_queue_post(&control->queue, &commit->message);
+    Error *error = make_contents(commit);
+    if (!error) error = catalog_post(control->options.catalog, &commit->request);
+    if (!error) return; /* the commit is the writer's now, and may be done and gone */
+    commit->error = error;
+    message_queue_post(&control->queue, &commit->message);
 }
 
 /* ---- on the control thread ---- */
