@@ -22,7 +22,7 @@ static void test_control_keeps_outputs_that_have_no_room(void **state) {
     ControlStatus status = {0};
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
-    assert_ok(control_fixture_submit(&fixture, "slow", 6, true, NULL, &id));
+    assert_ok(control_fixture_submit(&fixture, "slow", 40, true, NULL, &id));
     control_fixture_wait_outputs(&fixture, id, 1);
     assert_ok(tenants_get(fixture.store, TENANT_DEFAULT, &tenant));
     int64_t full = (int64_t)tenant.bytes_stored, unlimited = QUOTA_UNLIMITED;
@@ -35,8 +35,8 @@ static void test_control_keeps_outputs_that_have_no_room(void **state) {
     assert_non_null(strstr(status.why, "waits until its data can be stored"));
     assert_ok(catalog_run(fixture.catalog, set_quota, &unlimited));
     control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
-    assert_int_equal(job.output_count, 6);
-    control_fixture_check(&fixture, id, 6, 2);
+    assert_int_equal(job.output_count, 40);
+    control_fixture_check(&fixture, id, 40, 2);
 }
 
 /* A checkpoint of a running job comes with all outputs before it. */
@@ -47,7 +47,7 @@ static void test_control_stores_checkpoints_with_their_outputs(void **state) {
     JobId id;
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
-    assert_ok(control_fixture_submit(&fixture, "slow", 20, true, NULL, &id));
+    assert_ok(control_fixture_submit(&fixture, "slow", 200, true, NULL, &id));
     control_fixture_wait_outputs(&fixture, id, 2);
     for (int i = 0; i < 4; i++) assert_ok(control_checkpoint(fixture.control, TENANT_DEFAULT, id));
     assert_ok(job_checkpoints_list(fixture.store, TENANT_DEFAULT, id, &list));

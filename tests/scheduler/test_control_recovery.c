@@ -10,8 +10,8 @@ static void test_control_recovers_after_its_end(void **state) {
     Job job;
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, control_fixture_cpu_and_sim);
-    assert_ok(control_fixture_submit(&fixture, "slow", 10, true, NULL, &id));
-    assert_ok(control_fixture_submit(&fixture, "slow", 3, true, NULL, &suspended));
+    assert_ok(control_fixture_submit(&fixture, "slow", 40, true, NULL, &id));
+    assert_ok(control_fixture_submit(&fixture, "slow", 60, true, NULL, &suspended));
     control_fixture_wait_outputs(&fixture, suspended, 1);
     assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, suspended));
     control_fixture_wait_outputs(&fixture, id, 2);
@@ -20,13 +20,13 @@ static void test_control_recovers_after_its_end(void **state) {
     control_fixture_stop(&fixture);
     control_fixture_start(&fixture, NULL);
     control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
-    assert_int_equal(job.output_count, 10);
-    control_fixture_check(&fixture, id, 10, 2);
+    assert_int_equal(job.output_count, 40);
+    control_fixture_check(&fixture, id, 40, 2);
     assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, suspended, &job));
     assert_int_equal(job.state, JOB_STATE_SUSPENDED);
     assert_ok(control_resume(fixture.control, TENANT_DEFAULT, suspended, NULL));
     control_fixture_wait(&fixture, suspended, JOB_STATE_SUCCEEDED, &job);
-    control_fixture_check(&fixture, suspended, 3, 2);
+    control_fixture_check(&fixture, suspended, 60, 2);
 }
 
 static void test_control_drains_with_checkpoints(void **state) {
@@ -38,7 +38,7 @@ static void test_control_drains_with_checkpoints(void **state) {
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, control_fixture_cpu_and_sim);
     for (int i = 0; i < 3; i++)
-        assert_ok(control_fixture_submit(&fixture, "slow", 6, true, NULL, &ids[i]));
+        assert_ok(control_fixture_submit(&fixture, "slow", 40, true, NULL, &ids[i]));
     control_fixture_wait_outputs(&fixture, ids[0], 1);
     assert_ok(control_drain(fixture.control, (uint64_t)30 * 1000000000, &left));
     assert_int_equal(left, 3);
@@ -49,7 +49,7 @@ static void test_control_drains_with_checkpoints(void **state) {
     control_fixture_start(&fixture, NULL);
     for (int i = 0; i < 3; i++) {
         control_fixture_wait(&fixture, ids[i], JOB_STATE_SUCCEEDED, &job);
-        control_fixture_check(&fixture, ids[i], 6, 2);
+        control_fixture_check(&fixture, ids[i], 40, 2);
     }
 }
 

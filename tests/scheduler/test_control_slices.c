@@ -29,7 +29,7 @@ static void test_control_suspends_and_resumes(void **state) {
     Job job;
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, control_fixture_cpu_and_sim);
-    assert_ok(control_fixture_submit(&fixture, "slow", 12, true, NULL, &id));
+    assert_ok(control_fixture_submit(&fixture, "slow", 60, true, NULL, &id));
     for (int round = 1; round <= 3; round++) {
         control_fixture_wait_outputs(&fixture, id, round);
         assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
@@ -41,8 +41,8 @@ static void test_control_suspends_and_resumes(void **state) {
         assert_fails(CONFLICT, control_resume(fixture.control, TENANT_DEFAULT, id, NULL));
     }
     control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
-    assert_int_equal(job.output_count, 12);
-    control_fixture_check(&fixture, id, 12, 2);
+    assert_int_equal(job.output_count, 60);
+    control_fixture_check(&fixture, id, 60, 2);
 }
 
 int test_control_slices(void) {

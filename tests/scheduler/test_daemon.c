@@ -2,11 +2,11 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tests/support/test_support.h"
 
 static Error *say_ready(void *context, const DaemonReady *ready) {
@@ -55,7 +55,8 @@ static void test_daemon_owns_its_home_until_it_is_told_to_end(void **state) {
         pid_t child = start(home, address, sizeof address, &code);
         assert_true(child > 0);
         assert_int_equal(strncmp(address, "127.0.0.1:", 10), 0);
-        assert_true(atoi(address + 10) > 0);
+        uint64_t port;
+        assert_true(text_parse_u64(address + 10, &port) && port > 0);
         assert_int_equal(start(home, other, sizeof other, &code), -1);
         assert_true(WIFEXITED(code) && WEXITSTATUS(code) == error_info(ERROR_REFUSED)->exit_code);
         assert_int_equal(kill(child, round ? SIGINT : SIGTERM), 0);

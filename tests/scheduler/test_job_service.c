@@ -43,9 +43,9 @@ static void test_job_service_follows_a_job(void **state) {
     int64_t last = 0;
     service_fixture_init(&fixture);
     const JobsApiClass *api = fixture.api.class_;
-    assert_ok(service_fixture_submit(&fixture, "slow", 4, true, &job));
+    assert_ok(service_fixture_submit(&fixture, "slow", 60, true, &job));
     assert_string_equal(job.tenant, "default");
-    assert_int_equal(job.items_total, 4);
+    assert_int_equal(job.items_total, 60);
     service_fixture_wait(&fixture, "running", &job);
     assert_ok(
         api->change(fixture.api.self, &fixture.user, job.job, JOBS_API_SUSPEND, &options, &job));
@@ -61,7 +61,7 @@ static void test_job_service_follows_a_job(void **state) {
     service_fixture_wait(&fixture, "succeeded", &job);
     service_fixture_wait(&fixture, "succeeded", &fork);
     assert_true(job.ended && job.device_seconds > 0 && job.finished >= job.started);
-    assert_int_equal(fork.outputs, 4);
+    assert_int_equal(fork.outputs, 60);
     assert_ok(api->events(fixture.api.self, &fixture.user, job.job, 0, count_event, &last));
     assert_true(last >= 4);
     assert_ok(
