@@ -16,7 +16,7 @@ import xml.etree.ElementTree
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOGS = os.path.join(ROOT, ".cache", "test-logs")
 # oneDNN's OpenMP runtime is not instrumented, so kernels and what runs them would only give false alarms.
-THREAD_SUITES = ("base", "vm", "serialize", "store")
+THREAD_SUITES = ("base", "vm", "serialize", "store", "scheduler")
 BUILDS = {
     "plain": ("build", "gcc", ["--buildtype=release"], []),
     "asan": ("build-asan", "clang", ["--buildtype=plain", "-Dc_args=-g -O1 -fno-omit-frame-pointer "
