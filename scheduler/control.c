@@ -83,8 +83,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         control_move_in(job, (uint32_t)action->device, action->place);
         break;
     case POLICY_ACTION_GRANT:
-        job->grant_bytes = action->bytes;
-        if (job->run && !job->running) job_run_set_grant(job->run, action->bytes);
+        job->grant_bytes = action->bytes; /* the next slice has it */
         break;
     case POLICY_ACTION_SUSPENDED:
         control_want_state(job, JOB_STATE_SUSPENDED, NULL);
@@ -339,11 +338,11 @@ void control_update_status(ControlJob *job) {
     Control *control = job->control;
     (void)pthread_mutex_lock(&control->status_mutex);
     ControlStatus *status = &job->status;
-    status->running = job->run || job->running;
-    status->items_done = job->run ? job_run_items_done(job->run) : -1;
+    status->running = job->open || job->running;
+    status->items_done = job->items_done;
     status->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
     (void)snprintf(status->device, sizeof status->device, "%s",
-        job->run || job->running ? control->devices[job->device].device->name : "");
+        status->running ? control->devices[job->device].device->name : "");
     (void)pthread_mutex_unlock(&control->status_mutex);
     if (control->options.changed && job->id.number)
         control->options.changed(control->options.listener, job->id);

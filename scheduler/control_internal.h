@@ -54,7 +54,8 @@ struct ControlJob {
     uint64_t resume_device;
     bool has_checkpoint; /* in the store */
 
-    /* while it is on a device or in host memory */
+    /* While it is on a device or in host memory. An I/O task that knows the job (task_count) owns
+     * what follows up to `residency`; the worker owns the run while a slice is with it. */
     Batch *batch; /* inputs to begin with; NULL: in the store */
     JobRun *run;
     const ResidentModel *held;
@@ -62,8 +63,10 @@ struct ControlJob {
     uint32_t device;      /* that has it, while there is a residency or it runs */
     uint64_t grant_bytes;
     uint64_t budget_ns;
-    bool running;   /* the policy says so: from RUN to SLICE_ENDED */
-    bool preempted; /* before its slice had begun */
+    bool open;          /* there is a run, or one is being made */
+    int64_t items_done; /* of the run, at its last safepoint; -1: none */
+    bool running;       /* the policy says so: from RUN to SLICE_ENDED */
+    bool preempted;     /* before its slice had begun */
     bool moving_to_disk;
     WorkerSlice slice;
     Message slice_ended;

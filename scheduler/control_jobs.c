@@ -35,7 +35,7 @@ Error *control_job_create(Control *control, ControlJob **out_job) {
     job->grant_bytes = UINT64_MAX;
     job->started = NAN;
     job->deadline = NAN;
-    job->status.items_done = -1;
+    job->items_done = job->status.items_done = -1;
     Error *error = id_map_add(&control->by_number, &job->number);
     if (error) {
         memory_free(job);
@@ -94,6 +94,7 @@ void control_job_close(ControlJob *job) {
     job->held = NULL;
     batch_release(job->batch);
     job->batch = NULL;
+    job->open = false;
 }
 
 void control_job_settle(ControlJob *job) {

@@ -102,7 +102,7 @@ Error *control_recover(Control *control) {
 static void store_resting(Control *control, bool checkpointed) {
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || !job->run || job->running || job->ended || job->task_count > 0) continue;
+        if (!job || job->running || job->ended || job->task_count > 0 || !job->run) continue;
         if (job->has_checkpoint != checkpointed || job->has_snapshot) continue;
         Error *error = job_run_take_snapshot(job->run, &job->snapshot);
         job->has_snapshot = !error;

@@ -168,7 +168,7 @@ static void handle_birth(void *context, Message *message) {
         take_off(job); /* the key's first job is the answer, or the error */
     control_answer(birth->sender, error);
     memory_free(birth);
-    if (!job->running && !job->run) { /* it waits; its inputs are in the store now */
+    if (!job->open) { /* it waits; its inputs are in the store now */
         batch_release(job->batch);
         job->batch = NULL;
     }
@@ -318,7 +318,7 @@ static Error *cancel(Control *control, ControlRequest *request) {
 static Error *checkpoint(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return fail_absent(control, request, "checkpoint");
-    if (!job->run) {
+    if (!job->open) {
         if (!job->has_checkpoint) return fail_state("checkpoint", "not yet begun");
         control_answer(request, NULL); /* the newest one is where it is */
         return NULL;
@@ -327,6 +327,8 @@ static Error *checkpoint(Control *control, ControlRequest *request) {
     wait_for(job, request);
     if (job->running)
         control_preempt_job(job);
+    else if (job->task_count > 0)
+        return NULL; /* it is on its way; at the end of its next slice */
     else if (!job_run_take_snapshot(job->run, &job->snapshot)) {
         job->has_snapshot = true;
         job->checkpoint_wanted = false;
@@ -335,21 +337,38 @@ static Error *checkpoint(Control *control, ControlRequest *request) {
     return NULL;
 }
 
+/* A request that was answered is its sender's again, and may be gone: nothing looks at it then. */
+static Error *handle(Control *control, ControlRequest *request) {
+    Error *error;
+    switch (request->kind) {
+    case CONTROL_SUBMIT:
+        return submit(control, request);
+    case CONTROL_SUSPEND:
+        return suspend(control, request);
+    case CONTROL_RESUME:
+        return resume(control, request);
+    case CONTROL_CANCEL:
+        return cancel(control, request);
+    case CONTROL_CHECKPOINT:
+        return checkpoint(control, request);
+    case CONTROL_TAKE_UP:
+        error = control_adopt(control, request->tenant, request->job);
+        if (!error) control_answer(request, NULL);
+        return error;
+    case CONTROL_DRAIN:
+        control_begin_drain(control, request);
+        return NULL;
+    }
+    FAIL(INTERNAL, "request %d", (int)request->kind);
+}
+
 void control_handle_request(void *context, Message *message) {
     Control *control = context;
     ControlRequest *request = (ControlRequest *)message;
     Error *error = NULL;
     if (control->draining || control->ending)
         error = error_make(ERROR_UNREACHABLE, __FILE__, __LINE__, "the daemon is ending");
-    if (!error && request->kind == CONTROL_SUBMIT) error = submit(control, request);
-    if (!error && request->kind == CONTROL_SUSPEND) error = suspend(control, request);
-    if (!error && request->kind == CONTROL_RESUME) error = resume(control, request);
-    if (!error && request->kind == CONTROL_CANCEL) error = cancel(control, request);
-    if (!error && request->kind == CONTROL_CHECKPOINT) error = checkpoint(control, request);
-    if (!error && request->kind == CONTROL_TAKE_UP) {
-        error = control_adopt(control, request->tenant, request->job);
-        if (!error) control_answer(request, NULL);
-    }
-    if (!error && request->kind == CONTROL_DRAIN) control_begin_drain(control, request);
+    else
+        error = handle(control, request);
     if (error) control_answer(request, error);
 }

@@ -31,6 +31,8 @@ typedef struct Task {
     Digest identity;
     TenantId tenant;
     uint32_t device;
+    uint64_t grant_bytes; /* of the job when the task was posted, as are the next two */
+    bool fresh, has_checkpoint;
     Error *error;
 } Task;
 
@@ -67,8 +69,10 @@ static Error *rewind_outputs(Connection *catalog, void *context) {
 }
 
 /* Everything that a run needs: the model on the device, inputs. */
-static Error *open_job(ControlJob *job, uint32_t device) {
+static Error *open_job(const Task *task) {
+    ControlJob *job = task->job;
     Control *control = job->control;
+    uint32_t device = task->device;
     const Digest *identity = &job->model->identity;
     ExecutionOptions options = {.threads = job->policy.threads,
         .check_finite = job->policy.check_finite,
@@ -81,11 +85,11 @@ static Error *open_job(ControlJob *job, uint32_t device) {
         job->residency = resident_models_get(control->models, identity, device);
     }
     TRY(make_batch(job));
-    if (!job->fresh) TRY(catalog_run(control->options.catalog, rewind_outputs, job));
+    if (!task->fresh) TRY(catalog_run(control->options.catalog, rewind_outputs, job));
     Batch *batch = job->batch;
     job->batch = NULL;
     TRY(job_run_create(batch, job->function, &options, &job->run));
-    job_run_set_grant(job->run, job->grant_bytes);
+    job_run_set_grant(job->run, task->grant_bytes);
     return NULL;
 }
 
@@ -115,13 +119,10 @@ static Error *do_task(Task *task) {
     Error *error;
     switch (task->kind) {
     case TASK_OPEN:
-        error = open_job(job, task->device);
-        if (error) control_job_close(job);
-        return error;
+        return open_job(task);
     case TASK_MOVE_IN_DISK:
-        error = open_job(job, task->device);
-        if (!error && job->has_checkpoint) error = restore_job(job);
-        if (error) control_job_close(job);
+        error = open_job(task);
+        if (!error && task->has_checkpoint) error = restore_job(job);
         return error;
     case TASK_MOVE_IN_HOST:
         error = move_in_host(job, task->device);
@@ -210,6 +211,7 @@ static void handle_slice_ended(void *context, Message *message) {
     bool needs_memory = !slice->error && slice->result.outcome == JOB_RUN_NEEDS_MEMORY;
     bool finished = !slice->error && slice->result.outcome == JOB_RUN_FINISHED;
     control_outputs_append(&job->pending, &job->slice_outputs);
+    job->items_done = job_run_items_done(job->run);
     end_slice(job,
         slice->error   ? POLICY_OUTCOME_FAILED
         : finished     ? POLICY_OUTCOME_FINISHED
@@ -263,7 +265,13 @@ static void post_task(Control *control, Task owned_task) {
     task->control = control;
     task->task.run = run_task;
     control->in_flight++;
-    if (task->job) task->job->task_count++;
+    if (task->job) {
+        task->job->task_count++;
+        task->job->open = true;
+        task->grant_bytes = task->job->grant_bytes;
+        task->fresh = task->job->fresh;
+        task->has_checkpoint = task->job->has_checkpoint;
+    }
     io_pool_post(control->io, &task->task);
 }
 
@@ -294,6 +302,10 @@ static void handle_task(void *context, Message *message) {
     control->in_flight--;
     if (job) job->task_count--;
     bool worked = !task->error;
+    if (!worked && (task->kind == TASK_OPEN || task->kind == TASK_MOVE_IN_DISK))
+        control_job_close(job);
+    else if (job)
+        job->items_done = job_run_items_done(job->run);
     if (task->error && job && task->kind != TASK_OPEN) {
         (void)pthread_mutex_lock(&control->status_mutex);
         (void)snprintf(job->status.why, sizeof job->status.why, "%s", error_message(task->error));

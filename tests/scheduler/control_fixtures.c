@@ -112,7 +112,7 @@ static void pause_ms(long ms) {
 }
 
 void control_fixture_wait(ControlFixture *fixture, JobId id, JobState state, Job *out_job) {
-    for (int i = 0; i < 6000; i++) {
+    for (int i = 0; i < 60000; i++) {
         assert_ok(jobs_get(fixture->store, TENANT_DEFAULT, id, out_job));
         if (out_job->state == state) return;
         pause_ms(5);
@@ -123,7 +123,7 @@ void control_fixture_wait(ControlFixture *fixture, JobId id, JobState state, Job
 
 void control_fixture_wait_outputs(ControlFixture *fixture, JobId id, int64_t count) {
     Job job = {0};
-    for (int i = 0; i < 6000 && job.output_count < count; i++) {
+    for (int i = 0; i < 60000 && job.output_count < count; i++) {
         assert_ok(jobs_get(fixture->store, TENANT_DEFAULT, id, &job));
         pause_ms(2);
     }

@@ -24,7 +24,7 @@ void control_fixture_deinit(ControlFixture *fixture);
 /* items 0: a single run; its input a is float32 [rows, 2] of 1, 2, … */
 Error *control_fixture_submit(ControlFixture *fixture, const char *function, int64_t rows,
     bool items, const char *key, JobId *out_id);
-/* Waits until the job is in that state; fails the test after half a minute. */
+/* Waits until the job is in that state; fails the test after five minutes. */
 void control_fixture_wait(ControlFixture *fixture, JobId id, JobState state, Job *out_job);
 /* Waits until it has that many outputs stored. */
 void control_fixture_wait_outputs(ControlFixture *fixture, JobId id, int64_t count);
