@@ -30,6 +30,7 @@ typedef struct Commit {
     /* made of them */
     ChunkUpload *upload;
     ArrayBundle *bundles;
+    size_t bundle_count;
     JobContent *contents;
     ByteWriter checkpoint_bytes;
     ChunkRef *checkpoint_chunks;
@@ -38,7 +39,7 @@ typedef struct Commit {
 } Commit;
 
 static void commit_free(Commit *commit) {
-    for (size_t i = 0; commit->bundles && i < commit->outputs.count; i++)
+    for (size_t i = 0; i < commit->bundle_count; i++)
         array_bundle_deinit(&commit->bundles[i]);
     memory_free(commit->bundles);
     memory_free(commit->contents);
@@ -63,6 +64,7 @@ static Error *bundle_outputs(Commit *commit) {
     commit->contents = memory;
     for (const ControlOutput *output = commit->outputs.first; output; output = output->next, i++) {
         ArrayBundle *bundle = &commit->bundles[i];
+        commit->bundle_count++;
         TRY(array_bundle_write(&output->arrays, job->control->options.pool,
             chunk_upload_sink(commit->upload), bundle));
         commit->contents[i] = (JobContent){.bytes = bundle->bytes.data,

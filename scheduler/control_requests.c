@@ -9,7 +9,6 @@
 /* ---- on the senders' threads ---- */
 
 static Error *send(Control *control, ControlRequest *request) {
-    TRY(control_check(control));
     request->message.handle = control_handle_request;
     (void)sem_init(&request->done, 0, 0);
     message_queue_post(&control->queue, &request->message);
@@ -21,34 +20,45 @@ static Error *send(Control *control, ControlRequest *request) {
 Error *control_submit(Control *control, const ControlSubmission *submission, JobId *out_id) {
     ControlRequest request = {
         .kind = CONTROL_SUBMIT, .tenant = submission->tenant, .submission = submission};
-    Error *error = send(control, &request);
+    Error *error = control_check(control);
+    if (error) {
+        batch_release(submission->batch);
+        return error;
+    }
+    error = send(control, &request);
     if (!error) *out_id = request.job;
     return error;
 }
 
 Error *control_suspend(Control *control, TenantId tenant, JobId job) {
+    TRY(control_check(control));
     return send(control, &(ControlRequest){.kind = CONTROL_SUSPEND, .tenant = tenant, .job = job});
 }
 
 Error *control_resume(Control *control, TenantId tenant, JobId job, const char *device) {
+    TRY(control_check(control));
     return send(control,
         &(ControlRequest){.kind = CONTROL_RESUME, .tenant = tenant, .job = job, .device = device});
 }
 
 Error *control_cancel(Control *control, TenantId tenant, JobId job) {
+    TRY(control_check(control));
     return send(control, &(ControlRequest){.kind = CONTROL_CANCEL, .tenant = tenant, .job = job});
 }
 
 Error *control_checkpoint(Control *control, TenantId tenant, JobId job) {
+    TRY(control_check(control));
     return send(
         control, &(ControlRequest){.kind = CONTROL_CHECKPOINT, .tenant = tenant, .job = job});
 }
 
 Error *control_take_up(Control *control, TenantId tenant, JobId job) {
+    TRY(control_check(control));
     return send(control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
 }
 
 Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
+    TRY(control_check(control));
     ControlRequest request = {.kind = CONTROL_DRAIN, .grace_ns = grace_ns};
     TRY(send(control, &request));
     *out_left = (size_t)request.job.number;
@@ -366,9 +376,10 @@ void control_handle_request(void *context, Message *message) {
     Control *control = context;
     ControlRequest *request = (ControlRequest *)message;
     Error *error = NULL;
-    if (control->draining || control->ending)
+    if (control->draining || control->ending) {
+        if (request->kind == CONTROL_SUBMIT) batch_release(request->submission->batch);
         error = error_make(ERROR_UNREACHABLE, __FILE__, __LINE__, "the daemon is ending");
-    else
+    } else
         error = handle(control, request);
     if (error) control_answer(request, error);
 }

@@ -158,6 +158,7 @@ void batch_outputs_deinit(BatchOutputs *outputs) {
 
 static Error *remember(BatchOutputs *outputs, const ArrayList *arrays) {
     void *memory;
+    batch_outputs_deinit(outputs);
     TRY(memory_alloc(arrays->count, sizeof(NamedArray), &memory));
     outputs->items = memory;
     for (size_t i = 0; i < arrays->count; i++) {

@@ -91,7 +91,7 @@ static void check_after(const TestHome *home, const FaultScenario *scenario, Kvf
 
 static void run_fault(const TestHome *template_home, const TestHome *home,
     const FaultScenario *scenario, KvfsFault fault, bool forever, const States *states) {
-    for (uint64_t at = 1; at < OPERATIONS_MAX; at++) {
+    for (uint64_t at = 1 + (uint64_t)fault % FAULT_STEP; at < OPERATIONS_MAX; at += FAULT_STEP) {
         fixture_home_copy(template_home, home);
         int status = run_in_child(home, scenario, fault, at, forever);
         check_after(home, scenario, fault, at, status, states);

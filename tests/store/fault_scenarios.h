@@ -4,6 +4,17 @@
 #include "tests/store/kvfs.h"
 #include "tests/store/store_fixtures.h"
 
+/* Sanitizers make a run ten times as long: every seventh operation has its turn then, another
+ * seventh with each kind of fault. Without them all have. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define FAULT_STEP 7
+#endif
+#endif
+#ifndef FAULT_STEP
+#define FAULT_STEP 1
+#endif
+
 /* What happens between opening a store and closing it. */
 typedef struct FaultScenario {
     const char *name;
