@@ -39,8 +39,7 @@ typedef struct Commit {
 } Commit;
 
 static void commit_free(Commit *commit) {
-    for (size_t i = 0; i < commit->bundle_count; i++)
-        array_bundle_deinit(&commit->bundles[i]);
+    for (size_t i = 0; i < commit->bundle_count; i++) array_bundle_deinit(&commit->bundles[i]);
     memory_free(commit->bundles);
     memory_free(commit->contents);
     byte_writer_deinit(&commit->checkpoint_bytes);
