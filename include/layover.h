@@ -1,5 +1,5 @@
 #pragma once
-/* clang-format off: the example keeps its lines */
+/* clang-format off */
 /* liblayover: load models, run them, stop them between any two instructions, and go on later or
  * elsewhere.
  *

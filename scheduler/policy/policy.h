@@ -1,17 +1,20 @@
 #pragma once
+/* clang-format off */
 /* The scheduler's brain: a pure function from events with their time to actions. It has no clock,
  * no thread, does no I/O and computes with integers only, so the same events give the same actions
  * everywhere.
  *
  * Who runs next on a device:
- *     class       high before normal before low, but each lower class is sure of its floor: it
- * earns floor_permille of the device-time of the others while it waits, and is paid in whole
- * slices, at slice ends only; a fresh job of a higher class preempts them tenant      the least
- * virtual time (device-time / weight) first: stride scheduling (Waldspurger and Weihl 1995),
- * start-time fair queueing (Goyal, Vin, Cheng 1996). Two tenants that both wait all the time differ
- * by at most slice/weight + slice/weight, a slice being at most quantum + longest kernel. Who wakes
- * starts at the least virtual time of those who are awake job         the earliest deadline first
- * (Liu and Layland 1973), then the least virtual time by job weight, then the smaller id
+ *     class    high before normal before low, but each lower class is sure of its floor: it earns
+ *              floor_permille of the device-time of the others while it waits, and is paid in whole
+ *              slices, at slice ends only; a fresh job of a higher class preempts them
+ *     tenant   the least virtual time (device-time / weight) first: stride scheduling (Waldspurger
+ *              and Weihl 1995), start-time fair queueing (Goyal, Vin, Cheng 1996). Two tenants that
+ *              both wait all the time differ by at most slice/weight + slice/weight, a slice being
+ *              at most quantum + longest kernel. Who wakes starts at the least virtual time of those
+ *              who are awake
+ *     job      the earliest deadline first (Liu and Layland 1973), then the least virtual time by
+ *              job weight, then the smaller id
  *
  * States of a job here (in brackets what people are shown):
  *
@@ -28,6 +31,7 @@
  * that its row in actions.def names, once. After DEVICE_LOST nothing is answered any more that was
  * asked of that device; moves from host memory to disk still are. A job is known until SLICE_ENDED
  * with FINISHED or FAILED, or until REFUSE, FAIL or RELEASE. */
+/* clang-format on */
 #include <stdbool.h>
 
 #include "scheduler/policy/policy_event.h"
