@@ -311,6 +311,7 @@ void control_release(Control *control) {
         message_queue_post(&control->queue, &end);
         (void)pthread_join(control->thread, NULL);
     }
+    control->ending = true; /* nothing is begun any more by what still comes back */
     for (uint32_t i = 0; i < control->device_count; i++) {
         ControlJob *running = control->devices[i].running;
         if (running && running->run) job_run_request_slice_end(running->run);

@@ -283,7 +283,7 @@ static void tell_moved(ControlJob *job, PolicyEventKind kind, bool worked) {
 /* A job that could not be opened for its slice has failed; its inputs and model were checked when
  * it was taken in. */
 static void opened(ControlJob *job, Error *owned_error) {
-    bool gone = job->preempted || job->control->draining;
+    bool gone = job->preempted || job->control->draining || job->control->ending;
     job->preempted = false;
     if (!owned_error && !gone) {
         begin_slice(job);

@@ -59,6 +59,8 @@ static void set_execution(JobRun *run, Execution *owned_execution) {
     (void)pthread_mutex_lock(&run->mutex);
     Execution *before = run->execution;
     run->execution = owned_execution;
+    /* asked for while there was none to tell */
+    if (owned_execution && run->slice_end_requested) execution_request_slice_end(owned_execution);
     (void)pthread_mutex_unlock(&run->mutex);
     execution_release(before);
 }

@@ -38,7 +38,7 @@ static void test_control_drains_with_checkpoints(void **state) {
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, control_fixture_cpu_and_sim);
     for (int i = 0; i < 3; i++)
-        assert_ok(control_fixture_submit(&fixture, "slow", 40, true, NULL, &ids[i]));
+        assert_ok(control_fixture_submit(&fixture, "slow", 16, true, NULL, &ids[i]));
     control_fixture_wait_outputs(&fixture, ids[0], 1);
     assert_ok(control_drain(fixture.control, (uint64_t)30 * 1000000000, &left));
     assert_int_equal(left, 3);
@@ -49,7 +49,7 @@ static void test_control_drains_with_checkpoints(void **state) {
     control_fixture_start(&fixture, NULL);
     for (int i = 0; i < 3; i++) {
         control_fixture_wait(&fixture, ids[i], JOB_STATE_SUCCEEDED, &job);
-        control_fixture_check(&fixture, ids[i], 40, 2);
+        control_fixture_check(&fixture, ids[i], 16, 2);
     }
 }
 
