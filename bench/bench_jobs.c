@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "scheduler/job_intake.h"
 #include "scheduler/policy/policy_event.h"
-#include "serialize/executable_file.h"
+#include "scheduler/model_loader.h"
 #include "store/tenants.h"
 #include "vm/assembly.h"
 
@@ -60,17 +60,10 @@ static void pause_us(long us) {
 }
 
 static Error *register_program(Bench *bench, TenantId tenant) {
-    OWN(ChunkUpload, upload) = NULL;
     OWN(Executable, executable) = NULL;
-    OWN(Container, container) = NULL;
-    ByteWriter OWN_BYTES(manifest) = {0};
     ModelVersion OWN_VERSION(version) = {0};
     TRY(assembly_parse(program, strlen(program), &executable));
-    TRY(chunk_upload_open(bench->store, tenant, &upload));
-    TRY(executable_write(executable, NULL, chunk_upload_sink(upload), &manifest));
-    TRY(container_open_manifest(
-        CONTAINER_EXECUTABLE, manifest.data, manifest.size, (ChunkSource){0}, &container));
-    return models_register_container(upload, "m", container, NULL, 0, &version);
+    return model_loader_register(bench->store, tenant, NULL, "m", executable, NULL, 0, &version);
 }
 
 static Error *submit(

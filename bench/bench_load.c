@@ -8,10 +8,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bench/bench_program.h"
+#include "scheduler/model_loader.h"
 #include "serialize/executable_file.h"
 #include "serialize/safetensors.h"
-#include "store/models.h"
-#include "store/stored_executable.h"
 
 enum { REPEAT = 7 };
 #define WEIGHTS_SIZE_MAX ((size_t)4 << 30)
@@ -49,28 +48,14 @@ static Error *build(const ArrayList *weights, uint64_t bytes_wanted, Executable 
     return executable_builder_finish(builder, out);
 }
 
-static Error *register_model(Store *store, Executable *executable, WorkerPool *pool) {
-    OWN(ChunkUpload, upload) = NULL;
-    OWN(Container, container) = NULL;
-    ByteWriter OWN_BYTES(manifest) = {0};
-    ModelVersion OWN_VERSION(version) = {0};
-    TRY(chunk_upload_open(store, TENANT_DEFAULT, &upload));
-    TRY(executable_write(executable, pool, chunk_upload_sink(upload), &manifest));
-    TRY(container_open_manifest(
-        CONTAINER_EXECUTABLE, manifest.data, manifest.size, (ChunkSource){0}, &container));
-    return models_register_container(upload, "bench", container, NULL, 0, &version);
-}
-
 static Error *load(Store *store, const Digest *identity, WorkerPool *pool, ChunkVerify verify) {
     OWN(StoredExecutable, stored) = NULL;
     OWN(Container, container) = NULL;
     OWN(Executable, executable) = NULL;
-    size_t size;
-    TRY(stored_executable_open(store, TENANT_DEFAULT, identity, &stored));
-    const uint8_t *manifest = stored_executable_manifest(stored, &size);
-    TRY(container_open_manifest(
-        CONTAINER_EXECUTABLE, manifest, size, stored_executable_source(stored), &container));
-    return executable_read(container, pool, verify, &executable);
+    TRY(model_loader_open(store, TENANT_DEFAULT, identity, &stored, &container));
+    Error *error = executable_read(container, pool, verify, &executable);
+    container_release(TAKE(container)); /* it reads from the stored executable */
+    return error;
 }
 
 /* What a load can't do without: as many bytes copied into fresh memory, in pieces of a chunk. */
@@ -146,6 +131,7 @@ static Error *run(const char *folder, const char *path, uint64_t megabytes) {
     OWN(Executable, executable) = NULL;
     OWN(Store, store) = NULL;
     OWN(WorkerPool, pool) = NULL;
+    ModelVersion OWN_VERSION(version) = {0};
     uint8_t *data;
     size_t size;
     TRY(file_read(path, WEIGHTS_SIZE_MAX, &data, &size));
@@ -154,7 +140,7 @@ static Error *run(const char *folder, const char *path, uint64_t megabytes) {
     TRY(build(&weights, megabytes * 1000000, &executable));
     TRY(worker_pool_create("bench", 2, &pool));
     TRY(store_open(folder, STORE_CREATE, &store));
-    TRY(register_model(store, executable, pool));
+    TRY(model_loader_register(store, TENANT_DEFAULT, pool, "bench", executable, NULL, 0, &version));
     Digest identity = executable->identity;
     uint64_t bytes = executable_constant_bytes(executable);
     executable_release(TAKE(executable));

@@ -51,10 +51,6 @@ void control_post_event(Control *control, PolicyEvent event) {
     control->events[control->event_count++] = event;
 }
 
-ControlJob *control_find_number(Control *control, uint64_t number) {
-    return id_map_find(&control->by_number, 0, number);
-}
-
 static void perform_on_job(ControlJob *job, const PolicyAction *action) {
     switch (action->kind) {
     case POLICY_ACTION_ACCEPT:
@@ -100,7 +96,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
     }
 }
 
-void control_perform(Control *control, const PolicyAction *action) {
+static void perform(Control *control, const PolicyAction *action) {
     if (action->kind == POLICY_ACTION_SET_TIMER)
         control->timer_ns = action->ns;
     else if (action->kind == POLICY_ACTION_LOAD_WEIGHTS)
@@ -108,7 +104,7 @@ void control_perform(Control *control, const PolicyAction *action) {
     else if (action->kind == POLICY_ACTION_EVICT_WEIGHTS)
         control_evict_weights(control, action->model, (uint32_t)action->device);
     else {
-        ControlJob *job = control_find_number(control, action->job);
+        ControlJob *job = id_map_find(&control->by_number, 0, action->job);
         if (job) perform_on_job(job, action);
     }
 }
@@ -116,21 +112,15 @@ void control_perform(Control *control, const PolicyAction *action) {
 void control_apply_events(Control *control) {
     if (control->draining) control->event_count = 0; /* nothing is decided any more */
     for (size_t i = 0; i < control->event_count; i++) {
-        const PolicyAction *actions;
-        PolicyAction *copies = NULL;
+        const PolicyAction *actions; /* performing one posts events, but applies none */
         size_t count;
-        void *memory;
         PolicyEvent event = control->events[i];
         Error *error = policy_apply(control->policy, &event, &actions, &count);
-        if (!error) error = memory_alloc(count, sizeof(PolicyAction), &memory);
         if (error) {
             control_fail(control, error_wrap(error, "event %d", (int)event.kind));
             break;
         }
-        copies = memory; /* performing one may apply further events */
-        if (count > 0) memcpy(copies, actions, count * sizeof *copies);
-        for (size_t a = 0; a < count; a++) control_perform(control, &copies[a]);
-        memory_free(copies);
+        for (size_t a = 0; a < count; a++) perform(control, &actions[a]);
     }
     control->event_count = 0;
 }

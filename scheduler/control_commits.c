@@ -1,9 +1,9 @@
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/allocator.h"
+#include "base/container_of.h"
 #include "scheduler/control_internal.h"
 #include "serialize/array_bundle.h"
 #include "store/chunk_upload.h"
@@ -126,7 +126,7 @@ static Error *write_rows(Connection *catalog, void *context) {
 }
 
 static void post_done(CatalogRequest *request, Error *owned_error) {
-    Commit *commit = (Commit *)(void *)((char *)request - offsetof(Commit, request));
+    Commit *commit = CONTAINER_OF(request, Commit, request);
     commit->error = owned_error;
     message_queue_post(&commit->job->control->queue, &commit->message);
 }
@@ -221,7 +221,7 @@ static void handle_success(ControlJob *job, const Commit *commit) {
 
 static void handle_done(void *context, Message *message) {
     Control *control = context;
-    Commit *commit = (Commit *)(void *)((char *)message - offsetof(Commit, message));
+    Commit *commit = CONTAINER_OF(message, Commit, message);
     ControlJob *job = commit->job;
     control->in_flight--;
     job->committing = false;

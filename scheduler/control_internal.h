@@ -157,8 +157,6 @@ void control_post_event(Control *control, PolicyEvent event);
 void control_apply_events(Control *control);
 /* Gives up: everything that waits is answered with the error. */
 void control_fail(Control *control, Error *owned_error);
-void control_perform(Control *control, const PolicyAction *action);
-ControlJob *control_find_number(Control *control, uint64_t number);
 void control_update_status(ControlJob *job);
 
 /* ---- control_jobs.c: jobs in memory ---- */

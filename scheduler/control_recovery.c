@@ -3,33 +3,22 @@
 
 #include "base/allocator.h"
 #include "scheduler/control_internal.h"
-#include "serialize/executable_file.h"
-#include "store/stored_executable.h"
+#include "scheduler/model_loader.h"
 
 /* ---- start: what the store holds ---- */
 
 /* The size of a model's weights, without reading them. */
-static Error *read_constant_bytes(
-    Control *control, TenantId tenant, const Digest *identity, uint64_t *out_bytes) {
-    OWN(StoredExecutable, stored) = NULL;
-    OWN(Container, container) = NULL;
-    OWN(Executable, outline) = NULL;
-    size_t size;
-    TRY(stored_executable_open(control->options.store, tenant, identity, &stored));
-    const uint8_t *manifest = stored_executable_manifest(stored, &size);
-    TRY(container_open_manifest(
-        CONTAINER_EXECUTABLE, manifest, size, stored_executable_source(stored), &container));
-    TRY(executable_read_outline(container, &outline));
-    *out_bytes = executable_constant_bytes(outline);
-    return NULL;
-}
-
 static Error *get_constant_bytes(Control *control, const Job *row, uint64_t *out_bytes) {
+    OWN(Executable, outline) = NULL;
     uint64_t number;
     memcpy(&number, row->executable.bytes, sizeof number);
     const ControlModel *model = id_map_find(&control->model_map, 0, number);
-    if (!model) return read_constant_bytes(control, row->tenant, &row->executable, out_bytes);
-    *out_bytes = model->constant_bytes;
+    if (model) {
+        *out_bytes = model->constant_bytes;
+        return NULL;
+    }
+    TRY(model_loader_read_outline(control->options.store, row->tenant, &row->executable, &outline));
+    *out_bytes = executable_constant_bytes(outline);
     return NULL;
 }
 

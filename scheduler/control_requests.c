@@ -1,9 +1,9 @@
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/allocator.h"
+#include "base/container_of.h"
 #include "scheduler/control_internal.h"
 
 /* ---- on the senders' threads ---- */
@@ -150,7 +150,7 @@ static Error *store_job(Connection *catalog, void *context) {
 }
 
 static void post_birth(CatalogRequest *request, Error *owned_error) {
-    Birth *birth = (Birth *)(void *)((char *)request - offsetof(Birth, request));
+    Birth *birth = CONTAINER_OF(request, Birth, request);
     birth->error = owned_error;
     message_queue_post(&birth->job->control->queue, &birth->message);
 }
@@ -165,7 +165,7 @@ static void take_off(ControlJob *job) {
 
 static void handle_birth(void *context, Message *message) {
     Control *control = context;
-    Birth *birth = (Birth *)(void *)((char *)message - offsetof(Birth, message));
+    Birth *birth = CONTAINER_OF(message, Birth, message);
     ControlJob *job = birth->job;
     Error *error = birth->error;
     control->in_flight--;

@@ -1,8 +1,8 @@
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/allocator.h"
+#include "base/container_of.h"
 #include "base/clock.h"
 #include "scheduler/control_internal.h"
 #include "serialize/array_bundle.h"
@@ -187,7 +187,7 @@ static Error *keep_output(
 }
 
 static void post_ended(WorkerSlice *slice) {
-    ControlJob *job = (ControlJob *)(void *)((char *)slice - offsetof(ControlJob, slice));
+    ControlJob *job = CONTAINER_OF(slice, ControlJob, slice);
     message_queue_post(&job->control->queue, &job->slice_ended);
 }
 
@@ -206,7 +206,7 @@ static void take_snapshot(ControlJob *job) {
 
 static void handle_slice_ended(void *context, Message *message) {
     (void)context;
-    ControlJob *job = (ControlJob *)(void *)((char *)message - offsetof(ControlJob, slice_ended));
+    ControlJob *job = CONTAINER_OF(message, ControlJob, slice_ended);
     WorkerSlice *slice = &job->slice;
     bool needs_memory = !slice->error && slice->result.outcome == JOB_RUN_NEEDS_MEMORY;
     bool finished = !slice->error && slice->result.outcome == JOB_RUN_FINISHED;
@@ -297,7 +297,7 @@ static void opened(ControlJob *job, Error *owned_error) {
 
 static void handle_task(void *context, Message *message) {
     Control *control = context;
-    Task *task = (Task *)(void *)((char *)message - offsetof(Task, message));
+    Task *task = CONTAINER_OF(message, Task, message);
     ControlJob *job = task->job;
     control->in_flight--;
     if (job) job->task_count--;

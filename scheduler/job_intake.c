@@ -3,10 +3,9 @@
 #include <sys/random.h>
 
 #include "base/allocator.h"
+#include "scheduler/model_loader.h"
 #include "serialize/array_bundle.h"
 #include "serialize/array_values.h"
-#include "serialize/executable_file.h"
-#include "store/stored_executable.h"
 
 /* What stands behind one submission until the catalog has it. */
 typedef struct Intake {
@@ -33,22 +32,11 @@ static void intake_deinit(Intake *intake) {
     model_version_deinit(&intake->version);
 }
 
-static Error *read_outline(
-    Store *store, TenantId tenant, const Digest *identity, Executable **out) {
-    OWN(StoredExecutable, stored) = NULL;
-    OWN(Container, container) = NULL;
-    size_t size;
-    TRY(stored_executable_open(store, tenant, identity, &stored));
-    const uint8_t *manifest = stored_executable_manifest(stored, &size);
-    TRY(container_open_manifest(
-        CONTAINER_EXECUTABLE, manifest, size, stored_executable_source(stored), &container));
-    return executable_read_outline(container, out);
-}
-
 static Error *find_model(Store *store, Intake *intake) {
     const JobIntake *wanted = intake->wanted;
     TRY(models_find(store, wanted->tenant, wanted->model, &intake->version));
-    TRY_WRAP(read_outline(store, wanted->tenant, &intake->version.executable, &intake->outline),
+    TRY_WRAP(model_loader_read_outline(
+                 store, wanted->tenant, &intake->version.executable, &intake->outline),
         "%s", wanted->model);
     return executable_find_function(intake->outline, wanted->policy->function, &intake->function);
 }

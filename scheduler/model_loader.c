@@ -27,6 +27,16 @@ Error *model_loader_load(Store *store, TenantId tenant, WorkerPool *pool, const 
     return error;
 }
 
+Error *model_loader_read_outline(
+    Store *store, TenantId tenant, const Digest *identity, Executable **out_outline) {
+    OWN(StoredExecutable, stored) = NULL;
+    OWN(Container, container) = NULL;
+    TRY(model_loader_open(store, tenant, identity, &stored, &container));
+    Error *error = executable_read_outline(container, out_outline);
+    container_release(TAKE(container)); /* it reads from the stored executable */
+    return error;
+}
+
 Error *model_loader_register(Store *store, TenantId tenant, WorkerPool *pool, const char *name,
     Executable *executable, const char *const *aliases, size_t alias_count,
     ModelVersion *out_version) {

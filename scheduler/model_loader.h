@@ -12,6 +12,9 @@ MUST_CHECK Error *model_loader_open(Store *store, TenantId tenant, const Digest 
     StoredExecutable **out_stored, Container **out_container);
 MUST_CHECK Error *model_loader_load(Store *store, TenantId tenant, WorkerPool *pool,
     const Digest *identity, Executable **out_executable);
+/* Its functions and ports, without reading a weight: executable_read_outline. */
+MUST_CHECK Error *model_loader_read_outline(
+    Store *store, TenantId tenant, const Digest *identity, Executable **out_outline);
 
 /* Stores an executable as the newest version of a name; sets its identity. */
 MUST_CHECK Error *model_loader_register(Store *store, TenantId tenant, WorkerPool *pool,

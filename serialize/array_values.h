@@ -18,9 +18,9 @@ MUST_CHECK Error *array_values_from_array(NamedArray *inout_array, Value *out);
 /* The port of that name. False: there is none. */
 bool array_values_find_parameter(const Function *function, const char *name, uint32_t *out_index);
 
-/* Takes one array; it is the caller's. */
+/* Gets one array; it may move it out, leaving it empty. */
 typedef struct ArraySink {
-    Error *(*add)(void *self, const NamedArray *array);
+    Error *(*add)(void *self, NamedArray *inout_array);
     void *self;
 } ArraySink;
 

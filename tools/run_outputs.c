@@ -5,8 +5,8 @@
 #include "serialize/npz.h"
 #include "tools/run_machine.h"
 
-static Error *add_to_npz(void *self, const NamedArray *array) {
-    return npz_writer_add(self, array);
+static Error *add_to_npz(void *self, NamedArray *inout_array) {
+    return npz_writer_add(self, inout_array);
 }
 
 static Error *write_yields(Execution *execution, ArraySink sink) {

@@ -79,11 +79,8 @@ static Error *begin_run(JobRun *run, Residency *residency) {
     return NULL;
 }
 
-static Error *collect(void *self, const NamedArray *array) {
-    NamedArray copy;
-    TRY(named_array_init(&copy, array->name, array->dtype, &array->shape));
-    if (array->size > 0) memcpy(copy.data, array->data, (size_t)array->size);
-    return array_list_add(self, &copy);
+static Error *collect(void *self, NamedArray *inout_array) {
+    return array_list_add(self, inout_array);
 }
 
 static Error *emit(JobRun *run, JobRunSink sink, ArrayList *arrays) {

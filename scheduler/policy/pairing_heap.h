@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/container_of.h"
+
 typedef struct HeapNode {
     struct HeapNode *child, *next;
     struct HeapNode *previous; /* the left sibling, or the parent of a first child */
@@ -19,6 +21,6 @@ typedef struct Heap {
 void heap_push(Heap *heap, HeapNode *node, HeapLess *less);
 void heap_remove(Heap *heap, HeapNode *node, HeapLess *less);
 
-#define HEAP_ITEM(node, Type, member) ((Type *)(void *)((char *)(node)-offsetof(Type, member)))
+#define HEAP_ITEM(node, Type, member) CONTAINER_OF(node, Type, member)
 #define HEAP_ITEM_CONST(node, Type, member)                                                        \
     ((const Type *)(const void *)((const char *)(node)-offsetof(Type, member)))

@@ -7,7 +7,7 @@
 
 #include "scheduler/policy/policy.h"
 #include "serialize/array_bundle.h"
-#include "serialize/executable_file.h"
+#include "scheduler/model_loader.h"
 #include "store/stored_content.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "vm/assembly.h"
@@ -45,17 +45,11 @@ static const char program[] =
 const char *const control_fixture_cpu_and_sim[] = {"cpu", "sim:0", NULL};
 
 static void register_program(Store *store) {
-    OWN(ChunkUpload, upload) = NULL;
     OWN(Executable, executable) = NULL;
-    OWN(Container, container) = NULL;
-    ByteWriter OWN_BYTES(manifest) = {0};
     ModelVersion OWN_VERSION(version) = {0};
     assert_ok(assembly_parse(program, strlen(program), &executable));
-    assert_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
-    assert_ok(executable_write(executable, NULL, chunk_upload_sink(upload), &manifest));
-    assert_ok(container_open_manifest(
-        CONTAINER_EXECUTABLE, manifest.data, manifest.size, (ChunkSource){0}, &container));
-    assert_ok(models_register_container(upload, "m", container, NULL, 0, &version));
+    assert_ok(
+        model_loader_register(store, TENANT_DEFAULT, NULL, "m", executable, NULL, 0, &version));
 }
 
 void control_fixture_init(ControlFixture *fixture) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "serialize/executable_file.h"
+#include "scheduler/model_loader.h"
 #include "store/models.h"
 #include "tests/support/test_support.h"
 #include "vm/assembly.h"
@@ -23,17 +23,11 @@ typedef struct Fixture {
 } Fixture;
 
 static void register_program(Fixture *fixture) {
-    OWN(ChunkUpload, upload) = NULL;
     OWN(Executable, executable) = NULL;
-    OWN(Container, container) = NULL;
-    ByteWriter OWN_BYTES(manifest) = {0};
     ModelVersion OWN_VERSION(version) = {0};
     assert_ok(assembly_parse(program, strlen(program), &executable));
-    assert_ok(chunk_upload_open(fixture->store, TENANT_DEFAULT, &upload));
-    assert_ok(executable_write(executable, NULL, chunk_upload_sink(upload), &manifest));
-    assert_ok(container_open_manifest(
-        CONTAINER_EXECUTABLE, manifest.data, manifest.size, (ChunkSource){0}, &container));
-    assert_ok(models_register_container(upload, "m", container, NULL, 0, &version));
+    assert_ok(model_loader_register(
+        fixture->store, TENANT_DEFAULT, NULL, "m", executable, NULL, 0, &version));
     fixture->identity = executable->identity;
 }
 

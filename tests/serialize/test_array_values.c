@@ -61,11 +61,8 @@ static const Function *function_named(const Machine *machine, const char *name, 
     return &machine->executable->functions[*index];
 }
 
-static Error *keep(void *self, const NamedArray *array) {
-    NamedArray copy;
-    TRY(named_array_init(&copy, array->name, array->dtype, &array->shape));
-    if (array->size > 0) memcpy(copy.data, array->data, array->size);
-    return array_list_add(self, &copy);
+static Error *keep(void *self, NamedArray *inout_array) {
+    return array_list_add(self, inout_array);
 }
 
 /* Runs a function on the arrays and collects what it returns. */
