@@ -129,11 +129,13 @@ void control_apply_events(Control *control) {
 
 static uint64_t earliest(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
 
-static void set_timer(const Control *control, int timer) {
+static void set_timer(Control *control, int timer) {
     uint64_t next_ns = earliest(control->timer_ns, control->retry_ns);
     for (uint32_t i = 0; i < control->device_count; i++)
         next_ns = earliest(control->devices[i].slice_end_ns, next_ns);
     if (control->draining) next_ns = earliest(control->grace_end_ns, next_ns);
+    if (next_ns == control->timer_set_ns) return;
+    control->timer_set_ns = next_ns;
     struct itimerspec when = {0};
     if (next_ns) {
         when.it_value.tv_sec = (time_t)(next_ns / SECOND_NS);
@@ -170,7 +172,9 @@ static Error *run(Control *control, int epoll, int timer) {
         if (count < 0 && errno != EINTR) FAIL(IO, "cannot wait for events: %s", strerror(errno));
         for (int i = 0; i < count; i++) {
             uint64_t expired;
-            if (ready[i].data.fd == timer) (void)!read(timer, &expired, sizeof expired);
+            if (ready[i].data.fd != timer) continue;
+            (void)!read(timer, &expired, sizeof expired);
+            control->timer_set_ns = 0;
         }
         message_queue_handle(&control->queue, control);
         handle_time(control);
@@ -324,6 +328,8 @@ void control_release(Control *control) {
 }
 
 /* ---- what others may see ---- */
+
+const ControlOptions *control_options(const Control *control) { return &control->options; }
 
 void control_update_status(ControlJob *job) {
     Control *control = job->control;

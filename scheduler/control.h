@@ -9,6 +9,7 @@
  * durable before it is acknowledged is committed before the reply. */
 #include "scheduler/executor/batch.h"
 #include "scheduler/job_policy.h"
+#include "scheduler/settings_cache.h"
 #include "store/catalog.h"
 #include "store/job_events.h"
 #include "store/jobs.h"
@@ -18,8 +19,9 @@ typedef struct Control Control;
 enum { CONTROL_DEVICES_MAX = 64 };
 
 typedef struct ControlOptions {
-    Store *store; /* borrowed, as are the next two */
+    Store *store; /* borrowed, as are the next three */
     Catalog *catalog;
+    SettingsCache *settings;
     WorkerPool *pool;                         /* for decoding and packing; may be NULL */
     const char *devices[CONTROL_DEVICES_MAX]; /* SPECs, "cpu", "sim:0,memory=1GiB" */
     uint32_t device_count;                    /* 0: cpu alone */
@@ -34,6 +36,8 @@ typedef struct ControlOptions {
 /* Opens the devices, takes up the jobs that the store holds, and begins.
  * Errors: USAGE, UNSUPPORTED a device; what the store returns. */
 MUST_CHECK Error *control_create(const ControlOptions *options, Control **out_control);
+/* As given to control_create. Threads: any. */
+const ControlOptions *control_options(const Control *control);
 /* Stops all jobs at their next safepoint and stores a checkpoint of each, never-checkpointed ones
  * first, as long as the time lasts. Requests are refused from here on.
  *
@@ -55,11 +59,11 @@ typedef struct ControlSubmission {
     bool suspended; /* it waits to be resumed */
 } ControlSubmission;
 
-/* Durable on return.
+/* Durable on return. out_created: false when the key stands for that job already.
  * Errors: EXHAUSTED a quota or more than any device has, with the figures; as jobs_submit.
  * Threads: any, as the next ones. Blocks: until the commit. */
 MUST_CHECK Error *control_submit(
-    Control *control, const ControlSubmission *submission, JobId *out_id);
+    Control *control, const ControlSubmission *submission, JobId *out_id, bool *out_created);
 /* Returns when the checkpoint is durable. Errors: NOT_FOUND; CONFLICT, its state is named. */
 MUST_CHECK Error *control_suspend(Control *control, TenantId tenant, JobId job);
 /* device: NULL for any. */

@@ -7,10 +7,11 @@
 #include "scheduler/control_internal.h"
 #include "serialize/array_bundle.h"
 #include "store/chunk_upload.h"
-#include "store/job_checkpoints.h"
-#include "store/job_outputs.h"
 
-enum { RETRY_NS = 1000000000 };
+enum {
+    RETRY_NS = 1000000000,
+    SMALL_BYTES = 16 << 10, /* of outputs that are bundled on the control thread */
+};
 
 /* Everything of a job that is stored in one go: outputs, how far it is, a checkpoint, a state. Made
  * on an I/O thread, committed by the catalog's writer, answered on the control thread. */
@@ -106,23 +107,22 @@ static int64_t items_done(const Commit *commit) {
 static Error *write_rows(Connection *catalog, void *context) {
     const Commit *commit = context;
     const ControlJob *job = commit->job;
-    JobProgress progress = {.items_done = items_done(commit),
-        .device_seconds = commit->device_seconds,
-        .started = commit->started,
-        .device = commit->device[0] ? commit->device : NULL};
-    if (commit->outputs.count > 0)
-        TRY(job_outputs_add(catalog, job->tenant, job->id, commit->outputs.first->sequence,
-            commit->contents, commit->outputs.count, items_done(commit), NULL));
-    TRY(jobs_set_progress(catalog, job->tenant, job->id, &progress));
+    JobChanges changes = {.outputs = commit->contents,
+        .output_count = commit->outputs.count,
+        .first_output = commit->outputs.first ? commit->outputs.first->sequence : 0,
+        .progress = {.items_done = items_done(commit),
+            .device_seconds = commit->device_seconds,
+            .started = commit->started,
+            .device = commit->device[0] ? commit->device : NULL},
+        .state = commit->state,
+        .why = commit->why[0] ? commit->why : NULL};
     if (commit->has_snapshot) {
-        int64_t number;
-        TRY(job_checkpoints_add(catalog, job->tenant, job->id, &commit->checkpoint,
-            commit->snapshot.items_done, commit->snapshot.sequence,
-            (int64_t)job->policy.checkpoint_keep, &number));
+        changes.checkpoint = &commit->checkpoint;
+        changes.checkpoint_items = commit->snapshot.items_done;
+        changes.checkpoint_outputs = commit->snapshot.sequence;
+        changes.checkpoints_kept = (int64_t)job->policy.checkpoint_keep;
     }
-    if (commit->state == JOB_STATE_NONE) return NULL;
-    return jobs_transition(
-        catalog, job->tenant, job->id, commit->state, commit->why[0] ? commit->why : NULL);
+    return jobs_apply(catalog, job->tenant, job->id, &changes);
 }
 
 static void post_done(CatalogRequest *request, Error *owned_error) {
@@ -257,6 +257,17 @@ static bool has_work(const ControlJob *job) {
            job->moving_to_disk;
 }
 
+/* Made in a few microseconds and without chunks: an I/O thread would only be a detour. */
+static bool is_small(const Commit *commit) {
+    uint64_t bytes = 0;
+    for (const ControlOutput *output = commit->outputs.first; output; output = output->next)
+        for (size_t i = 0; i < output->arrays.count; i++) {
+            if (output->arrays.items[i].texts) return false;
+            bytes += output->arrays.items[i].size;
+        }
+    return !commit->has_snapshot && commit->outputs.count < 8 && bytes <= SMALL_BYTES;
+}
+
 void control_commit(ControlJob *job) {
     Control *control = job->control;
     void *memory;
@@ -292,7 +303,10 @@ void control_commit(ControlJob *job) {
             sizeof control->devices[job->device].device->name);
     job->committing = true;
     control->in_flight++;
-    io_pool_post(control->io, &commit->task);
+    if (is_small(commit))
+        run_commit(&commit->task);
+    else
+        io_pool_post(control->io, &commit->task);
 }
 
 void control_want_state(ControlJob *job, JobState state, const char *why) {

@@ -111,9 +111,10 @@ struct Control {
     MessageQueue queue; /* posted to by any thread */
     IdMap by_number, by_id, model_map, tenants;
     uint64_t last_number;
-    uint64_t timer_ns;   /* the policy's; 0: none */
-    uint64_t retry_ns;   /* when stalled commits are tried again; 0: none stalled */
-    PolicyEvent *events; /* not applied yet */
+    uint64_t timer_ns;     /* the policy's; 0: none */
+    uint64_t timer_set_ns; /* when the kernel's timer wakes the thread; 0: never */
+    uint64_t retry_ns;     /* when stalled commits are tried again; 0: none stalled */
+    PolicyEvent *events;   /* not applied yet */
     size_t event_count, event_capacity;
     bool draining, ending;
     struct ControlRequest *drainer; /* who waits for the end of draining */
@@ -141,6 +142,7 @@ typedef struct ControlRequest {
     ControlRequestKind kind;
     TenantId tenant;
     JobId job;
+    bool created; /* of a submission: false when its key stood for the job */
     const char *device;
     const ControlSubmission *submission;
     uint64_t grace_ns;

@@ -4,7 +4,6 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "scheduler/control_internal.h"
-#include "store/tenants.h"
 
 void control_outputs_append(ControlOutputs *to, ControlOutputs *from) {
     if (!from->first) return;
@@ -125,7 +124,7 @@ static uint64_t limit(const Tenant *tenant, QuotaId quota) {
 
 Error *control_tell_tenant(Control *control, TenantId id) {
     Tenant tenant;
-    TRY(tenants_get(control->options.store, id, &tenant));
+    TRY(settings_cache_get_tenant(control->options.settings, id, &tenant));
     PolicyEvent event = {.kind = POLICY_EVENT_TENANT_SET,
         .tenant = (uint64_t)id,
         .weight = (uint64_t)tenant.weight,

@@ -17,7 +17,8 @@ static Error *send(Control *control, ControlRequest *request) {
     return request->error;
 }
 
-Error *control_submit(Control *control, const ControlSubmission *submission, JobId *out_id) {
+Error *control_submit(
+    Control *control, const ControlSubmission *submission, JobId *out_id, bool *out_created) {
     ControlRequest request = {
         .kind = CONTROL_SUBMIT, .tenant = submission->tenant, .submission = submission};
     Error *error = control_check(control);
@@ -26,8 +27,10 @@ Error *control_submit(Control *control, const ControlSubmission *submission, Job
         return error;
     }
     error = send(control, &request);
-    if (!error) *out_id = request.job;
-    return error;
+    if (error) return error;
+    *out_id = request.job;
+    *out_created = request.created;
+    return NULL;
 }
 
 Error *control_suspend(Control *control, TenantId tenant, JobId job) {
@@ -171,6 +174,7 @@ static void handle_birth(void *context, Message *message) {
     control->in_flight--;
     job->task_count--;
     birth->sender->job = birth->id;
+    birth->sender->created = birth->created;
     if (!error && birth->created) error = control_job_name(job, birth->id);
     if (!error && birth->created)
         job->stored_state = birth->submission.state;

@@ -68,15 +68,24 @@ static Error *rewind_outputs(Connection *catalog, void *context) {
     return job_outputs_rewind(catalog, job->tenant, job->id);
 }
 
+/* The run of a job that has its model and its inputs. */
+static Error *make_run(ControlJob *job, uint64_t grant_bytes) {
+    ExecutionOptions options = {.threads = job->policy.threads,
+        .check_finite = job->policy.check_finite,
+        .philox_key = job->policy.random_key};
+    Batch *batch = job->batch;
+    job->batch = NULL;
+    TRY(job_run_create(batch, job->function, &options, &job->run));
+    job_run_set_grant(job->run, grant_bytes);
+    return NULL;
+}
+
 /* Everything that a run needs: the model on the device, inputs. */
 static Error *open_job(const Task *task) {
     ControlJob *job = task->job;
     Control *control = job->control;
     uint32_t device = task->device;
     const Digest *identity = &job->model->identity;
-    ExecutionOptions options = {.threads = job->policy.threads,
-        .check_finite = job->policy.check_finite,
-        .philox_key = job->policy.random_key};
     TRY(resident_models_hold(control->models, job->tenant, identity, &job->held));
     job->residency = resident_models_get(control->models, identity, device);
     if (!job->residency) { /* a model without weights is not loaded by the policy */
@@ -86,11 +95,7 @@ static Error *open_job(const Task *task) {
     }
     TRY(make_batch(job));
     if (!task->fresh) TRY(catalog_run(control->options.catalog, rewind_outputs, job));
-    Batch *batch = job->batch;
-    job->batch = NULL;
-    TRY(job_run_create(batch, job->function, &options, &job->run));
-    job_run_set_grant(job->run, task->grant_bytes);
-    return NULL;
+    return make_run(job, task->grant_bytes);
 }
 
 static Error *restore_job(ControlJob *job) {
@@ -331,12 +336,27 @@ static void handle_task(void *context, Message *message) {
     }
 }
 
+/* A job that has just come, of a model that is there already: nothing has to be read. False: an I/O
+ * thread is to do it. */
+static bool open_at_once(ControlJob *job, uint32_t device) {
+    if (!job->batch || !job->fresh) return false;
+    if (!resident_models_try_hold(job->control->models, job->tenant, &job->model->identity, device,
+            &job->held, &job->residency))
+        return false;
+    job->open = true;
+    Error *error = make_run(job, job->grant_bytes);
+    if (!error) return true;
+    error_free(error); /* no memory: it is tried once more with the inputs that are stored */
+    control_job_close(job);
+    return false;
+}
+
 void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
     job->running = true;
     job->preempted = false;
     job->device = device;
     job->budget_ns = budget_ns;
-    if (job->run)
+    if (job->run || open_at_once(job, device))
         begin_slice(job);
     else
         post_task(job->control,

@@ -24,6 +24,7 @@ typedef struct Daemon {
     char socket[PATH_SIZE], uploads[PATH_SIZE];
     Store *store;
     Catalog *catalog;
+    SettingsCache *settings;
     WorkerPool *pool;
     Metrics *metrics;
     JobService *jobs;
@@ -41,6 +42,7 @@ static void daemon_close(Daemon *daemon) {
     job_service_release(daemon->jobs);
     metrics_release(daemon->metrics);
     worker_pool_release(daemon->pool);
+    settings_cache_release(daemon->settings);
     catalog_close(daemon->catalog);
     store_close(daemon->store);
     if (daemon->signals >= 0) (void)close(daemon->signals);
@@ -81,9 +83,10 @@ static Error *open_paths(Daemon *daemon) {
 
 static Error *open_jobs(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
-    TRY(job_service_create(daemon->store, daemon->catalog, daemon->pool, &daemon->jobs));
+    TRY(job_service_create(daemon->settings, daemon->catalog, daemon->pool, &daemon->jobs));
     ControlOptions control = {.store = daemon->store,
         .catalog = daemon->catalog,
+        .settings = daemon->settings,
         .pool = daemon->pool,
         .device_count = options->device_count,
         .changed = job_service_changed,
@@ -100,7 +103,7 @@ static Error *open_server(Daemon *daemon) {
     daemon->http = (HttpService){.store = daemon->store,
         .catalog = daemon->catalog,
         .pool = daemon->pool,
-        .accounts = store_accounts(daemon->store),
+        .accounts = store_accounts(daemon->settings),
         .jobs = job_service_api(daemon->jobs),
         .metrics = daemon->metrics,
         .upload_folder = daemon->uploads,
@@ -119,6 +122,7 @@ static Error *open_all(Daemon *daemon) {
     TRY(store_open(daemon->options->home, STORE_CREATE, &daemon->store));
     TRY(open_paths(daemon));
     TRY(catalog_open(daemon->store, &daemon->catalog));
+    TRY(settings_cache_create(daemon->store, &daemon->settings));
     if (cores > 1) TRY(worker_pool_create("daemon", cores - 1, &daemon->pool));
     TRY(metrics_create(&daemon->metrics));
     TRY(open_jobs(daemon));

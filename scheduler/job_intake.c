@@ -3,7 +3,6 @@
 #include <sys/random.h>
 
 #include "base/allocator.h"
-#include "scheduler/model_loader.h"
 #include "serialize/array_bundle.h"
 #include "serialize/array_values.h"
 
@@ -12,7 +11,7 @@ typedef struct Intake {
     const JobIntake *wanted;
     JobPolicy job_policy; /* the wanted one with a random key; texts are the wanted one's */
     Digest request;
-    ModelVersion version;
+    Digest executable;
     Executable *outline;
     uint32_t function;
     ChunkUpload *upload;
@@ -29,15 +28,12 @@ static void intake_deinit(Intake *intake) {
     array_bundle_deinit(&intake->bundle);
     chunk_upload_close(intake->upload);
     executable_release(intake->outline);
-    model_version_deinit(&intake->version);
 }
 
-static Error *find_model(Store *store, Intake *intake) {
+static Error *find_model(SettingsCache *settings, Intake *intake) {
     const JobIntake *wanted = intake->wanted;
-    TRY(models_find(store, wanted->tenant, wanted->model, &intake->version));
-    TRY_WRAP(model_loader_read_outline(
-                 store, wanted->tenant, &intake->version.executable, &intake->outline),
-        "%s", wanted->model);
+    TRY(settings_cache_get_model(
+        settings, wanted->tenant, wanted->model, &intake->executable, &intake->outline));
     return executable_find_function(intake->outline, wanted->policy->function, &intake->function);
 }
 
@@ -81,7 +77,7 @@ static Error *make_batch(Intake *intake) {
 /* Of everything that was asked for: the same key must come with the same digest. */
 static Error *digest_request(Intake *intake) {
     ByteWriter OWN_BYTES(bytes) = {0};
-    byte_write_bytes(&bytes, intake->version.executable.bytes, DIGEST_SIZE);
+    byte_write_bytes(&bytes, intake->executable.bytes, DIGEST_SIZE);
     byte_write_bytes(&bytes, intake->inputs.digest.bytes, DIGEST_SIZE);
     byte_write_u32(&bytes, (uint32_t)intake->wanted->priority);
     byte_write_u32(&bytes, (uint32_t)intake->wanted->release);
@@ -101,7 +97,7 @@ static Error *fix_policy(Intake *intake) {
     return byte_writer_check(&intake->policy);
 }
 
-static Error *submit(Control *control, Intake *intake, JobId *out_id) {
+static Error *submit(Control *control, Intake *intake, JobId *out_id, bool *out_created) {
     const JobIntake *wanted = intake->wanted;
     ControlSubmission submission = {.tenant = wanted->tenant,
         .policy = &intake->job_policy,
@@ -110,7 +106,7 @@ static Error *submit(Control *control, Intake *intake, JobId *out_id) {
         .live_bytes = intake->live_bytes,
         .suspended = wanted->suspended,
         .job = {.model = wanted->model,
-            .executable = intake->version.executable,
+            .executable = intake->executable,
             .key = wanted->key,
             .priority = wanted->priority,
             .release = wanted->release,
@@ -121,22 +117,22 @@ static Error *submit(Control *control, Intake *intake, JobId *out_id) {
             .request = intake->request,
             .inputs = &intake->inputs}};
     submission.batch = TAKE(intake->batch);
-    return control_submit(control, &submission, out_id);
+    return control_submit(control, &submission, out_id, out_created);
 }
 
-static Error *take_in(
-    Control *control, Store *store, WorkerPool *pool, Intake *intake, JobId *out_id) {
-    TRY(find_model(store, intake));
-    TRY(store_inputs(store, pool, intake));
+static Error *take_in(Control *control, Intake *intake, JobId *out_id, bool *out_created) {
+    const ControlOptions *node = control_options(control);
+    TRY(find_model(node->settings, intake));
+    TRY(store_inputs(node->store, node->pool, intake));
     TRY(make_batch(intake));
     TRY(fix_policy(intake));
-    return submit(control, intake, out_id);
+    return submit(control, intake, out_id, out_created);
 }
 
 Error *job_intake_submit(
-    Control *control, Store *store, WorkerPool *pool, const JobIntake *intake, JobId *out_id) {
+    Control *control, const JobIntake *intake, JobId *out_id, bool *out_created) {
     Intake state = {.wanted = intake};
-    Error *error = take_in(control, store, pool, &state, out_id);
+    Error *error = take_in(control, &state, out_id, out_created);
     intake_deinit(&state);
     array_list_deinit(intake->inout_inputs);
     return error;

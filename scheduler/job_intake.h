@@ -16,7 +16,10 @@ typedef struct JobIntake {
 } JobIntake;
 
 /* Durable on return; the same key with the same request answers the first job.
+ *
+ * out_created: false for a job that the key stood for. It is queued, or suspended where that was
+ * asked for, unless something has happened to it since.
  * Errors: NOT_FOUND the model, the function; INVALID an input, by its name; CONFLICT the key stands
  *         for another request; EXHAUSTED a quota, with its figure, or the disk. */
 MUST_CHECK Error *job_intake_submit(
-    Control *control, Store *store, WorkerPool *pool, const JobIntake *intake, JobId *out_id);
+    Control *control, const JobIntake *intake, JobId *out_id, bool *out_created);

@@ -58,7 +58,7 @@ static Error *show_why(JobService *service, const Job *row, JobsApiJob *out) {
 
 Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job) {
     Tenant tenant;
-    TRY(tenants_get(service->store, row->tenant, &tenant));
+    TRY(settings_cache_get_tenant(service->settings, row->tenant, &tenant));
     JobsApiJob job = {.priority = (JobsApiPriority)row->priority,
         .ended = job_state_info(row->state)->class_ != JOB_STATE_CLASS_UNFINISHED,
         .items_done = row->items_done,
@@ -106,6 +106,7 @@ static Error *submit(
     ArrayList inputs = {0};
     JobPolicy OWN_POLICY(policy) = {0};
     JobId id;
+    bool created;
     Job row;
     if (submission->suspend_after > 0 || submission->suspend_after_ms >= 0)
         FAIL(UNSUPPORTED, "a daemon's jobs are suspended by `layover suspend`, not after a count");
@@ -121,9 +122,16 @@ static Error *submit(
                                                                       : JOB_RELEASE_LOG,
         .deadline = submission->deadline_s > 0 ? calendar_now() + submission->deadline_s : NAN,
         .key = submission->key};
-    TRY(job_intake_submit(service->control, service->store, service->pool, &intake, &id));
-    TRY(jobs_get(service->store, caller->tenant, id, &row));
-    return job_service_show(service, &row, out_job);
+    TRY(job_intake_submit(service->control, &intake, &id, &created));
+    if (!created) {
+        TRY(jobs_get(service->store, caller->tenant, id, &row));
+        return job_service_show(service, &row, out_job);
+    }
+    *out_job = (JobsApiJob){0};
+    job_id_print(id, out_job->job);
+    (void)snprintf(
+        out_job->state, sizeof out_job->state, "%s", job_state_info(JOB_STATE_QUEUED)->name);
+    return NULL;
 }
 
 /* ---- looking ---- */
@@ -364,11 +372,12 @@ static const JobsApiClass service_class = {
 };
 
 Error *job_service_create(
-    Store *store, Catalog *catalog, WorkerPool *pool, JobService **out_service) {
+    SettingsCache *settings, Catalog *catalog, WorkerPool *pool, JobService **out_service) {
     void *memory;
     TRY(memory_alloc(1, sizeof(JobService), &memory));
     JobService *service = memory;
-    service->store = store;
+    service->settings = settings;
+    service->store = settings_cache_store(settings);
     service->catalog = catalog;
     service->pool = pool;
     (void)pthread_mutex_init(&service->watches_mutex, NULL);

@@ -8,7 +8,7 @@ typedef struct JobService JobService;
 /* The control thread's options must name job_service_changed and the service as its listener, so
  * the service is made first and told of the control thread then. Everything is borrowed. */
 MUST_CHECK Error *job_service_create(
-    Store *store, Catalog *catalog, WorkerPool *pool, JobService **out_service);
+    SettingsCache *settings, Catalog *catalog, WorkerPool *pool, JobService **out_service);
 void job_service_set_control(JobService *service, Control *control);
 /* No stream of it is open any more. */
 void job_service_release(JobService *service);

@@ -7,7 +7,8 @@
 typedef struct JobWatch JobWatch;
 
 struct JobService {
-    Store *store;
+    SettingsCache *settings;
+    Store *store; /* its */
     Catalog *catalog;
     WorkerPool *pool;
     Control *control;

@@ -27,11 +27,19 @@ Error *chunk_upload_open(Store *store, TenantId tenant, ChunkUpload **out_upload
     TRY(memory_alloc(1, sizeof *upload, (void **)&upload));
     upload->store = store;
     upload->tenant = tenant;
-    Transaction OWN_TRANSACTION(lock) = transaction_lock(store, DATABASE_CHUNKS);
-    upload->next = store->uploads;
-    store->uploads = upload;
     *out_upload = upload;
     return NULL;
+}
+
+/* With its first chunk gc is to see it; many have none and never ask for the lock. */
+static Transaction lock_and_list(ChunkUpload *upload) {
+    Transaction lock = transaction_lock(upload->store, DATABASE_CHUNKS);
+    if (!upload->listed) {
+        upload->next = upload->store->uploads;
+        upload->store->uploads = upload;
+        upload->listed = true;
+    }
+    return lock;
 }
 
 static void unlist(ChunkUpload *upload) {
@@ -45,7 +53,7 @@ static void unlist(ChunkUpload *upload) {
 
 void chunk_upload_close(ChunkUpload *upload) {
     if (!upload) return;
-    unlist(upload);
+    if (upload->listed) unlist(upload);
     digest_set_deinit(&upload->pins);
     byte_writer_deinit(&upload->pending_bytes);
     memory_free(upload->pending);
@@ -84,7 +92,7 @@ static Error *find_and_pin(
 
 static Error *sink_find(void *self, const ChunkRef *ref, bool *out_found) {
     ChunkUpload *upload = self;
-    Transaction OWN_TRANSACTION(lock) = transaction_lock(upload->store, DATABASE_CHUNKS);
+    Transaction OWN_TRANSACTION(lock) = lock_and_list(upload);
     uint64_t sizes = digest_set_find(&upload->pins, &ref->hash);
     if (sizes) {
         TRY(check_raw_size(ref, sizes));
@@ -145,7 +153,7 @@ static Error *keep_pending(
     byte_write_bytes(&upload->pending_bytes, stored, stored_size);
     TRY(byte_writer_check(&upload->pending_bytes));
     {
-        Transaction OWN_TRANSACTION(lock) = transaction_lock(upload->store, DATABASE_CHUNKS);
+        Transaction OWN_TRANSACTION(lock) = lock_and_list(upload);
         TRY(digest_set_add(&upload->pins, &ref->hash, pack_sizes(ref->raw_size, stored_size)));
     }
     upload->pending[upload->pending_count++] = (PendingChunk){*ref, offset, stored_size};

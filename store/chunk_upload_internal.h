@@ -18,6 +18,7 @@ struct ChunkUpload {
     size_t pending_count, pending_capacity;
     ByteWriter pending_bytes;
     bool failed;              /* a put or flush failed: what it holds may be incomplete */
+    bool listed;              /* among the store's uploads */
     struct ChunkUpload *next; /* in store->uploads, guarded by the chunks' writer */
 };
 

@@ -187,7 +187,7 @@ Error *connection_prepare(Connection *connection) {
     for (int i = 0; i < STATEMENT_COUNT; i++) {
         const StatementInfo *info = &statement_infos[i];
         if (!(info->databases & database)) continue;
-        if (info->writes && connection->role == CONNECTION_READER) continue;
+        if (info->use != STATEMENT_READS && connection->role == CONNECTION_READER) continue;
         int code = sqlite3_prepare_v3(connection->handle, info->sql, -1, SQLITE_PREPARE_PERSISTENT,
             &connection->statements[i], NULL);
         if (code == SQLITE_ERROR)

@@ -32,6 +32,7 @@ struct Connection {
     ConnectionRole role;
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* NULL: not for this connection */
     int log_pages;                             /* in the write-ahead log after the last commit */
+    bool settings_changed;                     /* by a statement since the last commit */
     bool keeps_log; /* closing leaves the log as it is: until the file is known to be ours */
     atomic_bool *sync_failed; /* the store's; set when a sync fails */
     struct Store *store;      /* where a reader goes back to */

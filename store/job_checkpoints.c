@@ -28,26 +28,32 @@ static Error *drop_old(Connection *catalog, Job *job, int64_t keep) {
     return tenants_discharge(catalog, job->tenant, bytes);
 }
 
+Error *job_checkpoints_append(Connection *catalog, Job *inout_job, const JobContent *content,
+    int64_t items_done, int64_t outputs, int64_t keep) {
+    Job *job = inout_job;
+    if (outputs < 0 || outputs > job->output_count)
+        FAIL(INVALID, "a checkpoint behind %lld outputs, %lld are stored", (long long)outputs,
+            (long long)job->output_count);
+    if (items_done < 0) FAIL(INVALID, "a checkpoint at item %lld", (long long)items_done);
+    if (keep < 1) FAIL(INVALID, "%lld checkpoints to keep", (long long)keep);
+    TRY(jobs_advance(job, items_done));
+    job->checkpoint_last++;
+    job->checkpoint_created = clock_real().calendar_s(clock_real().self);
+    JobContentMarks marks = {items_done, outputs};
+    TRY(job_content_insert(catalog, job->tenant, job->row, JOB_CONTENT_CHECKPOINT,
+        job->checkpoint_last, &marks, content));
+    TRY(tenants_charge_unlimited(catalog, job->tenant, content->bytes_stored));
+    job->bytes_stored += content->bytes_stored;
+    TRY(release_outputs(catalog, job, outputs));
+    return drop_old(catalog, job, keep);
+}
+
 Error *job_checkpoints_add(Connection *catalog, TenantId tenant, JobId job,
     const JobContent *content, int64_t items_done, int64_t outputs, int64_t keep,
     int64_t *out_number) {
     Job row;
     TRY(jobs_read_unfinished(catalog, tenant, job, &row));
-    if (outputs < 0 || outputs > row.output_count)
-        FAIL(INVALID, "a checkpoint behind %lld outputs, %lld are stored", (long long)outputs,
-            (long long)row.output_count);
-    if (items_done < 0) FAIL(INVALID, "a checkpoint at item %lld", (long long)items_done);
-    if (keep < 1) FAIL(INVALID, "%lld checkpoints to keep", (long long)keep);
-    TRY(jobs_advance(&row, items_done));
-    row.checkpoint_last++;
-    row.checkpoint_created = clock_real().calendar_s(clock_real().self);
-    JobContentMarks marks = {items_done, outputs};
-    TRY(job_content_insert(
-        catalog, tenant, row.row, JOB_CONTENT_CHECKPOINT, row.checkpoint_last, &marks, content));
-    TRY(tenants_charge_unlimited(catalog, tenant, content->bytes_stored));
-    row.bytes_stored += content->bytes_stored;
-    TRY(release_outputs(catalog, &row, outputs));
-    TRY(drop_old(catalog, &row, keep));
+    TRY(job_checkpoints_append(catalog, &row, content, items_done, outputs, keep));
     TRY(jobs_write(catalog, &row));
     *out_number = row.checkpoint_last;
     return NULL;

@@ -54,22 +54,26 @@ static Error *add_one(Connection *catalog, Job *job, int64_t sequence, const Job
     return NULL;
 }
 
+Error *job_outputs_append(Connection *catalog, Job *inout_job, int64_t first,
+    const JobContent *contents, size_t count, JobOutputsResult *inout_result) {
+    if (first < 0 || first > inout_job->output_count)
+        FAIL(INVALID, "output %lld, the next one is %lld", (long long)first,
+            (long long)inout_job->output_count);
+    for (size_t i = 0; i < count; i++)
+        TRY(add_one(catalog, inout_job, first + (int64_t)i, &contents[i], inout_result));
+    int64_t begin = inout_job->outputs_visible, end = inout_job->output_count;
+    if (inout_job->release != JOB_RELEASE_LOG || begin == end) return NULL;
+    inout_job->outputs_visible = end;
+    return job_events_add(catalog, inout_job, JOB_EVENT_OUTPUT, begin, end, NULL);
+}
+
 Error *job_outputs_add(Connection *catalog, TenantId tenant, JobId job, int64_t first,
     const JobContent *contents, size_t count, int64_t items_done, JobOutputsResult *out_result) {
     Job row;
     JobOutputsResult result = {0};
     TRY(jobs_read_unfinished(catalog, tenant, job, &row));
-    if (first < 0 || first > row.output_count)
-        FAIL(INVALID, "output %lld, the next one is %lld", (long long)first,
-            (long long)row.output_count);
-    for (size_t i = 0; i < count; i++)
-        TRY(add_one(catalog, &row, first + (int64_t)i, &contents[i], &result));
     TRY(jobs_advance(&row, items_done));
-    if (row.release == JOB_RELEASE_LOG && row.output_count > row.outputs_visible) {
-        int64_t begin = row.outputs_visible;
-        row.outputs_visible = row.output_count;
-        TRY(job_events_add(catalog, &row, JOB_EVENT_OUTPUT, begin, row.output_count, NULL));
-    }
+    TRY(job_outputs_append(catalog, &row, first, contents, count, &result));
     TRY(jobs_write(catalog, &row));
     if (out_result) *out_result = result;
     return NULL;

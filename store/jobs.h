@@ -142,6 +142,23 @@ typedef struct JobProgress {
 MUST_CHECK Error *jobs_set_progress(
     Connection *catalog, TenantId tenant, JobId id, const JobProgress *progress);
 
+/* Everything that a stretch of running brings, read and written at once: like job_outputs_add,
+ * jobs_set_progress, job_checkpoints_add and jobs_transition after one another. */
+typedef struct JobChanges {
+    const JobContent *outputs; /* staged */
+    size_t output_count;
+    int64_t first_output;
+    JobProgress progress;
+    const JobContent *checkpoint; /* staged; NULL: none, and the next three mean nothing */
+    int64_t checkpoint_items, checkpoint_outputs, checkpoints_kept;
+    JobState state;  /* NONE: as it is */
+    const char *why; /* of the state; may be NULL */
+} JobChanges;
+
+/* Errors: of those. */
+MUST_CHECK Error *jobs_apply(
+    Connection *catalog, TenantId tenant, JobId id, const JobChanges *changes);
+
 /* Adds an event that changes nothing else. Errors: NOT_FOUND. */
 MUST_CHECK Error *jobs_add_note(Connection *catalog, TenantId tenant, JobId id, const char *why);
 

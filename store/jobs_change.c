@@ -34,20 +34,25 @@ static Error *fail_transition(const Job *job, JobState state) {
         job_state_info(state)->name);
 }
 
+Error *jobs_enter_state(Connection *catalog, Job *inout_job, JobState state, const char *why) {
+    Job *job = inout_job;
+    if (!job_state_allows(job->state, state)) return fail_transition(job, state);
+    job->state = state;
+    int64_t begin = job->outputs_visible;
+    if (job_state_info(state)->class_ != JOB_STATE_CLASS_UNFINISHED) {
+        /* Nobody will replay them any more: they are what they are. */
+        job->outputs_visible = job->output_count;
+        job->finished = clock_real().calendar_s(clock_real().self);
+        if (state != JOB_STATE_MOVED) job->migrating[0] = 0;
+    }
+    return job_events_add(catalog, job, JOB_EVENT_STATE, begin, job->outputs_visible, why);
+}
+
 Error *jobs_transition(
     Connection *catalog, TenantId tenant, JobId id, JobState state, const char *why) {
     Job job;
     TRY(jobs_read(catalog, tenant, id, &job));
-    if (!job_state_allows(job.state, state)) return fail_transition(&job, state);
-    job.state = state;
-    int64_t begin = job.outputs_visible;
-    if (job_state_info(state)->class_ != JOB_STATE_CLASS_UNFINISHED) {
-        /* Nobody will replay them any more: they are what they are. */
-        job.outputs_visible = job.output_count;
-        job.finished = clock_real().calendar_s(clock_real().self);
-        if (state != JOB_STATE_MOVED) job.migrating[0] = 0;
-    }
-    TRY(job_events_add(catalog, &job, JOB_EVENT_STATE, begin, job.outputs_visible, why));
+    TRY(jobs_enter_state(catalog, &job, state, why));
     return jobs_write(catalog, &job);
 }
 
@@ -59,19 +64,40 @@ Error *jobs_advance(Job *inout_job, int64_t items_done) {
     return NULL;
 }
 
+static Error *set_progress(Job *job, const JobProgress *progress) {
+    TRY(jobs_advance(job, progress->items_done));
+    if (!isnan(progress->device_seconds)) job->device_seconds = progress->device_seconds;
+    if (!isnan(progress->started)) job->started = progress->started;
+    if (progress->device) {
+        size_t size = strlen(progress->device) + 1;
+        if (size > sizeof job->device)
+            FAIL(INVALID, "device \"%.80s\": the name is too long", progress->device);
+        memcpy(job->device, progress->device, size);
+    }
+    return NULL;
+}
+
 Error *jobs_set_progress(
     Connection *catalog, TenantId tenant, JobId id, const JobProgress *progress) {
     Job job;
     TRY(jobs_read_unfinished(catalog, tenant, id, &job));
-    TRY(jobs_advance(&job, progress->items_done));
-    if (!isnan(progress->device_seconds)) job.device_seconds = progress->device_seconds;
-    if (!isnan(progress->started)) job.started = progress->started;
-    if (progress->device) {
-        size_t size = strlen(progress->device) + 1;
-        if (size > sizeof job.device)
-            FAIL(INVALID, "device \"%.80s\": the name is too long", progress->device);
-        memcpy(job.device, progress->device, size);
-    }
+    TRY(set_progress(&job, progress));
+    return jobs_write(catalog, &job);
+}
+
+Error *jobs_apply(Connection *catalog, TenantId tenant, JobId id, const JobChanges *changes) {
+    Job job;
+    JobOutputsResult result = {0};
+    TRY(jobs_read_unfinished(catalog, tenant, id, &job));
+    if (changes->output_count > 0)
+        TRY(job_outputs_append(catalog, &job, changes->first_output, changes->outputs,
+            changes->output_count, &result));
+    TRY(set_progress(&job, &changes->progress));
+    if (changes->checkpoint)
+        TRY(job_checkpoints_append(catalog, &job, changes->checkpoint, changes->checkpoint_items,
+            changes->checkpoint_outputs, changes->checkpoints_kept));
+    if (changes->state != JOB_STATE_NONE)
+        TRY(jobs_enter_state(catalog, &job, changes->state, changes->why));
     return jobs_write(catalog, &job);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /* Rows of jobs, in the caller's catalog transaction: read, changed in memory, written back. */
 #include "store/job_events.h"
+#include "store/job_outputs.h"
 #include "store/jobs.h"
 #include "store/store_internal.h"
 
@@ -20,6 +21,14 @@ MUST_CHECK Error *jobs_read_unfinished(
 /* Adds an event in the job's state; the job is to be written back. */
 MUST_CHECK Error *job_events_add(Connection *catalog, Job *inout_job, JobEventKind kind,
     int64_t output_begin, int64_t output_end, const char *why);
+
+/* Of job_outputs_add, job_checkpoints_add and jobs_transition: the job is to be written back. */
+MUST_CHECK Error *job_outputs_append(Connection *catalog, Job *inout_job, int64_t first,
+    const JobContent *contents, size_t count, JobOutputsResult *inout_result);
+MUST_CHECK Error *job_checkpoints_append(Connection *catalog, Job *inout_job,
+    const JobContent *content, int64_t items_done, int64_t outputs, int64_t keep);
+MUST_CHECK Error *jobs_enter_state(
+    Connection *catalog, Job *inout_job, JobState state, const char *why);
 
 /* Sets how far a job is; never back. Errors: INVALID more items than it has. */
 MUST_CHECK Error *jobs_advance(Job *inout_job, int64_t items_done);

@@ -9,8 +9,9 @@
 #define CATALOG STATEMENT_IN_CATALOG
 #define CHUNKS STATEMENT_IN_CHUNKS
 #define BOTH STATEMENT_IN_BOTH
-#define READ false
-#define WRITE true
+#define READ STATEMENT_READS
+#define WRITE STATEMENT_WRITES
+#define SETTING STATEMENT_CHANGES_SETTINGS
 #define INDEXED false
 #define SCANS true
 const StatementInfo statement_infos[STATEMENT_COUNT] = {
@@ -23,6 +24,7 @@ const StatementInfo statement_infos[STATEMENT_COUNT] = {
 Query query_start(Connection *connection, StatementId id) {
     Query query = {connection, connection->statements[id], SQLITE_OK};
     assert(query.statement); /* prepared for this database and role */
+    if (statement_infos[id].use == STATEMENT_CHANGES_SETTINGS) connection->settings_changed = true;
     return query;
 }
 

@@ -21,11 +21,17 @@ typedef enum StatementDatabases {
     STATEMENT_IN_BOTH = 3,
 } StatementDatabases;
 
+typedef enum StatementUse {
+    STATEMENT_READS,
+    STATEMENT_WRITES, /* prepared on the writer only */
+    STATEMENT_CHANGES_SETTINGS,
+} StatementUse;
+
 typedef struct StatementInfo {
     const char *name;
     StatementDatabases databases;
-    bool writes; /* prepared on the writer only */
-    bool scans;  /* may walk a whole table */
+    StatementUse use;
+    bool scans; /* may walk a whole table */
     const char *sql;
 } StatementInfo;
 

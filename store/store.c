@@ -10,6 +10,10 @@
 
 const char *store_home(const Store *store) { return store->home; }
 
+uint64_t store_settings_generation(const Store *store) {
+    return atomic_load(&store->settings_generation);
+}
+
 static Error *open_writer(Store *store, DatabaseKind kind, int64_t *out_version) {
     Connection *connection;
     TRY(connection_open(store->path, kind, CONNECTION_WRITER, &store->sync_failed, &connection));

@@ -47,5 +47,9 @@ DEFINE_OWN(Store, store_close);
 /* Borrowed; as given to store_open. */
 const char *store_home(const Store *store);
 
+/* Moves on with every commit that changes tenants, tokens or models: what was read of them after
+ * asking for it holds as long as it stays. */
+uint64_t store_settings_generation(const Store *store);
+
 /* Errors: NOT_FOUND. */
 MUST_CHECK Error *store_find_tenant(Store *store, const char *name, TenantId *out_tenant);

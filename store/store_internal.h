@@ -10,7 +10,7 @@
 #include "store/connection.h"
 #include "store/store.h"
 
-enum { STORE_IDLE_READERS_MAX = 8 }; /* kept open for each database */
+enum { STORE_IDLE_READERS_MAX = 64 }; /* kept open for each database */
 
 /* The connection is its holder's whose turn it is. A plain mutex goes to whoever asks at the right
  * moment: the catalog's thread, which takes it again at once, would keep it from everybody else. */
@@ -26,6 +26,7 @@ struct Store {
     char *path; /* absolute: readers are opened at any time, in any working directory */
     int lock;   /* descriptor; -1: none */
     atomic_bool sync_failed; /* refuses every further write */
+    _Atomic uint64_t settings_generation;
     StoreWriter writers[DATABASE_COUNT];
     pthread_mutex_t readers_mutex;
     Connection *idle_readers[DATABASE_COUNT];

@@ -157,15 +157,23 @@ Error *tenants_set_quota(Connection *catalog, TenantId tenant, QuotaId quota, in
     return query_run(&query);
 }
 
-Error *tenants_get(Store *store, TenantId tenant, Tenant *out_tenant) {
+static Error *get(Store *store, TenantId tenant, bool used, Tenant *out_tenant) {
     OWN(Connection, catalog) = NULL;
     Tenant row;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     TRY(read_by_id(catalog, tenant, &row));
     TRY(read_quotas(catalog, &row));
-    TRY(count_queued(catalog, &row));
+    if (used) TRY(count_queued(catalog, &row));
     *out_tenant = row;
     return NULL;
+}
+
+Error *tenants_get(Store *store, TenantId tenant, Tenant *out_tenant) {
+    return get(store, tenant, true, out_tenant);
+}
+
+Error *tenants_get_settings(Store *store, TenantId tenant, Tenant *out_tenant) {
+    return get(store, tenant, false, out_tenant);
 }
 
 static Error *read_after(Connection *catalog, const char *name, bool *out_found, Tenant *out) {

@@ -54,5 +54,8 @@ MUST_CHECK Error *tenants_set_retention(Connection *catalog, TenantId tenant, in
 MUST_CHECK Error *tenants_set_quota(
     Connection *catalog, TenantId tenant, QuotaId quota, int64_t value);
 
+/* Errors: NOT_FOUND. */
 MUST_CHECK Error *tenants_get(Store *store, TenantId tenant, Tenant *out_tenant);
+/* Without counting its jobs; bytes_stored is of some moment. */
+MUST_CHECK Error *tenants_get_settings(Store *store, TenantId tenant, Tenant *out_tenant);
 MUST_CHECK Error *tenants_list(Store *store, TenantList **out_list);

@@ -40,11 +40,14 @@ Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out) {
 }
 
 Error *transaction_commit(Transaction *transaction) {
+    Connection *connection = transaction->connection;
     TRY(run(transaction, STATEMENT_COMMIT));
-    if (connection_wants_checkpoint(transaction->connection))
+    if (connection->settings_changed) atomic_fetch_add(&transaction->store->settings_generation, 1);
+    connection->settings_changed = false;
+    if (connection_wants_checkpoint(connection))
         /* The commit is durable in the log whatever becomes of this. The next commit tries again;
          * after a failed sync it is refused. */
-        error_free(connection_checkpoint(transaction->connection));
+        error_free(connection_checkpoint(connection));
     return NULL;
 }
 

@@ -70,6 +70,6 @@ void io_pool_post(IoPool *pool, IoTask *task) {
     (void)pthread_mutex_lock(&pool->mutex);
     *pool->last = task;
     pool->last = &task->next;
-    (void)pthread_cond_signal(&pool->posted);
     (void)pthread_mutex_unlock(&pool->mutex);
+    (void)pthread_cond_signal(&pool->posted);
 }

@@ -10,6 +10,8 @@ typedef struct Entry {
     ResidentModel model; /* first: what callers hold */
     uint64_t holds;
     Residency *residencies[RESIDENT_DEVICES_MAX];
+    TenantId *owners; /* tenants of whom the store has said that they have it */
+    size_t owner_count, owner_capacity;
     bool reading; /* by the thread that made the entry; executable is NULL until then */
     struct Entry *next;
 } Entry;
@@ -40,6 +42,7 @@ Error *resident_models_create(
 static void free_entry(Entry *entry) {
     for (uint32_t i = 0; i < RESIDENT_DEVICES_MAX; i++) residency_release(entry->residencies[i]);
     executable_release(entry->model.executable);
+    memory_free(entry->owners);
     memory_free(entry);
 }
 
@@ -120,17 +123,69 @@ static Error *finish_reading(ResidentModels *models, Entry *entry, StoredExecuta
     return error;
 }
 
-Error *resident_models_hold(ResidentModels *models, TenantId tenant, const Digest *identity,
-    const ResidentModel **out_model) {
-    OWN(StoredExecutable, stored) = NULL; /* opened in any case: the tenant must have it */
+static bool is_owner(const Entry *entry, TenantId tenant) {
+    for (size_t i = 0; i < entry->owner_count; i++)
+        if (entry->owners[i] == tenant) return true;
+    return false;
+}
+
+/* Under the mutex. Without memory for it the store is asked again next time. */
+static void add_owner(Entry *entry, TenantId tenant) {
+    void *memory = entry->owners;
+    if (is_owner(entry, tenant)) return;
+    Error *error =
+        memory_grow(&memory, entry->owner_count, &entry->owner_capacity, sizeof *entry->owners);
+    if (!error) {
+        entry->owners = memory;
+        entry->owners[entry->owner_count++] = tenant;
+    }
+    error_free(error);
+}
+
+/* One that is in memory and known to be the tenant's, held; else NULL. */
+static Entry *hold_known(ResidentModels *models, TenantId tenant, const Digest *identity) {
+    (void)pthread_mutex_lock(&models->mutex);
+    Entry *entry = find_identity(models, identity);
+    if (entry && (entry->reading || !is_owner(entry, tenant))) entry = NULL;
+    if (entry) entry->holds++;
+    (void)pthread_mutex_unlock(&models->mutex);
+    return entry;
+}
+
+bool resident_models_try_hold(ResidentModels *models, TenantId tenant, const Digest *identity,
+    uint32_t device_index, const ResidentModel **out_model, Residency **out_residency) {
+    Entry *entry = hold_known(models, tenant, identity);
+    if (!entry) return false;
+    Residency *residency = resident_models_get(models, identity, device_index);
+    if (!residency) {
+        resident_models_let_go(models, &entry->model);
+        return false;
+    }
+    *out_model = &entry->model;
+    *out_residency = residency;
+    return true;
+}
+
+static Error *hold_stored(
+    ResidentModels *models, TenantId tenant, const Digest *identity, Entry **out_entry) {
+    OWN(StoredExecutable, stored) = NULL; /* also where it is in memory: the tenant must have it */
     Entry *entry = NULL;
     bool is_new = false;
     TRY(stored_executable_open(models->store, tenant, identity, &stored));
     (void)pthread_mutex_lock(&models->mutex);
     Error *error = take_entry(models, identity, &entry, &is_new);
+    if (!error) add_owner(entry, tenant);
     (void)pthread_mutex_unlock(&models->mutex);
     TRY(error);
     if (is_new) TRY(finish_reading(models, entry, stored));
+    *out_entry = entry;
+    return NULL;
+}
+
+Error *resident_models_hold(ResidentModels *models, TenantId tenant, const Digest *identity,
+    const ResidentModel **out_model) {
+    Entry *entry = hold_known(models, tenant, identity);
+    if (!entry) TRY(hold_stored(models, tenant, identity, &entry));
     *out_model = &entry->model;
     return NULL;
 }

@@ -27,10 +27,15 @@ void resident_models_destroy(ResidentModels *models);
 DEFINE_OWN(ResidentModels, resident_models_destroy);
 
 /* Holds a tenant's executable, reading it from the store unless it is there.
+ * A model stays a tenant's as long as it is in memory: a job that needs it keeps it in the store.
  * Errors: NOT_FOUND the tenant has none of this identity, also where it is in memory for another;
  *         CORRUPT, IO. Blocks: while it is read. */
 MUST_CHECK Error *resident_models_hold(ResidentModels *models, TenantId tenant,
     const Digest *identity, const ResidentModel **out_model);
+/* The same and its residency, retained, if both are in memory and known to be the tenant's: without
+ * waiting. */
+bool resident_models_try_hold(ResidentModels *models, TenantId tenant, const Digest *identity,
+    uint32_t device_index, const ResidentModel **out_model, Residency **out_residency);
 void resident_models_let_go(ResidentModels *models, const ResidentModel *model);
 
 /* Makes a tenant's executable resident. Errors: EXHAUSTED the device has no room; as

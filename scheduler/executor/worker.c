@@ -75,6 +75,6 @@ void worker_post(Worker *worker, WorkerSlice *slice) {
     (void)pthread_mutex_lock(&worker->mutex);
     *worker->last = slice;
     worker->last = &slice->next;
-    (void)pthread_cond_signal(&worker->posted);
     (void)pthread_mutex_unlock(&worker->mutex);
+    (void)pthread_cond_signal(&worker->posted);
 }

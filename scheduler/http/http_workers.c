@@ -102,6 +102,6 @@ Error *http_workers_open(uint32_t count, HttpWorkers **out) {
 void http_workers_post(HttpWorkers *workers, HttpTask *task) {
     (void)pthread_mutex_lock(&workers->mutex);
     put(task->slow ? &workers->slow : &workers->quick, task);
-    (void)pthread_cond_signal(&workers->posted);
     (void)pthread_mutex_unlock(&workers->mutex);
+    (void)pthread_cond_signal(&workers->posted);
 }

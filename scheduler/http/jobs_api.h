@@ -146,7 +146,8 @@ typedef struct JobsApiOutputs {
 } JobsApiOutputs;
 
 typedef struct JobsApiClass {
-    /* Durable on return. A key that was used before with the same content answers that job.
+    /* Durable on return. out_job: at least its id and state. A key that was used before with the
+     * same content answers that job.
      * Errors: NOT_FOUND the model; INVALID inputs by name; CONFLICT the key stands for another
      * request; EXHAUSTED a quota, named with its figure. */
     Error *(*submit)(

@@ -1,6 +1,7 @@
 #pragma once
 /* Accounts from the store's tokens and tenants. */
 #include "scheduler/http/accounts.h"
+#include "scheduler/settings_cache.h"
 
-/* The store is borrowed. */
-Accounts store_accounts(Store *store);
+/* settings: borrowed. */
+Accounts store_accounts(SettingsCache *settings);

@@ -59,11 +59,14 @@ void control_fixture_init(ControlFixture *fixture) {
     assert_ok(store_open(fixture->home, STORE_CREATE, &fixture->store));
     register_program(fixture->store);
     assert_ok(catalog_open(fixture->store, &fixture->catalog));
+    assert_ok(settings_cache_create(fixture->store, &fixture->settings));
 }
 
 void control_fixture_start(ControlFixture *fixture, const char *const *devices) {
-    ControlOptions options = {
-        .store = fixture->store, .catalog = fixture->catalog, .quantum_ns = 1000000};
+    ControlOptions options = {.store = fixture->store,
+        .catalog = fixture->catalog,
+        .settings = fixture->settings,
+        .quantum_ns = 1000000};
     for (; devices && devices[options.device_count]; options.device_count++)
         options.devices[options.device_count] = devices[options.device_count];
     assert_ok(control_create(&options, &fixture->control));
@@ -76,6 +79,7 @@ void control_fixture_stop(ControlFixture *fixture) {
 
 void control_fixture_deinit(ControlFixture *fixture) {
     control_release(fixture->control);
+    settings_cache_release(fixture->settings);
     catalog_close(fixture->catalog);
     store_close(fixture->store);
 }
@@ -85,6 +89,7 @@ Error *control_fixture_submit(ControlFixture *fixture, const char *function, int
     ArrayList inputs = {0};
     const Shape shape = {.rank = 2, .dims = {rows, 2}};
     fixture_add_floats(&inputs, "a", &shape, 1);
+    bool created;
     char name[64], device[] = "";
     (void)snprintf(name, sizeof name, "%s", function);
     JobPolicy policy = {
@@ -97,7 +102,7 @@ Error *control_fixture_submit(ControlFixture *fixture, const char *function, int
         .release = JOB_RELEASE_LOG,
         .deadline = NAN,
         .key = key};
-    return job_intake_submit(fixture->control, fixture->store, NULL, &intake, out_id);
+    return job_intake_submit(fixture->control, &intake, out_id, &created);
 }
 
 static void pause_ms(long ms) {

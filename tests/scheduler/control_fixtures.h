@@ -7,6 +7,7 @@ typedef struct ControlFixture {
     char folder[64], home[128];
     Store *store;
     Catalog *catalog;
+    SettingsCache *settings;
     Control *control;
 } ControlFixture;
 

@@ -53,7 +53,8 @@ void test_service_open(TestServer *server) {
     memory_jobs_init(&server->jobs);
     server->service.store = server->store;
     server->service.catalog = server->catalog;
-    server->service.accounts = store_accounts(server->store);
+    assert_ok(settings_cache_create(server->store, &server->settings));
+    server->service.accounts = store_accounts(server->settings);
     server->service.jobs = memory_jobs_api(&server->jobs);
     server->service.metrics = server->metrics;
     server->service.upload_folder = server->uploads;
@@ -80,6 +81,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 void test_server_close(TestServer *server) {
     http_server_close(server->server);
     metrics_release(server->metrics);
+    settings_cache_release(server->settings);
     catalog_close(server->catalog);
     store_close(server->store);
     memory_jobs_deinit(&server->jobs);

@@ -1,6 +1,7 @@
 #pragma once
 /* A server on a temporary home: its store, tenants, tokens, jobs in memory; and bytes sent to it by
  * hand. */
+#include "scheduler/settings_cache.h"
 #include "scheduler/http/http_client.h"
 #include "scheduler/http/http_server.h"
 #include "store/catalog.h"
@@ -22,6 +23,7 @@ typedef enum TestRole {
 typedef struct TestServer {
     char folder[64], home[128], uploads[128], socket[128];
     Store *store;
+    SettingsCache *settings;
     Catalog *catalog;
     Metrics *metrics;
     MemoryJobs jobs;

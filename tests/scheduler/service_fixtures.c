@@ -20,9 +20,10 @@ void service_fixture_init(ServiceFixture *fixture) {
     control_fixture_init(&fixture->node);
     assert_ok(catalog_run(fixture->node.catalog, add_tenant, &stranger));
     assert_ok(
-        job_service_create(fixture->node.store, fixture->node.catalog, NULL, &fixture->service));
+        job_service_create(fixture->node.settings, fixture->node.catalog, NULL, &fixture->service));
     ControlOptions options = {.store = fixture->node.store,
         .catalog = fixture->node.catalog,
+        .settings = fixture->node.settings,
         .devices = {"cpu", "sim:0"},
         .device_count = 2,
         .changed = job_service_changed,

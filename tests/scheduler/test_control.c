@@ -17,6 +17,7 @@ static void test_control_opens_its_devices(void **state) {
     control_fixture_init(&fixture);
     ControlOptions options = {.store = fixture.store,
         .catalog = fixture.catalog,
+        .settings = fixture.settings,
         .devices = {"sim:0", "sim:0"},
         .device_count = 2};
     assert_fails(USAGE, control_create(&options, &control));
@@ -41,6 +42,7 @@ static void test_control_multiplexes_jobs(void **state) {
     control_fixture_init(&fixture);
     ControlOptions options = {.store = fixture.store,
         .catalog = fixture.catalog,
+        .settings = fixture.settings,
         .quantum_ns = 1000000,
         .changed = count_change};
     assert_ok(control_create(&options, &fixture.control));

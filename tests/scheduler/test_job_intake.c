@@ -12,6 +12,7 @@ static Error *submit(ControlFixture *fixture, const char *model, const char *fun
     ArrayList inputs = {0};
     char name[32], device[] = "";
     JobId id;
+    bool created;
     (void)snprintf(name, sizeof name, "%s", function);
     fixture_add_floats(&inputs, input, &shape, 1);
     JobPolicy policy = {
@@ -23,7 +24,7 @@ static Error *submit(ControlFixture *fixture, const char *model, const char *fun
         .priority = POLICY_LOW,
         .release = JOB_RELEASE_CHECKPOINT,
         .deadline = NAN};
-    Error *error = job_intake_submit(fixture->control, fixture->store, NULL, &intake, &id);
+    Error *error = job_intake_submit(fixture->control, &intake, &id, &created);
     assert_null(inputs.items); /* consumed in any case */
     return error;
 }

@@ -44,9 +44,10 @@ static void test_job_service_follows_a_job(void **state) {
     service_fixture_init(&fixture);
     const JobsApiClass *api = fixture.api.class_;
     assert_ok(service_fixture_submit(&fixture, "slow", 60, true, &job));
+    assert_string_equal(job.state, "queued");
+    service_fixture_wait(&fixture, "running", &job);
     assert_string_equal(job.tenant, "default");
     assert_int_equal(job.items_total, 60);
-    service_fixture_wait(&fixture, "running", &job);
     assert_ok(
         api->change(fixture.api.self, &fixture.user, job.job, JOBS_API_SUSPEND, &options, &job));
     assert_string_equal(job.state, "suspended");

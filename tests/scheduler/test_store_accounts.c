@@ -13,7 +13,7 @@ static void test_store_accounts_reads_tokens_and_tenants(void **state) {
     TenantId tenant;
     uint64_t bytes;
     test_service_open(&server);
-    Accounts accounts = store_accounts(server.store);
+    Accounts accounts = store_accounts(server.settings);
     for (TestRole role = TEST_USER; role <= TEST_NODE; role++) {
         assert_ok(accounts.class_->check_token(accounts.self, server.tokens[role], &caller));
         assert_int_equal(caller.role, roles[role]);

@@ -45,7 +45,7 @@ static void test_statement_use_is_what_sqlite_says(void **state) {
     for (int kind = 0; kind < DATABASE_COUNT; kind++) {
         Connection *connection = store->writers[kind].connection;
         for (int i = 0; i < STATEMENT_COUNT; i++)
-            if (connection->statements[i] && !statement_infos[i].writes)
+            if (connection->statements[i] && statement_infos[i].use == STATEMENT_READS)
                 assert_true(sqlite3_stmt_readonly(connection->statements[i]));
     }
 }

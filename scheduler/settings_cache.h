@@ -1,0 +1,34 @@
+#pragma once
+/* Tenants, tokens and models as requests ask for them: read once and kept until a commit changes
+ * any of them (store_settings_generation). So a submission of a known model by a known tenant reads
+ * nothing from the store.
+ *
+ * What is not found is not kept: the next one asks the store again. Threads: any. */
+#include "store/store.h"
+#include "store/tenants.h"
+#include "store/tokens.h"
+#include "vm/executable.h"
+
+typedef struct SettingsCache SettingsCache;
+
+/* store: borrowed. */
+MUST_CHECK Error *settings_cache_create(Store *store, SettingsCache **out_cache);
+void settings_cache_release(SettingsCache *cache);
+DEFINE_OWN(SettingsCache, settings_cache_release);
+
+/* Borrowed: as given. */
+Store *settings_cache_store(const SettingsCache *cache);
+
+/* Weight, quotas and name; what is used is not current. Errors: NOT_FOUND. */
+MUST_CHECK Error *settings_cache_get_tenant(
+    SettingsCache *cache, TenantId tenant, Tenant *out_tenant);
+/* Errors: NOT_FOUND. */
+MUST_CHECK Error *settings_cache_find_tenant(
+    SettingsCache *cache, const char *name, TenantId *out_tenant);
+/* Errors: REFUSED it is none. */
+MUST_CHECK Error *settings_cache_check_token(
+    SettingsCache *cache, const char *text, Token *out_token);
+/* reference: NAME, NAME@3, NAME@alias. out_outline: the executable without its constants' data;
+ * one reference to it. Errors: NOT_FOUND, INVALID; as model_loader_read_outline. */
+MUST_CHECK Error *settings_cache_get_model(SettingsCache *cache, TenantId tenant,
+    const char *reference, Digest *out_identity, Executable **out_outline);
