@@ -275,13 +275,7 @@ static void handle_end(void *context, Message *message) {
 static void release_maps(Control *control) {
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job) continue;
-        control_outputs_append(&job->pending, &job->slice_outputs);
-        control_job_close(job);
-        control_outputs_deinit(&job->pending);
-        if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
-        job_policy_deinit(&job->policy);
-        memory_free(job);
+        if (job) control_job_free(job);
     }
     for (size_t i = 0; i < control->model_map.capacity; i++)
         memory_free(control->model_map.slots[i]);
@@ -334,21 +328,43 @@ const ControlOptions *control_options(const Control *control) { return &control-
 void control_update_status(ControlJob *job) {
     Control *control = job->control;
     (void)pthread_mutex_lock(&control->status_mutex);
-    ControlStatus *status = &job->status;
+    struct ControlJobStatus *status = &job->status;
     status->running = job->open || job->running;
+    status->device = job->device;
     status->items_done = job->items_done;
     status->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
-    (void)snprintf(status->device, sizeof status->device, "%s",
-        status->running ? control->devices[job->device].device->name : "");
     (void)pthread_mutex_unlock(&control->status_mutex);
     if (control->options.changed && job->id.number)
         control->options.changed(control->options.listener, job->id);
 }
 
+void control_set_waiting(ControlJob *job, const char *words, const Error *error) {
+    char *text = NULL;
+    TextBuilder OWN_TEXT(builder) = {0};
+    if (error) {
+        text_appendf(&builder, "%s%s", words, error_message(error));
+        error_free(text_builder_take(&builder, &text)); /* else nothing is shown */
+    }
+    (void)pthread_mutex_lock(&job->control->status_mutex);
+    memory_free(job->status.waits_for);
+    job->status.waits_for = text;
+    (void)pthread_mutex_unlock(&job->control->status_mutex);
+}
+
 bool control_find_status(Control *control, JobId id, ControlStatus *out_status) {
     (void)pthread_mutex_lock(&control->status_mutex);
     struct ControlJobName *name = id_map_find(&control->by_id, id.node, id.number);
-    if (name) *out_status = name->job->status;
+    if (name) {
+        const struct ControlJobStatus *status = &name->job->status;
+        *out_status = (ControlStatus){.running = status->running,
+            .items_done = status->items_done,
+            .device_seconds = status->device_seconds};
+        if (status->running)
+            (void)snprintf(out_status->device, sizeof out_status->device, "%s",
+                control->devices[status->device].device->name);
+        if (status->waits_for)
+            (void)snprintf(out_status->why, sizeof out_status->why, "%s", status->waits_for);
+    }
     (void)pthread_mutex_unlock(&control->status_mutex);
     return name;
 }

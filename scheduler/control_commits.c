@@ -25,7 +25,7 @@ typedef struct Commit {
     bool moving; /* the snapshot is of where the job left its device */
     JobSnapshot snapshot;
     JobState state; /* NONE: as it is */
-    char why[JOB_WHY_SIZE];
+    char *why;      /* may be NULL */
     double device_seconds, started;
     char device[JOB_DEVICE_SIZE];
     /* made of them */
@@ -49,6 +49,7 @@ static void commit_free(Commit *commit) {
     control_outputs_deinit(&commit->outputs);
     if (commit->has_snapshot) job_snapshot_deinit(&commit->snapshot);
     error_free(commit->error);
+    memory_free(commit->why);
     memory_free(commit);
 }
 
@@ -115,7 +116,7 @@ static Error *write_rows(Connection *catalog, void *context) {
             .started = commit->started,
             .device = commit->device[0] ? commit->device : NULL},
         .state = commit->state,
-        .why = commit->why[0] ? commit->why : NULL};
+        .why = commit->why};
     if (commit->has_snapshot) {
         changes.checkpoint = &commit->checkpoint;
         changes.checkpoint_items = commit->snapshot.items_done;
@@ -168,10 +169,7 @@ static void stall(ControlJob *job, const Error *error) {
     Control *control = job->control;
     job->stalled = true;
     control->retry_ns = control_now_ns() + RETRY_NS;
-    (void)pthread_mutex_lock(&control->status_mutex);
-    (void)snprintf(job->status.why, sizeof job->status.why,
-        "waits until its data can be stored: %s", error_message(error));
-    (void)pthread_mutex_unlock(&control->status_mutex);
+    control_set_waiting(job, "waits until its data can be stored: ", error);
 }
 
 /* A full disk or quota passes; anything else means that the job's row is not what it should be. */
@@ -197,9 +195,7 @@ static void handle_failure(ControlJob *job, Commit *commit) {
 static void handle_success(ControlJob *job, const Commit *commit) {
     Control *control = job->control;
     job->stalled = false;
-    (void)pthread_mutex_lock(&control->status_mutex);
-    job->status.why[0] = 0;
-    (void)pthread_mutex_unlock(&control->status_mutex);
+    control_set_waiting(job, "", NULL);
     if (commit->has_snapshot) {
         job->has_checkpoint = true;
         if (job->known)
@@ -294,8 +290,7 @@ void control_commit(ControlJob *job) {
     job->snapshot = (JobSnapshot){0};
     commit->state = job->wanted_state;
     job->wanted_state = JOB_STATE_NONE;
-    memcpy(commit->why, job->why, sizeof commit->why);
-    job->why[0] = 0;
+    commit->why = TAKE(job->why);
     commit->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
     commit->started = job->started;
     if (!isnan(job->started))
@@ -311,7 +306,9 @@ void control_commit(ControlJob *job) {
 
 void control_want_state(ControlJob *job, JobState state, const char *why) {
     job->wanted_state = state;
-    (void)snprintf(job->why, sizeof job->why, "%s", why ? why : "");
+    memory_free(job->why);
+    job->why = NULL;
+    if (why) error_free(memory_copy_text(why, &job->why)); /* without memory it has no reason */
     control_commit(job);
 }
 

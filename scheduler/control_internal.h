@@ -56,7 +56,8 @@ struct ControlJob {
 
     /* While it is on a device or in host memory. An I/O task that knows the job (task_count) owns
      * what follows up to `residency`; the worker owns the run while a slice is with it. */
-    Batch *batch; /* inputs to begin with; NULL: in the store */
+    Batch *batch;        /* inputs to begin with; NULL: in the store */
+    uint64_t kept_bytes; /* counted in Control for a batch that waits in memory */
     JobRun *run;
     const ResidentModel *held;
     Residency *residency; /* where it is; NULL: not on a device */
@@ -78,7 +79,7 @@ struct ControlJob {
     bool has_snapshot;
     JobSnapshot snapshot;
     JobState wanted_state;          /* NONE: as it is */
-    char why[JOB_WHY_SIZE];         /* of the wanted state */
+    char *why;                      /* of the wanted state; NULL: nothing to say */
     bool committing, stalled;       /* stalled: it failed and is tried again */
     uint64_t checkpoint_due_ns;     /* 0: never */
     uint32_t task_count;            /* I/O tasks that know it */
@@ -88,8 +89,15 @@ struct ControlJob {
 
     uint64_t device_ns; /* since this process has it */
     double device_seconds_before;
-    double started;       /* seconds since 1970; NaN: not yet */
-    ControlStatus status; /* guarded by status_mutex, as is its being in by_id */
+    double started; /* seconds since 1970; NaN: not yet */
+    /* What others may see; guarded by status_mutex, as is its being in by_id. */
+    struct ControlJobStatus {
+        bool running;
+        uint32_t device;
+        int64_t items_done;
+        double device_seconds;
+        char *waits_for; /* NULL: nothing */
+    } status;
 };
 
 typedef struct ControlDevice {
@@ -111,6 +119,7 @@ struct Control {
     MessageQueue queue; /* posted to by any thread */
     IdMap by_number, by_id, model_map, tenants;
     uint64_t last_number;
+    uint64_t kept_bytes;   /* of inputs that wait in memory, though the store has them */
     uint64_t timer_ns;     /* the policy's; 0: none */
     uint64_t timer_set_ns; /* when the kernel's timer wakes the thread; 0: never */
     uint64_t retry_ns;     /* when stalled commits are tried again; 0: none stalled */
@@ -160,6 +169,8 @@ void control_apply_events(Control *control);
 /* Gives up: everything that waits is answered with the error. */
 void control_fail(Control *control, Error *owned_error);
 void control_update_status(ControlJob *job);
+/* What it waits for: the words and the error's message behind them. NULL: nothing. */
+void control_set_waiting(ControlJob *job, const char *words, const Error *error);
 
 /* ---- control_jobs.c: jobs in memory ---- */
 MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);
@@ -169,8 +180,14 @@ ControlJob *control_job_find(Control *control, TenantId tenant, JobId id);
 /* The model of a job, one more user of it. */
 MUST_CHECK Error *control_job_set_model(
     ControlJob *job, const Digest *identity, uint64_t constant_bytes);
+/* Its inputs are stored and it waits: they stay in memory if they are small and few do. */
+void control_job_keep_inputs(ControlJob *job);
+/* It begins, or needs them no more: they count no longer. */
+void control_job_count_out(ControlJob *job);
 /* Lets execution, inputs and model go. Not while it runs. */
 void control_job_close(ControlJob *job);
+/* With everything of it; nothing refers to it any more. */
+void control_job_free(ControlJob *job);
 /* Frees it when nothing needs it any more. */
 void control_job_settle(ControlJob *job);
 /* Tells the policy of the job. */

@@ -5,6 +5,9 @@
 #include "base/clock.h"
 #include "scheduler/control_internal.h"
 
+/* Inputs of waiting jobs in memory. */
+enum { KEPT_EACH_MAX = 64 << 10, KEPT_MAX = 4 << 20, KEPT_OVERHEAD = 1 << 10 };
+
 void control_outputs_append(ControlOutputs *to, ControlOutputs *from) {
     if (!from->first) return;
     if (to->last)
@@ -84,7 +87,25 @@ Error *control_job_set_model(ControlJob *job, const Digest *identity, uint64_t c
     return NULL;
 }
 
+void control_job_keep_inputs(ControlJob *job) {
+    Control *control = job->control;
+    uint64_t bytes = batch_bytes(job->batch) + KEPT_OVERHEAD;
+    if (bytes <= KEPT_EACH_MAX && control->kept_bytes + bytes <= KEPT_MAX) {
+        job->kept_bytes = bytes;
+        control->kept_bytes += bytes;
+        return;
+    }
+    batch_release(job->batch);
+    job->batch = NULL;
+}
+
+void control_job_count_out(ControlJob *job) {
+    job->control->kept_bytes -= job->kept_bytes;
+    job->kept_bytes = 0;
+}
+
 void control_job_close(ControlJob *job) {
+    control_job_count_out(job);
     job_run_release(job->run);
     job->run = NULL;
     residency_release(job->residency);
@@ -96,19 +117,26 @@ void control_job_close(ControlJob *job) {
     job->open = false;
 }
 
-void control_job_settle(ControlJob *job) {
-    Control *control = job->control;
-    if (!job->ended || job->running || job->committing || job->task_count > 0) return;
+void control_job_free(ControlJob *job) {
+    control_outputs_append(&job->pending, &job->slice_outputs);
     control_job_close(job);
     control_outputs_deinit(&job->pending);
     if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
+    job_policy_deinit(&job->policy);
+    memory_free(job->why);
+    memory_free(job->status.waits_for);
+    memory_free(job);
+}
+
+void control_job_settle(ControlJob *job) {
+    Control *control = job->control;
+    if (!job->ended || job->running || job->committing || job->task_count > 0) return;
     (void)pthread_mutex_lock(&control->status_mutex);
     if (job->name.job) id_map_remove(&control->by_id, &job->name.key);
     (void)pthread_mutex_unlock(&control->status_mutex);
     id_map_remove(&control->by_number, &job->number);
     if (job->model) job->model->job_count--;
-    job_policy_deinit(&job->policy);
-    memory_free(job);
+    control_job_free(job);
 }
 
 /* What the policy was told of a tenant. */

@@ -182,10 +182,7 @@ static void handle_birth(void *context, Message *message) {
         take_off(job); /* the key's first job is the answer, or the error */
     control_answer(birth->sender, error);
     memory_free(birth);
-    if (!job->open) { /* it waits; its inputs are in the store now */
-        batch_release(job->batch);
-        job->batch = NULL;
-    }
+    if (!job->open && job->batch) control_job_keep_inputs(job);
     control_commit(job);
     control_update_status(job);
     control_job_settle(job);

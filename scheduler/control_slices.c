@@ -51,12 +51,10 @@ static Error *read_inputs(ControlJob *job, ArrayList *out_arrays) {
 
 static Error *make_batch(ControlJob *job) {
     ArrayList OWN_ARRAYS(arrays) = {0};
-    const char *shared[JOB_POLICY_SHARED_MAX];
     BatchOptions options = {.items = job->policy.items,
         .size = job->policy.batch,
-        .shared = shared,
+        .shared = (const char *const *)job->policy.shared,
         .shared_count = job->policy.shared_count};
-    for (uint32_t i = 0; i < job->policy.shared_count; i++) shared[i] = job->policy.shared[i];
     if (job->batch) return NULL;
     TRY(executable_find_function(job->held->executable, job->policy.function, &job->function));
     TRY(read_inputs(job, &arrays));
@@ -311,11 +309,7 @@ static void handle_task(void *context, Message *message) {
         control_job_close(job);
     else if (job)
         job->items_done = job_run_items_done(job->run);
-    if (task->error && job && task->kind != TASK_OPEN) {
-        (void)pthread_mutex_lock(&control->status_mutex);
-        (void)snprintf(job->status.why, sizeof job->status.why, "%s", error_message(task->error));
-        (void)pthread_mutex_unlock(&control->status_mutex);
-    }
+    if (task->error && job && task->kind != TASK_OPEN) control_set_waiting(job, "", task->error);
     if (task->kind == TASK_OPEN) {
         opened(job, task->error);
         task->error = NULL;
@@ -355,6 +349,7 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
     job->running = true;
     job->preempted = false;
     job->device = device;
+    control_job_count_out(job);
     job->budget_ns = budget_ns;
     if (job->run || open_at_once(job, device))
         begin_slice(job);
@@ -393,6 +388,7 @@ void control_move_out(ControlJob *job, PolicyPlace place) {
 }
 
 void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place) {
+    control_job_count_out(job);
     job->device = device;
     post_task(job->control,
         (Task){.kind = place == POLICY_PLACE_HOST ? TASK_MOVE_IN_HOST : TASK_MOVE_IN_DISK,

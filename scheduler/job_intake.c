@@ -63,12 +63,10 @@ static Error *check_first_run(Intake *intake) {
 
 static Error *make_batch(Intake *intake) {
     const JobPolicy *policy = intake->wanted->policy;
-    const char *shared[JOB_POLICY_SHARED_MAX];
     BatchOptions options = {.items = policy->items,
         .size = policy->batch,
-        .shared = shared,
+        .shared = (const char *const *)policy->shared,
         .shared_count = policy->shared_count};
-    for (uint32_t i = 0; i < policy->shared_count; i++) shared[i] = policy->shared[i];
     TRY(batch_create(
         intake->outline, intake->function, intake->wanted->inout_inputs, &options, &intake->batch));
     return check_first_run(intake);

@@ -8,6 +8,7 @@ void job_policy_deinit(JobPolicy *policy) {
     memory_free(policy->function);
     memory_free(policy->device);
     for (uint32_t i = 0; i < policy->shared_count; i++) memory_free(policy->shared[i]);
+    memory_free(policy->shared);
     *policy = (JobPolicy){0};
 }
 
@@ -41,6 +42,7 @@ static Error *read_inputs(ByteReader *reader, JobPolicy *out) {
     TRY(byte_read_u64(reader, &out->batch));
     TRY(byte_read_count(reader, TEXT_BYTES_MIN, &count));
     if (count > JOB_POLICY_SHARED_MAX) FAIL(CORRUPT, "%u shared inputs", count);
+    if (count > 0) TRY(memory_alloc(count, sizeof *out->shared, (void **)&out->shared));
     for (; out->shared_count < count; out->shared_count++)
         TRY(byte_read_text(reader, JOB_POLICY_NAME_MAX, &out->shared[out->shared_count]));
     return NULL;

@@ -18,7 +18,7 @@ typedef struct JobPolicy {
     char *device; /* "": any */
     bool items;
     uint64_t batch; /* items of a run; 0: 1 */
-    char *shared[JOB_POLICY_SHARED_MAX];
+    char **shared;  /* inputs that go whole to each run */
     uint32_t shared_count;
     uint64_t weight; /* 1 … */
     uint64_t checkpoint_keep;

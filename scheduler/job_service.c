@@ -45,9 +45,11 @@ static void show_status(JobService *service, const Job *row, JobsApiJob *out) {
     if (status.why[0]) (void)snprintf(out->why, sizeof out->why, "%s", status.why);
 }
 
-/* Why it is in its state: of the newest event that says so. */
+/* Why it is in its state: of the newest event that says so. That a job was submitted, or did what
+ * it should, needs no reason. */
 static Error *show_why(JobService *service, const Job *row, JobsApiJob *out) {
     OWN(JobEventList, list) = NULL;
+    if (row->state == JOB_STATE_QUEUED || row->state == JOB_STATE_SUCCEEDED) return NULL;
     int64_t since = row->event_count > 8 ? row->event_count - 8 : 0;
     TRY(job_events_list(service->store, row->tenant, row->id, since, &list));
     for (size_t i = 0; i < list->count; i++)
@@ -56,9 +58,7 @@ static Error *show_why(JobService *service, const Job *row, JobsApiJob *out) {
     return NULL;
 }
 
-Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job) {
-    Tenant tenant;
-    TRY(settings_cache_get_tenant(service->settings, row->tenant, &tenant));
+static Error *show(JobService *service, const Job *row, const Tenant *tenant, JobsApiJob *out_job) {
     JobsApiJob job = {.priority = (JobsApiPriority)row->priority,
         .ended = job_state_info(row->state)->class_ != JOB_STATE_CLASS_UNFINISHED,
         .items_done = row->items_done,
@@ -70,7 +70,7 @@ Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job
         .device_seconds = row->device_seconds};
     job_id_print(row->id, job.job);
     (void)snprintf(job.model, sizeof job.model, "%s", row->model);
-    (void)snprintf(job.tenant, sizeof job.tenant, "%s", tenant.name);
+    (void)snprintf(job.tenant, sizeof job.tenant, "%s", tenant->name);
     (void)snprintf(job.state, sizeof job.state, "%s", job_state_info(row->state)->name);
     (void)snprintf(job.device, sizeof job.device, "%s", row->device);
     (void)snprintf(job.migrating, sizeof job.migrating, "%s", row->migrating);
@@ -79,6 +79,12 @@ Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job
     show_status(service, row, &job);
     *out_job = job;
     return NULL;
+}
+
+Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job) {
+    Tenant tenant;
+    TRY(settings_cache_get_tenant(service->settings, row->tenant, &tenant));
+    return show(service, row, &tenant, out_job);
 }
 
 /* ---- submitting ---- */
@@ -94,6 +100,8 @@ static Error *fill_policy(const JobsApiSubmission *submission, JobPolicy *out) {
     out->check_finite = submission->check_finite;
     TRY(memory_copy_text(submission->function ? submission->function : "main", &out->function));
     TRY(memory_copy_text(submission->device ? submission->device : "", &out->device));
+    if (submission->shared_count > 0)
+        TRY(memory_alloc(submission->shared_count, sizeof *out->shared, (void **)&out->shared));
     for (; out->shared_count < submission->shared_count; out->shared_count++)
         TRY(memory_copy_text(
             submission->shared[out->shared_count], &out->shared[out->shared_count]));
@@ -158,14 +166,16 @@ static Error *list(
     bool running;
     int64_t after = 0;
     size_t count = JOBS_LISTED_MAX;
+    Tenant tenant;
     TRY(parse_state(state, &wanted, &running));
+    TRY(settings_cache_get_tenant(service->settings, caller->tenant, &tenant));
     while (count == JOBS_LISTED_MAX) {
         OWN(JobList, rows) = NULL;
         TRY(jobs_list(service->store, caller->tenant, wanted, after, JOBS_LISTED_MAX, &rows));
         count = rows->count;
         for (size_t i = 0; i < count; i++) {
             JobsApiJob job;
-            TRY(job_service_show(service, &rows->items[i], &job));
+            TRY(show(service, &rows->items[i], &tenant, &job));
             if (state && strcmp(job.state, state) != 0) continue;
             TRY(visit(context, &job));
         }

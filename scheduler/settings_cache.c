@@ -13,12 +13,13 @@ enum {
     ENTRIES_MAX = 4096, /* then all of them go */
 };
 
-typedef enum EntryKind { TENANT_BY_ID, TENANT_BY_NAME, TOKEN_BY_TEXT, MODEL_BY_NAME } EntryKind;
-
-typedef struct CachedModel {
-    Digest identity;
-    Executable *outline;
-} CachedModel;
+typedef enum EntryKind {
+    TENANT_BY_ID,
+    TENANT_BY_NAME,
+    TOKEN_BY_TEXT,
+    IDENTITY_BY_NAME,
+    OUTLINE_BY_IDENTITY, /* one for all tenants that have it */
+} EntryKind;
 
 typedef struct Entry {
     Digest key; /* of kind, tenant and text: secrets are not kept */
@@ -27,7 +28,8 @@ typedef struct Entry {
         Tenant tenant;
         TenantId id;
         Token token;
-        CachedModel model;
+        Digest identity;
+        Executable *outline;
     };
     struct Entry *next; /* in its bucket */
 } Entry;
@@ -40,11 +42,12 @@ struct SettingsCache {
     Entry *buckets[BUCKETS];
 };
 
-static Error *make_key(EntryKind kind, TenantId tenant, const char *text, Digest *out) {
+static Error *make_key(
+    EntryKind kind, TenantId tenant, const void *name, size_t size, Digest *out) {
     ByteWriter OWN_BYTES(bytes) = {0};
     byte_write_u32(&bytes, (uint32_t)kind);
     byte_write_u64(&bytes, (uint64_t)tenant);
-    byte_write_bytes(&bytes, text, strlen(text));
+    byte_write_bytes(&bytes, name, size);
     TRY(byte_writer_check(&bytes));
     return digest_sha256(bytes.data, bytes.size, out);
 }
@@ -54,7 +57,7 @@ static Entry **bucket_of(SettingsCache *cache, const Digest *key) {
 }
 
 static void entry_free(Entry *entry) {
-    if (entry->kind == MODEL_BY_NAME) executable_release(entry->model.outline);
+    if (entry->kind == OUTLINE_BY_IDENTITY) executable_release(entry->outline);
     memory_free(entry);
 }
 
@@ -99,7 +102,7 @@ static bool find(SettingsCache *cache, const Digest *key, Entry *out, uint64_t *
     for (entry = *bucket_of(cache, key); entry && !digest_equal(&entry->key, key);)
         entry = entry->next;
     if (entry) *out = *entry;
-    if (entry && entry->kind == MODEL_BY_NAME) executable_retain(entry->model.outline);
+    if (entry && entry->kind == OUTLINE_BY_IDENTITY) (void)executable_retain(entry->outline);
     (void)pthread_mutex_unlock(&cache->mutex);
     return entry;
 }
@@ -114,7 +117,7 @@ static void keep(SettingsCache *cache, const Entry *entry, uint64_t generation) 
     }
     Entry *kept = memory;
     *kept = *entry;
-    if (kept->kind == MODEL_BY_NAME) executable_retain(kept->model.outline);
+    if (kept->kind == OUTLINE_BY_IDENTITY) (void)executable_retain(kept->outline);
     (void)pthread_mutex_lock(&cache->mutex);
     bool current = cache->generation == generation;
     for (const Entry *e = *bucket_of(cache, &kept->key); e && current; e = e->next)
@@ -130,38 +133,38 @@ static void keep(SettingsCache *cache, const Entry *entry, uint64_t generation) 
     if (!current) entry_free(kept);
 }
 
-static Error *read_model(Store *store, TenantId tenant, const char *reference, CachedModel *out) {
+static Error *read_identity(Store *store, TenantId tenant, const char *reference, Digest *out) {
     ModelVersion OWN_VERSION(version) = {0};
     TRY(models_find(store, tenant, reference, &version));
-    TRY_WRAP(model_loader_read_outline(store, tenant, &version.executable, &out->outline), "%s",
-        reference);
-    out->identity = version.executable;
+    *out = version.executable;
     return NULL;
 }
 
-static Error *read_entry(Store *store, TenantId tenant, const char *text, Entry *out) {
+static Error *read_entry(Store *store, TenantId tenant, const void *name, Entry *out) {
     switch (out->kind) {
     case TENANT_BY_ID:
         return tenants_get_settings(store, tenant, &out->tenant);
     case TENANT_BY_NAME:
-        return store_find_tenant(store, text, &out->id);
+        return store_find_tenant(store, name, &out->id);
     case TOKEN_BY_TEXT:
-        return tokens_check(store, text, &out->token);
-    case MODEL_BY_NAME:
-        return read_model(store, tenant, text, &out->model);
+        return tokens_check(store, name, &out->token);
+    case IDENTITY_BY_NAME:
+        return read_identity(store, tenant, name, &out->identity);
+    case OUTLINE_BY_IDENTITY:
+        return model_loader_read_outline(store, tenant, name, &out->outline);
     }
     FAIL(INTERNAL, "settings of kind %d", (int)out->kind);
 }
 
-/* out: the caller's own references. */
-static Error *get(
-    SettingsCache *cache, EntryKind kind, TenantId tenant, const char *text, Entry *out) {
+/* name: a text, or an identity. out: the caller's own references. */
+static Error *get(SettingsCache *cache, EntryKind kind, TenantId tenant, const void *name,
+    size_t size, Entry *out) {
     uint64_t generation;
     Digest key;
-    TRY(make_key(kind, tenant, text, &key));
+    TRY(make_key(kind, kind == OUTLINE_BY_IDENTITY ? 0 : tenant, name, size, &key));
     if (find(cache, &key, out, &generation)) return NULL;
     Entry entry = {.key = key, .kind = kind};
-    TRY(read_entry(cache->store, tenant, text, &entry));
+    TRY(read_entry(cache->store, tenant, name, &entry));
     keep(cache, &entry, generation);
     *out = entry;
     return NULL;
@@ -169,30 +172,34 @@ static Error *get(
 
 Error *settings_cache_get_tenant(SettingsCache *cache, TenantId tenant, Tenant *out_tenant) {
     Entry entry;
-    TRY(get(cache, TENANT_BY_ID, tenant, "", &entry));
+    TRY(get(cache, TENANT_BY_ID, tenant, "", 0, &entry));
     *out_tenant = entry.tenant;
     return NULL;
 }
 
 Error *settings_cache_find_tenant(SettingsCache *cache, const char *name, TenantId *out_tenant) {
     Entry entry;
-    TRY(get(cache, TENANT_BY_NAME, 0, name, &entry));
+    TRY(get(cache, TENANT_BY_NAME, 0, name, strlen(name), &entry));
     *out_tenant = entry.id;
     return NULL;
 }
 
 Error *settings_cache_check_token(SettingsCache *cache, const char *text, Token *out_token) {
     Entry entry;
-    TRY(get(cache, TOKEN_BY_TEXT, 0, text, &entry));
+    TRY(get(cache, TOKEN_BY_TEXT, 0, text, strlen(text), &entry));
     *out_token = entry.token;
     return NULL;
 }
 
+/* That the tenant has the identity is what its name stands for. */
 Error *settings_cache_get_model(SettingsCache *cache, TenantId tenant, const char *reference,
     Digest *out_identity, Executable **out_outline) {
-    Entry entry;
-    TRY(get(cache, MODEL_BY_NAME, tenant, reference, &entry));
-    *out_identity = entry.model.identity;
-    *out_outline = entry.model.outline;
+    Entry model, outline;
+    TRY(get(cache, IDENTITY_BY_NAME, tenant, reference, strlen(reference), &model));
+    TRY_WRAP(
+        get(cache, OUTLINE_BY_IDENTITY, tenant, &model.identity, sizeof model.identity, &outline),
+        "%s", reference);
+    *out_identity = model.identity;
+    *out_outline = outline.outline;
     return NULL;
 }

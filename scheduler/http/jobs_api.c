@@ -38,7 +38,7 @@ Error *jobs_api_job_json(const JobsApiJob *job, json_object **out) {
     json_fields_real(object, "checkpoint_age", job->checkpoint_age_s);
     json_fields_text_or_null(object, "migrating", job->migrating);
     json_fields_text_or_null(object, "why", job->why);
-    json_object_object_add(object, "ended", json_object_new_boolean(job->ended));
+    json_fields_add(object, "ended", json_object_new_boolean(job->ended));
     json_fields_int(object, "outputs", job->outputs);
     json_fields_int_or_null(object, "instructions", job->instructions);
     json_fields_int_or_null(object, "kernel_calls", job->kernel_calls);

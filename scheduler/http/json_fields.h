@@ -12,9 +12,14 @@ static inline MUST_CHECK Error *json_fields_create(json_object **out) {
     if (!*out) FAIL(OUT_OF_MEMORY, "no memory for the answer");
     return NULL;
 }
+/* key: a constant that stays for ever, and is new in the object. value: consumed; NULL: null. */
+static inline void json_fields_add(json_object *object, const char *key, json_object *value) {
+    (void)json_object_object_add_ex(
+        object, key, value, JSON_C_OBJECT_ADD_KEY_IS_NEW | JSON_C_OBJECT_ADD_CONSTANT_KEY);
+}
 /* value NULL: null. */
 static inline void json_fields_text(json_object *object, const char *key, const char *value) {
-    json_object_object_add(object, key, value ? json_object_new_string(value) : NULL);
+    json_fields_add(object, key, value ? json_object_new_string(value) : NULL);
 }
 /* Empty: null. */
 static inline void json_fields_text_or_null(
@@ -22,13 +27,13 @@ static inline void json_fields_text_or_null(
     json_fields_text(object, key, *value ? value : NULL);
 }
 static inline void json_fields_int(json_object *object, const char *key, int64_t value) {
-    json_object_object_add(object, key, json_object_new_int64(value));
+    json_fields_add(object, key, json_object_new_int64(value));
 }
 /* Negative: null. */
 static inline void json_fields_int_or_null(json_object *object, const char *key, int64_t value) {
-    json_object_object_add(object, key, value < 0 ? NULL : json_object_new_int64(value));
+    json_fields_add(object, key, value < 0 ? NULL : json_object_new_int64(value));
 }
 /* Not finite: null, as JSON has no such numbers. */
 static inline void json_fields_real(json_object *object, const char *key, double value) {
-    json_object_object_add(object, key, isfinite(value) ? json_object_new_double(value) : NULL);
+    json_fields_add(object, key, isfinite(value) ? json_object_new_double(value) : NULL);
 }
