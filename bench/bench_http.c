@@ -121,7 +121,7 @@ static Error *receive_answer(Connection *connection, int *out_status) {
     if (!field) FAIL(UNSUPPORTED, "an answer without Content-Length");
     (void)sscanf(field + 18, "%23[0-9]", digits);
     if (!text_parse_u64(digits, &length)) FAIL(CORRUPT, "Content-Length is no number");
-    *out_status = atoi(head + sizeof "HTTP/1.1");
+    if (sscanf(head, "HTTP/1.1 %d", out_status) != 1) FAIL(CORRUPT, "no status");
     while (connection->buffer.size < body + length) TRY(receive_some(connection));
     byte_write_u8(&connection->buffer, 0);
     TRY(byte_writer_check(&connection->buffer));

@@ -18,10 +18,14 @@ static const char program[] =
     "    Ret r0\n"
     "}\n";
 
-static sem_t ended;
-static void wake(WorkerSlice *slice) {
+static sem_t endless_ended, quick_ended;
+static void wake_endless(WorkerSlice *slice) {
     (void)slice;
-    (void)sem_post(&ended);
+    (void)sem_post(&endless_ended);
+}
+static void wake_quick(WorkerSlice *slice) {
+    (void)slice;
+    (void)sem_post(&quick_ended);
 }
 
 static void make_job(const ExecutorFixture *fixture, const char *function, JobRun **out) {
@@ -42,10 +46,11 @@ static void test_worker_runs_slices_in_turn(void **state) {
     executor_fixture_init(&fixture, program, "cpu");
     make_job(&fixture, "forever", &endless);
     make_job(&fixture, "same", &quick);
-    (void)sem_init(&ended, 0, 0);
+    (void)sem_init(&endless_ended, 0, 0);
+    (void)sem_init(&quick_ended, 0, 0);
     assert_ok(worker_create("test", &worker));
-    WorkerSlice first = {.run = endless, .residency = fixture.residency, .done = wake};
-    WorkerSlice second = {.run = quick, .residency = fixture.residency, .done = wake};
+    WorkerSlice first = {.run = endless, .residency = fixture.residency, .done = wake_endless};
+    WorkerSlice second = {.run = quick, .residency = fixture.residency, .done = wake_quick};
     first.sink = second.sink = fixture_sink(&outputs);
     for (int round = 0; round < 3; round++) {
         worker_post(worker, &first);
@@ -53,16 +58,17 @@ static void test_worker_runs_slices_in_turn(void **state) {
         const struct timespec pause = {.tv_nsec = 5000000};
         (void)nanosleep(&pause, NULL);
         job_run_request_slice_end(endless);
-        (void)sem_wait(&ended);
+        (void)sem_wait(&endless_ended);
         assert_null(first.error);
         assert_int_equal(first.result.outcome, JOB_RUN_SLICE_ENDED);
         assert_true(first.device_time_ns > 0);
     }
-    (void)sem_wait(&ended);
+    (void)sem_wait(&quick_ended);
     assert_null(second.error);
     assert_int_equal(second.result.outcome, JOB_RUN_FINISHED);
     assert_int_equal(outputs.count, 2);
-    (void)sem_destroy(&ended);
+    (void)sem_destroy(&endless_ended);
+    (void)sem_destroy(&quick_ended);
 }
 
 int test_worker(void) {
