@@ -14,6 +14,7 @@ static void make(JobPolicy *out) {
         .random_key = 99};
     assert_ok(memory_copy_text("main", &out->function));
     assert_ok(memory_copy_text("sim:0", &out->device));
+    assert_ok(memory_alloc(2, sizeof *out->shared, (void **)&out->shared));
     for (; out->shared_count < 2; out->shared_count++)
         assert_ok(memory_copy_text(
             out->shared_count ? "weights" : "mask", &out->shared[out->shared_count]));
