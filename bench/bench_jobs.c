@@ -1,5 +1,6 @@
 /* bench_jobs FOLDER [SECONDS]: what running jobs through the control thread costs, without HTTP:
- * tiny durable jobs a second, the wait for a device, sharing by weight, the cost of slices. */
+ * tiny durable jobs a second, the wait for a device, the cost of switches and slices, sharing by
+ * weight over 20 s. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,19 +15,39 @@
 #include "scheduler/job_intake.h"
 #include "scheduler/policy/policy_event.h"
 #include "scheduler/model_loader.h"
+#include "serialize/array_values.h"
 #include "store/tenants.h"
 #include "vm/assembly.h"
+#include "vm/execution.h"
 
-enum { CALLERS = 64, TENANTS = 3, INTERLEAVED = 50, ARRIVALS = 200, TRIES = 5 };
+enum {
+    CALLERS = 64,
+    TENANTS = 3,
+    KINDS = 3,
+    INTERLEAVED = 50,
+    ARRIVALS = 200,
+    TRIES = 5,
+    ALONE_TRIES = 25,
+    SIZE = 512
+};
+/* The policy's quantum as the control thread sets it, and how long tenants compete. */
+#define QUANTUM_SECONDS 0.01
+#define SHARE_SECONDS 20
+
+/* Sizes of what the endless functions compute: kernels of a microsecond, a tenth and some
+ * milliseconds. */
+static const int64_t sizes[KINDS] = {4, 64 << 10, SIZE *SIZE};
+static const char *const functions[KINDS] = {"forever", "forever_wide", "forever_heavy"};
 
 static const char program[] =
     "primitive %add = Add\n"
-    "function tiny(a: float32[4]) -> (y: float32[4]) exported last_uses {\n"
+    "primitive %matmul = MatMul\n"
+    "function tiny(a: float32[n]) -> (y: float32[n]) exported last_uses {\n"
     "    InvokePacked %add r0, r0 -> r1\n"
     "    Ret r1\n"
     "}\n"
     /* about 40 ms of additions, each of a microsecond */
-    "function busy(a: float32[4]) -> (y: float32[4]) exported last_uses {\n"
+    "function busy(a: float32[n]) -> (y: float32[n]) exported last_uses {\n"
     "    LoadConsti 0 -> r1\n"
     "head:\n"
     "    InvokePacked %add r0, r0 -> r2\n"
@@ -35,22 +56,26 @@ static const char program[] =
     "done:\n"
     "    Ret r2\n"
     "}\n"
-    "function forever(a: float32[4]) -> (y: float32[4]) exported {\n"
-    "    LoadConsti 0 -> r1\n"
-    "head:\n"
-    "    InvokePacked %add r0, r0 -> r2\n"
-    "    IntOp add, r1, 1 -> r1\n"
-    "    If r1, -1, done, head\n"
-    "done:\n"
-    "    Ret r0\n"
-    "}\n";
+#define FOREVER(name, shape, primitive)                                                            \
+    "function " name "(a: float32[" shape "]) -> (y: float32[" shape "]) exported {\n"             \
+    "    LoadConsti 0 -> r1\n"                                                                     \
+    "head:\n"                                                                                      \
+    "    InvokePacked " primitive " r0, r0 -> r2\n"                                                \
+    "    IntOp add, r1, 1 -> r1\n"                                                                 \
+    "    If r1, -1, done, head\n"                                                                  \
+    "done:\n"                                                                                      \
+    "    Ret r0\n"                                                                                 \
+    "}\n"
+    FOREVER("forever", "n", "%add") FOREVER("forever_wide", "n", "%add")
+        FOREVER("forever_heavy", "n, n", "%matmul");
 
 typedef struct Bench {
     Store *store;
     Catalog *catalog;
     Control *control;
     double seconds;
-    TenantId tenants[TENANTS];
+    TenantId tenants[TENANTS], equals[TENANTS];
+    Device *device; /* of runs without a scheduler */
 } Bench;
 
 static double now(void) { return (double)clock_now_ns(clock_real()) * 1e-9; }
@@ -75,17 +100,28 @@ static Error *register_program(Bench *bench, TenantId tenant) {
     return model_loader_register(bench->store, tenant, NULL, "m", executable, NULL, 0, &version);
 }
 
+static Error *make_input(const char *function, ArrayList *out) {
+    int64_t dims[2] = {4, 0};
+    uint32_t rank = 1;
+    NamedArray array;
+    for (size_t i = 0; i < KINDS; i++)
+        if (strcmp(functions[i], function) == 0) dims[0] = sizes[i];
+    if (dims[0] == SIZE * SIZE) {
+        dims[0] = dims[1] = SIZE;
+        rank = 2;
+    }
+    Shape shape = shape_make(rank, dims);
+    TRY(named_array_init(&array, "a", DTYPE_FLOAT32, &shape));
+    return array_list_add(out, &array);
+}
+
 static Error *submit(
     Bench *bench, TenantId tenant, const char *function, int priority, JobId *out_id) {
     ArrayList inputs = {0};
-    NamedArray array;
-    int64_t count = 4;
-    Shape shape = shape_make(1, &count);
     bool created;
     char name[32], device[] = "";
     (void)snprintf(name, sizeof name, "%s", function);
-    TRY(named_array_init(&array, "a", DTYPE_FLOAT32, &shape));
-    TRY(array_list_add(&inputs, &array));
+    TRY(make_input(function, &inputs));
     JobPolicy policy = {.function = name, .device = device, .weight = 1, .checkpoint_keep = 1};
     JobIntake intake = {.tenant = tenant,
         .model = "m",
@@ -95,6 +131,10 @@ static Error *submit(
         .release = JOB_RELEASE_LOG,
         .deadline = NAN};
     return job_intake_submit(bench->control, &intake, out_id, &created);
+}
+
+static Error *cancel(Bench *bench, TenantId tenant, JobId id) {
+    return control_cancel(bench->control, tenant, id);
 }
 
 /* A job leaves the control thread's memory when its end is stored. */
@@ -158,32 +198,110 @@ static int compare(const void *a, const void *b) {
     return left < right ? -1 : left > right;
 }
 
-/* From the call to its being given a device. */
+/* From the call to its being given to the device's worker: the job's row says when that was. */
 static Error *measure_start(Bench *bench, int priority, const char *what) {
     static double waits[ARRIVALS];
+    TenantId tenant = bench->tenants[0];
     for (int i = 0; i < ARRIVALS; i++) {
         ControlStatus status = {0};
         JobId id;
-        double start = now();
-        TRY(submit(bench, bench->tenants[0], "busy", priority, &id));
-        while (control_find_status(bench->control, id, &status) && !status.running) continue;
-        waits[i] = now() - start;
-        TRY(control_cancel(bench->control, bench->tenants[0], id));
+        Job row;
+        double start = clock_real().calendar_s(clock_real().self);
+        TRY(submit(bench, tenant, "forever", priority, &id));
+        while (control_find_status(bench->control, id, &status) && !status.running) pause_us(200);
+        TRY(cancel(bench, tenant, id));
+        TRY(jobs_get(bench->store, tenant, id, &row));
+        waits[i] = row.started - start;
+        pause_us(2000);
     }
     qsort(waits, ARRIVALS, sizeof *waits, compare);
-    printf("  %-44s   p50 %6.0f us, p99 %6.0f us\n", what, waits[ARRIVALS / 2] * 1e6,
+    printf("  %-56s p50 %5.0f us, p99 %5.0f us\n", what, waits[ARRIVALS / 2] * 1e6,
         waits[ARRIVALS * 99 / 100] * 1e6);
     return NULL;
 }
 
 static Error *measure_starts(Bench *bench) {
-    JobId background[4];
-    TRY(measure_start(bench, POLICY_NORMAL, "submit to running, idle"));
-    for (int i = 0; i < 4; i++)
-        TRY(submit(bench, bench->tenants[1], "forever", POLICY_LOW, &background[i]));
-    TRY(measure_start(bench, POLICY_HIGH, "submit to running, high on a busy device"));
-    for (int i = 0; i < 4; i++)
-        TRY(control_cancel(bench->control, bench->tenants[1], background[i]));
+    JobId background[2];
+    TRY(measure_start(bench, POLICY_NORMAL, "submitted to running, idle"));
+    for (int i = 0; i < 2; i++)
+        TRY(submit(bench, bench->tenants[1], "forever_heavy", POLICY_LOW, &background[i]));
+    TRY(measure_start(bench, POLICY_HIGH, "high priority, the device busy with products"));
+    for (int i = 0; i < 2; i++) TRY(cancel(bench, bench->tenants[1], background[i]));
+    return NULL;
+}
+
+/* ---- switching ---- */
+
+static double busy_seconds(Bench *bench) {
+    ControlDeviceStatus status;
+    control_get_device(bench->control, 0, &status);
+    return status.busy_seconds;
+}
+
+/* Two endless executions, both resident: what of the time the worker did not run either. */
+static Error *measure_switch(Bench *bench) {
+    JobId ids[2];
+    for (int i = 0; i < 2; i++)
+        TRY(submit(bench, bench->tenants[0], "forever", POLICY_NORMAL, &ids[i]));
+    pause_us(200000);
+    double start = now(), busy = busy_seconds(bench);
+    while (now() < start + bench->seconds) pause_us(10000);
+    double seconds = now() - start, idle = seconds - (busy_seconds(bench) - busy);
+    for (int i = 0; i < 2; i++) TRY(cancel(bench, bench->tenants[0], ids[i]));
+    printf("  %-56s %5.1f us each, %.2f %% of the time\n",
+        "switches between two resident executions", idle / (seconds / QUANTUM_SECONDS) * 1e6,
+        100 * idle / seconds);
+    return NULL;
+}
+
+/* ---- alone ---- */
+
+/* The function's own time, without a scheduler. */
+static Error *run_directly(Bench *bench, double *out_seconds) {
+    OWN(Executable, executable) = NULL;
+    OWN(Residency, residency) = NULL;
+    OWN(Execution, execution) = NULL;
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    OWN(Batch, batch) = NULL;
+    Value *values;
+    RunResult result;
+    uint32_t function;
+    TRY(assembly_parse(program, strlen(program), &executable));
+    TRY(residency_create(executable, bench->device, bench->device, NULL, &residency));
+    TRY(executable_find_function(executable, "busy", &function));
+    TRY(make_input("busy", &inputs));
+    TRY(batch_create(executable, function, &inputs, &(BatchOptions){0}, &batch));
+    TRY(batch_get_arguments(batch, 0, &values));
+    Error *error =
+        execution_create(residency, &(ExecutionOptions){0}, function, values, 1, &execution);
+    array_values_release(values, 1);
+    TRY(error);
+    double start = now();
+    TRY(execution_run(execution, (Budget){0}, &result));
+    *out_seconds = now() - start;
+    return NULL;
+}
+
+static Error *run_alone(Bench *bench, double *out_seconds) {
+    JobId id;
+    Job row;
+    TRY(submit(bench, bench->tenants[0], "busy", POLICY_NORMAL, &id));
+    wait_for_end(bench, id);
+    TRY(jobs_get(bench->store, bench->tenants[0], id, &row));
+    *out_seconds = row.device_seconds;
+    return NULL;
+}
+
+/* Slices, safepoints and accounts, by the fastest of many alternating runs. */
+static Error *measure_alone(Bench *bench) {
+    double best[2] = {0, 0};
+    for (int i = 0; i < 2 * ALONE_TRIES; i++) {
+        double seconds;
+        TRY(i % 2 ? run_alone(bench, &seconds) : run_directly(bench, &seconds));
+        if (best[i % 2] == 0 || seconds < best[i % 2]) best[i % 2] = seconds;
+    }
+    printf("  %-56s %7.3f ms / %.3f ms: %+.1f %%\n", "a job alone, its device-time / run directly",
+        best[1] * 1e3, best[0] * 1e3, 100 * (best[1] / best[0] - 1));
     return NULL;
 }
 
@@ -215,26 +333,47 @@ static Error *measure_interleaving(Bench *bench) {
 
 /* ---- shares ---- */
 
-static Error *measure_shares(Bench *bench) {
-    JobId ids[TENANTS][2];
-    double used[TENANTS] = {0}, sum = 0;
+/* Each tenant has a job of every kind: one's kernels are a thousand times another's. */
+static void add_used(Bench *bench, JobId ids[TENANTS][KINDS], double sign, double *inout_used) {
     for (int t = 0; t < TENANTS; t++)
-        for (int i = 0; i < 2; i++)
-            TRY(submit(bench, bench->tenants[t], "forever", POLICY_NORMAL, &ids[t][i]));
-    for (double end = now() + 4 * bench->seconds; now() < end;) pause_us(1000);
-    for (int t = 0; t < TENANTS; t++)
-        for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < KINDS; k++) {
             ControlStatus status = {0};
-            if (control_find_status(bench->control, ids[t][i], &status))
-                used[t] += status.device_seconds;
+            if (control_find_status(bench->control, ids[t][k], &status))
+                inout_used[t] += sign * status.device_seconds;
         }
+}
+
+/* From when all of them are there. */
+static Error *use_devices(Bench *bench, const TenantId *tenants, double out_used[TENANTS]) {
+    JobId ids[TENANTS][KINDS];
+    for (int t = 0; t < TENANTS; t++)
+        for (int k = 0; k < KINDS; k++)
+            TRY(submit(bench, tenants[t], functions[k], POLICY_NORMAL, &ids[t][k]));
+    memset(out_used, 0, TENANTS * sizeof *out_used);
+    add_used(bench, ids, -1, out_used);
+    for (double end = now() + SHARE_SECONDS; now() < end;) pause_us(1000);
+    add_used(bench, ids, 1, out_used);
+    for (int t = 0; t < TENANTS; t++)
+        for (int k = 0; k < KINDS; k++) TRY(cancel(bench, tenants[t], ids[t][k]));
+    return NULL;
+}
+
+static Error *measure_shares(Bench *bench) {
+    double used[TENANTS], sum = 0, squares = 0, worst = 0;
+    TRY(use_devices(bench, bench->tenants, used));
+    for (int t = 0; t < TENANTS; t++) sum += used[t];
+    for (int t = 0; t < TENANTS; t++) worst = fmax(worst, fabs(7 * used[t] / sum / (1 << t) - 1));
+    printf("  weights 1 : 2 : 4, three models, %4.1f s of device-time    %.4f : %.4f : %.4f of 7, "
+           "%.2f %% off at most\n",
+        sum, 7 * used[0] / sum, 7 * used[1] / sum, 7 * used[2] / sum, 100 * worst);
+    TRY(use_devices(bench, bench->equals, used));
+    sum = 0;
     for (int t = 0; t < TENANTS; t++) {
-        for (int i = 0; i < 2; i++)
-            TRY(control_cancel(bench->control, bench->tenants[t], ids[t][i]));
         sum += used[t];
+        squares += used[t] * used[t];
     }
-    printf("  weights 1 : 2 : 4, %.0f s of device-time           %.4f : %.4f : %.4f of 7\n", sum,
-        7 * used[0] / sum, 7 * used[1] / sum, 7 * used[2] / sum);
+    printf("  equal weights, %4.1f s of device-time                      Jain index %.5f\n", sum,
+        sum * sum / (TENANTS * squares));
     return NULL;
 }
 
@@ -245,12 +384,14 @@ typedef struct TenantWork {
     int index;
 } TenantWork;
 
-static Error *add_tenant(Connection *catalog, void *context) {
+static Error *add_tenants(Connection *catalog, void *context) {
     const TenantWork *work = context;
     char name[16];
     (void)snprintf(name, sizeof name, "weight%d", 1 << work->index);
     TRY(tenants_add(catalog, name, &work->bench->tenants[work->index]));
-    return tenants_set_weight(catalog, work->bench->tenants[work->index], 1 << work->index);
+    TRY(tenants_set_weight(catalog, work->bench->tenants[work->index], 1 << work->index));
+    (void)snprintf(name, sizeof name, "equal%d", work->index);
+    return tenants_add(catalog, name, &work->bench->equals[work->index]);
 }
 
 static Error *run(Bench *bench, const char *folder) {
@@ -261,24 +402,31 @@ static Error *run(Bench *bench, const char *folder) {
     TRY(store_open(folder, STORE_CREATE, &store));
     TRY(catalog_open(store, &catalog));
     TRY(settings_cache_create(store, &settings));
+    OWN(Device, device) = NULL;
+    TRY(device_open("cpu", &device));
+    bench->device = device;
     bench->store = store;
     bench->catalog = catalog;
     for (int t = 0; t < TENANTS; t++) {
         TenantWork work = {bench, t};
-        TRY(catalog_run(catalog, add_tenant, &work));
+        TRY(catalog_run(catalog, add_tenants, &work));
         TRY(register_program(bench, bench->tenants[t]));
+        TRY(register_program(bench, bench->equals[t]));
     }
     ControlOptions options = {.store = store, .catalog = catalog, .settings = settings};
     TRY(control_create(&options, &control));
     bench->control = control;
     TRY(measure_tiny(bench));
     TRY(measure_starts(bench));
+    TRY(measure_switch(bench));
+    TRY(measure_alone(bench));
     TRY(measure_interleaving(bench));
     return measure_shares(bench);
 }
 
 int main(int argc, char **argv) {
     uint64_t seconds = 5;
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
     if (argc < 2 || (argc > 2 && !text_parse_u64(argv[2], &seconds))) {
         (void)fprintf(stderr, "usage: bench_jobs FOLDER [SECONDS]\n");
         return 2;

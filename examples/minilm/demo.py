@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""demo.py LAYOVER TEXT FOLDER: embeds a text, once without a break and once with two, and shows what came out.
+"""demo.py LAYOVER TEXT FOLDER: two tenants embed a text on one daemon that is killed half way.
 
-The second run stops half way, goes on in a new process on the pretend accelerator sim:0, stops there, and is
-finished by a third process on the cpu. Both runs must give the same bits.
+Each tenant submits a batch job, once undisturbed. Then both again: one is suspended mid-run, the daemon is killed
+with -9 and started anew, the suspended job goes on on the pretend accelerator sim:0, the other one by itself. Both
+must give the bits of the undisturbed jobs.
 """
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -17,64 +19,144 @@ import onnx_graph
 import reference
 from weights import load_weights
 
-SUSPENDED = 85
+ITEMS = 500
+BATCH = 4
+TENANTS = ("alice", "bob")
 
 
 class Layover:
-    def __init__(self, binary, home):
-        self.binary = os.path.abspath(binary)
-        self.home = home
+    """One home, its daemon, and the command line that speaks to it."""
 
-    def call(self, *arguments, expect=0):
-        """Runs one process, shows its command line, and returns the JSON it printed."""
-        print(f"$ layover {' '.join(arguments)}", flush=True)
-        done = subprocess.run([self.binary, "--home", self.home, "--json", *arguments], stdout=subprocess.PIPE,
-                              text=True, check=False)
-        if done.returncode != expect:
-            sys.exit(f"demo: layover {arguments[0]} ended with {done.returncode} instead of {expect}")
-        return json.loads(done.stdout)
+    def __init__(self, binary, home):
+        self.command = [os.path.abspath(binary), "--home", home, "--json"]
+        self.daemon = None
+
+    def call(self, *arguments, tenant=None, show=True):
+        """Runs one command, shows it, and returns the lines of JSON that it printed."""
+        whole = [*arguments, *(["--tenant", tenant] if tenant else [])]
+        if show:
+            print(f"$ layover {' '.join(whole)}", flush=True)
+        done = subprocess.run([*self.command, *whole], stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"demo: layover {arguments[0]} ended with {done.returncode}")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def start(self):
+        serve = ["serve", "--device", "cpu", "--device", "sim:0"]
+        print(f"$ layover {' '.join(serve)} &", flush=True)
+        self.daemon = subprocess.Popen([*self.command, *serve], stdout=subprocess.PIPE, text=True)
+        line = self.daemon.stdout.readline()
+        if not line:
+            sys.exit("demo: the daemon does not start")
+        print(f"  ready: process {json.loads(line)['pid']}\n")
+
+    def kill(self):
+        print(f"$ kill -9 {self.daemon.pid}")
+        self.daemon.kill()
+        self.daemon.wait()
+
+    def stop(self):
+        self.daemon.terminate()
+        if self.daemon.wait() != 0:
+            sys.exit("demo: the daemon did not end cleanly")
+
+    def job(self, job):
+        return self.call("job", job, show=False)[-1]
+
+    def wait(self, job, wanted):
+        """Until wanted(job) is true; a bar shows how far it is."""
+        while True:
+            found = self.job(job)
+            if sys.stdout.isatty():
+                done, total = found["items_done"], found["items_total"]
+                print(f"\r  [{'#' * (40 * done // total):40}] {done} of {total} items ", end="", flush=True)
+            if wanted(found) or found["ended"]:
+                if sys.stdout.isatty():
+                    print("\r" + " " * 80, end="\r")
+                return found
+            time.sleep(0.05)
 
 
 def prepare(text):
-    """The model and the inputs; returns the sentences."""
+    """The model and each tenant's inputs; returns the sentences and the inputs."""
     if not os.path.exists("minilm.onnx"):
         with open("minilm.onnx.new", "wb") as file:
             file.write(onnx_graph.build_model(load_weights()).SerializeToString(deterministic=True))
         os.replace("minilm.onnx.new", "minilm.onnx")
     sentences = minilm.read_sentences(text)
     feed = minilm.encode_sentences(sentences)
-    np.savez("inputs.npz", **feed)
+    repeats = max(ITEMS // len(sentences), 1)
+    feeds = {"alice": {name: np.tile(array, (repeats, 1)) for name, array in feed.items()}}
+    feeds["bob"] = {name: array[::-1] for name, array in feeds["alice"].items()}
+    for tenant, arrays in feeds.items():
+        np.savez(f"{tenant}.npz", **arrays)
     print(f"model: all-MiniLM-L6-v2 from its trained weights, minilm.onnx, {os.path.getsize('minilm.onnx'):,} bytes")
-    print(f"text: {text}, {len(sentences)} sentences, {int(feed['attention_mask'].sum())} tokens\n")
+    print(f"text: {text}, {len(sentences)} sentences, {repeats} times, so that jobs last for some seconds: "
+          f"{repeats * len(sentences)} items; bob's in reverse\n")
     return sentences, feed
 
 
-def embed(layover):
-    """Runs the model both ways; returns the embeddings."""
-    registered = layover.call("register", "minilm", "minilm.onnx")
-    print(f"  version {registered['version']}, executable {registered['executable'][:16]}…, "
-          f"{registered['bytes_raw']:,} bytes stored as {registered['bytes_stored']:,}\n")
-    run = ["run", "minilm", "--input", "inputs.npz"]
-    straight = layover.call(*run, "--output", "straight.npz")
-    print(f"  {straight['instructions']} instructions, {straight['kernel_calls']} kernel calls, "
-          f"{straight['seconds']:.3f} s without a break\n")
-    half, quarter = str(straight["instructions"] // 2), str(max(straight["instructions"] // 4, 1))
-    first = layover.call(*run, "--output", "resumed.npz", "--suspend-after", half, "--checkpoint", "half.lvc",
-                         expect=SUSPENDED)
-    print(f"  that process is gone; half.lvc has {os.path.getsize('half.lvc'):,} bytes, "
-          f"{first['instructions']} instructions done\n")
-    layover.call("resume", "./half.lvc", "--device", "sim:0", "--output", "resumed.npz", "--suspend-after", quarter,
-                 "--checkpoint", "later.lvc", expect=SUSPENDED)
-    print(f"  stopped again, on sim:0; later.lvc has {os.path.getsize('later.lvc'):,} bytes\n")
-    last = layover.call("resume", "./later.lvc", "--output", "resumed.npz")
-    with np.load("straight.npz") as one, np.load("resumed.npz") as two:
-        same = one.files == two.files and all(one[name].tobytes() == two[name].tobytes() for name in one.files)
-        embedding = one["embedding"]
-    if not same or last["instructions"] != straight["instructions"]:
-        sys.exit("demo: the resumed run differs from the undisturbed one")
-    print(f"  finished on the cpu: {last['instructions']} instructions, "
-          f"{embedding.size:,} numbers, every bit as in the undisturbed run\n")
-    return embedding
+def submit(layover, tenant):
+    [answer] = layover.call("submit", "minilm", "--input", f"{tenant}.npz", "--items", "--batch", str(BATCH),
+                            tenant=tenant)
+    return answer["job"]
+
+
+def read_result(layover, job, tenant, path):
+    found = layover.wait(job, lambda it: it["ended"])
+    if found["state"] != "succeeded":
+        sys.exit(f"demo: job {job} is {found['state']}: {found['why']}")
+    layover.call("result", job, "--output", path, tenant=tenant)
+    with np.load(path) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def run_undisturbed(layover):
+    print("undisturbed, to compare with:")
+    results = {}
+    for tenant in TENANTS:
+        results[tenant] = read_result(layover, submit(layover, tenant), tenant, f"{tenant}.straight.npz")
+    print()
+    return results
+
+
+def run_disturbed(layover):
+    print("both at once, and disturbed:")
+    jobs = {tenant: submit(layover, tenant) for tenant in TENANTS}
+    layover.wait(jobs["alice"], lambda it: it["items_done"] >= it["items_total"] // 3)
+    layover.call("suspend", jobs["alice"], tenant="alice")
+    for tenant, job in jobs.items():
+        found = layover.job(job)
+        print(f"  {tenant}: {found['state']}, {found['items_done']} of {found['items_total']} items done")
+    print()
+    layover.kill()
+    layover.start()
+    for tenant, job in jobs.items():
+        found = layover.job(job)
+        print(f"  {tenant}: {found['state']}, {found['items_done']} of {found['items_total']} items stored")
+    print()
+    layover.call("resume", jobs["alice"], "--device", "sim:0", tenant="alice")
+    return {tenant: read_result(layover, jobs[tenant], tenant, f"{tenant}.disturbed.npz") for tenant in TENANTS}
+
+
+def compare(straight, disturbed):
+    for tenant in TENANTS:
+        one, two = straight[tenant], disturbed[tenant]
+        if sorted(one) != sorted(two) or any(one[name].tobytes() != two[name].tobytes() for name in one):
+            sys.exit(f"demo: {tenant}'s outputs differ from the undisturbed ones")
+        print(f"  {tenant}: {sum(array.size for array in two.values()):,} numbers, every bit as undisturbed")
+    print()
+
+
+def show_neighbours(sentences, feed, embedding):
+    error = float(np.abs(embedding - reference.embed(load_weights(), **feed)).max())
+    print(f"largest difference from the same model in numpy (float64): {error:.1e}\n")
+    if error > 1e-3:
+        sys.exit("demo: that is too much")
+    nearest = minilm.find_nearest(embedding.astype(np.float64), 1)
+    print("each sentence and the one nearest to it:")
+    for sentence, [(index, score)] in zip(sentences, nearest):
+        print(f"  {score:5.2f}  {sentence}\n         {sentences[index]}")
 
 
 def main():
@@ -85,15 +167,22 @@ def main():
     os.chdir(folder)
     shutil.rmtree("home", ignore_errors=True)
     sentences, feed = prepare(text)
-    embedding = embed(Layover(binary, "home"))
-    error = float(np.abs(embedding - reference.embed(load_weights(), **feed)).max())
-    print(f"largest difference from the same model in numpy (float64): {error:.1e}\n")
-    if error > 1e-3:
-        sys.exit("demo: that is too much")
-    nearest = minilm.find_nearest(embedding.astype(np.float64), 1)
-    print("each sentence and the one nearest to it:")
-    for sentence, [(index, score)] in zip(sentences, nearest):
-        print(f"  {score:5.2f}  {sentence}\n         {sentences[index]}")
+    layover = Layover(binary, "home")
+    layover.start()
+    try:
+        for tenant in TENANTS:
+            layover.call("tenant", "add", tenant)
+            [model] = layover.call("register", "minilm", "minilm.onnx", tenant=tenant)
+        print(f"  executable {model['executable'][:16]}…, {model['bytes_raw']:,} bytes stored as "
+              f"{model['bytes_stored']:,}\n")
+        straight = run_undisturbed(layover)
+        disturbed = run_disturbed(layover)
+        layover.stop()
+    finally:
+        if layover.daemon.poll() is None:
+            layover.daemon.kill()
+    compare(straight, disturbed)
+    show_neighbours(sentences, feed, disturbed["alice"]["embedding"][:len(sentences)])
 
 
 if __name__ == "__main__":
