@@ -158,7 +158,7 @@ static Error *read_frames(SummaryReader *self) {
     uint32_t count;
     void *memory;
     TRY(container_get_section(self->container, SECTION_FRAMES, &reader));
-    TRY(skip(&reader, 4));
+    TRY(byte_read_u32(&reader, &self->summary->entry));
     TRY(byte_read_count(&reader, FRAME_BYTES, &count));
     TRY(memory_alloc(count, sizeof(SummaryFrame), &memory));
     self->summary->frames = memory;
@@ -220,6 +220,9 @@ static Error *read_counters(SummaryReader *self) {
 
 static Error *read_all(SummaryReader *self) {
     TRY(checkpoint_read_header(self->container, &self->summary->header));
+    self->summary->has_execution = container_has_section(self->container, SECTION_FRAMES);
+    if (!self->summary->has_execution && container_has_section(self->container, SECTION_JOB))
+        return NULL;
     TRY_WRAP(read_frames(self), "frames");
     TRY_WRAP(read_labels(self), "labels");
     TRY_WRAP(read_objects(self), "objects");

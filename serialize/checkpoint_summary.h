@@ -21,6 +21,8 @@ typedef struct SummaryLive {
 
 typedef struct CheckpointSummary {
     CheckpointHeader header;
+    bool has_execution; /* false: a job's file between two runs; what follows is empty */
+    uint32_t entry;     /* the function that it was started with */
     SummaryFrame *frames;
     uint32_t frame_count;
     SummaryLive *live;

@@ -83,3 +83,10 @@ typedef struct ChunkRun {
  * for many runs keeps every thread busy where single runs are of one chunk or two. */
 MUST_CHECK Error *chunk_read_data(WorkerPool *pool, const ChunkRun *runs, size_t run_count,
     ChunkVerify verify, ChunkSource source);
+
+/* Copies the chunks that the sink lacks, as they are stored; each is decoded and checked before.
+ *
+ * verify: SHA256 when they come from outside. Errors: as chunk_read_data; whatever the sink
+ * returns. */
+MUST_CHECK Error *chunk_copy(const ChunkRef *refs, size_t count, WorkerPool *pool,
+    ChunkVerify verify, ChunkSource source, ChunkSink sink);

@@ -1,11 +1,13 @@
-/* Checkpoints of a program that uses every kind of object. The first byte: 0 file  1 file, repaired
- * 2 manifest, repaired. What is restored runs on. */
+/* Checkpoints of a program that uses every kind of object, alone and in jobs' files. The first
+ * byte: 0 file  1 file, repaired  2 manifest, repaired. What is restored runs on. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "serialize/array_bundle.h"
 #include "serialize/checkpoint_summary.h"
 #include "serialize/executable_file.h"
+#include "serialize/job_file.h"
 #include "tests/fuzz/fuzz_repair.h"
 #include "tests/fuzz/fuzz_run.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -54,16 +56,52 @@ static Residency *program_residency(void) {
     return residency;
 }
 
-static Error *read_and_run(const Container *container) {
+static Error *run(const Container *container) {
     OWN(Execution, execution) = NULL;
-    CheckpointSummary summary;
-    Error *error = checkpoint_summary_read(container, &summary);
-    if (!error) checkpoint_summary_deinit(&summary);
-    error_free(error);
     TRY(checkpoint_read(
         container, NULL, CHUNK_VERIFY_XXH3, program_residency(), fuzz_options(), &execution));
     fuzz_run_execution(execution);
     return NULL;
+}
+
+static void read_arrays(const Container *container, const JobFileArrays *from) {
+    enum { BYTES_MAX = 1 << 20 };
+    ArrayList OWN_ARRAYS(arrays) = {0};
+    error_free(array_bundle_read(from->bytes, from->size, from->chunks, from->chunk_count, NULL,
+        CHUNK_VERIFY_XXH3, container_get_source(container), BYTES_MAX, &arrays));
+}
+
+static void read_model(const Container *container, const JobFile *file) {
+    OWN(Container, model) = NULL;
+    OWN(Executable, outline) = NULL;
+    Error *error = container_open_manifest(CONTAINER_EXECUTABLE, file->executable,
+        file->executable_size, container_get_source(container), &model);
+    if (!error) error = executable_read_outline(model, &outline);
+    error_free(error);
+}
+
+/* A job's file: what stands in it, and its execution alone, which is one like others. */
+static Error *read_job(const Container *container) {
+    JobFile OWN_JOB_FILE(file) = {0};
+    OWN(Container, alone) = NULL;
+    ByteWriter OWN_BYTES(manifest) = {0};
+    TRY(job_file_read(container, &file));
+    read_arrays(container, &file.inputs);
+    for (size_t i = 0; i < file.output_count; i++) read_arrays(container, &file.outputs[i]);
+    if (file.executable) read_model(container, &file);
+    if (!job_file_has_execution(container)) return NULL;
+    TRY(job_file_get_execution(container, &manifest));
+    TRY(container_open_manifest(CONTAINER_CHECKPOINT, manifest.data, manifest.size,
+        container_get_source(container), &alone));
+    return run(alone);
+}
+
+static Error *read_and_run(const Container *container) {
+    CheckpointSummary summary;
+    Error *error = checkpoint_summary_read(container, &summary);
+    if (!error) checkpoint_summary_deinit(&summary);
+    error_free(error);
+    return job_file_is(container) ? read_job(container) : run(container);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
