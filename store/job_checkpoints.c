@@ -20,7 +20,7 @@ static Error *release_outputs(Connection *catalog, Job *job, int64_t outputs) {
     return job_events_add(catalog, job, JOB_EVENT_CHECKPOINT, begin, job->outputs_visible, NULL);
 }
 
-static Error *drop_old(Connection *catalog, Job *job, int64_t keep) {
+Error *job_checkpoints_drop_old(Connection *catalog, Job *job, int64_t keep) {
     uint64_t bytes;
     TRY(job_content_delete(
         catalog, job->row, JOB_CONTENT_CHECKPOINT, 0, job->checkpoint_last - keep + 1, &bytes));
@@ -45,7 +45,7 @@ Error *job_checkpoints_append(Connection *catalog, Job *inout_job, const JobCont
     TRY(tenants_charge_unlimited(catalog, job->tenant, content->bytes_stored));
     job->bytes_stored += content->bytes_stored;
     TRY(release_outputs(catalog, job, outputs));
-    return drop_old(catalog, job, keep);
+    return job_checkpoints_drop_old(catalog, job, keep);
 }
 
 Error *job_checkpoints_add(Connection *catalog, TenantId tenant, JobId job,
@@ -92,20 +92,25 @@ Error *job_checkpoints_find(Connection *catalog, int64_t job, int64_t number, bo
     return *out_found ? read_checkpoint(&query, out_checkpoint) : NULL;
 }
 
+Error *job_checkpoints_need(
+    Connection *catalog, const Job *job, int64_t number, JobCheckpoint *out_checkpoint) {
+    bool found = false;
+    if (number >= 0 && number <= job->checkpoint_last)
+        TRY(job_checkpoints_find(catalog, job->row, number, &found, out_checkpoint));
+    if (found) return NULL;
+    char name[JOB_ID_TEXT_SIZE];
+    job_id_print(job->id, name);
+    if (number == 0) FAIL(NOT_FOUND, "job %s has no checkpoint", name);
+    FAIL(NOT_FOUND, "job %s has no checkpoint %lld", name, (long long)number);
+}
+
 Error *job_checkpoints_get(
     Store *store, TenantId tenant, JobId job, int64_t number, JobCheckpoint *out_checkpoint) {
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     Job row;
-    bool found = false;
     TRY(jobs_read(catalog, tenant, job, &row));
-    if (number >= 0 && number <= row.checkpoint_last)
-        TRY(job_checkpoints_find(catalog, row.row, number, &found, out_checkpoint));
-    if (found) return NULL;
-    char name[JOB_ID_TEXT_SIZE];
-    job_id_print(job, name);
-    if (number == 0) FAIL(NOT_FOUND, "job %s has no checkpoint", name);
-    FAIL(NOT_FOUND, "job %s has no checkpoint %lld", name, (long long)number);
+    return job_checkpoints_need(catalog, &row, number, out_checkpoint);
 }
 
 Error *job_checkpoints_list(

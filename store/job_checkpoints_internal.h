@@ -1,5 +1,5 @@
 #pragma once
-/* Finding a checkpoint inside the caller's transaction. */
+/* Checkpoints inside the caller's transaction. */
 #include <stdbool.h>
 
 #include "store/job_checkpoints.h"
@@ -8,3 +8,8 @@
 /* number: 0 for the newest. */
 MUST_CHECK Error *job_checkpoints_find(Connection *catalog, int64_t job, int64_t number,
     bool *out_found, JobCheckpoint *out_checkpoint);
+/* The same, or NOT_FOUND with the job's name. */
+MUST_CHECK Error *job_checkpoints_need(
+    Connection *catalog, const Job *job, int64_t number, JobCheckpoint *out_checkpoint);
+/* Deletes all but the newest `keep` numbers; the job is to be written back. */
+MUST_CHECK Error *job_checkpoints_drop_old(Connection *catalog, Job *inout_job, int64_t keep);

@@ -106,6 +106,24 @@ typedef struct JobSubmission {
 MUST_CHECK Error *jobs_submit(Connection *catalog, TenantId tenant, const JobSubmission *submission,
     JobId *out_id, bool *out_created);
 
+/* A job from a checkpoint file, to be stored. Everything is borrowed. */
+typedef struct JobRestore {
+    /* Without a key; inputs: those that are not used yet. epoch: of the new row. */
+    JobSubmission job;
+    JobId id; /* number 0: a new one. Else the job comes back under this id: a file owned it */
+    int64_t items_done;
+    const JobContent *outputs; /* staged; from sequence number 0 on; they are visible */
+    size_t output_count;
+    const JobContent *checkpoint; /* staged; NULL: it had not begun */
+} JobRestore;
+
+/* Stores a job with what it had when the file was written. Under its own id only when no other job
+ * has it: it is unknown here, or a tombstone of a lower epoch, which becomes the job again.
+ *
+ * Errors: as jobs_submit; CONFLICT the job is here already. */
+MUST_CHECK Error *jobs_restore(
+    Connection *catalog, TenantId tenant, const JobRestore *restore, JobId *out_id);
+
 /* Errors: NOT_FOUND. */
 MUST_CHECK Error *jobs_read(Connection *catalog, TenantId tenant, JobId id, Job *out_job);
 MUST_CHECK Error *jobs_get(Store *store, TenantId tenant, JobId id, Job *out_job);
@@ -182,6 +200,14 @@ MUST_CHECK Error *jobs_drop_contents(Connection *catalog, TenantId tenant, JobId
  * count_max: how many at most; call again when out_count reaches it. */
 MUST_CHECK Error *jobs_expire(
     Connection *catalog, TenantId tenant, double now, size_t count_max, size_t *out_count);
+
+/* Makes a checkpoint the newest one, under a new number: where the job goes on next. Those behind
+ * it stay until they are too many.
+ *
+ * keep:   as in job_checkpoints_add.
+ * Errors: NOT_FOUND no such job or checkpoint; CONFLICT the job is not suspended. */
+MUST_CHECK Error *jobs_go_back(
+    Connection *catalog, TenantId tenant, JobId id, int64_t checkpoint, int64_t keep);
 
 /* A second job from a checkpoint: the same inputs, the outputs before the checkpoint, and the
  * checkpoint under its number.

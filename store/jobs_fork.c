@@ -57,17 +57,13 @@ static Error *find_executable(Connection *catalog, const Job *job, int64_t *out_
 
 static Error *find_checkpoint(
     Connection *catalog, const Job *job, int64_t number, JobCheckpoint *out) {
-    bool found = false;
-    char name[JOB_ID_TEXT_SIZE];
-    job_id_print(job->id, name);
-    if (job_state_info(job->state)->class_ == JOB_STATE_CLASS_TOMBSTONE)
+    if (job_state_info(job->state)->class_ == JOB_STATE_CLASS_TOMBSTONE) {
+        char name[JOB_ID_TEXT_SIZE];
+        job_id_print(job->id, name);
         FAIL(CONFLICT, "job %s is %s; it is forked where it went", name,
             job_state_info(job->state)->name);
-    if (number >= 0 && number <= job->checkpoint_last)
-        TRY(job_checkpoints_find(catalog, job->row, number, &found, out));
-    if (!found && number == 0) FAIL(NOT_FOUND, "job %s has no checkpoint", name);
-    if (!found) FAIL(NOT_FOUND, "job %s has no checkpoint %lld", name, (long long)number);
-    return NULL;
+    }
+    return job_checkpoints_need(catalog, job, number, out);
 }
 
 /* The same job from the checkpoint on, without what happened to the other since. */

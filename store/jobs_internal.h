@@ -9,6 +9,22 @@
  */
 MUST_CHECK Error *jobs_insert(
     Connection *catalog, const Job *job, int64_t executable, const JobSubmission *submission);
+/* A submission's job before its first event; without row and id. Errors: INVALID a field beyond its
+ * limits. */
+MUST_CHECK Error *jobs_make(TenantId tenant, const JobSubmission *submission, Job *out_job);
+/* jobs_insert with the tenant's executable of the job's identity. Errors: NOT_FOUND. */
+MUST_CHECK Error *jobs_insert_new(
+    Connection *catalog, const Job *job, const JobSubmission *submission);
+/* The same in the place of the row that is there. */
+MUST_CHECK Error *jobs_replace(
+    Connection *catalog, const Job *job, const JobSubmission *submission);
+
+/* What the home gives ids from. */
+typedef struct NodeNumbers {
+    int64_t last_job;
+    uint64_t node;
+} NodeNumbers;
+MUST_CHECK Error *jobs_read_numbers(Connection *catalog, NodeNumbers *out_numbers);
 /* The next id of this home. */
 MUST_CHECK Error *jobs_take_id(Connection *catalog, int64_t *out_row, JobId *out_id);
 /* Writes back what changes in a job's life. */

@@ -64,18 +64,24 @@ static Error *find_executable(
     return NULL;
 }
 
-Error *jobs_take_id(Connection *catalog, int64_t *out_row, JobId *out_id) {
-    {
-        Query OWN_QUERY(query) = query_start(catalog, STATEMENT_TAKE_JOB_NUMBER);
-        TRY(query_run(&query));
-    }
+Error *jobs_read_numbers(Connection *catalog, NodeNumbers *out_numbers) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_JOB_NUMBER);
     bool row;
     TRY(query_next(&query, &row));
     if (!row) FAIL(CORRUPT, "catalog.db: the home's own row is gone; run fsck");
-    TRY(query_i64(&query, 0, out_row));
-    TRY(query_size(&query, 1, &out_id->node));
-    out_id->number = (uint64_t)*out_row;
+    TRY(query_i64(&query, 0, &out_numbers->last_job));
+    return query_size(&query, 1, &out_numbers->node);
+}
+
+Error *jobs_take_id(Connection *catalog, int64_t *out_row, JobId *out_id) {
+    NodeNumbers numbers;
+    {
+        Query OWN_QUERY(query) = query_start(catalog, STATEMENT_TAKE_JOB_NUMBER);
+        TRY(query_run(&query));
+    }
+    TRY(jobs_read_numbers(catalog, &numbers));
+    *out_row = numbers.last_job;
+    *out_id = (JobId){numbers.node, (uint64_t)numbers.last_job};
     return NULL;
 }
 
@@ -113,9 +119,10 @@ static void bind_job(Query *query, const Job *job) {
     query_bind_text(query, 30, job->device);
 }
 
-Error *jobs_insert(
-    Connection *catalog, const Job *job, int64_t executable, const JobSubmission *submission) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_INSERT_JOB);
+/* statement: INSERT_JOB, or REPLACE_JOB with the same parameters. */
+static Error *write_row(Connection *catalog, StatementId statement, const Job *job,
+    int64_t executable, const JobSubmission *submission) {
+    Query OWN_QUERY(query) = query_start(catalog, statement);
     bind_job(&query, job);
     query_bind_i64(&query, 31, executable);
     if (submission->key) query_bind_text(&query, 32, submission->key);
@@ -125,7 +132,13 @@ Error *jobs_insert(
     return query_run(&query);
 }
 
-static Job make_job(TenantId tenant, const JobSubmission *submission) {
+Error *jobs_insert(
+    Connection *catalog, const Job *job, int64_t executable, const JobSubmission *submission) {
+    return write_row(catalog, STATEMENT_INSERT_JOB, job, executable, submission);
+}
+
+Error *jobs_make(TenantId tenant, const JobSubmission *submission, Job *out_job) {
+    TRY(check_submission(submission));
     Job job = {.tenant = tenant,
         .state = submission->state == JOB_STATE_NONE ? JOB_STATE_QUEUED : submission->state,
         .priority = submission->priority,
@@ -140,24 +153,35 @@ static Job make_job(TenantId tenant, const JobSubmission *submission) {
         .executable = submission->executable,
         .origin = submission->origin};
     memcpy(job.model, submission->model, strlen(submission->model) + 1);
-    return job;
+    *out_job = job;
+    return NULL;
+}
+
+Error *jobs_insert_new(Connection *catalog, const Job *job, const JobSubmission *submission) {
+    int64_t executable;
+    TRY(find_executable(catalog, job->tenant, &job->executable, &executable));
+    return write_row(catalog, STATEMENT_INSERT_JOB, job, executable, submission);
+}
+
+Error *jobs_replace(Connection *catalog, const Job *job, const JobSubmission *submission) {
+    int64_t executable;
+    TRY(find_executable(catalog, job->tenant, &job->executable, &executable));
+    return write_row(catalog, STATEMENT_REPLACE_JOB, job, executable, submission);
 }
 
 Error *jobs_submit(Connection *catalog, TenantId tenant, const JobSubmission *submission,
     JobId *out_id, bool *out_created) {
     bool found = false;
-    TRY(check_submission(submission));
+    Job job;
+    TRY(jobs_make(tenant, submission, &job));
     if (submission->key) TRY(find_by_key(catalog, tenant, submission, &found, out_id));
     if (out_created) *out_created = !found;
     if (found) return NULL;
-    int64_t executable;
-    TRY(find_executable(catalog, tenant, &submission->executable, &executable));
-    Job job = make_job(tenant, submission);
     TRY(jobs_take_id(catalog, &job.row, &job.id));
     /* The first event is counted in the row as it is inserted. */
     job.event_count = 1;
     job.bytes_stored = submission->inputs->bytes_stored;
-    TRY(jobs_insert(catalog, &job, executable, submission));
+    TRY(jobs_insert_new(catalog, &job, submission));
     job.event_count = 0;
     TRY(job_events_add(
         catalog, &job, JOB_EVENT_STATE, 0, 0, submission->why ? submission->why : "submitted"));

@@ -1,0 +1,123 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "store/job_content_internal.h"
+#include "store/jobs.h"
+#include "store/jobs_internal.h"
+#include "store/tenants_internal.h"
+
+static Error *check_restore(const JobRestore *restore) {
+    const JobSubmission *job = &restore->job;
+    if (job->key) FAIL(INVALID, "a job from a file has no key");
+    if (job->items_total >= 0 ? restore->items_done > job->items_total : restore->items_done > 0)
+        FAIL(INVALID, "%lld items done, the job has %lld", (long long)restore->items_done,
+            (long long)job->items_total);
+    if (restore->items_done < 0) FAIL(INVALID, "%lld items done", (long long)restore->items_done);
+    if (!restore->checkpoint && (restore->items_done > 0 || restore->output_count > 0))
+        FAIL(INVALID, "items or outputs of a job that has no checkpoint");
+    return NULL;
+}
+
+/* Whether a job may come back under its own id: nobody has it, and it is not of this home; or it
+ * went from here, and the file is not older than that. */
+static Error *check_take_over(Connection *catalog, TenantId tenant, const JobRestore *restore,
+    bool *out_tombstone, Job *out) {
+    TenantId owner;
+    char name[JOB_ID_TEXT_SIZE];
+    job_id_print(restore->id, name);
+    *out_tombstone = false;
+    {
+        Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_TENANT);
+        query_bind_i64(&query, 1, (int64_t)restore->id.node);
+        query_bind_i64(&query, 2, (int64_t)restore->id.number);
+        TRY(query_find_i64(&query, out_tombstone, &owner));
+    }
+    if (!*out_tombstone) {
+        NodeNumbers home;
+        TRY(jobs_read_numbers(catalog, &home));
+        /* its tombstone would be here: the file is forged, or of a home that was set back */
+        if (restore->id.node == home.node)
+            FAIL(CONFLICT, "job %s was never released from this home", name);
+        return NULL;
+    }
+    if (owner != tenant) FAIL(CONFLICT, "job %s was taken over already", name);
+    TRY(jobs_read(catalog, tenant, restore->id, out));
+    const JobStateInfo *info = job_state_info(out->state);
+    if (info->class_ != JOB_STATE_CLASS_TOMBSTONE)
+        FAIL(CONFLICT, "job %s is here already, and %s; a file gives its job once", name,
+            info->name);
+    if (out->epoch >= restore->job.epoch)
+        FAIL(CONFLICT, "job %s went on since from a newer file; this one is of epoch %lld", name,
+            (long long)restore->job.epoch - 1);
+    return NULL;
+}
+
+static Error *add_contents(Connection *catalog, const JobRestore *restore, Job *job) {
+    TRY(job_content_insert(
+        catalog, job->tenant, job->row, JOB_CONTENT_INPUTS, 0, NULL, restore->job.inputs));
+    job->bytes_stored = restore->job.inputs->bytes_stored;
+    for (size_t i = 0; i < restore->output_count; i++) {
+        TRY(job_content_insert(catalog, job->tenant, job->row, JOB_CONTENT_OUTPUT, (int64_t)i, NULL,
+            &restore->outputs[i]));
+        job->bytes_stored += restore->outputs[i].bytes_stored;
+    }
+    if (restore->checkpoint) {
+        JobContentMarks marks = {restore->items_done, (int64_t)restore->output_count};
+        job->checkpoint_last++;
+        TRY(job_content_insert(catalog, job->tenant, job->row, JOB_CONTENT_CHECKPOINT,
+            job->checkpoint_last, &marks, restore->checkpoint));
+        job->bytes_stored += restore->checkpoint->bytes_stored;
+        job->checkpoint_created = clock_real().calendar_s(clock_real().self);
+    }
+    return tenants_charge(catalog, job->tenant, job->bytes_stored);
+}
+
+/* What is left of the job that went is its name and its events; the numbers of its checkpoints go
+ * on. */
+static Error *clear_tombstone(Connection *catalog, const Job *tombstone) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DROP_CONTENTS);
+    query_bind_i64(&query, 1, tombstone->row);
+    TRY(query_run(&query));
+    return tenants_discharge(catalog, tombstone->tenant, tombstone->bytes_stored);
+}
+
+static Error *make_row(Connection *catalog, TenantId tenant, const JobRestore *restore, Job *job) {
+    bool tombstone = false;
+    Job before = {0};
+    if (restore->id.number == 0)
+        TRY(jobs_take_id(catalog, &job->row, &job->id));
+    else {
+        TRY(check_take_over(catalog, tenant, restore, &tombstone, &before));
+        if (!tombstone) TRY(jobs_take_id(catalog, &job->row, &job->id));
+        job->id = restore->id;
+    }
+    if (!tombstone) return jobs_insert_new(catalog, job, &restore->job);
+    TRY(clear_tombstone(catalog, &before));
+    job->row = before.row;
+    job->event_count = before.event_count;
+    job->checkpoint_last = before.checkpoint_last;
+    return jobs_replace(catalog, job, &restore->job);
+}
+
+Error *jobs_restore(
+    Connection *catalog, TenantId tenant, const JobRestore *restore, JobId *out_id) {
+    Job job;
+    TRY(check_restore(restore));
+    TRY(jobs_make(tenant, &restore->job, &job));
+    TRY(make_row(catalog, tenant, restore, &job));
+    job.items_done = restore->items_done;
+    job.output_count = job.outputs_visible = (int64_t)restore->output_count;
+    TRY(add_contents(catalog, restore, &job));
+    char name[JOB_ID_TEXT_SIZE], why[JOB_WHY_SIZE];
+    job_id_print(job.origin.job, name);
+    if (restore->id.number)
+        (void)snprintf(why, sizeof why, "taken over from a file, epoch %lld", (long long)job.epoch);
+    else
+        (void)snprintf(why, sizeof why, "restored from a file with a copy of job %s", name);
+    TRY(job_events_add(catalog, &job, JOB_EVENT_STATE, 0, job.outputs_visible, why));
+    TRY(jobs_write(catalog, &job));
+    *out_id = job.id;
+    return NULL;
+}
