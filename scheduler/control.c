@@ -89,7 +89,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         break;
     case POLICY_ACTION_RELEASE:
         job->known = false;
-        control_want_state(job, JOB_STATE_CANCELLED, NULL);
+        control_want_state(job, job->leaving ? JOB_STATE_RELEASED : JOB_STATE_CANCELLED, NULL);
         break;
     case POLICY_ACTION_LOAD_WEIGHTS:
     case POLICY_ACTION_EVICT_WEIGHTS:
@@ -112,6 +112,15 @@ static void perform(Control *control, const PolicyAction *action) {
     }
 }
 
+/* Two of these may be posted, or one while the job ends: the policy refuses what has been asked for
+ * before, and changes nothing. Who waits is answered by the state that comes. */
+static bool is_late_request(const PolicyEvent *event, const Error *error) {
+    if (event->kind != POLICY_EVENT_SUSPEND_REQUESTED &&
+        event->kind != POLICY_EVENT_CANCEL_REQUESTED)
+        return false;
+    return error_code(error) == ERROR_CONFLICT || error_code(error) == ERROR_NOT_FOUND;
+}
+
 void control_apply_events(Control *control) {
     if (control->draining) control->event_count = 0; /* nothing is decided any more */
     for (size_t i = 0; i < control->event_count; i++) {
@@ -119,6 +128,10 @@ void control_apply_events(Control *control) {
         size_t count;
         PolicyEvent event = control->events[i];
         Error *error = policy_apply(control->policy, &event, &actions, &count);
+        if (error && is_late_request(&event, error)) {
+            error_free(error);
+            continue;
+        }
         if (error) {
             control_fail(control, error_wrap(error, "event %d", (int)event.kind));
             break;
@@ -132,10 +145,14 @@ void control_apply_events(Control *control) {
 
 static uint64_t earliest(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
 
+static uint64_t next_of_device(const ControlDevice *device) {
+    return earliest(device->slice_end_ns, device->running ? device->running->suspend_due_ns : 0);
+}
+
 static void set_timer(Control *control, int timer) {
     uint64_t next_ns = earliest(control->timer_ns, control->retry_ns);
     for (uint32_t i = 0; i < control->device_count; i++)
-        next_ns = earliest(control->devices[i].slice_end_ns, next_ns);
+        next_ns = earliest(next_of_device(&control->devices[i]), next_ns);
     if (control->draining) next_ns = earliest(control->grace_end_ns, next_ns);
     if (next_ns == control->timer_set_ns) return;
     control->timer_set_ns = next_ns;
@@ -349,10 +366,24 @@ void control_update_status(ControlJob *job) {
     status->running = job->open || job->running;
     status->device = job->device;
     status->items_done = job->items_done;
+    status->counters = job->counters;
     status->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
     (void)pthread_mutex_unlock(&control->status_mutex);
     if (control->options.changed && job->id.number)
         control->options.changed(control->options.listener, job->id);
+}
+
+bool control_find_ended(Control *control, JobId id, JobRunCounters *out_counters) {
+    bool found = false;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    for (uint64_t i = 1; i <= CONTROL_ENDED_MAX && i <= control->ended_count && !found; i++) {
+        const struct ControlEnded *ended =
+            &control->ended[(control->ended_count - i) % CONTROL_ENDED_MAX];
+        found = job_id_equal(ended->job, id); /* the newest: a job may come back from a file */
+        if (found) *out_counters = ended->counters;
+    }
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    return found;
 }
 
 void control_set_waiting(ControlJob *job, const char *words, const Error *error) {
@@ -375,7 +406,8 @@ bool control_find_status(Control *control, JobId id, ControlStatus *out_status) 
         const struct ControlJobStatus *status = &name->job->status;
         *out_status = (ControlStatus){.running = status->running,
             .items_done = status->items_done,
-            .device_seconds = status->device_seconds};
+            .device_seconds = status->device_seconds,
+            .counters = status->counters};
         if (status->running)
             (void)snprintf(out_status->device, sizeof out_status->device, "%s",
                 control->devices[status->device].device->name);

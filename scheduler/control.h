@@ -7,7 +7,7 @@
  *
  * Only this thread touches jobs that are in memory; everybody else sends messages. What must be
  * durable before it is acknowledged is committed before the reply. */
-#include "scheduler/executor/batch.h"
+#include "scheduler/executor/job_run.h"
 #include "scheduler/job_policy.h"
 #include "scheduler/settings_cache.h"
 #include "store/catalog.h"
@@ -16,7 +16,7 @@
 
 typedef struct Control Control;
 
-enum { CONTROL_DEVICES_MAX = 64 };
+enum { CONTROL_DEVICES_MAX = 64, CONTROL_ENDED_MAX = 256 };
 
 typedef struct ControlOptions {
     Store *store; /* borrowed, as are the next three */
@@ -57,6 +57,9 @@ typedef struct ControlSubmission {
     uint32_t function;
     uint64_t constant_bytes, live_bytes;
     bool suspended; /* it waits to be resumed */
+    /* A job from a file: stored as this says, with `job` in the place of its own; it begins at its
+     * checkpoint, and there is no batch. NULL: a new one. */
+    const JobRestore *restore;
 } ControlSubmission;
 
 /* Durable on return. out_created: false when the key stands for that job already.
@@ -73,7 +76,16 @@ MUST_CHECK Error *control_cancel(Control *control, TenantId tenant, JobId job);
  * not begun, or has ended. */
 MUST_CHECK Error *control_checkpoint(Control *control, TenantId tenant, JobId job);
 
-/* Takes up a job that was stored by somebody else: a fork, a restored one. Errors: NOT_FOUND. */
+/* Before a job goes into a file that owns it: a suspended job stays as it is, nobody can resume or
+ * cancel it, until one of the next two. Errors: NOT_FOUND; CONFLICT its state, or somebody does
+ * this already. */
+MUST_CHECK Error *control_hold(Control *control, TenantId tenant, JobId job);
+/* The file is durable: the job is released. Durable on return. Errors: CONFLICT it is not held. */
+MUST_CHECK Error *control_let_go(Control *control, TenantId tenant, JobId job);
+/* There is no file. Errors: CONFLICT it is not held. */
+MUST_CHECK Error *control_keep(Control *control, TenantId tenant, JobId job);
+
+/* Takes up a job that was stored by somebody else: a fork. Errors: NOT_FOUND. */
 MUST_CHECK Error *control_take_up(Control *control, TenantId tenant, JobId job);
 
 /* What the store does not know of a job. */
@@ -82,8 +94,11 @@ typedef struct ControlStatus {
     char device[JOB_DEVICE_SIZE];
     int64_t items_done;
     double device_seconds;
-    char why[JOB_WHY_SIZE]; /* what it waits for; "" */
+    char why[JOB_WHY_SIZE];  /* what it waits for; "" */
+    JobRunCounters counters; /* of a single run, when it last stopped */
 } ControlStatus;
+/* The counters of one of the last CONTROL_ENDED_MAX jobs that have ended since the start. */
+bool control_find_ended(Control *control, JobId job, JobRunCounters *out_counters);
 /* False: the job is not in memory, the store knows everything. */
 bool control_find_status(Control *control, JobId job, ControlStatus *out_status);
 

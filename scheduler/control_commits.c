@@ -187,6 +187,7 @@ static void handle_failure(ControlJob *job, Commit *commit) {
         return;
     }
     control_answer_waiters(job, commit->error);
+    job->leaving = false;
     if (commit->moving) tell_moved_out(job, false);
     if (job->stored_state == JOB_STATE_QUEUED && commit->state != JOB_STATE_FAILED)
         control_want_state(job, JOB_STATE_FAILED, error_message(commit->error));

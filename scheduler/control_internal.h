@@ -52,7 +52,9 @@ struct ControlJob {
     bool fresh;            /* nothing of it was stored before this process had it */
     bool known;            /* to the policy */
     uint64_t resume_device;
-    bool has_checkpoint; /* in the store */
+    bool has_checkpoint;    /* in the store */
+    bool leaving;           /* suspended, and on its way into a file that owns it */
+    bool opens_when_stored; /* its slice waits for its row: it begins at what is being stored */
 
     /* While it is on a device or in host memory. An I/O task that knows the job (task_count) owns
      * what follows up to `residency`; the worker owns the run while a slice is with it. */
@@ -64,10 +66,11 @@ struct ControlJob {
     uint32_t device;      /* that has it, while there is a residency or it runs */
     uint64_t grant_bytes;
     uint64_t budget_ns;
-    bool open;          /* there is a run, or one is being made */
-    int64_t items_done; /* of the run, at its last safepoint; -1: none */
-    bool running;       /* the policy says so: from RUN to SLICE_ENDED */
-    bool preempted;     /* before its slice had begun */
+    bool open;               /* there is a run, or one is being made */
+    int64_t items_done;      /* of the run, at its last safepoint; -1: none */
+    JobRunCounters counters; /* the same */
+    bool running;            /* the policy says so: from RUN to SLICE_ENDED */
+    bool preempted;          /* before its slice had begun */
     bool moving_to_disk;
     WorkerSlice slice;
     Message slice_ended;
@@ -82,6 +85,8 @@ struct ControlJob {
     char *why;                      /* of the wanted state; NULL: nothing to say */
     bool committing, stalled;       /* stalled: it failed and is tried again */
     uint64_t checkpoint_due_ns;     /* 0: never */
+    uint64_t suspend_due_ns;        /* 0: not */
+    bool suspend_passed;            /* it was suspended once; policy.suspend_after_ns is over */
     uint32_t task_count;            /* I/O tasks that know it */
     struct ControlRequest *waiters; /* for the next checkpoint or state */
     bool ended;
@@ -96,6 +101,7 @@ struct ControlJob {
         uint32_t device;
         int64_t items_done;
         double device_seconds;
+        JobRunCounters counters;
         char *waits_for; /* NULL: nothing */
     } status;
 };
@@ -131,6 +137,12 @@ struct Control {
     size_t in_flight; /* tasks and commits that have not come back */
     pthread_t thread;
     bool thread_runs;
+    /* The last ones that ended, for `run` through a daemon; guarded by status_mutex. */
+    struct ControlEnded {
+        JobId job;
+        JobRunCounters counters;
+    } ended[CONTROL_ENDED_MAX];
+    uint64_t ended_count;
     pthread_mutex_t status_mutex;
     Error *fatal; /* guarded by status_mutex */
 };
@@ -141,6 +153,9 @@ typedef enum ControlRequestKind {
     CONTROL_RESUME,
     CONTROL_CANCEL,
     CONTROL_CHECKPOINT,
+    CONTROL_HOLD,
+    CONTROL_LET_GO,
+    CONTROL_KEEP,
     CONTROL_TAKE_UP,
     CONTROL_DRAIN,
 } ControlRequestKind;
@@ -159,6 +174,9 @@ typedef struct ControlRequest {
     sem_t done;
     struct ControlRequest *next; /* of a job's waiters */
 } ControlRequest;
+
+/* Posts a request and waits for its answer. Threads: any but the control thread. */
+MUST_CHECK Error *control_send(Control *control, ControlRequest *request);
 
 /* ---- control.c ---- */
 uint64_t control_now_ns(void);
@@ -208,6 +226,8 @@ void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place);
 void control_load_weights(Control *control, uint64_t model, uint32_t device);
 void control_evict_weights(Control *control, uint64_t model, uint32_t device);
 void control_end_due_slices(Control *control, uint64_t now_ns);
+/* The row of a job from a file is stored, or is not to be: what waited for it goes on. */
+void control_open_stored(ControlJob *job, bool stored);
 
 /* ---- control_commits.c ---- */
 /* Stores what there is to store, unless a commit is under way; that one's end comes back here. */
@@ -223,10 +243,19 @@ void control_answer(ControlRequest *request, Error *owned_error);
 void control_answer_waiters(ControlJob *job, const Error *error);
 /* Its state is stored: those who wait for it have it, the others are told of it. */
 void control_answer_state(ControlJob *job);
+/* It waits for the job's next state or checkpoint. */
+void control_wait_for(ControlJob *job, ControlRequest *request);
+/* What is not in memory is suspended, has ended or is none of this tenant's: CONFLICT or NOT_FOUND.
+ */
+MUST_CHECK Error *control_fail_absent(
+    Control *control, const ControlRequest *request, const char *what);
 /* A checkpoint is stored. */
 void control_answer_checkpoint(ControlJob *job);
 /* That the job is queued again is stored. */
 void control_resumed(ControlJob *job);
+
+/* ---- control_leaving.c: jobs that go into a file ---- */
+MUST_CHECK Error *control_handle_leaving(Control *control, ControlRequest *request);
 
 /* ---- control_recovery.c: start and end ---- */
 /* Takes up the jobs that the store holds. Before the thread runs. */

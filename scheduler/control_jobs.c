@@ -133,6 +133,9 @@ void control_job_settle(ControlJob *job) {
     if (!job->ended || job->running || job->committing || job->task_count > 0) return;
     (void)pthread_mutex_lock(&control->status_mutex);
     if (job->name.job) id_map_remove(&control->by_id, &job->name.key);
+    if (job->name.job && job->counters.instructions > 0)
+        control->ended[control->ended_count++ % CONTROL_ENDED_MAX] =
+            (struct ControlEnded){job->id, job->counters};
     (void)pthread_mutex_unlock(&control->status_mutex);
     id_map_remove(&control->by_number, &job->number);
     if (job->model) job->model->job_count--;

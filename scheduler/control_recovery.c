@@ -22,6 +22,24 @@ static Error *get_constant_bytes(Control *control, const Job *row, uint64_t *out
     return NULL;
 }
 
+/* Whether it was suspended before: then it is not suspended after a time any more. */
+static Error *find_suspension(ControlJob *job, const Job *row) {
+    int64_t since = 0;
+    size_t count = JOB_EVENTS_READ_MAX;
+    while (count == JOB_EVENTS_READ_MAX && !job->suspend_passed) {
+        OWN(JobEventList, events) = NULL;
+        TRY(job_events_list(job->control->options.store, row->tenant, row->id, since, &events));
+        count = events->count;
+        for (size_t i = 0; i < count; i++) {
+            since = events->items[i].sequence;
+            if (events->items[i].kind == JOB_EVENT_STATE &&
+                events->items[i].state == JOB_STATE_SUSPENDED)
+                job->suspend_passed = true;
+        }
+    }
+    return NULL;
+}
+
 static Error *fill(ControlJob *job, const Job *row) {
     Control *control = job->control;
     ByteWriter OWN_BYTES(policy) = {0};
@@ -35,6 +53,7 @@ static Error *fill(ControlJob *job, const Job *row) {
     job->started = row->started;
     TRY(jobs_get_policy(control->options.store, row->tenant, row->id, &policy));
     TRY(job_policy_read(policy.data, policy.size, &job->policy));
+    if (job->policy.suspend_after_ns) TRY(find_suspension(job, row));
     TRY(get_constant_bytes(control, row, &constant_bytes));
     TRY(control_job_set_model(job, &row->executable, constant_bytes));
     return control_job_name(job, row->id);

@@ -8,7 +8,7 @@
 
 /* ---- on the senders' threads ---- */
 
-static Error *send(Control *control, ControlRequest *request) {
+Error *control_send(Control *control, ControlRequest *request) {
     request->message.handle = control_handle_request;
     (void)sem_init(&request->done, 0, 0);
     message_queue_post(&control->queue, &request->message);
@@ -26,7 +26,7 @@ Error *control_submit(
         batch_release(submission->batch);
         return error;
     }
-    error = send(control, &request);
+    error = control_send(control, &request);
     if (error) return error;
     *out_id = request.job;
     *out_created = request.created;
@@ -35,35 +35,38 @@ Error *control_submit(
 
 Error *control_suspend(Control *control, TenantId tenant, JobId job) {
     TRY(control_check(control));
-    return send(control, &(ControlRequest){.kind = CONTROL_SUSPEND, .tenant = tenant, .job = job});
+    return control_send(
+        control, &(ControlRequest){.kind = CONTROL_SUSPEND, .tenant = tenant, .job = job});
 }
 
 Error *control_resume(Control *control, TenantId tenant, JobId job, const char *device) {
     TRY(control_check(control));
-    return send(control,
+    return control_send(control,
         &(ControlRequest){.kind = CONTROL_RESUME, .tenant = tenant, .job = job, .device = device});
 }
 
 Error *control_cancel(Control *control, TenantId tenant, JobId job) {
     TRY(control_check(control));
-    return send(control, &(ControlRequest){.kind = CONTROL_CANCEL, .tenant = tenant, .job = job});
+    return control_send(
+        control, &(ControlRequest){.kind = CONTROL_CANCEL, .tenant = tenant, .job = job});
 }
 
 Error *control_checkpoint(Control *control, TenantId tenant, JobId job) {
     TRY(control_check(control));
-    return send(
+    return control_send(
         control, &(ControlRequest){.kind = CONTROL_CHECKPOINT, .tenant = tenant, .job = job});
 }
 
 Error *control_take_up(Control *control, TenantId tenant, JobId job) {
     TRY(control_check(control));
-    return send(control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
+    return control_send(
+        control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
 }
 
 Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
     TRY(control_check(control));
     ControlRequest request = {.kind = CONTROL_DRAIN, .grace_ns = grace_ns};
-    TRY(send(control, &request));
+    TRY(control_send(control, &request));
     *out_left = (size_t)request.job.number;
     return NULL;
 }
@@ -93,6 +96,7 @@ void control_answer_state(ControlJob *job) {
     static const JobState wanted[] = {[CONTROL_SUSPEND] = JOB_STATE_SUSPENDED,
         [CONTROL_RESUME] = JOB_STATE_QUEUED,
         [CONTROL_CANCEL] = JOB_STATE_CANCELLED,
+        [CONTROL_LET_GO] = JOB_STATE_RELEASED,
         [CONTROL_CHECKPOINT] = JOB_STATE_SUSPENDED}; /* it came with a checkpoint */
     ControlRequest *request = job->waiters, *next;
     job->waiters = NULL;
@@ -119,7 +123,7 @@ void control_answer_checkpoint(ControlJob *job) {
     }
 }
 
-static void wait_for(ControlJob *job, ControlRequest *request) {
+void control_wait_for(ControlJob *job, ControlRequest *request) {
     request->next = job->waiters;
     job->waiters = request;
 }
@@ -148,6 +152,12 @@ typedef struct Birth {
 
 static Error *store_job(Connection *catalog, void *context) {
     Birth *birth = context;
+    if (birth->sender->submission->restore) {
+        JobRestore restore = *birth->sender->submission->restore;
+        restore.job = birth->submission;
+        birth->created = true;
+        return jobs_restore(catalog, birth->job->tenant, &restore, &birth->id);
+    }
     return jobs_submit(
         catalog, birth->job->tenant, &birth->submission, &birth->id, &birth->created);
 }
@@ -176,10 +186,12 @@ static void handle_birth(void *context, Message *message) {
     birth->sender->job = birth->id;
     birth->sender->created = birth->created;
     if (!error && birth->created) error = control_job_name(job, birth->id);
-    if (!error && birth->created)
+    bool stored = !error && birth->created;
+    if (stored)
         job->stored_state = birth->submission.state;
     else
         take_off(job); /* the key's first job is the answer, or the error */
+    control_open_stored(job, stored);
     control_answer(birth->sender, error);
     memory_free(birth);
     if (!job->open && job->batch) control_job_keep_inputs(job);
@@ -200,7 +212,8 @@ static Error *fill_job(ControlJob *job, const ControlSubmission *submission) {
     job->priority = submission->job.priority;
     job->function = submission->function;
     job->deadline = submission->job.deadline;
-    job->fresh = true;
+    job->fresh = !submission->restore;
+    job->has_checkpoint = submission->restore && submission->restore->checkpoint;
     TRY(copy_policy(submission->policy, &job->policy));
     return control_job_set_model(job, &submission->job.executable, submission->constant_bytes);
 }
@@ -276,7 +289,7 @@ static Error *fail_state(const char *what, const char *state) {
 }
 
 /* What is not in memory is suspended, has ended or is none of this tenant's. */
-static Error *fail_absent(Control *control, const ControlRequest *request, const char *what) {
+Error *control_fail_absent(Control *control, const ControlRequest *request, const char *what) {
     Job job;
     TRY(jobs_get(control->options.store, request->tenant, request->job, &job));
     return fail_state(what, job_state_info(job.state)->name);
@@ -284,22 +297,23 @@ static Error *fail_absent(Control *control, const ControlRequest *request, const
 
 static Error *suspend(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job->ended) return fail_absent(control, request, "suspend");
+    if (!job || job->ended) return control_fail_absent(control, request, "suspend");
     if (job->stored_state == JOB_STATE_SUSPENDED) return fail_state("suspend", "suspended");
     control_post_event(
         control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
-    wait_for(job, request);
+    control_wait_for(job, request);
     return NULL;
 }
 
 static Error *resume(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job->ended) return fail_absent(control, request, "resume");
+    if (!job || job->ended) return control_fail_absent(control, request, "resume");
+    if (job->leaving) return fail_state("resume", "being released");
     if (job->stored_state != JOB_STATE_SUSPENDED || job->wanted_state != JOB_STATE_NONE)
         return fail_state(
             "resume", job->status.running ? "running" : job_state_info(job->stored_state)->name);
     TRY(control_find_device(control, request->device, &job->resume_device));
-    wait_for(job, request);
+    control_wait_for(job, request);
     control_want_state(job, JOB_STATE_QUEUED, NULL); /* control_resumed when it is stored */
     return NULL;
 }
@@ -316,8 +330,9 @@ void control_resumed(ControlJob *job) {
 
 static Error *cancel(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job->ended) return fail_absent(control, request, "cancel");
-    wait_for(job, request);
+    if (!job || job->ended) return control_fail_absent(control, request, "cancel");
+    if (job->leaving) return fail_state("cancel", "being released");
+    control_wait_for(job, request);
     if (job->known)
         control_post_event(
             control, (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
@@ -328,14 +343,14 @@ static Error *cancel(Control *control, ControlRequest *request) {
 
 static Error *checkpoint(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job->ended) return fail_absent(control, request, "checkpoint");
+    if (!job || job->ended) return control_fail_absent(control, request, "checkpoint");
     if (!job->open) {
         if (!job->has_checkpoint) return fail_state("checkpoint", "not yet begun");
         control_answer(request, NULL); /* the newest one is where it is */
         return NULL;
     }
     job->checkpoint_wanted = true;
-    wait_for(job, request);
+    control_wait_for(job, request);
     if (job->running)
         control_preempt_job(job);
     else if (job->task_count > 0)
@@ -362,6 +377,10 @@ static Error *handle(Control *control, ControlRequest *request) {
         return cancel(control, request);
     case CONTROL_CHECKPOINT:
         return checkpoint(control, request);
+    case CONTROL_HOLD:
+    case CONTROL_LET_GO:
+    case CONTROL_KEEP:
+        return control_handle_leaving(control, request);
     case CONTROL_TAKE_UP:
         error = control_adopt(control, request->tenant, request->job);
         if (!error) control_answer(request, NULL);

@@ -54,7 +54,8 @@ static Error *make_batch(ControlJob *job) {
     BatchOptions options = {.items = job->policy.items,
         .size = job->policy.batch,
         .shared = (const char *const *)job->policy.shared,
-        .shared_count = job->policy.shared_count};
+        .shared_count = job->policy.shared_count,
+        .items_before = (int64_t)job->policy.items_before};
     if (job->batch) return NULL;
     TRY(executable_find_function(job->held->executable, job->policy.function, &job->function));
     TRY(read_inputs(job, &arrays));
@@ -75,6 +76,7 @@ static Error *make_run(ControlJob *job, uint64_t grant_bytes) {
     job->batch = NULL;
     TRY(job_run_create(batch, job->function, &options, &job->run));
     job_run_set_grant(job->run, grant_bytes);
+    job_run_set_suspend_at(job->run, job->policy.suspend_at);
     return NULL;
 }
 
@@ -121,8 +123,7 @@ static Error *do_task(Task *task) {
     ControlJob *job = task->job;
     Error *error;
     switch (task->kind) {
-    case TASK_OPEN:
-        return open_job(task);
+    case TASK_OPEN: /* there is a checkpoint when the job came from a file */
     case TASK_MOVE_IN_DISK:
         error = open_job(task);
         if (!error && task->has_checkpoint) error = restore_job(job);
@@ -207,6 +208,14 @@ static void take_snapshot(ControlJob *job) {
     if (due) job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
 }
 
+/* As `run --suspend-after` asked for when it submitted the job. */
+static void request_suspend(ControlJob *job) {
+    job->suspend_due_ns = 0;
+    job->suspend_passed = true;
+    control_post_event(job->control,
+        (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+}
+
 static void handle_slice_ended(void *context, Message *message) {
     (void)context;
     ControlJob *job = CONTAINER_OF(message, ControlJob, slice_ended);
@@ -215,6 +224,9 @@ static void handle_slice_ended(void *context, Message *message) {
     bool finished = !slice->error && slice->result.outcome == JOB_RUN_FINISHED;
     control_outputs_append(&job->pending, &job->slice_outputs);
     job->items_done = job_run_items_done(job->run);
+    job->counters = job_run_get_counters(job->run);
+    /* told before the slice's end, so that no other one begins between them */
+    if (!slice->error && slice->result.outcome == JOB_RUN_SUSPENDED) request_suspend(job);
     end_slice(job,
         slice->error   ? POLICY_OUTCOME_FAILED
         : finished     ? POLICY_OUTCOME_FINISHED
@@ -250,6 +262,8 @@ static void begin_slice(ControlJob *job) {
     device->slice_end_ns = job->budget_ns ? now_ns + job->budget_ns : 0;
     if (!job->checkpoint_due_ns && job->policy.checkpoint_every_ns)
         job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
+    if (!job->suspend_due_ns && job->policy.suspend_after_ns && !job->suspend_passed)
+        job->suspend_due_ns = now_ns + job->policy.suspend_after_ns;
     if (job->started != job->started) /* not a number: its first slice ever */
         job->started = clock_real().calendar_s(clock_real().self);
     worker_post(device->worker, &job->slice);
@@ -330,6 +344,12 @@ static void handle_task(void *context, Message *message) {
     }
 }
 
+static void post_open(ControlJob *job) {
+    post_task(job->control,
+        (Task){
+            .kind = TASK_OPEN, .message.handle = handle_task, .job = job, .device = job->device});
+}
+
 /* A job that has just come, of a model that is there already: nothing has to be read. False: an I/O
  * thread is to do it. */
 static bool open_at_once(ControlJob *job, uint32_t device) {
@@ -353,9 +373,23 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
     job->budget_ns = budget_ns;
     if (job->run || open_at_once(job, device))
         begin_slice(job);
+    else if (!job->fresh && job->id.number == 0)
+        job->opens_when_stored = true;
     else
-        post_task(job->control,
-            (Task){.kind = TASK_OPEN, .message.handle = handle_task, .job = job, .device = device});
+        post_open(job);
+}
+
+void control_open_stored(ControlJob *job, bool stored) {
+    bool waits = job->opens_when_stored;
+    job->opens_when_stored = false;
+    if (stored && job->has_checkpoint && job->known)
+        control_post_event(
+            job->control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
+    if (!waits) return;
+    if (stored)
+        post_open(job);
+    else
+        end_slice(job, POLICY_OUTCOME_SLICE_ENDED, 0, 0);
 }
 
 void control_preempt_job(ControlJob *job) {
@@ -369,6 +403,8 @@ void control_preempt_job(ControlJob *job) {
 void control_end_due_slices(Control *control, uint64_t now_ns) {
     for (uint32_t i = 0; i < control->device_count; i++) {
         ControlDevice *device = &control->devices[i];
+        ControlJob *job = device->running;
+        if (job && job->suspend_due_ns && now_ns >= job->suspend_due_ns) request_suspend(job);
         if (!device->slice_end_ns || now_ns < device->slice_end_ns) continue;
         device->slice_end_ns = 0;
         if (device->running) job_run_request_slice_end(device->running->run);

@@ -2,7 +2,12 @@
 
 #include "base/allocator.h"
 
-enum { VERSION = 1, TEXT_BYTES_MIN = 4 };
+enum { VERSION = 2, TEXT_BYTES_MIN = 4 };
+
+uint64_t job_policy_suspend_ns(int64_t milliseconds) {
+    if (milliseconds < 0) return 0;
+    return milliseconds > 0 ? (uint64_t)milliseconds * 1000000 : 1;
+}
 
 void job_policy_deinit(JobPolicy *policy) {
     memory_free(policy->function);
@@ -26,6 +31,9 @@ void job_policy_write(const JobPolicy *policy, ByteWriter *writer) {
     byte_write_u32(writer, policy->threads);
     byte_write_u8(writer, policy->check_finite);
     byte_write_u64(writer, policy->random_key);
+    byte_write_u64(writer, policy->items_before);
+    byte_write_u64(writer, policy->suspend_at);
+    byte_write_u64(writer, policy->suspend_after_ns);
 }
 
 static Error *read_flag(ByteReader *reader, bool *out) {
@@ -48,11 +56,22 @@ static Error *read_inputs(ByteReader *reader, JobPolicy *out) {
     return NULL;
 }
 
+/* What version 1 did not have. */
+static Error *read_added(ByteReader *reader, JobPolicy *out) {
+    TRY(byte_read_u64(reader, &out->items_before));
+    TRY(byte_read_u64(reader, &out->suspend_at));
+    TRY(byte_read_u64(reader, &out->suspend_after_ns));
+    if (out->items_before > (out->items ? INT64_MAX : 1) ||
+        (out->items && (out->suspend_at > 0 || out->suspend_after_ns > 0)))
+        FAIL(CORRUPT, "items before, or a suspension, of another kind of job");
+    return NULL;
+}
+
 static Error *read_all(ByteReader *reader, JobPolicy *out) {
     uint32_t version;
     TRY(byte_read_u32(reader, &version));
-    if (version != VERSION)
-        FAIL(UNSUPPORTED, "version %u; this program reads version %d", version, VERSION);
+    if (version < 1 || version > VERSION)
+        FAIL(UNSUPPORTED, "version %u; this program reads up to version %d", version, VERSION);
     TRY(byte_read_text(reader, JOB_POLICY_NAME_MAX, &out->function));
     TRY(byte_read_text(reader, JOB_POLICY_NAME_MAX, &out->device));
     TRY(read_inputs(reader, out));
@@ -62,7 +81,10 @@ static Error *read_all(ByteReader *reader, JobPolicy *out) {
     TRY(byte_read_u32(reader, &out->threads));
     TRY(read_flag(reader, &out->check_finite));
     TRY(byte_read_u64(reader, &out->random_key));
-    if (out->weight < 1 || out->checkpoint_keep < 1) FAIL(CORRUPT, "a weight or count of 0");
+    if (version > 1) TRY(read_added(reader, out));
+    if (out->weight < 1 || out->weight > JOB_POLICY_WEIGHT_MAX || out->checkpoint_keep < 1 ||
+        out->checkpoint_keep > JOB_POLICY_KEEP_MAX || out->threads > JOB_POLICY_THREADS_MAX)
+        FAIL(CORRUPT, "a weight, or a count of checkpoints or threads, out of range");
     return byte_reader_check_end(reader);
 }
 

@@ -11,6 +11,9 @@
 enum {
     JOB_POLICY_SHARED_MAX = 64,
     JOB_POLICY_NAME_MAX = 1200, /* bytes of a function's, device's or input's name */
+    JOB_POLICY_WEIGHT_MAX = 1000000,
+    JOB_POLICY_KEEP_MAX = 1000,
+    JOB_POLICY_THREADS_MAX = 4096,
 };
 
 typedef struct JobPolicy {
@@ -26,8 +29,16 @@ typedef struct JobPolicy {
     uint32_t threads;             /* of a kernel; 0: the device's */
     bool check_finite;
     uint64_t random_key; /* of the job's random numbers: Philox. Chosen when it is taken in */
+    /* Of a job from a file: items whose inputs are not stored any more; see BatchOptions. */
+    uint64_t items_before;
+    /* A single run is suspended once, when it has completed so many instructions, from the first
+     * one on; 0: never. */
+    uint64_t suspend_at;
+    uint64_t suspend_after_ns; /* the same, so long after its first slice has begun */
 } JobPolicy;
 
+/* Nanoseconds of a policy for a request's milliseconds; -1 is never, which is 0. */
+uint64_t job_policy_suspend_ns(int64_t milliseconds);
 void job_policy_deinit(JobPolicy *policy);
 #define OWN_POLICY(name) __attribute__((cleanup(job_policy_deinit))) name
 void job_policy_write(const JobPolicy *policy, ByteWriter *writer);

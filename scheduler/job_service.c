@@ -34,6 +34,18 @@ static void show_times(const Job *row, JobsApiJob *out) {
     out->checkpoint_age_s = calendar_now() - row->checkpoint_created; /* NaN stays NaN */
 }
 
+/* Of a run that is over or was stopped, as long as this process knows it. */
+static void show_counters(JobService *service, const Job *row, JobsApiJob *out) {
+    ControlStatus status = {0};
+    if (row->items_total >= 0) return;
+    if (!control_find_status(service->control, row->id, &status))
+        (void)control_find_ended(service->control, row->id, &status.counters);
+    if (status.counters.instructions == 0) return;
+    out->instructions = (int64_t)status.counters.instructions;
+    out->kernel_calls = (int64_t)status.counters.kernel_calls;
+    out->peak_bytes = (int64_t)status.counters.peak_bytes;
+}
+
 static void show_status(JobService *service, const Job *row, JobsApiJob *out) {
     ControlStatus status;
     if (out->ended || !control_find_status(service->control, row->id, &status)) return;
@@ -90,6 +102,10 @@ Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job
 /* ---- submitting ---- */
 
 static Error *fill_policy(const JobsApiSubmission *submission, JobPolicy *out) {
+    if (submission->items && (submission->suspend_after > 0 || submission->suspend_after_ms >= 0))
+        FAIL(INVALID, "suspend_after: a batch job is suspended by `layover suspend`");
+    out->suspend_at = (uint64_t)submission->suspend_after;
+    out->suspend_after_ns = job_policy_suspend_ns(submission->suspend_after_ms);
     out->items = submission->items;
     out->batch = (uint64_t)submission->batch;
     out->weight = submission->weight > 0 ? (uint64_t)submission->weight : 1;
@@ -116,8 +132,6 @@ static Error *submit(
     JobId id;
     bool created;
     Job row;
-    if (submission->suspend_after > 0 || submission->suspend_after_ms >= 0)
-        FAIL(UNSUPPORTED, "a daemon's jobs are suspended by `layover suspend`, not after a count");
     TRY(fill_policy(submission, &policy));
     TRY_WRAP(npz_read(submission->inputs, submission->inputs_size, INPUTS_UNPACKED_MAX, &inputs),
         "inputs");
@@ -147,7 +161,9 @@ static Error *submit(
 static Error *get(void *self, const Caller *caller, const char *job, JobsApiJob *out_job) {
     Job row;
     TRY(job_service_find(self, caller, job, &row));
-    return job_service_show(self, &row, out_job);
+    TRY(job_service_show(self, &row, out_job));
+    show_counters(self, &row, out_job);
+    return NULL;
 }
 
 /* "running" is queued in the store. */
@@ -310,8 +326,11 @@ static Error *fork_job(JobService *service, const Job *row, int64_t checkpoint, 
     return NULL;
 }
 
+/* Of a job that is in a file the row stays. */
 static Error *do_remove(Connection *catalog, void *context) {
     const Job *row = context;
+    if (row->state == JOB_STATE_RELEASED && row->bytes_stored > 0)
+        return jobs_drop_contents(catalog, row->tenant, row->id);
     return jobs_remove(catalog, row->tenant, row->id);
 }
 
@@ -326,8 +345,7 @@ static Error *change(void *self, const Caller *caller, const char *job, JobsApiC
         TRY(control_suspend(service->control, row.tenant, id));
         break;
     case JOBS_API_RESUME:
-        if (options->checkpoint)
-            FAIL(UNSUPPORTED, "a job resumes from its newest checkpoint; fork takes an older one");
+        if (options->checkpoint) TRY(job_service_go_back(service, &row, options->checkpoint));
         TRY(control_resume(service->control, row.tenant, id, options->device));
         break;
     case JOBS_API_CANCEL:
@@ -344,26 +362,6 @@ static Error *change(void *self, const Caller *caller, const char *job, JobsApiC
     return job_service_show(service, &row, out_job);
 }
 
-static Error *checkpoint_file(void *self, const Caller *caller, const char *job,
-    const JobsApiCheckpointOptions *options, const char *path) {
-    Job row;
-    (void)options;
-    (void)path;
-    TRY(job_service_find(self, caller, job, &row));
-    FAIL(UNSUPPORTED, "a job's checkpoint cannot be written to a file yet; it is in the store");
-}
-
-static Error *restore(void *self, const Caller *caller, const char *path,
-    const JobsApiRestoreOptions *options, JobsApiJob *out_job) {
-    (void)self;
-    (void)caller;
-    (void)path;
-    (void)options;
-    (void)out_job;
-    FAIL(UNSUPPORTED, "a job cannot be made of a checkpoint file yet; `resume FILE --embedded` can "
-                      "run it");
-}
-
 /* ---- life ---- */
 
 static const JobsApiClass service_class = {
@@ -375,8 +373,8 @@ static const JobsApiClass service_class = {
     .watch = job_service_watch,
     .change = change,
     .checkpoints = checkpoints,
-    .checkpoint = checkpoint_file,
-    .restore = restore,
+    .checkpoint = job_service_checkpoint,
+    .restore = job_service_restore,
     .devices = devices,
     .tenants = tenants,
 };

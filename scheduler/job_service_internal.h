@@ -23,5 +23,11 @@ MUST_CHECK Error *job_service_find(
 MUST_CHECK Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job);
 MUST_CHECK Error *job_service_outputs(void *self, const Caller *caller, const char *job,
     int64_t since, const char *path, JobsApiOutputs *out);
+MUST_CHECK Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
+    const JobsApiCheckpointOptions *options, const char *path);
+MUST_CHECK Error *job_service_restore(void *self, const Caller *caller, const char *path,
+    const JobsApiRestoreOptions *options, JobsApiJob *out_job);
+/* A suspended job goes on from an older checkpoint when it is resumed. */
+MUST_CHECK Error *job_service_go_back(JobService *service, const Job *row, int64_t checkpoint);
 MUST_CHECK Error *job_service_watch(
     void *self, const Caller *caller, const char *job, int64_t since, HttpStream *out_stream);

@@ -41,15 +41,23 @@ static Error *read_rows(
     return NULL;
 }
 
-/* All arrays of items[first]'s name in one, along the leading axis. They are alike in everything
- * else: that was checked when they were made. */
+static bool is_alike(const NamedArray *one, const NamedArray *two) {
+    Shape shape = one->shape;
+    if (two->shape.rank > 0) shape.dims[0] = two->shape.dims[0];
+    return one->dtype == two->dtype && shape_equal(&shape, &two->shape);
+}
+
+/* All arrays of items[first]'s name in one, along the leading axis. */
 static Error *append_alike(ArrayList *rows, size_t first, NamedArray *out) {
     const NamedArray *head = &rows->items[first];
     Shape shape = head->shape;
     shape.dims[0] = 0;
-    for (size_t i = first; i < rows->count; i++)
-        if (rows->items[i].name && strcmp(rows->items[i].name, head->name) == 0)
-            shape.dims[0] += rows->items[i].shape.dims[0];
+    for (size_t i = first; i < rows->count; i++) {
+        const NamedArray *item = &rows->items[i];
+        if (!item->name || strcmp(item->name, head->name) != 0) continue;
+        if (!is_alike(head, item)) FAIL(CORRUPT, "outputs %s do not fit together", head->name);
+        shape.dims[0] += item->shape.dims[0];
+    }
     TRY(named_array_init(out, head->name, head->dtype, &shape));
     uint64_t at = 0;
     for (size_t i = first; i < rows->count; i++) {

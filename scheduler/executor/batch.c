@@ -12,8 +12,9 @@ struct Batch {
     Value *inputs;            /* whole, per parameter */
     bool *is_item;            /* per parameter: cut along its leading axis */
     bool single;
-    int64_t item_count;
-    int64_t size; /* items of a run */
+    int64_t items_before; /* that the inputs do not hold any more */
+    int64_t item_count;   /* with those */
+    int64_t size;         /* items of a run */
 };
 
 void batch_release(Batch *batch) {
@@ -63,6 +64,18 @@ static Error *add_item_input(Batch *batch, uint32_t index, bool *inout_first) {
     return NULL;
 }
 
+/* The inputs begin where a run begins, unless nothing is left of them. */
+static Error *count_items(Batch *batch, int64_t items_before) {
+    int64_t left = batch->item_count;
+    if (items_before < 0 || (left > 0 && items_before % batch->size != 0) ||
+        items_before > INT64_MAX - left)
+        FAIL(INVALID, "%" PRId64 " items before, with %" PRId64 " in a run", items_before,
+            batch->size);
+    batch->items_before = items_before;
+    batch->item_count = items_before + left;
+    return NULL;
+}
+
 static Error *cut(Batch *batch, const BatchOptions *options) {
     const Function *function = batch->function;
     bool first = true;
@@ -76,6 +89,13 @@ static Error *cut(Batch *batch, const BatchOptions *options) {
     if (first)
         FAIL(INVALID, "function %s: no input is cut into items, so there is nothing to count",
             function->name);
+    return count_items(batch, options->items_before);
+}
+
+/* A single run whose inputs were used: only its execution is left. */
+static Error *check_used(const Batch *batch, const ArrayList *inputs) {
+    if (batch->items_before != 1 || inputs->count > 0)
+        FAIL(INVALID, "%zu inputs of a run that has used them", inputs->count);
     return NULL;
 }
 
@@ -87,6 +107,12 @@ Error *batch_create(const Executable *executable, uint32_t function, ArrayList *
     batch->executable = executable_retain(executable);
     batch->function = &batch->executable->functions[function];
     batch->single = !options->items;
+    if (batch->single && options->items_before != 0) {
+        batch->items_before = options->items_before;
+        TRY(check_used(batch, inout_inputs));
+        *out_batch = TAKE(batch);
+        return NULL;
+    }
     TRY(array_values_bind(inout_inputs, batch->function, &batch->inputs));
     TRY(memory_alloc(batch->function->parameter_count, sizeof(bool), &memory));
     batch->is_item = memory;
@@ -102,6 +128,10 @@ int64_t batch_item_count(const Batch *batch) {
 uint64_t batch_run_count(const Batch *batch) {
     if (batch->single) return 1;
     return (uint64_t)(batch->item_count / batch->size + (batch->item_count % batch->size != 0));
+}
+
+bool batch_has_run(const Batch *batch, uint64_t run) {
+    return run < batch_run_count(batch) && batch_items_before(batch, run) >= batch->items_before;
 }
 
 int64_t batch_items_before(const Batch *batch, uint64_t run) {
@@ -125,8 +155,11 @@ static Error *get_items(const Tensor *whole, int64_t begin, int64_t end, Value *
 
 Error *batch_get_arguments(const Batch *batch, uint64_t run, Value **out_values) {
     uint32_t count = batch->function->parameter_count;
-    int64_t begin = batch_items_before(batch, run), end = batch_items_before(batch, run + 1);
+    int64_t begin = batch_items_before(batch, run) - batch->items_before;
+    int64_t end = batch_items_before(batch, run + 1) - batch->items_before;
     void *memory;
+    if (!batch_has_run(batch, run))
+        FAIL(INVALID, "the inputs of run %" PRIu64 " were used before", run);
     TRY(memory_alloc(count, sizeof(Value), &memory));
     Value *values = memory;
     Error *error = NULL;
@@ -145,7 +178,7 @@ Error *batch_get_arguments(const Batch *batch, uint64_t run, Value **out_values)
 
 uint64_t batch_bytes(const Batch *batch) {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < batch->function->parameter_count; i++)
+    for (uint32_t i = 0; batch->inputs && i < batch->function->parameter_count; i++)
         bytes += tensor_bytes(batch->inputs[i].tensor);
     return bytes;
 }

@@ -11,10 +11,13 @@ typedef struct Batch Batch;
 enum { BATCH_SIZE_MAX = 1 << 20, BATCH_SINGLE = -1 };
 
 typedef struct BatchOptions {
-    bool items;                /* false: a single run; nothing below is looked at */
+    bool items;                /* false: a single run; only items_before is looked at */
     uint64_t size;             /* items of a run, where the function takes more than one; 0: 1 */
     const char *const *shared; /* names of inputs that go whole to each run */
     size_t shared_count;
+    /* Items in front of those that the inputs hold: they were used before, and runs of them cannot
+     * be begun any more. Of a single run: 1 when its inputs are used. */
+    int64_t items_before;
 } BatchOptions;
 
 /* The leading axis of every input that is not shared is the item axis. Where the function's
@@ -23,7 +26,8 @@ typedef struct BatchOptions {
  *
  * inout_inputs: the arrays' memory moves into the batch.
  * Errors: INVALID an input that is unknown, missing, given twice, without an item axis, or with
- *         another number of items than the rest, by its name; UNSUPPORTED strings. */
+ *         another number of items than the rest, by its name; items_before within a run;
+ *         UNSUPPORTED strings. */
 MUST_CHECK Error *batch_create(const Executable *executable, uint32_t function,
     ArrayList *inout_inputs, const BatchOptions *options, Batch **out_batch);
 void batch_release(Batch *batch);
@@ -32,10 +36,13 @@ DEFINE_OWN(Batch, batch_release);
 /* BATCH_SINGLE: a single run. */
 int64_t batch_item_count(const Batch *batch);
 uint64_t batch_run_count(const Batch *batch);
+/* Whether the inputs of a run are there. */
+bool batch_has_run(const Batch *batch, uint64_t run);
 /* Items of the runs before this one. run: up to batch_run_count. */
 int64_t batch_items_before(const Batch *batch, uint64_t run);
 /* The arguments of a run: views of the batch's memory, in the function's order.
- * array_values_release(out_values, the function's parameter_count). */
+ * array_values_release(out_values, the function's parameter_count).
+ * Errors: INVALID its inputs are used. */
 MUST_CHECK Error *batch_get_arguments(const Batch *batch, uint64_t run, Value **out_values);
 /* Of all inputs. */
 uint64_t batch_bytes(const Batch *batch);

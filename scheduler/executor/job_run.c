@@ -116,16 +116,34 @@ static Error *end_run(JobRun *run, JobRunSink sink) {
     return emit(run, sink, &arrays);
 }
 
+static void count(JobRun *run) {
+    ExecutionCounters counters = execution_get_counters(run->execution);
+    uint64_t peak_bytes = 0;
+    for (uint8_t slot = 0; slot < SLOT_COUNT; slot++)
+        peak_bytes += memory_pool_peak_bytes(execution_get_pool(run->execution, slot));
+    run->counters = (JobRunCounters){counters.instructions, counters.kernel_calls, peak_bytes};
+}
+
+static Budget budget_to_suspension(const JobRun *run) {
+    uint64_t done = execution_get_counters(run->execution).instructions;
+    return (Budget){run->suspend_at > done ? run->suspend_at - done : 0};
+}
+
 /* Part of a run. out_ended: the slice is over, out_result says why. */
 static Error *step(
     JobRun *run, Residency *residency, JobRunSink sink, bool *out_ended, JobRunResult *out_result) {
     RunResult result;
     if (!run->execution) TRY(begin_run(run, residency));
-    TRY(execution_run(run->execution, (Budget){0}, &result));
+    TRY(execution_run(run->execution, budget_to_suspension(run), &result));
+    count(run);
     TRY(emit_yields(run, sink));
     if (result.kind == RUN_FINISHED) return end_run(run, sink);
     if (result.kind == RUN_NEEDS_MEMORY) {
         *out_result = (JobRunResult){JOB_RUN_NEEDS_MEMORY, result.bytes};
+        *out_ended = true;
+    }
+    if (result.kind == RUN_SUSPENDED) {
+        *out_result = (JobRunResult){JOB_RUN_SUSPENDED, 0};
         *out_ended = true;
     }
     return NULL; /* blocked by its yields, which are taken now; or asked to end, see take_request */
@@ -163,6 +181,8 @@ int64_t job_run_items_done(const JobRun *run) {
 
 int64_t job_run_items_total(const JobRun *run) { return batch_item_count(run->batch); }
 
+JobRunCounters job_run_get_counters(const JobRun *run) { return run->counters; }
+
 int64_t job_run_sequence(const JobRun *run) { return run->sequence; }
 
 void job_run_set_grant(JobRun *run, uint64_t bytes) {
@@ -170,6 +190,8 @@ void job_run_set_grant(JobRun *run, uint64_t bytes) {
     if (run->execution)
         memory_pool_set_grant(execution_get_pool(run->execution, SLOT_DEVICE), bytes);
 }
+
+void job_run_set_suspend_at(JobRun *run, uint64_t instructions) { run->suspend_at = instructions; }
 
 uint64_t job_run_device_bytes(const JobRun *run) {
     if (!run->execution) return 0;

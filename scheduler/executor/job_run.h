@@ -29,6 +29,7 @@ typedef enum JobRunOutcome {
     JOB_RUN_SLICE_ENDED,
     JOB_RUN_FINISHED,
     JOB_RUN_NEEDS_MEMORY,
+    JOB_RUN_SUSPENDED, /* at the instruction where it is to be suspended */
 } JobRunOutcome;
 
 typedef struct JobRunResult {
@@ -51,12 +52,22 @@ MUST_CHECK Error *job_run_slice(
 /* Ends the present slice, or the next one at once. Threads: any. */
 void job_run_request_slice_end(JobRun *run);
 
+/* Of the run's present execution, or of the last one; all 0 before there is one. */
+typedef struct JobRunCounters {
+    uint64_t instructions, kernel_calls; /* since the run began, over all checkpoints */
+    uint64_t peak_bytes;                 /* of memory, in this process */
+} JobRunCounters;
+JobRunCounters job_run_get_counters(const JobRun *run);
+
 int64_t job_run_items_done(const JobRun *run);
 int64_t job_run_items_total(const JobRun *run); /* BATCH_SINGLE: a single run */
 /* The number of the next output. */
 int64_t job_run_sequence(const JobRun *run);
 /* What the execution may hold of its device; taken over by every further one. */
 void job_run_set_grant(JobRun *run, uint64_t bytes);
+/* Of a single run: a slice that reaches this many instructions, from the run's first one on, ends
+ * there; 0: none does. One that begins there or behind it goes on. */
+void job_run_set_suspend_at(JobRun *run, uint64_t instructions);
 /* Of the present execution on its device; 0 without one. */
 uint64_t job_run_device_bytes(const JobRun *run);
 

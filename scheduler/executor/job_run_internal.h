@@ -12,6 +12,8 @@ struct JobRun {
     int64_t sequence;
     BatchOutputs outputs;
     uint64_t grant_bytes;
+    uint64_t suspend_at;
+    JobRunCounters counters;
     Execution *execution; /* of run next_run; NULL: it has not begun, or is out */
     ByteWriter out;       /* its checkpoint file while it is out */
     bool is_out;

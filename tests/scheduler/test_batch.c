@@ -86,6 +86,55 @@ static void test_batch_of_no_items_has_no_runs(void **state) {
     assert_int_equal(batch_run_count(batch), 0);
 }
 
+/* The inputs hold the items from the 6th on: runs keep their numbers, earlier ones are gone. */
+static void test_batch_goes_on_behind_items_that_were_used(void **state) {
+    (void)state;
+    ExecutorFixture OWN_FIXTURE(fixture);
+    OWN(Batch, batch) = NULL;
+    Value *values;
+    BatchOptions options = {
+        .items = true, .size = 3, .shared = shared, .shared_count = 1, .items_before = 6};
+    executor_fixture_init(&fixture, program, "cpu");
+    assert_ok(make(&fixture, "free", 4, "w", 3, &options, &batch));
+    assert_int_equal(batch_item_count(batch), 10);
+    assert_int_equal(batch_run_count(batch), 4);
+    check_run(batch, 2, 3, 1);
+    check_run(batch, 3, 1, 7);
+    assert_true(batch_has_run(batch, 2) && !batch_has_run(batch, 1) && !batch_has_run(batch, 4));
+    assert_fails_saying(INVALID, "used", batch_get_arguments(batch, 1, &values));
+    batch_release(TAKE(batch));
+    options.items_before = 7; /* within a run */
+    assert_fails(INVALID, make(&fixture, "free", 4, "w", 3, &options, &batch));
+    assert_ok(
+        make(&fixture, "free", 0, "w", 3, &options, &batch)); /* it was the last, shorter one */
+    assert_int_equal(batch_run_count(batch), 3);
+    batch_release(TAKE(batch));
+    options.items_before = INT64_MAX - 1;
+    assert_fails(INVALID, make(&fixture, "free", 4, "w", 3, &options, &batch));
+    options.items_before = -3;
+    assert_fails(INVALID, make(&fixture, "free", 4, "w", 3, &options, &batch));
+}
+
+static void test_batch_of_a_single_run_that_has_used_its_inputs(void **state) {
+    (void)state;
+    ExecutorFixture OWN_FIXTURE(fixture);
+    OWN(Batch, batch) = NULL;
+    ArrayList none = {0};
+    BatchOptions options = {.items_before = 1};
+    Value *values;
+    uint32_t index;
+    executor_fixture_init(&fixture, program, "cpu");
+    assert_ok(executable_find_function(fixture.executable, "free", &index));
+    assert_ok(batch_create(fixture.executable, index, &none, &options, &batch));
+    assert_int_equal(batch_run_count(batch), 1);
+    assert_int_equal(batch_bytes(batch), 0);
+    assert_fails_saying(INVALID, "used", batch_get_arguments(batch, 0, &values));
+    batch_release(TAKE(batch));
+    assert_fails(INVALID, make(&fixture, "free", 4, "w", 3, &options, &batch));
+    options.items_before = 2;
+    assert_fails(INVALID, batch_create(fixture.executable, index, &none, &options, &batch));
+}
+
 static void test_batch_names_the_input_that_cannot_be_cut(void **state) {
     (void)state;
     ExecutorFixture OWN_FIXTURE(fixture);
@@ -144,6 +193,8 @@ int test_batch(void) {
         cmocka_unit_test(test_batch_of_a_model_with_a_leading_one_has_one_item_a_run),
         cmocka_unit_test(test_batch_of_a_single_run_takes_everything_whole),
         cmocka_unit_test(test_batch_of_no_items_has_no_runs),
+        cmocka_unit_test(test_batch_goes_on_behind_items_that_were_used),
+        cmocka_unit_test(test_batch_of_a_single_run_that_has_used_its_inputs),
         cmocka_unit_test(test_batch_names_the_input_that_cannot_be_cut),
         cmocka_unit_test(test_batch_outputs_must_fit_each_other),
     };

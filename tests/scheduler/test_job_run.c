@@ -88,6 +88,28 @@ static void test_job_run_in_many_slices_gives_the_same(void **state) {
 }
 
 /* Out of the device and back after every slice, from sim to cpu's memory; nothing stays behind. */
+/* A slice ends at that instruction exactly, and only there. */
+static void test_job_run_stops_where_it_is_to_be_suspended(void **state) {
+    (void)state;
+    for (uint64_t at = 1; at <= 5; at++) {
+        ExecutorFixture OWN_FIXTURE(fixture);
+        FixtureOutputs OWN_OUTPUTS(outputs) = {0};
+        OWN(JobRun, run) = NULL;
+        JobRunResult result;
+        executor_fixture_init(&fixture, program, "cpu");
+        make_job(&fixture, 2, 0, &run);
+        job_run_set_suspend_at(run, at);
+        assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
+        assert_int_equal(result.outcome, JOB_RUN_SUSPENDED);
+        assert_int_equal(job_run_get_counters(run).instructions, at);
+        assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
+        assert_int_equal(result.outcome, JOB_RUN_FINISHED);
+        assert_int_equal(job_run_get_counters(run).instructions, 6);
+        assert_int_equal(job_run_get_counters(run).kernel_calls, 3);
+        assert_true(job_run_get_counters(run).peak_bytes > 0);
+    }
+}
+
 static void test_job_run_moves_out_and_in(void **state) {
     (void)state;
     ExecutorFixture OWN_FIXTURE(fixture);
@@ -152,6 +174,7 @@ int test_job_run(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_job_run_numbers_outputs_and_yields),
         cmocka_unit_test(test_job_run_in_many_slices_gives_the_same),
+        cmocka_unit_test(test_job_run_stops_where_it_is_to_be_suspended),
         cmocka_unit_test(test_job_run_moves_out_and_in),
         cmocka_unit_test(test_job_run_asks_for_memory_and_goes_on_with_it),
         cmocka_unit_test(test_job_run_names_the_item_that_fails),

@@ -1,0 +1,192 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/checked.h"
+#include "base/clock.h"
+#include "scheduler/job_import_check.h"
+#include "scheduler/model_loader.h"
+#include "scheduler/policy/policy_event.h"
+#include "serialize/executable_file.h"
+#include "store/model_reference.h"
+
+/* ---- the model ---- */
+
+/* The executable's functions, from the tenant's models or from the file. */
+static Error *read_outline(JobImportState *self) {
+    const Digest *identity = &self->file.executable_identity;
+    Error *error =
+        model_loader_read_outline(self->store, self->wanted->tenant, identity, &self->outline);
+    if (error_code(error) != ERROR_NOT_FOUND || !self->file.executable) return error;
+    error_free(error); /* it comes along */
+    self->imports_model = true;
+    TRY_WRAP(container_open_manifest(CONTAINER_EXECUTABLE, self->file.executable,
+                 self->file.executable_size, container_get_source(self->container), &self->model),
+        "model");
+    TRY(container_check_identity(self->model, identity));
+    return error_wrap(
+        job_import_of_file(executable_read_outline(self->model, &self->outline)), "model");
+}
+
+static Error *import_model(JobImportState *self) {
+    ModelReference reference;
+    ModelVersion OWN_VERSION(version) = {0};
+    OWN(Executable, executable) = NULL;
+    if (!self->imports_model) return NULL;
+    TRY(error_recode(model_reference_parse(self->file.model, &reference), ERROR_CORRUPT));
+    return job_import_of_file(model_loader_import(self->store, self->wanted->tenant, self->pool,
+        reference.model, self->model, "model", NULL, 0, &version, &executable));
+}
+
+/* How the tenant calls the executable; as the file says where it has no name any more. */
+static Error *name_model(JobImportState *self) {
+    OWN(ModelList, models) = NULL;
+    TRY(models_list(self->store, self->wanted->tenant, &models));
+    (void)snprintf(self->model_name, sizeof self->model_name, "%s", self->file.model);
+    for (size_t i = 0; i < models->count; i++) {
+        const ModelVersion *version = &models->items[i];
+        if (!digest_equal(&version->executable, &self->file.executable_identity)) continue;
+        (void)snprintf(self->model_name, sizeof self->model_name, "%s@%" PRId64, version->model,
+            version->version);
+    }
+    return NULL;
+}
+
+/* ---- what is stored ---- */
+
+static Error *stage(
+    JobImportState *self, const JobFileArrays *arrays, ChunkSource source, JobContent *out) {
+    *out = (JobContent){.bytes = arrays->bytes,
+        .size = arrays->size,
+        .chunks = arrays->chunks,
+        .chunk_count = arrays->chunk_count};
+    TRY(chunk_copy(arrays->chunks, arrays->chunk_count, self->pool, CHUNK_VERIFY_SHA256, source,
+        chunk_upload_sink(self->upload)));
+    return job_content_stage(self->upload, self->wanted->tenant, out);
+}
+
+/* Where the new job goes on; the old numbers are its own when it keeps the outputs. */
+static Error *make_point(JobImportState *self) {
+    JobPoint point = {.next_run = self->point.next_run,
+        .sequence = self->point.sequence,
+        .outputs = self->point.outputs,
+        .manifest = self->execution_packed.data,
+        .manifest_size = self->execution_packed.size};
+    if (!self->keeps_outputs)
+        point = (JobPoint){.manifest = point.manifest, .manifest_size = point.manifest_size};
+    self->has_point = point.next_run > 0 || point.sequence > 0 || point.manifest;
+    return job_point_write(&point, &self->point_bytes);
+}
+
+static Error *stage_checkpoint(JobImportState *self) {
+    JobFileArrays content = {.bytes = self->point_bytes.data, .size = self->point_bytes.size};
+    if (self->execution) content.chunks = container_get_refs(self->execution, &content.chunk_count);
+    return stage(self, &content, container_get_source(self->container), &self->checkpoint);
+}
+
+static Error *stage_all(JobImportState *self) {
+    ChunkSource source = container_get_source(self->container);
+    void *memory;
+    TRY(chunk_upload_open(self->store, self->wanted->tenant, &self->upload));
+    TRY_WRAP(stage(self, &self->inputs, source, &self->input_content), "inputs");
+    TRY(make_point(self));
+    if (self->has_point) TRY(stage_checkpoint(self));
+    if (!self->keeps_outputs) return NULL;
+    TRY(memory_alloc(self->file.output_count, sizeof(JobContent), &memory));
+    self->outputs = memory;
+    for (; self->output_count < self->file.output_count; self->output_count++)
+        TRY_WRAP(stage(self, &self->file.outputs[self->output_count], source,
+                     &self->outputs[self->output_count]),
+            "output %zu", self->output_count);
+    return NULL;
+}
+
+/* What the restorer asked for, and what must not come from a file. */
+static Error *fix_policy(JobImportState *self) {
+    const JobImport *wanted = self->wanted;
+    JobPolicy *policy = &self->policy;
+    memory_free(policy->device);
+    policy->device = NULL;
+    TRY(memory_copy_text(wanted->device ? wanted->device : "", &policy->device));
+    if (wanted->threads) policy->threads = wanted->threads;
+    policy->check_finite |= wanted->check_finite;
+    policy->suspend_after_ns = wanted->suspend_after_ns;
+    policy->suspend_at = 0;
+    if (policy->items && (wanted->suspend_after || wanted->suspend_after_ns))
+        FAIL(INVALID, "suspend_after: a batch job is suspended by `layover suspend`");
+    if (wanted->suspend_after &&
+        !checked_add_u64(self->instructions, wanted->suspend_after, &policy->suspend_at))
+        FAIL(CORRUPT, "%" PRIu64 " instructions are done", self->instructions);
+    if (policy->items)
+        policy->items_before = self->keeps_outputs ? (uint64_t)self->file.items_done : 0;
+    else
+        policy->items_before = self->execution != NULL;
+    job_policy_write(policy, &self->policy_bytes);
+    return byte_writer_check(&self->policy_bytes);
+}
+
+static JobRestore make_restore(const JobImportState *self) {
+    const JobFile *file = &self->file;
+    bool owned = file->origin.owner == JOB_FILE_RELEASE, batch = file->items_total >= 0;
+    JobId origin = {file->origin.node, file->origin.number};
+    int64_t dropped = self->keeps_outputs ? 0 : file->items_done;
+    JobRestore restore = {
+        .job = {.model = self->model_name,
+            .executable = file->executable_identity,
+            .priority = file->priority,
+            .release = (JobRelease)file->release,
+            .items_total = batch ? file->items_total - dropped : -1,
+            .deadline = file->deadline_s + clock_real().calendar_s(clock_real().self),
+            .policy = self->policy_bytes.data,
+            .policy_size = self->policy_bytes.size,
+            .inputs = &self->input_content},
+        .items_done = batch ? file->items_done - dropped : 0,
+        .outputs = self->outputs,
+        .output_count = self->output_count,
+        .checkpoint = self->has_point ? &self->checkpoint : NULL};
+    if (origin.number) /* not of a checkpoint that is no job's */
+        restore.job.origin =
+            (JobOrigin){owned ? JOB_ORIGIN_RELEASE : JOB_ORIGIN_COPY, origin, file->origin.epoch};
+    if (owned) {
+        restore.id = origin;
+        restore.job.epoch = file->origin.epoch + 1;
+    }
+    return restore;
+}
+
+static Error *submit(Control *control, const JobImportState *self, JobId *out_id) {
+    bool created; /* always: there is no key */
+    uint64_t live_bytes = self->live_bytes;
+    const JobRestore restore = make_restore(self);
+    const ControlSubmission submission = {.tenant = self->wanted->tenant,
+        .policy = &self->policy,
+        .job = restore.job,
+        .function = self->function,
+        .constant_bytes = executable_constant_bytes(self->outline),
+        .live_bytes = live_bytes < POLICY_BYTES_MAX ? live_bytes : POLICY_BYTES_MAX,
+        .restore = &restore};
+    return control_submit(control, &submission, out_id, &created);
+}
+
+static Error *restore(Control *control, JobImportState *self, JobId *out_id) {
+    TRY_WRAP(container_open_path(CONTAINER_CHECKPOINT, self->wanted->path, &self->container),
+        "checkpoint file");
+    TRY_WRAP(job_import_check_file(self), "checkpoint file");
+    TRY_WRAP(read_outline(self), "checkpoint file");
+    TRY_WRAP(job_import_of_file(job_import_check(self)), "checkpoint file");
+    TRY(fix_policy(self));
+    TRY_WRAP(import_model(self), "checkpoint file");
+    TRY(name_model(self));
+    TRY_WRAP(job_import_of_file(stage_all(self)), "checkpoint file");
+    return submit(control, self, out_id);
+}
+
+Error *job_import_restore(
+    Control *control, Store *store, WorkerPool *pool, const JobImport *wanted, JobId *out_id) {
+    JobImportState state = {.wanted = wanted, .store = store, .pool = pool};
+    Error *error = restore(control, &state, out_id);
+    job_import_deinit(&state);
+    return error;
+}

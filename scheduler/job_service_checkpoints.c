@@ -1,0 +1,104 @@
+#include <math.h>
+
+#include "scheduler/job_export.h"
+#include "scheduler/job_import.h"
+#include "scheduler/job_service_internal.h"
+
+/* ---- a job into a file ---- */
+
+static Error *fail_ended(const Job *row) {
+    FAIL(CONFLICT, "cannot checkpoint a job that is %s", job_state_info(row->state)->name);
+}
+
+/* At its next safepoint when it runs. What has not begun goes into the file as it was submitted. */
+static Error *take_newest(JobService *service, Job *inout_row) {
+    if (inout_row->state != JOB_STATE_QUEUED) return NULL;
+    Error *error = control_checkpoint(service->control, inout_row->tenant, inout_row->id);
+    if (error_code(error) != ERROR_CONFLICT) return error;
+    Error *missing = jobs_get(service->store, inout_row->tenant, inout_row->id, inout_row);
+    if (!missing && job_state_info(inout_row->state)->class_ == JOB_STATE_CLASS_UNFINISHED) {
+        error_free(error); /* it has not begun, or somebody has suspended it */
+        return NULL;
+    }
+    error_free(missing); /* the first one says why */
+    return error;
+}
+
+/* The job stands still until the file is durable. A file that is lost on its way can be asked for
+ * again, as long as the job's data is here. */
+static Error *release(
+    JobService *service, const Job *row, const JobExport *wanted, const char *path) {
+    Control *control = service->control;
+    bool suspends = row->state == JOB_STATE_QUEUED;
+    if (wanted->checkpoint) FAIL(INVALID, "release: the file takes the newest checkpoint");
+    if (row->state == JOB_STATE_RELEASED && row->bytes_stored > 0)
+        return job_export_write(service->store, service->pool, wanted, path);
+    if (suspends) TRY(control_suspend(control, row->tenant, row->id));
+    TRY(control_hold(control, row->tenant, row->id));
+    Error *error = job_export_write(service->store, service->pool, wanted, path);
+    if (!error) return control_let_go(control, row->tenant, row->id);
+    error_free(control_keep(control, row->tenant, row->id)); /* the export's error is the news */
+    if (suspends) error_free(control_resume(control, row->tenant, row->id, NULL));
+    return error;
+}
+
+Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
+    const JobsApiCheckpointOptions *options, const char *path) {
+    JobService *service = self;
+    Job row;
+    TRY(job_service_find(service, caller, job, &row));
+    JobExport wanted = {.tenant = row.tenant,
+        .job = row.id,
+        .checkpoint = options->checkpoint,
+        .with_model = options->with_model,
+        .owns = options->release};
+    bool released = row.state == JOB_STATE_RELEASED && row.bytes_stored > 0;
+    bool unfinished = job_state_info(row.state)->class_ == JOB_STATE_CLASS_UNFINISHED;
+    if (!unfinished && !(released && options->release)) return fail_ended(&row);
+    if (options->release) return release(service, &row, &wanted, path);
+    if (!options->checkpoint) TRY(take_newest(service, &row));
+    return job_export_write(service->store, service->pool, &wanted, path);
+}
+
+/* ---- a job out of a file ---- */
+
+Error *job_service_restore(void *self, const Caller *caller, const char *path,
+    const JobsApiRestoreOptions *options, JobsApiJob *out_job) {
+    JobService *service = self;
+    JobId id;
+    Job row;
+    if (options->threads < 0 || options->threads > JOB_POLICY_THREADS_MAX)
+        FAIL(INVALID, "threads: 1 to %d are wanted", JOB_POLICY_THREADS_MAX);
+    const JobImport wanted = {.tenant = caller->tenant,
+        .path = path,
+        .with_outputs = options->with_outputs,
+        .device = options->device,
+        .threads = (uint32_t)options->threads,
+        .check_finite = options->check_finite,
+        .suspend_after = (uint64_t)options->suspend_after,
+        .suspend_after_ns = job_policy_suspend_ns(options->suspend_after_ms)};
+    TRY(job_import_restore(service->control, service->store, service->pool, &wanted, &id));
+    TRY(jobs_get(service->store, caller->tenant, id, &row));
+    return job_service_show(service, &row, out_job);
+}
+
+/* ---- an older checkpoint ---- */
+
+typedef struct GoBack {
+    const Job *row;
+    int64_t checkpoint, keep;
+} GoBack;
+
+static Error *do_go_back(Connection *catalog, void *context) {
+    const GoBack *work = context;
+    return jobs_go_back(catalog, work->row->tenant, work->row->id, work->checkpoint, work->keep);
+}
+
+Error *job_service_go_back(JobService *service, const Job *row, int64_t checkpoint) {
+    ByteWriter OWN_BYTES(bytes) = {0};
+    JobPolicy OWN_POLICY(policy) = {0};
+    TRY(jobs_get_policy(service->store, row->tenant, row->id, &bytes));
+    TRY(job_policy_read(bytes.data, bytes.size, &policy));
+    GoBack work = {row, checkpoint, (int64_t)policy.checkpoint_keep};
+    return catalog_run(service->catalog, do_go_back, &work);
+}

@@ -1,0 +1,17 @@
+#pragma once
+/* Files of jobs, written, looked into and forged. */
+#include "scheduler/job_export.h"
+#include "scheduler/job_import.h"
+#include "serialize/job_file.h"
+#include "tests/scheduler/control_fixtures.h"
+
+/* A file in the fixture's folder, in a static buffer. */
+const char *job_file_path(const ControlFixture *fixture, const char *name);
+/* A job of function "slow" that was suspended with at least one item done, but not all. */
+void job_file_suspended(ControlFixture *fixture, int64_t rows, bool items, JobId *out_id);
+Error *job_file_export(ControlFixture *fixture, JobId id, bool owns, const char *path);
+Error *job_file_import(ControlFixture *fixture, const char *path, bool with_outputs, JobId *out_id);
+/* The same file with other sections, checksums right. Only for files without chunks. */
+void job_file_forge(const char *path, const JobFile *file, const Container *execution);
+/* What the first float of the inputs is. */
+float job_file_first_input(const Container *container, const JobFile *file, int64_t *out_count);
