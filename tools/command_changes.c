@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/http/json_body.h"
 #include "tools/job_changes.h"
 #include "tools/job_watch.h"
 
@@ -20,11 +21,12 @@ const CommandOption command_checkpoint_options[] = {
     {"output", "FILE.lvc", false, "the checkpoint file to write (also -o)"},
     {"from", "ID", false, "which checkpoint; default the newest"},
     {"with-model", NULL, false, "the executable goes along"},
-    {"release", NULL, false, "the file owns the job from then on"},
+    {"release", NULL, false, "the file owns the job; the first restore in a home gives it back"},
     {0},
 };
 const CommandOption command_restore_options[] = {
-    {"with-outputs", NULL, false, "brings the outputs along that the file holds"},
+    {"with-outputs", NULL, false,
+        "brings the outputs so far along; else the new job begins with the next item"},
     {"device", "D", false, "cpu, sim:0 ...; default: any"},
     {0},
 };
@@ -128,6 +130,14 @@ Error *job_changes_fetch_checkpoint(HttpClient *client, const CommandContext *co
     return NULL;
 }
 
+/* The file is durable here: the daemon need not keep the job's data for another one. */
+static void drop_data(HttpClient *client, const char *job) {
+    TextBuilder OWN_TEXT(address) = {0};
+    OWN_JSON(answer) = NULL;
+    job_watch_path(&address, job, NULL);
+    error_free(remote_ask(client, HTTP_METHOD_DELETE, &address, NULL, &answer)); /* rm-job does */
+}
+
 Error *command_checkpoint(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
     json_object *object;
@@ -137,8 +147,9 @@ Error *command_checkpoint(CommandContext *context) {
     if (!output) FAIL(USAGE, "checkpoint: -o FILE is missing");
     TRY(command_integer(context, "from", 1, INT64_MAX, 1, &ignored));
     TRY(remote_need(context, &client));
-    TRY(job_changes_fetch_checkpoint(
-        client, context, job, output, command_flag(context, "release"), &bytes));
+    bool release = command_flag(context, "release");
+    TRY(job_changes_fetch_checkpoint(client, context, job, output, release, &bytes));
+    if (release) drop_data(client, job);
     if (!context->json) {
         printf("%s: job %s, %.1f MB\n", output, job, (double)bytes / 1e6);
         return NULL;

@@ -1,6 +1,8 @@
 #include <stdio.h>
 
 #include "serialize/checkpoint_summary.h"
+#include "serialize/job_file.h"
+#include "store/job_id.h"
 #include "tools/command.h"
 
 const CommandOption command_inspect_options[] = {{0}};
@@ -38,7 +40,39 @@ static json_object *live_json(const CheckpointSummary *summary) {
     return list;
 }
 
-static Error *print_json(const Container *container, const CheckpointSummary *summary) {
+static void print_id(const JobFile *job, char out[JOB_ID_TEXT_SIZE]) {
+    job_id_print((JobId){job->origin.node, job->origin.number}, out);
+}
+
+/* What a job's file says beside its execution. */
+static json_object *job_json(const JobFile *job) {
+    char id[JOB_ID_TEXT_SIZE];
+    json_object *object = json_object_new_object();
+    print_id(job, id);
+    command_json_text(object, "job", id);
+    command_json_int(object, "epoch", job->origin.epoch);
+    command_json_text(object, "owner", job->origin.owner == JOB_FILE_RELEASE ? "release" : "copy");
+    command_json_text(object, "model", job->model);
+    command_json_int(object, "items_done", job->items_done);
+    command_json_int(object, "items_total", job->items_total);
+    command_json_int(object, "outputs", (int64_t)job->output_count);
+    json_object_object_add(object, "with_model", json_object_new_boolean(job->executable != NULL));
+    return object;
+}
+
+static void print_job(const JobFile *job) {
+    char id[JOB_ID_TEXT_SIZE];
+    print_id(job, id);
+    printf("%s of job %s, model %s, epoch %lld: %zu outputs",
+        job->origin.owner == JOB_FILE_RELEASE ? "owner" : "copy", id, job->model,
+        (long long)job->origin.epoch, job->output_count);
+    if (job->items_total >= 0)
+        printf(", %lld of %lld items", (long long)job->items_done, (long long)job->items_total);
+    printf("%s\n", job->executable ? ", with its executable" : "");
+}
+
+static Error *print_json(
+    const Container *container, const CheckpointSummary *summary, const JobFile *job) {
     char identity[DIGEST_TEXT_SIZE];
     json_object *object, *sections = json_object_new_object();
     TRY(command_json_object(&object));
@@ -55,14 +89,17 @@ static Error *print_json(const Container *container, const CheckpointSummary *su
     command_json_int(object, "kernel_calls", (int64_t)summary->kernel_calls);
     command_json_int(object, "yields", (int64_t)summary->yields);
     command_json_int(object, "tensor_bytes", (int64_t)summary->tensor_bytes);
+    if (job) json_object_object_add(object, "job", job_json(job));
     json_object_object_add(object, "sections", sections);
     return command_print_json(object);
 }
 
-static void print_text(const Container *container, const CheckpointSummary *summary) {
+static void print_text(
+    const Container *container, const CheckpointSummary *summary, const JobFile *job) {
     enum { FRAMES_SHOWN = 20, LIVE_SHOWN = 200 };
     char identity[DIGEST_TEXT_SIZE];
     digest_print(&summary->header.executable, identity);
+    if (job) print_job(job);
     printf("executable %.16s\nclass      %s\n%llu instructions, %llu kernel calls so far\n",
         identity, summary->header.determinism_class, (unsigned long long)summary->instructions,
         (unsigned long long)summary->kernel_calls);
@@ -94,10 +131,13 @@ static void print_text(const Container *container, const CheckpointSummary *summ
 Error *command_inspect(CommandContext *context) {
     OWN(Container, container) = NULL;
     CheckpointSummary OWN_SUMMARY(summary) = {0};
+    JobFile OWN_JOB_FILE(job) = {0};
     const char *path = context->arguments[0];
     TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
     TRY_WRAP(checkpoint_summary_read(container, &summary), "%s", path);
-    if (context->json) return print_json(container, &summary);
-    print_text(container, &summary);
+    bool is_job = job_file_is(container);
+    if (is_job) TRY_WRAP(job_file_read(container, &job), "%s", path);
+    if (context->json) return print_json(container, &summary, is_job ? &job : NULL);
+    print_text(container, &summary, is_job ? &job : NULL);
     return NULL;
 }

@@ -11,7 +11,8 @@ const CommandOption command_resume_options[] = {
     {0},
 };
 
-static Error *load_executable(const CommandContext *context, ModelAccess *access,
+/* job: NULL, or what may bring it along. */
+static Error *load_executable(const CommandContext *context, ModelAccess *access, const RunJob *job,
     const Digest *identity, Executable **out_executable) {
     char text[DIGEST_TEXT_SIZE];
     const char *file = command_option(context, "model");
@@ -29,6 +30,7 @@ static Error *load_executable(const CommandContext *context, ModelAccess *access
     Error *error = model_access_load_identity(access, identity, out_executable);
     if (error_code(error) != ERROR_NOT_FOUND) return error;
     error_free(error); /* said more clearly here */
+    if (job && job->file.executable) return run_job_load_model(job, access->pool, out_executable);
     digest_print(identity, text);
     FAIL(NOT_FOUND,
         "the checkpoint needs executable %s, which this home does not have; import it "
@@ -36,20 +38,32 @@ static Error *load_executable(const CommandContext *context, ModelAccess *access
         text);
 }
 
-static Error *resume_here(CommandContext *context, const char *path) {
+/* job: NULL unless the file is a job's. */
+static Error *resume_from(
+    CommandContext *context, const char *path, const Container *container, const RunJob *job) {
     ModelAccess OWN_ACCESS(access) = {0};
     RunMachine OWN_MACHINE(machine) = {0};
     OWN(Executable, executable) = NULL;
-    OWN(Container, container) = NULL;
     CheckpointHeader header;
-    TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
     TRY_WRAP(checkpoint_read_header(container, &header), "%s", path);
-    Error *error = load_executable(context, &access, &header.executable, &executable);
+    Error *error = load_executable(context, &access, job, &header.executable, &executable);
     checkpoint_header_deinit(&header);
     TRY(error);
     TRY(run_machine_open(context, access.pool, TAKE(executable), &machine));
-    TRY_WRAP(run_machine_resume(&machine, container), "%s", path);
+    machine.job = job;
+    bool begins = job && !job_file_has_execution(container);
+    TRY_WRAP(begins ? run_machine_start_job(&machine) : run_machine_resume(&machine, container),
+        "%s", path);
     return run_to_end(context, &machine);
+}
+
+static Error *resume_here(CommandContext *context, const char *path) {
+    OWN(Container, container) = NULL;
+    RunJob OWN_RUN_JOB(job) = {0};
+    TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
+    bool is_job = job_file_is(container);
+    if (is_job) TRY_WRAP(run_job_open(container, NULL, &job), "%s", path);
+    return resume_from(context, path, container, is_job ? &job : NULL);
 }
 
 /* An argument with a / or ending in .lvc is a file, else a job. */

@@ -151,6 +151,7 @@ static Error *finish(CommandContext *context, HttpClient *client, const char *id
     if (suspended && command_flag(context, "checkpoint")) {
         TRY(job_changes_fetch_checkpoint(
             client, context, id, command_option(context, "checkpoint"), true, &bytes));
+        forget(client, id);
         context->exit_code = job_watch_exit_code(watch.state);
     } else if (strcmp(watch.state, "succeeded") == 0) {
         TRY(job_changes_fetch_outputs(client, id, command_option(context, "output"), &reply));
@@ -191,6 +192,7 @@ Error *remote_run_file(CommandContext *context, HttpClient *client) {
     TRY(command_json_object(&fields));
     TRY(add_numbers(context, fields));
     text_append(&path, "/v1/checkpoints");
+    http_client_query(&path, "with_outputs", "1"); /* the run's yields so far */
     if (device) http_client_query(&path, "device", device);
     json_object_object_foreach(fields, name, value) {
         http_client_query(&path, name, json_object_get_string(value));

@@ -90,6 +90,22 @@ Error *run_machine_start(RunMachine *machine, const CommandContext *context) {
     return error;
 }
 
+Error *run_machine_start_job(RunMachine *machine) {
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    const RunJob *job = machine->job;
+    uint32_t function;
+    Value *values;
+    TRY(executable_find_function(machine->executable, job->function, &function));
+    TRY(run_job_read_inputs(job, machine->pool, &inputs));
+    const Function *of = &machine->executable->functions[function];
+    TRY(array_values_bind(&inputs, of, &values));
+    machine->options.philox_key = job->random_key;
+    Error *error = execution_create(machine->residency, &machine->options, function, values,
+        of->parameter_count, &machine->execution);
+    array_values_release(values, of->parameter_count);
+    return error;
+}
+
 Error *run_machine_resume(RunMachine *machine, const Container *container) {
     return checkpoint_read(container, machine->pool, CHUNK_VERIFY_SHA256, machine->residency,
         &machine->options, &machine->execution);
@@ -98,8 +114,10 @@ Error *run_machine_resume(RunMachine *machine, const Container *container) {
 Error *run_machine_checkpoint(RunMachine *machine, const char *path, uint64_t *out_bytes) {
     OWN(Snapshot, snapshot) = NULL;
     TRY(snapshot_take(machine->execution, &snapshot));
-    return error_wrap(
-        checkpoint_write_file(snapshot, machine->pool, path, out_bytes), "checkpoint %s", path);
+    Error *error = machine->job
+                       ? run_job_write(machine->job, snapshot, machine->pool, path, out_bytes)
+                       : checkpoint_write_file(snapshot, machine->pool, path, out_bytes);
+    return error_wrap(error, "checkpoint %s", path);
 }
 
 static Error *checkpoint_to_memory(RunMachine *machine, ByteWriter *out_file) {

@@ -4,6 +4,7 @@
 #include "serialize/array_list.h"
 #include "serialize/checkpoint.h"
 #include "tools/model_access.h"
+#include "tools/run_job.h"
 
 typedef struct RunMachine {
     char *device_spec;
@@ -14,6 +15,7 @@ typedef struct RunMachine {
     Execution *execution; /* NULL before a start */
     ExecutionOptions options;
     char *checkpoint_class; /* of the checkpoint it was resumed from; NULL otherwise */
+    const RunJob *job;      /* whose run it is; borrowed. NULL: none's */
 } RunMachine;
 
 /* Opens the devices and makes the executable resident. owned_executable is consumed. */
@@ -24,6 +26,8 @@ void run_machine_close(RunMachine *machine);
 
 /* Starts a function on the inputs named on the command line. */
 MUST_CHECK Error *run_machine_start(RunMachine *machine, const CommandContext *context);
+/* Starts machine->job, which has not begun, on its own inputs. */
+MUST_CHECK Error *run_machine_start_job(RunMachine *machine);
 /* Goes on from a checkpoint of this executable. */
 MUST_CHECK Error *run_machine_resume(RunMachine *machine, const Container *container);
 MUST_CHECK Error *run_machine_checkpoint(
@@ -39,5 +43,8 @@ MUST_CHECK Error *run_inputs_read_option(const char *text, ArrayList *list);
  * made. array_values_release. */
 MUST_CHECK Error *run_inputs_read(const CommandContext *context, const Executable *executable,
     uint32_t function, Value **out_values, uint32_t *out_count);
-/* Results (and yields) of a finished execution to an .npz file. */
-MUST_CHECK Error *run_outputs_write(Execution *execution, const char *path);
+/* Results (and yields) of a finished execution to an .npz file.
+ *
+ * earlier: what was taken of it before; NULL: nothing. */
+MUST_CHECK Error *run_outputs_write(
+    Execution *execution, const ArrayList *earlier, const char *path);

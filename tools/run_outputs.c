@@ -22,13 +22,15 @@ static Error *write_yields(Execution *execution, ArraySink sink) {
     return NULL;
 }
 
-Error *run_outputs_write(Execution *execution, const char *path) {
+Error *run_outputs_write(Execution *execution, const ArrayList *earlier, const char *path) {
     OWN(FileOutput, output) = NULL;
     OWN(NpzWriter, writer) = NULL;
     TRY(file_output_create(path, &output));
     TRY(npz_writer_create(output, &writer));
     ArraySink sink = {add_to_npz, writer};
     TRY(array_values_export_result(execution, sink));
+    for (size_t i = 0; earlier && i < earlier->count; i++)
+        TRY(npz_writer_add(writer, &earlier->items[i]));
     TRY(write_yields(execution, sink));
     TRY(npz_writer_finish(writer));
     return file_output_commit(output);

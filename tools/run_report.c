@@ -132,7 +132,8 @@ Error *run_to_end(CommandContext *context, RunMachine *machine) {
         TRY(run_machine_checkpoint(machine, checkpoint, &outcome.checkpoint_bytes));
         context->exit_code = EXIT_SUSPENDED;
     } else
-        TRY(run_outputs_write(machine->execution, command_option(context, "output")));
+        TRY(run_outputs_write(machine->execution, machine->job ? &machine->job->outputs : NULL,
+            command_option(context, "output")));
     run_profile_print(&profile, context);
     return answer(context, machine, &outcome);
 }

@@ -28,7 +28,7 @@ static Error *outputs_of(const char *function, ArrayList *out_arrays) {
     assert_ok(tools_run_function(&run, function, &execution));
     test_folder_create(folder);
     (void)snprintf(path, sizeof path, "%s/out.npz", folder);
-    Error *error = run_outputs_write(execution, path);
+    Error *error = run_outputs_write(execution, NULL, path);
     if (!error) {
         uint8_t *data;
         size_t size;
