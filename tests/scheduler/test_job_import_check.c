@@ -185,12 +185,33 @@ static void test_job_import_survives_every_changed_byte(void **state) {
     assert_true(forger.accepted > 0);
 }
 
+/* What only the code can tell of an execution is found when it goes on: then its job has failed. */
+static void test_job_import_of_an_execution_that_cannot_be_fails_as_a_job(void **state) {
+    (void)state;
+    Forger OWN_FORGER(forger);
+    ByteWriter OWN_BYTES(frames) = {0};
+    ByteReader reader;
+    JobId id;
+    Job job;
+    forger_init(&forger);
+    assert_ok(container_get_section(forger.container, SECTION_FRAMES, &reader));
+    byte_write_bytes(&frames, reader.data, reader.size);
+    byte_patch_u32(&frames, 12, 100000); /* the pc of the first frame */
+    OWN(Container, forged) = section_replace(forger.container, SECTION_FRAMES, frames.data,
+        frames.size, container_get_source(forger.container));
+    job_file_forge(forger.forged, &forger.file, forged);
+    assert_ok(job_file_import(&forger.fixture, forger.forged, true, &id));
+    control_fixture_wait(&forger.fixture, id, JOB_STATE_FAILED, &job);
+    assert_ok(control_check(forger.fixture.control));
+}
+
 int test_job_import_check(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_job_import_refuses_counts_that_contradict_each_other),
         cmocka_unit_test(test_job_import_refuses_outputs_that_do_not_fit),
         cmocka_unit_test(test_job_import_refuses_inputs_that_the_function_does_not_take),
         cmocka_unit_test(test_job_import_survives_every_changed_byte),
+        cmocka_unit_test(test_job_import_of_an_execution_that_cannot_be_fails_as_a_job),
     };
     return cmocka_run_group_tests_name("job_import_check", tests, NULL, NULL);
 }
