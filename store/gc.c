@@ -154,9 +154,14 @@ static Error *give_back_space(Store *store) {
     return connection_checkpoint(lock.connection);
 }
 
+uint64_t gc_estimate_bytes(const Store *store) {
+    return atomic_load_explicit(&store->released_bytes, memory_order_relaxed);
+}
+
 Error *gc_run(Store *store, GcResult *out_result) {
     GcResult result = {0};
     TRY(delete_executables(store, &result));
+    atomic_store_explicit(&store->released_bytes, 0, memory_order_relaxed); /* swept from here on */
     TRY(sweep_chunks(store, &result));
     if (result.chunks > 0) TRY(give_back_space(store));
     *out_result = result;

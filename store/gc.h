@@ -12,5 +12,9 @@ typedef struct GcResult {
     uint64_t bytes; /* of deleted chunks, as stored */
 } GcResult;
 
+/* What was deleted from the catalog since the last gc_run, so what one might give back: more than
+ * that where content is still shared, less where a process died. 0 after opening. */
+uint64_t gc_estimate_bytes(const Store *store);
+
 /* All tenants. Interrupted anywhere, it has deleted less. */
 MUST_CHECK Error *gc_run(Store *store, GcResult *out_result);
