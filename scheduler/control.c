@@ -182,6 +182,7 @@ static Error *run(Control *control, int epoll, int timer) {
         message_queue_handle(&control->queue, control);
         handle_time(control);
         control_apply_events(control);
+        control_note_idle_devices(control);
         control_go_on_draining(control);
     }
     return NULL;
@@ -251,6 +252,7 @@ static Error *post_config(Control *control) {
 
 static Error *start(Control *control) {
     const ControlOptions *options = &control->options;
+    if (options->metrics) TRY(control_declare_metrics(options->metrics));
     TRY(message_queue_init(&control->queue));
     TRY(device_open("cpu", &control->host));
     TRY(policy_create(&control->policy));
@@ -350,6 +352,7 @@ void control_update_status(ControlJob *job) {
     status->device = job->device;
     status->items_done = job->items_done;
     status->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
+    control_account_phase(job);
     (void)pthread_mutex_unlock(&control->status_mutex);
     if (control->options.changed && job->id.number)
         control->options.changed(control->options.listener, job->id);

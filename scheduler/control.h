@@ -9,6 +9,7 @@
  * durable before it is acknowledged is committed before the reply. */
 #include "scheduler/executor/batch.h"
 #include "scheduler/job_policy.h"
+#include "scheduler/metrics.h"
 #include "scheduler/settings_cache.h"
 #include "store/catalog.h"
 #include "store/job_events.h"
@@ -31,6 +32,7 @@ typedef struct ControlOptions {
      * must not wait, nor call this module. NULL: nobody listens. */
     void (*changed)(void *listener, JobId job);
     void *listener;
+    Metrics *metrics; /* NULL: nobody counts */
 } ControlOptions;
 
 /* Opens the devices, takes up the jobs that the store holds, and begins.
@@ -86,6 +88,16 @@ typedef struct ControlStatus {
 } ControlStatus;
 /* False: the job is not in memory, the store knows everything. */
 bool control_find_status(Control *control, JobId job, ControlStatus *out_status);
+
+/* Of a tenant's unfinished jobs, and of what it used since the control thread began. */
+typedef struct ControlTenantStatus {
+    size_t waiting, running, suspended, held;
+    double device_seconds;
+    double share; /* of the device-time of the last ten seconds, 0 … 1 */
+} ControlTenantStatus;
+void control_get_tenant(Control *control, TenantId tenant, ControlTenantStatus *out_status);
+/* Jobs of all tenants that run, also while they are sliced out. */
+size_t control_running_count(Control *control);
 
 typedef struct ControlDeviceStatus {
     Device *device; /* borrowed */

@@ -176,9 +176,10 @@ static void handle_birth(void *context, Message *message) {
     birth->sender->job = birth->id;
     birth->sender->created = birth->created;
     if (!error && birth->created) error = control_job_name(job, birth->id);
-    if (!error && birth->created)
+    if (!error && birth->created) {
         job->stored_state = birth->submission.state;
-    else
+        control_count(control, METRIC_JOBS_SUBMITTED, 0, 1);
+    } else
         take_off(job); /* the key's first job is the answer, or the error */
     control_answer(birth->sender, error);
     memory_free(birth);
@@ -201,6 +202,7 @@ static Error *fill_job(ControlJob *job, const ControlSubmission *submission) {
     job->function = submission->function;
     job->deadline = submission->job.deadline;
     job->fresh = true;
+    job->submitted_ns = control_now_ns();
     TRY(copy_policy(submission->policy, &job->policy));
     return control_job_set_model(job, &submission->job.executable, submission->constant_bytes);
 }
@@ -288,6 +290,7 @@ static Error *suspend(Control *control, ControlRequest *request) {
     if (job->stored_state == JOB_STATE_SUSPENDED) return fail_state("suspend", "suspended");
     control_post_event(
         control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+    if (!job->suspend_asked_ns) job->suspend_asked_ns = control_now_ns();
     wait_for(job, request);
     return NULL;
 }
@@ -364,8 +367,10 @@ static Error *handle(Control *control, ControlRequest *request) {
         return checkpoint(control, request);
     case CONTROL_TAKE_UP:
         error = control_adopt(control, request->tenant, request->job);
-        if (!error) control_answer(request, NULL);
-        return error;
+        if (error) return error;
+        control_count(control, METRIC_JOBS_SUBMITTED, 0, 1);
+        control_answer(request, NULL);
+        return NULL;
     case CONTROL_DRAIN:
         control_begin_drain(control, request);
         return NULL;

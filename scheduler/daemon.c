@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "scheduler/daemon_metrics.h"
 #include "scheduler/http/daemon_record.h"
 #include "scheduler/http/http_server.h"
 #include "scheduler/http/store_accounts.h"
@@ -27,6 +28,7 @@ typedef struct Daemon {
     SettingsCache *settings;
     WorkerPool *pool;
     Metrics *metrics;
+    DaemonMetrics sampled;
     JobService *jobs;
     Control *control;
     HttpService http;
@@ -90,11 +92,13 @@ static Error *open_jobs(Daemon *daemon) {
         .pool = daemon->pool,
         .device_count = options->device_count,
         .changed = job_service_changed,
-        .listener = daemon->jobs};
+        .listener = daemon->jobs,
+        .metrics = daemon->metrics};
     memcpy(control.devices, options->devices, sizeof control.devices);
     TRY(control_create(&control, &daemon->control));
     job_service_set_control(daemon->jobs, daemon->control);
-    return NULL;
+    daemon->sampled = (DaemonMetrics){.store = daemon->store, .control = daemon->control};
+    return metrics_add_source(daemon->metrics, daemon_metrics_source(&daemon->sampled));
 }
 
 static Error *open_server(Daemon *daemon) {

@@ -250,27 +250,6 @@ static Error *devices(
     return NULL;
 }
 
-static Error *count_jobs(JobService *service, TenantId tenant, JobsApiTenant *out) {
-    static const JobState states[] = {JOB_STATE_QUEUED, JOB_STATE_SUSPENDED};
-    for (size_t s = 0; s < 2; s++) {
-        OWN(JobList, rows) = NULL;
-        TRY(jobs_list(service->store, tenant, states[s], 0, JOBS_LISTED_MAX, &rows));
-        for (size_t i = 0; i < rows->count; i++) {
-            ControlStatus status;
-            bool running =
-                control_find_status(service->control, rows->items[i].id, &status) && status.running;
-            if (states[s] == JOB_STATE_SUSPENDED)
-                out->suspended++;
-            else if (running)
-                out->running++;
-            else
-                out->queued++;
-            if (running) out->device_seconds += status.device_seconds;
-        }
-    }
-    return NULL;
-}
-
 static Error *tenants(
     void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context) {
     JobService *service = self;
@@ -278,9 +257,15 @@ static Error *tenants(
     TRY(tenants_list(service->store, &rows));
     for (size_t i = 0; i < rows->count; i++) {
         if (caller->role != CALLER_ADMIN && rows->items[i].id != caller->tenant) continue;
-        JobsApiTenant tenant = {.weight = rows->items[i].weight};
+        ControlTenantStatus status;
+        control_get_tenant(service->control, rows->items[i].id, &status);
+        JobsApiTenant tenant = {.weight = rows->items[i].weight,
+            .queued = (int64_t)status.waiting,
+            .running = (int64_t)status.running,
+            .suspended = (int64_t)status.suspended,
+            .device_seconds = status.device_seconds,
+            .share = status.share};
         (void)snprintf(tenant.tenant, sizeof tenant.tenant, "%s", rows->items[i].name);
-        TRY(count_jobs(service, rows->items[i].id, &tenant));
         TRY(visit(context, &tenant));
     }
     return NULL;
