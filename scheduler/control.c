@@ -123,6 +123,9 @@ void control_apply_events(Control *control) {
             control_fail(control, error_wrap(error, "event %d", (int)event.kind));
             break;
         }
+        if (control->options.recorder)
+            event_recorder_record(
+                control->options.recorder, &event, policy_get_digest(control->policy));
         for (size_t a = 0; a < count; a++) perform(control, &actions[a]);
     }
     control->event_count = 0;

@@ -8,6 +8,7 @@
  * Only this thread touches jobs that are in memory; everybody else sends messages. What must be
  * durable before it is acknowledged is committed before the reply. */
 #include "scheduler/executor/batch.h"
+#include "scheduler/event_recorder.h"
 #include "scheduler/job_policy.h"
 #include "scheduler/metrics.h"
 #include "scheduler/settings_cache.h"
@@ -32,7 +33,8 @@ typedef struct ControlOptions {
      * must not wait, nor call this module. NULL: nobody listens. */
     void (*changed)(void *listener, JobId job);
     void *listener;
-    Metrics *metrics; /* NULL: nobody counts */
+    Metrics *metrics;        /* NULL: nobody counts */
+    EventRecorder *recorder; /* NULL: nobody writes down what the policy is told */
 } ControlOptions;
 
 /* Opens the devices, takes up the jobs that the store holds, and begins.

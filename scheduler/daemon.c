@@ -29,6 +29,7 @@ typedef struct Daemon {
     WorkerPool *pool;
     Metrics *metrics;
     DaemonMetrics sampled;
+    EventRecorder *recorder;
     JobService *jobs;
     Control *control;
     HttpService http;
@@ -41,6 +42,7 @@ static void daemon_close(Daemon *daemon) {
     if (daemon->recorded) daemon_record_remove(daemon->options->home);
     http_server_close(daemon->server);
     control_release(daemon->control);
+    event_recorder_close(daemon->recorder);
     job_service_release(daemon->jobs);
     metrics_release(daemon->metrics);
     worker_pool_release(daemon->pool);
@@ -83,6 +85,19 @@ static Error *open_paths(Daemon *daemon) {
     return NULL;
 }
 
+static void warn(void *context, const char *text) {
+    (void)context;
+    (void)fprintf(stderr, "layover: %s\n", text);
+}
+
+static Error *open_recorder(Daemon *daemon) {
+    EventRecorderOptions options = {.path = daemon->options->event_log,
+        .size_max = daemon->options->event_log_max,
+        .metrics = daemon->metrics,
+        .warn = warn};
+    return options.path ? event_recorder_open(&options, &daemon->recorder) : NULL;
+}
+
 static Error *open_jobs(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
     TRY(job_service_create(daemon->settings, daemon->catalog, daemon->pool, &daemon->jobs));
@@ -93,7 +108,8 @@ static Error *open_jobs(Daemon *daemon) {
         .device_count = options->device_count,
         .changed = job_service_changed,
         .listener = daemon->jobs,
-        .metrics = daemon->metrics};
+        .metrics = daemon->metrics,
+        .recorder = daemon->recorder};
     memcpy(control.devices, options->devices, sizeof control.devices);
     TRY(control_create(&control, &daemon->control));
     job_service_set_control(daemon->jobs, daemon->control);
@@ -129,6 +145,7 @@ static Error *open_all(Daemon *daemon) {
     TRY(settings_cache_create(daemon->store, &daemon->settings));
     if (cores > 1) TRY(worker_pool_create("daemon", cores - 1, &daemon->pool));
     TRY(metrics_create(&daemon->metrics));
+    TRY(open_recorder(daemon));
     TRY(open_jobs(daemon));
     return open_server(daemon);
 }
