@@ -90,7 +90,8 @@ static Error *adopt_all(Control *control, JobState state) {
 
 Error *control_recover(Control *control) {
     TRY(adopt_all(control, JOB_STATE_QUEUED));
-    return adopt_all(control, JOB_STATE_SUSPENDED);
+    TRY(adopt_all(control, JOB_STATE_SUSPENDED));
+    return adopt_all(control, JOB_STATE_HELD);
 }
 
 /* ---- end: what is to be stored before the process goes ---- */

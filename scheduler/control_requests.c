@@ -287,7 +287,8 @@ static Error *fail_absent(Control *control, const ControlRequest *request, const
 static Error *suspend(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return fail_absent(control, request, "suspend");
-    if (job->stored_state == JOB_STATE_SUSPENDED) return fail_state("suspend", "suspended");
+    if (job->stored_state != JOB_STATE_QUEUED)
+        return fail_state("suspend", job_state_info(job->stored_state)->name);
     control_post_event(
         control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
     if (!job->suspend_asked_ns) job->suspend_asked_ns = control_now_ns();
@@ -298,12 +299,15 @@ static Error *suspend(Control *control, ControlRequest *request) {
 static Error *resume(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return fail_absent(control, request, "resume");
-    if (job->stored_state != JOB_STATE_SUSPENDED || job->wanted_state != JOB_STATE_NONE)
+    bool held = job->stored_state == JOB_STATE_HELD;
+    if (!(held || job->stored_state == JOB_STATE_SUSPENDED) || job->wanted_state != JOB_STATE_NONE)
         return fail_state(
             "resume", job->status.running ? "running" : job_state_info(job->stored_state)->name);
     TRY(control_find_device(control, request->device, &job->resume_device));
     wait_for(job, request);
-    control_want_state(job, JOB_STATE_QUEUED, NULL); /* control_resumed when it is stored */
+    control_want_state(job, JOB_STATE_QUEUED,
+        held ? "somebody said that it is this home's"
+             : NULL); /* control_resumed when it is stored */
     return NULL;
 }
 

@@ -16,6 +16,7 @@
 #include "scheduler/http/store_accounts.h"
 #include "scheduler/job_service.h"
 #include "scheduler/metrics.h"
+#include "store/node_identity.h"
 
 enum { PATH_SIZE = 4096, CHECK_EVERY_MS = 1000 };
 
@@ -85,6 +86,21 @@ static Error *open_paths(Daemon *daemon) {
     return NULL;
 }
 
+/* A home that was copied must not run its original's jobs a second time. */
+static Error *claim_identity(const Daemon *daemon) {
+    Digest binding;
+    NodeIdentity identity;
+    TRY(node_identity_binding(daemon->store, &binding));
+    TRY(node_identity_claim(daemon->store, &binding, &identity));
+    if (identity.is_copy)
+        (void)fprintf(stderr,
+            "layover: %s is a copy of another home, or was moved to another disk or machine; its "
+            "%llu unfinished jobs are held: `layover resume JOB` runs one here, if it does not run "
+            "there\n",
+            daemon->options->home, (unsigned long long)identity.jobs_held);
+    return NULL;
+}
+
 static void warn(void *context, const char *text) {
     (void)context;
     (void)fprintf(stderr, "layover: %s\n", text);
@@ -140,6 +156,7 @@ static Error *open_all(Daemon *daemon) {
     uint32_t cores = worker_pool_core_count();
     TRY(open_signals(daemon));
     TRY(store_open(daemon->options->home, STORE_CREATE, &daemon->store));
+    TRY(claim_identity(daemon));
     TRY(open_paths(daemon));
     TRY(catalog_open(daemon->store, &daemon->catalog));
     TRY(settings_cache_create(daemon->store, &daemon->settings));
