@@ -6,16 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/clock.h"
 #include "scheduler/daemon_metrics.h"
 #include "scheduler/http/daemon_record.h"
 #include "scheduler/http/http_server.h"
 #include "scheduler/http/store_accounts.h"
+#include "scheduler/housekeeping.h"
 #include "scheduler/job_service.h"
 #include "scheduler/metrics.h"
+#include "scheduler/upload_folder.h"
 #include "store/node_identity.h"
 
 enum { PATH_SIZE = 4096, CHECK_EVERY_MS = 1000 };
@@ -23,13 +25,14 @@ enum { PATH_SIZE = 4096, CHECK_EVERY_MS = 1000 };
 /* Everything that runs, in the order in which it is opened; closed the other way round. */
 typedef struct Daemon {
     const DaemonOptions *options;
-    char socket[PATH_SIZE], uploads[PATH_SIZE];
+    char socket[PATH_SIZE], *uploads;
     Store *store;
     Catalog *catalog;
     SettingsCache *settings;
     WorkerPool *pool;
     Metrics *metrics;
     DaemonMetrics sampled;
+    Housekeeping *housekeeping;
     EventRecorder *recorder;
     JobService *jobs;
     Control *control;
@@ -42,6 +45,7 @@ typedef struct Daemon {
 static void daemon_close(Daemon *daemon) {
     if (daemon->recorded) daemon_record_remove(daemon->options->home);
     http_server_close(daemon->server);
+    housekeeping_release(daemon->housekeeping);
     control_release(daemon->control);
     event_recorder_close(daemon->recorder);
     job_service_release(daemon->jobs);
@@ -50,6 +54,7 @@ static void daemon_close(Daemon *daemon) {
     settings_cache_release(daemon->settings);
     catalog_close(daemon->catalog);
     store_close(daemon->store);
+    memory_free(daemon->uploads);
     if (daemon->signals >= 0) (void)close(daemon->signals);
 }
 #define OWN_DAEMON(name) __attribute__((cleanup(daemon_close))) name
@@ -77,9 +82,7 @@ static Error *join(char *out, const char *folder, const char *name) {
 
 static Error *open_paths(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
-    TRY(join(daemon->uploads, options->home, "uploads"));
-    if (mkdir(daemon->uploads, 0700) != 0 && errno != EEXIST)
-        FAIL(IO, "cannot make %s: %s", daemon->uploads, strerror(errno));
+    TRY(upload_folder_open(options->home, &daemon->uploads));
     if (!options->socket) return join(daemon->socket, options->home, "socket");
     int length = snprintf(daemon->socket, PATH_SIZE, "%s", options->socket);
     if (length < 0 || length >= PATH_SIZE) FAIL(INVALID, "--socket: the path is too long");
@@ -133,6 +136,16 @@ static Error *open_jobs(Daemon *daemon) {
     return metrics_add_source(daemon->metrics, daemon_metrics_source(&daemon->sampled));
 }
 
+static Error *open_housekeeping(Daemon *daemon) {
+    HousekeepingOptions options = {.store = daemon->store,
+        .catalog = daemon->catalog,
+        .metrics = daemon->metrics,
+        .clock = clock_real(),
+        .warn = warn};
+    TRY(housekeeping_create(&options, &daemon->housekeeping));
+    return housekeeping_start(daemon->housekeeping);
+}
+
 static Error *open_server(Daemon *daemon) {
     HttpServerOptions server = {
         .socket_path = daemon->socket, .listen_address = daemon->options->listen};
@@ -164,6 +177,7 @@ static Error *open_all(Daemon *daemon) {
     TRY(metrics_create(&daemon->metrics));
     TRY(open_recorder(daemon));
     TRY(open_jobs(daemon));
+    TRY(open_housekeeping(daemon));
     return open_server(daemon);
 }
 
