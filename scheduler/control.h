@@ -80,6 +80,9 @@ MUST_CHECK Error *control_checkpoint(Control *control, TenantId tenant, JobId jo
 /* Takes up a job that was stored by somebody else: a fork, a restored one. Errors: NOT_FOUND. */
 MUST_CHECK Error *control_take_up(Control *control, TenantId tenant, JobId job);
 
+/* A tenant's weight or quotas have changed: also its jobs that wait go by the new ones. */
+MUST_CHECK Error *control_tell_quotas(Control *control, TenantId tenant);
+
 /* What the store does not know of a job. */
 typedef struct ControlStatus {
     bool running; /* also while it is sliced out for a moment */
@@ -94,11 +97,12 @@ bool control_find_status(Control *control, JobId job, ControlStatus *out_status)
 /* Of a tenant's unfinished jobs, and of what it used since the control thread began. */
 typedef struct ControlTenantStatus {
     size_t waiting, running, suspended, held;
-    double device_seconds;
+    size_t ending; /* they ran; their end is being stored */
+    double device_seconds, device_seconds_last_hour;
     double share; /* of the device-time of the last ten seconds, 0 … 1 */
 } ControlTenantStatus;
 void control_get_tenant(Control *control, TenantId tenant, ControlTenantStatus *out_status);
-/* Jobs of all tenants that run, also while they are sliced out. */
+/* Jobs of all tenants that run, also while they are sliced out or their end is being stored. */
 size_t control_running_count(Control *control);
 
 typedef struct ControlDeviceStatus {

@@ -1,5 +1,7 @@
-#include "base/clock.h"
 #include "scheduler/control_internal.h"
+
+#define SECOND_NS ((uint64_t)1000000000)
+#define SHARE_WINDOW_NS (10 * SECOND_NS)
 
 void control_count(Control *control, MetricId metric, size_t row, int64_t value) {
     if (control->options.metrics) metrics_add(control->options.metrics, metric, row, value);
@@ -36,7 +38,8 @@ static ControlPhase phase_of(const ControlJob *job) {
     if (job->ended || !job->id.number) return CONTROL_PHASE_NONE;
     if (job->stored_state == JOB_STATE_SUSPENDED) return CONTROL_PHASE_SUSPENDED;
     if (job->stored_state == JOB_STATE_HELD) return CONTROL_PHASE_HELD;
-    return job->open || job->running ? CONTROL_PHASE_RUNNING : CONTROL_PHASE_WAITING;
+    if (!job->open && !job->running) return CONTROL_PHASE_WAITING;
+    return job->known ? CONTROL_PHASE_RUNNING : CONTROL_PHASE_ENDING;
 }
 
 void control_account_phase(ControlJob *job) {
@@ -48,12 +51,19 @@ void control_account_phase(ControlJob *job) {
     job->phase = phase;
 }
 
+void control_account_begin(Control *control, ControlTenant *tenant) {
+    if (!control->recent.bucket_ns) recent_time_init(&control->recent, SHARE_WINDOW_NS);
+    recent_time_init(&tenant->recent, SHARE_WINDOW_NS);
+    recent_time_init(&tenant->hour, 3600 * SECOND_NS);
+}
+
 void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns) {
     Control *control = job->control;
     ControlTenant *tenant = id_map_find(&control->tenants, 0, (uint64_t)job->tenant);
     job->device_ns += device_ns;
     tenant->device_ns += device_ns;
     recent_time_add(&tenant->recent, now_ns, device_ns);
+    recent_time_add(&tenant->hour, now_ns, device_ns);
     recent_time_add(&control->recent, now_ns, device_ns);
 }
 
@@ -66,9 +76,11 @@ void control_get_tenant(Control *control, TenantId id, ControlTenantStatus *out_
         uint64_t all_ns = recent_time_sum(&control->recent, now_ns);
         status = (ControlTenantStatus){.waiting = tenant->jobs[CONTROL_PHASE_WAITING],
             .running = tenant->jobs[CONTROL_PHASE_RUNNING],
+            .ending = tenant->jobs[CONTROL_PHASE_ENDING],
             .suspended = tenant->jobs[CONTROL_PHASE_SUSPENDED],
             .held = tenant->jobs[CONTROL_PHASE_HELD],
-            .device_seconds = (double)tenant->device_ns * 1e-9};
+            .device_seconds = (double)tenant->device_ns * 1e-9,
+            .device_seconds_last_hour = (double)recent_time_sum(&tenant->hour, now_ns) * 1e-9};
         if (all_ns > 0)
             status.share = (double)recent_time_sum(&tenant->recent, now_ns) / (double)all_ns;
     }
@@ -81,7 +93,8 @@ size_t control_running_count(Control *control) {
     (void)pthread_mutex_lock(&control->status_mutex);
     for (size_t i = 0; i < control->tenants.capacity; i++) {
         const ControlTenant *tenant = (const ControlTenant *)control->tenants.slots[i];
-        if (tenant) count += tenant->jobs[CONTROL_PHASE_RUNNING];
+        if (tenant)
+            count += tenant->jobs[CONTROL_PHASE_RUNNING] + tenant->jobs[CONTROL_PHASE_ENDING];
     }
     (void)pthread_mutex_unlock(&control->status_mutex);
     return count;

@@ -219,11 +219,11 @@ static void handle_success(ControlJob *job, const Commit *commit) {
     if (commit->state == JOB_STATE_SUSPENDED)
         control_observe(control, METRIC_SUSPEND_SECONDS, job->suspend_asked_ns, now_ns);
     job->suspend_asked_ns = 0;
+    bool ended = job_state_info(commit->state)->class_ != JOB_STATE_CLASS_UNFINISHED;
+    if (ended) control_count_end(control, commit->state); /* who is answered finds it counted */
     control_answer_state(job);
     if (commit->state == JOB_STATE_QUEUED) control_resumed(job);
-    if (job_state_info(commit->state)->class_ == JOB_STATE_CLASS_UNFINISHED) return;
-    job->ended = true;
-    control_count_end(control, commit->state);
+    if (ended) job->ended = true;
 }
 
 static void handle_done(void *context, Message *message) {

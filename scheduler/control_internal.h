@@ -28,6 +28,7 @@ typedef enum ControlPhase {
     CONTROL_PHASE_NONE, /* not stored yet, or over */
     CONTROL_PHASE_WAITING,
     CONTROL_PHASE_RUNNING,
+    CONTROL_PHASE_ENDING, /* its end is being stored; it counts in no quota any more */
     CONTROL_PHASE_SUSPENDED,
     CONTROL_PHASE_HELD,
     CONTROL_PHASE_COUNT
@@ -39,7 +40,7 @@ typedef struct ControlTenant {
     PolicyEvent told; /* to the policy, last */
     size_t jobs[CONTROL_PHASE_COUNT];
     uint64_t device_ns; /* since this process began */
-    RecentTime recent;
+    RecentTime recent, hour;
 } ControlTenant;
 
 /* One output or yield that is not stored yet. */
@@ -168,6 +169,7 @@ typedef enum ControlRequestKind {
     CONTROL_CANCEL,
     CONTROL_CHECKPOINT,
     CONTROL_TAKE_UP,
+    CONTROL_QUOTAS,
     CONTROL_DRAIN,
 } ControlRequestKind;
 
@@ -201,6 +203,8 @@ void control_set_waiting(ControlJob *job, const char *words, const Error *error)
 /* ---- control_accounts.c: what is counted ---- */
 /* The metric's row; nothing without metrics. */
 void control_count(Control *control, MetricId metric, size_t row, int64_t value);
+/* New ones. */
+void control_account_begin(Control *control, ControlTenant *tenant);
 MUST_CHECK Error *control_declare_metrics(Metrics *metrics);
 /* That a job came into a state in which it ends. */
 void control_count_end(Control *control, JobState state);

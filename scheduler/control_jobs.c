@@ -150,6 +150,7 @@ static Error *add_tenant(Control *control, TenantId id, ControlTenant **out_tena
     TRY(memory_alloc(1, sizeof(ControlTenant), &memory));
     ControlTenant *tenant = memory;
     tenant->key.low = (uint64_t)id;
+    control_account_begin(control, tenant);
     (void)pthread_mutex_lock(&control->status_mutex);
     Error *error = id_map_add(&control->tenants, &tenant->key);
     (void)pthread_mutex_unlock(&control->status_mutex);

@@ -60,6 +60,11 @@ Error *control_take_up(Control *control, TenantId tenant, JobId job) {
     return send(control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
 }
 
+Error *control_tell_quotas(Control *control, TenantId tenant) {
+    TRY(control_check(control));
+    return send(control, &(ControlRequest){.kind = CONTROL_QUOTAS, .tenant = tenant});
+}
+
 Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
     TRY(control_check(control));
     ControlRequest request = {.kind = CONTROL_DRAIN, .grace_ns = grace_ns};
@@ -373,6 +378,11 @@ static Error *handle(Control *control, ControlRequest *request) {
         error = control_adopt(control, request->tenant, request->job);
         if (error) return error;
         control_count(control, METRIC_JOBS_SUBMITTED, 0, 1);
+        control_answer(request, NULL);
+        return NULL;
+    case CONTROL_QUOTAS: /* of a tenant that never had a job the policy learns with its first */
+        if (id_map_find(&control->tenants, 0, (uint64_t)request->tenant))
+            TRY(control_tell_tenant(control, request->tenant));
         control_answer(request, NULL);
         return NULL;
     case CONTROL_DRAIN:
