@@ -21,7 +21,7 @@ static void print_numbers(const char *what, json_object *numbers) {
     if (!json_object_is_type(numbers, json_type_object)) return;
     printf("  %s:", what);
     json_object_object_foreach(numbers, name, value) {
-        if (value) printf(" %s %lld", name, (long long)json_object_get_int64(value));
+        if (value) printf(" %s %.15g", name, json_object_get_double(value));
     }
     printf("\n");
 }
