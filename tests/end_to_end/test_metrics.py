@@ -6,7 +6,7 @@ import numpy as np
 import prometheus
 import pytest
 from daemon import Daemon, Refused
-from harness import DONE, ROOT
+from harness import DONE, ROOT, load
 
 IMAGES = np.random.default_rng(3).standard_normal((12, 784), dtype=np.float32)
 PROMPT = {"input_ids": np.array([[5, 3, 9]], dtype=np.int64), "max_new_tokens": np.array(250, dtype=np.int64)}
@@ -14,10 +14,10 @@ STATES = {"running", "queued", "suspended", "succeeded", "failed", "cancelled", 
 
 
 @pytest.fixture
-def served(home, models):
-    home.call("register", "mlp", f"{models}/mlp.onnx")
-    home.call("register", "gen", f"{models}/gpt2_gen_small.onnx")
-    return home
+def served(endless, models):
+    endless.call("register", "mlp", f"{models}/mlp.onnx")
+    endless.call("register", "gen", f"{models}/gpt2_gen_small.onnx")
+    return endless
 
 
 def read(daemon):
@@ -33,25 +33,26 @@ def value(families, name, ending="", **labels):
     return families[name].samples[name + ending, tuple(sorted(labels.items()))]
 
 
-def live(daemon, models):
+def live(daemon, endless, models):
     """Two tenants, jobs that succeed, fail, lay over and are cancelled, a model that is compiled."""
     daemon.json("POST", "/v1/tenants", {"tenant": "acme", "weight": 2})
     with open(f"{models}/mlp.onnx", "rb") as file:
         daemon.request("POST", "/v1/models/again", file.read(), "application/octet-stream")
     jobs = {"batch": daemon.submit("mlp", {"x": IMAGES}, items=True, batch=4)}
-    jobs["moves"] = daemon.submit("gen", PROMPT, checkpoint_every=0.01)
-    jobs["other"] = daemon.submit("gen", PROMPT)
+    jobs["moves"] = daemon.submit("endless", endless, checkpoint_every=0.01)
+    jobs["other"] = daemon.submit("endless", endless)
     daemon.wait(jobs["moves"], lambda it: it["device_seconds"] > 0)
     for _ in range(2):
         daemon.change(jobs["moves"], "suspend")
         daemon.change(jobs["moves"], "resume")
         daemon.wait(jobs["moves"], lambda it: it["state"] == "running")
+    daemon.change(jobs["moves"], "cancel")
     daemon.change(jobs["other"], "suspend")
-    jobs["gone"] = daemon.submit("gen", PROMPT)
+    jobs["gone"] = daemon.submit("endless", endless)
     daemon.change(jobs["gone"], "cancel")
     for name in ("one", "two"):  # of one device, in turns
         jobs[name] = daemon.submit("gen", PROMPT, device="cpu")
-    for name in ("batch", "moves", "one", "two"):
+    for name in ("batch", "one", "two"):
         daemon.finished(jobs[name])
     return jobs
 
@@ -59,7 +60,7 @@ def live(daemon, models):
 def test_every_metric_of_the_table_is_true(served, models):
     with Daemon(served, "--device", "cpu", "--device", "sim:0") as daemon:
         before = read(daemon)
-        jobs = live(daemon, models)
+        jobs = live(daemon, load(served.input), models)
         found = read(daemon)
         rows = declared()
         assert [name for name, _, _ in rows] == list(found) == list(before)
@@ -77,14 +78,14 @@ def test_every_metric_of_the_table_is_true(served, models):
             state: listed.count(state) for state in listed}
         assert value(found, "layover_jobs_submitted_total") == len(jobs)
         ended = found["layover_jobs_ended_total"].samples
-        assert sum(ended.values()) == 5 and value(found, "layover_jobs_ended_total", state="cancelled") == 1
+        assert sum(ended.values()) == 5 and value(found, "layover_jobs_ended_total", state="cancelled") == 2
         assert value(found, "layover_suspend_seconds", "_count") == 3
         assert 1 <= value(found, "layover_resume_seconds", "_count") <= 3
         started = sum(1 for job in jobs.values() if daemon.job(job)["started"])
         assert value(found, "layover_job_start_seconds", "_count") == started
         assert value(found, "layover_compile_seconds", "_count") == 1
         assert value(found, "layover_checkpoint_seconds", "_count") >= 2
-        assert value(found, "layover_checkpoint_bytes_total") > 1000
+        assert value(found, "layover_checkpoint_bytes_total") > 0
         assert value(found, "layover_slices_total") > value(found, "layover_switch_seconds", "_count") > 0
         used = sum(daemon.job(job)["device_seconds"] for job in jobs.values())
         assert value(found, "layover_device_seconds_total", tenant="default") == pytest.approx(used)
