@@ -136,6 +136,9 @@ void control_apply_events(Control *control) {
             control_fail(control, error_wrap(error, "event %d", (int)event.kind));
             break;
         }
+        if (control->options.recorder)
+            event_recorder_record(
+                control->options.recorder, &event, policy_get_digest(control->policy));
         for (size_t a = 0; a < count; a++) perform(control, &actions[a]);
     }
     control->event_count = 0;
@@ -199,6 +202,7 @@ static Error *run(Control *control, int epoll, int timer) {
         message_queue_handle(&control->queue, control);
         handle_time(control);
         control_apply_events(control);
+        control_note_idle_devices(control);
         control_go_on_draining(control);
     }
     return NULL;
@@ -268,6 +272,7 @@ static Error *post_config(Control *control) {
 
 static Error *start(Control *control) {
     const ControlOptions *options = &control->options;
+    if (options->metrics) TRY(control_declare_metrics(options->metrics));
     TRY(message_queue_init(&control->queue));
     TRY(device_open("cpu", &control->host));
     TRY(policy_create(&control->policy));
@@ -368,6 +373,7 @@ void control_update_status(ControlJob *job) {
     status->items_done = job->items_done;
     status->counters = job->counters;
     status->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
+    control_account_phase(job);
     (void)pthread_mutex_unlock(&control->status_mutex);
     if (control->options.changed && job->id.number)
         control->options.changed(control->options.listener, job->id);

@@ -7,8 +7,10 @@
  *
  * Only this thread touches jobs that are in memory; everybody else sends messages. What must be
  * durable before it is acknowledged is committed before the reply. */
+#include "scheduler/event_recorder.h"
 #include "scheduler/executor/job_run.h"
 #include "scheduler/job_policy.h"
+#include "scheduler/metrics.h"
 #include "scheduler/settings_cache.h"
 #include "store/catalog.h"
 #include "store/job_events.h"
@@ -31,6 +33,8 @@ typedef struct ControlOptions {
      * must not wait, nor call this module. NULL: nobody listens. */
     void (*changed)(void *listener, JobId job);
     void *listener;
+    Metrics *metrics;        /* NULL: nobody counts */
+    EventRecorder *recorder; /* NULL: nobody writes down what the policy is told */
 } ControlOptions;
 
 /* Opens the devices, takes up the jobs that the store holds, and begins.
@@ -88,6 +92,9 @@ MUST_CHECK Error *control_keep(Control *control, TenantId tenant, JobId job);
 /* Takes up a job that was stored by somebody else: a fork. Errors: NOT_FOUND. */
 MUST_CHECK Error *control_take_up(Control *control, TenantId tenant, JobId job);
 
+/* A tenant's weight or quotas have changed: also its jobs that wait go by the new ones. */
+MUST_CHECK Error *control_tell_quotas(Control *control, TenantId tenant);
+
 /* What the store does not know of a job. */
 typedef struct ControlStatus {
     bool running; /* also while it is sliced out for a moment */
@@ -101,6 +108,17 @@ typedef struct ControlStatus {
 bool control_find_ended(Control *control, JobId job, JobRunCounters *out_counters);
 /* False: the job is not in memory, the store knows everything. */
 bool control_find_status(Control *control, JobId job, ControlStatus *out_status);
+
+/* Of a tenant's unfinished jobs, and of what it used since the control thread began. */
+typedef struct ControlTenantStatus {
+    size_t waiting, running, suspended, held;
+    size_t ending; /* they ran; their end is being stored */
+    double device_seconds, device_seconds_last_hour;
+    double share; /* of the device-time of the last ten seconds, 0 … 1 */
+} ControlTenantStatus;
+void control_get_tenant(Control *control, TenantId tenant, ControlTenantStatus *out_status);
+/* Jobs of all tenants that run, also while they are sliced out or their end is being stored. */
+size_t control_running_count(Control *control);
 
 typedef struct ControlDeviceStatus {
     Device *device; /* borrowed */

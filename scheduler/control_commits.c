@@ -27,6 +27,7 @@ typedef struct Commit {
     JobState state; /* NONE: as it is */
     char *why;      /* may be NULL */
     double device_seconds, started;
+    uint64_t start_ns;
     char device[JOB_DEVICE_SIZE];
     /* made of them */
     ChunkUpload *upload;
@@ -168,6 +169,7 @@ static void take_back(ControlJob *job, Commit *commit) {
 static void stall(ControlJob *job, const Error *error) {
     Control *control = job->control;
     job->stalled = true;
+    control_count(control, METRIC_COMMITS_STALLED, 0, 1);
     control->retry_ns = control_now_ns() + RETRY_NS;
     control_set_waiting(job, "waits until its data can be stored: ", error);
 }
@@ -195,10 +197,14 @@ static void handle_failure(ControlJob *job, Commit *commit) {
 
 static void handle_success(ControlJob *job, const Commit *commit) {
     Control *control = job->control;
+    uint64_t now_ns = control_now_ns();
     job->stalled = false;
     control_set_waiting(job, "", NULL);
     if (commit->has_snapshot) {
         job->has_checkpoint = true;
+        control_observe(control, METRIC_CHECKPOINT_SECONDS, commit->start_ns, now_ns);
+        control_count(
+            control, METRIC_CHECKPOINT_BYTES, 0, (int64_t)commit->checkpoint.bytes_stored);
         if (job->known)
             control_post_event(
                 control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
@@ -211,9 +217,14 @@ static void handle_success(ControlJob *job, const Commit *commit) {
     }
     if (commit->state == JOB_STATE_NONE) return;
     job->stored_state = commit->state;
+    if (commit->state == JOB_STATE_SUSPENDED)
+        control_observe(control, METRIC_SUSPEND_SECONDS, job->suspend_asked_ns, now_ns);
+    job->suspend_asked_ns = 0;
+    bool ended = job_state_info(commit->state)->class_ != JOB_STATE_CLASS_UNFINISHED;
+    if (ended) control_count_end(control, commit->state); /* who is answered finds it counted */
     control_answer_state(job);
     if (commit->state == JOB_STATE_QUEUED) control_resumed(job);
-    if (job_state_info(commit->state)->class_ != JOB_STATE_CLASS_UNFINISHED) job->ended = true;
+    if (ended) job->ended = true;
 }
 
 static void handle_done(void *context, Message *message) {
@@ -292,6 +303,7 @@ void control_commit(ControlJob *job) {
     commit->state = job->wanted_state;
     job->wanted_state = JOB_STATE_NONE;
     commit->why = TAKE(job->why);
+    commit->start_ns = control_now_ns();
     commit->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
     commit->started = job->started;
     if (!isnan(job->started))

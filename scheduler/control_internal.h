@@ -10,6 +10,7 @@
 #include "scheduler/message_queue.h"
 #include "scheduler/policy/id_map.h"
 #include "scheduler/policy/policy.h"
+#include "scheduler/recent_time.h"
 
 typedef struct ControlJob ControlJob;
 
@@ -21,6 +22,26 @@ typedef struct ControlModel {
     uint64_t constant_bytes;
     size_t job_count;
 } ControlModel;
+
+/* Where an unfinished job is, for those who count. */
+typedef enum ControlPhase {
+    CONTROL_PHASE_NONE, /* not stored yet, or over */
+    CONTROL_PHASE_WAITING,
+    CONTROL_PHASE_RUNNING,
+    CONTROL_PHASE_ENDING, /* its end is being stored; it counts in no quota any more */
+    CONTROL_PHASE_SUSPENDED,
+    CONTROL_PHASE_HELD,
+    CONTROL_PHASE_COUNT
+} ControlPhase;
+
+/* A tenant that has or had jobs in memory. Guarded by status_mutex, as is its being in tenants. */
+typedef struct ControlTenant {
+    IdKey key;
+    PolicyEvent told; /* to the policy, last */
+    size_t jobs[CONTROL_PHASE_COUNT];
+    uint64_t device_ns; /* since this process began */
+    RecentTime recent, hour;
+} ControlTenant;
 
 /* One output or yield that is not stored yet. */
 typedef struct ControlOutput {
@@ -94,7 +115,10 @@ struct ControlJob {
 
     uint64_t device_ns; /* since this process has it */
     double device_seconds_before;
-    double started; /* seconds since 1970; NaN: not yet */
+    double started;     /* seconds since 1970; NaN: not yet */
+    ControlPhase phase; /* as it is counted; guarded by status_mutex */
+    /* On the monotonic clock, for histograms; 0: there is nothing to be measured. */
+    uint64_t submitted_ns, suspend_asked_ns, move_in_ns, switched_from_ns;
     /* What others may see; guarded by status_mutex, as is its being in by_id. */
     struct ControlJobStatus {
         bool running;
@@ -112,6 +136,8 @@ typedef struct ControlDevice {
     ControlJob *running;   /* its slice is with the worker; guarded by status_mutex for writing */
     uint64_t slice_end_ns; /* 0: none */
     uint64_t busy_ns;
+    uint64_t last_end_ns; /* of the slice before; 0: it has been idle since */
+    ControlJob *last;     /* whose slice that was; may be gone */
 } ControlDevice;
 
 struct Control {
@@ -124,6 +150,7 @@ struct Control {
     IoPool *io;
     MessageQueue queue; /* posted to by any thread */
     IdMap by_number, by_id, model_map, tenants;
+    RecentTime recent; /* of all tenants; guarded by status_mutex */
     uint64_t last_number;
     uint64_t kept_bytes;   /* of inputs that wait in memory, though the store has them */
     uint64_t timer_ns;     /* the policy's; 0: none */
@@ -157,6 +184,7 @@ typedef enum ControlRequestKind {
     CONTROL_LET_GO,
     CONTROL_KEEP,
     CONTROL_TAKE_UP,
+    CONTROL_QUOTAS,
     CONTROL_DRAIN,
 } ControlRequestKind;
 
@@ -189,6 +217,20 @@ void control_fail(Control *control, Error *owned_error);
 void control_update_status(ControlJob *job);
 /* What it waits for: the words and the error's message behind them. NULL: nothing. */
 void control_set_waiting(ControlJob *job, const char *words, const Error *error);
+
+/* ---- control_accounts.c: what is counted ---- */
+/* The metric's row; nothing without metrics. */
+void control_count(Control *control, MetricId metric, size_t row, int64_t value);
+/* New ones. */
+void control_account_begin(Control *control, ControlTenant *tenant);
+MUST_CHECK Error *control_declare_metrics(Metrics *metrics);
+/* That a job came into a state in which it ends. */
+void control_count_end(Control *control, JobState state);
+/* start_ns 0: there is nothing to be measured. */
+void control_observe(Control *control, MetricId metric, uint64_t start_ns, uint64_t end_ns);
+/* Under status_mutex, as the next one: its tenant's jobs are counted anew. */
+void control_account_phase(ControlJob *job);
+void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns);
 
 /* ---- control_jobs.c: jobs in memory ---- */
 MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);
@@ -225,6 +267,8 @@ void control_move_out(ControlJob *job, PolicyPlace place);
 void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place);
 void control_load_weights(Control *control, uint64_t model, uint32_t device);
 void control_evict_weights(Control *control, uint64_t model, uint32_t device);
+/* What has no slice now has nothing to switch from. */
+void control_note_idle_devices(Control *control);
 void control_end_due_slices(Control *control, uint64_t now_ns);
 /* The row of a job from a file is stored, or is not to be: what waited for it goes on. */
 void control_open_stored(ControlJob *job, bool stored);

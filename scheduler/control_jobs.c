@@ -132,6 +132,7 @@ void control_job_settle(ControlJob *job) {
     Control *control = job->control;
     if (!job->ended || job->running || job->committing || job->task_count > 0) return;
     (void)pthread_mutex_lock(&control->status_mutex);
+    control_account_phase(job);
     if (job->name.job) id_map_remove(&control->by_id, &job->name.key);
     if (job->name.job && job->counters.instructions > 0)
         control->ended[control->ended_count++ % CONTROL_ENDED_MAX] =
@@ -142,15 +143,25 @@ void control_job_settle(ControlJob *job) {
     control_job_free(job);
 }
 
-/* What the policy was told of a tenant. */
-typedef struct KnownTenant {
-    IdKey key;
-    PolicyEvent event;
-} KnownTenant;
-
 static uint64_t limit(const Tenant *tenant, QuotaId quota) {
     return tenant->quotas[quota] == QUOTA_UNLIMITED ? POLICY_NO_LIMIT
                                                     : (uint64_t)tenant->quotas[quota];
+}
+
+static Error *add_tenant(Control *control, TenantId id, ControlTenant **out_tenant) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(ControlTenant), &memory));
+    ControlTenant *tenant = memory;
+    tenant->key.low = (uint64_t)id;
+    control_account_begin(control, tenant);
+    (void)pthread_mutex_lock(&control->status_mutex);
+    Error *error = id_map_add(&control->tenants, &tenant->key);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    if (error)
+        memory_free(tenant);
+    else
+        *out_tenant = tenant;
+    return error;
 }
 
 Error *control_tell_tenant(Control *control, TenantId id) {
@@ -164,20 +175,10 @@ Error *control_tell_tenant(Control *control, TenantId id) {
         .device_bytes = limit(&tenant, QUOTA_DEVICE_BYTES),
         .host_bytes = limit(&tenant, QUOTA_HOST_BYTES),
         .device_seconds_per_hour = limit(&tenant, QUOTA_DEVICE_SECONDS_PER_HOUR)};
-    KnownTenant *known = id_map_find(&control->tenants, 0, (uint64_t)id);
-    if (known && memcmp(&known->event, &event, sizeof event) == 0) return NULL;
-    if (!known) {
-        void *memory;
-        TRY(memory_alloc(1, sizeof(KnownTenant), &memory));
-        known = memory;
-        known->key.low = (uint64_t)id;
-        Error *error = id_map_add(&control->tenants, &known->key);
-        if (error) {
-            memory_free(known);
-            return error;
-        }
-    }
-    known->event = event;
+    ControlTenant *known = id_map_find(&control->tenants, 0, (uint64_t)id);
+    if (known && memcmp(&known->told, &event, sizeof event) == 0) return NULL;
+    if (!known) TRY(add_tenant(control, id, &known));
+    known->told = event;
     control_post_event(control, event);
     return NULL;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "base/clock.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/model_loader.h"
 
@@ -51,6 +52,9 @@ static Error *fill(ControlJob *job, const Job *row) {
     job->has_checkpoint = !isnan(row->checkpoint_created);
     job->device_seconds_before = row->device_seconds;
     job->started = row->started;
+    double age = clock_real().calendar_s(clock_real().self) - row->submitted;
+    if (age >= 0 && age * 1e9 < (double)control_now_ns()) /* else it is older than the clock */
+        job->submitted_ns = control_now_ns() - (uint64_t)(age * 1e9);
     TRY(jobs_get_policy(control->options.store, row->tenant, row->id, &policy));
     TRY(job_policy_read(policy.data, policy.size, &job->policy));
     if (job->policy.suspend_after_ns) TRY(find_suspension(job, row));
@@ -71,7 +75,10 @@ static Error *adopt(Control *control, const Job *row) {
         control_job_submit(
             job, job->has_checkpoint ? POLICY_PLACE_DISK : POLICY_PLACE_NONE, device, 0);
     }
-    if (!error) return NULL;
+    if (!error) {
+        control_update_status(job);
+        return NULL;
+    }
     job->ended = true;
     control_job_settle(job);
     char text[JOB_ID_TEXT_SIZE];
@@ -102,7 +109,8 @@ static Error *adopt_all(Control *control, JobState state) {
 
 Error *control_recover(Control *control) {
     TRY(adopt_all(control, JOB_STATE_QUEUED));
-    return adopt_all(control, JOB_STATE_SUSPENDED);
+    TRY(adopt_all(control, JOB_STATE_SUSPENDED));
+    return adopt_all(control, JOB_STATE_HELD);
 }
 
 /* ---- end: what is to be stored before the process goes ---- */

@@ -63,6 +63,11 @@ Error *control_take_up(Control *control, TenantId tenant, JobId job) {
         control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
 }
 
+Error *control_tell_quotas(Control *control, TenantId tenant) {
+    TRY(control_check(control));
+    return control_send(control, &(ControlRequest){.kind = CONTROL_QUOTAS, .tenant = tenant});
+}
+
 Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
     TRY(control_check(control));
     ControlRequest request = {.kind = CONTROL_DRAIN, .grace_ns = grace_ns};
@@ -187,9 +192,10 @@ static void handle_birth(void *context, Message *message) {
     birth->sender->created = birth->created;
     if (!error && birth->created) error = control_job_name(job, birth->id);
     bool stored = !error && birth->created;
-    if (stored)
+    if (stored) {
         job->stored_state = birth->submission.state;
-    else
+        control_count(control, METRIC_JOBS_SUBMITTED, 0, 1);
+    } else
         take_off(job); /* the key's first job is the answer, or the error */
     control_open_stored(job, stored);
     control_answer(birth->sender, error);
@@ -214,6 +220,7 @@ static Error *fill_job(ControlJob *job, const ControlSubmission *submission) {
     job->deadline = submission->job.deadline;
     job->fresh = !submission->restore;
     job->has_checkpoint = submission->restore && submission->restore->checkpoint;
+    job->submitted_ns = control_now_ns();
     TRY(copy_policy(submission->policy, &job->policy));
     return control_job_set_model(job, &submission->job.executable, submission->constant_bytes);
 }
@@ -298,9 +305,11 @@ Error *control_fail_absent(Control *control, const ControlRequest *request, cons
 static Error *suspend(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return control_fail_absent(control, request, "suspend");
-    if (job->stored_state == JOB_STATE_SUSPENDED) return fail_state("suspend", "suspended");
+    if (job->stored_state != JOB_STATE_QUEUED)
+        return fail_state("suspend", job_state_info(job->stored_state)->name);
     control_post_event(
         control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+    if (!job->suspend_asked_ns) job->suspend_asked_ns = control_now_ns();
     control_wait_for(job, request);
     return NULL;
 }
@@ -309,12 +318,15 @@ static Error *resume(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return control_fail_absent(control, request, "resume");
     if (job->leaving) return fail_state("resume", "being released");
-    if (job->stored_state != JOB_STATE_SUSPENDED || job->wanted_state != JOB_STATE_NONE)
+    bool held = job->stored_state == JOB_STATE_HELD;
+    if (!(held || job->stored_state == JOB_STATE_SUSPENDED) || job->wanted_state != JOB_STATE_NONE)
         return fail_state(
             "resume", job->status.running ? "running" : job_state_info(job->stored_state)->name);
     TRY(control_find_device(control, request->device, &job->resume_device));
     control_wait_for(job, request);
-    control_want_state(job, JOB_STATE_QUEUED, NULL); /* control_resumed when it is stored */
+    control_want_state(job, JOB_STATE_QUEUED,
+        held ? "somebody said that it is this home's"
+             : NULL); /* control_resumed when it is stored */
     return NULL;
 }
 
@@ -383,8 +395,15 @@ static Error *handle(Control *control, ControlRequest *request) {
         return control_handle_leaving(control, request);
     case CONTROL_TAKE_UP:
         error = control_adopt(control, request->tenant, request->job);
-        if (!error) control_answer(request, NULL);
-        return error;
+        if (error) return error;
+        control_count(control, METRIC_JOBS_SUBMITTED, 0, 1);
+        control_answer(request, NULL);
+        return NULL;
+    case CONTROL_QUOTAS: /* of a tenant that never had a job the policy learns with its first */
+        if (id_map_find(&control->tenants, 0, (uint64_t)request->tenant))
+            TRY(control_tell_tenant(control, request->tenant));
+        control_answer(request, NULL);
+        return NULL;
     case CONTROL_DRAIN:
         control_begin_drain(control, request);
         return NULL;

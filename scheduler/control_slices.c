@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -160,10 +161,10 @@ static void end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns
     (void)pthread_mutex_lock(&control->status_mutex);
     device->running = NULL;
     device->busy_ns += device_ns;
+    control_account_slice(job, control_now_ns(), device_ns);
     (void)pthread_mutex_unlock(&control->status_mutex);
     device->slice_end_ns = 0;
     job->running = false;
-    job->device_ns += device_ns;
     control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_SLICE_ENDED,
                                     .job = job->number.low,
                                     .device = job->device,
@@ -216,12 +217,29 @@ static void request_suspend(ControlJob *job) {
         (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
 }
 
+/* Between the worker's two looks at the clock: the way to this thread and back, and its decision.
+ */
+static void note_slice(ControlJob *job) {
+    ControlDevice *device = &job->control->devices[job->device];
+    const WorkerSlice *slice = &job->slice;
+    control_observe(job->control, METRIC_SWITCH_SECONDS, job->switched_from_ns, slice->start_ns);
+    device->last_end_ns = slice->start_ns + slice->device_time_ns;
+    device->last = job;
+}
+
+void control_note_idle_devices(Control *control) {
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (!control->devices[i].running) control->devices[i].last_end_ns = 0;
+}
+
 static void handle_slice_ended(void *context, Message *message) {
     (void)context;
     ControlJob *job = CONTAINER_OF(message, ControlJob, slice_ended);
     WorkerSlice *slice = &job->slice;
     bool needs_memory = !slice->error && slice->result.outcome == JOB_RUN_NEEDS_MEMORY;
     bool finished = !slice->error && slice->result.outcome == JOB_RUN_FINISHED;
+    control_count(job->control, METRIC_SLICES, 0, 1);
+    note_slice(job);
     control_outputs_append(&job->pending, &job->slice_outputs);
     job->items_done = job_run_items_done(job->run);
     job->counters = job_run_get_counters(job->run);
@@ -264,8 +282,13 @@ static void begin_slice(ControlJob *job) {
         job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
     if (!job->suspend_due_ns && job->policy.suspend_after_ns && !job->suspend_passed)
         job->suspend_due_ns = now_ns + job->policy.suspend_after_ns;
-    if (job->started != job->started) /* not a number: its first slice ever */
+    if (isnan(job->started)) { /* its first slice ever */
         job->started = clock_real().calendar_s(clock_real().self);
+        control_observe(control, METRIC_START_SECONDS, job->submitted_ns, now_ns);
+    }
+    control_observe(control, METRIC_RESUME_SECONDS, job->move_in_ns, now_ns);
+    job->move_in_ns = 0;
+    job->switched_from_ns = device->last != job ? device->last_end_ns : 0;
     worker_post(device->worker, &job->slice);
     control_update_status(job);
 }
@@ -426,6 +449,7 @@ void control_move_out(ControlJob *job, PolicyPlace place) {
 void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place) {
     control_job_count_out(job);
     job->device = device;
+    job->move_in_ns = control_now_ns();
     post_task(job->control,
         (Task){.kind = place == POLICY_PLACE_HOST ? TASK_MOVE_IN_HOST : TASK_MOVE_IN_DISK,
             .message.handle = handle_task,

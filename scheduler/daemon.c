@@ -6,27 +6,34 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/clock.h"
+#include "scheduler/daemon_metrics.h"
 #include "scheduler/http/daemon_record.h"
 #include "scheduler/http/http_server.h"
 #include "scheduler/http/store_accounts.h"
+#include "scheduler/housekeeping.h"
 #include "scheduler/job_service.h"
 #include "scheduler/metrics.h"
+#include "scheduler/upload_folder.h"
+#include "store/node_identity.h"
 
 enum { PATH_SIZE = 4096, CHECK_EVERY_MS = 1000 };
 
 /* Everything that runs, in the order in which it is opened; closed the other way round. */
 typedef struct Daemon {
     const DaemonOptions *options;
-    char socket[PATH_SIZE], uploads[PATH_SIZE];
+    char socket[PATH_SIZE], *uploads;
     Store *store;
     Catalog *catalog;
     SettingsCache *settings;
     WorkerPool *pool;
     Metrics *metrics;
+    DaemonMetrics sampled;
+    Housekeeping *housekeeping;
+    EventRecorder *recorder;
     JobService *jobs;
     Control *control;
     HttpService http;
@@ -38,13 +45,16 @@ typedef struct Daemon {
 static void daemon_close(Daemon *daemon) {
     if (daemon->recorded) daemon_record_remove(daemon->options->home);
     http_server_close(daemon->server);
+    housekeeping_release(daemon->housekeeping);
     control_release(daemon->control);
+    event_recorder_close(daemon->recorder);
     job_service_release(daemon->jobs);
     metrics_release(daemon->metrics);
     worker_pool_release(daemon->pool);
     settings_cache_release(daemon->settings);
     catalog_close(daemon->catalog);
     store_close(daemon->store);
+    memory_free(daemon->uploads);
     if (daemon->signals >= 0) (void)close(daemon->signals);
 }
 #define OWN_DAEMON(name) __attribute__((cleanup(daemon_close))) name
@@ -72,13 +82,39 @@ static Error *join(char *out, const char *folder, const char *name) {
 
 static Error *open_paths(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
-    TRY(join(daemon->uploads, options->home, "uploads"));
-    if (mkdir(daemon->uploads, 0700) != 0 && errno != EEXIST)
-        FAIL(IO, "cannot make %s: %s", daemon->uploads, strerror(errno));
+    TRY(upload_folder_open(options->home, &daemon->uploads));
     if (!options->socket) return join(daemon->socket, options->home, "socket");
     int length = snprintf(daemon->socket, PATH_SIZE, "%s", options->socket);
     if (length < 0 || length >= PATH_SIZE) FAIL(INVALID, "--socket: the path is too long");
     return NULL;
+}
+
+/* A home that was copied must not run its original's jobs a second time. */
+static Error *claim_identity(const Daemon *daemon) {
+    Digest binding;
+    NodeIdentity identity;
+    TRY(node_identity_binding(daemon->store, &binding));
+    TRY(node_identity_claim(daemon->store, &binding, &identity));
+    if (identity.is_copy)
+        (void)fprintf(stderr,
+            "layover: %s is a copy of another home, or was moved to another disk or machine; its "
+            "%llu unfinished jobs are held: `layover resume JOB` runs one here, if it does not run "
+            "there\n",
+            daemon->options->home, (unsigned long long)identity.jobs_held);
+    return NULL;
+}
+
+static void warn(void *context, const char *text) {
+    (void)context;
+    (void)fprintf(stderr, "layover: %s\n", text);
+}
+
+static Error *open_recorder(Daemon *daemon) {
+    EventRecorderOptions options = {.path = daemon->options->event_log,
+        .size_max = daemon->options->event_log_max,
+        .metrics = daemon->metrics,
+        .warn = warn};
+    return options.path ? event_recorder_open(&options, &daemon->recorder) : NULL;
 }
 
 static Error *open_jobs(Daemon *daemon) {
@@ -90,11 +126,24 @@ static Error *open_jobs(Daemon *daemon) {
         .pool = daemon->pool,
         .device_count = options->device_count,
         .changed = job_service_changed,
-        .listener = daemon->jobs};
+        .listener = daemon->jobs,
+        .metrics = daemon->metrics,
+        .recorder = daemon->recorder};
     memcpy(control.devices, options->devices, sizeof control.devices);
     TRY(control_create(&control, &daemon->control));
     job_service_set_control(daemon->jobs, daemon->control);
-    return NULL;
+    daemon->sampled = (DaemonMetrics){.store = daemon->store, .control = daemon->control};
+    return metrics_add_source(daemon->metrics, daemon_metrics_source(&daemon->sampled));
+}
+
+static Error *open_housekeeping(Daemon *daemon) {
+    HousekeepingOptions options = {.store = daemon->store,
+        .catalog = daemon->catalog,
+        .metrics = daemon->metrics,
+        .clock = clock_real(),
+        .warn = warn};
+    TRY(housekeeping_create(&options, &daemon->housekeeping));
+    return housekeeping_start(daemon->housekeeping);
 }
 
 static Error *open_server(Daemon *daemon) {
@@ -120,12 +169,15 @@ static Error *open_all(Daemon *daemon) {
     uint32_t cores = worker_pool_core_count();
     TRY(open_signals(daemon));
     TRY(store_open(daemon->options->home, STORE_CREATE, &daemon->store));
+    TRY(claim_identity(daemon));
     TRY(open_paths(daemon));
     TRY(catalog_open(daemon->store, &daemon->catalog));
     TRY(settings_cache_create(daemon->store, &daemon->settings));
     if (cores > 1) TRY(worker_pool_create("daemon", cores - 1, &daemon->pool));
     TRY(metrics_create(&daemon->metrics));
+    TRY(open_recorder(daemon));
     TRY(open_jobs(daemon));
+    TRY(open_housekeeping(daemon));
     return open_server(daemon);
 }
 

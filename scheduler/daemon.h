@@ -13,7 +13,9 @@ typedef struct DaemonOptions {
     const char *compiler; /* the layover binary */
     const char *devices[CONTROL_DEVICES_MAX];
     uint32_t device_count;
-    uint64_t grace_ns; /* for draining */
+    uint64_t grace_ns;      /* for draining */
+    const char *event_log;  /* FILE; NULL: none */
+    uint64_t event_log_max; /* bytes */
 } DaemonOptions;
 
 /* What `layover serve` says when it is ready. */

@@ -46,7 +46,8 @@ static void show_counters(JobService *service, const Job *row, JobsApiJob *out) 
     out->peak_bytes = (int64_t)status.counters.peak_bytes;
 }
 
-static void show_status(JobService *service, const Job *row, JobsApiJob *out) {
+static void show_status(
+    JobService *service, const Job *row, const Tenant *tenant, JobsApiJob *out) {
     ControlStatus status;
     if (out->ended || !control_find_status(service->control, row->id, &status)) return;
     if (row->state == JOB_STATE_QUEUED && status.running)
@@ -54,7 +55,10 @@ static void show_status(JobService *service, const Job *row, JobsApiJob *out) {
     if (status.items_done > out->items_done) out->items_done = status.items_done;
     if (status.device_seconds > out->device_seconds) out->device_seconds = status.device_seconds;
     if (status.device[0]) (void)snprintf(out->device, sizeof out->device, "%s", status.device);
-    if (status.why[0]) (void)snprintf(out->why, sizeof out->why, "%s", status.why);
+    if (status.why[0])
+        (void)snprintf(out->why, sizeof out->why, "%s", status.why);
+    else if (row->state == JOB_STATE_QUEUED && !status.running)
+        job_service_explain_wait(service, tenant, out);
 }
 
 /* Why it is in its state: of the newest event that says so. That a job was submitted, or did what
@@ -88,7 +92,7 @@ static Error *show(JobService *service, const Job *row, const Tenant *tenant, Jo
     (void)snprintf(job.migrating, sizeof job.migrating, "%s", row->migrating);
     show_times(row, &job);
     TRY(show_why(service, row, &job));
-    show_status(service, row, &job);
+    show_status(service, row, tenant, &job);
     *out_job = job;
     return NULL;
 }
@@ -243,65 +247,6 @@ static Error *checkpoints(void *self, const Caller *caller, const char *job,
     return NULL;
 }
 
-static Error *devices(
-    void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context) {
-    JobService *service = self;
-    for (uint32_t i = 0; i < control_device_count(service->control); i++) {
-        ControlDeviceStatus status;
-        DeviceMemory memory;
-        TextBuilder OWN_TEXT(class_text) = {0};
-        control_get_device(service->control, i, &status);
-        TRY(status.device->class_->memory(status.device, &memory));
-        status.device->class_->determinism_class(status.device, &class_text);
-        JobsApiDevice device = {.memory_bytes = memory.total_bytes,
-            .free_bytes = memory.free_bytes,
-            .busy_seconds = status.busy_seconds,
-            .determinism_class = text_builder_get(&class_text)};
-        (void)snprintf(device.device, sizeof device.device, "%s", status.device->name);
-        (void)snprintf(device.name, sizeof device.name, "%s", status.device->class_->kind);
-        if (status.job.number && (caller->role == CALLER_ADMIN || status.tenant == caller->tenant))
-            job_id_print(status.job, device.job);
-        TRY(visit(context, &device));
-    }
-    return NULL;
-}
-
-static Error *count_jobs(JobService *service, TenantId tenant, JobsApiTenant *out) {
-    static const JobState states[] = {JOB_STATE_QUEUED, JOB_STATE_SUSPENDED};
-    for (size_t s = 0; s < 2; s++) {
-        OWN(JobList, rows) = NULL;
-        TRY(jobs_list(service->store, tenant, states[s], 0, JOBS_LISTED_MAX, &rows));
-        for (size_t i = 0; i < rows->count; i++) {
-            ControlStatus status;
-            bool running =
-                control_find_status(service->control, rows->items[i].id, &status) && status.running;
-            if (states[s] == JOB_STATE_SUSPENDED)
-                out->suspended++;
-            else if (running)
-                out->running++;
-            else
-                out->queued++;
-            if (running) out->device_seconds += status.device_seconds;
-        }
-    }
-    return NULL;
-}
-
-static Error *tenants(
-    void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context) {
-    JobService *service = self;
-    OWN(TenantList, rows) = NULL;
-    TRY(tenants_list(service->store, &rows));
-    for (size_t i = 0; i < rows->count; i++) {
-        if (caller->role != CALLER_ADMIN && rows->items[i].id != caller->tenant) continue;
-        JobsApiTenant tenant = {.weight = rows->items[i].weight};
-        (void)snprintf(tenant.tenant, sizeof tenant.tenant, "%s", rows->items[i].name);
-        TRY(count_jobs(service, rows->items[i].id, &tenant));
-        TRY(visit(context, &tenant));
-    }
-    return NULL;
-}
-
 /* ---- changing ---- */
 
 typedef struct ForkWork {
@@ -375,8 +320,10 @@ static const JobsApiClass service_class = {
     .checkpoints = checkpoints,
     .checkpoint = job_service_checkpoint,
     .restore = job_service_restore,
-    .devices = devices,
-    .tenants = tenants,
+    .devices = job_service_devices,
+    .tenants = job_service_tenants,
+    .use = job_service_use,
+    .tenant_changed = job_service_tenant_changed,
 };
 
 Error *job_service_create(

@@ -21,6 +21,14 @@ MUST_CHECK Error *job_service_find(
     JobService *service, const Caller *caller, const char *text, Job *out_job);
 /* As it is shown, with what only the control thread knows. */
 MUST_CHECK Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job);
+/* Which quota a job that does not run waits for, if it is one. */
+void job_service_explain_wait(JobService *service, const Tenant *tenant, JobsApiJob *inout_job);
+MUST_CHECK Error *job_service_devices(
+    void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
+MUST_CHECK Error *job_service_tenants(
+    void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context);
+void job_service_use(void *self, TenantId tenant, JobsApiUse *out_use);
+void job_service_tenant_changed(void *self, TenantId tenant);
 MUST_CHECK Error *job_service_outputs(void *self, const Caller *caller, const char *job,
     int64_t since, const char *path, JobsApiOutputs *out);
 MUST_CHECK Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,

@@ -153,11 +153,14 @@ static void print_histogram(const char *name, Histogram *histogram, TextBuilder 
         (unsigned long long)count);
 }
 
-/* Rows that never counted anything are left out. */
+/* Of many rows those that never counted anything are left out; of a few they are shown, as a rate
+ * over a row that was not there misses its first count. */
+enum { ROWS_SHOWN_MAX = 16 };
 static void print_rows(const MetricInfo *info, const Family *family, TextBuilder *out) {
+    bool all = family->row_count <= ROWS_SHOWN_MAX;
     for (size_t i = 0; i < family->row_count; i++) {
         int64_t value = atomic_load_explicit(&family->values[i], memory_order_relaxed);
-        if (family->rows && value)
+        if (family->rows && (value || all))
             text_appendf(out, "%s{%s} %lld\n", info->name, family->rows[i], (long long)value);
         else if (!family->rows)
             text_appendf(out, "%s %lld\n", info->name, (long long)value);

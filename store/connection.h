@@ -35,7 +35,7 @@ struct Connection {
     bool settings_changed;                     /* by a statement since the last commit */
     bool keeps_log; /* closing leaves the log as it is: until the file is known to be ours */
     atomic_bool *sync_failed; /* the store's; set when a sync fails */
-    struct Store *store;      /* where a reader goes back to */
+    struct Store *store;      /* whose it is; a reader goes back to it */
     struct Connection *next;  /* in the store's list of idle readers */
 };
 

@@ -115,13 +115,13 @@ static Error *sweep_batch(Store *store, Connection *catalog, Sweep *sweep, GcRes
     return NULL;
 }
 
-static Error *sweep_chunks(Store *store, GcResult *result) {
+static Error *sweep_chunks(Store *store, const atomic_bool *stop, GcResult *result) {
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     Sweep sweep = {.last = {.tenant = INT64_MIN}};
     do {
         TRY(sweep_batch(store, catalog, &sweep, result));
-    } while (sweep.count == BATCH_CHUNKS);
+    } while (sweep.count == BATCH_CHUNKS && !atomic_load(stop));
     return NULL;
 }
 
@@ -143,22 +143,32 @@ static Error *give_back_some(Store *store, int64_t *out_left) {
     return transaction_commit(&transaction);
 }
 
-static Error *give_back_space(Store *store) {
+static Error *give_back_space(Store *store, const atomic_bool *stop) {
     int64_t before = INT64_MAX, left;
     for (;;) {
         TRY(give_back_some(store, &left));
-        if (left == 0 || left >= before) break;
+        if (left == 0 || left >= before || atomic_load(stop)) break;
         before = left;
     }
     Transaction OWN_TRANSACTION(lock) = transaction_lock(store, DATABASE_CHUNKS);
     return connection_checkpoint(lock.connection);
 }
 
+uint64_t gc_estimate_bytes(const Store *store) {
+    return atomic_load_explicit(&store->released_bytes, memory_order_relaxed);
+}
+
 Error *gc_run(Store *store, GcResult *out_result) {
+    atomic_bool never = false;
+    return gc_run_until(store, &never, out_result);
+}
+
+Error *gc_run_until(Store *store, const atomic_bool *stop, GcResult *out_result) {
     GcResult result = {0};
     TRY(delete_executables(store, &result));
-    TRY(sweep_chunks(store, &result));
-    if (result.chunks > 0) TRY(give_back_space(store));
+    atomic_store_explicit(&store->released_bytes, 0, memory_order_relaxed); /* swept from here on */
+    TRY(sweep_chunks(store, stop, &result));
+    if (result.chunks > 0) TRY(give_back_space(store, stop));
     *out_result = result;
     return NULL;
 }

@@ -142,6 +142,9 @@ enum { JOBS_OF_ALL_TENANTS = 0 };
 MUST_CHECK Error *jobs_list(Store *store, TenantId tenant, JobState state, int64_t after,
     size_t count_max, JobList **out_list);
 
+/* How many jobs of all tenants are in each state; by its number. */
+MUST_CHECK Error *jobs_count(Store *store, size_t out_counts[JOB_STATE_COUNT]);
+
 /* Brings a job into another state, with the event that says why (may be NULL). A finished job's
  * outputs are all visible.
  * Errors: NOT_FOUND; CONFLICT its state does not allow that (the state is named). */

@@ -75,6 +75,17 @@ static Error *write_home(Connection *catalog, uint64_t node, const Digest *bindi
     return query_run(&query);
 }
 
+/* Whether a job has its name from this home's node. */
+static Error *has_named_jobs(Connection *catalog, bool *out) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_JOB_NUMBER);
+    bool row;
+    int64_t last = 0;
+    TRY(query_next(&query, &row));
+    if (row) TRY(query_i64(&query, 0, &last));
+    *out = last > 0;
+    return NULL;
+}
+
 typedef struct HeldJob {
     TenantId tenant;
     JobId id;
@@ -117,10 +128,13 @@ static Error *claim(Connection *catalog, void *context) {
     Claim *request = context;
     NodeIdentity *identity = &request->identity;
     Digest binding;
-    bool bound;
+    bool bound, named;
     TRY(read_home(catalog, &identity->node, &bound, &binding));
     if (bound && digest_equal(&binding, request->binding)) return NULL;
     identity->is_copy = bound;
+    TRY(has_named_jobs(catalog, &named));
+    /* a home may have been copied before anybody claimed it: nothing has the number yet */
+    if (!bound && !named) TRY(make_node(&identity->node));
     if (bound) {
         TRY(make_node(&identity->node));
         TRY(hold_jobs(catalog, JOB_STATE_QUEUED, &identity->jobs_held));

@@ -17,7 +17,8 @@ typedef struct NodeIdentity {
  * Errors: IO. */
 MUST_CHECK Error *node_identity_binding(const Store *store, Digest *out_binding);
 
-/* Binds the home when nobody has yet. When it is bound elsewhere, it gets another node number, and
+/* Binds the home when nobody has yet. Its node number is made then, unless a job has it in its name
+ * already. When it is bound elsewhere, it gets another node number, and
  * all queued and suspended jobs are held until somebody says which of the two homes owns them. */
 MUST_CHECK Error *node_identity_claim(
     Store *store, const Digest *binding, NodeIdentity *out_identity);

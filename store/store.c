@@ -87,6 +87,10 @@ void store_close(Store *store) {
     memory_free(store);
 }
 
+void store_note_released(Connection *writer, uint64_t bytes) {
+    (void)atomic_fetch_add_explicit(&writer->store->released_bytes, bytes, memory_order_relaxed);
+}
+
 Error *store_borrow_reader(Store *store, DatabaseKind kind, Connection **out_reader) {
     (void)pthread_mutex_lock(&store->readers_mutex);
     Connection *reader = store->idle_readers[kind];

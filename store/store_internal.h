@@ -31,9 +31,13 @@ struct Store {
     pthread_mutex_t readers_mutex;
     Connection *idle_readers[DATABASE_COUNT];
     int idle_reader_counts[DATABASE_COUNT];
+    _Atomic uint64_t released_bytes; /* see gc_estimate_bytes */
     struct ChunkUpload *uploads;
     struct StoredExecutable *open_executables;
 };
+
+/* So many bytes are referred to no more: worth a gc when they have become many. */
+void store_note_released(Connection *writer, uint64_t bytes);
 
 /* A reading connection for a moment; OWN(Connection, reader) gives it back. Nothing of it may be
  * running then. */

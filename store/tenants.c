@@ -239,5 +239,7 @@ Error *tenants_charge_unlimited(Connection *catalog, TenantId tenant, uint64_t b
 }
 
 Error *tenants_discharge(Connection *catalog, TenantId tenant, uint64_t bytes) {
-    return bytes == 0 ? NULL : change_bytes(catalog, tenant, -(int64_t)bytes);
+    if (bytes == 0) return NULL;
+    store_note_released(catalog, bytes);
+    return change_bytes(catalog, tenant, -(int64_t)bytes);
 }

@@ -43,7 +43,7 @@ LIBRARIES = (
     (r"dlfcn\.h", ("kernels/", "tools/"), "libraries opened at run time"),
     (r"cmocka\.h", (), "cmocka"),
 )
-LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/[\w/]+\.h|(assert|ctype|dirent|endian|errno|fcntl|fenv|float|"
+LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/[\w/]+\.h|(assert|ctype|dirent|endian|errno|fcntl|fenv|float|ftw|"
                   r"getopt|glob|inttypes|limits|locale|malloc|math|netdb|poll|pthread|pwd|sched|semaphore|setjmp|signal|"
                   r"spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|"
                   r"termios|time|ucontext|unistd|wchar)\.h")

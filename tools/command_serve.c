@@ -12,6 +12,8 @@ const CommandOption command_serve_options[] = {
     {"socket", "PATH", false, "the unix socket to answer at; default: in the home"},
     {"listen", "HOST:PORT", false, "answers on TCP, too; port 0 takes a free one"},
     {"device", "SPEC", true, "cpu (default), cpu:threads=2, sim:0,memory=1GiB; repeatable"},
+    {"event-log", "FILE", false, "writes down each decision, for simulate --replay"},
+    {"event-log-max", "BYTES", false, "where that log ends (default 1 GiB)"},
     {"grace", "S", false, "seconds for storing checkpoints at the end (default 30)"},
     {0},
 };
@@ -37,13 +39,19 @@ static Error *say_ready(void *context_pointer, const DaemonReady *ready) {
 
 Error *command_serve(CommandContext *context) {
     char self[SELF_SIZE], *owned_home = NULL;
-    int64_t grace_s;
+    int64_t grace_s, log_max;
     size_t left;
     DaemonOptions options = {.socket = command_option(context, "socket"),
         .listen = command_option(context, "listen"),
+        .event_log = command_option(context, "event-log"),
         .compiler = self};
     TRY(command_integer(context, "grace", 0, GRACE_MAX_S, GRACE_DEFAULT_S, &grace_s));
     options.grace_ns = (uint64_t)grace_s * 1000000000;
+    TRY(command_integer(context, "event-log-max", EVENT_RECORDER_SIZE_MIN, INT64_MAX,
+        EVENT_RECORDER_SIZE_DEFAULT, &log_max));
+    options.event_log_max = (uint64_t)log_max;
+    if (command_flag(context, "event-log-max") && !options.event_log)
+        FAIL(USAGE, "--event-log-max: there is no --event-log");
     const char *spec;
     while ((spec = command_option_at(context, "device", options.device_count))) {
         if (options.device_count == CONTROL_DEVICES_MAX)

@@ -23,6 +23,7 @@ typedef struct Answer {
     Checker *checker; /* NULL: a replay */
     uint64_t tenant_count;
     double seconds;
+    bool replayed;
 } Answer;
 
 static void answer_release(Answer *answer) { checker_release(answer->checker); }
@@ -72,6 +73,13 @@ static Error *replay(const char *path, Answer *answer) {
     TRY(file_read(path, LOG_SIZE_MAX, &data, &size));
     Error *error = simulation_replay(data, size, &answer->result);
     memory_unmap(data, size);
+    /* an event that makes no sense, or another decision: the replay failed, whatever the policy
+     * says
+     */
+    ErrorCode code = error_code(error);
+    if (code == ERROR_CONFLICT || code == ERROR_NOT_FOUND || code == ERROR_INVALID)
+        error = error_recode(error, ERROR_FAILED);
+    answer->replayed = true;
     return error_wrap(error, "%s", path);
 }
 
@@ -93,6 +101,13 @@ static void print_text(const Answer *answer) {
     printf("jobs: %llu done, %llu failed, %llu refused, %llu cancelled\n",
         (unsigned long long)result->jobs_done, (unsigned long long)result->jobs_failed,
         (unsigned long long)result->jobs_refused, (unsigned long long)result->jobs_cancelled);
+    if (answer->replayed) {
+        printf("the same decisions as in the log%s\n",
+            result->complete ? "" : ", which has no end: its writer died");
+        if (result->torn_bytes)
+            printf("its last %llu bytes are not a whole record\n",
+                (unsigned long long)result->torn_bytes);
+    }
     if (!answer->checker) return;
     printf("Jain index %.4f, %llu violations, %.1f MB at the peak\n",
         simulation_jain_index(answer->checker, answer->tenant_count),
@@ -146,6 +161,10 @@ static Error *print_json(const Answer *answer) {
     else
         json_object_object_add(object, "jain_index", NULL);
     command_json_text(object, "digest", digest);
+    if (answer->replayed) {
+        json_object_object_add(object, "complete", json_object_new_boolean(result->complete));
+        command_json_int(object, "torn_bytes", (int64_t)result->torn_bytes);
+    }
     command_json_int(object, "peak_bytes", peak_bytes());
     if (answer->checker) TRY(add_tenants(object, answer));
     return command_print_json(object);

@@ -8,6 +8,7 @@
 
 const CommandOption command_tenant_options[] = {
     {"weight", "W", false, "its share (default 1)"},
+    {"retention", "S", false, "seconds that finished jobs stay (default 7 days)"},
     {"quota", "KEY=VALUE", true, "a limit; VALUE none takes it away"},
     {0},
 };
@@ -20,14 +21,14 @@ static void print_numbers(const char *what, json_object *numbers) {
     if (!json_object_is_type(numbers, json_type_object)) return;
     printf("  %s:", what);
     json_object_object_foreach(numbers, name, value) {
-        if (value) printf(" %s %lld", name, (long long)json_object_get_int64(value));
+        if (value) printf(" %s %.15g", name, json_object_get_double(value));
     }
     printf("\n");
 }
 
 static void print_tenant(json_object *tenant) {
-    printf("%-24s weight %lld\n", remote_text(tenant, "tenant"),
-        (long long)remote_int(tenant, "weight"));
+    printf("%-24s weight %lld, finished jobs stay %lld s\n", remote_text(tenant, "tenant"),
+        (long long)remote_int(tenant, "weight"), (long long)remote_int(tenant, "retention"));
     print_numbers("limits", remote_field(tenant, "quotas"));
     print_numbers("used", remote_field(tenant, "used"));
 }
@@ -54,10 +55,12 @@ static Error *add_quota(json_object *quotas, const char *text) {
 }
 
 static Error *fill_tenant(const CommandContext *context, json_object *body) {
-    int64_t weight;
+    int64_t weight, retention_s;
     const char *text;
     TRY(command_integer(context, "weight", 1, TENANT_WEIGHT_MAX, 1, &weight));
     if (command_flag(context, "weight")) command_json_int(body, "weight", weight);
+    TRY(command_integer(context, "retention", 0, INT64_MAX, 0, &retention_s));
+    if (command_flag(context, "retention")) command_json_int(body, "retention", retention_s);
     json_object *quotas = json_object_new_object();
     json_object_object_add(body, "quotas", quotas);
     for (uint32_t i = 0; (text = command_option_at(context, "quota", i)); i++)

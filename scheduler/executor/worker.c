@@ -30,9 +30,9 @@ static WorkerSlice *wait_for_slice(Worker *worker) {
 static void *thread_main(void *argument) {
     WorkerSlice *slice;
     while ((slice = wait_for_slice(argument))) {
-        uint64_t start_ns = clock_now_ns(clock_real());
+        slice->start_ns = clock_now_ns(clock_real());
         slice->error = job_run_slice(slice->run, slice->residency, slice->sink, &slice->result);
-        slice->device_time_ns = clock_now_ns(clock_real()) - start_ns;
+        slice->device_time_ns = clock_now_ns(clock_real()) - slice->start_ns;
         slice->done(slice);
     }
     return NULL;

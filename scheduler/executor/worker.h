@@ -14,6 +14,7 @@ typedef struct WorkerSlice {
     /* Set by the worker. */
     JobRunResult result;
     Error *error;            /* owned by done's caller's side: the job has failed */
+    uint64_t start_ns;       /* on the monotonic clock */
     uint64_t device_time_ns; /* how long the worker was occupied */
     struct WorkerSlice *next;
 } WorkerSlice;

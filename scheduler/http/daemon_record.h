@@ -1,9 +1,10 @@
 #pragma once
 /* Where a home's daemon answers: a small file in the home, so that the command line finds it.
  *
- *   home/daemon   three lines: the daemon's pid, its socket's absolute path, its http address or
- * nothing
+ *   home/daemon   four lines: the daemon's pid, its socket's absolute path, its http address or
+ *                 nothing, the home folder's own number in its file system
  *
+ * A copied home brings the file along; by the last line it is known to be another's.
  * It is written once the daemon listens and removed before it stops. A killed daemon leaves it
  * behind: whether somebody answers decides, and the home's lock is what guards the home. */
 #include "base/error.h"

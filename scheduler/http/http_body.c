@@ -32,10 +32,17 @@ Error *http_body_write(int descriptor, const uint8_t *data, size_t size) {
     return NULL;
 }
 
+Error *http_body_refuse(uint64_t size_max, bool quota_limits) {
+    if (quota_limits)
+        FAIL(EXHAUSTED, "over the tenant's quota store_bytes, of which %llu are left",
+            (unsigned long long)size_max);
+    FAIL(TOO_LARGE, "a body of more than %llu bytes, which is the limit here",
+        (unsigned long long)size_max);
+}
+
 Error *http_body_add(HttpBody *body, const void *data, size_t size) {
     if (size > body->size_max - body->size)
-        FAIL(TOO_LARGE, "a body of more than %llu bytes, which is the limit here",
-            (unsigned long long)body->size_max);
+        return http_body_refuse(body->size_max, body->quota_limits);
     if (body->descriptor < 0 && body->size + size > HTTP_BODY_MEMORY_MAX) {
         TRY(http_service_make_file(body->service, &body->descriptor, &body->path));
         TRY(http_body_write(body->descriptor, body->memory.data, body->memory.size));

@@ -175,6 +175,7 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
         FAIL(INVALID, "Content-Length is no number");
     TRY(http_service_open(server->service, &head, &exchange->request));
     exchange->body.size_max = exchange->request.body_size_max;
+    exchange->body.quota_limits = exchange->request.quota_limits_body;
     exchange->body_start_ns = clock_now_ns(clock_real());
     http_connection_limit(exchange->connection, server->options.body_limit_ms);
     return NULL;

@@ -53,6 +53,7 @@ typedef struct HttpRequest {
     RouteMatch match;
     const RouteInfo *route; /* NULL: none was found */
     uint64_t body_size_max;
+    bool quota_limits_body; /* body_size_max is what the tenant's quota store_bytes leaves */
     HttpField query[HTTP_QUERY_MAX];
     uint32_t query_count;
     char *query_text; /* what the fields point into */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "scheduler/http/http_body.h"
 
 static const char scheme[] = "Bearer ";
 
@@ -76,11 +77,11 @@ static Error *check_body(HttpService *service, const HttpHead *head, HttpRequest
         uint64_t left;
         TRY(accounts->class_->store_bytes_left(accounts->self, request->caller.tenant, &left));
         if (left == 0) FAIL(EXHAUSTED, "the tenant's quota store_bytes is used up");
-        if (left < request->body_size_max) request->body_size_max = left;
+        request->quota_limits_body = left < request->body_size_max;
+        if (request->quota_limits_body) request->body_size_max = left;
     }
     if (head->has_length && head->content_length > request->body_size_max)
-        FAIL(TOO_LARGE, "a body of %llu bytes; at most %llu are taken here",
-            (unsigned long long)head->content_length, (unsigned long long)request->body_size_max);
+        return http_body_refuse(request->body_size_max, request->quota_limits_body);
     return NULL;
 }
 

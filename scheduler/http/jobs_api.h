@@ -112,6 +112,12 @@ typedef struct JobsApiTenant {
 } JobsApiTenant;
 typedef Error *JobsApiTenantVisitor(void *context, const JobsApiTenant *tenant);
 
+/* Of the quotas that the store does not count. */
+typedef struct JobsApiUse {
+    int64_t running_jobs;
+    double device_seconds_per_hour; /* in the last hour */
+} JobsApiUse;
+
 typedef enum JobsApiChange {
     JOBS_API_SUSPEND, /* returns when the checkpoint is durable */
     JOBS_API_RESUME,
@@ -185,6 +191,9 @@ typedef struct JobsApiClass {
     Error *(*devices)(void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
     /* An admin sees all tenants, a user its own. */
     Error *(*tenants)(void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context);
+    void (*use)(void *self, TenantId tenant, JobsApiUse *out_use);
+    /* A tenant's weight or quotas are others now, also for jobs that wait. */
+    void (*tenant_changed)(void *self, TenantId tenant);
 } JobsApiClass;
 
 typedef struct JobsApi {

@@ -17,8 +17,10 @@ static Error *change(HttpService *service, CatalogWork work, void *context) {
                             : catalog_run_directly(service->store, work, context);
 }
 
-static Error *tenant_json(const Tenant *tenant, json_object **out) {
+static Error *tenant_json(const HttpService *service, const Tenant *tenant, json_object **out) {
     json_object *object, *quotas, *used;
+    JobsApiUse use = {0};
+    service->jobs.class_->use(service->jobs.self, tenant->id, &use);
     TRY(json_fields_create(&object));
     json_fields_text(object, "tenant", tenant->name);
     json_fields_int(object, "weight", tenant->weight);
@@ -28,7 +30,11 @@ static Error *tenant_json(const Tenant *tenant, json_object **out) {
     json_object_object_add(object, "quotas", quotas);
     used = json_object_new_object();
     json_fields_int(used, "store_bytes", (int64_t)tenant->bytes_stored);
-    json_fields_int(used, "queued_jobs", tenant->queued_jobs);
+    /* the store takes a job that runs for a queued one */
+    json_fields_int(used, "queued_jobs",
+        tenant->queued_jobs > use.running_jobs ? tenant->queued_jobs - use.running_jobs : 0);
+    json_fields_int(used, "running_jobs", use.running_jobs);
+    json_fields_real(used, "device_seconds_per_hour", use.device_seconds_per_hour);
     json_object_object_add(object, "used", used);
     json_fields_int(object, "retention", tenant->retention_s);
     json_fields_real(object, "created", tenant->created);
@@ -43,7 +49,7 @@ Error *route_tenant_list(HttpService *service, const HttpRequest *request, HttpR
     TRY(tenants_list(service->store, &list));
     http_response_lines(response);
     for (size_t i = 0; i < list->count; i++) {
-        TRY(tenant_json(&list->items[i], &line));
+        TRY(tenant_json(service, &list->items[i], &line));
         TRY(http_response_line(response, line));
     }
     return NULL;
@@ -97,7 +103,7 @@ static Error *answer_tenant(HttpService *service, TenantId id, HttpResponse *res
     Tenant tenant;
     json_object *object;
     TRY(tenants_get(service->store, id, &tenant));
-    TRY(tenant_json(&tenant, &object));
+    TRY(tenant_json(service, &tenant, &object));
     return http_response_json(response, object);
 }
 
@@ -125,6 +131,7 @@ Error *route_tenant_set(HttpService *service, const HttpRequest *request, HttpRe
     TRY(read_change(body, &wanted));
     TRY(store_find_tenant(service->store, http_request_name(request, 0), &wanted.tenant));
     TRY(change(service, apply, &wanted));
+    service->jobs.class_->tenant_changed(service->jobs.self, wanted.tenant);
     return answer_tenant(service, wanted.tenant, response);
 }
 

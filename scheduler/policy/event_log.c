@@ -1,8 +1,12 @@
 #include "scheduler/policy/event_log.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/digest.h"
+
+/* kind, time, digest, checksum */
+enum { RECORD_SIZE_MIN = 1 + 8 + 8 + 4 };
 
 static const char magic[8] = {'L', 'V', 'E', 'V', 'E', 'N', 'T', 'S'};
 
@@ -56,6 +60,16 @@ Error *event_log_open(const void *data, size_t size, EventLogReader *out_reader)
     return NULL;
 }
 
+/* Whether there are fewer bytes left than a record of this kind has. An unknown kind is whole: it
+ * is refused for what it is. */
+static bool is_torn(const ByteReader *bytes) {
+    uint8_t kind = bytes->data[bytes->position];
+    const char *fields = "";
+    if (kind >= POLICY_EVENT_KIND_COUNT) return false;
+    if (kind != 0) fields = policy_event_infos[kind].fields;
+    return byte_reader_left(bytes) < RECORD_SIZE_MIN + strlen(fields) * sizeof(uint64_t);
+}
+
 static Error *read_record(EventLogReader *reader, PolicyEvent *out_event, uint64_t *out_digest) {
     const uint8_t *start = reader->bytes.data + reader->bytes.position;
     size_t position = reader->bytes.position;
@@ -86,6 +100,10 @@ Error *event_log_read(
     uint64_t digest;
     if (!byte_reader_left(&reader->bytes)) {
         *out_item = EVENT_LOG_CUT;
+        return NULL;
+    }
+    if (is_torn(&reader->bytes)) {
+        *out_item = EVENT_LOG_TORN;
         return NULL;
     }
     TRY_WRAP(read_record(reader, &event, &digest), "event log: record %llu",

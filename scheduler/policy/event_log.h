@@ -13,8 +13,8 @@
  *                   8    digest of all actions up to and with this event's
  *                   4    low half of the XXH3 of this record so far, seeded with the one before
  *
- * A log whose process died has no end record; that is not an error, but its last record must be
- * whole. */
+ * A log whose process died has no end record, and its last record may be half written; neither is
+ * an error. */
 #include "base/bytes.h"
 #include "scheduler/policy/policy_event.h"
 
@@ -44,6 +44,7 @@ typedef enum EventLogItem {
     EVENT_LOG_EVENT, /* *out_event and *out_digest are set */
     EVENT_LOG_END,   /* *out_digest is set: that of all actions */
     EVENT_LOG_CUT,   /* the log stops between two records */
+    EVENT_LOG_TORN,  /* the log stops inside a record */
 } EventLogItem;
 /* Every field is within its bounds. Errors: CORRUPT, naming the record. */
 MUST_CHECK Error *event_log_read(

@@ -39,6 +39,8 @@ Error *simulation_replay(const void *log, size_t size, SimulationResult *out_res
         TRY(event_log_read(&reader, &event, &digest, &item));
         if (item == EVENT_LOG_END && digest != policy_get_digest(policy))
             FAIL(CORRUPT, "event log: its end has another digest than its last event");
+        result.complete = item == EVENT_LOG_END;
+        if (item == EVENT_LOG_TORN) result.torn_bytes = byte_reader_left(&reader.bytes);
         if (item != EVENT_LOG_EVENT) break;
         if (!result.events) first_ns = event.time_ns;
         TRY(replay_event(policy, &event, digest, &result));

@@ -11,7 +11,9 @@ typedef struct SimulationResult {
     uint64_t actions;
     uint64_t jobs_done, jobs_failed, jobs_refused, jobs_cancelled;
     uint64_t virtual_ns;
-    uint64_t digest; /* of all actions */
+    uint64_t digest;     /* of all actions */
+    bool complete;       /* of a replay: the log ends where its run or its writer ended it */
+    uint64_t torn_bytes; /* of a replay: of a last record that is not whole, and was left out */
 } SimulationResult;
 
 /* What an unusual policy does, for tests of the checker: may change the actions before they count.
@@ -39,7 +41,8 @@ MUST_CHECK Error *simulation_run(const Scenario *scenario, const SimulationOptio
  */
 double simulation_jain_index(const Checker *checker, uint64_t tenant_count);
 
-/* Takes the events of a log again and compares the digests of the actions.
+/* Takes the events of a log again and compares the digests of the actions, up to its last whole
+ * record.
  *
  * Errors: CORRUPT; CONFLICT, naming the first event after which they differ. */
 MUST_CHECK Error *simulation_replay(const void *log, size_t size, SimulationResult *out_result);

@@ -66,7 +66,8 @@ void control_fixture_start(ControlFixture *fixture, const char *const *devices) 
     ControlOptions options = {.store = fixture->store,
         .catalog = fixture->catalog,
         .settings = fixture->settings,
-        .quantum_ns = 1000000};
+        .quantum_ns = 1000000,
+        .metrics = fixture->metrics};
     for (; devices && devices[options.device_count]; options.device_count++)
         options.devices[options.device_count] = devices[options.device_count];
     assert_ok(control_create(&options, &fixture->control));
@@ -105,7 +106,7 @@ Error *control_fixture_submit(ControlFixture *fixture, const char *function, int
     return job_intake_submit(fixture->control, &intake, out_id, &created);
 }
 
-static void pause_ms(long ms) {
+void fixture_pause_ms(long ms) {
     const struct timespec pause = {.tv_nsec = ms * 1000000};
     (void)nanosleep(&pause, NULL);
 }
@@ -114,7 +115,7 @@ void control_fixture_wait(ControlFixture *fixture, JobId id, JobState state, Job
     for (int i = 0; i < 60000; i++) {
         assert_ok(jobs_get(fixture->store, TENANT_DEFAULT, id, out_job));
         if (out_job->state == state) return;
-        pause_ms(5);
+        fixture_pause_ms(5);
     }
     fail_msg(
         "the job is %s, not %s", job_state_info(out_job->state)->name, job_state_info(state)->name);
@@ -124,7 +125,7 @@ void control_fixture_wait_outputs(ControlFixture *fixture, JobId id, int64_t cou
     Job job = {0};
     for (int i = 0; i < 60000 && job.output_count < count; i++) {
         assert_ok(jobs_get(fixture->store, TENANT_DEFAULT, id, &job));
-        pause_ms(2);
+        fixture_pause_ms(2);
     }
     assert_true(job.output_count >= count);
 }

@@ -9,6 +9,7 @@ typedef struct ControlFixture {
     Catalog *catalog;
     SettingsCache *settings;
     Control *control;
+    Metrics *metrics; /* NULL unless the test sets it before the start; the test's */
 } ControlFixture;
 
 /* Functions of a: float32 [n, 2] -> y, of the same shape: four (4 a), slow (2 a, after a few
@@ -22,6 +23,7 @@ void control_fixture_stop(ControlFixture *fixture);
 void control_fixture_deinit(ControlFixture *fixture);
 #define OWN_CONTROL(name) __attribute__((cleanup(control_fixture_deinit))) name
 
+void fixture_pause_ms(long ms);
 /* items 0: a single run; its input a is float32 [rows, 2] of 1, 2, … */
 Error *control_fixture_submit(ControlFixture *fixture, const char *function, int64_t rows,
     bool items, const char *key, JobId *out_id);

@@ -329,6 +329,18 @@ static Error *tenants(
     return visit(context, &(JobsApiTenant){.tenant = "default", .weight = 1});
 }
 
+static void use(void *self, TenantId tenant, JobsApiUse *out_use) {
+    (void)self, (void)tenant;
+    *out_use = (JobsApiUse){.running_jobs = 2, .device_seconds_per_hour = 1.5};
+}
+
+static void tenant_changed(void *self, TenantId tenant) {
+    MemoryJobs *jobs = self;
+    lock(jobs);
+    jobs->changed_tenant = tenant;
+    unlock(jobs);
+}
+
 JobsApi memory_jobs_api(MemoryJobs *jobs) {
     static const JobsApiClass class_ = {
         .submit = submit,
@@ -343,6 +355,8 @@ JobsApi memory_jobs_api(MemoryJobs *jobs) {
         .restore = restore,
         .devices = devices,
         .tenants = tenants,
+        .use = use,
+        .tenant_changed = tenant_changed,
     };
     return (JobsApi){.class_ = &class_, .self = jobs};
 }

@@ -27,7 +27,8 @@ typedef struct MemoryJobs {
     uint32_t watcher_count;
     JobsApiSubmission last; /* its numbers; texts are gone */
     char last_function[64], last_shared[64];
-    const char *next_state; /* what a new job comes into at once; NULL: it stays queued */
+    const char *next_state;  /* what a new job comes into at once; NULL: it stays queued */
+    TenantId changed_tenant; /* whose settings were changed last; 0: none */
 } MemoryJobs;
 
 void memory_jobs_init(MemoryJobs *jobs);

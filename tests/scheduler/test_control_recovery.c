@@ -1,5 +1,6 @@
 #include "scheduler/control.h"
 
+#include "store/node_identity.h"
 #include "tests/scheduler/control_fixtures.h"
 
 /* The process ends without a word; the next one goes on from the newest checkpoint. */
@@ -53,10 +54,44 @@ static void test_control_drains_with_checkpoints(void **state) {
     }
 }
 
+/* Its jobs wait until somebody says that they are this home's; each is asked for by itself. */
+static void test_control_holds_the_jobs_of_a_copied_home(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    const Digest here = {{1}}, there = {{2}};
+    NodeIdentity identity;
+    ControlTenantStatus status;
+    JobId ids[3];
+    Job job;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    for (int i = 0; i < 3; i++)
+        assert_ok(control_fixture_submit(&fixture, "slow", 16, true, NULL, &ids[i]));
+    control_fixture_wait_outputs(&fixture, ids[0], 1);
+    control_fixture_stop(&fixture);
+    assert_ok(node_identity_claim(fixture.store, &here, &identity));
+    assert_ok(node_identity_claim(fixture.store, &there, &identity));
+    assert_int_equal(identity.jobs_held, 3);
+    control_fixture_start(&fixture, NULL);
+    control_get_tenant(fixture.control, TENANT_DEFAULT, &status);
+    assert_int_equal(status.held, 3);
+    assert_fails_saying(CONFLICT, "cannot suspend a job that is held",
+        control_suspend(fixture.control, TENANT_DEFAULT, ids[0]));
+    assert_ok(control_resume(fixture.control, TENANT_DEFAULT, ids[0], NULL));
+    assert_ok(control_cancel(fixture.control, TENANT_DEFAULT, ids[1]));
+    control_fixture_wait(&fixture, ids[0], JOB_STATE_SUCCEEDED, &job);
+    control_fixture_check(&fixture, ids[0], 16, 2);
+    assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, ids[1], &job));
+    assert_int_equal(job.state, JOB_STATE_CANCELLED);
+    assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, ids[2], &job));
+    assert_int_equal(job.state, JOB_STATE_HELD);
+}
+
 int test_control_recovery(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_recovers_after_its_end),
         cmocka_unit_test(test_control_drains_with_checkpoints),
+        cmocka_unit_test(test_control_holds_the_jobs_of_a_copied_home),
     };
     return cmocka_run_group_tests_name("control_recovery", tests, NULL, NULL);
 }

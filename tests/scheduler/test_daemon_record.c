@@ -21,6 +21,19 @@ static void test_daemon_record_finds_a_daemon_that_answers(void **state) {
     assert_ok(daemon_record_find(folder, &found));
     assert_string_equal(found, path);
     memory_free(found);
+    /* the file in a copy of the home leads nobody to the original's daemon */
+    char copy[64], from[128], to[128];
+    uint8_t *data;
+    size_t size;
+    test_folder_create(copy);
+    (void)snprintf(from, sizeof from, "%s/daemon", folder);
+    (void)snprintf(to, sizeof to, "%s/daemon", copy);
+    assert_ok(file_read(from, 1 << 13, &data, &size));
+    assert_ok(file_write_atomic(to, data, size));
+    memory_unmap(data, size);
+    assert_ok(daemon_record_find(copy, &found));
+    assert_null(found);
+    test_folder_remove(copy);
     (void)close(listener); /* killed */
     assert_ok(daemon_record_find(folder, &found));
     assert_null(found);

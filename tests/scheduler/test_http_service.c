@@ -214,8 +214,8 @@ static void test_http_service_limits_uploads_to_the_store_quota(void **state) {
                          "{\"quotas\":{\"store_bytes\":10}}", NULL, 0),
         200);
     assert_int_equal(
-        test_server_post_file(&server, TEST_USER, "/v1/models/m", file, text, sizeof text), 413);
-    assert_non_null(strstr(text, "10"));
+        test_server_post_file(&server, TEST_USER, "/v1/models/m", file, text, sizeof text), 429);
+    assert_non_null(strstr(text, "quota store_bytes, of which 10 are left"));
     assert_int_equal(test_server_ask(&server, TEST_ADMIN, HTTP_METHOD_POST, "/v1/tenants/alice",
                          "{\"quotas\":{\"store_bytes\":0}}", NULL, 0),
         200);

@@ -42,6 +42,7 @@ static void test_metrics_are_printed_for_prometheus(void **state) {
     assert_ok(metrics_print(metrics, &text));
     const char *out = text_builder_get(&text);
     assert_non_null(strstr(out, "# TYPE layover_http_requests_total counter\n"
+                                "layover_http_requests_total{route=\"a\",status=\"2xx\"} 0\n"
                                 "layover_http_requests_total{route=\"b\",status=\"2xx\"} 5\n"));
     assert_non_null(strstr(out, "layover_jobs_submitted_total 1\n"));
     assert_non_null(strstr(out, "layover_http_streams 4\n"));
@@ -51,6 +52,20 @@ static void test_metrics_are_printed_for_prometheus(void **state) {
     assert_non_null(strstr(out, "layover_suspend_seconds_bucket{le=\"0.002\"} 1\n"));
     assert_non_null(strstr(out, "layover_suspend_seconds_bucket{le=\"+Inf\"} 2\n"));
     assert_non_null(strstr(out, "layover_suspend_seconds_count 2\n"));
+}
+
+/* A few rows are there from the start; of many only those that counted something. */
+static void test_metrics_leave_out_zeros_of_many_rows(void **state) {
+    (void)state;
+    static const char *const rows[20] = {[0 ... 18] = "route=\"a\"", [19] = "route=\"b\""};
+    OWN(Metrics, metrics) = NULL;
+    TextBuilder OWN_TEXT(text) = {0};
+    assert_ok(metrics_create(&metrics));
+    assert_ok(metrics_set_rows(metrics, METRIC_HTTP_REQUESTS, rows, 20));
+    metrics_add(metrics, METRIC_HTTP_REQUESTS, 19, 2);
+    assert_ok(metrics_print(metrics, &text));
+    assert_non_null(strstr(text_builder_get(&text), "{route=\"b\"} 2\n"));
+    assert_null(strstr(text_builder_get(&text), "{route=\"a\"}"));
 }
 
 static void *count(void *metrics) {
@@ -79,6 +94,7 @@ int test_metrics(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_metrics_are_declared_once_and_well),
         cmocka_unit_test(test_metrics_are_printed_for_prometheus),
+        cmocka_unit_test(test_metrics_leave_out_zeros_of_many_rows),
         cmocka_unit_test(test_metrics_lose_nothing_between_threads),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);

@@ -25,7 +25,8 @@ static void test_route_tenants_adds_and_changes(void **state) {
     assert_non_null(strstr(text, "{\"tenant\":\"carol\",\"weight\":4,\"quotas\":{"));
     assert_non_null(strstr(text, "\"depth\":5"));
     assert_non_null(strstr(text, "\"store_bytes\":null"));
-    assert_non_null(strstr(text, "\"used\":{\"store_bytes\":0,\"queued_jobs\":0}"));
+    assert_non_null(strstr(text, "\"used\":{\"store_bytes\":0,\"queued_jobs\":0,\"running_jobs\":2,"
+                                 "\"device_seconds_per_hour\":1.5}"));
     assert_int_equal(post(&server, "/v1/tenants", "{\"tenant\":\"carol\"}", text), 409);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (post(&server, "/v1/tenants", wrong[i], text) != 400) fail_msg("%s", wrong[i]);
@@ -33,6 +34,7 @@ static void test_route_tenants_adds_and_changes(void **state) {
         post(&server, "/v1/tenants/carol", "{\"weight\":9,\"quotas\":{\"depth\":null}}", text),
         200);
     assert_non_null(strstr(text, "\"weight\":9"));
+    assert_int_equal(server.jobs.changed_tenant, 4); /* whoever runs its jobs hears of it */
     assert_non_null(strstr(text, "\"depth\":null"));
     assert_int_equal(post(&server, "/v1/tenants/dave", "{}", text), 404);
     assert_int_equal(test_server_ask(&server, TEST_ADMIN, HTTP_METHOD_GET, "/v1/tenants", NULL,

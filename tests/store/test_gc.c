@@ -20,8 +20,11 @@ static void test_gc_deletes_only_what_nobody_refers_to(void **state) {
     expect_ok(fixture_register(store, TENANT_DEFAULT, "a", 1, 10, BYTES, NULL, NULL));
     expect_ok(fixture_register(store, TENANT_DEFAULT, "b", 4, 10, BYTES, NULL, NULL));
     assert_int_equal(collect(store).chunks, 0);
+    assert_int_equal(gc_estimate_bytes(store), 0);
     expect_ok(models_remove(store, TENANT_DEFAULT, "a", NULL));
+    assert_true(gc_estimate_bytes(store) > 10 * BYTES);
     GcResult result = collect(store);
+    assert_int_equal(gc_estimate_bytes(store), 0);
     assert_int_equal(result.chunks, 3);
     assert_true(result.bytes > 3 * BYTES && result.bytes < 4 * BYTES);
     assert_int_equal(fixture_read_sql(&home, "chunks.db", "SELECT count(*) FROM chunks"), 10);

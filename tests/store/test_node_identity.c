@@ -22,6 +22,25 @@ static void test_node_identity_stays_with_its_home(void **state) {
     assert_int_equal(fixture_get(store, TENANT_DEFAULT, id).state, JOB_STATE_QUEUED);
 }
 
+/* Two homes that were one before a daemon had it do not give the same names. */
+static void test_node_identity_is_made_when_it_is_claimed(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    TestHome OWN_HOME(copy) = fixture_home_make();
+    NodeIdentity first, second;
+    store_close(fixture_open(&home));
+    fixture_home_copy(&home, &copy);
+    OWN(Store, one) = fixture_open(&home);
+    OWN(Store, other) = fixture_open(&copy);
+    expect_ok(node_identity_claim(one, &here, &first));
+    expect_ok(node_identity_claim(other, &there, &second));
+    assert_false(first.is_copy || second.is_copy);
+    assert_true(first.node != second.node);
+    assert_int_equal(fixture_submit(one, TENANT_DEFAULT).node, first.node);
+    expect_ok(node_identity_claim(one, &here, &second));
+    assert_int_equal(first.node, second.node);
+}
+
 static void test_node_identity_of_a_copied_home_holds_its_jobs(void **state) {
     (void)state;
     enum { JOBS = 150 }; /* more than a batch */
@@ -67,5 +86,6 @@ static void test_node_identity_binding_is_one_homes_own(void **state) {
 }
 
 TEST_GROUP(node_identity, cmocka_unit_test(test_node_identity_stays_with_its_home),
+    cmocka_unit_test(test_node_identity_is_made_when_it_is_claimed),
     cmocka_unit_test(test_node_identity_of_a_copied_home_holds_its_jobs),
     cmocka_unit_test(test_node_identity_binding_is_one_homes_own))

@@ -1,0 +1,101 @@
+#include "scheduler/control_internal.h"
+
+#define SECOND_NS ((uint64_t)1000000000)
+#define SHARE_WINDOW_NS (10 * SECOND_NS)
+
+void control_count(Control *control, MetricId metric, size_t row, int64_t value) {
+    if (control->options.metrics) metrics_add(control->options.metrics, metric, row, value);
+}
+
+void control_observe(Control *control, MetricId metric, uint64_t start_ns, uint64_t end_ns) {
+    if (!control->options.metrics || !start_ns) return;
+    metrics_observe_ns(control->options.metrics, metric, end_ns > start_ns ? end_ns - start_ns : 0);
+}
+
+/* The states in which a job ends here, in the order of their numbers. */
+#define ROW_UNFINISHED(text)
+#define ROW_FINISHED(text) "state=\"" text "\"",
+#define ROW_TOMBSTONE(text) ROW_FINISHED(text)
+static const char *const ended_rows[] = {
+#define JOB_STATE(name, number, text, class, meaning) ROW_##class(text)
+#include "store/job_states.def"
+};
+
+Error *control_declare_metrics(Metrics *metrics) {
+    return metrics_set_rows(
+        metrics, METRIC_JOBS_ENDED, ended_rows, sizeof ended_rows / sizeof *ended_rows);
+}
+
+void control_count_end(Control *control, JobState state) {
+    size_t row = 0;
+    for (int i = JOB_STATE_NONE + 1; i < (int)state; i++)
+        row += job_state_exists(i) &&
+               job_state_info((JobState)i)->class_ != JOB_STATE_CLASS_UNFINISHED;
+    control_count(control, METRIC_JOBS_ENDED, row, 1);
+}
+
+static ControlPhase phase_of(const ControlJob *job) {
+    if (job->ended || !job->id.number) return CONTROL_PHASE_NONE;
+    if (job->stored_state == JOB_STATE_SUSPENDED) return CONTROL_PHASE_SUSPENDED;
+    if (job->stored_state == JOB_STATE_HELD) return CONTROL_PHASE_HELD;
+    if (!job->open && !job->running) return CONTROL_PHASE_WAITING;
+    return job->known ? CONTROL_PHASE_RUNNING : CONTROL_PHASE_ENDING;
+}
+
+void control_account_phase(ControlJob *job) {
+    ControlTenant *tenant = id_map_find(&job->control->tenants, 0, (uint64_t)job->tenant);
+    ControlPhase phase = phase_of(job);
+    if (!tenant || phase == job->phase) return;
+    tenant->jobs[job->phase]--;
+    tenant->jobs[phase]++;
+    job->phase = phase;
+}
+
+void control_account_begin(Control *control, ControlTenant *tenant) {
+    if (!control->recent.bucket_ns) recent_time_init(&control->recent, SHARE_WINDOW_NS);
+    recent_time_init(&tenant->recent, SHARE_WINDOW_NS);
+    recent_time_init(&tenant->hour, 3600 * SECOND_NS);
+}
+
+void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns) {
+    Control *control = job->control;
+    ControlTenant *tenant = id_map_find(&control->tenants, 0, (uint64_t)job->tenant);
+    job->device_ns += device_ns;
+    tenant->device_ns += device_ns;
+    recent_time_add(&tenant->recent, now_ns, device_ns);
+    recent_time_add(&tenant->hour, now_ns, device_ns);
+    recent_time_add(&control->recent, now_ns, device_ns);
+}
+
+void control_get_tenant(Control *control, TenantId id, ControlTenantStatus *out_status) {
+    uint64_t now_ns = control_now_ns();
+    ControlTenantStatus status = {0};
+    (void)pthread_mutex_lock(&control->status_mutex);
+    ControlTenant *tenant = id_map_find(&control->tenants, 0, (uint64_t)id);
+    if (tenant) {
+        uint64_t all_ns = recent_time_sum(&control->recent, now_ns);
+        status = (ControlTenantStatus){.waiting = tenant->jobs[CONTROL_PHASE_WAITING],
+            .running = tenant->jobs[CONTROL_PHASE_RUNNING],
+            .ending = tenant->jobs[CONTROL_PHASE_ENDING],
+            .suspended = tenant->jobs[CONTROL_PHASE_SUSPENDED],
+            .held = tenant->jobs[CONTROL_PHASE_HELD],
+            .device_seconds = (double)tenant->device_ns * 1e-9,
+            .device_seconds_last_hour = (double)recent_time_sum(&tenant->hour, now_ns) * 1e-9};
+        if (all_ns > 0)
+            status.share = (double)recent_time_sum(&tenant->recent, now_ns) / (double)all_ns;
+    }
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    *out_status = status;
+}
+
+size_t control_running_count(Control *control) {
+    size_t count = 0;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    for (size_t i = 0; i < control->tenants.capacity; i++) {
+        const ControlTenant *tenant = (const ControlTenant *)control->tenants.slots[i];
+        if (tenant)
+            count += tenant->jobs[CONTROL_PHASE_RUNNING] + tenant->jobs[CONTROL_PHASE_ENDING];
+    }
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    return count;
+}

@@ -1,0 +1,178 @@
+#include "scheduler/housekeeping.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/allocator.h"
+#include "store/gc.h"
+#include "store/jobs.h"
+#include "store/tenants.h"
+
+#define SECOND_NS ((uint64_t)1000000000)
+#define GC_GAP_NS (600 * SECOND_NS)
+#define GC_DAY_NS (24 * 3600 * SECOND_NS)
+
+enum {
+    EVERY_S = 60,
+    TENANTS_AT_ONCE = 32, /* looked at in one piece of catalog work */
+    JOBS_AT_ONCE = 16,    /* deleted in it */
+    TEXT_SIZE = 512,
+};
+
+struct Housekeeping {
+    HousekeepingOptions options;
+    uint64_t last_gc_ns;
+    char said[TEXT_SIZE];
+    atomic_bool ending;
+    pthread_t thread;
+    bool thread_runs;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+};
+
+static void count(Housekeeping *housekeeping, MetricId metric, uint64_t value) {
+    if (housekeeping->options.metrics)
+        metrics_add(housekeeping->options.metrics, metric, 0, (int64_t)value);
+}
+
+/* ---- jobs whose time is over ---- */
+
+typedef struct Expiry {
+    const Tenant *tenants;
+    size_t tenant_count, next; /* the tenant that is looked at next */
+    double now;
+    size_t deleted;
+} Expiry;
+
+static Error *expire_some(Connection *catalog, void *context) {
+    Expiry *expiry = context;
+    size_t last = expiry->next + TENANTS_AT_ONCE;
+    expiry->deleted = 0;
+    while (expiry->next < expiry->tenant_count && expiry->next < last) {
+        size_t left = JOBS_AT_ONCE - expiry->deleted, count;
+        TRY(jobs_expire(catalog, expiry->tenants[expiry->next].id, expiry->now, left, &count));
+        expiry->deleted += count;
+        if (count == left) return NULL; /* there may be more of this tenant's */
+        expiry->next++;
+    }
+    return NULL;
+}
+
+static Error *expire_jobs(Housekeeping *housekeeping) {
+    const HousekeepingOptions *options = &housekeeping->options;
+    OWN(TenantList, tenants) = NULL;
+    TRY(tenants_list(options->store, &tenants));
+    Expiry expiry = {.tenants = tenants->items,
+        .tenant_count = tenants->count,
+        .now = options->clock.calendar_s(options->clock.self)};
+    size_t total = 0;
+    while (expiry.next < expiry.tenant_count && total < HOUSEKEEPING_EXPIRED_MAX &&
+           !atomic_load(&housekeeping->ending)) {
+        TRY(catalog_run(options->catalog, expire_some, &expiry));
+        total += expiry.deleted;
+        count(housekeeping, METRIC_JOBS_EXPIRED, expiry.deleted);
+    }
+    return NULL;
+}
+
+/* ---- what nothing refers to ---- */
+
+static bool gc_is_due(const Housekeeping *housekeeping, uint64_t now_ns) {
+    uint64_t since_ns = now_ns - housekeeping->last_gc_ns;
+    if (since_ns >= GC_DAY_NS) return true;
+    return since_ns >= GC_GAP_NS &&
+           gc_estimate_bytes(housekeeping->options.store) >= HOUSEKEEPING_GC_BYTES;
+}
+
+static Error *sweep(Housekeeping *housekeeping) {
+    Clock clock = housekeeping->options.clock;
+    uint64_t start_ns = clock_now_ns(clock);
+    GcResult result;
+    if (!gc_is_due(housekeeping, start_ns)) return NULL;
+    housekeeping->last_gc_ns = start_ns; /* also when it fails: not at once again */
+    TRY(gc_run_until(housekeeping->options.store, &housekeeping->ending, &result));
+    count(housekeeping, METRIC_GC_BYTES, result.bytes);
+    if (housekeeping->options.metrics)
+        metrics_observe_ns(
+            housekeeping->options.metrics, METRIC_GC_SECONDS, clock_now_ns(clock) - start_ns);
+    return NULL;
+}
+
+Error *housekeeping_turn(Housekeeping *housekeeping) {
+    TRY_WRAP(expire_jobs(housekeeping), "finished jobs that are to go");
+    TRY_WRAP(sweep(housekeeping), "gc");
+    return NULL;
+}
+
+/* ---- the thread ---- */
+
+static void say(Housekeeping *housekeeping, const Error *error) {
+    const HousekeepingOptions *options = &housekeeping->options;
+    char text[TEXT_SIZE] = "";
+    if (error) (void)snprintf(text, sizeof text, "housekeeping: %s", error_message(error));
+    if (text[0] && strcmp(text, housekeeping->said) != 0 && options->warn)
+        options->warn(options->context, text);
+    memcpy(housekeeping->said, text, sizeof text);
+}
+
+static void wait_for_turn(Housekeeping *housekeeping) {
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += EVERY_S;
+    (void)pthread_mutex_lock(&housekeeping->mutex);
+    while (!atomic_load(&housekeeping->ending))
+        if (pthread_cond_timedwait(&housekeeping->wake, &housekeeping->mutex, &until) != 0) break;
+    (void)pthread_mutex_unlock(&housekeeping->mutex);
+}
+
+static void *thread_main(void *argument) {
+    Housekeeping *housekeeping = argument;
+    while (!atomic_load(&housekeeping->ending)) {
+        Error *error = housekeeping_turn(housekeeping);
+        say(housekeeping, error);
+        error_free(error); /* said; the next turn tries again */
+        wait_for_turn(housekeeping);
+    }
+    return NULL;
+}
+
+/* ---- life ---- */
+
+Error *housekeeping_create(const HousekeepingOptions *options, Housekeeping **out_housekeeping) {
+    pthread_condattr_t attributes;
+    void *memory;
+    TRY(memory_alloc(1, sizeof(Housekeeping), &memory));
+    Housekeeping *housekeeping = memory;
+    housekeeping->options = *options;
+    housekeeping->last_gc_ns = clock_now_ns(options->clock);
+    (void)pthread_mutex_init(&housekeeping->mutex, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&housekeeping->wake, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    *out_housekeeping = housekeeping;
+    return NULL;
+}
+
+Error *housekeeping_start(Housekeeping *housekeeping) {
+    if (pthread_create(&housekeeping->thread, NULL, thread_main, housekeeping) != 0)
+        FAIL(OUT_OF_MEMORY, "the system gives no more threads");
+    housekeeping->thread_runs = true;
+    (void)pthread_setname_np(housekeeping->thread, "housekeeping");
+    return NULL;
+}
+
+void housekeeping_release(Housekeeping *housekeeping) {
+    if (!housekeeping) return;
+    (void)pthread_mutex_lock(&housekeeping->mutex);
+    atomic_store(&housekeeping->ending, true);
+    (void)pthread_cond_signal(&housekeeping->wake);
+    (void)pthread_mutex_unlock(&housekeeping->mutex);
+    if (housekeeping->thread_runs) (void)pthread_join(housekeeping->thread, NULL);
+    (void)pthread_cond_destroy(&housekeeping->wake);
+    (void)pthread_mutex_destroy(&housekeeping->mutex);
+    memory_free(housekeeping);
+}

@@ -1,0 +1,77 @@
+#include <stdio.h>
+
+#include "scheduler/job_service_internal.h"
+
+Error *job_service_devices(
+    void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context) {
+    JobService *service = self;
+    for (uint32_t i = 0; i < control_device_count(service->control); i++) {
+        ControlDeviceStatus status;
+        DeviceMemory memory;
+        TextBuilder OWN_TEXT(class_text) = {0};
+        control_get_device(service->control, i, &status);
+        TRY(status.device->class_->memory(status.device, &memory));
+        status.device->class_->determinism_class(status.device, &class_text);
+        JobsApiDevice device = {.memory_bytes = memory.total_bytes,
+            .free_bytes = memory.free_bytes,
+            .busy_seconds = status.busy_seconds,
+            .determinism_class = text_builder_get(&class_text)};
+        (void)snprintf(device.device, sizeof device.device, "%s", status.device->name);
+        (void)snprintf(device.name, sizeof device.name, "%s", status.device->class_->kind);
+        if (status.job.number && (caller->role == CALLER_ADMIN || status.tenant == caller->tenant))
+            job_id_print(status.job, device.job);
+        TRY(visit(context, &device));
+    }
+    return NULL;
+}
+
+Error *job_service_tenants(
+    void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context) {
+    JobService *service = self;
+    OWN(TenantList, rows) = NULL;
+    TRY(tenants_list(service->store, &rows));
+    for (size_t i = 0; i < rows->count; i++) {
+        ControlTenantStatus status;
+        if (caller->role != CALLER_ADMIN && rows->items[i].id != caller->tenant) continue;
+        control_get_tenant(service->control, rows->items[i].id, &status);
+        JobsApiTenant tenant = {.weight = rows->items[i].weight,
+            .queued = (int64_t)status.waiting,
+            .running = (int64_t)(status.running + status.ending),
+            .suspended = (int64_t)status.suspended,
+            .device_seconds = status.device_seconds,
+            .share = status.share};
+        (void)snprintf(tenant.tenant, sizeof tenant.tenant, "%s", rows->items[i].name);
+        TRY(visit(context, &tenant));
+    }
+    return NULL;
+}
+
+void job_service_use(void *self, TenantId tenant, JobsApiUse *out_use) {
+    const JobService *service = self;
+    ControlTenantStatus status;
+    control_get_tenant(service->control, tenant, &status);
+    *out_use = (JobsApiUse){.running_jobs = (int64_t)status.running,
+        .device_seconds_per_hour = status.device_seconds_last_hour};
+}
+
+void job_service_tenant_changed(void *self, TenantId tenant) {
+    const JobService *service = self;
+    /* a control thread that ends learns of it at its next start */
+    error_free(control_tell_quotas(service->control, tenant));
+}
+
+void job_service_explain_wait(JobService *service, const Tenant *tenant, JobsApiJob *inout_job) {
+    ControlTenantStatus status;
+    const int64_t *quotas = tenant->quotas;
+    int64_t seconds = quotas[QUOTA_DEVICE_SECONDS_PER_HOUR], jobs = quotas[QUOTA_RUNNING_JOBS];
+    if (seconds == QUOTA_UNLIMITED && jobs == QUOTA_UNLIMITED) return;
+    control_get_tenant(service->control, tenant->id, &status);
+    if (seconds != QUOTA_UNLIMITED && status.device_seconds_last_hour >= (double)seconds)
+        (void)snprintf(inout_job->why, sizeof inout_job->why,
+            "waits for the tenant's quota device_seconds_per_hour: %.3f of %lld used",
+            status.device_seconds_last_hour, (long long)seconds);
+    else if (jobs != QUOTA_UNLIMITED && (int64_t)status.running >= jobs)
+        (void)snprintf(inout_job->why, sizeof inout_job->why,
+            "waits for the tenant's quota running_jobs: %lld of %lld run",
+            (long long)status.running, (long long)jobs);
+}
