@@ -4,6 +4,7 @@
 #include <semaphore.h>
 
 #include "scheduler/control.h"
+#include "scheduler/execution_limits.h"
 #include "scheduler/executor/io_pool.h"
 #include "scheduler/executor/resident_models.h"
 #include "scheduler/executor/worker.h"
@@ -32,7 +33,11 @@ typedef struct ControlOutput {
 typedef struct ControlOutputs {
     ControlOutput *first, *last;
     size_t count;
+    uint64_t bytes;
 } ControlOutputs;
+
+/* What a job may have of outputs that are not stored yet: beyond it, it does not go on. */
+enum { CONTROL_OUTPUTS_MAX = 8192, CONTROL_OUTPUT_BYTES_MAX = 64 << 20 };
 
 struct ControlJob {
     IdKey number; /* {0, the policy's number} */
@@ -69,6 +74,7 @@ struct ControlJob {
     bool running;       /* the policy says so: from RUN to SLICE_ENDED */
     bool preempted;     /* before its slice had begun */
     bool moving_to_disk;
+    bool cancelling; /* somebody wants it gone */
     WorkerSlice slice;
     Message slice_ended;
     ControlOutputs slice_outputs; /* the worker's while it runs */
@@ -80,6 +86,8 @@ struct ControlJob {
     JobSnapshot snapshot;
     JobState wanted_state;          /* NONE: as it is */
     char *why;                      /* of the wanted state; NULL: nothing to say */
+    ControlOutputs storing;         /* only its figures: the commit under way has the outputs */
+    bool blocked;                   /* by outputs that are not stored; the policy knows */
     bool committing, stalled;       /* stalled: it failed and is tried again */
     uint64_t checkpoint_due_ns;     /* 0: never */
     uint32_t task_count;            /* I/O tasks that know it */
@@ -111,7 +119,8 @@ typedef struct ControlDevice {
 struct Control {
     ControlOptions options;
     Policy *policy;
-    Device *host; /* slot 0 of all executions */
+    Device *host;        /* slot 0 of all executions */
+    uint64_t host_bytes; /* that the machine has */
     ControlDevice devices[CONTROL_DEVICES_MAX];
     uint32_t device_count;
     ResidentModels *models;
@@ -119,13 +128,15 @@ struct Control {
     MessageQueue queue; /* posted to by any thread */
     IdMap by_number, by_id, model_map, tenants;
     uint64_t last_number;
-    uint64_t kept_bytes;   /* of inputs that wait in memory, though the store has them */
-    uint64_t timer_ns;     /* the policy's; 0: none */
-    uint64_t timer_set_ns; /* when the kernel's timer wakes the thread; 0: never */
-    uint64_t retry_ns;     /* when stalled commits are tried again; 0: none stalled */
-    PolicyEvent *events;   /* not applied yet */
+    uint64_t kept_bytes;     /* of inputs that wait in memory, though the store has them */
+    uint64_t timer_ns;       /* the policy's; 0: none */
+    uint64_t timer_set_ns;   /* when the kernel's timer wakes the thread; 0: never */
+    uint64_t retry_ns;       /* when stalled commits are tried again; 0: none stalled */
+    uint64_t retry_after_ns; /* how long the last one that stalled waits */
+    PolicyEvent *events;     /* not applied yet */
     size_t event_count, event_capacity;
     bool draining, ending;
+    bool failed;                    /* fatal is set */
     struct ControlRequest *drainer; /* who waits for the end of draining */
     uint64_t grace_end_ns;
     size_t in_flight; /* tasks and commits that have not come back */
@@ -166,11 +177,18 @@ uint64_t control_now_ns(void);
 void control_post_event(Control *control, PolicyEvent event);
 /* Applies what was posted, and what comes of it. */
 void control_apply_events(Control *control);
-/* Gives up: everything that waits is answered with the error. */
-void control_fail(Control *control, Error *owned_error);
 void control_update_status(ControlJob *job);
 /* What it waits for: the words and the error's message behind them. NULL: nothing. */
 void control_set_waiting(ControlJob *job, const char *words, const Error *error);
+
+/* ---- control_failure.c: the end that nobody asked for ---- */
+/* Gives up: nothing is decided any more, everything that waits or comes is answered with the error.
+ * On the control thread. */
+void control_fail(Control *control, Error *owned_error);
+/* What the thread does from then on, until the daemon ends. */
+void control_serve_failed(Control *control);
+/* Errors: the failure, if there was one: then nobody would answer. Threads: any. */
+MUST_CHECK Error *control_post_request(Control *control, ControlRequest *request);
 
 /* ---- control_jobs.c: jobs in memory ---- */
 MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);
@@ -194,11 +212,15 @@ void control_job_settle(ControlJob *job);
 void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uint64_t live_bytes);
 /* Tells the policy of a tenant and its quotas, where they are new or changed. */
 MUST_CHECK Error *control_tell_tenant(Control *control, TenantId tenant);
+/* Of a tenant that the policy was told of. */
+ExecutionLimits control_find_limits(const Control *control, TenantId tenant);
 /* POLICY_NO_DEVICE for NULL and "". Errors: NOT_FOUND. */
 MUST_CHECK Error *control_find_device(
     const Control *control, const char *name, uint64_t *out_device);
 void control_outputs_append(ControlOutputs *to, ControlOutputs *from);
 void control_outputs_deinit(ControlOutputs *outputs);
+/* More than a job may have. */
+bool control_outputs_are_many(const ControlJob *job);
 
 /* ---- control_slices.c: what the policy wants done with executions and weights ---- */
 void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns);
@@ -212,6 +234,8 @@ void control_end_due_slices(Control *control, uint64_t now_ns);
 /* ---- control_commits.c ---- */
 /* Stores what there is to store, unless a commit is under way; that one's end comes back here. */
 void control_commit(ControlJob *job);
+/* A move to disk that finds no room ends where it is. */
+void control_give_up_move(ControlJob *job);
 /* The state a job shall be in, and why (may be NULL). */
 void control_want_state(ControlJob *job, JobState state, const char *why);
 void control_retry_commits(Control *control, uint64_t now_ns);
@@ -225,6 +249,9 @@ void control_answer_waiters(ControlJob *job, const Error *error);
 void control_answer_state(ControlJob *job);
 /* A checkpoint is stored. */
 void control_answer_checkpoint(ControlJob *job);
+/* There is no room to store what they wait for; it is done when there is. A cancelled job needs
+ * none. */
+void control_answer_stalled(ControlJob *job, const Error *error);
 /* That the job is queued again is stored. */
 void control_resumed(ControlJob *job);
 
