@@ -156,6 +156,8 @@ typedef enum ControlRequestKind {
     CONTROL_DRAIN,
 } ControlRequestKind;
 
+enum { CONTROL_WAITERS_MAX = 3 }; /* for the same of one job */
+
 /* A request whose sender waits. */
 typedef struct ControlRequest {
     Message message;

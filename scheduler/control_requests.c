@@ -126,9 +126,17 @@ void control_answer_stalled(ControlJob *job, const Error *error) {
     answer_some(job, CONTROL_CANCEL, false, error);
 }
 
-static void wait_for(ControlJob *job, ControlRequest *request) {
+/* Each that waits may hold a thread of the HTTP server, and all it would learn is what the first
+ * one learns: nobody fills the server with waiting for one long kernel. */
+static Error *wait_for(ControlJob *job, ControlRequest *request) {
+    uint32_t count = 0;
+    for (const ControlRequest *other = job->waiters; other; other = other->next)
+        count += other->kind == request->kind;
+    if (count >= CONTROL_WAITERS_MAX)
+        FAIL(CONFLICT, "%u requests for the same wait already", count);
     request->next = job->waiters;
     job->waiters = request;
+    return NULL;
 }
 
 static Error *fail_refused(const PolicyAction *refusal) {
@@ -290,9 +298,9 @@ static Error *suspend(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return fail_absent(control, request, "suspend");
     if (job->stored_state == JOB_STATE_SUSPENDED) return fail_state("suspend", "suspended");
+    TRY(wait_for(job, request));
     control_post_event(
         control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
-    wait_for(job, request);
     return NULL;
 }
 
@@ -304,7 +312,7 @@ static Error *resume(Control *control, ControlRequest *request) {
             "resume", job->status.running ? "running" : job_state_info(job->stored_state)->name);
     TRY(control_tell_tenant(control, job->tenant)); /* its quotas may be others now */
     TRY(control_find_device(control, request->device, &job->resume_device));
-    wait_for(job, request);
+    TRY(wait_for(job, request));
     control_want_state(job, JOB_STATE_QUEUED, NULL); /* control_resumed when it is stored */
     return NULL;
 }
@@ -322,7 +330,7 @@ void control_resumed(ControlJob *job) {
 static Error *cancel(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return fail_absent(control, request, "cancel");
-    wait_for(job, request);
+    TRY(wait_for(job, request));
     job->cancelling = true;
     if (job->known) {
         control_post_event(
@@ -341,8 +349,8 @@ static Error *checkpoint(Control *control, ControlRequest *request) {
         control_answer(request, NULL); /* the newest one is where it is */
         return NULL;
     }
+    TRY(wait_for(job, request));
     job->checkpoint_wanted = true;
-    wait_for(job, request);
     if (job->running)
         control_preempt_job(job);
     else if (job->task_count > 0)

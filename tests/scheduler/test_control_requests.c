@@ -1,4 +1,4 @@
-#include "scheduler/control.h"
+#include "scheduler/control_internal.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -98,6 +98,30 @@ static void test_control_bears_requests_that_cross(void **state) {
     assert_ok(control_check(fixture.control));
 }
 
+/* Who asks again and again for the same does not hold ever more threads. */
+static void test_control_lets_few_wait_for_the_same(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    enum { ASKERS = 12 };
+    Asker askers[ASKERS];
+    JobId id;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    assert_ok(control_fixture_submit(&fixture, "forever", 2, false, NULL, &id));
+    for (int i = 0; i < ASKERS; i++) {
+        askers[i] = (Asker){fixture.control, id, true, NULL, 0};
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask, &askers[i]), 0);
+    }
+    int done = 0;
+    for (int i = 0; i < ASKERS; i++) {
+        (void)pthread_join(askers[i].thread, NULL);
+        done += !askers[i].error;
+        if (askers[i].error) assert_int_equal(error_code(askers[i].error), ERROR_CONFLICT);
+        error_free(askers[i].error);
+    }
+    assert_in_range(done, 1, CONTROL_WAITERS_MAX);
+}
+
 /* A device with too little memory for what was suspended is no end of anything. */
 static void test_control_resumes_only_where_there_is_room(void **state) {
     (void)state;
@@ -125,6 +149,7 @@ int test_control_requests(void) {
         cmocka_unit_test(test_control_answers_a_key_with_its_first_job),
         cmocka_unit_test(test_control_cancels_what_runs),
         cmocka_unit_test(test_control_bears_requests_that_cross),
+        cmocka_unit_test(test_control_lets_few_wait_for_the_same),
         cmocka_unit_test(test_control_resumes_only_where_there_is_room),
     };
     return cmocka_run_group_tests_name("control_requests", tests, NULL, NULL);
