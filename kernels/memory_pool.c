@@ -75,7 +75,7 @@ Error *memory_pool_create(Device *device, uint64_t limit_bytes, MemoryPool **out
     MemoryPool *pool = block;
     refcount_init(&pool->refcount);
     pool->device = device;
-    pool->limit_bytes = limit_bytes ? limit_bytes : total;
+    pool->limit_bytes = limit_bytes && limit_bytes < total ? limit_bytes : total;
     pool->device_bytes = total;
     pool->grant_bytes = UINT64_MAX;
     (void)pthread_mutex_init(&pool->mutex, NULL);

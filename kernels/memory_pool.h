@@ -22,8 +22,8 @@ typedef struct MemoryAnswer {
     uint64_t bytes; /* MEMORY_NEEDED: how much was asked for */
 } MemoryAnswer;
 
-/* limit_bytes: EXHAUSTED beyond it (0: the device's whole memory). Counted. device is borrowed and
- * must outlive it. */
+/* limit_bytes: EXHAUSTED beyond it (0, or more than it has: the device's whole memory). Counted.
+ * device is borrowed and must outlive it. */
 MUST_CHECK Error *memory_pool_create(Device *device, uint64_t limit_bytes, MemoryPool **out);
 MemoryPool *memory_pool_retain(MemoryPool *pool);
 void memory_pool_release(MemoryPool *pool);
@@ -38,8 +38,8 @@ void memory_pool_set_reserve(MemoryPool *pool, MemoryPool *reserve);
 void memory_pool_set_grant(MemoryPool *pool, uint64_t grant_bytes);
 Device *memory_pool_get_device(const MemoryPool *pool);
 
-/* size > 0. Aligned to DEVICE_ALIGNMENT; contents undefined (of this execution, of an
- * earlier one with the same reserve, or zero).
+/* size > 0. Aligned to DEVICE_ALIGNMENT; contents undefined: of this execution, of an earlier one
+ * with the same reserve, or zero. Nothing of anybody else: a device gives zeroed memory.
  * Errors: EXHAUSTED beyond the limit or beyond the whole device. */
 MUST_CHECK Error *memory_pool_alloc(
     MemoryPool *pool, uint64_t size, MemoryAnswer *out_answer, uint64_t *out_address);

@@ -12,6 +12,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "scheduler/control_internal.h"
+#include "scheduler/refusal_text.h"
 
 #define SECOND_NS ((uint64_t)1000000000)
 enum { TURN_NS = 100000 };
@@ -19,25 +20,6 @@ enum { TURN_NS = 100000 };
 #define CHECKPOINT_RESERVE_BYTES ((uint64_t)64 << 20)
 
 uint64_t control_now_ns(void) { return clock_now_ns(clock_real()); }
-
-void control_fail(Control *control, Error *owned_error) {
-    (void)pthread_mutex_lock(&control->status_mutex);
-    if (control->fatal)
-        error_free(owned_error); /* the first one says what happened */
-    else
-        control->fatal = owned_error;
-    (void)pthread_mutex_unlock(&control->status_mutex);
-}
-
-Error *control_check(Control *control) {
-    Error *copy = NULL;
-    (void)pthread_mutex_lock(&control->status_mutex);
-    if (control->fatal)
-        copy = error_make(
-            error_code(control->fatal), __FILE__, __LINE__, "%s", error_message(control->fatal));
-    (void)pthread_mutex_unlock(&control->status_mutex);
-    return copy;
-}
 
 /* ---- events and actions ---- */
 
@@ -54,6 +36,15 @@ void control_post_event(Control *control, PolicyEvent event) {
     control->events[control->event_count++] = event;
 }
 
+/* Its state says why, with the figures; what an I/O task last said of it belongs to that. */
+static void end_by_policy(ControlJob *job, JobState state, const PolicyAction *action) {
+    char reason[REFUSAL_TEXT_SIZE], why[JOB_WHY_SIZE];
+    refusal_text_print(action, reason);
+    const char *last = action->reason == POLICY_REASON_RETRIES ? job->status.waits_for : NULL;
+    (void)snprintf(why, sizeof why, "%s%s%s", reason, last ? ": " : "", last ? last : "");
+    control_want_state(job, state, why);
+}
+
 static void perform_on_job(ControlJob *job, const PolicyAction *action) {
     switch (action->kind) {
     case POLICY_ACTION_ACCEPT:
@@ -61,13 +52,11 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         break;
     case POLICY_ACTION_REFUSE:
         job->refusal = *action;
+        if (job->stored_state != JOB_STATE_NONE) end_by_policy(job, JOB_STATE_SUSPENDED, action);
         break;
     case POLICY_ACTION_FAIL:
         job->known = false;
-        control_want_state(job, JOB_STATE_FAILED,
-            action->reason == POLICY_REASON_RETRIES
-                ? "its model or its state could not be loaded on any device"
-                : "no device has room for it");
+        end_by_policy(job, JOB_STATE_FAILED, action);
         break;
     case POLICY_ACTION_RUN:
         control_run_job(job, (uint32_t)action->device, action->ns);
@@ -112,28 +101,39 @@ static void perform(Control *control, const PolicyAction *action) {
     }
 }
 
-/* Two of these may be posted, or one while the job ends: the policy refuses what has been asked for
- * before, and changes nothing. Who waits is answered by the state that comes. */
-static bool is_late_request(const PolicyEvent *event, const Error *error) {
-    if (event->kind != POLICY_EVENT_SUSPEND_REQUESTED &&
-        event->kind != POLICY_EVENT_CANCEL_REQUESTED)
+/* What somebody asks for may come too late: the job has ended, or was asked the same before. Then
+ * nothing has changed, and the state that comes first is the answer to whoever waits. */
+static bool is_late(Control *control, const PolicyEvent *event, const Error *error) {
+    if (error_code(error) != ERROR_CONFLICT && error_code(error) != ERROR_NOT_FOUND) return false;
+    ControlJob *job = id_map_find(&control->by_number, 0, event->job);
+    switch ((int)event->kind) {
+    case POLICY_EVENT_RESUME_REQUESTED: /* it is stored as queued already */
+        if (job) control_want_state(job, JOB_STATE_SUSPENDED, error_message(error));
+        return true;
+    case POLICY_EVENT_SUSPEND_REQUESTED:
+    case POLICY_EVENT_CANCEL_REQUESTED:
+    case POLICY_EVENT_CHECKPOINTED:
+    case POLICY_EVENT_UNBLOCKED:
+        return true;
+    default:
         return false;
-    return error_code(error) == ERROR_CONFLICT || error_code(error) == ERROR_NOT_FOUND;
+    }
 }
 
 void control_apply_events(Control *control) {
-    if (control->draining) control->event_count = 0; /* nothing is decided any more */
+    if (control->draining || control->failed) control->event_count = 0; /* nothing is decided */
     for (size_t i = 0; i < control->event_count; i++) {
         const PolicyAction *actions; /* performing one posts events, but applies none */
         size_t count;
         PolicyEvent event = control->events[i];
         Error *error = policy_apply(control->policy, &event, &actions, &count);
-        if (error && is_late_request(&event, error)) {
+        if (error && is_late(control, &event, error)) {
             error_free(error);
             continue;
         }
         if (error) {
-            control_fail(control, error_wrap(error, "event %d", (int)event.kind));
+            control_fail(
+                control, error_wrap(error, "event %s", policy_event_infos[event.kind].name));
             break;
         }
         if (control->options.recorder)
@@ -188,7 +188,7 @@ static Error *run(Control *control, int epoll, int timer) {
     if (epoll < 0 || timer < 0) FAIL(IO, "cannot wait for events: %s", strerror(errno));
     TRY(watch(epoll, control->queue.descriptor));
     TRY(watch(epoll, timer));
-    while (!control->ending) {
+    while (!control->ending && !control->failed) {
         struct epoll_event ready[4];
         set_timer(control, timer);
         int count = epoll_wait(epoll, ready, 4, -1);
@@ -228,6 +228,7 @@ static void *thread_main(void *argument) {
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     Error *error = run(control, epoll, timer);
     if (error) control_fail(control, error);
+    control_serve_failed(control);
     if (epoll >= 0) (void)close(epoll);
     if (timer >= 0) (void)close(timer);
     return NULL;
@@ -244,6 +245,8 @@ static Error *add_device(Control *control, const char *spec) {
         if (strcmp(control->devices[i].device->name, device->device->name) == 0)
             FAIL(USAGE, "--device %s: there is a %s already", spec, device->device->name);
     TRY(device_total_bytes(device->device, &memory_bytes));
+    /* the machine's own memory holds more than executions: inputs, outputs, what moved out */
+    if (device->device->class_->host_memory) memory_bytes /= 2;
     TRY(worker_create(device->device->name, &device->worker));
     control_post_event(control,
         (PolicyEvent){.kind = POLICY_EVENT_DEVICE_ADDED,
@@ -275,6 +278,7 @@ static Error *start(Control *control) {
     if (options->metrics) TRY(control_declare_metrics(options->metrics));
     TRY(message_queue_init(&control->queue));
     TRY(device_open("cpu", &control->host));
+    TRY(device_total_bytes(control->host, &control->host_bytes));
     TRY(policy_create(&control->policy));
     TRY(io_pool_create(options->io_threads ? options->io_threads : 2, &control->io));
     TRY(resident_models_create(options->store, control->host, options->pool, &control->models));

@@ -8,10 +8,10 @@
 #include "serialize/array_bundle.h"
 #include "store/chunk_upload.h"
 
-enum {
-    RETRY_NS = 1000000000,
-    SMALL_BYTES = 16 << 10, /* of outputs that are bundled on the control thread */
-};
+enum { SMALL_BYTES = 16 << 10 }; /* of outputs that are bundled on the control thread */
+/* A commit that has no room is tried again after so long, each time twice as long: it packs all its
+ * outputs anew. */
+static const uint64_t RETRY_NS_MIN = 500000000, RETRY_NS_MAX = 8000000000;
 
 /* Everything of a job that is stored in one go: outputs, how far it is, a checkpoint, a state. Made
  * on an I/O thread, committed by the catalog's writer, answered on the control thread. */
@@ -162,16 +162,39 @@ static void take_back(ControlJob *job, Commit *commit) {
         job->has_snapshot = true;
         commit->has_snapshot = false;
     }
-    if (commit->state != JOB_STATE_NONE && job->wanted_state == JOB_STATE_NONE)
-        control_want_state(job, commit->state, commit->why);
+    if (commit->state != JOB_STATE_NONE && job->wanted_state == JOB_STATE_NONE) {
+        job->wanted_state = commit->state; /* and it is not tried again at once */
+        job->why = TAKE(commit->why);
+    }
+}
+
+void control_give_up_move(ControlJob *job) {
+    if (!job->stalled || !job->moving_to_disk) return;
+    job->moving_to_disk = false;
+    tell_moved_out(job, false);
 }
 
 static void stall(ControlJob *job, const Error *error) {
     Control *control = job->control;
     job->stalled = true;
     control_count(control, METRIC_COMMITS_STALLED, 0, 1);
-    control->retry_ns = control_now_ns() + RETRY_NS;
+    if (job->cancelling) control_give_up_move(job);
+    control->retry_after_ns *= 2;
+    if (control->retry_after_ns < RETRY_NS_MIN) control->retry_after_ns = RETRY_NS_MIN;
+    if (control->retry_after_ns > RETRY_NS_MAX) control->retry_after_ns = RETRY_NS_MAX;
+    if (!control->retry_ns) control->retry_ns = control_now_ns() + control->retry_after_ns;
     control_set_waiting(job, "waits until its data can be stored: ", error);
+    control_answer_stalled(job, error);
+}
+
+/* Who cancels a job does not wait for room for what it made last. */
+static bool drop_for_end(ControlJob *job) {
+    if (job->wanted_state != JOB_STATE_CANCELLED) return false;
+    if (!job->pending.count && !job->has_snapshot) return false;
+    control_outputs_deinit(&job->pending);
+    if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
+    job->has_snapshot = job->stalled = false;
+    return true;
 }
 
 /* A full disk or quota passes; anything else means that the job's row is not what it should be. */
@@ -184,6 +207,7 @@ static void handle_failure(ControlJob *job, Commit *commit) {
     }
     if (error_code(commit->error) == ERROR_EXHAUSTED) {
         take_back(job, commit);
+        if (drop_for_end(job)) return;
         job->moving_to_disk |= commit->moving;
         stall(job, commit->error);
         return;
@@ -199,6 +223,7 @@ static void handle_success(ControlJob *job, const Commit *commit) {
     Control *control = job->control;
     uint64_t now_ns = control_now_ns();
     job->stalled = false;
+    control->retry_after_ns = 0;
     control_set_waiting(job, "", NULL);
     if (commit->has_snapshot) {
         job->has_checkpoint = true;
@@ -227,18 +252,29 @@ static void handle_success(ControlJob *job, const Commit *commit) {
     if (ended) job->ended = true;
 }
 
+/* Enough of its outputs are stored. */
+static void unblock(ControlJob *job) {
+    if (!job->blocked || control_outputs_are_many(job)) return;
+    job->blocked = false;
+    if (job->known)
+        control_post_event(
+            job->control, (PolicyEvent){.kind = POLICY_EVENT_UNBLOCKED, .job = job->number.low});
+}
+
 static void handle_done(void *context, Message *message) {
     Control *control = context;
     Commit *commit = CONTAINER_OF(message, Commit, message);
     ControlJob *job = commit->job;
     control->in_flight--;
     job->committing = false;
+    job->storing = (ControlOutputs){0};
     if (commit->error)
         handle_failure(job, commit);
     else
         handle_success(job, commit);
     commit_free(commit);
     if (!job->stalled) control_commit(job);
+    unblock(job);
     control_update_status(job);
     control_job_settle(job);
 }
@@ -261,6 +297,8 @@ static bool take_moving_snapshot(ControlJob *job) {
 }
 
 static bool has_work(const ControlJob *job) {
+    if (job->stalled && job->wanted_state != JOB_STATE_CANCELLED && !job->control->draining)
+        return false; /* until it is tried again */
     return job->pending.count > 0 || job->has_snapshot || job->wanted_state != JOB_STATE_NONE ||
            job->moving_to_disk;
 }
@@ -296,6 +334,7 @@ void control_commit(ControlJob *job) {
     commit->moving = moving;
     commit->outputs = job->pending;
     job->pending = (ControlOutputs){0};
+    job->storing = (ControlOutputs){.count = commit->outputs.count, .bytes = commit->outputs.bytes};
     commit->has_snapshot = job->has_snapshot;
     commit->snapshot = job->snapshot;
     job->has_snapshot = false;

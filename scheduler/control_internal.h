@@ -4,6 +4,7 @@
 #include <semaphore.h>
 
 #include "scheduler/control.h"
+#include "scheduler/execution_limits.h"
 #include "scheduler/executor/io_pool.h"
 #include "scheduler/executor/resident_models.h"
 #include "scheduler/executor/worker.h"
@@ -38,6 +39,7 @@ typedef enum ControlPhase {
 typedef struct ControlTenant {
     IdKey key;
     PolicyEvent told; /* to the policy, last */
+    ExecutionLimits limits;
     size_t jobs[CONTROL_PHASE_COUNT];
     uint64_t device_ns; /* since this process began */
     RecentTime recent, hour;
@@ -53,7 +55,11 @@ typedef struct ControlOutput {
 typedef struct ControlOutputs {
     ControlOutput *first, *last;
     size_t count;
+    uint64_t bytes;
 } ControlOutputs;
+
+/* What a job may have of outputs that are not stored yet: beyond it, it does not go on. */
+enum { CONTROL_OUTPUTS_MAX = 8192, CONTROL_OUTPUT_BYTES_MAX = 64 << 20 };
 
 struct ControlJob {
     IdKey number; /* {0, the policy's number} */
@@ -93,6 +99,7 @@ struct ControlJob {
     bool running;            /* the policy says so: from RUN to SLICE_ENDED */
     bool preempted;          /* before its slice had begun */
     bool moving_to_disk;
+    bool cancelling; /* somebody wants it gone */
     WorkerSlice slice;
     Message slice_ended;
     ControlOutputs slice_outputs; /* the worker's while it runs */
@@ -104,6 +111,8 @@ struct ControlJob {
     JobSnapshot snapshot;
     JobState wanted_state;          /* NONE: as it is */
     char *why;                      /* of the wanted state; NULL: nothing to say */
+    ControlOutputs storing;         /* only its figures: the commit under way has the outputs */
+    bool blocked;                   /* by outputs that are not stored; the policy knows */
     bool committing, stalled;       /* stalled: it failed and is tried again */
     uint64_t checkpoint_due_ns;     /* 0: never */
     uint64_t suspend_due_ns;        /* 0: not */
@@ -143,7 +152,8 @@ typedef struct ControlDevice {
 struct Control {
     ControlOptions options;
     Policy *policy;
-    Device *host; /* slot 0 of all executions */
+    Device *host;        /* slot 0 of all executions */
+    uint64_t host_bytes; /* that the machine has */
     ControlDevice devices[CONTROL_DEVICES_MAX];
     uint32_t device_count;
     ResidentModels *models;
@@ -152,13 +162,15 @@ struct Control {
     IdMap by_number, by_id, model_map, tenants;
     RecentTime recent; /* of all tenants; guarded by status_mutex */
     uint64_t last_number;
-    uint64_t kept_bytes;   /* of inputs that wait in memory, though the store has them */
-    uint64_t timer_ns;     /* the policy's; 0: none */
-    uint64_t timer_set_ns; /* when the kernel's timer wakes the thread; 0: never */
-    uint64_t retry_ns;     /* when stalled commits are tried again; 0: none stalled */
-    PolicyEvent *events;   /* not applied yet */
+    uint64_t kept_bytes;     /* of inputs that wait in memory, though the store has them */
+    uint64_t timer_ns;       /* the policy's; 0: none */
+    uint64_t timer_set_ns;   /* when the kernel's timer wakes the thread; 0: never */
+    uint64_t retry_ns;       /* when stalled commits are tried again; 0: none stalled */
+    uint64_t retry_after_ns; /* how long the last one that stalled waits */
+    PolicyEvent *events;     /* not applied yet */
     size_t event_count, event_capacity;
     bool draining, ending;
+    bool failed;                    /* fatal is set */
     struct ControlRequest *drainer; /* who waits for the end of draining */
     uint64_t grace_end_ns;
     size_t in_flight; /* tasks and commits that have not come back */
@@ -188,6 +200,8 @@ typedef enum ControlRequestKind {
     CONTROL_DRAIN,
 } ControlRequestKind;
 
+enum { CONTROL_WAITERS_MAX = 3 }; /* for the same of one job */
+
 /* A request whose sender waits. */
 typedef struct ControlRequest {
     Message message;
@@ -212,8 +226,6 @@ uint64_t control_now_ns(void);
 void control_post_event(Control *control, PolicyEvent event);
 /* Applies what was posted, and what comes of it. */
 void control_apply_events(Control *control);
-/* Gives up: everything that waits is answered with the error. */
-void control_fail(Control *control, Error *owned_error);
 void control_update_status(ControlJob *job);
 /* What it waits for: the words and the error's message behind them. NULL: nothing. */
 void control_set_waiting(ControlJob *job, const char *words, const Error *error);
@@ -231,6 +243,15 @@ void control_observe(Control *control, MetricId metric, uint64_t start_ns, uint6
 /* Under status_mutex, as the next one: its tenant's jobs are counted anew. */
 void control_account_phase(ControlJob *job);
 void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns);
+
+/* ---- control_failure.c: the end that nobody asked for ---- */
+/* Gives up: nothing is decided any more, everything that waits or comes is answered with the error.
+ * On the control thread. */
+void control_fail(Control *control, Error *owned_error);
+/* What the thread does from then on, until the daemon ends. */
+void control_serve_failed(Control *control);
+/* Errors: the failure, if there was one: then nobody would answer. Threads: any. */
+MUST_CHECK Error *control_post_request(Control *control, ControlRequest *request);
 
 /* ---- control_jobs.c: jobs in memory ---- */
 MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);
@@ -254,11 +275,15 @@ void control_job_settle(ControlJob *job);
 void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uint64_t live_bytes);
 /* Tells the policy of a tenant and its quotas, where they are new or changed. */
 MUST_CHECK Error *control_tell_tenant(Control *control, TenantId tenant);
+/* Of a tenant that the policy was told of. */
+ExecutionLimits control_find_limits(const Control *control, TenantId tenant);
 /* POLICY_NO_DEVICE for NULL and "". Errors: NOT_FOUND. */
 MUST_CHECK Error *control_find_device(
     const Control *control, const char *name, uint64_t *out_device);
 void control_outputs_append(ControlOutputs *to, ControlOutputs *from);
 void control_outputs_deinit(ControlOutputs *outputs);
+/* More than a job may have. */
+bool control_outputs_are_many(const ControlJob *job);
 
 /* ---- control_slices.c: what the policy wants done with executions and weights ---- */
 void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns);
@@ -276,6 +301,8 @@ void control_open_stored(ControlJob *job, bool stored);
 /* ---- control_commits.c ---- */
 /* Stores what there is to store, unless a commit is under way; that one's end comes back here. */
 void control_commit(ControlJob *job);
+/* A move to disk that finds no room ends where it is. */
+void control_give_up_move(ControlJob *job);
 /* The state a job shall be in, and why (may be NULL). */
 void control_want_state(ControlJob *job, JobState state, const char *why);
 void control_retry_commits(Control *control, uint64_t now_ns);
@@ -287,14 +314,17 @@ void control_answer(ControlRequest *request, Error *owned_error);
 void control_answer_waiters(ControlJob *job, const Error *error);
 /* Its state is stored: those who wait for it have it, the others are told of it. */
 void control_answer_state(ControlJob *job);
-/* It waits for the job's next state or checkpoint. */
-void control_wait_for(ControlJob *job, ControlRequest *request);
+/* It waits for the job's next state or checkpoint. Errors: CONFLICT enough others do. */
+MUST_CHECK Error *control_wait_for(ControlJob *job, ControlRequest *request);
 /* What is not in memory is suspended, has ended or is none of this tenant's: CONFLICT or NOT_FOUND.
  */
 MUST_CHECK Error *control_fail_absent(
     Control *control, const ControlRequest *request, const char *what);
 /* A checkpoint is stored. */
 void control_answer_checkpoint(ControlJob *job);
+/* There is no room to store what they wait for; it is done when there is. A cancelled job needs
+ * none. */
+void control_answer_stalled(ControlJob *job, const Error *error);
 /* That the job is queued again is stored. */
 void control_resumed(ControlJob *job);
 

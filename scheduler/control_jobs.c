@@ -16,6 +16,7 @@ void control_outputs_append(ControlOutputs *to, ControlOutputs *from) {
         to->first = from->first;
     to->last = from->last;
     to->count += from->count;
+    to->bytes += from->bytes;
     *from = (ControlOutputs){0};
 }
 
@@ -26,6 +27,11 @@ void control_outputs_deinit(ControlOutputs *outputs) {
         memory_free(output);
     }
     *outputs = (ControlOutputs){0};
+}
+
+bool control_outputs_are_many(const ControlJob *job) {
+    return job->pending.count + job->storing.count > CONTROL_OUTPUTS_MAX ||
+           job->pending.bytes + job->storing.bytes > CONTROL_OUTPUT_BYTES_MAX;
 }
 
 Error *control_job_create(Control *control, ControlJob **out_job) {
@@ -175,12 +181,20 @@ Error *control_tell_tenant(Control *control, TenantId id) {
         .device_bytes = limit(&tenant, QUOTA_DEVICE_BYTES),
         .host_bytes = limit(&tenant, QUOTA_HOST_BYTES),
         .device_seconds_per_hour = limit(&tenant, QUOTA_DEVICE_SECONDS_PER_HOUR)};
+    ExecutionLimits limits = execution_limits_of(&tenant, control->host_bytes);
     ControlTenant *known = id_map_find(&control->tenants, 0, (uint64_t)id);
+    if (known) known->limits = limits;
     if (known && memcmp(&known->told, &event, sizeof event) == 0) return NULL;
     if (!known) TRY(add_tenant(control, id, &known));
     known->told = event;
+    known->limits = limits;
     control_post_event(control, event);
     return NULL;
+}
+
+ExecutionLimits control_find_limits(const Control *control, TenantId tenant) {
+    const ControlTenant *known = id_map_find(&control->tenants, 0, (uint64_t)tenant);
+    return known->limits;
 }
 
 Error *control_find_device(const Control *control, const char *name, uint64_t *out_device) {

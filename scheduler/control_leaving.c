@@ -1,7 +1,6 @@
 #include "scheduler/control_internal.h"
 
 static Error *ask(Control *control, ControlRequestKind kind, TenantId tenant, JobId job) {
-    TRY(control_check(control));
     return control_send(control, &(ControlRequest){.kind = kind, .tenant = tenant, .job = job});
 }
 
@@ -32,13 +31,14 @@ static Error *hold(ControlJob *job, ControlRequest *request) {
 }
 
 /* The policy forgets it; control.c then wants it released. */
-static void let_go(ControlJob *job, ControlRequest *request) {
-    control_wait_for(job, request);
+static Error *let_go(ControlJob *job, ControlRequest *request) {
+    TRY(control_wait_for(job, request));
     if (job->known)
         control_post_event(job->control,
             (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
     else
         control_want_state(job, JOB_STATE_RELEASED, NULL);
+    return NULL;
 }
 
 Error *control_handle_leaving(Control *control, ControlRequest *request) {
@@ -46,10 +46,7 @@ Error *control_handle_leaving(Control *control, ControlRequest *request) {
     if (!job || job->ended) return control_fail_absent(control, request, "release");
     if (request->kind == CONTROL_HOLD) return hold(job, request);
     if (!job->leaving) FAIL(CONFLICT, "the job is not on its way into a file");
-    if (request->kind == CONTROL_LET_GO) {
-        let_go(job, request);
-        return NULL;
-    }
+    if (request->kind == CONTROL_LET_GO) return let_go(job, request);
     job->leaving = false;
     control_answer(request, NULL);
     return NULL;

@@ -5,71 +5,67 @@
 #include "base/allocator.h"
 #include "base/container_of.h"
 #include "scheduler/control_internal.h"
+#include "scheduler/refusal_text.h"
 
 /* ---- on the senders' threads ---- */
 
-Error *control_send(Control *control, ControlRequest *request) {
-    request->message.handle = control_handle_request;
-    (void)sem_init(&request->done, 0, 0);
-    message_queue_post(&control->queue, &request->message);
+static Error *await_answer(ControlRequest *request) {
     while (sem_wait(&request->done) != 0) continue; /* interrupted by a signal */
     (void)sem_destroy(&request->done);
     return request->error;
+}
+
+/* Every request that was posted is answered, also by a control thread that has failed. */
+Error *control_send(Control *control, ControlRequest *request) {
+    request->message.handle = control_handle_request;
+    (void)sem_init(&request->done, 0, 0);
+    Error *error = control_post_request(control, request);
+    if (!error) return await_answer(request);
+    if (request->kind == CONTROL_SUBMIT) batch_release(request->submission->batch);
+    (void)sem_destroy(&request->done);
+    return error;
 }
 
 Error *control_submit(
     Control *control, const ControlSubmission *submission, JobId *out_id, bool *out_created) {
     ControlRequest request = {
         .kind = CONTROL_SUBMIT, .tenant = submission->tenant, .submission = submission};
-    Error *error = control_check(control);
-    if (error) {
-        batch_release(submission->batch);
-        return error;
-    }
-    error = control_send(control, &request);
-    if (error) return error;
+    TRY(control_send(control, &request));
     *out_id = request.job;
     *out_created = request.created;
     return NULL;
 }
 
 Error *control_suspend(Control *control, TenantId tenant, JobId job) {
-    TRY(control_check(control));
     return control_send(
         control, &(ControlRequest){.kind = CONTROL_SUSPEND, .tenant = tenant, .job = job});
 }
 
 Error *control_resume(Control *control, TenantId tenant, JobId job, const char *device) {
-    TRY(control_check(control));
     return control_send(control,
         &(ControlRequest){.kind = CONTROL_RESUME, .tenant = tenant, .job = job, .device = device});
 }
 
 Error *control_cancel(Control *control, TenantId tenant, JobId job) {
-    TRY(control_check(control));
     return control_send(
         control, &(ControlRequest){.kind = CONTROL_CANCEL, .tenant = tenant, .job = job});
 }
 
 Error *control_checkpoint(Control *control, TenantId tenant, JobId job) {
-    TRY(control_check(control));
     return control_send(
         control, &(ControlRequest){.kind = CONTROL_CHECKPOINT, .tenant = tenant, .job = job});
 }
 
 Error *control_take_up(Control *control, TenantId tenant, JobId job) {
-    TRY(control_check(control));
     return control_send(
         control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
 }
 
 Error *control_tell_quotas(Control *control, TenantId tenant) {
-    TRY(control_check(control));
     return control_send(control, &(ControlRequest){.kind = CONTROL_QUOTAS, .tenant = tenant});
 }
 
 Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
-    TRY(control_check(control));
     ControlRequest request = {.kind = CONTROL_DRAIN, .grace_ns = grace_ns};
     TRY(control_send(control, &request));
     *out_left = (size_t)request.job.number;
@@ -116,31 +112,46 @@ void control_answer_state(ControlJob *job) {
     }
 }
 
-void control_answer_checkpoint(ControlJob *job) {
+/* Answers the waiters of one kind, or all but those. */
+static void answer_some(
+    ControlJob *job, ControlRequestKind kind, bool of_kind, const Error *error) {
     ControlRequest **link = &job->waiters, *request;
     while ((request = *link)) {
-        if (request->kind != CONTROL_CHECKPOINT) {
+        if ((request->kind == kind) != of_kind) {
             link = &request->next;
             continue;
         }
         *link = request->next;
-        control_answer(request, NULL);
+        control_answer(request, copy_error(error));
     }
 }
 
-void control_wait_for(ControlJob *job, ControlRequest *request) {
+void control_answer_checkpoint(ControlJob *job) {
+    answer_some(job, CONTROL_CHECKPOINT, true, NULL);
+}
+
+void control_answer_stalled(ControlJob *job, const Error *error) {
+    answer_some(job, CONTROL_CANCEL, false, error);
+}
+
+/* Each that waits may hold a thread of the HTTP server, and all it would learn is what the first
+ * one learns: nobody fills the server with waiting for one long kernel. */
+Error *control_wait_for(ControlJob *job, ControlRequest *request) {
+    uint32_t count = 0;
+    for (const ControlRequest *other = job->waiters; other; other = other->next)
+        count += other->kind == request->kind;
+    if (count >= CONTROL_WAITERS_MAX)
+        FAIL(CONFLICT, "%u requests for the same wait already", count);
     request->next = job->waiters;
     job->waiters = request;
+    return NULL;
 }
 
 static Error *fail_refused(const PolicyAction *refusal) {
-    unsigned long long limit = refusal->limit, used = refusal->used;
-    if (refusal->reason == POLICY_REASON_QUOTA)
-        FAIL(EXHAUSTED, "over the tenant's quota %s: %llu of %llu",
-            policy_quota_names[refusal->quota], used, limit);
-    if (refusal->reason == POLICY_REASON_DEVICE_MEMORY)
-        FAIL(EXHAUSTED, "it needs %llu bytes of a device; the largest has %llu", used, limit);
-    FAIL(NOT_FOUND, "there is no such device here");
+    char text[REFUSAL_TEXT_SIZE];
+    refusal_text_print(refusal, text);
+    if (refusal->reason == POLICY_REASON_NO_DEVICE) FAIL(NOT_FOUND, "%s", text);
+    FAIL(EXHAUSTED, "%s", text);
 }
 
 /* Storing a new job's row: posted to the catalog, answered on the control thread. */
@@ -307,10 +318,10 @@ static Error *suspend(Control *control, ControlRequest *request) {
     if (!job || job->ended) return control_fail_absent(control, request, "suspend");
     if (job->stored_state != JOB_STATE_QUEUED)
         return fail_state("suspend", job_state_info(job->stored_state)->name);
+    TRY(control_wait_for(job, request));
     control_post_event(
         control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
     if (!job->suspend_asked_ns) job->suspend_asked_ns = control_now_ns();
-    control_wait_for(job, request);
     return NULL;
 }
 
@@ -322,8 +333,9 @@ static Error *resume(Control *control, ControlRequest *request) {
     if (!(held || job->stored_state == JOB_STATE_SUSPENDED) || job->wanted_state != JOB_STATE_NONE)
         return fail_state(
             "resume", job->status.running ? "running" : job_state_info(job->stored_state)->name);
+    TRY(control_tell_tenant(control, job->tenant)); /* its quotas may be others now */
     TRY(control_find_device(control, request->device, &job->resume_device));
-    control_wait_for(job, request);
+    TRY(control_wait_for(job, request));
     control_want_state(job, JOB_STATE_QUEUED,
         held ? "somebody said that it is this home's"
              : NULL); /* control_resumed when it is stored */
@@ -344,11 +356,13 @@ static Error *cancel(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return control_fail_absent(control, request, "cancel");
     if (job->leaving) return fail_state("cancel", "being released");
-    control_wait_for(job, request);
-    if (job->known)
+    TRY(control_wait_for(job, request));
+    job->cancelling = true;
+    if (job->known) {
         control_post_event(
             control, (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
-    else
+        control_give_up_move(job);
+    } else
         control_want_state(job, JOB_STATE_CANCELLED, NULL);
     return NULL;
 }
@@ -361,8 +375,8 @@ static Error *checkpoint(Control *control, ControlRequest *request) {
         control_answer(request, NULL); /* the newest one is where it is */
         return NULL;
     }
+    TRY(control_wait_for(job, request));
     job->checkpoint_wanted = true;
-    control_wait_for(job, request);
     if (job->running)
         control_preempt_job(job);
     else if (job->task_count > 0)
@@ -415,9 +429,11 @@ void control_handle_request(void *context, Message *message) {
     Control *control = context;
     ControlRequest *request = (ControlRequest *)message;
     Error *error = NULL;
-    if (control->draining || control->ending) {
+    if (control->draining || control->ending || control->failed) {
         if (request->kind == CONTROL_SUBMIT) batch_release(request->submission->batch);
-        error = error_make(ERROR_UNREACHABLE, __FILE__, __LINE__, "the daemon is ending");
+        error = control_check(control);
+        if (!error)
+            error = error_make(ERROR_UNREACHABLE, __FILE__, __LINE__, "the daemon is ending");
     } else
         error = handle(control, request);
     if (error) control_answer(request, error);

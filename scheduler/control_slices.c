@@ -32,7 +32,8 @@ typedef struct Task {
     Digest identity;
     TenantId tenant;
     uint32_t device;
-    uint64_t grant_bytes; /* of the job when the task was posted, as are the next two */
+    ExecutionLimits limits; /* of its tenant */
+    uint64_t grant_bytes;   /* of the job when the task was posted, as are the next two */
     bool fresh, has_checkpoint;
     Error *error;
 } Task;
@@ -69,10 +70,11 @@ static Error *rewind_outputs(Connection *catalog, void *context) {
 }
 
 /* The run of a job that has its model and its inputs. */
-static Error *make_run(ControlJob *job, uint64_t grant_bytes) {
+static Error *make_run(ControlJob *job, const ExecutionLimits *limits, uint64_t grant_bytes) {
     ExecutionOptions options = {.threads = job->policy.threads,
         .check_finite = job->policy.check_finite,
         .philox_key = job->policy.random_key};
+    execution_limits_apply(limits, &options);
     Batch *batch = job->batch;
     job->batch = NULL;
     TRY(job_run_create(batch, job->function, &options, &job->run));
@@ -96,7 +98,7 @@ static Error *open_job(const Task *task) {
     }
     TRY(make_batch(job));
     if (!task->fresh) TRY(catalog_run(control->options.catalog, rewind_outputs, job));
-    return make_run(job, task->grant_bytes);
+    return make_run(job, &task->limits, task->grant_bytes);
 }
 
 static Error *restore_job(ControlJob *job) {
@@ -156,6 +158,7 @@ static void run_task(IoTask *io_task) {
 /* ---- on the control thread ---- */
 
 static void end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes) {
+    if (device_ns > POLICY_TIME_MAX) device_ns = POLICY_TIME_MAX;
     Control *control = job->control;
     ControlDevice *device = &control->devices[job->device];
     (void)pthread_mutex_lock(&control->status_mutex);
@@ -186,8 +189,12 @@ static Error *keep_output(
     ControlOutput *output = memory;
     *output = (ControlOutput){sequence, items_done, *owned_arrays, NULL};
     *owned_arrays = (ArrayList){0};
-    ControlOutputs one = {output, output, 1};
+    ControlOutputs one = {output, output, 1, 0};
+    for (size_t i = 0; i < output->arrays.count; i++) one.bytes += output->arrays.items[i].size;
     control_outputs_append(&job->slice_outputs, &one);
+    const ControlOutputs *so_far = &job->slice_outputs;
+    if (so_far->count > CONTROL_OUTPUTS_MAX || so_far->bytes > CONTROL_OUTPUT_BYTES_MAX)
+        job_run_request_slice_end(job->run); /* what it has gets stored first */
     return NULL;
 }
 
@@ -245,10 +252,12 @@ static void handle_slice_ended(void *context, Message *message) {
     job->counters = job_run_get_counters(job->run);
     /* told before the slice's end, so that no other one begins between them */
     if (!slice->error && slice->result.outcome == JOB_RUN_SUSPENDED) request_suspend(job);
+    job->blocked = !slice->error && !finished && !needs_memory && control_outputs_are_many(job);
     end_slice(job,
         slice->error   ? POLICY_OUTCOME_FAILED
         : finished     ? POLICY_OUTCOME_FINISHED
         : needs_memory ? POLICY_OUTCOME_NEEDS_MEMORY
+        : job->blocked ? POLICY_OUTCOME_BLOCKED
                        : POLICY_OUTCOME_SLICE_ENDED,
         slice->device_time_ns, needs_memory ? slice->result.bytes : 0);
     if (slice->error || finished) job->known = false;
@@ -308,6 +317,7 @@ static void post_task(Control *control, Task owned_task) {
     if (task->job) {
         task->job->task_count++;
         task->job->open = true;
+        task->limits = control_find_limits(control, task->job->tenant);
         task->grant_bytes = task->job->grant_bytes;
         task->fresh = task->job->fresh;
         task->has_checkpoint = task->job->has_checkpoint;
@@ -323,7 +333,8 @@ static void tell_moved(ControlJob *job, PolicyEventKind kind, bool worked) {
 /* A job that could not be opened for its slice has failed; its inputs and model were checked when
  * it was taken in. */
 static void opened(ControlJob *job, Error *owned_error) {
-    bool gone = job->preempted || job->control->draining || job->control->ending;
+    const Control *control = job->control;
+    bool gone = job->preempted || control->draining || control->ending || control->failed;
     job->preempted = false;
     if (!owned_error && !gone) {
         begin_slice(job);
@@ -381,7 +392,8 @@ static bool open_at_once(ControlJob *job, uint32_t device) {
             &job->held, &job->residency))
         return false;
     job->open = true;
-    Error *error = make_run(job, job->grant_bytes);
+    ExecutionLimits limits = control_find_limits(job->control, job->tenant);
+    Error *error = make_run(job, &limits, job->grant_bytes);
     if (!error) return true;
     error_free(error); /* no memory: it is tried once more with the inputs that are stored */
     control_job_close(job);

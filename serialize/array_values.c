@@ -91,6 +91,7 @@ void array_values_release(Value *values, uint32_t count) {
 
 static Error *tensor_to_array(ArraySink sink, const char *name, const Tensor *tensor) {
     NamedArray array;
+    if (!tensor->written) FAIL(INVALID, "output %s is a tensor that was never written", name);
     TRY(named_array_init(&array, name, tensor->dtype, &tensor->shape));
     Error *error = tensor_copy_to_host(tensor, array.data);
     if (!error) error = sink.add(sink.self, &array);

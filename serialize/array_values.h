@@ -25,7 +25,8 @@ typedef struct ArraySink {
 } ArraySink;
 
 /* Tensors and scalars; tuples and lists of them under NAME.0, NAME.1 …; nil is left out.
- * Errors: UNSUPPORTED what no array can hold; whatever the sink returns. */
+ * Errors: UNSUPPORTED what no array can hold; INVALID a tensor that was never written; whatever the
+ * sink returns. */
 MUST_CHECK Error *array_values_export(const Value *value, const char *name, ArraySink sink);
 /* What a finished execution returned, under its results' names. */
 MUST_CHECK Error *array_values_export_result(Execution *execution, ArraySink sink);

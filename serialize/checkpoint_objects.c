@@ -249,7 +249,8 @@ static Error *read_string(ObjectReader *self, Value *out) {
     char *text;
     StringObject *string;
     TRY(byte_read_text(&self->reader, STRING_OBJECT_SIZE_MAX, &text));
-    Error *error = string_object_create(text, strlen(text), &string);
+    Error *error =
+        string_object_create(execution_get_meter(self->execution), text, strlen(text), &string);
     memory_free(text);
     TRY(error);
     *out = value_object(OBJECT_STRING, string);
@@ -267,12 +268,13 @@ static Error *read_packed_function(ObjectReader *self, Value *out) {
     return NULL;
 }
 
-static Error *load_opaque(const OpaqueKind *kind, const uint8_t *bytes, uint32_t size, Value *out) {
+static Error *load_opaque(
+    ObjectMeter *meter, const OpaqueKind *kind, const uint8_t *bytes, uint32_t size, Value *out) {
     ByteReader state = byte_reader(bytes, size);
     void *loaded;
     Opaque *opaque;
     TRY_WRAP(kind->load(&state, &loaded), "%s", kind->name);
-    TRY(opaque_create(kind, loaded, &opaque));
+    TRY(opaque_create(meter, kind, loaded, &opaque));
     Error *error = byte_reader_check_end(&state);
     if (error) {
         opaque_release(opaque);
@@ -297,7 +299,7 @@ static Error *read_opaque(ObjectReader *self, Value *out) {
     if (!error) error = byte_read_count(&self->reader, 1, &size);
     if (!error) error = byte_read_view(&self->reader, size, &bytes);
     TRY(error);
-    return load_opaque(kind, bytes, size, out);
+    return load_opaque(execution_get_meter(self->execution), kind, bytes, size, out);
 }
 
 static Error *read_object(ObjectReader *self, Value *out) {

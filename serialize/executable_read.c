@@ -205,7 +205,7 @@ static Error *read_object(ExecutableReader *self, ByteReader *reader, Value *out
     char *text;
     StringObject *string;
     TRY(byte_read_text(reader, STRING_OBJECT_SIZE_MAX, &text));
-    Error *error = string_object_create(text, strlen(text), &string);
+    Error *error = string_object_create(NULL, text, strlen(text), &string);
     memory_free(text);
     TRY(error);
     *out = value_object(OBJECT_STRING, string);

@@ -34,7 +34,8 @@ SANITIZERS = {
 # Part: (whose binary, what pytest runs, more environment)
 END_TO_END = {
     "end_to_end": ("plain", ["tests/end_to_end"], {}),
-    "hostile": ("asan", ["tests/end_to_end/test_bad_input.py", "tests/end_to_end/test_usage.py"],
+    "hostile": ("asan", ["tests/end_to_end/test_bad_input.py", "tests/end_to_end/test_usage.py",
+                         "tests/end_to_end/test_daemon_bad_input.py", "tests/end_to_end/test_isolation.py"],
                 {"LAYOVER_MUTATIONS": "12"}),
 }
 CASE = re.compile(r"^\[ +(OK|FAILED|ERROR) +\] (\S+)", re.MULTILINE)

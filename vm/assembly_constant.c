@@ -132,7 +132,7 @@ static Error *read_string(Tokens *tokens, Value *out) {
     TextBuilder OWN_TEXT(text) = {0};
     TRY(tokens_read_string(tokens, &text));
     StringObject *string;
-    TRY(string_object_create(text_builder_get(&text), text.size, &string));
+    TRY(string_object_create(NULL, text_builder_get(&text), text.size, &string));
     *out = value_object(OBJECT_STRING, string);
     return NULL;
 }

@@ -10,12 +10,12 @@ Error *closure_create(
             INSTRUCTION_OPERANDS_MAX);
     if (side != CLOSURE_FIRST && side != CLOSURE_LAST)
         FAIL(INVALID, "a closure with side %u", (unsigned)side);
-    uint64_t bytes = sizeof(Closure) + count * sizeof(Value);
-    TRY(object_meter_charge(meter, bytes));
+    uint64_t charge = sizeof(Closure) + (uint64_t)count * OBJECT_PLACE_BYTES;
+    TRY(object_meter_charge(meter, charge));
     void *memory;
-    Error *error = memory_alloc(1, bytes, &memory);
+    Error *error = memory_alloc(1, sizeof(Closure) + count * sizeof(Value), &memory);
     if (error) {
-        object_meter_refund(meter, bytes);
+        object_meter_refund(meter, charge);
         return error;
     }
     Closure *closure = memory;

@@ -143,8 +143,9 @@ void execution_release(Execution *execution) {
     memory_free(execution->frames);
     memory_free(execution->registers);
     if (execution->meter)
-        object_meter_refund(execution->meter, execution->frame_capacity * sizeof(Frame) +
-                                                  execution->register_capacity * sizeof(Value));
+        object_meter_refund(
+            execution->meter, execution->frame_capacity * sizeof(Frame) +
+                                  execution->register_capacity * OBJECT_PLACE_BYTES);
     object_meter_release(execution->meter);
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) memory_pool_release(execution->pools[slot]);
     packed_registry_release(execution->packed);

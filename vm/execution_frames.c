@@ -26,11 +26,11 @@ static Error *reserve_registers(Execution *execution, size_t count) {
     if (execution->registers && count <= execution->register_capacity) return NULL;
     size_t old = execution->register_capacity, capacity = old ? old : REGISTERS_MIN;
     while (capacity < count) capacity *= 2;
-    TRY(object_meter_charge(execution->meter, (capacity - old) * sizeof(Value)));
+    TRY(object_meter_charge(execution->meter, (capacity - old) * OBJECT_PLACE_BYTES));
     void *registers = execution->registers;
     Error *error = memory_resize(&registers, capacity, sizeof(Value));
     if (error) {
-        object_meter_refund(execution->meter, (capacity - old) * sizeof(Value));
+        object_meter_refund(execution->meter, (capacity - old) * OBJECT_PLACE_BYTES);
         return error;
     }
     execution->registers = registers;

@@ -9,7 +9,7 @@ static Error *set_capacity(List *list, uint64_t capacity) {
         FAIL(EXHAUSTED, "a list of %llu items; there may be %d", (unsigned long long)capacity,
             LIST_COUNT_MAX);
     if (capacity == list->capacity) return NULL;
-    uint64_t more = (capacity - list->capacity) * sizeof(Value);
+    uint64_t more = (capacity - list->capacity) * OBJECT_PLACE_BYTES;
     TRY(object_meter_charge(list->meter, more));
     void *items = list->items;
     Error *error = memory_resize(&items, capacity, sizeof(Value));

@@ -51,8 +51,9 @@ Error *object_meter_charge(ObjectMeter *meter, uint64_t bytes) {
     uint64_t before = atomic_fetch_add_explicit(&meter->used_bytes, bytes, memory_order_relaxed);
     if (before + bytes > meter->limit_bytes && before + bytes >= before) {
         object_meter_refund(meter, bytes);
-        FAIL(EXHAUSTED, "frames, lists and other objects take more than %" PRIu64 " bytes",
-            meter->limit_bytes - 1);
+        FAIL(EXHAUSTED,
+            "frames, lists and other objects take %" PRIu64 " bytes of the limit of %" PRIu64,
+            before + bytes - 1, meter->limit_bytes - 1);
     }
     return NULL;
 }
@@ -120,16 +121,16 @@ static Value pop_dead(uint64_t *inout_stack) {
 
 static void container_free(Value dead) {
     ContainerHead *head = (ContainerHead *)dead.object;
-    uint64_t bytes = sizeof(Closure) + head->count * sizeof(Value);
+    uint64_t charge = sizeof(Closure) + (uint64_t)head->count * OBJECT_PLACE_BYTES;
     if (dead.kind == OBJECT_LIST) {
-        bytes = sizeof(List) + dead.list->capacity * sizeof(Value);
+        charge = sizeof(List) + (uint64_t)dead.list->capacity * OBJECT_PLACE_BYTES;
         memory_free(dead.list->items);
     } else if (dead.kind == OBJECT_ADT) {
-        bytes = sizeof(Adt) + head->count * sizeof(Value);
+        charge = sizeof(Adt) + (uint64_t)head->count * OBJECT_PLACE_BYTES;
     }
     ObjectMeter *meter = head->meter;
     memory_free(head);
-    object_meter_refund(meter, bytes);
+    object_meter_refund(meter, charge);
 }
 
 /* An explicit stack instead of recursion: a list nested 10^7 deep goes in constant C stack and

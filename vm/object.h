@@ -1,12 +1,16 @@
 #pragma once
 /* What all objects share: names, printing, releasing without recursion, and the meter that counts
- * the memory of an execution's lists, ADTs and closures. */
+ * the memory of an execution's objects beside its tensors. */
 #include "base/text.h"
 #include "vm/value.h"
 
-/* Bytes of containers an execution made, against a limit. Objects hold on to their meter, so it
- * lives until the last of them goes, on whatever thread. */
+/* Bytes of containers, strings and opaque objects an execution made, against a limit. Objects hold
+ * on to their meter, so it lives until the last of them goes, on whatever thread. */
 typedef struct ObjectMeter ObjectMeter;
+/* What a place for a value in a container or frame is charged: the value, and the header of the
+ * object that it may be the only one to hold. A tensor that is a view costs no other memory, and
+ * without this a list of them would take a multiple of what is counted. */
+enum { OBJECT_PLACE_BYTES = 256 };
 MUST_CHECK Error *object_meter_create(uint64_t limit_bytes, ObjectMeter **out);
 void object_meter_release(ObjectMeter *meter);
 DEFINE_OWN(ObjectMeter, object_meter_release);

@@ -4,10 +4,20 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "vm/object.h"
 
-Error *opaque_create(const OpaqueKind *kind, void *owned_state, Opaque **out) {
+static uint64_t charge(const OpaqueKind *kind, const void *state) {
+    return sizeof(Opaque) + kind->bytes(state);
+}
+
+Error *opaque_create(ObjectMeter *meter, const OpaqueKind *kind, void *owned_state, Opaque **out) {
     void *memory;
-    Error *error = memory_alloc(1, sizeof(Opaque), &memory);
+    uint64_t bytes = charge(kind, owned_state);
+    Error *error = object_meter_charge(meter, bytes);
+    if (!error) {
+        error = memory_alloc(1, sizeof(Opaque), &memory);
+        if (error) object_meter_refund(meter, bytes);
+    }
     if (error) {
         kind->destroy(owned_state);
         return error;
@@ -16,12 +26,14 @@ Error *opaque_create(const OpaqueKind *kind, void *owned_state, Opaque **out) {
     refcount_init(&opaque->refcount);
     opaque->kind = kind;
     opaque->state = owned_state;
+    opaque->meter = meter;
     *out = opaque;
     return NULL;
 }
 
 void opaque_release(Opaque *opaque) {
     if (!opaque || !refcount_release(&opaque->refcount)) return;
+    object_meter_refund(opaque->meter, charge(opaque->kind, opaque->state));
     opaque->kind->destroy(opaque->state);
     memory_free(opaque);
 }
@@ -29,7 +41,7 @@ void opaque_release(Opaque *opaque) {
 Error *opaque_copy(const Opaque *opaque, Opaque **out) {
     void *state;
     TRY_WRAP(opaque->kind->copy(opaque->state, &state), "%s", opaque->kind->name);
-    return opaque_create(opaque->kind, state, out);
+    return opaque_create(opaque->meter, opaque->kind, state, out);
 }
 
 Error *shape_heap_create(uint32_t count, ShapeHeap **out) {
@@ -75,6 +87,11 @@ static Error *shape_heap_load(ByteReader *reader, void **out) {
     return NULL;
 }
 
+static uint64_t shape_heap_bytes(const void *state) {
+    const ShapeHeap *heap = state;
+    return sizeof(ShapeHeap) + heap->count * sizeof heap->cells[0];
+}
+
 static void shape_heap_print(const void *state, TextBuilder *out) {
     text_appendf(out, "of %u cells", ((const ShapeHeap *)state)->count);
 }
@@ -82,6 +99,7 @@ static void shape_heap_print(const void *state, TextBuilder *out) {
 const OpaqueKind opaque_shape_heap = {
     .name = "shape_heap",
     .destroy = memory_free,
+    .bytes = shape_heap_bytes,
     .copy = shape_heap_copy,
     .save = shape_heap_save,
     .load = shape_heap_load,

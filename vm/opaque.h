@@ -9,6 +9,7 @@
 typedef struct OpaqueKind {
     const char *name; /* stored in checkpoints */
     void (*destroy)(void *state);
+    uint64_t (*bytes)(const void *state); /* how much memory it takes; does not change */
     /* A copy that later changes of the original do not reach. */
     Error *(*copy)(const void *state, void **out);
     Error *(*save)(const void *state, ByteWriter *writer);
@@ -21,10 +22,13 @@ typedef struct Opaque {
     Refcount refcount;
     const OpaqueKind *kind; /* outlives the object */
     void *state;
+    struct ObjectMeter *meter;
 } Opaque;
 
-/* Consumes the state, even on failure. */
-MUST_CHECK Error *opaque_create(const OpaqueKind *kind, void *owned_state, Opaque **out);
+/* Consumes the state, even on failure.
+ * meter: what it is charged to, as are its copies; NULL: nothing. Errors: EXHAUSTED. */
+MUST_CHECK Error *opaque_create(
+    struct ObjectMeter *meter, const OpaqueKind *kind, void *owned_state, Opaque **out);
 void opaque_release(Opaque *opaque);
 DEFINE_OWN(Opaque, opaque_release);
 MUST_CHECK Error *opaque_copy(const Opaque *opaque, Opaque **out);

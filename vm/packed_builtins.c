@@ -47,7 +47,7 @@ PACKED(value_kind) {
     UNUSED_CALL();
     const char *name = value_kind_name(&arguments[0]);
     StringObject *string;
-    TRY(string_object_create(name, strlen(name), &string));
+    TRY(string_object_create(call->meter, name, strlen(name), &string));
     *out_result = value_object(OBJECT_STRING, string);
     return NULL;
 }
@@ -221,7 +221,7 @@ PACKED(string_concat) {
     text_append_bytes(&text, arguments[1].string->text, arguments[1].string->size);
     TRY(text_builder_check(&text));
     StringObject *string;
-    TRY(string_object_create(text_builder_get(&text), text.size, &string));
+    TRY(string_object_create(call->meter, text_builder_get(&text), text.size, &string));
     *out_result = value_object(OBJECT_STRING, string);
     return NULL;
 }
@@ -242,7 +242,7 @@ PACKED(shape_heap_new) {
     ShapeHeap *heap;
     TRY(shape_heap_create(cells, &heap));
     Opaque *opaque;
-    TRY(opaque_create(&opaque_shape_heap, heap, &opaque));
+    TRY(opaque_create(call->meter, &opaque_shape_heap, heap, &opaque));
     *out_result = value_object(OBJECT_OPAQUE, opaque);
     return NULL;
 }

@@ -10,10 +10,13 @@ enum { STRING_OBJECT_SIZE_MAX = 1 << 28 };
 typedef struct StringObject {
     Refcount refcount;
     uint32_t size;
+    struct ObjectMeter *meter;
     char text[]; /* NUL-terminated */
 } StringObject;
 
-/* Errors: INVALID not UTF-8, a NUL inside, too long. */
-MUST_CHECK Error *string_object_create(const char *text, size_t size, StringObject **out);
+/* meter: what it is charged to; NULL: nothing, for constants and names.
+ * Errors: INVALID not UTF-8, a NUL inside, too long; EXHAUSTED. */
+MUST_CHECK Error *string_object_create(
+    struct ObjectMeter *meter, const char *text, size_t size, StringObject **out);
 void string_object_release(StringObject *string);
 DEFINE_OWN(StringObject, string_object_release);

@@ -35,6 +35,18 @@ static Error *push(PairStack *stack, Value a, Value b) {
     return NULL;
 }
 
+/* Tensors are compared block by block: whole copies would be memory that no limit counts. */
+enum { TENSOR_BLOCK_BYTES = 1 << 18 };
+
+static Error *block_equal(const Tensor *a, const Tensor *b, uint64_t at, uint64_t size,
+    uint8_t *blocks, bool *out_equal) {
+    Device *left = a->storage->device, *right = b->storage->device;
+    TRY(left->class_->copy_to_host(left, blocks, tensor_address(a) + at, size));
+    TRY(right->class_->copy_to_host(right, blocks + size, tensor_address(b) + at, size));
+    *out_equal = memcmp(blocks, blocks + size, size) == 0;
+    return NULL;
+}
+
 static Error *tensor_bits_equal(const Tensor *a, const Tensor *b, bool *out_equal) {
     *out_equal = false;
     if (a->written != b->written || a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
@@ -42,14 +54,13 @@ static Error *tensor_bits_equal(const Tensor *a, const Tensor *b, bool *out_equa
     uint64_t bytes = tensor_bytes(a);
     *out_equal = true;
     if (!a->written || bytes == 0) return NULL;
-    void *left = NULL, *right = NULL;
-    Error *error = memory_map(bytes, &left);
-    if (!error) error = memory_map(bytes, &right);
-    if (!error) error = tensor_copy_to_host(a, left);
-    if (!error) error = tensor_copy_to_host(b, right);
-    if (!error) *out_equal = memcmp(left, right, bytes) == 0;
-    if (left) memory_unmap(left, bytes);
-    if (right) memory_unmap(right, bytes);
+    void *blocks;
+    uint64_t block = bytes < TENSOR_BLOCK_BYTES ? bytes : TENSOR_BLOCK_BYTES;
+    TRY(memory_alloc(2, block, &blocks));
+    Error *error = NULL;
+    for (uint64_t at = 0; at < bytes && *out_equal && !error; at += block)
+        error = block_equal(a, b, at, bytes - at < block ? bytes - at : block, blocks, out_equal);
+    memory_free(blocks);
     return error;
 }
 

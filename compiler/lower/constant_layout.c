@@ -134,7 +134,7 @@ Error *constant_layout_add(
 
 Error *constant_layout_add_text(ConstantLayout *layout, const char *text, uint32_t *out_index) {
     OWN(StringObject, string) = NULL;
-    TRY(string_object_create(text, strlen(text), &string));
+    TRY(string_object_create(NULL, text, strlen(text), &string));
     Value value = value_object(OBJECT_STRING, string);
     return constant_layout_add(layout, &value, 0, out_index);
 }

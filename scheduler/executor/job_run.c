@@ -79,8 +79,29 @@ static Error *begin_run(JobRun *run, Residency *residency) {
     return NULL;
 }
 
+/* An output as it grows. A list may hold one tensor a million times, so what an execution may hold
+ * says nothing of what it may give. */
+typedef struct Collection {
+    ArrayList arrays;
+    uint64_t bytes, bytes_max; /* max 0: any */
+} Collection;
+#define OWN_COLLECTION(name) __attribute__((cleanup(collection_deinit))) name
+
+static void collection_deinit(Collection *collection) { array_list_deinit(&collection->arrays); }
+
+static Collection collection(const JobRun *run) {
+    return (Collection){.bytes_max = run->options.memory_limit_bytes[SLOT_HOST]};
+}
+
 static Error *collect(void *self, NamedArray *inout_array) {
-    return array_list_add(self, inout_array);
+    Collection *to = self;
+    if (to->arrays.count == JOB_RUN_ARRAYS_MAX)
+        FAIL(EXHAUSTED, "an output of more than %d arrays", JOB_RUN_ARRAYS_MAX);
+    to->bytes += inout_array->size; /* each is bounded by the memory it was in */
+    if (to->bytes_max && to->bytes > to->bytes_max)
+        FAIL(EXHAUSTED, "an output of %" PRIu64 " bytes, of %" PRIu64 " that one may have",
+            to->bytes, to->bytes_max);
+    return array_list_add(&to->arrays, inout_array);
 }
 
 static Error *emit(JobRun *run, JobRunSink sink, ArrayList *arrays) {
@@ -89,31 +110,32 @@ static Error *emit(JobRun *run, JobRunSink sink, ArrayList *arrays) {
     return NULL;
 }
 
-static Error *emit_yields(JobRun *run, JobRunSink sink) {
+static Error *emit_yields(JobRun *run, JobRunSink sink, bool *out_any) {
     Value value;
     uint64_t number;
     while (execution_take_yield(run->execution, &value, &number)) {
-        ArrayList OWN_ARRAYS(arrays) = {0};
+        Collection OWN_COLLECTION(output) = collection(run);
         char name[64];
+        *out_any = true;
         (void)snprintf(name, sizeof name, "yield.%" PRId64, run->sequence);
-        Error *error = array_values_export(&value, name, (ArraySink){collect, &arrays});
+        Error *error = array_values_export(&value, name, (ArraySink){collect, &output});
         value_release(&value);
-        if (!error) error = emit(run, sink, &arrays);
+        if (!error) error = emit(run, sink, &output.arrays);
         TRY(error);
     }
     return NULL;
 }
 
 static Error *end_run(JobRun *run, JobRunSink sink) {
-    ArrayList OWN_ARRAYS(arrays) = {0};
-    TRY(array_values_export_result(run->execution, (ArraySink){collect, &arrays}));
+    Collection OWN_COLLECTION(output) = collection(run);
+    TRY(array_values_export_result(run->execution, (ArraySink){collect, &output}));
     int64_t items = batch_items_before(run->batch, run->next_run + 1) -
                     batch_items_before(run->batch, run->next_run);
     if (batch_item_count(run->batch) != BATCH_SINGLE)
-        TRY(batch_outputs_check(&run->outputs, &arrays, items));
+        TRY(batch_outputs_check(&run->outputs, &output.arrays, items));
     set_execution(run, NULL);
     run->next_run++;
-    return emit(run, sink, &arrays);
+    return emit(run, sink, &output.arrays);
 }
 
 static void count(JobRun *run) {
@@ -133,12 +155,14 @@ static Budget budget_to_suspension(const JobRun *run) {
 static Error *step(
     JobRun *run, Residency *residency, JobRunSink sink, bool *out_ended, JobRunResult *out_result) {
     RunResult result;
+    bool yielded = false;
     if (!run->execution) TRY(begin_run(run, residency));
     TRY(execution_run(run->execution, budget_to_suspension(run), &result));
     count(run);
-    TRY(emit_yields(run, sink));
+    TRY(emit_yields(run, sink, &yielded));
     if (result.kind == RUN_FINISHED) return end_run(run, sink);
-    if (result.kind == RUN_NEEDS_MEMORY) {
+    /* yields that were taken may have been what held the memory */
+    if (result.kind == RUN_NEEDS_MEMORY && !yielded) {
         *out_result = (JobRunResult){JOB_RUN_NEEDS_MEMORY, result.bytes};
         *out_ended = true;
     }

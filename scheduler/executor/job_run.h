@@ -18,6 +18,8 @@
 
 typedef struct JobRun JobRun;
 
+enum { JOB_RUN_ARRAYS_MAX = 1 << 14 }; /* in one output */
+
 /* Where outputs go, on the worker's thread. */
 typedef struct JobRunSink {
     /* owned_arrays: one output, or one yield (of one array). items_done: with it. */
@@ -37,7 +39,8 @@ typedef struct JobRunResult {
     uint64_t bytes; /* NEEDS_MEMORY */
 } JobRunResult;
 
-/* owned_batch is consumed, also on failure. options: copied; their registry is retained. */
+/* owned_batch is consumed, also on failure. options: copied; their registry is retained. One output
+ * has as many bytes at most as slot 0 may have. */
 MUST_CHECK Error *job_run_create(
     Batch *owned_batch, uint32_t function, const ExecutionOptions *options, JobRun **out_run);
 void job_run_release(JobRun *run);

@@ -11,10 +11,12 @@
 
 /* json-c's strict mode still takes NaN, Infinity, texts in single quotes, comments, and line ends
  * in texts. Outside of texts JSON has few characters, and none of those is among them. */
-static Error *check_characters(const char *text, size_t size) {
+static Error *check_characters(const char *text, size_t size, size_t *out_colons) {
     static const char plain[] = "{}[]:, \t\r\n0123456789+-.Eaeflnrstu";
     bool quoted = false;
+    *out_colons = 0;
     for (size_t i = 0; i < size; i++) {
+        *out_colons += !quoted && text[i] == ':';
         if (quoted && text[i] == '\\')
             i++;
         else if (text[i] == '"')
@@ -25,6 +27,20 @@ static Error *check_characters(const char *text, size_t size) {
     return NULL;
 }
 
+/* Members of all objects in it. Nesting is limited by the parser. */
+static size_t count_members(json_object *value) {
+    size_t count = 0;
+    if (json_object_is_type(value, json_type_array))
+        for (size_t i = 0; i < json_object_array_length(value); i++)
+            count += count_members(json_object_array_get_idx(value, i));
+    if (!json_object_is_type(value, json_type_object)) return count;
+    json_object_object_foreach(value, key, member) {
+        (void)key;
+        count += 1 + count_members(member);
+    }
+    return count;
+}
+
 Error *json_body_parse(const void *data, size_t size, json_object **out) {
     if (size == 0) {
         *out = json_object_new_object();
@@ -32,7 +48,8 @@ Error *json_body_parse(const void *data, size_t size, json_object **out) {
         return NULL;
     }
     if (size > INT32_MAX) FAIL(TOO_LARGE, "JSON of %zu bytes", size);
-    TRY(check_characters(data, size));
+    size_t colons;
+    TRY(check_characters(data, size, &colons));
     json_tokener *tokener = json_tokener_new_ex(JSON_BODY_DEPTH_MAX);
     if (!tokener) FAIL(OUT_OF_MEMORY, "no memory to parse JSON");
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
@@ -52,6 +69,10 @@ Error *json_body_parse(const void *data, size_t size, json_object **out) {
         FAIL(INVALID, "JSON: %s at byte %zu",
             problem == json_tokener_continue ? "it ends early" : json_tokener_error_desc(problem),
             end);
+    }
+    if (count_members(object) != colons) { /* json-c keeps the last one and says nothing */
+        json_object_put(object);
+        FAIL(INVALID, "JSON: a field is given twice");
     }
     *out = object;
     return NULL;

@@ -43,17 +43,13 @@ Error *route_job_get(HttpService *service, const HttpRequest *request, HttpRespo
     const JobsApi *jobs = &service->jobs;
     const char *id = http_request_name(request, 0);
     JobsApiJob job = {0};
-    json_object *object, *events = json_object_new_array();
+    json_object *object;
+    OWN_JSON(events) = json_object_new_array();
     TRY(http_request_check_query(request, no_fields));
-    Error *error = jobs->class_->get(jobs->self, &request->caller, id, &job);
-    if (!error)
-        error = jobs->class_->events(jobs->self, &request->caller, id, 0, collect_event, events);
-    if (!error) error = jobs_api_job_json(&job, &object);
-    if (error) {
-        json_object_put(events);
-        return error;
-    }
-    json_object_object_add(object, "events", events);
+    TRY(jobs->class_->get(jobs->self, &request->caller, id, &job));
+    TRY(jobs->class_->events(jobs->self, &request->caller, id, 0, collect_event, events));
+    TRY(jobs_api_job_json(&job, &object));
+    json_object_object_add(object, "events", TAKE(events));
     return http_response_json(response, object);
 }
 

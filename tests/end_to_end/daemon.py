@@ -91,25 +91,28 @@ class Daemon:
             raise Refused(response.status, json.loads(data))
         return data
 
-    def json(self, method, path, body=None):
+    def json(self, method, path, body=None, headers=None):
         text = json.dumps(body).encode() if body is not None else None
-        return json.loads(self.request(method, path, text, "application/json" if text else None))
+        return json.loads(self.request(method, path, text, "application/json" if text else None, headers))
 
-    def submit(self, model, arrays, **policy):
+    def lines(self, path, headers=None):
+        return [json.loads(line) for line in self.request("GET", path, headers=headers).splitlines()]
+
+    def submit(self, model, arrays, headers=None, **policy):
         data = io.BytesIO()
         np.savez(data, **arrays)
         body, content_type = _multipart({"policy": json.dumps({"model": model, **policy}).encode(),
                                          "inputs": data.getvalue()})
-        return json.loads(self.request("POST", "/v1/jobs", body, content_type))["job"]
+        return json.loads(self.request("POST", "/v1/jobs", body, content_type, headers))["job"]
 
-    def job(self, job):
-        return self.json("GET", f"/v1/jobs/{job}")
+    def job(self, job, headers=None):
+        return self.json("GET", f"/v1/jobs/{job}", headers=headers)
 
     def change(self, job, verb, **options):
         return self.json("POST", f"/v1/jobs/{job}/{verb}", options)
 
-    def outputs(self, job, since=0):
-        data = self.request("GET", f"/v1/jobs/{job}/outputs?since={since}")
+    def outputs(self, job, since=0, headers=None):
+        data = self.request("GET", f"/v1/jobs/{job}/outputs?since={since}", headers=headers)
         with np.load(io.BytesIO(data)) as arrays:
             return {name: arrays[name] for name in arrays.files}
 

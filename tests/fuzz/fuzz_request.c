@@ -116,6 +116,17 @@ static void pull_stream(HttpResponse *response) {
     error_free(response->stream.pull(response->stream.self, &out, &state)); /* any will do */
 }
 
+/* Whether an answer tells where the store is. Byte by byte: libFuzzer reads along in strstr, puts
+ * the name into its inputs, and then an answer may quote it. */
+static bool tells_folder(const char *text) {
+    for (; *text; text++) {
+        size_t i = 0;
+        while (fuzz.folder[i] && text[i] == fuzz.folder[i]) i++;
+        if (!fuzz.folder[i]) return true;
+    }
+    return false;
+}
+
 static void answer(const HttpHead *head, const uint8_t *data, size_t size) {
     HttpRequest OWN_REQUEST(request) = {0};
     HttpResponse OWN_RESPONSE(response);
@@ -130,7 +141,7 @@ static void answer(const HttpHead *head, const uint8_t *data, size_t size) {
     else
         http_service_answer(&fuzz.service, &request, &response);
     if (response.kind == HTTP_BODY_STREAM) pull_stream(&response);
-    if (response.status == 500 || strstr(text_builder_get(&response.text), fuzz.folder)) abort();
+    if (response.status == 500 || tells_folder(text_builder_get(&response.text))) abort();
     http_body_deinit(&body);
 }
 

@@ -76,6 +76,24 @@ static void test_memory_pool_beyond_the_limit_is_exhausted(void **state) {
     assert_int_equal(memory_pool_peak_bytes(pool), 4096);
 }
 
+/* Pools without a common reserve belong to different owners. */
+static void test_memory_pool_shows_nothing_of_another_owner(void **state) {
+    (void)state;
+    for (uint64_t size = 64; size <= 512 << 10; size *= 3) {
+        static uint8_t bytes[512 << 10];
+        for (int owner = 0; owner < 2; owner++) {
+            OWN(MemoryPool, pool) = NULL;
+            assert_ok(memory_pool_create(device, 0, &pool));
+            uint64_t address = take(pool, size);
+            assert_ok(device->class_->copy_to_host(device, bytes, address, size));
+            for (uint64_t i = 0; i < size; i++) assert_int_equal(bytes[i], 0);
+            memset(bytes, 0xa5, size);
+            assert_ok(device->class_->copy_from_host(device, address, bytes, size));
+            memory_pool_free(pool, address, size);
+        }
+    }
+}
+
 /* Beyond the grant, or while others hold the device: an answer, and later it works. */
 static void test_memory_pool_asks_again_instead_of_failing(void **state) {
     (void)state;
@@ -187,6 +205,7 @@ int test_memory_pool(void) {
         cmocka_unit_test(test_memory_pool_leaves_its_blocks_to_the_next),
         cmocka_unit_test(test_memory_pool_blocks_are_little_larger_than_asked),
         cmocka_unit_test(test_memory_pool_beyond_the_limit_is_exhausted),
+        cmocka_unit_test(test_memory_pool_shows_nothing_of_another_owner),
         cmocka_unit_test(test_memory_pool_asks_again_instead_of_failing),
         cmocka_unit_test(test_memory_pool_gives_idle_blocks_back_when_it_needs_others),
         cmocka_unit_test(test_memory_pool_lowering_the_grant_gives_idle_blocks_back),

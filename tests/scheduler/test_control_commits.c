@@ -1,4 +1,4 @@
-#include "scheduler/control.h"
+#include "scheduler/control_internal.h"
 
 #include <string.h>
 #include <time.h>
@@ -39,6 +39,48 @@ static void test_control_keeps_outputs_that_have_no_room(void **state) {
     control_fixture_check(&fixture, id, 40, 2);
 }
 
+static void wait_for_why(ControlFixture *fixture, JobId id, const char *text) {
+    ControlStatus status = {0};
+    for (int i = 0; i < 6000 && !strstr(status.why, text); i++) {
+        const struct timespec pause = {.tv_nsec = 2000000};
+        assert_true(control_find_status(fixture->control, id, &status));
+        (void)nanosleep(&pause, NULL);
+    }
+    assert_non_null(strstr(status.why, text));
+}
+
+/* A job that gives without end goes on as fast as that is stored. Without room it stops; who wants
+ * it suspended is told so at once, who wants it gone needs no room. */
+static void test_control_stops_a_job_that_gives_without_end(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    JobId id;
+    Job job;
+    Tenant tenant;
+    ControlStatus before, after;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    assert_ok(control_fixture_submit(&fixture, "yields", 2, false, NULL, &id));
+    control_fixture_wait_outputs(&fixture, id, CONTROL_OUTPUTS_MAX * 3);
+    assert_ok(tenants_get(fixture.store, TENANT_DEFAULT, &tenant));
+    int64_t full = (int64_t)tenant.bytes_stored;
+    assert_ok(catalog_run(fixture.catalog, set_quota, &full));
+    wait_for_why(&fixture, id, "waits until its data can be stored");
+    const struct timespec pause = {.tv_nsec = 300000000};
+    (void)nanosleep(&pause, NULL); /* what was on its way has come back */
+    assert_true(control_find_status(fixture.control, id, &before));
+    (void)nanosleep(&pause, NULL);
+    assert_true(control_find_status(fixture.control, id, &after));
+    assert_true(after.device_seconds == before.device_seconds);
+    assert_fails_saying(
+        EXHAUSTED, "store_bytes", control_suspend(fixture.control, TENANT_DEFAULT, id));
+    assert_ok(control_cancel(fixture.control, TENANT_DEFAULT, id));
+    assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, id, &job));
+    assert_int_equal(job.state, JOB_STATE_CANCELLED);
+    assert_true(job.output_count >= CONTROL_OUTPUTS_MAX * 3);
+    assert_ok(control_check(fixture.control));
+}
+
 /* A checkpoint of a running job comes with all outputs before it. */
 static void test_control_stores_checkpoints_with_their_outputs(void **state) {
     (void)state;
@@ -61,6 +103,7 @@ static void test_control_stores_checkpoints_with_their_outputs(void **state) {
 int test_control_commits(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_keeps_outputs_that_have_no_room),
+        cmocka_unit_test(test_control_stops_a_job_that_gives_without_end),
         cmocka_unit_test(test_control_stores_checkpoints_with_their_outputs),
     };
     return cmocka_run_group_tests_name("control_commits", tests, NULL, NULL);

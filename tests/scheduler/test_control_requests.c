@@ -1,4 +1,7 @@
-#include "scheduler/control.h"
+#include "scheduler/control_internal.h"
+
+#include <pthread.h>
+#include <string.h>
 
 #include "tests/scheduler/control_fixtures.h"
 
@@ -47,11 +50,107 @@ static void test_control_cancels_what_runs(void **state) {
     assert_fails(CONFLICT, control_cancel(fixture.control, TENANT_DEFAULT, endless));
 }
 
+typedef struct Asker {
+    Control *control;
+    JobId job;
+    bool cancels;
+    Error *error;
+    pthread_t thread;
+} Asker;
+
+static void *ask(void *argument) {
+    Asker *asker = argument;
+    asker->error = asker->cancels ? control_cancel(asker->control, TENANT_DEFAULT, asker->job)
+                                  : control_suspend(asker->control, TENANT_DEFAULT, asker->job);
+    return NULL;
+}
+
+/* Many ask for the same and for its opposite at once: each gets an answer that fits what became of
+ * the job, and the daemon stays. */
+static void test_control_bears_requests_that_cross(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    enum { ASKERS = 6 };
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    for (int round = 0; round < 20; round++) {
+        Asker askers[ASKERS];
+        JobId id;
+        Job job;
+        assert_ok(control_fixture_submit(&fixture, "forever", 2, false, NULL, &id));
+        for (int i = 0; i < ASKERS; i++) {
+            askers[i] = (Asker){fixture.control, id, round % 2 && i % 3 == 2, NULL, 0};
+            assert_int_equal(pthread_create(&askers[i].thread, NULL, ask, &askers[i]), 0);
+        }
+        int done = 0;
+        for (int i = 0; i < ASKERS; i++) {
+            (void)pthread_join(askers[i].thread, NULL);
+            done += !askers[i].error;
+            if (askers[i].error) assert_int_equal(error_code(askers[i].error), ERROR_CONFLICT);
+            error_free(askers[i].error);
+        }
+        assert_true(done > 0);
+        assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, id, &job));
+        if (round % 2 == 0) assert_int_equal(job.state, JOB_STATE_SUSPENDED);
+        if (job.state == JOB_STATE_SUSPENDED)
+            assert_ok(control_cancel(fixture.control, TENANT_DEFAULT, id));
+    }
+    assert_ok(control_check(fixture.control));
+}
+
+/* Who asks again and again for the same does not hold ever more threads. */
+static void test_control_lets_few_wait_for_the_same(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    enum { ASKERS = 12 };
+    Asker askers[ASKERS];
+    JobId id;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    assert_ok(control_fixture_submit(&fixture, "forever", 2, false, NULL, &id));
+    for (int i = 0; i < ASKERS; i++) {
+        askers[i] = (Asker){fixture.control, id, true, NULL, 0};
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask, &askers[i]), 0);
+    }
+    int done = 0;
+    for (int i = 0; i < ASKERS; i++) {
+        (void)pthread_join(askers[i].thread, NULL);
+        done += !askers[i].error;
+        if (askers[i].error) assert_int_equal(error_code(askers[i].error), ERROR_CONFLICT);
+        error_free(askers[i].error);
+    }
+    assert_in_range(done, 1, CONTROL_WAITERS_MAX);
+}
+
+/* A device with too little memory for what was suspended is no end of anything. */
+static void test_control_resumes_only_where_there_is_room(void **state) {
+    (void)state;
+    static const char *const devices[] = {"sim:0,memory=8MiB", "sim:1,memory=256KiB", NULL};
+    ControlFixture OWN_CONTROL(fixture);
+    OWN(JobEventList, list) = NULL;
+    JobId id;
+    Job job;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, devices);
+    assert_ok(control_fixture_submit(&fixture, "forever", 100000, false, NULL, &id));
+    assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
+    assert_ok(control_resume(fixture.control, TENANT_DEFAULT, id, "sim:1"));
+    control_fixture_wait(&fixture, id, JOB_STATE_SUSPENDED, &job);
+    assert_ok(job_events_list(fixture.store, TENANT_DEFAULT, id, 0, &list));
+    assert_non_null(strstr(list->items[list->count - 1].why, "has 262144"));
+    assert_ok(control_resume(fixture.control, TENANT_DEFAULT, id, "sim:0"));
+    assert_ok(control_cancel(fixture.control, TENANT_DEFAULT, id));
+    assert_ok(control_check(fixture.control));
+}
+
 int test_control_requests(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_refuses_what_cannot_run),
         cmocka_unit_test(test_control_answers_a_key_with_its_first_job),
         cmocka_unit_test(test_control_cancels_what_runs),
+        cmocka_unit_test(test_control_bears_requests_that_cross),
+        cmocka_unit_test(test_control_lets_few_wait_for_the_same),
+        cmocka_unit_test(test_control_resumes_only_where_there_is_room),
     };
     return cmocka_run_group_tests_name("control_requests", tests, NULL, NULL);
 }

@@ -19,6 +19,30 @@ static const char program[] =
     "    Ret r1\n"
     "}\n"
     /* fails on the item 2 */
+    /* a hundred million arrays in some lists */
+    "function ten(1) {\n"
+    "    ListNew r0, r0, r0, r0, r0, r0, r0, r0, r0, r0 -> r1\n"
+    "    ListNew r1, r1, r1, r1, r1, r1, r1, r1, r1, r1 -> r2\n"
+    "    Ret r2\n"
+    "}\n"
+    "function many(a: float32[n, 2]) -> (y: any) exported {\n"
+    "    Invoke &ten, r0 -> r1\n"
+    "    Invoke &ten, r1 -> r1\n"
+    "    Invoke &ten, r1 -> r1\n"
+    "    Ret r1\n"
+    "}\n"
+    /* yields what would not fit all at once */
+    "function sheds(a: float32[n, 2]) -> (y: int64[] slot 0) exported last_uses {\n"
+    "    LoadConsti 0 -> r1\n"
+    "head:\n"
+    "    InvokePacked %add r0, r0 -> r2\n"
+    "    Yield r2\n"
+    "    IntOp add, r1, 1 -> r1\n"
+    "    If r1, 50, done, head\n"
+    "done:\n"
+    "    MakeTensor0 r1, int64 -> r1\n"
+    "    Ret r1\n"
+    "}\n"
     "function picky(a: int64[1] slot 0) -> (y: int64[1] slot 0) exported {\n"
     "    If r0, 2, bad, good\n"
     "good:\n"
@@ -150,6 +174,58 @@ static void test_job_run_asks_for_memory_and_goes_on_with_it(void **state) {
     check_rows(&outputs, 1, 3);
 }
 
+static JobRun *make_single(const ExecutorFixture *fixture, const char *function,
+    const ExecutionOptions *options, int64_t rows) {
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    const Shape shape = {.rank = 2, .dims = {rows, 2}};
+    uint32_t index;
+    Batch *batch;
+    JobRun *run;
+    fixture_add_floats(&inputs, "a", &shape, 1);
+    assert_ok(executable_find_function(fixture->executable, function, &index));
+    assert_ok(batch_create(fixture->executable, index, &inputs, &(BatchOptions){0}, &batch));
+    assert_ok(job_run_create(batch, index, options, &run));
+    return run;
+}
+
+/* What is small in an execution can be large outside: the number of arrays and their bytes have a
+ * limit of their own. */
+static void test_job_run_limits_one_output(void **state) {
+    (void)state;
+    static const struct {
+        ExecutionOptions options;
+        int64_t rows;
+        const char *saying;
+    } cases[] = {
+        {{.threads = 1}, 1, "more than 16384 arrays"},
+        {{.memory_limit_bytes = {[SLOT_HOST] = 1 << 20}}, 1000, "of 1048576 that one may have"},
+    };
+    ExecutorFixture OWN_FIXTURE(fixture);
+    executor_fixture_init(&fixture, program, "cpu");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        FixtureOutputs OWN_OUTPUTS(outputs) = {0};
+        JobRunResult result;
+        OWN(JobRun, run) = make_single(&fixture, "many", &cases[i].options, cases[i].rows);
+        assert_fails_saying(EXHAUSTED, cases[i].saying,
+            job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
+        assert_int_equal(outputs.count, 0);
+    }
+}
+
+/* Yields that wait to be taken hold memory; it is not asked for more before they are. */
+static void test_job_run_takes_yields_before_it_asks_for_memory(void **state) {
+    (void)state;
+    ExecutorFixture OWN_FIXTURE(fixture);
+    FixtureOutputs OWN_OUTPUTS(outputs) = {0};
+    JobRunResult result;
+    executor_fixture_init(&fixture, program, "sim:0");
+    OWN(JobRun, run) = make_single(&fixture, "sheds", &(ExecutionOptions){.threads = 1}, 1000);
+    job_run_set_grant(run, 5 * 8192); /* the argument and a few more, of fifty */
+    assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
+    assert_int_equal(result.outcome, JOB_RUN_FINISHED);
+    assert_int_equal(outputs.count, 51);
+}
+
 static void test_job_run_names_the_item_that_fails(void **state) {
     (void)state;
     ExecutorFixture OWN_FIXTURE(fixture);
@@ -177,6 +253,8 @@ int test_job_run(void) {
         cmocka_unit_test(test_job_run_stops_where_it_is_to_be_suspended),
         cmocka_unit_test(test_job_run_moves_out_and_in),
         cmocka_unit_test(test_job_run_asks_for_memory_and_goes_on_with_it),
+        cmocka_unit_test(test_job_run_limits_one_output),
+        cmocka_unit_test(test_job_run_takes_yields_before_it_asks_for_memory),
         cmocka_unit_test(test_job_run_names_the_item_that_fails),
     };
     return cmocka_run_group_tests_name("job_run", tests, NULL, NULL);

@@ -15,7 +15,8 @@ static void test_json_body_takes_json_and_nothing_else(void **state) {
         "{'a':1}", "{\"a\":1,}", "{\"a\":[1,]}", "{a:1}", "{\"a\":NaN}", "{\"a\":Infinity}",
         "{\"a\":-Infinity}", "{\"a\":TRUE}", "{\"a\":01x}", "{\"a\":\"\xff\"}", "/* */{}",
         "{\"a\" 1}", "{\"a\":\"\n\"}", "{\"a\":01}", "{\"a\":nan}", "{\"a\":1e}",
-        "{\"a\":\"\\u12\"}"};
+        "{\"a\":\"\\u12\"}", "{\"a\":1,\"a\":2}", "{\"a\":[{\"b\":1,\"b\":1}]}",
+        "{\"a\":1,\"\\u0061\":2}"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         Error *error = parse(wrong[i]);
         if (error_code(error) != ERROR_INVALID) fail_msg("%s was taken", wrong[i]);
@@ -23,6 +24,7 @@ static void test_json_body_takes_json_and_nothing_else(void **state) {
     }
     assert_ok(parse(""));
     assert_ok(parse(" {\"a\": [1, 2.5E3, true, null, \"NaN /\\\" Z\"]}\r\n"));
+    assert_ok(parse("{\"a:\":{\"b\":[{\"b\":\":\"},{\"b\":{}}]},\"b\":1}"));
     OWN_JSON(object) = NULL;
     assert_fails(INVALID, json_body_parse("{}\0", 3, &object));
 }

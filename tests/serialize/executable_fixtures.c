@@ -31,7 +31,7 @@ static void add_constants(ExecutableBuilder *builder) {
     ShapeObject *shape_object;
     StringObject *string;
     assert_ok(shape_object_create(&shape, &shape_object));
-    assert_ok(string_object_create("text", 4, &string));
+    assert_ok(string_object_create(NULL, "text", 4, &string));
     const Value values[] = {tensor_of(3, 1), tensor_of(EXAMPLE_LARGE_COUNT, 0.02f),
         value_object(OBJECT_SHAPE, shape_object), value_object(OBJECT_STRING, string),
         value_float(2.5), value_bool(true), value_dtype(DTYPE_BFLOAT16)};

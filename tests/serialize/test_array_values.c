@@ -20,6 +20,12 @@ static const char program[] =
     "function words() -> (t: any) exported {\n"
     "    Ret @text\n"
     "}\n"
+    "constant @dims = shape [4]\n"
+    "function unwritten() -> (t: any) exported {\n"
+    "    AllocTensorReg _, 0, float32, @dims -> r0\n"
+    "    ListNew r0 -> r0\n"
+    "    Ret r0\n"
+    "}\n"
     "function plain(a: float32[n]) exported {\n"
     "    Ret r0\n"
     "}\n";
@@ -127,6 +133,15 @@ static void test_array_values_refuse_what_is_no_array(void **state) {
     assert_fails_saying(UNSUPPORTED, "output t is a string", run(*state, "words", &none, &outputs));
 }
 
+/* What lies in memory that nobody wrote is none of an output's business. */
+static void test_array_values_refuse_what_was_never_written(void **state) {
+    ArrayList OWN_ARRAYS(none) = {0};
+    ArrayList OWN_ARRAYS(outputs) = {0};
+    assert_fails_saying(INVALID, "output t.0 is a tensor that was never written",
+        run(*state, "unwritten", &none, &outputs));
+    assert_int_equal(outputs.count, 0);
+}
+
 static void test_array_values_inputs_are_all_there_once(void **state) {
     static const struct {
         const char *first, *second, *says;
@@ -149,6 +164,7 @@ int test_array_values(void) {
         cmocka_unit_test(test_array_values_go_through_a_function),
         cmocka_unit_test(test_array_values_name_what_is_nested),
         cmocka_unit_test(test_array_values_refuse_what_is_no_array),
+        cmocka_unit_test(test_array_values_refuse_what_was_never_written),
         cmocka_unit_test(test_array_values_inputs_are_all_there_once),
     };
     return cmocka_run_group_tests_name("array_values", tests, setup, teardown);

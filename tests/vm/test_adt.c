@@ -25,11 +25,11 @@ static void test_adt_is_charged_to_its_meter(void **state) {
     (void)state;
     ObjectMeter *meter;
     Adt *adt;
-    assert_ok(object_meter_create(200, &meter));
+    assert_ok(object_meter_create(2000, &meter));
     assert_fails(EXHAUSTED, adt_create(meter, 0, 100, &adt));
     assert_int_equal(object_meter_used_bytes(meter), 0);
     assert_ok(adt_create(meter, 0, 4, &adt));
-    assert_true(object_meter_used_bytes(meter) >= 4 * sizeof(Value));
+    assert_true(object_meter_used_bytes(meter) >= 4 * OBJECT_PLACE_BYTES);
     object_meter_release(meter); /* the object keeps it */
     adt_release(adt);
 }

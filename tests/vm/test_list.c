@@ -31,7 +31,7 @@ static void test_list_append_beyond_the_meter_fails_without_a_leak(void **state)
     (void)state;
     ObjectMeter *meter;
     List *list;
-    assert_ok(object_meter_create(sizeof(List) + 4 * sizeof(Value), &meter));
+    assert_ok(object_meter_create(sizeof(List) + 4 * OBJECT_PLACE_BYTES, &meter));
     assert_ok(list_create(meter, 4, &list));
     for (int i = 0; i < 4; i++)
         assert_ok(list_append(list, value_object(OBJECT_TENSOR, vm_floats(1, (float[]){1}))));

@@ -33,12 +33,12 @@ static void test_print_of_every_kind_of_object(void **state) {
     PackedObject *packed;
     Closure *closure;
     Shape dims = shape_make(2, (int64_t[]){2, 3});
-    assert_ok(string_object_create("ab", 2, &string));
+    assert_ok(string_object_create(NULL, "ab", 2, &string));
     assert_prints(value_object(OBJECT_STRING, string), "\"ab\"");
     assert_ok(shape_object_create(&dims, &shape));
     assert_prints(value_object(OBJECT_SHAPE, shape), "shape [2, 3]");
     assert_ok(shape_heap_create(4, &heap));
-    assert_ok(opaque_create(&opaque_shape_heap, heap, &opaque));
+    assert_ok(opaque_create(NULL, &opaque_shape_heap, heap, &opaque));
     assert_prints(value_object(OBJECT_OPAQUE, opaque), "shape_heap of 4 cells");
     assert_ok(packed_registry_create(&registry));
     assert_ok(packed_object_create(registry, "list.size", &packed));

@@ -23,7 +23,7 @@ static Value list_of(Value owned_a, Value owned_b) {
 
 static Value string_of(const char *text) {
     StringObject *string;
-    assert_ok(string_object_create(text, strlen(text), &string));
+    assert_ok(string_object_create(NULL, text, strlen(text), &string));
     return value_object(OBJECT_STRING, string);
 }
 

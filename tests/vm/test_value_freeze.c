@@ -80,7 +80,7 @@ static void test_freeze_goes_as_deep_as_values_nest(void **state) {
     ShapeHeap *heap;
     Opaque *opaque;
     assert_ok(shape_heap_create(1, &heap));
-    assert_ok(opaque_create(&opaque_shape_heap, heap, &opaque));
+    assert_ok(opaque_create(NULL, &opaque_shape_heap, heap, &opaque));
     Value inner = value_object(OBJECT_OPAQUE, opaque);
     for (int i = 0; i < 300000; i++) {
         Adt *adt;
