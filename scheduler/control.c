@@ -11,6 +11,7 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "base/spin.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/refusal_text.h"
 
@@ -191,7 +192,10 @@ static Error *run(Control *control, int epoll, int timer) {
     while (!control->ending && !control->failed) {
         struct epoll_event ready[4];
         set_timer(control, timer);
-        int count = epoll_wait(epoll, ready, 4, -1);
+        bool come =
+            control->slice_end_asked && spin_until(&control->queue.filled, control->spin_ns);
+        control->slice_end_asked = false;
+        int count = come ? 0 : epoll_wait(epoll, ready, 4, -1);
         if (count < 0 && errno != EINTR) FAIL(IO, "cannot wait for events: %s", strerror(errno));
         for (int i = 0; i < count; i++) {
             uint64_t expired;
@@ -275,6 +279,7 @@ static Error *post_config(Control *control) {
 
 static Error *start(Control *control) {
     const ControlOptions *options = &control->options;
+    control->spin_ns = spin_limit_ns();
     if (options->metrics) TRY(control_declare_metrics(options->metrics));
     TRY(message_queue_init(&control->queue));
     TRY(device_open("cpu", &control->host));

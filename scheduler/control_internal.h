@@ -169,6 +169,8 @@ struct Control {
     uint64_t retry_after_ns; /* how long the last one that stalled waits */
     PolicyEvent *events;     /* not applied yet */
     size_t event_count, event_capacity;
+    bool slice_end_asked; /* its answer comes within a kernel's time */
+    uint64_t spin_ns;     /* how long that is waited for without sleeping */
     bool draining, ending;
     bool failed;                    /* fatal is set */
     struct ControlRequest *drainer; /* who waits for the end of draining */

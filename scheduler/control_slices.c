@@ -427,10 +427,15 @@ void control_open_stored(ControlJob *job, bool stored) {
         end_slice(job, POLICY_OUTCOME_SLICE_ENDED, 0, 0);
 }
 
+static void request_slice_end(ControlJob *job) {
+    job_run_request_slice_end(job->run);
+    job->control->slice_end_asked = true;
+}
+
 void control_preempt_job(ControlJob *job) {
     if (!job->running) return;
     if (job->control->devices[job->device].running == job)
-        job_run_request_slice_end(job->run);
+        request_slice_end(job);
     else
         job->preempted = true;
 }
@@ -442,7 +447,7 @@ void control_end_due_slices(Control *control, uint64_t now_ns) {
         if (job && job->suspend_due_ns && now_ns >= job->suspend_due_ns) request_suspend(job);
         if (!device->slice_end_ns || now_ns < device->slice_end_ns) continue;
         device->slice_end_ns = 0;
-        if (device->running) job_run_request_slice_end(device->running->run);
+        if (device->running) request_slice_end(device->running);
     }
 }
 

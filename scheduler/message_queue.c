@@ -28,6 +28,7 @@ void message_queue_post(MessageQueue *queue, Message *message) {
     bool wake = !queue->first;
     *queue->last = message;
     queue->last = &message->next;
+    atomic_store_explicit(&queue->filled, true, memory_order_release);
     (void)pthread_mutex_unlock(&queue->mutex);
     uint64_t one = 1;
     if (wake) (void)!write(queue->descriptor, &one, sizeof one); /* full means readable, too */
@@ -40,6 +41,7 @@ void message_queue_handle(MessageQueue *queue, void *context) {
     Message *message = queue->first;
     queue->first = NULL;
     queue->last = &queue->first;
+    atomic_store_explicit(&queue->filled, false, memory_order_relaxed);
     (void)pthread_mutex_unlock(&queue->mutex);
     while (message) {
         Message *next = message->next; /* handling may free it */

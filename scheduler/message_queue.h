@@ -2,6 +2,7 @@
 /* Messages from workers, I/O threads and HTTP to the control thread: a queue with a descriptor to
  * wait on. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/error.h"
@@ -15,7 +16,8 @@ typedef struct Message {
 typedef struct MessageQueue {
     pthread_mutex_t mutex;
     Message *first, **last;
-    int descriptor; /* readable while messages wait: eventfd */
+    atomic_bool filled; /* messages wait; for whoever looks without sleeping */
+    int descriptor;     /* readable while messages wait: eventfd */
 } MessageQueue;
 
 MUST_CHECK Error *message_queue_init(MessageQueue *queue);

@@ -5,13 +5,16 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "base/spin.h"
 
 struct Worker {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t posted;
     WorkerSlice *first, **last;
+    atomic_bool filled; /* a slice waits */
     bool ending;
+    uint64_t spin_ns;
 };
 
 static WorkerSlice *wait_for_slice(Worker *worker) {
@@ -22,18 +25,22 @@ static WorkerSlice *wait_for_slice(Worker *worker) {
     if (slice) {
         worker->first = slice->next;
         if (!worker->first) worker->last = &worker->first;
+        atomic_store_explicit(&worker->filled, worker->first != NULL, memory_order_relaxed);
     }
     (void)pthread_mutex_unlock(&worker->mutex);
     return slice;
 }
 
 static void *thread_main(void *argument) {
+    Worker *worker = argument;
     WorkerSlice *slice;
-    while ((slice = wait_for_slice(argument))) {
+    while ((slice = wait_for_slice(worker))) {
         slice->start_ns = clock_now_ns(clock_real());
         slice->error = job_run_slice(slice->run, slice->residency, slice->sink, &slice->result);
         slice->device_time_ns = clock_now_ns(clock_real()) - slice->start_ns;
+        bool goes_on = !slice->error && slice->result.outcome == JOB_RUN_SLICE_ENDED;
         slice->done(slice);
+        if (goes_on) (void)spin_until(&worker->filled, worker->spin_ns); /* this or another one */
     }
     return NULL;
 }
@@ -44,6 +51,7 @@ Error *worker_create(const char *name, Worker **out_worker) {
     TRY(memory_alloc(1, sizeof(Worker), &memory));
     Worker *worker = memory;
     worker->last = &worker->first;
+    worker->spin_ns = spin_limit_ns();
     (void)pthread_mutex_init(&worker->mutex, NULL);
     (void)pthread_cond_init(&worker->posted, NULL);
     if (pthread_create(&worker->thread, NULL, thread_main, worker) != 0) {
@@ -75,6 +83,7 @@ void worker_post(Worker *worker, WorkerSlice *slice) {
     (void)pthread_mutex_lock(&worker->mutex);
     *worker->last = slice;
     worker->last = &slice->next;
+    atomic_store_explicit(&worker->filled, true, memory_order_release);
     (void)pthread_mutex_unlock(&worker->mutex);
     (void)pthread_cond_signal(&worker->posted);
 }
