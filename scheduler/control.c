@@ -75,7 +75,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         job->grant_bytes = action->bytes; /* the next slice has it */
         break;
     case POLICY_ACTION_SUSPENDED:
-        control_want_state(job, JOB_STATE_SUSPENDED, NULL);
+        control_want_state(job, JOB_STATE_SUSPENDED, job->halt_why);
         break;
     case POLICY_ACTION_RELEASE:
         job->known = false;
@@ -377,7 +377,8 @@ void control_update_status(ControlJob *job) {
     Control *control = job->control;
     (void)pthread_mutex_lock(&control->status_mutex);
     struct ControlJobStatus *status = &job->status;
-    status->running = job->open || job->running;
+    status->halted = job->stalled && !job->running;
+    status->running = (job->open || job->running) && !status->halted;
     status->device = job->device;
     status->items_done = job->items_done;
     status->counters = job->counters;
@@ -420,6 +421,7 @@ bool control_find_status(Control *control, JobId id, ControlStatus *out_status) 
     if (name) {
         const struct ControlJobStatus *status = &name->job->status;
         *out_status = (ControlStatus){.running = status->running,
+            .halted = status->halted,
             .items_done = status->items_done,
             .device_seconds = status->device_seconds,
             .counters = status->counters};

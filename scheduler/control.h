@@ -98,6 +98,7 @@ MUST_CHECK Error *control_tell_quotas(Control *control, TenantId tenant);
 /* What the store does not know of a job. */
 typedef struct ControlStatus {
     bool running; /* also while it is sliced out for a moment */
+    bool halted;  /* suspended, though that could not be stored yet; why says what for */
     char device[JOB_DEVICE_SIZE];
     int64_t items_done;
     double device_seconds;

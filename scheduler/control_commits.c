@@ -174,9 +174,24 @@ void control_give_up_move(ControlJob *job) {
     tell_moved_out(job, false);
 }
 
+/* A job whose data has no room stops where it is: it would only make more of it. What has ended
+ * waits until its end can be stored. */
+static void halt(ControlJob *job, const Error *error) {
+    TextBuilder OWN_TEXT(why) = {0};
+    if (job->halt_why || job->wanted_state != JOB_STATE_NONE || !job->known) return;
+    text_appendf(&why, "its data could not be stored: %s; resume it when there is room",
+        error_message(error));
+    error_free(text_builder_take(&why, &job->halt_why)); /* without memory it is tried again */
+    if (job->halt_why)
+        control_post_event(job->control,
+            (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+}
+
 static void stall(ControlJob *job, const Error *error) {
     Control *control = job->control;
     job->stalled = true;
+    job->resume_wanted = false;
+    halt(job, error);
     control_count(control, METRIC_COMMITS_STALLED, 0, 1);
     if (job->cancelling) control_give_up_move(job);
     control->retry_after_ns *= 2;
@@ -242,11 +257,16 @@ static void handle_success(ControlJob *job, const Commit *commit) {
     }
     if (commit->state == JOB_STATE_NONE) return;
     job->stored_state = commit->state;
+    if (commit->state == JOB_STATE_SUSPENDED || commit->state == JOB_STATE_QUEUED) {
+        memory_free(job->halt_why);
+        job->halt_why = NULL;
+    }
     if (commit->state == JOB_STATE_SUSPENDED)
         control_observe(control, METRIC_SUSPEND_SECONDS, job->suspend_asked_ns, now_ns);
     job->suspend_asked_ns = 0;
     bool ended = job_state_info(commit->state)->class_ != JOB_STATE_CLASS_UNFINISHED;
     if (ended) control_count_end(control, commit->state); /* who is answered finds it counted */
+    if (control_go_on_resuming(job)) return;
     control_answer_state(job);
     if (commit->state == JOB_STATE_QUEUED) control_resumed(job);
     if (ended) job->ended = true;

@@ -100,6 +100,9 @@ struct ControlJob {
     bool preempted;          /* before its slice had begun */
     bool moving_to_disk;
     bool cancelling; /* somebody wants it gone */
+    /* What of it could not be stored: the policy was told to suspend it. NULL: nothing. */
+    char *halt_why;
+    bool resume_wanted; /* somebody does, once that is stored */
     WorkerSlice slice;
     Message slice_ended;
     ControlOutputs slice_outputs; /* the worker's while it runs */
@@ -130,7 +133,7 @@ struct ControlJob {
     uint64_t submitted_ns, suspend_asked_ns, move_in_ns, switched_from_ns;
     /* What others may see; guarded by status_mutex, as is its being in by_id. */
     struct ControlJobStatus {
-        bool running;
+        bool running, halted;
         uint32_t device;
         int64_t items_done;
         double device_seconds;
@@ -329,6 +332,8 @@ void control_answer_checkpoint(ControlJob *job);
 void control_answer_stalled(ControlJob *job, const Error *error);
 /* That the job is queued again is stored. */
 void control_resumed(ControlJob *job);
+/* That it was halted is stored, and somebody wants it resumed: it is. */
+bool control_go_on_resuming(ControlJob *job);
 
 /* ---- control_leaving.c: jobs that go into a file ---- */
 MUST_CHECK Error *control_handle_leaving(Control *control, ControlRequest *request);

@@ -130,6 +130,7 @@ void control_job_free(ControlJob *job) {
     if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
     job_policy_deinit(&job->policy);
     memory_free(job->why);
+    memory_free(job->halt_why);
     memory_free(job->status.waits_for);
     memory_free(job);
 }

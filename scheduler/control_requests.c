@@ -313,11 +313,27 @@ Error *control_fail_absent(Control *control, const ControlRequest *request, cons
     return fail_state(what, job_state_info(job.state)->name);
 }
 
+/* A job that was halted: its data is stored now, if there is room, and that is the answer. */
+static Error *try_to_store(ControlJob *job, ControlRequest *request) {
+    TRY(control_wait_for(job, request));
+    job->stalled = false;
+    control_commit(job);
+    return NULL;
+}
+
+static Error *resume_halted(ControlJob *job, ControlRequest *request) {
+    TRY(control_find_device(job->control, request->device, &job->resume_device));
+    TRY(try_to_store(job, request));
+    job->resume_wanted = true;
+    return NULL;
+}
+
 static Error *suspend(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return control_fail_absent(control, request, "suspend");
     if (job->stored_state != JOB_STATE_QUEUED)
         return fail_state("suspend", job_state_info(job->stored_state)->name);
+    if (job->stalled) return try_to_store(job, request);
     TRY(control_wait_for(job, request));
     control_post_event(
         control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
@@ -329,6 +345,7 @@ static Error *resume(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return control_fail_absent(control, request, "resume");
     if (job->leaving) return fail_state("resume", "being released");
+    if (job->stalled) return resume_halted(job, request);
     bool held = job->stored_state == JOB_STATE_HELD;
     if (!(held || job->stored_state == JOB_STATE_SUSPENDED) || job->wanted_state != JOB_STATE_NONE)
         return fail_state(
@@ -340,6 +357,13 @@ static Error *resume(Control *control, ControlRequest *request) {
         held ? "somebody said that it is this home's"
              : NULL); /* control_resumed when it is stored */
     return NULL;
+}
+
+bool control_go_on_resuming(ControlJob *job) {
+    if (job->stored_state != JOB_STATE_SUSPENDED || !job->resume_wanted) return false;
+    job->resume_wanted = false;
+    control_want_state(job, JOB_STATE_QUEUED, NULL);
+    return true;
 }
 
 void control_resumed(ControlJob *job) {

@@ -50,6 +50,8 @@ static void show_status(
     JobService *service, const Job *row, const Tenant *tenant, JobsApiJob *out) {
     ControlStatus status;
     if (out->ended || !control_find_status(service->control, row->id, &status)) return;
+    if (row->state == JOB_STATE_QUEUED && status.halted)
+        (void)snprintf(out->state, sizeof out->state, "suspended");
     if (row->state == JOB_STATE_QUEUED && status.running)
         (void)snprintf(out->state, sizeof out->state, "running");
     if (status.items_done > out->items_done) out->items_done = status.items_done;

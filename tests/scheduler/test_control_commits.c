@@ -11,31 +11,60 @@ static Error *set_quota(Connection *catalog, void *context) {
     return tenants_set_quota(catalog, TENANT_DEFAULT, QUOTA_STORE_BYTES, *(const int64_t *)context);
 }
 
-/* A job whose outputs have no room waits, says why, loses nothing, and goes on when there is room.
- */
-static void test_control_keeps_outputs_that_have_no_room(void **state) {
+/* Runs a job until its outputs have no more room. */
+static void run_out_of_room(ControlFixture *fixture, JobId *out_id) {
+    Tenant tenant;
+    ControlStatus status = {0};
+    control_fixture_init(fixture);
+    control_fixture_start(fixture, NULL);
+    assert_ok(control_fixture_submit(fixture, "slow", 40, true, NULL, out_id));
+    control_fixture_wait_outputs(fixture, *out_id, 1);
+    assert_ok(tenants_get(fixture->store, TENANT_DEFAULT, &tenant));
+    int64_t full = (int64_t)tenant.bytes_stored;
+    assert_ok(catalog_run(fixture->catalog, set_quota, &full));
+    for (int i = 0; i < 6000 && !status.halted; i++) {
+        const struct timespec pause = {.tv_nsec = 2000000};
+        assert_true(control_find_status(fixture->control, *out_id, &status));
+        (void)nanosleep(&pause, NULL);
+    }
+    assert_true(status.halted && !status.running);
+    assert_non_null(strstr(status.why, "waits until its data can be stored"));
+}
+
+/* A job whose outputs have no room is suspended, says why, loses nothing, and goes on when there is
+ * room and somebody says so. */
+static void test_control_suspends_a_job_that_has_no_room(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    OWN(JobEventList, events) = NULL;
+    JobId id;
+    Job job;
+    int64_t unlimited = QUOTA_UNLIMITED;
+    run_out_of_room(&fixture, &id);
+    assert_fails_saying(
+        EXHAUSTED, "store_bytes", control_resume(fixture.control, TENANT_DEFAULT, id, NULL));
+    assert_ok(catalog_run(fixture.catalog, set_quota, &unlimited));
+    control_fixture_wait(&fixture, id, JOB_STATE_SUSPENDED, &job);
+    assert_ok(job_events_list(fixture.store, TENANT_DEFAULT, id, 0, &events));
+    assert_non_null(
+        strstr(events->items[events->count - 1].why, "its data could not be stored: tenant"));
+    assert_ok(control_resume(fixture.control, TENANT_DEFAULT, id, NULL));
+    control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
+    assert_int_equal(job.output_count, 40);
+    control_fixture_check(&fixture, id, 40, 2);
+}
+
+/* Room again, and resumed before the daemon noticed. */
+static void test_control_stores_and_resumes_at_once(void **state) {
     (void)state;
     ControlFixture OWN_CONTROL(fixture);
     JobId id;
     Job job;
-    Tenant tenant;
-    ControlStatus status = {0};
-    control_fixture_init(&fixture);
-    control_fixture_start(&fixture, NULL);
-    assert_ok(control_fixture_submit(&fixture, "slow", 40, true, NULL, &id));
-    control_fixture_wait_outputs(&fixture, id, 1);
-    assert_ok(tenants_get(fixture.store, TENANT_DEFAULT, &tenant));
-    int64_t full = (int64_t)tenant.bytes_stored, unlimited = QUOTA_UNLIMITED;
-    assert_ok(catalog_run(fixture.catalog, set_quota, &full));
-    for (int i = 0; i < 6000 && !status.why[0]; i++) {
-        const struct timespec pause = {.tv_nsec = 2000000};
-        assert_true(control_find_status(fixture.control, id, &status));
-        (void)nanosleep(&pause, NULL);
-    }
-    assert_non_null(strstr(status.why, "waits until its data can be stored"));
+    int64_t unlimited = QUOTA_UNLIMITED;
+    run_out_of_room(&fixture, &id);
     assert_ok(catalog_run(fixture.catalog, set_quota, &unlimited));
+    assert_ok(control_resume(fixture.control, TENANT_DEFAULT, id, NULL));
     control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
-    assert_int_equal(job.output_count, 40);
     control_fixture_check(&fixture, id, 40, 2);
 }
 
@@ -102,7 +131,8 @@ static void test_control_stores_checkpoints_with_their_outputs(void **state) {
 
 int test_control_commits(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_control_keeps_outputs_that_have_no_room),
+        cmocka_unit_test(test_control_suspends_a_job_that_has_no_room),
+        cmocka_unit_test(test_control_stores_and_resumes_at_once),
         cmocka_unit_test(test_control_stops_a_job_that_gives_without_end),
         cmocka_unit_test(test_control_stores_checkpoints_with_their_outputs),
     };

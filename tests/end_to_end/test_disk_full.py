@@ -1,0 +1,64 @@
+"""A disk that fills up under a daemon: jobs are suspended with the reason, not failed, and go on when there is room."""
+import os
+import subprocess
+
+import harness
+import numpy as np
+import pytest
+from daemon import Daemon, Refused, equal
+
+ITEMS = 4000
+DISK_MIB = 48
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of a few megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", folder], check=False,
+                             capture_output=True, text=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def fill(folder):
+    """Takes all room there is; the file to remove."""
+    path = folder / "filler"
+    with open(path, "wb", buffering=0) as file:
+        size = 1 << 20
+        while size >= 512:
+            try:
+                file.write(b"x" * size)
+            except OSError:
+                size //= 2
+    return path
+
+
+def test_jobs_are_suspended_and_go_on_when_there_is_room(small_disk, models):
+    home = harness.Home(small_disk / "home")
+    home.call("register", "mlp", f"{models}/mlp.onnx")
+    data = np.random.default_rng(3).standard_normal((ITEMS, 784), dtype=np.float32)
+    with Daemon(home) as daemon:
+        expected = daemon.finished(daemon.submit("mlp", {"x": data}, items=True))
+        job = daemon.submit("mlp", {"x": data}, items=True)
+        daemon.wait(job, lambda it: it["items_done"] > 0)
+        filler = fill(small_disk)
+        found = daemon.wait(job, lambda it: it["state"] == "suspended" or it["ended"])
+        assert found["state"] == "suspended" and "no space left" in found["why"], found
+        with pytest.raises(Refused) as refused:
+            daemon.change(job, "resume")
+        assert refused.value.status in (429, 507)
+        with pytest.raises(Refused) as refused:
+            daemon.submit("mlp", {"x": data[:8]}, items=True)
+        assert refused.value.status in (429, 507)
+        os.remove(filler)
+        daemon.change(job, "resume")
+        equal(daemon.finished(job), expected)
+        assert daemon.job(job)["outputs"] == ITEMS
+        assert daemon.end() == harness.DONE
+    home.is_clean()
