@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/file.h"
 #include "base/clock.h"
 #include "scheduler/daemon_metrics.h"
 #include "scheduler/http/daemon_record.h"
@@ -20,7 +21,7 @@
 #include "scheduler/upload_folder.h"
 #include "store/node_identity.h"
 
-enum { PATH_SIZE = 4096, CHECK_EVERY_MS = 1000 };
+enum { PATH_SIZE = 4096, PEM_SIZE_MAX = 1 << 20, CHECK_EVERY_MS = 1000 };
 
 /* Everything that runs, in the order in which it is opened; closed the other way round. */
 typedef struct Daemon {
@@ -38,13 +39,17 @@ typedef struct Daemon {
     Control *control;
     HttpService http;
     HttpServer *server;
-    bool recorded; /* the home says where we answer */
+    char *certificate, *key; /* PEM; NULL: no TLS */
+    bool recorded;           /* the home says where we answer */
     int signals;
 } Daemon;
 
 static void daemon_close(Daemon *daemon) {
     if (daemon->recorded) daemon_record_remove(daemon->options->home);
     http_server_close(daemon->server);
+    memory_free(daemon->certificate);
+    if (daemon->key) explicit_bzero(daemon->key, strlen(daemon->key));
+    memory_free(daemon->key);
     housekeeping_release(daemon->housekeeping);
     control_release(daemon->control);
     event_recorder_close(daemon->recorder);
@@ -146,9 +151,28 @@ static Error *open_housekeeping(Daemon *daemon) {
     return housekeeping_start(daemon->housekeeping);
 }
 
+/* One more NUL behind it. */
+static Error *read_text(const char *path, char **out) {
+    uint8_t *data;
+    size_t size;
+    void *memory;
+    TRY(file_read(path, PEM_SIZE_MAX, &data, &size));
+    Error *error = memory_alloc(size + 1, 1, &memory);
+    if (!error && size) memcpy(memory, data, size);
+    memory_unmap(data, size);
+    if (!error) *out = memory;
+    return error;
+}
+
 static Error *open_server(Daemon *daemon) {
     HttpServerOptions server = {
         .socket_path = daemon->socket, .listen_address = daemon->options->listen};
+    if (daemon->options->tls_cert) {
+        TRY_WRAP(read_text(daemon->options->tls_cert, &daemon->certificate), "--tls-cert");
+        TRY_WRAP(read_text(daemon->options->tls_key, &daemon->key), "--tls-key");
+        server.tls_certificate = daemon->certificate;
+        server.tls_key = daemon->key;
+    }
     daemon->http = (HttpService){.store = daemon->store,
         .catalog = daemon->catalog,
         .pool = daemon->pool,

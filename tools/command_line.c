@@ -187,9 +187,16 @@ void command_line_print_help(const Command *command) {
         "usage: layover [--home DIR] [--json] [--quiet] VERB ...\n"
         "Stores machine-learning models, runs them, and stops and resumes their executions.\n\n");
     for (const Command *at = commands; at->verb; at++)
-        printf("  %-10s %-20s %s\n", at->verb, at->usage, at->summary);
+        printf("  %-11s %-20s %s\n", at->verb, at->usage, at->summary);
     printf("\nfor every verb:\n");
     print_options(global_options);
+    printf(
+        "\nenvironment:\n"
+        "  LAYOVER_HOME                 the home, where --home does not say so\n"
+        "  LAYOVER_SERVER               a daemon elsewhere: a socket's path, http://HOST:PORT or "
+        "https://HOST:PORT\n"
+        "  LAYOVER_TOKEN                the token to show it\n"
+        "  LAYOVER_CA                   a file of certificates to trust instead of the system's\n");
     printf("\nlayover VERB --help tells more. exit codes: 0 done, 1 failed or refused input, 2 "
            "usage, 3 not found,\n"
            "4 not allowed, 5 no daemon there, 6 cancelled, 85 suspended, 130 interrupted without a "

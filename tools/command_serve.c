@@ -11,6 +11,8 @@ enum { GRACE_DEFAULT_S = 30, GRACE_MAX_S = 24 * 3600, SELF_SIZE = 4096 };
 const CommandOption command_serve_options[] = {
     {"socket", "PATH", false, "the unix socket to answer at; default: in the home"},
     {"listen", "HOST:PORT", false, "answers on TCP, too; port 0 takes a free one"},
+    {"tls-cert", "FILE", false, "the certificate (PEM, with its chain) of --listen"},
+    {"tls-key", "FILE", false, "its key (PEM)"},
     {"device", "SPEC", true, "cpu (default), cpu:threads=2, sim:0,memory=1GiB; repeatable"},
     {"event-log", "FILE", false, "writes down each decision, for simulate --replay"},
     {"event-log-max", "BYTES", false, "where that log ends (default 1 GiB)"},
@@ -43,6 +45,8 @@ Error *command_serve(CommandContext *context) {
     size_t left;
     DaemonOptions options = {.socket = command_option(context, "socket"),
         .listen = command_option(context, "listen"),
+        .tls_cert = command_option(context, "tls-cert"),
+        .tls_key = command_option(context, "tls-key"),
         .event_log = command_option(context, "event-log"),
         .compiler = self};
     TRY(command_integer(context, "grace", 0, GRACE_MAX_S, GRACE_DEFAULT_S, &grace_s));
@@ -52,6 +56,8 @@ Error *command_serve(CommandContext *context) {
     options.event_log_max = (uint64_t)log_max;
     if (command_flag(context, "event-log-max") && !options.event_log)
         FAIL(USAGE, "--event-log-max: there is no --event-log");
+    if (!options.tls_cert != !options.tls_key || (options.tls_cert && !options.listen))
+        FAIL(USAGE, "--tls-cert, --tls-key and --listen belong together");
     const char *spec;
     while ((spec = command_option_at(context, "device", options.device_count))) {
         if (options.device_count == CONTROL_DEVICES_MAX)

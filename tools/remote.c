@@ -14,7 +14,7 @@
 static Error *open_client(
     const CommandContext *context, const char *server, HttpClient **out_client) {
     TextBuilder OWN_TEXT(address) = {0};
-    const char *token = getenv("LAYOVER_TOKEN");
+    const char *token = getenv("LAYOVER_TOKEN"), *ca_file = getenv("LAYOVER_CA");
     text_appendf(
         &address, "%s%s", strstr(server, "://") || server[0] == '/' ? "" : "unix:", server);
     TRY(text_builder_check(&address));
@@ -22,6 +22,7 @@ static Error *open_client(
         .server = text_builder_get(&address),
         .token = token && *token ? token : NULL,
         .tenant = context->tenant,
+        .ca_file = ca_file && *ca_file ? ca_file : NULL,
     };
     return http_client_open(&options, out_client);
 }

@@ -30,6 +30,7 @@ struct HttpClient {
     char *base;   /* scheme and host */
     char *authorization;
     char *tenant;
+    char *ca_file;
     uint32_t connect_limit_ms, silence_limit_s;
 };
 
@@ -75,6 +76,7 @@ Error *http_client_open(const HttpClientOptions *options, HttpClient **out) {
     TRY(take_server(client, options->server));
     if (options->token) TRY(take_token(client, options->token));
     if (options->tenant) TRY(memory_copy_text(options->tenant, &client->tenant));
+    if (options->ca_file) TRY(memory_copy_text(options->ca_file, &client->ca_file));
     client->curl = curl_easy_init();
     if (!client->curl) FAIL(OUT_OF_MEMORY, "no memory for a client");
     *out = TAKE(client);
@@ -88,6 +90,7 @@ void http_client_close(HttpClient *client) {
     memory_free(client->base);
     memory_free(client->authorization);
     memory_free(client->tenant);
+    memory_free(client->ca_file);
     memory_free(client);
 }
 
@@ -290,6 +293,7 @@ static Error *set_call(Transfer *transfer) {
     (void)curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(curl, CURLOPT_PROXY, client->socket ? "" : NULL);
     if (client->socket) (void)curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->socket);
+    if (client->ca_file) (void)curl_easy_setopt(curl, CURLOPT_CAINFO, client->ca_file);
     (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_limit_ms);
     if (!transfer->call->visit) {
         (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -355,6 +359,9 @@ static Error *judge(Transfer *transfer, CURLcode code) {
         if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY ||
             code == CURLE_BAD_CONTENT_ENCODING)
             FAIL(CORRUPT, "%s: %s", where, curl_easy_strerror(code));
+        if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
+            FAIL(UNREACHABLE, "%s: %s; LAYOVER_CA names a file of certificates to trust", where,
+                curl_easy_strerror(code));
         FAIL(UNREACHABLE, "%s: %s; is the daemon running there?", where, curl_easy_strerror(code));
     }
     if (status < 200 || status >= 300) return read_refusal(transfer->reply);

@@ -11,9 +11,10 @@
 typedef struct HttpClient HttpClient;
 
 typedef struct HttpClientOptions {
-    const char *server;        /* an absolute socket path, unix:PATH, http://… or https://… */
-    const char *token;         /* NULL: none */
-    const char *tenant;        /* NULL: the token's, or default */
+    const char *server;  /* an absolute socket path, unix:PATH, http://… or https://… */
+    const char *token;   /* NULL: none */
+    const char *tenant;  /* NULL: the token's, or default */
+    const char *ca_file; /* PEM, of whom to trust instead of the system's; NULL: the system's */
     uint32_t connect_limit_ms; /* 0: 5 s */
     uint32_t silence_limit_s;  /* nothing moved for so long; 0: 600 s. Streams have none */
 } HttpClientOptions;

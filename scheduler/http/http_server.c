@@ -22,6 +22,9 @@ enum {
     CLOSE_POLL_NS = 2000000,
 };
 
+/* What GnuTLS calls them: TLS 1.2 and 1.3. */
+static const char TLS_VERSIONS[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+
 static void set_default(uint32_t *inout, uint32_t otherwise) {
     if (*inout == 0) *inout = otherwise;
 }
@@ -53,20 +56,31 @@ static size_t keep_escapes(void *self, struct MHD_Connection *mhd, char *text) {
 
 static Error *start_listener(HttpServer *server, HttpListener *listener, HttpOrigin origin) {
     const HttpServerOptions *options = &server->options;
+    bool tls = origin == HTTP_ORIGIN_TCP && options->tls_certificate;
+    /* of the type that the library wants; it reads them */
+    struct MHD_OptionItem security[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)options->tls_certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)options->tls_key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_VERSIONS},
+        {MHD_OPTION_END, 0, NULL}};
+    if (!tls) security[0].option = MHD_OPTION_END;
     listener->server = server;
     listener->origin = origin;
-    listener->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0,
-            NULL, NULL, http_exchange_continue, listener, MHD_OPTION_LISTEN_SOCKET,
-            listener->socket, MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connection_max,
-            MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)options->connection_per_peer_max,
-            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_PER_CONNECTION,
-            MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)MEMORY_INCREMENT,
-            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(options->idle_limit_ms + 999) / 1000,
-            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-            MHD_OPTION_URI_LOG_CALLBACK, http_exchange_begin, listener, MHD_OPTION_NOTIFY_COMPLETED,
-            http_exchange_end, listener, MHD_OPTION_NOTIFY_CONNECTION, http_monitor_notice,
-            listener, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+    listener->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+                                            MHD_USE_ITC | (tls ? (unsigned)MHD_USE_TLS : 0u),
+        0, NULL, NULL, http_exchange_continue, listener, MHD_OPTION_ARRAY, security,
+        MHD_OPTION_LISTEN_SOCKET, listener->socket, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)options->connection_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        (unsigned)options->connection_per_peer_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)MEMORY_PER_CONNECTION, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+        (size_t)MEMORY_INCREMENT, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)(options->idle_limit_ms + 999) / 1000, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, http_exchange_begin,
+        listener, MHD_OPTION_NOTIFY_COMPLETED, http_exchange_end, listener,
+        MHD_OPTION_NOTIFY_CONNECTION, http_monitor_notice, listener, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_escapes, NULL, MHD_OPTION_END);
+    if (!listener->daemon && tls)
+        FAIL(INVALID, "the server does not start: is this a certificate with its key, in PEM?");
     if (!listener->daemon) FAIL(IO, "the HTTP server cannot be started");
     return NULL;
 }
@@ -75,6 +89,10 @@ static Error *open_listeners(HttpServer *server) {
     const HttpServerOptions *options = &server->options;
     if (!options->socket_path && !options->listen_address)
         FAIL(INVALID, "a server needs a socket or an address");
+    if (!options->tls_certificate != !options->tls_key)
+        FAIL(INVALID, "a certificate and its key belong together");
+    if (options->tls_certificate && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        FAIL(UNSUPPORTED, "this libmicrohttpd was built without TLS");
     if (options->listen_address) {
         HttpListener *listener = &server->listeners[HTTP_ORIGIN_TCP];
         TRY(listen_socket_open_tcp(options->listen_address, &listener->socket, server->address));

@@ -13,6 +13,9 @@
 typedef struct HttpServerOptions {
     const char *socket_path;    /* NULL: none */
     const char *listen_address; /* HOST:PORT; NULL: none */
+    /* PEM, of TCP: the chain of certificates and its key; both, or NULL for no TLS. Borrowed as
+     * long as the server is open. */
+    const char *tls_certificate, *tls_key;
     uint32_t connection_max; /* in all, for each of the two; 0: 4096, or what descriptors allow */
     uint32_t connection_per_peer_max; /* of one IP address; 0: 1024 */
     uint32_t handler_threads;         /* 0: 32 */
@@ -24,7 +27,8 @@ typedef struct HttpServerOptions {
 typedef struct HttpServer HttpServer;
 
 /* Raises the process's limit of open descriptors to what connection_max needs, where it may.
- * Errors: as listen_socket.h; INVALID neither socket nor address; IO. */
+ * Errors: as listen_socket.h; INVALID neither socket nor address, or no certificate with its key;
+ *         IO. */
 MUST_CHECK Error *http_server_open(
     HttpService *service, const HttpServerOptions *options, HttpServer **out);
 /* Ends streams, waits for the handlers that run, cuts all connections, removes the socket file. */
