@@ -8,10 +8,10 @@
 
 typedef struct DaemonOptions {
     const char *home;
-    const char *socket;   /* NULL: HOME/socket */
-    const char *listen;   /* HOST:PORT; NULL: no TCP */
+    const char *socket;             /* NULL: HOME/socket */
+    const char *listen;             /* HOST:PORT; NULL: no TCP */
     const char *tls_cert, *tls_key; /* PEM files, of TCP; both, or NULL for no TLS */
-    const char *compiler; /* the layover binary */
+    const char *compiler;           /* the layover binary */
     const char *devices[CONTROL_DEVICES_MAX];
     uint32_t device_count;
     uint64_t grace_ns;      /* for draining */
