@@ -81,7 +81,8 @@ static Error *check_body(HttpService *service, const HttpHead *head, HttpRequest
         if (request->quota_limits_body) request->body_size_max = left;
     }
     if (head->has_length && head->content_length > request->body_size_max)
-        return http_body_refuse(request->body_size_max, request->quota_limits_body);
+        return error_wrap(http_body_refuse(request->body_size_max, request->quota_limits_body),
+            "Content-Length %llu", (unsigned long long)head->content_length);
     return NULL;
 }
 
