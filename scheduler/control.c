@@ -16,7 +16,10 @@
 #include "scheduler/refusal_text.h"
 
 #define SECOND_NS ((uint64_t)1000000000)
-enum { TURN_NS = 100000 };
+enum {
+    TURN_NS = 100000,
+    IDLE_MODELS_SHARE = 8, /* of the host's memory for models that nothing needs just now */
+};
 /* What a tenant's suspended executions may not take of the host's memory. */
 #define CHECKPOINT_RESERVE_BYTES ((uint64_t)64 << 20)
 
@@ -286,7 +289,8 @@ static Error *start(Control *control) {
     TRY(device_total_bytes(control->host, &control->host_bytes));
     TRY(policy_create(&control->policy));
     TRY(io_pool_create(options->io_threads ? options->io_threads : 2, &control->io));
-    TRY(resident_models_create(options->store, control->host, options->pool, &control->models));
+    TRY(resident_models_create(options->store, control->host, options->pool,
+        control->host_bytes / IDLE_MODELS_SHARE, &control->models));
     TRY(post_config(control));
     for (uint32_t i = 0; i < options->device_count; i++)
         TRY(add_device(control, options->devices[i]));

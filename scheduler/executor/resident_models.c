@@ -6,6 +6,8 @@
 #include "serialize/executable_file.h"
 #include "store/stored_executable.h"
 
+enum { ENTRY_BYTES = 64 << 10 }; /* of a model beside its weights, about */
+
 typedef struct Entry {
     ResidentModel model; /* first: what callers hold */
     uint64_t holds;
@@ -13,7 +15,9 @@ typedef struct Entry {
     TenantId *owners; /* tenants of whom the store has said that they have it */
     size_t owner_count, owner_capacity;
     bool reading; /* by the thread that made the entry; executable is NULL until then */
-    struct Entry *next;
+    uint64_t
+        idle_since;     /* ResidentModels.turn when nothing needed it any more; 0: something does */
+    struct Entry *next; /* of all, or of those that are to be freed */
 } Entry;
 
 struct ResidentModels {
@@ -23,16 +27,18 @@ struct ResidentModels {
     pthread_mutex_t mutex;
     pthread_cond_t read; /* an entry's reading ended */
     Entry *entries;
+    uint64_t turn, idle_bytes, idle_bytes_max;
 };
 
-Error *resident_models_create(
-    Store *store, Device *host, WorkerPool *pool, ResidentModels **out_models) {
+Error *resident_models_create(Store *store, Device *host, WorkerPool *pool, uint64_t idle_bytes_max,
+    ResidentModels **out_models) {
     void *memory;
     TRY(memory_alloc(1, sizeof(ResidentModels), &memory));
     ResidentModels *models = memory;
     models->store = store;
     models->host = host;
     models->pool = pool;
+    models->idle_bytes_max = idle_bytes_max;
     (void)pthread_mutex_init(&models->mutex, NULL);
     (void)pthread_cond_init(&models->read, NULL);
     *out_models = models;
@@ -46,12 +52,16 @@ static void free_entry(Entry *entry) {
     memory_free(entry);
 }
 
-void resident_models_destroy(ResidentModels *models) {
-    if (!models) return;
-    for (Entry *entry = models->entries, *next; entry; entry = next) {
+static void free_entries(Entry *first) {
+    for (Entry *entry = first, *next; entry; entry = next) {
         next = entry->next;
         free_entry(entry);
     }
+}
+
+void resident_models_destroy(ResidentModels *models) {
+    if (!models) return;
+    free_entries(models->entries);
     (void)pthread_cond_destroy(&models->read);
     (void)pthread_mutex_destroy(&models->mutex);
     memory_free(models);
@@ -63,15 +73,50 @@ static Entry *find_identity(ResidentModels *models, const Digest *identity) {
     return NULL;
 }
 
-/* Under the mutex. Takes an entry that nothing needs out of the list; the caller frees it. */
-static Entry *drop_unused(ResidentModels *models, Entry *entry) {
-    if (entry->holds > 0) return NULL;
-    for (uint32_t i = 0; i < RESIDENT_DEVICES_MAX; i++)
-        if (entry->residencies[i]) return NULL;
+static uint64_t bytes_of(const Entry *entry) { return entry->model.constant_bytes + ENTRY_BYTES; }
+
+static void unlink_entry(ResidentModels *models, Entry *entry) {
     Entry **link = &models->entries;
     while (*link != entry) link = &(*link)->next;
     *link = entry->next;
-    return entry;
+}
+
+/* Under the mutex. Something needs it. */
+static void hold_entry(ResidentModels *models, Entry *entry) {
+    if (entry->idle_since) models->idle_bytes -= bytes_of(entry);
+    entry->idle_since = 0;
+    entry->holds++;
+}
+
+static Entry *find_longest_idle(const ResidentModels *models) {
+    Entry *oldest = NULL;
+    for (Entry *entry = models->entries; entry; entry = entry->next)
+        if (entry->idle_since && (!oldest || entry->idle_since < oldest->idle_since))
+            oldest = entry;
+    return oldest;
+}
+
+/* Under the mutex. What nothing needs stays in host memory as long as there is room, those that
+ * were needed last before others; answers what goes, for free_entries. */
+static Entry *rest(ResidentModels *models, Entry *entry) {
+    Entry *leaving = NULL, *oldest;
+    if (entry->holds > 0) return NULL;
+    for (uint32_t i = 0; i < RESIDENT_DEVICES_MAX; i++)
+        if (entry->residencies[i]) return NULL;
+    if (!entry->model.executable) { /* it could not be read */
+        unlink_entry(models, entry);
+        entry->next = NULL;
+        return entry;
+    }
+    if (!entry->idle_since) models->idle_bytes += bytes_of(entry);
+    entry->idle_since = ++models->turn;
+    while (models->idle_bytes > models->idle_bytes_max && (oldest = find_longest_idle(models))) {
+        models->idle_bytes -= bytes_of(oldest);
+        unlink_entry(models, oldest);
+        oldest->next = leaving;
+        leaving = oldest;
+    }
+    return leaving;
 }
 
 static Error *read_executable(ResidentModels *models, StoredExecutable *stored, Executable **out) {
@@ -99,7 +144,7 @@ static Error *take_entry(
         entry->next = models->entries;
         models->entries = entry;
     }
-    entry->holds++;
+    hold_entry(models, entry);
     *out_entry = entry;
     return NULL;
 }
@@ -112,14 +157,14 @@ static Error *finish_reading(ResidentModels *models, Entry *entry, StoredExecuta
     entry->reading = false;
     if (error) {
         entry->holds--;
-        unused = drop_unused(models, entry);
+        unused = rest(models, entry);
     } else {
         entry->model.executable = executable;
         entry->model.constant_bytes = executable_constant_bytes(executable);
     }
     (void)pthread_cond_broadcast(&models->read);
     (void)pthread_mutex_unlock(&models->mutex);
-    if (unused) free_entry(unused);
+    free_entries(unused);
     return error;
 }
 
@@ -147,7 +192,7 @@ static Entry *hold_known(ResidentModels *models, TenantId tenant, const Digest *
     (void)pthread_mutex_lock(&models->mutex);
     Entry *entry = find_identity(models, identity);
     if (entry && (entry->reading || !is_owner(entry, tenant))) entry = NULL;
-    if (entry) entry->holds++;
+    if (entry) hold_entry(models, entry);
     (void)pthread_mutex_unlock(&models->mutex);
     return entry;
 }
@@ -195,9 +240,9 @@ void resident_models_let_go(ResidentModels *models, const ResidentModel *model) 
     (void)pthread_mutex_lock(&models->mutex);
     Entry *entry = find_identity(models, &model->identity);
     entry->holds--;
-    Entry *unused = drop_unused(models, entry);
+    Entry *unused = rest(models, entry);
     (void)pthread_mutex_unlock(&models->mutex);
-    if (unused) free_entry(unused);
+    free_entries(unused);
 }
 
 /* Under the mutex: the residency, unless another thread was faster. Answers the one not needed. */
@@ -243,9 +288,9 @@ void resident_models_evict(ResidentModels *models, const Digest *identity, uint3
     if (entry) {
         residency = entry->residencies[device_index];
         entry->residencies[device_index] = NULL;
-        if (!entry->reading) unused = drop_unused(models, entry);
+        if (!entry->reading) unused = rest(models, entry);
     }
     (void)pthread_mutex_unlock(&models->mutex);
     residency_release(residency);
-    if (unused) free_entry(unused);
+    free_entries(unused);
 }

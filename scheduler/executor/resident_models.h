@@ -2,7 +2,8 @@
 /* Executables in memory: each once, however many jobs and tenants use it, and its residency on each
  * device.
  *
- * A model stays while a job holds it or it is resident somewhere. Threads: any. */
+ * A model stays while a job holds it or it is resident somewhere, and in host memory after that as
+ * long as there is room. Threads: any. */
 #include "base/worker_pool.h"
 #include "store/store.h"
 #include "vm/residency.h"
@@ -19,9 +20,11 @@ typedef struct ResidentModel {
 } ResidentModel;
 
 /* host: slot 0 of all residencies. pool: for decoding and packing; may be NULL. Borrowed, as is the
- * store. */
-MUST_CHECK Error *resident_models_create(
-    Store *store, Device *host, WorkerPool *pool, ResidentModels **out_models);
+ * store.
+ *
+ * idle_bytes_max: how much of the host's memory models may keep that nothing needs just now. */
+MUST_CHECK Error *resident_models_create(Store *store, Device *host, WorkerPool *pool,
+    uint64_t idle_bytes_max, ResidentModels **out_models);
 /* No model is held any more. */
 void resident_models_destroy(ResidentModels *models);
 DEFINE_OWN(ResidentModels, resident_models_destroy);

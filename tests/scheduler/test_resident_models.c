@@ -38,7 +38,7 @@ static int setup(void **state) {
     assert_ok(store_open(fixture.home, STORE_CREATE, &fixture.store));
     assert_ok(device_open("cpu", &fixture.host));
     assert_ok(device_open("sim:0", &fixture.sim));
-    assert_ok(resident_models_create(fixture.store, fixture.host, NULL, &fixture.models));
+    assert_ok(resident_models_create(fixture.store, fixture.host, NULL, 0, &fixture.models));
     register_program(&fixture);
     *state = &fixture;
     return 0;
@@ -99,6 +99,55 @@ static void test_resident_models_belong_to_tenants(void **state) {
     resident_models_let_go(fixture->models, mine);
 }
 
+static void hold_and_let_go(
+    ResidentModels *models, const Digest *identity, const Executable **out_executable) {
+    const ResidentModel *model;
+    assert_ok(resident_models_hold(models, TENANT_DEFAULT, identity, &model));
+    *out_executable = model->executable;
+    resident_models_let_go(models, model);
+}
+
+/* What nothing needs stays where there is room, and what was needed last stays longest: a model
+ * that is still there is found without looking at the store. */
+static void test_resident_models_rest_in_host_memory(void **state) {
+    Fixture *fixture = *state;
+    enum { COUNT = 3 };
+    OWN(ResidentModels, models) = NULL;
+    Digest identities[COUNT];
+    const ResidentModel *model;
+    Residency *residency;
+    const Executable *executable, *again;
+    for (int i = 0; i < COUNT; i++) {
+        OWN(Executable, other) = NULL;
+        ModelVersion OWN_VERSION(version) = {0};
+        char text[sizeof program];
+        (void)snprintf(text, sizeof text, "%s", program);
+        *strchr(text, '1') = (char)('3' + i); /* other weights, another identity */
+        assert_ok(assembly_parse(text, strlen(text), &other));
+        assert_ok(model_loader_register(
+            fixture->store, TENANT_DEFAULT, NULL, "r", other, NULL, 0, &version));
+        identities[i] = other->identity;
+    }
+    assert_ok(resident_models_create(
+        fixture->store, fixture->host, NULL, (2 << 16) + 4096, &models)); /* room for two */
+    for (int i = 0; i < COUNT; i++) hold_and_let_go(models, &identities[i], &executable);
+    for (int i = 0; i < COUNT; i++) /* on no device, so only a look at what is in memory */
+        assert_false(resident_models_try_hold(
+            models, TENANT_DEFAULT, &identities[i], 1, &model, &residency));
+    hold_and_let_go(models, &identities[2], &again);
+    assert_ptr_equal(executable, again);
+    assert_ok(resident_models_load(models, TENANT_DEFAULT, &identities[2], 1, fixture->sim));
+    hold_and_let_go(models, &identities[0], &executable);
+    hold_and_let_go(models, &identities[1], &executable);
+    OWN(Residency, kept) = resident_models_get(models, &identities[2], 1);
+    assert_ptr_equal(kept->executable, again); /* resident: not counted among them */
+    resident_models_evict(models, &identities[2], 1);
+    hold_and_let_go(models, &identities[2], &executable);
+    assert_ptr_equal(executable, again);
+    assert_fails(
+        NOT_FOUND, resident_models_hold(models, TENANT_DEFAULT + 1, &identities[2], &model));
+}
+
 static void *hold_often(void *argument) {
     Fixture *fixture = argument;
     for (int i = 0; i < 200; i++) {
@@ -123,6 +172,7 @@ int test_resident_models(void) {
         cmocka_unit_test(test_resident_models_are_in_memory_once),
         cmocka_unit_test(test_resident_models_stay_while_they_are_resident),
         cmocka_unit_test(test_resident_models_belong_to_tenants),
+        cmocka_unit_test(test_resident_models_rest_in_host_memory),
         cmocka_unit_test(test_resident_models_are_held_by_many_threads),
     };
     return cmocka_run_group_tests_name("resident_models", tests, setup, teardown);
