@@ -119,7 +119,7 @@ struct ControlJob {
     bool committing, stalled;       /* stalled: it failed and is tried again */
     uint64_t checkpoint_due_ns;     /* 0: never */
     uint64_t suspend_due_ns;        /* 0: not */
-    bool suspend_passed;            /* it was suspended once; policy.suspend_after_ns is over */
+    bool suspend_passed;            /* it was suspended once: policy.suspend_after_ns is over */
     uint32_t task_count;            /* I/O tasks that know it */
     struct ControlRequest *waiters; /* for the next checkpoint or state */
     bool ended;

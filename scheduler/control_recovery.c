@@ -23,7 +23,8 @@ static Error *get_constant_bytes(Control *control, const Job *row, uint64_t *out
     return NULL;
 }
 
-/* Whether it was suspended before: then it is not suspended after a time any more. */
+/* Whether it was suspended before: then it is not suspended after a time any more, nor once more
+ * where it stands. */
 static Error *find_suspension(ControlJob *job, const Job *row) {
     int64_t since = 0;
     size_t count = JOB_EVENTS_READ_MAX;
@@ -57,7 +58,7 @@ static Error *fill(ControlJob *job, const Job *row) {
         job->submitted_ns = control_now_ns() - (uint64_t)(age * 1e9);
     TRY(jobs_get_policy(control->options.store, row->tenant, row->id, &policy));
     TRY(job_policy_read(policy.data, policy.size, &job->policy));
-    if (job->policy.suspend_after_ns) TRY(find_suspension(job, row));
+    if (job->policy.suspend_after_ns || job->policy.suspend_at) TRY(find_suspension(job, row));
     TRY(get_constant_bytes(control, row, &constant_bytes));
     TRY(control_job_set_model(job, &row->executable, constant_bytes));
     return control_job_name(job, row->id);

@@ -79,7 +79,7 @@ static Error *make_run(ControlJob *job, const ExecutionLimits *limits, uint64_t 
     job->batch = NULL;
     TRY(job_run_create(batch, job->function, &options, &job->run));
     job_run_set_grant(job->run, grant_bytes);
-    job_run_set_suspend_at(job->run, job->policy.suspend_at);
+    job_run_set_suspend_at(job->run, job->policy.suspend_at, job->suspend_passed);
     return NULL;
 }
 

@@ -151,12 +151,22 @@ static Budget budget_to_suspension(const JobRun *run) {
     return (Budget){run->suspend_at > done ? run->suspend_at - done : 0};
 }
 
+static bool is_at_suspension(const JobRun *run) {
+    return run->suspend_at && !run->suspend_passed &&
+           execution_get_counters(run->execution).instructions == run->suspend_at;
+}
+
 /* Part of a run. out_ended: the slice is over, out_result says why. */
 static Error *step(
     JobRun *run, Residency *residency, JobRunSink sink, bool *out_ended, JobRunResult *out_result) {
     RunResult result;
     bool yielded = false;
     if (!run->execution) TRY(begin_run(run, residency));
+    if (is_at_suspension(run)) {
+        run->suspend_passed = *out_ended = true;
+        *out_result = (JobRunResult){JOB_RUN_SUSPENDED, 0};
+        return NULL;
+    }
     TRY(execution_run(run->execution, budget_to_suspension(run), &result));
     count(run);
     TRY(emit_yields(run, sink, &yielded));
@@ -167,6 +177,7 @@ static Error *step(
         *out_ended = true;
     }
     if (result.kind == RUN_SUSPENDED) {
+        run->suspend_passed = true;
         *out_result = (JobRunResult){JOB_RUN_SUSPENDED, 0};
         *out_ended = true;
     }
@@ -215,7 +226,10 @@ void job_run_set_grant(JobRun *run, uint64_t bytes) {
         memory_pool_set_grant(execution_get_pool(run->execution, SLOT_DEVICE), bytes);
 }
 
-void job_run_set_suspend_at(JobRun *run, uint64_t instructions) { run->suspend_at = instructions; }
+void job_run_set_suspend_at(JobRun *run, uint64_t instructions, bool passed) {
+    run->suspend_at = instructions;
+    run->suspend_passed = passed;
+}
 
 uint64_t job_run_device_bytes(const JobRun *run) {
     if (!run->execution) return 0;

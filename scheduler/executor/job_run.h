@@ -69,8 +69,9 @@ int64_t job_run_sequence(const JobRun *run);
 /* What the execution may hold of its device; taken over by every further one. */
 void job_run_set_grant(JobRun *run, uint64_t bytes);
 /* Of a single run: a slice that reaches this many instructions, from the run's first one on, ends
- * there; 0: none does. One that begins there or behind it goes on. */
-void job_run_set_suspend_at(JobRun *run, uint64_t instructions);
+ * there; 0: none does. One that begins there ends at once, unless it was suspended there already:
+ * a checkpoint of that moment may be all that a crash has left. */
+void job_run_set_suspend_at(JobRun *run, uint64_t instructions, bool passed);
 /* Of the present execution on its device; 0 without one. */
 uint64_t job_run_device_bytes(const JobRun *run);
 

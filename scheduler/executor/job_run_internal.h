@@ -13,6 +13,7 @@ struct JobRun {
     BatchOutputs outputs;
     uint64_t grant_bytes;
     uint64_t suspend_at;
+    bool suspend_passed; /* it was suspended there */
     JobRunCounters counters;
     Execution *execution; /* of run next_run; NULL: it has not begun, or is out */
     ByteWriter out;       /* its checkpoint file while it is out */

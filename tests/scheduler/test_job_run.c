@@ -111,8 +111,7 @@ static void test_job_run_in_many_slices_gives_the_same(void **state) {
     check_rows(&outputs, 4, 4);
 }
 
-/* Out of the device and back after every slice, from sim to cpu's memory; nothing stays behind. */
-/* A slice ends at that instruction exactly, and only there. */
+/* A slice ends at that instruction exactly, and only there, also when it was to begin there. */
 static void test_job_run_stops_where_it_is_to_be_suspended(void **state) {
     (void)state;
     for (uint64_t at = 1; at <= 5; at++) {
@@ -122,7 +121,11 @@ static void test_job_run_stops_where_it_is_to_be_suspended(void **state) {
         JobRunResult result;
         executor_fixture_init(&fixture, program, "cpu");
         make_job(&fixture, 2, 0, &run);
-        job_run_set_suspend_at(run, at);
+        job_run_set_suspend_at(run, at, false);
+        assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
+        assert_int_equal(result.outcome, JOB_RUN_SUSPENDED);
+        assert_int_equal(job_run_get_counters(run).instructions, at);
+        job_run_set_suspend_at(run, at, false); /* as from a checkpoint of that moment */
         assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
         assert_int_equal(result.outcome, JOB_RUN_SUSPENDED);
         assert_int_equal(job_run_get_counters(run).instructions, at);
@@ -134,6 +137,7 @@ static void test_job_run_stops_where_it_is_to_be_suspended(void **state) {
     }
 }
 
+/* Out of the device and back after every slice, from sim to cpu's memory; nothing stays behind. */
 static void test_job_run_moves_out_and_in(void **state) {
     (void)state;
     ExecutorFixture OWN_FIXTURE(fixture);
