@@ -262,8 +262,22 @@ static Error *do_fork(Connection *catalog, void *context) {
     return jobs_fork(catalog, work->row->tenant, work->row->id, work->checkpoint, &work->id);
 }
 
+/* As a submission is: the fork waits in the same queue. */
+static Error *check_queue(JobService *service, TenantId id) {
+    Tenant tenant;
+    ControlTenantStatus status;
+    TRY(settings_cache_get_tenant(service->settings, id, &tenant));
+    int64_t quota = tenant.quotas[QUOTA_QUEUED_JOBS];
+    control_get_tenant(service->control, id, &status);
+    if (quota != QUOTA_UNLIMITED && (int64_t)status.waiting >= quota)
+        FAIL(EXHAUSTED, "over the tenant's quota queued_jobs: %lld of %lld",
+            (long long)status.waiting + 1, (long long)quota);
+    return NULL;
+}
+
 static Error *fork_job(JobService *service, const Job *row, int64_t checkpoint, JobId *out_id) {
     ForkWork work = {row, checkpoint, {0}};
+    TRY(check_queue(service, row->tenant));
     if (checkpoint == 0 && job_state_info(row->state)->class_ == JOB_STATE_CLASS_UNFINISHED)
         error_free(control_checkpoint(
             service->control, row->tenant, row->id)); /* else from the newest there is */

@@ -46,6 +46,7 @@ def test_queued_jobs(served, tmp_path):
         np.savez(tmp_path / "x.npz", x=IMAGES)
         found = served.call("submit", "mlp", "--input", tmp_path / "x.npz", expect=FORBIDDEN)
         assert "queued_jobs" in found.err and "3 of 2" in found.err
+        refused(lambda: daemon.change(jobs[0], "fork"), "queued_jobs", "3 of 2")
         set_quota(served, "queued_jobs", "none")
         daemon.change(daemon.submit("gen", PROMPT), "cancel")
         for job in jobs:
