@@ -4,7 +4,10 @@
  *
  * The executor touches a device only through this table. Addresses are the device's: on cpu they
  * are pointers, elsewhere handles that the host cannot dereference; base + offset arithmetic inside
- * one allocation is allowed. */
+ * one allocation is allowed.
+ *
+ * A call that reaches the device may fail with DEVICE_LOST: it is gone with its memory, and every
+ * further call but free and close fails the same way. Any other error is of that call alone. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

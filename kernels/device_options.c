@@ -57,3 +57,11 @@ Error *device_option_count(const DeviceOption *option, uint64_t min, uint64_t ma
     *out = value;
     return NULL;
 }
+
+Error *device_option_factor(const DeviceOption *option, double min, double max, double *out) {
+    double value;
+    if (!text_parse_f64(option->value, &value) || !(value >= min && value <= max))
+        FAIL(USAGE, "%s=%s is not a number from %g to %g", option->name, option->value, min, max);
+    *out = value;
+    return NULL;
+}

@@ -20,3 +20,6 @@ MUST_CHECK Error *device_option_bytes(const DeviceOption *option, uint64_t *out)
 /* Errors: USAGE below min or above max. */
 MUST_CHECK Error *device_option_count(
     const DeviceOption *option, uint64_t min, uint64_t max, uint64_t *out);
+/* A number such as 2 or 0.25. Errors: USAGE below min or above max. */
+MUST_CHECK Error *device_option_factor(
+    const DeviceOption *option, double min, double max, double *out);

@@ -1,27 +1,29 @@
 /* A pretend accelerator: its own address space and memory limit, synchronous copies, the cpu
  * device's mathematics underneath. What works here without a host pointer works on a real one.
  *
- * SPEC "sim:0,memory=64MiB,lacks=Conv+Softmax": lacks names operators that it pretends to have no
- * kernel for ("*": any), so that expansions and the host's kernels are used. */
-#include <inttypes.h>
+ * Its SPEC is described in sim_options.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/device_options.h"
 #include "kernels/expansion_plan.h"
 #include "kernels/host_fallback.h"
+#include "kernels/sim/sim_faults.h"
 #include "kernels/sim/sim_memory.h"
+#include "kernels/sim/sim_options.h"
+#include "kernels/sim/sim_pace.h"
 
 extern const DeviceClass sim_device_class;
 
-static const uint64_t MEMORY_BYTES_DEFAULT = (uint64_t)1 << 30;
+static const double KERNEL_BYTES_PER_S = 10e9; /* of operands, at speed=1 */
 
 typedef struct SimDevice {
     Device base;
     Device *cpu; /* private: computes, and holds the bytes */
     SimMemory *memory;
-    char lacks[DEVICE_OPTION_MAX]; /* "+Conv+Softmax+" */
+    SimOptions options;
+    SimFaults faults;
+    SimPace link, kernels;
 } SimDevice;
 
 /* Behind a plan: the cpu's plan and how large each input is. */
@@ -39,39 +41,7 @@ static void close_device(Device *base) {
     memory_free(device);
 }
 
-static Error *read_lacks(SimDevice *device, const char *names) {
-    int size = snprintf(device->lacks, sizeof device->lacks, "+%s+", names);
-    if (size >= (int)sizeof device->lacks)
-        FAIL(USAGE, "lacks=… has more than %zu letters", sizeof device->lacks - 3);
-    for (const char *at = names; *at;) {
-        char name[DEVICE_OPTION_MAX];
-        size_t length = strcspn(at, "+");
-        memcpy(name, at, length);
-        name[length] = 0;
-        if (!operator_find(name) && strcmp(name, "*") != 0)
-            FAIL(USAGE, "lacks: there is no operator \"%s\"", name);
-        at += at[length] ? length + 1 : length;
-    }
-    return NULL;
-}
-
-static Error *read_options(SimDevice *device, const char *options, uint64_t *inout_memory) {
-    bool found;
-    DeviceOption option;
-    for (;;) {
-        TRY(device_option_next(&options, &option, &found));
-        if (!found) return NULL;
-        if (strcmp(option.name, "memory") == 0)
-            TRY(device_option_bytes(&option, inout_memory));
-        else if (strcmp(option.name, "lacks") == 0)
-            TRY(read_lacks(device, option.value));
-        else
-            FAIL(USAGE, "sim has no option \"%s\"; there are: memory, lacks", option.name);
-    }
-}
-
 static Error *open_device(const char *kind, uint32_t index, const char *options, Device **out) {
-    uint64_t memory_bytes = MEMORY_BYTES_DEFAULT;
     void *block;
     TRY(memory_alloc(1, sizeof(SimDevice), &block));
     SimDevice *device = block;
@@ -79,19 +49,28 @@ static Error *open_device(const char *kind, uint32_t index, const char *options,
     device->base.class_ = &sim_device_class;
     device->base.index = index;
     (void)snprintf(device->base.name, sizeof device->base.name, "%s:%u", kind, index);
-    TRY(read_options(device, options, &memory_bytes));
+    TRY(sim_options_read(options, &device->options));
+    sim_faults_init(&device->faults, &device->options);
+    sim_pace_init(&device->link, (double)device->options.bandwidth);
+    sim_pace_init(&device->kernels, device->options.speed * KERNEL_BYTES_PER_S);
     TRY(device_open("cpu", &device->cpu));
-    TRY(sim_memory_create(device->cpu, index, memory_bytes, &device->memory));
+    TRY(sim_memory_create(device->cpu, index, device->options.memory_bytes, &device->memory));
     *out = TAKE(owned);
     return NULL;
 }
 
+static Error *check(Device *device, SimCall call) {
+    return sim_faults_check(&sim_device(device)->faults, call, device->name);
+}
+
 static Error *memory_info(Device *device, DeviceMemory *out) {
+    TRY(check(device, SIM_CALL_OTHER));
     *out = sim_memory_info(sim_device(device)->memory);
     return NULL;
 }
 
 static Error *alloc(Device *device, uint64_t size, uint64_t *out_address) {
+    TRY(check(device, SIM_CALL_ALLOC));
     TRY_WRAP(sim_memory_alloc(sim_device(device)->memory, size, out_address), "%s", device->name);
     return NULL;
 }
@@ -110,20 +89,29 @@ static Error *resolve(Device *device, uint64_t address, uint64_t size, uint64_t 
 
 static Error *copy_from_host(Device *device, uint64_t to, const void *from, uint64_t size) {
     uint64_t host;
+    SimPace *link = &sim_device(device)->link;
+    uint64_t start_ns = sim_pace_begin(link);
+    TRY(check(device, SIM_CALL_COPY));
     TRY(resolve(device, to, size, &host));
     if (size) memcpy((void *)(uintptr_t)host, from, size);
+    sim_pace_end(link, start_ns, size);
     return NULL;
 }
 
 static Error *copy_to_host(Device *device, void *to, uint64_t from, uint64_t size) {
     uint64_t host;
+    SimPace *link = &sim_device(device)->link;
+    uint64_t start_ns = sim_pace_begin(link);
+    TRY(check(device, SIM_CALL_COPY));
     TRY(resolve(device, from, size, &host));
     if (size) memcpy(to, (const void *)(uintptr_t)host, size);
+    sim_pace_end(link, start_ns, size);
     return NULL;
 }
 
 static Error *copy(Device *device, uint64_t to, uint64_t from, uint64_t size) {
     uint64_t host_to, host_from;
+    TRY(check(device, SIM_CALL_COPY));
     TRY(resolve(device, to, size, &host_to));
     TRY(resolve(device, from, size, &host_from));
     if (size) memmove((void *)(uintptr_t)host_to, (const void *)(uintptr_t)host_from, size);
@@ -135,6 +123,7 @@ typedef struct HostLaunch {
     Launch launch;
     uint64_t inputs[PLAN_INPUTS_MAX];
     uint64_t outputs[PLAN_OUTPUTS_MAX];
+    uint64_t bytes; /* of its operands */
 } HostLaunch;
 
 static Error *to_host(
@@ -143,14 +132,18 @@ static Error *to_host(
     out->launch = *launch;
     out->launch.inputs = out->inputs;
     out->launch.outputs = out->outputs;
-    for (uint32_t i = 0; i < plan->input_count; i++)
+    out->bytes = 0;
+    for (uint32_t i = 0; i < plan->input_count; i++) {
         TRY_WRAP(resolve(plan->device, launch->inputs[i], state->input_bytes[i], &out->inputs[i]),
             "input %u", i);
+        out->bytes += state->input_bytes[i];
+    }
     for (uint32_t i = 0; output_shapes && i < plan->output_count; i++) {
         uint64_t bytes;
         TRY(shape_bytes(&output_shapes[i], plan->outputs[i].dtype, &bytes));
         TRY_WRAP(
             resolve(plan->device, launch->outputs[i], bytes, &out->outputs[i]), "output %u", i);
+        out->bytes += bytes;
     }
     return resolve(plan->device, launch->workspace, plan->workspace_bytes, &out->launch.workspace);
 }
@@ -158,14 +151,20 @@ static Error *to_host(
 static Error *launch_plan(
     const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
     const SimPlan *state = plan_state(plan);
+    SimPace *pace = &sim_device(plan->device)->kernels;
+    uint64_t start_ns = sim_pace_begin(pace);
     HostLaunch host;
+    TRY(check(plan->device, SIM_CALL_LAUNCH));
     TRY(to_host(plan, launch, output_shapes, &host));
-    return state->inner->launch(state->inner, &host.launch, output_shapes, out_abandoned);
+    TRY(state->inner->launch(state->inner, &host.launch, output_shapes, out_abandoned));
+    sim_pace_end(pace, start_ns, host.bytes);
+    return NULL;
 }
 
 static Error *measure_plan(const Plan *plan, const Launch *launch, Shape *out_shapes) {
     const SimPlan *state = plan_state(plan);
     HostLaunch host;
+    TRY(check(plan->device, SIM_CALL_LAUNCH)); /* counting is a kernel, too */
     TRY(to_host(plan, launch, NULL, &host));
     return state->inner->measure(state->inner, &host.launch, out_shapes);
 }
@@ -197,9 +196,10 @@ static Error *input_size(
 
 static bool lacks(const SimDevice *device, const OperatorInfo *info) {
     char wanted[DEVICE_OPTION_MAX];
-    if (strstr(device->lacks, "+*+")) return true;
+    const char *names = device->options.lacks;
+    if (strstr(names, "+*+")) return true;
     (void)snprintf(wanted, sizeof wanted, "+%s+", info->name);
-    return strstr(device->lacks, wanted) != NULL;
+    return strstr(names, wanted) != NULL;
 }
 
 /* As a device without that kernel does it. */
@@ -211,6 +211,7 @@ static Error *plan_otherwise(SimDevice *device, const PlanRequest *request, Plan
 
 static Error *plan(Device *base, const PlanRequest *request, Plan **out) {
     SimDevice *device = sim_device(base);
+    TRY(check(base, SIM_CALL_OTHER));
     if (lacks(device, request->operator_info)) return plan_otherwise(device, request, out);
     OWN(Plan, inner) = NULL;
     OWN(Plan, made) = NULL;
@@ -235,6 +236,7 @@ static Error *plan(Device *base, const PlanRequest *request, Plan **out) {
 static Error *pack_rule(
     Device *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes) {
     Device *cpu = sim_device(device)->cpu;
+    TRY(check(device, SIM_CALL_OTHER));
     if (lacks(sim_device(device), request->operator_info)) {
         *out_layout = 0; /* neither expansions nor the host take packed operands */
         *out_bytes = 0;
@@ -248,9 +250,14 @@ static Error *pack(
     Device *cpu = sim_device(device)->cpu;
     uint32_t ruled;
     uint64_t bytes, host;
+    SimPace *link = &sim_device(device)->link;
+    uint64_t start_ns = sim_pace_begin(link);
+    TRY(check(device, SIM_CALL_COPY)); /* the packed form goes over the link */
     TRY(cpu->class_->pack_rule(cpu, request, &ruled, &bytes));
     TRY(resolve(device, to, bytes, &host));
-    return cpu->class_->pack(cpu, request, layout, plain, host);
+    TRY(cpu->class_->pack(cpu, request, layout, plain, host));
+    sim_pace_end(link, start_ns, bytes);
+    return NULL;
 }
 
 static const struct Kernel *const *kernels(Device *device) {

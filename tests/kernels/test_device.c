@@ -41,7 +41,7 @@ static void test_device_open_refuses_with_a_reason(void **state) {
         {ERROR_USAGE, "sim:-1", "is not name=value"},
         {ERROR_USAGE, "sim:0,memory", "is not name=value"},
         {ERROR_USAGE, "sim:0,memory=big", "is not a size"},
-        {ERROR_USAGE, "sim:0,speed=2", "no option \"speed\""},
+        {ERROR_USAGE, "sim:0,colour=red", "no option \"colour\""},
         {ERROR_USAGE, "sim:0,lacks=Add+add", "no operator \"add\""},
         {ERROR_USAGE, "cpu:threads=0", "from 1 to 64"},
         {ERROR_USAGE, "cpu:memory=1MiB", "no option \"memory\""},

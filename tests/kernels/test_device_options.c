@@ -70,6 +70,21 @@ static void test_device_option_count_has_ends(void **state) {
     assert_fails_saying(USAGE, "from 1 to 63", device_option_count(&option, 1, 63, &count));
 }
 
+static void test_device_option_factor_has_ends(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"", "x", "0", "-1", "nan", "inf", "11", "2x"};
+    DeviceOption option = {"speed", "2.5"};
+    double factor = 0;
+    assert_ok(device_option_factor(&option, 0.5, 10, &factor));
+    assert_true(factor == 2.5);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        memcpy(option.value, wrong[i], strlen(wrong[i]) + 1);
+        assert_fails_saying(
+            USAGE, "from 0.5 to 10", device_option_factor(&option, 0.5, 10, &factor));
+        assert_true(factor == 2.5);
+    }
+}
+
 int test_device_options(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_device_option_bytes_knows_units),
@@ -77,6 +92,7 @@ int test_device_options(void) {
         cmocka_unit_test(test_device_option_next_walks_the_list),
         cmocka_unit_test(test_device_option_next_refuses_what_is_no_pair),
         cmocka_unit_test(test_device_option_count_has_ends),
+        cmocka_unit_test(test_device_option_factor_has_ends),
     };
     return cmocka_run_group_tests_name("device_options", tests, NULL, NULL);
 }

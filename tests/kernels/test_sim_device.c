@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "kernels/device.h"
 #include "kernels/tensor.h"
 #include "tests/kernels/infer_fixture.h"
@@ -87,6 +88,89 @@ static void test_sim_device_refuses_a_layout_that_is_not_the_rules(void **state)
     infer_fixture_deinit(&fixture);
 }
 
+/* Launches "Neg" on 16 floats at the start of one allocation. */
+static Error *launch_neg(const Plan *plan, uint64_t address) {
+    uint64_t input = address, output = address + 64;
+    Launch launch = {.inputs = &input, .outputs = &output, .threads = 1};
+    bool abandoned = false;
+    return plan->launch(plan, &launch, &plan->outputs[0].shape, &abandoned);
+}
+
+static void test_sim_device_fails_the_calls_that_its_spec_names(void **state) {
+    (void)state;
+    OWN(Device, device) = NULL;
+    OWN(Plan, plan) = NULL;
+    InferFixture fixture;
+    uint64_t address;
+    uint8_t bytes[64] = {0};
+    assert_ok(device_open("sim:0,fail-alloc=2,fail-copy=3,fail-launch=2", &device));
+    infer_fixture_init(&fixture, "Neg", NULL, "float32[16]", 1);
+    assert_ok(operator_infer(&fixture.request));
+    assert_ok(device->class_->plan(device, &fixture.request, &plan));
+    assert_ok(device->class_->alloc(device, 128, &address));
+    uint64_t other;
+    assert_fails_saying(EXHAUSTED, "sim:0", device->class_->alloc(device, 128, &other));
+    assert_ok(device->class_->copy_from_host(device, address, bytes, 64));
+    assert_ok(device->class_->copy(device, address + 64, address, 64));
+    assert_fails_saying(FAILED, "sim:0", device->class_->copy_to_host(device, bytes, address, 64));
+    assert_ok(device->class_->copy_to_host(device, bytes, address, 64));
+    assert_ok(launch_neg(plan, address));
+    assert_fails_saying(FAILED, "sim:0", launch_neg(plan, address));
+    assert_ok(launch_neg(plan, address));
+    device->class_->free(device, address, 128);
+    infer_fixture_deinit(&fixture);
+}
+
+static void test_sim_device_that_is_lost_only_takes_memory_back(void **state) {
+    (void)state;
+    OWN(Device, device) = NULL;
+    OWN(Plan, plan) = NULL;
+    Plan *none = NULL;
+    InferFixture fixture;
+    DeviceMemory memory;
+    uint64_t address, other;
+    uint8_t bytes[64] = {0};
+    assert_ok(device_open("sim:3,lose-after=2", &device));
+    infer_fixture_init(&fixture, "Neg", NULL, "float32[16]", 1);
+    assert_ok(operator_infer(&fixture.request));
+    assert_ok(device->class_->plan(device, &fixture.request, &plan));
+    assert_ok(device->class_->alloc(device, 128, &address));
+    assert_ok(launch_neg(plan, address));
+    assert_fails_saying(DEVICE_LOST, "sim:3 is lost", launch_neg(plan, address));
+    const DeviceClass *class_ = device->class_;
+    assert_fails(DEVICE_LOST, class_->memory(device, &memory));
+    assert_fails(DEVICE_LOST, class_->alloc(device, 64, &other));
+    assert_fails(DEVICE_LOST, class_->copy_from_host(device, address, bytes, 64));
+    assert_fails(DEVICE_LOST, class_->copy_to_host(device, bytes, address, 64));
+    assert_fails(DEVICE_LOST, class_->copy(device, address + 64, address, 64));
+    assert_fails(DEVICE_LOST, class_->plan(device, &fixture.request, &none));
+    class_->free(device, address, 128);
+    infer_fixture_deinit(&fixture);
+}
+
+/* 64 KiB at 16 MiB a second, and a launch of 128 bytes at 64 KB a second: 2 ms and more each. */
+static void test_sim_device_waits_for_link_and_kernels(void **state) {
+    (void)state;
+    OWN(Device, device) = NULL;
+    OWN(Plan, plan) = NULL;
+    InferFixture fixture;
+    uint64_t address;
+    static uint8_t bytes[65536];
+    assert_ok(device_open("sim:0,bandwidth=16MiB,speed=0.0000064", &device));
+    infer_fixture_init(&fixture, "Neg", NULL, "float32[16]", 1);
+    assert_ok(operator_infer(&fixture.request));
+    assert_ok(device->class_->plan(device, &fixture.request, &plan));
+    assert_ok(device->class_->alloc(device, sizeof bytes, &address));
+    uint64_t start_ns = clock_now_ns(clock_real());
+    assert_ok(device->class_->copy_from_host(device, address, bytes, sizeof bytes));
+    assert_true(clock_now_ns(clock_real()) >= start_ns + 3900000);
+    start_ns = clock_now_ns(clock_real());
+    assert_ok(launch_neg(plan, address));
+    assert_true(clock_now_ns(clock_real()) >= start_ns + 1900000);
+    device->class_->free(device, address, sizeof bytes);
+    infer_fixture_deinit(&fixture);
+}
+
 int test_sim_device(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sim_device_has_the_class_of_cpu),
@@ -94,6 +178,9 @@ int test_sim_device(void) {
         cmocka_unit_test(test_sim_device_checks_the_addresses_of_a_launch),
         cmocka_unit_test(test_sim_device_takes_memory_only_within_its_limit),
         cmocka_unit_test(test_sim_device_refuses_a_layout_that_is_not_the_rules),
+        cmocka_unit_test(test_sim_device_fails_the_calls_that_its_spec_names),
+        cmocka_unit_test(test_sim_device_that_is_lost_only_takes_memory_back),
+        cmocka_unit_test(test_sim_device_waits_for_link_and_kernels),
     };
     return cmocka_run_group_tests_name("sim_device", tests, NULL, NULL);
 }
