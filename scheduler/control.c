@@ -92,7 +92,18 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
     }
 }
 
+/* What is to be begun on a device that is lost: the policy takes it back when it learns of that. */
+static bool is_void(const Control *control, const PolicyAction *action) {
+    bool on_device =
+        action->kind == POLICY_ACTION_RUN || action->kind == POLICY_ACTION_PREEMPT ||
+        action->kind == POLICY_ACTION_MOVE_IN || action->kind == POLICY_ACTION_MOVE_OUT ||
+        action->kind == POLICY_ACTION_LOAD_WEIGHTS || action->kind == POLICY_ACTION_EVICT_WEIGHTS;
+    return on_device && action->device < control->device_count &&
+           control->devices[action->device].lost;
+}
+
 static void perform(Control *control, const PolicyAction *action) {
+    if (is_void(control, action)) return;
     if (action->kind == POLICY_ACTION_SET_TIMER)
         control->timer_ns = action->ns;
     else if (action->kind == POLICY_ACTION_LOAD_WEIGHTS)
@@ -158,6 +169,7 @@ static uint64_t next_of_device(const ControlDevice *device) {
 
 static void set_timer(Control *control, int timer) {
     uint64_t next_ns = earliest(control->timer_ns, control->retry_ns);
+    next_ns = earliest(control_devices_due_ns(control), next_ns);
     for (uint32_t i = 0; i < control->device_count; i++)
         next_ns = earliest(next_of_device(&control->devices[i]), next_ns);
     if (control->draining) next_ns = earliest(control->grace_end_ns, next_ns);
@@ -209,6 +221,7 @@ static Error *run(Control *control, int epoll, int timer) {
         message_queue_handle(&control->queue, control);
         handle_time(control);
         control_apply_events(control);
+        control_settle_devices(control, control_now_ns());
         control_note_idle_devices(control);
         control_go_on_draining(control);
     }
@@ -243,26 +256,6 @@ static void *thread_main(void *argument) {
 
 /* ---- life ---- */
 
-static Error *add_device(Control *control, const char *spec) {
-    ControlDevice *device = &control->devices[control->device_count];
-    uint64_t memory_bytes;
-    TRY(device_open(spec, &device->device));
-    control->device_count++;
-    for (uint32_t i = 0; i + 1 < control->device_count; i++)
-        if (strcmp(control->devices[i].device->name, device->device->name) == 0)
-            FAIL(USAGE, "--device %s: there is a %s already", spec, device->device->name);
-    TRY(device_total_bytes(device->device, &memory_bytes));
-    /* the machine's own memory holds more than executions: inputs, outputs, what moved out */
-    if (device->device->class_->host_memory) memory_bytes /= 2;
-    TRY(worker_create(device->device->name, &device->worker));
-    control_post_event(control,
-        (PolicyEvent){.kind = POLICY_EVENT_DEVICE_ADDED,
-            .device = control->device_count - 1,
-            .memory_bytes = memory_bytes < POLICY_BYTES_MAX ? memory_bytes : POLICY_BYTES_MAX,
-            .speed = 1000});
-    return NULL;
-}
-
 /* The policy's settings: a quarter of the host's memory for executions that wait in it. */
 static Error *post_config(Control *control) {
     DeviceMemory memory;
@@ -293,8 +286,8 @@ static Error *start(Control *control) {
         control->host_bytes / IDLE_MODELS_SHARE, &control->models));
     TRY(post_config(control));
     for (uint32_t i = 0; i < options->device_count; i++)
-        TRY(add_device(control, options->devices[i]));
-    if (options->device_count == 0) TRY(add_device(control, "cpu"));
+        TRY(control_add_device(control, options->devices[i]));
+    if (options->device_count == 0) TRY(control_add_device(control, "cpu"));
     TRY(control_recover(control));
     control_apply_events(control);
     TRY(control_check(control));
@@ -363,7 +356,10 @@ void control_release(Control *control) {
     if (control->queue.last) message_queue_handle(&control->queue, control);
     release_maps(control);
     resident_models_destroy(control->models);
-    for (uint32_t i = 0; i < control->device_count; i++) device_close(control->devices[i].device);
+    for (uint32_t i = 0; i < control->device_count; i++) {
+        device_close(control->devices[i].device);
+        memory_free(control->devices[i].determinism_class);
+    }
     device_close(control->host);
     policy_release(control->policy);
     message_queue_deinit(&control->queue);
@@ -384,6 +380,7 @@ void control_update_status(ControlJob *job) {
     status->halted = job->stalled && !job->running;
     status->running = (job->open || job->running) && !status->halted;
     status->device = job->device;
+    status->demanded = job->demanded;
     status->items_done = job->items_done;
     status->counters = job->counters;
     status->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
@@ -431,24 +428,15 @@ bool control_find_status(Control *control, JobId id, ControlStatus *out_status) 
             .counters = status->counters};
         if (status->running)
             (void)snprintf(out_status->device, sizeof out_status->device, "%s",
-                control->devices[status->device].device->name);
+                control->devices[status->device].name);
+        bool waits = name->job->phase == CONTROL_PHASE_WAITING;
+        const char *lost = waits ? control_awaited_device(control, status->demanded) : NULL;
         if (status->waits_for)
             (void)snprintf(out_status->why, sizeof out_status->why, "%s", status->waits_for);
+        else if (lost)
+            (void)snprintf(out_status->why, sizeof out_status->why,
+                "waits for %s, which is lost, to come back", lost);
     }
     (void)pthread_mutex_unlock(&control->status_mutex);
     return name;
-}
-
-uint32_t control_device_count(const Control *control) { return control->device_count; }
-
-void control_get_device(Control *control, uint32_t index, ControlDeviceStatus *out_status) {
-    const ControlDevice *device = &control->devices[index];
-    (void)pthread_mutex_lock(&control->status_mutex);
-    *out_status = (ControlDeviceStatus){
-        .device = device->device, .busy_seconds = (double)device->busy_ns * 1e-9};
-    if (device->running) {
-        out_status->job = device->running->id;
-        out_status->tenant = device->running->tenant;
-    }
-    (void)pthread_mutex_unlock(&control->status_mutex);
 }

@@ -18,14 +18,18 @@
 
 typedef struct Control Control;
 
-enum { CONTROL_DEVICES_MAX = 64, CONTROL_ENDED_MAX = 256 };
+enum {
+    CONTROL_DEVICES_MAX = 64,
+    CONTROL_ENDED_MAX = 256,
+    CONTROL_LOSSES_MAX = 3, /* of one device, in a minute */
+};
 
 typedef struct ControlOptions {
     Store *store; /* borrowed, as are the next three */
     Catalog *catalog;
     SettingsCache *settings;
     WorkerPool *pool;                         /* for decoding and packing; may be NULL */
-    const char *devices[CONTROL_DEVICES_MAX]; /* SPECs, "cpu", "sim:0,memory=1GiB" */
+    const char *devices[CONTROL_DEVICES_MAX]; /* SPECs, "cpu", "sim:0,memory=1GiB"; borrowed */
     uint32_t device_count;                    /* 0: cpu alone */
     uint32_t io_threads;                      /* 0: 2 */
     uint64_t quantum_ns;                      /* 0: the policy's */
@@ -33,6 +37,12 @@ typedef struct ControlOptions {
      * must not wait, nor call this module. NULL: nobody listens. */
     void (*changed)(void *listener, JobId job);
     void *listener;
+    /* Told what an operator should know: a device is lost, or is back. On the control thread; must
+     * not wait. NULL: nobody. */
+    void (*warn)(void *context, const char *text);
+    /* Before a lost device is opened anew; 0: a second. The minute in which it may be lost
+     * CONTROL_LOSSES_MAX times, before it stays away until that is over; 0: a minute. */
+    uint64_t reopen_pause_ns, loss_window_ns;
     Metrics *metrics;        /* NULL: nobody counts */
     EventRecorder *recorder; /* NULL: nobody writes down what the policy is told */
 } ControlOptions;
@@ -122,10 +132,14 @@ void control_get_tenant(Control *control, TenantId tenant, ControlTenantStatus *
 size_t control_running_count(Control *control);
 
 typedef struct ControlDeviceStatus {
-    Device *device; /* borrowed */
+    const char *name, *kind, *determinism_class; /* borrowed */
+    DeviceMemory memory;                         /* all of it free: 0 while it is lost */
+    bool lost;                                   /* it is opened anew when it is time */
     double busy_seconds;
     JobId job; /* number 0: none */
     TenantId tenant;
 } ControlDeviceStatus;
 uint32_t control_device_count(const Control *control);
-void control_get_device(Control *control, uint32_t index, ControlDeviceStatus *out_status);
+/* Errors: what the device says when it is asked for its memory, but for its loss. */
+MUST_CHECK Error *control_get_device(
+    Control *control, uint32_t index, ControlDeviceStatus *out_status);

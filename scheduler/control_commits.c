@@ -22,7 +22,9 @@ typedef struct Commit {
     ControlJob *job;
     ControlOutputs outputs;
     bool has_snapshot;
-    bool moving; /* the snapshot is of where the job left its device */
+    uint32_t snapshot_device;
+    const char *note; /* NULL: none */
+    bool moving;      /* the snapshot is of where the job left its device */
     JobSnapshot snapshot;
     JobState state; /* NONE: as it is */
     char *why;      /* may be NULL */
@@ -116,6 +118,7 @@ static Error *write_rows(Connection *catalog, void *context) {
             .device_seconds = commit->device_seconds,
             .started = commit->started,
             .device = commit->device[0] ? commit->device : NULL},
+        .note = commit->note,
         .state = commit->state,
         .why = commit->why};
     if (commit->has_snapshot) {
@@ -160,8 +163,10 @@ static void take_back(ControlJob *job, Commit *commit) {
     if (commit->has_snapshot && !job->has_snapshot) {
         job->snapshot = commit->snapshot;
         job->has_snapshot = true;
+        job->snapshot_device = commit->snapshot_device;
         commit->has_snapshot = false;
     }
+    if (!job->note) job->note = commit->note;
     if (commit->state != JOB_STATE_NONE && job->wanted_state == JOB_STATE_NONE) {
         job->wanted_state = commit->state; /* and it is not tried again at once */
         job->why = TAKE(commit->why);
@@ -207,8 +212,8 @@ static bool drop_for_end(ControlJob *job) {
     if (job->wanted_state != JOB_STATE_CANCELLED) return false;
     if (!job->pending.count && !job->has_snapshot) return false;
     control_outputs_deinit(&job->pending);
-    if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
-    job->has_snapshot = job->stalled = false;
+    control_job_drop_snapshot(job);
+    job->stalled = false;
     return true;
 }
 
@@ -218,6 +223,13 @@ static void handle_failure(ControlJob *job, Commit *commit) {
     Error *fatal = catalog_check(control->options.catalog);
     if (fatal) {
         control_fail(control, fatal);
+        return;
+    }
+    if (commit->has_snapshot && error_code(commit->error) == ERROR_DEVICE_LOST) {
+        job_snapshot_deinit(&commit->snapshot); /* the rest is here */
+        commit->has_snapshot = false;
+        take_back(job, commit);
+        control_lose_device(control, commit->snapshot_device);
         return;
     }
     if (error_code(commit->error) == ERROR_EXHAUSTED) {
@@ -286,6 +298,7 @@ static void handle_done(void *context, Message *message) {
     Commit *commit = CONTAINER_OF(message, Commit, message);
     ControlJob *job = commit->job;
     control->in_flight--;
+    if (commit->has_snapshot) control->devices[commit->snapshot_device].in_flight--;
     job->committing = false;
     job->storing = (ControlOutputs){0};
     if (commit->error)
@@ -306,9 +319,7 @@ static bool take_moving_snapshot(ControlJob *job) {
         tell_moved_out(job, true);
         return false;
     }
-    if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
-    Error *error = job_run_take_snapshot(job->run, &job->snapshot);
-    job->has_snapshot = !error;
+    Error *error = control_job_take_snapshot(job);
     if (!error) return true;
     error_free(error);
     job->moving_to_disk = false;
@@ -320,7 +331,7 @@ static bool has_work(const ControlJob *job) {
     if (job->stalled && job->wanted_state != JOB_STATE_CANCELLED && !job->control->draining)
         return false; /* until it is tried again */
     return job->pending.count > 0 || job->has_snapshot || job->wanted_state != JOB_STATE_NONE ||
-           job->moving_to_disk;
+           job->moving_to_disk || job->note;
 }
 
 /* Made in a few microseconds and without chunks: an I/O thread would only be a detour. */
@@ -357,8 +368,12 @@ void control_commit(ControlJob *job) {
     job->storing = (ControlOutputs){.count = commit->outputs.count, .bytes = commit->outputs.bytes};
     commit->has_snapshot = job->has_snapshot;
     commit->snapshot = job->snapshot;
+    commit->snapshot_device = job->snapshot_device;
     job->has_snapshot = false;
     job->snapshot = (JobSnapshot){0};
+    if (commit->has_snapshot) control->devices[commit->snapshot_device].in_flight++;
+    commit->note = job->note;
+    job->note = NULL;
     commit->state = job->wanted_state;
     job->wanted_state = JOB_STATE_NONE;
     commit->why = TAKE(job->why);
@@ -366,8 +381,8 @@ void control_commit(ControlJob *job) {
     commit->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
     commit->started = job->started;
     if (!isnan(job->started))
-        memcpy(commit->device, control->devices[job->device].device->name,
-            sizeof control->devices[job->device].device->name);
+        memcpy(commit->device, control->devices[job->device].name,
+            sizeof control->devices[job->device].name);
     job->committing = true;
     control->in_flight++;
     if (is_small(commit))

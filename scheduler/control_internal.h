@@ -79,6 +79,7 @@ struct ControlJob {
     bool fresh;            /* nothing of it was stored before this process had it */
     bool known;            /* to the policy */
     uint64_t resume_device;
+    uint64_t demanded;      /* the device that it waits for; POLICY_NO_DEVICE: any */
     bool has_checkpoint;    /* in the store */
     bool leaving;           /* suspended, and on its way into a file that owns it */
     bool opens_when_stored; /* its slice waits for its row: it begins at what is being stored */
@@ -112,6 +113,8 @@ struct ControlJob {
     bool checkpoint_wanted; /* at the next safepoint */
     bool has_snapshot;
     JobSnapshot snapshot;
+    uint32_t snapshot_device;       /* whose memory it refers to */
+    const char *note;               /* an event to be stored; NULL: none */
     JobState wanted_state;          /* NONE: as it is */
     char *why;                      /* of the wanted state; NULL: nothing to say */
     ControlOutputs storing;         /* only its figures: the commit under way has the outputs */
@@ -135,6 +138,7 @@ struct ControlJob {
     struct ControlJobStatus {
         bool running, halted;
         uint32_t device;
+        uint64_t demanded;
         int64_t items_done;
         double device_seconds;
         JobRunCounters counters;
@@ -143,8 +147,19 @@ struct ControlJob {
 };
 
 typedef struct ControlDevice {
+    const char *spec; /* the options' */
+    char name[DEVICE_NAME_MAX];
+    const char *kind;
+    char *determinism_class; /* as text; made when it was first opened */
+    uint64_t memory_bytes;   /* in all */
+    /* Written under status_mutex, as is lost. NULL: it is away, waiting to be opened anew. */
     Device *device;
     Worker *worker;
+    bool lost;                              /* nothing is begun on it any more */
+    uint64_t reopen_ns;                     /* 0: it is not away */
+    uint64_t losses_ns[CONTROL_LOSSES_MAX]; /* the last ones, a ring */
+    uint64_t loss_count;
+    size_t in_flight;      /* tasks that use it, and commits of snapshots in its memory */
     ControlJob *running;   /* its slice is with the worker; guarded by status_mutex for writing */
     uint64_t slice_end_ns; /* 0: none */
     uint64_t busy_ns;
@@ -270,6 +285,10 @@ MUST_CHECK Error *control_job_set_model(
 void control_job_keep_inputs(ControlJob *job);
 /* It begins, or needs them no more: they count no longer. */
 void control_job_count_out(ControlJob *job);
+/* What a checkpoint is to be written from: the job as it is now, in the place of an older one.
+ * Not while it runs. Errors: DEVICE_LOST; then there is none. */
+MUST_CHECK Error *control_job_take_snapshot(ControlJob *job);
+void control_job_drop_snapshot(ControlJob *job);
 /* Lets execution, inputs and model go. Not while it runs. */
 void control_job_close(ControlJob *job);
 /* With everything of it; nothing refers to it any more. */
@@ -285,10 +304,30 @@ ExecutionLimits control_find_limits(const Control *control, TenantId tenant);
 /* POLICY_NO_DEVICE for NULL and "". Errors: NOT_FOUND. */
 MUST_CHECK Error *control_find_device(
     const Control *control, const char *name, uint64_t *out_device);
+/* The sink of a job's slices, on the worker's thread; self: the job. */
+MUST_CHECK Error *control_keep_output(
+    void *self, int64_t sequence, ArrayList *owned_arrays, int64_t items_done);
 void control_outputs_append(ControlOutputs *to, ControlOutputs *from);
 void control_outputs_deinit(ControlOutputs *outputs);
 /* More than a job may have. */
 bool control_outputs_are_many(const ControlJob *job);
+
+/* ---- control_devices.c: devices that come, go and come back ---- */
+/* Opens one and tells the policy. Before the thread runs. */
+MUST_CHECK Error *control_add_device(Control *control, const char *spec);
+/* Something on it failed with DEVICE_LOST: from here on nothing is begun there, and what fails
+ * there is not told to the policy, until it is told once of the loss. */
+void control_lose_device(Control *control, uint32_t index);
+/* Finishes losses and opens devices anew, as far as it is time. After the events. */
+void control_settle_devices(Control *control, uint64_t now_ns);
+/* When it is to be called again at the latest; 0: it need not. */
+uint64_t control_devices_due_ns(const Control *control);
+/* Under status_mutex: the name of the lost device that a job waits for that demands this one;
+ * NULL: there is one that could run it. */
+const char *control_awaited_device(const Control *control, uint64_t demanded);
+void control_evict_weights(Control *control, uint64_t model, uint32_t device);
+/* What has no slice now has nothing to switch from. */
+void control_note_idle_devices(Control *control);
 
 /* ---- control_slices.c: what the policy wants done with executions and weights ---- */
 void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns);
@@ -296,9 +335,6 @@ void control_preempt_job(ControlJob *job);
 void control_move_out(ControlJob *job, PolicyPlace place);
 void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place);
 void control_load_weights(Control *control, uint64_t model, uint32_t device);
-void control_evict_weights(Control *control, uint64_t model, uint32_t device);
-/* What has no slice now has nothing to switch from. */
-void control_note_idle_devices(Control *control);
 void control_end_due_slices(Control *control, uint64_t now_ns);
 /* The row of a job from a file is stored, or is not to be: what waited for it goes on. */
 void control_open_stored(ControlJob *job, bool stored);

@@ -29,6 +29,23 @@ void control_outputs_deinit(ControlOutputs *outputs) {
     *outputs = (ControlOutputs){0};
 }
 
+Error *control_keep_output(
+    void *self, int64_t sequence, ArrayList *owned_arrays, int64_t items_done) {
+    ControlJob *job = self;
+    void *memory;
+    TRY(memory_alloc(1, sizeof(ControlOutput), &memory));
+    ControlOutput *output = memory;
+    *output = (ControlOutput){sequence, items_done, *owned_arrays, NULL};
+    *owned_arrays = (ArrayList){0};
+    ControlOutputs one = {output, output, 1, 0};
+    for (size_t i = 0; i < output->arrays.count; i++) one.bytes += output->arrays.items[i].size;
+    control_outputs_append(&job->slice_outputs, &one);
+    const ControlOutputs *so_far = &job->slice_outputs;
+    if (so_far->count > CONTROL_OUTPUTS_MAX || so_far->bytes > CONTROL_OUTPUT_BYTES_MAX)
+        job_run_request_slice_end(job->run); /* what it has gets stored first */
+    return NULL;
+}
+
 bool control_outputs_are_many(const ControlJob *job) {
     return job->pending.count + job->storing.count > CONTROL_OUTPUTS_MAX ||
            job->pending.bytes + job->storing.bytes > CONTROL_OUTPUT_BYTES_MAX;
@@ -41,6 +58,7 @@ Error *control_job_create(Control *control, ControlJob **out_job) {
     job->number.low = control->last_number + 1;
     job->control = control;
     job->grant_bytes = UINT64_MAX;
+    job->demanded = job->status.demanded = POLICY_NO_DEVICE;
     job->started = NAN;
     job->deadline = NAN;
     job->items_done = job->status.items_done = -1;
@@ -110,6 +128,21 @@ void control_job_count_out(ControlJob *job) {
     job->kept_bytes = 0;
 }
 
+Error *control_job_take_snapshot(ControlJob *job) {
+    const ControlDevice *device = &job->control->devices[job->device];
+    control_job_drop_snapshot(job);
+    if (job->residency && device->lost) FAIL(DEVICE_LOST, "%s is lost", device->name);
+    TRY(job_run_take_snapshot(job->run, &job->snapshot));
+    job->has_snapshot = true;
+    job->snapshot_device = job->device;
+    return NULL;
+}
+
+void control_job_drop_snapshot(ControlJob *job) {
+    if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
+    job->has_snapshot = false;
+}
+
 void control_job_close(ControlJob *job) {
     control_job_count_out(job);
     job_run_release(job->run);
@@ -127,7 +160,7 @@ void control_job_free(ControlJob *job) {
     control_outputs_append(&job->pending, &job->slice_outputs);
     control_job_close(job);
     control_outputs_deinit(&job->pending);
-    if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
+    control_job_drop_snapshot(job);
     job_policy_deinit(&job->policy);
     memory_free(job->why);
     memory_free(job->halt_why);
@@ -202,7 +235,7 @@ Error *control_find_device(const Control *control, const char *name, uint64_t *o
     *out_device = POLICY_NO_DEVICE;
     if (!name || !name[0]) return NULL;
     for (uint32_t i = 0; i < control->device_count; i++)
-        if (strcmp(control->devices[i].device->name, name) == 0) {
+        if (strcmp(control->devices[i].name, name) == 0) {
             *out_device = i;
             return NULL;
         }
@@ -219,6 +252,7 @@ static uint64_t deadline_ns(double deadline) {
 }
 
 void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uint64_t live_bytes) {
+    job->demanded = device;
     control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_JOB_SUBMITTED,
                                          .job = job->number.low,
                                          .tenant = (uint64_t)job->tenant,

@@ -121,9 +121,7 @@ static void store_resting(Control *control, bool checkpointed) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
         if (!job || job->running || job->ended || job->task_count > 0 || !job->run) continue;
         if (job->has_checkpoint != checkpointed || job->has_snapshot) continue;
-        Error *error = job_run_take_snapshot(job->run, &job->snapshot);
-        job->has_snapshot = !error;
-        error_free(error); /* it goes on from what is stored of it */
+        error_free(control_job_take_snapshot(job)); /* it goes on from what is stored of it */
         control_commit(job);
     }
 }

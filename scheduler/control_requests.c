@@ -367,6 +367,7 @@ bool control_go_on_resuming(ControlJob *job) {
 }
 
 void control_resumed(ControlJob *job) {
+    job->demanded = job->resume_device;
     if (job->known)
         control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_RESUME_REQUESTED,
                                              .job = job->number.low,
@@ -405,9 +406,9 @@ static Error *checkpoint(Control *control, ControlRequest *request) {
         control_preempt_job(job);
     else if (job->task_count > 0)
         return NULL; /* it is on its way; at the end of its next slice */
-    else if (!job_run_take_snapshot(job->run, &job->snapshot)) {
-        job->has_snapshot = true;
-        job->checkpoint_wanted = false;
+    else {           /* without one, at the end of its next slice */
+        error_free(control_job_take_snapshot(job));
+        job->checkpoint_wanted = !job->has_snapshot;
         control_commit(job);
     }
     return NULL;

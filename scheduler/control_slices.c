@@ -157,8 +157,7 @@ static void run_task(IoTask *io_task) {
 
 /* ---- on the control thread ---- */
 
-static void end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes) {
-    if (device_ns > POLICY_TIME_MAX) device_ns = POLICY_TIME_MAX;
+static void leave_device(ControlJob *job, uint64_t device_ns) {
     Control *control = job->control;
     ControlDevice *device = &control->devices[job->device];
     (void)pthread_mutex_lock(&control->status_mutex);
@@ -168,34 +167,22 @@ static void end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns
     (void)pthread_mutex_unlock(&control->status_mutex);
     device->slice_end_ns = 0;
     job->running = false;
-    control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_SLICE_ENDED,
-                                    .job = job->number.low,
-                                    .device = job->device,
-                                    .device_time_ns = device_ns,
-                                    .outcome = outcome,
-                                    .bytes = bytes});
+}
+
+static void end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes) {
+    if (device_ns > POLICY_TIME_MAX) device_ns = POLICY_TIME_MAX;
+    leave_device(job, device_ns);
+    control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_SLICE_ENDED,
+                                         .job = job->number.low,
+                                         .device = job->device,
+                                         .device_time_ns = device_ns,
+                                         .outcome = outcome,
+                                         .bytes = bytes});
 }
 
 static void fail_job(ControlJob *job, Error *owned_error) {
     control_want_state(job, JOB_STATE_FAILED, error_message(owned_error));
     error_free(owned_error);
-}
-
-static Error *keep_output(
-    void *self, int64_t sequence, ArrayList *owned_arrays, int64_t items_done) {
-    ControlJob *job = self;
-    void *memory;
-    TRY(memory_alloc(1, sizeof(ControlOutput), &memory));
-    ControlOutput *output = memory;
-    *output = (ControlOutput){sequence, items_done, *owned_arrays, NULL};
-    *owned_arrays = (ArrayList){0};
-    ControlOutputs one = {output, output, 1, 0};
-    for (size_t i = 0; i < output->arrays.count; i++) one.bytes += output->arrays.items[i].size;
-    control_outputs_append(&job->slice_outputs, &one);
-    const ControlOutputs *so_far = &job->slice_outputs;
-    if (so_far->count > CONTROL_OUTPUTS_MAX || so_far->bytes > CONTROL_OUTPUT_BYTES_MAX)
-        job_run_request_slice_end(job->run); /* what it has gets stored first */
-    return NULL;
 }
 
 static void post_ended(WorkerSlice *slice) {
@@ -208,10 +195,7 @@ static void take_snapshot(ControlJob *job) {
     uint64_t now_ns = control_now_ns();
     bool due = job->checkpoint_due_ns && now_ns >= job->checkpoint_due_ns;
     if (!due && !job->checkpoint_wanted && !job->control->draining) return;
-    if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
-    Error *error = job_run_take_snapshot(job->run, &job->snapshot);
-    job->has_snapshot = !error;
-    error_free(error); /* tried again at the next slice's end */
+    error_free(control_job_take_snapshot(job)); /* tried again at the next slice's end */
     if (job->has_snapshot) job->checkpoint_wanted = false;
     if (due) job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
 }
@@ -234,9 +218,13 @@ static void note_slice(ControlJob *job) {
     device->last = job;
 }
 
-void control_note_idle_devices(Control *control) {
-    for (uint32_t i = 0; i < control->device_count; i++)
-        if (!control->devices[i].running) control->devices[i].last_end_ns = 0;
+/* The policy learns of it with the device. */
+static void lose_slice(ControlJob *job) {
+    leave_device(job, job->slice.device_time_ns);
+    error_free(job->slice.error);
+    job->slice.error = NULL;
+    control_lose_device(job->control, job->device);
+    control_update_status(job);
 }
 
 static void handle_slice_ended(void *context, Message *message) {
@@ -250,6 +238,10 @@ static void handle_slice_ended(void *context, Message *message) {
     control_outputs_append(&job->pending, &job->slice_outputs);
     job->items_done = job_run_items_done(job->run);
     job->counters = job_run_get_counters(job->run);
+    if (error_code(slice->error) == ERROR_DEVICE_LOST) {
+        lose_slice(job);
+        return;
+    }
     /* told before the slice's end, so that no other one begins between them */
     if (!slice->error && slice->result.outcome == JOB_RUN_SUSPENDED) request_suspend(job);
     job->blocked = !slice->error && !finished && !needs_memory && control_outputs_are_many(job);
@@ -279,7 +271,7 @@ static void begin_slice(ControlJob *job) {
     job_run_set_grant(job->run, job->grant_bytes);
     job->slice = (WorkerSlice){.run = job->run,
         .residency = job->residency,
-        .sink = {keep_output, job},
+        .sink = {control_keep_output, job},
         .done = post_ended};
     job->slice_ended.handle = handle_slice_ended;
     (void)pthread_mutex_lock(&control->status_mutex);
@@ -314,6 +306,7 @@ static void post_task(Control *control, Task owned_task) {
     task->control = control;
     task->task.run = run_task;
     control->in_flight++;
+    control->devices[task->device].in_flight++;
     if (task->job) {
         task->job->task_count++;
         task->job->open = true;
@@ -330,12 +323,36 @@ static void tell_moved(ControlJob *job, PolicyEventKind kind, bool worked) {
         job->control, (PolicyEvent){.kind = kind, .job = job->number.low, .worked = worked});
 }
 
+static bool is_loss(const Error *error) { return error_code(error) == ERROR_DEVICE_LOST; }
+
+/* What a task did is told to the policy, but not what failed on a device that is lost: it learns of
+ * that with the device. */
+static void tell_done(const Task *task) {
+    Control *control = task->control;
+    bool worked = !task->error;
+    if (!worked && control->devices[task->device].lost) return;
+    if (task->kind == TASK_LOAD_WEIGHTS)
+        control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_LOADED,
+                                        .model = task->model,
+                                        .device = task->device,
+                                        .worked = worked});
+    else
+        tell_moved(task->job,
+            task->kind == TASK_MOVE_OUT_HOST ? POLICY_EVENT_MOVED_OUT : POLICY_EVENT_MOVED_IN,
+            worked);
+}
+
 /* A job that could not be opened for its slice has failed; its inputs and model were checked when
  * it was taken in. */
 static void opened(ControlJob *job, Error *owned_error) {
     const Control *control = job->control;
     bool gone = job->preempted || control->draining || control->ending || control->failed;
     job->preempted = false;
+    if (control->devices[job->device].lost && (!owned_error || is_loss(owned_error))) {
+        error_free(owned_error);
+        job->running = false;
+        return;
+    }
     if (!owned_error && !gone) {
         begin_slice(job);
         return;
@@ -351,25 +368,21 @@ static void handle_task(void *context, Message *message) {
     Task *task = CONTAINER_OF(message, Task, message);
     ControlJob *job = task->job;
     control->in_flight--;
+    control->devices[task->device].in_flight--;
     if (job) job->task_count--;
     bool worked = !task->error;
+    if (is_loss(task->error)) control_lose_device(control, task->device);
     if (!worked && (task->kind == TASK_OPEN || task->kind == TASK_MOVE_IN_DISK))
         control_job_close(job);
     else if (job)
         job->items_done = job_run_items_done(job->run);
-    if (task->error && job && task->kind != TASK_OPEN) control_set_waiting(job, "", task->error);
+    if (task->error && job && task->kind != TASK_OPEN && !is_loss(task->error))
+        control_set_waiting(job, "", task->error);
     if (task->kind == TASK_OPEN) {
         opened(job, task->error);
         task->error = NULL;
-    } else if (task->kind == TASK_LOAD_WEIGHTS)
-        control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_LOADED,
-                                        .model = task->model,
-                                        .device = task->device,
-                                        .worked = worked});
-    else
-        tell_moved(job,
-            task->kind == TASK_MOVE_OUT_HOST ? POLICY_EVENT_MOVED_OUT : POLICY_EVENT_MOVED_IN,
-            worked);
+    } else
+        tell_done(task);
     error_free(task->error);
     memory_free(task);
     if (job) {
@@ -408,7 +421,7 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
     job->budget_ns = budget_ns;
     if (job->run || open_at_once(job, device))
         begin_slice(job);
-    else if (!job->fresh && job->id.number == 0)
+    else if (!(job->fresh && job->batch) && job->id.number == 0)
         job->opens_when_stored = true;
     else
         post_open(job);
@@ -420,7 +433,7 @@ void control_open_stored(ControlJob *job, bool stored) {
     if (stored && job->has_checkpoint && job->known)
         control_post_event(
             job->control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
-    if (!waits) return;
+    if (!waits || !job->running) return;
     if (stored)
         post_open(job);
     else
@@ -483,11 +496,4 @@ void control_load_weights(Control *control, uint64_t number, uint32_t device) {
                            .identity = model->identity,
                            .tenant = model->tenant,
                            .device = device});
-}
-
-void control_evict_weights(Control *control, uint64_t number, uint32_t device) {
-    const ControlModel *model = id_map_find(&control->model_map, 0, number);
-    if (model) resident_models_evict(control->models, &model->identity, device);
-    control_post_event(control,
-        (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_EVICTED, .model = number, .device = device});
 }

@@ -132,6 +132,7 @@ static Error *open_jobs(Daemon *daemon) {
         .device_count = options->device_count,
         .changed = job_service_changed,
         .listener = daemon->jobs,
+        .warn = warn,
         .metrics = daemon->metrics,
         .recorder = daemon->recorder};
     memcpy(control.devices, options->devices, sizeof control.devices);

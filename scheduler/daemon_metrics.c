@@ -51,12 +51,13 @@ static Error *sample_tenants(DaemonMetrics *metrics, MetricId metric, MetricSamp
 static Error *sample_devices(DaemonMetrics *metrics, MetricId metric, MetricSamples *samples) {
     for (uint32_t i = 0; i < control_device_count(metrics->control); i++) {
         ControlDeviceStatus status;
-        DeviceMemory memory;
-        control_get_device(metrics->control, i, &status);
-        TRY(status.device->class_->memory(status.device, &memory));
-        sample(samples, status.device->name,
-            metric == METRIC_DEVICE_BYTES ? (double)(memory.total_bytes - memory.free_bytes)
-                                          : status.busy_seconds);
+        TRY(control_get_device(metrics->control, i, &status));
+        const DeviceMemory *memory = &status.memory;
+        bool has_memory = !status.lost;
+        sample(samples, status.name,
+            metric == METRIC_DEVICE_BYTES
+                ? (has_memory ? (double)(memory->total_bytes - memory->free_bytes) : 0)
+                : status.busy_seconds);
     }
     return NULL;
 }

@@ -7,17 +7,13 @@ Error *job_service_devices(
     JobService *service = self;
     for (uint32_t i = 0; i < control_device_count(service->control); i++) {
         ControlDeviceStatus status;
-        DeviceMemory memory;
-        TextBuilder OWN_TEXT(class_text) = {0};
-        control_get_device(service->control, i, &status);
-        TRY(status.device->class_->memory(status.device, &memory));
-        status.device->class_->determinism_class(status.device, &class_text);
-        JobsApiDevice device = {.memory_bytes = memory.total_bytes,
-            .free_bytes = memory.free_bytes,
+        TRY(control_get_device(service->control, i, &status));
+        JobsApiDevice device = {.memory_bytes = status.memory.total_bytes,
+            .free_bytes = status.memory.free_bytes,
             .busy_seconds = status.busy_seconds,
-            .determinism_class = text_builder_get(&class_text)};
-        (void)snprintf(device.device, sizeof device.device, "%s", status.device->name);
-        (void)snprintf(device.name, sizeof device.name, "%s", status.device->class_->kind);
+            .determinism_class = status.determinism_class};
+        (void)snprintf(device.device, sizeof device.device, "%s", status.name);
+        (void)snprintf(device.name, sizeof device.name, "%s", status.kind);
         if (status.job.number && (caller->role == CALLER_ADMIN || status.tenant == caller->tenant))
             job_id_print(status.job, device.job);
         TRY(visit(context, &device));

@@ -172,8 +172,9 @@ typedef struct JobChanges {
     JobProgress progress;
     const JobContent *checkpoint; /* staged; NULL: none, and the next three mean nothing */
     int64_t checkpoint_items, checkpoint_outputs, checkpoints_kept;
-    JobState state;  /* NONE: as it is */
-    const char *why; /* of the state; may be NULL */
+    const char *note; /* an event of its own; NULL: none */
+    JobState state;   /* NONE: as it is */
+    const char *why;  /* of the state; may be NULL */
 } JobChanges;
 
 /* Errors: of those. */

@@ -96,6 +96,7 @@ Error *jobs_apply(Connection *catalog, TenantId tenant, JobId id, const JobChang
     if (changes->checkpoint)
         TRY(job_checkpoints_append(catalog, &job, changes->checkpoint, changes->checkpoint_items,
             changes->checkpoint_outputs, changes->checkpoints_kept));
+    if (changes->note) TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, changes->note));
     if (changes->state != JOB_STATE_NONE)
         TRY(jobs_enter_state(catalog, &job, changes->state, changes->why));
     return jobs_write(catalog, &job);

@@ -76,7 +76,7 @@ void job_run_set_suspend_at(JobRun *run, uint64_t instructions, bool passed);
 uint64_t job_run_device_bytes(const JobRun *run);
 
 /* Off the device into host memory, and back. Between slices.
- * Errors: EXHAUSTED; then nothing has changed. */
+ * Errors: EXHAUSTED, DEVICE_LOST; then nothing has changed. */
 MUST_CHECK Error *job_run_move_out(JobRun *run, WorkerPool *pool);
 MUST_CHECK Error *job_run_move_in(JobRun *run, Residency *residency, WorkerPool *pool);
 bool job_run_is_out(const JobRun *run);

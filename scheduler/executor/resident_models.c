@@ -294,3 +294,17 @@ void resident_models_evict(ResidentModels *models, const Digest *identity, uint3
     residency_release(residency);
     free_entries(unused);
 }
+
+void resident_models_evict_all(ResidentModels *models, uint32_t device_index) {
+    Digest identity;
+    for (bool found = true; found;) {
+        found = false;
+        (void)pthread_mutex_lock(&models->mutex);
+        for (const Entry *entry = models->entries; entry && !found; entry = entry->next) {
+            found = entry->residencies[device_index];
+            identity = entry->model.identity;
+        }
+        (void)pthread_mutex_unlock(&models->mutex);
+        if (found) resident_models_evict(models, &identity, device_index);
+    }
+}

@@ -48,5 +48,7 @@ MUST_CHECK Error *resident_models_load(ResidentModels *models, TenantId tenant,
 /* Its residency there, retained; NULL: it is not resident. */
 Residency *resident_models_get(
     ResidentModels *models, const Digest *identity, uint32_t device_index);
+/* Every model's on that device. Nothing uses them any more, and none is being loaded there. */
+void resident_models_evict_all(ResidentModels *models, uint32_t device_index);
 /* Executions that use the residency keep it until they go. */
 void resident_models_evict(ResidentModels *models, const Digest *identity, uint32_t device_index);

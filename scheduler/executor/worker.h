@@ -13,7 +13,7 @@ typedef struct WorkerSlice {
     void (*done)(struct WorkerSlice *slice);
     /* Set by the worker. */
     JobRunResult result;
-    Error *error;            /* owned by done's caller's side: the job has failed */
+    Error *error;            /* owned by done's caller's side: the job has failed, or DEVICE_LOST */
     uint64_t start_ns;       /* on the monotonic clock */
     uint64_t device_time_ns; /* how long the worker was occupied */
     struct WorkerSlice *next;

@@ -87,6 +87,8 @@ void control_fixture_start(ControlFixture *fixture, const char *const *devices) 
         .catalog = fixture->catalog,
         .settings = fixture->settings,
         .quantum_ns = 1000000,
+        .reopen_pause_ns = fixture->reopen_pause_ns,
+        .loss_window_ns = fixture->loss_window_ns,
         .metrics = fixture->metrics};
     for (; devices && devices[options.device_count]; options.device_count++)
         options.devices[options.device_count] = devices[options.device_count];

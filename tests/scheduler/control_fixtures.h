@@ -10,6 +10,7 @@ typedef struct ControlFixture {
     SettingsCache *settings;
     Control *control;
     Metrics *metrics; /* NULL unless the test sets it before the start; the test's */
+    uint64_t reopen_pause_ns, loss_window_ns; /* the same; of ControlOptions */
 } ControlFixture;
 
 /* Functions of a: float32 [n, 2] -> y, of the same shape: four (4 a), slow (2 a, after a few

@@ -26,8 +26,12 @@ static void test_control_opens_its_devices(void **state) {
     assert_null(control);
     control_fixture_start(&fixture, control_fixture_cpu_and_sim);
     assert_int_equal(control_device_count(fixture.control), 2);
-    control_get_device(fixture.control, 1, &device);
-    assert_string_equal(device.device->name, "sim:0");
+    assert_ok(control_get_device(fixture.control, 1, &device));
+    assert_string_equal(device.name, "sim:0");
+    assert_string_equal(device.kind, "sim");
+    assert_false(device.lost);
+    assert_int_equal(device.memory.total_bytes, 1 << 30);
+    assert_true(device.determinism_class[0]);
     assert_int_equal(device.job.number, 0);
     assert_ok(control_check(fixture.control));
 }

@@ -82,6 +82,16 @@ static void test_resident_models_stay_while_they_are_resident(void **state) {
     resident_models_evict(fixture->models, identity, 1);
     assert_null(resident_models_get(fixture->models, identity, 1));
     resident_models_evict(fixture->models, identity, 1); /* once more changes nothing */
+    for (uint32_t i = 1; i <= 2; i++)
+        assert_ok(resident_models_load(fixture->models, TENANT_DEFAULT, identity, i, fixture->sim));
+    resident_models_evict_all(fixture->models, 1);
+    assert_null(resident_models_get(fixture->models, identity, 1));
+    residency_release(TAKE(residency));
+    residency = resident_models_get(fixture->models, identity, 2);
+    assert_non_null(residency);
+    resident_models_evict_all(fixture->models, 2);
+    resident_models_evict_all(fixture->models, 2);
+    assert_null(resident_models_get(fixture->models, identity, 2));
 }
 
 static void test_resident_models_belong_to_tenants(void **state) {

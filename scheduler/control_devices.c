@@ -1,0 +1,242 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "scheduler/control_internal.h"
+
+#define SECOND_NS ((uint64_t)1000000000)
+
+/* ---- coming ---- */
+
+static Error *describe(ControlDevice *device) {
+    TextBuilder OWN_TEXT(text) = {0};
+    (void)snprintf(device->name, sizeof device->name, "%s", device->device->name);
+    device->kind = device->device->class_->kind;
+    device->device->class_->determinism_class(device->device, &text);
+    return text_builder_take(&text, &device->determinism_class);
+}
+
+static Error *tell_added(Control *control, uint32_t index) {
+    ControlDevice *device = &control->devices[index];
+    uint64_t bytes;
+    TRY(device_total_bytes(device->device, &bytes));
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->memory_bytes = bytes;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    /* the machine's own memory holds more than executions: inputs, outputs, what moved out */
+    if (device->device->class_->host_memory) bytes /= 2;
+    control_post_event(
+        control, (PolicyEvent){.kind = POLICY_EVENT_DEVICE_ADDED,
+                     .device = index,
+                     .memory_bytes = bytes < POLICY_BYTES_MAX ? bytes : POLICY_BYTES_MAX,
+                     .speed = 1000});
+    return NULL;
+}
+
+Error *control_add_device(Control *control, const char *spec) {
+    uint32_t index = control->device_count;
+    ControlDevice *device = &control->devices[index];
+    device->spec = spec;
+    TRY(device_open(spec, &device->device));
+    control->device_count++;
+    TRY(describe(device));
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(control->devices[i].name, device->name) == 0)
+            FAIL(USAGE, "--device %s: there is a %s already", spec, device->name);
+    TRY(worker_create(device->name, &device->worker));
+    return tell_added(control, index);
+}
+
+/* ---- going ---- */
+
+static void warn(const Control *control, const ControlDevice *device, const char *what) {
+    char text[256];
+    if (!control->options.warn) return;
+    (void)snprintf(text, sizeof text, "device %s %s", device->name, what);
+    control->options.warn(NULL, text);
+}
+
+void control_lose_device(Control *control, uint32_t index) {
+    ControlDevice *device = &control->devices[index];
+    if (device->lost) return;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->lost = true;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    if (device->running) job_run_request_slice_end(device->running->run);
+    control_count(control, METRIC_DEVICE_LOSSES, 0, 1);
+    warn(control, device, "is lost; its jobs go on from their checkpoints when there is a device");
+}
+
+/* What the job was doing there is gone, as after a crash: it goes on from what is stored. What has
+ * ended keeps what it made. */
+static void throw_back(ControlJob *job) {
+    bool begun = job->residency;
+    job->running = job->opens_when_stored = job->preempted = false;
+    if (begun) control_job_close(job);
+    if (begun && job->known) {
+        control_outputs_deinit(&job->pending);
+        control_job_drop_snapshot(job);
+        control_set_waiting(job, "", NULL);
+        job->fresh = job->blocked = job->moving_to_disk = job->stalled = false;
+        job->note = job->has_checkpoint ? "its device was lost; it goes on from its checkpoint"
+                                        : "its device was lost; it begins again";
+        control_commit(job);
+    }
+    control_update_status(job);
+    control_job_settle(job);
+}
+
+static bool is_on(const ControlJob *job, uint32_t index) {
+    return job->device == index && (job->residency || job->running);
+}
+
+/* Any job that rests there; NULL: none does. */
+static ControlJob *find_on(const Control *control, uint32_t index) {
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (job && is_on(job, index)) return job;
+    }
+    return NULL;
+}
+
+/* Nothing refers to it any more but jobs that rest there. */
+static bool is_quiet(const Control *control, uint32_t index) {
+    const ControlDevice *device = &control->devices[index];
+    if (device->running || device->in_flight > 0) return false;
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        const ControlJob *job = (const ControlJob *)control->by_number.slots[i];
+        if (job && is_on(job, index) && job->committing) return false; /* its outputs come first */
+    }
+    return true;
+}
+
+/* A device that is lost often is looked at seldom. */
+static void plan_reopening(Control *control, ControlDevice *device, uint64_t now_ns) {
+    const ControlOptions *options = &control->options;
+    uint64_t pause_ns = options->reopen_pause_ns ? options->reopen_pause_ns : SECOND_NS;
+    uint64_t window_ns = options->loss_window_ns ? options->loss_window_ns : 60 * SECOND_NS;
+    device->losses_ns[device->loss_count++ % CONTROL_LOSSES_MAX] = now_ns;
+    device->reopen_ns = now_ns + pause_ns;
+    if (device->loss_count < CONTROL_LOSSES_MAX) return;
+    uint64_t first_ns = device->losses_ns[device->loss_count % CONTROL_LOSSES_MAX];
+    if (device->reopen_ns < first_ns + window_ns) device->reopen_ns = first_ns + window_ns;
+}
+
+static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
+    ControlDevice *device = &control->devices[index];
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (job && job->snapshot_device == index) control_job_drop_snapshot(job);
+    }
+    for (ControlJob *job; (job = find_on(control, index));) throw_back(job);
+    resident_models_evict_all(control->models, index);
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device_close(device->device);
+    device->device = NULL;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    plan_reopening(control, device, now_ns);
+    control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_DEVICE_LOST, .device = index});
+}
+
+/* ---- coming back ---- */
+
+static void reopen(Control *control, uint32_t index, uint64_t now_ns) {
+    ControlDevice *device = &control->devices[index];
+    Device *opened = NULL;
+    device->reopen_ns = 0;
+    Error *error = device_open(device->spec, &opened);
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->device = opened;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    if (!error) error = tell_added(control, index);
+    (void)pthread_mutex_lock(&control->status_mutex);
+    if (error) {
+        device_close(device->device);
+        device->device = NULL;
+    }
+    device->lost = error;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    if (error)
+        plan_reopening(control, device, now_ns);
+    else
+        warn(control, device, "is back");
+    error_free(error); /* it is tried again */
+}
+
+void control_settle_devices(Control *control, uint64_t now_ns) {
+    if (control->draining || control->ending || control->failed) return;
+    for (uint32_t i = 0; i < control->device_count; i++) {
+        const ControlDevice *device = &control->devices[i];
+        if (!device->lost) continue;
+        if (device->device && is_quiet(control, i)) take_away(control, i, now_ns);
+        if (device->reopen_ns && now_ns >= device->reopen_ns) reopen(control, i, now_ns);
+    }
+    if (control->event_count > 0) control_apply_events(control);
+}
+
+uint64_t control_devices_due_ns(const Control *control) {
+    uint64_t due_ns = 0;
+    for (uint32_t i = 0; i < control->device_count; i++) {
+        uint64_t reopen_ns = control->devices[i].reopen_ns;
+        if (reopen_ns && (!due_ns || reopen_ns < due_ns)) due_ns = reopen_ns;
+    }
+    return due_ns;
+}
+
+void control_evict_weights(Control *control, uint64_t number, uint32_t device) {
+    const ControlModel *model = id_map_find(&control->model_map, 0, number);
+    if (model) resident_models_evict(control->models, &model->identity, device);
+    control_post_event(control,
+        (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_EVICTED, .model = number, .device = device});
+}
+
+/* ---- what others may see ---- */
+
+void control_note_idle_devices(Control *control) {
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (!control->devices[i].running) control->devices[i].last_end_ns = 0;
+}
+
+const char *control_awaited_device(const Control *control, uint64_t demanded) {
+    const char *lost = NULL;
+    for (uint32_t i = 0; i < control->device_count; i++) {
+        if (demanded != POLICY_NO_DEVICE && demanded != i) continue;
+        if (!control->devices[i].lost) return NULL;
+        lost = control->devices[i].name;
+    }
+    return lost;
+}
+
+uint32_t control_device_count(const Control *control) { return control->device_count; }
+
+/* Asked under the mutex, as long as which it is not closed. */
+static Error *get_memory(const ControlDevice *device, ControlDeviceStatus *inout_status) {
+    DeviceMemory memory;
+    if (device->lost) return NULL;
+    Error *error = device->device->class_->memory(device->device, &memory);
+    if (!error) {
+        inout_status->memory = memory;
+        inout_status->lost = false;
+    }
+    if (error_code(error) != ERROR_DEVICE_LOST) return error;
+    error_free(error); /* nobody has noticed yet */
+    return NULL;
+}
+
+Error *control_get_device(Control *control, uint32_t index, ControlDeviceStatus *out_status) {
+    const ControlDevice *device = &control->devices[index];
+    (void)pthread_mutex_lock(&control->status_mutex);
+    *out_status = (ControlDeviceStatus){.name = device->name,
+        .kind = device->kind,
+        .determinism_class = device->determinism_class,
+        .memory.total_bytes = device->memory_bytes,
+        .lost = true,
+        .busy_seconds = (double)device->busy_ns * 1e-9};
+    Error *error = get_memory(device, out_status);
+    if (device->running) {
+        out_status->job = device->running->id;
+        out_status->tenant = device->running->tenant;
+    }
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    return error;
+}
