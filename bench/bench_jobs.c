@@ -261,8 +261,8 @@ static Error *measure_starts(Bench *bench) {
 /* ---- switching ---- */
 
 static double busy_seconds(Bench *bench) {
-    ControlDeviceStatus status;
-    control_get_device(bench->control, 0, &status);
+    ControlDeviceStatus status = {0};
+    error_free(control_get_device(bench->control, 0, &status)); /* of its memory, if any */
     return status.busy_seconds;
 }
 
