@@ -66,6 +66,14 @@ Error *error_recode(Error *owned_error, ErrorCode code) {
     return owned_error;
 }
 
+Error *error_copy(const Error *error) {
+    if (!error || error == &out_of_memory) return error ? &out_of_memory : NULL;
+    Error *copy = malloc(sizeof *copy);
+    if (!copy) return &out_of_memory;
+    *copy = *error;
+    return copy;
+}
+
 void error_free(Error *error) {
     if (error != &out_of_memory) free(error);
 }

@@ -27,6 +27,8 @@ MUST_CHECK Error *error_make(ErrorCode code, const char *file, int line, const c
 MUST_CHECK Error *error_wrap(Error *owned_error, const char *format, ...) PRINTF_LIKE(2, 3);
 /* The same error under another code. NULL stays NULL. */
 MUST_CHECK Error *error_recode(Error *owned_error, ErrorCode code);
+/* Another one that says the same; NULL of NULL. */
+Error *error_copy(const Error *error);
 void error_free(Error *error);
 
 /* ERROR_NONE for NULL. */

@@ -14,22 +14,16 @@ void control_fail(Control *control, Error *owned_error) {
     (void)pthread_mutex_unlock(&control->status_mutex);
 }
 
-static Error *copy_failure(const Control *control) {
-    if (!control->fatal) return NULL;
-    return error_make(
-        error_code(control->fatal), __FILE__, __LINE__, "%s", error_message(control->fatal));
-}
-
 Error *control_check(Control *control) {
     (void)pthread_mutex_lock(&control->status_mutex);
-    Error *error = copy_failure(control);
+    Error *error = error_copy(control->fatal);
     (void)pthread_mutex_unlock(&control->status_mutex);
     return error;
 }
 
 Error *control_post_request(Control *control, ControlRequest *request) {
     (void)pthread_mutex_lock(&control->status_mutex);
-    Error *error = copy_failure(control);
+    Error *error = error_copy(control->fatal);
     if (!error) message_queue_post(&control->queue, &request->message);
     (void)pthread_mutex_unlock(&control->status_mutex);
     return error;
@@ -43,7 +37,7 @@ static void answer_all(Control *control) {
     if (control->drainer) {
         ControlRequest *drainer = control->drainer;
         control->drainer = NULL;
-        control_answer(drainer, copy_failure(control));
+        control_answer(drainer, error_copy(control->fatal));
     }
 }
 

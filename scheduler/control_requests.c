@@ -79,17 +79,12 @@ void control_answer(ControlRequest *request, Error *owned_error) {
     (void)sem_post(&request->done); /* the request is its sender's again */
 }
 
-static Error *copy_error(const Error *error) {
-    if (!error) return NULL;
-    return error_make(error_code(error), __FILE__, __LINE__, "%s", error_message(error));
-}
-
 void control_answer_waiters(ControlJob *job, const Error *error) {
     ControlRequest *request = job->waiters, *next;
     job->waiters = NULL;
     for (; request; request = next) {
         next = request->next;
-        control_answer(request, copy_error(error));
+        control_answer(request, error_copy(error));
     }
 }
 
@@ -122,7 +117,7 @@ static void answer_some(
             continue;
         }
         *link = request->next;
-        control_answer(request, copy_error(error));
+        control_answer(request, error_copy(error));
     }
 }
 

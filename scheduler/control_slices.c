@@ -6,12 +6,10 @@
 #include "base/container_of.h"
 #include "base/clock.h"
 #include "scheduler/control_internal.h"
-#include "serialize/array_bundle.h"
+#include "scheduler/stored_arrays.h"
 #include "store/job_checkpoints.h"
 #include "store/job_outputs.h"
 #include "store/stored_content.h"
-
-#define INPUT_BYTES_MAX ((uint64_t)1 << 40)
 
 /* Work on an I/O thread for a job or a model, and its way back. */
 typedef enum TaskKind {
@@ -40,27 +38,14 @@ typedef struct Task {
 
 /* ---- on an I/O thread ---- */
 
-static Error *read_inputs(ControlJob *job, ArrayList *out_arrays) {
-    OWN(StoredContent, content) = NULL;
-    size_t size, chunk_count;
-    TRY(stored_content_open(
-        job->control->options.store, job->tenant, job->id, JOB_CONTENT_INPUTS, 0, &content));
-    const uint8_t *bytes = stored_content_bytes(content, &size);
-    const ChunkRef *chunks = stored_content_chunks(content, &chunk_count);
-    return array_bundle_read(bytes, size, chunks, chunk_count, job->control->options.pool,
-        CHUNK_VERIFY_XXH3, stored_content_source(content), INPUT_BYTES_MAX, out_arrays);
-}
-
 static Error *make_batch(ControlJob *job) {
+    const Control *control = job->control;
     ArrayList OWN_ARRAYS(arrays) = {0};
-    BatchOptions options = {.items = job->policy.items,
-        .size = job->policy.batch,
-        .shared = (const char *const *)job->policy.shared,
-        .shared_count = job->policy.shared_count,
-        .items_before = (int64_t)job->policy.items_before};
+    const BatchOptions options = job_policy_batch_options(&job->policy);
     if (job->batch) return NULL;
     TRY(executable_find_function(job->held->executable, job->policy.function, &job->function));
-    TRY(read_inputs(job, &arrays));
+    TRY(stored_arrays_read(control->options.store, control->options.pool, job->tenant, job->id,
+        JOB_CONTENT_INPUTS, 0, STORED_ARRAYS_INPUTS_MAX, &arrays));
     return batch_create(job->held->executable, job->function, &arrays, &options, &job->batch);
 }
 

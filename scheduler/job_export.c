@@ -8,12 +8,12 @@
 #include "scheduler/executor/job_point.h"
 #include "scheduler/job_policy.h"
 #include "scheduler/model_loader.h"
+#include "scheduler/stored_arrays.h"
 #include "serialize/array_bundle.h"
 #include "serialize/job_file.h"
 #include "store/job_checkpoints.h"
 #include "store/stored_content.h"
 
-#define INPUT_BYTES_MAX ((uint64_t)1 << 40)
 /* A running job may store a newer checkpoint and drop this one between two steps. */
 enum { TRIES_MAX = 16 };
 
@@ -127,17 +127,11 @@ static Error *write_rest(Export *self, const ArrayList *arrays) {
 }
 
 static Error *write_inputs(Export *self) {
-    OWN(StoredContent, content) = NULL;
     ArrayList OWN_ARRAYS(arrays) = {0};
-    size_t size, count;
     bool used = !self->policy.items && self->execution; /* they are in the execution's registers */
-    TRY(stored_content_open(
-        self->store, self->row.tenant, self->row.id, JOB_CONTENT_INPUTS, 0, &content));
-    const uint8_t *bytes = stored_content_bytes(content, &size);
-    const ChunkRef *chunks = stored_content_chunks(content, &count);
     if (!used)
-        TRY(array_bundle_read(bytes, size, chunks, count, self->pool, CHUNK_VERIFY_XXH3,
-            stored_content_source(content), INPUT_BYTES_MAX, &arrays));
+        TRY(stored_arrays_read(self->store, self->pool, self->row.tenant, self->row.id,
+            JOB_CONTENT_INPUTS, 0, STORED_ARRAYS_INPUTS_MAX, &arrays));
     return write_rest(self, &arrays);
 }
 

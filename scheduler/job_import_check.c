@@ -167,12 +167,8 @@ static Error *check_progress(const JobImportState *self, const Batch *batch) {
 static Error *check_inputs(JobImportState *self) {
     ArrayList OWN_ARRAYS(arrays) = {0};
     OWN(Batch, batch) = NULL;
-    const JobPolicy *policy = &self->policy;
-    BatchOptions options = {.items = policy->items,
-        .size = policy->batch,
-        .shared = (const char *const *)policy->shared,
-        .shared_count = policy->shared_count,
-        .items_before = policy->items ? self->file.items_done : self->execution != NULL};
+    BatchOptions options = job_policy_batch_options(&self->policy);
+    options.items_before = options.items ? self->file.items_done : self->execution != NULL;
     TRY(read_arrays(self, &self->inputs, &arrays));
     TRY(batch_create(self->outline, self->function, &arrays, &options, &batch));
     TRY(check_progress(self, batch));

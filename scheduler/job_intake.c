@@ -62,11 +62,7 @@ static Error *check_first_run(Intake *intake) {
 }
 
 static Error *make_batch(Intake *intake) {
-    const JobPolicy *policy = intake->wanted->policy;
-    BatchOptions options = {.items = policy->items,
-        .size = policy->batch,
-        .shared = (const char *const *)policy->shared,
-        .shared_count = policy->shared_count};
+    const BatchOptions options = job_policy_batch_options(intake->wanted->policy);
     TRY(batch_create(
         intake->outline, intake->function, intake->wanted->inout_inputs, &options, &intake->batch));
     return check_first_run(intake);

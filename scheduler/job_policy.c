@@ -9,6 +9,14 @@ uint64_t job_policy_suspend_ns(int64_t milliseconds) {
     return milliseconds > 0 ? (uint64_t)milliseconds * 1000000 : 1;
 }
 
+BatchOptions job_policy_batch_options(const JobPolicy *policy) {
+    return (BatchOptions){.items = policy->items,
+        .size = policy->batch,
+        .shared = (const char *const *)policy->shared,
+        .shared_count = policy->shared_count,
+        .items_before = (int64_t)policy->items_before};
+}
+
 void job_policy_deinit(JobPolicy *policy) {
     memory_free(policy->function);
     memory_free(policy->device);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "scheduler/executor/batch.h"
 
 enum {
     JOB_POLICY_SHARED_MAX = 64,
@@ -39,6 +40,8 @@ typedef struct JobPolicy {
 
 /* Nanoseconds of a policy for a request's milliseconds; -1 is never, which is 0. */
 uint64_t job_policy_suspend_ns(int64_t milliseconds);
+/* How a job's inputs are cut. Borrows from the policy. */
+BatchOptions job_policy_batch_options(const JobPolicy *policy);
 void job_policy_deinit(JobPolicy *policy);
 #define OWN_POLICY(name) __attribute__((cleanup(job_policy_deinit))) name
 void job_policy_write(const JobPolicy *policy, ByteWriter *writer);

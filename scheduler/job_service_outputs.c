@@ -3,22 +3,15 @@
 #include "base/allocator.h"
 #include "base/file.h"
 #include "scheduler/job_service_internal.h"
-#include "serialize/array_bundle.h"
+#include "scheduler/stored_arrays.h"
 #include "serialize/npz.h"
 #include "store/job_outputs.h"
-#include "store/stored_content.h"
 
 static Error *read_row(
     JobService *service, const Job *job, int64_t sequence, ArrayList *inout_rows) {
-    OWN(StoredContent, content) = NULL;
     ArrayList OWN_ARRAYS(arrays) = {0};
-    size_t size, chunk_count;
-    TRY(stored_content_open(
-        service->store, job->tenant, job->id, JOB_CONTENT_OUTPUT, sequence, &content));
-    const uint8_t *bytes = stored_content_bytes(content, &size);
-    const ChunkRef *chunks = stored_content_chunks(content, &chunk_count);
-    TRY(array_bundle_read(bytes, size, chunks, chunk_count, service->pool, CHUNK_VERIFY_XXH3,
-        stored_content_source(content), UINT64_MAX, &arrays));
+    TRY(stored_arrays_read(service->store, service->pool, job->tenant, job->id, JOB_CONTENT_OUTPUT,
+        sequence, UINT64_MAX, &arrays));
     for (size_t i = 0; i < arrays.count; i++) TRY(array_list_add(inout_rows, &arrays.items[i]));
     return NULL;
 }

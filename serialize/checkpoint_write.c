@@ -182,18 +182,12 @@ static Error *add_objects(CheckpointWriter *self) {
     return checkpoint_extents_collect(self->table, &self->extents, &self->extent_count);
 }
 
-static Error *add_section(
-    const CheckpointWriter *self, SectionNumber number, const ByteWriter *writer) {
-    TRY(byte_writer_check(writer));
-    return container_writer_add_section(self->container, number, writer->data, writer->size);
-}
-
 static Error *write_objects(CheckpointWriter *self) {
     ByteWriter OWN_BYTES(writer) = {0};
     uint32_t count = object_table_count(self->table);
     byte_write_u32(&writer, count);
     for (uint32_t i = 0; i < count; i++) TRY(write_object(self, &writer, i));
-    return add_section(self, SECTION_OBJECTS, &writer);
+    return container_writer_add_written(self->container, SECTION_OBJECTS, &writer);
 }
 
 static Error *write_header(const CheckpointWriter *self) {
@@ -205,7 +199,7 @@ static Error *write_header(const CheckpointWriter *self) {
     byte_write_bytes(&writer, self->snapshot->executable->identity.bytes, DIGEST_SIZE);
     byte_write_text(&writer, text_builder_get(&class_text));
     byte_write_u64(&writer, 0); /* epoch: only migrations raise it */
-    return add_section(self, SECTION_HEADER, &writer);
+    return container_writer_add_written(self->container, SECTION_HEADER, &writer);
 }
 
 static Error *write_frames(const CheckpointWriter *self) {
@@ -218,7 +212,7 @@ static Error *write_frames(const CheckpointWriter *self) {
         byte_write_u32(&writer, snapshot->frames[i].pc);
         byte_write_u32(&writer, snapshot->frames[i].return_register);
     }
-    return add_section(self, SECTION_FRAMES, &writer);
+    return container_writer_add_written(self->container, SECTION_FRAMES, &writer);
 }
 
 static Error *write_registers(const CheckpointWriter *self) {
@@ -231,7 +225,7 @@ static Error *write_registers(const CheckpointWriter *self) {
         write_value(self, &writer, &snapshot->registers[i].value);
     }
     write_value(self, &writer, &snapshot->result);
-    return add_section(self, SECTION_REGISTERS, &writer);
+    return container_writer_add_written(self->container, SECTION_REGISTERS, &writer);
 }
 
 static Error *write_rest(const CheckpointWriter *self) {
@@ -250,9 +244,9 @@ static Error *write_rest(const CheckpointWriter *self) {
         byte_write_text(&stateful, snapshot->inputs[i].name);
         write_value(self, &stateful, &snapshot->inputs[i].value);
     }
-    TRY(add_section(self, SECTION_COUNTERS, &counters));
-    TRY(add_section(self, SECTION_YIELDS, &yields));
-    return add_section(self, SECTION_STATEFUL, &stateful);
+    TRY(container_writer_add_written(self->container, SECTION_COUNTERS, &counters));
+    TRY(container_writer_add_written(self->container, SECTION_YIELDS, &yields));
+    return container_writer_add_written(self->container, SECTION_STATEFUL, &stateful);
 }
 
 /* Names of the innermost frames' functions and instructions, so that a checkpoint can be looked at
@@ -272,7 +266,7 @@ static Error *write_labels(const CheckpointWriter *self) {
         byte_write_text(&writer, snapshot->executable->functions[frame->function].name);
         byte_write_text(&writer, text_builder_get(&instruction));
     }
-    return add_section(self, SECTION_LABELS, &writer);
+    return container_writer_add_written(self->container, SECTION_LABELS, &writer);
 }
 
 static Error *write_all(CheckpointWriter *self) {

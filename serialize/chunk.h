@@ -43,6 +43,9 @@ typedef struct ChunkSink {
     void *self;
 } ChunkSink;
 
+/* A sink that has everything. */
+ChunkSink chunk_sink_full(void);
+
 /* Where stored chunks come from. Threads: any, several at once. Replaces the content of
  * inout_stored. Errors: NOT_FOUND no such chunk; IO; CORRUPT. */
 typedef struct ChunkSource {

@@ -54,6 +54,9 @@ DEFINE_OWN(ContainerWriter, container_writer_release);
 /* Copies the bytes. Each section of the kind at most once, never BULK. */
 MUST_CHECK Error *container_writer_add_section(
     ContainerWriter *writer, SectionNumber number, const void *data, size_t size);
+/* The same of what was written, if that worked. */
+MUST_CHECK Error *container_writer_add_written(
+    ContainerWriter *writer, SectionNumber number, const ByteWriter *written);
 
 /* Puts the data's chunks into the sink; sections refer to the data by *out_index (0, 1, 2 …).
  *

@@ -79,6 +79,12 @@ Error *container_writer_add_section(
     return byte_writer_check(bytes);
 }
 
+Error *container_writer_add_written(
+    ContainerWriter *writer, SectionNumber number, const ByteWriter *written) {
+    TRY(byte_writer_check(written));
+    return container_writer_add_section(writer, number, written->data, written->size);
+}
+
 /* Makes room for the refs of one more piece of bulk data. They count only when it is added. */
 static Error *reserve_bulk(ContainerWriter *writer, uint64_t size, uint32_t chunk_size) {
     assert(container_chunk_size_is_valid(chunk_size));

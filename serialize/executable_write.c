@@ -92,12 +92,6 @@ static void write_code(const Executable *executable, ByteWriter *writer) {
     }
 }
 
-static Error *add_section(
-    ContainerWriter *container, SectionNumber number, const ByteWriter *writer) {
-    TRY(byte_writer_check(writer));
-    return container_writer_add_section(container, number, writer->data, writer->size);
-}
-
 Error *executable_write(
     Executable *executable, WorkerPool *pool, ChunkSink sink, ByteWriter *out_manifest) {
     OWN(ContainerWriter, container) = NULL;
@@ -110,31 +104,17 @@ Error *executable_write(
     TRY(write_constants(executable, &constants, container));
     write_primitives(executable, &primitives);
     write_code(executable, &code);
-    TRY(add_section(container, SECTION_GLOBALS, &globals));
-    TRY(add_section(container, SECTION_CONSTANTS, &constants));
-    TRY(add_section(container, SECTION_PRIMITIVES, &primitives));
-    TRY(add_section(container, SECTION_CODE, &code));
+    TRY(container_writer_add_written(container, SECTION_GLOBALS, &globals));
+    TRY(container_writer_add_written(container, SECTION_CONSTANTS, &constants));
+    TRY(container_writer_add_written(container, SECTION_PRIMITIVES, &primitives));
+    TRY(container_writer_add_written(container, SECTION_CODE, &code));
     return container_writer_finish(container, out_manifest, &executable->identity);
 }
 
-/* A sink that has everything: chunks are hashed and nothing is encoded. */
-static Error *find_always(void *self, const ChunkRef *ref, bool *out_found) {
-    (void)self;
-    (void)ref;
-    *out_found = true;
-    return NULL;
-}
-
-static Error *put_never(void *self, const ChunkRef *ref, const void *stored, size_t stored_size) {
-    (void)self;
-    (void)ref;
-    (void)stored;
-    FAIL(INTERNAL, "a chunk of %zu bytes for a sink that has everything", stored_size);
-}
-
+/* Chunks are hashed, and nothing is encoded. */
 Error *executable_identify(Executable *executable, WorkerPool *pool) {
     ByteWriter OWN_BYTES(manifest) = {0};
-    return executable_write(executable, pool, (ChunkSink){find_always, put_never, NULL}, &manifest);
+    return executable_write(executable, pool, chunk_sink_full(), &manifest);
 }
 
 Error *executable_write_file(Executable *executable, WorkerPool *pool, const char *path) {

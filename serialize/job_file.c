@@ -38,11 +38,6 @@ static void write_block(ByteWriter *writer, const void *bytes, size_t size) {
     byte_write_bytes(writer, bytes, size);
 }
 
-static Error *add_section(ContainerWriter *container, SectionNumber number, ByteWriter *writer) {
-    TRY(byte_writer_check(writer));
-    return container_writer_add_section(container, number, writer->data, writer->size);
-}
-
 static Error *write_job(const JobFile *file, ContainerWriter *container) {
     ByteWriter OWN_BYTES(job) = {0};
     ByteWriter OWN_BYTES(origin) = {0};
@@ -59,8 +54,8 @@ static Error *write_job(const JobFile *file, ContainerWriter *container) {
     byte_write_u64(&origin, file->origin.number);
     byte_write_i64(&origin, file->origin.epoch);
     byte_write_u8(&origin, (uint8_t)file->origin.owner);
-    TRY(add_section(container, SECTION_JOB, &job));
-    return add_section(container, SECTION_ORIGIN, &origin);
+    TRY(container_writer_add_written(container, SECTION_JOB, &job));
+    return container_writer_add_written(container, SECTION_ORIGIN, &origin);
 }
 
 static Error *write_arrays_and_model(const JobFile *file, ContainerWriter *container) {
@@ -74,8 +69,8 @@ static Error *write_arrays_and_model(const JobFile *file, ContainerWriter *conta
             FAIL(INVALID, "more than %llu bytes of outputs do not go into a file",
                 (unsigned long long)CONTAINER_MANIFEST_SIZE_MAX);
     }
-    TRY(add_section(container, SECTION_INPUTS, &inputs));
-    TRY(add_section(container, SECTION_OUTPUTS, &outputs));
+    TRY(container_writer_add_written(container, SECTION_INPUTS, &inputs));
+    TRY(container_writer_add_written(container, SECTION_OUTPUTS, &outputs));
     if (!file->executable) return NULL;
     return container_writer_add_section(
         container, SECTION_MODEL, file->executable, file->executable_size);
@@ -104,31 +99,14 @@ static Error *write_header(const JobFile *file, ContainerWriter *container) {
     byte_write_bytes(&header, file->executable_identity.bytes, DIGEST_SIZE);
     byte_write_text(&header, "");
     byte_write_u64(&header, 0);
-    return add_section(container, SECTION_HEADER, &header);
+    return container_writer_add_written(container, SECTION_HEADER, &header);
 }
 
-/* Chunks are where the file's maker put them; this container only lists them. */
-static Error *find_any(void *self, const ChunkRef *ref, bool *out_found) {
-    (void)self;
-    (void)ref;
-    *out_found = true;
-    return NULL;
-}
-
-static Error *put_nothing(void *self, const ChunkRef *ref, const void *stored, size_t size) {
-    (void)self;
-    (void)ref;
-    (void)stored;
-    (void)size;
-    return NULL;
-}
-
-static const ChunkSink no_sink = {find_any, put_nothing, NULL};
-
+/* Chunks are where the file's maker put them; the containers here only list them. */
 Error *job_file_write(const JobFile *file, const Container *execution, ByteWriter *out_manifest,
     Digest *out_identity) {
     OWN(ContainerWriter, container) = NULL;
-    TRY(container_writer_create(CONTAINER_CHECKPOINT, NULL, no_sink, &container));
+    TRY(container_writer_create(CONTAINER_CHECKPOINT, NULL, chunk_sink_full(), &container));
     TRY(execution ? copy_execution(execution, container) : write_header(file, container));
     TRY(write_job(file, container));
     TRY(write_arrays_and_model(file, container));
@@ -138,7 +116,7 @@ Error *job_file_write(const JobFile *file, const Container *execution, ByteWrite
 Error *job_file_get_execution(const Container *container, ByteWriter *out_manifest) {
     OWN(ContainerWriter, writer) = NULL;
     Digest identity;
-    TRY(container_writer_create(CONTAINER_CHECKPOINT, NULL, no_sink, &writer));
+    TRY(container_writer_create(CONTAINER_CHECKPOINT, NULL, chunk_sink_full(), &writer));
     TRY(copy_execution(container, writer));
     return container_writer_finish(writer, out_manifest, &identity);
 }

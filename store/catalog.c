@@ -62,21 +62,16 @@ static Error *run_transaction(Store *store, Group *group) {
     return transaction_commit(&transaction);
 }
 
-static Error *copy_error(const Error *error) {
-    return error ? error_make(error_code(error), __FILE__, __LINE__, "%s", error_message(error))
-                 : NULL;
-}
-
 Error *catalog_check(Catalog *catalog) {
     (void)pthread_mutex_lock(&catalog->mutex);
-    Error *error = copy_error(catalog->failure);
+    Error *error = error_copy(catalog->failure);
     (void)pthread_mutex_unlock(&catalog->mutex);
     return error;
 }
 
 static void remember_failure(Catalog *catalog, const Error *error) {
     (void)pthread_mutex_lock(&catalog->mutex);
-    if (!catalog->failure) catalog->failure = copy_error(error);
+    if (!catalog->failure) catalog->failure = error_copy(error);
     (void)pthread_mutex_unlock(&catalog->mutex);
 }
 
@@ -91,7 +86,7 @@ static void run_group(Catalog *catalog, Group *group) {
         Error *error = TAKE(group->errors[i]);
         if (failure) {
             error_free(error); /* nothing of the group was kept */
-            error = copy_error(failure);
+            error = error_copy(failure);
         }
         group->requests[i]->done(group->requests[i], error);
     }

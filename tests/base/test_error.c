@@ -93,6 +93,17 @@ static void test_error_infos_are_complete(void **state) {
     assert_string_equal(error_info((ErrorCode)-1)->name, "INTERNAL");
 }
 
+static void test_error_copies_say_the_same_and_are_freed_apart(void **state) {
+    (void)state;
+    OWN(Error, error) = error_wrap(fail_with("z"), "outer");
+    OWN(Error, copy) = error_copy(error);
+    assert_ptr_not_equal(copy, error);
+    assert_int_equal(error_code(copy), ERROR_CORRUPT);
+    assert_string_equal(error_message(copy), "outer: bad z");
+    assert_string_equal(error_where(copy), error_where(error));
+    assert_null(error_copy(NULL));
+}
+
 int test_error(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_error_carries_code_message_and_place),
@@ -102,6 +113,7 @@ int test_error(void) {
         cmocka_unit_test(test_error_messages_have_no_control_characters),
         cmocka_unit_test(test_error_messages_are_cut_not_overrun),
         cmocka_unit_test(test_error_infos_are_complete),
+        cmocka_unit_test(test_error_copies_say_the_same_and_are_freed_apart),
     };
     return cmocka_run_group_tests_name("error", tests, NULL, NULL);
 }

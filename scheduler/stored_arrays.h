@@ -1,0 +1,13 @@
+#pragma once
+/* A job's inputs, or one of its outputs, as arrays again. */
+#include "base/worker_pool.h"
+#include "serialize/array_list.h"
+#include "store/job_content.h"
+#include "store/job_id.h"
+
+#define STORED_ARRAYS_INPUTS_MAX ((uint64_t)1 << 40) /* bytes of a job's inputs */
+
+/* kind: INPUTS or OUTPUT. bytes_max: of all arrays together. out_arrays: empty before.
+ * Errors: as stored_content_open and array_bundle_read. */
+MUST_CHECK Error *stored_arrays_read(Store *store, WorkerPool *pool, TenantId tenant, JobId job,
+    JobContentKind kind, int64_t sequence, uint64_t bytes_max, ArrayList *out_arrays);
