@@ -110,29 +110,48 @@ bool device_shares_memory(const Device *a, const Device *b) {
     return a == b || (a->class_->host_memory && b->class_->host_memory);
 }
 
-static Error *transfer_through_host(Device *to_device, uint64_t to, Device *from_device,
-    uint64_t from, uint64_t size, void *buffer) {
-    for (uint64_t done = 0; done < size;) {
-        uint64_t part = size - done < TRANSFER_BYTES ? size - done : TRANSFER_BYTES;
-        TRY(from_device->class_->copy_to_host(from_device, buffer, from + done, part));
-        TRY(to_device->class_->copy_from_host(to_device, to + done, buffer, part));
-        done += part;
+Error *device_stream_create(Device *device, DeviceStream **out) {
+    *out = NULL;
+    return device->class_->stream_create ? device->class_->stream_create(device, out) : NULL;
+}
+
+void device_stream_destroy(Device *device, DeviceStream *stream) {
+    if (stream) device->class_->stream_destroy(device, stream);
+}
+
+Error *device_stream_synchronize(Device *device, DeviceStream *stream) {
+    return stream ? device->class_->stream_synchronize(device, stream) : NULL;
+}
+
+static Error *copy_in(DevicePlace to, const void *from, uint64_t size) {
+    return to.device->class_->copy_from_host(to.device, to.stream, to.address, from, size);
+}
+
+static Error *copy_out(void *to, DevicePlace from, uint64_t size) {
+    return from.device->class_->copy_to_host(from.device, from.stream, to, from.address, size);
+}
+
+static Error *transfer_through_host(DevicePlace to, DevicePlace from, uint64_t size, void *buffer) {
+    for (uint64_t left = size, part; left > 0; left -= part) {
+        part = left < TRANSFER_BYTES ? left : TRANSFER_BYTES;
+        TRY(copy_out(buffer, from, part));
+        TRY(copy_in(to, buffer, part));
+        to.address += part;
+        from.address += part;
     }
     return NULL;
 }
 
-Error *device_transfer(
-    Device *to_device, uint64_t to, Device *from_device, uint64_t from, uint64_t size) {
+Error *device_transfer(DevicePlace to, DevicePlace from, uint64_t size) {
     if (size == 0) return NULL;
-    if (to_device == from_device) return to_device->class_->copy(to_device, to, from, size);
-    if (from_device->class_->host_memory)
-        return to_device->class_->copy_from_host(
-            to_device, to, (const void *)(uintptr_t)from, size);
-    if (to_device->class_->host_memory)
-        return from_device->class_->copy_to_host(from_device, (void *)(uintptr_t)to, from, size);
+    if (to.device == from.device)
+        return to.device->class_->copy(to.device, to.stream, to.address, from.address, size);
+    if (from.device->class_->host_memory)
+        return copy_in(to, (const void *)(uintptr_t)from.address, size);
+    if (to.device->class_->host_memory) return copy_out((void *)(uintptr_t)to.address, from, size);
     void *buffer;
     TRY(memory_alloc(TRANSFER_BYTES, 1, &buffer));
-    Error *error = transfer_through_host(to_device, to, from_device, from, size, buffer);
+    Error *error = transfer_through_host(to, from, size, buffer);
     memory_free(buffer);
     return error;
 }

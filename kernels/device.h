@@ -6,8 +6,16 @@
  * are pointers, elsewhere handles that the host cannot dereference; base + offset arithmetic inside
  * one allocation is allowed.
  *
+ * A stream is a queue of the device: what is queued on one runs in that order, what is queued on
+ * two at the same time, unless an event orders it. Calls that take a stream return when their work
+ * is queued, or earlier work of the stream stands in the way; the ones that read into host memory
+ * when it is done. Stream NULL: the work is done when the call returns, and orders nothing else.
+ *
  * A call that reaches the device may fail with DEVICE_LOST: it is gone with its memory, and every
- * further call but free and close fails the same way. Any other error is of that call alone. */
+ * further call but free, destroy and close fails the same way. Any other error is of that call
+ * alone; one of queued work is told by the next call that waits for its stream.
+ *
+ * Threads: any; the calls on one stream are the caller's to order. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,9 +24,10 @@
 #include "base/text.h"
 #include "kernels/plan.h"
 
-enum { DEVICE_ABI_VERSION = 1, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
+enum { DEVICE_ABI_VERSION = 2, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
 
 typedef struct Device Device;
+typedef struct DeviceEvent DeviceEvent; /* a point in the work of a stream */
 
 typedef struct DeviceMemory {
     uint64_t total_bytes;
@@ -32,13 +41,35 @@ typedef struct DeviceClass {
     Error *(*open)(const char *kind, uint32_t index, const char *options, Device **out);
     void (*close)(Device *device);
     Error *(*memory)(Device *device, DeviceMemory *out);
-    /* Zeroed memory aligned to DEVICE_ALIGNMENT. Errors: EXHAUSTED not enough free just now. */
-    Error *(*alloc)(Device *device, uint64_t size, uint64_t *out_address);
-    void (*free)(Device *device, uint64_t address, uint64_t size);
-    Error *(*copy_from_host)(Device *device, uint64_t to, const void *from, uint64_t size);
-    Error *(*copy_to_host)(Device *device, void *to, uint64_t from, uint64_t size);
-    Error *(*copy)(
-        Device *device, uint64_t to, uint64_t from, uint64_t size); /* inside the device */
+    /* All or none of the next nine. NULL: a device without queues, whose calls return when their
+     * work is done; its streams are NULL. */
+    Error *(*stream_create)(Device *device, DeviceStream **out);
+    void (*stream_destroy)(Device *device, DeviceStream *stream); /* waits for what is queued */
+    /* Waits for what is queued. Errors: the first of the work since it was last waited for. */
+    Error *(*stream_synchronize)(Device *device, DeviceStream *stream);
+    Error *(*event_create)(Device *device, DeviceEvent **out);
+    void (*event_destroy)(Device *device, DeviceEvent *event);
+    /* The event is reached when the work queued so far is done. Again: it forgets the first. */
+    Error *(*event_record)(Device *device, DeviceEvent *event, DeviceStream *stream);
+    /* What is queued on the stream from here on runs after the event, as recorded now. */
+    Error *(*event_wait)(Device *device, DeviceEvent *event, DeviceStream *stream);
+    /* Returns when the event is reached. */
+    Error *(*event_synchronize)(Device *device, DeviceEvent *event);
+    /* Device time between two recorded events; waits for both. */
+    Error *(*event_elapsed)(Device *device, DeviceEvent *from, DeviceEvent *to, uint64_t *out_ns);
+    /* Memory aligned to DEVICE_ALIGNMENT, zeroed for the work queued behind it.
+     * Errors: EXHAUSTED not enough free just now. */
+    Error *(*alloc)(Device *device, DeviceStream *stream, uint64_t size, uint64_t *out_address);
+    /* Behind what is queued. */
+    void (*free)(Device *device, DeviceStream *stream, uint64_t address, uint64_t size);
+    /* The host's bytes are the caller's again when it returns. */
+    Error *(*copy_from_host)(
+        Device *device, DeviceStream *stream, uint64_t to, const void *from, uint64_t size);
+    /* The bytes are there when it returns: it waits for the stream. */
+    Error *(*copy_to_host)(
+        Device *device, DeviceStream *stream, void *to, uint64_t from, uint64_t size);
+    /* Inside the device. */
+    Error *(*copy)(Device *device, DeviceStream *stream, uint64_t to, uint64_t from, uint64_t size);
     /* Chooses a kernel and prepares it: a pure function of the request and the device's determinism
      * class. Errors: UNSUPPORTED no kernel takes this operator with these element types; INVALID
      * the shapes do not fit. */
@@ -49,8 +80,8 @@ typedef struct DeviceClass {
         Device *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes);
     /* Reads the plain constant from host memory, writes the packed form to an address of the
      * device. */
-    Error *(*pack)(Device *device, const PackRequest *request, uint32_t layout, const void *plain,
-        uint64_t to);
+    Error *(*pack)(Device *device, DeviceStream *stream, const PackRequest *request,
+        uint32_t layout, const void *plain, uint64_t to);
     /* The kernel tables in the order they are asked, NULL-terminated, for listings. NULL function:
      * none. */
     const struct Kernel *const *(*kernels)(Device *device);
@@ -90,6 +121,19 @@ Device *device_host(void);
 MUST_CHECK Error *device_total_bytes(Device *device, uint64_t *out_bytes);
 /* True when both are the same memory, so that a copy between them is a reference. */
 bool device_shares_memory(const Device *a, const Device *b);
-/* Copies between any two devices, through host memory where they are different. */
-MUST_CHECK Error *device_transfer(
-    Device *to_device, uint64_t to, Device *from_device, uint64_t from, uint64_t size);
+
+/* One end of a copy. */
+typedef struct DevicePlace {
+    Device *device;
+    DeviceStream *stream; /* of the device */
+    uint64_t address;
+} DevicePlace;
+
+/* Copies between any two devices, through host memory where they are different; on the streams as
+ * the table's copies. Inside one device the first place's stream is used. */
+MUST_CHECK Error *device_transfer(DevicePlace to, DevicePlace from, uint64_t size);
+
+/* As the table's, also for devices without queues: *out NULL, nothing to wait for. */
+MUST_CHECK Error *device_stream_create(Device *device, DeviceStream **out);
+void device_stream_destroy(Device *device, DeviceStream *stream);
+MUST_CHECK Error *device_stream_synchronize(Device *device, DeviceStream *stream);

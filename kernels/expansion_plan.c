@@ -140,8 +140,8 @@ static Error *launch_all(
     const Expansion *expansion = state->expansion;
     for (uint32_t i = 0; i < expansion->constant_count; i++) {
         uint64_t to = launch->workspace + state->constant_offset + (uint64_t)i * DEVICE_ALIGNMENT;
-        TRY(plan->device->class_->copy_from_host(
-            plan->device, to, state->constants[i], dtype_bits(expansion->constants[i].dtype) / 8));
+        TRY(plan->device->class_->copy_from_host(plan->device, launch->stream, to,
+            state->constants[i], dtype_bits(expansion->constants[i].dtype) / 8));
     }
     for (uint32_t i = 0; i < expansion->node_count && !*out_abandoned; i++)
         TRY_WRAP(launch_node(plan, launch, output_shapes, i, out_abandoned), "%s",

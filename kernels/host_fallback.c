@@ -64,11 +64,11 @@ static Error *block_init(const Plan *plan, const Shape *output_shapes, Block *bl
     block->size = total;
     if (total == 0) return NULL;
     return error_recode(
-        state->host->class_->alloc(state->host, total, &block->address), ERROR_OUT_OF_MEMORY);
+        state->host->class_->alloc(state->host, NULL, total, &block->address), ERROR_OUT_OF_MEMORY);
 }
 
 static void block_deinit(Block *block) {
-    if (block->address) block->host->class_->free(block->host, block->address, block->size);
+    if (block->address) block->host->class_->free(block->host, NULL, block->address, block->size);
 }
 
 static Error *copy_inputs(const Plan *plan, const Launch *launch, Block *block) {
@@ -77,7 +77,8 @@ static Error *copy_inputs(const Plan *plan, const Launch *launch, Block *block) 
     for (uint32_t i = 0; i < plan->input_count; i++) {
         block->inputs[i] = take(block, state->input_bytes[i]);
         if (state->input_bytes[i])
-            TRY(device_transfer(state->host, block->inputs[i], plan->device, launch->inputs[i],
+            TRY(device_transfer((DevicePlace){state->host, NULL, block->inputs[i]},
+                (DevicePlace){plan->device, launch->stream, launch->inputs[i]},
                 state->input_bytes[i]));
     }
     return NULL;
@@ -85,6 +86,7 @@ static Error *copy_inputs(const Plan *plan, const Launch *launch, Block *block) 
 
 static Launch on_host(const Launch *launch, const Block *block) {
     Launch host = *launch;
+    host.stream = NULL;
     host.inputs = block->inputs;
     host.outputs = block->outputs;
     host.workspace = block->workspace;
@@ -104,8 +106,8 @@ static Error *run(const Plan *plan, const Launch *launch, const Shape *output_sh
     TRY(state->inner->launch(state->inner, &host, output_shapes, out_abandoned));
     for (uint32_t i = 0; i < plan->output_count && !*out_abandoned; i++) {
         TRY(output_bytes(plan, output_shapes, i, &bytes));
-        TRY(device_transfer(
-            plan->device, launch->outputs[i], state->host, block->outputs[i], bytes));
+        TRY(device_transfer((DevicePlace){plan->device, launch->stream, launch->outputs[i]},
+            (DevicePlace){state->host, NULL, block->outputs[i]}, bytes));
     }
     return NULL;
 }

@@ -12,7 +12,9 @@
 /* From here on blocks are mapped, so that they can lie on huge pages and go back to the system. */
 enum { MAP_BYTES_MIN = 1 << 20 };
 
-Error *host_memory_alloc(Device *device, uint64_t size, uint64_t *out_address) {
+Error *host_memory_alloc(
+    Device *device, DeviceStream *stream, uint64_t size, uint64_t *out_address) {
+    (void)stream;
     void *block;
     if (size >= MAP_BYTES_MIN) {
         TRY_WRAP(error_recode(memory_map(size, &block), ERROR_EXHAUSTED), "%s", device->name);
@@ -28,8 +30,9 @@ Error *host_memory_alloc(Device *device, uint64_t size, uint64_t *out_address) {
     return NULL;
 }
 
-void host_memory_free(Device *device, uint64_t address, uint64_t size) {
+void host_memory_free(Device *device, DeviceStream *stream, uint64_t address, uint64_t size) {
     (void)device;
+    (void)stream;
     if (address == 0) return;
     if (size >= MAP_BYTES_MIN) {
         memory_unmap((void *)(uintptr_t)address, size);
@@ -62,20 +65,26 @@ Error *host_memory_info(Device *device, DeviceMemory *out) {
     return NULL;
 }
 
-Error *host_memory_copy_from_host(Device *device, uint64_t to, const void *from, uint64_t size) {
+Error *host_memory_copy_from_host(
+    Device *device, DeviceStream *stream, uint64_t to, const void *from, uint64_t size) {
     (void)device;
+    (void)stream;
     if (size) memmove((void *)(uintptr_t)to, from, size);
     return NULL;
 }
 
-Error *host_memory_copy_to_host(Device *device, void *to, uint64_t from, uint64_t size) {
+Error *host_memory_copy_to_host(
+    Device *device, DeviceStream *stream, void *to, uint64_t from, uint64_t size) {
     (void)device;
+    (void)stream;
     if (size) memmove(to, (const void *)(uintptr_t)from, size);
     return NULL;
 }
 
-Error *host_memory_copy(Device *device, uint64_t to, uint64_t from, uint64_t size) {
+Error *host_memory_copy(
+    Device *device, DeviceStream *stream, uint64_t to, uint64_t from, uint64_t size) {
     (void)device;
+    (void)stream;
     if (size) memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
     return NULL;
 }

@@ -32,6 +32,7 @@ typedef struct FreeList {
 struct MemoryPool {
     Refcount refcount;
     Device *device;
+    DeviceStream *stream; /* owned; NULL: the device has no queues */
     uint64_t limit_bytes;
     uint64_t device_bytes; /* the device's whole memory */
     pthread_mutex_t mutex; /* guards what follows */
@@ -73,6 +74,11 @@ Error *memory_pool_create(Device *device, uint64_t limit_bytes, MemoryPool **out
     void *block;
     TRY(memory_alloc(1, sizeof(MemoryPool), &block));
     MemoryPool *pool = block;
+    Error *error = device_stream_create(device, &pool->stream);
+    if (error) {
+        memory_free(pool);
+        return error;
+    }
     refcount_init(&pool->refcount);
     pool->device = device;
     pool->limit_bytes = limit_bytes && limit_bytes < total ? limit_bytes : total;
@@ -94,7 +100,8 @@ static void trim(MemoryPool *pool, uint64_t idle_max) {
         FreeList *list = &pool->lists[i];
         uint64_t bytes = class_bytes(i);
         while (list->count > 0 && pool->idle_bytes > idle_max) {
-            pool->device->class_->free(pool->device, list->addresses[--list->count], bytes);
+            pool->device->class_->free(
+                pool->device, pool->stream, list->addresses[--list->count], bytes);
             pool->idle_bytes -= bytes;
         }
     }
@@ -126,7 +133,7 @@ static void keep(MemoryPool *pool, uint32_t index, uint64_t address) {
     list->addresses = array;
     if (error) {
         error_free(error); /* the device gets it back, which is as good */
-        pool->device->class_->free(pool->device, address, class_bytes(index));
+        pool->device->class_->free(pool->device, pool->stream, address, class_bytes(index));
         return;
     }
     list->addresses[list->count++] = address;
@@ -150,11 +157,15 @@ static void leave_to_reserve(MemoryPool *pool) {
 void memory_pool_release(MemoryPool *pool) {
     if (!pool || !refcount_release(&pool->refcount)) return;
     assert(pool->used_bytes == 0);
+    /* what others write next is not to be written by what this one queued; a lost device's memory
+     * is nobody's */
+    error_free(device_stream_synchronize(pool->device, pool->stream));
     if (pool->reserve) leave_to_reserve(pool);
     memory_pool_release(pool->reserve);
     trim(pool, 0);
     for (uint32_t i = 0; i < CLASS_COUNT; i++) /* most are empty, and a short run feels 400 calls */
         if (pool->lists[i].addresses) memory_free(pool->lists[i].addresses);
+    device_stream_destroy(pool->device, pool->stream);
     (void)pthread_mutex_destroy(&pool->mutex);
     memory_free(pool);
 }
@@ -170,6 +181,7 @@ void memory_pool_set_grant(MemoryPool *pool, uint64_t grant_bytes) {
 }
 
 Device *memory_pool_get_device(const MemoryPool *pool) { return pool->device; }
+DeviceStream *memory_pool_get_stream(const MemoryPool *pool) { return pool->stream; }
 
 /* A block of the reserve, or a fresh one; when the device is full, idle blocks are given back
  * first. */
@@ -186,12 +198,12 @@ static Error *device_alloc(MemoryPool *pool, uint32_t index, MemoryAnswer *answe
         return NULL;
     }
     const DeviceClass *class_ = pool->device->class_;
-    Error *error = class_->alloc(pool->device, bytes, out);
+    Error *error = class_->alloc(pool->device, pool->stream, bytes, out);
     if (error_code(error) == ERROR_EXHAUSTED && (pool->idle_bytes > 0 || pool->reserve)) {
         error_free(error); /* asked again with the idle blocks given back */
         trim(pool, 0);
         if (pool->reserve) memory_pool_trim(pool->reserve);
-        error = class_->alloc(pool->device, bytes, out);
+        error = class_->alloc(pool->device, pool->stream, bytes, out);
     }
     if (error_code(error) != ERROR_EXHAUSTED || after > pool->device_bytes) return error;
     error_free(error); /* others hold the memory at present: an answer, not a failure */
@@ -245,7 +257,7 @@ void memory_pool_free(MemoryPool *pool, uint64_t address, uint64_t size) {
     (void)pthread_mutex_lock(&pool->mutex);
     pool->used_bytes -= bytes;
     if (pool->grant_bytes < pool->used_bytes + pool->idle_bytes + bytes)
-        pool->device->class_->free(pool->device, address, bytes);
+        pool->device->class_->free(pool->device, pool->stream, address, bytes);
     else
         keep(pool, index, address);
     (void)pthread_mutex_unlock(&pool->mutex);

@@ -1,6 +1,7 @@
 #pragma once
 /* Memory of one execution on one device: free lists by size class, a grant that the scheduler
- * moves, a hard limit.
+ * moves, a hard limit; and the stream on which all work on that memory is queued, so that a block
+ * that is given back may be used again at once.
  *
  * Threads: any; a checkpoint being written on another thread may give memory back. */
 #include <stdint.h>
@@ -37,6 +38,8 @@ void memory_pool_set_reserve(MemoryPool *pool, MemoryPool *reserve);
 /* What the execution may hold at present; UINT64_MAX (the start) means up to the limit. */
 void memory_pool_set_grant(MemoryPool *pool, uint64_t grant_bytes);
 Device *memory_pool_get_device(const MemoryPool *pool);
+/* NULL: the device has no queues. Borrowed. */
+DeviceStream *memory_pool_get_stream(const MemoryPool *pool);
 
 /* size > 0. Aligned to DEVICE_ALIGNMENT; contents undefined: of this execution, of an earlier one
  * with the same reserve, or zero. Nothing of anybody else: a device gives zeroed memory.

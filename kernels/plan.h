@@ -15,6 +15,7 @@
 
 struct Device;
 struct Tensor;
+typedef struct DeviceStream DeviceStream;
 
 enum { PLAN_INPUTS_MAX = 256, PLAN_OUTPUTS_MAX = 64 };
 
@@ -60,12 +61,13 @@ typedef struct Launch {
     const uint64_t *inputs;
     const uint64_t *outputs; /* output_count addresses; an output may equal input i where the
                                 operator's in-place pairs allow it */
+    DeviceStream *stream;    /* where it is queued; NULL: it is done when the call returns */
     uint64_t workspace;  /* plan->workspace_bytes, DEVICE_ALIGNMENT-aligned; contents undefined */
     uint32_t threads;    /* how many threads this launch may use; never changes the bits */
     uint64_t philox_key; /* counter-based random numbers: draws start at philox_counter */
     uint64_t philox_counter;
     /* NULL, or set by another thread when the launch should stop between tiles with *out_abandoned
-     * = true. */
+     * = true. What is queued on a stream is never abandoned. */
     const atomic_bool *abandon;
 } Launch;
 
@@ -87,7 +89,7 @@ struct Plan {
     bool view;
     /* Only for shape kind `data`: computes the missing dimensions; NULL otherwise. The interpreter
      * calls it before allocating outputs. out_shapes: output_count entries, prefilled from outputs.
-     */
+     * Waits for the launch's stream. */
     Error *(*measure)(const Plan *plan, const Launch *launch, Shape *out_shapes);
     Error *(*launch)(
         const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned);

@@ -53,7 +53,8 @@ typedef struct HostBlock {
 
 static void host_block_release(void *owner) {
     HostBlock *block = owner;
-    if (block->address) block->device->class_->free(block->device, block->address, block->size);
+    if (block->address)
+        block->device->class_->free(block->device, NULL, block->address, block->size);
     memory_free(block);
 }
 
@@ -64,7 +65,7 @@ Error *storage_create_on_host(Device *cpu_device, uint64_t size, Storage **out) 
     HostBlock *block = memory;
     *block = (HostBlock){cpu_device, 0, size};
     Error *error = NULL;
-    if (size > 0) error = cpu_device->class_->alloc(cpu_device, size, &block->address);
+    if (size > 0) error = cpu_device->class_->alloc(cpu_device, NULL, size, &block->address);
     if (!error)
         error = storage_create_foreign(
             cpu_device, 0, block->address, size, block, host_block_release, out);
@@ -83,6 +84,14 @@ Error *storage_create_within(Storage *whole, uint64_t offset, uint64_t size, Sto
     (void)storage_retain(whole);
     (*out)->sealed = true;
     return NULL;
+}
+
+DeviceStream *storage_stream(const Storage *storage) {
+    return storage->pool ? memory_pool_get_stream(storage->pool) : NULL;
+}
+
+DevicePlace storage_place(const Storage *storage, uint64_t offset) {
+    return (DevicePlace){storage->device, storage_stream(storage), storage->address + offset};
 }
 
 Storage *storage_retain(Storage *storage) {

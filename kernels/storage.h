@@ -45,6 +45,10 @@ MUST_CHECK Error *storage_create_on_host(Device *cpu_device, uint64_t size, Stor
  * Errors: INVALID it leaves the other one. */
 MUST_CHECK Error *storage_create_within(
     Storage *whole, uint64_t offset, uint64_t size, Storage **out);
+/* Where work on it is queued: its pool's stream; NULL for others, which are written before they are
+ * shared. */
+DeviceStream *storage_stream(const Storage *storage);
+DevicePlace storage_place(const Storage *storage, uint64_t offset);
 Storage *storage_retain(Storage *storage);
 void storage_release(Storage *storage);
 DEFINE_OWN(Storage, storage_release);

@@ -75,6 +75,11 @@ uint64_t tensor_address(const Tensor *tensor) {
     return tensor->storage->address + tensor->offset;
 }
 
+DevicePlace tensor_place(const Tensor *tensor) {
+    return (DevicePlace){
+        tensor->storage->device, storage_stream(tensor->storage), tensor_address(tensor)};
+}
+
 void *tensor_data(const Tensor *tensor) {
     assert(tensor->storage->device->class_->host_memory);
     return (void *)(uintptr_t)tensor_address(tensor);
@@ -107,16 +112,21 @@ Error *tensor_reshape(Tensor *tensor, const Shape *shape, Tensor **out) {
     return NULL;
 }
 
-Error *tensor_copy_to_host(const Tensor *tensor, void *to) {
-    uint64_t bytes = tensor_bytes(tensor);
-    if (bytes == 0) return NULL;
+Error *tensor_copy_part_to_host(const Tensor *tensor, uint64_t at, uint64_t size, void *to) {
+    if (size == 0) return NULL;
     Device *device = tensor->storage->device;
-    return device->class_->copy_to_host(device, to, tensor_address(tensor), bytes);
+    return device->class_->copy_to_host(
+        device, storage_stream(tensor->storage), to, tensor_address(tensor) + at, size);
+}
+
+Error *tensor_copy_to_host(const Tensor *tensor, void *to) {
+    return tensor_copy_part_to_host(tensor, 0, tensor_bytes(tensor), to);
 }
 
 Error *tensor_copy_from_host(Tensor *tensor, const void *from) {
     uint64_t bytes = tensor_bytes(tensor);
     if (bytes == 0) return NULL;
     Device *device = tensor->storage->device;
-    return device->class_->copy_from_host(device, tensor_address(tensor), from, bytes);
+    return device->class_->copy_from_host(
+        device, storage_stream(tensor->storage), tensor_address(tensor), from, bytes);
 }

@@ -38,6 +38,7 @@ void tensor_release(Tensor *tensor);
 DEFINE_OWN(Tensor, tensor_release);
 uint64_t tensor_bytes(const Tensor *tensor);
 uint64_t tensor_address(const Tensor *tensor); /* of its device; 0 for zero-size */
+DevicePlace tensor_place(const Tensor *tensor);
 /* Only for tensors whose device's addresses are pointers (cpu). NULL for zero-size. */
 void *tensor_data(const Tensor *tensor);
 TensorSpec tensor_spec(const Tensor *tensor);
@@ -48,4 +49,7 @@ bool tensor_is_sole(const Tensor *tensor);
 MUST_CHECK Error *tensor_reshape(Tensor *tensor, const Shape *shape, Tensor **out);
 /* Copies to / from host memory of tensor_bytes size, on whatever device it is. */
 MUST_CHECK Error *tensor_copy_to_host(const Tensor *tensor, void *to);
+/* size bytes from byte `at` on, which lie in it. */
+MUST_CHECK Error *tensor_copy_part_to_host(
+    const Tensor *tensor, uint64_t at, uint64_t size, void *to);
 MUST_CHECK Error *tensor_copy_from_host(Tensor *tensor, const void *from);

@@ -61,7 +61,8 @@ static Error *read_extent_data(
     if (extent->size <= CHECKPOINT_INLINE_SIZE) {
         const uint8_t *bytes;
         TRY(byte_read_view(&self->reader, (size_t)extent->size, &bytes));
-        return device->class_->copy_from_host(device, address, bytes, extent->size);
+        return device->class_->copy_from_host(
+            device, storage_stream(storage), address, bytes, extent->size);
     }
     uint32_t bulk;
     ContainerBulk info;
@@ -81,7 +82,9 @@ static Error *read_extent_data(
     TRY(memory_map((size_t)extent->size, &copy));
     BulkRead read = {bulk, copy};
     Error *error = container_read_bulks(self->container, &read, 1, self->pool, self->verify);
-    if (!error) error = device->class_->copy_from_host(device, address, copy, extent->size);
+    if (!error)
+        error = device->class_->copy_from_host(
+            device, storage_stream(storage), address, copy, extent->size);
     memory_unmap(copy, (size_t)extent->size);
     return error;
 }

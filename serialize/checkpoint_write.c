@@ -22,6 +22,7 @@ typedef struct CheckpointWriter {
     uint32_t extent_count;
     uint32_t next_extent; /* extents are sorted by storage, as storages are written */
     uint64_t *bases;      /* per object: what was taken off a storage's offsets */
+    DeviceStream *stream; /* on which values come from the device */
 } CheckpointWriter;
 
 static void write_value(const CheckpointWriter *self, ByteWriter *writer, const Value *value) {
@@ -38,8 +39,8 @@ static void write_values(
 
 /* The bytes of an extent in host memory: where they are, or a copy in *out_copy (memory_unmap
  * size). */
-static Error *extent_bytes(
-    const Storage *storage, const LiveExtent *extent, const void **out_bytes, void **out_copy) {
+static Error *extent_bytes(DeviceStream *stream, const Storage *storage, const LiveExtent *extent,
+    const void **out_bytes, void **out_copy) {
     uint64_t address = storage->address + extent->offset;
     *out_copy = NULL;
     if (storage->device->class_->host_memory) {
@@ -49,7 +50,7 @@ static Error *extent_bytes(
     void *copy;
     TRY(memory_map((size_t)extent->size, &copy));
     Error *error =
-        storage->device->class_->copy_to_host(storage->device, copy, address, extent->size);
+        storage->device->class_->copy_to_host(storage->device, stream, copy, address, extent->size);
     if (error) {
         memory_unmap(copy, (size_t)extent->size);
         return error;
@@ -65,7 +66,7 @@ static Error *write_extent(CheckpointWriter *self, ByteWriter *writer, const Sto
     uint32_t bulk = 0;
     byte_write_u64(writer, extent->offset - base);
     byte_write_u64(writer, extent->size);
-    TRY(extent_bytes(storage, extent, &bytes, &copy));
+    TRY(extent_bytes(self->stream, storage, extent, &bytes, &copy));
     Error *error = NULL;
     if (extent->size <= CHECKPOINT_INLINE_SIZE)
         byte_write_bytes(writer, bytes, extent->size);
@@ -280,12 +281,22 @@ static Error *write_all(CheckpointWriter *self) {
     return write_rest(self);
 }
 
+/* Beside the stream on which the execution runs on, behind what the snapshot waits for. */
+static Error *begin_copies(CheckpointWriter *self) {
+    Device *device = self->snapshot->residency->devices[SLOT_DEVICE];
+    TRY(device_stream_create(device, &self->stream));
+    if (!self->snapshot->ready) return NULL;
+    return device->class_->event_wait(device, self->snapshot->ready, self->stream);
+}
+
 Error *checkpoint_write(const Snapshot *snapshot, WorkerPool *pool, ChunkSink sink,
     ByteWriter *out_manifest, Digest *out_identity) {
     OWN(ContainerWriter, container) = NULL;
     TRY(container_writer_create(CONTAINER_CHECKPOINT, pool, sink, &container));
     CheckpointWriter self = {.snapshot = snapshot, .container = container};
-    Error *error = write_all(&self);
+    Error *error = begin_copies(&self);
+    if (!error) error = write_all(&self);
+    device_stream_destroy(snapshot->residency->devices[SLOT_DEVICE], self.stream);
     object_table_release(self.table);
     memory_free(self.extents);
     memory_free(self.bases);

@@ -37,6 +37,8 @@ static Error *on_call(void *context, const InstrumentCall *call, InstrumentAnswe
         profile->start_ns = clock_now_ns(clock_real());
         return NULL;
     }
+    const MemoryPool *pool = execution_get_pool(profile->execution, SLOT_DEVICE);
+    TRY(device_stream_synchronize(memory_pool_get_device(pool), memory_pool_get_stream(pool)));
     uint64_t now = clock_now_ns(clock_real());
     ProfileRow *row;
     TRY(find_row(profile, call->name, &row));
@@ -49,6 +51,7 @@ Error *run_profile_attach(RunProfile *profile, Execution *execution) {
     ProfileRow *first;
     TRY(find_row(profile, "", &first)); /* so that rows is not NULL */
     profile->row_count = 0;
+    profile->execution = execution;
     execution_set_instrument(execution, on_call, profile);
     return NULL;
 }

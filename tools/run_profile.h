@@ -1,5 +1,6 @@
 #pragma once
-/* Where the time of a run goes, by operator: an instrument around every call. */
+/* Where the time of a run goes, by operator: an instrument around every call, which waits for what
+ * the call queued. */
 #include "tools/command.h"
 #include "vm/instrument.h"
 
@@ -7,6 +8,7 @@ typedef struct RunProfile {
     struct ProfileRow *rows; /* NULL while nothing is measured */
     size_t row_count, row_capacity;
     uint64_t start_ns;
+    const Execution *execution;
 } RunProfile;
 
 MUST_CHECK Error *run_profile_attach(RunProfile *profile, Execution *execution);

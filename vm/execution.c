@@ -147,6 +147,7 @@ void execution_release(Execution *execution) {
             execution->meter, execution->frame_capacity * sizeof(Frame) +
                                   execution->register_capacity * OBJECT_PLACE_BYTES);
     object_meter_release(execution->meter);
+    run_ahead_deinit(&execution->ahead, execution->residency->devices[SLOT_DEVICE]);
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) memory_pool_release(execution->pools[slot]);
     packed_registry_release(execution->packed);
     residency_release(execution->residency);
@@ -185,6 +186,16 @@ static Error *locate(Execution *execution, Error *owned_error) {
         executable->primitives[operand_value(instruction.operands[0])].operator_info->name);
 }
 
+/* Between two runs nothing is queued: the device is free for others, and any thread may read what
+ * was computed. */
+static Error *finish_queued(const Execution *execution) {
+    const MemoryPool *pool = execution->pools[SLOT_DEVICE];
+    Device *device = memory_pool_get_device(pool);
+    TRY_WRAP(device_stream_synchronize(device, memory_pool_get_stream(pool)),
+        "kernels queued on %s", device->name);
+    return NULL;
+}
+
 Error *execution_run(Execution *execution, Budget budget, RunResult *out_result) {
     if (execution->failed) FAIL(CONFLICT, "this execution has failed");
     if (execution->finished) {
@@ -197,9 +208,15 @@ Error *execution_run(Execution *execution, Budget budget, RunResult *out_result)
     RunResult result;
     Error *error = interpreter_run(execution, budget, &result);
     float_environment_leave(&environment);
+    if (error) error = locate(execution, error);
+    Error *queued = finish_queued(execution);
+    if (error)
+        error_free(queued); /* what failed first was told first */
+    else
+        error = queued;
     if (error) {
         execution->failed = true;
-        return locate(execution, error);
+        return error;
     }
     *out_result = result;
     return NULL;

@@ -45,15 +45,12 @@ Error *execution_move_tensor(
 
 Error *execution_copy_tensor(
     Execution *execution, Tensor *tensor, uint8_t slot, MemoryAnswer *out_answer, Tensor **out) {
-    Device *device = execution->residency->devices[slot];
     OWN(Tensor, moved) = NULL;
     TRY(tensor_create_in_pool(
         execution->pools[slot], slot, tensor->dtype, &tensor->shape, out_answer, &moved));
     if (out_answer->kind != MEMORY_GRANTED) return NULL;
     uint64_t bytes = tensor_bytes(tensor);
-    if (bytes > 0)
-        TRY(device_transfer(
-            device, tensor_address(moved), tensor->storage->device, tensor_address(tensor), bytes));
+    if (bytes > 0) TRY(device_transfer(tensor_place(moved), tensor_place(tensor), bytes));
     *out = TAKE(moved);
     return NULL;
 }

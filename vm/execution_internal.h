@@ -6,6 +6,7 @@
 #include "vm/inline_cache.h"
 #include "vm/instrument.h"
 #include "vm/object.h"
+#include "vm/run_ahead.h"
 #include "vm/snapshot.h"
 
 enum { EXECUTION_RECYCLED_MAX = 8, EXECUTION_RECYCLED_BYTES_MAX = 4096 };
@@ -28,6 +29,7 @@ struct Execution {
     PackedRegistry *packed;
     MemoryPool *pools[SLOT_COUNT];
     ObjectMeter *meter;
+    RunAhead ahead; /* of the device */
 
     uint32_t entry; /* the function it was started with */
     Frame *frames;

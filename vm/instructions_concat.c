@@ -72,8 +72,9 @@ static Error *copy_pieces(const List *list, const Joined *joined, Tensor *to) {
         if (bytes == 0) continue;
         uint64_t piece_bytes = bytes / joined->outer;
         for (uint64_t row = 0; row < joined->outer; row++)
-            TRY(device->class_->copy(device, start + row * joined->row_bytes,
-                tensor_address(from) + row * piece_bytes, piece_bytes));
+            TRY(device->class_->copy(device, storage_stream(to->storage),
+                start + row * joined->row_bytes, tensor_address(from) + row * piece_bytes,
+                piece_bytes));
         start += piece_bytes;
     }
     return NULL;

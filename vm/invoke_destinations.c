@@ -67,8 +67,8 @@ static Error *copy_view(Invocation *invocation) {
     Device *device = invocation->execution->residency->devices[invocation->slot];
     uint64_t bytes = tensor_bytes(invocation->outputs[0]);
     if (bytes == 0) return NULL;
-    return device->class_->copy(
-        device, invocation->output_addresses[0], invocation->input_addresses[0], bytes);
+    return device->class_->copy(device, memory_pool_get_stream(invocation->pool),
+        invocation->output_addresses[0], invocation->input_addresses[0], bytes);
 }
 
 static Error *launch(Invocation *invocation, Step *out_step) {

@@ -86,6 +86,7 @@ static Launch make_launch(const Invocation *invocation, const atomic_bool *aband
     return (Launch){
         .inputs = invocation->input_addresses,
         .outputs = invocation->output_addresses,
+        .stream = memory_pool_get_stream(invocation->pool),
         .workspace = invocation->workspace,
         .threads = execution->options.threads,
         .philox_key = execution->options.philox_key,
@@ -126,11 +127,24 @@ Error *invocation_prepare(Invocation *invocation, Step *out_step) {
     return error;
 }
 
+/* About what a launch moves. */
+static uint64_t operand_bytes(const Invocation *invocation) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < invocation->input_count; i++)
+        if (invocation->inputs[i].tensor) bytes += tensor_bytes(invocation->inputs[i].tensor);
+    for (uint32_t i = 0; i < invocation->output_count; i++)
+        if (invocation->outputs[i]) bytes += tensor_bytes(invocation->outputs[i]);
+    return bytes;
+}
+
 Error *invocation_launch(Invocation *invocation, const atomic_bool *abandon, bool *out_abandoned) {
     const Plan *plan = invocation->plan;
     Launch launch = make_launch(invocation, abandon);
     *out_abandoned = false;
     Error *error = plan->launch(plan, &launch, invocation->shapes, out_abandoned);
+    if (!error && launch.stream)
+        error = run_ahead_add(
+            &invocation->execution->ahead, invocation->pool, operand_bytes(invocation));
     free_workspace(invocation);
     return error;
 }

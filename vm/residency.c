@@ -136,8 +136,8 @@ static Error *pack_one(void *context, size_t index) {
     Device *device = residency->devices[SLOT_DEVICE];
     PackRequest request = pack_request(residency->executable, weight);
     const Tensor *plain = residency->executable->constants[weight->constant].value.tensor;
-    TRY_WRAP(device->class_->pack(
-                 device, &request, weight->layout, tensor_data(plain), weight->storage->address),
+    TRY_WRAP(device->class_->pack(device, storage_stream(weight->storage), &request, weight->layout,
+                 tensor_data(plain), weight->storage->address),
         "constant %u for %s", weight->constant, request.operator_info->name);
     return NULL;
 }
@@ -166,7 +166,7 @@ static Error *place_constant(Residency *residency, uint32_t index) {
         TRY(alloc_sealed(residency, constant->slot, bytes, index, &storage));
         if (bytes > 0)
             TRY(device->class_->copy_from_host(
-                device, storage->address, tensor_data(plain), bytes));
+                device, storage_stream(storage), storage->address, tensor_data(plain), bytes));
     }
     Tensor *tensor;
     TRY(tensor_create(storage, 0, plain->dtype, &plain->shape, &tensor));
@@ -195,7 +195,9 @@ static Error *fill(Making *making, WorkerPool *pool) {
     TRY(scan_code(making));
     TRY(choose_packed(making));
     TRY(place_constants(making));
-    return worker_pool_for_each(pool, residency->packed_count, pack_one, residency);
+    TRY(worker_pool_for_each(pool, residency->packed_count, pack_one, residency));
+    return device_stream_synchronize(
+        residency->devices[SLOT_DEVICE], memory_pool_get_stream(residency->pools[SLOT_DEVICE]));
 }
 
 static Error *alloc_tables(Residency *residency) {

@@ -100,6 +100,16 @@ static Error *take_all(Taking *taking) {
     return take_inputs(taking);
 }
 
+/* Only what was copied is on its way. */
+static Error *mark_ready(const Taking *taking) {
+    const MemoryPool *pool = taking->execution->pools[SLOT_DEVICE];
+    Device *device = memory_pool_get_device(pool);
+    DeviceStream *stream = memory_pool_get_stream(pool);
+    if (!taking->freezer || !stream) return NULL;
+    TRY(device->class_->event_create(device, &taking->snapshot->ready));
+    return device->class_->event_record(device, taking->snapshot->ready, stream);
+}
+
 Error *snapshot_take(Execution *execution, Snapshot **out) {
     if (execution->failed) FAIL(CONFLICT, "this execution has failed");
     void *memory;
@@ -110,12 +120,17 @@ Error *snapshot_take(Execution *execution, Snapshot **out) {
     if (execution->has_mutable) TRY(value_freezer_create(execution, false, &freezer));
     taking.freezer = freezer;
     TRY(take_all(&taking));
+    TRY(mark_ready(&taking));
     *out = TAKE(snapshot);
     return NULL;
 }
 
 void snapshot_release(Snapshot *snapshot) {
     if (!snapshot) return;
+    if (snapshot->ready) {
+        Device *device = snapshot->residency->devices[SLOT_DEVICE];
+        device->class_->event_destroy(device, snapshot->ready);
+    }
     for (uint32_t i = 0; i < snapshot->register_count; i++)
         value_release(&snapshot->registers[i].value);
     for (uint32_t i = 0; i < snapshot->yield_count; i++) value_release(&snapshot->yields[i]);

@@ -2,6 +2,9 @@
 /* A snapshot: the consistent view of an execution between two instructions, from which a checkpoint
  * is written while the execution runs on.
  *
+ * On a device with queues the copies may still be under way: whoever reads the values waits for
+ * `ready`.
+ *
  * It holds references only; whoever would write in place must have the sole one, so what it refers
  * to cannot change. Opaque storages and opaque objects are copied at the safepoint. Only live
  * registers are in it. */
@@ -33,6 +36,8 @@ typedef struct Snapshot {
     uint32_t input_count;
     ExecutionCounters counters;
     uint64_t philox_key;
+    /* Of the device: reached when the values are there; NULL: they are. */
+    DeviceEvent *ready;
 } Snapshot;
 
 /* Between two runs, from the thread that runs the execution. The execution runs on afterwards as it

@@ -40,9 +40,8 @@ enum { TENSOR_BLOCK_BYTES = 1 << 18 };
 
 static Error *block_equal(const Tensor *a, const Tensor *b, uint64_t at, uint64_t size,
     uint8_t *blocks, bool *out_equal) {
-    Device *left = a->storage->device, *right = b->storage->device;
-    TRY(left->class_->copy_to_host(left, blocks, tensor_address(a) + at, size));
-    TRY(right->class_->copy_to_host(right, blocks + size, tensor_address(b) + at, size));
+    TRY(tensor_copy_part_to_host(a, at, size, blocks));
+    TRY(tensor_copy_part_to_host(b, at, size, blocks + size));
     *out_equal = memcmp(blocks, blocks + size, size) == 0;
     return NULL;
 }

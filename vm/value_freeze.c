@@ -137,8 +137,7 @@ static Error *copy_tensor(ValueFreezer *freezer, Tensor *tensor, Tensor **out) {
     copy->written = tensor->written;
     uint64_t bytes = tensor_bytes(tensor);
     if (tensor->written && bytes > 0)
-        TRY(device_transfer(storage->device, tensor_address(copy), tensor->storage->device,
-            tensor_address(tensor), bytes));
+        TRY(device_transfer(tensor_place(copy), tensor_place(tensor), bytes));
     *out = TAKE(copy);
     return NULL;
 }

@@ -85,8 +85,9 @@ static Error *pack_panels(
     return NULL;
 }
 
-Error *cpu_pack(
-    Device *device, const PackRequest *request, uint32_t layout, const void *plain, uint64_t to) {
+Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request, uint32_t layout,
+    const void *plain, uint64_t to) {
+    (void)stream;
     if (layout == CPU_LAYOUT_DNNL)
         return cpu_dnnl_conv_pack(cpu_device(device), request, plain, (void *)(uintptr_t)to);
     if (layout != CPU_LAYOUT_PANELS || !wants_panels(request))

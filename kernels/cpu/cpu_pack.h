@@ -14,5 +14,5 @@ typedef enum CpuLayout {
 /* DeviceClass.pack_rule and DeviceClass.pack. */
 MUST_CHECK Error *cpu_pack_rule(
     Device *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes);
-MUST_CHECK Error *cpu_pack(
-    Device *device, const PackRequest *request, uint32_t layout, const void *plain, uint64_t to);
+MUST_CHECK Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request,
+    uint32_t layout, const void *plain, uint64_t to);

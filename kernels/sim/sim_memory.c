@@ -43,7 +43,8 @@ Error *sim_memory_create(
 void sim_memory_release(SimMemory *memory) {
     if (!memory) return;
     for (size_t i = 0; i < memory->count; i++)
-        memory->host->class_->free(memory->host, memory->blocks[i].host, memory->blocks[i].size);
+        memory->host->class_->free(
+            memory->host, NULL, memory->blocks[i].host, memory->blocks[i].size);
     memory_free(memory->blocks);
     (void)pthread_mutex_destroy(&memory->mutex);
     memory_free(memory);
@@ -70,7 +71,7 @@ static Error *alloc_locked(SimMemory *memory, uint64_t size, uint64_t *out_addre
     TRY(memory_grow(&array, memory->count, &memory->capacity, sizeof memory->blocks[0]));
     memory->blocks = array;
     Block block = {.address = memory->next, .size = size};
-    TRY(memory->host->class_->alloc(memory->host, size, &block.host));
+    TRY(memory->host->class_->alloc(memory->host, NULL, size, &block.host));
     memory->blocks[memory->count++] = block;
     memory->used_bytes += size;
     memory->next += (size + 2 * GUARD_BYTES - 1) & ~(uint64_t)(GUARD_BYTES - 1);
@@ -92,7 +93,7 @@ void sim_memory_free(SimMemory *memory, uint64_t address, uint64_t size) {
                  memory->blocks[index].size == size;
     assert(known);
     if (known) {
-        memory->host->class_->free(memory->host, memory->blocks[index].host, size);
+        memory->host->class_->free(memory->host, NULL, memory->blocks[index].host, size);
         memory->used_bytes -= size;
         memory->count--;
         memmove(&memory->blocks[index], &memory->blocks[index + 1],

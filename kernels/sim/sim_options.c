@@ -8,6 +8,7 @@
 #include "kernels/operator.h"
 
 static const uint64_t MEMORY_BYTES_DEFAULT = (uint64_t)1 << 30;
+enum { LAG_US_MAX = 1000000 };
 static const double SPEED_MIN = 1e-6, SPEED_MAX = 1e6;
 
 static Error *read_lacks(const DeviceOption *option, void *out) {
@@ -36,6 +37,10 @@ static Error *read_speed(const DeviceOption *option, void *out) {
     return device_option_factor(option, SPEED_MIN, SPEED_MAX, out);
 }
 
+static Error *read_lag(const DeviceOption *option, void *out) {
+    return device_option_count(option, 1, LAG_US_MAX, out);
+}
+
 static Error *read_count(const DeviceOption *option, void *out) {
     return device_option_count(option, 1, UINT64_MAX, out);
 }
@@ -49,6 +54,7 @@ static const struct {
     {"lacks", read_lacks, offsetof(SimOptions, lacks)},
     {"speed", read_speed, offsetof(SimOptions, speed)},
     {"bandwidth", read_bytes, offsetof(SimOptions, bandwidth)},
+    {"lag", read_lag, offsetof(SimOptions, lag_us)},
     {"fail-alloc", read_count, offsetof(SimOptions, fail_alloc)},
     {"fail-copy", read_count, offsetof(SimOptions, fail_copy)},
     {"fail-launch", read_count, offsetof(SimOptions, fail_launch)},

@@ -1,12 +1,13 @@
 #pragma once
 /* What a SPEC says of a sim device: "sim:0,memory=64MiB,bandwidth=1GiB,fail-launch=7".
  *
- *   memory=SIZE      its memory; 1 GiB unless given
- *   lacks=Conv+Mul   operators that it pretends to have no kernel for ("*": any), so that
- * expansions and the host's kernels are used speed=F          see sim_pace.h: kernels wait, as on
- * an accelerator of F times 10 GB/s bandwidth=SIZE   copies between it and the host wait, as over a
- * link of so many bytes a second fail-alloc=N, fail-copy=N, fail-launch=N, lose-after=N   see
- * sim_faults.h */
+ * - memory=SIZE: its memory; 1 GiB unless given.
+ * - lacks=Conv+Mul: operators that it pretends to have no kernel for ("*": any), so that expansions
+ *   and the host's kernels are used.
+ * - speed=F: kernels wait, as on an accelerator of F times 10 GB/s (sim_pace.h).
+ * - bandwidth=SIZE: copies between it and the host wait, as over a link of so many bytes a second.
+ * - lag=US: queued work begins so many microseconds after it was queued at the earliest.
+ * - fail-alloc=N, fail-copy=N, fail-launch=N, lose-after=N: see sim_faults.h. */
 #include "kernels/device_options.h"
 
 typedef struct SimOptions {
@@ -14,6 +15,7 @@ typedef struct SimOptions {
     char lacks[DEVICE_OPTION_MAX]; /* "+Conv+Softmax+"; "" for none */
     double speed;                  /* 0: kernels do not wait */
     uint64_t bandwidth;            /* 0: copies do not wait */
+    uint64_t lag_us;
     /* The N-th such call fails; 0: none does. */
     uint64_t fail_alloc, fail_copy, fail_launch, lose_after;
 } SimOptions;

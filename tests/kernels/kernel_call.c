@@ -73,7 +73,7 @@ static Error *prepare_input(Device *device, const KernelCall *call, const Kernel
     } else {
         *block = block_make(packed_bytes, 0, mode->fill);
         TRY(device->class_->pack(
-            device, &pack, layout, input->data, (uint64_t)(uintptr_t)block->data));
+            device, NULL, &pack, layout, input->data, (uint64_t)(uintptr_t)block->data));
         block_check(block);
         prepared->packed = true;
     }

@@ -59,9 +59,9 @@ static void test_pack_refuses_a_layout_that_is_not_the_rules(void **state) {
     float packed[64];
     const PackRequest request = {info, attributes, 1, {true, DTYPE_FLOAT32, 0, {2, {1, 64}}}};
     assert_fails_saying(INVALID, "MatMul: input 1 is not packed in layout 9",
-        cpu_pack(kernel_cpu_device(), &request, 9, plain, (uint64_t)(uintptr_t)packed));
-    assert_ok(cpu_pack(
-        kernel_cpu_device(), &request, CPU_LAYOUT_PANELS, plain, (uint64_t)(uintptr_t)packed));
+        cpu_pack(kernel_cpu_device(), NULL, &request, 9, plain, (uint64_t)(uintptr_t)packed));
+    assert_ok(cpu_pack(kernel_cpu_device(), NULL, &request, CPU_LAYOUT_PANELS, plain,
+        (uint64_t)(uintptr_t)packed));
     attributes_release(attributes);
 }
 

@@ -92,22 +92,23 @@ static void test_device_transfer_moves_bytes_between_any_two(void **state) {
     for (size_t i = 0; i < SIZE; i++) sent[i] = (uint8_t)test_random(&seed);
     for (int i = 0; i < COUNT; i++) {
         assert_ok(device_open(specs[i], &devices[i]));
-        assert_ok(devices[i]->class_->alloc(devices[i], SIZE, &addresses[i]));
+        assert_ok(devices[i]->class_->alloc(devices[i], NULL, SIZE, &addresses[i]));
     }
     for (int to = 0; to < COUNT; to++)
         for (int from = 0; from < COUNT; from++) {
             const DeviceClass *source = devices[from]->class_, *target = devices[to]->class_;
             memset(received, 0, SIZE);
             if (to != from)
-                assert_ok(target->copy_from_host(devices[to], addresses[to], received, SIZE));
-            assert_ok(source->copy_from_host(devices[from], addresses[from], sent, SIZE));
-            assert_ok(device_transfer(
-                devices[to], addresses[to] + 1, devices[from], addresses[from] + 1, SIZE - 1));
-            assert_ok(target->copy_to_host(devices[to], received, addresses[to] + 1, SIZE - 1));
+                assert_ok(target->copy_from_host(devices[to], NULL, addresses[to], received, SIZE));
+            assert_ok(source->copy_from_host(devices[from], NULL, addresses[from], sent, SIZE));
+            assert_ok(device_transfer((DevicePlace){devices[to], NULL, addresses[to] + 1},
+                (DevicePlace){devices[from], NULL, addresses[from] + 1}, SIZE - 1));
+            assert_ok(
+                target->copy_to_host(devices[to], NULL, received, addresses[to] + 1, SIZE - 1));
             assert_memory_equal(received, sent + 1, SIZE - 1);
         }
     for (int i = 0; i < COUNT; i++) {
-        devices[i]->class_->free(devices[i], addresses[i], SIZE);
+        devices[i]->class_->free(devices[i], NULL, addresses[i], SIZE);
         device_close(devices[i]);
     }
 }
@@ -116,9 +117,9 @@ static void test_device_host_holds_memory_and_runs_nothing(void **state) {
     (void)state;
     Device *host = device_host();
     uint64_t address;
-    assert_ok(host->class_->alloc(host, 100, &address));
+    assert_ok(host->class_->alloc(host, NULL, 100, &address));
     assert_int_equal(((uint8_t *)(uintptr_t)address)[99], 0);
-    host->class_->free(host, address, 100);
+    host->class_->free(host, NULL, address, 100);
     PlanRequest request = {.operator_info = operator_find("Add")};
     Plan *plan = NULL;
     assert_fails(UNSUPPORTED, host->class_->plan(host, &request, &plan));

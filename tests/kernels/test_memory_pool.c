@@ -85,10 +85,10 @@ static void test_memory_pool_shows_nothing_of_another_owner(void **state) {
             OWN(MemoryPool, pool) = NULL;
             assert_ok(memory_pool_create(device, 0, &pool));
             uint64_t address = take(pool, size);
-            assert_ok(device->class_->copy_to_host(device, bytes, address, size));
+            assert_ok(device->class_->copy_to_host(device, NULL, bytes, address, size));
             for (uint64_t i = 0; i < size; i++) assert_int_equal(bytes[i], 0);
             memset(bytes, 0xa5, size);
-            assert_ok(device->class_->copy_from_host(device, address, bytes, size));
+            assert_ok(device->class_->copy_from_host(device, NULL, address, bytes, size));
             memory_pool_free(pool, address, size);
         }
     }

@@ -25,14 +25,15 @@ static void test_sim_device_memory_is_its_own(void **state) {
     uint8_t byte = 0;
     assert_ok(device_open("sim:0", &one));
     assert_ok(device_open("sim:1", &two));
-    assert_ok(one->class_->alloc(one, 64, &address));
-    assert_ok(one->class_->copy_to_host(one, &byte, address, 1));
-    assert_fails_saying(INTERNAL, "sim:1", two->class_->copy_to_host(two, &byte, address, 1));
-    assert_fails(INTERNAL, one->class_->copy_to_host(one, &byte, address + 64, 1));
-    assert_fails(INTERNAL, one->class_->copy_from_host(one, (uint64_t)(uintptr_t)&byte, &byte, 1));
-    assert_fails(INTERNAL, one->class_->copy(one, address + 63, address, 2));
-    assert_ok(one->class_->copy(one, address + 1, address, 63));
-    one->class_->free(one, address, 64);
+    assert_ok(one->class_->alloc(one, NULL, 64, &address));
+    assert_ok(one->class_->copy_to_host(one, NULL, &byte, address, 1));
+    assert_fails_saying(INTERNAL, "sim:1", two->class_->copy_to_host(two, NULL, &byte, address, 1));
+    assert_fails(INTERNAL, one->class_->copy_to_host(one, NULL, &byte, address + 64, 1));
+    assert_fails(
+        INTERNAL, one->class_->copy_from_host(one, NULL, (uint64_t)(uintptr_t)&byte, &byte, 1));
+    assert_fails(INTERNAL, one->class_->copy(one, NULL, address + 63, address, 2));
+    assert_ok(one->class_->copy(one, NULL, address + 1, address, 63));
+    one->class_->free(one, NULL, address, 64);
 }
 
 /* An address that leaves its allocation is found at the launch, not used. */
@@ -46,7 +47,7 @@ static void test_sim_device_checks_the_addresses_of_a_launch(void **state) {
     infer_fixture_init(&fixture, "Neg", NULL, "float32[16]", 1);
     assert_ok(operator_infer(&fixture.request));
     assert_ok(device->class_->plan(device, &fixture.request, &plan));
-    assert_ok(device->class_->alloc(device, 128, &address));
+    assert_ok(device->class_->alloc(device, NULL, 128, &address));
     static const uint64_t offsets[][2] = {{0, 64}, {68, 0}, {0, 68}, {128, 0}};
     for (int i = 0; i < 4; i++) {
         uint64_t input = address + offsets[i][0], output = address + offsets[i][1];
@@ -56,7 +57,7 @@ static void test_sim_device_checks_the_addresses_of_a_launch(void **state) {
         assert_int_equal(error_code(error), i == 0 ? ERROR_NONE : ERROR_INTERNAL);
         error_free(error);
     }
-    device->class_->free(device, address, 128);
+    device->class_->free(device, NULL, address, 128);
     infer_fixture_deinit(&fixture);
 }
 
@@ -68,9 +69,9 @@ static void test_sim_device_takes_memory_only_within_its_limit(void **state) {
     assert_ok(device_open("sim:0,memory=64KiB", &device));
     assert_ok(device->class_->memory(device, &memory));
     assert_int_equal(memory.total_bytes, 65536);
-    assert_fails_saying(EXHAUSTED, "sim:0", device->class_->alloc(device, 65537, &address));
-    assert_ok(device->class_->alloc(device, 65536, &address));
-    device->class_->free(device, address, 65536);
+    assert_fails_saying(EXHAUSTED, "sim:0", device->class_->alloc(device, NULL, 65537, &address));
+    assert_ok(device->class_->alloc(device, NULL, 65536, &address));
+    device->class_->free(device, NULL, address, 65536);
 }
 
 static void test_sim_device_refuses_a_layout_that_is_not_the_rules(void **state) {
@@ -107,17 +108,18 @@ static void test_sim_device_fails_the_calls_that_its_spec_names(void **state) {
     infer_fixture_init(&fixture, "Neg", NULL, "float32[16]", 1);
     assert_ok(operator_infer(&fixture.request));
     assert_ok(device->class_->plan(device, &fixture.request, &plan));
-    assert_ok(device->class_->alloc(device, 128, &address));
+    assert_ok(device->class_->alloc(device, NULL, 128, &address));
     uint64_t other;
-    assert_fails_saying(EXHAUSTED, "sim:0", device->class_->alloc(device, 128, &other));
-    assert_ok(device->class_->copy_from_host(device, address, bytes, 64));
-    assert_ok(device->class_->copy(device, address + 64, address, 64));
-    assert_fails_saying(FAILED, "sim:0", device->class_->copy_to_host(device, bytes, address, 64));
-    assert_ok(device->class_->copy_to_host(device, bytes, address, 64));
+    assert_fails_saying(EXHAUSTED, "sim:0", device->class_->alloc(device, NULL, 128, &other));
+    assert_ok(device->class_->copy_from_host(device, NULL, address, bytes, 64));
+    assert_ok(device->class_->copy(device, NULL, address + 64, address, 64));
+    assert_fails_saying(
+        FAILED, "sim:0", device->class_->copy_to_host(device, NULL, bytes, address, 64));
+    assert_ok(device->class_->copy_to_host(device, NULL, bytes, address, 64));
     assert_ok(launch_neg(plan, address));
     assert_fails_saying(FAILED, "sim:0", launch_neg(plan, address));
     assert_ok(launch_neg(plan, address));
-    device->class_->free(device, address, 128);
+    device->class_->free(device, NULL, address, 128);
     infer_fixture_deinit(&fixture);
 }
 
@@ -134,17 +136,17 @@ static void test_sim_device_that_is_lost_only_takes_memory_back(void **state) {
     infer_fixture_init(&fixture, "Neg", NULL, "float32[16]", 1);
     assert_ok(operator_infer(&fixture.request));
     assert_ok(device->class_->plan(device, &fixture.request, &plan));
-    assert_ok(device->class_->alloc(device, 128, &address));
+    assert_ok(device->class_->alloc(device, NULL, 128, &address));
     assert_ok(launch_neg(plan, address));
     assert_fails_saying(DEVICE_LOST, "sim:3 is lost", launch_neg(plan, address));
     const DeviceClass *class_ = device->class_;
     assert_fails(DEVICE_LOST, class_->memory(device, &memory));
-    assert_fails(DEVICE_LOST, class_->alloc(device, 64, &other));
-    assert_fails(DEVICE_LOST, class_->copy_from_host(device, address, bytes, 64));
-    assert_fails(DEVICE_LOST, class_->copy_to_host(device, bytes, address, 64));
-    assert_fails(DEVICE_LOST, class_->copy(device, address + 64, address, 64));
+    assert_fails(DEVICE_LOST, class_->alloc(device, NULL, 64, &other));
+    assert_fails(DEVICE_LOST, class_->copy_from_host(device, NULL, address, bytes, 64));
+    assert_fails(DEVICE_LOST, class_->copy_to_host(device, NULL, bytes, address, 64));
+    assert_fails(DEVICE_LOST, class_->copy(device, NULL, address + 64, address, 64));
     assert_fails(DEVICE_LOST, class_->plan(device, &fixture.request, &none));
-    class_->free(device, address, 128);
+    class_->free(device, NULL, address, 128);
     infer_fixture_deinit(&fixture);
 }
 
@@ -160,14 +162,14 @@ static void test_sim_device_waits_for_link_and_kernels(void **state) {
     infer_fixture_init(&fixture, "Neg", NULL, "float32[16]", 1);
     assert_ok(operator_infer(&fixture.request));
     assert_ok(device->class_->plan(device, &fixture.request, &plan));
-    assert_ok(device->class_->alloc(device, sizeof bytes, &address));
+    assert_ok(device->class_->alloc(device, NULL, sizeof bytes, &address));
     uint64_t start_ns = clock_now_ns(clock_real());
-    assert_ok(device->class_->copy_from_host(device, address, bytes, sizeof bytes));
+    assert_ok(device->class_->copy_from_host(device, NULL, address, bytes, sizeof bytes));
     assert_true(clock_now_ns(clock_real()) >= start_ns + 3900000);
     start_ns = clock_now_ns(clock_real());
     assert_ok(launch_neg(plan, address));
     assert_true(clock_now_ns(clock_real()) >= start_ns + 1900000);
-    device->class_->free(device, address, sizeof bytes);
+    device->class_->free(device, NULL, address, sizeof bytes);
     infer_fixture_deinit(&fixture);
 }
 

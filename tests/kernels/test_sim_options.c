@@ -38,11 +38,13 @@ static void test_sim_options_refuses_with_the_name(void **state) {
         const char *options, *words;
     } wrong[] = {
         {"colour=red", "sim has no option \"colour\"; there are: memory, lacks, speed, bandwidth, "
-                       "fail-alloc, fail-copy, fail-launch, lose-after"},
+                       "lag, fail-alloc, fail-copy, fail-launch, lose-after"},
         {"memory=much", "memory=much"},
         {"bandwidth=0", "bandwidth=0"},
         {"speed=fast", "speed=fast"},
         {"speed=0", "speed=0"},
+        {"lag=0", "lag=0"},
+        {"lag=1000001", "lag=1000001"},
         {"fail-alloc=0", "fail-alloc=0"},
         {"fail-copy=-1", "fail-copy=-1"},
         {"fail-launch=x", "fail-launch=x"},

@@ -32,7 +32,7 @@ static void run_deinit(Run *run) {
     plan_release(run->plan);
     attributes_release(run->attributes);
     for (uint32_t i = 0; i < run->allocation_count; i++)
-        device->class_->free(run->call->device, run->addresses[i], run->sizes[i]);
+        device->class_->free(run->call->device, NULL, run->addresses[i], run->sizes[i]);
 }
 
 static Error *run_plan(Run *run) {
@@ -69,7 +69,7 @@ static Error *run_alloc(Run *run, uint64_t size, uint64_t *out_address) {
     Device *device = run->call->device;
     if (run->call->bytes_max && size > run->call->bytes_max)
         FAIL(EXHAUSTED, "more than the test allows");
-    TRY(device->class_->alloc(device, size, out_address));
+    TRY(device->class_->alloc(device, NULL, size, out_address));
     run->addresses[run->allocation_count] = *out_address;
     run->sizes[run->allocation_count++] = size;
     return NULL;
@@ -96,13 +96,13 @@ static Error *place_inputs(Run *run) {
             uint64_t bytes;
             TRY(device->class_->pack_rule(device, &pack, &layout, &bytes));
             TRY(run_alloc(run, bytes, address));
-            TRY(device->class_->pack(device, &pack, layout, tensor_data(input), *address));
+            TRY(device->class_->pack(device, NULL, &pack, layout, tensor_data(input), *address));
             continue;
         }
         TRY(place(run, input->dtype, &input->shape, address));
         if (*address)
             TRY(device->class_->copy_from_host(
-                device, *address, tensor_data(input), tensor_bytes(input)));
+                device, NULL, *address, tensor_data(input), tensor_bytes(input)));
     }
     return NULL;
 }
@@ -130,7 +130,7 @@ static Error *fetch(Run *run, uint32_t index, uint64_t address, Tensor **out) {
         device_host(), run->plan->outputs[index].dtype, &run->output_shapes[index], &tensor));
     if (tensor_bytes(tensor))
         TRY(device->class_->copy_to_host(
-            device, tensor_data(tensor), address, tensor_bytes(tensor)));
+            device, NULL, tensor_data(tensor), address, tensor_bytes(tensor)));
     *out = TAKE(tensor);
     return NULL;
 }

@@ -1,0 +1,44 @@
+#pragma once
+/* The sim device as its files see it. */
+#include "kernels/device.h"
+#include "kernels/sim/sim_faults.h"
+#include "kernels/sim/sim_memory.h"
+#include "kernels/sim/sim_options.h"
+#include "kernels/sim/sim_pace.h"
+#include "kernels/sim/sim_stream.h"
+
+typedef struct SimDevice {
+    Device base;
+    Device *cpu; /* private: computes, and holds the bytes */
+    SimMemory *memory;
+    SimEngine *engine;
+    SimOptions options;
+    SimFaults faults;
+    SimPace link, kernels;
+} SimDevice;
+
+static inline SimDevice *sim_device(Device *device) { return (SimDevice *)device; }
+static inline SimStream *sim_stream(DeviceStream *stream) { return (SimStream *)stream; }
+
+/* Counts the call and fails it where the SPEC says so. */
+MUST_CHECK Error *sim_device_check(Device *device, SimCall call);
+/* The host address of size bytes at a device address; 0 for no bytes. */
+MUST_CHECK Error *sim_device_resolve(
+    Device *device, uint64_t address, uint64_t size, uint64_t *out_host);
+/* Behind what is queued on the stream; at once without one. */
+MUST_CHECK Error *sim_device_queue(DeviceStream *stream, SimCommand *owned_command);
+/* For work that is done in the caller's thread: waits for the stream. */
+MUST_CHECK Error *sim_device_settle(DeviceStream *stream);
+
+/* ---- sim_copy.c: the table's functions ---- */
+MUST_CHECK Error *sim_copy_from_host(
+    Device *device, DeviceStream *stream, uint64_t to, const void *from, uint64_t size);
+MUST_CHECK Error *sim_copy_to_host(
+    Device *device, DeviceStream *stream, void *to, uint64_t from, uint64_t size);
+MUST_CHECK Error *sim_copy(
+    Device *device, DeviceStream *stream, uint64_t to, uint64_t from, uint64_t size);
+
+/* ---- sim_plan.c ---- */
+MUST_CHECK Error *sim_plan(Device *device, const PlanRequest *request, Plan **out);
+/* Whether it pretends to have no kernel for it. */
+bool sim_lacks(const SimDevice *device, const OperatorInfo *info);
