@@ -142,10 +142,17 @@ static Error *transfer_through_host(DevicePlace to, DevicePlace from, uint64_t s
     return NULL;
 }
 
+/* Between two streams: behind what the source's is at, and done before it goes on. */
+static Error *copy_inside(DevicePlace to, DevicePlace from, uint64_t size) {
+    Device *device = to.device;
+    if (from.stream != to.stream) TRY(device_stream_synchronize(device, from.stream));
+    TRY(device->class_->copy(device, to.stream, to.address, from.address, size));
+    return from.stream != to.stream ? device_stream_synchronize(device, to.stream) : NULL;
+}
+
 Error *device_transfer(DevicePlace to, DevicePlace from, uint64_t size) {
     if (size == 0) return NULL;
-    if (to.device == from.device)
-        return to.device->class_->copy(to.device, to.stream, to.address, from.address, size);
+    if (to.device == from.device) return copy_inside(to, from, size);
     if (from.device->class_->host_memory)
         return copy_in(to, (const void *)(uintptr_t)from.address, size);
     if (to.device->class_->host_memory) return copy_out((void *)(uintptr_t)to.address, from, size);

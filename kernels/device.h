@@ -130,7 +130,7 @@ typedef struct DevicePlace {
 } DevicePlace;
 
 /* Copies between any two devices, through host memory where they are different; on the streams as
- * the table's copies. Inside one device the first place's stream is used. */
+ * the table's copies. Between two streams of one device it is done when the call returns. */
 MUST_CHECK Error *device_transfer(DevicePlace to, DevicePlace from, uint64_t size);
 
 /* As the table's, also for devices without queues: *out NULL, nothing to wait for. */
