@@ -6,10 +6,20 @@
 #include "kernels/device.h"
 #include "vm/execution_internal.h"
 
+/* Whether the execution may read a storage as memory of that slot. On a device with queues memory
+ * goes back in the order of its pool's stream: what another execution's pool holds might be gone
+ * before what is queued here has read it. */
+static bool may_share(const Execution *execution, const Storage *storage, uint8_t slot) {
+    const Residency *residency = execution->residency;
+    Device *device = residency->devices[slot];
+    if (!device_shares_memory(storage->device, device)) return false;
+    return !device->class_->stream_create || !storage->pool ||
+           storage->pool == execution->pools[slot] || storage->pool == residency->pools[slot];
+}
+
 bool execution_owns_memory(const Execution *execution, const Tensor *tensor) {
     const Storage *storage = tensor->storage;
-    return storage->slot < SLOT_COUNT &&
-           device_shares_memory(storage->device, execution->residency->devices[storage->slot]);
+    return storage->slot < SLOT_COUNT && may_share(execution, storage, storage->slot);
 }
 
 static void release_owner_storage(void *owner) { storage_release(owner); }
@@ -33,8 +43,7 @@ Error *execution_move_tensor(
     Execution *execution, Tensor *tensor, uint8_t slot, MemoryAnswer *out_answer, Tensor **out) {
     *out_answer = (MemoryAnswer){.kind = MEMORY_GRANTED};
     const Storage *from = tensor->storage;
-    Device *device = execution->residency->devices[slot];
-    bool shared = device_shares_memory(from->device, device);
+    bool shared = may_share(execution, from, slot);
     if (shared && from->slot == slot) {
         *out = tensor_retain(tensor);
         return NULL;
