@@ -5,13 +5,14 @@
 static void test_sim_options_reads_all_of_them(void **state) {
     (void)state;
     SimOptions options;
-    assert_ok(sim_options_read("memory=64MiB,lacks=Conv+Softmax,speed=2,bandwidth=1GiB,"
+    assert_ok(sim_options_read("memory=64MiB,lacks=Conv+Softmax,speed=2,bandwidth=1GiB,lag=30,"
                                "fail-alloc=1,fail-copy=2,fail-launch=3,lose-after=4",
         &options));
     assert_int_equal(options.memory_bytes, 64 << 20);
     assert_string_equal(options.lacks, "+Conv+Softmax+");
     assert_true(options.speed == 2);
     assert_int_equal(options.bandwidth, 1 << 30);
+    assert_int_equal(options.lag_us, 30);
     assert_int_equal(options.fail_alloc, 1);
     assert_int_equal(options.fail_copy, 2);
     assert_int_equal(options.fail_launch, 3);

@@ -26,7 +26,7 @@ typedef void Way(const Program *program, uint32_t function, const ProgramOutcome
 static int set_up(void **state) {
     Machine *machine = test_calloc(1, sizeof *machine);
     assert_ok(device_open("cpu", &machine->cpu));
-    assert_ok(device_open("sim:0", &machine->sim));
+    assert_ok(device_open("sim:0,lag=20", &machine->sim));
     *state = machine;
     return 0;
 }
