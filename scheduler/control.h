@@ -136,7 +136,8 @@ typedef struct ControlDeviceStatus {
     DeviceMemory memory;                         /* all of it free: 0 while it is lost */
     bool lost;                                   /* it is opened anew when it is time */
     double busy_seconds;
-    JobId job; /* number 0: none */
+    uint64_t speed; /* beside the other devices; 0: it is the only one, and not measured */
+    JobId job;      /* number 0: none */
     TenantId tenant;
 } ControlDeviceStatus;
 uint32_t control_device_count(const Control *control);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "kernels/device_speed.h"
 #include "scheduler/control_internal.h"
 
 #define SECOND_NS ((uint64_t)1000000000)
@@ -29,7 +30,34 @@ static Error *tell_added(Control *control, uint32_t index) {
         control, (PolicyEvent){.kind = POLICY_EVENT_DEVICE_ADDED,
                      .device = index,
                      .memory_bytes = bytes < POLICY_BYTES_MAX ? bytes : POLICY_BYTES_MAX,
-                     .speed = 1000});
+                     .speed = device->speed ? device->speed : 1});
+    return NULL;
+}
+
+/* What a SPEC says beside the index: devices of one model and the same options are equally fast. */
+static const char *spec_options(const char *spec) {
+    const char *comma = strchr(spec, ',');
+    return comma ? comma : "";
+}
+
+/* On an opening of its own, so that what the measuring does to a device is gone with it. */
+static Error *measure(Control *control, uint32_t index) {
+    ControlDevice *device = &control->devices[index];
+    OWN(Device, opened) = NULL;
+    for (uint32_t i = 0; i < index; i++) {
+        const ControlDevice *other = &control->devices[i];
+        if (strcmp(other->kind, device->kind) == 0 &&
+            strcmp(other->determinism_class, device->determinism_class) == 0 &&
+            strcmp(spec_options(other->spec), spec_options(device->spec)) == 0) {
+            device->speed = other->speed;
+            return NULL;
+        }
+    }
+    TRY(device_open(device->spec, &opened));
+    Error *error = device_speed_measure(opened, &device->speed);
+    ErrorCode code = error_code(error);
+    if (code != ERROR_FAILED && code != ERROR_DEVICE_LOST) return error;
+    error_free(error); /* that is noticed, and dealt with, when jobs run there */
     return NULL;
 }
 
@@ -40,6 +68,7 @@ Error *control_add_device(Control *control, const char *spec) {
     TRY(device_open(spec, &device->device));
     control->device_count++;
     TRY(describe(device));
+    if (control->options.device_count > 1) TRY_WRAP(measure(control, index), "--device %s", spec);
     for (uint32_t i = 0; i < index; i++)
         if (strcmp(control->devices[i].name, device->name) == 0)
             FAIL(USAGE, "--device %s: there is a %s already", spec, device->name);
@@ -231,7 +260,8 @@ Error *control_get_device(Control *control, uint32_t index, ControlDeviceStatus 
         .determinism_class = device->determinism_class,
         .memory.total_bytes = device->memory_bytes,
         .lost = true,
-        .busy_seconds = (double)device->busy_ns * 1e-9};
+        .busy_seconds = (double)device->busy_ns * 1e-9,
+        .speed = device->speed};
     Error *error = get_memory(device, out_status);
     if (device->running) {
         out_status->job = device->running->id;

@@ -152,6 +152,7 @@ typedef struct ControlDevice {
     const char *kind;
     char *determinism_class; /* as text; made when it was first opened */
     uint64_t memory_bytes;   /* in all */
+    uint64_t speed;          /* measured when it was first opened; 0: there is no other device */
     /* Written under status_mutex, as is lost. NULL: it is away, waiting to be opened anew. */
     Device *device;
     Worker *worker;

@@ -11,6 +11,7 @@ Error *job_service_devices(
         JobsApiDevice device = {.memory_bytes = status.memory.total_bytes,
             .free_bytes = status.memory.free_bytes,
             .busy_seconds = status.busy_seconds,
+            .speed = status.speed,
             .determinism_class = status.determinism_class};
         (void)snprintf(device.device, sizeof device.device, "%s", status.name);
         (void)snprintf(device.name, sizeof device.name, "%s", status.kind);

@@ -99,6 +99,7 @@ typedef struct JobsApiDevice {
     const char *determinism_class;
     uint64_t memory_bytes, free_bytes;
     char job[JOBS_API_ID_SIZE]; /* that runs on it; "" none, or of another tenant than asked for */
+    uint64_t speed;             /* measured, beside the others; 0: not */
     double busy_seconds;        /* since the daemon's start */
 } JobsApiDevice;
 typedef Error *JobsApiDeviceVisitor(void *context, const JobsApiDevice *device);

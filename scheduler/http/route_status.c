@@ -40,6 +40,7 @@ static Error *device_json(const JobsApiDevice *device, json_object **out) {
     json_fields_int(object, "free_bytes", (int64_t)device->free_bytes);
     json_fields_text(object, "determinism_class", device->determinism_class);
     json_fields_text_or_null(object, "job", device->job);
+    json_fields_int(object, "speed", (int64_t)device->speed);
     json_fields_real(object, "busy_seconds", device->busy_seconds);
     *out = object;
     return NULL;
