@@ -7,7 +7,7 @@ from harness import DONE, NOT_FOUND, SMALL_MODELS, load
 
 CASE = f"{SMALL_MODELS}/gpt2_gen_tiny.short.npz"
 SLOW, FAST = "sim:0,speed=0.002", "sim:1,speed=0.2"
-SLUGGISH = "sim:0,speed=0.00003", "sim:1,speed=0.0003"  # a job there outlasts what is done to it
+SLUGGISH = "sim:0,speed=0.00002", "sim:1,speed=0.00003"  # a job there outlasts what is done to it
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def single(served, tmp_path):
 
 
 def device_of(daemon, job):
-    return daemon.wait(job, lambda it: it["device"] or it["ended"])["device"]
+    return daemon.wait(job, lambda it: it["state"] == "running" or it["ended"])["device"]
 
 
 def test_a_job_goes_to_the_faster_device_and_the_next_to_the_other(served):
