@@ -26,14 +26,15 @@ def device_of(daemon, job):
     return daemon.wait(job, lambda it: it["state"] == "running" or it["ended"])["device"]
 
 
-def test_a_job_goes_to_the_faster_device_and_the_next_to_the_other(served):
+def test_a_job_goes_to_the_faster_device_and_others_to_the_slower(served):
     with Daemon(served, "--device", SLUGGISH[0], "--device", "sim:1,speed=0.003") as daemon:
         speeds = {row["device"]: row["speed"] for row in daemon.lines("/v1/devices")}
         assert speeds["sim:1"] > speeds["sim:0"] >= 1
-        jobs = [daemon.submit("gen", load(CASE)) for _ in range(2)]
-        assert [device_of(daemon, job) for job in jobs] == ["sim:1", "sim:0"]
+        jobs = [daemon.submit("gen", load(CASE)) for _ in range(6)]
+        devices = [device_of(daemon, job) for job in jobs]
+        assert devices[0] == "sim:1" and "sim:0" in devices
         for job in jobs:
-            served.try_call("cancel", job)  # the faster one may be done
+            served.try_call("cancel", job)  # those on the faster one may be done
 
 
 def test_equal_devices_are_equally_fast_and_a_lone_one_is_not_measured(served):
