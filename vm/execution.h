@@ -69,8 +69,8 @@ MUST_CHECK Error *execution_check_tensors(const Function *function, const Value 
 void execution_release(Execution *execution);
 DEFINE_OWN(Execution, execution_release);
 
-/* Runs until the function returns, the budget is used up, or a stop is asked for. Nothing of it is
- * queued on the device then.
+/* Runs until the function returns, the budget is used up, or a stop is asked for. What it
+ * queued on the device is done then.
  * Errors: whatever an instruction returns, wrapped "function f, instruction 12 (InvokePacked
  * MatMul)"; the execution is then failed and can only be inspected and released. Threads: one at a
  * time per execution; the request functions may be called from any. */

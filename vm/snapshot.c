@@ -100,12 +100,13 @@ static Error *take_all(Taking *taking) {
     return take_inputs(taking);
 }
 
-/* Only what was copied is on its way. */
+/* Copies of what is mutable are on their way, and so may be what a restored execution, or one that
+ * has not run yet, began with. */
 static Error *mark_ready(const Taking *taking) {
     const MemoryPool *pool = taking->execution->pools[SLOT_DEVICE];
     Device *device = memory_pool_get_device(pool);
     DeviceStream *stream = memory_pool_get_stream(pool);
-    if (!taking->freezer || !stream) return NULL;
+    if (!stream) return NULL;
     TRY(device->class_->event_create(device, &taking->snapshot->ready));
     return device->class_->event_record(device, taking->snapshot->ready, stream);
 }

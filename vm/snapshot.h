@@ -36,7 +36,7 @@ typedef struct Snapshot {
     uint32_t input_count;
     ExecutionCounters counters;
     uint64_t philox_key;
-    /* Of the device: reached when the values are there; NULL: they are. */
+    /* Of the device: reached when the values are there; NULL: it has no queues. */
     DeviceEvent *ready;
 } Snapshot;
 
