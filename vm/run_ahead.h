@@ -6,7 +6,7 @@
  * the last but one is done. */
 #include "kernels/memory_pool.h"
 
-enum { RUN_AHEAD_HALF_BYTES = 32 << 20, RUN_AHEAD_HALF_LAUNCHES = 64, RUN_AHEAD_HALVES = 2 };
+enum { RUN_AHEAD_HALF_BYTES = 16 << 20, RUN_AHEAD_HALF_LAUNCHES = 64, RUN_AHEAD_HALVES = 2 };
 
 typedef struct RunAhead {
     DeviceEvent *ends[RUN_AHEAD_HALVES]; /* NULL: not needed yet */
