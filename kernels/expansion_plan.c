@@ -163,6 +163,7 @@ Error *expansion_plan_create(struct Device *device, const PlanRequest *request, 
             FAIL(UNSUPPORTED, "%s: input %u is packed", request->operator_info->name, i);
     OWN(Plan, plan) = NULL;
     TRY(plan_create(device, request, "expansion", sizeof(ExpansionState), &plan));
+    plan->origin = PLAN_OF_EXPANSION;
     plan->destroy = destroy;
     ExpansionState *state = plan_state(plan);
     TRY(operator_expansion_create(request, &state->expansion));

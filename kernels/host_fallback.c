@@ -145,6 +145,7 @@ Error *host_fallback_plan(Device *device, Device *host, const PlanRequest *reque
             FAIL(UNSUPPORTED, "%s: input %u is packed", request->operator_info->name, i);
         if (input->present) TRY(shape_bytes(&input->shape, input->dtype, &state->input_bytes[i]));
     }
+    plan->origin = PLAN_OF_HOST;
     plan->philox_draws = inner->philox_draws;
     plan->view = inner->view;
     plan->launch = inner->launch ? launch_plan : NULL;

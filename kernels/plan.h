@@ -71,11 +71,19 @@ typedef struct Launch {
     const atomic_bool *abandon;
 } Launch;
 
+/* Whose kernels a plan runs. */
+typedef enum PlanOrigin {
+    PLAN_OF_DEVICE = 0, /* a kernel of the device's own (plan_create's answer) */
+    PLAN_OF_EXPANSION,  /* the plain operators that a fused one stands for */
+    PLAN_OF_HOST,       /* the host's kernel, with the operands copied there and back */
+} PlanOrigin;
+
 typedef struct Plan Plan;
 struct Plan {
     Refcount refcount;
     struct Device *device;   /* borrowed: outlives its plans */
     const char *kernel_name; /* static, for --profile and devices --kernels */
+    PlanOrigin origin;
     uint64_t workspace_bytes;
     uint64_t philox_draws; /* how far the execution's counter moves when the launch completes */
     uint32_t input_count;

@@ -1,12 +1,10 @@
-/* Prints docs/operators.md: what operators.def and the devices' kernel tables say. */
+/* Prints docs/operators.md: what operators.def says, and what devices plan. */
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/device.h"
-#include "kernels/kernel.h"
 #include "kernels/operator.h"
-
-enum { DEVICES_MAX = 8 };
+#include "tests/conformance/conformance_support.h"
 
 static void print_count(uint32_t min, uint32_t max) {
     if (max == UINT32_MAX)
@@ -51,94 +49,51 @@ static void print_operator(const OperatorInfo *info) {
         info->purity == PURITY_RANDOM ? "random" : info->expansion);
 }
 
-/* Element types that some row of the device takes, and those of portable rows. */
-static void collect(Device *device, OperatorId id, DTypeSet *out_all, DTypeSet *out_portable) {
-    *out_all = *out_portable = 0;
-    const Kernel *const *tables = device->class_->kernels(device);
-    for (; *tables; tables++)
-        for (const Kernel *row = *tables; row->operator_id != OPERATOR_NONE; row++) {
-            if (row->operator_id != id) continue;
-            *out_all |= row->dtypes;
-            if (row->flags & KERNEL_PORTABLE) *out_portable |= row->dtypes;
-        }
+/* Devices that are always there, and so the same table everywhere. */
+static const struct {
+    const char *spec; /* NULL: cpu with nothing but its portable kernels */
+    const char *name;
+} listed[] = {
+    {"cpu", "cpu"},
+    {NULL, "cpu, kernels of the same bits on every machine (constants are folded with these)"},
+    {"sim:0", "sim"},
+    {"sim:0,lacks=*", "sim without kernels of its own (`lacks=*`)"},
+};
+enum { LISTED_COUNT = sizeof listed / sizeof listed[0] };
+
+static Error *print_table(const char *spec, TextBuilder *out) {
+    OWN(Device, device) = NULL;
+    if (spec)
+        TRY(device_open(spec, &device));
+    else
+        TRY(device_open_portable(&device));
+    conformance_support_print(device, NULL, out);
+    return text_builder_check(out);
 }
 
-/* "numbers bool": named sets first, then what is left; a star where all of it is portable. */
-static bool print_dtypes(DTypeSet all, DTypeSet portable) {
-    static const struct {
-        const char *name;
-        DTypeSet set;
-    } sets[] = {{"every type", DTYPES_ANY}, {"numbers", DTYPES_NUMBER}, {"floats", DTYPES_FLOAT},
-        {"integers", DTYPES_INTEGER}};
-    const char *separator = "";
-    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
-        if ((all & sets[i].set) != sets[i].set) continue;
-        bool star = (portable & sets[i].set) == sets[i].set;
-        printf("%s%s%s", separator, sets[i].name, star ? "\\*" : "");
-        separator = ", ";
-        all &= ~sets[i].set;
+static Error *print_matrix(void) {
+    TextBuilder tables[LISTED_COUNT] = {{0}};
+    Error *error = NULL;
+    for (uint32_t i = 0; i < LISTED_COUNT && !error; i++)
+        error = print_table(listed[i].spec, &tables[i]);
+    for (uint32_t i = 0; i < LISTED_COUNT && !error; i++) {
+        uint32_t first = 0;
+        while (strcmp(text_builder_get(&tables[first]), text_builder_get(&tables[i])) != 0) first++;
+        if (first < i) continue; /* stands with the first */
+        printf("\n### %s", listed[i].name);
+        for (uint32_t j = i + 1; j < LISTED_COUNT; j++)
+            if (strcmp(text_builder_get(&tables[i]), text_builder_get(&tables[j])) == 0)
+                printf("; %s", listed[j].name);
+        printf("\n\n%s", text_builder_get(&tables[i]));
     }
-    for (uint32_t i = 1; i < DTYPE_COUNT; i++) {
-        if (!(all >> i & 1)) continue;
-        printf("%s%s%s", separator, dtype_name((DType)i), portable >> i & 1 ? "\\*" : "");
-        separator = ", ";
-    }
-    return separator[0] != 0;
-}
-
-static void print_support(Device *device, const OperatorInfo *info) {
-    DTypeSet all, portable;
-    collect(device, info->id, &all, &portable);
-    bool view = strcmp(info->in_place, "view") == 0;
-    if (view) printf("every type, nothing to run");
-    if (view && all) printf("; with a mask: ");
-    bool any = print_dtypes(all, portable) || view;
-    if (info->expansion[0])
-        printf("%s", any ? "; others as plain operators" : "as plain operators");
-    else if (!any)
-        printf("-");
-}
-
-static void print_matrix(Device *const *devices, uint32_t count) {
-    printf("\n## Element types by device\n\n"
-           "Of the leading input. numbers: floats and integers; floats: float64, float32, float16, "
-           "bfloat16; integers: of 8 bits and more.\n\\* the same bits on every machine: constants "
-           "may be folded with "
-           "it.\n\n| operator |");
-    for (uint32_t i = 0; i < count; i++) printf(" %s |", devices[i]->class_->kind);
-    printf("\n| --- |");
-    for (uint32_t i = 0; i < count; i++) printf(" --- |");
-    printf("\n");
-    for (uint32_t id = 1; id < OPERATOR_COUNT; id++) {
-        const OperatorInfo *info = operator_get((OperatorId)id);
-        printf("| %s |", info->name);
-        for (uint32_t i = 0; i < count; i++) {
-            printf(" ");
-            print_support(devices[i], info);
-            printf(" |");
-        }
-        printf("\n");
-    }
-}
-
-static Error *open_all(Device **out_devices, uint32_t *out_count) {
-    const DeviceClass *const *classes = device_classes();
-    for (; *classes && *out_count < DEVICES_MAX; classes++)
-        if ((*classes)->kernels) TRY(device_open((*classes)->kind, &out_devices[(*out_count)++]));
-    return NULL;
+    for (uint32_t i = 0; i < LISTED_COUNT; i++) text_builder_deinit(&tables[i]);
+    return error;
 }
 
 int main(void) {
-    Device *devices[DEVICES_MAX] = {NULL};
-    uint32_t count = 0;
-    Error *error = open_all(devices, &count);
-    if (error) {
-        (void)fprintf(stderr, "print_operators: %s\n", error_message(error));
-        error_free(error);
-        return 1;
-    }
-    printf("# Operators\n\nGenerated by tools/print_operators.c from kernels/operators.def and the "
-           "devices' kernel tables; a test compares.\nNames and semantics are ONNX's; `version` is "
+    printf("# Operators\n\nGenerated by tools/print_operators.c from kernels/operators.def and "
+           "tests/conformance/cases.def; a test compares.\nNames and semantics are ONNX's; "
+           "`version` is "
            "the opset whose semantics are implemented. Attributes: `name:kind`, then `=default` or "
            "`?` for\noptional (kernels/attributes.h). *Shape from*: what the outputs' shapes are "
            "computed from. *In place*: `0<1` says that output 0 may be written over input 1.\n"
@@ -147,7 +102,17 @@ int main(void) {
            "| operator | version | inputs | outputs | attributes | shape from | in place | "
            "tolerance | stands for |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (uint32_t id = 1; id < OPERATOR_COUNT; id++) print_operator(operator_get((OperatorId)id));
-    print_matrix(devices, count);
-    for (uint32_t i = 0; i < count; i++) device_close(devices[i]);
-    return 0;
+    printf(
+        "\n## What serves which element type\n\nAsked of each device's plan function with the "
+        "cases of tests/conformance/cases.def, for ONNX's type T (where an operator has none: of "
+        "its first output). `layover-conformance --mode support` asks any other device.\n"
+        "K a kernel of the device's own; V a view, nothing to run; E a fused operator as the "
+        "plain ones it stands for; H the host's kernel, with copies there and back; - refused; "
+        "two letters: some calls this way, others that; nothing: the operator does not have "
+        "this type.\n");
+    Error *error = print_matrix();
+    if (!error) return 0;
+    (void)fprintf(stderr, "print_operators: %s\n", error_message(error));
+    error_free(error);
+    return 1;
 }

@@ -211,9 +211,12 @@ static const struct Kernel *const *kernels(Device *device) {
     return cpu->class_->kernels(cpu);
 }
 
+/* The cpu's; but the plain operators of an expansion round more often than a fused kernel. */
 static void determinism_class(Device *device, TextBuilder *out) {
     Device *cpu = sim_device(device)->cpu;
+    const char *lacks = sim_device(device)->options.lacks; /* "+Conv+Softmax+" */
     cpu->class_->determinism_class(cpu, out);
+    if (lacks[0]) text_appendf(out, " without %.*s", (int)strlen(lacks) - 2, lacks + 1);
 }
 
 const DeviceClass sim_device_class = {

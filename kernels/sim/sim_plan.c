@@ -162,6 +162,7 @@ Error *sim_plan(Device *base, const PlanRequest *request, Plan **out) {
     TRY_WRAP(device->cpu->class_->plan(device->cpu, request, &inner), "%s", base->name);
     size_t size = sizeof(SimPlan) + request->input_count * sizeof(uint64_t);
     TRY(plan_create(base, request, inner->kernel_name, size, &made));
+    made->origin = inner->origin;
     made->workspace_bytes = inner->workspace_bytes;
     made->philox_draws = inner->philox_draws;
     made->in_place = inner->in_place;

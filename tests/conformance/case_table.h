@@ -9,16 +9,19 @@ typedef struct ConformanceCase {
     const char *inputs;
     const char *outputs;
     const char *dtypes;
-    Reference *reference;
-    int line; /* in cases.def */
+    Reference *reference; /* NULL: a BENCH row, too large for loops in double */
+    int line;             /* in cases.def */
 } ConformanceCase;
 
 extern const ConformanceCase case_table[];
 extern const uint32_t case_table_count;
 
+/* "float,int64" and so on. */
+DTypeSet case_table_dtype_set(const char *words);
 /* The element types that a row is run with; bit 0 alone (DTYPE_NONE) for "none". */
 DTypeSet case_table_dtypes(const ConformanceCase *row);
-/* Makes the inputs of a row: host tensors, NULL for absent ones. */
+/* Makes the inputs of a row: host tensors, NULL for absent ones. A row that cannot be read is a
+ * mistake in cases.def and ends the program. */
 uint32_t case_table_inputs(const ConformanceCase *row, DType dtype, Tensor **out_inputs);
 /* What the outputs must be; a dimension written '?' is -1. */
 uint32_t case_table_outputs(

@@ -1,10 +1,46 @@
 #include "tests/conformance/conformance.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/digest.h"
+
+const ConformanceCheckInfo conformance_checks[] = {
+#define CHECK(name, promise) {#name, promise, conformance_##name, conformance_##name##_applies},
+#include "tests/conformance/checks.def"
+#undef CHECK
+};
+const uint32_t conformance_check_count = sizeof conformance_checks / sizeof conformance_checks[0];
+
+const ConformanceCheckInfo *conformance_check_find(const char *name) {
+    for (uint32_t i = 0; i < conformance_check_count; i++)
+        if (strcmp(conformance_checks[i].name, name) == 0) return &conformance_checks[i];
+    return NULL;
+}
+
+Error *conformance_device_open(const char *spec, ConformanceDevice *out) {
+    OWN(Device, device) = NULL;
+    OWN(Device, cpu) = NULL;
+    TextBuilder OWN_TEXT(here) = {0};
+    TextBuilder OWN_TEXT(there) = {0};
+    TRY(device_open(spec, &device));
+    TRY(device_open("cpu", &cpu));
+    device->class_->determinism_class(device, &here);
+    cpu->class_->determinism_class(cpu, &there);
+    TRY(text_builder_check(&here));
+    TRY(text_builder_check(&there));
+    bool same = strcmp(text_builder_get(&here), text_builder_get(&there)) == 0;
+    *out = (ConformanceDevice){spec, TAKE(device), TAKE(cpu), same};
+    return NULL;
+}
+
+void conformance_device_deinit(ConformanceDevice *on) {
+    device_close(on->device);
+    device_close(on->cpu);
+}
 
 void conformance_prepare(
     Device *device, const ConformanceCase *row, DType dtype, ConformanceRun *out) {
@@ -19,7 +55,14 @@ void conformance_prepare(
 
 void conformance_run_deinit(ConformanceRun *run) {
     for (uint32_t i = 0; i < run->call.input_count; i++) tensor_release(run->call.inputs[i]);
-    for (uint32_t i = 0; i < CONFORMANCE_OUTPUTS_MAX; i++) tensor_release(run->outputs[i]);
+    conformance_release_outputs(run->outputs);
+}
+
+void conformance_release_outputs(Tensor **outputs) {
+    for (uint32_t i = 0; i < CONFORMANCE_OUTPUTS_MAX; i++) {
+        tensor_release(outputs[i]);
+        outputs[i] = NULL;
+    }
 }
 
 static ReferenceTensor widen(const Tensor *tensor) {
@@ -27,7 +70,7 @@ static ReferenceTensor widen(const Tensor *tensor) {
     ReferenceTensor wide = {true, tensor->dtype, tensor->shape, 0, NULL};
     wide.count = shape_count_unchecked(&tensor->shape);
     wide.values = calloc((size_t)wide.count + 1, sizeof(double));
-    assert_non_null(wide.values);
+    assert(wide.values);
     for (int64_t i = 0; i < wide.count; i++) wide.values[i] = device_tensor_get(tensor, i);
     return wide;
 }
@@ -45,16 +88,21 @@ static double tolerance(const ConformanceCase *row, DType dtype) {
     return info->tolerance > 2e-6 ? base * (wide ? 150 : 10) : base * 4;
 }
 
+static Error *check_element(
+    double value, double wanted, double allowed, int64_t index, int64_t count) {
+    bool same = value == wanted || (isnan(value) && isnan(wanted));
+    if (!same && !(fabs(value - wanted) <= allowed * (1 + fabs(wanted))))
+        FAIL(INTERNAL, "element %" PRId64 " of %" PRId64 " is %.9g, not %.9g", index, count, value,
+            wanted);
+    return NULL;
+}
+
 static Error *compare_values(
     const ConformanceCase *row, const Tensor *made, const ReferenceTensor *expected) {
     double allowed = tolerance(row, made->dtype);
-    for (int64_t i = 0; i < expected->count; i++) {
-        double value = device_tensor_get(made, i), wanted = expected->values[i];
-        bool same = value == wanted || (isnan(value) && isnan(wanted));
-        if (!same && !(fabs(value - wanted) <= allowed * (1 + fabs(wanted))))
-            FAIL(INTERNAL, "element %" PRId64 " of %" PRId64 " is %.9g, not %.9g", i,
-                expected->count, value, wanted);
-    }
+    for (int64_t i = 0; i < expected->count; i++)
+        TRY(check_element(
+            device_tensor_get(made, i), expected->values[i], allowed, i, expected->count));
     return NULL;
 }
 
@@ -102,63 +150,27 @@ Error *conformance_compare(const ConformanceRun *run, const ConformanceCase *row
     return error;
 }
 
+static Error *compare_tensors(
+    const ConformanceCase *row, const Tensor *made, const Tensor *expected) {
+    TRY(compare_type(made, expected->dtype, &expected->shape));
+    double allowed = tolerance(row, made->dtype);
+    int64_t count = shape_count_unchecked(&made->shape);
+    for (int64_t i = 0; i < count; i++)
+        TRY(check_element(
+            device_tensor_get(made, i), device_tensor_get(expected, i), allowed, i, count));
+    return NULL;
+}
+
+Error *conformance_compare_outputs(
+    const ConformanceRun *run, const ConformanceCase *row, Tensor *const *expected) {
+    for (uint32_t i = 0; i < run->call.output_count; i++)
+        TRY_WRAP(compare_tensors(row, run->outputs[i], expected[i]), "output %u", i);
+    return NULL;
+}
+
 uint64_t conformance_hash(const ConformanceRun *run) {
     uint64_t hashes[CONFORMANCE_OUTPUTS_MAX];
     for (uint32_t i = 0; i < run->call.output_count; i++)
         hashes[i] = device_tensor_hash(run->outputs[i]);
     return digest_xxh3(hashes, run->call.output_count * sizeof hashes[0]);
-}
-
-/* What no device does, and why. A device that lacks more needs a row here. */
-static const struct {
-    const char *operator_name;
-    DTypeSet dtypes;
-    const char *reason;
-} unsupported[] = {
-    {"LRN", DTYPE_BIT(DTYPE_FLOAT64), "of networks of 2012, which are float32"},
-};
-
-static bool may_lack(const ConformanceCase *row, DType dtype) {
-    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++)
-        if (strcmp(unsupported[i].operator_name, row->operator_name) == 0 &&
-            unsupported[i].dtypes >> dtype & 1)
-            return true;
-    return false;
-}
-
-/* How a row went over its element types. */
-typedef struct Tally {
-    uint32_t done, unsupported, failed;
-} Tally;
-
-static void check_row(
-    Device *device, const ConformanceCase *row, ConformanceCheck *check, Tally *tally) {
-    DTypeSet dtypes = case_table_dtypes(row);
-    for (uint32_t dtype = 0; dtype < DTYPE_COUNT; dtype++) {
-        if (!(dtypes >> dtype & 1)) continue;
-        Error *error = check(device, row, (DType)dtype);
-        if (error_code(error) == ERROR_UNSUPPORTED && may_lack(row, (DType)dtype)) {
-            tally->unsupported++;
-        } else if (error) {
-            tally->failed++;
-            print_error("cases.def:%d: %s: %s %s %s: %s\n", row->line, device->name,
-                row->operator_name, row->attributes, dtype_name((DType)dtype),
-                error_message(error));
-        } else {
-            tally->done++;
-        }
-        error_free(error);
-    }
-}
-
-void conformance_for_each(const char *device_spec, ConformanceCheck *check) {
-    Device *device = NULL;
-    assert_ok(device_open(device_spec, &device));
-    Tally tally = {0};
-    for (uint32_t i = 0; i < case_table_count; i++)
-        check_row(device, &case_table[i], check, &tally);
-    device_close(device);
-    print_message("%s: %u checks, %u unsupported, %u failed\n", device_spec, tally.done,
-        tally.unsupported, tally.failed);
-    assert_int_equal(tally.failed, 0);
 }

@@ -28,7 +28,9 @@ typedef void Reference(ReferenceCall *call);
 
 #define CASE(operator_name, attributes, inputs, outputs, dtypes, reference)                        \
     Reference reference_##reference;
+#define BENCH(operator_name, attributes, inputs, outputs, dtypes)
 #include "tests/conformance/cases.def"
+#undef BENCH
 #undef CASE
 
 /* Row-major index arithmetic. */

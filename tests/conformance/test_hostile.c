@@ -2,6 +2,7 @@
 
 #include "kernels/dtype_scalar.h"
 #include "tests/conformance/conformance.h"
+#include "tests/support/test_support.h"
 
 /* Indices, sizes and attributes as an enemy would choose them: an Error that says what, or a
  * defined result; never a trap, never a byte beside a tensor (ASan watches; sim checks bounds). */

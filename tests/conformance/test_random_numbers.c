@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "tests/conformance/conformance.h"
+#include "tests/support/test_support.h"
 
 /* Random numbers depend on the key, the counter and the position, and on nothing else. */
 

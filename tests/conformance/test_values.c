@@ -1,31 +1,19 @@
-#include "tests/conformance/conformance.h"
-
-static Error *check_values(Device *device, const ConformanceCase *row, DType dtype) {
-    ConformanceRun run;
-    conformance_prepare(device, row, dtype, &run);
-    Error *error = device_call_run(&run.call, run.outputs, &run.kernel_name);
-    if (!error) {
-        error = conformance_compare(&run, row, dtype);
-        if (error) error = error_wrap(error, "%s", run.kernel_name);
-    }
-    conformance_run_deinit(&run);
-    return error;
-}
+#include "tests/conformance/suite_test.h"
 
 static void test_cpu_computes_what_the_reference_does(void **state) {
     (void)state;
-    conformance_for_each("cpu", check_values);
+    suite_test("cpu", "values");
 }
 
 static void test_sim_computes_what_the_reference_does(void **state) {
     (void)state;
-    conformance_for_each("sim:3,memory=64MiB", check_values);
+    suite_test("sim:3,memory=64MiB", "values");
 }
 
 /* Without any kernel of its own: expansions and the host's kernels, copied to and fro. */
 static void test_a_device_without_kernels_computes_the_same(void **state) {
     (void)state;
-    conformance_for_each("sim:0,lacks=*", check_values);
+    suite_test("sim:0,lacks=*", "values");
 }
 
 int test_values(void) {

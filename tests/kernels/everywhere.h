@@ -2,6 +2,7 @@
 /* Runs a call on the cpu device and on the portable one, with several threads, odd addresses and in
  * place, and checks that all of it comes to the same bits: what kernels of our own promise. */
 #include "tests/support/device_call.h"
+#include "tests/support/test_support.h"
 
 /* call: without device, threads, offset and in_place. out_outputs: to be released. */
 void everywhere_run(const DeviceCall *call, Tensor **out_outputs);

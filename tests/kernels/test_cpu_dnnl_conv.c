@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/cpu_internal.h"
 #include "tests/support/device_call.h"
+#include "tests/support/test_support.h"
 
 #include "tests/kernels/kernel_call.h"
 

@@ -1,4 +1,5 @@
 #include "tests/support/device_call.h"
+#include "tests/support/test_support.h"
 
 #include "tests/kernels/kernel_call.h"
 

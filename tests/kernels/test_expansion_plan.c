@@ -3,6 +3,7 @@
 #include "kernels/tensor.h"
 #include "tests/kernels/infer_fixture.h"
 #include "tests/support/device_call.h"
+#include "tests/support/test_support.h"
 
 /* 20 steps over one size: their values take turns in few places. */
 static const char long_program[] =
@@ -26,6 +27,7 @@ static void test_expansion_plan_reuses_the_places_of_dead_values(void **state) {
         .expand = true};
     assert_ok(device_call_plan(&call, &plan));
     assert_string_equal(plan->kernel_name, "expansion");
+    assert_int_equal(plan->origin, PLAN_OF_EXPANSION);
     assert_true(plan->workspace_bytes <= 3 * 4096);
     OWN(Tensor, output) = NULL;
     assert_ok(device_call_run(&call, &output, NULL));

@@ -2,6 +2,7 @@
 
 #include "tests/kernels/infer_fixture.h"
 #include "tests/support/device_call.h"
+#include "tests/support/test_support.h"
 
 /* The same bits as the host's, whatever the mode; also where the data decides the shape. */
 static void test_host_fallback_gives_the_bits_of_the_host(void **state) {
@@ -27,6 +28,9 @@ static void test_host_fallback_gives_the_bits_of_the_host(void **state) {
             .offset_elements = 3};
         assert_ok(device_call_run(&call, &here, NULL));
         call.device = sim;
+        OWN(Plan, plan) = NULL;
+        assert_ok(device_call_plan(&call, &plan));
+        assert_int_equal(plan->origin, PLAN_OF_HOST);
         assert_ok(device_call_run(&call, &there, NULL));
         assert_true(device_tensor_hash(here) == device_tensor_hash(there));
         call.in_place = 1;

@@ -3,6 +3,7 @@
 #include "kernels/tensor.h"
 #include "tests/kernels/infer_fixture.h"
 #include "tests/support/device_call.h"
+#include "tests/support/test_support.h"
 
 static void test_sim_device_has_the_class_of_cpu(void **state) {
     (void)state;
@@ -15,6 +16,16 @@ static void test_sim_device_has_the_class_of_cpu(void **state) {
     cpu->class_->determinism_class(cpu, &one);
     sim->class_->determinism_class(sim, &two);
     assert_string_equal(text_builder_get(&one), text_builder_get(&two));
+}
+
+/* Without its fused kernels it rounds more often: no checkpoint may promise it cpu's bits. */
+static void test_sim_device_without_kernels_is_of_another_class(void **state) {
+    (void)state;
+    OWN(Device, sim) = NULL;
+    TextBuilder OWN_TEXT(text) = {0};
+    assert_ok(device_open("sim:0,lacks=Conv+FusedConv", &sim));
+    sim->class_->determinism_class(sim, &text);
+    assert_true(text_ends_with(text_builder_get(&text), " without Conv+FusedConv"));
 }
 
 static void test_sim_device_memory_is_its_own(void **state) {
@@ -176,6 +187,7 @@ static void test_sim_device_waits_for_link_and_kernels(void **state) {
 int test_sim_device(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sim_device_has_the_class_of_cpu),
+        cmocka_unit_test(test_sim_device_without_kernels_is_of_another_class),
         cmocka_unit_test(test_sim_device_memory_is_its_own),
         cmocka_unit_test(test_sim_device_checks_the_addresses_of_a_launch),
         cmocka_unit_test(test_sim_device_takes_memory_only_within_its_limit),

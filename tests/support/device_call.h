@@ -2,8 +2,7 @@
 /* Runs one operator on one device the way the interpreter does: infer, plan, allocate, launch. */
 #include "kernels/device.h"
 #include "kernels/plan.h"
-#include "kernels/tensor.h"
-#include "tests/support/test_support.h"
+#include "tests/support/device_tensor.h"
 
 enum { DEVICE_CALL_INPUTS_MAX = 16, DEVICE_CALL_OUTPUTS_MAX = 8 };
 
@@ -20,6 +19,7 @@ typedef struct DeviceCall {
     /* Input 1 + n: output 0 is written over input n, where the plan allows it. 0: never. */
     uint32_t in_place;
     bool expand; /* a fused operator: as its plain ones, whatever kernels there are */
+    bool direct; /* without a stream of its own: each step is done when it returns */
     bool pack;   /* input 1 is a constant: packed where the device's rule says so */
     uint64_t philox_key, philox_counter;
     /* Refuse (EXHAUSTED) to allocate a tensor beyond this; 0: no limit. */
@@ -32,11 +32,20 @@ MUST_CHECK Error *device_call_run(
 /* Only infers and plans. */
 MUST_CHECK Error *device_call_plan(const DeviceCall *call, Plan **out);
 
-/* Host tensors from values of any kind; rank and dims follow. Release with tensor_release. */
-Tensor *device_tensor(DType dtype, const double *values, uint32_t rank, ...);
-/* Filled with repeatable numbers in [low, high]; integers whole. */
-Tensor *device_tensor_random(
-    DType dtype, const Shape *shape, double low, double high, uint64_t seed);
-double device_tensor_get(const Tensor *tensor, int64_t index);
-/* Of dtype, shape and bytes. */
-uint64_t device_tensor_hash(const Tensor *tensor);
+/* The same in steps: a call that is planned, with its operands on the device. */
+typedef struct DeviceRun DeviceRun;
+/* call: borrowed, outlives the run. */
+MUST_CHECK Error *device_run_open(const DeviceCall *call, DeviceRun **out);
+void device_run_close(DeviceRun *run);
+DEFINE_OWN(DeviceRun, device_run_close);
+/* Queues a launch. May be repeated unless the call is in place. Nothing for views. */
+MUST_CHECK Error *device_run_launch(DeviceRun *run);
+/* Returns when the launches are done. Errors: theirs. */
+MUST_CHECK Error *device_run_wait(DeviceRun *run);
+/* The outputs, to be released. */
+MUST_CHECK Error *device_run_fetch(DeviceRun *run, Tensor **out_outputs);
+const Plan *device_run_get_plan(const DeviceRun *run);
+/* NULL on a device without queues. */
+DeviceStream *device_run_get_stream(const DeviceRun *run);
+/* Bytes that a launch reads and writes at least: all inputs and outputs once. */
+uint64_t device_run_operand_bytes(const DeviceRun *run);

@@ -24,13 +24,6 @@ void test_assert_fails(Error *owned_error, ErrorCode code, const char *text, con
     if (!as_wanted) _fail(file, line);
 }
 
-uint64_t test_random(uint64_t *state) {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 void test_folder_create(char out_path[64]) {
     (void)snprintf(out_path, 64, "/tmp/layover_test_XXXXXX");
     if (!mkdtemp(out_path)) fail_msg("cannot make a folder like %s", out_path);

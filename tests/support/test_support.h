@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "tests/support/test_random.h"
 
 /* Each file's group: int test_chunk(void), called by test_main.c. The build says whose groups. */
 #ifdef TEST_GROUPS
@@ -30,9 +31,6 @@
 void test_assert_ok(Error *owned_error, const char *what, const char *file, int line);
 void test_assert_fails(Error *owned_error, ErrorCode code, const char *text, const char *what,
     const char *file, int line);
-
-/* A small generator (splitmix64): the same numbers everywhere. */
-uint64_t test_random(uint64_t *state);
 
 /* A fresh folder for the test's files; test_folder_remove removes it with the files in it. */
 void test_folder_create(char out_path[64]);

@@ -1,0 +1,60 @@
+#include "tests/support/device_tensor.h"
+
+#include <assert.h>
+#include <stdarg.h>
+
+#include "base/digest.h"
+#include "kernels/device.h"
+#include "kernels/dtype_scalar.h"
+#include "tests/support/test_random.h"
+
+static Tensor *create(DType dtype, const Shape *shape) {
+    Tensor *tensor = NULL;
+    Error *error = tensor_create_on_host(device_host(), dtype, shape, &tensor);
+    assert(!error);
+    return tensor;
+}
+
+static void *element(const Tensor *tensor, int64_t index) {
+    return (char *)tensor_data(tensor) + index * (dtype_bits(tensor->dtype) / 8);
+}
+
+Tensor *device_tensor(DType dtype, const double *values, uint32_t rank, ...) {
+    Shape shape = {.rank = rank};
+    va_list arguments;
+    va_start(arguments, rank);
+    for (uint32_t i = 0; i < rank; i++) shape.dims[i] = va_arg(arguments, int);
+    va_end(arguments);
+    Tensor *tensor = create(dtype, &shape);
+    for (int64_t i = 0; i < shape_count_unchecked(&shape); i++) {
+        bool written = dtype_scalar_write(dtype, values[i], element(tensor, i));
+        assert(written);
+    }
+    return tensor;
+}
+
+Tensor *device_tensor_random(
+    DType dtype, const Shape *shape, double low, double high, uint64_t seed) {
+    Tensor *tensor = create(dtype, shape);
+    for (int64_t i = 0; i < shape_count_unchecked(shape); i++) {
+        double unit = (double)(test_random(&seed) >> 11) * 0x1p-53;
+        double value = dtype == DTYPE_BOOL ? unit < 0.5 : low + unit * (high - low);
+        if (!dtype_scalar_write(dtype, value, element(tensor, i))) break;
+    }
+    return tensor;
+}
+
+double device_tensor_get(const Tensor *tensor, int64_t index) {
+    double value = 0;
+    bool read = dtype_scalar_read(tensor->dtype, element(tensor, index), &value);
+    assert(read);
+    return value;
+}
+
+uint64_t device_tensor_hash(const Tensor *tensor) {
+    uint64_t parts[3 + SHAPE_RANK_MAX] = {(uint64_t)tensor->dtype, tensor->shape.rank,
+        digest_xxh3(tensor_data(tensor), tensor_bytes(tensor))};
+    for (uint32_t i = 0; i < tensor->shape.rank; i++)
+        parts[3 + i] = (uint64_t)tensor->shape.dims[i];
+    return digest_xxh3(parts, sizeof parts);
+}
