@@ -4,6 +4,7 @@
  *
  * Its SPEC is described in sim_options.h. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/allocator.h"
 #include "kernels/sim/sim_internal.h"

@@ -29,12 +29,12 @@ static uint32_t output_count(const DeviceCall *call) {
 void device_run_close(DeviceRun *run) {
     if (!run) return;
     Device *device = run->call->device;
+    for (uint32_t i = 0; i < run->allocation_count; i++)
+        device->class_->free(device, run->stream, run->addresses[i], run->sizes[i]);
+    device_stream_destroy(device, run->stream); /* waits for what may still read the plan */
     plan_release(run->plan);
     attributes_release(run->attributes);
-    for (uint32_t i = 0; i < run->allocation_count; i++)
-        for (uint32_t i = 0; i < run->allocation_count; i++)
-            device->class_->free(device, run->stream, run->addresses[i], run->sizes[i]);
-    device_stream_destroy(device, run->stream);
+    memory_free(run);
 }
 
 static Error *run_plan(DeviceRun *run) {
