@@ -143,7 +143,10 @@ Error *host_fallback_plan(Device *device, Device *host, const PlanRequest *reque
         const TensorSpec *input = &request->inputs[i];
         if (input->layout != 0)
             FAIL(UNSUPPORTED, "%s: input %u is packed", request->operator_info->name, i);
-        if (input->present) TRY(shape_bytes(&input->shape, input->dtype, &state->input_bytes[i]));
+        /* read at planning, from the host: a launch has no address for it */
+        bool is_value = i < 64 && request->operator_info->value_inputs >> i & 1;
+        if (input->present && !is_value)
+            TRY(shape_bytes(&input->shape, input->dtype, &state->input_bytes[i]));
     }
     plan->origin = PLAN_OF_HOST;
     plan->philox_draws = inner->philox_draws;

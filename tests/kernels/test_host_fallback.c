@@ -41,6 +41,25 @@ static void test_host_fallback_gives_the_bits_of_the_host(void **state) {
     }
 }
 
+/* What the shape rule reads by value is in the plan: a launch has no address for it. */
+static void test_host_fallback_copies_no_value_inputs(void **state) {
+    (void)state;
+    OWN(Device, sim) = NULL;
+    Shape shape = {.rank = 2, .dims = {4, 3}};
+    static const double start[] = {1}, end[] = {3};
+    assert_ok(device_open("sim:0,lacks=*", &sim));
+    OWN(Tensor, data) = device_tensor_random(DTYPE_FLOAT32, &shape, -1, 1, 7);
+    OWN(Tensor, starts) = device_tensor(DTYPE_INT64, start, 1, 1);
+    OWN(Tensor, ends) = device_tensor(DTYPE_INT64, end, 1, 1);
+    OWN(Tensor, output) = NULL;
+    DeviceCall call = {
+        .device = sim, .operator_name = "Slice", .input_count = 3, .inputs = {data, starts, ends}};
+    assert_ok(device_call_run(&call, &output, NULL));
+    assert_int_equal(output->shape.dims[0], 2);
+    for (int64_t i = 0; i < 6; i++)
+        assert_true(device_tensor_get(output, i) == device_tensor_get(data, i + 3));
+}
+
 static void test_host_fallback_refuses_packed_operands(void **state) {
     (void)state;
     OWN(Device, cpu) = NULL;
@@ -74,6 +93,7 @@ static void test_host_fallback_reports_what_the_host_lacks(void **state) {
 int test_host_fallback(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_host_fallback_gives_the_bits_of_the_host),
+        cmocka_unit_test(test_host_fallback_copies_no_value_inputs),
         cmocka_unit_test(test_host_fallback_refuses_packed_operands),
         cmocka_unit_test(test_host_fallback_reports_what_the_host_lacks),
     };

@@ -90,7 +90,7 @@ static Error *place_inputs(DeviceRun *run) {
     Device *device = call->device;
     for (uint32_t i = 0; i < call->input_count; i++) {
         const Tensor *input = call->inputs[i];
-        if (!input) continue;
+        if (!input || run->info->value_inputs >> i & 1) continue; /* those are in the plan */
         uint64_t *address = &run->input_addresses[i];
         PackRequest pack = {run->info, run->attributes, i, tensor_spec(input)};
         if (run->inputs[i].layout != 0) {
