@@ -33,40 +33,46 @@ static Error *through_bytes(void *context, Execution *stopped, Residency *target
     return error;
 }
 
-typedef struct Devices {
-    Device *cpu, *sim;
-} Devices;
+/* Where programs run; from each to the next one, round. */
+static const char *const device_specs[] = {"cpu", "sim:0,lag=20", "sim:1,lacks=*"};
+enum { DEVICE_COUNT = sizeof device_specs / sizeof device_specs[0] };
+
+static const struct {
+    const char *name;
+    uint32_t first, count; /* of the devices */
+} ways[] = {
+    {"through bytes at every instruction on cpu", 0, 1},
+    {"through bytes at every instruction on a sim that lags", 1, 1},
+    {"through bytes at every instruction from cpu to sim:0 and back", 0, 2},
+    {"through bytes at every instruction on cpu, sim:0, a sim without kernels, round", 0, 3},
+};
 
 static void check_function(Residency *const *residencies, const ExecutionOptions *options,
     uint32_t function, const char *name) {
     ProgramRun straight = {.residencies = residencies, .residency_count = 1, .options = options};
     ProgramOutcome expected, got;
     program_run(&straight, function, &expected);
-    for (uint32_t way = 0; way < 3; way++) {
+    for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
         ProgramRun run = straight;
-        run.residencies = way == 1 ? residencies + 1 : residencies;
-        run.residency_count = way == 2 ? 2 : 1;
+        run.residencies = residencies + ways[way].first;
+        run.residency_count = ways[way].count;
         run.step = 1;
         run.through = through_bytes;
         program_run(&run, function, &got);
-        program_outcomes_compare(name,
-            way == 0   ? "through bytes at every instruction on cpu"
-            : way == 1 ? "through bytes at every instruction on sim:0"
-                       : "through bytes at every instruction from cpu to sim:0 and back",
-            &expected, &got);
+        program_outcomes_compare(name, ways[way].name, &expected, &got);
         program_outcome_deinit(&got);
     }
     program_outcome_deinit(&expected);
 }
 
 static void visit_program(const char *path, void *context) {
-    const Devices *devices = context;
+    Device *const *devices = context;
     Executable *executable = program_load(path);
-    Residency *residencies[2];
+    Residency *residencies[DEVICE_COUNT];
     ExecutionOptions options = {.yield_limit = 2, .philox_key = 7, .packed = program_registry()};
     assert_ok(executable_identify(executable, NULL));
-    assert_ok(residency_create(executable, devices->cpu, devices->cpu, NULL, &residencies[0]));
-    assert_ok(residency_create(executable, devices->cpu, devices->sim, NULL, &residencies[1]));
+    for (uint32_t i = 0; i < DEVICE_COUNT; i++)
+        assert_ok(residency_create(executable, devices[0], devices[i], NULL, &residencies[i]));
     for (uint32_t i = 0; i < executable->function_count; i++) {
         const Function *function = &executable->functions[i];
         /* programs of millions of instructions are stopped once by the vm's own tests */
@@ -74,19 +80,17 @@ static void visit_program(const char *path, void *context) {
             check_function(residencies, &options, i, function->name);
     }
     packed_registry_release(options.packed);
-    residency_release(residencies[0]);
-    residency_release(residencies[1]);
+    for (uint32_t i = 0; i < DEVICE_COUNT; i++) residency_release(residencies[i]);
     executable_release(executable);
 }
 
 static void test_programs_survive_bytes_at_every_instruction(void **state) {
     (void)state;
-    Devices devices;
-    assert_ok(device_open("cpu", &devices.cpu));
-    assert_ok(device_open("sim:0", &devices.sim));
-    program_for_each(visit_program, &devices);
-    device_close(devices.cpu);
-    device_close(devices.sim);
+    Device *devices[DEVICE_COUNT];
+    for (uint32_t i = 0; i < DEVICE_COUNT; i++)
+        assert_ok(device_open(device_specs[i], &devices[i]));
+    program_for_each(visit_program, devices);
+    for (uint32_t i = 0; i < DEVICE_COUNT; i++) device_close(devices[i]);
 }
 
 static Tensor *int_tensor(uint32_t rank, int64_t count, const int64_t *values) {
