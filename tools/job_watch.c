@@ -67,8 +67,10 @@ static Error *take_line(void *self, const char *text) {
     const char *state = remote_text(line, "state");
     if (sequence > watch->since) watch->since = sequence;
     if (*state) {
+        /* progress repeats the state without the reason */
+        bool told = remote_field(line, "why") || strcmp(watch->state, state) != 0;
+        if (told) (void)snprintf(watch->why, sizeof watch->why, "%s", remote_text(line, "why"));
         (void)snprintf(watch->state, sizeof watch->state, "%s", state);
-        (void)snprintf(watch->why, sizeof watch->why, "%s", remote_text(line, "why"));
         watch->ended = job_watch_is_end(state);
     }
     bool bar = watch->progress && watch->progress->shown;
@@ -113,13 +115,26 @@ static Error *follow(JobWatch *watch) {
         watch->job, (long long)watch->since);
 }
 
+static Error *read_job(const JobWatch *watch, json_object **out) {
+    TextBuilder OWN_TEXT(path) = {0};
+    job_watch_path(&path, watch->job, NULL);
+    return remote_ask(watch->client, HTTP_METHOD_GET, &path, NULL, out);
+}
+
 /* Whether it still is as the last line said: what is told first happened long ago. */
 static Error *check_suspended(JobWatch *watch) {
-    TextBuilder OWN_TEXT(path) = {0};
     OWN_JSON(job) = NULL;
-    job_watch_path(&path, watch->job, NULL);
-    TRY(remote_ask(watch->client, HTTP_METHOD_GET, &path, NULL, &job));
+    TRY(read_job(watch, &job));
     watch->stopped = strcmp(remote_text(job, "state"), "suspended") == 0;
+    return NULL;
+}
+
+/* A line of progress may tell the end before the change that has the reason. */
+static Error *find_why(JobWatch *watch) {
+    OWN_JSON(job) = NULL;
+    if (watch->why[0] || !watch->ended || strcmp(watch->state, "succeeded") == 0) return NULL;
+    TRY(read_job(watch, &job));
+    (void)snprintf(watch->why, sizeof watch->why, "%s", remote_text(job, "why"));
     return NULL;
 }
 
@@ -128,5 +143,5 @@ Error *job_watch_run(JobWatch *watch) {
         TRY(follow(watch));
         if (!watch->ended) TRY(check_suspended(watch));
     } while (!watch->stopped);
-    return NULL;
+    return find_why(watch);
 }

@@ -61,8 +61,8 @@ def test_small_models_stop_after_each_instruction(straight, tmp_path, name):
     same_bits(output, run_in_pieces(home, name, source, instructions, spread(instructions, 40), tmp_path, ROUND))
 
 
-# The chain above crosses at every point; here each point is the only one, which takes an hour for all models.
-@pytest.mark.parametrize("name", ["mlp", "loop_if_scan", *((*LARGE, "minilm") if LONG else ())])
+# The chain above crosses at every point; here each point is the only one, which takes minutes for all models.
+@pytest.mark.parametrize("name", (*LARGE, *SMALL, "minilm") if LONG else ("mlp", "loop_if_scan"))
 def test_there_and_back_from_each_of_fifty_points(straight, tmp_path, name):
     home, source, output, instructions = straight(name, first_case(name))
     for stop in spread(instructions, POINTS if LONG else 8)[:-1]:

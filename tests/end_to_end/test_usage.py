@@ -62,10 +62,28 @@ def test_devices_are_listed(home):
     assert "MatMul" in home.call("devices", "--kernels", as_json=False).out
 
 
-@pytest.mark.parametrize("device", ["cuda:0", "sim:x", "toaster", "", "sim:99999999999999999999"])
+# What is said of a device that is not there, whoever is asked for it.
+NO_DEVICES = {"foo:0": "no device kind \"foo\"", "toaster": "no device kind \"toaster\"", "cuda:0": "cuda",
+              "sim:x": "sim:x", "sim:99": "index is above 63", "sim:99999999999999999999": "index is above 63",
+              "cpu:1": "one cpu device", "sim:0,colour=red": "no option \"colour\"", "": "not a device"}
+
+
+@pytest.mark.parametrize("device", NO_DEVICES)
 def test_devices_that_are_not_there(small_home, tmp_path, device):
-    small_home.refuses("run", "small", "--input", small_home.input, "--output", tmp_path / "o.npz", "--device", device,
-                       code=(REFUSED, USAGE, NOT_FOUND))
+    if device == "cuda:0" and any(line["device"] == device for line in small_home.call("devices").lines):
+        pytest.skip("this machine has one")
+    given, output = ["--input", small_home.input], tmp_path / "o.npz"
+    for call in (["run", "small", *given, "--output", output], ["bench", "small", *given], ["serve"]):
+        small_home.refuses(*call, "--device", device, code=(REFUSED, USAGE, NOT_FOUND), words=[NO_DEVICES[device]])
+    assert not output.exists()
+
+
+def test_a_resume_on_a_device_that_is_not_there_leaves_the_checkpoint(small_home, tmp_path):
+    checkpoint, output = tmp_path / "c.lvc", tmp_path / "o.npz"
+    small_home.call("run", "small", "--input", small_home.input, "--output", output, "--suspend-after", 20,
+                    "--checkpoint", checkpoint, expect=SUSPENDED)
+    small_home.refuses("resume", checkpoint, "--output", output, "--device", "foo:0", code=REFUSED, words=["foo"])
+    small_home.call("resume", checkpoint, "--output", output)
 
 
 def test_functions_that_are_not_there(small_home, tmp_path):
