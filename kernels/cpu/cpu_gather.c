@@ -159,15 +159,17 @@ static Error *run_tuples(void *context, uint64_t begin, uint64_t end, uint32_t p
     const TupleState *state = run->state;
     (void)part;
     for (uint64_t tuple = begin; tuple < end; tuple++) {
-        const char *data = run->data + tuple / state->tuples * state->batch_bytes;
+        /* added to data at last: without elements there is no address, nor an index that fits */
+        uint64_t offset = tuple / state->tuples * state->batch_bytes;
         for (uint32_t d = 0; d < state->depth; d++) {
             int64_t position = (int64_t)(tuple * state->depth) + d, index;
             int64_t given = cpu_index_load(&run->indices, position);
             if (!cpu_index_wrap(given, state->dims[d], &index))
                 return cpu_index_error("GatherND", given, position, state->dims[d]);
-            data += (uint64_t)index * state->strides[d];
+            offset += (uint64_t)index * state->strides[d];
         }
-        cpu_move(run->out + tuple * state->slice_bytes, data, (size_t)state->slice_bytes);
+        cpu_move(
+            run->out + tuple * state->slice_bytes, run->data + offset, (size_t)state->slice_bytes);
     }
     return NULL;
 }
