@@ -101,14 +101,15 @@ static Error *run_elements(void *context, uint64_t begin, uint64_t end, uint32_t
     uint32_t last = state->indices.rank - 1;
     int64_t length = state->indices.dims[last], step = state->strides[last];
     for (uint64_t row = begin; row < end; row++) {
-        const char *data = run->data + elements_base(state, row) * state->size;
+        int64_t base = elements_base(state, row);
         for (int64_t i = 0; i < length; i++) {
             int64_t position = (int64_t)row * length + i, index;
             int64_t given = cpu_index_load(&run->indices, position);
             if (!cpu_index_wrap(given, state->dim, &index))
                 return cpu_index_error("GatherElements", given, position, state->dim);
-            cpu_move(run->out + position * state->size,
-                data + (index * state->axis_stride + i * step) * state->size, state->size);
+            int64_t from = base + index * state->axis_stride + i * step;
+            cpu_move(
+                run->out + position * state->size, run->data + from * state->size, state->size);
         }
     }
     return NULL;
