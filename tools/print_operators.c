@@ -105,7 +105,7 @@ int main(void) {
     printf(
         "\n## What serves which element type\n\nAsked of each device's plan function with the "
         "cases of tests/conformance/cases.def, for ONNX's type T (where an operator has none: of "
-        "its first output). `layover-conformance --mode support` asks any other device.\n"
+        "its first operand). `layover-conformance --mode support` asks any other device.\n"
         "K a kernel of the device's own; V a view, nothing to run; E a fused operator as the "
         "plain ones it stands for; H the host's kernel, with copies there and back; - refused; "
         "two letters: some calls this way, others that; nothing: the operator does not have "

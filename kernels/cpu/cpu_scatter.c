@@ -120,15 +120,18 @@ static Error *launch_tuples(
     TRY(copy_data(plan, launch, state->data_bytes));
     if (slice_bytes == 0) return NULL;
     for (uint64_t tuple = 0; tuple < state->tuples; tuple++) {
-        char *to = cpu_output(launch, 0);
+        /* added to the output at last: without elements it has no address, nor an index that fits
+         */
+        uint64_t offset = 0;
         for (uint32_t d = 0; d < state->depth; d++) {
             int64_t position = (int64_t)(tuple * state->depth) + d, index;
             int64_t given = cpu_index_load(&indices, position);
             if (!cpu_index_wrap(given, state->dims[d], &index))
                 return cpu_index_error("ScatterND", given, position, state->dims[d]);
-            to += (uint64_t)index * state->strides[d];
+            offset += (uint64_t)index * state->strides[d];
         }
-        apply(&state->update, to, (const char *)cpu_input(launch, 2) + tuple * slice_bytes);
+        apply(&state->update, (char *)cpu_output(launch, 0) + offset,
+            (const char *)cpu_input(launch, 2) + tuple * slice_bytes);
     }
     return NULL;
 }

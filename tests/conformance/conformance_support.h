@@ -20,7 +20,8 @@ typedef struct ConformanceSupport {
     uint32_t kernel_count[DTYPE_COUNT];
 } ConformanceSupport;
 
-/* Element types are those of ONNX's type T; where an operator has none, of its first output. */
+/* Element types are those of ONNX's type T; where an operator has none, of its first
+ * operand. */
 void conformance_support_ask(Device *device, const OperatorInfo *info, ConformanceSupport *out);
 /* "K", "E", "H", "V", "-" and combinations; "" for 0. */
 const char *conformance_support_letters(uint8_t served);
