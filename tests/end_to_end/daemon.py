@@ -81,8 +81,11 @@ class Daemon:
             out, err = self.process.communicate()
             raise ConnectionError(f"the daemon ended with {self.process.returncode}: {out}{err}")
         try:
-            connection.request(method, path, body,
-                               {**({"Content-Type": content_type} if content_type else {}), **(headers or {})})
+            try:
+                connection.request(method, path, body,
+                                   {**({"Content-Type": content_type} if content_type else {}), **(headers or {})})
+            except BrokenPipeError:
+                pass  # refused before all of it was sent: the answer is there
             response = connection.getresponse()
             data = response.read()
         finally:
