@@ -5,6 +5,7 @@
 #include "store/chunk_upload_internal.h"
 #include "store/stored_executable_internal.h"
 #include "store/transaction.h"
+#include "store/weight_folder.h"
 
 /* Chunks looked at in one transaction: while it lasts, uploads wait. */
 enum { BATCH_CHUNKS = 256 };
@@ -169,6 +170,7 @@ Error *gc_run_until(Store *store, const atomic_bool *stop, GcResult *out_result)
     atomic_store_explicit(&store->released_bytes, 0, memory_order_relaxed); /* swept from here on */
     TRY(sweep_chunks(store, stop, &result));
     if (result.chunks > 0) TRY(give_back_space(store, stop));
+    if (!atomic_load(stop)) TRY(weight_folder_sweep(store));
     *out_result = result;
     return NULL;
 }

@@ -1,6 +1,7 @@
 #pragma once
 /* Deletes what nobody refers to: executables without a version or job, chunks that no executable
- * and no content of a job needs; gives the space back to the file system. What is open
+ * and no content of a job needs, prepared weights of deleted executables; gives the space back to
+ * the file system. What is open
  * (stored_executable_open, stored_content_open) or being uploaded stays. */
 #include <stdatomic.h>
 #include <stdint.h>

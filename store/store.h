@@ -6,6 +6,7 @@
  *   home/catalog.db  SQLite, 4 KiB pages: tenants, tokens, models, versions, aliases, executables,
  *                    jobs with their data and events, references to chunks
  *   home/chunks.db   SQLite, 64 KiB pages: stored chunks by tenant and hash
+ *   home/cache/weights  what weight_cache.h keeps; may be deleted at any time
  *
  * Chunks become durable first, then one catalog transaction refers to them; deletion goes the other
  * way round. So a crash leaves the old state or the new one, and at worst chunks that nobody refers
