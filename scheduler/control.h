@@ -15,6 +15,7 @@
 #include "store/catalog.h"
 #include "store/job_events.h"
 #include "store/jobs.h"
+#include "vm/weight_image.h"
 
 typedef struct Control Control;
 
@@ -29,6 +30,7 @@ typedef struct ControlOptions {
     Catalog *catalog;
     SettingsCache *settings;
     WorkerPool *pool;                         /* for decoding and packing; may be NULL */
+    const WeightImages *images;               /* NULL: none are kept; borrowed */
     const char *devices[CONTROL_DEVICES_MAX]; /* SPECs, "cpu", "sim:0,memory=1GiB"; borrowed */
     uint32_t device_count;                    /* 0: cpu alone */
     uint32_t io_threads;                      /* 0: 2 */

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/clock.h"
 #include "scheduler/daemon_metrics.h"
+#include "scheduler/executor/cached_images.h"
 #include "scheduler/http/daemon_record.h"
 #include "scheduler/http/http_server.h"
 #include "scheduler/http/store_accounts.h"
@@ -33,6 +34,8 @@ typedef struct Daemon {
     WorkerPool *pool;
     Metrics *metrics;
     DaemonMetrics sampled;
+    WeightCache *weights; /* NULL: prepared weights are not kept */
+    WeightImages images;
     Housekeeping *housekeeping;
     EventRecorder *recorder;
     JobService *jobs;
@@ -54,6 +57,7 @@ static void daemon_close(Daemon *daemon) {
     control_release(daemon->control);
     event_recorder_close(daemon->recorder);
     job_service_release(daemon->jobs);
+    weight_cache_close(daemon->weights);
     metrics_release(daemon->metrics);
     worker_pool_release(daemon->pool);
     settings_cache_release(daemon->settings);
@@ -122,6 +126,18 @@ static Error *open_recorder(Daemon *daemon) {
     return options.path ? event_recorder_open(&options, &daemon->recorder) : NULL;
 }
 
+/* Without it every activation decodes and packs: slow, but right. */
+static void open_weights(Daemon *daemon) {
+    const DaemonOptions *options = daemon->options;
+    if (!options->weight_cache) return;
+    Error *error = weight_cache_open(options->home, options->weight_cache_max, &daemon->weights);
+    if (error)
+        (void)fprintf(stderr, "layover: prepared weights are not kept: %s\n", error_message(error));
+    else
+        daemon->images = cached_images(daemon->weights);
+    error_free(error);
+}
+
 static Error *open_jobs(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
     TRY(job_service_create(daemon->settings, daemon->catalog, daemon->pool, &daemon->jobs));
@@ -129,6 +145,7 @@ static Error *open_jobs(Daemon *daemon) {
         .catalog = daemon->catalog,
         .settings = daemon->settings,
         .pool = daemon->pool,
+        .images = daemon->weights ? &daemon->images : NULL,
         .device_count = options->device_count,
         .changed = job_service_changed,
         .listener = daemon->jobs,
@@ -138,13 +155,15 @@ static Error *open_jobs(Daemon *daemon) {
     memcpy(control.devices, options->devices, sizeof control.devices);
     TRY(control_create(&control, &daemon->control));
     job_service_set_control(daemon->jobs, daemon->control);
-    daemon->sampled = (DaemonMetrics){.store = daemon->store, .control = daemon->control};
+    daemon->sampled = (DaemonMetrics){
+        .store = daemon->store, .control = daemon->control, .weights = daemon->weights};
     return metrics_add_source(daemon->metrics, daemon_metrics_source(&daemon->sampled));
 }
 
 static Error *open_housekeeping(Daemon *daemon) {
     HousekeepingOptions options = {.store = daemon->store,
         .catalog = daemon->catalog,
+        .weights = daemon->weights,
         .metrics = daemon->metrics,
         .clock = clock_real(),
         .warn = warn};
@@ -201,6 +220,7 @@ static Error *open_all(Daemon *daemon) {
     if (cores > 1) TRY(worker_pool_create("daemon", cores - 1, &daemon->pool));
     TRY(metrics_create(&daemon->metrics));
     TRY(open_recorder(daemon));
+    open_weights(daemon);
     TRY(open_jobs(daemon));
     TRY(open_housekeeping(daemon));
     return open_server(daemon);

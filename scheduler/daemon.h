@@ -14,9 +14,11 @@ typedef struct DaemonOptions {
     const char *compiler;           /* the layover binary */
     const char *devices[CONTROL_DEVICES_MAX];
     uint32_t device_count;
-    uint64_t grace_ns;      /* for draining */
-    const char *event_log;  /* FILE; NULL: none */
-    uint64_t event_log_max; /* bytes */
+    uint64_t grace_ns;         /* for draining */
+    const char *event_log;     /* FILE; NULL: none */
+    uint64_t event_log_max;    /* bytes */
+    bool weight_cache;         /* prepared weights are kept in the home */
+    uint64_t weight_cache_max; /* bytes of them; 0: see weight_cache.h */
 } DaemonOptions;
 
 /* What `layover serve` says when it is ready. */

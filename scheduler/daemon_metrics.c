@@ -70,6 +70,24 @@ static Error *sample_files(DaemonMetrics *metrics, MetricSamples *samples) {
     return NULL;
 }
 
+static Error *sample_weights(DaemonMetrics *metrics, MetricId metric, MetricSamples *samples) {
+    if (!metrics->weights) return NULL;
+    WeightCacheCounts counts = weight_cache_count(metrics->weights);
+    uint64_t value = metric == METRIC_WEIGHT_CACHE_HITS        ? counts.hits
+                     : metric == METRIC_WEIGHT_CACHE_MISSES    ? counts.misses
+                     : metric == METRIC_WEIGHT_CACHE_EVICTIONS ? counts.evictions
+                     : metric == METRIC_WEIGHT_CACHE_DAMAGED   ? counts.damaged
+                                                               : counts.bytes;
+    metrics_sample(samples, NULL, (double)value);
+    return NULL;
+}
+
+static bool is_of_weights(MetricId metric) {
+    return metric == METRIC_WEIGHT_CACHE_HITS || metric == METRIC_WEIGHT_CACHE_MISSES ||
+           metric == METRIC_WEIGHT_CACHE_EVICTIONS || metric == METRIC_WEIGHT_CACHE_DAMAGED ||
+           metric == METRIC_WEIGHT_CACHE_BYTES;
+}
+
 static Error *collect(void *self, MetricId metric, MetricSamples *samples) {
     if (metric == METRIC_JOBS) return sample_jobs(self, samples);
     if (metric == METRIC_QUEUE_DEPTH || metric == METRIC_DEVICE_SECONDS ||
@@ -78,6 +96,7 @@ static Error *collect(void *self, MetricId metric, MetricSamples *samples) {
     if (metric == METRIC_DEVICE_BYTES || metric == METRIC_DEVICE_BUSY_SECONDS)
         return sample_devices(self, metric, samples);
     if (metric == METRIC_STORE_FILE_BYTES) return sample_files(self, samples);
+    if (is_of_weights(metric)) return sample_weights(self, metric, samples);
     return NULL;
 }
 

@@ -2,6 +2,7 @@
 /* What /metrics shows of the store and the control thread: looked up when somebody reads. */
 #include "scheduler/control.h"
 #include "scheduler/metrics.h"
+#include "store/weight_cache.h"
 
 /* Tenants with rows of their own: the first so many that were made. The others share the row
  * DAEMON_METRICS_OTHERS, which is no name of a tenant, so that a million of tenants are not a
@@ -13,6 +14,7 @@ enum { DAEMON_METRICS_TENANTS_MAX = 1000 };
 typedef struct DaemonMetrics {
     Store *store;
     Control *control;
+    WeightCache *weights; /* NULL: prepared weights are not kept */
 } DaemonMetrics;
 
 MetricSource daemon_metrics_source(DaemonMetrics *metrics);

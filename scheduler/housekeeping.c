@@ -104,6 +104,7 @@ static Error *sweep(Housekeeping *housekeeping) {
 Error *housekeeping_turn(Housekeeping *housekeeping) {
     TRY_WRAP(expire_jobs(housekeeping), "finished jobs that are to go");
     TRY_WRAP(sweep(housekeeping), "gc");
+    if (housekeeping->options.weights) weight_cache_forget_removed(housekeeping->options.weights);
     return NULL;
 }
 

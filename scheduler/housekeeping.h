@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "scheduler/metrics.h"
 #include "store/catalog.h"
+#include "store/weight_cache.h"
 
 enum { HOUSEKEEPING_EXPIRED_MAX = 4096 }; /* jobs a turn */
 #define HOUSEKEEPING_GC_BYTES ((uint64_t)64 << 20)
@@ -16,9 +17,10 @@ enum { HOUSEKEEPING_EXPIRED_MAX = 4096 }; /* jobs a turn */
 typedef struct Housekeeping Housekeeping;
 
 typedef struct HousekeepingOptions {
-    Store *store; /* borrowed, as are the next two */
+    Store *store; /* borrowed, as are the next three */
     Catalog *catalog;
-    Metrics *metrics; /* NULL: nobody counts */
+    WeightCache *weights; /* NULL: there is none */
+    Metrics *metrics;     /* NULL: nobody counts */
     Clock clock;
     /* What failed; the next turn tries again. Called on the thread; the same text is not said twice
      * in a row. */

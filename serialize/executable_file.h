@@ -25,7 +25,8 @@ MUST_CHECK Error *executable_read(
     const Container *container, WorkerPool *pool, ChunkVerify verify, Executable **out);
 
 /* The same without the data of large constants, which are never touched: for looking at functions
- * and ports. It must not be run. Costs no more than the manifest, whatever the size of the model.
+ * and ports, or to be made resident from a weight image. Costs no more than the manifest, whatever
+ * the size of the model.
  */
 MUST_CHECK Error *executable_read_outline(const Container *container, Executable **out);
 

@@ -322,11 +322,13 @@ static Error *read_all(ExecutableReader *self, Executable **out) {
 static Error *read(ExecutableReader *self, Executable **out) {
     Executable *executable = NULL;
     Error *error = read_all(self, &executable);
+    bool lacks_data = self->outline && self->bulk_storage;
     executable_builder_release(self->builder);
     memory_free(self->codes);
     memory_free(self->places);
     storage_release(self->bulk_storage);
     TRY_WRAP(error, "executable");
+    executable->outline = lacks_data;
     executable->identity = *container_get_identity(self->container);
     *out = executable;
     return NULL;

@@ -99,6 +99,7 @@ Error *executable_write(
     ByteWriter OWN_BYTES(constants) = {0};
     ByteWriter OWN_BYTES(primitives) = {0};
     ByteWriter OWN_BYTES(code) = {0};
+    if (executable->outline) FAIL(INVALID, "an outline's constants cannot be written");
     TRY(container_writer_create(CONTAINER_EXECUTABLE, pool, sink, &container));
     write_globals(executable, &globals);
     TRY(write_constants(executable, &constants, container));

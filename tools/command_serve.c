@@ -16,6 +16,8 @@ const CommandOption command_serve_options[] = {
     {"device", "SPEC", true, "cpu (default), cpu:threads=2, sim:0,memory=1GiB; repeatable"},
     {"event-log", "FILE", false, "writes down each decision, for simulate --replay"},
     {"event-log-max", "BYTES", false, "where that log ends (default 1 GiB)"},
+    {"weight-cache-max", "BYTES", false,
+        "of prepared weights kept in the home (default: a quarter of what is free); 0: none"},
     {"grace", "S", false, "seconds for storing checkpoints at the end (default 30)"},
     {0},
 };
@@ -41,7 +43,7 @@ static Error *say_ready(void *context_pointer, const DaemonReady *ready) {
 
 Error *command_serve(CommandContext *context) {
     char self[SELF_SIZE], *owned_home = NULL;
-    int64_t grace_s, log_max;
+    int64_t grace_s, log_max, cache_max;
     size_t left;
     DaemonOptions options = {.socket = command_option(context, "socket"),
         .listen = command_option(context, "listen"),
@@ -54,6 +56,9 @@ Error *command_serve(CommandContext *context) {
     TRY(command_integer(context, "event-log-max", EVENT_RECORDER_SIZE_MIN, INT64_MAX,
         EVENT_RECORDER_SIZE_DEFAULT, &log_max));
     options.event_log_max = (uint64_t)log_max;
+    TRY(command_integer(context, "weight-cache-max", 0, INT64_MAX, 0, &cache_max));
+    options.weight_cache_max = (uint64_t)cache_max;
+    options.weight_cache = cache_max > 0 || !command_flag(context, "weight-cache-max");
     if (command_flag(context, "event-log-max") && !options.event_log)
         FAIL(USAGE, "--event-log-max: there is no --event-log");
     if (!options.tls_cert != !options.tls_key || (options.tls_cert && !options.listen))

@@ -81,6 +81,7 @@ typedef struct Executable {
     const uint64_t *code;
     uint32_t function_count, constant_count, primitive_count, code_word_count;
     Digest identity; /* SHA-256 of the manifest; all zero until serialize has computed it */
+    bool outline;    /* large constants have no data: their bytes must not be looked at */
     struct LivenessCache *liveness; /* liveness.h; filled on demand, thread-safe */
 } Executable;
 

@@ -214,6 +214,7 @@ Error *execution_run(Execution *execution, Budget budget, RunResult *out_result)
         error_free(queued); /* what failed first was told first */
     else
         error = queued;
+    if (!error) error = residency_check(execution->residency); /* before the result is believed */
     if (error) {
         execution->failed = true;
         return error;

@@ -8,10 +8,13 @@
 #include "vm/decoded_code.h"
 #include "vm/instruction.h"
 #include "vm/packed.h"
+#include "vm/residency_image.h"
+#include "vm/residency_internal.h"
 
 /* While one is being made. */
 typedef struct Making {
     Residency *residency;
+    const Executable *data; /* where the constants' bytes are; NULL: nowhere */
     PackedWeight
         *candidates; /* constant inputs of primitives; unsorted, with duplicates at first */
     size_t candidate_count, candidate_capacity;
@@ -90,7 +93,7 @@ static PackRequest pack_request(const Executable *executable, const PackedWeight
 }
 
 /* Memory that stays: there is nobody to wait for, so "needed" is "exhausted". */
-static Error *alloc_sealed(
+Error *residency_alloc_sealed(
     Residency *residency, uint8_t slot, uint64_t bytes, uint32_t constant, Storage **out) {
     MemoryAnswer answer;
     TRY(storage_create(residency->pools[slot], slot, bytes, &answer, out));
@@ -103,7 +106,7 @@ static Error *alloc_sealed(
     return NULL;
 }
 
-/* Asks the device which candidates it packs and makes room for them. */
+/* Asks the device which candidates it packs. */
 static Error *choose_packed(Making *making) {
     Residency *residency = making->residency;
     Device *device = residency->devices[SLOT_DEVICE];
@@ -116,26 +119,34 @@ static Error *choose_packed(Making *making) {
         PackedWeight weight = making->candidates[i];
         if (i > 0 && compare_keys(&weight, &making->candidates[i - 1]) == 0) continue;
         PackRequest request = pack_request(residency->executable, &weight);
-        uint64_t bytes = 0;
         if (device->class_->pack_rule)
-            TRY_WRAP(device->class_->pack_rule(device, &request, &weight.layout, &bytes),
+            TRY_WRAP(device->class_->pack_rule(device, &request, &weight.layout, &weight.bytes),
                 "constant %u", weight.constant);
-        if (weight.layout == 0 || bytes == 0) {
+        if (weight.layout == 0 || weight.bytes == 0) {
             making->needs_plain[weight.constant] = 1;
             continue;
         }
-        TRY(alloc_sealed(residency, SLOT_DEVICE, bytes, weight.constant, &weight.storage));
         residency->packed[residency->packed_count++] = weight;
     }
     return NULL;
 }
 
+static Error *make_room(Residency *residency) {
+    for (uint32_t i = 0; i < residency->packed_count; i++) {
+        PackedWeight *weight = &residency->packed[i];
+        TRY(residency_alloc_sealed(
+            residency, SLOT_DEVICE, weight->bytes, weight->constant, &weight->storage));
+    }
+    return NULL;
+}
+
 static Error *pack_one(void *context, size_t index) {
-    const Residency *residency = context;
+    const Making *making = context;
+    const Residency *residency = making->residency;
     const PackedWeight *weight = &residency->packed[index];
     Device *device = residency->devices[SLOT_DEVICE];
     PackRequest request = pack_request(residency->executable, weight);
-    const Tensor *plain = residency->executable->constants[weight->constant].value.tensor;
+    const Tensor *plain = making->data->constants[weight->constant].value.tensor;
     TRY_WRAP(device->class_->pack(device, storage_stream(weight->storage), &request, weight->layout,
                  tensor_data(plain), weight->storage->address),
         "constant %u for %s", weight->constant, request.operator_info->name);
@@ -144,10 +155,20 @@ static Error *pack_one(void *context, size_t index) {
 
 static void release_owner_storage(void *owner) { storage_release(owner); }
 
-/* The tensor in the slot where instructions look for it: a reference where the memory is the same.
- */
-static Error *place_constant(Residency *residency, uint32_t index) {
+Error *residency_set_constant(Residency *residency, uint32_t index, Storage *storage) {
     const Constant *constant = &residency->executable->constants[index];
+    const Tensor *plain = constant->value.tensor;
+    Tensor *tensor;
+    TRY(tensor_create(storage, 0, plain->dtype, &plain->shape, &tensor));
+    residency->constants[constant->slot][index] = tensor;
+    residency->constant_values[index] = value_object(OBJECT_TENSOR, tensor_retain(tensor));
+    return NULL;
+}
+
+/* A reference where the memory is the same. */
+static Error *place_constant(const Making *making, uint32_t index) {
+    Residency *residency = making->residency;
+    const Constant *constant = &making->data->constants[index];
     Tensor *plain = constant->value.tensor;
     Device *device = residency->devices[constant->slot];
     uint64_t bytes = tensor_bytes(plain);
@@ -163,39 +184,48 @@ static Error *place_constant(Residency *residency, uint32_t index) {
         storage->sealed = true;
         storage->constant_index = index;
     } else {
-        TRY(alloc_sealed(residency, constant->slot, bytes, index, &storage));
+        TRY(residency_alloc_sealed(residency, constant->slot, bytes, index, &storage));
         if (bytes > 0)
             TRY(device->class_->copy_from_host(
                 device, storage_stream(storage), storage->address, tensor_data(plain), bytes));
     }
-    Tensor *tensor;
-    TRY(tensor_create(storage, 0, plain->dtype, &plain->shape, &tensor));
-    residency->constants[constant->slot][index] = tensor;
-    residency->constant_values[index] = value_object(OBJECT_TENSOR, tensor_retain(tensor));
-    return NULL;
+    return residency_set_constant(residency, index, storage);
 }
 
-static Error *place_constants(Making *making) {
-    Residency *residency = making->residency;
+/* What is no tensor has no memory of its own. */
+static void place_others(Residency *residency) {
     const Executable *executable = residency->executable;
-    for (uint32_t i = 0; i < executable->constant_count; i++) {
+    for (uint32_t i = 0; i < executable->constant_count; i++)
         if (!value_is(&executable->constants[i].value, OBJECT_TENSOR))
             residency->constant_values[i] = value_copy(executable->constants[i].value);
-        else if (making->needs_plain[i])
-            TRY_WRAP(place_constant(residency, i), "constant %u", i);
-    }
+}
+
+static Error *place_constants(const Making *making) {
+    const Executable *executable = making->data;
+    for (uint32_t i = 0; i < executable->constant_count; i++)
+        if (making->needs_plain[i] && value_is(&executable->constants[i].value, OBJECT_TENSOR))
+            TRY_WRAP(place_constant(making, i), "constant %u", i);
     return NULL;
 }
 
-static Error *fill(Making *making, WorkerPool *pool) {
+static Error *fill(
+    Making *making, WorkerPool *pool, const ResidencySource *source, bool *out_filled) {
     Residency *residency = making->residency;
     void *memory;
     TRY(memory_alloc(residency->executable->constant_count, 1, &memory));
     making->needs_plain = memory;
+    *out_filled = false;
     TRY(scan_code(making));
     TRY(choose_packed(making));
-    TRY(place_constants(making));
-    TRY(worker_pool_for_each(pool, residency->packed_count, pack_one, residency));
+    if (source->images)
+        TRY(residency_image_load(residency, making->needs_plain, source->images, pool, out_filled));
+    if (!*out_filled && making->data) {
+        TRY(make_room(residency));
+        TRY(place_constants(making));
+        TRY(worker_pool_for_each(pool, residency->packed_count, pack_one, making));
+        *out_filled = true;
+    }
+    place_others(residency);
     return device_stream_synchronize(
         residency->devices[SLOT_DEVICE], memory_pool_get_stream(residency->pools[SLOT_DEVICE]));
 }
@@ -214,8 +244,8 @@ static Error *alloc_tables(Residency *residency) {
     return decoded_code_create(residency, &residency->decoded);
 }
 
-Error *residency_create(
-    Executable *executable, Device *host, Device *device, WorkerPool *pool, Residency **out) {
+Error *residency_create_from(Executable *executable, Device *host, Device *device, WorkerPool *pool,
+    const ResidencySource *source, Residency **out) {
     if (!host->class_->host_memory)
         FAIL(INVALID, "slot 0 must be a cpu device, not %s", host->name);
     void *memory;
@@ -227,11 +257,30 @@ Error *residency_create(
     residency->devices[SLOT_DEVICE] = device;
     TRY(packed_registry_create(&residency->builtins));
     TRY(alloc_tables(residency));
-    Making making = {.residency = residency};
-    Error *error = fill(&making, pool);
+    Making making = {.residency = residency,
+        .data = source->data          ? source->data
+                : executable->outline ? NULL
+                                      : executable};
+    bool filled;
+    Error *error = fill(&making, pool, source, &filled);
     making_deinit(&making);
     TRY(error);
-    *out = TAKE(residency);
+    *out = filled ? TAKE(residency) : NULL;
+    return NULL;
+}
+
+Error *residency_create(
+    Executable *executable, Device *host, Device *device, WorkerPool *pool, Residency **out) {
+    static const ResidencySource itself = {0};
+    if (executable->outline) FAIL(INVALID, "an outline cannot be made resident");
+    return residency_create_from(executable, host, device, pool, &itself, out);
+}
+
+Error *residency_check(const Residency *residency) {
+    if (residency->image && weight_image_is_damaged(residency->image))
+        FAIL(DEVICE_LOST,
+            "%s: weights could not be read: their file became shorter, or its disk fails",
+            residency->devices[SLOT_DEVICE]->name);
     return NULL;
 }
 
@@ -240,19 +289,29 @@ Residency *residency_retain(Residency *residency) {
     return residency;
 }
 
+void residency_forget(Residency *residency) {
+    uint32_t count = residency->executable->constant_count;
+    for (uint32_t i = 0; residency->constant_values && i < count; i++) {
+        value_release(&residency->constant_values[i]);
+        residency->constant_values[i] = (Value){0};
+    }
+    for (uint32_t i = 0; i < residency->packed_count; i++)
+        storage_release(TAKE(residency->packed[i].storage));
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) {
+        for (uint32_t i = 0; residency->constants[slot] && i < count; i++)
+            tensor_release(TAKE(residency->constants[slot][i]));
+        residency->bytes[slot] = 0;
+    }
+    weight_image_release(TAKE(residency->image));
+}
+
 void residency_release(Residency *residency) {
     if (!residency || !refcount_release(&residency->refcount)) return;
     decoded_code_release(residency->decoded);
-    uint32_t count = residency->executable->constant_count;
-    for (uint32_t i = 0; residency->constant_values && i < count; i++)
-        value_release(&residency->constant_values[i]);
+    residency_forget(residency);
     memory_free(residency->constant_values);
-    for (uint32_t i = 0; i < residency->packed_count; i++)
-        storage_release(residency->packed[i].storage);
     memory_free(residency->packed);
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) {
-        for (uint32_t i = 0; residency->constants[slot] && i < count; i++)
-            tensor_release(residency->constants[slot][i]);
         memory_free(residency->constants[slot]);
         plan_table_release(residency->plans[slot]);
         memory_pool_release(residency->pools[slot]);

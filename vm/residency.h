@@ -12,8 +12,9 @@ enum { SLOT_HOST = 0, SLOT_DEVICE = 1, SLOT_COUNT = 2 };
 /* A constant in the layout that its operator's kernel wants. */
 typedef struct PackedWeight {
     uint32_t primitive, input, constant; /* what it is for; the key, ascending */
-    uint32_t layout;                     /* from the device's pack_rule */
-    struct Storage *storage;             /* sealed, on the device */
+    uint32_t layout;                     /* from the device's pack_rule, as is the next one */
+    uint64_t bytes;
+    struct Storage *storage; /* sealed, on the device */
 } PackedWeight;
 
 typedef struct Residency {
@@ -30,13 +31,28 @@ typedef struct Residency {
     struct DecodedCode *decoded;     /* decoded_code.h: filled on demand */
     struct PackedRegistry *builtins; /* of executions that bring no registry of their own */
     uint64_t bytes[SLOT_COUNT];      /* held by constants and packed weights */
+    struct WeightImage *image;       /* NULL, or the image that constants lie in; retained */
 } Residency;
+
+/* Where constants come from. */
+typedef struct ResidencySource {
+    const struct WeightImages *images; /* asked first; NULL: there are none */
+    /* The same executable with its constants' data, where the other is an outline; NULL: it is not,
+     * or only an image will do. Borrowed for the call. */
+    const Executable *data;
+} ResidencySource;
 
 /* Copies constants to the device where it is not the host's memory, packs what the device's
  * pack_rule names, on the pool's threads. Errors: EXHAUSTED, UNSUPPORTED. Blocks: until everything
- * is resident. */
+ * is resident. executable: no outline. */
 MUST_CHECK Error *residency_create(
     Executable *executable, Device *host, Device *device, WorkerPool *pool, Residency **out);
+/* The same from a source. *out NULL: only an image would do, and there is none. */
+MUST_CHECK Error *residency_create_from(Executable *executable, Device *host, Device *device,
+    WorkerPool *pool, const ResidencySource *source, Residency **out);
+/* Errors: DEVICE_LOST bytes of the image that its constants lie in could not be read since: what
+ * was computed with them may be wrong, and nothing but another residency will help. */
+MUST_CHECK Error *residency_check(const Residency *residency);
 Residency *residency_retain(Residency *residency);
 void residency_release(Residency *residency);
 DEFINE_OWN(Residency, residency_release);

@@ -5,11 +5,13 @@
 #include "base/allocator.h"
 #include "serialize/executable_file.h"
 #include "store/stored_executable.h"
+#include "vm/residency_image.h"
 
 enum { ENTRY_BYTES = 64 << 10 }; /* of a model beside its weights, about */
 
 typedef struct Entry {
     ResidentModel model; /* first: what callers hold */
+    Executable *data;    /* with its weights, where the model's is an outline and has no image */
     uint64_t holds;
     Residency *residencies[RESIDENT_DEVICES_MAX];
     TenantId *owners; /* tenants of whom the store has said that they have it */
@@ -24,20 +26,22 @@ struct ResidentModels {
     Store *store;
     Device *host;
     WorkerPool *pool;
+    const WeightImages *images; /* NULL: none are kept */
     pthread_mutex_t mutex;
     pthread_cond_t read; /* an entry's reading ended */
     Entry *entries;
     uint64_t turn, idle_bytes, idle_bytes_max;
 };
 
-Error *resident_models_create(Store *store, Device *host, WorkerPool *pool, uint64_t idle_bytes_max,
-    ResidentModels **out_models) {
+Error *resident_models_create(Store *store, Device *host, WorkerPool *pool,
+    const WeightImages *images, uint64_t idle_bytes_max, ResidentModels **out_models) {
     void *memory;
     TRY(memory_alloc(1, sizeof(ResidentModels), &memory));
     ResidentModels *models = memory;
     models->store = store;
     models->host = host;
     models->pool = pool;
+    models->images = images;
     models->idle_bytes_max = idle_bytes_max;
     (void)pthread_mutex_init(&models->mutex, NULL);
     (void)pthread_cond_init(&models->read, NULL);
@@ -48,6 +52,7 @@ Error *resident_models_create(Store *store, Device *host, WorkerPool *pool, uint
 static void free_entry(Entry *entry) {
     for (uint32_t i = 0; i < RESIDENT_DEVICES_MAX; i++) residency_release(entry->residencies[i]);
     executable_release(entry->model.executable);
+    executable_release(entry->data);
     memory_free(entry->owners);
     memory_free(entry);
 }
@@ -73,7 +78,11 @@ static Entry *find_identity(ResidentModels *models, const Digest *identity) {
     return NULL;
 }
 
-static uint64_t bytes_of(const Entry *entry) { return entry->model.constant_bytes + ENTRY_BYTES; }
+/* Changes only while it is held. */
+static uint64_t bytes_of(const Entry *entry) {
+    bool has_weights = entry->data || !entry->model.executable->outline;
+    return ENTRY_BYTES + (has_weights ? entry->model.constant_bytes : 0);
+}
 
 static void unlink_entry(ResidentModels *models, Entry *entry) {
     Entry **link = &models->entries;
@@ -119,12 +128,14 @@ static Entry *rest(ResidentModels *models, Entry *entry) {
     return leaving;
 }
 
-static Error *read_executable(ResidentModels *models, StoredExecutable *stored, Executable **out) {
+static Error *read_executable(
+    ResidentModels *models, StoredExecutable *stored, bool outline, Executable **out) {
     OWN(Container, container) = NULL;
     size_t size;
     const uint8_t *manifest = stored_executable_manifest(stored, &size);
     TRY(container_open_manifest(
         CONTAINER_EXECUTABLE, manifest, size, stored_executable_source(stored), &container));
+    if (outline) return executable_read_outline(container, out);
     return executable_read(container, models->pool, CHUNK_VERIFY_XXH3, out);
 }
 
@@ -152,7 +163,7 @@ static Error *take_entry(
 static Error *finish_reading(ResidentModels *models, Entry *entry, StoredExecutable *stored) {
     Executable *executable = NULL;
     Entry *unused = NULL;
-    Error *error = read_executable(models, stored, &executable);
+    Error *error = read_executable(models, stored, models->images, &executable);
     (void)pthread_mutex_lock(&models->mutex);
     entry->reading = false;
     if (error) {
@@ -252,16 +263,50 @@ static Residency *install(Residency *residency, Residency **place) {
     return NULL;
 }
 
+/* Decodes a model whose weights are in no image, and keeps an image for the next time. */
+static Error *make_resident(ResidentModels *models, TenantId tenant, Entry *entry, Device *device,
+    Residency **out_residency) {
+    OWN(StoredExecutable, stored) = NULL;
+    OWN(Executable, data) = NULL;
+    OWN(Residency, residency) = NULL;
+    bool kept = false;
+    TRY(stored_executable_open(models->store, tenant, &entry->model.identity, &stored));
+    TRY(read_executable(models, stored, false, &data));
+    ResidencySource source = {.data = data};
+    TRY(residency_create_from(
+        entry->model.executable, models->host, device, models->pool, &source, &residency));
+    /* without one the model is as good, and slower the next time */
+    error_free(residency_image_keep(residency, models->images, models->pool, &kept));
+    if (!kept) {
+        (void)pthread_mutex_lock(&models->mutex);
+        if (!entry->data) entry->data = TAKE(data);
+        (void)pthread_mutex_unlock(&models->mutex);
+    }
+    *out_residency = TAKE(residency);
+    return NULL;
+}
+
+static Error *find_resident(
+    ResidentModels *models, Entry *entry, Device *device, Residency **out_residency) {
+    (void)pthread_mutex_lock(&models->mutex);
+    OWN(Executable, data) = entry->data ? executable_retain(entry->data) : NULL;
+    (void)pthread_mutex_unlock(&models->mutex);
+    bool outline = entry->model.executable->outline;
+    ResidencySource source = {.images = outline ? models->images : NULL, .data = data};
+    return residency_create_from(
+        entry->model.executable, models->host, device, models->pool, &source, out_residency);
+}
+
 Error *resident_models_load(ResidentModels *models, TenantId tenant, const Digest *identity,
     uint32_t device_index, Device *device) {
     const ResidentModel *held;
-    Residency *residency;
+    Residency *residency = NULL;
     TRY(resident_models_hold(models, tenant, identity, &held));
-    Error *error =
-        residency_create(held->executable, models->host, device, models->pool, &residency);
+    Entry *entry = (Entry *)(uintptr_t)held; /* its first member */
+    Error *error = find_resident(models, entry, device, &residency);
+    if (!error && !residency) error = make_resident(models, tenant, entry, device, &residency);
     if (!error) {
         (void)pthread_mutex_lock(&models->mutex);
-        Entry *entry = find_identity(models, identity);
         Residency *surplus = install(residency, &entry->residencies[device_index]);
         (void)pthread_mutex_unlock(&models->mutex);
         residency_release(surplus);

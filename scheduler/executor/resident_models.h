@@ -3,10 +3,14 @@
  * device.
  *
  * A model stays while a job holds it or it is resident somewhere, and in host memory after that as
- * long as there is room. Threads: any. */
+ * long as there is room. Where weight images are kept, that is an outline without weights: they
+ * come from the image, whose bytes are the system's page cache's to hold; the stored executable is
+ * decoded only to make an image, and its weights rest here only where none can be kept.
+ * Threads: any. */
 #include "base/worker_pool.h"
 #include "store/store.h"
 #include "vm/residency.h"
+#include "vm/weight_image.h"
 
 typedef struct ResidentModels ResidentModels;
 
@@ -15,16 +19,16 @@ enum { RESIDENT_DEVICES_MAX = 64 };
 /* A model that is held. */
 typedef struct ResidentModel {
     Digest identity;
-    Executable *executable;
+    Executable *executable; /* perhaps an outline */
     uint64_t constant_bytes;
 } ResidentModel;
 
-/* host: slot 0 of all residencies. pool: for decoding and packing; may be NULL. Borrowed, as is the
- * store.
+/* host: slot 0 of all residencies. pool: for decoding and packing; may be NULL. images: NULL: none
+ * are kept. Borrowed, as is the store.
  *
  * idle_bytes_max: how much of the host's memory models may keep that nothing needs just now. */
 MUST_CHECK Error *resident_models_create(Store *store, Device *host, WorkerPool *pool,
-    uint64_t idle_bytes_max, ResidentModels **out_models);
+    const WeightImages *images, uint64_t idle_bytes_max, ResidentModels **out_models);
 /* No model is held any more. */
 void resident_models_destroy(ResidentModels *models);
 DEFINE_OWN(ResidentModels, resident_models_destroy);
@@ -42,7 +46,8 @@ bool resident_models_try_hold(ResidentModels *models, TenantId tenant, const Dig
 void resident_models_let_go(ResidentModels *models, const ResidentModel *model);
 
 /* Makes a tenant's executable resident. Errors: EXHAUSTED the device has no room; as
- * resident_models_hold. Blocks: while it is read, copied and packed. */
+ * resident_models_hold. Blocks: while it is read, copied and packed, and its image
+ * is kept the first time. */
 MUST_CHECK Error *resident_models_load(ResidentModels *models, TenantId tenant,
     const Digest *identity, uint32_t device_index, Device *device);
 /* Its residency there, retained; NULL: it is not resident. */

@@ -38,7 +38,7 @@ static int setup(void **state) {
     assert_ok(store_open(fixture.home, STORE_CREATE, &fixture.store));
     assert_ok(device_open("cpu", &fixture.host));
     assert_ok(device_open("sim:0", &fixture.sim));
-    assert_ok(resident_models_create(fixture.store, fixture.host, NULL, 0, &fixture.models));
+    assert_ok(resident_models_create(fixture.store, fixture.host, NULL, NULL, 0, &fixture.models));
     register_program(&fixture);
     *state = &fixture;
     return 0;
@@ -139,7 +139,7 @@ static void test_resident_models_rest_in_host_memory(void **state) {
         identities[i] = other->identity;
     }
     assert_ok(resident_models_create(
-        fixture->store, fixture->host, NULL, (2 << 16) + 4096, &models)); /* room for two */
+        fixture->store, fixture->host, NULL, NULL, (2 << 16) + 4096, &models)); /* room for two */
     for (int i = 0; i < COUNT; i++) hold_and_let_go(models, &identities[i], &executable);
     for (int i = 0; i < COUNT; i++) /* on no device, so only a look at what is in memory */
         assert_false(resident_models_try_hold(
