@@ -131,11 +131,3 @@ uint64_t mapped_file_size(const MappedFile *file) { return file->size; }
 bool mapped_file_is_damaged(const MappedFile *file) {
     return atomic_load_explicit(&file->slot->damaged, memory_order_acquire);
 }
-
-void mapped_file_prefetch(const MappedFile *file, uint64_t offset, uint64_t size) {
-    if (offset >= file->size || size == 0) return;
-    if (size > file->size - offset) size = file->size - offset;
-    uintptr_t start = ((uintptr_t)file->data + offset) & ~(page_size - 1);
-    /* a hint: where it cannot be taken, reading waits for the disk */
-    (void)madvise((void *)start, (uintptr_t)file->data + offset + size - start, MADV_WILLNEED);
-}

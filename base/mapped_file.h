@@ -27,5 +27,3 @@ const uint8_t *mapped_file_data(const MappedFile *file);
 uint64_t mapped_file_size(const MappedFile *file);
 /* Whether any byte could not be read so far. It stays so. */
 bool mapped_file_is_damaged(const MappedFile *file);
-/* Asks for bytes that will be needed soon, without waiting for them. */
-void mapped_file_prefetch(const MappedFile *file, uint64_t offset, uint64_t size);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
@@ -17,7 +18,7 @@
 #include "store/weight_folder.h"
 
 static const char TEMPORARY[] = "new-";
-enum { FREE_SHARE = 4, NAME_SIZE = 32 };
+enum { FREE_SHARE = 4, NAME_SIZE = 32, SECOND_NS = 1000000000 };
 
 struct CachedWeights {
     Refcount refcount;
@@ -142,7 +143,7 @@ static Error *fail_io(const WeightCache *cache, const char *what) {
 
 /* Recency lives in the files' access times: their changes tell whether they were replaced. */
 static int64_t time_of(const struct stat *status) {
-    return (int64_t)status->st_atim.tv_sec * 1000000000 + status->st_atim.tv_nsec;
+    return (int64_t)status->st_atim.tv_sec * SECOND_NS + status->st_atim.tv_nsec;
 }
 
 static Error *take_file(void *context, const char *name) {
@@ -246,6 +247,19 @@ static Error *open_weights(WeightCache *cache, const char *name, Entry *entry) {
     return error;
 }
 
+/* Also in the file, for the next process. The system's own idea of now moves in steps of
+ * milliseconds. */
+static void mark_used(WeightCache *cache, const char *name, Entry *entry) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    int64_t now_ns = (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+    entry->used = cache->turn = now_ns > cache->turn ? now_ns : cache->turn + 1;
+    const struct timespec times[2] = {
+        {.tv_sec = entry->used / SECOND_NS, .tv_nsec = entry->used % SECOND_NS},
+        {.tv_nsec = UTIME_OMIT}};
+    (void)utimensat(cache->folder, name, times, AT_SYMLINK_NOFOLLOW);
+}
+
 /* Under the mutex. */
 static CachedWeights *find_locked(WeightCache *cache, const WeightKey *key) {
     char name[WEIGHT_NAME_SIZE];
@@ -267,9 +281,7 @@ static CachedWeights *find_locked(WeightCache *cache, const WeightKey *key) {
         return NULL;
     }
     if (code != ERROR_NONE) return NULL;
-    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
-    (void)utimensat(cache->folder, name, times, AT_SYMLINK_NOFOLLOW); /* for the next process */
-    entry->used = ++cache->turn;
+    mark_used(cache, name, entry);
     return cached_weights_retain(entry->weights);
 }
 
@@ -349,7 +361,9 @@ static Error *install(WeightCache *cache, const char *temporary, const WeightKey
     }
     if (renameat(cache->folder, temporary, cache->folder, name) != 0)
         return fail_io(cache, "rename in");
-    return add_entry(cache, key, bytes, ++cache->turn);
+    TRY(add_entry(cache, key, bytes, 0));
+    mark_used(cache, name, &cache->entries[cache->count - 1]);
+    return NULL;
 }
 
 Error *weight_cache_keep(WeightCache *cache, const WeightKey *key, WeightReader reader,

@@ -34,9 +34,6 @@ static void test_mapped_file_shows_the_file(void **state) {
     OWN(MappedFile, file) = NULL;
     assert_ok(mapped_file_open(descriptor, PAGE * PAGES, &file));
     (void)close(descriptor);
-    mapped_file_prefetch(file, 5, PAGE);
-    mapped_file_prefetch(file, PAGE * PAGES - 1, PAGE); /* the end cuts it */
-    mapped_file_prefetch(file, PAGE * PAGES, PAGE);
     assert_int_equal(mapped_file_size(file), PAGE * PAGES);
     for (int i = 0; i < PAGES; i++)
         assert_int_equal(mapped_file_data(file)[i * PAGE + 7], 'a' + i % 26);
