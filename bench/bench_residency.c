@@ -190,7 +190,7 @@ typedef struct LinkCopy {
 static Error *copy_piece(void *context, size_t index) {
     const LinkCopy *copy = context;
     return copy->device->class_->copy_from_host(
-        copy->device, copy->address + index * PIECE, copy->from + index * PIECE, PIECE);
+        copy->device, NULL, copy->address + index * PIECE, copy->from + index * PIECE, PIECE);
 }
 
 /* As many bytes into fresh memory of the device: what no activation can do without. */
@@ -198,10 +198,10 @@ static Error *pure_copy(Bench *bench, const uint8_t *from, double *out_seconds) 
     Device *device = bench->device;
     uint64_t bytes = bench->mebibytes << 20, start_ns = clock_now_ns(clock_real());
     LinkCopy copy = {.device = device, .from = from};
-    TRY(device->class_->alloc(device, bytes, &copy.address));
+    TRY(device->class_->alloc(device, NULL, bytes, &copy.address));
     Error *error = worker_pool_for_each(bench->pool, (size_t)(bytes / PIECE), copy_piece, &copy);
     *out_seconds = seconds_since(start_ns);
-    device->class_->free(device, copy.address, bytes);
+    device->class_->free(device, NULL, copy.address, bytes);
     return error;
 }
 
