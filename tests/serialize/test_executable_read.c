@@ -130,6 +130,8 @@ static void test_executable_read_outline_reads_no_chunks(void **state) {
     uint32_t index;
     assert_ok(executable_find_function(outline, "main", &index));
     assert_true(executable_constant_bytes(outline) > EXAMPLE_LARGE_COUNT * sizeof(float));
+    assert_true(outline->outline);
+    assert_fails(INVALID, executable_identify(outline, NULL)); /* its bytes are not there */
     stored_deinit(&stored);
 }
 
