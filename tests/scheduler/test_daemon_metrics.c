@@ -33,8 +33,14 @@ static void test_daemon_metrics_show_store_and_control(void **state) {
     assert_ok(metrics_create(&metrics));
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, control_fixture_cpu_and_sim);
-    DaemonMetrics sampled = {.store = fixture.store, .control = fixture.control};
+    OWN(WeightCache, weights) = NULL;
+    assert_ok(weight_cache_open(store_home(fixture.store), 1 << 20, &weights));
+    DaemonMetrics sampled = {
+        .store = fixture.store, .control = fixture.control, .weights = weights};
     assert_ok(metrics_add_source(metrics, daemon_metrics_source(&sampled)));
+    const WeightKey key = {.size = 1};
+    CachedWeights *none;
+    weight_cache_find(weights, &key, &none);
     assert_ok(control_fixture_submit(&fixture, "four", 2, true, NULL, &id));
     control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
     assert_ok(tenants_get(fixture.store, TENANT_DEFAULT, &tenant));
@@ -55,6 +61,11 @@ static void test_daemon_metrics_show_store_and_control(void **state) {
     expect_row(&text, "layover_device_bytes{device=\"sim:0\"} ");
     expect_row(&text, "layover_device_busy_seconds_total{device=\"cpu\"} ");
     expect_row(&text, "layover_store_file_bytes{file=\"catalog.db-wal\"} ");
+    expect_row(&text, "layover_weight_cache_hits_total 0\n");
+    expect_row(&text, "layover_weight_cache_misses_total 1\n");
+    expect_row(&text, "layover_weight_cache_bytes 0\n");
+    expect_row(&text, "layover_weight_cache_evictions_total 0\n");
+    expect_row(&text, "layover_weight_cache_damaged_total 0\n");
 }
 
 /* However many tenants there are, there are so many rows. */

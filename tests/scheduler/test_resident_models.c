@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/executor/cached_images.h"
 #include "scheduler/model_loader.h"
 #include "store/models.h"
 #include "tests/support/test_support.h"
@@ -158,6 +159,72 @@ static void test_resident_models_rest_in_host_memory(void **state) {
         NOT_FOUND, resident_models_hold(models, TENANT_DEFAULT + 1, &identities[2], &model));
 }
 
+/* A constant too large to stand in the manifest. */
+static Digest register_large(Fixture *fixture) {
+    OWN(Executable, executable) = NULL;
+    ModelVersion OWN_VERSION(version) = {0};
+    TextBuilder OWN_TEXT(text) = {0};
+    text_append(&text, "constant @w slot 1 = float32[2048] {0");
+    for (int i = 1; i < 2048; i++) text_appendf(&text, ", %d", i);
+    text_append(&text, "}\nfunction main() exported {\n Ret @w\n}\n");
+    assert_ok(assembly_parse(text_builder_get(&text), text.size, &executable));
+    assert_ok(model_loader_register(
+        fixture->store, TENANT_DEFAULT, NULL, "l", executable, NULL, 0, &version));
+    return executable->identity;
+}
+
+static void expect_weights(ResidentModels *models, const Digest *identity) {
+    float values[2048];
+    OWN(Residency, residency) = resident_models_get(models, identity, 1);
+    assert_ok(tensor_copy_to_host(residency->constants[SLOT_DEVICE][0], values));
+    for (int i = 0; i < 2048; i++) assert_true(values[i] == (float)i);
+}
+
+/* The first activation decodes the model and keeps an image; later ones need no chunk of it. */
+static void test_resident_models_come_from_images(void **state) {
+    Fixture *fixture = *state;
+    Digest identity = register_large(fixture);
+    OWN(WeightCache, cache) = NULL;
+    assert_ok(weight_cache_open(fixture->home, 1 << 20, &cache));
+    WeightImages images = cached_images(cache);
+    const ResidentModel *model;
+    for (int process = 0; process < 2; process++) {
+        OWN(ResidentModels, models) = NULL;
+        assert_ok(
+            resident_models_create(fixture->store, fixture->host, NULL, &images, 1 << 20, &models));
+        for (int i = 0; i < 2; i++) {
+            assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
+            expect_weights(models, &identity);
+            resident_models_evict(models, &identity, 1);
+        }
+        assert_ok(resident_models_hold(models, TENANT_DEFAULT, &identity, &model));
+        assert_true(model->executable->outline);
+        assert_int_equal(model->constant_bytes, 8192);
+        resident_models_let_go(models, model);
+    }
+    assert_int_equal(weight_cache_count(cache).misses, 1);
+    assert_int_equal(weight_cache_count(cache).hits, 3);
+}
+
+/* No room for an image: weights rest in host memory as long as there is room for them there. */
+static void test_resident_models_rest_without_images(void **state) {
+    Fixture *fixture = *state;
+    Digest identity = register_large(fixture);
+    OWN(WeightCache, cache) = NULL;
+    OWN(ResidentModels, models) = NULL;
+    assert_ok(weight_cache_open(fixture->home, 1, &cache));
+    WeightImages images = cached_images(cache);
+    assert_ok(
+        resident_models_create(fixture->store, fixture->host, NULL, &images, 1 << 20, &models));
+    for (int i = 0; i < 3; i++) {
+        assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
+        expect_weights(models, &identity);
+        resident_models_evict(models, &identity, 1);
+    }
+    assert_int_equal(weight_cache_count(cache).hits, 0);
+    assert_int_equal(weight_cache_count(cache).files, 0);
+}
+
 static void *hold_often(void *argument) {
     Fixture *fixture = argument;
     for (int i = 0; i < 200; i++) {
@@ -183,6 +250,8 @@ int test_resident_models(void) {
         cmocka_unit_test(test_resident_models_stay_while_they_are_resident),
         cmocka_unit_test(test_resident_models_belong_to_tenants),
         cmocka_unit_test(test_resident_models_rest_in_host_memory),
+        cmocka_unit_test(test_resident_models_come_from_images),
+        cmocka_unit_test(test_resident_models_rest_without_images),
         cmocka_unit_test(test_resident_models_are_held_by_many_threads),
     };
     return cmocka_run_group_tests_name("resident_models", tests, setup, teardown);

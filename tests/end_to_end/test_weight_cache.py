@@ -1,0 +1,130 @@
+"""Prepared weights are kept in the home: found again, never believed blindly, gone with their model."""
+import os
+import stat
+
+import numpy as np
+import onnx
+import prometheus
+import pytest
+from daemon import Daemon
+from harness import DONE, USAGE
+
+ROWS, COLUMNS = 512, 512
+X = np.random.default_rng(7).standard_normal((3, ROWS), dtype=np.float32)
+
+
+@pytest.fixture
+def stocked(home, tmp_path):
+    """A home with one model of a mebibyte, and what it answers."""
+    weights = np.random.default_rng(5).standard_normal((ROWS, COLUMNS), dtype=np.float32)
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"])], "g",
+        [value("x", onnx.TensorProto.FLOAT, ["n", ROWS])], [value("y", onnx.TensorProto.FLOAT, ["n", COLUMNS])],
+        [onnx.numpy_helper.from_array(weights, "w")])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8),
+              tmp_path / "m.onnx")
+    home.call("register", "m", tmp_path / "m.onnx")
+    return home
+
+
+def files(home):
+    folder = os.path.join(home.path, "cache", "weights")
+    return sorted(os.path.join(folder, name) for name in os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def ask(daemon):
+    return daemon.finished(daemon.submit("m", {"x": X}))["y"]
+
+
+def counts(daemon):
+    families = prometheus.parse(daemon.request("GET", "/metrics").decode())
+    return {name: families[f"layover_weight_cache_{name}_total"].samples[f"layover_weight_cache_{name}_total", ()]
+            for name in ("hits", "misses", "evictions", "damaged")}
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim:0"])
+def test_a_second_start_finds_them(stocked, device):
+    with Daemon(stocked, "--device", device) as daemon:
+        first = ask(daemon)
+        assert counts(daemon) == {"hits": 0, "misses": 1, "evictions": 0, "damaged": 0}
+        [path] = files(stocked)
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+        assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700
+        assert daemon.end() == DONE
+    with Daemon(stocked, "--device", device) as daemon:
+        np.testing.assert_array_equal(ask(daemon), first)
+        assert counts(daemon) == {"hits": 1, "misses": 0, "evictions": 0, "damaged": 0}
+    assert files(stocked) == [path]
+    stocked.is_clean()
+
+
+def flip(path):
+    with open(path, "r+b") as file:
+        file.seek(-1000, os.SEEK_END)
+        byte = file.read(1)[0]
+        file.seek(-1000, os.SEEK_END)
+        file.write(bytes([byte ^ 1]))
+
+
+def cut(path):
+    os.truncate(path, os.path.getsize(path) // 2)
+
+
+def replace(path):
+    with open(path, "wb") as file:
+        file.write(b"something else" * 100_000)
+
+
+@pytest.mark.parametrize("damage", [flip, cut, replace])
+@pytest.mark.parametrize("device", ["cpu", "sim:0"])
+def test_damage_is_noticed(stocked, device, damage):
+    with Daemon(stocked, "--device", device) as daemon:
+        first = ask(daemon)
+    [path] = files(stocked)
+    damage(path)
+    with Daemon(stocked, "--device", device) as daemon:
+        np.testing.assert_array_equal(ask(daemon), first)
+        assert counts(daemon)["damaged"] == 1
+    with Daemon(stocked, "--device", device) as daemon:  # and it was made anew
+        np.testing.assert_array_equal(ask(daemon), first)
+        assert counts(daemon) == {"hits": 1, "misses": 0, "evictions": 0, "damaged": 0}
+
+
+def test_a_file_that_shrinks_under_a_running_model(stocked):
+    """The mapped weights of cpu are gone: no answer is made of them, and the job runs again with right ones."""
+    with Daemon(stocked, "--device", "cpu") as daemon:
+        first = ask(daemon)
+    with Daemon(stocked, "--device", "cpu") as daemon:
+        np.testing.assert_array_equal(ask(daemon), first)
+        [path] = files(stocked)
+        os.truncate(path, 0)
+        np.testing.assert_array_equal(ask(daemon), first)
+        assert counts(daemon)["damaged"] == 1
+        assert daemon.end() == DONE
+    stocked.is_clean()
+
+
+def test_they_are_kept_only_where_there_is_room(stocked):
+    with Daemon(stocked, "--weight-cache-max", "0") as daemon:
+        first = ask(daemon)
+        assert b"\nlayover_weight_cache_bytes " not in daemon.request("GET", "/metrics")
+    assert files(stocked) == []
+    with Daemon(stocked, "--weight-cache-max", "1000") as daemon:  # too small for it
+        np.testing.assert_array_equal(ask(daemon), first)
+        assert counts(daemon)["misses"] == 1
+    assert files(stocked) == []
+    stocked.refuses("serve", "--weight-cache-max", "-1", code=USAGE, words=["weight-cache-max"])
+
+
+def test_they_go_with_their_model(stocked):
+    with Daemon(stocked) as daemon:
+        job = daemon.submit("m", {"x": X})
+        daemon.finished(job)
+        assert len(files(stocked)) == 1
+        daemon.request("DELETE", f"/v1/jobs/{job}")
+    stocked.call("gc")
+    assert len(files(stocked)) == 1
+    stocked.call("rm", "m")
+    stocked.call("gc")
+    assert files(stocked) == []
