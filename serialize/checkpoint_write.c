@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "serialize/checkpoint.h"
 #include "serialize/checkpoint_extents.h"
+#include "serialize/copy_ahead.h"
 #include "serialize/object_table.h"
 #include "serialize/value_bytes.h"
 #include "vm/adt.h"
@@ -23,6 +24,7 @@ typedef struct CheckpointWriter {
     uint32_t next_extent; /* extents are sorted by storage, as storages are written */
     uint64_t *bases;      /* per object: what was taken off a storage's offsets */
     DeviceStream *stream; /* on which values come from the device */
+    CopyAhead *copies;    /* of them */
 } CheckpointWriter;
 
 static void write_value(const CheckpointWriter *self, ByteWriter *writer, const Value *value) {
@@ -37,46 +39,39 @@ static void write_values(
     for (uint32_t i = 0; i < count; i++) write_value(self, writer, &values[i]);
 }
 
-/* The bytes of an extent in host memory: where they are, or a copy in *out_copy (memory_unmap
- * size). */
-static Error *extent_bytes(DeviceStream *stream, const Storage *storage, const LiveExtent *extent,
-    const void **out_bytes, void **out_copy) {
-    uint64_t address = storage->address + extent->offset;
-    *out_copy = NULL;
-    if (storage->device->class_->host_memory) {
-        *out_bytes = (const void *)(uintptr_t)address;
+/* Whether its bytes come over a link, ahead of being written. */
+static bool is_far(const Storage *storage) { return !storage->device->class_->host_memory; }
+
+static Error *write_inline(
+    CheckpointWriter *self, ByteWriter *writer, const Storage *storage, const LiveExtent *extent) {
+    const void *bytes = (const void *)(uintptr_t)(storage->address + extent->offset);
+    if (!is_far(storage)) {
+        byte_write_bytes(writer, bytes, extent->size);
         return NULL;
     }
-    void *copy;
-    TRY(memory_map((size_t)extent->size, &copy));
-    Error *error =
-        storage->device->class_->copy_to_host(storage->device, stream, copy, address, extent->size);
-    if (error) {
-        memory_unmap(copy, (size_t)extent->size);
-        return error;
-    }
-    *out_bytes = *out_copy = copy;
+    ChunkReader reader = copy_ahead_next(self->copies);
+    TRY(reader.get(reader.self, 0, &bytes));
+    byte_write_bytes(writer, bytes, extent->size);
+    reader.done(reader.self, 0);
     return NULL;
 }
 
 static Error *write_extent(CheckpointWriter *self, ByteWriter *writer, const Storage *storage,
     const LiveExtent *extent, uint64_t base) {
-    const void *bytes;
-    void *copy;
     uint32_t bulk = 0;
+    ChunkFilter filter = value_bytes_filter(extent->dtype);
     byte_write_u64(writer, extent->offset - base);
     byte_write_u64(writer, extent->size);
-    TRY(extent_bytes(self->stream, storage, extent, &bytes, &copy));
-    Error *error = NULL;
-    if (extent->size <= CHECKPOINT_INLINE_SIZE)
-        byte_write_bytes(writer, bytes, extent->size);
-    else {
-        error = container_writer_add_bulk(self->container, bytes, extent->size, CHUNK_SIZE,
-            value_bytes_filter(extent->dtype), NULL, &bulk);
-        byte_write_u32(writer, bulk);
-    }
-    if (copy) memory_unmap(copy, (size_t)extent->size);
-    return error;
+    if (extent->size <= CHECKPOINT_INLINE_SIZE) return write_inline(self, writer, storage, extent);
+    if (is_far(storage))
+        TRY(container_writer_add_bulk_read(
+            self->container, copy_ahead_next(self->copies), extent->size, filter, &bulk));
+    else
+        TRY(container_writer_add_bulk(self->container,
+            (const void *)(uintptr_t)(storage->address + extent->offset), extent->size, CHUNK_SIZE,
+            filter, NULL, &bulk));
+    byte_write_u32(writer, bulk);
+    return NULL;
 }
 
 /* A value's storage is written as long as its live bytes; an opaque one keeps its size, since what
@@ -270,9 +265,37 @@ static Error *write_labels(const CheckpointWriter *self) {
     return container_writer_add_written(self->container, SECTION_LABELS, &writer);
 }
 
+/* Beside the stream on which the execution runs on, behind what the snapshot waits for. */
+static Error *begin_stream(CheckpointWriter *self) {
+    Device *device = self->snapshot->residency->devices[SLOT_DEVICE];
+    TRY(device_stream_create(device, &self->stream));
+    if (!self->snapshot->ready) return NULL;
+    return device->class_->event_wait(device, self->snapshot->ready, self->stream);
+}
+
+/* All that comes from the device, in the order in which it is written. */
+static Error *begin_copies(CheckpointWriter *self) {
+    Device *device = self->snapshot->residency->devices[SLOT_DEVICE];
+    void *memory;
+    size_t count = 0;
+    TRY(memory_alloc(self->extent_count, sizeof(DeviceRange), &memory));
+    DeviceRange *ranges = memory;
+    for (uint32_t i = 0; i < self->extent_count; i++) {
+        const LiveExtent *extent = &self->extents[i];
+        const Storage *storage = object_table_get(self->table, extent->storage).storage;
+        if (is_far(storage))
+            ranges[count++] = (DeviceRange){storage->address + extent->offset, extent->size};
+    }
+    Error *error = begin_stream(self);
+    if (!error) error = copy_ahead_create(device, self->stream, ranges, count, &self->copies);
+    memory_free(memory);
+    return error;
+}
+
 static Error *write_all(CheckpointWriter *self) {
     TRY(object_table_create(&self->table));
     TRY(add_objects(self));
+    TRY(begin_copies(self));
     TRY(write_header(self));
     TRY(write_frames(self));
     TRY(write_objects(self));
@@ -281,21 +304,13 @@ static Error *write_all(CheckpointWriter *self) {
     return write_rest(self);
 }
 
-/* Beside the stream on which the execution runs on, behind what the snapshot waits for. */
-static Error *begin_copies(CheckpointWriter *self) {
-    Device *device = self->snapshot->residency->devices[SLOT_DEVICE];
-    TRY(device_stream_create(device, &self->stream));
-    if (!self->snapshot->ready) return NULL;
-    return device->class_->event_wait(device, self->snapshot->ready, self->stream);
-}
-
 Error *checkpoint_write(const Snapshot *snapshot, WorkerPool *pool, ChunkSink sink,
     ByteWriter *out_manifest, Digest *out_identity) {
     OWN(ContainerWriter, container) = NULL;
     TRY(container_writer_create(CONTAINER_CHECKPOINT, pool, sink, &container));
     CheckpointWriter self = {.snapshot = snapshot, .container = container};
-    Error *error = begin_copies(&self);
-    if (!error) error = write_all(&self);
+    Error *error = write_all(&self);
+    copy_ahead_release(self.copies);
     device_stream_destroy(snapshot->residency->devices[SLOT_DEVICE], self.stream);
     object_table_release(self.table);
     memory_free(self.extents);

@@ -41,7 +41,8 @@ typedef struct Slot {
 } Slot;
 
 typedef struct WriteJob {
-    const uint8_t *data;
+    const uint8_t *data; /* NULL: the reader gives it */
+    ChunkReader reader;
     uint64_t size;
     uint32_t chunk_size;
     ChunkFilter filter;
@@ -142,16 +143,13 @@ static Error *put_ready(WriteJob *job) {
     return error;
 }
 
-static Error *write_one(WriteJob *job, size_t index) {
-    uint64_t offset = (uint64_t)index * job->chunk_size;
-    uint64_t left = job->size - offset;
-    uint32_t raw_size = left < job->chunk_size ? (uint32_t)left : job->chunk_size;
+static Error *write_raw(WriteJob *job, size_t index, const void *raw, uint32_t raw_size) {
     ChunkRef *ref = &job->refs[index];
     if (job->known)
         *ref = job->known[index];
     else {
         ref->raw_size = raw_size;
-        TRY(digest_sha256(job->data + offset, raw_size, &ref->hash));
+        TRY(digest_sha256(raw, raw_size, &ref->hash));
     }
     assert(ref->raw_size == raw_size);
     if (!wait_for_turn(job, index)) return NULL;
@@ -159,11 +157,27 @@ static Error *write_one(WriteJob *job, size_t index) {
     TRY(decide(job, index, &skip));
     Slot *slot = slot_of(job, index);
     slot->stored.size = 0;
-    if (!skip) TRY(chunk_encode(job->data + offset, raw_size, job->filter, &slot->stored));
+    if (!skip) TRY(chunk_encode(raw, raw_size, job->filter, &slot->stored));
     pthread_mutex_lock(&job->mutex);
     slot->skip = skip;
     slot->ready = true;
     pthread_mutex_unlock(&job->mutex);
+    return NULL;
+}
+
+static Error *write_one(WriteJob *job, size_t index) {
+    uint64_t offset = (uint64_t)index * job->chunk_size;
+    uint64_t left = job->size - offset;
+    uint32_t raw_size = left < job->chunk_size ? (uint32_t)left : job->chunk_size;
+    const void *raw;
+    if (job->data) {
+        TRY(write_raw(job, index, job->data + offset, raw_size));
+    } else {
+        TRY(job->reader.get(job->reader.self, index, &raw));
+        Error *error = write_raw(job, index, raw, raw_size);
+        job->reader.done(job->reader.self, index);
+        TRY(error);
+    }
     return put_ready(job);
 }
 
@@ -175,9 +189,24 @@ static Error *write_task(void *context, size_t index) {
     return error;
 }
 
+static Error *run_job(WorkerPool *pool, WriteJob *job) {
+    assert(job->chunk_size >= 1 && job->chunk_size <= CHUNK_SIZE);
+    size_t threads = pool ? worker_pool_thread_count(pool) + (size_t)1 : 1;
+    job->slot_count = 2 * threads < SLOTS_MAX ? 2 * threads : SLOTS_MAX;
+    pthread_mutex_init(&job->sink_mutex, NULL);
+    pthread_mutex_init(&job->mutex, NULL);
+    pthread_cond_init(&job->moved, NULL);
+    Error *error =
+        worker_pool_for_each(pool, chunk_count(job->size, job->chunk_size), write_task, job);
+    for (size_t i = 0; i < job->slot_count; i++) byte_writer_deinit(&job->slots[i].stored);
+    pthread_cond_destroy(&job->moved);
+    pthread_mutex_destroy(&job->mutex);
+    pthread_mutex_destroy(&job->sink_mutex);
+    return error;
+}
+
 Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t size, uint32_t chunk_size,
     ChunkFilter filter, const ChunkRef *known, ChunkSink sink, ChunkRef *out_refs) {
-    assert(chunk_size >= 1 && chunk_size <= CHUNK_SIZE);
     WriteJob job = {.data = data,
         .size = size,
         .chunk_size = chunk_size,
@@ -185,17 +214,18 @@ Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t size, uint3
         .known = known,
         .sink = sink,
         .refs = out_refs};
-    size_t threads = pool ? worker_pool_thread_count(pool) + (size_t)1 : 1;
-    job.slot_count = 2 * threads < SLOTS_MAX ? 2 * threads : SLOTS_MAX;
-    pthread_mutex_init(&job.sink_mutex, NULL);
-    pthread_mutex_init(&job.mutex, NULL);
-    pthread_cond_init(&job.moved, NULL);
-    Error *error = worker_pool_for_each(pool, chunk_count(size, chunk_size), write_task, &job);
-    for (size_t i = 0; i < job.slot_count; i++) byte_writer_deinit(&job.slots[i].stored);
-    pthread_cond_destroy(&job.moved);
-    pthread_mutex_destroy(&job.mutex);
-    pthread_mutex_destroy(&job.sink_mutex);
-    return error;
+    return run_job(pool, &job);
+}
+
+Error *chunk_write_read(WorkerPool *pool, ChunkReader reader, uint64_t size, uint32_t chunk_size,
+    ChunkFilter filter, ChunkSink sink, ChunkRef *out_refs) {
+    WriteJob job = {.reader = reader,
+        .size = size,
+        .chunk_size = chunk_size,
+        .filter = filter,
+        .sink = sink,
+        .refs = out_refs};
+    return run_job(pool, &job);
 }
 
 /* Where one chunk goes. */

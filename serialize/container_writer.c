@@ -121,6 +121,15 @@ Error *container_writer_add_bulk(ContainerWriter *writer, const void *data, uint
     return NULL;
 }
 
+Error *container_writer_add_bulk_read(ContainerWriter *writer, ChunkReader reader, uint64_t size,
+    ChunkFilter filter, uint32_t *out_index) {
+    TRY(reserve_bulk(writer, size, CHUNK_SIZE));
+    TRY(chunk_write_read(writer->pool, reader, size, CHUNK_SIZE, filter, writer->sink,
+        writer->refs + writer->ref_count));
+    *out_index = add_bulk(writer, size, CHUNK_SIZE);
+    return NULL;
+}
+
 Error *container_writer_add_bulk_refs(ContainerWriter *writer, const ChunkRef *refs, uint64_t size,
     uint32_t chunk_size, uint32_t *out_index) {
     /* refs may be what container_writer_get_refs gave, which moves when room is made */

@@ -1,0 +1,156 @@
+#include "serialize/copy_ahead.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/allocator.h"
+
+/* Pieces are numbered through all ranges; piece p lies in buffer p % COPY_AHEAD_PIECES.
+ *
+ *      done with ........ copied ........ all        a ring between the two
+ *
+ * Chunks are begun in order, and the lowest one that is under way waits for nobody but the copying
+ * thread, which waits for none but lower ones: the waits below end. */
+typedef struct Range {
+    CopyAhead *copies;
+    DeviceRange range;
+    size_t first; /* piece */
+} Range;
+
+struct CopyAhead {
+    Device *device;
+    DeviceStream *stream;
+    Range *ranges;
+    size_t range_count, asked; /* ranges that were asked for */
+    uint8_t *buffers;
+    size_t buffer_bytes;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t moved;
+    bool busy[COPY_AHEAD_PIECES]; /* copied, or being copied, and not done with */
+    size_t copied;                /* pieces */
+    bool thread_runs, ending;
+    Error *error;
+};
+
+/* Waits for its buffer. */
+static bool may_copy(CopyAhead *copies, size_t piece) {
+    (void)pthread_mutex_lock(&copies->mutex);
+    while (!copies->ending && copies->busy[piece % COPY_AHEAD_PIECES])
+        (void)pthread_cond_wait(&copies->moved, &copies->mutex);
+    bool go_on = !copies->ending;
+    copies->busy[piece % COPY_AHEAD_PIECES] = true;
+    (void)pthread_mutex_unlock(&copies->mutex);
+    return go_on;
+}
+
+static uint8_t *buffer_of(const CopyAhead *copies, size_t piece) {
+    return copies->buffers + piece % COPY_AHEAD_PIECES * CHUNK_SIZE;
+}
+
+/* False: it ends here. */
+static bool copy_range(CopyAhead *copies, const Range *range) {
+    Device *device = copies->device;
+    for (uint64_t offset = 0; offset < range->range.size; offset += CHUNK_SIZE) {
+        size_t piece = range->first + (size_t)(offset / CHUNK_SIZE);
+        uint64_t left = range->range.size - offset;
+        if (!may_copy(copies, piece)) return false;
+        Error *error =
+            device->class_->copy_to_host(device, copies->stream, buffer_of(copies, piece),
+                range->range.address + offset, left < CHUNK_SIZE ? left : CHUNK_SIZE);
+        bool failed = error;
+        (void)pthread_mutex_lock(&copies->mutex);
+        copies->copied = piece + 1;
+        copies->error = error;
+        (void)pthread_cond_broadcast(&copies->moved);
+        (void)pthread_mutex_unlock(&copies->mutex);
+        if (failed) return false;
+    }
+    return true;
+}
+
+static void *copy_all(void *context) {
+    CopyAhead *copies = context;
+    for (size_t i = 0; i < copies->range_count; i++)
+        if (!copy_range(copies, &copies->ranges[i])) break;
+    return NULL;
+}
+
+static Error *get(void *self, size_t index, const void **out_data) {
+    const Range *range = self;
+    CopyAhead *copies = range->copies;
+    size_t piece = range->first + index;
+    (void)pthread_mutex_lock(&copies->mutex);
+    while (copies->copied <= piece && !copies->error)
+        (void)pthread_cond_wait(&copies->moved, &copies->mutex);
+    Error *error = error_copy(copies->error);
+    (void)pthread_mutex_unlock(&copies->mutex);
+    TRY(error);
+    *out_data = buffer_of(copies, piece);
+    return NULL;
+}
+
+static void done(void *self, size_t index) {
+    const Range *range = self;
+    CopyAhead *copies = range->copies;
+    (void)pthread_mutex_lock(&copies->mutex);
+    copies->busy[(range->first + index) % COPY_AHEAD_PIECES] = false;
+    (void)pthread_cond_broadcast(&copies->moved);
+    (void)pthread_mutex_unlock(&copies->mutex);
+}
+
+static Error *start(CopyAhead *copies, const DeviceRange *ranges, size_t count) {
+    void *memory;
+    size_t pieces = 0;
+    TRY(memory_alloc(count, sizeof(Range), &memory));
+    copies->ranges = memory;
+    for (size_t i = 0; i < count; i++) {
+        copies->ranges[i] = (Range){copies, ranges[i], pieces};
+        pieces += chunk_count(ranges[i].size, CHUNK_SIZE);
+    }
+    copies->range_count = count;
+    size_t buffers = pieces < COPY_AHEAD_PIECES ? pieces : COPY_AHEAD_PIECES;
+    TRY(memory_map(buffers * CHUNK_SIZE, &memory));
+    copies->buffers = memory;
+    copies->buffer_bytes = buffers * CHUNK_SIZE;
+    if (pthread_create(&copies->thread, NULL, copy_all, copies) != 0)
+        FAIL(OUT_OF_MEMORY, "the system gives no more threads");
+    copies->thread_runs = true;
+    (void)pthread_setname_np(copies->thread, "copy ahead");
+    return NULL;
+}
+
+Error *copy_ahead_create(Device *device, DeviceStream *stream, const DeviceRange *ranges,
+    size_t count, CopyAhead **out) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(CopyAhead), &memory));
+    OWN(CopyAhead, copies) = memory;
+    copies->device = device;
+    copies->stream = stream;
+    (void)pthread_mutex_init(&copies->mutex, NULL);
+    (void)pthread_cond_init(&copies->moved, NULL);
+    if (count > 0) TRY(start(copies, ranges, count));
+    *out = TAKE(copies);
+    return NULL;
+}
+
+void copy_ahead_release(CopyAhead *copies) {
+    if (!copies) return;
+    (void)pthread_mutex_lock(&copies->mutex);
+    copies->ending = true;
+    (void)pthread_cond_broadcast(&copies->moved);
+    (void)pthread_mutex_unlock(&copies->mutex);
+    if (copies->thread_runs) (void)pthread_join(copies->thread, NULL);
+    if (copies->buffers) memory_unmap(copies->buffers, copies->buffer_bytes);
+    memory_free(copies->ranges);
+    error_free(copies->error);
+    (void)pthread_cond_destroy(&copies->moved);
+    (void)pthread_mutex_destroy(&copies->mutex);
+    memory_free(copies);
+}
+
+ChunkReader copy_ahead_next(CopyAhead *copies) {
+    assert(copies->asked < copies->range_count);
+    return (ChunkReader){get, done, &copies->ranges[copies->asked++]};
+}
