@@ -49,7 +49,7 @@ static Error *write_inline(
         byte_write_bytes(writer, bytes, extent->size);
         return NULL;
     }
-    ChunkReader reader = copy_ahead_next(self->copies);
+    RawChunks reader = copy_ahead_next(self->copies);
     TRY(reader.get(reader.self, 0, &bytes));
     byte_write_bytes(writer, bytes, extent->size);
     reader.done(reader.self, 0);

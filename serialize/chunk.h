@@ -77,13 +77,13 @@ MUST_CHECK Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t 
 
 /* Raw bytes that come chunk by chunk. get: borrowed until done. Threads: any, several at once; the
  * lowest chunk that is not done with is always got before others are waited for. */
-typedef struct ChunkReader {
+typedef struct RawChunks {
     Error *(*get)(void *self, size_t index, const void **out_data);
     void (*done)(void *self, size_t index);
     void *self;
-} ChunkReader;
+} RawChunks;
 /* The same of them; size: all of it. */
-MUST_CHECK Error *chunk_write_read(WorkerPool *pool, ChunkReader reader, uint64_t size,
+MUST_CHECK Error *chunk_write_read(WorkerPool *pool, RawChunks reader, uint64_t size,
     uint32_t chunk_size, ChunkFilter filter, ChunkSink sink, ChunkRef *out_refs);
 
 /* Chunks that follow each other in memory; out_data has room for the sum of their raw sizes. */

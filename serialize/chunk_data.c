@@ -42,7 +42,7 @@ typedef struct Slot {
 
 typedef struct WriteJob {
     const uint8_t *data; /* NULL: the reader gives it */
-    ChunkReader reader;
+    RawChunks reader;
     uint64_t size;
     uint32_t chunk_size;
     ChunkFilter filter;
@@ -217,7 +217,7 @@ Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t size, uint3
     return run_job(pool, &job);
 }
 
-Error *chunk_write_read(WorkerPool *pool, ChunkReader reader, uint64_t size, uint32_t chunk_size,
+Error *chunk_write_read(WorkerPool *pool, RawChunks reader, uint64_t size, uint32_t chunk_size,
     ChunkFilter filter, ChunkSink sink, ChunkRef *out_refs) {
     WriteJob job = {.reader = reader,
         .size = size,

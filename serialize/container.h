@@ -66,7 +66,7 @@ MUST_CHECK Error *container_writer_add_bulk(ContainerWriter *writer, const void 
     uint64_t size, uint32_t chunk_size, ChunkFilter filter, const ChunkRef *known,
     uint32_t *out_index);
 /* The same of data that comes chunk by chunk, CHUNK_SIZE each. */
-MUST_CHECK Error *container_writer_add_bulk_read(ContainerWriter *writer, ChunkReader reader,
+MUST_CHECK Error *container_writer_add_bulk_read(ContainerWriter *writer, RawChunks reader,
     uint64_t size, ChunkFilter filter, uint32_t *out_index);
 /* The same for data whose chunks the sink has, or gets from elsewhere: nothing is hashed or
  * encoded. */

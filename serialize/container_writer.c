@@ -121,7 +121,7 @@ Error *container_writer_add_bulk(ContainerWriter *writer, const void *data, uint
     return NULL;
 }
 
-Error *container_writer_add_bulk_read(ContainerWriter *writer, ChunkReader reader, uint64_t size,
+Error *container_writer_add_bulk_read(ContainerWriter *writer, RawChunks reader, uint64_t size,
     ChunkFilter filter, uint32_t *out_index) {
     TRY(reserve_bulk(writer, size, CHUNK_SIZE));
     TRY(chunk_write_read(writer->pool, reader, size, CHUNK_SIZE, filter, writer->sink,

@@ -6,6 +6,8 @@
 
 #include "base/allocator.h"
 
+enum { TOGETHER_MAX = 4 };
+
 /* Pieces are numbered through all ranges; piece p lies in buffer p % COPY_AHEAD_PIECES.
  *
  *      done with ........ copied ........ all        a ring between the two
@@ -34,13 +36,15 @@ struct CopyAhead {
     Error *error;
 };
 
-/* Waits for its buffer. */
-static bool may_copy(CopyAhead *copies, size_t piece) {
+/* Waits for the buffers of some pieces. */
+static bool may_copy(CopyAhead *copies, size_t piece, size_t count) {
     (void)pthread_mutex_lock(&copies->mutex);
-    while (!copies->ending && copies->busy[piece % COPY_AHEAD_PIECES])
-        (void)pthread_cond_wait(&copies->moved, &copies->mutex);
+    for (size_t i = piece; i < piece + count; i++) {
+        while (!copies->ending && copies->busy[i % COPY_AHEAD_PIECES])
+            (void)pthread_cond_wait(&copies->moved, &copies->mutex);
+        copies->busy[i % COPY_AHEAD_PIECES] = true;
+    }
     bool go_on = !copies->ending;
-    copies->busy[piece % COPY_AHEAD_PIECES] = true;
     (void)pthread_mutex_unlock(&copies->mutex);
     return go_on;
 }
@@ -49,23 +53,39 @@ static uint8_t *buffer_of(const CopyAhead *copies, size_t piece) {
     return copies->buffers + piece % COPY_AHEAD_PIECES * CHUNK_SIZE;
 }
 
+/* Pieces that one copy brings: some megabytes, so that a link does not idle between copies; their
+ * buffers lie side by side. */
+static size_t count_together(size_t piece, uint64_t left) {
+    size_t count = COPY_AHEAD_PIECES - piece % COPY_AHEAD_PIECES,
+           wanted = chunk_count(left, CHUNK_SIZE);
+    if (count > TOGETHER_MAX) count = TOGETHER_MAX;
+    return count < wanted ? count : wanted;
+}
+
+static bool copy_pieces(
+    CopyAhead *copies, uint64_t address, uint64_t size, size_t piece, size_t count) {
+    Device *device = copies->device;
+    if (!may_copy(copies, piece, count)) return false;
+    Error *error = device->class_->copy_to_host(
+        device, copies->stream, buffer_of(copies, piece), address, size);
+    bool worked = !error;
+    (void)pthread_mutex_lock(&copies->mutex);
+    copies->copied = piece + count;
+    copies->error = error;
+    (void)pthread_cond_broadcast(&copies->moved);
+    (void)pthread_mutex_unlock(&copies->mutex);
+    return worked;
+}
+
 /* False: it ends here. */
 static bool copy_range(CopyAhead *copies, const Range *range) {
-    Device *device = copies->device;
-    for (uint64_t offset = 0; offset < range->range.size; offset += CHUNK_SIZE) {
-        size_t piece = range->first + (size_t)(offset / CHUNK_SIZE);
+    size_t piece = range->first;
+    for (uint64_t offset = 0, size; offset < range->range.size; offset += size) {
         uint64_t left = range->range.size - offset;
-        if (!may_copy(copies, piece)) return false;
-        Error *error =
-            device->class_->copy_to_host(device, copies->stream, buffer_of(copies, piece),
-                range->range.address + offset, left < CHUNK_SIZE ? left : CHUNK_SIZE);
-        bool failed = error;
-        (void)pthread_mutex_lock(&copies->mutex);
-        copies->copied = piece + 1;
-        copies->error = error;
-        (void)pthread_cond_broadcast(&copies->moved);
-        (void)pthread_mutex_unlock(&copies->mutex);
-        if (failed) return false;
+        size_t count = count_together(piece, left);
+        size = (uint64_t)count * CHUNK_SIZE < left ? (uint64_t)count * CHUNK_SIZE : left;
+        if (!copy_pieces(copies, range->range.address + offset, size, piece, count)) return false;
+        piece += count;
     }
     return true;
 }
@@ -150,7 +170,7 @@ void copy_ahead_release(CopyAhead *copies) {
     memory_free(copies);
 }
 
-ChunkReader copy_ahead_next(CopyAhead *copies) {
+RawChunks copy_ahead_next(CopyAhead *copies) {
     assert(copies->asked < copies->range_count);
-    return (ChunkReader){get, done, &copies->ranges[copies->asked++]};
+    return (RawChunks){get, done, &copies->ranges[copies->asked++]};
 }

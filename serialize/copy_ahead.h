@@ -5,7 +5,7 @@
 #include "kernels/device.h"
 #include "serialize/chunk.h"
 
-enum { COPY_AHEAD_PIECES = 24, COPY_AHEAD_BYTES = COPY_AHEAD_PIECES * CHUNK_SIZE };
+enum { COPY_AHEAD_PIECES = 32, COPY_AHEAD_BYTES = COPY_AHEAD_PIECES * CHUNK_SIZE };
 
 typedef struct CopyAhead CopyAhead;
 
@@ -22,4 +22,4 @@ void copy_ahead_release(CopyAhead *copies);
 DEFINE_OWN(CopyAhead, copy_ahead_release);
 /* The next range, in chunks of CHUNK_SIZE, each of which must be got and done with, or copying
  * stops. Errors of the reader: the device's. Threads: one for this function; any for the reader. */
-ChunkReader copy_ahead_next(CopyAhead *copies);
+RawChunks copy_ahead_next(CopyAhead *copies);

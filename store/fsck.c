@@ -8,6 +8,7 @@
 #include "store/models.h"
 #include "store/fsck_internal.h"
 #include "store/stored_executable_internal.h"
+#include "store/weight_folder.h"
 
 enum { TEXT_SHOWN_MAX = 300, NAME_TEXT_SIZE = MODEL_NAME_SIZE + DIGEST_TEXT_SIZE + 48 };
 
@@ -175,6 +176,7 @@ Error *fsck_run(Store *store, const FsckOptions *options, FsckResult **out_resul
     TRY(check_executables(&fsck));
     TRY(fsck_check_jobs(&fsck));
     TRY(fsck_check_chunks(&fsck));
+    TRY(weight_folder_check(store, &result->weight_files, &result->weight_files_removed));
     *out_result = TAKE(result);
     return NULL;
 }

@@ -41,6 +41,9 @@ typedef struct FsckResult {
     uint64_t contents;      /* inputs, outputs and checkpoints of jobs */
     uint64_t orphan_chunks; /* nobody refers to them: no error, gc deletes them */
     uint64_t orphan_bytes;
+    uint64_t weight_files; /* prepared weights that were looked at, and how many were not what they
+                              should be and are gone: no error, they are made anew */
+    uint64_t weight_files_removed;
     uint64_t repaired; /* chunks; they are not among the errors */
     uint64_t error_count;
     char **errors; /* the first FSCK_ERRORS_MAX of them, one line each */
@@ -50,7 +53,7 @@ void fsck_result_release(FsckResult *result);
 DEFINE_OWN(FsckResult, fsck_result_release);
 
 /* Both databases' integrity_check, every manifest, every content of a job, every reference and
- * count, every chunk re-hashed.
+ * count, every chunk re-hashed; and the cache of prepared weights.
  *
  * options: may be NULL.
  * Errors:  only when checking itself can't go on; what it finds is in the result. */

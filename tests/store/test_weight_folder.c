@@ -83,6 +83,11 @@ static void test_weight_folder_check_removes_damage(void **state) {
     assert_int_equal(files, 3);
     assert_int_equal(removed, 1);
     assert_int_equal(count_files(&home), 2);
+    OWN(FsckResult, result) = NULL;
+    expect_ok(fsck_run(store, NULL, &result));
+    assert_int_equal(result->weight_files, 2);
+    assert_int_equal(result->weight_files_removed, 0);
+    assert_int_equal(result->error_count, 0);
     expect_error(weight_folder_open(fixture_path(&home, "no"), &(int){0}), ERROR_NOT_FOUND, "no");
 }
 

@@ -1,0 +1,191 @@
+/* bench_copies [MiB [BYTES/S [THREADS]]]: a checkpoint of what lies on a sim device behind a paced
+ * link, into a sink that forgets it: beside the copies alone, and hashing and encoding alone of the
+ * same bytes in host memory. A checkpoint that overlaps both takes the longer of the two. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "bench/bench_program.h"
+#include "serialize/checkpoint.h"
+#include "serialize/copy_ahead.h"
+#include "serialize/executable_file.h"
+#include "vm/snapshot.h"
+
+enum { REPEAT = 5, TENSORS = 16 };
+
+typedef struct Side {
+    Device *device;
+    Residency *residency;
+    MemoryPool *pool;
+    Value inputs[TENSORS];
+} Side;
+
+typedef struct Bench {
+    uint64_t mebibytes, bandwidth, threads;
+    Device *cpu;
+    Executable *executable;
+    WorkerPool *workers;
+    Side host, far;
+} Bench;
+
+static double seconds_since(uint64_t start_ns) {
+    return (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9;
+}
+
+/* Uniform in a binade: as little to find for a compressor as weights have. */
+static void fill(float *data, uint64_t count, uint64_t state) {
+    for (uint64_t i = 0; i < count; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        data[i] = (float)((double)(state >> 11) * 0x1p-53 - 0.5);
+    }
+}
+
+static Error *make_tensor(const Bench *bench, Side *side, uint32_t index) {
+    MemoryAnswer answer;
+    const int64_t count = (int64_t)(bench->mebibytes * 1048576 / TENSORS / sizeof(float));
+    Shape shape = shape_make(1, &count);
+    Tensor *tensor;
+    void *data;
+    TRY(tensor_create_in_pool(side->pool, SLOT_DEVICE, DTYPE_FLOAT32, &shape, &answer, &tensor));
+    side->inputs[index] = value_object(OBJECT_TENSOR, tensor);
+    tensor->written = true;
+    TRY(memory_map(tensor_bytes(tensor), &data));
+    fill(data, (uint64_t)count, 88172645463325252u + index);
+    Error *error = tensor_copy_from_host(tensor, data);
+    memory_unmap(data, tensor_bytes(tensor));
+    return error;
+}
+
+static Error *open_side(const Bench *bench, const char *spec, Side *side) {
+    TRY(device_open(spec, &side->device));
+    TRY(memory_pool_create(side->device, 0, &side->pool));
+    TRY(residency_create(bench->executable, bench->cpu, side->device, NULL, &side->residency));
+    for (uint32_t i = 0; i < TENSORS; i++) TRY(make_tensor(bench, side, i));
+    return device_stream_synchronize(side->device, memory_pool_get_stream(side->pool));
+}
+
+static void close_side(Side *side) {
+    for (uint32_t i = 0; i < TENSORS; i++) value_release(&side->inputs[i]);
+    residency_release(side->residency);
+    memory_pool_release(side->pool);
+    device_close(side->device);
+}
+
+static Error *find_none(void *self, const ChunkRef *ref, bool *out_found) {
+    (void)self, (void)ref;
+    *out_found = false;
+    return NULL;
+}
+
+static Error *forget(void *self, const ChunkRef *ref, const void *stored, size_t stored_size) {
+    (void)self, (void)ref, (void)stored, (void)stored_size;
+    return NULL;
+}
+
+static Error *checkpoint(const Bench *bench, const Side *side, double *out_seconds) {
+    static const ExecutionOptions options = {0};
+    static const ChunkSink nowhere = {find_none, forget, NULL};
+    RunResult result;
+    Digest identity;
+    OWN(Execution, execution) = NULL;
+    OWN(Snapshot, snapshot) = NULL;
+    ByteWriter OWN_BYTES(manifest) = {0};
+    TRY(execution_create(side->residency, &options, 0, side->inputs, TENSORS, &execution));
+    TRY(execution_run(execution, (Budget){1}, &result));
+    uint64_t start_ns = clock_now_ns(clock_real());
+    TRY(snapshot_take(execution, &snapshot));
+    TRY(checkpoint_write(snapshot, bench->workers, nowhere, &manifest, &identity));
+    *out_seconds = seconds_since(start_ns);
+    return NULL;
+}
+
+/* The same bytes over the link, and nothing done with them. */
+static Error *copy(const Bench *bench, double *out_seconds) {
+    DeviceRange ranges[TENSORS];
+    OWN(CopyAhead, copies) = NULL;
+    (void)bench;
+    for (uint32_t i = 0; i < TENSORS; i++)
+        ranges[i] = (DeviceRange){
+            tensor_address(bench->far.inputs[i].tensor), tensor_bytes(bench->far.inputs[i].tensor)};
+    uint64_t start_ns = clock_now_ns(clock_real());
+    TRY(copy_ahead_create(bench->far.device, NULL, ranges, TENSORS, &copies));
+    for (uint32_t i = 0; i < TENSORS; i++) {
+        RawChunks reader = copy_ahead_next(copies);
+        for (size_t c = 0; c < chunk_count(ranges[i].size, CHUNK_SIZE); c++) {
+            const void *data;
+            TRY(reader.get(reader.self, c, &data));
+            reader.done(reader.self, c);
+        }
+    }
+    *out_seconds = seconds_since(start_ns);
+    return NULL;
+}
+
+static void keep_min(double *best, double seconds) {
+    if (*best == 0 || seconds < *best) *best = seconds;
+}
+
+static void print_row(const Bench *bench, const char *what, double seconds) {
+    double rate = (double)(bench->mebibytes << 20) / seconds;
+    printf("  %-26s %7.3f s  %6.2f GB/s  %.2f of the link\n", what, seconds, rate * 1e-9,
+        rate / (double)bench->bandwidth);
+}
+
+static Error *measure(const Bench *bench) {
+    double copied = 0, encoded = 0, stored = 0, seconds;
+    for (int i = 0; i < REPEAT; i++) {
+        TRY(copy(bench, &seconds));
+        keep_min(&copied, seconds);
+        TRY(checkpoint(bench, &bench->host, &seconds));
+        keep_min(&encoded, seconds);
+        TRY(checkpoint(bench, &bench->far, &seconds));
+        keep_min(&stored, seconds);
+    }
+    printf("%llu MiB, %llu threads, best of %d\n", (unsigned long long)bench->mebibytes,
+        (unsigned long long)bench->threads, REPEAT);
+    print_row(bench, "copies alone", copied);
+    print_row(bench, "hashing, encoding alone", encoded);
+    print_row(bench, "checkpoint", stored);
+    printf("  checkpoint / the longer of the two: %.2f; / their sum: %.2f\n",
+        stored / (copied > encoded ? copied : encoded), stored / (copied + encoded));
+    return NULL;
+}
+
+static Error *run(Bench *bench) {
+    char spec[96];
+    (void)snprintf(spec, sizeof spec, "sim:0,memory=%lluMiB,bandwidth=%llu",
+        (unsigned long long)bench->mebibytes * 2, (unsigned long long)bench->bandwidth);
+    TRY(device_open("cpu", &bench->cpu));
+    TRY(bench_program_hold(TENSORS, &bench->executable));
+    TRY(executable_identify(bench->executable, NULL));
+    if (bench->threads > 1)
+        TRY(worker_pool_create("bench", (uint32_t)bench->threads - 1, &bench->workers));
+    TRY(open_side(bench, "cpu", &bench->host));
+    TRY(open_side(bench, spec, &bench->far));
+    return measure(bench);
+}
+
+int main(int argc, char **argv) {
+    static Bench bench = {.mebibytes = 512, .bandwidth = (uint64_t)4 << 30, .threads = 2};
+    uint64_t *const numbers[] = {&bench.mebibytes, &bench.bandwidth, &bench.threads};
+    bool good = argc <= 4;
+    for (int i = 1; good && i < argc; i++) good = text_parse_u64(argv[i], numbers[i - 1]);
+    if (!good || bench.mebibytes < TENSORS || bench.threads < 1 ||
+        bench.threads > WORKER_POOL_THREADS_MAX) {
+        (void)fprintf(stderr, "usage: bench_copies [MiB [BYTES/S [THREADS]]]\n");
+        return 2;
+    }
+    Error *error = run(&bench);
+    if (error) (void)fprintf(stderr, "bench_copies: %s\n", error_message(error));
+    close_side(&bench.far);
+    close_side(&bench.host);
+    worker_pool_release(bench.workers);
+    executable_release(bench.executable);
+    device_close(bench.cpu);
+    int code = error ? 1 : 0;
+    error_free(error);
+    return code;
+}
