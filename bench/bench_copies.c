@@ -1,8 +1,12 @@
 /* bench_copies [MiB [BYTES/S [THREADS]]]: a checkpoint of what lies on a sim device behind a paced
  * link, into a sink that forgets it: beside the copies alone, and hashing and encoding alone of the
- * same bytes in host memory. A checkpoint that overlaps both takes the longer of the two. */
+ * same bytes in host memory. A checkpoint that overlaps both takes the longer of the two. And what
+ * another execution on the device, whose kernels are paced too, gets done meanwhile. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/allocator.h"
 #include "base/clock.h"
@@ -10,9 +14,10 @@
 #include "serialize/checkpoint.h"
 #include "serialize/copy_ahead.h"
 #include "serialize/executable_file.h"
+#include "vm/assembly.h"
 #include "vm/snapshot.h"
 
-enum { REPEAT = 5, TENSORS = 16 };
+enum { REPEAT = 5, TENSORS = 16, RESERVE_MEBIBYTES = 64 };
 
 typedef struct Side {
     Device *device;
@@ -43,17 +48,16 @@ static void fill(float *data, uint64_t count, uint64_t state) {
     }
 }
 
-static Error *make_tensor(const Bench *bench, Side *side, uint32_t index) {
+static Error *make_tensor(Side *side, int64_t count, uint64_t state, Value *out) {
     MemoryAnswer answer;
-    const int64_t count = (int64_t)(bench->mebibytes * 1048576 / TENSORS / sizeof(float));
     Shape shape = shape_make(1, &count);
     Tensor *tensor;
     void *data;
     TRY(tensor_create_in_pool(side->pool, SLOT_DEVICE, DTYPE_FLOAT32, &shape, &answer, &tensor));
-    side->inputs[index] = value_object(OBJECT_TENSOR, tensor);
+    *out = value_object(OBJECT_TENSOR, tensor);
     tensor->written = true;
     TRY(memory_map(tensor_bytes(tensor), &data));
-    fill(data, (uint64_t)count, 88172645463325252u + index);
+    fill(data, (uint64_t)count, state);
     Error *error = tensor_copy_from_host(tensor, data);
     memory_unmap(data, tensor_bytes(tensor));
     return error;
@@ -63,7 +67,9 @@ static Error *open_side(const Bench *bench, const char *spec, Side *side) {
     TRY(device_open(spec, &side->device));
     TRY(memory_pool_create(side->device, 0, &side->pool));
     TRY(residency_create(bench->executable, bench->cpu, side->device, NULL, &side->residency));
-    for (uint32_t i = 0; i < TENSORS; i++) TRY(make_tensor(bench, side, i));
+    const int64_t count = (int64_t)(bench->mebibytes * 1048576 / TENSORS / sizeof(float));
+    for (uint32_t i = 0; i < TENSORS; i++)
+        TRY(make_tensor(side, count, 88172645463325252u + i, &side->inputs[i]));
     return device_stream_synchronize(side->device, memory_pool_get_stream(side->pool));
 }
 
@@ -124,6 +130,79 @@ static Error *copy(const Bench *bench, double *out_seconds) {
     return NULL;
 }
 
+/* ---- the other execution ---- */
+
+static const char OTHER[] = "primitive %add = Add\n"
+                            "function main(1) exported {\nhead:\n InvokePacked %add r0, r0 -> r1\n"
+                            " Goto head\n}\n";
+enum { OTHER_INSTRUCTIONS = 8, OTHER_ELEMENTS = 64 << 10 };
+
+typedef struct Other {
+    Execution *execution;
+    atomic_bool stop;
+    double seconds;
+    uint64_t instructions;
+    Error *error;
+    pthread_t thread;
+} Other;
+
+static void *compute(void *context) {
+    Other *other = context;
+    uint64_t start_ns = clock_now_ns(clock_real());
+    while (!atomic_load(&other->stop) && !other->error) {
+        RunResult result;
+        other->error = execution_run(other->execution, (Budget){OTHER_INSTRUCTIONS}, &result);
+        other->instructions += OTHER_INSTRUCTIONS;
+    }
+    other->seconds = seconds_since(start_ns);
+    return NULL;
+}
+
+static Error *other_begin(Execution *execution, Other *out) {
+    *out = (Other){.execution = execution};
+    if (pthread_create(&out->thread, NULL, compute, out) != 0)
+        FAIL(OUT_OF_MEMORY, "the system gives no more threads");
+    return NULL;
+}
+
+static Error *other_end(Other *other, double *out_rate) {
+    atomic_store(&other->stop, true);
+    (void)pthread_join(other->thread, NULL);
+    *out_rate = (double)other->instructions / other->seconds;
+    return other->error;
+}
+
+/* How much of its rate the other execution keeps while checkpoints are written. */
+static Error *measure_other(Bench *bench) {
+    static const ExecutionOptions options = {0};
+    OWN(Executable, executable) = NULL;
+    OWN(Residency, residency) = NULL;
+    OWN(Execution, execution) = NULL;
+    Other other;
+    Value input = value_nil();
+    double alone, beside, seconds, total = 0;
+    TRY(make_tensor(&bench->far, OTHER_ELEMENTS, 1, &input));
+    TRY(assembly_parse(OTHER, sizeof OTHER - 1, &executable));
+    TRY(residency_create(executable, bench->cpu, bench->far.device, NULL, &residency));
+    Error *error = execution_create(residency, &options, 0, &input, 1, &execution);
+    value_release(&input);
+    TRY(error);
+    TRY(other_begin(execution, &other));
+    (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    TRY(other_end(&other, &alone));
+    TRY(other_begin(execution, &other));
+    for (int i = 0; i < REPEAT && !error; i++) {
+        error = checkpoint(bench, &bench->far, &seconds);
+        total += seconds;
+    }
+    Error *other_error = other_end(&other, &beside);
+    if (error) error_free(other_error);
+    TRY(error ? error : other_error);
+    printf("  another execution beside %d checkpoints of %.3f s: %.2f of its rate alone\n", REPEAT,
+        total / REPEAT, beside / alone);
+    return NULL;
+}
+
 static void keep_min(double *best, double seconds) {
     if (*best == 0 || seconds < *best) *best = seconds;
 }
@@ -156,8 +235,9 @@ static Error *measure(const Bench *bench) {
 
 static Error *run(Bench *bench) {
     char spec[96];
-    (void)snprintf(spec, sizeof spec, "sim:0,memory=%lluMiB,bandwidth=%llu",
-        (unsigned long long)bench->mebibytes * 2, (unsigned long long)bench->bandwidth);
+    (void)snprintf(spec, sizeof spec, "sim:0,memory=%lluMiB,bandwidth=%llu,speed=0.05",
+        (unsigned long long)bench->mebibytes * 2 + RESERVE_MEBIBYTES,
+        (unsigned long long)bench->bandwidth);
     TRY(device_open("cpu", &bench->cpu));
     TRY(bench_program_hold(TENSORS, &bench->executable));
     TRY(executable_identify(bench->executable, NULL));
@@ -165,7 +245,8 @@ static Error *run(Bench *bench) {
         TRY(worker_pool_create("bench", (uint32_t)bench->threads - 1, &bench->workers));
     TRY(open_side(bench, "cpu", &bench->host));
     TRY(open_side(bench, spec, &bench->far));
-    return measure(bench);
+    TRY(measure(bench));
+    return measure_other(bench);
 }
 
 int main(int argc, char **argv) {
