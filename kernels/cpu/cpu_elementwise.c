@@ -1,19 +1,20 @@
-/* Elementwise operators and FusedElementwise. */
-#include "kernels/cpu/cpu_pointwise.h"
+#include "kernels/cpu/cpu_elementwise.h"
+
 #include "kernels/pointwise_program.h"
 
-static Error *plan_elementwise(Device *device, const PlanRequest *request, Plan **out) {
+static Error *lower_operator(const PlanRequest *request, CpuLevel level, CpuPointwise **out) {
     CpuSource operands[PLAN_INPUTS_MAX];
     for (uint32_t i = 0; i < request->input_count; i++) {
         bool present = request->inputs[i].present;
         CpuSourceKind kind = present ? CPU_SOURCE_INPUT : CPU_SOURCE_ABSENT;
         operands[i] = (CpuSource){kind, i, request->inputs[i].dtype};
     }
-    OWN(CpuPointwise, program) = NULL;
-    TRY(cpu_pointwise_create(cpu_device(device)->level, &program));
+    CpuPointwise *program;
+    TRY(cpu_pointwise_create(level, &program));
     (void)cpu_pointwise_add_operator(program, request->operator_info->id, request->attributes,
         operands, request->input_count, request->outputs[0].dtype);
-    return cpu_pointwise_plan(device, request, "cpu.elementwise", program, out);
+    *out = program;
+    return NULL;
 }
 
 static CpuSource fused_operand(CpuPointwise *program, const PlanRequest *request,
@@ -26,14 +27,14 @@ static CpuSource fused_operand(CpuPointwise *program, const PlanRequest *request
     return cpu_pointwise_add_constant(program, constant_dtype, constants[operand->index]);
 }
 
-static Error *plan_fused(Device *device, const PlanRequest *request, Plan **out) {
+static Error *lower_fused(const PlanRequest *request, CpuLevel level, CpuPointwise **out) {
     OWN(PointwiseProgram, source) = NULL;
     TRY(pointwise_program_of(request, &source));
     TensorSpec specs[POINTWISE_STEPS_MAX];
     DType constant_dtypes[POINTWISE_STEPS_MAX];
     TRY(pointwise_program_infer(source, request->inputs, specs, constant_dtypes));
-    OWN(CpuPointwise, program) = NULL;
-    TRY(cpu_pointwise_create(cpu_device(device)->level, &program));
+    CpuPointwise *program;
+    TRY(cpu_pointwise_create(level, &program));
     CpuSource steps[POINTWISE_STEPS_MAX];
     for (uint32_t i = 0; i < source->step_count; i++) {
         const PointwiseStep *step = &source->steps[i];
@@ -44,63 +45,34 @@ static Error *plan_fused(Device *device, const PlanRequest *request, Plan **out)
         steps[i] = cpu_pointwise_add_operator(program, step->operator_info->id, step->attributes,
             operands, step->operand_count, specs[i].dtype);
     }
-    return cpu_pointwise_plan(device, request, "cpu.fused_elementwise", program, out);
+    *out = program;
+    return NULL;
 }
 
-#define ROW(operator_id, dtypes)                                                                   \
-    { operator_id, dtypes, plan_elementwise, "cpu.elementwise", KERNEL_PORTABLE }
-#define BOOL DTYPE_BIT(DTYPE_BOOL)
+Error *cpu_elementwise_lower(const PlanRequest *request, CpuLevel level, CpuPointwise **out) {
+    bool fused = request->operator_info->id == OPERATOR_FUSED_ELEMENTWISE;
+    return (fused ? lower_fused : lower_operator)(request, level, out);
+}
+
+static Error *plan_as(Device *device, const PlanRequest *request, const char *name, Plan **out) {
+    OWN(CpuPointwise, program) = NULL;
+    TRY(cpu_elementwise_lower(request, cpu_device(device)->level, &program));
+    return cpu_pointwise_plan(device, request, name, program, out);
+}
+
+static Error *plan_elementwise(Device *device, const PlanRequest *request, Plan **out) {
+    return plan_as(device, request, "cpu.elementwise", out);
+}
+
+static Error *plan_fused(Device *device, const PlanRequest *request, Plan **out) {
+    return plan_as(device, request, "cpu.fused_elementwise", out);
+}
 
 const Kernel cpu_elementwise[] = {
-    ROW(OPERATOR_ADD, DTYPES_NUMBER),
-    ROW(OPERATOR_SUB, DTYPES_NUMBER),
-    ROW(OPERATOR_MUL, DTYPES_NUMBER),
-    ROW(OPERATOR_DIV, DTYPES_NUMBER),
-    ROW(OPERATOR_POW, DTYPES_NUMBER),
-    ROW(OPERATOR_MOD, DTYPES_NUMBER),
-    ROW(OPERATOR_MAX, DTYPES_NUMBER),
-    ROW(OPERATOR_MIN, DTYPES_NUMBER),
-    ROW(OPERATOR_SUM, DTYPES_NUMBER),
-    ROW(OPERATOR_MEAN, DTYPES_NUMBER),
-    ROW(OPERATOR_AND, BOOL),
-    ROW(OPERATOR_OR, BOOL),
-    ROW(OPERATOR_XOR, BOOL),
-    ROW(OPERATOR_NOT, BOOL),
-    ROW(OPERATOR_EQUAL, DTYPES_NUMBER | BOOL),
-    ROW(OPERATOR_GREATER, DTYPES_NUMBER),
-    ROW(OPERATOR_LESS, DTYPES_NUMBER),
-    ROW(OPERATOR_GREATER_OR_EQUAL, DTYPES_NUMBER),
-    ROW(OPERATOR_LESS_OR_EQUAL, DTYPES_NUMBER),
-    ROW(OPERATOR_WHERE, BOOL), /* the condition leads */
-    ROW(OPERATOR_BITWISE_AND, DTYPES_INTEGER),
-    ROW(OPERATOR_BITWISE_OR, DTYPES_INTEGER),
-    ROW(OPERATOR_NEG, DTYPES_NUMBER),
-    ROW(OPERATOR_ABS, DTYPES_NUMBER),
-    ROW(OPERATOR_SIGN, DTYPES_NUMBER),
-    ROW(OPERATOR_SQRT, DTYPES_FLOAT),
-    ROW(OPERATOR_RECIPROCAL, DTYPES_FLOAT),
-    ROW(OPERATOR_EXP, DTYPES_FLOAT),
-    ROW(OPERATOR_LOG, DTYPES_FLOAT),
-    ROW(OPERATOR_SIN, DTYPES_FLOAT),
-    ROW(OPERATOR_COS, DTYPES_FLOAT),
-    ROW(OPERATOR_ERF, DTYPES_FLOAT),
-    ROW(OPERATOR_TANH, DTYPES_FLOAT),
-    ROW(OPERATOR_SIGMOID, DTYPES_FLOAT),
-    ROW(OPERATOR_RELU, DTYPES_NUMBER),
-    ROW(OPERATOR_LEAKY_RELU, DTYPES_FLOAT),
-    ROW(OPERATOR_ELU, DTYPES_FLOAT),
-    ROW(OPERATOR_SELU, DTYPES_FLOAT),
-    ROW(OPERATOR_PRELU, DTYPES_NUMBER),
-    ROW(OPERATOR_GELU, DTYPES_FLOAT),
-    ROW(OPERATOR_SOFTPLUS, DTYPES_FLOAT),
-    ROW(OPERATOR_HARD_SIGMOID, DTYPES_FLOAT),
-    ROW(OPERATOR_HARD_SWISH, DTYPES_FLOAT),
-    ROW(OPERATOR_FLOOR, DTYPES_FLOAT),
-    ROW(OPERATOR_CEIL, DTYPES_FLOAT),
-    ROW(OPERATOR_ROUND, DTYPES_FLOAT),
-    ROW(OPERATOR_IS_NAN, DTYPES_FLOAT),
-    ROW(OPERATOR_CLIP, DTYPES_NUMBER),
-    ROW(OPERATOR_CAST, DTYPES_ANY),
+#define POINTWISE_OPERATOR(id, dtypes)                                                             \
+    {OPERATOR_##id, dtypes, plan_elementwise, "cpu.elementwise", KERNEL_PORTABLE},
+#include "kernels/pointwise_operators.def"
+#undef POINTWISE_OPERATOR
     {OPERATOR_FUSED_ELEMENTWISE, DTYPES_ANY, plan_fused, "cpu.fused_elementwise", KERNEL_PORTABLE},
     KERNELS_END,
 };

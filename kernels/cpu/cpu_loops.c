@@ -26,6 +26,16 @@ const CpuReducer *cpu_reducer_find(CpuLevel level, CpuReduction reduction, DType
     return BY_LEVEL(level, cpu_loops_reduce, (reduction, dtype));
 }
 
+CpuTotal cpu_reducer_identity(
+    const CpuReducer *reducer, CpuReduction reduction, DType dtype, uint64_t count) {
+    CpuTotal identity = reducer->identity;
+    uint32_t bits = dtype_bits(dtype);
+    if (count > 0 || !dtype_is_signed(dtype) || !dtype_is_integer(dtype)) return identity;
+    if (reduction == CPU_REDUCE_MAX) identity.i64 = INT64_MIN >> (64 - bits);
+    if (reduction == CPU_REDUCE_MIN) identity.i64 = INT64_MAX >> (64 - bits);
+    return identity;
+}
+
 uint32_t cpu_loop_operands(CpuLoopId id) {
     static const uint8_t operands[CPU_LOOP_COUNT] = {
 #define CPU_LOOP(name, operands) operands,

@@ -74,3 +74,7 @@ typedef struct CpuReducer {
 
 /* NULL when there is none. */
 const CpuReducer *cpu_reducer_find(CpuLevel level, CpuReduction reduction, DType dtype);
+/* What a reduction of `count` elements starts from. Of nothing at all, the extremes are the element
+ * type's own limits. */
+CpuTotal cpu_reducer_identity(
+    const CpuReducer *reducer, CpuReduction reduction, DType dtype, uint64_t count);

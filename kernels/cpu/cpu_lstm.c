@@ -45,6 +45,7 @@ static Error *activation_named(
             out->parameters.beta = *inout_lists->beta++;
             inout_lists->beta_count--;
         }
+        out->id = known->loop;
         out->loop = cpu_loop_find(level, known->loop, DTYPE_FLOAT32);
         return NULL;
     }
@@ -67,7 +68,7 @@ static Error *read_activations(const Attributes *attributes, CpuLevel level, Cpu
     return NULL;
 }
 
-static Error *lstm_of(const PlanRequest *request, CpuLevel level, CpuLstm *out) {
+Error *cpu_lstm_of(const PlanRequest *request, CpuLevel level, CpuLstm *out) {
     const Attributes *attributes = request->attributes;
     const Shape *x = &request->inputs[0].shape, *recurrent = &request->inputs[2].shape;
     CpuLstm lstm = {
@@ -104,7 +105,7 @@ static Error *lstm_of(const PlanRequest *request, CpuLevel level, CpuLstm *out) 
 static Error *plan_at(
     Device *device, CpuLevel level, const char *name, const PlanRequest *request, Plan **out) {
     CpuLstm lstm;
-    TRY(lstm_of(request, level, &lstm));
+    TRY(cpu_lstm_of(request, level, &lstm));
     void *state;
     TRY(cpu_float_plan_create(device, request, name, sizeof(CpuLstm), cpu_lstm_run, out, &state));
     *(CpuLstm *)state = lstm;

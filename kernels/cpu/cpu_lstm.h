@@ -6,6 +6,7 @@
 #include "kernels/cpu/cpu_matmul_kernel.h"
 
 typedef struct CpuLstmActivation {
+    CpuLoopId id;
     CpuLoop *loop;
     CpuParameters parameters;
 } CpuLstmActivation;
@@ -33,6 +34,9 @@ typedef struct CpuLstm {
     CpuLstmCell *cell;
 } CpuLstm;
 
+/* Reads a request. level: whose loops are put in. Errors: UNSUPPORTED an unknown activation;
+ * INVALID too few of them. */
+MUST_CHECK Error *cpu_lstm_of(const PlanRequest *request, CpuLevel level, CpuLstm *out);
 /* Floats of workspace. */
 int64_t cpu_lstm_workspace_count(const CpuLstm *lstm);
 void cpu_lstm_prepare(CpuLstm *lstm, CpuLevel level);

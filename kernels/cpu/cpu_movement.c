@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/cpu_copy.h"
 #include "kernels/shape_rules/arguments.h"
+#include "kernels/strided_view.h"
 
 /* One copy for each input of Concat, each output of the others. */
 typedef struct State {
@@ -48,85 +49,32 @@ static Error *create(
     return NULL;
 }
 
-/* Output 0 element i is input 0 element offset + i . strides (in elements). */
-static Error *plan_strided(Device *device, const PlanRequest *request, const char *name,
-    uint32_t rank, const int64_t *dims, const int64_t *strides, int64_t offset, Plan **out) {
-    int64_t to[CPU_COPY_RANK_MAX];
-    int64_t step = 1;
-    for (uint32_t i = rank; i-- > 0;) {
-        to[i] = step;
-        step *= dims[i];
-    }
+static Error *plan_view(Device *device, const PlanRequest *request, const char *name, Plan **out) {
+    StridedView view;
+    int64_t to[STRIDED_VIEW_RANK_MAX];
+    TRY(strided_view_of(request, &view));
+    strided_view_compact(&view, to);
     TRY(create(device, request, name, 1, out));
     State *state = plan_state(*out);
-    cpu_copy_make(rank, dims, strides, offset, to, 0, element_size(request), &state->copies[0]);
+    cpu_copy_make(view.rank, view.dims, view.strides, view.offset, to, 0, element_size(request),
+        &state->copies[0]);
     return NULL;
 }
 
 static Error *plan_transpose(Device *device, const PlanRequest *request, Plan **out) {
-    uint32_t perm[SHAPE_RANK_MAX];
-    int64_t strides[SHAPE_RANK_MAX], permuted[SHAPE_RANK_MAX] = {0};
-    TRY(arguments_perm(request, perm));
-    const Shape *shape = &request->outputs[0].shape;
-    shape_strides(&request->inputs[0].shape, strides);
-    for (uint32_t i = 0; i < shape->rank; i++) permuted[i] = strides[perm[i]];
-    return plan_strided(
-        device, request, "cpu.transpose", shape->rank, shape->dims, permuted, 0, out);
+    return plan_view(device, request, "cpu.transpose", out);
 }
 
 static Error *plan_expand(Device *device, const PlanRequest *request, Plan **out) {
-    const Shape *shape = &request->outputs[0].shape;
-    int64_t strides[SHAPE_RANK_MAX];
-    shape_broadcast_strides(&request->inputs[0].shape, shape, strides);
-    return plan_strided(device, request, "cpu.expand", shape->rank, shape->dims, strides, 0, out);
+    return plan_view(device, request, "cpu.expand", out);
 }
 
-/* Each dimension becomes two: the repeats, with a stride of 0, and the elements. */
 static Error *plan_tile(Device *device, const PlanRequest *request, Plan **out) {
-    const Shape *input = &request->inputs[0].shape, *output = &request->outputs[0].shape;
-    int64_t strides[SHAPE_RANK_MAX];
-    int64_t dims[CPU_COPY_RANK_MAX] = {0}, from[CPU_COPY_RANK_MAX] = {0};
-    shape_strides(input, strides);
-    for (uint32_t i = 0; i < input->rank; i++) {
-        dims[2 * i] = input->dims[i] ? output->dims[i] / input->dims[i] : 0;
-        dims[2 * i + 1] = input->dims[i];
-        from[2 * i + 1] = strides[i];
-    }
-    return plan_strided(device, request, "cpu.tile", 2 * input->rank, dims, from, 0, out);
+    return plan_view(device, request, "cpu.tile", out);
 }
 
 static Error *plan_slice(Device *device, const PlanRequest *request, Plan **out) {
-    SliceArguments slice;
-    TRY(arguments_slice(request, &slice));
-    const Shape *shape = &request->outputs[0].shape;
-    int64_t strides[SHAPE_RANK_MAX], offset = 0;
-    shape_strides(&request->inputs[0].shape, strides);
-    bool empty = shape_count_unchecked(shape) == 0;
-    for (uint32_t i = 0; i < shape->rank; i++) {
-        if (empty || shape->dims[i] == 1) {
-            offset += empty ? 0 : slice.start[i] * strides[i];
-            strides[i] = 0; /* step may be anything when there is one element */
-        } else {
-            offset += slice.start[i] * strides[i];
-            strides[i] *= slice.step[i];
-        }
-    }
-    return plan_strided(
-        device, request, "cpu.slice", shape->rank, shape->dims, strides, offset, out);
-}
-
-/* The part [begin, begin + part's size) along the axis of `whole`, to or from a compact tensor. */
-static void make_part(const Shape *whole, const Shape *part, uint32_t axis, int64_t begin,
-    bool into_whole, uint32_t size, CpuCopy *out) {
-    int64_t outer = shape_product(part, 0, axis);
-    int64_t inner = shape_product(part, axis, part->rank);
-    int64_t dims[2] = {outer, inner}, compact[2] = {inner, 1};
-    int64_t wide[2] = {shape_product(whole, axis, whole->rank), 1};
-    int64_t offset = begin * shape_product(whole, axis + 1, whole->rank);
-    if (into_whole)
-        cpu_copy_make(2, dims, compact, 0, wide, offset, size, out);
-    else
-        cpu_copy_make(2, dims, wide, offset, compact, 0, size, out);
+    return plan_view(device, request, "cpu.slice", out);
 }
 
 static Error *plan_concat(Device *device, const PlanRequest *request, Plan **out) {
@@ -138,8 +86,12 @@ static Error *plan_concat(Device *device, const PlanRequest *request, Plan **out
     int64_t at = 0;
     for (uint32_t i = 0; i < request->input_count; i++) {
         const Shape *part = &request->inputs[i].shape;
-        make_part(&request->outputs[0].shape, part, axis, at, true, element_size(request),
-            &state->copies[i]);
+        StridedView view;
+        int64_t compact[STRIDED_VIEW_RANK_MAX];
+        strided_view_part(&request->outputs[0].shape, part, axis, at, &view);
+        strided_view_compact(&view, compact);
+        cpu_copy_make(view.rank, view.dims, compact, 0, view.strides, view.offset,
+            element_size(request), &state->copies[i]);
         at += part->dims[axis];
     }
     return NULL;
@@ -153,7 +105,11 @@ static Error *plan_split(Device *device, const PlanRequest *request, Plan **out)
     State *state = plan_state(*out);
     int64_t at = 0;
     for (uint32_t i = 0; i < request->output_count; i++) {
-        make_part(&request->inputs[0].shape, &request->outputs[i].shape, axis, at, false,
+        StridedView view;
+        int64_t compact[STRIDED_VIEW_RANK_MAX];
+        strided_view_part(&request->inputs[0].shape, &request->outputs[i].shape, axis, at, &view);
+        strided_view_compact(&view, compact);
+        cpu_copy_make(view.rank, view.dims, view.strides, view.offset, compact, 0,
             element_size(request), &state->copies[i]);
         at += sizes[i];
     }

@@ -1,18 +1,10 @@
 #pragma once
-/* One order over the elements of any number type: as 64-bit keys that compare like the numbers. -0
- * equals +0; NaN comes above everything. */
+/* The keys of scalar_order.h for many elements at a time. */
 #include <string.h>
 
 #include "kernels/dtype.h"
 #include "kernels/scalar/scalar_half.h"
-
-static inline uint64_t cpu_order_float(double x) {
-    if (x != x) return UINT64_MAX;
-    uint64_t bits = scalar_bits_f64(x == 0.0 ? 0.0 : x);
-    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
-}
-
-static inline uint64_t cpu_order_signed(int64_t x) { return (uint64_t)x ^ (uint64_t)1 << 63; }
+#include "kernels/scalar/scalar_order.h"
 
 #define CPU_ORDER_KEYS(T, convert)                                                                 \
     for (int64_t i = 0; i < count; i++) {                                                          \
@@ -28,21 +20,21 @@ static inline void cpu_order_keys(
     DType dtype, const void *from, int64_t stride, int64_t count, uint64_t *keys) {
     switch ((uint32_t)dtype) {
     case DTYPE_FLOAT32:
-        CPU_ORDER_KEYS(float, cpu_order_float((double)element))
+        CPU_ORDER_KEYS(float, scalar_order_f64((double)element))
     case DTYPE_FLOAT64:
-        CPU_ORDER_KEYS(double, cpu_order_float(element))
+        CPU_ORDER_KEYS(double, scalar_order_f64(element))
     case DTYPE_FLOAT16:
-        CPU_ORDER_KEYS(uint16_t, cpu_order_float((double)scalar_widen_float16(element)))
+        CPU_ORDER_KEYS(uint16_t, scalar_order_f64((double)scalar_widen_float16(element)))
     case DTYPE_BFLOAT16:
-        CPU_ORDER_KEYS(uint16_t, cpu_order_float((double)scalar_widen_bfloat16(element)))
+        CPU_ORDER_KEYS(uint16_t, scalar_order_f64((double)scalar_widen_bfloat16(element)))
     case DTYPE_INT8:
-        CPU_ORDER_KEYS(int8_t, cpu_order_signed(element))
+        CPU_ORDER_KEYS(int8_t, scalar_order_int64(element))
     case DTYPE_INT16:
-        CPU_ORDER_KEYS(int16_t, cpu_order_signed(element))
+        CPU_ORDER_KEYS(int16_t, scalar_order_int64(element))
     case DTYPE_INT32:
-        CPU_ORDER_KEYS(int32_t, cpu_order_signed(element))
+        CPU_ORDER_KEYS(int32_t, scalar_order_int64(element))
     case DTYPE_INT64:
-        CPU_ORDER_KEYS(int64_t, cpu_order_signed(element))
+        CPU_ORDER_KEYS(int64_t, scalar_order_int64(element))
     case DTYPE_UINT8:
         CPU_ORDER_KEYS(uint8_t, element)
     case DTYPE_UINT16:

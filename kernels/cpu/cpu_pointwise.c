@@ -290,13 +290,34 @@ static void find_uses(const CpuPointwise *program, bool *needed, uint32_t *last_
     }
 }
 
-/* Copies the needed steps, giving each result the lowest slot that is free. Answers how many slots
- * there are. */
+uint32_t cpu_pointwise_place(const CpuPointwise *program, bool *out_needed, uint32_t *out_slots) {
+    bool taken[CPU_POINTWISE_STEPS_MAX + 1] = {false};
+    uint32_t last_use[CPU_POINTWISE_STEPS_MAX] = {0}, slot_count = 0;
+    memset(out_needed, 0, CPU_POINTWISE_STEPS_MAX * sizeof *out_needed);
+    find_uses(program, out_needed, last_use);
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        if (!out_needed[i]) continue;
+        /* a slot of its own before the operands' are freed: loops work in place only between equal
+         * element sizes */
+        uint32_t slot = 0;
+        while (taken[slot]) slot++;
+        out_slots[i] = slot;
+        taken[slot] = true;
+        if (slot + 1 > slot_count) slot_count = slot + 1;
+        for (uint32_t k = 0; k < program->steps[i].operand_count; k++) {
+            CpuSource source = program->steps[i].operands[k];
+            if (source.kind == CPU_SOURCE_STEP && last_use[source.index] == i)
+                taken[out_slots[source.index]] = false;
+        }
+    }
+    return slot_count;
+}
+
+/* Copies the needed steps. Answers how many slots there are. */
 static uint32_t place_steps(const CpuPointwise *program, State *state) {
-    bool needed[CPU_POINTWISE_STEPS_MAX] = {false}, taken[SLOTS_MAX + 1] = {false};
-    uint32_t last_use[CPU_POINTWISE_STEPS_MAX] = {0}, slot_of[CPU_POINTWISE_STEPS_MAX];
-    uint32_t slot_count = 0;
-    find_uses(program, needed, last_use);
+    bool needed[CPU_POINTWISE_STEPS_MAX];
+    uint32_t slots[CPU_POINTWISE_STEPS_MAX];
+    uint32_t slot_count = cpu_pointwise_place(program, needed, slots);
     for (uint32_t i = 0; i < program->step_count; i++) {
         if (!needed[i]) continue;
         const CpuPointwiseStep *from = &program->steps[i];
@@ -304,23 +325,12 @@ static uint32_t place_steps(const CpuPointwise *program, State *state) {
         step->loop = from->loop;
         step->operand_count = from->operand_count;
         step->parameters = from->parameters;
+        step->slot = slots[i];
         for (uint32_t k = 0; k < from->operand_count; k++) {
             CpuSource source = from->operands[k];
             bool is_step = source.kind == CPU_SOURCE_STEP;
             step->operands[k] =
-                (Operand){source.kind, is_step ? slot_of[source.index] : source.index};
-        }
-        /* a slot of its own before the operands' are freed: loops work in place only between equal
-         * element sizes */
-        uint32_t slot = 0;
-        while (slot < SLOTS_MAX && taken[slot]) slot++;
-        step->slot = slot_of[i] = slot;
-        taken[slot] = true;
-        if (slot + 1 > slot_count) slot_count = slot + 1;
-        for (uint32_t k = 0; k < from->operand_count; k++) {
-            CpuSource source = from->operands[k];
-            if (source.kind == CPU_SOURCE_STEP && last_use[source.index] == i)
-                taken[slot_of[source.index]] = false;
+                (Operand){source.kind, is_step ? slots[source.index] : source.index};
             if (source.kind == CPU_SOURCE_INPUT) state->inputs[source.index].kind = INPUT_BROADCAST;
         }
     }

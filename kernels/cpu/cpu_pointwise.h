@@ -28,6 +28,9 @@ typedef struct CpuSource {
 
 typedef struct CpuPointwiseStep {
     CpuLoop *loop;
+    CpuLoopId id; /* which loop that is; CPU_LOOP_COUNT: a cast to `dtype` */
+    DType by;     /* element type of its operands, as in cpu_loop_find */
+    bool saturate;
     uint32_t operand_count;
     CpuSource operands[CPU_LOOP_OPERANDS_MAX];
     DType dtype; /* of the result */
@@ -56,6 +59,10 @@ CpuSource cpu_pointwise_add_constant(CpuPointwise *program, DType dtype, double 
  * program->missing. */
 CpuSource cpu_pointwise_add_operator(CpuPointwise *program, OperatorId operator_id,
     const Attributes *attributes, const CpuSource *operands, uint32_t operand_count, DType result);
+/* Which steps the last one needs, and for each of them the slot of its result: the lowest that no
+ * later step's operand lies in. Both of CPU_POINTWISE_STEPS_MAX. Answers how many slots there are.
+ */
+uint32_t cpu_pointwise_place(const CpuPointwise *program, bool *out_needed, uint32_t *out_slots);
 /* A plan that runs the program's last step into output 0. Declines when program->missing. */
 MUST_CHECK Error *cpu_pointwise_plan(Device *device, const PlanRequest *request,
     const char *kernel_name, const CpuPointwise *program, Plan **out);

@@ -72,23 +72,22 @@ Error *cpu_pointwise_create(CpuLevel level, CpuPointwise **out) {
 
 void cpu_pointwise_release(CpuPointwise *program) { memory_free(program); }
 
-static CpuSource add_loop(CpuPointwise *program, CpuLoop *loop, const CpuSource *operands,
-    uint32_t operand_count, DType dtype) {
-    CpuSource result = {CPU_SOURCE_STEP, program->step_count, dtype};
-    if (!loop || program->step_count == CPU_POINTWISE_STEPS_MAX) {
+/* what: the loop and its types; the operands are put in here. */
+static CpuSource add_loop(CpuPointwise *program, const CpuPointwiseStep *what,
+    const CpuSource *operands, uint32_t operand_count) {
+    CpuSource result = {CPU_SOURCE_STEP, program->step_count, what->dtype};
+    if (!what->loop || program->step_count == CPU_POINTWISE_STEPS_MAX) {
         program->missing = true;
         result.index = 0;
         return result;
     }
     CpuPointwiseStep *step = &program->steps[program->step_count++];
-    memset(step, 0, sizeof *step);
-    step->loop = loop;
+    *step = *what;
     step->operand_count = operand_count;
     for (uint32_t i = 0; i < operand_count; i++) {
         step->operands[i] = operands[i];
         if (operands[i].kind == CPU_SOURCE_ABSENT) program->missing = true;
     }
-    step->dtype = dtype;
     return result;
 }
 
@@ -96,7 +95,8 @@ static CpuSource add_loop(CpuPointwise *program, CpuLoop *loop, const CpuSource 
 static CpuSource add_step(
     CpuPointwise *program, CpuLoopId id, DType by, const CpuSource *operands, DType result) {
     CpuLoop *loop = cpu_loop_find(program->level, id, by);
-    return add_loop(program, loop, operands, cpu_loop_operands(id), result);
+    CpuPointwiseStep step = {.loop = loop, .id = id, .by = by, .dtype = result};
+    return add_loop(program, &step, operands, cpu_loop_operands(id));
 }
 
 static CpuSource add_binary(
@@ -114,8 +114,12 @@ static bool is_float8(DType dtype) {
 static bool is_half(DType dtype) { return dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16; }
 
 static CpuSource add_direct_cast(CpuPointwise *program, CpuSource from, DType to, bool saturate) {
-    CpuLoop *loop = cpu_loop_find_cast(program->level, from.dtype, to, saturate);
-    return add_loop(program, loop, &from, 1, to);
+    CpuPointwiseStep step = {.loop = cpu_loop_find_cast(program->level, from.dtype, to, saturate),
+        .id = CPU_LOOP_COUNT,
+        .by = from.dtype,
+        .saturate = saturate,
+        .dtype = to};
+    return add_loop(program, &step, &from, 1);
 }
 
 /* Through float32 from the small floats, and through float64 to them, so that each value is rounded

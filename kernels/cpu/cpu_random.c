@@ -1,19 +1,12 @@
 /* RandomUniform and RandomNormal from Philox: element i depends on the key, the counter and i
- * alone.
- *
- * Both take two draws an element: 53 bits of a uniform number, or the two uniform numbers of a
- * Box-Muller pair, of which one normal number is kept. All is computed in float64 and rounded once.
- */
-#include <math.h>
+ * alone. */
 #include <string.h>
 
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/philox.h"
-#include "kernels/scalar/scalar_exponential.h"
 #include "kernels/scalar/scalar_half.h"
-#include "kernels/scalar/scalar_trigonometric.h"
 
-enum { DRAWS_PER_ELEMENT = 2, ELEMENTS_PER_PART = 2048 };
+enum { ELEMENTS_PER_PART = 2048 };
 
 typedef struct State {
     bool normal, seeded;
@@ -29,20 +22,13 @@ typedef struct Run {
     uint64_t key, counter;
 } Run;
 
-static double draw(const Run *run, uint64_t element) {
-    uint64_t at = run->counter + element * DRAWS_PER_ELEMENT;
-    uint64_t a = philox_draw(run->key, at), b = philox_draw(run->key, at + 1);
-    if (!run->state->normal) return (double)((a << 32 | b) >> 11) * 0x1p-53;
-    double radius = sqrt(-2.0 * scalar_log_f64(((double)a + 0.5) * 0x1p-32));
-    return radius * scalar_cos_f64((double)b * (0x1p-32 * 6.283185307179586));
-}
-
 static Error *run_elements(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     const Run *run = context;
     const State *state = run->state;
     (void)part;
     for (uint64_t i = begin; i < end; i++) {
-        double x = draw(run, i) * state->scale + state->offset;
+        double x =
+            philox_number(run->key, run->counter, i, state->normal) * state->scale + state->offset;
         if (state->dtype == DTYPE_FLOAT64) ((double *)run->to)[i] = x;
         if (state->dtype == DTYPE_FLOAT32) ((float *)run->to)[i] = (float)x;
         if (state->dtype == DTYPE_FLOAT16)
@@ -79,7 +65,7 @@ static Error *plan_random(Device *device, const PlanRequest *request, Plan **out
                                  : attributes_float(attributes, "high") - state->offset;
     state->seeded = attributes_has(attributes, "seed");
     if (state->seeded) state->key = scalar_bits_f64(attributes_float(attributes, "seed"));
-    if (!state->seeded) (*out)->philox_draws = state->count * DRAWS_PER_ELEMENT;
+    if (!state->seeded) (*out)->philox_draws = state->count * PHILOX_NUMBER_DRAWS;
     (*out)->launch = launch_random;
     return NULL;
 }

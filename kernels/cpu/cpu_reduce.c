@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu_loops.h"
+#include "kernels/reduce_groups.h"
 #include "kernels/scalar/scalar_convert.h"
 #include "kernels/shape_rules/arguments.h"
 
@@ -24,16 +25,7 @@ typedef struct State {
     OperatorId operator_id;
     DType dtype;
     uint32_t size;
-    bool columns; /* kept innermost */
-    /* The walk outside the innermost two groups. */
-    uint32_t kept_rank, reduced_rank;
-    int64_t kept_dims[SHAPE_RANK_MAX], kept_strides[SHAPE_RANK_MAX];
-    int64_t reduced_dims[SHAPE_RANK_MAX], reduced_strides[SHAPE_RANK_MAX];
-    int64_t repeats;        /* product of reduced_dims */
-    int64_t length;         /* elements reduced in one call: a row, or a column's rows */
-    int64_t width;          /* outputs side by side: columns, or rows of one kept group */
-    int64_t stride;         /* between rows */
-    int64_t outputs, outer; /* outer * width outputs */
+    ReduceGroups groups;
     int64_t segment, segments;
     uint64_t chunks, units, units_per_part_min;
     double count; /* reduced elements for one output */
@@ -139,28 +131,31 @@ static void run_unit(const Run *run, uint64_t unit) {
     const State *state = run->state;
     CpuTotal totals[CHUNK];
     int64_t segment = (int64_t)(unit / state->chunks), chunk = (int64_t)(unit % state->chunks);
-    int64_t per_outer = (state->width + CHUNK - 1) / CHUNK;
+    int64_t per_outer = (state->groups.width + CHUNK - 1) / CHUNK;
     int64_t outer = chunk / per_outer, column = chunk % per_outer * CHUNK;
-    int64_t count = state->width - column < CHUNK ? state->width - column : CHUNK;
+    int64_t count = state->groups.width - column < CHUNK ? state->groups.width - column : CHUNK;
     int64_t from = segment * state->segment;
-    int64_t length = state->length - from < state->segment ? state->length - from : state->segment;
-    int64_t base = walk(state->kept_rank, state->kept_dims, state->kept_strides, outer);
+    int64_t length =
+        state->groups.length - from < state->segment ? state->groups.length - from : state->segment;
+    int64_t base =
+        walk(state->groups.kept_rank, state->groups.kept_dims, state->groups.kept_strides, outer);
     for (int64_t i = 0; i < count; i++) totals[i] = state->identity;
-    for (int64_t repeat = 0; length > 0 && repeat < state->repeats; repeat++) {
-        int64_t offset =
-            base + walk(state->reduced_rank, state->reduced_dims, state->reduced_strides, repeat);
-        offset += state->columns ? from * state->stride + column : column * state->stride + from;
+    for (int64_t repeat = 0; length > 0 && repeat < state->groups.repeats; repeat++) {
+        int64_t offset = base + walk(state->groups.reduced_rank, state->groups.reduced_dims,
+                                    state->groups.reduced_strides, repeat);
+        offset += state->groups.columns ? from * state->groups.stride + column
+                                        : column * state->groups.stride + from;
         const char *x = run->from + offset * state->size;
-        if (state->columns)
-            state->reducer->columns(totals, x, count, length, state->stride);
+        if (state->groups.columns)
+            state->reducer->columns(totals, x, count, length, state->groups.stride);
         else
-            state->reducer->rows(totals, x, count, length, state->stride);
+            state->reducer->rows(totals, x, count, length, state->groups.stride);
     }
-    int64_t output = outer * state->width + column;
+    int64_t output = outer * state->groups.width + column;
     if (state->segments == 1)
         finish(state, run->to, output, totals, count);
     else
-        memcpy(run->partial + segment * state->outputs + output, totals,
+        memcpy(run->partial + segment * state->groups.outputs + output, totals,
             (size_t)count * sizeof(CpuTotal));
 }
 
@@ -182,73 +177,25 @@ static Error *launch_reduce(
         TRY(cpu_for_each(cpu_device(plan->device), launch->threads, state->units,
             state->units_per_part_min, run_units, &run));
     if (state->segments == 1) return NULL;
-    for (int64_t output = 0; output < state->outputs; output++) {
+    for (int64_t output = 0; output < state->groups.outputs; output++) {
         CpuTotal total = run.partial[output];
         for (int64_t segment = 1; segment < state->segments; segment++)
-            total = combine(state, total, run.partial[segment * state->outputs + output]);
+            total = combine(state, total, run.partial[segment * state->groups.outputs + output]);
         finish(state, run.to, output, &total, 1);
     }
     return NULL;
 }
 
-typedef struct Group {
-    bool reduced;
-    int64_t dim, stride;
-} Group;
-
-/* Neighbouring dimensions of the same fate become one group. */
-static uint32_t make_groups(const Shape *shape, const bool *reduced, Group *groups) {
-    int64_t strides[SHAPE_RANK_MAX];
-    uint32_t count = 0;
-    shape_strides(shape, strides);
-    for (uint32_t i = 0; i < shape->rank; i++) {
-        if (shape->dims[i] == 1) continue;
-        if (count > 0 && groups[count - 1].reduced == reduced[i]) {
-            groups[count - 1].dim *= shape->dims[i];
-            groups[count - 1].stride = strides[i];
-        } else {
-            groups[count++] = (Group){reduced[i], shape->dims[i], strides[i]};
-        }
-    }
-    return count;
-}
-
-static void place_groups(State *state, const Group *groups, uint32_t count) {
-    state->length = state->width = state->stride = 1;
-    state->columns = count > 0 && !groups[count - 1].reduced;
-    if (count > 0 && state->columns)
-        state->width = groups[count - 1].dim;
-    else if (count > 0)
-        state->length = groups[count - 1].dim;
-    if (count > 1) {
-        *(state->columns ? &state->length : &state->width) = groups[count - 2].dim;
-        state->stride = groups[count - 2].stride;
-    }
-    state->repeats = state->outer = 1;
-    for (uint32_t i = 0; i + 2 < count; i++) {
-        if (groups[i].reduced) {
-            state->reduced_dims[state->reduced_rank] = groups[i].dim;
-            state->reduced_strides[state->reduced_rank++] = groups[i].stride;
-            state->repeats *= groups[i].dim;
-        } else {
-            state->kept_dims[state->kept_rank] = groups[i].dim;
-            state->kept_strides[state->kept_rank++] = groups[i].stride;
-            state->outer *= groups[i].dim;
-        }
-    }
-    state->outputs = state->outer * state->width;
-}
-
 static void place_units(State *state) {
-    state->segment = state->columns ? COLUMN_SEGMENT : SEGMENT;
-    state->segments = (state->length + state->segment - 1) / state->segment;
+    state->segment = state->groups.columns ? COLUMN_SEGMENT : SEGMENT;
+    state->segments = (state->groups.length + state->segment - 1) / state->segment;
     if (state->segments < 1) state->segments = 1;
-    int64_t per_outer = (state->width + CHUNK - 1) / CHUNK;
-    state->chunks = (uint64_t)(state->outer * per_outer);
+    int64_t per_outer = (state->groups.width + CHUNK - 1) / CHUNK;
+    state->chunks = (uint64_t)(state->groups.outer * per_outer);
     state->units = state->chunks * (uint64_t)state->segments;
-    int64_t length = state->length < state->segment ? state->length : state->segment;
-    int64_t wide = state->width < CHUNK ? state->width : CHUNK;
-    uint64_t elements = (uint64_t)(length * wide) * (uint64_t)state->repeats;
+    int64_t length = state->groups.length < state->segment ? state->groups.length : state->segment;
+    int64_t wide = state->groups.width < CHUNK ? state->groups.width : CHUNK;
+    uint64_t elements = (uint64_t)(length * wide) * (uint64_t)state->groups.repeats;
     state->units_per_part_min = ELEMENTS_PER_PART / (elements ? elements : 1) + 1;
 }
 
@@ -258,17 +205,6 @@ static CpuReduction reduction_of(OperatorId id) {
     if (id == OPERATOR_REDUCE_PROD) return CPU_REDUCE_PROD;
     if (id == OPERATOR_REDUCE_L2 || id == OPERATOR_REDUCE_SUM_SQUARE) return CPU_REDUCE_SUM_SQUARE;
     return CPU_REDUCE_SUM;
-}
-
-/* Of nothing at all, the extremes are the element type's own limits. */
-static CpuTotal identity_of(const State *state) {
-    CpuTotal identity = state->reducer->identity;
-    uint32_t bits = dtype_bits(state->dtype);
-    if (state->count > 0 || !dtype_is_signed(state->dtype) || !dtype_is_integer(state->dtype))
-        return identity;
-    if (state->reduction == CPU_REDUCE_MAX) identity.i64 = INT64_MIN >> (64 - bits);
-    if (state->reduction == CPU_REDUCE_MIN) identity.i64 = INT64_MAX >> (64 - bits);
-    return identity;
 }
 
 static Error *plan_reduce(Device *device, const PlanRequest *request, Plan **out) {
@@ -281,19 +217,19 @@ static Error *plan_reduce(Device *device, const PlanRequest *request, Plan **out
     if (!reducer) return cpu_decline(out);
     TRY(plan_create(device, request, "cpu.reduce", sizeof(State), out));
     State *state = plan_state(*out);
-    Group groups[SHAPE_RANK_MAX];
     state->reducer = reducer;
     state->reduction = reduction;
     state->operator_id = request->operator_info->id;
     state->dtype = input->dtype;
     state->size = dtype_bits(input->dtype) / 8;
-    place_groups(state, groups, make_groups(&input->shape, arguments.reduced, groups));
+    reduce_groups_make(&input->shape, arguments.reduced, &state->groups);
     place_units(state);
-    state->count = (double)state->length * (double)state->repeats;
-    state->identity = identity_of(state);
-    if (state->outputs > 0 && state->segments > 1)
+    state->count = (double)state->groups.length * (double)state->groups.repeats;
+    state->identity =
+        cpu_reducer_identity(reducer, reduction, input->dtype, state->count > 0 ? 1 : 0);
+    if (state->groups.outputs > 0 && state->segments > 1)
         (*out)->workspace_bytes =
-            (uint64_t)state->outputs * (uint64_t)state->segments * sizeof(CpuTotal);
+            (uint64_t)state->groups.outputs * (uint64_t)state->segments * sizeof(CpuTotal);
     (*out)->launch = launch_reduce;
     return NULL;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "tests/support/cuda_shim.h"
 
 const ConformanceCheckInfo conformance_checks[] = {
 #define CHECK(name, promise) {#name, promise, conformance_##name, conformance_##name##_applies},
@@ -26,7 +27,7 @@ Error *conformance_device_open(const char *spec, ConformanceDevice *out) {
     OWN(Device, cpu) = NULL;
     TextBuilder OWN_TEXT(here) = {0};
     TextBuilder OWN_TEXT(there) = {0};
-    TRY(device_open(spec, &device));
+    TRY(cuda_shim_open(spec, &device));
     TRY(device_open("cpu", &cpu));
     device->class_->determinism_class(device, &here);
     cpu->class_->determinism_class(cpu, &there);

@@ -14,7 +14,7 @@ typedef struct ConformanceDevice {
     bool same_class; /* both are of one determinism class: the same bits */
 } ConformanceDevice;
 
-/* Errors: as device_open. */
+/* spec: as cuda_shim_open. Errors: as device_open. */
 MUST_CHECK Error *conformance_device_open(const char *spec, ConformanceDevice *out);
 void conformance_device_deinit(ConformanceDevice *on);
 

@@ -2,19 +2,20 @@
 
 #include "kernels/dtype_scalar.h"
 #include "tests/conformance/conformance.h"
+#include "tests/support/cuda_shim.h"
 #include "tests/support/test_support.h"
 
 /* Indices, sizes and attributes as an enemy would choose them: an Error that says what, or a
  * defined result; never a trap, never a byte beside a tensor (ASan watches; sim checks bounds). */
 
-static const char *const device_specs[] = {"cpu", "cpu:threads=3", "sim:0,memory=16MiB"};
+static const char *const device_specs[] = {"cpu", "cpu:threads=3", "sim:0,memory=16MiB", "shim"};
 enum { DEVICE_COUNT = sizeof device_specs / sizeof device_specs[0] };
 static Device *devices[DEVICE_COUNT];
 
 static int open_devices(void **state) {
     (void)state;
     for (uint32_t i = 0; i < DEVICE_COUNT; i++)
-        assert_ok(device_open(device_specs[i], &devices[i]));
+        assert_ok(cuda_shim_open(device_specs[i], &devices[i]));
     return 0;
 }
 

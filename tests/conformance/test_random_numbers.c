@@ -2,16 +2,18 @@
 #include <math.h>
 
 #include "tests/conformance/conformance.h"
+#include "tests/support/cuda_shim.h"
 #include "tests/support/test_support.h"
 
 /* Random numbers depend on the key, the counter and the position, and on nothing else. */
 
-static Device *devices[2];
+static Device *devices[3];
 
 static int open_devices(void **state) {
     (void)state;
     assert_ok(device_open("cpu:threads=8", &devices[0]));
     assert_ok(device_open("sim:0", &devices[1]));
+    assert_ok(cuda_shim_open("shim", &devices[2]));
     return 0;
 }
 
@@ -19,6 +21,7 @@ static int close_devices(void **state) {
     (void)state;
     device_close(devices[0]);
     device_close(devices[1]);
+    device_close(devices[2]);
     return 0;
 }
 
@@ -53,6 +56,8 @@ static void test_random_bits_depend_on_key_and_counter_alone(void **state) {
                                      (DeviceCall){.philox_key = 5, .offset_elements = 3}));
             assert_true(plain == draw_hash(names[n], text,
                                      (DeviceCall){.philox_key = 5, .device = devices[1]}));
+            assert_true(plain == draw_hash(names[n], text,
+                                     (DeviceCall){.philox_key = 5, .device = devices[2]}));
             assert_true(plain != draw_hash(names[n], text, (DeviceCall){.philox_key = 6}));
             assert_true(plain != draw_hash(names[n], text,
                                      (DeviceCall){.philox_key = 5, .philox_counter = 2}));

@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.join(ROOT, "tools"))
 
 import check_layers  # noqa: E402
 import check_style  # noqa: E402
+import cuda_kernels  # noqa: E402
 
 
 class Tree:
@@ -115,6 +116,33 @@ class Style(unittest.TestCase):
     def test_words(self):
         word = "TO" + "DO"
         self.assertEqual(len(style("docs/a.md", f"{word}: write this\n")), 1)
+
+
+class CudaKernels(unittest.TestCase):
+    REPORT = """
+ptxas info    : Compiling entry function 'one' for 'sm_80'
+ptxas info    : Function properties for one
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used {registers} registers, used 1 barriers
+ptxas info    : Function properties for called
+    0 bytes stack frame, {spills} bytes spill stores, 0 bytes spill loads
+"""
+
+    def problems(self, registers, spills, names=("one",)):
+        with tempfile.TemporaryDirectory() as folder:
+            report, table = os.path.join(folder, "report"), os.path.join(folder, "table")
+            with open(report, "w", encoding="utf-8") as file:
+                file.write(self.REPORT.format(registers=registers, spills=spills))
+            with open(table, "w", encoding="utf-8") as file:
+                file.write("".join(f"CUDA_KERNEL({name.upper()}, {name}, Params)\n" for name in names))
+            return cuda_kernels.check(report, table)
+
+    def test_registers_spills_and_missing_kernels(self):
+        self.assertEqual(len(self.problems(128, 0)), 0)
+        self.assertIn("129 registers", self.problems(129, 0)[0])
+        self.assertIn("8 bytes spill stores", self.problems(20, 8)[0])
+        self.assertIn("not in the module", self.problems(20, 0, ("one", "two"))[0])
+        self.assertIn("nothing was compiled", self.problems(20, 0, ())[0])
 
 
 if __name__ == "__main__":

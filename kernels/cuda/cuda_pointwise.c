@@ -1,0 +1,126 @@
+/* Elementwise operators and FusedElementwise: the program that the cpu runs as loops, as the
+ * parameters of one kernel that interprets it. */
+#include <assert.h>
+#include <string.h>
+
+#include "kernels/cpu/cpu_broadcast.h"
+#include "kernels/cpu/cpu_elementwise.h"
+#include "kernels/cuda/cuda_internal.h"
+
+static_assert((uint32_t)CUDA_POINTWISE_CAST == (uint32_t)CPU_LOOP_COUNT, "casts follow the loops");
+
+/* Of an operand that is in the parameters' tables. */
+static CudaPointwiseKind kind_of(CpuSourceKind kind) {
+    if (kind == CPU_SOURCE_INPUT) return CUDA_POINTWISE_INPUT;
+    return kind == CPU_SOURCE_STEP ? CUDA_POINTWISE_SLOT : CUDA_POINTWISE_CONSTANT;
+}
+
+/* False when there are more of something than the parameters have room for. */
+static bool add_step(CudaPointwiseParams *params, uint32_t *inout_parameters,
+    const CpuPointwiseStep *from, const uint32_t *slots, uint32_t slot) {
+    if (params->step_count == CUDA_POINTWISE_STEPS_MAX) return false;
+    CudaPointwiseStep *step = &params->steps[params->step_count++];
+    step->op = (uint8_t)from->id;
+    step->dtype = (uint8_t)from->by;
+    step->result = (uint8_t)from->dtype;
+    step->slot = (uint8_t)slot;
+    step->operand_count = (uint8_t)from->operand_count;
+    step->saturate = from->saturate;
+    for (uint32_t i = 0; i < from->operand_count; i++) {
+        CpuSource source = from->operands[i];
+        uint32_t index = source.kind == CPU_SOURCE_STEP ? slots[source.index] : source.index;
+        step->kinds[i] = (uint8_t)kind_of(source.kind);
+        step->indices[i] = (uint8_t)index;
+    }
+    if (from->parameters.alpha == 0 && from->parameters.beta == 0) return true;
+    if (*inout_parameters + 2 > CUDA_POINTWISE_PARAMETERS_MAX) return false;
+    step->parameters = (uint8_t)*inout_parameters;
+    params->parameters[(*inout_parameters)++] = from->parameters.alpha;
+    params->parameters[(*inout_parameters)++] = from->parameters.beta;
+    return true;
+}
+
+static bool place_steps(CudaPointwiseParams *params, const CpuPointwise *program) {
+    bool needed[CPU_POINTWISE_STEPS_MAX];
+    uint32_t slots[CPU_POINTWISE_STEPS_MAX], parameters = 2;
+    if (program->constant_count > CUDA_POINTWISE_CONSTANTS_MAX) return false;
+    if (cpu_pointwise_place(program, needed, slots) > CUDA_POINTWISE_SLOTS_MAX) return false;
+    memcpy(params->constants, program->constants, program->constant_count * sizeof(uint64_t));
+    for (uint32_t i = 0; i < program->step_count; i++)
+        if (needed[i] && !add_step(params, &parameters, &program->steps[i], slots, slots[i]))
+            return false;
+    return true;
+}
+
+static void place_inputs(CudaPointwiseParams *params, const PlanRequest *request) {
+    const Shape *shape = &request->outputs[0].shape;
+    int64_t strides[CUDA_POINTWISE_INPUTS_MAX + 1][SHAPE_RANK_MAX] = {{0}};
+    CpuBroadcast collapsed;
+    for (uint32_t i = 0; i < request->input_count; i++)
+        if (request->inputs[i].present)
+            shape_broadcast_strides(&request->inputs[i].shape, shape, strides[i]);
+    /* the output too, so that dimensions which no input has apart stay in its order */
+    shape_strides(shape, strides[request->input_count]);
+    cpu_broadcast_collapse(shape, request->input_count + 1, strides, &collapsed);
+    params->count = (uint64_t)collapsed.count;
+    params->rank = collapsed.rank;
+    params->rows_whole = collapsed.dims[collapsed.rank - 1] % CUDA_POINTWISE_LANES == 0;
+    memcpy(params->dims, collapsed.dims, sizeof params->dims);
+    for (uint32_t i = 0; i < request->input_count; i++) {
+        const TensorSpec *spec = &request->inputs[i];
+        CudaPointwiseInput *input = &params->inputs[i];
+        if (!spec->present) continue;
+        const int64_t count = shape_count_unchecked(&spec->shape);
+        input->size = (uint8_t)cuda_element_size(spec);
+        input->contiguous = count == collapsed.count && count > 1;
+        memcpy(input->strides, strides[i], sizeof input->strides);
+        if (count == 1) memset(input->strides, 0, sizeof input->strides);
+    }
+}
+
+static Error *launch_pointwise(
+    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    CudaPointwiseParams params = *(const CudaPointwiseParams *)plan_state(plan);
+    (void)output_shapes;
+    (void)out_abandoned;
+    params.out = launch->outputs[0];
+    for (uint32_t i = 0; i < plan->input_count; i++) params.inputs[i].address = launch->inputs[i];
+    uint64_t units = (params.count + CUDA_POINTWISE_LANES - 1) / CUDA_POINTWISE_LANES;
+    return cuda_run_units(plan, launch, CUDA_KERNEL_POINTWISE, units, &params, sizeof params);
+}
+
+static Error *plan_program(Device *device, const PlanRequest *request, const char *name,
+    const CpuPointwise *program, Plan **out) {
+    if (program->missing || program->step_count == 0) return cuda_decline(out);
+    if (request->input_count > CUDA_POINTWISE_INPUTS_MAX) return cuda_decline(out);
+    OWN(Plan, plan) = NULL;
+    TRY(plan_create(device, request, name, sizeof(CudaPointwiseParams), &plan));
+    CudaPointwiseParams *params = plan_state(plan);
+    params->out_size = cuda_element_size(&request->outputs[0]);
+    if (!place_steps(params, program)) return cuda_decline(out);
+    place_inputs(params, request);
+    plan->launch = launch_pointwise;
+    *out = TAKE(plan);
+    return NULL;
+}
+
+static Error *plan_elementwise(Device *device, const PlanRequest *request, Plan **out) {
+    OWN(CpuPointwise, program) = NULL;
+    TRY(cpu_elementwise_lower(request, CPU_LEVEL_PORTABLE, &program));
+    return plan_program(device, request, "cuda.elementwise", program, out);
+}
+
+static Error *plan_fused(Device *device, const PlanRequest *request, Plan **out) {
+    OWN(CpuPointwise, program) = NULL;
+    TRY(cpu_elementwise_lower(request, CPU_LEVEL_PORTABLE, &program));
+    return plan_program(device, request, "cuda.fused_elementwise", program, out);
+}
+
+const Kernel cuda_pointwise[] = {
+#define POINTWISE_OPERATOR(id, dtypes)                                                             \
+    {OPERATOR_##id, dtypes, plan_elementwise, "cuda.elementwise", 0},
+#include "kernels/pointwise_operators.def"
+#undef POINTWISE_OPERATOR
+    {OPERATOR_FUSED_ELEMENTWISE, DTYPES_ANY, plan_fused, "cuda.fused_elementwise", 0},
+    KERNELS_END,
+};

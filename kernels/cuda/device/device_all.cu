@@ -1,0 +1,11 @@
+/* All kernels as one module. */
+#include "kernels/cuda/device/device_copy.cu"
+#include "kernels/cuda/device/device_indices.cu"
+#include "kernels/cuda/device/device_lanes.cu"
+#include "kernels/cuda/device/device_lstm.cu"
+#include "kernels/cuda/device/device_matmul.cu"
+#include "kernels/cuda/device/device_pointwise.cu"
+#include "kernels/cuda/device/device_random.cu"
+#include "kernels/cuda/device/device_reduce.cu"
+#include "kernels/cuda/device/device_rows.cu"
+#include "kernels/cuda/device/device_window.cu"
