@@ -6,6 +6,7 @@
 #include "base/allocator.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/host_memory.h"
+#include "kernels/process/process_device.h"
 
 #define DEVICE(kind) extern const DeviceClass kind##_device_class;
 #include "kernels/devices.def"
@@ -63,30 +64,87 @@ static Error *unknown_kind(const char *kind) {
         text_builder_get(&known));
 }
 
-/* "sim:1,memory=64MiB": kind, then index and options, each of them optional. */
-Error *device_open(const char *spec, Device **out) {
+/* A device SPEC taken apart. */
+typedef struct ParsedSpec {
     char kind[KIND_MAX];
+    uint32_t index;
+    const DeviceClass *class_;
+    TextBuilder options; /* without `worker` */
+    bool in_process;
+} ParsedSpec;
+
+/* What is not name=value is left for the device to refuse. */
+static Error *parse_options(const char *options, ParsedSpec *out) {
+    while (*options) {
+        size_t length = strcspn(options, ",");
+        if (strncmp(options, "worker=", 7) == 0) {
+            const char *value = options + 7;
+            bool process = length == 14 && strncmp(value, "process", 7) == 0;
+            if (!process && !(length == 11 && strncmp(value, "none", 4) == 0))
+                FAIL(USAGE, "worker=%.*s is neither process nor none", (int)(length - 7), value);
+            out->in_process = process;
+        } else {
+            if (out->options.size) text_append(&out->options, ",");
+            text_append_bytes(&out->options, options, length);
+        }
+        options += options[length] ? length + 1 : length;
+    }
+    return text_builder_check(&out->options);
+}
+
+/* "sim:1,memory=64MiB": kind, then index and options, each of them optional. */
+static Error *parse_spec(const char *spec, ParsedSpec *out) {
     size_t length = strcspn(spec, ":,");
-    if (length == 0 || length >= sizeof kind)
+    if (length == 0 || length >= sizeof out->kind)
         FAIL(USAGE, "\"%s\" is not a device such as cpu or sim:0", spec);
-    memcpy(kind, spec, length);
-    kind[length] = 0;
-    const DeviceClass *class_ = find_class(kind);
-    if (!class_) return unknown_kind(kind);
+    memcpy(out->kind, spec, length);
+    out->kind[length] = 0;
+    out->class_ = find_class(out->kind);
+    if (!out->class_) return unknown_kind(out->kind);
     const char *at = spec + length;
     if (*at) at++;
-    uint32_t index = 0;
     size_t digits = strspn(at, "0123456789");
     if (digits > 0 && (at[digits] == 0 || at[digits] == ',') && spec[length] == ':') {
-        for (size_t i = 0; i < digits && index <= DEVICE_INDEX_MAX; i++)
-            index = index * 10 + (uint32_t)(at[i] - '0');
-        if (index > DEVICE_INDEX_MAX)
+        for (size_t i = 0; i < digits && out->index <= DEVICE_INDEX_MAX; i++)
+            out->index = out->index * 10 + (uint32_t)(at[i] - '0');
+        if (out->index > DEVICE_INDEX_MAX)
             FAIL(USAGE, "device \"%s\": the index is above %d", spec, DEVICE_INDEX_MAX);
         at += at[digits] ? digits + 1 : digits;
     }
-    TRY_WRAP(class_->open(kind, index, at, out), "device \"%s\"", spec);
-    return NULL;
+    return parse_options(at, out);
 }
+
+static Error *open_in_process(const ParsedSpec *parsed, Device **out) {
+    TextBuilder OWN_TEXT(spec) = {0};
+    if (parsed->class_->host_memory)
+        FAIL(USAGE, "%s cannot be in a process of its own: its memory is the host's", parsed->kind);
+    text_appendf(&spec, "%s:%u%s%s", parsed->kind, parsed->index, parsed->options.size ? "," : "",
+        text_builder_get(&parsed->options));
+    TRY(text_builder_check(&spec));
+    return process_device_open(parsed->kind, parsed->index, text_builder_get(&spec), out);
+}
+
+static Error *open_parsed(const ParsedSpec *parsed, bool in_process, Device **out) {
+    if (in_process) return open_in_process(parsed, out);
+    return parsed->class_->open(
+        parsed->kind, parsed->index, text_builder_get(&parsed->options), out);
+}
+
+static Error *open_spec(const char *spec, bool here, Device **out) {
+    ParsedSpec parsed = {0};
+    Error *error = parse_spec(spec, &parsed);
+    if (!error) {
+        bool in_process = parsed.in_process && !here;
+        error = open_parsed(&parsed, in_process, out);
+        if (!here) error = error_wrap(error, "device \"%s\"", spec);
+    }
+    text_builder_deinit(&parsed.options);
+    return error;
+}
+
+Error *device_open(const char *spec, Device **out) { return open_spec(spec, false, out); }
+
+Error *device_open_here(const char *spec, Device **out) { return open_spec(spec, true, out); }
 
 void device_close(Device *device) {
     if (device) device->class_->close(device);

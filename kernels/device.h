@@ -101,10 +101,14 @@ struct Device {
     _Atomic uint64_t total_bytes;
 };
 
-/* SPEC: "cpu", "sim:0", "sim:1,memory=64MiB". Errors: USAGE the SPEC cannot be understood;
- * UNSUPPORTED no such kind in this build or on this machine (says which exist). Close with
- * device_close. */
+/* SPEC: "cpu", "sim:0", "sim:1,memory=64MiB". The option worker=process opens any kind but those
+ * in host memory in a process of its own (kernels/process/), worker=none in this one; the default.
+ * Errors: USAGE the SPEC cannot be understood; UNSUPPORTED no such kind in this build or on this
+ * machine (says which exist). Close with device_close. */
 MUST_CHECK Error *device_open(const char *spec, Device **out);
+/* In this process, whatever the SPEC says: what a worker process does. Errors do not repeat the
+ * SPEC. */
+MUST_CHECK Error *device_open_here(const char *spec, Device **out);
 void device_close(Device *device);
 DEFINE_OWN(Device, device_close);
 /* The kinds this build knows, NULL-terminated, "cpu" first. */

@@ -60,7 +60,7 @@ static Error *print_kernels(const CommandContext *context, const char *spec) {
     TRY(device_open(spec, &device));
     if (!device->class_->kernels) return NULL;
     for (const Kernel *const *table = device->class_->kernels(device); *table; table++)
-        for (const Kernel *row = *table; row->plan; row++)
+        for (const Kernel *row = *table; row->operator_id != OPERATOR_NONE; row++)
             TRY(print_kernel(context, device->name, row));
     return NULL;
 }
