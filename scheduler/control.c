@@ -306,6 +306,7 @@ Error *control_create(const ControlOptions *options, Control **out_control) {
     OWN(Control, control) = memory;
     control->options = *options;
     (void)pthread_mutex_init(&control->status_mutex, NULL);
+    (void)pthread_cond_init(&control->reader_done, NULL);
     TRY(start(control));
     *out_control = TAKE(control);
     return NULL;
@@ -365,6 +366,7 @@ void control_release(Control *control) {
     message_queue_deinit(&control->queue);
     memory_free(control->events);
     error_free(control->fatal);
+    (void)pthread_cond_destroy(&control->reader_done);
     (void)pthread_mutex_destroy(&control->status_mutex);
     memory_free(control);
 }

@@ -12,15 +12,13 @@
 static Error *describe(ControlDevice *device) {
     TextBuilder OWN_TEXT(text) = {0};
     (void)snprintf(device->name, sizeof device->name, "%s", device->device->name);
-    device->kind = device->device->class_->kind;
+    (void)snprintf(device->kind, sizeof device->kind, "%s", device->device->class_->kind);
     device->device->class_->determinism_class(device->device, &text);
     return text_builder_take(&text, &device->determinism_class);
 }
 
-static Error *tell_added(Control *control, uint32_t index) {
+static void tell_added(Control *control, uint32_t index, uint64_t bytes) {
     ControlDevice *device = &control->devices[index];
-    uint64_t bytes;
-    TRY(device_total_bytes(device->device, &bytes));
     (void)pthread_mutex_lock(&control->status_mutex);
     device->memory_bytes = bytes;
     (void)pthread_mutex_unlock(&control->status_mutex);
@@ -31,7 +29,6 @@ static Error *tell_added(Control *control, uint32_t index) {
                      .device = index,
                      .memory_bytes = bytes < POLICY_BYTES_MAX ? bytes : POLICY_BYTES_MAX,
                      .speed = device->speed ? device->speed : 1});
-    return NULL;
 }
 
 /* What a SPEC says beside the index: devices of one model and the same options are equally fast. */
@@ -63,6 +60,7 @@ static Error *measure(Control *control, uint32_t index) {
 
 Error *control_add_device(Control *control, const char *spec) {
     uint32_t index = control->device_count;
+    uint64_t bytes;
     ControlDevice *device = &control->devices[index];
     device->spec = spec;
     TRY(device_open(spec, &device->device));
@@ -73,7 +71,9 @@ Error *control_add_device(Control *control, const char *spec) {
         if (strcmp(control->devices[i].name, device->name) == 0)
             FAIL(USAGE, "--device %s: there is a %s already", spec, device->name);
     TRY(worker_create(device->name, &device->worker));
-    return tell_added(control, index);
+    TRY(device_total_bytes(device->device, &bytes));
+    tell_added(control, index, bytes);
+    return NULL;
 }
 
 /* ---- going ---- */
@@ -159,46 +159,45 @@ static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
     }
     for (ControlJob *job; (job = find_on(control, index));) throw_back(job);
     resident_models_evict_all(control->models, index);
-    (void)pthread_mutex_lock(&control->status_mutex);
-    device_close(device->device);
-    device->device = NULL;
-    (void)pthread_mutex_unlock(&control->status_mutex);
+    control_close_device(control, device);
     plan_reopening(control, device, now_ns);
     control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_DEVICE_LOST, .device = index});
 }
 
 /* ---- coming back ---- */
 
-static void reopen(Control *control, uint32_t index, uint64_t now_ns) {
-    ControlDevice *device = &control->devices[index];
-    Device *opened = NULL;
-    device->reopen_ns = 0;
-    Error *error = device_open(device->spec, &opened);
+static void take_up(Control *control, ControlDevice *device, Device *owned_device, uint64_t bytes) {
     (void)pthread_mutex_lock(&control->status_mutex);
-    device->device = opened;
+    device->device = owned_device;
+    device->lost = false;
     (void)pthread_mutex_unlock(&control->status_mutex);
-    if (!error) error = tell_added(control, index);
-    (void)pthread_mutex_lock(&control->status_mutex);
-    if (error) {
-        device_close(device->device);
-        device->device = NULL;
-    }
-    device->lost = error;
-    (void)pthread_mutex_unlock(&control->status_mutex);
-    if (error)
-        plan_reopening(control, device, now_ns);
+    tell_added(control, (uint32_t)(device - control->devices), bytes);
+    warn(control, device, "is back");
+}
+
+void control_opened_device(Control *control, ControlDevice *device, Device *owned_device,
+    uint64_t bytes, Error *owned_error) {
+    if (owned_error)
+        plan_reopening(control, device, control_now_ns());
     else
-        warn(control, device, "is back");
-    error_free(error); /* it is tried again */
+        take_up(control, device, owned_device, bytes);
+    error_free(owned_error); /* it is tried again */
+}
+
+/* The old one is closed before a new one is opened. */
+static bool is_due(const ControlDevice *device) {
+    return device->reopen_ns && !device->opening.busy;
 }
 
 void control_settle_devices(Control *control, uint64_t now_ns) {
     if (control->draining || control->ending || control->failed) return;
     for (uint32_t i = 0; i < control->device_count; i++) {
-        const ControlDevice *device = &control->devices[i];
+        ControlDevice *device = &control->devices[i];
         if (!device->lost) continue;
         if (device->device && is_quiet(control, i)) take_away(control, i, now_ns);
-        if (device->reopen_ns && now_ns >= device->reopen_ns) reopen(control, i, now_ns);
+        if (!is_due(device) || now_ns < device->reopen_ns) continue;
+        device->reopen_ns = 0;
+        control_open_device(control, device);
     }
     if (control->event_count > 0) control_apply_events(control);
 }
@@ -206,8 +205,9 @@ void control_settle_devices(Control *control, uint64_t now_ns) {
 uint64_t control_devices_due_ns(const Control *control) {
     uint64_t due_ns = 0;
     for (uint32_t i = 0; i < control->device_count; i++) {
-        uint64_t reopen_ns = control->devices[i].reopen_ns;
-        if (reopen_ns && (!due_ns || reopen_ns < due_ns)) due_ns = reopen_ns;
+        const ControlDevice *device = &control->devices[i];
+        if (!is_due(device)) continue;
+        if (!due_ns || device->reopen_ns < due_ns) due_ns = device->reopen_ns;
     }
     return due_ns;
 }
@@ -238,11 +238,24 @@ const char *control_awaited_device(const Control *control, uint64_t demanded) {
 
 uint32_t control_device_count(const Control *control) { return control->device_count; }
 
-/* Asked under the mutex, as long as which it is not closed. */
-static Error *get_memory(const ControlDevice *device, ControlDeviceStatus *inout_status) {
-    DeviceMemory memory;
+/* The device, which is not closed before the end of it; NULL: it is away. */
+static Device *begin_reading(ControlDevice *device) {
     if (device->lost) return NULL;
-    Error *error = device->device->class_->memory(device->device, &memory);
+    device->readers++;
+    return device->device;
+}
+
+static void end_reading(Control *control, ControlDevice *device) {
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->readers--;
+    (void)pthread_cond_broadcast(&control->reader_done);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+}
+
+/* Without the mutex: a device may let itself be waited for. */
+static Error *get_memory(Device *device, ControlDeviceStatus *inout_status) {
+    DeviceMemory memory;
+    Error *error = device->class_->memory(device, &memory);
     if (!error) {
         inout_status->memory = memory;
         inout_status->lost = false;
@@ -253,7 +266,7 @@ static Error *get_memory(const ControlDevice *device, ControlDeviceStatus *inout
 }
 
 Error *control_get_device(Control *control, uint32_t index, ControlDeviceStatus *out_status) {
-    const ControlDevice *device = &control->devices[index];
+    ControlDevice *device = &control->devices[index];
     (void)pthread_mutex_lock(&control->status_mutex);
     *out_status = (ControlDeviceStatus){.name = device->name,
         .kind = device->kind,
@@ -262,11 +275,14 @@ Error *control_get_device(Control *control, uint32_t index, ControlDeviceStatus 
         .lost = true,
         .busy_seconds = (double)device->busy_ns * 1e-9,
         .speed = device->speed};
-    Error *error = get_memory(device, out_status);
     if (device->running) {
         out_status->job = device->running->id;
         out_status->tenant = device->running->tenant;
     }
+    Device *read = begin_reading(device);
     (void)pthread_mutex_unlock(&control->status_mutex);
+    if (!read) return NULL;
+    Error *error = get_memory(read, out_status);
+    end_reading(control, device);
     return error;
 }

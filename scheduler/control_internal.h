@@ -146,17 +146,31 @@ struct ControlJob {
     } status;
 };
 
+/* A device that is being closed or opened on an I/O thread: a driver may take seconds. */
+typedef struct ControlOpening {
+    IoTask task;
+    Message message;
+    struct Control *control;
+    bool busy;      /* what follows is the task's */
+    bool opens;     /* else it closes */
+    Device *device; /* to be closed; or opened */
+    uint64_t bytes; /* of that one, in all */
+    Error *error;
+} ControlOpening;
+
 typedef struct ControlDevice {
     const char *spec; /* the options' */
     char name[DEVICE_NAME_MAX];
-    const char *kind;
+    char kind[DEVICE_NAME_MAX];
     char *determinism_class; /* as text; made when it was first opened */
     uint64_t memory_bytes;   /* in all */
     uint64_t speed;          /* measured when it was first opened; 0: there is no other device */
     /* Written under status_mutex, as is lost. NULL: it is away, waiting to be opened anew. */
     Device *device;
     Worker *worker;
-    bool lost;                              /* nothing is begun on it any more */
+    uint32_t readers; /* threads that ask it for its memory; guarded by status_mutex */
+    bool lost;        /* nothing is begun on it any more */
+    ControlOpening opening;
     uint64_t reopen_ns;                     /* 0: it is not away */
     uint64_t losses_ns[CONTROL_LOSSES_MAX]; /* the last ones, a ring */
     uint64_t loss_count;
@@ -204,7 +218,8 @@ struct Control {
     } ended[CONTROL_ENDED_MAX];
     uint64_t ended_count;
     pthread_mutex_t status_mutex;
-    Error *fatal; /* guarded by status_mutex */
+    pthread_cond_t reader_done; /* of a device */
+    Error *fatal;               /* guarded by status_mutex */
 };
 
 typedef enum ControlRequestKind {
@@ -329,6 +344,14 @@ const char *control_awaited_device(const Control *control, uint64_t demanded);
 void control_evict_weights(Control *control, uint64_t model, uint32_t device);
 /* What has no slice now has nothing to switch from. */
 void control_note_idle_devices(Control *control);
+
+/* One was opened, or could not be: from control_opening.c. Consumes both. */
+void control_opened_device(Control *control, ControlDevice *device, Device *owned_device,
+    uint64_t bytes, Error *owned_error);
+
+/* ---- control_opening.c: both on an I/O thread; control_opened_device is told ---- */
+void control_close_device(Control *control, ControlDevice *device);
+void control_open_device(Control *control, ControlDevice *device);
 
 /* ---- control_slices.c: what the policy wants done with executions and weights ---- */
 void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns);

@@ -8,7 +8,8 @@
 /* Indices, sizes and attributes as an enemy would choose them: an Error that says what, or a
  * defined result; never a trap, never a byte beside a tensor (ASan watches; sim checks bounds). */
 
-static const char *const device_specs[] = {"cpu", "cpu:threads=3", "sim:0,memory=16MiB", "shim"};
+static const char *const device_specs[] = {
+    "cpu", "cpu:threads=3", "sim:0,memory=16MiB", "sim:0,memory=16MiB,worker=process", "shim"};
 enum { DEVICE_COUNT = sizeof device_specs / sizeof device_specs[0] };
 static Device *devices[DEVICE_COUNT];
 
