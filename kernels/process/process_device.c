@@ -85,6 +85,11 @@ static Error *start_worker(ProcessDevice *device, const char *spec) {
     return error;
 }
 
+static Error *fail_early(const ProcessDevice *device) {
+    FAIL(DEVICE_LOST, "the worker process of %s ended before it had opened the device",
+        device->base.name);
+}
+
 static Error *greet(const ProcessDevice *device, uint64_t spin_ns) {
     const ProcessHello hello = {.magic = PROCESS_MAGIC,
         .version = PROCESS_WIRE_VERSION,
@@ -93,7 +98,7 @@ static Error *greet(const ProcessDevice *device, uint64_t spin_ns) {
         .spin_ns = spin_ns};
     int socket = process_child_socket(device->child);
     if (send(socket, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
-        FAIL(DEVICE_LOST, "the worker process does not listen");
+        return fail_early(device);
     return NULL;
 }
 
@@ -125,9 +130,7 @@ static Error *hear_welcome(ProcessDevice *device) {
     ssize_t size;
     do size = recv(process_child_socket(device->child), bytes, sizeof bytes, 0);
     while (size < 0 && errno == EINTR);
-    if (size <= 0)
-        FAIL(DEVICE_LOST, "%s: its worker process ended before it had opened the device",
-            device->base.name);
+    if (size <= 0) return fail_early(device);
     ByteReader reader = byte_reader(bytes, (size_t)size);
     Error *error = read_welcome(device, &reader);
     if (error_code(error) == ERROR_CORRUPT && !device->determinism_class)
