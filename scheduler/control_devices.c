@@ -204,6 +204,7 @@ void control_settle_devices(Control *control, uint64_t now_ns) {
 
 uint64_t control_devices_due_ns(const Control *control) {
     uint64_t due_ns = 0;
+    if (control->draining) return 0;
     for (uint32_t i = 0; i < control->device_count; i++) {
         const ControlDevice *device = &control->devices[i];
         if (!is_due(device)) continue;

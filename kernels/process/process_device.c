@@ -97,8 +97,7 @@ static Error *greet(const ProcessDevice *device, uint64_t spin_ns) {
         .bytes = sizeof(ProcessShared),
         .spin_ns = spin_ns};
     int socket = process_child_socket(device->child);
-    if (send(socket, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
-        return fail_early(device);
+    if (send(socket, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) return fail_early(device);
     return NULL;
 }
 

@@ -128,7 +128,9 @@ static RingState look_at(const Ring *ring, uint64_t available, RingRecord *out) 
     memcpy(&head, ring->shared->bytes + offset, sizeof head);
     uint64_t bytes = extent(head.size);
     if (bytes > available || bytes > RING_BYTES - offset) return RING_BROKEN;
-    if (head.kind != RING_PADDING && head.size > RING_PAYLOAD_MAX) return RING_BROKEN;
+    bool fits =
+        head.kind == RING_PADDING ? bytes == RING_BYTES - offset : head.size <= RING_PAYLOAD_MAX;
+    if (!fits) return RING_BROKEN;
     *out = (RingRecord){head.kind, head.size, ring->shared->bytes + offset + RING_HEAD_BYTES};
     return RING_READY;
 }

@@ -19,6 +19,7 @@
 typedef struct Served {
     ProcessService *service;
     pthread_t thread;
+    Error *error; /* with which that ended */
 } Served;
 
 typedef struct ProcessServer {
@@ -111,35 +112,27 @@ static Error *send_welcome(const ProcessServer *server, Error *owned_error) {
 /* ---- channels ---- */
 
 /* A parent that writes nonsense is no better than none. */
-static _Noreturn void end_at_once(Error *owned_error) {
-    (void)fprintf(stderr, "layover worker: %s\n", error_message(owned_error));
-    error_free(owned_error);
-    _exit(1);
-}
-
 static void *thread_main(void *argument) {
-    ProcessService *service = argument;
+    Served *served = argument;
     FloatEnvironment environment;
     float_environment_enter(&environment);
-    Error *error = process_service_run(service);
-    if (error) end_at_once(error);
+    served->error = process_service_run(served->service);
+    if (served->error) (void)shutdown(PROCESS_SOCKET, SHUT_RD); /* the main thread ends */
     float_environment_leave(&environment);
     return NULL;
 }
 
 static Error *begin(ProcessServer *server, uint32_t index) {
     Served *served = &server->served[index];
-    ProcessService *service;
     TRY(process_service_create(
-        &server->work, &server->shared->channels[index], server->hello.spin_ns, &service));
-    if (pthread_create(&served->thread, NULL, thread_main, service) != 0) {
-        process_service_refuse(service, error_make(ERROR_OUT_OF_MEMORY, __FILE__, __LINE__,
-                                            "the worker process gets no more threads"));
-        process_service_release(service);
+        &server->work, &server->shared->channels[index], server->hello.spin_ns, &served->service));
+    if (pthread_create(&served->thread, NULL, thread_main, served) == 0) {
+        (void)pthread_setname_np(served->thread, "channel");
         return NULL;
     }
-    (void)pthread_setname_np(served->thread, "channel");
-    served->service = service;
+    process_service_refuse(served->service, error_make(ERROR_OUT_OF_MEMORY, __FILE__, __LINE__,
+                                                "the worker process gets no more threads"));
+    process_service_release(TAKE(served->service));
     return NULL;
 }
 
@@ -158,7 +151,9 @@ static Error *serve(ProcessServer *server) {
 
 /* ---- the end ---- */
 
-static void stop(ProcessServer *server) {
+/* Answers the first error that a channel ended with. */
+static Error *stop(ProcessServer *server) {
+    Error *error = NULL;
     ProcessWork *work = &server->work;
     atomic_store(&work->ending, true);
     if (work->handles) process_handles_end(work->handles);
@@ -171,11 +166,17 @@ static void stop(ProcessServer *server) {
         ring_wake(&server->shared->channels[i].answers);
         (void)pthread_join(server->served[i].thread, NULL);
     }
-    for (uint32_t i = 0; i < PROCESS_CHANNELS_MAX; i++)
+    for (uint32_t i = 0; i < PROCESS_CHANNELS_MAX; i++) {
         process_service_release(server->served[i].service);
+        if (error)
+            error_free(server->served[i].error);
+        else
+            error = server->served[i].error;
+    }
     process_handles_release(work->handles);
     device_close(work->device);
     if (server->shared) (void)munmap(server->shared, sizeof(ProcessShared));
+    return error_wrap(error, "worker");
 }
 
 Error *process_server_run(const char *spec) {
@@ -189,7 +190,11 @@ Error *process_server_run(const char *spec) {
     bool opened = !refusal;
     Error *error = send_welcome(server, refusal);
     if (!error && opened) error = serve(server);
-    stop(server);
+    Error *broken = stop(server);
+    if (error)
+        error_free(broken);
+    else
+        error = broken;
     (void)pthread_cond_destroy(&server->work.freed);
     (void)pthread_mutex_destroy(&server->work.mutex);
     memory_free(server);

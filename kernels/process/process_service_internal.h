@@ -19,7 +19,8 @@ struct ProcessService {
 /* What went wrong on the stream before a call that waits for it; told once. */
 static inline Error *process_service_tell(ProcessService *service) { return TAKE(service->error); }
 
-/* NULL also when the parent is gone: nobody is there to be answered, and the loop ends by itself. */
+/* NULL also when the parent is gone: nobody is there to be answered, and the loop ends by itself.
+ */
 MUST_CHECK Error *process_service_check(RingState state);
 
 /* Each call's function: in is what it came with; out is the answer, where there is one. */

@@ -135,15 +135,16 @@ def test_no_worker_outlives_its_daemon(gen, how):
 
 
 def test_others_are_served_while_a_device_is_opened(gen, tmp_path):
-    """Its program takes seconds to begin the second time, as a driver may."""
-    program, begun = tmp_path / "slow.sh", tmp_path / "begun"
-    program.write_text(f"#!/bin/sh\nif [ -e {begun} ]; then sleep 4; fi\ntouch {begun}\nexec {binary()} \"$@\"\n")
+    """Its program takes seconds to begin once there is a file, as a driver may."""
+    program, slow = tmp_path / "slow.sh", tmp_path / "slow"
+    program.write_text(f"#!/bin/sh\nif [ -e {slow} ]; then sleep 4; fi\nexec {binary()} \"$@\"\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     expected = straight(gen, tmp_path, "gen", CASE)
     os.environ["LAYOVER_WORKER"] = str(program)
     try:
         with Daemon(gen, "--device", "cpu", "--device", DEVICE) as daemon:
             [worker] = children(daemon.process.pid)
+            slow.touch()
             os.kill(worker, signal.SIGKILL)
             until(lambda: is_gone(worker))
             waiting = daemon.submit("gen", load(CASE), device="sim:0")
