@@ -11,13 +11,13 @@
  * fails_... must fail with the message of their comment. */
 
 typedef struct Machine {
-    Device *cpu, *sim;
+    Device *cpu, *sim, *process; /* the last in one of its own */
 } Machine;
 
 typedef struct Program {
     const char *path;
     Executable *executable;
-    Residency *on_cpu, *on_sim;
+    Residency *on_cpu, *on_sim, *on_process;
     ExecutionOptions options;
 } Program;
 
@@ -27,6 +27,7 @@ static int set_up(void **state) {
     Machine *machine = test_calloc(1, sizeof *machine);
     assert_ok(device_open("cpu", &machine->cpu));
     assert_ok(device_open("sim:0,lag=20", &machine->sim));
+    assert_ok(device_open("sim:1,worker=process", &machine->process));
     *state = machine;
     return 0;
 }
@@ -35,6 +36,7 @@ static int tear_down(void **state) {
     Machine *machine = *state;
     device_close(machine->cpu);
     device_close(machine->sim);
+    device_close(machine->process);
     test_free(machine);
     return 0;
 }
@@ -82,6 +84,8 @@ static void visit_program(const char *path, void *context) {
         program.executable, visit->machine->cpu, visit->machine->cpu, NULL, &program.on_cpu));
     assert_ok(residency_create(
         program.executable, visit->machine->cpu, visit->machine->sim, NULL, &program.on_sim));
+    assert_ok(residency_create(program.executable, visit->machine->cpu, visit->machine->process,
+        NULL, &program.on_process));
     program.options =
         (ExecutionOptions){.yield_limit = 2, .philox_key = 7, .packed = program_registry()};
     for (uint32_t i = 0; i < program.executable->function_count; i++) {
@@ -97,6 +101,7 @@ static void visit_program(const char *path, void *context) {
     packed_registry_release(program.options.packed);
     residency_release(program.on_cpu);
     residency_release(program.on_sim);
+    residency_release(program.on_process);
     executable_release(program.executable);
 }
 
@@ -135,6 +140,20 @@ static void run_on_sim(const Program *program, uint32_t function, const ProgramO
 }
 static void test_programs_give_the_same_on_sim(void **state) {
     for_each_program(state, run_on_sim);
+}
+
+static void run_in_process(
+    const Program *program, uint32_t function, const ProgramOutcome *straight) {
+    Residency *const around[] = {program->on_process, program->on_cpu};
+    ProgramRun run = run_on(program, around, 1);
+    compare_run(program, function, straight, &run, "in a worker process");
+    run = run_on(program, around, 2);
+    run.step = straight->counters.instructions / 3 + 1;
+    run.through = program_through_snapshot;
+    compare_run(program, function, straight, &run, "suspended between a worker process and cpu");
+}
+static void test_programs_give_the_same_in_a_worker_process(void **state) {
+    for_each_program(state, run_in_process);
 }
 
 /* Every instruction in a fresh state. */
@@ -269,6 +288,7 @@ int test_programs(void) {
         cmocka_unit_test(test_programs_give_what_they_promise),
         cmocka_unit_test(test_heavy_programs_survive_a_suspension),
         cmocka_unit_test(test_programs_give_the_same_on_sim),
+        cmocka_unit_test(test_programs_give_the_same_in_a_worker_process),
         cmocka_unit_test(test_programs_survive_a_suspension_at_every_instruction),
         cmocka_unit_test(test_programs_wait_for_memory_without_an_effect),
         cmocka_unit_test(test_snapshots_stay_while_the_execution_runs_on),
