@@ -101,11 +101,29 @@ static Error *greet(const ProcessDevice *device, uint64_t spin_ns) {
     return NULL;
 }
 
-/* u32 version, u8 whether it opened; then its determinism class and whether it packs, or the error.
+/* As the device behind it does. */
+static void leave_out(DeviceClass *class_, uint8_t has) {
+    if (!(has & PROCESS_HAS_PACKING)) {
+        class_->pack_rule = NULL;
+        class_->pack = NULL;
+    }
+    if (has & PROCESS_HAS_QUEUES) return;
+    class_->stream_create = NULL;
+    class_->stream_destroy = NULL;
+    class_->stream_synchronize = NULL;
+    class_->event_create = NULL;
+    class_->event_destroy = NULL;
+    class_->event_record = NULL;
+    class_->event_wait = NULL;
+    class_->event_synchronize = NULL;
+    class_->event_elapsed = NULL;
+}
+
+/* u32 version, u8 whether it opened; then its determinism class and what it has, or the error.
  */
 static Error *read_welcome(ProcessDevice *device, ByteReader *reader) {
     uint32_t version;
-    uint8_t opened, packs;
+    uint8_t opened, has;
     Error *refusal = NULL;
     TRY(byte_read_u32(reader, &version));
     if (version != PROCESS_WIRE_VERSION)
@@ -117,9 +135,8 @@ static Error *read_welcome(ProcessDevice *device, ByteReader *reader) {
         return refusal;
     }
     TRY(byte_read_text(reader, PROCESS_TEXT_MAX, &device->determinism_class));
-    TRY(byte_read_u8(reader, &packs));
-    if (!packs) device->own_class.pack_rule = NULL;
-    if (!packs) device->own_class.pack = NULL;
+    TRY(byte_read_u8(reader, &has));
+    leave_out(&device->own_class, has);
     return byte_reader_check_end(reader);
 }
 

@@ -33,6 +33,9 @@ typedef struct ProcessShared {
     _Alignas(PROCESS_PAGE) ProcessChannelShared channels[PROCESS_CHANNELS_MAX];
 } ProcessShared;
 
+/* In the welcome: what the device has. */
+enum { PROCESS_HAS_PACKING = 1, PROCESS_HAS_QUEUES = 2 };
+
 /* The first packet. The worker compares all of it with its own. */
 typedef struct ProcessHello {
     uint64_t magic;

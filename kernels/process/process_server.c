@@ -99,7 +99,8 @@ static Error *send_welcome(const ProcessServer *server, Error *owned_error) {
         Device *device = server->work.device;
         device->class_->determinism_class(device, &class_text);
         byte_write_text(&bytes, text_builder_get(&class_text));
-        byte_write_u8(&bytes, device->class_->pack_rule != NULL);
+        byte_write_u8(&bytes, (device->class_->pack_rule ? PROCESS_HAS_PACKING : 0) |
+                                  (device->class_->stream_create ? PROCESS_HAS_QUEUES : 0));
     }
     error_free(owned_error);
     TRY(byte_writer_check(&bytes));

@@ -62,7 +62,6 @@ static void test_process_service_survives_any_bytes(void **state) {
     process_fixture_init(&fixture, "sim:0");
     for (uint32_t i = 0; i < 20000; i++) {
         uint8_t bytes[200];
-        ByteWriter OWN_BYTES(head) = {0};
         ProcessCall call = calls[test_random(&seed) % (sizeof calls / sizeof calls[0])];
         size_t size = test_random(&seed) % sizeof bytes;
         for (size_t k = 0; k < size; k++)
