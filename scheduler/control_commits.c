@@ -228,6 +228,7 @@ static void handle_failure(ControlJob *job, Commit *commit) {
     if (commit->has_snapshot && error_code(commit->error) == ERROR_DEVICE_LOST) {
         job_snapshot_deinit(&commit->snapshot); /* the rest is here */
         commit->has_snapshot = false;
+        job->checkpoint_wanted = true; /* whoever waits for it gets the next one */
         take_back(job, commit);
         control_lose_device(control, commit->snapshot_device);
         return;

@@ -96,6 +96,12 @@ void control_lose_device(Control *control, uint32_t index) {
     warn(control, device, "is lost; its jobs go on from their checkpoints when there is a device");
 }
 
+/* Whoever waits for a checkpoint of it gets the next one. */
+static void lose_snapshot(ControlJob *job) {
+    if (job->has_snapshot) job->checkpoint_wanted = true;
+    control_job_drop_snapshot(job);
+}
+
 /* What the job was doing there is gone, as after a crash: it goes on from what is stored. What has
  * ended keeps what it made. */
 static void throw_back(ControlJob *job) {
@@ -104,7 +110,7 @@ static void throw_back(ControlJob *job) {
     if (begun) control_job_close(job);
     if (begun && job->known) {
         control_outputs_deinit(&job->pending);
-        control_job_drop_snapshot(job);
+        lose_snapshot(job);
         control_set_waiting(job, "", NULL);
         job->fresh = job->blocked = job->moving_to_disk = job->stalled = false;
         job->note = job->has_checkpoint ? "its device was lost; it goes on from its checkpoint"
@@ -155,7 +161,7 @@ static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
     ControlDevice *device = &control->devices[index];
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (job && job->snapshot_device == index) control_job_drop_snapshot(job);
+        if (job && job->snapshot_device == index) lose_snapshot(job);
     }
     for (ControlJob *job; (job = find_on(control, index));) throw_back(job);
     resident_models_evict_all(control->models, index);
