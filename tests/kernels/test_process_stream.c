@@ -46,7 +46,7 @@ static void test_process_stream_events_order_what_is_posted(void **state) {
         }
         if (round % 50 == 0) {
             assert_ok(class_->event_synchronize(device, events[last]));
-            assert_int_equal(read_u32(device, NULL, address + STREAMS * 64), round);
+            assert_int_equal(read_u32(device, streams[last], address + STREAMS * 64), round);
         }
     }
     for (int i = 0; i < STREAMS; i++) { /* some of it still posted */
@@ -86,19 +86,20 @@ static void test_process_stream_waits_for_no_other(void **state) {
     assert_ok(device_open("sim:0,bandwidth=1MiB,worker=process", &device));
     const DeviceClass *class_ = device->class_;
     Slow slow = {.device = device};
-    assert_ok(class_->alloc(device, NULL, 1 << 20, &slow.address));
+    assert_ok(class_->alloc(device, NULL, (1 << 20) + 128, &slow.address));
+    uint64_t rest = slow.address + (1 << 20);
     assert_int_equal(pthread_create(&thread, NULL, copy_slowly, &slow), 0);
     while (!atomic_load(&slow.begun)) continue;
     for (int i = 0; i < 20; i++) {
         assert_ok(class_->stream_create(device, &stream));
-        assert_ok(class_->copy(device, stream, slow.address, slow.address + 64, 64));
+        assert_ok(class_->copy(device, stream, rest, rest + 64, 64));
         assert_ok(class_->stream_synchronize(device, stream));
         assert_ok(class_->memory(device, &memory));
         class_->stream_destroy(device, stream);
     }
     assert_false(atomic_load(&slow.done));
     assert_int_equal(pthread_join(thread, NULL), 0);
-    class_->free(device, NULL, slow.address, 1 << 20);
+    class_->free(device, NULL, slow.address, (1 << 20) + 128);
 }
 
 static void test_process_stream_posting_does_not_wait(void **state) {
