@@ -77,6 +77,7 @@ static void fill(Plan *plan, const WirePlan *facts) {
     plan->philox_draws = facts->philox_draws;
     plan->in_place = facts->in_place;
     plan->view = facts->view;
+    plan->origin = facts->origin;
     plan->launch = facts->view ? NULL : launch_plan;
     plan->measure = facts->measures ? measure_plan : NULL;
     plan->destroy = destroy_plan;

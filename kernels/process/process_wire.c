@@ -219,6 +219,7 @@ void process_wire_write_plan(ByteWriter *writer, uint64_t id, const Plan *plan) 
     byte_write_u64(writer, plan->in_place);
     byte_write_u8(writer, plan->view);
     byte_write_u8(writer, plan->measure != NULL);
+    byte_write_u8(writer, (uint8_t)plan->origin);
     byte_write_text(writer, plan->kernel_name);
 }
 
@@ -261,12 +262,16 @@ static Error *read_flag(ByteReader *reader, bool *out) {
 
 static Error *read_plan_facts(
     ByteReader *reader, const PlanRequest *request, uint64_t in_place, WirePlan *out) {
+    uint8_t origin;
     TRY(byte_read_u64(reader, &out->id));
     TRY(byte_read_u64(reader, &out->workspace_bytes));
     TRY(byte_read_u64(reader, &out->philox_draws));
     TRY(byte_read_u64(reader, &out->in_place));
     TRY(read_flag(reader, &out->view));
     TRY(read_flag(reader, &out->measures));
+    TRY(byte_read_u8(reader, &origin));
+    if (origin > PLAN_OF_HOST) FAIL(CORRUPT, "origin %u", origin);
+    out->origin = (PlanOrigin)origin;
     if (out->workspace_bytes > WORKSPACE_BYTES_MAX) FAIL(CORRUPT, "the size of a workspace");
     if (out->in_place & ~in_place) FAIL(CORRUPT, "outputs over inputs that do not fit");
     if (out->view) TRY(check_view(request));

@@ -52,6 +52,7 @@ typedef struct WirePlan {
     uint64_t id;
     uint64_t workspace_bytes, philox_draws, in_place;
     bool view, measures;
+    PlanOrigin origin;
     char *kernel_name; /* memory_free */
 } WirePlan;
 

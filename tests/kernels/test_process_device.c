@@ -7,6 +7,7 @@
 #include "kernels/process/process_child.h"
 #include "kernels/process/process_internal.h"
 #include "tests/support/device_call.h"
+#include "tests/support/test_support.h"
 
 static const char spec[] = "sim:3,memory=64MiB,worker=process";
 

@@ -4,6 +4,7 @@
 
 #include "base/own.h"
 #include "tests/support/device_call.h"
+#include "tests/support/test_support.h"
 
 typedef struct Bench {
     Device *device;

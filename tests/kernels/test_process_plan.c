@@ -1,4 +1,5 @@
 #include "tests/support/device_call.h"
+#include "tests/support/test_support.h"
 
 static Device *open_device(void) {
     Device *device;
@@ -27,6 +28,7 @@ static void test_process_plan_is_what_the_device_plans(void **state) {
         assert_int_equal(other->workspace_bytes, one->workspace_bytes);
         assert_int_equal(other->in_place, one->in_place);
         assert_int_equal(other->view, one->view);
+        assert_int_equal(other->origin, one->origin);
         assert_int_equal(other->philox_draws, one->philox_draws);
         assert_int_equal(!other->measure, !one->measure);
         assert_int_equal(!other->launch, !one->launch);
