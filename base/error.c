@@ -10,11 +10,13 @@ enum { ERROR_MESSAGE_MAX = 1024 };
 
 struct Error {
     ErrorCode code;
+    bool fixed; /* not from malloc: there was no memory. A plugin has another such one than its host
+                 */
     char where[48];
     char message[ERROR_MESSAGE_MAX];
 };
 
-static Error out_of_memory = {ERROR_OUT_OF_MEMORY, "", "out of memory"};
+static Error out_of_memory = {ERROR_OUT_OF_MEMORY, true, "", "out of memory"};
 
 static const ErrorInfo infos[ERROR_CODE_COUNT] = {
     [ERROR_NONE] = {"NONE", 200, 0, "it worked"},
@@ -37,6 +39,7 @@ Error *error_make(ErrorCode code, const char *file, int line, const char *format
     Error *error = malloc(sizeof *error);
     if (!error) return &out_of_memory;
     error->code = code;
+    error->fixed = false;
     const char *slash = strrchr(file, '/');
     (void)snprintf(error->where, sizeof error->where, "%s:%d", slash ? slash + 1 : file, line);
     va_list arguments;
@@ -48,7 +51,7 @@ Error *error_make(ErrorCode code, const char *file, int line, const char *format
 }
 
 Error *error_wrap(Error *owned_error, const char *format, ...) {
-    if (!owned_error || owned_error == &out_of_memory) return owned_error;
+    if (!owned_error || owned_error->fixed) return owned_error;
     char message[ERROR_MESSAGE_MAX];
     va_list arguments;
     va_start(arguments, format);
@@ -62,12 +65,12 @@ Error *error_wrap(Error *owned_error, const char *format, ...) {
 }
 
 Error *error_recode(Error *owned_error, ErrorCode code) {
-    if (owned_error && owned_error != &out_of_memory) owned_error->code = code;
+    if (owned_error && !owned_error->fixed) owned_error->code = code;
     return owned_error;
 }
 
 Error *error_copy(const Error *error) {
-    if (!error || error == &out_of_memory) return error ? &out_of_memory : NULL;
+    if (!error || error->fixed) return error ? &out_of_memory : NULL;
     Error *copy = malloc(sizeof *copy);
     if (!copy) return &out_of_memory;
     *copy = *error;
@@ -75,7 +78,7 @@ Error *error_copy(const Error *error) {
 }
 
 void error_free(Error *error) {
-    if (error != &out_of_memory) free(error);
+    if (error && !error->fixed) free(error);
 }
 
 ErrorCode error_code(const Error *error) { return error ? error->code : ERROR_NONE; }

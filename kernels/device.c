@@ -6,15 +6,29 @@
 #include "base/allocator.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/host_memory.h"
+#include "kernels/plugin.h"
 #include "kernels/process/process_device.h"
 
 #define DEVICE(kind) extern const DeviceClass kind##_device_class;
+#define DEVICE_PLUGIN(kind)
 #include "kernels/devices.def"
+#undef DEVICE_PLUGIN
 #undef DEVICE
 
 static const DeviceClass *const classes[] = {
 #define DEVICE(kind) &kind##_device_class,
+#define DEVICE_PLUGIN(kind)
 #include "kernels/devices.def"
+#undef DEVICE_PLUGIN
+#undef DEVICE
+    NULL,
+};
+
+static const char *const kinds[] = {
+#define DEVICE(kind) #kind,
+#define DEVICE_PLUGIN(kind) #kind,
+#include "kernels/devices.def"
+#undef DEVICE_PLUGIN
 #undef DEVICE
     NULL,
 };
@@ -22,6 +36,7 @@ static const DeviceClass *const classes[] = {
 enum { DEVICE_INDEX_MAX = 63, KIND_MAX = 16, TRANSFER_BYTES = 1 << 20 };
 
 const DeviceClass *const *device_classes(void) { return classes; }
+const char *const *device_kinds(void) { return kinds; }
 
 static Error *host_plan(Device *device, const PlanRequest *request, Plan **out) {
     (void)out;
@@ -50,18 +65,32 @@ Device *device_host(void) {
     return &host;
 }
 
-static const DeviceClass *find_class(const char *kind) {
-    for (size_t i = 0; classes[i]; i++)
-        if (strcmp(classes[i]->kind, kind) == 0) return classes[i];
-    return NULL;
-}
-
 static Error *unknown_kind(const char *kind) {
     TextBuilder OWN_TEXT(known) = {0};
-    for (size_t i = 0; classes[i]; i++)
-        text_appendf(&known, "%s%s", i ? ", " : "", classes[i]->kind);
+    for (size_t i = 0; kinds[i]; i++) text_appendf(&known, "%s%s", i ? ", " : "", kinds[i]);
     FAIL(UNSUPPORTED, "no device kind \"%s\" in this build; there are: %s", kind,
         text_builder_get(&known));
+}
+
+static Error *find_class(const char *kind, const DeviceClass **out) {
+    for (size_t i = 0; classes[i]; i++)
+        if (strcmp(classes[i]->kind, kind) == 0) {
+            *out = classes[i];
+            return NULL;
+        }
+    for (size_t i = 0; kinds[i]; i++)
+        if (strcmp(kinds[i], kind) == 0) return plugin_load(kind, out);
+    return unknown_kind(kind);
+}
+
+uint32_t device_count(const char *kind) {
+    const DeviceClass *class_;
+    Error *error = find_class(kind, &class_);
+    if (error) {
+        error_free(error); /* whoever opens one is told why there is none */
+        return 0;
+    }
+    return class_->count ? class_->count() : 1;
 }
 
 /* A device SPEC taken apart. */
@@ -99,8 +128,7 @@ static Error *parse_spec(const char *spec, ParsedSpec *out) {
         FAIL(USAGE, "\"%s\" is not a device such as cpu or sim:0", spec);
     memcpy(out->kind, spec, length);
     out->kind[length] = 0;
-    out->class_ = find_class(out->kind);
-    if (!out->class_) return unknown_kind(out->kind);
+    TRY_WRAP(find_class(out->kind, &out->class_), "device \"%s\"", spec);
     const char *at = spec + length;
     if (*at) at++;
     size_t digits = strspn(at, "0123456789");

@@ -24,7 +24,9 @@
 #include "base/text.h"
 #include "kernels/plan.h"
 
-enum { DEVICE_ABI_VERSION = 2, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
+/* Raised with every change of what a plugin and its host both see: this table, plans, the numbers
+ * of operators and element types, attributes, errors. */
+enum { DEVICE_ABI_VERSION = 3, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
 
 typedef struct Device Device;
 typedef struct DeviceEvent DeviceEvent; /* a point in the work of a stream */
@@ -37,6 +39,8 @@ typedef struct DeviceMemory {
 typedef struct DeviceClass {
     uint32_t abi_version; /* DEVICE_ABI_VERSION */
     const char *kind;     /* "cpu", "sim", "cuda" */
+    /* How many this machine has; 0 as well when it cannot be told. NULL function: one. */
+    uint32_t (*count)(void);
     /* options: what follows the index in a device SPEC, e.g. "memory=1GiB"; "" for none. */
     Error *(*open)(const char *kind, uint32_t index, const char *options, Device **out);
     void (*close)(Device *device);
@@ -111,8 +115,13 @@ MUST_CHECK Error *device_open(const char *spec, Device **out);
 MUST_CHECK Error *device_open_here(const char *spec, Device **out);
 void device_close(Device *device);
 DEFINE_OWN(Device, device_close);
-/* The kinds this build knows, NULL-terminated, "cpu" first. */
+/* The kinds in this build, NULL-terminated, "cpu" first. */
 const DeviceClass *const *device_classes(void);
+/* The same and those that are plugins. */
+const char *const *device_kinds(void);
+/* How many devices of a kind this machine has; 0 for an unknown kind, and for one whose plugin or
+ * driver is not here. */
+uint32_t device_count(const char *kind);
 /* A cpu device that uses only kernels whose bits are the same on every machine: for constant
  * folding. */
 MUST_CHECK Error *device_open_portable(Device **out);

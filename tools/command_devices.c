@@ -16,7 +16,6 @@ static void print_row(json_object *device) {
         remote_text(device, "determinism_class"));
 }
 
-/* One device of every kind that this machine has; the first of kinds with an index. */
 static Error *print_device(const CommandContext *context, const char *spec) {
     OWN(Device, device) = NULL;
     DeviceMemory memory;
@@ -65,6 +64,19 @@ static Error *print_kernels(const CommandContext *context, const char *spec) {
     return NULL;
 }
 
+/* Every device of a kind; its kernels once: all have the same. */
+static Error *print_kind(const CommandContext *context, const char *kind, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        char spec[DEVICE_NAME_MAX];
+        int size = snprintf(spec, sizeof spec, "%s", kind);
+        if (strcmp(kind, "cpu") != 0)
+            (void)snprintf(spec + size, sizeof spec - (size_t)size, ":%u", i);
+        if (command_flag(context, "kernels")) return print_kernels(context, spec);
+        TRY(print_device(context, spec));
+    }
+    return NULL;
+}
+
 /* Kernels are the same in every process of this version. */
 Error *command_devices(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
@@ -72,14 +84,7 @@ Error *command_devices(CommandContext *context) {
     if (!command_flag(context, "kernels")) TRY(remote_find(context, &client));
     text_append(&path, "/v1/devices");
     if (client) return remote_list(context, client, &path, NULL, print_row);
-    for (const DeviceClass *const *class_ = device_classes(); *class_; class_++) {
-        char spec[DEVICE_NAME_MAX];
-        bool indexed = strcmp((*class_)->kind, "cpu") != 0;
-        (void)snprintf(spec, sizeof spec, "%s%s", (*class_)->kind, indexed ? ":0" : "");
-        if (command_flag(context, "kernels"))
-            TRY(print_kernels(context, spec));
-        else
-            TRY(print_device(context, spec));
-    }
+    for (const char *const *kind = device_kinds(); *kind; kind++)
+        TRY(print_kind(context, *kind, device_count(*kind)));
     return NULL;
 }

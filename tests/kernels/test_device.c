@@ -32,7 +32,7 @@ static void test_device_open_refuses_with_a_reason(void **state) {
     } rows[] = {
         {ERROR_USAGE, "", "is not a device"},
         {ERROR_USAGE, ":0", "is not a device"},
-        {ERROR_UNSUPPORTED, "cuda:0", "there are: cpu, sim"},
+        {ERROR_UNSUPPORTED, "tpu:0", "there are: cpu, sim, cuda"},
         {ERROR_UNSUPPORTED, "CPU", "no device kind \"CPU\""},
         {ERROR_USAGE, "cpu:1", "one cpu device"},
         {ERROR_USAGE, "sim:64", "above 63"},
@@ -62,6 +62,14 @@ static void test_device_classes_begin_with_cpu_and_speak_this_abi(void **state) 
     const DeviceClass *const *classes = device_classes();
     assert_string_equal(classes[0]->kind, "cpu");
     for (; *classes; classes++) assert_int_equal((*classes)->abi_version, DEVICE_ABI_VERSION);
+}
+
+static void test_device_count_is_none_where_a_kind_is_not_here(void **state) {
+    (void)state;
+    assert_int_equal(device_count("cpu"), 1);
+    assert_int_equal(device_count("sim"), 1);
+    assert_int_equal(device_count("tpu"), 0);
+    assert_string_equal(device_kinds()[0], "cpu");
 }
 
 static void test_device_shares_memory_only_among_host_devices(void **state) {
@@ -131,6 +139,7 @@ int test_device(void) {
         cmocka_unit_test(test_device_open_reads_specs),
         cmocka_unit_test(test_device_open_refuses_with_a_reason),
         cmocka_unit_test(test_device_classes_begin_with_cpu_and_speak_this_abi),
+        cmocka_unit_test(test_device_count_is_none_where_a_kind_is_not_here),
         cmocka_unit_test(test_device_shares_memory_only_among_host_devices),
         cmocka_unit_test(test_device_transfer_moves_bytes_between_any_two),
         cmocka_unit_test(test_device_host_holds_memory_and_runs_nothing),

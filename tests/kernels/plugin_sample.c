@@ -1,0 +1,16 @@
+/* A plugin that has a kind, a version and nothing else; the build makes several of it. */
+#include "kernels/plugin.h"
+
+#ifndef SAMPLE_VERSION
+#define SAMPLE_VERSION DEVICE_ABI_VERSION
+#endif
+#ifndef SAMPLE_KIND
+#define SAMPLE_KIND "sample"
+#endif
+
+__attribute__((visibility("default"))) PluginEntry layover_device_plugin;
+
+const DeviceClass *layover_device_plugin(void) {
+    static const DeviceClass class_ = {.abi_version = SAMPLE_VERSION, .kind = SAMPLE_KIND};
+    return &class_;
+}
