@@ -1,0 +1,132 @@
+#include "kernels/cuda/cuda_device.h"
+
+#include <stdio.h>
+
+#include "base/allocator.h"
+#include "kernels/cuda/cuda_fatbin.h"
+#include "kernels/cuda/cuda_plan.h"
+
+static void close_context(CudaDevice *device) {
+    CUDA_SCOPE(scope);
+    if (!cuda_scope_try(device, &scope)) return;
+    if (device->idle) (void)device->api->cuStreamSynchronize(device->idle);
+    cuda_staging_release(device, device->staging);
+    cuda_launch_unload(device);
+    if (device->idle) (void)device->api->cuStreamDestroy_v2(device->idle);
+    if (device->pool) (void)device->api->cuMemPoolDestroy(device->pool);
+}
+
+static void close_device(Device *base) {
+    CudaDevice *device = cuda_device(base);
+    if (device->context) {
+        close_context(device);
+        (void)device->api->cuDevicePrimaryCtxRelease_v2(device->gpu);
+    }
+    device_close(device->host);
+    (void)pthread_mutex_destroy(&device->mutex);
+    memory_free(device);
+}
+
+static Error *find_gpu(CudaDevice *device) {
+    int count = 0, major, minor, pools = 0;
+    size_t total;
+    CUDA_TRY(device, cuDeviceGetCount, &count);
+    if (count == 0) FAIL(UNSUPPORTED, "no NVIDIA GPU on this machine");
+    if (device->base.index >= (uint32_t)count)
+        FAIL(UNSUPPORTED, "this machine has %d NVIDIA GPU%s, of which the last is cuda:%d", count,
+            count == 1 ? "" : "s", count - 1);
+    CUDA_TRY(device, cuDeviceGet, &device->gpu, (int)device->base.index);
+    CUDA_TRY(device, cuDeviceGetName, device->gpu_name, CUDA_GPU_NAME_MAX, device->gpu);
+    CUDA_TRY(device, cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+        device->gpu);
+    CUDA_TRY(device, cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+        device->gpu);
+    CUDA_TRY(device, cuDeviceGetAttribute, &pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
+        device->gpu);
+    if (!pools) FAIL(UNSUPPORTED, "%s has no memory pools", device->gpu_name);
+    CUDA_TRY(device, cuDeviceTotalMem_v2, &total, device->gpu);
+    CUDA_TRY(device, cuDriverGetVersion, &device->driver_version);
+    device->sm = 10 * major + minor;
+    device->total_bytes = total;
+    if (device->options.memory_bytes && device->options.memory_bytes < total)
+        device->total_bytes = device->options.memory_bytes;
+    return NULL;
+}
+
+static Error *open_context(CudaDevice *device) {
+    CUDA_SCOPE(scope);
+    CUDA_TRY(device, cuDevicePrimaryCtxRetain, &device->context, device->gpu);
+    TRY(cuda_scope_enter(device, &scope));
+    CUDA_TRY(device, cuStreamCreate, &device->idle, CU_STREAM_NON_BLOCKING);
+    TRY(cuda_memory_create_pool(device));
+    return cuda_staging_create(device, &device->staging);
+}
+
+static Error *open_device(const char *kind, uint32_t index, const char *options, Device **out) {
+    void *block;
+    TRY(memory_alloc(1, sizeof(CudaDevice), &block));
+    CudaDevice *device = block;
+    OWN(Device, owned) = &device->base;
+    device->base.class_ = &cuda_device_class;
+    device->base.index = index;
+    (void)snprintf(device->base.name, sizeof device->base.name, "%s:%u", kind, index);
+    (void)pthread_mutex_init(&device->mutex, NULL);
+    TRY(cuda_options_read(options, &device->options));
+    TRY(cuda_symbols_start(cuda_fatbin.needed_version, &device->api));
+    TRY(find_gpu(device));
+    TRY(device_open("cpu", &device->host));
+    TRY(open_context(device));
+    *out = TAKE(owned);
+    return NULL;
+}
+
+static uint32_t count_devices(void) {
+    const CudaSymbols *api;
+    int count = 0;
+    Error *error = cuda_symbols_start(cuda_fatbin.needed_version, &api);
+    if (!error && api->cuDeviceGetCount(&count) != CUDA_SUCCESS) count = 0;
+    error_free(error); /* whoever opens one is told */
+    return count > 0 ? (uint32_t)count : 0;
+}
+
+static void determinism_class(Device *base, TextBuilder *out) {
+    const CudaDevice *device = cuda_device(base);
+    text_appendf(out, "cuda; kernels %d; %s SM %d.%d; driver %d.%d%s", CUDA_KERNELS_VERSION,
+        device->gpu_name, device->sm / 10, device->sm % 10, device->driver_version / 1000,
+        device->driver_version % 1000 / 10, device->options.tf32 ? "; tf32" : "");
+}
+
+static Error *plan(Device *base, const PlanRequest *request, Plan **out) {
+    return cuda_plan(base, cuda_device(base)->host, request, out);
+}
+
+static const struct Kernel *const *kernels(Device *device) {
+    (void)device;
+    return cuda_plan_tables();
+}
+
+const DeviceClass cuda_device_class = {
+    .abi_version = DEVICE_ABI_VERSION,
+    .kind = "cuda",
+    .count = count_devices,
+    .open = open_device,
+    .close = close_device,
+    .memory = cuda_memory_info,
+    .stream_create = cuda_stream_create,
+    .stream_destroy = cuda_stream_destroy,
+    .stream_synchronize = cuda_stream_synchronize,
+    .event_create = cuda_event_create,
+    .event_destroy = cuda_event_destroy,
+    .event_record = cuda_event_record,
+    .event_wait = cuda_event_wait,
+    .event_synchronize = cuda_event_synchronize,
+    .event_elapsed = cuda_event_elapsed,
+    .alloc = cuda_memory_alloc,
+    .free = cuda_memory_free,
+    .copy_from_host = cuda_transfer_in,
+    .copy_to_host = cuda_transfer_out,
+    .copy = cuda_transfer_inside,
+    .plan = plan,
+    .kernels = kernels,
+    .determinism_class = determinism_class,
+};

@@ -1,0 +1,16 @@
+#pragma once
+/* What a cuda device's SPEC may say behind its index:
+ *   memory=SIZE  takes no more of the GPU's memory
+ *   tf32=on      float32 products may be rounded to 10 bits before they are added up; off if not
+ * said */
+#include <stdbool.h>
+
+#include "kernels/device_options.h"
+
+typedef struct CudaOptions {
+    uint64_t memory_bytes; /* 0: all */
+    bool tf32;
+} CudaOptions;
+
+/* Errors: USAGE. */
+MUST_CHECK Error *cuda_options_read(const char *options, CudaOptions *out);

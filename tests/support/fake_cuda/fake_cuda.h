@@ -1,0 +1,74 @@
+#pragma once
+/* A CUDA driver without a GPU, so that the cuda plugin runs where there is none: it is built as
+ * libcuda.so.1 and found through LD_LIBRARY_PATH.
+ *
+ * Streams are threads, and what is queued on them runs later, in no order but the stream's and the
+ * events'. Device memory cannot be read or written by the host: it is accessible only while a
+ * command runs. Kernels are those of kernels/cuda/device, compiled for the host. It is stricter
+ * than a real driver: copies from and to host memory that is not pinned are refused.
+ *
+ * Environment, read when a device's primary context is retained first (the first two: always):
+ *   FAKE_CUDA_VERSION     of the driver: 13000
+ *   FAKE_CUDA_DEVICES     how many: 2
+ *   FAKE_CUDA_MEMORY      bytes of each: 268435456
+ *   FAKE_CUDA_LAG_US      how long every command waits at least: 0
+ *   FAKE_CUDA_LOSE_AFTER  the launch that spoils the context: none */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/cuda/cuda_driver.h"
+
+enum { FAKE_DEVICES_MAX = 4, CUDA_ERROR_INVALID_CONTEXT = 201, CUDA_ERROR_NOT_READY = 600 };
+
+struct CUctx_st {
+    int device;
+    int retained;
+    int error; /* once spoiled, what every call answers */
+    uint64_t memory_bytes, used_bytes, lag_us, lose_after, launches;
+};
+
+typedef struct FakeCommand FakeCommand;
+struct FakeCommand {
+    int (*run)(
+        FakeCommand *self); /* on the stream's thread; a result other than 0 spoils the context */
+    struct CUctx_st *context;
+    uint64_t to, from, size;
+    void *host;
+    unsigned char value;
+    CUevent event; /* the command records it, or waits for it when `waits` */
+    uint64_t number;
+    bool waits;
+    bool always; /* runs in a spoiled context, too: what gives back */
+    int kernel;
+    uint32_t blocks[3], threads[3], shared_bytes;
+    FakeCommand *next;
+    uint8_t params[]; /* of a kernel */
+};
+
+/* Everything of the driver is guarded by one mutex; changed is told of every command that has run.
+ */
+extern pthread_mutex_t fake_mutex;
+extern pthread_cond_t fake_changed;
+
+/* ---- fake_memory.c; under the mutex ---- */
+
+/* 0: no room. */
+uint64_t fake_memory_alloc(struct CUctx_st *context, uint64_t size);
+bool fake_memory_free(struct CUctx_st *context, uint64_t address);
+/* Whether one block of the context holds all of it. */
+bool fake_memory_holds(const struct CUctx_st *context, uint64_t address, uint64_t size);
+/* Without the mutex: the bytes are accessible from open to close; several may have it open. */
+void fake_memory_open(void);
+void fake_memory_close(void);
+/* Pinned host memory. */
+void *fake_memory_pin(uint64_t size);
+bool fake_memory_unpin(void *block);
+bool fake_memory_is_pinned(const void *block, uint64_t size);
+
+/* ---- fake_stream.c ---- */
+
+/* A cleared command with room for size bytes of parameters. */
+FakeCommand *fake_command_create(uint64_t size);
+/* Gives the command to the stream, or drops it when the context is spoiled. Answers a CUresult. */
+int fake_stream_push(CUstream stream, FakeCommand *owned_command);
