@@ -1,5 +1,6 @@
 #include "kernels/cuda/cuda_device.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/allocator.h"
@@ -62,6 +63,15 @@ static Error *open_context(CudaDevice *device) {
     return cuda_staging_create(device, &device->staging);
 }
 
+static void add_tables(CudaDevice *device, const Kernel *const *tables) {
+    size_t count = 0;
+    while (device->tables[count]) count++;
+    for (; *tables; tables++) {
+        assert(count < CUDA_TABLES_MAX);
+        device->tables[count++] = *tables;
+    }
+}
+
 static Error *open_device(const char *kind, uint32_t index, const char *options, Device **out) {
     void *block;
     TRY(memory_alloc(1, sizeof(CudaDevice), &block));
@@ -76,6 +86,7 @@ static Error *open_device(const char *kind, uint32_t index, const char *options,
     TRY(find_gpu(device));
     TRY(device_open("cpu", &device->host));
     TRY(open_context(device));
+    if (cuda_fatbin.image) add_tables(device, cuda_plan_tables());
     *out = TAKE(owned);
     return NULL;
 }
@@ -97,13 +108,10 @@ static void determinism_class(Device *base, TextBuilder *out) {
 }
 
 static Error *plan(Device *base, const PlanRequest *request, Plan **out) {
-    return cuda_plan(base, cuda_device(base)->host, request, out);
+    return cuda_plan(base, cuda_device(base)->host, cuda_device(base)->tables, request, out);
 }
 
-static const struct Kernel *const *kernels(Device *device) {
-    (void)device;
-    return cuda_plan_tables();
-}
+static const struct Kernel *const *kernels(Device *device) { return cuda_device(device)->tables; }
 
 const DeviceClass cuda_device_class = {
     .abi_version = DEVICE_ABI_VERSION,

@@ -13,7 +13,7 @@
 #include "kernels/cuda/cuda_symbols.h"
 #include "kernels/device.h"
 
-enum { CUDA_GPU_NAME_MAX = 64 };
+enum { CUDA_GPU_NAME_MAX = 64, CUDA_TABLES_MAX = 32 };
 
 typedef struct CudaDevice {
     Device base;
@@ -25,7 +25,9 @@ typedef struct CudaDevice {
     int sm;             /* compute capability: 10 * major + minor */
     int driver_version; /* as cuDriverGetVersion counts */
     CUcontext context;  /* NULL: not retained yet */
-    CUstream idle;      /* for calls without a stream */
+    /* Those whose library or image is here, NULL-terminated. */
+    const struct Kernel *tables[CUDA_TABLES_MAX + 1];
+    CUstream idle; /* for calls without a stream */
     CUmemoryPool pool;
     uint64_t total_bytes;
     _Atomic uint64_t used_bytes; /* allocated and not given back */

@@ -12,14 +12,14 @@
 #include "kernels/cuda/cuda_kernels.def"
 #undef CUDA_KERNEL
 
-static const Kernel *const tables[] = {
+static const Kernel *const own_tables[] = {
 #define KERNEL_TABLE(table) table,
 #include "kernels/cuda/cuda_tables.def"
 #undef KERNEL_TABLE
     NULL,
 };
 
-const Kernel *const *cuda_plan_tables(void) { return tables; }
+const Kernel *const *cuda_plan_tables(void) { return own_tables; }
 
 /* The element type by which rows are chosen. */
 static DType leading_dtype(const PlanRequest *request) {
@@ -46,7 +46,8 @@ Error *cuda_plan_by_table(
     return NULL;
 }
 
-Error *cuda_plan(Device *device, Device *host, const PlanRequest *request, Plan **out) {
+Error *cuda_plan(Device *device, Device *host, const Kernel *const *tables,
+    const PlanRequest *request, Plan **out) {
     const OperatorInfo *info = request->operator_info;
     Plan *made = NULL;
     if (strcmp(info->in_place, "view") == 0 && request->output_count == 1)

@@ -39,7 +39,7 @@ static void close_device(Device *device) {
 }
 
 static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
-    return cuda_plan(device, shim_device(device)->host, request, out);
+    return cuda_plan(device, shim_device(device)->host, cuda_plan_tables(), request, out);
 }
 
 static const Kernel *const *kernels(Device *device) {

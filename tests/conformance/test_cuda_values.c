@@ -1,0 +1,31 @@
+#include <stdlib.h>
+
+#include "tests/conformance/suite_test.h"
+
+static void test_cuda_computes_what_the_reference_does(void **state) {
+    (void)state;
+    suite_test("cuda:0", "values");
+}
+
+/* Nothing is read before it is there, however late that is. */
+static void test_cuda_computes_the_same_when_the_device_lags(void **state) {
+    (void)state;
+    assert_int_equal(setenv("FAKE_CUDA_LAG_US", "20", 1), 0);
+    suite_test("cuda:1", "values");
+    assert_int_equal(unsetenv("FAKE_CUDA_LAG_US"), 0);
+}
+
+/* Odd addresses, in place or not: no bit of a result depends on them. */
+static void test_cuda_computes_the_same_bits_each_time(void **state) {
+    (void)state;
+    suite_test("cuda:0", "equality");
+}
+
+int test_cuda_values(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cuda_computes_what_the_reference_does),
+        cmocka_unit_test(test_cuda_computes_the_same_when_the_device_lags),
+        cmocka_unit_test(test_cuda_computes_the_same_bits_each_time),
+    };
+    return cmocka_run_group_tests_name("cuda_values", tests, NULL, NULL);
+}
