@@ -1,0 +1,79 @@
+"""The cuda plugin, as the program finds it: over a driver without a GPU, and where there is none."""
+import os
+
+import numpy
+import pytest
+
+from harness import REFUSED, SMALL_MODELS, binary, load, same_bits
+from test_suspend import first_case, run_in_pieces, spread
+
+FAKE = os.path.join(os.path.dirname(binary()), "..", "tests", "support", "fake_cuda")
+MODELS = ("gpt2_gen_tiny", "counted_loop", "loop_if_scan", "empty_tensors")
+
+
+@pytest.fixture
+def fake_gpu(monkeypatch):
+    monkeypatch.setenv("LD_LIBRARY_PATH", FAKE)
+    monkeypatch.setenv("LAYOVER_PLUGINS", FAKE)
+    return monkeypatch
+
+
+def close(first, second):
+    one, other = load(first), load(second)
+    assert sorted(one) == sorted(other)
+    for name, array in one.items():
+        assert array.dtype == other[name].dtype and array.shape == other[name].shape
+        numpy.testing.assert_allclose(array, other[name], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_run_goes_from_cpu_to_cuda_and_back(straight, fake_gpu, tmp_path, name):
+    home, source, output, instructions = straight(name, first_case(name))
+    whole = tmp_path / "whole.npz"
+    result = home.call("run", name, "--input", source, "--output", whole, "--device", "cuda:0").json
+    assert result["instructions"] == instructions
+    close(output, whole)
+    stops = spread(instructions, 5)
+    pieces = run_in_pieces(home, name, source, instructions, stops, tmp_path, ("cuda:0", "cuda:1"))
+    same_bits(whole, pieces)
+    os.remove(pieces)
+    close(output, run_in_pieces(home, name, source, instructions, stops, tmp_path, ("cpu", "cuda:0")))
+
+
+def test_late_work_and_little_memory_change_no_bit(straight, fake_gpu, tmp_path):
+    home, source, _, _ = straight("gpt2_gen_tiny", first_case("gpt2_gen_tiny"))
+    call = ("run", "gpt2_gen_tiny", "--input", source, "--output")
+    home.call(*call, tmp_path / "prompt.npz", "--device", "cuda:0")
+    fake_gpu.setenv("FAKE_CUDA_LAG_US", "50")
+    home.call(*call, tmp_path / "late.npz", "--device", "cuda:0,memory=16MiB")
+    same_bits(tmp_path / "prompt.npz", tmp_path / "late.npz")
+
+
+def test_a_lost_gpu_is_said_to_be_lost(straight, fake_gpu, tmp_path):
+    home, source, _, _ = straight("gpt2_gen_tiny", first_case("gpt2_gen_tiny"))
+    fake_gpu.setenv("FAKE_CUDA_LOSE_AFTER", "20")
+    home.refuses("run", "gpt2_gen_tiny", "--input", source, "--output", tmp_path / "o.npz", "--device", "cuda:0",
+                 code=REFUSED, words=["cuda:0 is lost"])
+    assert not (tmp_path / "o.npz").exists()
+
+
+def test_devices_are_listed_where_they_are(home, fake_gpu):
+    assert [line["device"] for line in home.call("devices").lines] == ["cpu", "sim:0", "cuda:0", "cuda:1"]
+    kernels = home.call("devices", "--kernels").lines
+    assert any(line["device"] == "cuda:0" and line["kernel"].startswith("cuda.") for line in kernels)
+    fake_gpu.setenv("FAKE_CUDA_DEVICES", "0")
+    assert [line["device"] for line in home.call("devices").lines] == ["cpu", "sim:0"]
+
+
+@pytest.mark.parametrize("settings, words", [
+    ({"LAYOVER_PLUGINS": "", "LD_LIBRARY_PATH": ""}, ["no NVIDIA driver on this machine: libcuda.so.1"]),
+    ({"FAKE_CUDA_VERSION": "11040"}, ["the NVIDIA driver is for CUDA 11.4, this needs one for CUDA 12.0"]),
+    ({"FAKE_CUDA_DEVICES": "0"}, ["no NVIDIA GPU on this machine"]),
+    ({"FAKE_CUDA_DEVICES": "1"}, ["this machine has 1 NVIDIA GPU, of which the last is cuda:0"]),
+])
+def test_a_device_that_is_not_here_is_refused_in_one_sentence(home, fake_gpu, tmp_path, settings, words):
+    home.call("register", "gen", f"{SMALL_MODELS}/gpt2_gen_tiny.onnx")
+    for name, value in settings.items():
+        fake_gpu.setenv(name, value)
+    home.refuses("run", "gen", "--input", f"{SMALL_MODELS}/gpt2_gen_tiny.short.npz", "--output", tmp_path / "o.npz",
+                 "--device", "cuda:1", code=REFUSED, words=words)

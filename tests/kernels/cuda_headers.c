@@ -1,0 +1,20 @@
+/* Compiled once with our declarations, once with NVIDIA's. */
+#ifdef CUDA_HEADERS_OURS
+#include "kernels/cuda/cuda_driver.h"
+#define TABLE cuda_headers_ours
+#else
+#include <cuda.h>
+#define TABLE cuda_headers_theirs
+#endif
+
+#include <stddef.h>
+
+#include "tests/kernels/cuda_headers.h"
+
+#define NUMBER(name) {#name, (int64_t)name},
+#define SIZE(type) {"sizeof " #type, (int64_t)sizeof(type)},
+#define OFFSET(type, member) {#type "." #member, (int64_t)offsetof(type, member)},
+const CudaHeaderRow TABLE[] = {
+#include "tests/kernels/cuda_headers.def"
+    {0},
+};
