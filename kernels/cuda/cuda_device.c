@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/allocator.h"
+#include "kernels/cuda/cuda_cublas.h"
 #include "kernels/cuda/cuda_fatbin.h"
 #include "kernels/cuda/cuda_plan.h"
 
@@ -13,6 +14,7 @@ static void close_context(CudaDevice *device) {
     if (device->idle) (void)device->api->cuStreamSynchronize(device->idle);
     cuda_staging_release(device, device->staging);
     cuda_launch_unload(device);
+    cuda_cublas_close(device);
     if (device->idle) (void)device->api->cuStreamDestroy_v2(device->idle);
     if (device->pool) (void)device->api->cuMemPoolDestroy(device->pool);
 }
@@ -60,7 +62,8 @@ static Error *open_context(CudaDevice *device) {
     TRY(cuda_scope_enter(device, &scope));
     CUDA_TRY(device, cuStreamCreate, &device->idle, CU_STREAM_NON_BLOCKING);
     TRY(cuda_memory_create_pool(device));
-    return cuda_staging_create(device, &device->staging);
+    TRY(cuda_staging_create(device, &device->staging));
+    return cuda_cublas_open(device);
 }
 
 static void add_tables(CudaDevice *device, const Kernel *const *tables) {
@@ -86,6 +89,7 @@ static Error *open_device(const char *kind, uint32_t index, const char *options,
     TRY(find_gpu(device));
     TRY(device_open("cpu", &device->host));
     TRY(open_context(device));
+    if (device->cublas) add_tables(device, cuda_cublas_tables());
     if (cuda_fatbin.image) add_tables(device, cuda_plan_tables());
     *out = TAKE(owned);
     return NULL;
@@ -105,6 +109,7 @@ static void determinism_class(Device *base, TextBuilder *out) {
     text_appendf(out, "cuda; kernels %d; %s SM %d.%d; driver %d.%d%s", CUDA_KERNELS_VERSION,
         device->gpu_name, device->sm / 10, device->sm % 10, device->driver_version / 1000,
         device->driver_version % 1000 / 10, device->options.tf32 ? "; tf32" : "");
+    if (device->cublas) text_appendf(out, "; cuBLASLt %zu", device->api->cublasLtGetVersion());
 }
 
 static Error *plan(Device *base, const PlanRequest *request, Plan **out) {

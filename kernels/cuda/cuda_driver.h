@@ -1,7 +1,8 @@
 #pragma once
 /* What is used of NVIDIA's interfaces, declared here so that this builds where no toolkit is: types
- * and numbers of the CUDA driver (cuda.h 13.0). Names are NVIDIA's. The functions are in
- * cuda_symbols.def. tests/kernels/cuda_headers.c compares with NVIDIA's headers where they are. */
+ * and numbers of the CUDA driver (cuda.h 13.0) and of cuBLASLt (cublasLt.h, cublas_api.h and
+ * library_types.h 13.0). Names are NVIDIA's. The functions are in cuda_symbols.def.
+ * tests/kernels/cuda_headers.c compares with NVIDIA's headers where they are. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -81,3 +82,73 @@ typedef struct CUmemPoolProps {
     unsigned short usage;
     unsigned char reserved[54];
 } CUmemPoolProps;
+
+/* ---- cuBLASLt ---- */
+
+typedef struct cublasLtContext *cublasLtHandle_t;
+typedef struct cublasLtMatmulDesc *cublasLtMatmulDesc_t;
+typedef struct cublasLtMatrixLayout *cublasLtMatrixLayout_t;
+typedef struct cublasLtMatmulPreference *cublasLtMatmulPreference_t;
+
+typedef struct cublasLtMatmulAlgo {
+    uint64_t data[8];
+} cublasLtMatmulAlgo_t;
+
+typedef struct cublasLtMatmulHeuristicResult {
+    cublasLtMatmulAlgo_t algo;
+    size_t workspaceSize;
+    int state; /* cublasStatus_t */
+    float wavesCount;
+    int reserved[4];
+} cublasLtMatmulHeuristicResult_t;
+
+/* cublasStatus_t */
+enum {
+    CUBLAS_STATUS_SUCCESS = 0,
+    CUBLAS_STATUS_ALLOC_FAILED = 3,
+    CUBLAS_STATUS_INVALID_VALUE = 7,
+    CUBLAS_STATUS_EXECUTION_FAILED = 13,
+    CUBLAS_STATUS_NOT_SUPPORTED = 15,
+};
+
+/* cudaDataType_t, cublasComputeType_t, cublasOperation_t */
+enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_16BF = 14 };
+enum { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_32F_FAST_TF32 = 77 };
+enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
+
+/* cublasLtMatrixLayoutAttribute_t: of int32_t and int64_t */
+enum {
+    CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT = 5,
+    CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6,
+};
+
+/* cublasLtMatmulDescAttributes_t: of int32_t, but for the pointer */
+enum {
+    CUBLASLT_MATMUL_DESC_TRANSA = 3,
+    CUBLASLT_MATMUL_DESC_TRANSB = 4,
+    CUBLASLT_MATMUL_DESC_EPILOGUE = 7,
+    CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,
+};
+
+/* cublasLtEpilogue_t: each with and without a bias */
+enum {
+    CUBLASLT_EPILOGUE_DEFAULT = 1,
+    CUBLASLT_EPILOGUE_RELU = 2,
+    CUBLASLT_EPILOGUE_BIAS = 4,
+    CUBLASLT_EPILOGUE_RELU_BIAS = 6,
+    CUBLASLT_EPILOGUE_GELU = 32,
+    CUBLASLT_EPILOGUE_GELU_BIAS = 36,
+};
+
+/* cublasLtMatmulPreferenceAttributes_t: the first of uint64_t, the others of uint32_t */
+enum {
+    CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,
+    CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK = 3,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES = 6,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES = 7,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,
+};
+
+/* cublasLtReductionScheme_t */
+enum { CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2 };

@@ -6,7 +6,11 @@
 #include "base/error.h"
 #include "kernels/cuda/cuda_driver.h"
 
-typedef enum CudaLibrary { CUDA_LIBRARY_DRIVER, CUDA_LIBRARY_COUNT } CudaLibrary;
+typedef enum CudaLibrary {
+    CUDA_LIBRARY_DRIVER,
+    CUDA_LIBRARY_CUBLASLT,
+    CUDA_LIBRARY_COUNT
+} CudaLibrary;
 
 /* The functions of cuda_symbols.def by their names; NULL those of a library that is not loaded. */
 typedef struct CudaSymbols {

@@ -1,6 +1,6 @@
 #pragma once
 /* A CUDA driver without a GPU, so that the cuda plugin runs where there is none: it is built as
- * libcuda.so.1 and found through LD_LIBRARY_PATH.
+ * libcuda.so.1, with a libcublasLt.so.13 beside it, and found through LD_LIBRARY_PATH.
  *
  * Streams are threads, and what is queued on them runs later, in no order but the stream's and the
  * events'. Device memory cannot be read or written by the host: it is accessible only while a
@@ -48,7 +48,7 @@ struct FakeCommand {
 
 /* Everything of the driver is guarded by one mutex; changed is told of every command that has run.
  */
-extern pthread_mutex_t fake_mutex;
+__attribute__((visibility("default"))) extern pthread_mutex_t fake_mutex;
 extern pthread_cond_t fake_changed;
 
 /* ---- fake_memory.c; under the mutex ---- */
@@ -69,6 +69,7 @@ bool fake_memory_is_pinned(const void *block, uint64_t size);
 /* ---- fake_stream.c ---- */
 
 /* A cleared command with room for size bytes of parameters. */
-FakeCommand *fake_command_create(uint64_t size);
+__attribute__((visibility("default"))) FakeCommand *fake_command_create(uint64_t size);
 /* Gives the command to the stream, or drops it when the context is spoiled. Answers a CUresult. */
-int fake_stream_push(CUstream stream, FakeCommand *owned_command);
+__attribute__((visibility("default"))) int fake_stream_push(
+    CUstream stream, FakeCommand *owned_command);

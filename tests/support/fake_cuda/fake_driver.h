@@ -6,7 +6,8 @@
 #include "kernels/cuda/cuda_symbols.def"
 #undef CUDA_FUNCTION
 
-#define FAKE_CUDA_FUNCTION __attribute__((visibility("default"))) int
+#define FAKE_CUDA_EXPORT __attribute__((visibility("default")))
+#define FAKE_CUDA_FUNCTION FAKE_CUDA_EXPORT int
 
 /* The context that is current in this thread; NULL: none. */
 struct CUctx_st *fake_driver_current(void);
