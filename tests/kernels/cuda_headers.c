@@ -3,6 +3,7 @@
 #include "kernels/cuda/cuda_driver.h"
 #define TABLE cuda_headers_ours
 #else
+#include <cublasLt.h>
 #include <cuda.h>
 #define TABLE cuda_headers_theirs
 #endif
