@@ -32,7 +32,7 @@ void cuda_cublas_close(CudaDevice *device) {
 }
 
 static Error *make_layout(CudaDevice *device, const CudaCublasProblem *problem,
-    const CudaCublasMatrix *matrix, cublasLtMatrixLayout_t *out) {
+    const CudaCublasMatrix *matrix, CublasLayout *out) {
     CUBLAS_TRY(device, cublasLtMatrixLayoutCreate, out, problem->type, matrix->rows,
         matrix->columns, matrix->step);
     CUBLAS_TRY(device, cublasLtMatrixLayoutSetAttribute, *out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
@@ -43,13 +43,13 @@ static Error *make_layout(CudaDevice *device, const CudaCublasProblem *problem,
     return NULL;
 }
 
-static Error *set(CudaDevice *device, cublasLtMatmulDesc_t desc, int attribute, int32_t value) {
+static Error *set(CudaDevice *device, CublasMatmulDesc desc, int attribute, int32_t value) {
     CUBLAS_TRY(device, cublasLtMatmulDescSetAttribute, desc, attribute, &value, sizeof value);
     return NULL;
 }
 
-static Error *set_all(CudaDevice *device, const CudaCublasProblem *problem, uint64_t bias,
-    cublasLtMatmulDesc_t desc) {
+static Error *set_all(
+    CudaDevice *device, const CudaCublasProblem *problem, uint64_t bias, CublasMatmulDesc desc) {
     TRY(set(device, desc, CUBLASLT_MATMUL_DESC_TRANSA,
         problem->left.transposed ? CUBLAS_OP_T : CUBLAS_OP_N));
     TRY(set(device, desc, CUBLASLT_MATMUL_DESC_TRANSB,
@@ -63,9 +63,9 @@ static Error *set_all(CudaDevice *device, const CudaCublasProblem *problem, uint
 }
 
 /* It holds the bias's address, so that each run has its own. */
-static Error *make_desc(CudaDevice *device, const CudaCublasProblem *problem, uint64_t bias,
-    cublasLtMatmulDesc_t *out) {
-    cublasLtMatmulDesc_t desc;
+static Error *make_desc(
+    CudaDevice *device, const CudaCublasProblem *problem, uint64_t bias, CublasMatmulDesc *out) {
+    CublasMatmulDesc desc;
     CUBLAS_TRY(device, cublasLtMatmulDescCreate, &desc, problem->compute, CUDA_R_32F);
     Error *error = set_all(device, problem, bias, desc);
     if (error) {
@@ -76,7 +76,7 @@ static Error *make_desc(CudaDevice *device, const CudaCublasProblem *problem, ui
     return NULL;
 }
 
-static Error *set_preference(CudaDevice *device, cublasLtMatmulPreference_t preference) {
+static Error *set_preference(CudaDevice *device, CublasPreference preference) {
     static const int alignments[] = {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
@@ -93,9 +93,9 @@ static Error *set_preference(CudaDevice *device, cublasLtMatmulPreference_t pref
 }
 
 /* NOT_SUPPORTED is the library's word for having no algorithm. */
-static Error *ask(CudaDevice *device, cublasLtMatmulDesc_t desc,
-    cublasLtMatmulPreference_t preference, CudaCublasProduct *product, bool *out_found) {
-    cublasLtMatmulHeuristicResult_t result;
+static Error *ask(CudaDevice *device, CublasMatmulDesc desc, CublasPreference preference,
+    CudaCublasProduct *product, bool *out_found) {
+    CublasHeuristic result;
     int count = 0;
     TRY(set_preference(device, preference));
     int status = device->api->cublasLtMatmulAlgoGetHeuristic(device->cublas, desc, product->left,
@@ -111,8 +111,8 @@ static Error *ask(CudaDevice *device, cublasLtMatmulDesc_t desc,
 }
 
 static Error *choose(CudaDevice *device, CudaCublasProduct *product, bool *out_found) {
-    cublasLtMatmulPreference_t preference;
-    cublasLtMatmulDesc_t desc;
+    CublasPreference preference;
+    CublasMatmulDesc desc;
     /* the address is not followed, only its alignment is looked at */
     TRY(make_desc(device, &product->problem, CUDA_CUBLAS_ALIGNMENT, &desc));
     int status = device->api->cublasLtMatmulPreferenceCreate(&preference);
@@ -148,7 +148,7 @@ Error *cuda_cublas_init(
 }
 
 void cuda_cublas_deinit(CudaDevice *device, CudaCublasProduct *product) {
-    const cublasLtMatrixLayout_t layouts[] = {product->left, product->right, product->to};
+    const CublasLayout layouts[] = {product->left, product->right, product->to};
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
         if (layouts[i]) (void)device->api->cublasLtMatrixLayoutDestroy(layouts[i]);
 }
@@ -158,7 +158,7 @@ static void *pointer(uint64_t address) { return (void *)(uintptr_t)address; }
 Error *cuda_cublas_run(CudaDevice *device, const CudaCublasProduct *product,
     const CudaCublasAddresses *addresses, CUstream stream) {
     const CudaCublasProblem *problem = &product->problem;
-    cublasLtMatmulDesc_t desc;
+    CublasMatmulDesc desc;
     uint64_t added = addresses->added ? addresses->added : addresses->to; /* beta 0: not read */
     TRY(make_desc(device, problem, addresses->bias, &desc));
     int status = device->api->cublasLtMatmul(device->cublas, desc, &problem->alpha,

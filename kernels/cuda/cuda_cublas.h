@@ -27,8 +27,8 @@ enum { CUDA_CUBLAS_ALIGNMENT = 16 /* of all addresses: algorithms are chosen for
 /* One that is ready to run, on any stream and many times at once. */
 typedef struct CudaCublasProduct {
     CudaCublasProblem problem;
-    cublasLtMatrixLayout_t left, right, to;
-    cublasLtMatmulAlgo_t algorithm;
+    CublasLayout left, right, to;
+    CublasAlgorithm algorithm;
     uint64_t workspace_bytes;
 } CudaCublasProduct;
 

@@ -83,24 +83,24 @@ typedef struct CUmemPoolProps {
     unsigned char reserved[54];
 } CUmemPoolProps;
 
-/* ---- cuBLASLt ---- */
+/* ---- cuBLASLt; cublasLtHandle_t, cublasLtMatmulDesc_t and so on ---- */
 
-typedef struct cublasLtContext *cublasLtHandle_t;
-typedef struct cublasLtMatmulDesc *cublasLtMatmulDesc_t;
-typedef struct cublasLtMatrixLayout *cublasLtMatrixLayout_t;
-typedef struct cublasLtMatmulPreference *cublasLtMatmulPreference_t;
+typedef struct cublasLtContext *CublasHandle;
+typedef struct cublasLtMatmulDesc *CublasMatmulDesc;
+typedef struct cublasLtMatrixLayout *CublasLayout;
+typedef struct cublasLtMatmulPreference *CublasPreference;
 
 typedef struct cublasLtMatmulAlgo {
     uint64_t data[8];
-} cublasLtMatmulAlgo_t;
+} CublasAlgorithm;
 
 typedef struct cublasLtMatmulHeuristicResult {
-    cublasLtMatmulAlgo_t algo;
+    CublasAlgorithm algo;
     size_t workspaceSize;
     int state; /* cublasStatus_t */
     float wavesCount;
     int reserved[4];
-} cublasLtMatmulHeuristicResult_t;
+} CublasHeuristic;
 
 /* cublasStatus_t */
 enum {

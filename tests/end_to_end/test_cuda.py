@@ -1,9 +1,11 @@
 """The cuda plugin, as the program finds it: over a driver without a GPU, and where there is none."""
 import os
+import re
 
 import numpy
 import pytest
 
+from daemon import Daemon, equal
 from harness import REFUSED, SMALL_MODELS, binary, load, same_bits
 from test_suspend import first_case, run_in_pieces, spread
 
@@ -55,6 +57,20 @@ def test_a_lost_gpu_is_said_to_be_lost(straight, fake_gpu, tmp_path):
     home.refuses("run", "gpt2_gen_tiny", "--input", source, "--output", tmp_path / "o.npz", "--device", "cuda:0",
                  code=REFUSED, words=["cuda:0 is lost"])
     assert not (tmp_path / "o.npz").exists()
+
+
+def test_a_daemon_opens_a_lost_gpu_anew(home, fake_gpu, tmp_path):
+    source = f"{SMALL_MODELS}/gpt2_gen_tiny.short.npz"
+    home.call("register", "gen", f"{SMALL_MODELS}/gpt2_gen_tiny.onnx")
+    home.call("run", "gen", "--input", source, "--output", tmp_path / "o.npz", "--device", "cuda:0")
+    fake_gpu.setenv("FAKE_CUDA_LOSE_AFTER", "500")
+    with Daemon(home, "--device", "cuda:0") as daemon:
+        jobs = [daemon.finished(daemon.submit("gen", load(source))) for _ in range(4)]
+        for outputs in jobs:
+            equal(outputs, load(tmp_path / "o.npz"))
+        assert [device["device"] for device in daemon.lines("/v1/devices")] == ["cuda:0"]
+        losses = re.search(rb"^layover_device_losses_total (\d+)$", daemon.request("GET", "/metrics"), re.M)
+        assert int(losses[1]) >= 1
 
 
 def test_devices_are_listed_where_they_are(home, fake_gpu):

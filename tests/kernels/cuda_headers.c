@@ -6,6 +6,8 @@
 #include <cublasLt.h>
 #include <cuda.h>
 #define TABLE cuda_headers_theirs
+#define CublasAlgorithm cublasLtMatmulAlgo_t
+#define CublasHeuristic cublasLtMatmulHeuristicResult_t
 #endif
 
 #include <stddef.h>

@@ -7,4 +7,5 @@ typedef struct CudaHeaderRow {
     int64_t value;
 } CudaHeaderRow;
 
-extern const CudaHeaderRow cuda_headers_ours[], cuda_headers_theirs[]; /* a name of NULL ends them */
+extern const CudaHeaderRow cuda_headers_ours[],
+    cuda_headers_theirs[]; /* a name of NULL ends them */

@@ -41,18 +41,18 @@ FAKE_CUDA_EXPORT const char *cublasLtGetStatusName(int status) {
     return status == CUBLAS_STATUS_INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE"
                                                  : "CUBLAS_STATUS_other";
 }
-FAKE_CUDA_FUNCTION cublasLtCreate(cublasLtHandle_t *out) {
+FAKE_CUDA_FUNCTION cublasLtCreate(CublasHandle *out) {
     *out = malloc(1);
     return *out ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
 }
-FAKE_CUDA_FUNCTION cublasLtDestroy(cublasLtHandle_t handle) {
+FAKE_CUDA_FUNCTION cublasLtDestroy(CublasHandle handle) {
     free(handle);
     return CUBLAS_STATUS_SUCCESS;
 }
 
 /* ---- descriptions ---- */
 
-FAKE_CUDA_FUNCTION cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *out, int compute, int scale) {
+FAKE_CUDA_FUNCTION cublasLtMatmulDescCreate(CublasMatmulDesc *out, int compute, int scale) {
     *out = calloc(1, sizeof **out);
     if (!*out) return CUBLAS_STATUS_ALLOC_FAILED;
     **out = (struct cublasLtMatmulDesc){.compute = compute, .epilogue = CUBLASLT_EPILOGUE_DEFAULT};
@@ -66,7 +66,7 @@ static int assign(void *to, size_t to_size, const void *value, size_t size) {
 }
 
 FAKE_CUDA_FUNCTION cublasLtMatmulDescSetAttribute(
-    cublasLtMatmulDesc_t desc, int attribute, const void *value, size_t size) {
+    CublasMatmulDesc desc, int attribute, const void *value, size_t size) {
     if (attribute == CUBLASLT_MATMUL_DESC_TRANSA)
         return assign(&desc->transposed[0], sizeof(int), value, size);
     if (attribute == CUBLASLT_MATMUL_DESC_TRANSB)
@@ -78,13 +78,13 @@ FAKE_CUDA_FUNCTION cublasLtMatmulDescSetAttribute(
     return CUBLAS_STATUS_INVALID_VALUE;
 }
 
-FAKE_CUDA_FUNCTION cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) {
+FAKE_CUDA_FUNCTION cublasLtMatmulDescDestroy(CublasMatmulDesc desc) {
     free(desc);
     return CUBLAS_STATUS_SUCCESS;
 }
 
 FAKE_CUDA_FUNCTION cublasLtMatrixLayoutCreate(
-    cublasLtMatrixLayout_t *out, int type, uint64_t rows, uint64_t columns, int64_t step) {
+    CublasLayout *out, int type, uint64_t rows, uint64_t columns, int64_t step) {
     if (!rows || !columns || step < (int64_t)rows) return CUBLAS_STATUS_INVALID_VALUE;
     *out = calloc(1, sizeof **out);
     if (!*out) return CUBLAS_STATUS_ALLOC_FAILED;
@@ -93,7 +93,7 @@ FAKE_CUDA_FUNCTION cublasLtMatrixLayoutCreate(
 }
 
 FAKE_CUDA_FUNCTION cublasLtMatrixLayoutSetAttribute(
-    cublasLtMatrixLayout_t layout, int attribute, const void *value, size_t size) {
+    CublasLayout layout, int attribute, const void *value, size_t size) {
     if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
         return assign(&layout->batch_count, sizeof(int32_t), value, size);
     if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET)
@@ -101,18 +101,18 @@ FAKE_CUDA_FUNCTION cublasLtMatrixLayoutSetAttribute(
     return CUBLAS_STATUS_INVALID_VALUE;
 }
 
-FAKE_CUDA_FUNCTION cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+FAKE_CUDA_FUNCTION cublasLtMatrixLayoutDestroy(CublasLayout layout) {
     free(layout);
     return CUBLAS_STATUS_SUCCESS;
 }
 
-FAKE_CUDA_FUNCTION cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *out) {
+FAKE_CUDA_FUNCTION cublasLtMatmulPreferenceCreate(CublasPreference *out) {
     *out = calloc(1, sizeof **out);
     return *out ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
 }
 
 FAKE_CUDA_FUNCTION cublasLtMatmulPreferenceSetAttribute(
-    cublasLtMatmulPreference_t preference, int attribute, const void *value, size_t size) {
+    CublasPreference preference, int attribute, const void *value, size_t size) {
     const int first = CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
     if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
         return assign(&preference->workspace_bytes, sizeof(uint64_t), value, size);
@@ -123,7 +123,7 @@ FAKE_CUDA_FUNCTION cublasLtMatmulPreferenceSetAttribute(
     return CUBLAS_STATUS_INVALID_VALUE;
 }
 
-FAKE_CUDA_FUNCTION cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+FAKE_CUDA_FUNCTION cublasLtMatmulPreferenceDestroy(CublasPreference preference) {
     free(preference);
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -148,8 +148,8 @@ static bool fits(const Product *product) {
     return sizes && batches && types;
 }
 
-static Product product_of(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
-    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d) {
+static Product product_of(
+    CublasMatmulDesc desc, CublasLayout a, CublasLayout b, CublasLayout c, CublasLayout d) {
     return (Product){.desc = *desc,
         .a = {*a, 0, desc->transposed[0] == CUBLAS_OP_T},
         .b = {*b, 0, desc->transposed[1] == CUBLAS_OP_T},
@@ -157,16 +157,15 @@ static Product product_of(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
         .d = {*d, 0, false}};
 }
 
-FAKE_CUDA_FUNCTION cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
-    cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
-    cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference,
-    int wanted, cublasLtMatmulHeuristicResult_t *out, int *out_count) {
+FAKE_CUDA_FUNCTION cublasLtMatmulAlgoGetHeuristic(CublasHandle handle, CublasMatmulDesc desc,
+    CublasLayout a, CublasLayout b, CublasLayout c, CublasLayout d, CublasPreference preference,
+    int wanted, CublasHeuristic *out, int *out_count) {
     Product product = product_of(desc, a, b, c, d);
     (void)handle;
     *out_count = 0;
     if (wanted < 1 || !fits(&product)) return CUBLAS_STATUS_INVALID_VALUE;
     if (preference->workspace_bytes < WORKSPACE_BYTES) return CUBLAS_STATUS_NOT_SUPPORTED;
-    *out = (cublasLtMatmulHeuristicResult_t){.workspaceSize = WORKSPACE_BYTES};
+    *out = (CublasHeuristic){.workspaceSize = WORKSPACE_BYTES};
     out->algo.data[0] = ALGORITHM;
     out->algo.data[1] = preference->alignments[0];
     *out_count = 1;
@@ -226,11 +225,10 @@ static int run_product(FakeCommand *self) {
     return CUDA_SUCCESS;
 }
 
-FAKE_CUDA_FUNCTION cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
-    const void *alpha, const void *a, cublasLtMatrixLayout_t a_layout, const void *b,
-    cublasLtMatrixLayout_t b_layout, const void *beta, const void *c,
-    cublasLtMatrixLayout_t c_layout, void *d, cublasLtMatrixLayout_t d_layout,
-    const cublasLtMatmulAlgo_t *algo, void *workspace, size_t workspace_size, CUstream stream) {
+FAKE_CUDA_FUNCTION cublasLtMatmul(CublasHandle handle, CublasMatmulDesc desc, const void *alpha,
+    const void *a, CublasLayout a_layout, const void *b, CublasLayout b_layout, const void *beta,
+    const void *c, CublasLayout c_layout, void *d, CublasLayout d_layout,
+    const CublasAlgorithm *algo, void *workspace, size_t workspace_size, CUstream stream) {
     Product product = product_of(desc, a_layout, b_layout, c_layout, d_layout);
     const void *const operands[] = {a, b, c, d, (const void *)(uintptr_t)desc->bias};
     (void)handle;
