@@ -19,6 +19,12 @@ static void test_cuda_computes_the_same_when_the_device_lags(void **state) {
 static void test_cuda_computes_the_same_bits_each_time(void **state) {
     (void)state;
     suite_test("cuda:0", "equality");
+    suite_test("cuda:0", "expansion");
+}
+
+static void test_cuda_ends_mutated_calls_as_the_cpu(void **state) {
+    (void)state;
+    suite_test("cuda:0", "random");
 }
 
 int test_cuda_values(void) {
@@ -26,6 +32,7 @@ int test_cuda_values(void) {
         cmocka_unit_test(test_cuda_computes_what_the_reference_does),
         cmocka_unit_test(test_cuda_computes_the_same_when_the_device_lags),
         cmocka_unit_test(test_cuda_computes_the_same_bits_each_time),
+        cmocka_unit_test(test_cuda_ends_mutated_calls_as_the_cpu),
     };
     return cmocka_run_group_tests_name("cuda_values", tests, NULL, NULL);
 }
