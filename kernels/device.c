@@ -33,6 +33,15 @@ static const char *const kinds[] = {
     NULL,
 };
 
+static const char *const plugins[] = {
+#define DEVICE(kind)
+#define DEVICE_PLUGIN(kind) #kind,
+#include "kernels/devices.def"
+#undef DEVICE_PLUGIN
+#undef DEVICE
+    NULL,
+};
+
 enum { DEVICE_INDEX_MAX = 63, KIND_MAX = 16, TRANSFER_BYTES = 1 << 20 };
 
 const DeviceClass *const *device_classes(void) { return classes; }
@@ -168,6 +177,20 @@ static Error *open_spec(const char *spec, bool here, Device **out) {
     }
     text_builder_deinit(&parsed.options);
     return error;
+}
+
+static bool is_plugin(const char *spec) {
+    size_t length = strcspn(spec, ":,");
+    for (size_t i = 0; plugins[i]; i++)
+        if (strlen(plugins[i]) == length && strncmp(plugins[i], spec, length) == 0) return true;
+    return false;
+}
+
+Error *device_spec_apart(const char *spec, char **out_spec) {
+    TextBuilder OWN_TEXT(text) = {0};
+    text_append(&text, spec);
+    if (is_plugin(spec) && !strstr(spec, ",worker=")) text_append(&text, ",worker=process");
+    return text_builder_take(&text, out_spec);
 }
 
 Error *device_open(const char *spec, Device **out) { return open_spec(spec, false, out); }

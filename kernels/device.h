@@ -113,6 +113,9 @@ MUST_CHECK Error *device_open(const char *spec, Device **out);
 /* In this process, whatever the SPEC says: what a worker process does. Errors do not repeat the
  * SPEC. */
 MUST_CHECK Error *device_open_here(const char *spec, Device **out);
+/* The SPEC for a process that is to outlive its devices: kinds that are plugins in a worker
+ * process, unless it says where. memory_free *out_spec. Errors: OUT_OF_MEMORY. */
+MUST_CHECK Error *device_spec_apart(const char *spec, char **out_spec);
 void device_close(Device *device);
 DEFINE_OWN(Device, device_close);
 /* The kinds in this build, NULL-terminated, "cpu" first. */

@@ -359,6 +359,7 @@ void control_release(Control *control) {
     resident_models_destroy(control->models);
     for (uint32_t i = 0; i < control->device_count; i++) {
         device_close(control->devices[i].device);
+        memory_free(control->devices[i].spec);
         memory_free(control->devices[i].determinism_class);
     }
     device_close(control->host);

@@ -62,9 +62,9 @@ Error *control_add_device(Control *control, const char *spec) {
     uint32_t index = control->device_count;
     uint64_t bytes;
     ControlDevice *device = &control->devices[index];
-    device->spec = spec;
-    TRY(device_open(spec, &device->device));
+    TRY(device_spec_apart(spec, &device->spec));
     control->device_count++;
+    TRY(device_open(device->spec, &device->device));
     TRY(describe(device));
     if (control->options.device_count > 1) TRY_WRAP(measure(control, index), "--device %s", spec);
     for (uint32_t i = 0; i < index; i++)

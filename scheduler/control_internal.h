@@ -159,7 +159,7 @@ typedef struct ControlOpening {
 } ControlOpening;
 
 typedef struct ControlDevice {
-    const char *spec; /* the options' */
+    char *spec; /* as it is opened */
     char name[DEVICE_NAME_MAX];
     char kind[DEVICE_NAME_MAX];
     char *determinism_class; /* as text; made when it was first opened */

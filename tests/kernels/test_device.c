@@ -1,3 +1,4 @@
+#include "base/allocator.h"
 #include "kernels/device.h"
 
 #include "tests/support/test_support.h"
@@ -54,6 +55,21 @@ static void test_device_open_refuses_with_a_reason(void **state) {
             fail_msg("\"%s\": %s", rows[i].spec, error_message(error));
         error_free(error);
         assert_null(device);
+    }
+}
+
+/* A driver that takes its process along must not take a daemon. */
+static void test_device_spec_apart_puts_plugins_into_a_worker(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {{"cpu:threads=2", "cpu:threads=2"},
+        {"sim:0,memory=1MiB", "sim:0,memory=1MiB"}, {"cuda", "cuda,worker=process"},
+        {"cuda:1,memory=1GiB", "cuda:1,memory=1GiB,worker=process"},
+        {"cuda:0,worker=none", "cuda:0,worker=none"}, {"cudax:0", "cudax:0"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *spec;
+        assert_ok(device_spec_apart(rows[i][0], &spec));
+        assert_string_equal(spec, rows[i][1]);
+        memory_free(spec);
     }
 }
 
@@ -138,6 +154,7 @@ int test_device(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_device_open_reads_specs),
         cmocka_unit_test(test_device_open_refuses_with_a_reason),
+        cmocka_unit_test(test_device_spec_apart_puts_plugins_into_a_worker),
         cmocka_unit_test(test_device_classes_begin_with_cpu_and_speak_this_abi),
         cmocka_unit_test(test_device_count_is_none_where_a_kind_is_not_here),
         cmocka_unit_test(test_device_shares_memory_only_among_host_devices),
