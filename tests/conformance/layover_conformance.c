@@ -16,7 +16,7 @@ enum { DEVICES_MAX = 16, THREADS_MAX = 1024, USAGE_CODE = 2 };
 
 static const char usage[] =
     "layover-conformance [--mode test|bench|support] [--device SPEC]... [--operator NAME] "
-    "[--check NAME] [--threads N] [--json]\n"
+    "[--check NAME] [--threads N] [--large] [--json]\n"
     "  --mode      test (default), bench or support\n"
     "  --device    may be repeated; default cpu, sim:0 and sim:0,lacks=*\n"
     "  --operator  this operator alone\n"
@@ -28,7 +28,7 @@ typedef struct Options {
     const char *devices[DEVICES_MAX];
     uint32_t device_count;
     uint32_t threads; /* that a launch may use; bench */
-    bool json;
+    bool large, json;
 } Options;
 
 static void print_usage(FILE *to) {
@@ -37,6 +37,7 @@ static void print_usage(FILE *to) {
         (void)fprintf(to, "                %-10s %s\n", conformance_checks[i].name,
             conformance_checks[i].promise);
     (void)fputs("  --threads   bench: so many for a launch; default 1\n"
+                "  --large     bench: the cases as large as models have them alone\n"
                 "  --json      one object a line\n",
         to);
 }
@@ -152,6 +153,7 @@ static Error *run_bench(const Options *options, const ConformanceDevice *on, voi
         const ConformanceCase *row = &case_table[i];
         if (options->operator_name && strcmp(options->operator_name, row->operator_name) != 0)
             continue;
+        if (options->large && row->reference) continue; /* small ones have one */
         DTypeSet dtypes = case_table_dtypes(row);
         for (uint32_t dtype = 0; dtype < DTYPE_COUNT; dtype++)
             if (dtypes >> dtype & 1) bench_one(options, on, row, (DType)dtype, context);
@@ -222,6 +224,9 @@ static Error *read_option(int letter, Options *options) {
             FAIL(USAGE, "--threads takes 1 to %d", THREADS_MAX);
         options->threads = (uint32_t)threads;
         return NULL;
+    case 'l':
+        options->large = true;
+        return NULL;
     case 'j':
         options->json = true;
         return NULL;
@@ -237,6 +242,7 @@ static Error *read_options(int argc, char **argv, Options *out, bool *out_help) 
         {"operator", required_argument, NULL, 'o'},
         {"check", required_argument, NULL, 'c'},
         {"threads", required_argument, NULL, 't'},
+        {"large", no_argument, NULL, 'l'},
         {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},
         {0},
