@@ -74,7 +74,7 @@ def main():
     torch.set_num_threads(1)  # as layover-conformance on cpu
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     with open(path, encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
+        rows = [json.loads(line) for line in file if line.startswith("{") and line.endswith("}\n")]
     for row in rows:
         if row.get("operator") not in CALLS:
             continue
