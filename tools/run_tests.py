@@ -21,7 +21,7 @@ BUILDS = {
     "plain": ("build", "gcc", ["--buildtype=release"], []),
     "asan": ("build-asan", "clang", ["--buildtype=plain", "-Dc_args=-g -O1 -fno-omit-frame-pointer "
                                      "-fno-sanitize-recover=all", "-Db_sanitize=address,undefined",
-                                     "-Db_lundef=false"], ["--timeout-multiplier", "5"]),
+                                     "-Db_lundef=false"], ["--timeout-multiplier", "5", "--no-suite", "tidy"]),
     "tsan": ("build-tsan", "clang", ["--buildtype=plain", "-Dc_args=-g -O1", "-Db_sanitize=thread",
                                      "-Db_lundef=false"],
              ["--timeout-multiplier", "5", *(word for suite in THREAD_SUITES for word in ("--suite", suite))]),

@@ -10,11 +10,6 @@ static void test_sim_gives_equal_bits_whatever_varies(void **state) {
     suite_test("sim:0", "equality");
 }
 
-static void test_a_process_of_its_own_gives_equal_bits_whatever_varies(void **state) {
-    (void)state;
-    suite_test("sim:0,worker=process", "equality");
-}
-
 /* Its own kernels are cpu's, so its bits are too; the large rows among them. */
 static void test_sim_and_cpu_give_equal_bits(void **state) {
     (void)state;
@@ -31,7 +26,6 @@ int test_equality(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cpu_gives_equal_bits_whatever_varies),
         cmocka_unit_test(test_sim_gives_equal_bits_whatever_varies),
-        cmocka_unit_test(test_a_process_of_its_own_gives_equal_bits_whatever_varies),
         cmocka_unit_test(test_sim_and_cpu_give_equal_bits),
         cmocka_unit_test(test_a_device_without_kernels_is_near_the_cpu),
     };

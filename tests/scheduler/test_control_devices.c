@@ -89,7 +89,7 @@ static void test_control_devices_leave_their_jobs_to_others(void **state) {
 /* Stored at a safepoint: it goes on from there, and what is stored already is dropped. */
 static void test_control_devices_go_on_from_checkpoints(void **state) {
     (void)state;
-    static const char *const devices[] = {"sim:0,lose-after=5", NULL};
+    static const char *const devices[] = {"sim:0,lose-after=5,lag=100000", NULL};
     OWN(Metrics, metrics) = NULL;
     ControlFixture OWN_CONTROL(fixture);
     JobId id;
