@@ -27,6 +27,9 @@ typedef struct CheckpointHeader {
  * Blocks: reads device memory, encodes on the pool's threads. */
 MUST_CHECK Error *checkpoint_write(const Snapshot *snapshot, WorkerPool *pool, ChunkSink sink,
     ByteWriter *out_manifest, Digest *out_identity);
+/* The same file in memory. out_file: empty before. */
+MUST_CHECK Error *checkpoint_write_memory(
+    const Snapshot *snapshot, WorkerPool *pool, ByteWriter *out_file);
 /* To a file, atomically and durably. out_bytes: its size. */
 MUST_CHECK Error *checkpoint_write_file(
     const Snapshot *snapshot, WorkerPool *pool, const char *path, uint64_t *out_bytes);

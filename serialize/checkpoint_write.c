@@ -319,16 +319,26 @@ Error *checkpoint_write(const Snapshot *snapshot, WorkerPool *pool, ChunkSink si
     return container_writer_finish(container, out_manifest, out_identity);
 }
 
-Error *checkpoint_write_file(
-    const Snapshot *snapshot, WorkerPool *pool, const char *path, uint64_t *out_bytes) {
-    OWN(FileOutput, output) = NULL;
+/* Into output, or into bytes. */
+static Error *write_container(
+    const Snapshot *snapshot, WorkerPool *pool, FileOutput *output, ByteWriter *bytes) {
     OWN(ContainerFile, file) = NULL;
     ByteWriter OWN_BYTES(manifest) = {0};
     Digest identity;
-    TRY(file_output_create(path, &output));
-    TRY(container_file_create(output, NULL, &file));
+    TRY(container_file_create(output, bytes, &file));
     TRY(checkpoint_write(snapshot, pool, container_file_get_sink(file), &manifest, &identity));
-    TRY(container_file_finish(file, manifest.data, manifest.size));
+    return container_file_finish(file, manifest.data, manifest.size);
+}
+
+Error *checkpoint_write_memory(const Snapshot *snapshot, WorkerPool *pool, ByteWriter *out_file) {
+    return write_container(snapshot, pool, NULL, out_file);
+}
+
+Error *checkpoint_write_file(
+    const Snapshot *snapshot, WorkerPool *pool, const char *path, uint64_t *out_bytes) {
+    OWN(FileOutput, output) = NULL;
+    TRY(file_output_create(path, &output));
+    TRY(write_container(snapshot, pool, output, NULL));
     TRY(file_output_commit(output));
     *out_bytes = file_output_size(output);
     return NULL;

@@ -136,27 +136,12 @@ static Error *check_executable(Fsck *fsck, TenantId tenant, const Digest *identi
     return fsck_check_chunk_list(fsck, tenant, chunks, count, name);
 }
 
-/* The executable after this one; open for no longer than that, so that the check holds up no
- * writer. */
-static Error *next_executable(
-    Fsck *fsck, TenantId *inout_tenant, Digest *inout_identity, bool *out_found) {
-    OWN(Connection, reader) = NULL;
-    TRY(store_borrow_reader(fsck->store, DATABASE_CATALOG, &reader));
-    Query OWN_QUERY(query) = query_start(reader, STATEMENT_LIST_EXECUTABLES);
-    query_bind_i64(&query, 1, *inout_tenant);
-    query_bind_digest(&query, 2, inout_identity);
-    TRY(query_next(&query, out_found));
-    if (!*out_found) return NULL;
-    TRY(query_i64(&query, 0, inout_tenant));
-    return query_digest(&query, 1, inout_identity);
-}
-
 static Error *check_executables(Fsck *fsck) {
     TenantId tenant = INT64_MIN;
     Digest identity = {0};
     for (;;) {
         bool found;
-        Error *error = next_executable(fsck, &tenant, &identity, &found);
+        Error *error = stored_executable_next(fsck->store, &tenant, &identity, &found);
         if (error) return fsck_note(fsck, error); /* the table can't be read any further */
         if (!found) return NULL;
         error = check_executable(fsck, tenant, &identity);

@@ -116,6 +116,19 @@ void stored_executable_close(StoredExecutable *executable) {
     memory_free(executable);
 }
 
+Error *stored_executable_next(
+    Store *store, TenantId *inout_tenant, Digest *inout_identity, bool *out_found) {
+    OWN(Connection, reader) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &reader));
+    Query OWN_QUERY(query) = query_start(reader, STATEMENT_LIST_EXECUTABLES);
+    query_bind_i64(&query, 1, *inout_tenant);
+    query_bind_digest(&query, 2, inout_identity);
+    TRY(query_next(&query, out_found));
+    if (!*out_found) return NULL;
+    TRY(query_i64(&query, 0, inout_tenant));
+    return query_digest(&query, 1, inout_identity);
+}
+
 const uint8_t *stored_executable_manifest(const StoredExecutable *executable, size_t *out_size) {
     *out_size = executable->manifest.size;
     return executable->manifest.data;

@@ -15,6 +15,11 @@ MUST_CHECK Error *stored_executable_open(
 void stored_executable_close(StoredExecutable *executable);
 DEFINE_OWN(StoredExecutable, stored_executable_close);
 
+/* The executable after this one, of all tenants; INT64_MIN and zeros before the first. The catalog
+ * is read for no longer than that, so that a walk holds up no writer. Errors: CORRUPT; IO. */
+MUST_CHECK Error *stored_executable_next(
+    Store *store, TenantId *inout_tenant, Digest *inout_identity, bool *out_found);
+
 /* The manifest as it was given to models_register; its stored bytes were checked. Borrowed. */
 const uint8_t *stored_executable_manifest(const StoredExecutable *executable, size_t *out_size);
 /* What it refers to, in order. Borrowed. */

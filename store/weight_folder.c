@@ -11,6 +11,7 @@
 #include "store/digest_set.h"
 #include "store/home.h"
 #include "store/store_internal.h"
+#include "store/stored_executable.h"
 #include "store/weight_file.h"
 
 Error *weight_folder_open(const char *path, int *out_folder) {
@@ -62,19 +63,6 @@ static Error *walk(Walk *self, Error *(*visit)(void *context, const char *name))
 
 /* ---- gc ---- */
 
-static Error *next_executable(
-    Store *store, TenantId *inout_tenant, Digest *inout_identity, bool *out_found) {
-    OWN(Connection, reader) = NULL;
-    TRY(store_borrow_reader(store, DATABASE_CATALOG, &reader));
-    Query OWN_QUERY(query) = query_start(reader, STATEMENT_LIST_EXECUTABLES);
-    query_bind_i64(&query, 1, *inout_tenant);
-    query_bind_digest(&query, 2, inout_identity);
-    TRY(query_next(&query, out_found));
-    if (!*out_found) return NULL;
-    TRY(query_i64(&query, 0, inout_tenant));
-    return query_digest(&query, 1, inout_identity);
-}
-
 static Error *note_wanted(void *context, const char *name) {
     Walk *self = context;
     WeightKey key;
@@ -86,7 +74,7 @@ static Error *note_stored(Walk *self) {
     TenantId tenant = INT64_MIN;
     Digest identity = {0};
     for (bool found;;) {
-        TRY(next_executable(self->store, &tenant, &identity, &found));
+        TRY(stored_executable_next(self->store, &tenant, &identity, &found));
         if (!found) return NULL;
         if (digest_set_find(&self->wanted, &identity))
             TRY(digest_set_add(&self->stored, &identity, 1));

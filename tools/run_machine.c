@@ -122,14 +122,8 @@ Error *run_machine_checkpoint(RunMachine *machine, const char *path, uint64_t *o
 
 static Error *checkpoint_to_memory(RunMachine *machine, ByteWriter *out_file) {
     OWN(Snapshot, snapshot) = NULL;
-    OWN(ContainerFile, file) = NULL;
-    ByteWriter OWN_BYTES(manifest) = {0};
-    Digest identity;
     TRY(snapshot_take(machine->execution, &snapshot));
-    TRY(container_file_create(NULL, out_file, &file));
-    TRY(checkpoint_write(
-        snapshot, machine->pool, container_file_get_sink(file), &manifest, &identity));
-    return container_file_finish(file, manifest.data, manifest.size);
+    return checkpoint_write_memory(snapshot, machine->pool, out_file);
 }
 
 Error *run_machine_pause(RunMachine *machine) {

@@ -242,13 +242,8 @@ uint64_t job_run_host_bytes(const JobRun *run) { return run->is_out ? run->out.s
 
 static Error *write_out(JobRun *run, WorkerPool *pool, ByteWriter *out_file) {
     OWN(Snapshot, snapshot) = NULL;
-    OWN(ContainerFile, file) = NULL;
-    ByteWriter OWN_BYTES(manifest) = {0};
-    Digest identity;
     TRY(snapshot_take(run->execution, &snapshot));
-    TRY(container_file_create(NULL, out_file, &file));
-    TRY(checkpoint_write(snapshot, pool, container_file_get_sink(file), &manifest, &identity));
-    return container_file_finish(file, manifest.data, manifest.size);
+    return checkpoint_write_memory(snapshot, pool, out_file);
 }
 
 Error *job_run_move_out(JobRun *run, WorkerPool *pool) {

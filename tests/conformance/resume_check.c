@@ -150,13 +150,8 @@ void resume_place_deinit(ResumePlace *place) {
 
 static Error *write_checkpoint(Execution *execution, ByteWriter *out) {
     OWN(Snapshot, snapshot) = NULL;
-    OWN(ContainerFile, file) = NULL;
-    ByteWriter OWN_BYTES(manifest) = {0};
-    Digest identity;
     TRY(snapshot_take(execution, &snapshot));
-    TRY(container_file_create(NULL, out, &file));
-    TRY(checkpoint_write(snapshot, NULL, container_file_get_sink(file), &manifest, &identity));
-    return container_file_finish(file, manifest.data, manifest.size);
+    return checkpoint_write_memory(snapshot, NULL, out);
 }
 
 /* Nothing of the first execution is left when the second begins. */

@@ -12,13 +12,8 @@
 
 static Error *to_file(Execution *stopped, ByteWriter *out_file) {
     OWN(Snapshot, snapshot) = NULL;
-    OWN(ContainerFile, file) = NULL;
-    ByteWriter OWN_BYTES(manifest) = {0};
-    Digest identity;
     TRY(snapshot_take(stopped, &snapshot));
-    TRY(container_file_create(NULL, out_file, &file));
-    TRY(checkpoint_write(snapshot, NULL, container_file_get_sink(file), &manifest, &identity));
-    return container_file_finish(file, manifest.data, manifest.size);
+    return checkpoint_write_memory(snapshot, NULL, out_file);
 }
 
 static Error *through_bytes(void *context, Execution *stopped, Residency *target,
