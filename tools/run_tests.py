@@ -15,15 +15,19 @@ import xml.etree.ElementTree
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOGS = os.path.join(ROOT, ".cache", "test-logs")
+TESTERS_MAX = 4  # each has daemons and models of its own in memory
 # oneDNN's OpenMP runtime is not instrumented, so kernels and what runs them would only give false alarms.
 THREAD_SUITES = ("base", "vm", "serialize", "store", "scheduler")
+# Kernels for GPUs are compiled once, by the plain build: no sanitizer sees them, and nvcc takes its time.
+NO_NVCC = ["-Dcuda=disabled"]
 BUILDS = {
     "plain": ("build", "gcc", ["--buildtype=release"], []),
     "asan": ("build-asan", "clang", ["--buildtype=plain", "-Dc_args=-g -O1 -fno-omit-frame-pointer "
                                      "-fno-sanitize-recover=all", "-Db_sanitize=address,undefined",
-                                     "-Db_lundef=false"], ["--timeout-multiplier", "5", "--no-suite", "tidy"]),
+                                     "-Db_lundef=false", *NO_NVCC],
+             ["--timeout-multiplier", "5", "--no-suite", "tidy"]),
     "tsan": ("build-tsan", "clang", ["--buildtype=plain", "-Dc_args=-g -O1", "-Db_sanitize=thread",
-                                     "-Db_lundef=false"],
+                                     "-Db_lundef=false", *NO_NVCC],
              ["--timeout-multiplier", "5", *(word for suite in THREAD_SUITES for word in ("--suite", suite))]),
 }
 SANITIZERS = {
@@ -139,7 +143,8 @@ def run_end_to_end(part, count):
     if os.path.exists(report):
         os.remove(report)
     status, output = run_logged(
-        part, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *targets],
+        part, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--numprocesses", str(min(os.cpu_count(), TESTERS_MAX)),
+               "--dist", "loadfile", f"--junitxml={report}", *targets],
         {"LAYOVER_BIN": os.path.join(ROOT, BUILDS[builder][0], "tools", "layover"), **SANITIZERS, **environment})
     cases = xml.etree.ElementTree.parse(report).iter("testcase") if os.path.exists(report) else ()
     ran = 0

@@ -1,4 +1,5 @@
 """What the end-to-end tests share: generated models, and one home where all of them are registered."""
+import fcntl
 import hashlib
 import os
 import subprocess
@@ -29,7 +30,6 @@ def _make_models():
     def run(*command):
         subprocess.run([sys.executable, *command], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
-    os.makedirs(MODELS_FOLDER, exist_ok=True)
     run("tests/models/make_models.py", MODELS_FOLDER)
     run("tests/models/feeds.py", MODELS_FOLDER)
     run("examples/minilm/minilm.py", "export", f"{MODELS_FOLDER}/minilm.onnx")
@@ -41,11 +41,15 @@ def _make_models():
 @pytest.fixture(scope="session")
 def models():
     """The folder with all models and feeds, made once for each state of the scripts."""
-    stamp, digest = os.path.join(MODELS_FOLDER, "made-from"), _scripts_digest()
-    if not os.path.exists(stamp) or open(stamp, encoding="ascii").read() != digest:
-        _make_models()
-        with open(stamp, "w", encoding="ascii") as file:
-            file.write(digest)
+    os.makedirs(MODELS_FOLDER, exist_ok=True)
+    digest = _scripts_digest()
+    with open(os.path.join(MODELS_FOLDER, "made-from"), "a+", encoding="ascii") as stamp:
+        fcntl.flock(stamp, fcntl.LOCK_EX)  # one of those who test at once makes them
+        stamp.seek(0)
+        if stamp.read() != digest:
+            stamp.truncate(0)
+            _make_models()
+            stamp.write(digest)
     return MODELS_FOLDER
 
 

@@ -12,6 +12,16 @@
 #include "tests/scheduler/executor_fixtures.h"
 #include "vm/assembly.h"
 
+/* Two instructions each; a sanitizer makes them ten times as long. */
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define SLOW_ROUNDS "300000"
+#endif
+#endif
+#ifndef SLOW_ROUNDS
+#define SLOW_ROUNDS "3000000"
+#endif
+
 static const char program[] =
     "primitive %add = Add\n"
     "function four(a: float32[n, 2]) -> (y: float32[n, 2]) exported last_uses {\n"
@@ -19,12 +29,12 @@ static const char program[] =
     "    InvokePacked %add r1, r1 -> r1\n"
     "    Ret r1\n"
     "}\n"
-    /* a few hundred thousand instructions */
+    /* long enough to be caught in the middle */
     "function slow(a: float32[n, 2]) -> (y: float32[n, 2]) exported last_uses {\n"
     "    LoadConsti 0 -> r1\n"
     "head:\n"
     "    IntOp add, r1, 1 -> r1\n"
-    "    If r1, 3000000, done, head\n"
+    "    If r1, " SLOW_ROUNDS ", done, head\n"
     "done:\n"
     "    InvokePacked %add r0, r0 -> r2\n"
     "    Ret r2\n"

@@ -4,14 +4,14 @@
 #include "tests/store/kvfs.h"
 #include "tests/store/store_fixtures.h"
 
-/* Sanitizers make a run ten times as long: every seventh operation has its turn then, another
- * seventh with each kind of fault; fewer where only threads are looked at, of which a fault has
+/* Sanitizers make a run ten times as long: every seventeenth operation has its turn then,
+ * others with each kind of fault; fewer where only threads are looked at, of which a fault has
  * none. Without them all have. */
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
 #define FAULT_STEP 41
 #elif __has_feature(address_sanitizer)
-#define FAULT_STEP 7
+#define FAULT_STEP 17
 #endif
 #endif
 #ifndef FAULT_STEP
