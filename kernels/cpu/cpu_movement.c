@@ -4,115 +4,64 @@
 
 #include "kernels/cpu/cpu_copy.h"
 #include "kernels/shape_rules/arguments.h"
-#include "kernels/strided_view.h"
+#include "kernels/strided_copy.h"
 
-/* One copy for each input of Concat, each output of the others. */
+typedef struct Step {
+    uint32_t input, output;
+    CpuCopy copy;
+} Step;
+
 typedef struct State {
     uint32_t count;
-    CpuCopy copies[];
+    uint32_t element_size;
+    Step steps[];
 } State;
-
-static Error *launch_copies(const Plan *plan, const Launch *launch, bool many_inputs) {
-    const State *state = plan_state(plan);
-    for (uint32_t i = 0; i < state->count; i++) {
-        const void *from = cpu_input(launch, many_inputs ? i : 0);
-        void *to = cpu_output(launch, many_inputs ? 0 : i);
-        TRY(cpu_copy_run(cpu_device(plan->device), launch->threads, &state->copies[i], to, from));
-    }
-    return NULL;
-}
-
-static Error *launch_outputs(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
-    (void)output_shapes;
-    (void)out_abandoned;
-    return launch_copies(plan, launch, false);
-}
-
-static Error *launch_inputs(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
-    (void)output_shapes;
-    (void)out_abandoned;
-    return launch_copies(plan, launch, true);
-}
 
 static uint32_t element_size(const PlanRequest *request) {
     return dtype_bits(request->outputs[0].dtype) / 8;
 }
 
-static Error *create(
-    Device *device, const PlanRequest *request, const char *name, uint32_t count, Plan **out) {
-    TRY(plan_create(device, request, name, sizeof(State) + count * sizeof(CpuCopy), out));
-    State *state = plan_state(*out);
+static Error *launch_copies(
+    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const State *state = plan_state(plan);
+    (void)output_shapes;
+    (void)out_abandoned;
+    for (uint32_t i = 0; i < state->count; i++) {
+        const Step *step = &state->steps[i];
+        const void *from = cpu_input(launch, step->input);
+        void *to = cpu_output(launch, step->output);
+        TRY(cpu_copy_run(cpu_device(plan->device), launch->threads, &step->copy, to, from));
+    }
+    return NULL;
+}
+
+static void add_step(void *context, uint32_t index, const StridedCopy *copy) {
+    State *state = context;
+    Step *step = &state->steps[index];
+    step->input = copy->input;
+    step->output = copy->output;
+    cpu_copy_make(copy->rank, copy->dims, copy->from_strides, copy->from_offset, copy->to_strides,
+        copy->to_offset, state->element_size, &step->copy);
+}
+
+/* As the operator's row is called. */
+static const char *row_name(OperatorId id) {
+    const Kernel *row = cpu_movement;
+    while (row->operator_id != id) row++;
+    return row->name;
+}
+
+static Error *plan_copies(Device *device, const PlanRequest *request, Plan **out) {
+    OWN(Plan, plan) = NULL;
+    const uint32_t count = strided_copy_count(request);
+    TRY(plan_create(device, request, row_name(request->operator_info->id),
+        sizeof(State) + count * sizeof(Step), &plan));
+    State *state = plan_state(plan);
     state->count = count;
-    (*out)->launch = launch_outputs;
-    return NULL;
-}
-
-static Error *plan_view(Device *device, const PlanRequest *request, const char *name, Plan **out) {
-    StridedView view;
-    int64_t to[STRIDED_VIEW_RANK_MAX];
-    TRY(strided_view_of(request, &view));
-    strided_view_compact(&view, to);
-    TRY(create(device, request, name, 1, out));
-    State *state = plan_state(*out);
-    cpu_copy_make(view.rank, view.dims, view.strides, view.offset, to, 0, element_size(request),
-        &state->copies[0]);
-    return NULL;
-}
-
-static Error *plan_transpose(Device *device, const PlanRequest *request, Plan **out) {
-    return plan_view(device, request, "cpu.transpose", out);
-}
-
-static Error *plan_expand(Device *device, const PlanRequest *request, Plan **out) {
-    return plan_view(device, request, "cpu.expand", out);
-}
-
-static Error *plan_tile(Device *device, const PlanRequest *request, Plan **out) {
-    return plan_view(device, request, "cpu.tile", out);
-}
-
-static Error *plan_slice(Device *device, const PlanRequest *request, Plan **out) {
-    return plan_view(device, request, "cpu.slice", out);
-}
-
-static Error *plan_concat(Device *device, const PlanRequest *request, Plan **out) {
-    uint32_t axis;
-    TRY(arguments_axis(request, &axis));
-    TRY(create(device, request, "cpu.concat", request->input_count, out));
-    State *state = plan_state(*out);
-    (*out)->launch = launch_inputs;
-    int64_t at = 0;
-    for (uint32_t i = 0; i < request->input_count; i++) {
-        const Shape *part = &request->inputs[i].shape;
-        StridedView view;
-        int64_t compact[STRIDED_VIEW_RANK_MAX];
-        strided_view_part(&request->outputs[0].shape, part, axis, at, &view);
-        strided_view_compact(&view, compact);
-        cpu_copy_make(view.rank, view.dims, compact, 0, view.strides, view.offset,
-            element_size(request), &state->copies[i]);
-        at += part->dims[axis];
-    }
-    return NULL;
-}
-
-static Error *plan_split(Device *device, const PlanRequest *request, Plan **out) {
-    uint32_t axis;
-    int64_t sizes[PLAN_OUTPUTS_MAX];
-    TRY(arguments_split(request, &axis, sizes));
-    TRY(create(device, request, "cpu.split", request->output_count, out));
-    State *state = plan_state(*out);
-    int64_t at = 0;
-    for (uint32_t i = 0; i < request->output_count; i++) {
-        StridedView view;
-        int64_t compact[STRIDED_VIEW_RANK_MAX];
-        strided_view_part(&request->inputs[0].shape, &request->outputs[i].shape, axis, at, &view);
-        strided_view_compact(&view, compact);
-        cpu_copy_make(view.rank, view.dims, view.strides, view.offset, compact, 0,
-            element_size(request), &state->copies[i]);
-        at += sizes[i];
-    }
+    state->element_size = element_size(request);
+    plan->launch = launch_copies;
+    TRY(strided_copy_each(request, add_step, state));
+    *out = TAKE(plan);
     return NULL;
 }
 
@@ -204,12 +153,12 @@ static Error *plan_dropout(Device *device, const PlanRequest *request, Plan **ou
 }
 
 const Kernel cpu_movement[] = {
-    {OPERATOR_TRANSPOSE, DTYPES_ANY, plan_transpose, "cpu.transpose", KERNEL_PORTABLE},
-    {OPERATOR_EXPAND, DTYPES_ANY, plan_expand, "cpu.expand", KERNEL_PORTABLE},
-    {OPERATOR_TILE, DTYPES_ANY, plan_tile, "cpu.tile", KERNEL_PORTABLE},
-    {OPERATOR_SLICE, DTYPES_ANY, plan_slice, "cpu.slice", KERNEL_PORTABLE},
-    {OPERATOR_CONCAT, DTYPES_ANY, plan_concat, "cpu.concat", KERNEL_PORTABLE},
-    {OPERATOR_SPLIT, DTYPES_ANY, plan_split, "cpu.split", KERNEL_PORTABLE},
+    {OPERATOR_TRANSPOSE, DTYPES_ANY, plan_copies, "cpu.transpose", KERNEL_PORTABLE},
+    {OPERATOR_EXPAND, DTYPES_ANY, plan_copies, "cpu.expand", KERNEL_PORTABLE},
+    {OPERATOR_TILE, DTYPES_ANY, plan_copies, "cpu.tile", KERNEL_PORTABLE},
+    {OPERATOR_SLICE, DTYPES_ANY, plan_copies, "cpu.slice", KERNEL_PORTABLE},
+    {OPERATOR_CONCAT, DTYPES_ANY, plan_copies, "cpu.concat", KERNEL_PORTABLE},
+    {OPERATOR_SPLIT, DTYPES_ANY, plan_copies, "cpu.split", KERNEL_PORTABLE},
     {OPERATOR_TRILU, DTYPES_ANY, plan_trilu, "cpu.trilu", KERNEL_PORTABLE},
     {OPERATOR_DROPOUT, DTYPES_ANY, plan_dropout, "cpu.dropout", KERNEL_PORTABLE},
     KERNELS_END,

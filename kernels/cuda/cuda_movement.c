@@ -4,115 +4,63 @@
 
 #include "kernels/cuda/cuda_copy.h"
 #include "kernels/shape_rules/arguments.h"
-#include "kernels/strided_view.h"
+#include "kernels/strided_copy.h"
 
-/* One copy for each input of Concat, each output of the others. */
+typedef struct Step {
+    uint32_t input, output;
+    CudaCopy copy;
+} Step;
+
 typedef struct State {
     uint32_t count;
-    CudaCopy copies[];
+    uint32_t element_size;
+    Step steps[];
 } State;
-
-static Error *launch_copies(const Plan *plan, const Launch *launch, bool many_inputs) {
-    const State *state = plan_state(plan);
-    for (uint32_t i = 0; i < state->count; i++) {
-        uint64_t from = launch->inputs[many_inputs ? i : 0];
-        uint64_t to = launch->outputs[many_inputs ? 0 : i];
-        TRY(cuda_copy_run(plan, launch, &state->copies[i], to, from));
-    }
-    return NULL;
-}
-
-static Error *launch_outputs(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
-    (void)output_shapes;
-    (void)out_abandoned;
-    return launch_copies(plan, launch, false);
-}
-
-static Error *launch_inputs(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
-    (void)output_shapes;
-    (void)out_abandoned;
-    return launch_copies(plan, launch, true);
-}
 
 static uint32_t element_size(const PlanRequest *request) {
     return dtype_bits(request->outputs[0].dtype) / 8;
 }
 
-static Error *create(
-    Device *device, const PlanRequest *request, const char *name, uint32_t count, Plan **out) {
-    TRY(plan_create(device, request, name, sizeof(State) + count * sizeof(CudaCopy), out));
-    State *state = plan_state(*out);
+static Error *launch_copies(
+    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const State *state = plan_state(plan);
+    (void)output_shapes;
+    (void)out_abandoned;
+    for (uint32_t i = 0; i < state->count; i++) {
+        const Step *step = &state->steps[i];
+        const uint64_t from = launch->inputs[step->input], to = launch->outputs[step->output];
+        TRY(cuda_copy_run(plan, launch, &step->copy, to, from));
+    }
+    return NULL;
+}
+
+static void add_step(void *context, uint32_t index, const StridedCopy *copy) {
+    State *state = context;
+    Step *step = &state->steps[index];
+    step->input = copy->input;
+    step->output = copy->output;
+    cuda_copy_make(copy->rank, copy->dims, copy->from_strides, copy->from_offset, copy->to_strides,
+        copy->to_offset, state->element_size, &step->copy);
+}
+
+/* As the operator's row is called. */
+static const char *row_name(OperatorId id) {
+    const Kernel *row = cuda_movement;
+    while (row->operator_id != id) row++;
+    return row->name;
+}
+
+static Error *plan_copies(Device *device, const PlanRequest *request, Plan **out) {
+    OWN(Plan, plan) = NULL;
+    const uint32_t count = strided_copy_count(request);
+    TRY(plan_create(device, request, row_name(request->operator_info->id),
+        sizeof(State) + count * sizeof(Step), &plan));
+    State *state = plan_state(plan);
     state->count = count;
-    (*out)->launch = launch_outputs;
-    return NULL;
-}
-
-static Error *plan_view(Device *device, const PlanRequest *request, const char *name, Plan **out) {
-    StridedView view;
-    int64_t to[STRIDED_VIEW_RANK_MAX];
-    TRY(strided_view_of(request, &view));
-    strided_view_compact(&view, to);
-    TRY(create(device, request, name, 1, out));
-    State *state = plan_state(*out);
-    cuda_copy_make(view.rank, view.dims, view.strides, view.offset, to, 0, element_size(request),
-        &state->copies[0]);
-    return NULL;
-}
-
-static Error *plan_transpose(Device *device, const PlanRequest *request, Plan **out) {
-    return plan_view(device, request, "cuda.transpose", out);
-}
-
-static Error *plan_expand(Device *device, const PlanRequest *request, Plan **out) {
-    return plan_view(device, request, "cuda.expand", out);
-}
-
-static Error *plan_tile(Device *device, const PlanRequest *request, Plan **out) {
-    return plan_view(device, request, "cuda.tile", out);
-}
-
-static Error *plan_slice(Device *device, const PlanRequest *request, Plan **out) {
-    return plan_view(device, request, "cuda.slice", out);
-}
-
-static Error *plan_concat(Device *device, const PlanRequest *request, Plan **out) {
-    uint32_t axis;
-    TRY(arguments_axis(request, &axis));
-    TRY(create(device, request, "cuda.concat", request->input_count, out));
-    State *state = plan_state(*out);
-    (*out)->launch = launch_inputs;
-    int64_t at = 0;
-    for (uint32_t i = 0; i < request->input_count; i++) {
-        const Shape *part = &request->inputs[i].shape;
-        StridedView view;
-        int64_t compact[STRIDED_VIEW_RANK_MAX];
-        strided_view_part(&request->outputs[0].shape, part, axis, at, &view);
-        strided_view_compact(&view, compact);
-        cuda_copy_make(view.rank, view.dims, compact, 0, view.strides, view.offset,
-            element_size(request), &state->copies[i]);
-        at += part->dims[axis];
-    }
-    return NULL;
-}
-
-static Error *plan_split(Device *device, const PlanRequest *request, Plan **out) {
-    uint32_t axis;
-    int64_t sizes[PLAN_OUTPUTS_MAX];
-    TRY(arguments_split(request, &axis, sizes));
-    TRY(create(device, request, "cuda.split", request->output_count, out));
-    State *state = plan_state(*out);
-    int64_t at = 0;
-    for (uint32_t i = 0; i < request->output_count; i++) {
-        StridedView view;
-        int64_t compact[STRIDED_VIEW_RANK_MAX];
-        strided_view_part(&request->inputs[0].shape, &request->outputs[i].shape, axis, at, &view);
-        strided_view_compact(&view, compact);
-        cuda_copy_make(view.rank, view.dims, view.strides, view.offset, compact, 0,
-            element_size(request), &state->copies[i]);
-        at += sizes[i];
-    }
+    state->element_size = element_size(request);
+    plan->launch = launch_copies;
+    TRY(strided_copy_each(request, add_step, state));
+    *out = TAKE(plan);
     return NULL;
 }
 
@@ -199,12 +147,12 @@ static Error *plan_pad(Device *device, const PlanRequest *request, Plan **out) {
 }
 
 const Kernel cuda_movement[] = {
-    {OPERATOR_TRANSPOSE, DTYPES_ANY, plan_transpose, "cuda.transpose", 0},
-    {OPERATOR_EXPAND, DTYPES_ANY, plan_expand, "cuda.expand", 0},
-    {OPERATOR_TILE, DTYPES_ANY, plan_tile, "cuda.tile", 0},
-    {OPERATOR_SLICE, DTYPES_ANY, plan_slice, "cuda.slice", 0},
-    {OPERATOR_CONCAT, DTYPES_ANY, plan_concat, "cuda.concat", 0},
-    {OPERATOR_SPLIT, DTYPES_ANY, plan_split, "cuda.split", 0},
+    {OPERATOR_TRANSPOSE, DTYPES_ANY, plan_copies, "cuda.transpose", 0},
+    {OPERATOR_EXPAND, DTYPES_ANY, plan_copies, "cuda.expand", 0},
+    {OPERATOR_TILE, DTYPES_ANY, plan_copies, "cuda.tile", 0},
+    {OPERATOR_SLICE, DTYPES_ANY, plan_copies, "cuda.slice", 0},
+    {OPERATOR_CONCAT, DTYPES_ANY, plan_copies, "cuda.concat", 0},
+    {OPERATOR_SPLIT, DTYPES_ANY, plan_copies, "cuda.split", 0},
     {OPERATOR_TRILU, DTYPES_ANY, plan_trilu, "cuda.trilu", 0},
     {OPERATOR_DROPOUT, DTYPES_ANY, plan_dropout, "cuda.dropout", 0},
     {OPERATOR_PAD, DTYPES_ANY, plan_pad, "cuda.pad", 0},
