@@ -140,13 +140,9 @@ Error *host_fallback_plan(Device *device, Device *host, const PlanRequest *reque
     TRY(plan_create(device, request, inner->kernel_name, size, &plan));
     FallbackState *state = plan_state(plan);
     for (uint32_t i = 0; i < request->input_count; i++) {
-        const TensorSpec *input = &request->inputs[i];
-        if (input->layout != 0)
+        if (request->inputs[i].layout != 0)
             FAIL(UNSUPPORTED, "%s: input %u is packed", request->operator_info->name, i);
-        /* read at planning, from the host: a launch has no address for it */
-        bool is_value = i < 64 && request->operator_info->value_inputs >> i & 1;
-        if (input->present && !is_value)
-            TRY(shape_bytes(&input->shape, input->dtype, &state->input_bytes[i]));
+        TRY(plan_request_input_bytes(request, i, &state->input_bytes[i]));
     }
     plan->origin = PLAN_OF_HOST;
     plan->philox_draws = inner->philox_draws;

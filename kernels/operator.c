@@ -82,7 +82,7 @@ const OperatorInfo *operator_find(const char *name) {
 static Error *check_values(const PlanRequest *request, uint32_t index) {
     const OperatorInfo *info = request->operator_info;
     const TensorSpec *input = &request->inputs[index];
-    if (!(index < 64 && info->value_inputs >> index & 1)) return NULL;
+    if (!operator_reads_value(info, index)) return NULL;
     int64_t count;
     TRY(shape_count(&input->shape, &count));
     if (count > 0 && (!request->values || !request->values[index]))

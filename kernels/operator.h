@@ -47,6 +47,11 @@ typedef struct OperatorInfo {
                               (operators.md); "" otherwise */
 } OperatorInfo;
 
+/* Whether the rule reads that input's value. */
+static inline bool operator_reads_value(const OperatorInfo *info, uint32_t index) {
+    return index < 64 && (info->value_inputs >> index & 1);
+}
+
 /* NULL when unknown. */
 const OperatorInfo *operator_find(const char *name);
 const OperatorInfo *operator_get(OperatorId id);

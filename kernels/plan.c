@@ -34,6 +34,13 @@ static uint64_t in_place_pairs(const PlanRequest *request) {
     return pairs;
 }
 
+Error *plan_request_input_bytes(const PlanRequest *request, uint32_t index, uint64_t *out) {
+    const TensorSpec *input = &request->inputs[index];
+    *out = 0;
+    if (!input->present || operator_reads_value(request->operator_info, index)) return NULL;
+    return shape_bytes(&input->shape, input->dtype, out);
+}
+
 Error *plan_create(struct Device *device, const PlanRequest *request, const char *kernel_name,
     size_t state_size, Plan **out) {
     size_t size;

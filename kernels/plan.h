@@ -46,6 +46,11 @@ static inline bool plan_request_has(const PlanRequest *request, uint32_t index) 
     return index < request->input_count && request->inputs[index].present;
 }
 
+/* Of an input in the plain layout, the bytes that a launch is given: none where it is absent, and
+ * none of one that the shape rule reads by value. Errors: INVALID beyond the limits of a shape. */
+MUST_CHECK Error *plan_request_input_bytes(
+    const PlanRequest *request, uint32_t index, uint64_t *out);
+
 /* Which constant operand of which operator is to be packed; everything its layout may depend on. */
 typedef struct PackRequest {
     const OperatorInfo *operator_info;

@@ -71,8 +71,8 @@ static bool write_key(uint32_t primitive, const PlanRequest *request, ByteWriter
         byte_write_u32(writer, input->shape.rank);
         byte_write_bytes(
             writer, input->shape.dims, input->shape.rank * sizeof input->shape.dims[0]);
-        bool is_value = i < 64 && request->operator_info->value_inputs >> i & 1;
-        if (!is_value || !request->values || !request->values[i]) continue;
+        if (!operator_reads_value(request->operator_info, i)) continue;
+        if (!request->values || !request->values[i]) continue;
         uint64_t bytes;
         Error *error = shape_bytes(&input->shape, input->dtype, &bytes);
         if (error || bytes > KEY_VALUE_BYTES_MAX) {

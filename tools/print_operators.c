@@ -21,7 +21,7 @@ static void print_shape_kind(const OperatorInfo *info) {
     if (info->value_inputs == 0) return;
     printf("values of");
     for (uint32_t i = 0; i < 64; i++)
-        if (info->value_inputs >> i & 1) printf(" %u", i);
+        if (operator_reads_value(info, i)) printf(" %u", i);
 }
 
 static void print_attributes(const char *attributes) {

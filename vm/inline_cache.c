@@ -18,10 +18,6 @@ static uint64_t spec_word(DType dtype, uint32_t rank, uint32_t layout) {
     return UINT64_C(1) << 63 | (uint64_t)layout << 16 | (uint64_t)rank << 8 | (uint64_t)dtype;
 }
 
-static bool is_value_input(uint64_t value_inputs, uint32_t index) {
-    return index < 64 && (value_inputs >> index & 1);
-}
-
 /* Compares from *inout_key on and moves behind what was equal. */
 static bool input_matches(
     const CallInput *input, bool by_value, const uint64_t **inout_key, const uint64_t *end) {
@@ -48,11 +44,11 @@ static bool input_matches(
 }
 
 bool inline_cache_matches(
-    const InlineCache *cache, const CallInput *inputs, uint32_t count, uint64_t value_inputs) {
+    const InlineCache *cache, const CallInput *inputs, uint32_t count, const OperatorInfo *info) {
     if (!cache->plan) return false;
     const uint64_t *key = cache->key, *end = cache->key + cache->key_words;
     for (uint32_t i = 0; i < count; i++)
-        if (!input_matches(&inputs[i], is_value_input(value_inputs, i), &key, end)) return false;
+        if (!input_matches(&inputs[i], operator_reads_value(info, i), &key, end)) return false;
     return key == end;
 }
 
@@ -66,19 +62,19 @@ static Error *reserve_key(InlineCache *cache, uint64_t words) {
     return NULL;
 }
 
-static uint64_t key_size(const CallInput *inputs, uint32_t count, uint64_t value_inputs) {
+static uint64_t key_size(const CallInput *inputs, uint32_t count, const OperatorInfo *info) {
     uint64_t words = 0;
     for (uint32_t i = 0; i < count && words <= KEY_WORDS_MAX; i++) {
         words++;
         if (!inputs[i].tensor) continue;
         words += inputs[i].tensor->shape.rank;
-        if (is_value_input(value_inputs, i)) words += (tensor_bytes(inputs[i].tensor) + 7) / 8;
+        if (operator_reads_value(info, i)) words += (tensor_bytes(inputs[i].tensor) + 7) / 8;
     }
     return words;
 }
 
 static void write_key(
-    InlineCache *cache, const CallInput *inputs, uint32_t count, uint64_t value_inputs) {
+    InlineCache *cache, const CallInput *inputs, uint32_t count, const OperatorInfo *info) {
     uint64_t *key = cache->key;
     for (uint32_t i = 0; i < count; i++) {
         const Tensor *tensor = inputs[i].tensor;
@@ -89,7 +85,7 @@ static void write_key(
         *key++ = spec_word(tensor->dtype, tensor->shape.rank, 0);
         for (uint32_t axis = 0; axis < tensor->shape.rank; axis++)
             *key++ = (uint64_t)tensor->shape.dims[axis];
-        if (!is_value_input(value_inputs, i)) continue;
+        if (!operator_reads_value(info, i)) continue;
         uint64_t bytes = tensor_bytes(tensor);
         if (bytes % 8) key[bytes / 8] = 0;
         if (bytes) memcpy(key, tensor_data(tensor), bytes);
@@ -99,14 +95,14 @@ static void write_key(
 }
 
 static void describe_inputs(const Residency *residency, const CallInput *inputs, uint32_t count,
-    uint64_t value_inputs, TensorSpec *out_specs, const void **out_values) {
+    const OperatorInfo *info, TensorSpec *out_specs, const void **out_values) {
     static const uint64_t nothing; /* bytes of a zero-size value: present, though without address */
     for (uint32_t i = 0; i < count; i++) {
         out_specs[i] = (TensorSpec){0};
         out_values[i] = NULL;
         if (inputs[i].tensor) {
             out_specs[i] = tensor_spec(inputs[i].tensor);
-            if (!is_value_input(value_inputs, i)) continue;
+            if (!operator_reads_value(info, i)) continue;
             out_values[i] = tensor_data(inputs[i].tensor);
             if (!out_values[i]) out_values[i] = &nothing;
         } else if (inputs[i].weight) {
@@ -123,7 +119,7 @@ static Error *get_plan(const Residency *residency, uint8_t slot, uint32_t primit
     TensorSpec specs[PLAN_INPUTS_MAX];
     const void *values[PLAN_INPUTS_MAX];
     const Primitive *called = &residency->executable->primitives[primitive];
-    describe_inputs(residency, inputs, count, called->operator_info->value_inputs, specs, values);
+    describe_inputs(residency, inputs, count, called->operator_info, specs, values);
     PlanRequest request = {
         .operator_info = called->operator_info,
         .attributes = called->attributes,
@@ -152,13 +148,12 @@ Error *inline_cache_fill(InlineCache *cache, const Residency *residency, uint8_t
     TRY(size_outputs(cache, plan));
     plan_release(cache->plan);
     cache->plan = NULL;
-    uint64_t value_inputs =
-        residency->executable->primitives[primitive].operator_info->value_inputs;
-    uint64_t words = key_size(inputs, count, value_inputs);
+    const OperatorInfo *info = residency->executable->primitives[primitive].operator_info;
+    uint64_t words = key_size(inputs, count, info);
     cache->key_words = 0;
     if (words <= KEY_WORDS_MAX) {
         TRY(reserve_key(cache, words));
-        write_key(cache, inputs, count, value_inputs);
+        write_key(cache, inputs, count, info);
     } else {
         /* too long to compare at each call: a key that matches nothing */
         TRY(reserve_key(cache, 1));

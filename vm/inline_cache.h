@@ -18,9 +18,9 @@ typedef struct CallInput {
 } CallInput;
 
 void inline_cache_deinit(InlineCache *cache);
-/* True when the cached plan serves these inputs. value_inputs: OperatorInfo's. */
+/* True when the cached plan serves these inputs of the operator. */
 bool inline_cache_matches(
-    const InlineCache *cache, const CallInput *inputs, uint32_t count, uint64_t value_inputs);
+    const InlineCache *cache, const CallInput *inputs, uint32_t count, const OperatorInfo *info);
 /* Gets the plan from the table and remembers it. Errors: whatever shape rule or kernel say. */
 MUST_CHECK Error *inline_cache_fill(InlineCache *cache, const Residency *residency, uint8_t slot,
     uint32_t primitive, const CallInput *inputs, uint32_t count, uint32_t output_count);

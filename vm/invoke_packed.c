@@ -40,7 +40,7 @@ static inline Error *gather_input(Invocation *invocation, uint32_t index) {
         return NULL;
     }
     const Value *value = operand_get(operand, invocation->registers);
-    bool by_value = index < 64 && (invocation->info->value_inputs >> index & 1);
+    bool by_value = operator_reads_value(invocation->info, index);
     uint8_t slot = by_value ? SLOT_HOST : invocation->slot;
     if (!value_is(value, OBJECT_TENSOR)) return fail_input(invocation, index, value, slot);
     const Tensor *tensor = value->tensor;
@@ -60,8 +60,7 @@ static Error *find_plan(Invocation *invocation) {
     Execution *execution = invocation->execution;
     const DecodedInstruction *instruction = invocation->instruction;
     InlineCache *cache = &execution->current_sites[instruction->site];
-    if (!inline_cache_matches(
-            cache, invocation->inputs, invocation->input_count, invocation->info->value_inputs))
+    if (!inline_cache_matches(cache, invocation->inputs, invocation->input_count, invocation->info))
         TRY(inline_cache_fill(cache, execution->residency, invocation->slot,
             instruction->operands[0].index, invocation->inputs, invocation->input_count,
             invocation->output_count));

@@ -33,8 +33,7 @@ static bool may_pack(
     if (instruction->flags & INSTRUCTION_HOST) return false;
     uint32_t primitive = (uint32_t)operand_value(instruction->operands[0]);
     uint32_t input = operand_index - 2;
-    uint64_t value_inputs = executable->primitives[primitive].operator_info->value_inputs;
-    return input >= 64 || !(value_inputs >> input & 1);
+    return !operator_reads_value(executable->primitives[primitive].operator_info, input);
 }
 
 static Error *scan_instruction(Making *making, const Instruction *instruction) {

@@ -77,7 +77,7 @@ uint8_t slot_choice_of_operand(const SlotChoice *choice, const IrBinding *bindin
     const IrVariable *operand = binding->operands[index];
     switch (binding->kind) {
     case IR_OPERATOR:
-        if (index < 64 && binding->operator_info->value_inputs >> index & 1) return 0;
+        if (operator_reads_value(binding->operator_info, index)) return 0;
         return binding->result_count ? choice->of[binding->results[0]->id] : 1;
     case IR_CALL:
         return choice->of[binding->function->body->parameters[index]->id];
@@ -178,7 +178,7 @@ static bool operator_may_stay(const SlotChoice *choice, const IrBinding *binding
             continue;
         }
         inputs_on_host = false;
-        bool reads_value = i < 64 && (binding->operator_info->value_inputs >> i & 1);
+        bool reads_value = operator_reads_value(binding->operator_info, i);
         if (!reads_value && !is_small(&input->type)) inputs_small = false;
     }
     uint8_t needs = 0;

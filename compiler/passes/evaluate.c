@@ -98,8 +98,7 @@ Error *evaluate_operator(Device *portable, const OperatorInfo *operator_info,
         if (!inputs[i]) continue;
         evaluation->specs[i] = tensor_spec(inputs[i]);
         evaluation->input_addresses[i] = tensor_address(inputs[i]);
-        if (i < 64 && operator_info->value_inputs >> i & 1)
-            evaluation->values[i] = tensor_data(inputs[i]);
+        if (operator_reads_value(operator_info, i)) evaluation->values[i] = tensor_data(inputs[i]);
     }
     bool done = false;
     FloatEnvironment environment;

@@ -20,10 +20,6 @@ static const Probe *input_probe(
     return input ? probe_of(context, input) : NULL;
 }
 
-static bool reads_value(const IrBinding *binding, uint32_t index) {
-    return index < 64 && (binding->operator_info->value_inputs >> index & 1);
-}
-
 /* Sets up the call in one world. */
 static void fill_request(
     const ProbeContext *context, const IrBinding *binding, uint32_t world, ProbeScratch *scratch) {
@@ -43,7 +39,7 @@ static void fill_request(
         scratch->specs[i].dtype = probe->dtype;
         scratch->specs[i].shape = shape_make(probe->rank, probe->dims[world]);
         scratch->tensors[i] = probe->values[world];
-        if (reads_value(binding, i) && probe->values[world])
+        if (operator_reads_value(binding->operator_info, i) && probe->values[world])
             scratch->values[i] = tensor_data(probe->values[world]);
     }
 }
@@ -136,7 +132,8 @@ static Error *unsettle(
     bool slices = binding->operator_info->id == OPERATOR_SLICE, tainted = false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const Probe *probe = input_probe(context, binding, i);
-        if (probe && reads_value(binding, i) && probe->value_tainted) tainted = true;
+        if (probe && operator_reads_value(binding->operator_info, i) && probe->value_tainted)
+            tainted = true;
     }
     const Probe *input = slices ? input_probe(context, binding, 0) : NULL;
     for (uint32_t i = 0; i < inout_result->rank; i++) {

@@ -75,8 +75,8 @@ static void write_operator(
 /* ---- requests ---- */
 
 static bool is_value(const PlanRequest *request, uint32_t index) {
-    return index < 64 && (request->operator_info->value_inputs >> index & 1) &&
-           request->inputs[index].present && request->values && request->values[index];
+    return operator_reads_value(request->operator_info, index) && request->inputs[index].present &&
+           request->values && request->values[index];
 }
 
 static void write_value(ByteWriter *writer, const PlanRequest *request, uint32_t index) {

@@ -123,11 +123,7 @@ static void destroy_plan(Plan *plan) {
 static Error *input_size(
     SimDevice *device, const PlanRequest *request, uint32_t index, uint64_t *out) {
     const TensorSpec *input = &request->inputs[index];
-    *out = 0;
-    if (!input->present) return NULL;
-    /* read at planning, from the host: a launch has no address for it */
-    if (index < 64 && (request->operator_info->value_inputs >> index & 1)) return NULL;
-    if (input->layout == 0) return shape_bytes(&input->shape, input->dtype, out);
+    if (input->layout == 0) return plan_request_input_bytes(request, index, out);
     PackRequest pack = {request->operator_info, request->attributes, index, *input};
     pack.constant.layout = 0;
     uint32_t layout;

@@ -22,7 +22,7 @@ static DType fixed_type(const ConformanceCase *row, const DeviceCall *call) {
     DType dtypes[CONFORMANCE_OUTPUTS_MAX];
     Shape shapes[CONFORMANCE_OUTPUTS_MAX];
     (void)case_table_outputs(row, DTYPE_NONE, dtypes, shapes);
-    bool is_shape = operator_find(row->operator_name)->value_inputs & 1;
+    bool is_shape = operator_reads_value(operator_find(row->operator_name), 0);
     return call->input_count > 0 && !is_shape ? call->inputs[0]->dtype : dtypes[0];
 }
 

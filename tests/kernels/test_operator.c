@@ -29,6 +29,15 @@ static void test_operator_strings_of_the_table_are_read(void **state) {
     assert_int_equal(operator_find("RandomUniform")->inputs_max, 0);
 }
 
+static void test_operator_reads_value_of_those_that_the_table_names(void **state) {
+    (void)state;
+    const OperatorInfo *slice = operator_find("Slice"), *concat = operator_find("Concat");
+    for (uint32_t i = 0; i < 256; i++) {
+        assert_int_equal(operator_reads_value(slice, i), i >= 1 && i <= 4);
+        assert_false(operator_reads_value(concat, i));
+    }
+}
+
 /* What other code relies on in every row. */
 static void test_operator_rows_are_well_formed(void **state) {
     (void)state;
@@ -79,6 +88,7 @@ int test_operator(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operator_names_are_found_again),
         cmocka_unit_test(test_operator_strings_of_the_table_are_read),
+        cmocka_unit_test(test_operator_reads_value_of_those_that_the_table_names),
         cmocka_unit_test(test_operator_rows_are_well_formed),
         cmocka_unit_test(test_operator_infer_checks_the_call),
         cmocka_unit_test(test_operator_infer_refuses_too_many_outputs),

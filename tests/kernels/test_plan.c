@@ -63,6 +63,27 @@ static void test_plan_in_place_needs_equal_extents(void **state) {
     assert_int_equal(pairs("Concat", "{axis=0}", "float32[4]"), 0);
 }
 
+static void test_plan_request_input_bytes_are_those_of_a_launch(void **state) {
+    (void)state;
+    static const uint64_t expected[] = {24, 0, 0};
+    InferFixture fixture;
+    uint64_t bytes;
+    infer_fixture_init(&fixture, "Clip", NULL, "float32[2,3] - float32[]", 1);
+    assert_ok(plan_request_input_bytes(&fixture.request, 0, &bytes));
+    assert_int_equal(bytes, 24);
+    assert_ok(plan_request_input_bytes(&fixture.request, 1, &bytes));
+    assert_int_equal(bytes, 0);
+    assert_ok(plan_request_input_bytes(&fixture.request, 2, &bytes));
+    assert_int_equal(bytes, 4);
+    infer_fixture_deinit(&fixture);
+    infer_fixture_init(&fixture, "Slice", NULL, "float32[2,3] int64[1]=0 int64[1]=1", 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_ok(plan_request_input_bytes(&fixture.request, i, &bytes));
+        assert_int_equal(bytes, expected[i]);
+    }
+    infer_fixture_deinit(&fixture);
+}
+
 static void test_plan_create_view_launches_nothing(void **state) {
     (void)state;
     InferFixture fixture;
@@ -79,6 +100,7 @@ int test_plan(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan_copies_the_outputs_and_clears_the_state),
         cmocka_unit_test(test_plan_in_place_needs_equal_extents),
+        cmocka_unit_test(test_plan_request_input_bytes_are_those_of_a_launch),
         cmocka_unit_test(test_plan_create_view_launches_nothing),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

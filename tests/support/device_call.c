@@ -53,7 +53,7 @@ static Error *run_plan(DeviceRun *run) {
     for (uint32_t i = 0; i < call->input_count; i++) {
         if (!call->inputs[i]) continue;
         run->inputs[i] = tensor_spec(call->inputs[i]);
-        if (run->info->value_inputs >> i & 1) run->values[i] = tensor_data(call->inputs[i]);
+        if (operator_reads_value(run->info, i)) run->values[i] = tensor_data(call->inputs[i]);
         PackRequest pack = {run->info, run->attributes, i, run->inputs[i]};
         uint64_t bytes;
         if (call->pack && i == 1 && call->device->class_->pack_rule)
@@ -90,7 +90,7 @@ static Error *place_inputs(DeviceRun *run) {
     Device *device = call->device;
     for (uint32_t i = 0; i < call->input_count; i++) {
         const Tensor *input = call->inputs[i];
-        if (!input || run->info->value_inputs >> i & 1) continue; /* those are in the plan */
+        if (!input || operator_reads_value(run->info, i)) continue; /* those are in the plan */
         uint64_t *address = &run->input_addresses[i];
         PackRequest pack = {run->info, run->attributes, i, tensor_spec(input)};
         if (run->inputs[i].layout != 0) {
