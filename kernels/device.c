@@ -33,15 +33,6 @@ static const char *const kinds[] = {
     NULL,
 };
 
-static const char *const plugins[] = {
-#define DEVICE(kind)
-#define DEVICE_PLUGIN(kind) #kind,
-#include "kernels/devices.def"
-#undef DEVICE_PLUGIN
-#undef DEVICE
-    NULL,
-};
-
 enum { DEVICE_INDEX_MAX = 63, KIND_MAX = 16, TRANSFER_BYTES = 1 << 20 };
 
 const DeviceClass *const *device_classes(void) { return classes; }
@@ -81,12 +72,19 @@ static Error *unknown_kind(const char *kind) {
         text_builder_get(&known));
 }
 
-static Error *find_class(const char *kind, const DeviceClass **out) {
+/* NULL: not in this build. */
+static const DeviceClass *find_built_in(const char *kind) {
     for (size_t i = 0; classes[i]; i++)
-        if (strcmp(classes[i]->kind, kind) == 0) {
-            *out = classes[i];
-            return NULL;
-        }
+        if (strcmp(classes[i]->kind, kind) == 0) return classes[i];
+    return NULL;
+}
+
+static Error *find_class(const char *kind, const DeviceClass **out) {
+    const DeviceClass *built_in = find_built_in(kind);
+    if (built_in) {
+        *out = built_in;
+        return NULL;
+    }
     for (size_t i = 0; kinds[i]; i++)
         if (strcmp(kinds[i], kind) == 0) return plugin_load(kind, out);
     return unknown_kind(kind);
@@ -181,8 +179,9 @@ static Error *open_spec(const char *spec, bool here, Device **out) {
 
 static bool is_plugin(const char *spec) {
     size_t length = strcspn(spec, ":,");
-    for (size_t i = 0; plugins[i]; i++)
-        if (strlen(plugins[i]) == length && strncmp(plugins[i], spec, length) == 0) return true;
+    for (size_t i = 0; kinds[i]; i++)
+        if (strlen(kinds[i]) == length && strncmp(kinds[i], spec, length) == 0)
+            return !find_built_in(kinds[i]);
     return false;
 }
 
