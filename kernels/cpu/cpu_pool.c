@@ -205,16 +205,6 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
         (uint64_t)(65536 / (width * state->kernel_count)) + 1, run_rows, &run);
 }
 
-static void set_index_steps(PoolState *state, bool column_major) {
-    const Window *window = &state->window;
-    int64_t step = 1;
-    for (uint32_t i = 0; i < window->rank; i++) {
-        const uint32_t d = column_major ? i : window->rank - 1 - i;
-        state->index_step[d] = step;
-        step *= window->input[d];
-    }
-}
-
 static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     const Attributes *attributes = request->attributes;
     const Shape *x = &request->inputs[0].shape, *y = &request->outputs[0].shape;
@@ -241,7 +231,8 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
         state->include_padding = attributes_int(attributes, "count_include_pad") != 0;
     } else {
         state->indices_wanted = request->output_count > 1 && request->outputs[1].present;
-        set_index_steps(state, attributes_int(attributes, "storage_order") != 0);
+        window_index_steps(
+            &window, attributes_int(attributes, "storage_order") != 0, state->index_step);
     }
     if (computed == DTYPE_FLOAT32 && !state->indices_wanted && cpu_plane_of(&window, &state->plane))
         state->by_window = cpu_pool_window_for(

@@ -12,16 +12,6 @@ static Error *launch_pool(
     return cuda_run_units(plan, launch, CUDA_KERNEL_POOL, params.count, &params, sizeof params);
 }
 
-static void place_index_steps(CudaPoolParams *params, bool column_major) {
-    const CudaWindow *window = &params->window;
-    int64_t step = 1;
-    for (uint32_t i = 0; i < window->rank; i++) {
-        const uint32_t d = column_major ? i : window->rank - 1 - i;
-        params->index_step[d] = step;
-        step *= window->input[d];
-    }
-}
-
 static Error *plan_pool(Device *device, const PlanRequest *request, Plan **out) {
     const Attributes *attributes = request->attributes;
     const Shape *x = &request->inputs[0].shape, *y = &request->outputs[0].shape;
@@ -40,7 +30,8 @@ static Error *plan_pool(Device *device, const PlanRequest *request, Plan **out) 
     if (params->average)
         params->include_padding = attributes_int(attributes, "count_include_pad") != 0;
     else
-        place_index_steps(params, attributes_int(attributes, "storage_order") != 0);
+        window_index_steps(
+            &window, attributes_int(attributes, "storage_order") != 0, params->index_step);
     (*out)->launch = launch_pool;
     return NULL;
 }

@@ -157,3 +157,13 @@ Error *window_of_transpose(const PlanRequest *request, Window *out) {
     *out = window;
     return NULL;
 }
+
+void window_index_steps(
+    const Window *window, bool column_major, int64_t out_steps[WINDOW_RANK_MAX]) {
+    int64_t step = 1;
+    for (uint32_t i = 0; i < window->rank; i++) {
+        const uint32_t d = column_major ? i : window->rank - 1 - i;
+        out_steps[d] = step;
+        step *= window->input[d];
+    }
+}

@@ -18,5 +18,9 @@ typedef struct Window {
 
 /* Of a Conv, FusedConv, MaxPool or AveragePool request. Errors: INVALID. */
 MUST_CHECK Error *window_of(const PlanRequest *request, Window *out);
+/* What a step along each dimension adds to the index of an element within a plane of the input, the
+ * first dimension being the outermost, or with column_major the innermost. */
+void window_index_steps(
+    const Window *window, bool column_major, int64_t out_steps[WINDOW_RANK_MAX]);
 /* Of a ConvTranspose request: output and pads resolved the other way round. */
 MUST_CHECK Error *window_of_transpose(const PlanRequest *request, Window *out);

@@ -39,6 +39,17 @@ static void test_window_ceil_mode_drops_windows_in_the_padding(void **state) {
     assert_int_equal(window("MaxPool", padded, "float32[1,1,7]").output[0], 3);
 }
 
+static void test_window_index_steps_of_either_order(void **state) {
+    (void)state;
+    static const int64_t rows[] = {20, 5, 1}, columns[] = {1, 3, 12};
+    Window pool = window("MaxPool", "{kernel_shape=[1, 1, 1]}", "float32[2,7,3,4,5]");
+    int64_t steps[WINDOW_RANK_MAX] = {0};
+    window_index_steps(&pool, false, steps);
+    assert_memory_equal(steps, rows, sizeof rows);
+    window_index_steps(&pool, true, steps);
+    assert_memory_equal(steps, columns, sizeof columns);
+}
+
 static void test_window_of_transpose_gives_padding_for_a_wanted_output(void **state) {
     (void)state;
     Window plain = window("ConvTranspose", "{strides=[2]}", "float32[1,1,3] float32[1,1,3]");
@@ -72,6 +83,7 @@ int test_window(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_window_resolves_auto_pad),
         cmocka_unit_test(test_window_ceil_mode_drops_windows_in_the_padding),
+        cmocka_unit_test(test_window_index_steps_of_either_order),
         cmocka_unit_test(test_window_of_transpose_gives_padding_for_a_wanted_output),
         cmocka_unit_test(test_window_refuses_what_overflows),
     };
