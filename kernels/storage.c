@@ -90,10 +90,6 @@ DeviceStream *storage_stream(const Storage *storage) {
     return storage->pool ? memory_pool_get_stream(storage->pool) : NULL;
 }
 
-DevicePlace storage_place(const Storage *storage, uint64_t offset) {
-    return (DevicePlace){storage->device, storage_stream(storage), storage->address + offset};
-}
-
 Storage *storage_retain(Storage *storage) {
     refcount_retain(&storage->refcount);
     return storage;

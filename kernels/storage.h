@@ -48,7 +48,6 @@ MUST_CHECK Error *storage_create_within(
 /* Where work on it is queued: its pool's stream; NULL for others, which are written before they are
  * shared. */
 DeviceStream *storage_stream(const Storage *storage);
-DevicePlace storage_place(const Storage *storage, uint64_t offset);
 Storage *storage_retain(Storage *storage);
 void storage_release(Storage *storage);
 DEFINE_OWN(Storage, storage_release);

@@ -1,6 +1,7 @@
 #include "base/allocator.h"
 #include "kernels/device.h"
 
+#include "tests/kernels/device_refusal.h"
 #include "tests/support/test_support.h"
 
 static void test_device_open_reads_specs(void **state) {
@@ -27,10 +28,7 @@ static void test_device_open_reads_specs(void **state) {
 
 static void test_device_open_refuses_with_a_reason(void **state) {
     (void)state;
-    static const struct {
-        ErrorCode code;
-        const char *spec, *message;
-    } rows[] = {
+    static const DeviceRefusal rows[] = {
         {ERROR_USAGE, "", "is not a device"},
         {ERROR_USAGE, ":0", "is not a device"},
         {ERROR_UNSUPPORTED, "tpu:0", "there are: cpu, sim, cuda"},
@@ -48,14 +46,7 @@ static void test_device_open_refuses_with_a_reason(void **state) {
         {ERROR_USAGE, "cpu:memory=1MiB", "no option \"memory\""},
         {ERROR_USAGE, "averyveryverylongkind:0", "is not a device"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        Device *device = NULL;
-        Error *error = device_open(rows[i].spec, &device);
-        if (error_code(error) != rows[i].code || !strstr(error_message(error), rows[i].message))
-            fail_msg("\"%s\": %s", rows[i].spec, error_message(error));
-        error_free(error);
-        assert_null(device);
-    }
+    device_refusals_check(rows, sizeof rows / sizeof rows[0]);
 }
 
 /* A driver that takes its process along must not take a daemon. */

@@ -6,6 +6,7 @@
 
 #include "kernels/process/process_child.h"
 #include "kernels/process/process_internal.h"
+#include "tests/kernels/device_refusal.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"
 
@@ -34,25 +35,15 @@ static void test_process_device_looks_as_if_it_were_here(void **state) {
 
 static void test_process_device_open_says_what_is_wrong(void **state) {
     (void)state;
-    static const struct {
-        const char *spec, *message;
-        ErrorCode code;
-    } rows[] = {
-        {"cpu,worker=process", "its memory is the host's", ERROR_USAGE},
-        {"cpu:threads=2,worker=process", "its memory is the host's", ERROR_USAGE},
-        {"sim:0,worker=", "worker=", ERROR_USAGE},
-        {"sim:0,worker=processes", "neither process nor none", ERROR_USAGE},
-        {"sim:0,worker=process,memory=x", "is not a size", ERROR_USAGE},
-        {"sim:0,worker=process,memory", "is not name=value", ERROR_USAGE},
+    static const DeviceRefusal rows[] = {
+        {ERROR_USAGE, "cpu,worker=process", "its memory is the host's"},
+        {ERROR_USAGE, "cpu:threads=2,worker=process", "its memory is the host's"},
+        {ERROR_USAGE, "sim:0,worker=", "worker="},
+        {ERROR_USAGE, "sim:0,worker=processes", "neither process nor none"},
+        {ERROR_USAGE, "sim:0,worker=process,memory=x", "is not a size"},
+        {ERROR_USAGE, "sim:0,worker=process,memory", "is not name=value"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        Device *device = NULL;
-        Error *error = device_open(rows[i].spec, &device);
-        if (error_code(error) != rows[i].code || !strstr(error_message(error), rows[i].message))
-            fail_msg("\"%s\": %s", rows[i].spec, error_message(error));
-        error_free(error);
-        assert_null(device);
-    }
+    device_refusals_check(rows, sizeof rows / sizeof rows[0]);
     OWN(Device, device) = NULL;
     assert_ok(device_open("sim:1,worker=none,memory=1MiB", &device));
     assert_string_equal(device->name, "sim:1");
