@@ -1,12 +1,10 @@
 #include "base/clock.h"
 
-#include <time.h>
-
 static uint64_t real_monotonic_ns(void *self) {
     (void)self;
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return clock_timespec_ns(now);
 }
 
 static double real_calendar_s(void *self) {

@@ -2,6 +2,9 @@
 /* Time: a monotonic clock for durations and the calendar for people, behind a vtable so that tests
  * can drive it. */
 #include <stdint.h>
+#include <time.h>
+
+#include "base/duration.h"
 
 typedef struct Clock {
     uint64_t (*monotonic_ns)(void *self);
@@ -11,6 +14,14 @@ typedef struct Clock {
 
 Clock clock_real(void);
 static inline uint64_t clock_now_ns(Clock clock) { return clock.monotonic_ns(clock.self); }
+
+/* As the system's calls want a time, and back. */
+static inline struct timespec clock_timespec(uint64_t ns) {
+    return (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = (long)(ns % SECOND_NS)};
+}
+static inline uint64_t clock_timespec_ns(struct timespec time) {
+    return (uint64_t)time.tv_sec * SECOND_NS + (uint64_t)time.tv_nsec;
+}
 
 /* A clock that moves only when told; the struct is the caller's. */
 typedef struct SimulatedClock {

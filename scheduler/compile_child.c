@@ -173,7 +173,7 @@ Error *compile_child_run(const CompileChild *child) {
         (void)close(ends[0]);
         return error;
     }
-    uint64_t deadline_ns = clock_now_ns(clock_real()) + (uint64_t)limit_s * 1000000000;
+    uint64_t deadline_ns = clock_now_ns(clock_real()) + limit_s * SECOND_NS;
     bool late = listen_to(&running, deadline_ns);
     if (late) (void)kill(running.pid, SIGKILL);
     while (waitpid(running.pid, &status, 0) < 0 && errno == EINTR) continue;

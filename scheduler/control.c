@@ -15,7 +15,6 @@
 #include "scheduler/control_internal.h"
 #include "scheduler/refusal_text.h"
 
-#define SECOND_NS ((uint64_t)1000000000)
 enum {
     TURN_NS = 100000,
     IDLE_MODELS_SHARE = 8, /* of the host's memory for models that nothing needs just now */
@@ -175,11 +174,7 @@ static void set_timer(Control *control, int timer) {
     if (control->draining) next_ns = earliest(control->grace_end_ns, next_ns);
     if (next_ns == control->timer_set_ns) return;
     control->timer_set_ns = next_ns;
-    struct itimerspec when = {0};
-    if (next_ns) {
-        when.it_value.tv_sec = (time_t)(next_ns / SECOND_NS);
-        when.it_value.tv_nsec = (long)(next_ns % SECOND_NS);
-    }
+    const struct itimerspec when = {.it_value = clock_timespec(next_ns)}; /* 0: none */
     (void)timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 

@@ -1,6 +1,6 @@
+#include "base/duration.h"
 #include "scheduler/control_internal.h"
 
-#define SECOND_NS ((uint64_t)1000000000)
 #define SHARE_WINDOW_NS (10 * SECOND_NS)
 
 void control_count(Control *control, MetricId metric, size_t row, int64_t value) {

@@ -2,10 +2,9 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "base/duration.h"
 #include "kernels/device_speed.h"
 #include "scheduler/control_internal.h"
-
-#define SECOND_NS ((uint64_t)1000000000)
 
 /* ---- coming ---- */
 

@@ -7,11 +7,11 @@
 #include <time.h>
 
 #include "base/allocator.h"
+#include "base/duration.h"
 #include "store/gc.h"
 #include "store/jobs.h"
 #include "store/tenants.h"
 
-#define SECOND_NS ((uint64_t)1000000000)
 #define GC_GAP_NS (600 * SECOND_NS)
 #define GC_DAY_NS (24 * 3600 * SECOND_NS)
 

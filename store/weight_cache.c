@@ -9,16 +9,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/clock.h"
 #include "base/refcount.h"
 #include "store/home.h"
 #include "store/weight_folder.h"
 
 static const char TEMPORARY[] = "new-";
-enum { FREE_SHARE = 4, NAME_SIZE = 32, SECOND_NS = 1000000000 };
+enum { FREE_SHARE = 4, NAME_SIZE = 32 };
 
 struct CachedWeights {
     Refcount refcount;
@@ -143,7 +143,7 @@ static Error *fail_io(const WeightCache *cache, const char *what) {
 
 /* Recency lives in the files' access times: their changes tell whether they were replaced. */
 static int64_t time_of(const struct stat *status) {
-    return (int64_t)status->st_atim.tv_sec * SECOND_NS + status->st_atim.tv_nsec;
+    return (int64_t)clock_timespec_ns(status->st_atim);
 }
 
 static Error *take_file(void *context, const char *name) {
@@ -252,11 +252,10 @@ static Error *open_weights(WeightCache *cache, const char *name, Entry *entry) {
 static void mark_used(WeightCache *cache, const char *name, Entry *entry) {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    int64_t now_ns = (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+    const int64_t now_ns = (int64_t)clock_timespec_ns(now);
     entry->used = cache->turn = now_ns > cache->turn ? now_ns : cache->turn + 1;
     const struct timespec times[2] = {
-        {.tv_sec = entry->used / SECOND_NS, .tv_nsec = entry->used % SECOND_NS},
-        {.tv_nsec = UTIME_OMIT}};
+        clock_timespec((uint64_t)entry->used), {.tv_nsec = UTIME_OMIT}};
     (void)utimensat(cache->folder, name, times, AT_SYMLINK_NOFOLLOW);
 }
 

@@ -1,14 +1,13 @@
 #include "kernels/sim/sim_pace.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "base/clock.h"
 
-enum { SLEEP_NS_MIN = 50000, SECOND_NS = 1000000000 };
+enum { SLEEP_NS_MIN = 50000 };
 
 void sim_pace_init(SimPace *pace, double bytes_per_s) {
-    *pace = (SimPace){.ns_per_byte = bytes_per_s > 0 ? SECOND_NS / bytes_per_s : 0};
+    *pace = (SimPace){.ns_per_byte = bytes_per_s > 0 ? (double)SECOND_NS / bytes_per_s : 0};
 }
 
 uint64_t sim_pace_begin(const SimPace *pace) {
@@ -16,8 +15,7 @@ uint64_t sim_pace_begin(const SimPace *pace) {
 }
 
 static void sleep_until(uint64_t until_ns) {
-    struct timespec until = {
-        .tv_sec = (time_t)(until_ns / SECOND_NS), .tv_nsec = (long)(until_ns % SECOND_NS)};
+    const struct timespec until = clock_timespec(until_ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) continue;
 }
 

@@ -135,10 +135,8 @@ static void run_next(SimEngine *engine, SimStream *stream) {
 }
 
 static void wait_for_command(SimEngine *engine, uint64_t due_ns) {
-    enum { SECOND_NS = 1000000000 };
     if (due_ns) {
-        const struct timespec due = {
-            .tv_sec = (time_t)(due_ns / SECOND_NS), .tv_nsec = (long)(due_ns % SECOND_NS)};
+        const struct timespec due = clock_timespec(due_ns);
         (void)pthread_cond_timedwait(&engine->queued, &engine->mutex, &due);
         return;
     }

@@ -1,6 +1,7 @@
 #include "scheduler/policy/admission.h"
 
 #include "base/allocator.h"
+#include "base/duration.h"
 #include "scheduler/policy/device_index.h"
 #include "scheduler/policy/eviction.h"
 #include "scheduler/policy/fair_share.h"
@@ -18,7 +19,7 @@ Error *admission_set_tenant(Policy *policy, const PolicyEvent *event) {
         TRY(memory_alloc(1, sizeof *tenant, &memory));
         tenant = memory;
         tenant->key.low = event->tenant;
-        tenant->minute = policy->now_ns / ((uint64_t)60 * 1000000000);
+        tenant->minute = policy->now_ns / MINUTE_NS;
         for (int i = 0; i < POLICY_CLASS_COUNT; i++)
             tenant->accounts[i] = (Account){.tenant = tenant, .class_ = (PolicyClass)i};
         Error *error = id_map_add(&policy->tenants, &tenant->key);

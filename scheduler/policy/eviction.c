@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/duration.h"
 #include "scheduler/policy/admission.h"
 #include "scheduler/policy/fair_share.h"
 #include "scheduler/policy/placement.h"
@@ -193,7 +194,7 @@ static Job *first_growing(const Device *device) {
 }
 
 /* A move that failed is tried again after so long, when nothing else helps. */
-#define MOVE_RETRY_NS ((uint64_t)1000000000)
+#define MOVE_RETRY_NS SECOND_NS
 
 static void add_stuck(Policy *policy, Device *device) {
     if (device->stuck) return;

@@ -1,6 +1,7 @@
 #include "scheduler/policy/policy.h"
 
 #include "base/allocator.h"
+#include "base/duration.h"
 #include "scheduler/policy/admission.h"
 #include "scheduler/policy/device_index.h"
 #include "scheduler/policy/device_life.h"
@@ -10,8 +11,6 @@
 #include "scheduler/policy/policy_internal.h"
 #include "scheduler/policy/quota.h"
 #include "scheduler/policy/replica.h"
-
-#define SECOND_NS ((uint64_t)1000000000)
 
 /* A slice of 10 ms is a hundred times a switch with its bookkeeping, and short beside what a person
  * notices. 100 ms behind is worth a move of some hundred megabytes. 64 MiB of host memory stay for

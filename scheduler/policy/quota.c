@@ -4,12 +4,10 @@
 
 #include "base/allocator.h"
 #include "base/checked.h"
+#include "base/duration.h"
 #include "scheduler/policy/eviction.h"
 #include "scheduler/policy/fair_share.h"
 #include "scheduler/policy/placement.h"
-
-#define SECOND_NS ((uint64_t)1000000000)
-#define MINUTE_NS (60 * SECOND_NS)
 
 static bool timer_less(const HeapNode *a, const HeapNode *b) {
     const Tenant *x = HEAP_ITEM_CONST(a, Tenant, timer_node);

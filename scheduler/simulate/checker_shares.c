@@ -1,3 +1,4 @@
+#include "base/duration.h"
 #include "scheduler/simulate/checker_internal.h"
 
 typedef unsigned long long Number;
@@ -5,8 +6,6 @@ typedef CheckTime Wide;
 
 /* Pairs of tenants are compared only where they are this many. */
 enum { SHARES_TENANTS_MAX = 64 };
-
-#define MINUTE_NS ((uint64_t)60 * 1000000000)
 
 void checker_shares_restart(Checker *checker, PolicyClass class_) {
     if (checker->sizes.device_count != 1 || checker->sizes.tenant_count > SHARES_TENANTS_MAX)
@@ -99,7 +98,7 @@ static void check_hour(
     tenant->minute = minute;
     tenant->minutes[minute % CHECK_MINUTES] += slice_ns;
     tenant->hour_ns += slice_ns;
-    Wide most = (Wide)limit * 1000000000 + (Wide)checker->sizes.kernel_ns * tenant->slices_most;
+    Wide most = (Wide)limit * SECOND_NS + (Wide)checker->sizes.kernel_ns * tenant->slices_most;
     if (limit != POLICY_NO_LIMIT && tenant->hour_ns > most)
         checker_violate(checker, "job %u: quota device_seconds_per_hour: %llu ns", number,
             (Number)tenant->hour_ns);

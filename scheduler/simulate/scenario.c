@@ -4,9 +4,8 @@
 
 #include <json-c/json.h>
 
+#include "base/duration.h"
 #include "scheduler/policy/policy.h"
-
-#define MILLISECOND_NS ((uint64_t)1000000)
 
 typedef enum KeyKind { KEY_NUMBER, KEY_RANGE, KEY_CLASSES, KEY_WEIGHTS, KEY_QUOTAS } KeyKind;
 

@@ -1,9 +1,9 @@
 #include "base/allocator.h"
+#include "base/duration.h"
 #include "scheduler/simulate/simulation_internal.h"
 
 enum { SLOW_FACTOR = 20 };
 #define NOWHERE UINT32_MAX
-#define MILLISECOND_NS ((uint64_t)1000000)
 
 static Error *allocate(Simulation *world) {
     const Scenario *scenario = world->scenario;

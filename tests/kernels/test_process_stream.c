@@ -7,8 +7,6 @@
 
 enum { STREAMS = 6, ROUNDS = 300, LAG_MS = 20 };
 
-static const uint64_t MILLISECOND_NS = 1000000;
-
 static void write_u32(Device *device, DeviceStream *stream, uint64_t to, uint32_t value) {
     assert_ok(device->class_->copy_from_host(device, stream, to, &value, sizeof value));
 }

@@ -7,8 +7,6 @@
 
 enum { ITEMS = 40 };
 
-static const uint64_t MILLISECOND_NS = 1000000;
-
 static int64_t losses(Metrics *metrics) {
     static const char row[] = "\nlayover_device_losses_total ";
     TextBuilder OWN_TEXT(text) = {0};

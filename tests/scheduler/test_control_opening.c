@@ -1,9 +1,8 @@
+#include "base/duration.h"
 #include "scheduler/control.h"
 #include "tests/scheduler/control_fixtures.h"
 
 enum { ITEMS = 40 };
-
-static const uint64_t MILLISECOND_NS = 1000000;
 
 static void start(ControlFixture *fixture, const char *const *devices) {
     control_fixture_init(fixture);

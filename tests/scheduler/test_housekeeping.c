@@ -6,8 +6,7 @@
 #include "store/tenants_internal.h"
 #include "tests/scheduler/control_fixtures.h"
 
-#define DAY_NS ((uint64_t)24 * 3600 * 1000000000)
-#define MINUTE_NS ((uint64_t)60 * 1000000000)
+#define DAY_NS (24 * 60 * MINUTE_NS)
 
 typedef struct Bench {
     ControlFixture node;

@@ -1,8 +1,7 @@
 #include "scheduler/recent_time.h"
 
+#include "base/duration.h"
 #include "tests/support/test_support.h"
-
-#define SECOND_NS ((uint64_t)1000000000)
 
 static void test_recent_time_forgets_what_is_old(void **state) {
     (void)state;
