@@ -29,6 +29,9 @@ static void print_found(json_object *found) {
         (long long)remote_int(found, "chunks"), remote_real(found, "bytes") / 1e6,
         (long long)remote_int(found, "executables"), (long long)remote_int(found, "error_count"),
         (long long)remote_int(found, "repaired"), (long long)remote_int(found, "orphan_chunks"));
+    printf("%lld files of prepared weights checked, %lld of them damaged and removed\n",
+        (long long)remote_int(found, "weight_files"),
+        (long long)remote_int(found, "weight_files_removed"));
 }
 
 static Error *check_here(

@@ -97,6 +97,8 @@ Error *model_fsck_json(const FsckResult *result, json_object **out) {
     json_fields_int(object, "executables", (int64_t)result->executables);
     json_fields_int(object, "repaired", (int64_t)result->repaired);
     json_fields_int(object, "orphan_chunks", (int64_t)result->orphan_chunks);
+    json_fields_int(object, "weight_files", (int64_t)result->weight_files);
+    json_fields_int(object, "weight_files_removed", (int64_t)result->weight_files_removed);
     json_fields_int(object, "error_count", (int64_t)result->error_count);
     json_object_object_add(object, "errors", errors);
     *out = object;

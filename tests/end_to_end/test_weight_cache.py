@@ -91,6 +91,20 @@ def test_damage_is_noticed(stocked, device, damage):
         assert counts(daemon) == {"hits": 1, "misses": 0, "evictions": 0, "damaged": 0}
 
 
+def test_fsck_looks_at_them(stocked):
+    looked_at = {"weight_files": 0, "weight_files_removed": 0}
+    assert stocked.call("fsck").json.items() >= looked_at.items()
+    with Daemon(stocked) as daemon:
+        ask(daemon)
+        found = stocked.call("fsck").json
+        assert (found["weight_files"], found["weight_files_removed"]) == (1, 0)
+    [path] = files(stocked)
+    flip(path)
+    found = stocked.call("fsck", as_json=False).out  # no error: they are made anew
+    assert "1 files of prepared weights checked, 1 of them damaged and removed" in found
+    assert files(stocked) == []
+
+
 def test_a_file_that_shrinks_under_a_running_model(stocked):
     """The mapped weights of cpu are gone: no answer is made of them, and the job runs again with right ones."""
     with Daemon(stocked, "--device", "cpu") as daemon:

@@ -28,10 +28,15 @@ static void test_model_json_describes_the_store(void **state) {
     (void)state;
     json_object *object;
     char first[] = "chunk 1 is gone", *errors[] = {first};
-    FsckResult fsck = {.chunks = 7, .error_count = 1, .errors = errors};
+    FsckResult fsck = {.chunks = 7,
+        .weight_files = 5,
+        .weight_files_removed = 2,
+        .error_count = 1,
+        .errors = errors};
     assert_ok(model_fsck_json(&fsck, &object));
     const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
     assert_non_null(strstr(text, "\"chunks\":7"));
+    assert_non_null(strstr(text, "\"weight_files\":5,\"weight_files_removed\":2"));
     assert_non_null(strstr(text, "\"error_count\":1,\"errors\":[\"chunk 1 is gone\"]"));
     json_object_put(object);
     assert_ok(model_gc_json(&(GcResult){.executables = 1, .chunks = 2, .bytes = 3}, &object));
