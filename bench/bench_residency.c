@@ -111,8 +111,12 @@ static Error *open_models(Bench *bench, const char *spec) {
     TRY(device_open(spec, &bench->device));
     TRY(weight_cache_open(bench->home, 0, &bench->cache));
     bench->images = cached_images(bench->cache);
-    return resident_models_create(
-        bench->store, bench->host, bench->pool, &bench->images, (uint64_t)4 << 30, &bench->models);
+    const ResidentModelsOptions options = {.store = bench->store,
+        .host = bench->host,
+        .pool = bench->pool,
+        .images = &bench->images,
+        .idle_bytes_max = (uint64_t)4 << 30};
+    return resident_models_create(&options, &bench->models);
 }
 
 static void close_models(Bench *bench) {

@@ -277,8 +277,13 @@ static Error *start(Control *control) {
     TRY(device_total_bytes(control->host, &control->host_bytes));
     TRY(policy_create(&control->policy));
     TRY(io_pool_create(options->io_threads ? options->io_threads : 2, &control->io));
-    TRY(resident_models_create(options->store, control->host, options->pool, options->images,
-        control->host_bytes / IDLE_MODELS_SHARE, &control->models));
+    const ResidentModelsOptions models = {.store = options->store,
+        .host = control->host,
+        .pool = options->pool,
+        .images = options->images,
+        .idle_bytes_max = control->host_bytes / IDLE_MODELS_SHARE,
+        .warn = options->warn};
+    TRY(resident_models_create(&models, &control->models));
     TRY(post_config(control));
     for (uint32_t i = 0; i < options->device_count; i++)
         TRY(control_add_device(control, options->devices[i]));

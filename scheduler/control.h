@@ -39,8 +39,8 @@ typedef struct ControlOptions {
      * must not wait, nor call this module. NULL: nobody listens. */
     void (*changed)(void *listener, JobId job);
     void *listener;
-    /* Told what an operator should know: a device is lost, or is back. On the control thread; must
-     * not wait. NULL: nobody. */
+    /* Told what an operator should know: a device is lost, or is back; a model's prepared weights
+     * cannot be kept. On the control thread or one that does I/O; must not wait. NULL: nobody. */
     void (*warn)(void *context, const char *text);
     /* Before a lost device is opened anew; 0: a second. The minute in which it may be lost
      * CONTROL_LOSSES_MAX times, before it stays away until that is over; 0: a minute. */

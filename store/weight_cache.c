@@ -365,6 +365,12 @@ static Error *install(WeightCache *cache, const char *temporary, const WeightKey
     return NULL;
 }
 
+static Error *wrap_keeping(const WeightCache *cache, const WeightKey *key, Error *error) {
+    char name[WEIGHT_NAME_SIZE];
+    weight_file_name(key, name);
+    return error_wrap(error, "prepared weights cannot be kept in %s/%s", cache->path, name);
+}
+
 Error *weight_cache_keep(WeightCache *cache, const WeightKey *key, WeightReader reader,
     WorkerPool *pool, bool *out_kept) {
     char temporary[NAME_SIZE];
@@ -375,5 +381,5 @@ Error *weight_cache_keep(WeightCache *cache, const WeightKey *key, WeightReader 
     *out_kept = !error && find_entry(cache, key);
     (void)pthread_mutex_unlock(&cache->mutex);
     if (error) (void)unlinkat(cache->folder, temporary, 0);
-    return error;
+    return wrap_keeping(cache, key, error);
 }

@@ -71,8 +71,9 @@ static Error *write_at(int descriptor, const void *data, size_t size, uint64_t o
             pwrite(descriptor, (const char *)data + done, size - done, (off_t)(offset + done));
         if (written < 0 && errno == EINTR) continue;
         if (written < 0 && (errno == ENOSPC || errno == EDQUOT))
-            FAIL(EXHAUSTED, "cannot keep prepared weights: the disk is full");
-        if (written <= 0) FAIL(IO, "cannot keep prepared weights: %s", strerror(errno));
+            FAIL(EXHAUSTED, "the disk is full");
+        if (written < 0) FAIL(IO, "write: %s", strerror(errno));
+        if (written == 0) FAIL(IO, "write: nothing was written");
         done += (size_t)written;
     }
     return NULL;

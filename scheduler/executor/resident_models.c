@@ -4,10 +4,14 @@
 
 #include "base/allocator.h"
 #include "serialize/executable_file.h"
+#include "store/digest_set.h"
 #include "store/stored_executable.h"
 #include "vm/residency_image.h"
 
-enum { ENTRY_BYTES = 64 << 10 }; /* of a model beside its weights, about */
+enum {
+    ENTRY_BYTES = 64 << 10, /* of a model beside its weights, about */
+    WARNED_MAX = 1024,      /* models; of more than these nothing is said */
+};
 
 typedef struct Entry {
     ResidentModel model; /* first: what callers hold */
@@ -23,26 +27,19 @@ typedef struct Entry {
 } Entry;
 
 struct ResidentModels {
-    Store *store;
-    Device *host;
-    WorkerPool *pool;
-    const WeightImages *images; /* NULL: none are kept */
+    ResidentModelsOptions options;
     pthread_mutex_t mutex;
     pthread_cond_t read; /* an entry's reading ended */
     Entry *entries;
-    uint64_t turn, idle_bytes, idle_bytes_max;
+    uint64_t turn, idle_bytes;
+    DigestSet warned_of; /* models whose image could not be kept */
 };
 
-Error *resident_models_create(Store *store, Device *host, WorkerPool *pool,
-    const WeightImages *images, uint64_t idle_bytes_max, ResidentModels **out_models) {
+Error *resident_models_create(const ResidentModelsOptions *options, ResidentModels **out_models) {
     void *memory;
     TRY(memory_alloc(1, sizeof(ResidentModels), &memory));
     ResidentModels *models = memory;
-    models->store = store;
-    models->host = host;
-    models->pool = pool;
-    models->images = images;
-    models->idle_bytes_max = idle_bytes_max;
+    models->options = *options;
     (void)pthread_mutex_init(&models->mutex, NULL);
     (void)pthread_cond_init(&models->read, NULL);
     *out_models = models;
@@ -67,6 +64,7 @@ static void free_entries(Entry *first) {
 void resident_models_destroy(ResidentModels *models) {
     if (!models) return;
     free_entries(models->entries);
+    digest_set_deinit(&models->warned_of);
     (void)pthread_cond_destroy(&models->read);
     (void)pthread_mutex_destroy(&models->mutex);
     memory_free(models);
@@ -119,7 +117,8 @@ static Entry *rest(ResidentModels *models, Entry *entry) {
     }
     if (!entry->idle_since) models->idle_bytes += bytes_of(entry);
     entry->idle_since = ++models->turn;
-    while (models->idle_bytes > models->idle_bytes_max && (oldest = find_longest_idle(models))) {
+    while (models->idle_bytes > models->options.idle_bytes_max &&
+           (oldest = find_longest_idle(models))) {
         models->idle_bytes -= bytes_of(oldest);
         unlink_entry(models, oldest);
         oldest->next = leaving;
@@ -136,7 +135,7 @@ static Error *read_executable(
     TRY(container_open_manifest(
         CONTAINER_EXECUTABLE, manifest, size, stored_executable_source(stored), &container));
     if (outline) return executable_read_outline(container, out);
-    return executable_read(container, models->pool, CHUNK_VERIFY_XXH3, out);
+    return executable_read(container, models->options.pool, CHUNK_VERIFY_XXH3, out);
 }
 
 /* Under the mutex: the entry with one more hold; a new one is to be read by the caller. */
@@ -163,7 +162,7 @@ static Error *take_entry(
 static Error *finish_reading(ResidentModels *models, Entry *entry, StoredExecutable *stored) {
     Executable *executable = NULL;
     Entry *unused = NULL;
-    Error *error = read_executable(models, stored, models->images, &executable);
+    Error *error = read_executable(models, stored, models->options.images, &executable);
     (void)pthread_mutex_lock(&models->mutex);
     entry->reading = false;
     if (error) {
@@ -227,7 +226,7 @@ static Error *hold_stored(
     OWN(StoredExecutable, stored) = NULL; /* also where it is in memory: the tenant must have it */
     Entry *entry = NULL;
     bool is_new = false;
-    TRY(stored_executable_open(models->store, tenant, identity, &stored));
+    TRY(stored_executable_open(models->options.store, tenant, identity, &stored));
     (void)pthread_mutex_lock(&models->mutex);
     Error *error = take_entry(models, identity, &entry, &is_new);
     if (!error) add_owner(entry, tenant);
@@ -263,6 +262,19 @@ static Residency *install(Residency *residency, Residency **place) {
     return NULL;
 }
 
+/* Errors of a cache are nobody's result: only who runs the machine can do something about them. */
+static void warn_once(ResidentModels *models, const Digest *identity, const Error *error) {
+    const ResidentModelsOptions *options = &models->options;
+    if (!error || !options->warn || error_code(error) == ERROR_DEVICE_LOST) return;
+    (void)pthread_mutex_lock(&models->mutex);
+    bool known =
+        digest_set_find(&models->warned_of, identity) || models->warned_of.count == WARNED_MAX;
+    Error *failure = known ? NULL : digest_set_add(&models->warned_of, identity, 1);
+    (void)pthread_mutex_unlock(&models->mutex);
+    if (!known && !failure) options->warn(options->warn_context, error_message(error));
+    error_free(failure); /* no memory to know it by: it would be said again and again */
+}
+
 /* Decodes a model whose weights are in no image, and keeps an image for the next time. */
 static Error *make_resident(ResidentModels *models, TenantId tenant, Entry *entry, Device *device,
     Residency **out_residency) {
@@ -270,13 +282,15 @@ static Error *make_resident(ResidentModels *models, TenantId tenant, Entry *entr
     OWN(Executable, data) = NULL;
     OWN(Residency, residency) = NULL;
     bool kept = false;
-    TRY(stored_executable_open(models->store, tenant, &entry->model.identity, &stored));
+    const ResidentModelsOptions *options = &models->options;
+    TRY(stored_executable_open(models->options.store, tenant, &entry->model.identity, &stored));
     TRY(read_executable(models, stored, false, &data));
     ResidencySource source = {.data = data};
     TRY(residency_create_from(
-        entry->model.executable, models->host, device, models->pool, &source, &residency));
-    /* without one the model is as good, and slower the next time */
-    error_free(residency_image_keep(residency, models->images, models->pool, &kept));
+        entry->model.executable, options->host, device, options->pool, &source, &residency));
+    Error *error = residency_image_keep(residency, options->images, options->pool, &kept);
+    warn_once(models, &entry->model.identity, error);
+    error_free(error); /* without one the model is as good, and slower the next time */
     if (!kept) {
         (void)pthread_mutex_lock(&models->mutex);
         if (!entry->data) entry->data = TAKE(data);
@@ -292,9 +306,10 @@ static Error *find_resident(
     OWN(Executable, data) = entry->data ? executable_retain(entry->data) : NULL;
     (void)pthread_mutex_unlock(&models->mutex);
     bool outline = entry->model.executable->outline;
-    ResidencySource source = {.images = outline ? models->images : NULL, .data = data};
+    const ResidentModelsOptions *options = &models->options;
+    ResidencySource source = {.images = outline ? options->images : NULL, .data = data};
     return residency_create_from(
-        entry->model.executable, models->host, device, models->pool, &source, out_residency);
+        entry->model.executable, options->host, device, options->pool, &source, out_residency);
 }
 
 Error *resident_models_load(ResidentModels *models, TenantId tenant, const Digest *identity,

@@ -23,12 +23,21 @@ typedef struct ResidentModel {
     uint64_t constant_bytes;
 } ResidentModel;
 
-/* host: slot 0 of all residencies. pool: for decoding and packing; may be NULL. images: NULL: none
- * are kept. Borrowed, as is the store.
- *
- * idle_bytes_max: how much of the host's memory models may keep that nothing needs just now. */
-MUST_CHECK Error *resident_models_create(Store *store, Device *host, WorkerPool *pool,
-    const WeightImages *images, uint64_t idle_bytes_max, ResidentModels **out_models);
+/* All borrowed. */
+typedef struct ResidentModelsOptions {
+    Store *store;
+    Device *host;               /* slot 0 of all residencies */
+    WorkerPool *pool;           /* for decoding and packing; may be NULL */
+    const WeightImages *images; /* NULL: none are kept */
+    uint64_t idle_bytes_max;    /* of host memory, for models that nothing needs just now */
+    /* That a model's image could not be kept, and why: once for each model. NULL: nobody is told.
+     * Threads: those of resident_models_load. */
+    void (*warn)(void *context, const char *text);
+    void *warn_context;
+} ResidentModelsOptions;
+
+MUST_CHECK Error *resident_models_create(
+    const ResidentModelsOptions *options, ResidentModels **out_models);
 /* No model is held any more. */
 void resident_models_destroy(ResidentModels *models);
 DEFINE_OWN(ResidentModels, resident_models_destroy);

@@ -1,8 +1,10 @@
 #include "scheduler/executor/resident_models.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/model_loader.h"
@@ -21,7 +23,26 @@ typedef struct Fixture {
     Device *host, *sim;
     Digest identity;
     ResidentModels *models;
+    int warnings;
+    char warning[512]; /* the last */
 } Fixture;
+
+static void note_warning(void *context, const char *text) {
+    Fixture *fixture = context;
+    fixture->warnings++;
+    (void)snprintf(fixture->warning, sizeof fixture->warning, "%s", text);
+}
+
+static Error *create(
+    Fixture *fixture, const WeightImages *images, uint64_t idle_bytes_max, ResidentModels **out) {
+    const ResidentModelsOptions options = {.store = fixture->store,
+        .host = fixture->host,
+        .images = images,
+        .idle_bytes_max = idle_bytes_max,
+        .warn = note_warning,
+        .warn_context = fixture};
+    return resident_models_create(&options, out);
+}
 
 static void register_program(Fixture *fixture) {
     OWN(Executable, executable) = NULL;
@@ -39,7 +60,7 @@ static int setup(void **state) {
     assert_ok(store_open(fixture.home, STORE_CREATE, &fixture.store));
     assert_ok(device_open("cpu", &fixture.host));
     assert_ok(device_open("sim:0", &fixture.sim));
-    assert_ok(resident_models_create(fixture.store, fixture.host, NULL, NULL, 0, &fixture.models));
+    assert_ok(create(&fixture, NULL, 0, &fixture.models));
     register_program(&fixture);
     *state = &fixture;
     return 0;
@@ -139,8 +160,7 @@ static void test_resident_models_rest_in_host_memory(void **state) {
             fixture->store, TENANT_DEFAULT, NULL, "r", other, NULL, 0, &version));
         identities[i] = other->identity;
     }
-    assert_ok(resident_models_create(
-        fixture->store, fixture->host, NULL, NULL, (2 << 16) + 4096, &models)); /* room for two */
+    assert_ok(create(fixture, NULL, (2 << 16) + 4096, &models)); /* room for two */
     for (int i = 0; i < COUNT; i++) hold_and_let_go(models, &identities[i], &executable);
     for (int i = 0; i < COUNT; i++) /* on no device, so only a look at what is in memory */
         assert_false(resident_models_try_hold(
@@ -190,8 +210,7 @@ static void test_resident_models_come_from_images(void **state) {
     const ResidentModel *model;
     for (int process = 0; process < 2; process++) {
         OWN(ResidentModels, models) = NULL;
-        assert_ok(
-            resident_models_create(fixture->store, fixture->host, NULL, &images, 1 << 20, &models));
+        assert_ok(create(fixture, &images, 1 << 20, &models));
         for (int i = 0; i < 2; i++) {
             assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
             expect_weights(models, &identity);
@@ -214,8 +233,7 @@ static void test_resident_models_rest_without_images(void **state) {
     OWN(ResidentModels, models) = NULL;
     assert_ok(weight_cache_open(fixture->home, 1, &cache));
     WeightImages images = cached_images(cache);
-    assert_ok(
-        resident_models_create(fixture->store, fixture->host, NULL, &images, 1 << 20, &models));
+    assert_ok(create(fixture, &images, 1 << 20, &models));
     for (int i = 0; i < 3; i++) {
         assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
         expect_weights(models, &identity);
@@ -223,6 +241,39 @@ static void test_resident_models_rest_without_images(void **state) {
     }
     assert_int_equal(weight_cache_count(cache).hits, 0);
     assert_int_equal(weight_cache_count(cache).files, 0);
+    assert_int_equal(fixture->warnings, 0);
+}
+
+/* Files may have no more bytes: as on a full disk. */
+static void test_resident_models_say_once_that_an_image_cannot_be_kept(void **state) {
+    Fixture *fixture = *state;
+    Digest identity = register_large(fixture);
+    struct rlimit before, tight;
+    OWN(WeightCache, cache) = NULL;
+    OWN(ResidentModels, models) = NULL;
+    assert_ok(weight_cache_open(fixture->home, 1 << 20, &cache));
+    WeightImages images = cached_images(cache);
+    assert_ok(create(fixture, &images, 0, &models)); /* nothing rests: each is made anew */
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    tight = before;
+    tight.rlim_cur = 5000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
+        expect_weights(models, &identity);
+        resident_models_evict(models, &identity, 1);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, handler);
+    assert_int_equal(weight_cache_count(cache).misses, 3);
+    assert_int_equal(weight_cache_count(cache).files, 0);
+    assert_int_equal(fixture->warnings, 1);
+    assert_non_null(strstr(fixture->warning, fixture->home));
+    assert_non_null(strstr(fixture->warning, "/cache/weights/"));
+    assert_non_null(strstr(fixture->warning, "File too large"));
+    assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
+    assert_int_equal(weight_cache_count(cache).files, 1);
 }
 
 static void *hold_often(void *argument) {
@@ -252,6 +303,7 @@ int test_resident_models(void) {
         cmocka_unit_test(test_resident_models_rest_in_host_memory),
         cmocka_unit_test(test_resident_models_come_from_images),
         cmocka_unit_test(test_resident_models_rest_without_images),
+        cmocka_unit_test(test_resident_models_say_once_that_an_image_cannot_be_kept),
         cmocka_unit_test(test_resident_models_are_held_by_many_threads),
     };
     return cmocka_run_group_tests_name("resident_models", tests, setup, teardown);
