@@ -12,17 +12,15 @@ const CommandOption command_run_options[] = {
 Error *command_run(CommandContext *context) {
     ModelAccess OWN_ACCESS(access) = {0};
     RunMachine OWN_MACHINE(machine) = {0};
-    OWN(Executable, executable) = NULL;
+    ModelVersion OWN_VERSION(version) = {0};
     OWN(HttpClient, client) = NULL;
-    uint32_t function;
-    const char *name = command_option(context, "function");
+    const char *reference = context->arguments[0];
     TRY(run_options_check(context));
     TRY(remote_find(context, &client));
     if (client) return remote_run_model(context, client);
     TRY(model_access_open(context, true, &access));
-    TRY(model_access_load(&access, context->arguments[0], NULL, &executable));
-    TRY(executable_find_function(executable, name ? name : "main", &function));
-    TRY(run_machine_open(context, access.pool, TAKE(executable), &machine));
+    TRY(models_find(access.store, access.tenant, reference, &version));
+    TRY(run_machine_open_stored(context, &access, &version.executable, reference, &machine));
     TRY(run_machine_start(&machine, context));
     return run_to_end(context, &machine);
 }

@@ -1,9 +1,11 @@
 #include "tools/run_machine.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/allocator.h"
+#include "scheduler/executor/cached_images.h"
 #include "serialize/array_values.h"
 #include "tools/packed_bridge.h"
 #include "tools/run_signals.h"
@@ -33,10 +35,36 @@ static void close_devices(RunMachine *machine) {
     machine->device = machine->host = NULL;
 }
 
+/* With --json, what is on standard error is JSON. */
+static void warn(void *context, const char *text) {
+    const RunMachine *machine = context;
+    if (!machine->quiet) (void)fprintf(stderr, "layover: %s\n", text);
+}
+
+/* As a daemon does it. */
+static Error *load_stored(RunMachine *machine) {
+    const ModelAccess *access = machine->access;
+    const ResidentModelsOptions options = {.store = access->store,
+        .host = machine->host,
+        .pool = machine->pool,
+        .images = machine->weights ? &machine->images : NULL,
+        .warn = warn,
+        .warn_context = machine};
+    OWN(ResidentModels, models) = NULL;
+    TRY(resident_models_create(&options, &models));
+    TRY_WRAP(resident_models_load(models, access->tenant, &machine->identity, 0, machine->device),
+        "%s", machine->name);
+    machine->residency = resident_models_get(models, &machine->identity, 0);
+    executable_release(machine->executable);
+    machine->executable = executable_retain(machine->residency->executable);
+    return NULL;
+}
+
 static Error *make_resident(RunMachine *machine) {
     TRY(open_devices(machine));
     TRY(memory_pool_create(machine->host, 0, &machine->options.reserves[SLOT_HOST]));
     TRY(memory_pool_create(machine->device, 0, &machine->options.reserves[SLOT_DEVICE]));
+    if (machine->access) return load_stored(machine);
     return residency_create(
         machine->executable, machine->host, machine->device, machine->pool, &machine->residency);
 }
@@ -51,17 +79,44 @@ static Error *load_packed(const CommandContext *context, ExecutionOptions *optio
     return NULL;
 }
 
-Error *run_machine_open(const CommandContext *context, WorkerPool *pool,
-    Executable *owned_executable, RunMachine *out_machine) {
-    RunMachine OWN_MACHINE(machine) = {.pool = pool, .executable = owned_executable};
+static Error *read_options(const CommandContext *context, RunMachine *machine) {
     int64_t threads;
     const char *spec = command_option(context, "device");
     TRY(command_integer(context, "threads", 1, WORKER_POOL_THREADS_MAX, 1, &threads));
-    machine.options.threads = (uint32_t)threads;
-    machine.options.yield_limit = YIELDS_KEPT_MAX;
-    machine.options.check_finite = command_flag(context, "check-finite");
-    TRY(load_packed(context, &machine.options));
-    TRY(memory_copy_text(spec ? spec : "cpu", &machine.device_spec));
+    machine->options.threads = (uint32_t)threads;
+    machine->options.yield_limit = YIELDS_KEPT_MAX;
+    machine->options.check_finite = command_flag(context, "check-finite");
+    machine->quiet = context->quiet || context->json;
+    TRY(load_packed(context, &machine->options));
+    return memory_copy_text(spec ? spec : "cpu", &machine->device_spec);
+}
+
+Error *run_machine_open(const CommandContext *context, WorkerPool *pool,
+    Executable *owned_executable, RunMachine *out_machine) {
+    RunMachine OWN_MACHINE(machine) = {.pool = pool, .executable = owned_executable};
+    TRY(read_options(context, &machine));
+    TRY(make_resident(&machine));
+    *out_machine = machine;
+    machine = (RunMachine){0};
+    return NULL;
+}
+
+/* Without it the model is decoded and packed each time: slow, but right. */
+static void open_weights(RunMachine *machine) {
+    Error *error = weight_cache_open(store_home(machine->access->store), 0, &machine->weights);
+    if (error)
+        warn(machine, error_message(error));
+    else
+        machine->images = cached_images(machine->weights);
+    error_free(error);
+}
+
+Error *run_machine_open_stored(const CommandContext *context, const ModelAccess *access,
+    const Digest *identity, const char *name, RunMachine *out_machine) {
+    RunMachine OWN_MACHINE(machine) = {
+        .pool = access->pool, .access = access, .identity = *identity, .name = name};
+    TRY(read_options(context, &machine));
+    open_weights(&machine);
     TRY(make_resident(&machine));
     *out_machine = machine;
     machine = (RunMachine){0};
@@ -71,6 +126,7 @@ Error *run_machine_open(const CommandContext *context, WorkerPool *pool,
 void run_machine_close(RunMachine *machine) {
     run_signals_watch(NULL);
     close_devices(machine);
+    weight_cache_close(machine->weights);
     executable_release(machine->executable);
     packed_registry_release(machine->options.packed);
     memory_free(machine->device_spec);

@@ -1,8 +1,10 @@
 #pragma once
 /* One execution with everything it needs in this process: devices, residency, options; checkpoints
  * of it. */
+#include "scheduler/executor/resident_models.h"
 #include "serialize/array_list.h"
 #include "serialize/checkpoint.h"
+#include "store/weight_cache.h"
 #include "tools/model_access.h"
 #include "tools/run_job.h"
 
@@ -11,6 +13,12 @@ typedef struct RunMachine {
     Device *host, *device; /* one and the same for cpu */
     WorkerPool *pool;      /* borrowed */
     Executable *executable;
+    const ModelAccess *access; /* of a model of the home; borrowed. NULL: it came otherwise */
+    Digest identity;           /* of that model */
+    const char *name;          /* what errors call it; borrowed */
+    WeightCache *weights;      /* of the home; NULL: prepared weights are not kept */
+    WeightImages images;
+    bool quiet;
     Residency *residency;
     Execution *execution; /* NULL before a start */
     ExecutionOptions options;
@@ -21,6 +29,11 @@ typedef struct RunMachine {
 /* Opens the devices and makes the executable resident. owned_executable is consumed. */
 MUST_CHECK Error *run_machine_open(const CommandContext *context, WorkerPool *pool,
     Executable *owned_executable, RunMachine *out_machine);
+/* The same with an executable of the home, whose prepared weights are found there, and kept for the
+ * next time. access, name: borrowed as long as the machine lives. Errors: NOT_FOUND the tenant has
+ * none of this identity. */
+MUST_CHECK Error *run_machine_open_stored(const CommandContext *context, const ModelAccess *access,
+    const Digest *identity, const char *name, RunMachine *out_machine);
 void run_machine_close(RunMachine *machine);
 #define OWN_MACHINE(name) __attribute__((cleanup(run_machine_close))) name
 

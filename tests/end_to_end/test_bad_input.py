@@ -441,6 +441,7 @@ def test_a_full_disk(home, models, tmp_path):
     home.call("register", "mlp", f"{models}/mlp.onnx")
     source = f"{models}/scan_lm.short.npz"
     home.call("register", "scan", f"{models}/scan_lm.onnx")
+    home.call("run", "scan", "--input", source, "--output", tmp_path / "first.npz")  # its weights are prepared
     home.refuses("run", "scan", "--input", source, "--output", tmp_path / "o.npz", before=small_files)
     assert not (tmp_path / "o.npz").exists()
     for point in (400, 800):

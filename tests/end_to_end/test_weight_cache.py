@@ -1,5 +1,7 @@
 """Prepared weights are kept in the home: found again, never believed blindly, gone with their model."""
 import os
+import resource
+import signal
 import stat
 
 import numpy as np
@@ -7,7 +9,7 @@ import onnx
 import prometheus
 import pytest
 from daemon import Daemon
-from harness import DONE, USAGE
+from harness import DONE, USAGE, same_bits
 
 ROWS, COLUMNS = 512, 512
 X = np.random.default_rng(7).standard_normal((3, ROWS), dtype=np.float32)
@@ -117,6 +119,44 @@ def test_a_file_that_shrinks_under_a_running_model(stocked):
         assert counts(daemon)["damaged"] == 1
         assert daemon.end() == DONE
     stocked.is_clean()
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim:0"])
+def test_a_run_without_a_daemon_finds_and_keeps_them(stocked, tmp_path, device):
+    source = tmp_path / "x.npz"
+    np.savez(source, x=X)
+
+    def run(name):
+        stocked.call("run", "m", "--input", source, "--output", tmp_path / name, "--device", device)
+        [path] = files(stocked)
+        return path, os.stat(path)
+
+    path, made = run("first.npz")
+    same_path, found = run("second.npz")
+    assert (path, made.st_ino, made.st_mtime_ns) == (same_path, found.st_ino, found.st_mtime_ns)
+    assert found.st_atime_ns > made.st_atime_ns  # that is how the cache marks what was used
+    same_bits(tmp_path / "first.npz", tmp_path / "second.npz")
+    flip(path)
+    _, anew = run("third.npz")
+    assert anew.st_mtime_ns > made.st_mtime_ns
+    same_bits(tmp_path / "first.npz", tmp_path / "third.npz")
+    with Daemon(stocked, "--device", device) as daemon:
+        np.testing.assert_array_equal(ask(daemon), np.load(tmp_path / "first.npz")["y"])
+        assert counts(daemon) == {"hits": 1, "misses": 0, "evictions": 0, "damaged": 0}
+
+
+def test_a_full_disk_is_said_once(stocked, tmp_path):
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+
+    np.savez(tmp_path / "x.npz", x=X)
+    call = ("run", "m", "--input", tmp_path / "x.npz", "--output", tmp_path / "y.npz")
+    [line] = stocked.call(*call, as_json=False, before=small_files).err.splitlines()
+    assert line.startswith("layover: prepared weights cannot be kept in ")
+    assert line.endswith(".lvw: write: File too large")
+    assert files(stocked) == []
+    assert stocked.call("--quiet", *call, as_json=False, before=small_files).err == ""
 
 
 def test_they_are_kept_only_where_there_is_room(stocked):
