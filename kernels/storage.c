@@ -90,6 +90,22 @@ DeviceStream *storage_stream(const Storage *storage) {
     return storage->pool ? memory_pool_get_stream(storage->pool) : NULL;
 }
 
+bool storage_annotate(Storage *storage, StorageAnnotation *annotation) {
+    StorageAnnotation *none = NULL;
+    return atomic_compare_exchange_strong_explicit(
+        &storage->annotation, &none, annotation, memory_order_acq_rel, memory_order_acquire);
+}
+
+StorageAnnotation *storage_get_annotation(const Storage *storage) {
+    return atomic_load_explicit(&storage->annotation, memory_order_acquire);
+}
+
+void storage_forget_annotation(Storage *storage) {
+    StorageAnnotation *annotation =
+        atomic_exchange_explicit(&storage->annotation, NULL, memory_order_acq_rel);
+    if (annotation) annotation->release(annotation);
+}
+
 Storage *storage_retain(Storage *storage) {
     refcount_retain(&storage->refcount);
     return storage;
@@ -97,8 +113,7 @@ Storage *storage_retain(Storage *storage) {
 
 void storage_release(Storage *storage) {
     if (!storage || !refcount_release(&storage->refcount)) return;
-    void *annotation = atomic_load_explicit(&storage->annotation, memory_order_acquire);
-    if (annotation) storage->release_annotation(annotation);
+    storage_forget_annotation(storage);
     if (storage->pool) {
         if (storage->address) memory_pool_free(storage->pool, storage->address, storage->size);
         memory_pool_release(storage->pool);

@@ -10,6 +10,12 @@
 
 #define STORAGE_NOT_CONSTANT UINT32_MAX
 
+/* What another layer knows of a storage's bytes (the names of their chunks): the first member of
+ * its own struct. Goes with the storage, or before its bytes are overwritten. */
+typedef struct StorageAnnotation {
+    void (*release)(struct StorageAnnotation *annotation);
+} StorageAnnotation;
+
 typedef struct Storage {
     Refcount refcount;
     /* Never written again: constants, inputs, mapped caches. */
@@ -25,10 +31,7 @@ typedef struct Storage {
     uint64_t size;           /* bytes usable */
     void *owner;             /* for foreign memory: passed to release_owner when the storage goes */
     void (*release_owner)(void *owner);
-    /* Something another layer knows of these immutable bytes (their chunk hashes); set once,
-     * atomically. */
-    _Atomic(void *) annotation;
-    void (*release_annotation)(void *annotation);
+    _Atomic(StorageAnnotation *) annotation;
 } Storage;
 
 /* From a pool. *out_result says whether the memory was there: see memory_pool.h; *out is set only
@@ -48,6 +51,13 @@ MUST_CHECK Error *storage_create_within(
 /* Where work on it is queued: its pool's stream; NULL for others, which are written before they are
  * shared. */
 DeviceStream *storage_stream(const Storage *storage);
+/* While nobody may overwrite the storage: it is sealed, or others hold it too. False: it has one
+ * already, and the caller keeps this one. */
+bool storage_annotate(Storage *storage, StorageAnnotation *annotation);
+/* NULL: none. Borrowed, for as long as nobody may overwrite the storage. */
+StorageAnnotation *storage_get_annotation(const Storage *storage);
+/* Before its bytes are overwritten. */
+void storage_forget_annotation(Storage *storage);
 Storage *storage_retain(Storage *storage);
 void storage_release(Storage *storage);
 DEFINE_OWN(Storage, storage_release);

@@ -28,7 +28,7 @@ static Error *write_chunks(
     bundle->chunks = memory;
     ChunkRef *refs = bundle->chunks + bundle->chunk_count;
     TRY(chunk_write_data(pool, array->data, array->size, CHUNK_SIZE,
-        value_bytes_filter(array->dtype), NULL, sink, refs));
+        value_bytes_filter(array->dtype), (KnownChunks){0}, sink, refs));
     bundle->chunk_count += count;
     byte_write_u8(&bundle->bytes, FORM_CHUNKS);
     return NULL;

@@ -3,6 +3,7 @@
 
 #include "base/allocator.h"
 #include "serialize/checkpoint_internal.h"
+#include "serialize/storage_chunks.h"
 #include "serialize/value_bytes.h"
 #include "vm/adt.h"
 #include "vm/closure.h"
@@ -71,6 +72,8 @@ static Error *read_extent_data(
     if (info.size != extent->size)
         FAIL(CORRUPT, "%llu bytes of data for an extent of %llu", (unsigned long long)info.size,
             (unsigned long long)extent->size);
+    if (!storage->opaque)
+        storage_chunks_note(storage, extent->offset, extent->size, info.chunk_size, info.refs);
     if (device->class_->host_memory) {
         void *array = self->reads;
         TRY(memory_grow(&array, self->read_count, &self->read_capacity, sizeof(BulkRead)));

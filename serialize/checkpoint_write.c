@@ -5,6 +5,7 @@
 #include "serialize/checkpoint_extents.h"
 #include "serialize/copy_ahead.h"
 #include "serialize/object_table.h"
+#include "serialize/storage_chunks.h"
 #include "serialize/value_bytes.h"
 #include "vm/adt.h"
 #include "vm/assembly.h"
@@ -22,6 +23,8 @@ typedef struct CheckpointWriter {
     LiveExtent *extents;
     uint32_t extent_count;
     uint32_t next_extent; /* extents are sorted by storage, as storages are written */
+    ChunkSink sink;
+    size_t *kept;         /* per extent in far memory: the first chunks that the sink has already */
     uint64_t *bases;      /* per object: what was taken off a storage's offsets */
     DeviceStream *stream; /* on which values come from the device */
     CopyAhead *copies;    /* of them */
@@ -42,6 +45,16 @@ static void write_values(
 /* Whether its bytes come over a link, ahead of being written. */
 static bool is_far(const Storage *storage) { return !storage->device->class_->host_memory; }
 
+/* The storage's, of the chunks whose names it knows; *out_refs is released with memory_free. */
+static Error *known_chunks(
+    const Storage *storage, const LiveExtent *extent, ChunkRef **out_refs, size_t *out_count) {
+    void *memory;
+    TRY(memory_alloc(chunk_count(extent->size, CHUNK_SIZE), sizeof(ChunkRef), &memory));
+    *out_refs = memory;
+    *out_count = storage_chunks_get(storage, extent->offset, extent->size, CHUNK_SIZE, *out_refs);
+    return NULL;
+}
+
 static Error *write_inline(
     CheckpointWriter *self, ByteWriter *writer, const Storage *storage, const LiveExtent *extent) {
     const void *bytes = (const void *)(uintptr_t)(storage->address + extent->offset);
@@ -56,28 +69,51 @@ static Error *write_inline(
     return NULL;
 }
 
-static Error *write_extent(CheckpointWriter *self, ByteWriter *writer, const Storage *storage,
-    const LiveExtent *extent, uint64_t base) {
-    uint32_t bulk = 0;
+/* Of an extent of far memory, what the sink does not have. */
+static Error *write_far(CheckpointWriter *self, const LiveExtent *extent, KnownChunks known,
+    ChunkFilter filter, uint32_t *out_bulk) {
+    RawChunks rest = {0};
+    known.count = self->kept[extent - self->extents];
+    if (known.count < chunk_count(extent->size, CHUNK_SIZE)) rest = copy_ahead_next(self->copies);
+    return container_writer_add_bulk_read(
+        self->container, rest, extent->size, filter, known, out_bulk);
+}
+
+static Error *write_bulk(CheckpointWriter *self, Storage *storage, const LiveExtent *extent,
+    KnownChunks known, uint32_t *out_bulk) {
     ChunkFilter filter = value_bytes_filter(extent->dtype);
-    byte_write_u64(writer, extent->offset - base);
-    byte_write_u64(writer, extent->size);
-    if (extent->size <= CHECKPOINT_INLINE_SIZE) return write_inline(self, writer, storage, extent);
     if (is_far(storage))
-        TRY(container_writer_add_bulk_read(
-            self->container, copy_ahead_next(self->copies), extent->size, filter, &bulk));
+        TRY(write_far(self, extent, known, filter, out_bulk));
     else
         TRY(container_writer_add_bulk(self->container,
             (const void *)(uintptr_t)(storage->address + extent->offset), extent->size, CHUNK_SIZE,
-            filter, NULL, &bulk));
-    byte_write_u32(writer, bulk);
+            filter, known, out_bulk));
+    if (!storage->opaque)
+        storage_chunks_note(storage, extent->offset, extent->size, CHUNK_SIZE,
+            container_writer_get_refs(self->container, *out_bulk));
     return NULL;
+}
+
+static Error *write_extent(CheckpointWriter *self, ByteWriter *writer, Storage *storage,
+    const LiveExtent *extent, uint64_t base) {
+    uint32_t bulk = 0;
+    ChunkRef *refs;
+    KnownChunks known;
+    byte_write_u64(writer, extent->offset - base);
+    byte_write_u64(writer, extent->size);
+    if (extent->size <= CHECKPOINT_INLINE_SIZE) return write_inline(self, writer, storage, extent);
+    TRY(known_chunks(storage, extent, &refs, &known.count));
+    known.refs = refs;
+    Error *error = write_bulk(self, storage, extent, known, &bulk);
+    memory_free(refs);
+    byte_write_u32(writer, bulk);
+    return error;
 }
 
 /* A value's storage is written as long as its live bytes; an opaque one keeps its size, since what
  * is not written yet will be. */
 static Error *write_storage(
-    CheckpointWriter *self, ByteWriter *writer, const Storage *storage, uint32_t index) {
+    CheckpointWriter *self, ByteWriter *writer, Storage *storage, uint32_t index) {
     uint32_t first = self->next_extent, end = first;
     while (end < self->extent_count && self->extents[end].storage == index) end++;
     self->next_extent = end;
@@ -273,21 +309,48 @@ static Error *begin_stream(CheckpointWriter *self) {
     return device->class_->event_wait(device, self->snapshot->ready, self->stream);
 }
 
+/* How many of an extent's first chunks need not come from the device, since the sink has them. */
+static Error *count_kept(
+    const CheckpointWriter *self, const Storage *storage, const LiveExtent *extent, size_t *out) {
+    ChunkRef *refs;
+    size_t known, kept = 0;
+    Error *error = NULL;
+    TRY(known_chunks(storage, extent, &refs, &known));
+    for (bool found = true; kept < known && found && !error; kept += found && !error)
+        error = self->sink.find(self->sink.self, &refs[kept], &found);
+    memory_free(refs);
+    *out = kept;
+    return error;
+}
+
 /* All that comes from the device, in the order in which it is written. */
-static Error *begin_copies(CheckpointWriter *self) {
-    Device *device = self->snapshot->residency->devices[SLOT_DEVICE];
-    void *memory;
+static Error *list_ranges(CheckpointWriter *self, DeviceRange *ranges, size_t *out_count) {
     size_t count = 0;
-    TRY(memory_alloc(self->extent_count, sizeof(DeviceRange), &memory));
-    DeviceRange *ranges = memory;
     for (uint32_t i = 0; i < self->extent_count; i++) {
         const LiveExtent *extent = &self->extents[i];
         const Storage *storage = object_table_get(self->table, extent->storage).storage;
-        if (is_far(storage))
-            ranges[count++] = (DeviceRange){storage->address + extent->offset, extent->size};
+        if (!is_far(storage)) continue;
+        if (extent->size > CHECKPOINT_INLINE_SIZE)
+            TRY(count_kept(self, storage, extent, &self->kept[i]));
+        const uint64_t kept = (uint64_t)self->kept[i] * CHUNK_SIZE;
+        if (kept < extent->size)
+            ranges[count++] =
+                (DeviceRange){storage->address + extent->offset + kept, extent->size - kept};
     }
-    Error *error = begin_stream(self);
-    if (!error) error = copy_ahead_create(device, self->stream, ranges, count, &self->copies);
+    *out_count = count;
+    return NULL;
+}
+
+static Error *begin_copies(CheckpointWriter *self) {
+    Device *device = self->snapshot->residency->devices[SLOT_DEVICE];
+    void *memory;
+    size_t count;
+    TRY(memory_alloc(self->extent_count, sizeof *self->kept, &memory));
+    self->kept = memory;
+    TRY(memory_alloc(self->extent_count, sizeof(DeviceRange), &memory));
+    Error *error = list_ranges(self, memory, &count);
+    if (!error) error = begin_stream(self);
+    if (!error) error = copy_ahead_create(device, self->stream, memory, count, &self->copies);
     memory_free(memory);
     return error;
 }
@@ -308,12 +371,13 @@ Error *checkpoint_write(const Snapshot *snapshot, WorkerPool *pool, ChunkSink si
     ByteWriter *out_manifest, Digest *out_identity) {
     OWN(ContainerWriter, container) = NULL;
     TRY(container_writer_create(CONTAINER_CHECKPOINT, pool, sink, &container));
-    CheckpointWriter self = {.snapshot = snapshot, .container = container};
+    CheckpointWriter self = {.snapshot = snapshot, .container = container, .sink = sink};
     Error *error = write_all(&self);
     copy_ahead_release(self.copies);
     device_stream_destroy(snapshot->residency->devices[SLOT_DEVICE], self.stream);
     object_table_release(self.table);
     memory_free(self.extents);
+    memory_free(self.kept);
     memory_free(self.bases);
     TRY(error);
     return container_writer_finish(container, out_manifest, out_identity);

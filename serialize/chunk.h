@@ -68,12 +68,16 @@ MUST_CHECK Error *chunk_encode(
 MUST_CHECK Error *chunk_decode(
     const void *stored, size_t stored_size, const ChunkRef *ref, ChunkVerify verify, void *out_raw);
 
+/* Refs of the first chunks of some data, which have not changed since they were hashed. */
+typedef struct KnownChunks {
+    const ChunkRef *refs;
+    size_t count;
+} KnownChunks;
+
 /* Splits, hashes, encodes (on the pool's threads; NULL: here) and puts what the sink lacks, in
- * order. known: NULL, or refs already known for this data (unchanged since they were hashed): then
- * only what the sink lacks is encoded. out_refs: chunk_count(size, chunk_size) entries. */
+ * order. known: not hashed again. out_refs: chunk_count(size, chunk_size) entries. */
 MUST_CHECK Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t size,
-    uint32_t chunk_size, ChunkFilter filter, const ChunkRef *known, ChunkSink sink,
-    ChunkRef *out_refs);
+    uint32_t chunk_size, ChunkFilter filter, KnownChunks known, ChunkSink sink, ChunkRef *out_refs);
 
 /* Raw bytes that come chunk by chunk. get: borrowed until done. Threads: any, several at once; the
  * lowest chunk that is not done with is always got before others are waited for. */

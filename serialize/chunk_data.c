@@ -46,7 +46,7 @@ typedef struct WriteJob {
     uint64_t size;
     uint32_t chunk_size;
     ChunkFilter filter;
-    const ChunkRef *known;
+    KnownChunks known;
     ChunkSink sink;
     ChunkRef *refs;
 
@@ -145,8 +145,8 @@ static Error *put_ready(WriteJob *job) {
 
 static Error *write_raw(WriteJob *job, size_t index, const void *raw, uint32_t raw_size) {
     ChunkRef *ref = &job->refs[index];
-    if (job->known)
-        *ref = job->known[index];
+    if (index < job->known.count)
+        *ref = job->known.refs[index];
     else {
         ref->raw_size = raw_size;
         TRY(digest_sha256(raw, raw_size, &ref->hash));
@@ -206,7 +206,7 @@ static Error *run_job(WorkerPool *pool, WriteJob *job) {
 }
 
 Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t size, uint32_t chunk_size,
-    ChunkFilter filter, const ChunkRef *known, ChunkSink sink, ChunkRef *out_refs) {
+    ChunkFilter filter, KnownChunks known, ChunkSink sink, ChunkRef *out_refs) {
     WriteJob job = {.data = data,
         .size = size,
         .chunk_size = chunk_size,

@@ -60,14 +60,14 @@ MUST_CHECK Error *container_writer_add_written(
 
 /* Puts the data's chunks into the sink; sections refer to the data by *out_index (0, 1, 2 …).
  *
- * chunk_size: CHUNK_SIZE or CHUNK_APPEND_SIZE. known: as in chunk_write_data.
+ * chunk_size: CHUNK_SIZE or CHUNK_APPEND_SIZE.
  * Errors:     whatever the sink returns. */
 MUST_CHECK Error *container_writer_add_bulk(ContainerWriter *writer, const void *data,
-    uint64_t size, uint32_t chunk_size, ChunkFilter filter, const ChunkRef *known,
-    uint32_t *out_index);
-/* The same of data that comes chunk by chunk, CHUNK_SIZE each. */
+    uint64_t size, uint32_t chunk_size, ChunkFilter filter, KnownChunks known, uint32_t *out_index);
+/* The same of data that comes chunk by chunk, CHUNK_SIZE each. The sink has the known ones, and the
+ * reader begins behind them. */
 MUST_CHECK Error *container_writer_add_bulk_read(ContainerWriter *writer, RawChunks reader,
-    uint64_t size, ChunkFilter filter, uint32_t *out_index);
+    uint64_t size, ChunkFilter filter, KnownChunks known, uint32_t *out_index);
 /* The same for data whose chunks the sink has, or gets from elsewhere: nothing is hashed or
  * encoded. */
 MUST_CHECK Error *container_writer_add_bulk_refs(ContainerWriter *writer, const ChunkRef *refs,

@@ -113,7 +113,7 @@ static uint32_t add_bulk(ContainerWriter *writer, uint64_t size, uint32_t chunk_
 }
 
 Error *container_writer_add_bulk(ContainerWriter *writer, const void *data, uint64_t size,
-    uint32_t chunk_size, ChunkFilter filter, const ChunkRef *known, uint32_t *out_index) {
+    uint32_t chunk_size, ChunkFilter filter, KnownChunks known, uint32_t *out_index) {
     TRY(reserve_bulk(writer, size, chunk_size));
     TRY(chunk_write_data(writer->pool, data, size, chunk_size, filter, known, writer->sink,
         writer->refs + writer->ref_count));
@@ -122,10 +122,13 @@ Error *container_writer_add_bulk(ContainerWriter *writer, const void *data, uint
 }
 
 Error *container_writer_add_bulk_read(ContainerWriter *writer, RawChunks reader, uint64_t size,
-    ChunkFilter filter, uint32_t *out_index) {
+    ChunkFilter filter, KnownChunks known, uint32_t *out_index) {
     TRY(reserve_bulk(writer, size, CHUNK_SIZE));
-    TRY(chunk_write_read(writer->pool, reader, size, CHUNK_SIZE, filter, writer->sink,
-        writer->refs + writer->ref_count));
+    ChunkRef *refs = writer->refs + writer->ref_count;
+    if (known.count > 0) memcpy(refs, known.refs, known.count * sizeof *refs);
+    if (known.count < chunk_count(size, CHUNK_SIZE))
+        TRY(chunk_write_read(writer->pool, reader, size - (uint64_t)known.count * CHUNK_SIZE,
+            CHUNK_SIZE, filter, writer->sink, refs + known.count));
     *out_index = add_bulk(writer, size, CHUNK_SIZE);
     return NULL;
 }

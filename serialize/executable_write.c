@@ -46,7 +46,7 @@ static Error *write_tensor(const Tensor *tensor, ByteWriter *writer, ContainerWr
     }
     uint32_t bulk;
     TRY(container_writer_add_bulk(container, tensor_data(tensor), bytes, CHUNK_SIZE,
-        value_bytes_filter(tensor->dtype), NULL, &bulk));
+        value_bytes_filter(tensor->dtype), (KnownChunks){0}, &bulk));
     byte_write_u32(writer, bulk);
     return NULL;
 }

@@ -87,7 +87,7 @@ static Error *launch(Invocation *invocation, Step *out_step) {
         return error;
     }
     for (uint32_t i = 0; i < invocation->output_count; i++)
-        invocation_forget_annotation(invocation->outputs[i]->storage);
+        storage_forget_annotation(invocation->outputs[i]->storage);
     if (invocation->plan->view) return copy_view(invocation);
     bool abandoned; /* never: it was given no flag to look at */
     return invocation_launch(invocation, NULL, &abandoned);

@@ -34,8 +34,6 @@ MUST_CHECK Error *invocation_launch(
 void invocation_drop(Invocation *invocation);
 /* Counters, check_finite. */
 MUST_CHECK Error *invocation_complete(Invocation *invocation);
-/* The bytes of a storage are about to change: what was known of the old ones goes. */
-void invocation_forget_annotation(Storage *storage);
 /* invoke_destinations.c: the form without ALLOC. */
 MUST_CHECK Error *invocation_run_destinations(Invocation *invocation, Step *out_step);
 

@@ -177,11 +177,6 @@ Error *invocation_complete(Invocation *invocation) {
     return NULL;
 }
 
-void invocation_forget_annotation(Storage *storage) {
-    void *annotation = atomic_exchange_explicit(&storage->annotation, NULL, memory_order_acq_rel);
-    if (annotation) storage->release_annotation(annotation);
-}
-
 /* ---- the ALLOC form ---- */
 
 static bool pair_in_place(const Plan *plan, uint32_t output, uint32_t input) {
@@ -239,7 +234,7 @@ static Tensor *take_recycled(Invocation *invocation, uint32_t index) {
         Tensor *tensor = execution->recycled[i];
         if (tensor->storage->size != bytes || tensor->storage->slot != invocation->slot) continue;
         execution->recycled[i] = execution->recycled[--execution->recycled_count];
-        invocation_forget_annotation(tensor->storage);
+        storage_forget_annotation(tensor->storage);
         tensor->dtype = invocation->plan->outputs[index].dtype;
         tensor->shape = invocation->shapes[index];
         return tensor;
@@ -346,7 +341,7 @@ static Error *run_alloc(Invocation *invocation, Step *out_step) {
     if (*out_step == STEP_STOP) return NULL;
     for (uint32_t i = 0; i < invocation->output_count; i++)
         if (invocation->reused[i] != INPUT_NONE)
-            invocation_forget_annotation(invocation->outputs[i]->storage);
+            storage_forget_annotation(invocation->outputs[i]->storage);
     bool may_abandon = !execution->not_abandonable && !writes_in_place(invocation);
     bool abandoned;
     Error *error =

@@ -6,7 +6,10 @@
 
 static uint32_t released;
 static void count_release(void *owner) { *(uint32_t *)owner += 1; }
-static void count_annotation(void *annotation) { *(uint32_t *)annotation += 10; }
+static void count_annotation(StorageAnnotation *annotation) {
+    (void)annotation;
+    released += 10;
+}
 
 static void test_storage_of_a_pool_gives_its_memory_back(void **state) {
     (void)state;
@@ -80,8 +83,10 @@ static void test_storage_tells_foreign_owners_when_it_goes(void **state) {
     released = 0;
     assert_ok(storage_create_foreign(device_host(), 0, (uint64_t)(uintptr_t)memory, sizeof memory,
         &released, count_release, &storage));
-    atomic_store(&storage->annotation, &released);
-    storage->release_annotation = count_annotation;
+    StorageAnnotation first = {count_annotation}, second = first;
+    assert_true(storage_annotate(storage, &first));
+    assert_false(storage_annotate(storage, &second)); /* it has one */
+    assert_ptr_equal(storage_get_annotation(storage), &first);
     storage_release(storage);
     assert_int_equal(released, 11);
 }

@@ -13,10 +13,10 @@ void example_container_write(ChunkSink sink, ByteWriter *manifest, Digest *ident
     assert_ok(container_writer_add_section(writer, SECTION_CODE, "code!", 5));
     uint32_t index = 77;
     assert_ok(container_writer_add_bulk(writer, example_bulk(), EXAMPLE_BULK_SIZE,
-        CHUNK_APPEND_SIZE, CHUNK_FILTER_BYTES, NULL, &index));
+        CHUNK_APPEND_SIZE, CHUNK_FILTER_BYTES, (KnownChunks){0}, &index));
     assert_int_equal(index, 0);
-    assert_ok(
-        container_writer_add_bulk(writer, NULL, 0, CHUNK_SIZE, CHUNK_FILTER_FLOAT32, NULL, &index));
+    assert_ok(container_writer_add_bulk(
+        writer, NULL, 0, CHUNK_SIZE, CHUNK_FILTER_FLOAT32, (KnownChunks){0}, &index));
     assert_int_equal(index, 1);
     assert_ok(container_writer_add_section(writer, SECTION_NAMES, "name", 4));
     assert_ok(container_writer_add_section(writer, SECTION_GLOBALS, NULL, 0));

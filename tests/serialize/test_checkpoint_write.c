@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "tests/serialize/checkpoint_fixtures.h"
+#include "tests/vm/vm_fixture.h"
 
 /* The weights (1.2 MB) are named, not written; live tensors are, at no more than their size. */
 static void test_checkpoint_write_holds_no_constants(void **state) {
@@ -51,10 +52,99 @@ static void test_checkpoint_write_file_is_readable_or_absent(void **state) {
     test_folder_remove(folder);
 }
 
+/* Three tensors of two chunks each, one instruction apart. */
+static const char growing[] =
+    "primitive %neg = Neg\nprimitive %abs = Abs\n"
+    "function f(a: float32[n]) -> (y: float32[n], z: float32[n]) exported {\n"
+    "    InvokePacked %neg r0 -> r1\n    InvokePacked %abs r1 -> r2\n"
+    "    AllocADT 0, r1, r2 -> r3\n    Ret r3\n}\n";
+enum { GROWING_COUNT = 2 * CHUNK_SIZE / sizeof(float) };
+
+static Execution *start_growing(const VmMachine *machine) {
+    static float values[GROWING_COUNT];
+    for (size_t i = 0; i < GROWING_COUNT; i++) values[i] = (float)i;
+    Value argument = value_object(OBJECT_TENSOR, vm_floats(GROWING_COUNT, values));
+    Execution *execution = vm_start(machine, "f", &argument, 1, NULL);
+    value_release(&argument);
+    return execution;
+}
+
+static Error *write_to(Execution *execution, MemoryStore *store, ByteWriter *out_manifest) {
+    OWN(Snapshot, snapshot) = NULL;
+    Digest identity;
+    TRY(snapshot_take(execution, &snapshot));
+    return checkpoint_write(snapshot, NULL, memory_store_sink(store), out_manifest, &identity);
+}
+
+/* What a store has already is not put again; nor does it cross the link, as the device's fifth
+ * copy would tell. */
+static void check_only_new_chunks(const char *device) {
+    VmMachine machine = vm_machine(growing, device);
+    MemoryStore store = {0}, other = {0};
+    ByteWriter OWN_BYTES(first) = {0};
+    ByteWriter OWN_BYTES(second) = {0};
+    ByteWriter OWN_BYTES(again) = {0};
+    ByteWriter OWN_BYTES(last) = {0};
+    Execution *execution = start_growing(&machine);
+    assert_int_equal(vm_run(execution, 1), RUN_SUSPENDED);
+    assert_ok(write_to(execution, &store, &first));
+    const size_t before = store.put_count;
+    assert_int_equal(vm_run(execution, 1), RUN_SUSPENDED);
+    assert_ok(write_to(execution, &store, &second));
+    assert_int_equal(store.put_count, before + 2);
+    assert_ok(write_to(execution, &store, &again));
+    assert_int_equal(store.put_count, before + 2);
+    assert_int_equal(again.size, second.size);
+    assert_memory_equal(again.data, second.data, again.size);
+    Error *error = write_to(execution, &other, &last);
+    if (machine.device->class_->host_memory)
+        assert_ok(error);
+    else
+        assert_fails(FAILED, error);
+    execution_release(execution);
+    memory_store_deinit(&store);
+    memory_store_deinit(&other);
+    vm_machine_deinit(&machine);
+}
+
+/* Nor what came from the store. */
+static void test_checkpoint_write_knows_what_was_read(void **state) {
+    (void)state;
+    static const ExecutionOptions options = {0};
+    VmMachine machine = vm_machine(growing, "sim:0,fail-copy=6");
+    MemoryStore store = {0};
+    ByteWriter OWN_BYTES(first) = {0};
+    ByteWriter OWN_BYTES(again) = {0};
+    OWN(Container, container) = NULL;
+    Execution *execution = start_growing(&machine), *restored;
+    assert_int_equal(vm_run(execution, 2), RUN_SUSPENDED);
+    assert_ok(write_to(execution, &store, &first)); /* copies 2 and 3; 4 and 5 bring them back */
+    const size_t before = store.put_count;
+    assert_ok(container_open_manifest(
+        CONTAINER_CHECKPOINT, first.data, first.size, memory_store_source(&store), &container));
+    assert_ok(checkpoint_read(
+        container, NULL, CHUNK_VERIFY_SHA256, machine.residency, &options, &restored));
+    assert_ok(write_to(restored, &store, &again));
+    assert_int_equal(store.put_count, before);
+    assert_memory_equal(again.data, first.data, first.size);
+    execution_release(restored);
+    execution_release(execution);
+    memory_store_deinit(&store);
+    vm_machine_deinit(&machine);
+}
+
+static void test_checkpoint_write_puts_only_what_is_new(void **state) {
+    (void)state;
+    check_only_new_chunks("cpu");
+    check_only_new_chunks("sim:0,fail-copy=5");
+}
+
 int test_checkpoint_write(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_checkpoint_write_holds_no_constants),
         cmocka_unit_test(test_checkpoint_write_is_repeatable),
+        cmocka_unit_test(test_checkpoint_write_puts_only_what_is_new),
+        cmocka_unit_test(test_checkpoint_write_knows_what_was_read),
         cmocka_unit_test(test_checkpoint_write_file_is_readable_or_absent),
     };
     return cmocka_run_group_tests_name("checkpoint_write", tests, NULL, NULL);

@@ -9,8 +9,8 @@ static void fill(MemoryStore *store, ChunkRef *refs) {
     for (size_t i = 0; i < COUNT; i++) {
         uint8_t data[EACH];
         memset(data, (int)(i % 33), sizeof data);
-        assert_ok(chunk_write_data(NULL, data, sizeof data, CHUNK_SIZE, CHUNK_FILTER_BYTES, NULL,
-            memory_store_sink(store), &refs[i]));
+        assert_ok(chunk_write_data(NULL, data, sizeof data, CHUNK_SIZE, CHUNK_FILTER_BYTES,
+            (KnownChunks){0}, memory_store_sink(store), &refs[i]));
     }
 }
 

@@ -30,8 +30,8 @@ static int teardown(void **state) {
 static void write_to(MemoryStore *store, uint32_t threads, const ChunkRef *known, ChunkRef *refs) {
     OWN(WorkerPool, pool) = NULL;
     if (threads) assert_ok(worker_pool_create("test", threads, &pool));
-    assert_ok(chunk_write_data(
-        pool, data, SIZE, SMALL, CHUNK_FILTER_FLOAT32, known, memory_store_sink(store), refs));
+    assert_ok(chunk_write_data(pool, data, SIZE, SMALL, CHUNK_FILTER_FLOAT32,
+        (KnownChunks){known, known ? COUNT : 0}, memory_store_sink(store), refs));
 }
 
 /* At any thread count the sink gets the same chunks, with the same bytes, in the same order. */
@@ -116,8 +116,8 @@ static void test_chunk_data_of_no_bytes_has_no_chunks(void **state) {
     (void)state;
     MemoryStore store = {0};
     ChunkRef ref;
-    assert_ok(chunk_write_data(
-        NULL, NULL, 0, CHUNK_SIZE, CHUNK_FILTER_FLOAT32, NULL, memory_store_sink(&store), &ref));
+    assert_ok(chunk_write_data(NULL, NULL, 0, CHUNK_SIZE, CHUNK_FILTER_FLOAT32, (KnownChunks){0},
+        memory_store_sink(&store), &ref));
     assert_int_equal(store.find_count, 0);
     assert_ok(chunk_read_data(
         NULL, &(ChunkRun){&ref, 0, NULL}, 1, CHUNK_VERIFY_SHA256, memory_store_source(&store)));
@@ -132,8 +132,8 @@ static void test_chunk_data_reports_the_sinks_failure(void **state) {
         MemoryStore store = {.fail_put_at = n};
         ChunkRef refs[COUNT];
         assert_fails_saying(IO, "the disk says no",
-            chunk_write_data(n & 1 ? pool : NULL, data, SIZE, SMALL, CHUNK_FILTER_FLOAT32, NULL,
-                memory_store_sink(&store), refs));
+            chunk_write_data(n & 1 ? pool : NULL, data, SIZE, SMALL, CHUNK_FILTER_FLOAT32,
+                (KnownChunks){0}, memory_store_sink(&store), refs));
         assert_int_equal(store.count, n - 1);
         memory_store_deinit(&store);
     }

@@ -15,7 +15,7 @@ static void test_container_copy_moves_chunks_and_verifies(void **state) {
     for (size_t i = 0; i < SIZE; i++) data[i] = (uint8_t)(i / CHUNK_APPEND_SIZE % 33);
     uint32_t index;
     assert_ok(container_writer_add_bulk(
-        writer, data, SIZE, CHUNK_APPEND_SIZE, CHUNK_FILTER_BYTES, NULL, &index));
+        writer, data, SIZE, CHUNK_APPEND_SIZE, CHUNK_FILTER_BYTES, (KnownChunks){0}, &index));
     ByteWriter OWN_BYTES(manifest) = {0};
     Digest identity;
     assert_ok(container_writer_finish(writer, &manifest, &identity));

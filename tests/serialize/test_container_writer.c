@@ -42,8 +42,9 @@ static void test_container_identity_depends_on_content_alone(void **state) {
         uint32_t index;
         if (i) assert_ok(container_writer_add_section(writer, SECTION_FRAMES, "a", 1));
         assert_ok(container_writer_add_section(writer, SECTION_HEADER, "b", 1));
-        assert_ok(container_writer_add_bulk(writer, example_bulk(), EXAMPLE_BULK_SIZE,
-            CHUNK_APPEND_SIZE, i ? CHUNK_FILTER_WORD32 : CHUNK_FILTER_BYTES, NULL, &index));
+        assert_ok(
+            container_writer_add_bulk(writer, example_bulk(), EXAMPLE_BULK_SIZE, CHUNK_APPEND_SIZE,
+                i ? CHUNK_FILTER_WORD32 : CHUNK_FILTER_BYTES, (KnownChunks){0}, &index));
         if (!i) assert_ok(container_writer_add_section(writer, SECTION_FRAMES, "a", 1));
         if (i == 2)
             assert_ok(container_writer_add_bulk_refs(

@@ -103,7 +103,8 @@ static void test_copy_ahead_feeds_the_chunk_writer(void **state) {
     Device *cpu = device_with(LARGE, "cpu", &host_address);
     size_t sizes[2] = {0};
     assert_ok(chunk_write_data(NULL, (const void *)(uintptr_t)host_address, LARGE, CHUNK_SIZE,
-        CHUNK_FILTER_FLOAT32, NULL, (ChunkSink){find_none, put_count, &sizes[0]}, expected));
+        CHUNK_FILTER_FLOAT32, (KnownChunks){0}, (ChunkSink){find_none, put_count, &sizes[0]},
+        expected));
     for (uint32_t threads = 0; threads < 4; threads += 3) {
         OWN(WorkerPool, pool) = NULL;
         OWN(CopyAhead, copies) = NULL;

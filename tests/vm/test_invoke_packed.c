@@ -38,7 +38,10 @@ static void test_invoke_packed_reuses_only_sole_last_uses(void **state) {
 
 /* An annotation is what somebody knows of the old bytes: it goes when they do. */
 static int released;
-static void note_release(void *annotation) { released += *(int *)annotation; }
+static void note_release(StorageAnnotation *annotation) {
+    (void)annotation;
+    released++;
+}
 
 static void test_invoke_packed_forgets_annotations_of_overwritten_storages(void **state) {
     (void)state;
@@ -52,14 +55,13 @@ static void test_invoke_packed_forgets_annotations_of_overwritten_storages(void 
     Snapshot *snapshot;
     assert_ok(snapshot_take(execution, &snapshot));
     Storage *storage = snapshot->registers[0].value.tensor->storage;
-    int one = 1;
-    storage->release_annotation = note_release;
-    atomic_store(&storage->annotation, &one);
+    StorageAnnotation known = {note_release};
+    assert_true(storage_annotate(storage, &known));
     snapshot_release(snapshot);
     assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
     assert_int_equal(released, 1);
     assert_ptr_equal(execution_get_result(execution)->tensor->storage, storage);
-    assert_null(atomic_load(&storage->annotation));
+    assert_null(storage_get_annotation(storage));
     execution_release(execution);
     vm_machine_deinit(&machine);
 }
