@@ -34,7 +34,12 @@ typedef struct Product {
     float alpha, beta;
 } Product;
 
-enum { WORKSPACE_BYTES = 1024, ALGORITHM = 77, VERSION = 130000 };
+enum {
+    WORKSPACE_BYTES = 1024,
+    ALGORITHM = 77,
+    VERSION = 130000,
+    ALIGNMENT = 256 /* of operands, unless said */
+};
 
 FAKE_CUDA_EXPORT size_t cublasLtGetVersion(void) { return VERSION; }
 FAKE_CUDA_EXPORT const char *cublasLtGetStatusName(int status) {
@@ -108,7 +113,10 @@ FAKE_CUDA_FUNCTION cublasLtMatrixLayoutDestroy(CublasLayout layout) {
 
 FAKE_CUDA_FUNCTION cublasLtMatmulPreferenceCreate(CublasPreference *out) {
     *out = calloc(1, sizeof **out);
-    return *out ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+    if (!*out) return CUBLAS_STATUS_ALLOC_FAILED;
+    for (size_t i = 0; i < sizeof(*out)->alignments / sizeof(*out)->alignments[0]; i++)
+        (*out)->alignments[i] = ALIGNMENT;
+    return CUBLAS_STATUS_SUCCESS;
 }
 
 FAKE_CUDA_FUNCTION cublasLtMatmulPreferenceSetAttribute(
