@@ -26,7 +26,7 @@ class GraphBuilder:
             self.name_count = 0
 
     def child(self, name):
-        return GraphBuilder(name, parent=self)
+        return type(self)(name, parent=self)
 
     def fresh_name(self, stem):
         self.root.name_count += 1

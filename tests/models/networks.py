@@ -17,8 +17,8 @@ def mlp(sizes=(784, 512, 256, 10), seed=1):
     return g.model([value("x", FLOAT, ["N", sizes[0]])], [value("y", FLOAT, ["N", sizes[-1]])])
 
 
-def bert(layers=4, width=256, heads=4, inner=1024, vocabulary=5000, positions=512, seed=13):
-    g = GraphBuilder("bert", seed)
+def bert(layers=4, width=256, heads=4, inner=1024, vocabulary=5000, positions=512, seed=13, builder=GraphBuilder):
+    g = builder("bert", seed)
     head = width // heads
     batch, length = g.dimension("input_ids", 0), g.dimension("input_ids", 1)
     mask = g.op("Cast", g.op("Unsqueeze", "attention_mask", g.constant([1, 2])), to=FLOAT)
@@ -60,7 +60,7 @@ def bert(layers=4, width=256, heads=4, inner=1024, vocabulary=5000, positions=51
                             value("pooled", FLOAT, ["B", width])])
 
 
-def gpt2_gen(layers, width, heads, vocabulary, positions, seed, end_token=-1):
+def gpt2_gen(layers, width, heads, vocabulary, positions, seed, end_token=-1, builder=GraphBuilder):
     """Greedy generation as one Loop whose body both reads the prompt and adds a token.
 
     Carried: the tokens to process [1, T] (the prompt first, one token afterwards), all ids [1, L], and each
@@ -68,7 +68,7 @@ def gpt2_gen(layers, width, heads, vocabulary, positions, seed, end_token=-1):
     of each chosen token; the loop ends early at end_token (default: never).
     """
     head = width // heads
-    g = GraphBuilder("gpt2_gen", seed)
+    g = builder("gpt2_gen", seed)
     b = g.child("step")
     embedding = g.random_weight("wte", (vocabulary, width), 0.02 * (width / 64) ** 0.5)
     places = g.random_weight("wpe", (positions, width), 0.1)
