@@ -120,7 +120,7 @@ MODELS = {
     # of the same make, for trying out what handles them
     "quick_resnet": ("resnet", {"blocks": [2, 1], "width": 16, "image": 32, "classes": 10}, ["float32", "float16"],
                      {"batch2": {"batch": 2}}),
-    "quick_bert": ("bert", {"layers": 2, "width": 64, "heads": 2, "inner": 128, "vocabulary": 100, "positions": 32},
+    "quick_bert": ("bert", {"layers": 2, "width": 128, "heads": 2, "inner": 128, "vocabulary": 100, "positions": 32},
                    ["float32", "float16", "bfloat16"], {"batch2": {"batch": 2, "length": 16}}),
     "quick_gpt2": ("gpt2", {"layers": 2, "width": 64, "heads": 2, "vocabulary": 100, "positions": 32},
                    ["float32", "float16"], {"decode4": {"prompt": 3, "tokens": 4}}),
