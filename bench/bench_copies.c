@@ -1,7 +1,8 @@
-/* bench_copies [MiB [BYTES/S [THREADS]]]: a checkpoint of what lies on a sim device behind a paced
- * link, into a sink that forgets it: beside the copies alone, and hashing and encoding alone of the
- * same bytes in host memory. A checkpoint that overlaps both takes the longer of the two. And what
- * another execution on the device, whose kernels are paced too, gets done meanwhile. */
+/* bench_copies [MiB [BYTES/S|SPEC [THREADS]]]: a checkpoint of what lies on a sim device behind a
+ * paced link, into a sink that forgets it: beside the copies alone, and hashing and encoding alone
+ * of the same bytes in host memory. A checkpoint that overlaps both takes the longer of the two.
+ * And what another execution on the device, whose kernels are paced too, gets done meanwhile. On
+ * the device SPEC, as it is, the same as rows of a Markdown table: what, device, result, target. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ typedef struct Side {
 } Side;
 
 typedef struct Bench {
+    const char *spec; /* NULL: a paced sim device */
     uint64_t mebibytes, bandwidth, threads;
     Device *cpu;
     Executable *executable;
@@ -198,8 +200,13 @@ static Error *measure_other(Bench *bench) {
     Error *other_error = other_end(&other, &beside);
     if (error) error_free(other_error);
     TRY(error ? error : other_error);
-    printf("  another execution beside %d checkpoints of %.3f s: %.2f of its rate alone\n", REPEAT,
-        total / REPEAT, beside / alone);
+    if (bench->spec)
+        printf("| another execution beside checkpoints of %.3f s | %s | %.2f of its rate alone | "
+               "|\n",
+            total / REPEAT, bench->spec, beside / alone);
+    else
+        printf("  another execution beside %d checkpoints of %.3f s: %.2f of its rate alone\n",
+            REPEAT, total / REPEAT, beside / alone);
     return NULL;
 }
 
@@ -213,23 +220,47 @@ static void print_row(const Bench *bench, const char *what, double seconds) {
         rate / (double)bench->bandwidth);
 }
 
-static Error *measure(const Bench *bench) {
-    double copied = 0, encoded = 0, stored = 0, seconds;
-    for (int i = 0; i < REPEAT; i++) {
-        TRY(copy(bench, &seconds));
-        keep_min(&copied, seconds);
-        TRY(checkpoint(bench, &bench->host, &seconds));
-        keep_min(&encoded, seconds);
-        TRY(checkpoint(bench, &bench->far, &seconds));
-        keep_min(&stored, seconds);
-    }
+typedef struct Times {
+    double copied, encoded, stored; /* seconds, the best */
+} Times;
+
+static double longer(const Times *times) {
+    return times->copied > times->encoded ? times->copied : times->encoded;
+}
+
+static void print_link(const Bench *bench, const Times *times) {
     printf("%llu MiB, %llu threads, best of %d\n", (unsigned long long)bench->mebibytes,
         (unsigned long long)bench->threads, REPEAT);
-    print_row(bench, "copies alone", copied);
-    print_row(bench, "hashing, encoding alone", encoded);
-    print_row(bench, "checkpoint", stored);
+    print_row(bench, "copies alone", times->copied);
+    print_row(bench, "hashing, encoding alone", times->encoded);
+    print_row(bench, "checkpoint", times->stored);
     printf("  checkpoint / the longer of the two: %.2f; / their sum: %.2f\n",
-        stored / (copied > encoded ? copied : encoded), stored / (copied + encoded));
+        times->stored / longer(times), times->stored / (times->copied + times->encoded));
+}
+
+static void print_spec(const Bench *bench, const Times *times) {
+    double gigabytes = (double)(bench->mebibytes << 20) * 1e-9;
+    printf("| checkpoint of %.3g GB, %llu threads, written nowhere | %s | %.2f GB/s; copies alone "
+           "%.2f, hashing and encoding alone %.2f: %.2f x the longer of the two | |\n",
+        gigabytes, (unsigned long long)bench->threads, bench->spec, gigabytes / times->stored,
+        gigabytes / times->copied, gigabytes / times->encoded, times->stored / longer(times));
+}
+
+static Error *measure(const Bench *bench) {
+    Times best = {0};
+    double seconds;
+    for (int i = 0; i < REPEAT; i++) {
+        TRY(copy(bench, &seconds));
+        keep_min(&best.copied, seconds);
+        TRY(checkpoint(bench, &bench->host, &seconds));
+        keep_min(&best.encoded, seconds);
+        TRY(checkpoint(bench, &bench->far, &seconds));
+        keep_min(&best.stored, seconds);
+    }
+    if (bench->spec)
+        print_spec(bench, &best);
+    else
+        print_link(bench, &best);
     return NULL;
 }
 
@@ -244,19 +275,19 @@ static Error *run(Bench *bench) {
     if (bench->threads > 1)
         TRY(worker_pool_create("bench", (uint32_t)bench->threads - 1, &bench->workers));
     TRY(open_side(bench, "cpu", &bench->host));
-    TRY(open_side(bench, spec, &bench->far));
+    TRY(open_side(bench, bench->spec ? bench->spec : spec, &bench->far));
     TRY(measure(bench));
     return measure_other(bench);
 }
 
 int main(int argc, char **argv) {
     static Bench bench = {.mebibytes = 512, .bandwidth = (uint64_t)4 << 30, .threads = 2};
-    uint64_t *const numbers[] = {&bench.mebibytes, &bench.bandwidth, &bench.threads};
-    bool good = argc <= 4;
-    for (int i = 1; good && i < argc; i++) good = text_parse_u64(argv[i], numbers[i - 1]);
+    bool good = argc <= 4 && (argc < 2 || text_parse_u64(argv[1], &bench.mebibytes)) &&
+                (argc < 4 || text_parse_u64(argv[3], &bench.threads));
+    if (argc > 2 && !text_parse_u64(argv[2], &bench.bandwidth)) bench.spec = argv[2];
     if (!good || bench.mebibytes < TENSORS || bench.threads < 1 ||
         bench.threads > WORKER_POOL_THREADS_MAX) {
-        (void)fprintf(stderr, "usage: bench_copies [MiB [BYTES/S [THREADS]]]\n");
+        (void)fprintf(stderr, "usage: bench_copies [MiB [BYTES/S|SPEC [THREADS]]]\n");
         return 2;
     }
     Error *error = run(&bench);

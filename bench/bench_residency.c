@@ -1,8 +1,10 @@
-/* bench_residency FOLDER [SECONDS [MODELS [MiB [BYTES/S]]]]: models that share a device too small
- * for them. FOLDER is where the home goes and decides which disk is measured.
+/* bench_residency FOLDER [SECONDS [MODELS [MiB [BYTES/S|SPEC]]]]: models that share a device too
+ * small for them: a sim device with a paced link, or the device SPEC with its memory limited; then
+ * rows of a Markdown table are printed. FOLDER is where the home goes and decides which disk is
+ * measured.
  *
- * warm   random requests over a sim device with room for a quarter of the models, its link paced:
- *        each activation beside copies of as many bytes over the same link.
+ * warm   random requests over a device with room for a quarter of the models: each activation
+ *        beside copies of as many bytes over the same link.
  * cold   each model's cache file dropped from the page cache, then activated by a process that has
  *        not looked at it: beside a plain read of the same file, dropped just as well. */
 #include <errno.h>
@@ -32,6 +34,7 @@ enum {
 
 typedef struct Bench {
     char home[4096], spec[128];
+    const char *card; /* the SPEC of the command line; NULL: a sim device */
     uint64_t seconds, model_count, mebibytes, bandwidth;
     Store *store;
     WorkerPool *pool;
@@ -160,6 +163,16 @@ static void print_row(const char *what, Samples *samples) {
         percentile(samples, 0.5), percentile(samples, 0.95), percentile(samples, 1));
 }
 
+static void print_ratio(
+    const Bench *bench, const char *what, Samples *samples, const char *target) {
+    print_row(what, samples);
+    if (bench->card)
+        printf("| %llu MiB of weights, %s | %s | median %.2f, 95th percentile %.2f, %zu times "
+               "| %s |\n",
+            (unsigned long long)bench->mebibytes, what, bench->card, percentile(samples, 0.5),
+            percentile(samples, 0.95), samples->count, target);
+}
+
 /* ---- warm ---- */
 
 /* Which models are on the device, the one used longest ago first. */
@@ -253,7 +266,7 @@ static Error *measure_warm(Bench *bench) {
     printf("  %llu requests, none failed; %llu found in the cache, %llu not\n",
         (unsigned long long)requests, (unsigned long long)counts.hits,
         (unsigned long long)counts.misses);
-    print_row("host-resident / pure copy", &ratios);
+    print_ratio(bench, "host-resident / pure copy", &ratios, "1.2 x");
     close_models(bench);
     return NULL;
 }
@@ -339,7 +352,7 @@ static Error *measure_cold(Bench *bench, const char *spec, const char *what) {
         close_models(bench);
     }
     print_row("the disk, GB/s", &rates);
-    print_row(what, &ratios);
+    print_ratio(bench, what, &ratios, "1.5 x");
     return NULL;
 }
 
@@ -348,8 +361,12 @@ static Error *measure_cold(Bench *bench, const char *spec, const char *what) {
 static Error *run(Bench *bench) {
     uint64_t memory = bench->model_count / 4 * (bench->mebibytes << 20) + RESERVE;
     memory += bench->mebibytes << 20; /* of the pure copy */
-    (void)snprintf(bench->spec, sizeof bench->spec, "sim:0,memory=%llu,bandwidth=%llu",
-        (unsigned long long)memory, (unsigned long long)bench->bandwidth);
+    if (bench->card)
+        (void)snprintf(bench->spec, sizeof bench->spec, "%s,memory=%llu", bench->card,
+            (unsigned long long)memory);
+    else
+        (void)snprintf(bench->spec, sizeof bench->spec, "sim:0,memory=%llu,bandwidth=%llu",
+            (unsigned long long)memory, (unsigned long long)bench->bandwidth);
     printf("%llu models of %llu MiB; %s\n", (unsigned long long)bench->model_count,
         (unsigned long long)bench->mebibytes, bench->spec);
     TRY(store_open(bench->home, STORE_CREATE, &bench->store));
@@ -358,6 +375,7 @@ static Error *run(Bench *bench) {
     TRY(register_models(bench));
     TRY(measure_warm(bench));
     TRY(measure_cold(bench, bench->spec, "disk-resident / read, over the link"));
+    if (bench->card) return NULL;
     return measure_cold(bench, "cpu", "disk-resident / read, on cpu");
 }
 
@@ -374,13 +392,14 @@ int main(int argc, char **argv) {
         .mebibytes = 64,
         .bandwidth = (uint64_t)4 << 30,
         .state = 88172645463325252u};
-    uint64_t *const numbers[] = {
-        &bench.seconds, &bench.model_count, &bench.mebibytes, &bench.bandwidth};
+    uint64_t *const numbers[] = {&bench.seconds, &bench.model_count, &bench.mebibytes};
     bool good = argc >= 2 && argc <= 6;
-    for (int i = 2; good && i < argc; i++) good = text_parse_u64(argv[i], numbers[i - 2]);
+    for (int i = 2; good && i < argc && i < 5; i++) good = text_parse_u64(argv[i], numbers[i - 2]);
+    if (argc > 5 && !text_parse_u64(argv[5], &bench.bandwidth)) bench.card = argv[5];
     if (!good || bench.model_count < 4 || bench.model_count > MODELS_MAX || bench.mebibytes < 4 ||
         bench.mebibytes % 4 != 0) {
-        (void)fprintf(stderr, "usage: bench_residency FOLDER [SECONDS [MODELS [MiB [BYTES/S]]]]\n");
+        (void)fprintf(
+            stderr, "usage: bench_residency FOLDER [SECONDS [MODELS [MiB [BYTES/S|SPEC]]]]\n");
         return 2;
     }
     (void)snprintf(bench.home, sizeof bench.home, "%s/home", argv[1]);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """gpu_check_torch.py cpu|cuda SPEC OPERATORS.jsonl: the operators that layover-conformance timed, in PyTorch's eager mode.
 
-Prints a row of a Markdown table for each. Measured alike: one launch between two events (the clock on cpu), the best of many.
+Prints a row of a Markdown table for each; one that this PyTorch refuses, such as float16 on some processors, says so.
+Measured alike: one launch between two events (the clock on cpu), the best of many.
 """
 import json
 import re
@@ -80,11 +81,14 @@ def main():
             continue
         dtype, attributes = getattr(torch, row["dtype"]), parse_attributes(row["attributes"])
         tensors = [torch.randn(shape, device=kind).to(dtype) for shape in parse_shapes(row["inputs"])]
-        with torch.inference_mode():
-            ns = measure(lambda: CALLS[row["operator"]](attributes, *tensors), kind)
+        try:
+            with torch.inference_mode():
+                ns = measure(lambda: CALLS[row["operator"]](attributes, *tensors), kind)
+            result = f"{ns / 1000:.1f} us; Layover takes {row['ns'] / ns:.2f} x that"
+        except RuntimeError as error:
+            result = "not measured: " + str(error).split("\n", 1)[0].replace("|", "/")
         shapes = re.sub(r":\S*", "", row["inputs"])  # without the ranges of their elements
-        print(f"| {row['operator']} {row['dtype']}, {shapes}, in PyTorch {torch.__version__} | {spec} | {ns / 1000:.1f} us; "
-              f"Layover takes {row['ns'] / ns:.2f} x that | 1.0 x |")
+        print(f"| {row['operator']} {row['dtype']}, {shapes}, in PyTorch {torch.__version__} | {spec} | {result} | 1.0 x |", flush=True)
 
 
 if __name__ == "__main__":
