@@ -188,11 +188,12 @@ static Error *locate(Execution *execution, Error *owned_error) {
 
 /* Between two runs nothing is queued: the device is free for others, and any thread may read what
  * was computed. */
-static Error *finish_queued(const Execution *execution) {
+static Error *finish_queued(Execution *execution) {
     const MemoryPool *pool = execution->pools[SLOT_DEVICE];
     Device *device = memory_pool_get_device(pool);
     TRY_WRAP(device_stream_synchronize(device, memory_pool_get_stream(pool)),
         "kernels queued on %s", device->name);
+    run_ahead_settle(&execution->ahead);
     return NULL;
 }
 

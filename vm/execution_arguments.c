@@ -60,6 +60,8 @@ Error *execution_copy_tensor(
     if (out_answer->kind != MEMORY_GRANTED) return NULL;
     uint64_t bytes = tensor_bytes(tensor);
     if (bytes > 0) TRY(device_transfer(tensor_place(moved), tensor_place(tensor), bytes));
+    if (bytes > 0 && slot == SLOT_HOST && tensor->storage->pool == execution->pools[SLOT_DEVICE])
+        run_ahead_settle(&execution->ahead); /* the bytes are there behind all that was queued */
     *out = TAKE(moved);
     return NULL;
 }

@@ -22,6 +22,11 @@ Error *run_ahead_add(RunAhead *ahead, const MemoryPool *pool, uint64_t bytes) {
     return next_half(ahead, pool);
 }
 
+void run_ahead_settle(RunAhead *ahead) {
+    ahead->bytes = 0;
+    ahead->launches = 0;
+}
+
 void run_ahead_deinit(RunAhead *ahead, Device *device) {
     for (uint32_t i = 0; i < RUN_AHEAD_HALVES; i++)
         if (ahead->ends[i]) device->class_->event_destroy(device, ahead->ends[i]);

@@ -18,4 +18,7 @@ typedef struct RunAhead {
 /* A launch with so many bytes of operands was queued on the pool's stream. Blocks: while too much
  * is. Errors: DEVICE_LOST, OUT_OF_MEMORY. */
 MUST_CHECK Error *run_ahead_add(RunAhead *ahead, const MemoryPool *pool, uint64_t bytes);
+/* Nothing is queued any more: the next launch is the first of a half. So a loop that reads a value
+ * in each turn has its events at the same launches of each. */
+void run_ahead_settle(RunAhead *ahead);
 void run_ahead_deinit(RunAhead *ahead, Device *device);

@@ -153,6 +153,15 @@ void cuda_cublas_deinit(CudaDevice *device, CudaCublasProduct *product) {
         if (layouts[i]) (void)device->api->cublasLtMatrixLayoutDestroy(layouts[i]);
 }
 
+/* What an algorithm's words mean is the library's: where equal ones are other kernels after all,
+ * the driver refuses the update. */
+uint64_t cuda_cublas_stretch_key(const CudaCublasProduct *product) {
+    uint64_t key = CUDA_STRETCH_KEY_CUBLAS + (uint64_t)product->problem.epilogue;
+    for (size_t i = 0; i < sizeof product->algorithm.data / sizeof product->algorithm.data[0]; i++)
+        key = (key ^ product->algorithm.data[i]) * 0x100000001b3;
+    return key;
+}
+
 static void *pointer(uint64_t address) { return (void *)(uintptr_t)address; }
 
 Error *cuda_cublas_run(CudaDevice *device, const CudaCublasProduct *product,

@@ -50,6 +50,8 @@ typedef struct CudaCublasAddresses {
     uint64_t workspace;
 } CudaCublasAddresses;
 
+/* Equal for products that the library serves with the same kernels; see cuda_stretch_add. */
+uint64_t cuda_cublas_stretch_key(const CudaCublasProduct *product);
 /* Behind what the stream already has to do; in the device's context. */
 MUST_CHECK Error *cuda_cublas_run(CudaDevice *device, const CudaCublasProduct *product,
     const CudaCublasAddresses *addresses, CUstream stream);

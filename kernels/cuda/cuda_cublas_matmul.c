@@ -140,7 +140,10 @@ static Error *run(const Plan *plan, const Launch *launch, Operands *operands) {
     if (state->added)
         TRY(align(operands, launch->inputs[state->added], state->to_bytes, &at.added));
     if (aside) TRY(stand_in(operands, state->to_bytes, &at.to));
-    TRY(cuda_cublas_run(device, &state->product, &at, cuda_stream(device, launch->stream)));
+    CUstream queue;
+    uint64_t key = cuda_cublas_stretch_key(&state->product);
+    TRY(cuda_stream_record(device, launch->stream, "cublasLtMatmul", key, &queue));
+    TRY(cuda_cublas_run(device, &state->product, &at, queue));
     if (aside)
         TRY(cuda_transfer_inside(
             plan->device, launch->stream, launch->outputs[0], at.to, state->to_bytes));

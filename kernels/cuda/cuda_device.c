@@ -86,6 +86,7 @@ static Error *open_device(const char *kind, uint32_t index, const char *options,
     (void)pthread_mutex_init(&device->mutex, NULL);
     TRY(cuda_options_read(options, &device->options));
     TRY(cuda_symbols_start(cuda_fatbin.needed_version, &device->api));
+    if (device->options.graphs) TRY(cuda_symbols_load(CUDA_LIBRARY_GRAPHS));
     TRY(find_gpu(device));
     TRY(device_open("cpu", &device->host));
     TRY(open_context(device));

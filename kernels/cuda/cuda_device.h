@@ -10,6 +10,7 @@
 #include "kernels/cuda/cuda_launch.h"
 #include "kernels/cuda/cuda_options.h"
 #include "kernels/cuda/cuda_staging.h"
+#include "kernels/cuda/cuda_stretch.h"
 #include "kernels/cuda/cuda_symbols.h"
 #include "kernels/device.h"
 
@@ -41,10 +42,6 @@ typedef struct CudaDevice {
 } CudaDevice;
 
 static inline CudaDevice *cuda_device(Device *device) { return (CudaDevice *)device; }
-/* The stream to queue on: the device's own for calls without one. */
-static inline CUstream cuda_stream(CudaDevice *device, DeviceStream *stream) {
-    return stream ? (CUstream)stream : device->idle;
-}
 
 /* A device whose primary context is current; ends with the scope. */
 typedef struct CudaScope {
@@ -78,6 +75,18 @@ MUST_CHECK Error *cuda_event_wait(Device *device, DeviceEvent *event, DeviceStre
 MUST_CHECK Error *cuda_event_synchronize(Device *device, DeviceEvent *event);
 MUST_CHECK Error *cuda_event_elapsed(
     Device *device, DeviceEvent *from, DeviceEvent *to, uint64_t *out_ns);
+/* The queue behind all that was launched on the stream: the device's own for calls without one.
+ * What keeps launches from it is told by cuda_stream_tell. */
+CUstream cuda_stream(CudaDevice *device, DeviceStream *stream);
+/* The same for memory that nothing queued so far knows of: launches that are still recorded may
+ * come behind it. */
+CUstream cuda_stream_ahead(CudaDevice *device, DeviceStream *stream);
+/* Where one launch is to be queued that a graph may hold (see cuda_stretch_add for name, key and
+ * errors). At most one is queued there. */
+MUST_CHECK Error *cuda_stream_record(
+    CudaDevice *device, DeviceStream *stream, const char *name, uint64_t key, CUstream *out);
+/* The error of a call that waited for the stream: what kept launches from it goes first. */
+MUST_CHECK Error *cuda_stream_tell(DeviceStream *stream, Error *owned_error);
 /* What calls without a stream end with. */
 MUST_CHECK Error *cuda_stream_settle(CudaDevice *device, DeviceStream *stream);
 

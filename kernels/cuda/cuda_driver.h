@@ -14,6 +14,9 @@ typedef struct CUevent_st *CUevent;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUgraphExec_st *CUgraphExec;
 
 /* CUresult */
 enum {
@@ -29,6 +32,7 @@ enum {
     CUDA_ERROR_NVLINK_UNCORRECTABLE = 220,
     CUDA_ERROR_CONTAINED = 226,
     CUDA_ERROR_INVALID_HANDLE = 400,
+    CUDA_ERROR_ILLEGAL_STATE = 401,
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_ILLEGAL_ADDRESS = 700,
     CUDA_ERROR_LAUNCH_TIMEOUT = 702,
@@ -41,6 +45,10 @@ enum {
     CUDA_ERROR_INVALID_PC = 718,
     CUDA_ERROR_LAUNCH_FAILED = 719,
     CUDA_ERROR_TENSOR_MEMORY_LEAK = 721,
+    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+    CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901,
+    CUDA_ERROR_STREAM_CAPTURE_ISOLATION = 905,
+    CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE = 910,
     CUDA_ERROR_EXTERNAL_DEVICE = 911,
     CUDA_ERROR_UNKNOWN = 999,
 };
@@ -54,6 +62,19 @@ enum {
 
 /* CUstream_flags, CUevent_flags */
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_EVENT_DISABLE_TIMING = 2 };
+
+/* CUstreamCaptureMode, CUgraphExecUpdateResult */
+enum {
+    CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+    CU_GRAPH_EXEC_UPDATE_SUCCESS = 0,
+    CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 2,
+    CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED = 3,
+};
+
+typedef struct CUgraphExecUpdateResultInfo {
+    int result; /* CUgraphExecUpdateResult */
+    CUgraphNode errorNode, errorFromNode;
+} CUgraphExecUpdateResultInfo;
 
 /* CUpointer_attribute, CUmemorytype */
 enum { CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_MEMORYTYPE_HOST = 1 };

@@ -55,9 +55,11 @@ Error *cuda_launch(Device *base, DeviceStream *stream, CudaKernelId kernel, cons
     if (grid->shared_bytes > SHARED_BYTES_PLAIN)
         CUDA_TRY(device, cuFuncSetAttribute, function,
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)grid->shared_bytes);
+    CUstream queue;
+    TRY(cuda_stream_record(device, stream, names[kernel], kernel, &queue));
     int result = device->api->cuLaunchKernel(function, grid->blocks[0], grid->blocks[1],
         grid->blocks[2], grid->threads[0], grid->threads[1], grid->threads[2], grid->shared_bytes,
-        cuda_stream(device, stream), arguments, NULL);
+        queue, arguments, NULL);
     TRY(cuda_check(device, result, names[kernel]));
     return cuda_stream_settle(device, stream);
 }

@@ -63,11 +63,13 @@ static Error *fail_exhausted(CudaDevice *device, uint64_t size) {
         size, device->total_bytes, free_now);
 }
 
-static Error *take(CudaDevice *device, CUstream stream, uint64_t size, CUdeviceptr *out) {
+/* A fresh block is known to no launch: it may come before those that are not in the queue yet. */
+static Error *take(CudaDevice *device, DeviceStream *on, uint64_t size, CUdeviceptr *out) {
     size_t bytes = size ? size : 1;
+    CUstream stream = cuda_stream_ahead(device, on);
     int result = device->api->cuMemAllocFromPoolAsync(out, bytes, device->pool, stream);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) { /* what is queued may give some back */
-        CUDA_TRY(device, cuStreamSynchronize, stream);
+        CUDA_TRY(device, cuStreamSynchronize, cuda_stream(device, on));
         CUDA_TRY(device, cuMemPoolTrimTo, device->pool, 0);
         result = device->api->cuMemAllocFromPoolAsync(out, bytes, device->pool, stream);
     }
@@ -84,7 +86,7 @@ Error *cuda_memory_alloc(Device *base, DeviceStream *stream, uint64_t size, uint
     CUdeviceptr address;
     TRY(cuda_scope_enter(device, &scope));
     TRY(reserve(device, size));
-    Error *error = take(device, cuda_stream(device, stream), size, &address);
+    Error *error = take(device, stream, size, &address);
     if (error) {
         unreserve(device, size);
         return error;

@@ -21,8 +21,10 @@ Error *cuda_options_read(const char *options, CudaOptions *out) {
             TRY(device_option_bytes(&option, &read.memory_bytes));
         else if (strcmp(option.name, "tf32") == 0)
             TRY(read_switch(&option, &read.tf32));
+        else if (strcmp(option.name, "graphs") == 0)
+            TRY(read_switch(&option, &read.graphs));
         else
-            FAIL(USAGE, "cuda has no option \"%s\"; there are: memory, tf32", option.name);
+            FAIL(USAGE, "cuda has no option \"%s\"; there are: memory, tf32, graphs", option.name);
     }
     *out = read;
     return NULL;

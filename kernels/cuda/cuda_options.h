@@ -2,14 +2,15 @@
 /* What a cuda device's SPEC may say behind its index:
  *   memory=SIZE  takes no more of the GPU's memory
  *   tf32=on      float32 products may be rounded to 10 bits before they are added up; off if not
- * said */
+ * said
+ *   graphs=on    launches that come back are started together, as graphs; off if not said */
 #include <stdbool.h>
 
 #include "kernels/device_options.h"
 
 typedef struct CudaOptions {
     uint64_t memory_bytes; /* 0: all */
-    bool tf32;
+    bool tf32, graphs;
 } CudaOptions;
 
 /* Errors: USAGE. */

@@ -1,12 +1,64 @@
-/* Streams and events: those of the driver, without anything around them. */
+/* Streams and events: those of the driver, and around a stream what it is to launch together. */
 #include "kernels/cuda/cuda_device.h"
+
+#include "base/allocator.h"
+
+typedef struct CudaStream {
+    CUstream queue;
+    CudaStretch *stretch; /* NULL: each launch goes to the queue at once */
+} CudaStream;
+
+static CudaStream *cast(DeviceStream *stream) { return (CudaStream *)stream; }
+
+/* ---- where to queue ---- */
+
+CUstream cuda_stream(CudaDevice *device, DeviceStream *stream) {
+    if (!stream) return device->idle;
+    if (cast(stream)->stretch) cuda_stretch_end(device, cast(stream)->stretch);
+    return cast(stream)->queue;
+}
+
+CUstream cuda_stream_ahead(CudaDevice *device, DeviceStream *stream) {
+    return stream ? cast(stream)->queue : device->idle;
+}
+
+Error *cuda_stream_record(
+    CudaDevice *device, DeviceStream *stream, const char *name, uint64_t key, CUstream *out) {
+    if (stream && cast(stream)->stretch)
+        return cuda_stretch_add(device, cast(stream)->stretch, name, key, out);
+    *out = cuda_stream_ahead(device, stream);
+    return NULL;
+}
+
+Error *cuda_stream_tell(DeviceStream *stream, Error *owned_error) {
+    Error *first =
+        stream && cast(stream)->stretch ? cuda_stretch_tell(cast(stream)->stretch) : NULL;
+    if (!first) return owned_error;
+    error_free(owned_error);
+    return first;
+}
+
+/* ---- streams ---- */
+
+static Error *open_stream(CudaDevice *device, CudaStream *stream) {
+    CUDA_TRY(device, cuStreamCreate, &stream->queue, CU_STREAM_NON_BLOCKING);
+    return device->options.graphs ? cuda_stretch_create(device, stream->queue, &stream->stretch)
+                                  : NULL;
+}
 
 Error *cuda_stream_create(Device *base, DeviceStream **out) {
     CudaDevice *device = cuda_device(base);
     CUDA_SCOPE(scope);
-    CUstream stream;
+    void *memory;
     TRY(cuda_scope_enter(device, &scope));
-    CUDA_TRY(device, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+    TRY(memory_alloc(1, sizeof(CudaStream), &memory));
+    CudaStream *stream = memory;
+    Error *error = open_stream(device, stream);
+    if (error) {
+        if (stream->queue) (void)device->api->cuStreamDestroy_v2(stream->queue);
+        memory_free(stream);
+        return error;
+    }
     *out = (DeviceStream *)stream;
     return NULL;
 }
@@ -14,19 +66,23 @@ Error *cuda_stream_create(Device *base, DeviceStream **out) {
 void cuda_stream_destroy(Device *base, DeviceStream *stream) {
     CudaDevice *device = cuda_device(base);
     CUDA_SCOPE(scope);
-    if (!cuda_scope_try(device, &scope)) return;
-    Error *error = cuda_check(
-        device, device->api->cuStreamSynchronize((CUstream)stream), "cuStreamSynchronize");
-    error_free(error); /* nobody is left to be told; the device knows when it is lost */
-    (void)device->api->cuStreamDestroy_v2((CUstream)stream);
+    bool entered = cuda_scope_try(device, &scope);
+    if (entered) {
+        int result = device->api->cuStreamSynchronize(cuda_stream(device, stream));
+        Error *error = cuda_check(device, result, "cuStreamSynchronize");
+        error_free(error); /* nobody is left to be told; the device knows when it is lost */
+    }
+    cuda_stretch_release(device, cast(stream)->stretch);
+    if (entered) (void)device->api->cuStreamDestroy_v2(cast(stream)->queue);
+    memory_free(stream);
 }
 
 Error *cuda_stream_synchronize(Device *base, DeviceStream *stream) {
     CudaDevice *device = cuda_device(base);
     CUDA_SCOPE(scope);
     TRY(cuda_scope_enter(device, &scope));
-    CUDA_TRY(device, cuStreamSynchronize, cuda_stream(device, stream));
-    return NULL;
+    int result = device->api->cuStreamSynchronize(cuda_stream(device, stream));
+    return cuda_stream_tell(stream, cuda_check(device, result, "cuStreamSynchronize"));
 }
 
 Error *cuda_stream_settle(CudaDevice *device, DeviceStream *stream) {

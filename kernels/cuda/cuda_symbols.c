@@ -26,6 +26,7 @@ static const struct {
     const char *names[NAMES_MAX];
 } libraries[CUDA_LIBRARY_COUNT] = {
     [CUDA_LIBRARY_DRIVER] = {"NVIDIA driver", {"libcuda.so.1"}},
+    [CUDA_LIBRARY_GRAPHS] = {"NVIDIA driver", {"libcuda.so.1"}},
     [CUDA_LIBRARY_CUBLASLT] = {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}},
 };
 

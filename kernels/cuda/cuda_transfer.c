@@ -36,10 +36,10 @@ static Error *upload(
 Error *cuda_transfer_in(
     Device *base, DeviceStream *stream, uint64_t to, const void *from, uint64_t size) {
     CudaDevice *device = cuda_device(base);
-    CUstream queue = cuda_stream(device, stream);
     CUDA_SCOPE(scope);
     TRY(cuda_scope_enter(device, &scope));
     if (size == 0) return NULL;
+    CUstream queue = cuda_stream(device, stream);
     if (size > CUDA_STAGING_SMALL_BYTES && is_pinned(device, from)) {
         CUDA_TRY(device, cuMemcpyHtoDAsync_v2, to, from, size, queue);
         CUDA_TRY(device, cuStreamSynchronize, queue); /* the bytes are the caller's again */
@@ -79,12 +79,7 @@ static Error *download(
     return NULL;
 }
 
-Error *cuda_transfer_out(
-    Device *base, DeviceStream *stream, void *to, uint64_t from, uint64_t size) {
-    CudaDevice *device = cuda_device(base);
-    CUstream queue = cuda_stream(device, stream);
-    CUDA_SCOPE(scope);
-    TRY(cuda_scope_enter(device, &scope));
+static Error *copy_out(CudaDevice *device, CUstream queue, void *to, uint64_t from, uint64_t size) {
     if (size == 0)
         return cuda_check(device, device->api->cuStreamSynchronize(queue), "cuStreamSynchronize");
     if (is_pinned(device, to)) {
@@ -98,11 +93,22 @@ Error *cuda_transfer_out(
     return error;
 }
 
+Error *cuda_transfer_out(
+    Device *base, DeviceStream *stream, void *to, uint64_t from, uint64_t size) {
+    CudaDevice *device = cuda_device(base);
+    CUDA_SCOPE(scope);
+    TRY(cuda_scope_enter(device, &scope));
+    return cuda_stream_tell(stream, copy_out(device, cuda_stream(device, stream), to, from, size));
+}
+
 Error *cuda_transfer_inside(
     Device *base, DeviceStream *stream, uint64_t to, uint64_t from, uint64_t size) {
     CudaDevice *device = cuda_device(base);
     CUDA_SCOPE(scope);
     TRY(cuda_scope_enter(device, &scope));
-    if (size) CUDA_TRY(device, cuMemcpyDtoDAsync_v2, to, from, size, cuda_stream(device, stream));
+    if (size == 0) return NULL;
+    CUstream queue;
+    TRY(cuda_stream_record(device, stream, "a copy", CUDA_STRETCH_KEY_COPY, &queue));
+    CUDA_TRY(device, cuMemcpyDtoDAsync_v2, to, from, size, queue);
     return cuda_stream_settle(device, stream);
 }

@@ -253,11 +253,16 @@ FAKE_CUDA_FUNCTION cublasLtMatmul(CublasHandle handle, CublasMatmulDesc desc, co
     FakeCommand *command = fake_command_create(sizeof product);
     if (!command) return CUBLAS_STATUS_ALLOC_FAILED;
     command->run = run_product;
+    command->capturable = true;
     command->to = (uint64_t)(uintptr_t)workspace;
     command->size = workspace_size;
     memcpy(command->params, &product, sizeof product);
     (void)pthread_mutex_lock(&fake_mutex);
-    int result = fake_stream_push(stream, command);
+    int result = fake_control_fail(__func__);
+    if (result == CUDA_SUCCESS)
+        result = fake_stream_push(stream, command);
+    else
+        free(command);
     (void)pthread_mutex_unlock(&fake_mutex);
     return result == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }

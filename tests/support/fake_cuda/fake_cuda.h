@@ -5,14 +5,17 @@
  * Streams are threads, and what is queued on them runs later, in no order but the stream's and the
  * events'. Device memory cannot be read or written by the host: it is accessible only while a
  * command runs. Kernels are those of kernels/cuda/device, compiled for the host. It is stricter
- * than a real driver: copies from and to host memory that is not pinned are refused.
+ * than a real driver: copies from and to host memory that is not pinned are refused, and a capture
+ * takes kernels, products and copies inside the device, nothing else.
  *
  * Environment, read when a device's primary context is retained first (the first two: always):
  *   FAKE_CUDA_VERSION     of the driver: 13000
  *   FAKE_CUDA_DEVICES     how many: 2
  *   FAKE_CUDA_MEMORY      bytes of each: 268435456
  *   FAKE_CUDA_LAG_US      how long every command waits at least: 0
- *   FAKE_CUDA_LOSE_AFTER  the launch that spoils the context: none */
+ *   FAKE_CUDA_LOSE_AFTER  the launch that spoils the context: none
+ * and when the process ends:
+ *   FAKE_CUDA_COUNTS      a file that gets the counts of FakeControl, as JSON: none */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,6 +39,7 @@ struct FakeCommand {
     uint64_t to, from, size;
     void *host;
     unsigned char value;
+    bool capturable;
     CUevent event; /* the command records it, or waits for it when `waits` */
     uint64_t number;
     bool waits;
@@ -43,6 +47,7 @@ struct FakeCommand {
     int kernel;
     uint32_t blocks[3], threads[3], shared_bytes;
     FakeCommand *next;
+    uint64_t params_size;
     uint8_t params[]; /* of a kernel */
 };
 
@@ -50,6 +55,23 @@ struct FakeCommand {
  */
 __attribute__((visibility("default"))) extern pthread_mutex_t fake_mutex;
 extern pthread_cond_t fake_changed;
+
+/* What tests set and read; found by its name in the loaded library. Under the mutex, or while
+ * nothing is called. */
+typedef struct FakeControl {
+    /* The nth call from here on of what can fail answers so, without an effect but that captures
+     * under way are spoiled. 0: none. */
+    uint64_t fail_nth;
+    int fail_result;
+    const char *fail_function; /* only calls of this one count; NULL: all */
+    /* Counts. */
+    uint64_t kernels, captures, instantiations, updates, graph_launches;
+    uint64_t mistakes; /* what a real driver refuses and no caller should try */
+    uint64_t graphs;   /* of both kinds, not destroyed */
+} FakeControl;
+__attribute__((visibility("default"))) extern FakeControl fake_control;
+/* The result that a call of the function is to have; CUDA_SUCCESS for most. Under the mutex. */
+__attribute__((visibility("default"))) int fake_control_fail(const char *function);
 
 /* ---- fake_memory.c; under the mutex ---- */
 
@@ -66,10 +88,22 @@ void *fake_memory_pin(uint64_t size);
 bool fake_memory_unpin(void *block);
 bool fake_memory_is_pinned(const void *block, uint64_t size);
 
+/* What a stream is recording; see fake_graph.c. Under the mutex. */
+struct CUgraph_st **fake_stream_capture(CUstream stream);
+
+/* ---- fake_graph.c; under the mutex ---- */
+
+/* Takes the command where the stream records. Answers a CUresult. */
+int fake_graph_add(struct CUgraph_st *graph, FakeCommand *owned_command);
+void fake_graph_spoil(struct CUgraph_st *graph);
+/* All that are being recorded. */
+void fake_graph_spoil_all(void);
+
 /* ---- fake_stream.c ---- */
 
 /* A cleared command with room for size bytes of parameters. */
 __attribute__((visibility("default"))) FakeCommand *fake_command_create(uint64_t size);
+void fake_command_release(FakeCommand *command);
 /* Gives the command to the stream, or drops it when the context is spoiled. Answers a CUresult. */
 __attribute__((visibility("default"))) int fake_stream_push(
     CUstream stream, FakeCommand *owned_command);

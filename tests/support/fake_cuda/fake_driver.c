@@ -24,6 +24,33 @@ static uint64_t setting(const char *name, uint64_t otherwise) {
     return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
+/* ---- what tests set and read ---- */
+
+FakeControl fake_control;
+
+int fake_control_fail(const char *function) {
+    if (!fake_control.fail_nth) return CUDA_SUCCESS;
+    if (fake_control.fail_function && strcmp(fake_control.fail_function, function) != 0)
+        return CUDA_SUCCESS;
+    if (--fake_control.fail_nth > 0) return CUDA_SUCCESS;
+    fake_graph_spoil_all();
+    return fake_control.fail_result;
+}
+
+static __attribute__((destructor)) void write_counts(void) {
+    const char *path = getenv("FAKE_CUDA_COUNTS");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file) return;
+#define COUNT(name) #name, (unsigned long long)fake_control.name
+    (void)fprintf(file,
+        "{\"%s\": %llu, \"%s\": %llu, \"%s\": %llu, \"%s\": %llu, \"%s\": %llu, "
+        "\"%s\": %llu, \"%s\": %llu}\n",
+        COUNT(kernels), COUNT(captures), COUNT(instantiations), COUNT(updates),
+        COUNT(graph_launches), COUNT(mistakes), COUNT(graphs));
+#undef COUNT
+    (void)fclose(file);
+}
+
 /* ---- devices and contexts ---- */
 
 FAKE_CUDA_FUNCTION cuDriverGetVersion(int *out) {
@@ -264,6 +291,7 @@ static int push_copy(CUstream stream, uint64_t to, uint64_t from, void *host, si
     command->to = to;
     command->from = from;
     command->host = host;
+    command->capturable = !host;
     command->size = size;
     return fake_stream_push(stream, command);
 }
@@ -352,6 +380,8 @@ FAKE_CUDA_FUNCTION cuLaunchKernel(CUfunction function, unsigned int grid_x, unsi
     FakeCommand *command = fake_command_create(function->params_size);
     if (!command) FAKE_CUDA_RETURN(CUDA_ERROR_OUT_OF_MEMORY);
     command->run = run_kernel;
+    command->capturable = true;
+    fake_control.kernels++;
     command->kernel = (int)(function - functions);
     command->size = function->params_size;
     memcpy(command->params, parameters[0], function->params_size);

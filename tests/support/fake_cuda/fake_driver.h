@@ -12,12 +12,15 @@
 /* The context that is current in this thread; NULL: none. */
 struct CUctx_st *fake_driver_current(void);
 
-/* Takes the mutex; leaves the function when no context is current, or a spoiled one. */
+/* Takes the mutex; leaves the function when no context is current, or a spoiled one, or when the
+ * call is to fail. */
 #define FAKE_CUDA_CALL(context)                                                                    \
     (void)pthread_mutex_lock(&fake_mutex);                                                         \
     struct CUctx_st *context = fake_driver_current();                                              \
     if (!context || context->error)                                                                \
-    FAKE_CUDA_RETURN(context ? context->error : CUDA_ERROR_INVALID_CONTEXT)
+        FAKE_CUDA_RETURN(context ? context->error : CUDA_ERROR_INVALID_CONTEXT);                   \
+    const int fault_ = fake_control_fail(__func__);                                                \
+    if (fault_) FAKE_CUDA_RETURN(fault_)
 #define FAKE_CUDA_RETURN(value)                                                                    \
     do {                                                                                           \
         const int value_ = (value);                                                                \

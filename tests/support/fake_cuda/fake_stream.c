@@ -13,6 +13,7 @@ struct CUstream_st {
     pthread_t thread;
     FakeCommand *first, **last;
     bool running, ending;
+    struct CUgraph_st *capture; /* NULL: commands run */
 };
 
 struct CUevent_st {
@@ -22,15 +23,23 @@ struct CUevent_st {
     double time_ms;
 };
 
-FakeCommand *fake_command_create(uint64_t size) { return calloc(1, sizeof(FakeCommand) + size); }
+FakeCommand *fake_command_create(uint64_t size) {
+    FakeCommand *command = calloc(1, sizeof *command + size);
+    if (command) command->params_size = size;
+    return command;
+}
 
 static void release_event(CUevent event) {
     if (event && --event->references == 0) free(event);
 }
 
-static void release_command(FakeCommand *command) {
+void fake_command_release(FakeCommand *command) {
     release_event(command->event);
     free(command);
+}
+
+struct CUgraph_st **fake_stream_capture(CUstream stream) {
+    return &stream->capture;
 }
 
 int fake_stream_push(CUstream stream, FakeCommand *owned_command) {
@@ -38,10 +47,11 @@ int fake_stream_push(CUstream stream, FakeCommand *owned_command) {
     int result = context->error && !owned_command->always ? context->error : CUDA_SUCCESS;
     if (context != fake_driver_current()) result = CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS) {
-        release_command(owned_command);
+        fake_command_release(owned_command);
         return result;
     }
     owned_command->context = context;
+    if (stream->capture) return fake_graph_add(stream->capture, owned_command);
     *stream->last = owned_command;
     stream->last = &owned_command->next;
     (void)pthread_cond_broadcast(&fake_changed);
@@ -92,7 +102,7 @@ static void *thread_main(void *argument) {
         stream->running = true;
         run(stream, command);
         stream->running = false;
-        release_command(command);
+        fake_command_release(command);
         (void)pthread_cond_broadcast(&fake_changed);
     }
     (void)pthread_mutex_unlock(&fake_mutex);
@@ -118,12 +128,17 @@ FAKE_CUDA_FUNCTION cuStreamCreate(CUstream *out, unsigned int flags) {
 FAKE_CUDA_FUNCTION cuStreamSynchronize(CUstream stream) {
     FAKE_CUDA_CALL(context);
     if (stream->context != context) FAKE_CUDA_RETURN(CUDA_ERROR_INVALID_HANDLE);
+    if (stream->capture) {
+        fake_graph_spoil(stream->capture);
+        FAKE_CUDA_RETURN(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
     while (stream->first || stream->running) (void)pthread_cond_wait(&fake_changed, &fake_mutex);
     FAKE_CUDA_RETURN(context->error);
 }
 
 FAKE_CUDA_FUNCTION cuStreamDestroy_v2(CUstream stream) {
     (void)pthread_mutex_lock(&fake_mutex);
+    fake_control.mistakes += stream->capture != NULL;
     stream->ending = true;
     (void)pthread_cond_broadcast(&fake_changed);
     (void)pthread_mutex_unlock(&fake_mutex);
