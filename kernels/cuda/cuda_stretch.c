@@ -103,7 +103,8 @@ static bool is_due(CudaStretch *stretch) {
 
 Error *cuda_stretch_add(
     CudaDevice *device, CudaStretch *stretch, const char *name, uint64_t key, CUstream *out) {
-    if (stretch->launches == CUDA_STRETCH_LAUNCHES_MAX) cuda_stretch_end(device, stretch);
+    bool goes_on = stretch->launches == CUDA_STRETCH_LAUNCHES_MAX;
+    if (goes_on) cuda_stretch_end(device, stretch);
     if (stretch->error) return error_copy(stretch->error);
     if (stretch->launches == 0) {
         bool due = is_due(stretch);
@@ -113,7 +114,8 @@ Error *cuda_stretch_add(
             CUDA_TRY(
                 device, cuStreamBeginCapture_v2, stretch->recorder, CU_STREAM_CAPTURE_MODE_RELAXED);
         stretch->recording = due;
-        stretch->signature = SIGNATURE_START;
+        /* so that a turn of equal parts has one of its own for each */
+        stretch->signature = goes_on ? stretch->previous : SIGNATURE_START;
         stretch->first = name;
     }
     stretch->signature = (stretch->signature ^ key) * SIGNATURE_PRIME;
