@@ -26,7 +26,11 @@ enum {
 };
 
 /* Keys that are not of kernels: those are their ids. */
-enum { CUDA_STRETCH_KEY_COPY = 1 << 16, CUDA_STRETCH_KEY_CUBLAS = 2 << 16 };
+enum {
+    CUDA_STRETCH_KEY_COPY = 1 << 16,
+    CUDA_STRETCH_KEY_SET = 2 << 16,
+    CUDA_STRETCH_KEY_CUBLAS = 3 << 16,
+};
 
 typedef struct CudaStretch CudaStretch;
 

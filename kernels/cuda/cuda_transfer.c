@@ -3,6 +3,8 @@
 
 #include "kernels/cuda/cuda_device.h"
 
+enum { SCALAR_BYTES_MAX = 8 };
+
 /* Pinned by whoever owns it, so that the link reads and writes it itself. */
 static bool is_pinned(CudaDevice *device, const void *bytes) {
     unsigned int type = 0; /* the driver fails for memory that it does not know */
@@ -33,12 +35,30 @@ static Error *upload(
     return NULL;
 }
 
+/* Scalars go as values of their own, without staging; and a graph may hold them. */
+static bool is_scalar(uint64_t to, uint64_t size) {
+    return size <= SCALAR_BYTES_MAX && size % sizeof(uint32_t) == 0 && to % sizeof(uint32_t) == 0;
+}
+
+static Error *set_scalar(
+    CudaDevice *device, DeviceStream *stream, uint64_t to, const uint8_t *from, uint64_t size) {
+    for (uint64_t at = 0; at < size; at += sizeof(uint32_t)) {
+        uint32_t value;
+        CUstream queue;
+        memcpy(&value, from + at, sizeof value);
+        TRY(cuda_stream_record(device, stream, "a scalar", CUDA_STRETCH_KEY_SET, &queue));
+        CUDA_TRY(device, cuMemsetD32Async, to + at, value, 1, queue);
+    }
+    return cuda_stream_settle(device, stream);
+}
+
 Error *cuda_transfer_in(
     Device *base, DeviceStream *stream, uint64_t to, const void *from, uint64_t size) {
     CudaDevice *device = cuda_device(base);
     CUDA_SCOPE(scope);
     TRY(cuda_scope_enter(device, &scope));
     if (size == 0) return NULL;
+    if (is_scalar(to, size)) return set_scalar(device, stream, to, from, size);
     CUstream queue = cuda_stream(device, stream);
     if (size > CUDA_STAGING_SMALL_BYTES && is_pinned(device, from)) {
         CUDA_TRY(device, cuMemcpyHtoDAsync_v2, to, from, size, queue);

@@ -233,6 +233,28 @@ static void test_cuda_stretch_goes_on_over_an_allocation(void **state) {
     stretch_deinit(&fixture);
 }
 
+/* A value that the host writes is one of the launches, and another one in each turn. */
+static void test_cuda_stretch_goes_on_over_a_scalar(void **state) {
+    (void)state;
+    StretchFixture fixture;
+    stretch_init(&fixture, "graphs=on");
+    CudaTurns *turns = &fixture.turns;
+    const DeviceClass *class_ = fixture.device->class_;
+    for (int i = 0; i < 5; i++) {
+        float number, scalar = (float)i + 0.5f;
+        assert_ok(cuda_turns_start(turns));
+        assert_ok(cuda_turns_launch(turns, "dc"));
+        assert_ok(class_->copy_from_host(
+            fixture.device, turns->stream, turns->blocks[turns->at], &scalar, sizeof scalar));
+        assert_ok(cuda_turns_launch(turns, "dd"));
+        assert_ok(class_->copy_to_host(
+            fixture.device, turns->stream, &number, turns->blocks[turns->at], sizeof number));
+        assert_true(number == 4 * scalar);
+        assert_counted(&fixture, graph_launches, i < WARM_TURNS ? 0 : i - WARM_TURNS + 1);
+    }
+    stretch_deinit(&fixture);
+}
+
 /* What is given back behind recorded launches is there for an allocation of the same stream. */
 static void test_cuda_stretch_ends_where_memory_is_short(void **state) {
     (void)state;
@@ -439,6 +461,7 @@ int test_cuda_stretch(void) {
         cmocka_unit_test(test_cuda_stretch_makes_room_for_a_graph),
         cmocka_unit_test(test_cuda_stretch_is_ahead_of_events_and_copies),
         cmocka_unit_test(test_cuda_stretch_goes_on_over_an_allocation),
+        cmocka_unit_test(test_cuda_stretch_goes_on_over_a_scalar),
         cmocka_unit_test(test_cuda_stretch_ends_where_memory_is_short),
         cmocka_unit_test(test_cuda_stretch_runs_when_its_stream_is_destroyed),
         cmocka_unit_test(test_cuda_stretch_tells_of_every_call_that_fails),

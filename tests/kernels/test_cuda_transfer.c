@@ -8,7 +8,7 @@ enum { LARGE = 3 * CUDA_STAGING_LARGE_BYTES + 12345, THREADS = 3 };
 /* Around the sizes at which copies are cut, from odd addresses on both sides. */
 static void test_cuda_transfer_moves_bytes_of_any_size(void **state) {
     (void)state;
-    static const uint64_t sizes[] = {0, 1, 63, CUDA_STAGING_SMALL_BYTES,
+    static const uint64_t sizes[] = {0, 1, 4, 8, 12, 63, CUDA_STAGING_SMALL_BYTES,
         CUDA_STAGING_SMALL_BYTES + 1, CUDA_STAGING_LARGE_BYTES - 1, CUDA_STAGING_LARGE_BYTES,
         CUDA_STAGING_LARGE_BYTES + 1, 2 * CUDA_STAGING_LARGE_BYTES, LARGE};
     OWN(Device, device) = cuda_device_fixture_get("");
@@ -17,17 +17,17 @@ static void test_cuda_transfer_moves_bytes_of_any_size(void **state) {
     uint64_t address, other;
     uint8_t *sent = cuda_device_fixture_bytes(LARGE + 1, 5), *received = calloc(LARGE + 1, 1);
     assert_ok(class_->stream_create(device, &stream));
-    assert_ok(class_->alloc(device, stream, LARGE + 3, &address));
+    assert_ok(class_->alloc(device, stream, LARGE + 4, &address));
     assert_ok(class_->alloc(device, stream, LARGE + 3, &other));
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         memset(received, 0, LARGE + 1);
-        assert_ok(class_->copy_from_host(device, stream, address + 3, sent + 1, sizes[i]));
-        assert_ok(class_->copy(device, stream, other + 1, address + 3, sizes[i]));
+        assert_ok(class_->copy_from_host(device, stream, address + 3 + i % 2, sent + 1, sizes[i]));
+        assert_ok(class_->copy(device, stream, other + 1, address + 3 + i % 2, sizes[i]));
         assert_ok(class_->copy_to_host(device, stream, received + 1, other + 1, sizes[i]));
         assert_memory_equal(received + 1, sent + 1, sizes[i]);
         assert_int_equal(received[0], 0);
     }
-    class_->free(device, stream, address, LARGE + 3);
+    class_->free(device, stream, address, LARGE + 4);
     class_->free(device, stream, other, LARGE + 3);
     class_->stream_destroy(device, stream);
     free(sent);

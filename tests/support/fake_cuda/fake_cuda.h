@@ -6,7 +6,7 @@
  * events'. Device memory cannot be read or written by the host: it is accessible only while a
  * command runs. Kernels are those of kernels/cuda/device, compiled for the host. It is stricter
  * than a real driver: copies from and to host memory that is not pinned are refused, and a capture
- * takes kernels, products and copies inside the device, nothing else.
+ * takes kernels, products, copies inside the device and values set in it, nothing else.
  *
  * Environment, read when a device's primary context is retained first (the first two: always):
  *   FAKE_CUDA_VERSION     of the driver: 13000
@@ -38,7 +38,7 @@ struct FakeCommand {
     struct CUctx_st *context;
     uint64_t to, from, size;
     void *host;
-    unsigned char value;
+    uint32_t value;
     bool capturable;
     CUevent event; /* the command records it, or waits for it when `waits` */
     uint64_t number;

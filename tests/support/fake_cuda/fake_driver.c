@@ -197,7 +197,7 @@ static int run_set(FakeCommand *self) {
     bool held = fake_memory_holds(self->context, self->to, self->size);
     (void)pthread_mutex_unlock(&fake_mutex);
     if (!held) return CUDA_ERROR_ILLEGAL_ADDRESS;
-    memset((void *)(uintptr_t)self->to, self->value, self->size);
+    memset((void *)(uintptr_t)self->to, (unsigned char)self->value, self->size);
     return CUDA_SUCCESS;
 }
 
@@ -216,6 +216,15 @@ static int push_set(CUstream stream, uint64_t to, unsigned char value, size_t si
     command->size = size;
     command->value = value;
     return fake_stream_push(stream, command);
+}
+
+static int run_set_words(FakeCommand *self) {
+    (void)pthread_mutex_lock(&fake_mutex);
+    bool held = fake_memory_holds(self->context, self->to, self->size * sizeof(uint32_t));
+    (void)pthread_mutex_unlock(&fake_mutex);
+    if (!held) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    for (uint64_t i = 0; i < self->size; i++) ((uint32_t *)(uintptr_t)self->to)[i] = self->value;
+    return CUDA_SUCCESS;
 }
 
 /* Memory that nobody has cleared shows. */
@@ -244,6 +253,21 @@ FAKE_CUDA_FUNCTION cuMemsetD8Async(
     FAKE_CUDA_CALL(context);
     (void)context;
     FAKE_CUDA_RETURN(push_set(stream, to, value, size));
+}
+
+FAKE_CUDA_FUNCTION cuMemsetD32Async(
+    CUdeviceptr to, unsigned int value, size_t count, CUstream stream) {
+    FAKE_CUDA_CALL(context);
+    (void)context;
+    if (to % sizeof value != 0) FAKE_CUDA_RETURN(CUDA_ERROR_INVALID_VALUE);
+    FakeCommand *command = fake_command_create(0);
+    if (!command) FAKE_CUDA_RETURN(CUDA_ERROR_OUT_OF_MEMORY);
+    command->run = run_set_words;
+    command->capturable = true;
+    command->to = to;
+    command->size = count;
+    command->value = value;
+    FAKE_CUDA_RETURN(fake_stream_push(stream, command));
 }
 
 FAKE_CUDA_FUNCTION cuMemHostAlloc(void **out, size_t size, unsigned int flags) {
