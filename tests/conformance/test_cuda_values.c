@@ -19,6 +19,7 @@ static void test_cuda_computes_the_same_when_the_device_lags(void **state) {
 static void test_cuda_computes_the_same_bits_each_time(void **state) {
     (void)state;
     suite_test("cuda:0", "equality");
+    suite_test("cuda:0,graphs=on", "equality");
     suite_test("cuda:0", "expansion");
 }
 

@@ -1,4 +1,5 @@
 """The cuda plugin, as the program finds it: over a driver without a GPU, and where there is none."""
+import json
 import os
 import re
 
@@ -51,6 +52,38 @@ def test_late_work_and_little_memory_change_no_bit(straight, fake_gpu, tmp_path)
     same_bits(tmp_path / "prompt.npz", tmp_path / "late.npz")
 
 
+@pytest.mark.parametrize("lag_us", ["0", "30"])
+def test_graphs_change_no_bit(straight, fake_gpu, tmp_path, lag_us):
+    """Twenty turns of a decode loop: of the launches that come back few are left, and each has its effect once."""
+    home, source, _, _ = straight("gpt2_gen_tiny", first_case("gpt2_gen_tiny"))
+    feeds, counts = dict(numpy.load(source)), {}
+    feeds["max_new_tokens"] = numpy.int64(20)
+    numpy.savez(tmp_path / "feeds.npz", **feeds)
+    fake_gpu.setenv("FAKE_CUDA_LAG_US", lag_us)
+    for graphs in ("off", "on"):
+        fake_gpu.setenv("FAKE_CUDA_COUNTS", str(tmp_path / "counts.json"))
+        home.call("run", "gpt2_gen_tiny", "--input", tmp_path / "feeds.npz", "--output", tmp_path / f"{graphs}.npz",
+                  "--device", f"cuda:0,graphs={graphs}")
+        with open(tmp_path / "counts.json", encoding="utf-8") as file:
+            counts[graphs] = json.load(file)
+    same_bits(tmp_path / "off.npz", tmp_path / "on.npz")
+    assert counts["off"]["graph_launches"] == 0
+    assert counts["on"]["kernels"] == counts["off"]["kernels"]
+    assert counts["on"]["updates"] > 10 * counts["on"]["instantiations"] / 2 > 0
+    assert counts["on"]["graph_launches"] < counts["on"]["kernels"] / 10
+    assert counts["on"]["mistakes"] == counts["on"]["graphs"] == 0
+
+
+@pytest.mark.parametrize("device", ["cuda:0,graphs=on", "cuda:0,graphs=on,worker=process"])
+def test_a_run_with_graphs_goes_on_anywhere(straight, fake_gpu, tmp_path, device):
+    home, source, output, instructions = straight("gpt2_gen_tiny", first_case("gpt2_gen_tiny"))
+    home.call("run", "gpt2_gen_tiny", "--input", source, "--output", tmp_path / "plain.npz", "--device", "cuda:0")
+    stops = spread(instructions, 8)
+    same_bits(tmp_path / "plain.npz",
+              run_in_pieces(home, "gpt2_gen_tiny", source, instructions, stops, tmp_path, (device, "cuda:1")))
+    close(output, run_in_pieces(home, "gpt2_gen_tiny", source, instructions, stops, tmp_path, (device, "cpu")))
+
+
 def test_a_lost_gpu_is_said_to_be_lost(straight, fake_gpu, tmp_path):
     home, source, _, _ = straight("gpt2_gen_tiny", first_case("gpt2_gen_tiny"))
     fake_gpu.setenv("FAKE_CUDA_LOSE_AFTER", "20")
@@ -59,12 +92,13 @@ def test_a_lost_gpu_is_said_to_be_lost(straight, fake_gpu, tmp_path):
     assert not (tmp_path / "o.npz").exists()
 
 
-def test_a_daemon_opens_a_lost_gpu_anew(home, fake_gpu, tmp_path):
+@pytest.mark.parametrize("graphs", ["off", "on"])
+def test_a_daemon_opens_a_lost_gpu_anew(home, fake_gpu, tmp_path, graphs):
     source = f"{SMALL_MODELS}/gpt2_gen_tiny.short.npz"
     home.call("register", "gen", f"{SMALL_MODELS}/gpt2_gen_tiny.onnx")
     home.call("run", "gen", "--input", source, "--output", tmp_path / "o.npz", "--device", "cuda:0")
     fake_gpu.setenv("FAKE_CUDA_LOSE_AFTER", "500")
-    with Daemon(home, "--device", "cuda:0") as daemon:
+    with Daemon(home, "--device", f"cuda:0,graphs={graphs}") as daemon:
         jobs = [daemon.finished(daemon.submit("gen", load(source))) for _ in range(4)]
         for outputs in jobs:
             equal(outputs, load(tmp_path / "o.npz"))

@@ -1,19 +1,8 @@
 #include "tests/kernels/cuda_turn_fixture.h"
 
-#include <dlfcn.h>
-
 #include "tests/kernels/infer_fixture.h"
 
 enum { COUNT = 100, SIZE = COUNT * sizeof(float) };
-
-FakeControl *cuda_turn_control(void) {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(library);
-    FakeControl *control = dlsym(library, "fake_control");
-    assert_non_null(control);
-    (void)dlclose(library); /* the device keeps it open */
-    return control;
-}
 
 static Plan *make_plan(Device *device, const char *operator_name, const char *inputs) {
     InferFixture fixture;

@@ -2,7 +2,6 @@
 /* A loop on a cuda stream whose turns are launches given as letters, ended by reading the result.
  */
 #include "tests/kernels/cuda_device_fixture.h"
-#include "tests/support/fake_cuda/fake_cuda.h"
 
 enum { CUDA_TURN_BLOCKS = 3 };
 
@@ -14,9 +13,6 @@ typedef struct CudaTurns {
     uint32_t count, at; /* turns so far; the block that holds the numbers */
     float expected;     /* each of them */
 } CudaTurns;
-
-/* The fake driver's, in this process. */
-FakeControl *cuda_turn_control(void);
 
 /* Blocks and plans are there behind it, and nothing is queued. */
 void cuda_turns_init(CudaTurns *turns, Device *device);

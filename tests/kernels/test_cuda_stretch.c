@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/kernels/cuda_turn_fixture.h"
+#include "tests/support/fake_cuda/fake_control.h"
 
 #define LETTERS "dcnddc"
 enum { LETTER_COUNT = sizeof LETTERS - 1, KERNEL_COUNT = 4, WARM_TURNS = 2, THREADS = 2 };
@@ -18,7 +19,7 @@ typedef struct StretchFixture {
 static void stretch_init(StretchFixture *fixture, const char *options) {
     fixture->device = cuda_device_fixture_get(options);
     cuda_turns_init(&fixture->turns, fixture->device);
-    fixture->control = cuda_turn_control();
+    fixture->control = fake_control_find();
     fixture->before = *fixture->control;
 }
 

@@ -66,10 +66,24 @@ static void test_run_ahead_lets_little_work_pass(void **state) {
     ahead_deinit(&fixture);
 }
 
+/* Who has waited for the device begins anew. */
+static void test_run_ahead_counts_from_a_wait(void **state) {
+    (void)state;
+    AheadFixture fixture;
+    ahead_init(&fixture);
+    for (uint32_t i = 0; i < 4 * RUN_AHEAD_HALF_LAUNCHES; i++) {
+        assert_ok(run_ahead_add(&fixture.ahead, fixture.pool, RUN_AHEAD_HALF_BYTES / 4));
+        if (i % 3 == 2) run_ahead_settle(&fixture.ahead);
+    }
+    assert_null(fixture.ahead.ends[0]);
+    ahead_deinit(&fixture);
+}
+
 int test_run_ahead(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run_ahead_waits_when_two_halves_are_queued),
         cmocka_unit_test(test_run_ahead_lets_little_work_pass),
+        cmocka_unit_test(test_run_ahead_counts_from_a_wait),
     };
     return cmocka_run_group_tests_name("run_ahead", tests, NULL, NULL);
 }
