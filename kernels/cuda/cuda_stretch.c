@@ -148,7 +148,7 @@ static Error *instantiate(CudaDevice *device, CudaStretch *stretch, CUgraph grap
 
 /* The graph that is there with the captured one's parameters, or none. */
 static Error *update(CudaDevice *device, CUgraph graph, Seen *seen) {
-    CUgraphExecUpdateResultInfo info;
+    CUgraphExecUpdateResultInfo info = {0};
     if (!seen->graph) return NULL;
     int result = device->api->cuGraphExecUpdate_v2(seen->graph, graph, &info);
     if (result == CUDA_SUCCESS) return NULL;
