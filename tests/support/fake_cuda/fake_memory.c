@@ -25,10 +25,9 @@ static uint64_t room(uint64_t size) { /* a gap behind every block */
 }
 
 static bool map_arena(void) {
-    void *mapped = arena;
-    if (!arena)
-        mapped =
-            mmap(NULL, ARENA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (arena) return true; /* written once: streams read it while others allocate */
+    void *mapped =
+        mmap(NULL, ARENA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) return false;
     arena = mapped;
     return true;
