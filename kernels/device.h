@@ -25,8 +25,9 @@
 #include "kernels/plan.h"
 
 /* Raised with every change of what a plugin and its host both see: this table, plans, the numbers
- * of operators and element types, attributes, errors. */
-enum { DEVICE_ABI_VERSION = 3, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
+ * of operators and element types, attributes, errors; also where only the meaning changes, which
+ * no fingerprint (device_layout.h) shows. */
+enum { DEVICE_ABI_VERSION = 4, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
 
 typedef struct Device Device;
 typedef struct DeviceEvent DeviceEvent; /* a point in the work of a stream */
@@ -37,7 +38,9 @@ typedef struct DeviceMemory {
 } DeviceMemory;
 
 typedef struct DeviceClass {
+    /* These two stay where they are, whatever else changes. */
     uint32_t abi_version; /* DEVICE_ABI_VERSION */
+    uint32_t layout;      /* a plugin's: DEVICE_LAYOUT (device_layout.h) */
     const char *kind;     /* "cpu", "sim", "cuda" */
     /* How many this machine has; 0 as well when it cannot be told. NULL function: one. */
     uint32_t (*count)(void);

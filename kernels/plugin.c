@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/device_layout.h"
+
 enum { PLUGINS_MAX = 8, PATH_LENGTH_MAX = PATH_MAX };
 
 /* Loaded once in a process, by whoever comes first. */
@@ -49,6 +51,22 @@ static Error *find_file(const char *kind, char path[PATH_LENGTH_MAX]) {
     FAIL(UNSUPPORTED, "there is no liblayover-%s.so in %s", kind, text_builder_get(&tried));
 }
 
+static Error *check_class(const DeviceClass *class_, const char *kind, const char *path) {
+    uint32_t version = class_ ? class_->abi_version : 0;
+    if (version != DEVICE_ABI_VERSION)
+        FAIL(UNSUPPORTED,
+            "%s is for version %u of the device interface, this program has version %d", path,
+            version, DEVICE_ABI_VERSION);
+    if (class_->layout != DEVICE_LAYOUT)
+        FAIL(UNSUPPORTED,
+            "%s was built with other structures (%08x) than this program (%08x): build both from "
+            "the same source, with the same compiler",
+            path, class_->layout, (unsigned)DEVICE_LAYOUT);
+    if (strcmp(class_->kind, kind) != 0)
+        FAIL(UNSUPPORTED, "%s is a plugin for another kind of device", path);
+    return NULL;
+}
+
 static Error *open_file(const char *kind, const char *path, const DeviceClass **out) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) FAIL(UNSUPPORTED, "%s", dlerror());
@@ -60,16 +78,12 @@ static Error *open_file(const char *kind, const char *path, const DeviceClass **
     PluginEntry *entry;
     memcpy(&entry, &symbol, sizeof entry); /* C has no conversion between the two */
     const DeviceClass *class_ = entry();
-    uint32_t version = class_ ? class_->abi_version : 0;
-    if (version == DEVICE_ABI_VERSION && strcmp(class_->kind, kind) == 0) {
+    Error *error = check_class(class_, kind, path);
+    if (error)
+        (void)dlclose(library);
+    else
         *out = class_;
-        return NULL;
-    }
-    (void)dlclose(library);
-    if (version == DEVICE_ABI_VERSION)
-        FAIL(UNSUPPORTED, "%s is a plugin for another kind of device", path);
-    FAIL(UNSUPPORTED, "%s is for version %u of the device interface, this program has version %d",
-        path, version, DEVICE_ABI_VERSION);
+    return error;
 }
 
 static Error *load_locked(const char *kind, const DeviceClass **out) {

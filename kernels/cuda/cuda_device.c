@@ -7,6 +7,7 @@
 #include "kernels/cuda/cuda_cublas.h"
 #include "kernels/cuda/cuda_fatbin.h"
 #include "kernels/cuda/cuda_plan.h"
+#include "kernels/device_layout.h"
 
 static void close_context(CudaDevice *device) {
     CUDA_SCOPE(scope);
@@ -121,6 +122,7 @@ static const struct Kernel *const *kernels(Device *device) { return cuda_device(
 
 const DeviceClass cuda_device_class = {
     .abi_version = DEVICE_ABI_VERSION,
+    .layout = DEVICE_LAYOUT,
     .kind = "cuda",
     .count = count_devices,
     .open = open_device,

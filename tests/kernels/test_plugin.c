@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernels/device_layout.h"
 #include "kernels/plugin.h"
 #include "tests/support/test_support.h"
 
@@ -29,13 +30,18 @@ static void test_plugin_load_names_the_folders_without_one(void **state) {
 static void test_plugin_load_refuses_what_is_no_plugin_for_this_program(void **state) {
     (void)state;
     const DeviceClass *class_ = NULL;
-    char versions[128];
+    char versions[128], layouts[128];
     assert_int_equal(look_in(TEST_PLUGINS), 0);
     (void)snprintf(versions, sizeof versions,
         "liblayover-sample-old.so is for version 1 of the device interface, this program has "
         "version %d",
         DEVICE_ABI_VERSION);
     assert_fails_saying(UNSUPPORTED, versions, plugin_load("sample-old", &class_));
+    (void)snprintf(layouts, sizeof layouts,
+        "liblayover-sample-foreign.so was built with other structures (00000001) than this program "
+        "(%08x)",
+        (unsigned)DEVICE_LAYOUT);
+    assert_fails_saying(UNSUPPORTED, layouts, plugin_load("sample-foreign", &class_));
     assert_fails_saying(UNSUPPORTED,
         "liblayover-sample-mute.so is no plugin: it has no " PLUGIN_SYMBOL,
         plugin_load("sample-mute", &class_));
