@@ -1,14 +1,18 @@
 """The cuda plugin, as the program finds it: over a driver without a GPU, and where there is none."""
+import contextlib
+import glob
 import json
 import os
 import re
+import signal
 
 import numpy
 import pytest
 
 from daemon import Daemon, equal
-from harness import REFUSED, SMALL_MODELS, binary, load, same_bits
+from harness import REFUSED, SMALL_MODELS, binary, finish, load, same_bits
 from test_suspend import first_case, run_in_pieces, spread
+from test_worker_process import children, until
 
 FAKE = os.path.join(os.path.dirname(binary()), "..", "tests", "support", "fake_cuda")
 MODELS = ("gpt2_gen_tiny", "counted_loop", "loop_if_scan", "empty_tensors")
@@ -89,6 +93,39 @@ def test_a_lost_gpu_is_said_to_be_lost(straight, fake_gpu, tmp_path):
     fake_gpu.setenv("FAKE_CUDA_LOSE_AFTER", "20")
     home.refuses("run", "gpt2_gen_tiny", "--input", source, "--output", tmp_path / "o.npz", "--device", "cuda:0",
                  code=REFUSED, words=["cuda:0 is lost"])
+    assert not (tmp_path / "o.npz").exists()
+
+
+def test_a_worker_process_computes_the_same_bits(straight, fake_gpu, tmp_path):
+    home, source, _, instructions = straight("gpt2_gen_tiny", first_case("gpt2_gen_tiny"))
+    for worker in ("none", "process"):
+        done = home.call("run", "gpt2_gen_tiny", "--input", source, "--output", tmp_path / f"{worker}.npz",
+                         "--device", f"cuda:0,worker={worker}").json
+        assert done["instructions"] == instructions
+    same_bits(tmp_path / "none.npz", tmp_path / "process.npz")
+
+
+def threads(pid):
+    names = []
+    for path in glob.glob(f"/proc/{pid}/task/*/comm"):
+        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+            names.append(file.read().strip())
+    return names
+
+
+def test_a_killed_worker_is_a_lost_gpu(home, fake_gpu, tmp_path):
+    home.call("register", "gen", f"{SMALL_MODELS}/gpt2_gen_tiny.onnx")
+    fake_gpu.setenv("FAKE_CUDA_LAG_US", "50000")  # it will not be done before it is killed
+    process = home.start("run", "gen", "--input", f"{SMALL_MODELS}/gpt2_gen_tiny.short.npz", "--output",
+                         tmp_path / "o.npz", "--device", "cuda:0,worker=process")
+    [worker] = until(lambda: children(process.pid))
+    until(lambda: threads(worker).count("channel") > 1)  # the device is open, and there is a stream on it
+    os.kill(worker, signal.SIGKILL)
+    done = finish(process)
+    assert done.code == REFUSED, str(done)
+    error = json.loads(done.err)["error"]
+    assert error["code"] == "DEVICE_LOST"
+    assert "cuda:0 is lost: its worker process was ended by signal 9" in error["message"]
     assert not (tmp_path / "o.npz").exists()
 
 
