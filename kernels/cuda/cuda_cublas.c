@@ -80,7 +80,7 @@ static Error *set_preference(CudaDevice *device, CublasPreference preference) {
     static const int alignments[] = {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
-    const uint32_t alignment = CUDA_CUBLAS_ALIGNMENT;
+    const uint32_t alignment = CUDA_OPERANDS_ALIGNMENT;
     const uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE; /* beside none at all */
     CUBLAS_TRY(device, cublasLtMatmulPreferenceSetAttribute, preference,
         CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &WORKSPACE_BYTES_MAX, sizeof WORKSPACE_BYTES_MAX);
@@ -114,7 +114,7 @@ static Error *choose(CudaDevice *device, CudaCublasProduct *product, bool *out_f
     CublasPreference preference;
     CublasMatmulDesc desc;
     /* the address is not followed, only its alignment is looked at */
-    TRY(make_desc(device, &product->problem, CUDA_CUBLAS_ALIGNMENT, &desc));
+    TRY(make_desc(device, &product->problem, CUDA_OPERANDS_ALIGNMENT, &desc));
     int status = device->api->cublasLtMatmulPreferenceCreate(&preference);
     Error *error = check(device, status, "cublasLtMatmulPreferenceCreate");
     if (!error) {

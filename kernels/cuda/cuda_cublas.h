@@ -2,7 +2,7 @@
 /* Matrix products by cuBLASLt: one of them described, planned and started.
  *
  * cuBLASLt counts by columns: it is given B' A' for A B, with the memory as it is. */
-#include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/cuda_operands.h"
 #include "kernels/kernel.h"
 
 /* A matrix in memory as the library sees it. */
@@ -22,9 +22,8 @@ typedef struct CudaCublasProblem {
     float alpha, beta;
 } CudaCublasProblem;
 
-enum { CUDA_CUBLAS_ALIGNMENT = 16 /* of all addresses: algorithms are chosen for it */ };
-
-/* One that is ready to run, on any stream and many times at once. */
+/* One that is ready to run, on any stream and many times at once; its algorithm was chosen for
+ * addresses that cuda_operands_fit. */
 typedef struct CudaCublasProduct {
     CudaCublasProblem problem;
     CublasLayout left, right, to;

@@ -5,9 +5,10 @@
 
 #include "kernels/cpu/cpu_matmul.h"
 #include "kernels/cuda/cuda_cublas.h"
+#include "kernels/cuda/cuda_operands.h"
 #include "kernels/cuda/cuda_plan.h"
 
-enum { BIAS = 2, RESIDUAL = 3, OPERANDS_MAX = 5 };
+enum { BIAS = 2, RESIDUAL = 3 };
 
 typedef struct State {
     CudaCublasProduct product;
@@ -103,43 +104,21 @@ static bool place(const CpuMatmul *matmul, CudaCublasProblem *problem, State *st
 
 /* ---- launch ---- */
 
-/* Operands of one launch: those that stand at odd addresses in memory of their own. Which algorithm
- * runs must not depend on addresses, and the fast ones need aligned ones. */
-typedef struct Operands {
-    Device *device;
-    DeviceStream *stream;
-    uint32_t count;
-    uint64_t addresses[OPERANDS_MAX], sizes[OPERANDS_MAX];
-} Operands;
-
-static Error *stand_in(Operands *operands, uint64_t size, uint64_t *out) {
-    TRY(error_recode(
-        cuda_memory_alloc(operands->device, operands->stream, size, out), ERROR_OUT_OF_MEMORY));
-    operands->addresses[operands->count] = *out;
-    operands->sizes[operands->count++] = size;
-    return NULL;
-}
-
-static Error *align(Operands *operands, uint64_t address, uint64_t size, uint64_t *out) {
-    *out = address;
-    if (address % CUDA_CUBLAS_ALIGNMENT == 0) return NULL;
-    TRY(stand_in(operands, size, out));
-    return cuda_transfer_inside(operands->device, operands->stream, *out, address, size);
-}
-
-static Error *run(const Plan *plan, const Launch *launch, Operands *operands) {
+static Error *run(const Plan *plan, const Launch *launch, CudaOperands *operands) {
     const State *state = plan_state(plan);
     CudaDevice *device = cuda_device(plan->device);
     CudaCublasAddresses at = {.to = launch->outputs[0], .workspace = launch->workspace};
-    bool aside = at.to % CUDA_CUBLAS_ALIGNMENT != 0;
+    const bool aside = !cuda_operands_fit(at.to);
     CUDA_SCOPE(scope);
     TRY(cuda_scope_enter(device, &scope));
-    TRY(align(operands, launch->inputs[1], state->b_bytes, &at.left));
-    TRY(align(operands, launch->inputs[0], state->a_bytes, &at.right));
-    if (state->has_bias) TRY(align(operands, launch->inputs[BIAS], state->bias_bytes, &at.bias));
+    TRY(cuda_operands_align(operands, launch->inputs[1], state->b_bytes, &at.left));
+    TRY(cuda_operands_align(operands, launch->inputs[0], state->a_bytes, &at.right));
+    if (state->has_bias)
+        TRY(cuda_operands_align(operands, launch->inputs[BIAS], state->bias_bytes, &at.bias));
     if (state->added)
-        TRY(align(operands, launch->inputs[state->added], state->to_bytes, &at.added));
-    if (aside) TRY(stand_in(operands, state->to_bytes, &at.to));
+        TRY(cuda_operands_align(
+            operands, launch->inputs[state->added], state->to_bytes, &at.added));
+    if (aside) TRY(cuda_operands_stand_in(operands, state->to_bytes, &at.to));
     CUstream queue;
     uint64_t key = cuda_cublas_stretch_key(&state->product);
     TRY(cuda_stream_record(device, launch->stream, "cublasLtMatmul", key, &queue));
@@ -152,12 +131,11 @@ static Error *run(const Plan *plan, const Launch *launch, Operands *operands) {
 
 static Error *launch_matmul(
     const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
-    Operands operands = {.device = plan->device, .stream = launch->stream};
+    CudaOperands operands = {.device = plan->device, .stream = launch->stream};
     (void)output_shapes;
     (void)out_abandoned;
     Error *error = run(plan, launch, &operands);
-    for (uint32_t i = 0; i < operands.count; i++)
-        cuda_memory_free(plan->device, launch->stream, operands.addresses[i], operands.sizes[i]);
+    cuda_operands_free(&operands);
     return error;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/allocator.h"
 #include "kernels/cuda/cuda_cublas.h"
+#include "kernels/cuda/cuda_cudnn.h"
 #include "kernels/cuda/cuda_fatbin.h"
 #include "kernels/cuda/cuda_plan.h"
 #include "kernels/device_layout.h"
@@ -16,6 +17,7 @@ static void close_context(CudaDevice *device) {
     cuda_staging_release(device, device->staging);
     cuda_launch_unload(device);
     cuda_cublas_close(device);
+    cuda_cudnn_close(device);
     if (device->idle) (void)device->api->cuStreamDestroy_v2(device->idle);
     if (device->pool) (void)device->api->cuMemPoolDestroy(device->pool);
 }
@@ -64,7 +66,8 @@ static Error *open_context(CudaDevice *device) {
     CUDA_TRY(device, cuStreamCreate, &device->idle, CU_STREAM_NON_BLOCKING);
     TRY(cuda_memory_create_pool(device));
     TRY(cuda_staging_create(device, &device->staging));
-    return cuda_cublas_open(device);
+    TRY(cuda_cublas_open(device));
+    return cuda_cudnn_open(device);
 }
 
 static void add_tables(CudaDevice *device, const Kernel *const *tables) {
@@ -92,6 +95,7 @@ static Error *open_device(const char *kind, uint32_t index, const char *options,
     TRY(device_open("cpu", &device->host));
     TRY(open_context(device));
     if (device->cublas) add_tables(device, cuda_cublas_tables());
+    if (device->cudnn) add_tables(device, cuda_cudnn_tables());
     if (cuda_fatbin.image) add_tables(device, cuda_plan_tables());
     *out = TAKE(owned);
     return NULL;
@@ -112,6 +116,7 @@ static void determinism_class(Device *base, TextBuilder *out) {
         device->gpu_name, device->sm / 10, device->sm % 10, device->driver_version / 1000,
         device->driver_version % 1000 / 10, device->options.tf32 ? "; tf32" : "");
     if (device->cublas) text_appendf(out, "; cuBLASLt %zu", device->api->cublasLtGetVersion());
+    if (device->cudnn) text_appendf(out, "; cuDNN %zu", device->api->cudnnGetVersion());
 }
 
 static Error *plan(Device *base, const PlanRequest *request, Plan **out) {

@@ -34,8 +34,9 @@ typedef struct CudaDevice {
     _Atomic uint64_t used_bytes; /* allocated and not given back */
     atomic_bool lost;
     CudaStaging *staging;
-    CublasHandle cublas;   /* NULL: the library is not here. For all streams and threads */
-    pthread_mutex_t mutex; /* guards the module while it is loaded */
+    CublasHandle cublas;     /* NULL: the library is not here. For all streams and threads */
+    struct CudaCudnn *cudnn; /* NULL: the library is not here, or not for this GPU */
+    pthread_mutex_t mutex;   /* guards the module while it is loaded */
     atomic_bool module_loaded;
     CUmodule module;
     CUfunction functions[CUDA_KERNEL_COUNT]; /* set before module_loaded */

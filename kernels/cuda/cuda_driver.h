@@ -1,10 +1,13 @@
 #pragma once
 /* What is used of NVIDIA's interfaces, declared here so that this builds where no toolkit is: types
  * and numbers of the CUDA driver (cuda.h 13.0) and of cuBLASLt (cublasLt.h, cublas_api.h and
- * library_types.h 13.0). Names are NVIDIA's. The functions are in cuda_symbols.def.
- * tests/kernels/cuda_headers.c compares with NVIDIA's headers where they are. */
+ * library_types.h 13.0); those of cuDNN are in cuda_cudnn_types.h. Names are NVIDIA's. The
+ * functions are in cuda_symbols.def. tests/kernels/cuda_headers.c compares with NVIDIA's headers
+ * where they are. */
 #include <stddef.h>
 #include <stdint.h>
+
+#include "kernels/cuda/cuda_cudnn_types.h"
 
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;

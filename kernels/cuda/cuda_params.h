@@ -304,6 +304,15 @@ typedef struct CudaEpilogue {
     uint32_t activation; /* Activation */
 } CudaEpilogue;
 
+/* `to` becomes the epilogue of itself, in place. */
+typedef struct CudaEpilogueParams {
+    uint64_t to; /* [images, channels, pixels] */
+    uint64_t count;
+    int64_t channels, pixels;
+    uint32_t dtype;
+    CudaEpilogue epilogue; /* bias: one element a channel */
+} CudaEpilogueParams;
+
 enum {
     CUDA_MATMUL_TILE = 64,
     CUDA_MATMUL_DEPTH = 16,

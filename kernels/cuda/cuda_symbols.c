@@ -23,11 +23,13 @@ enum { SYMBOL_COUNT = sizeof symbols / sizeof symbols[0], NAMES_MAX = 2 };
 /* By name and version of the interface, the newest first. */
 static const struct {
     const char *what;
+    const char *counted; /* whose versions `since` are */
     const char *names[NAMES_MAX];
 } libraries[CUDA_LIBRARY_COUNT] = {
-    [CUDA_LIBRARY_DRIVER] = {"NVIDIA driver", {"libcuda.so.1"}},
-    [CUDA_LIBRARY_GRAPHS] = {"NVIDIA driver", {"libcuda.so.1"}},
-    [CUDA_LIBRARY_CUBLASLT] = {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}},
+    [CUDA_LIBRARY_DRIVER] = {"NVIDIA driver", "CUDA", {"libcuda.so.1"}},
+    [CUDA_LIBRARY_GRAPHS] = {"NVIDIA driver", "CUDA", {"libcuda.so.1"}},
+    [CUDA_LIBRARY_CUBLASLT] = {"cuBLASLt", "CUDA", {"libcublasLt.so.13", "libcublasLt.so.12"}},
+    [CUDA_LIBRARY_CUDNN] = {"cuDNN", "cuDNN", {"libcudnn.so.9"}},
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
@@ -56,9 +58,9 @@ static Error *load_locked(CudaLibrary library) {
         void *function = dlsym(handle, symbols[i].name);
         if (!function) {
             (void)dlclose(handle);
-            FAIL(UNSUPPORTED, "the %s on this machine has no %s, which is there since CUDA %d.%d",
-                libraries[library].what, symbols[i].name, symbols[i].since / 1000,
-                symbols[i].since % 1000 / 10);
+            FAIL(UNSUPPORTED, "the %s on this machine has no %s, which is there since %s %d.%d",
+                libraries[library].what, symbols[i].name, libraries[library].counted,
+                symbols[i].since / 1000, symbols[i].since % 1000 / 10);
         }
         memcpy((char *)&found + symbols[i].offset, &function, sizeof function);
     }

@@ -68,6 +68,18 @@ KERNEL(layover_conv_transpose_f32, CudaConvParams) {
     THREADS(t) { EACH_UNIT(i, t, p.count) conv_output_f32(&p, i, 1); }
 }
 
+/* What is left to do of a convolution that a library made. */
+KERNEL(layover_epilogue_f32, CudaEpilogueParams) {
+    THREADS(t) {
+        EACH_UNIT(i, t, p.count) {
+            const float sum = WINDOW_LOAD(f32, p.to, p.dtype, (int64_t)i);
+            const int64_t channel = (int64_t)i / p.pixels % p.channels;
+            element_store(p.to, element_size(p.dtype), (int64_t)i,
+                epilogue_f32(&p.epilogue, p.dtype, sum, channel, (int64_t)i));
+        }
+    }
+}
+
 /* How many elements an average counts for an output. */
 DEVICE int64_t pool_counted(const CudaPoolParams *p, int64_t output) {
     const CudaWindow *window = &p->window;

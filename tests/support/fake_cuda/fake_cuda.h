@@ -1,6 +1,7 @@
 #pragma once
 /* A CUDA driver without a GPU, so that the cuda plugin runs where there is none: it is built as
- * libcuda.so.1, with a libcublasLt.so.13 beside it, and found through LD_LIBRARY_PATH.
+ * libcuda.so.1, with a libcublasLt.so.13 and a libcudnn.so.9 beside it, and found through
+ * LD_LIBRARY_PATH.
  *
  * Streams are threads, and what is queued on them runs later, in no order but the stream's and the
  * events'. Device memory cannot be read or written by the host: it is accessible only while a
@@ -14,6 +15,7 @@
  *   FAKE_CUDA_MEMORY      bytes of each: 268435456
  *   FAKE_CUDA_LAG_US      how long every command waits at least: 0
  *   FAKE_CUDA_LOSE_AFTER  the launch that spoils the context: none
+ *   FAKE_CUDNN_STATUS     what cudnnCreate answers instead of a handle: none
  * and when the process ends:
  *   FAKE_CUDA_COUNTS      a file that gets the counts of FakeControl, as JSON: none */
 #include <pthread.h>

@@ -10,7 +10,7 @@
 #define FAKE_CUDA_FUNCTION FAKE_CUDA_EXPORT int
 
 /* The context that is current in this thread; NULL: none. */
-struct CUctx_st *fake_driver_current(void);
+__attribute__((visibility("default"))) struct CUctx_st *fake_driver_current(void);
 
 /* Takes the mutex; leaves the function when no context is current, or a spoiled one, or when the
  * call is to fail. */
