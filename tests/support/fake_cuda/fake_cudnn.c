@@ -113,7 +113,7 @@ FAKE_CUDA_EXPORT void cudnnGetLastErrorString(char *out, size_t size) {
 /* FAKE_CUDNN_STATUS: what it answers instead of making one. */
 FAKE_CUDA_FUNCTION cudnnCreate(CudnnHandle *out) {
     const char *status = getenv("FAKE_CUDNN_STATUS");
-    if (status) return fake_cudnn_refuse(atoi(status), "as the environment says");
+    if (status) return fake_cudnn_refuse((int)strtol(status, NULL, 10), "as the environment says");
     if (!fake_driver_current()) return CUDNN_STATUS_NOT_INITIALIZED;
     *out = calloc(1, sizeof **out);
     if (!*out) return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
