@@ -1,8 +1,8 @@
 #pragma once
 /* What a cuda device's SPEC may say behind its index:
  *   memory=SIZE  takes no more of the GPU's memory
- *   tf32=on      float32 products may be rounded to 10 bits before they are added up; off if not
- * said
+ *   tf32=on      float32 products, those of convolutions too, may be rounded to 10 bits before
+ *                they are added up; off if not said
  *   graphs=on    launches that come back are started together, as graphs; off if not said */
 #include <stdbool.h>
 
