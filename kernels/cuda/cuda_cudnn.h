@@ -67,7 +67,7 @@ MUST_CHECK Error *cuda_cudnn_init(
 void cuda_cudnn_deinit(CudaDevice *device, CudaCudnnProgram *program);
 
 /* Behind what the stream already has to do; in the device's context. Allocates nothing on the GPU
- * and waits for nothing there: it may be captured.
+ * and waits for nothing there.
  *
  * addresses: by CudaCudnnTensor; those that the convolution does not have are not read. */
 MUST_CHECK Error *cuda_cudnn_run(CudaDevice *device, const CudaCudnnProgram *program,

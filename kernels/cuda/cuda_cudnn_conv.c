@@ -124,6 +124,8 @@ static Error *finish(const Plan *plan, const Launch *launch) {
         plan, launch, CUDA_KERNEL_EPILOGUE_F32, params.count, &params, sizeof params);
 }
 
+/* A graph holds launches one by one, and how many a plan makes is the library's: they go to the
+ * queue behind all that is recorded. */
 static Error *run(const Plan *plan, const Launch *launch, CudaOperands *operands) {
     const State *state = plan_state(plan);
     CudaDevice *device = cuda_device(plan->device);

@@ -59,7 +59,7 @@ static void test_cuda_cudnn_names_what_the_library_refuses(void **state) {
     assert_false(found);
 }
 
-static void check_runs(Device *base, CUstream stream, uint64_t memory) {
+static void check_runs(Device *base, DeviceStream *stream, uint64_t memory) {
     static const float from[] = {1, 2, 3, 4}, weights[] = {10, 1}, expected[] = {12, 23, 34};
     CudaDevice *device = cuda_device(base);
     const CudaCudnnConv conv = plain_conv();
@@ -69,14 +69,13 @@ static void check_runs(Device *base, CUstream stream, uint64_t memory) {
     const uint64_t at[CUDA_CUDNN_TENSOR_COUNT] = {memory, memory + 64, memory + 128};
     assert_ok(cuda_cudnn_init(device, &conv, &program, &found));
     assert_true(found);
-    DeviceStream *queue = (DeviceStream *)stream;
-    assert_ok(base->class_->copy_from_host(base, queue, at[0], from, sizeof from));
-    assert_ok(base->class_->copy_from_host(base, queue, at[1], weights, sizeof weights));
+    assert_ok(base->class_->copy_from_host(base, stream, at[0], from, sizeof from));
+    assert_ok(base->class_->copy_from_host(base, stream, at[1], weights, sizeof weights));
     CUDA_SCOPE(scope);
     assert_ok(cuda_scope_enter(device, &scope));
-    assert_ok(cuda_cudnn_run(device, &program, at, memory + 1024, stream));
+    assert_ok(cuda_cudnn_run(device, &program, at, memory + 1024, cuda_stream(device, stream)));
     cuda_cudnn_deinit(device, &program); /* what is queued needs it no more */
-    assert_ok(base->class_->copy_to_host(base, queue, to, at[2], sizeof to));
+    assert_ok(base->class_->copy_to_host(base, stream, to, at[2], sizeof to));
     assert_memory_equal(to, expected, sizeof to);
 }
 
@@ -88,7 +87,7 @@ static void *run_often(void *argument) {
     uint64_t memory;
     assert_ok(base->class_->stream_create(base, &stream));
     assert_ok(base->class_->alloc(base, stream, MEMORY_BYTES, &memory));
-    for (int i = 0; i < RUNS; i++) check_runs(base, (CUstream)stream, memory);
+    for (int i = 0; i < RUNS; i++) check_runs(base, stream, memory);
     base->class_->free(base, stream, memory, MEMORY_BYTES);
     base->class_->stream_destroy(base, stream);
     return NULL;
