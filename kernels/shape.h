@@ -6,8 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "kernels/dtype.h"
-
-enum { SHAPE_RANK_MAX = 8 };
+#include "kernels/shape_rank.h"
 
 typedef struct Shape {
     uint32_t rank;

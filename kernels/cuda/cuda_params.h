@@ -6,7 +6,7 @@
  * Seen by the C compiler and by nvcc alike. */
 #include <stdint.h>
 
-#include "kernels/shape.h"
+#include "kernels/shape_rank.h"
 
 enum {
     CUDA_THREADS = 256,          /* of every block */
@@ -38,8 +38,19 @@ typedef enum CudaPointwiseKind {
     CUDA_POINTWISE_CONSTANT
 } CudaPointwiseKind;
 
+/* As what a step's operands are read. */
+typedef enum CudaPointwiseFamily {
+    CUDA_POINTWISE_BITS, /* moves and logic */
+    CUDA_POINTWISE_CASTS,
+    CUDA_POINTWISE_F32, /* float32, float16, bfloat16 */
+    CUDA_POINTWISE_F64,
+    CUDA_POINTWISE_INT64, /* signed integers */
+    CUDA_POINTWISE_UINT64 /* unsigned ones, and bool */
+} CudaPointwiseFamily;
+
 typedef struct CudaPointwiseStep {
     uint8_t op;     /* CudaPointwiseOp */
+    uint8_t family; /* CudaPointwiseFamily: follows from op and dtype */
     uint8_t dtype;  /* of the operands; Where: of the last two; Pow: of the base */
     uint8_t result; /* element type */
     uint8_t slot;   /* of the result; the last step's goes to the output */
@@ -49,25 +60,38 @@ typedef struct CudaPointwiseStep {
     uint8_t parameters; /* index of alpha among `parameters`; beta follows */
 } CudaPointwiseStep;
 
+/* Which element of an input belongs to element i of the output. */
+typedef enum CudaPointwiseLayout {
+    CUDA_POINTWISE_STRIDED,    /* the one at i's coordinates times the strides */
+    CUDA_POINTWISE_CONTIGUOUS, /* element i */
+    CUDA_POINTWISE_REPEATED    /* the only one */
+} CudaPointwiseLayout;
+
 typedef struct CudaPointwiseInput {
     uint64_t address;
-    uint8_t size;       /* of an element */
-    uint8_t contiguous; /* element i of the output belongs to element i */
+    uint8_t size;   /* of an element */
+    uint8_t layout; /* CudaPointwiseLayout */
     int64_t strides[SHAPE_RANK_MAX];
 } CudaPointwiseInput;
 
-typedef struct CudaPointwiseParams {
+/* What a program works on, and its numbers. */
+typedef struct CudaPointwiseOperands {
     uint64_t out;
     uint64_t count; /* elements of the output */
     uint32_t rank;
-    uint32_t step_count;
     uint32_t out_size;   /* of an element */
     uint32_t rows_whole; /* the innermost dimension is a multiple of the lanes */
+    uint32_t input_count;
     int64_t dims[SHAPE_RANK_MAX];
     CudaPointwiseInput inputs[CUDA_POINTWISE_INPUTS_MAX];
-    CudaPointwiseStep steps[CUDA_POINTWISE_STEPS_MAX];
     uint64_t constants[CUDA_POINTWISE_CONSTANTS_MAX]; /* each in its element type's bytes */
     double parameters[CUDA_POINTWISE_PARAMETERS_MAX];
+} CudaPointwiseOperands;
+
+typedef struct CudaPointwiseParams {
+    CudaPointwiseOperands operands;
+    uint32_t step_count;
+    CudaPointwiseStep steps[CUDA_POINTWISE_STEPS_MAX];
 } CudaPointwiseParams;
 
 /* ---- copies ---- */

@@ -38,30 +38,88 @@ typedef struct StepLanes {
     CASE(ROUND, scalar_round_##s(x))                                                               \
     CASE(IS_NAN, (T)(x != x))
 
+#define STEP_LONG_FLOATS(CASE, s, x, y)                                                            \
+    CASE(MOD, scalar_mod_##s(x, y))                                                                \
+    CASE(FMOD, scalar_fmod_##s(x, y))                                                              \
+    CASE(POW, scalar_pow_##s(x, y))                                                                \
+    CASE(EXP, scalar_exp_##s(x))                                                                   \
+    CASE(LOG, scalar_log_##s(x))                                                                   \
+    CASE(SIN, scalar_sin_##s(x))                                                                   \
+    CASE(COS, scalar_cos_##s(x))                                                                   \
+    CASE(ERF, scalar_erf_##s(x))                                                                   \
+    CASE(TANH, scalar_tanh_##s(x))                                                                 \
+    CASE(SIGMOID, scalar_sigmoid_##s(x))                                                           \
+    CASE(ELU, scalar_elu_##s(x, alpha))                                                            \
+    CASE(SELU, scalar_selu_##s(x, alpha, beta))                                                    \
+    CASE(GELU_ERF, scalar_gelu_erf_##s(x))                                                         \
+    CASE(GELU_TANH, scalar_gelu_tanh_##s(x))                                                       \
+    CASE(SOFTPLUS, scalar_softplus_##s(x))
+
+/* Integers: narrow ones are computed in 64 bits and cut, as what wraps comes to the same. */
+#define STEP_INTEGERS(CASE, name, dtype, x, y, z)                                                  \
+    CASE(ADD, (uint64_t)scalar_add_##name(x, y))                                                   \
+    CASE(SUB, (uint64_t)scalar_sub_##name(x, y))                                                   \
+    CASE(MUL, (uint64_t)scalar_mul_##name(x, y))                                                   \
+    CASE(DIV, (uint64_t)scalar_div_##name(x, y))                                                   \
+    CASE(MOD, (uint64_t)scalar_mod_##name(x, y))                                                   \
+    CASE(FMOD, (uint64_t)scalar_fmod_##name(x, y))                                                 \
+    CASE(MAX, (uint64_t)scalar_max_##name(x, y))                                                   \
+    CASE(MIN, (uint64_t)scalar_min_##name(x, y))                                                   \
+    CASE(PRELU, (uint64_t)step_prelu_##name(x, y))                                                 \
+    CASE(EQUAL, (uint64_t)(x == y))                                                                \
+    CASE(LESS, (uint64_t)(x < y))                                                                  \
+    CASE(LESS_OR_EQUAL, (uint64_t)(x <= y))                                                        \
+    CASE(NEG, (uint64_t)scalar_neg_##name(x))                                                      \
+    CASE(ABS, (uint64_t)scalar_abs_##name(x))                                                      \
+    CASE(SIGN, (uint64_t)scalar_sign_##name(x))                                                    \
+    CASE(RELU, (uint64_t)scalar_max_##name(x, 0))                                                  \
+    CASE(CLIP, (uint64_t)(x < y ? (y > z ? z : y) : (x > z ? z : x)))                              \
+    CASE(STICKY, scalar_bits_f64(scalar_##name##_to_sticky(x)))                                    \
+    CASE(POW_BY_INT64, scalar_pow_integer((uint64_t)x, (int64_t)y))                                \
+    CASE(POW_BY_FLOAT64,                                                                           \
+        cast_from_f64(dtype, scalar_pow_f64((double)x, scalar_make_f64((uint64_t)y)), 1))
+
+/* Moves and logic, of bits. */
+#define STEP_BITS(CASE, is_bool, a, b, c)                                                          \
+    CASE(COPY, a)                                                                                  \
+    CASE(WHERE, (uint8_t)a != 0 ? b : c)                                                           \
+    CASE(NOT, a == 0)                                                                              \
+    CASE(BIT_AND, is_bool ? (uint64_t)((a != 0) & (b != 0)) : a &b)                                \
+    CASE(BIT_OR, is_bool ? (uint64_t)((a != 0) | (b != 0)) : a | b)                                \
+    CASE(BIT_XOR, is_bool ? (uint64_t)((a != 0) ^ (b != 0)) : a ^ b)                               \
+    CASE(EQUAL, (a != 0) == (b != 0)) /* of bool */                                                \
+    CASE(NEG, a ^ 0x8000u)            /* of halves, as ABS */                                      \
+    CASE(ABS, a & 0x7FFFu)
+
+DEVICE int64_t step_prelu_int64(int64_t x, int64_t slope) {
+    return x < 0 ? scalar_mul_int64(slope, x) : x;
+}
+DEVICE uint64_t step_prelu_uint64(uint64_t x, uint64_t slope) {
+    (void)slope;
+    return x;
+}
+
+/* Comparisons make 0 or 1. */
+DEVICE uint64_t step_result_f32(uint32_t dtype, float value) {
+    return dtype == DTYPE_BOOL ? (uint64_t)(value != 0.0f) : element_from_f32(dtype, value);
+}
+DEVICE uint64_t step_result_f64(uint32_t dtype, double value) {
+    return dtype == DTYPE_BOOL ? (uint64_t)(value != 0.0) : element_from_f64(dtype, value);
+}
+/* The second operand of an integer step: an exponent is of a type of its own. */
+DEVICE uint64_t step_second(uint32_t op, uint32_t dtype, uint64_t bits) {
+    const int is_exponent =
+        op == CUDA_POINTWISE_POW_BY_INT64 || op == CUDA_POINTWISE_POW_BY_FLOAT64;
+    return is_exponent ? bits : element_widen(dtype, bits);
+}
+
 #define STEP_ANSWER(OP, expression)                                                                \
     case CUDA_POINTWISE_##OP:                                                                      \
         return expression;
 
-#define STEP_LONG_FLOATS(s, x, y)                                                                  \
-    STEP_ANSWER(MOD, scalar_mod_##s(x, y))                                                         \
-    STEP_ANSWER(FMOD, scalar_fmod_##s(x, y))                                                       \
-    STEP_ANSWER(POW, scalar_pow_##s(x, y))                                                         \
-    STEP_ANSWER(EXP, scalar_exp_##s(x))                                                            \
-    STEP_ANSWER(LOG, scalar_log_##s(x))                                                            \
-    STEP_ANSWER(SIN, scalar_sin_##s(x))                                                            \
-    STEP_ANSWER(COS, scalar_cos_##s(x))                                                            \
-    STEP_ANSWER(ERF, scalar_erf_##s(x))                                                            \
-    STEP_ANSWER(TANH, scalar_tanh_##s(x))                                                          \
-    STEP_ANSWER(SIGMOID, scalar_sigmoid_##s(x))                                                    \
-    STEP_ANSWER(ELU, scalar_elu_##s(x, alpha))                                                     \
-    STEP_ANSWER(SELU, scalar_selu_##s(x, alpha, beta))                                             \
-    STEP_ANSWER(GELU_ERF, scalar_gelu_erf_##s(x))                                                  \
-    STEP_ANSWER(GELU_TANH, scalar_gelu_tanh_##s(x))                                                \
-    STEP_ANSWER(SOFTPLUS, scalar_softplus_##s(x))
-
 DEVICE float step_long_f32(uint32_t op, float x, float y, float alpha, float beta) {
     switch (op) {
-        STEP_LONG_FLOATS(f32, x, y)
+        STEP_LONG_FLOATS(STEP_ANSWER, f32, x, y)
     default:
         return scalar_nan_f32(); /* the planner asks for nothing else */
     }
@@ -74,7 +132,7 @@ DEVICE_CALL void step_away_f32(const CudaPointwiseStep *step, float alpha, float
     for (int i = 0; i < LANES; i++) {
         const float x = element_to_f32(step->dtype, a->bits[i]);
         const float y = element_to_f32(step->dtype, b->bits[i]);
-        out->bits[i] = element_from_f32(step->result, step_long_f32(step->op, x, y, alpha, beta));
+        out->bits[i] = step_result_f32(step->result, step_long_f32(step->op, x, y, alpha, beta));
     }
 }
 
@@ -101,9 +159,7 @@ DEVICE StepLanes step_f32(const CudaPointwiseStep *step, float alpha, float beta
         return lanes;
     }
     }
-    UNROLLED for (int i = 0; i < LANES; i++) lanes.bits[i] =
-        step->result == DTYPE_BOOL ? (uint64_t)(v[i] != 0.0f)
-                                   : element_from_f32(step->result, v[i]);
+    UNROLLED for (int i = 0; i < LANES; i++) lanes.bits[i] = step_result_f32(step->result, v[i]);
     return lanes;
 }
 
@@ -111,7 +167,7 @@ DEVICE StepLanes step_f32(const CudaPointwiseStep *step, float alpha, float beta
 DEVICE double step_any_f64(uint32_t op, double x, double y, double z, double alpha, double beta) {
     switch (op) {
         STEP_SHORT_FLOATS(STEP_ANSWER, double, f64, x, y, z)
-        STEP_LONG_FLOATS(f64, x, y)
+        STEP_LONG_FLOATS(STEP_ANSWER, f64, x, y)
     default:
         return scalar_nan_f64();
     }
@@ -122,92 +178,46 @@ DEVICE_CALL void step_f64(const CudaPointwiseStep *step, double alpha, double be
     for (int i = 0; i < LANES; i++) {
         const double x = scalar_make_f64(a->bits[i]), y = scalar_make_f64(b->bits[i]);
         const double v = step_any_f64(step->op, x, y, scalar_make_f64(c->bits[i]), alpha, beta);
-        out->bits[i] =
-            step->result == DTYPE_BOOL ? (uint64_t)(v != 0.0) : element_from_f64(step->result, v);
+        out->bits[i] = step_result_f64(step->result, v);
     }
 }
 
-/* Narrow integers are computed in 64 bits and cut: what wraps comes to the same. */
-#define STEP_INTEGER(T, name, PRELU_OF)                                                            \
+#define STEP_INTEGER(T, name)                                                                      \
     DEVICE uint64_t step_any_##name(uint32_t op, uint32_t dtype, T x, T y, T z) {                  \
         switch (op) {                                                                              \
-            STEP_ANSWER(ADD, (uint64_t)scalar_add_##name(x, y))                                    \
-            STEP_ANSWER(SUB, (uint64_t)scalar_sub_##name(x, y))                                    \
-            STEP_ANSWER(MUL, (uint64_t)scalar_mul_##name(x, y))                                    \
-            STEP_ANSWER(DIV, (uint64_t)scalar_div_##name(x, y))                                    \
-            STEP_ANSWER(MOD, (uint64_t)scalar_mod_##name(x, y))                                    \
-            STEP_ANSWER(FMOD, (uint64_t)scalar_fmod_##name(x, y))                                  \
-            STEP_ANSWER(MAX, (uint64_t)scalar_max_##name(x, y))                                    \
-            STEP_ANSWER(MIN, (uint64_t)scalar_min_##name(x, y))                                    \
-            STEP_ANSWER(PRELU, (uint64_t)(PRELU_OF))                                               \
-            STEP_ANSWER(EQUAL, (uint64_t)(x == y))                                                 \
-            STEP_ANSWER(LESS, (uint64_t)(x < y))                                                   \
-            STEP_ANSWER(LESS_OR_EQUAL, (uint64_t)(x <= y))                                         \
-            STEP_ANSWER(NEG, (uint64_t)scalar_neg_##name(x))                                       \
-            STEP_ANSWER(ABS, (uint64_t)scalar_abs_##name(x))                                       \
-            STEP_ANSWER(SIGN, (uint64_t)scalar_sign_##name(x))                                     \
-            STEP_ANSWER(RELU, (uint64_t)scalar_max_##name(x, 0))                                   \
-            STEP_ANSWER(CLIP, (uint64_t)(x < y ? (y > z ? z : y) : (x > z ? z : x)))               \
-            STEP_ANSWER(STICKY, scalar_bits_f64(scalar_##name##_to_sticky(x)))                     \
-            STEP_ANSWER(POW_BY_INT64, scalar_pow_integer((uint64_t)x, (int64_t)y))                 \
-            STEP_ANSWER(POW_BY_FLOAT64,                                                            \
-                cast_from_f64(dtype, scalar_pow_f64((double)x, scalar_make_f64((uint64_t)y)), 1))  \
+            STEP_INTEGERS(STEP_ANSWER, name, dtype, x, y, z)                                       \
         default:                                                                                   \
             return 0; /* the planner asks for nothing else */                                      \
         }                                                                                          \
     }                                                                                              \
     DEVICE_CALL void step_##name(const CudaPointwiseStep *step, const StepLanes *a,                \
         const StepLanes *b, const StepLanes *c, StepLanes *out) {                                  \
-        const int by_other =                                                                       \
-            step->op == CUDA_POINTWISE_POW_BY_INT64 || step->op == CUDA_POINTWISE_POW_BY_FLOAT64;  \
         for (int i = 0; i < LANES; i++) {                                                          \
             const T x = (T)element_widen(step->dtype, a->bits[i]);                                 \
-            const T y = (T)(by_other ? b->bits[i] : element_widen(step->dtype, b->bits[i]));       \
+            const T y = (T)step_second(step->op, step->dtype, b->bits[i]);                         \
             const T z = (T)element_widen(step->dtype, c->bits[i]);                                 \
             out->bits[i] = element_cut(                                                            \
                 element_size(step->result), step_any_##name(step->op, step->dtype, x, y, z));      \
         }                                                                                          \
     }
-STEP_INTEGER(int64_t, int64, x < 0 ? scalar_mul_int64(y, x) : x)
-STEP_INTEGER(uint64_t, uint64, x)
+STEP_INTEGER(int64_t, int64)
+STEP_INTEGER(uint64_t, uint64)
 
 DEVICE_CALL void step_away_cast(const CudaPointwiseStep *step, const StepLanes *a, StepLanes *out) {
     for (int i = 0; i < LANES; i++)
         out->bits[i] = cast_element(step->dtype, step->result, step->saturate, a->bits[i]);
 }
 
-/* Moves and logic look at bits alone. Answers 0 for other steps. */
-DEVICE int step_bits(const CudaPointwiseStep *step, const StepLanes *a, const StepLanes *b,
-    const StepLanes *c, StepLanes *out) {
+DEVICE StepLanes step_bits(
+    const CudaPointwiseStep *step, const StepLanes *a, const StepLanes *b, const StepLanes *c) {
     const int is_bool = step->dtype == DTYPE_BOOL;
-    const int is_half = step->dtype == DTYPE_FLOAT16 || step->dtype == DTYPE_BFLOAT16;
+    StepLanes lanes;
     uint64_t v[LANES];
     switch (step->op) {
-        STEP_CASE(COPY, a->bits[i])
-        STEP_CASE(WHERE, (uint8_t)a->bits[i] != 0 ? b->bits[i] : c->bits[i])
-        STEP_CASE(NOT, a->bits[i] == 0)
-        STEP_CASE(BIT_AND,
-            is_bool ? (uint64_t)((a->bits[i] != 0) & (b->bits[i] != 0)) : a->bits[i] & b->bits[i])
-        STEP_CASE(BIT_OR,
-            is_bool ? (uint64_t)((a->bits[i] != 0) | (b->bits[i] != 0)) : a->bits[i] | b->bits[i])
-        STEP_CASE(BIT_XOR,
-            is_bool ? (uint64_t)((a->bits[i] != 0) ^ (b->bits[i] != 0)) : a->bits[i] ^ b->bits[i])
-    case CUDA_POINTWISE_CAST: {
-        const StepLanes away_a = *a;
-        step_away_cast(step, &away_a, out);
-        return 1;
-    }
+        STEP_BITS(STEP_CASE, is_bool, a->bits[i], b->bits[i], c->bits[i])
     default:
-        if (is_bool && step->op == CUDA_POINTWISE_EQUAL) {
-            UNROLLED for (int i = 0; i < LANES; i++) v[i] = (a->bits[i] != 0) == (b->bits[i] != 0);
-        } else if (is_half && step->op == CUDA_POINTWISE_NEG) {
-            UNROLLED for (int i = 0; i < LANES; i++) v[i] = a->bits[i] ^ 0x8000u;
-        } else if (is_half && step->op == CUDA_POINTWISE_ABS) {
-            UNROLLED for (int i = 0; i < LANES; i++) v[i] = a->bits[i] & 0x7FFFu;
-        } else {
-            return 0;
-        }
+        return *a; /* the planner asks for nothing else */
     }
-    UNROLLED for (int i = 0; i < LANES; i++) out->bits[i] = v[i];
-    return 1;
+    UNROLLED for (int i = 0; i < LANES; i++) lanes.bits[i] = v[i];
+    return lanes;
 }
