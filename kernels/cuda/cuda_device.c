@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/allocator.h"
+#include "kernels/cuda/cuda_compiled.h"
 #include "kernels/cuda/cuda_cublas.h"
 #include "kernels/cuda/cuda_cudnn.h"
 #include "kernels/cuda/cuda_fatbin.h"
@@ -16,6 +17,7 @@ static void close_context(CudaDevice *device) {
     if (device->idle) (void)device->api->cuStreamSynchronize(device->idle);
     cuda_staging_release(device, device->staging);
     cuda_launch_unload(device);
+    cuda_modules_release(device, device->modules);
     cuda_cublas_close(device);
     cuda_cudnn_close(device);
     if (device->idle) (void)device->api->cuStreamDestroy_v2(device->idle);
@@ -96,6 +98,8 @@ static Error *open_device(const char *kind, uint32_t index, const char *options,
     TRY(open_context(device));
     if (device->cublas) add_tables(device, cuda_cublas_tables());
     if (device->cudnn) add_tables(device, cuda_cudnn_tables());
+    if (cuda_fatbin.image) TRY(cuda_compiled_open(device));
+    if (device->modules) add_tables(device, cuda_compiled_tables());
     if (cuda_fatbin.image) add_tables(device, cuda_plan_tables());
     *out = TAKE(owned);
     return NULL;

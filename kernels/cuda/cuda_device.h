@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "kernels/cuda/cuda_launch.h"
+#include "kernels/cuda/cuda_modules.h"
 #include "kernels/cuda/cuda_options.h"
 #include "kernels/cuda/cuda_staging.h"
 #include "kernels/cuda/cuda_stretch.h"
@@ -36,6 +37,7 @@ typedef struct CudaDevice {
     CudaStaging *staging;
     CublasHandle cublas;     /* NULL: the library is not here. For all streams and threads */
     struct CudaCudnn *cudnn; /* NULL: the library is not here, or not for this GPU */
+    CudaModules *modules;    /* NULL: nothing is compiled at run time */
     pthread_mutex_t mutex;   /* guards the module while it is loaded */
     atomic_bool module_loaded;
     CUmodule module;
@@ -108,3 +110,6 @@ MUST_CHECK Error *cuda_transfer_inside(
 
 /* cuda_launch.c */
 void cuda_launch_unload(CudaDevice *device);
+/* cuda_launch of a function that the device compiled. name: for errors. */
+MUST_CHECK Error *cuda_launch_function(CudaDevice *device, DeviceStream *stream,
+    CUfunction function, const char *name, const CudaGrid *grid, const void *params);

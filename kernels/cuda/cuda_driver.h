@@ -1,9 +1,9 @@
 #pragma once
 /* What is used of NVIDIA's interfaces, declared here so that this builds where no toolkit is: types
- * and numbers of the CUDA driver (cuda.h 13.0) and of cuBLASLt (cublasLt.h, cublas_api.h and
- * library_types.h 13.0); those of cuDNN are in cuda_cudnn_types.h. Names are NVIDIA's. The
- * functions are in cuda_symbols.def. tests/kernels/cuda_headers.c compares with NVIDIA's headers
- * where they are. */
+ * and numbers of the CUDA driver (cuda.h 13.0), of cuBLASLt (cublasLt.h, cublas_api.h and
+ * library_types.h 13.0) and of NVRTC (nvrtc.h 13.0); those of cuDNN are in cuda_cudnn_types.h.
+ * Names are NVIDIA's. The functions are in cuda_symbols.def. tests/kernels/cuda_headers.c compares
+ * with NVIDIA's headers where they are. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -176,3 +176,10 @@ enum {
 
 /* cublasLtReductionScheme_t */
 enum { CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2 };
+
+/* ---- NVRTC; nvrtcProgram ---- */
+
+typedef struct _nvrtcProgram *NvrtcProgram;
+
+/* nvrtcResult */
+enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_OUT_OF_MEMORY = 1, NVRTC_ERROR_COMPILATION = 6 };

@@ -15,19 +15,27 @@
 
 enum { CUDA_BLOCKS_MAX = 1 << 16 /* kernels walk on by whole grids: more would only cost */ };
 
+static inline CudaGrid cuda_grid(uint64_t blocks) {
+    uint32_t count = blocks < CUDA_BLOCKS_MAX ? (uint32_t)blocks : CUDA_BLOCKS_MAX;
+    return (CudaGrid){{count, 1, 1}, {CUDA_THREADS, 1, 1}, 0};
+}
+
+/* Of blocks with a thread a unit. */
+static inline uint64_t cuda_blocks(uint64_t units) {
+    return units / CUDA_THREADS + (units % CUDA_THREADS != 0);
+}
+
 static inline MUST_CHECK Error *cuda_run_blocks(const Plan *plan, const Launch *launch,
     CudaKernelId kernel, uint64_t blocks, const void *params, size_t params_size) {
-    CudaGrid grid = {{1, 1, 1}, {CUDA_THREADS, 1, 1}, 0};
+    const CudaGrid grid = cuda_grid(blocks);
     if (blocks == 0) return NULL;
-    grid.blocks[0] = blocks < CUDA_BLOCKS_MAX ? (uint32_t)blocks : CUDA_BLOCKS_MAX;
     return cuda_launch(plan->device, launch->stream, kernel, &grid, params, params_size);
 }
 
 /* One thread a unit. */
 static inline MUST_CHECK Error *cuda_run_units(const Plan *plan, const Launch *launch,
     CudaKernelId kernel, uint64_t units, const void *params, size_t params_size) {
-    uint64_t blocks = units / CUDA_THREADS + (units % CUDA_THREADS != 0);
-    return cuda_run_blocks(plan, launch, kernel, blocks, params, params_size);
+    return cuda_run_blocks(plan, launch, kernel, cuda_blocks(units), params, params_size);
 }
 
 static inline uint32_t cuda_element_size(const TensorSpec *spec) {

@@ -43,23 +43,35 @@ void cuda_launch_unload(CudaDevice *device) {
     device->module = NULL;
 }
 
-Error *cuda_launch(Device *base, DeviceStream *stream, CudaKernelId kernel, const CudaGrid *grid,
-    const void *params, size_t params_size) {
-    CudaDevice *device = cuda_device(base);
+/* In the device's context. key: which kernel it is, for graphs. */
+static Error *start(CudaDevice *device, DeviceStream *stream, CUfunction function, const char *name,
+    uint64_t key, const CudaGrid *grid, const void *params) {
     void *arguments[] = {(void *)(uintptr_t)params}; /* the driver knows its size from the kernel */
-    CUDA_SCOPE(scope);
-    (void)params_size;
-    TRY(cuda_scope_enter(device, &scope));
-    TRY(ensure_loaded(device));
-    CUfunction function = device->functions[kernel];
     if (grid->shared_bytes > SHARED_BYTES_PLAIN)
         CUDA_TRY(device, cuFuncSetAttribute, function,
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)grid->shared_bytes);
     CUstream queue;
-    TRY(cuda_stream_record(device, stream, names[kernel], kernel, &queue));
+    TRY(cuda_stream_record(device, stream, name, key, &queue));
     int result = device->api->cuLaunchKernel(function, grid->blocks[0], grid->blocks[1],
         grid->blocks[2], grid->threads[0], grid->threads[1], grid->threads[2], grid->shared_bytes,
         queue, arguments, NULL);
-    TRY(cuda_check(device, result, names[kernel]));
+    TRY(cuda_check(device, result, name));
     return cuda_stream_settle(device, stream);
+}
+
+Error *cuda_launch(Device *base, DeviceStream *stream, CudaKernelId kernel, const CudaGrid *grid,
+    const void *params, size_t params_size) {
+    CudaDevice *device = cuda_device(base);
+    CUDA_SCOPE(scope);
+    (void)params_size;
+    TRY(cuda_scope_enter(device, &scope));
+    TRY(ensure_loaded(device));
+    return start(device, stream, device->functions[kernel], names[kernel], kernel, grid, params);
+}
+
+Error *cuda_launch_function(CudaDevice *device, DeviceStream *stream, CUfunction function,
+    const char *name, const CudaGrid *grid, const void *params) {
+    CUDA_SCOPE(scope);
+    TRY(cuda_scope_enter(device, &scope));
+    return start(device, stream, function, name, (uintptr_t)function, grid, params);
 }

@@ -12,6 +12,7 @@ static Error *read_switch(const DeviceOption *option, bool *out) {
 
 Error *cuda_options_read(const char *options, CudaOptions *out) {
     CudaOptions read = {0};
+    bool compiles = true;
     for (;;) {
         bool found;
         DeviceOption option;
@@ -23,9 +24,13 @@ Error *cuda_options_read(const char *options, CudaOptions *out) {
             TRY(read_switch(&option, &read.tf32));
         else if (strcmp(option.name, "graphs") == 0)
             TRY(read_switch(&option, &read.graphs));
+        else if (strcmp(option.name, "compile") == 0)
+            TRY(read_switch(&option, &compiles));
         else
-            FAIL(USAGE, "cuda has no option \"%s\"; there are: memory, tf32, graphs", option.name);
+            FAIL(USAGE, "cuda has no option \"%s\"; there are: memory, tf32, graphs, compile",
+                option.name);
     }
+    read.interprets = !compiles;
     *out = read;
     return NULL;
 }

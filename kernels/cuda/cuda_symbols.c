@@ -30,6 +30,7 @@ static const struct {
     [CUDA_LIBRARY_GRAPHS] = {"NVIDIA driver", "CUDA", {"libcuda.so.1"}},
     [CUDA_LIBRARY_CUBLASLT] = {"cuBLASLt", "CUDA", {"libcublasLt.so.13", "libcublasLt.so.12"}},
     [CUDA_LIBRARY_CUDNN] = {"cuDNN", "cuDNN", {"libcudnn.so.9"}},
+    [CUDA_LIBRARY_NVRTC] = {"NVRTC", "CUDA", {"libnvrtc.so.13", "libnvrtc.so.12"}},
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */

@@ -11,6 +11,7 @@ typedef enum CudaLibrary {
     CUDA_LIBRARY_GRAPHS, /* of the driver, too; asked for on their own: older ones lack them */
     CUDA_LIBRARY_CUBLASLT,
     CUDA_LIBRARY_CUDNN,
+    CUDA_LIBRARY_NVRTC,
     CUDA_LIBRARY_COUNT
 } CudaLibrary;
 
