@@ -10,6 +10,7 @@
 #define CudnnHandle cudnnHandle_t
 #define CudnnDescriptor cudnnBackendDescriptor_t
 #endif
+#include <nvrtc.h>
 #define TABLE cuda_headers_theirs
 #define CublasAlgorithm cublasLtMatmulAlgo_t
 #define CublasHeuristic cublasLtMatmulHeuristicResult_t

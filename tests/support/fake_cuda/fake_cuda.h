@@ -1,7 +1,7 @@
 #pragma once
 /* A CUDA driver without a GPU, so that the cuda plugin runs where there is none: it is built as
- * libcuda.so.1, with a libcublasLt.so.13 and a libcudnn.so.9 beside it, and found through
- * LD_LIBRARY_PATH.
+ * libcuda.so.1, with a libcublasLt.so.13, a libcudnn.so.9 and a libnvrtc.so.13 beside it, and found
+ * through LD_LIBRARY_PATH.
  *
  * Streams are threads, and what is queued on them runs later, in no order but the stream's and the
  * events'. Device memory cannot be read or written by the host: it is accessible only while a
@@ -47,6 +47,7 @@ struct FakeCommand {
     bool waits;
     bool always; /* runs in a spoiled context, too: what gives back */
     int kernel;
+    void (*compiled)(const void *params, uint64_t block, uint64_t blocks); /* instead of `kernel` */
     uint32_t blocks[3], threads[3], shared_bytes;
     FakeCommand *next;
     uint64_t params_size;

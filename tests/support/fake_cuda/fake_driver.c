@@ -8,8 +8,9 @@
 #include "kernels/cuda/cuda_params.h"
 #include "tests/support/cuda_shim.h"
 #include "tests/support/fake_cuda/fake_fatbin.h"
+#include "tests/support/fake_cuda/fake_module.h"
 
-enum { STACK_MAX = 8, GARBAGE = 0xa5 };
+enum { STACK_MAX = 8, GARBAGE = 0xa5, COMPILED_MAX = 4096 };
 
 static struct CUctx_st contexts[FAKE_DEVICES_MAX];
 static _Thread_local struct CUctx_st *stack[STACK_MAX];
@@ -70,6 +71,9 @@ static const struct {
     {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+        "no kernel image is available for execution on the device"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
         "an illegal memory access was encountered"},
     {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
@@ -344,15 +348,23 @@ FAKE_CUDA_FUNCTION cuMemcpyDtoDAsync_v2(
 
 static struct CUfunc_st {
     const char *name;
-    size_t params_size;
-} functions[CUDA_KERNEL_COUNT] = {
-#define CUDA_KERNEL(id, name, Parameters) {#name, sizeof(Parameters)},
+    uint64_t params_size;
+    FakeModuleRun *compiled; /* NULL: the kernel of that index */
+} functions[CUDA_KERNEL_COUNT + COMPILED_MAX] = {
+#define CUDA_KERNEL(id, name, Parameters) {#name, sizeof(Parameters), NULL},
 #include "kernels/cuda/cuda_kernels.def"
 #undef CUDA_KERNEL
 };
 
+static bool is_own(CUmodule module) {
+    for (size_t i = 0; i < FAKE_DEVICES_MAX; i++)
+        if (module == (CUmodule)&contexts[i]) return true;
+    return false;
+}
+
 FAKE_CUDA_FUNCTION cuModuleLoadData(CUmodule *out, const void *image) {
     FAKE_CUDA_CALL(context);
+    if (fake_module_is(image)) FAKE_CUDA_RETURN(fake_module_load(image, out));
     if (memcmp(image, FAKE_FATBIN_IMAGE, sizeof FAKE_FATBIN_IMAGE) != 0)
         FAKE_CUDA_RETURN(CUDA_ERROR_NO_BINARY_FOR_GPU);
     *out = (CUmodule)context;
@@ -360,18 +372,31 @@ FAKE_CUDA_FUNCTION cuModuleLoadData(CUmodule *out, const void *image) {
 }
 
 FAKE_CUDA_FUNCTION cuModuleUnload(CUmodule module) {
-    (void)module;
+    return is_own(module) ? CUDA_SUCCESS : fake_module_unload(module);
+}
+
+/* Handles of compiled functions stay taken: nobody uses one of an unloaded module by accident. */
+static int add_compiled(CUmodule module, const char *name, CUfunction *out) {
+    static size_t count = CUDA_KERNEL_COUNT;
+    if (count == sizeof functions / sizeof functions[0]) return CUDA_ERROR_OUT_OF_MEMORY;
+    struct CUfunc_st *function = &functions[count];
+    int result = fake_module_find(module, name, &function->compiled, &function->params_size);
+    if (result != CUDA_SUCCESS) return result;
+    count++;
+    *out = function;
     return CUDA_SUCCESS;
 }
 
 FAKE_CUDA_FUNCTION cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name) {
-    (void)module;
+    FAKE_CUDA_CALL(context);
+    (void)context;
+    if (!is_own(module)) FAKE_CUDA_RETURN(add_compiled(module, name, out));
     for (size_t i = 0; i < CUDA_KERNEL_COUNT; i++)
         if (strcmp(functions[i].name, name) == 0) {
             *out = &functions[i];
-            return CUDA_SUCCESS;
+            FAKE_CUDA_RETURN(CUDA_SUCCESS);
         }
-    return CUDA_ERROR_NOT_FOUND;
+    FAKE_CUDA_RETURN(CUDA_ERROR_NOT_FOUND);
 }
 
 FAKE_CUDA_FUNCTION cuFuncSetAttribute(CUfunction function, int attribute, int value) {
@@ -388,6 +413,9 @@ static int run_kernel(FakeCommand *self) {
     bool fails = context->lose_after && context->launches >= context->lose_after;
     (void)pthread_mutex_unlock(&fake_mutex);
     if (fails) return CUDA_ERROR_LAUNCH_FAILED;
+    for (uint64_t i = 0; self->compiled && i < self->blocks[0]; i++)
+        self->compiled(self->params, i, self->blocks[0]);
+    if (self->compiled) return CUDA_SUCCESS;
     CudaGrid grid = {.shared_bytes = self->shared_bytes};
     memcpy(grid.blocks, self->blocks, sizeof grid.blocks);
     memcpy(grid.threads, self->threads, sizeof grid.threads);
@@ -407,6 +435,7 @@ FAKE_CUDA_FUNCTION cuLaunchKernel(CUfunction function, unsigned int grid_x, unsi
     command->capturable = true;
     fake_control.kernels++;
     command->kernel = (int)(function - functions);
+    command->compiled = function->compiled;
     command->size = function->params_size;
     memcpy(command->params, parameters[0], function->params_size);
     memcpy(command->blocks, (uint32_t[]){grid_x, grid_y, grid_z}, sizeof command->blocks);
