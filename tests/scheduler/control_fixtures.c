@@ -10,15 +10,13 @@
 #include "scheduler/model_loader.h"
 #include "store/stored_content.h"
 #include "tests/scheduler/executor_fixtures.h"
+#include "tests/support/sanitizers.h"
 #include "vm/assembly.h"
 
 /* Two instructions each; a sanitizer makes them ten times as long. */
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#if defined(TEST_WITH_THREAD_SANITIZER) || defined(TEST_WITH_ADDRESS_SANITIZER)
 #define SLOW_ROUNDS "300000"
-#endif
-#endif
-#ifndef SLOW_ROUNDS
+#else
 #define SLOW_ROUNDS "3000000"
 #endif
 

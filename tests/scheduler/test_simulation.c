@@ -1,14 +1,10 @@
 #include "scheduler/simulate/simulation.h"
 
 #include "tests/scheduler/random_scenario.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/test_support.h"
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define SLOW
-#endif
-#endif
-#if defined(SLOW) || defined(__SANITIZE_ADDRESS__)
+#ifdef TEST_WITH_ADDRESS_SANITIZER
 enum { EVENTS_WANTED = 200000 };
 #else
 enum { EVENTS_WANTED = 1200000 };
