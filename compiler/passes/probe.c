@@ -8,8 +8,9 @@
 
 /* Where each world's sizes begin, and how many primes it goes on by for the next symbol: different
  * steps, so that sums of sizes do not meet by accident. Set 0 is below the length of most tables of
- * positions, set 1 is large enough for deep stacks of windows. */
-static const int64_t first_sizes[PROBE_SETS][PROBE_WORLDS] = {{23, 41, 59}, {1009, 10007, 499}};
+ * positions, set 1 is large enough for deep stacks of windows, set 2 is below short tables too. */
+static const int64_t first_sizes[PROBE_SETS][PROBE_WORLDS] = {
+    {23, 41, 59}, {1009, 10007, 499}, {5, 7, 3}};
 static const uint32_t prime_steps[PROBE_WORLDS] = {1, 2, 3};
 
 static int64_t next_prime(int64_t above) {

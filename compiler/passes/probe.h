@@ -10,7 +10,7 @@
 #include "compiler/ir/ir.h"
 #include "kernels/device.h"
 
-enum { PROBE_SETS = 2, PROBE_WORLDS = 3, PROBE_VALUE_COUNT_MAX = 64 };
+enum { PROBE_SETS = 3, PROBE_WORLDS = 3, PROBE_VALUE_COUNT_MAX = 64 };
 
 typedef enum ProbeState {
     PROBE_BOTTOM, /* not reached yet */
