@@ -1,5 +1,6 @@
 #include "kernels/dtype_scalar.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -119,4 +120,17 @@ bool dtype_scalar_read(DType dtype, const void *from, double *out) {
         return false;
     }
     return true;
+}
+
+static double least_normal(DType dtype) {
+    if (dtype == DTYPE_FLOAT64) return DBL_MIN;
+    return dtype == DTYPE_FLOAT16 ? 0x1p-14 : (double)FLT_MIN; /* bfloat16's too */
+}
+
+bool dtype_scalar_holds(DType dtype, double value) {
+    uint8_t bytes[8];
+    double held;
+    if (!dtype_is_float(dtype) || !dtype_scalar_write(dtype, value, bytes)) return false;
+    if (!dtype_scalar_read(dtype, bytes, &held) || !isfinite(held)) return false;
+    return value == 0 || fabs(held) >= least_normal(dtype);
 }

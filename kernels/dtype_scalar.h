@@ -9,6 +9,9 @@
 /* False for element types it does not take. Rounds to nearest even; integers saturate, NaN is 0. */
 bool dtype_scalar_write(DType dtype, double value, void *out);
 bool dtype_scalar_read(DType dtype, const void *from, double *out);
+/* Whether an element of a float type holds the value but for one rounding to its precision: neither
+ * as an infinity nor as a subnormal number, which has fewer bits. */
+bool dtype_scalar_holds(DType dtype, double value);
 /* Exact for integers and bool; false for all others. uint64 above INT64_MAX becomes INT64_MAX. */
 bool dtype_scalar_read_int(DType dtype, const void *from, int64_t *out);
 

@@ -98,7 +98,9 @@ int main(void) {
            "`?` for\noptional (kernels/attributes.h). *Shape from*: what the outputs' shapes are "
            "computed from. *In place*: `0<1` says that output 0 may be written over input 1.\n"
            "*Tolerance*: the relative difference allowed between determinism classes; 0: the same "
-           "bits everywhere.\n\n"
+           "bits everywhere. float16 and\nbfloat16 are computed in float32 and rounded once, at "
+           "the end, to 2^-11 and 2^-8: a fused operator and the plain ones it stands for, which "
+           "round after each\nstep, are apart by as many roundings.\n\n"
            "| operator | version | inputs | outputs | attributes | shape from | in place | "
            "tolerance | stands for |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (uint32_t id = 1; id < OPERATOR_COUNT; id++) print_operator(operator_get((OperatorId)id));

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "compiler/ir/ir_print.h"
 #include "kernels/device.h"
+#include "kernels/dtype_scalar.h"
 
 enum { LISTS_MAX = 16 }; /* lists of lists */
 
@@ -64,17 +65,9 @@ Error *ir_parse_type(IrModule *module, IrTokens *tokens, IrType *out) {
 }
 
 static void set_element(Tensor *tensor, int64_t index, double value) {
-    void *data = tensor_data(tensor);
-    if (tensor->dtype == DTYPE_FLOAT32)
-        ((float *)data)[index] = (float)value;
-    else if (tensor->dtype == DTYPE_FLOAT64)
-        ((double *)data)[index] = value;
-    else if (tensor->dtype == DTYPE_INT64)
-        ((int64_t *)data)[index] = (int64_t)value;
-    else if (tensor->dtype == DTYPE_INT32)
-        ((int32_t *)data)[index] = (int32_t)value;
-    else
-        ((uint8_t *)data)[index] = (uint8_t)value;
+    char *data = tensor_data(tensor);
+    (void)dtype_scalar_write(
+        tensor->dtype, value, data + index * (int64_t)(dtype_bits(tensor->dtype) / 8));
 }
 
 /* -1 … 1 in steps of 1/128, by splitmix64. */
@@ -130,8 +123,8 @@ Error *ir_parse_constant(IrModule *module, IrTokens *tokens, IrVariable **out) {
     }
     IrType type;
     TRY(ir_parse_type(module, tokens, &type));
-    DTypeSet taken = DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT64) | DTYPE_BIT(DTYPE_INT64) |
-                     DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_BOOL) | DTYPE_BIT(DTYPE_UINT8);
+    DTypeSet taken = DTYPES_FLOAT | DTYPE_BIT(DTYPE_INT64) | DTYPE_BIT(DTYPE_INT32) |
+                     DTYPE_BIT(DTYPE_BOOL) | DTYPE_BIT(DTYPE_UINT8);
     if (!ir_type_is_static(&type) || !(taken >> type.dtype & 1))
         return ir_tokens_fail(tokens, "a constant of a plain type");
     Shape shape = shape_make(type.rank, type.dims);

@@ -6,6 +6,7 @@
 #include "base/allocator.h"
 #include "base/digest.h"
 #include "compiler/ir/ir_walk.h"
+#include "kernels/dtype_scalar.h"
 
 enum { ELEMENTS_PRINTED_MAX = 16 };
 
@@ -95,6 +96,10 @@ static bool print_element(const Tensor *tensor, int64_t index, TextBuilder *out)
         text_appendf(out, "%.9g", (double)((const float *)data)[index]);
     else if (tensor->dtype == DTYPE_FLOAT64)
         text_appendf(out, "%.17g", ((const double *)data)[index]);
+    else if (tensor->dtype == DTYPE_FLOAT16)
+        text_appendf(out, "%.5g", dtype_scalar_from_float16(((const uint16_t *)data)[index]));
+    else if (tensor->dtype == DTYPE_BFLOAT16)
+        text_appendf(out, "%.4g", dtype_scalar_from_bfloat16(((const uint16_t *)data)[index]));
     else
         return false;
     return true;

@@ -2,6 +2,7 @@
  * mask by Where (scores, or a large negative number) becomes one that is added. */
 #include "compiler/passes/constants.h"
 #include "compiler/passes/fusion.h"
+#include "kernels/dtype_scalar.h"
 
 typedef struct Scores {
     IrVariable *query, *key, *mask; /* mask NULL: none */
@@ -51,7 +52,7 @@ static bool match_product(
     const IrBinding *transpose = fusion_sole_maker(fusion, root, scores->key, OPERATOR_TRANSPOSE);
     scores->transposed_key = !(transpose && swaps_last(transpose));
     if (!scores->transposed_key) scores->key = fusion_operand(transpose, 0);
-    return true;
+    return dtype_scalar_holds(value->type.dtype, scores->scale);
 }
 
 static bool is_mask(const IrVariable *mask, const IrVariable *value) {
@@ -75,13 +76,14 @@ static Error *mask_of_where(
     }
     IrVariable *inputs[3] = {condition, NULL, fill};
     Shape scalar = {0};
-    TRY(constants_zeros(fusion->module, DTYPE_FLOAT32, &scalar, &inputs[1]));
+    TRY(constants_zeros(fusion->module, fill->type.dtype, &scalar, &inputs[1]));
     IrType type = condition->type;
-    type.dtype = DTYPE_FLOAT32;
+    type.dtype = fill->type.dtype;
     return fusion_insert(fusion, root, "Where", NULL, 3, inputs, &type, out);
 }
 
-/* What is behind the scores' Softmax. *out_where: to become a mask. */
+/* What is behind the scores' Softmax. *out_where: to become a mask. Its fill must be so small that
+ * scores vanish in the sum; of float16 only the infinity is. */
 static bool match_masked(const Fusion *fusion, const IrBinding *root, IrVariable *value,
     Scores *scores, const IrBinding **out_where) {
     enum { SMALL_ENOUGH = -100000000 };
@@ -93,7 +95,7 @@ static bool match_masked(const Fusion *fusion, const IrBinding *root, IrVariable
         IrVariable *inner = fusion_operand(add, i);
         if (!match_product(fusion, root, inner, scores)) continue;
         scores->mask = fusion_operand(add, 1 - i);
-        return scores->mask->type.dtype == DTYPE_FLOAT32 && is_mask(scores->mask, inner);
+        return scores->mask->type.dtype == inner->type.dtype && is_mask(scores->mask, inner);
     }
     double fill;
     if (where && fusion_scalar(fusion_operand(where, 2), &fill) && fill <= SMALL_ENOUGH) {
@@ -133,7 +135,7 @@ static Error *rule(Fusion *fusion, IrBinding *root) {
     const IrBinding *softmax =
         fusion_sole_maker(fusion, root, fusion_operand(root, 0), OPERATOR_SOFTMAX);
     if (!softmax || !is_last_axis(softmax)) return NULL;
-    if (root->results[0]->type.dtype != DTYPE_FLOAT32) return NULL;
+    if (!fusion_takes(root->results[0]->type.dtype)) return NULL;
     Scores scores;
     const IrBinding *where;
     if (!match_masked(fusion, root, fusion_operand(softmax, 0), &scores, &where)) return NULL;

@@ -2,6 +2,7 @@
  * activation; a transposed operand goes into the product. */
 #include "compiler/passes/constants.h"
 #include "compiler/passes/fusion.h"
+#include "kernels/dtype_scalar.h"
 
 /* A convolution or product as it stands, to be made anew with something added. */
 typedef struct Epilogue {
@@ -55,7 +56,7 @@ static bool epilogue_of(
     const IrBinding *maker = variable ? variable->binding : NULL;
     if (!maker || maker->kind != IR_OPERATOR || maker->block != consumer->block) return false;
     if (fusion_uses(fusion, variable) != 1) return false;
-    return variable->type.dtype == DTYPE_FLOAT32 && epilogue_read(maker, out);
+    return fusion_takes(variable->type.dtype) && epilogue_read(maker, out);
 }
 
 static Error *copy_window(const Attributes *from, Attributes *to) {
@@ -113,7 +114,7 @@ static Error *at_add(Fusion *fusion, IrBinding *add) {
         IrVariable *product = fusion_operand(add, i), *added = fusion_operand(add, 1 - i);
         if (product == added || !epilogue_of(fusion, add, product, &epilogue)) continue;
         if (!fusion_same_shape(&product->type, &sum->type)) continue;
-        if (added->type.dtype != DTYPE_FLOAT32) continue;
+        if (added->type.dtype != sum->type.dtype) continue;
         IrVariable *bias = NULL;
         if (!epilogue.inputs[2] && !epilogue.inputs[3] && epilogue.is_conv)
             TRY(channel_bias(fusion, added, product, &bias));
@@ -143,6 +144,7 @@ static Error *at_mul(Fusion *fusion, IrBinding *mul) {
         if (epilogue.inputs[2] || epilogue.inputs[3]) continue;
         if (!fusion_same_shape(&product->type, &mul->results[0]->type)) continue;
         epilogue.alpha *= scalar;
+        if (!dtype_scalar_holds(product->type.dtype, epilogue.alpha)) continue;
         return epilogue_replace(fusion, mul, &epilogue);
     }
     return NULL;
@@ -179,7 +181,7 @@ static const char *activation_of(const IrBinding *binding, double *out_alpha, do
 /* A product with an operand transposed in its last two dimensions. */
 static Error *at_matmul(Fusion *fusion, IrBinding *product) {
     Epilogue epilogue;
-    if (product->results[0]->type.dtype != DTYPE_FLOAT32) return NULL;
+    if (!fusion_takes(product->results[0]->type.dtype)) return NULL;
     if (!epilogue_read(product, &epilogue)) return NULL;
     bool changed = false;
     for (uint32_t i = 0; i < 2; i++) {

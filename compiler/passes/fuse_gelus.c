@@ -1,5 +1,7 @@
 /* Gelu that was written out: x * 0.5 * (1 + erf(x / sqrt 2)), and the form with tanh; factors in
  * any order. */
+#include <math.h>
+
 #include "compiler/passes/fusion.h"
 
 enum { FACTORS_MAX = 4 };
@@ -8,10 +10,16 @@ typedef struct Product {
     IrVariable *factors[FACTORS_MAX]; /* that are no scalar constants */
     uint32_t count;
     double scale;
+    double slack; /* by how much rounding of the scalars may have changed the scale */
 } Product;
 
 static bool is_sole(const Fusion *fusion, const IrVariable *variable) {
     return fusion_uses(fusion, variable) == 1;
+}
+
+/* Half a unit in the last place: numbers written with a few digits count as exact elsewhere. */
+static double rounding_of(DType dtype) {
+    return dtype == DTYPE_FLOAT16 ? 0x1p-11 : dtype == DTYPE_BFLOAT16 ? 0x1p-8 : 0;
 }
 
 /* Flattens a tree of products; divisions by scalars too. inner: below the first product, where
@@ -21,6 +29,7 @@ static bool product_add(const Fusion *fusion, const IrBinding *root, IrVariable 
     double scalar;
     if (fusion_scalar(variable, &scalar)) {
         product->scale *= scalar;
+        product->slack += rounding_of(variable->type.dtype);
         return true;
     }
     const IrBinding *mul = fusion_maker(root, variable, OPERATOR_MUL);
@@ -31,6 +40,7 @@ static bool product_add(const Fusion *fusion, const IrBinding *root, IrVariable 
                product_add(fusion, root, fusion_operand(mul, 1), true, depth + 1, product);
     if (div && open && fusion_scalar(fusion_operand(div, 1), &scalar) && scalar != 0) {
         product->scale /= scalar;
+        product->slack += rounding_of(variable->type.dtype);
         return product_add(fusion, root, fusion_operand(div, 0), true, depth + 1, product);
     }
     if (product->count == FACTORS_MAX) return false;
@@ -38,19 +48,16 @@ static bool product_add(const Fusion *fusion, const IrBinding *root, IrVariable 
     return true;
 }
 
-static bool close_to(double value, double wanted) {
-    double difference = value - wanted;
-    if (difference < 0) difference = -difference;
-    return difference < 1e-4 * (wanted < 0 ? -wanted : wanted);
+static bool has_scale(const Product *product, double wanted) {
+    return fabs(product->scale - wanted) < (1e-4 + product->slack) * wanted;
 }
 
-/* x and k for "k * x", of which nothing else may be made. */
+/* x for "scale * x", of which nothing else may be made. */
 static IrVariable *scaled(
-    const Fusion *fusion, const IrBinding *root, IrVariable *variable, double *out_scale) {
+    const Fusion *fusion, const IrBinding *root, IrVariable *variable, double scale) {
     Product product = {.scale = 1};
     if (!product_add(fusion, root, variable, true, 0, &product) || product.count != 1) return NULL;
-    *out_scale = product.scale;
-    return product.factors[0];
+    return has_scale(&product, scale) ? product.factors[0] : NULL;
 }
 
 /* y for "1 + y". */
@@ -68,7 +75,7 @@ static IrVariable *cube_input(const Fusion *fusion, const IrBinding *root, IrVar
     Product product = {.scale = 1};
     if (!product_add(fusion, root, cube, true, 0, &product) || product.count != 3) return NULL;
     bool same = product.factors[0] == product.factors[1] &&
-                product.factors[0] == product.factors[2] && close_to(product.scale, 1);
+                product.factors[0] == product.factors[2] && has_scale(&product, 1);
     return same ? product.factors[0] : NULL;
 }
 
@@ -76,7 +83,7 @@ static IrVariable *cube_input(const Fusion *fusion, const IrBinding *root, IrVar
 static IrVariable *cubic_term(const Fusion *fusion, const IrBinding *root, IrVariable *term) {
     Product product = {.scale = 1};
     if (!product_add(fusion, root, term, true, 0, &product)) return NULL;
-    if (!close_to(product.scale, 0.044715)) return NULL;
+    if (!has_scale(&product, 0.044715)) return NULL;
     if (product.count == 1) return cube_input(fusion, root, product.factors[0]);
     bool same = product.count == 3 && product.factors[0] == product.factors[1] &&
                 product.factors[0] == product.factors[2];
@@ -86,11 +93,9 @@ static IrVariable *cubic_term(const Fusion *fusion, const IrBinding *root, IrVar
 /* x for tanh's argument 0.79788 * (x + 0.044715 * x^3). */
 static IrVariable *tanh_argument(
     const Fusion *fusion, const IrBinding *root, IrVariable *argument) {
-    double scale;
-    const IrVariable *sum = scaled(fusion, root, argument, &scale);
+    const IrVariable *sum = scaled(fusion, root, argument, 0.7978845608);
     const IrBinding *add = sum ? fusion_maker(root, sum, OPERATOR_ADD) : NULL;
-    if (!add || !close_to(scale, 0.7978845608)) return NULL;
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; add && i < 2; i++) {
         IrVariable *x = fusion_operand(add, i);
         if (cubic_term(fusion, root, fusion_operand(add, 1 - i)) == x) return x;
     }
@@ -103,10 +108,7 @@ static const char *gelu_form(
     IrVariable *inner = one_plus(root, sum);
     const IrBinding *erf = inner ? fusion_maker(root, inner, OPERATOR_ERF) : NULL;
     const IrBinding *tanh = inner ? fusion_maker(root, inner, OPERATOR_TANH) : NULL;
-    double scale;
-    if (erf && scaled(fusion, root, fusion_operand(erf, 0), &scale) == x &&
-        close_to(scale, 0.7071067812))
-        return "none";
+    if (erf && scaled(fusion, root, fusion_operand(erf, 0), 0.7071067812) == x) return "none";
     if (tanh && tanh_argument(fusion, root, fusion_operand(tanh, 0)) == x) return "tanh";
     return NULL;
 }
@@ -115,10 +117,10 @@ static Error *rule(Fusion *fusion, IrBinding *root) {
     if (root->operator_info->id != OPERATOR_MUL) return NULL;
     Product product = {.scale = 1};
     if (!product_add(fusion, root, root->results[0], false, 0, &product)) return NULL;
-    if (product.count != 2 || !close_to(product.scale, 0.5)) return NULL;
+    if (product.count != 2 || !has_scale(&product, 0.5)) return NULL;
     for (uint32_t i = 0; i < 2; i++) {
         IrVariable *x = product.factors[i];
-        if (x->type.dtype != DTYPE_FLOAT32 || !fusion_same_shape(&x->type, &root->results[0]->type))
+        if (!fusion_takes(x->type.dtype) || !fusion_same_shape(&x->type, &root->results[0]->type))
             continue;
         const char *form = gelu_form(fusion, root, x, product.factors[1 - i]);
         if (!form) continue;

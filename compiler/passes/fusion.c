@@ -5,6 +5,7 @@
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
+#include "kernels/dtype_scalar.h"
 
 IrVariable *fusion_operand(const IrBinding *binding, uint32_t index) {
     return index < binding->operand_count ? ir_resolve(binding->operands[index]) : NULL;
@@ -31,15 +32,14 @@ static const Tensor *single_element(const IrVariable *variable) {
     return tensor && shape_count_unchecked(&tensor->shape) == 1 ? tensor : NULL;
 }
 
+bool fusion_takes(DType dtype) {
+    return dtype == DTYPE_FLOAT32 || dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16;
+}
+
 bool fusion_scalar(const IrVariable *variable, double *out) {
     const Tensor *tensor = single_element(variable);
-    if (tensor && tensor->dtype == DTYPE_FLOAT32)
-        *out = (double)*(const float *)tensor_data(tensor);
-    else if (tensor && tensor->dtype == DTYPE_FLOAT64)
-        *out = *(const double *)tensor_data(tensor);
-    else
-        return false;
-    return true;
+    return tensor && dtype_is_float(tensor->dtype) &&
+           dtype_scalar_read(tensor->dtype, tensor_data(tensor), out);
 }
 
 bool fusion_scalar_is(const IrVariable *variable, double wanted) {

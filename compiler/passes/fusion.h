@@ -30,6 +30,10 @@ IrBinding *fusion_maker(const IrBinding *consumer, const IrVariable *variable, O
 IrBinding *fusion_sole_maker(
     const Fusion *fusion, const IrBinding *consumer, const IrVariable *variable, OperatorId id);
 uint32_t fusion_uses(const Fusion *fusion, const IrVariable *variable);
+/* The element types that fused operators are made of: float32, float16, bfloat16. Kernels of the
+ * last two compute in float32 and round once, at the end, where the plain operators round after
+ * each step: the result is another one within the type's precision, and rather closer to exact. */
+bool fusion_takes(DType dtype);
 /* The value of a constant of one element that is a float. */
 bool fusion_scalar(const IrVariable *variable, double *out);
 /* The same, and close to what is wanted. */

@@ -79,6 +79,24 @@ static void test_dtype_scalar_refuses_what_has_no_number(void **state) {
     }
 }
 
+static void test_dtype_scalar_holds_what_takes_one_rounding(void **state) {
+    (void)state;
+    assert_true(dtype_scalar_holds(DTYPE_FLOAT16, 0));
+    assert_true(dtype_scalar_holds(DTYPE_FLOAT16, -65519));
+    assert_false(dtype_scalar_holds(DTYPE_FLOAT16, -65520));
+    assert_true(dtype_scalar_holds(DTYPE_FLOAT16, 0x1p-14));
+    assert_false(dtype_scalar_holds(DTYPE_FLOAT16, 0x1p-15));
+    assert_false(dtype_scalar_holds(DTYPE_FLOAT16, 0x1p-30));
+    assert_true(dtype_scalar_holds(DTYPE_BFLOAT16, 0x1p-126));
+    assert_false(dtype_scalar_holds(DTYPE_BFLOAT16, 0x1p-127));
+    assert_true(dtype_scalar_holds(DTYPE_FLOAT32, 1e-30));
+    assert_false(dtype_scalar_holds(DTYPE_FLOAT32, 1e39));
+    assert_true(dtype_scalar_holds(DTYPE_FLOAT64, 1e-300));
+    assert_false(dtype_scalar_holds(DTYPE_FLOAT64, (double)NAN));
+    assert_false(dtype_scalar_holds(DTYPE_FLOAT64, -(double)INFINITY));
+    assert_false(dtype_scalar_holds(DTYPE_INT32, 1));
+}
+
 int test_dtype_scalar(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dtype_scalar_every_float16_comes_back),
@@ -86,6 +104,7 @@ int test_dtype_scalar(void) {
         cmocka_unit_test(test_dtype_scalar_integers_saturate),
         cmocka_unit_test(test_dtype_scalar_read_int_is_exact),
         cmocka_unit_test(test_dtype_scalar_refuses_what_has_no_number),
+        cmocka_unit_test(test_dtype_scalar_holds_what_takes_one_rounding),
     };
     return cmocka_run_group_tests_name("dtype_scalar", tests, NULL, NULL);
 }
