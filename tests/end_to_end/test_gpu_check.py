@@ -85,7 +85,7 @@ def test_products_are_compared_with_raw_cublas(pack, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["quick_resnet_float32.batch2", "quick_resnet_float16.batch2", "quick_bert_float32.batch2",
-                                  "quick_gpt2_float32.decode4"])
+                                  "quick_bert_float16.batch2", "quick_gpt2_float32.decode4", "quick_gpt2_float16.decode4"])
 def test_card_models_compute_what_onnxruntime_does(pack, home, tmp_path, name):
     model, dtype = name.split(".")[0], name.split(".")[0].split("_")[-1]
     shutil.copy(pack / "card" / f"{model}.onnx", tmp_path)

@@ -1,13 +1,20 @@
 """Stopping anywhere and going on in another process, or on another device, changes no bit of the outputs."""
 import os
 import signal
+import sys
 import time
 
+import numpy as np
 import pytest
 
 from conftest import LARGE, SMALL
 from feeds import FEEDS
-from harness import INTERRUPTED, SUSPENDED, USAGE, assert_close, finish, load, same_bits
+from harness import INTERRUPTED, ROOT, SUSPENDED, USAGE, assert_close, finish, load, same_bits, write_model, write_npz
+
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+
+import networks  # noqa: E402
+from card_models import TypedModel  # noqa: E402
 
 POINTS = 50
 LONG = os.environ.get("LAYOVER_LONG_TESTS") == "1"
@@ -59,6 +66,19 @@ def test_fifty_stops_in_new_processes(straight, tmp_path, name):
 def test_small_models_stop_after_each_instruction(straight, tmp_path, name):
     home, source, output, instructions = straight(name, first_case(name))
     same_bits(output, run_in_pieces(home, name, source, instructions, spread(instructions, 40), tmp_path, ROUND))
+
+
+@pytest.mark.parametrize("dtype, points", [("float16", POINTS), ("bfloat16", 10)])
+def test_half_types_stop_anywhere_too(home, tmp_path, dtype, points):
+    model = networks.bert(layers=1, width=32, heads=2, inner=64, vocabulary=50, positions=16)
+    TypedModel(dtype).graph(model.graph)
+    tokens = np.arange(10, dtype=np.int64).reshape(2, 5)
+    source = write_npz(tmp_path / "half.npz", input_ids=tokens, attention_mask=np.minimum(tokens, 1),
+                       token_type_ids=np.zeros_like(tokens))
+    home.call("register", "half", write_model(tmp_path / "half.onnx", model))
+    result = home.call("run", "half", "--input", source, "--output", tmp_path / "o.npz").json
+    stops = spread(result["instructions"], points)
+    same_bits(tmp_path / "o.npz", run_in_pieces(home, "half", source, result["instructions"], stops, tmp_path, ROUND))
 
 
 # The chain above crosses at every point; here each point is the only one, which takes minutes for all models.
