@@ -109,6 +109,7 @@ static Error *checkpoint(const Bench *bench, Execution *execution, double *out_p
     OWN(Snapshot, snapshot) = NULL;
     TRY(snapshot_take(execution, &snapshot));
     *out_pause = seconds_since(start_ns);
+    bench_program_forget(snapshot);
     TRY(checkpoint_write_file(snapshot, bench->pool, bench->path, out_bytes));
     *out_seconds = seconds_since(start_ns);
     return NULL;

@@ -105,6 +105,7 @@ static Error *checkpoint(const Bench *bench, const Side *side, double *out_secon
     TRY(execution_run(execution, (Budget){1}, &result));
     uint64_t start_ns = clock_now_ns(clock_real());
     TRY(snapshot_take(execution, &snapshot));
+    bench_program_forget(snapshot);
     TRY(checkpoint_write(snapshot, bench->workers, nowhere, &manifest, &identity));
     *out_seconds = seconds_since(start_ns);
     return NULL;

@@ -22,3 +22,10 @@ Error *bench_program_hold(uint32_t input_count, Executable **out) {
     TRY(executable_builder_add_instruction(builder, OPCODE_RET, 0, REGISTER_NONE, operands, 1));
     return executable_builder_finish(builder, out);
 }
+
+void bench_program_forget(const Snapshot *snapshot) {
+    for (uint32_t i = 0; i < snapshot->register_count; i++) {
+        const Value *value = &snapshot->registers[i].value;
+        if (value_is(value, OBJECT_TENSOR)) storage_forget_annotation(value->tensor->storage);
+    }
+}

@@ -146,6 +146,7 @@ static Error *time_copies(
     keep_min(&inout_best->pause, seconds_since(start_ns));
     TRY(copy_out(bench, snapshot, buffer, &seconds));
     keep_min(&inout_best->copy, seconds);
+    bench_program_forget(snapshot);
     start_ns = clock_now_ns(clock_real());
     TRY(checkpoint_write_file(snapshot, bench->pool, bench->path, &ignored));
     keep_min(&inout_best->save, seconds_since(start_ns));
