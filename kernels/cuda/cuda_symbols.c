@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct SymbolInfo {
@@ -18,7 +19,7 @@ static const SymbolInfo symbols[] = {
 #include "kernels/cuda/cuda_symbols.def"
 #undef CUDA_FUNCTION
 };
-enum { SYMBOL_COUNT = sizeof symbols / sizeof symbols[0], NAMES_MAX = 2 };
+enum { SYMBOL_COUNT = sizeof symbols / sizeof symbols[0], NAMES_MAX = 2, REASON_SIZE = 256 };
 
 /* By name and version of the interface, the newest first. */
 static const struct {
@@ -40,11 +41,11 @@ static bool is_loaded[CUDA_LIBRARY_COUNT];
 const CudaSymbols *cuda_symbols_get(void) { return &loaded; }
 
 static Error *open_library(CudaLibrary library, void **out) {
-    const char *reason = "";
+    char reason[REASON_SIZE] = ""; /* dlerror's text ends with the next dlopen */
     for (int i = 0; i < NAMES_MAX && libraries[library].names[i]; i++) {
         *out = dlopen(libraries[library].names[i], RTLD_NOW | RTLD_LOCAL);
         if (*out) return NULL;
-        if (i == 0) reason = dlerror();
+        if (i == 0) (void)snprintf(reason, sizeof reason, "%s", dlerror());
     }
     FAIL(UNSUPPORTED, "no %s on this machine: %s", libraries[library].what, reason);
 }
