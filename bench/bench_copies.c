@@ -117,8 +117,8 @@ static Error *copy(const Bench *bench, double *out_seconds) {
     OWN(CopyAhead, copies) = NULL;
     (void)bench;
     for (uint32_t i = 0; i < TENSORS; i++)
-        ranges[i] = (DeviceRange){
-            tensor_address(bench->far.inputs[i].tensor), tensor_bytes(bench->far.inputs[i].tensor)};
+        ranges[i] = (DeviceRange){tensor_address(bench->far.inputs[i].tensor),
+            tensor_bytes(bench->far.inputs[i].tensor), CHUNK_SIZE};
     uint64_t start_ns = clock_now_ns(clock_real());
     TRY(copy_ahead_create(bench->far.device, NULL, ranges, TENSORS, &copies));
     for (uint32_t i = 0; i < TENSORS; i++) {

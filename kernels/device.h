@@ -27,7 +27,7 @@
 /* Raised with every change of what a plugin and its host both see: this table, plans, the numbers
  * of operators and element types, attributes, errors; also where only the meaning changes, which
  * no fingerprint (device_layout.h) shows. */
-enum { DEVICE_ABI_VERSION = 4, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
+enum { DEVICE_ABI_VERSION = 5, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
 
 typedef struct Device Device;
 typedef struct DeviceEvent DeviceEvent; /* a point in the work of a stream */

@@ -43,7 +43,7 @@ typedef struct OperatorInfo {
     const char *in_place;  /* pairs "out<in", e.g. "0<0 0<1"; "view": output 0 is input 0 reshaped;
                               "" none */
     double tolerance;      /* relative, between determinism classes; 0: exact */
-    const char *expansion; /* for fused operators: the plain operators they stand for
+    const char *expansion; /* for our own operators: the plain operators they stand for
                               (operators.md); "" otherwise */
 } OperatorInfo;
 

@@ -171,6 +171,14 @@ static Error *expand_conv(Expansion *expansion, const PlanRequest *request) {
     return add_activation(expansion, request, activation, &constants, &value);
 }
 
+static Error *add_transpose(
+    Expansion *expansion, const int64_t *perm, uint32_t rank, uint32_t *inout_value) {
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_ints(attributes, "perm", perm, rank));
+    return add_node(expansion, OPERATOR_TRANSPOSE, TAKE(attributes), inout_value, 1, inout_value);
+}
+
 /* Swaps the last two dimensions. */
 static Error *add_swap(Expansion *expansion, uint32_t *inout_value) {
     uint32_t rank = operator_expansion_spec(expansion, expansion->inputs, *inout_value).shape.rank;
@@ -179,10 +187,18 @@ static Error *add_swap(Expansion *expansion, uint32_t *inout_value) {
     for (uint32_t i = 0; i < rank; i++) perm[i] = i;
     perm[rank - 2] = rank - 1;
     perm[rank - 1] = rank - 2;
-    OWN(Attributes, attributes) = NULL;
-    TRY(attributes_create(&attributes));
-    TRY(attributes_set_ints(attributes, "perm", perm, rank));
-    return add_node(expansion, OPERATOR_TRANSPOSE, TAKE(attributes), inout_value, 1, inout_value);
+    return add_transpose(expansion, perm, rank, inout_value);
+}
+
+/* [T, .., D] becomes [.., T, D], or [.., D, T]. */
+static Error *add_rows_moved(Expansion *expansion, bool columns, uint32_t *inout_value) {
+    uint32_t rank = operator_expansion_spec(expansion, expansion->inputs, *inout_value).shape.rank;
+    if (rank < 2) FAIL(INVALID, "an operand of rank %u with its rows first", rank);
+    int64_t perm[SHAPE_RANK_MAX];
+    for (uint32_t i = 0; i + 2 < rank; i++) perm[i] = i + 1;
+    perm[rank - 2] = columns ? rank - 1 : 0;
+    perm[rank - 1] = columns ? 0 : rank - 1;
+    return add_transpose(expansion, perm, rank, inout_value);
 }
 
 static Error *expand_matmul(Expansion *expansion, const PlanRequest *request) {
@@ -206,13 +222,28 @@ static Error *expand_attention(Expansion *expansion, const PlanRequest *request)
     const Attributes *attributes = request->attributes;
     uint32_t scale =
         add_constant(expansion, request->inputs[0].dtype, attributes_float(attributes, "scale"));
-    uint32_t value = 0, key = 1;
-    if (!attributes_int(attributes, "transposed_key")) TRY(add_swap(expansion, &key));
+    const bool columns = attributes_int(attributes, "transposed_key");
+    const bool rows_first = attributes_int(attributes, "key_rows_first");
+    uint32_t value = 0, key = 1, weighed = 2;
+    if (columns && rows_first) FAIL(INVALID, "a key both transposed and with its rows first");
+    if (rows_first) TRY(add_rows_moved(expansion, true, &key));
+    if (!columns && !rows_first) TRY(add_swap(expansion, &key));
+    if (attributes_int(attributes, "value_rows_first"))
+        TRY(add_rows_moved(expansion, false, &weighed));
     TRY(add_binary(expansion, OPERATOR_MATMUL, &value, key));
     TRY(add_binary(expansion, OPERATOR_MUL, &value, scale));
     if (plan_request_has(request, 3)) TRY(add_binary(expansion, OPERATOR_ADD, &value, 3));
     TRY(add_unary(expansion, OPERATOR_SOFTMAX, &value));
-    return add_binary(expansion, OPERATOR_MATMUL, &value, 2);
+    return add_binary(expansion, OPERATOR_MATMUL, &value, weighed);
+}
+
+static Error *expand_append(Expansion *expansion, const PlanRequest *request) {
+    static const uint32_t inputs[2] = {0, 1};
+    uint32_t value;
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_int(attributes, "axis", attributes_int(request->attributes, "axis")));
+    return add_node(expansion, OPERATOR_CONCAT, TAKE(attributes), inputs, 2, &value);
 }
 
 static Error *add_step(Expansion *expansion, const PointwiseStep *step, const uint32_t *constants) {
@@ -262,6 +293,7 @@ static Error *expand(Expansion *expansion, const PlanRequest *request) {
     if (id == OPERATOR_FUSED_CONV) return expand_conv(expansion, request);
     if (id == OPERATOR_FUSED_MATMUL) return expand_matmul(expansion, request);
     if (id == OPERATOR_FUSED_ELEMENTWISE) return expand_elementwise(expansion, request);
+    if (id == OPERATOR_APPEND) return expand_append(expansion, request);
     if (id == OPERATOR_FUSED_ATTENTION) return expand_attention(expansion, request);
     FAIL(UNSUPPORTED, "%s has no expansion", request->operator_info->name);
 }

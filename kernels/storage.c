@@ -5,6 +5,8 @@
 
 #include "base/allocator.h"
 
+enum { APPEND_ROOM_MIN = 4096 };
+
 static Error *make(Device *device, uint8_t slot, uint64_t size, Storage **out) {
     void *block;
     TRY(memory_alloc(1, sizeof(Storage), &block));
@@ -31,6 +33,28 @@ Error *storage_create(
     }
     *out_answer = answer;
     return NULL;
+}
+
+/* The next power of two: the bytes copied while a storage grows stay below twice its last size. */
+static uint64_t append_room(uint64_t size) {
+    uint64_t room = APPEND_ROOM_MIN;
+    while (room < size && room <= UINT64_MAX / 4) room *= 2;
+    return room < size ? size : room;
+}
+
+Error *storage_create_append(
+    MemoryPool *pool, uint8_t slot, uint64_t size, MemoryAnswer *out_answer, Storage **out) {
+    Error *error = storage_create(pool, slot, append_room(size), out_answer, out);
+    bool exhausted = error_code(error) == ERROR_EXHAUSTED;
+    if (exhausted || (!error && out_answer->kind != MEMORY_GRANTED)) {
+        error_free(error);
+        error = storage_create(pool, slot, size, out_answer, out);
+    }
+    if (!error && out_answer->kind == MEMORY_GRANTED) {
+        (*out)->append = true;
+        (*out)->filled = size;
+    }
+    return error;
 }
 
 Error *storage_create_foreign(Device *device, uint8_t slot, uint64_t address, uint64_t size,

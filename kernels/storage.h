@@ -23,12 +23,17 @@ typedef struct Storage {
     /* Made by AllocStorage: several tensors may live in it and be written in place, so a snapshot
      * copies its live written extents at the safepoint instead of taking references. */
     bool opaque;
+    /* Grows at its end: the bytes before `filled` are never written again, those behind it are
+     * spare. A tensor of the execution that ends at `filled` may be extended in place, whoever
+     * else holds the storage: they see what was there. */
+    bool append;
     uint8_t slot;            /* which slot of the execution it belongs to: 0 host, 1 device */
     uint32_t constant_index; /* index in the executable's constants, or STORAGE_NOT_CONSTANT */
     Device *device;          /* borrowed: outlives its storages */
     MemoryPool *pool;        /* retained; NULL: memory belongs to owner */
     uint64_t address;        /* of the device; 0 when size is 0 */
     uint64_t size;           /* bytes usable */
+    uint64_t filled;         /* of an append storage; the execution's thread alone looks at it */
     void *owner;             /* for foreign memory: passed to release_owner when the storage goes */
     void (*release_owner)(void *owner);
     _Atomic(StorageAnnotation *) annotation;
@@ -37,6 +42,10 @@ typedef struct Storage {
 /* From a pool. *out_result says whether the memory was there: see memory_pool.h; *out is set only
  * for MEMORY_GRANTED. */
 MUST_CHECK Error *storage_create(
+    MemoryPool *pool, uint8_t slot, uint64_t size, MemoryAnswer *out_answer, Storage **out);
+/* An append storage filled with size bytes, which the caller writes. Its room is a function of size
+ * alone, so that a restored one has as much; none is spare where the pool cannot give that. */
+MUST_CHECK Error *storage_create_append(
     MemoryPool *pool, uint8_t slot, uint64_t size, MemoryAnswer *out_answer, Storage **out);
 /* Over memory that somebody else owns until release_owner(owner) is called. */
 MUST_CHECK Error *storage_create_foreign(Device *device, uint8_t slot, uint64_t address,

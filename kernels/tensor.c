@@ -92,7 +92,7 @@ TensorSpec tensor_spec(const Tensor *tensor) {
 bool tensor_is_sole(const Tensor *tensor) {
     const Storage *storage = tensor->storage;
     return refcount_is_sole(&tensor->refcount) && refcount_is_sole(&storage->refcount) &&
-           !storage->sealed && !storage->opaque && tensor->offset == 0;
+           !storage->sealed && !storage->opaque && !storage->append && tensor->offset == 0;
 }
 
 Error *tensor_reshape(Tensor *tensor, const Shape *shape, Tensor **out) {

@@ -14,6 +14,13 @@ enum {
     CHECKPOINT_LABELS_MAX = 256, /* innermost frames that are named for people */
 };
 
+/* What kind of storage; the values are stored. */
+enum {
+    CHECKPOINT_STORAGE_VALUE = 0,
+    CHECKPOINT_STORAGE_OPAQUE = 1,
+    CHECKPOINT_STORAGE_APPEND = 2, /* its room and what is filled of it follow from its size */
+};
+
 /* What is bound to be known before an execution can be made for a checkpoint. */
 typedef struct CheckpointHeader {
     Digest executable;

@@ -69,6 +69,8 @@ static Error *read_extent_data(
     ContainerBulk info;
     TRY(byte_read_u32(&self->reader, &bulk));
     TRY(container_get_bulk(self->container, bulk, &info));
+    if (info.chunk_size != (storage->append ? CHUNK_APPEND_SIZE : CHUNK_SIZE))
+        FAIL(CORRUPT, "data in chunks of %u for a storage of another kind", info.chunk_size);
     if (info.size != extent->size)
         FAIL(CORRUPT, "%llu bytes of data for an extent of %llu", (unsigned long long)info.size,
             (unsigned long long)extent->size);
@@ -92,7 +94,8 @@ static Error *read_extent_data(
     return error;
 }
 
-static Error *read_extents(ObjectReader *self, Storage *storage, uint32_t count) {
+/* size: of the storage as it was written; one that grows has room behind it. */
+static Error *read_extents(ObjectReader *self, Storage *storage, uint64_t size, uint32_t count) {
     void *memory;
     TRY(memory_alloc(count, sizeof(struct StoredExtent), &memory));
     StoredExtents *extents = &self->objects->extents[self->index];
@@ -103,37 +106,41 @@ static Error *read_extents(ObjectReader *self, Storage *storage, uint32_t count)
         TRY(byte_read_u64(&self->reader, &extent->offset));
         TRY(byte_read_u64(&self->reader, &extent->size));
         if (extent->size == 0 || extent->offset < end || (i > 0 && extent->offset == end) ||
-            extent->offset > storage->size || extent->size > storage->size - extent->offset)
+            extent->offset > size || extent->size > size - extent->offset)
             FAIL(CORRUPT, "extent %u overlaps another or leaves its storage", i);
         end = extent->offset + extent->size;
         TRY_WRAP(read_extent_data(self, storage, extent), "extent %u", i);
     }
-    if (!storage->opaque && end != storage->size)
-        FAIL(CORRUPT, "a storage of %llu bytes of which %llu are written",
-            (unsigned long long)storage->size, (unsigned long long)end);
+    if (!storage->opaque && end != size)
+        FAIL(CORRUPT, "a storage of %llu bytes of which %llu are written", (unsigned long long)size,
+            (unsigned long long)end);
     return NULL;
 }
 
 static Error *read_storage(ObjectReader *self, Value *out) {
-    uint8_t slot;
-    bool opaque, sealed;
+    uint8_t slot, kind;
+    bool sealed;
     uint64_t size;
     uint32_t extent_count;
     MemoryAnswer answer;
     OWN(Storage, storage) = NULL;
     TRY(byte_read_u8(&self->reader, &slot));
-    TRY(value_bytes_read_bool(&self->reader, &opaque));
+    TRY(byte_read_u8(&self->reader, &kind));
     TRY(value_bytes_read_bool(&self->reader, &sealed));
     TRY(byte_read_u64(&self->reader, &size));
     TRY(byte_read_count(&self->reader, EXTENT_BYTES_MIN, &extent_count));
     if (slot >= SLOT_COUNT) FAIL(CORRUPT, "slot %u", slot);
-    if (opaque && sealed) FAIL(CORRUPT, "a storage both opaque and sealed");
-    TRY(storage_create(execution_get_pool(self->execution, slot), slot, size, &answer, &storage));
+    if (kind > CHECKPOINT_STORAGE_APPEND) FAIL(CORRUPT, "a storage of kind %u", kind);
+    if (kind == CHECKPOINT_STORAGE_OPAQUE && sealed)
+        FAIL(CORRUPT, "a storage both opaque and sealed");
+    MemoryPool *pool = execution_get_pool(self->execution, slot);
+    TRY((kind == CHECKPOINT_STORAGE_APPEND ? storage_create_append : storage_create)(
+        pool, slot, size, &answer, &storage));
     if (answer.kind == MEMORY_NEEDED)
         FAIL(EXHAUSTED, "%llu bytes are not free on %s", (unsigned long long)size,
             self->residency->devices[slot]->name);
-    storage->opaque = opaque;
-    TRY(read_extents(self, storage, extent_count));
+    storage->opaque = kind == CHECKPOINT_STORAGE_OPAQUE;
+    TRY(read_extents(self, storage, size, extent_count));
     storage->sealed = sealed;
     *out = value_object(OBJECT_STORAGE, TAKE(storage));
     return NULL;

@@ -45,13 +45,18 @@ static void write_values(
 /* Whether its bytes come over a link, ahead of being written. */
 static bool is_far(const Storage *storage) { return !storage->device->class_->host_memory; }
 
+static uint32_t chunk_size_of(const Storage *storage) {
+    return storage->append ? CHUNK_APPEND_SIZE : CHUNK_SIZE;
+}
+
 /* The storage's, of the chunks whose names it knows; *out_refs is released with memory_free. */
 static Error *known_chunks(
     const Storage *storage, const LiveExtent *extent, ChunkRef **out_refs, size_t *out_count) {
+    const uint32_t chunk_size = chunk_size_of(storage);
     void *memory;
-    TRY(memory_alloc(chunk_count(extent->size, CHUNK_SIZE), sizeof(ChunkRef), &memory));
+    TRY(memory_alloc(chunk_count(extent->size, chunk_size), sizeof(ChunkRef), &memory));
     *out_refs = memory;
-    *out_count = storage_chunks_get(storage, extent->offset, extent->size, CHUNK_SIZE, *out_refs);
+    *out_count = storage_chunks_get(storage, extent->offset, extent->size, chunk_size, *out_refs);
     return NULL;
 }
 
@@ -70,26 +75,27 @@ static Error *write_inline(
 }
 
 /* Of an extent of far memory, what the sink does not have. */
-static Error *write_far(CheckpointWriter *self, const LiveExtent *extent, KnownChunks known,
-    ChunkFilter filter, uint32_t *out_bulk) {
+static Error *write_far(CheckpointWriter *self, const LiveExtent *extent, uint32_t chunk_size,
+    KnownChunks known, ChunkFilter filter, uint32_t *out_bulk) {
     RawChunks rest = {0};
     known.count = self->kept[extent - self->extents];
-    if (known.count < chunk_count(extent->size, CHUNK_SIZE)) rest = copy_ahead_next(self->copies);
+    if (known.count < chunk_count(extent->size, chunk_size)) rest = copy_ahead_next(self->copies);
     return container_writer_add_bulk_read(
-        self->container, rest, extent->size, filter, known, out_bulk);
+        self->container, rest, extent->size, chunk_size, filter, known, out_bulk);
 }
 
 static Error *write_bulk(CheckpointWriter *self, Storage *storage, const LiveExtent *extent,
     KnownChunks known, uint32_t *out_bulk) {
-    ChunkFilter filter = value_bytes_filter(extent->dtype);
+    const ChunkFilter filter = value_bytes_filter(extent->dtype);
+    const uint32_t chunk_size = chunk_size_of(storage);
     if (is_far(storage))
-        TRY(write_far(self, extent, known, filter, out_bulk));
+        TRY(write_far(self, extent, chunk_size, known, filter, out_bulk));
     else
         TRY(container_writer_add_bulk(self->container,
-            (const void *)(uintptr_t)(storage->address + extent->offset), extent->size, CHUNK_SIZE,
+            (const void *)(uintptr_t)(storage->address + extent->offset), extent->size, chunk_size,
             filter, known, out_bulk));
     if (!storage->opaque)
-        storage_chunks_note(storage, extent->offset, extent->size, CHUNK_SIZE,
+        storage_chunks_note(storage, extent->offset, extent->size, chunk_size,
             container_writer_get_refs(self->container, *out_bulk));
     return NULL;
 }
@@ -124,7 +130,9 @@ static Error *write_storage(
     }
     self->bases[index] = base;
     byte_write_u8(writer, storage->slot);
-    byte_write_u8(writer, storage->opaque);
+    byte_write_u8(writer, storage->opaque   ? CHECKPOINT_STORAGE_OPAQUE
+                          : storage->append ? CHECKPOINT_STORAGE_APPEND
+                                            : CHECKPOINT_STORAGE_VALUE);
     byte_write_u8(writer, storage->sealed);
     byte_write_u64(writer, size);
     byte_write_u32(writer, end - first);
@@ -332,10 +340,13 @@ static Error *list_ranges(CheckpointWriter *self, DeviceRange *ranges, size_t *o
         if (!is_far(storage)) continue;
         if (extent->size > CHECKPOINT_INLINE_SIZE)
             TRY(count_kept(self, storage, extent, &self->kept[i]));
-        const uint64_t kept = (uint64_t)self->kept[i] * CHUNK_SIZE;
+        /* what is written in place is one chunk of any size */
+        const bool in_place = extent->size <= CHECKPOINT_INLINE_SIZE;
+        const uint32_t chunk_size = in_place ? CHUNK_SIZE : chunk_size_of(storage);
+        const uint64_t kept = (uint64_t)self->kept[i] * chunk_size;
         if (kept < extent->size)
-            ranges[count++] =
-                (DeviceRange){storage->address + extent->offset + kept, extent->size - kept};
+            ranges[count++] = (DeviceRange){
+                storage->address + extent->offset + kept, extent->size - kept, chunk_size};
     }
     *out_count = count;
     return NULL;

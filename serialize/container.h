@@ -64,10 +64,10 @@ MUST_CHECK Error *container_writer_add_written(
  * Errors:     whatever the sink returns. */
 MUST_CHECK Error *container_writer_add_bulk(ContainerWriter *writer, const void *data,
     uint64_t size, uint32_t chunk_size, ChunkFilter filter, KnownChunks known, uint32_t *out_index);
-/* The same of data that comes chunk by chunk, CHUNK_SIZE each. The sink has the known ones, and the
- * reader begins behind them. */
+/* The same of data that comes chunk by chunk. The sink has the known ones, and the reader begins
+ * behind them. */
 MUST_CHECK Error *container_writer_add_bulk_read(ContainerWriter *writer, RawChunks reader,
-    uint64_t size, ChunkFilter filter, KnownChunks known, uint32_t *out_index);
+    uint64_t size, uint32_t chunk_size, ChunkFilter filter, KnownChunks known, uint32_t *out_index);
 /* The same for data whose chunks the sink has, or gets from elsewhere: nothing is hashed or
  * encoded. */
 MUST_CHECK Error *container_writer_add_bulk_refs(ContainerWriter *writer, const ChunkRef *refs,

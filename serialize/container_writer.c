@@ -122,14 +122,14 @@ Error *container_writer_add_bulk(ContainerWriter *writer, const void *data, uint
 }
 
 Error *container_writer_add_bulk_read(ContainerWriter *writer, RawChunks reader, uint64_t size,
-    ChunkFilter filter, KnownChunks known, uint32_t *out_index) {
-    TRY(reserve_bulk(writer, size, CHUNK_SIZE));
+    uint32_t chunk_size, ChunkFilter filter, KnownChunks known, uint32_t *out_index) {
+    TRY(reserve_bulk(writer, size, chunk_size));
     ChunkRef *refs = writer->refs + writer->ref_count;
     if (known.count > 0) memcpy(refs, known.refs, known.count * sizeof *refs);
-    if (known.count < chunk_count(size, CHUNK_SIZE))
-        TRY(chunk_write_read(writer->pool, reader, size - (uint64_t)known.count * CHUNK_SIZE,
-            CHUNK_SIZE, filter, writer->sink, refs + known.count));
-    *out_index = add_bulk(writer, size, CHUNK_SIZE);
+    if (known.count < chunk_count(size, chunk_size))
+        TRY(chunk_write_read(writer->pool, reader, size - (uint64_t)known.count * chunk_size,
+            chunk_size, filter, writer->sink, refs + known.count));
+    *out_index = add_bulk(writer, size, chunk_size);
     return NULL;
 }
 

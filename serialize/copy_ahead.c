@@ -30,19 +30,24 @@ struct CopyAhead {
     pthread_t thread;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t moved;
-    bool busy[COPY_AHEAD_PIECES]; /* copied, or being copied, and not done with */
-    size_t copied;                /* pieces */
+    uint32_t pending[COPY_AHEAD_PIECES]; /* chunks copied, or being copied, and not done with */
+    size_t copied;                       /* pieces */
     bool thread_runs, ending;
     Error *error;
 };
 
+static uint32_t chunks_in_piece(const Range *range, size_t piece) {
+    uint64_t left = range->range.size - (uint64_t)(piece - range->first) * CHUNK_SIZE;
+    return (uint32_t)chunk_count(left < CHUNK_SIZE ? left : CHUNK_SIZE, range->range.chunk_size);
+}
+
 /* Waits for the buffers of some pieces. */
-static bool may_copy(CopyAhead *copies, size_t piece, size_t count) {
+static bool may_copy(CopyAhead *copies, const Range *range, size_t piece, size_t count) {
     (void)pthread_mutex_lock(&copies->mutex);
     for (size_t i = piece; i < piece + count; i++) {
-        while (!copies->ending && copies->busy[i % COPY_AHEAD_PIECES])
+        while (!copies->ending && copies->pending[i % COPY_AHEAD_PIECES] > 0)
             (void)pthread_cond_wait(&copies->moved, &copies->mutex);
-        copies->busy[i % COPY_AHEAD_PIECES] = true;
+        copies->pending[i % COPY_AHEAD_PIECES] = chunks_in_piece(range, i);
     }
     bool go_on = !copies->ending;
     (void)pthread_mutex_unlock(&copies->mutex);
@@ -63,9 +68,11 @@ static size_t count_together(size_t piece, uint64_t left) {
 }
 
 static bool copy_pieces(
-    CopyAhead *copies, uint64_t address, uint64_t size, size_t piece, size_t count) {
+    CopyAhead *copies, const Range *range, uint64_t offset, uint64_t size, size_t piece) {
     Device *device = copies->device;
-    if (!may_copy(copies, piece, count)) return false;
+    const uint64_t address = range->range.address + offset;
+    const size_t count = chunk_count(size, CHUNK_SIZE);
+    if (!may_copy(copies, range, piece, count)) return false;
     Error *error = device->class_->copy_to_host(
         device, copies->stream, buffer_of(copies, piece), address, size);
     bool worked = !error;
@@ -84,7 +91,7 @@ static bool copy_range(CopyAhead *copies, const Range *range) {
         uint64_t left = range->range.size - offset;
         size_t count = count_together(piece, left);
         size = (uint64_t)count * CHUNK_SIZE < left ? (uint64_t)count * CHUNK_SIZE : left;
-        if (!copy_pieces(copies, range->range.address + offset, size, piece, count)) return false;
+        if (!copy_pieces(copies, range, offset, size, piece)) return false;
         piece += count;
     }
     return true;
@@ -100,14 +107,15 @@ static void *copy_all(void *context) {
 static Error *get(void *self, size_t index, const void **out_data) {
     const Range *range = self;
     CopyAhead *copies = range->copies;
-    size_t piece = range->first + index;
+    const size_t per_piece = CHUNK_SIZE / range->range.chunk_size;
+    const size_t piece = range->first + index / per_piece;
     (void)pthread_mutex_lock(&copies->mutex);
     while (copies->copied <= piece && !copies->error)
         (void)pthread_cond_wait(&copies->moved, &copies->mutex);
     Error *error = error_copy(copies->error);
     (void)pthread_mutex_unlock(&copies->mutex);
     TRY(error);
-    *out_data = buffer_of(copies, piece);
+    *out_data = buffer_of(copies, piece) + index % per_piece * range->range.chunk_size;
     return NULL;
 }
 
@@ -115,8 +123,9 @@ static void done(void *self, size_t index) {
     const Range *range = self;
     CopyAhead *copies = range->copies;
     (void)pthread_mutex_lock(&copies->mutex);
-    copies->busy[(range->first + index) % COPY_AHEAD_PIECES] = false;
-    (void)pthread_cond_broadcast(&copies->moved);
+    const size_t piece = range->first + index / (CHUNK_SIZE / range->range.chunk_size);
+    if (--copies->pending[piece % COPY_AHEAD_PIECES] == 0)
+        (void)pthread_cond_broadcast(&copies->moved);
     (void)pthread_mutex_unlock(&copies->mutex);
 }
 
@@ -126,6 +135,7 @@ static Error *start(CopyAhead *copies, const DeviceRange *ranges, size_t count) 
     TRY(memory_alloc(count, sizeof(Range), &memory));
     copies->ranges = memory;
     for (size_t i = 0; i < count; i++) {
+        assert(ranges[i].chunk_size > 0 && CHUNK_SIZE % ranges[i].chunk_size == 0);
         copies->ranges[i] = (Range){copies, ranges[i], pieces};
         pieces += chunk_count(ranges[i].size, CHUNK_SIZE);
     }

@@ -11,6 +11,7 @@ typedef struct CopyAhead CopyAhead;
 
 typedef struct DeviceRange {
     uint64_t address, size; /* of the device; size > 0 */
+    uint32_t chunk_size;    /* in which it is read: CHUNK_SIZE or a whole part of it */
 } DeviceRange;
 
 /* Begins at once. ranges: in the order in which they will be asked for; copied. stream: used by
@@ -20,6 +21,6 @@ MUST_CHECK Error *copy_ahead_create(
 /* Stops copying. */
 void copy_ahead_release(CopyAhead *copies);
 DEFINE_OWN(CopyAhead, copy_ahead_release);
-/* The next range, in chunks of CHUNK_SIZE, each of which must be got and done with, or copying
+/* The next range, in chunks of its size, each of which must be got and done with, or copying
  * stops. Errors of the reader: the device's. Threads: one for this function; any for the reader. */
 RawChunks copy_ahead_next(CopyAhead *copies);

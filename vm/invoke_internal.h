@@ -34,6 +34,12 @@ MUST_CHECK Error *invocation_launch(
 void invocation_drop(Invocation *invocation);
 /* Counters, check_finite. */
 MUST_CHECK Error *invocation_complete(Invocation *invocation);
+/* Takes the inputs of last use out of their registers and puts the outputs into theirs. */
+void invocation_store_outputs(Invocation *invocation);
+/* invoke_append.c: whether the call is an Append whose result may grow in place later, and that
+ * call. */
+bool invocation_is_append(const Invocation *invocation);
+MUST_CHECK Error *invocation_run_append(Invocation *invocation, Step *out_step);
 /* invoke_destinations.c: the form without ALLOC. */
 MUST_CHECK Error *invocation_run_destinations(Invocation *invocation, Step *out_step);
 

@@ -316,7 +316,7 @@ static bool writes_in_place(const Invocation *invocation) {
 }
 
 /* Inputs' last uses, then the destinations: an output's register may be an input's. */
-static void store_outputs(Invocation *invocation) {
+void invocation_store_outputs(Invocation *invocation) {
     Value *registers = invocation->registers;
     for (uint32_t i = 0; i < invocation->input_count; i++) {
         const DecodedOperand *operand = &invocation->instruction->operands[2 + i];
@@ -357,7 +357,7 @@ static Error *run_alloc(Invocation *invocation, Step *out_step) {
         *out_step = STEP_STOP;
         return NULL;
     }
-    store_outputs(invocation);
+    invocation_store_outputs(invocation);
     return NULL;
 }
 
@@ -375,7 +375,7 @@ static Error *run_view(Invocation *invocation) {
         TRY(tensor_reshape(tensor, shape, &invocation->outputs[0]));
     }
     invocation->execution->counters.kernel_calls++;
-    store_outputs(invocation);
+    invocation_store_outputs(invocation);
     return NULL;
 }
 
@@ -410,6 +410,7 @@ static Error *run(Invocation *invocation, Step *out_step) {
     if (!(invocation->instruction->flags & INSTRUCTION_ALLOC))
         return invocation_run_destinations(invocation, out_step);
     if (invocation->plan->view) return run_view(invocation);
+    if (invocation_is_append(invocation)) return invocation_run_append(invocation, out_step);
     return run_alloc(invocation, out_step);
 }
 

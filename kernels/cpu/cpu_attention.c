@@ -14,11 +14,11 @@ enum {
 
 /* ---- rows of scores; fixed lanes, no fused multiply-add: the same bits at every level ---- */
 
-/* scores[i] = query · keys[i], a sum of 16 lanes */
-CPU_INLINE void dot_rows_body(
-    const float *query, const float *keys, int64_t depth, int64_t count, float *scores) {
+/* scores[i] = query · keys[i], a sum of 16 lanes; keys lie key_row elements apart */
+CPU_INLINE void dot_rows_body(const float *query, const float *keys, int64_t key_row, int64_t depth,
+    int64_t count, float *scores) {
     for (int64_t i = 0; i < count; i++) {
-        const float *key = keys + i * depth;
+        const float *key = keys + i * key_row;
         CpuF32x16 sum = {0};
         int64_t k = 0;
         for (; k + CPU_VECTOR_LANES <= depth; k += CPU_VECTOR_LANES)
@@ -30,8 +30,9 @@ CPU_INLINE void dot_rows_body(
     }
 }
 CPU_VARIANTS(dot_rows,
-    (const float *query, const float *keys, int64_t depth, int64_t count, float *scores),
-    (query, keys, depth, count, scores));
+    (const float *query, const float *keys, int64_t key_row, int64_t depth, int64_t count,
+        float *scores),
+    (query, keys, key_row, depth, count, scores));
 
 /* scores = e^(scale * scores + mask - their maximum); *out_sum: of them. mask_step 0: one for all.
  */
@@ -80,14 +81,16 @@ typedef struct AttentionState {
     int64_t q_batch[SHAPE_RANK_MAX], k_batch[SHAPE_RANK_MAX], v_batch[SHAPE_RANK_MAX];
     int64_t mask_batch[SHAPE_RANK_MAX], mask_row, mask_column;
     bool has_mask;
-    bool keys_in_columns; /* K is [D, T] */
-    bool pack_keys;       /* K is [T, D] and brought into panels first */
-    int64_t k_matrices;   /* distinct ones */
+    bool keys_in_columns;            /* K is [D, T] */
+    bool pack_keys;                  /* K is [T, D] and brought into panels first */
+    int64_t key_row, key_matrix;     /* elements from one row, one matrix of K to the next */
+    int64_t value_row, value_matrix; /* the same of V */
+    int64_t k_matrices;              /* distinct ones */
     float scale;
     int64_t queries_per_unit;
     CpuMatmulMicro *micro;
-    void (*dot_rows)(
-        const float *query, const float *keys, int64_t depth, int64_t count, float *scores);
+    void (*dot_rows)(const float *query, const float *keys, int64_t key_row, int64_t depth,
+        int64_t count, float *scores);
     void (*exponents)(float *scores, int64_t count, float scale, const float *mask,
         int64_t mask_step, float *out_sum);
     void (*scale_row)(float *row, int64_t count, float factor);
@@ -119,7 +122,7 @@ static Error *pack_units(void *context, uint64_t begin, uint64_t end, uint32_t p
     const int64_t panels = panel_count(state->keys);
     const int64_t packed = cpu_matmul_packed_count(state->depth, state->keys);
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++)
-        cpu_matmul_pack_panel(run->k + i / panels * state->keys * state->depth, 1, state->depth,
+        cpu_matmul_pack_panel(run->k + i / panels * state->key_matrix, 1, state->key_row,
             state->depth, state->keys, i % panels, run->packed + i / panels * packed);
     return NULL;
 }
@@ -129,8 +132,8 @@ static void score(const Run *run, const float *q, int64_t rows, int64_t k_offset
     const AttentionState *state = run->state;
     if (!state->keys_in_columns && !state->pack_keys) {
         for (int64_t i = 0; i < rows; i++)
-            state->dot_rows(q + i * state->depth, run->k + k_offset, state->depth, state->keys,
-                scores + i * state->keys);
+            state->dot_rows(q + i * state->depth, run->k + k_offset, state->key_row, state->depth,
+                state->keys, scores + i * state->keys);
         return;
     }
     CpuMatmulTile tile = {
@@ -162,7 +165,7 @@ static void weigh(const Run *run, const float *scores, const float *sums, int64_
         .a = scores,
         .a_row = state->keys,
         .a_column = 1,
-        .b_row = state->columns,
+        .b_row = state->value_row,
         .out_row = state->columns,
     };
     for (int64_t column = 0; column < state->columns; column += CPU_MATMUL_PANEL) {
@@ -230,8 +233,10 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
     return NULL;
 }
 
-static void batch_strides(const Shape *shape, const Shape *batch, int64_t matrix, int64_t *out) {
-    const Shape own = shape_make(shape->rank - 2, shape->dims);
+/* rows_first: the matrices' dimensions stand behind the rows. */
+static void batch_strides(
+    const Shape *shape, bool rows_first, const Shape *batch, int64_t matrix, int64_t *out) {
+    const Shape own = shape_make(shape->rank - 2, shape->dims + rows_first);
     shape_broadcast_strides(&own, batch, out);
     for (uint32_t i = 0; i < batch->rank; i++) out[i] *= matrix;
 }
@@ -255,28 +260,38 @@ static void set_code(AttentionState *state, CpuLevel level) {
     state->scale_row = scale_row_for(level);
 }
 
+/* Of [.., rows, columns], or of [rows, .., columns]. */
+static void set_steps(const Shape *shape, bool rows_first, int64_t *out_row, int64_t *out_matrix) {
+    const uint32_t last = shape->rank - 1;
+    *out_row = rows_first ? shape_product(shape, 1, shape->rank) : shape->dims[last];
+    *out_matrix = rows_first ? shape->dims[last] : shape->dims[last] * shape->dims[last - 1];
+}
+
 static AttentionState state_of(const PlanRequest *request, CpuLevel level) {
     const TensorSpec *inputs = request->inputs;
     const Shape *q = &inputs[0].shape, *k = &inputs[1].shape, *v = &inputs[2].shape;
     const Shape *y = &request->outputs[0].shape;
+    const bool k_rows_first = attributes_int(request->attributes, "key_rows_first") != 0;
+    const bool v_rows_first = attributes_int(request->attributes, "value_rows_first") != 0;
     AttentionState state = {
         .batch = shape_make(y->rank - 2, y->dims),
         .queries = q->dims[q->rank - 2],
         .depth = q->dims[q->rank - 1],
-        .keys = v->dims[v->rank - 2],
+        .keys = v->dims[v_rows_first ? 0 : v->rank - 2],
         .columns = v->dims[v->rank - 1],
-        .k_matrices = shape_product(k, 0, k->rank - 2),
+        .k_matrices = shape_product(k, k_rows_first, k->rank - 2 + k_rows_first),
         .keys_in_columns = attributes_int(request->attributes, "transposed_key") != 0,
         .scale = (float)attributes_float(request->attributes, "scale"),
     };
     state.batch_count = shape_count_unchecked(&state.batch);
     state.pack_keys = !state.keys_in_columns && state.queries >= QUERIES_TO_PACK;
-    batch_strides(q, &state.batch, state.queries * state.depth, state.q_batch);
-    batch_strides(k, &state.batch,
-        state.pack_keys ? cpu_matmul_packed_count(state.depth, state.keys)
-                        : state.keys * state.depth,
+    set_steps(k, k_rows_first, &state.key_row, &state.key_matrix);
+    set_steps(v, v_rows_first, &state.value_row, &state.value_matrix);
+    batch_strides(q, false, &state.batch, state.queries * state.depth, state.q_batch);
+    batch_strides(k, k_rows_first, &state.batch,
+        state.pack_keys ? cpu_matmul_packed_count(state.depth, state.keys) : state.key_matrix,
         state.k_batch);
-    batch_strides(v, &state.batch, state.keys * state.columns, state.v_batch);
+    batch_strides(v, v_rows_first, &state.batch, state.value_matrix, state.v_batch);
     set_code(&state, level);
     return state;
 }
@@ -292,7 +307,10 @@ static bool fits(const Shape *mask, uint32_t from_end, int64_t size) {
 static bool is_taken(const AttentionState *state, const PlanRequest *request) {
     if (state->keys == 0 || state->keys > SCORES_MAX || state->depth == 0) return false;
     const Shape *k = &request->inputs[1].shape;
-    const int64_t k_keys = k->dims[state->keys_in_columns ? k->rank - 1 : k->rank - 2];
+    const bool rows_first = attributes_int(request->attributes, "key_rows_first") != 0;
+    const int64_t k_keys = k->dims[rows_first               ? 0
+                                   : state->keys_in_columns ? k->rank - 1
+                                                            : k->rank - 2];
     if (k_keys != state->keys) return false;
     if (request->input_count <= 3 || !request->inputs[3].present) return true;
     return fits(&request->inputs[3].shape, 1, state->keys) &&

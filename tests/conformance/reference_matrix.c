@@ -9,6 +9,7 @@ typedef struct Matrix {
     Shape batch;
     int64_t rows, columns; /* after swapping */
     bool swapped;
+    bool rows_first; /* [rows, .., columns] */
 } Matrix;
 
 static Matrix matrix(const ReferenceTensor *tensor, bool swapped, bool left) {
@@ -31,9 +32,27 @@ static double at(
     uint32_t lead = batch->rank - m->batch.rank;
     for (uint32_t i = 0; i < m->batch.rank; i++)
         own[i] = m->batch.dims[i] == 1 ? 0 : index[lead + i];
+    if (m->rows_first) {
+        const int64_t matrix = reference_flat(&m->batch, own);
+        const int64_t r = m->swapped ? column : row, c = m->swapped ? row : column;
+        const int64_t width = m->swapped ? m->rows : m->columns;
+        return m->tensor->values[(r * shape_count_unchecked(&m->batch) + matrix) * width + c];
+    }
     int64_t base = reference_flat(&m->batch, own) * m->rows * m->columns;
     return m->tensor
         ->values[base + (m->swapped ? column * m->rows + row : row * m->columns + column)];
+}
+
+/* The rows stand in the first dimension. */
+static Matrix matrix_rows_first(const ReferenceTensor *tensor, bool swapped) {
+    const Shape *shape = &tensor->shape;
+    const int64_t rows = shape->dims[0], columns = shape->dims[shape->rank - 1];
+    return (Matrix){.tensor = tensor,
+        .batch = shape_make(shape->rank - 2, shape->dims + 1),
+        .rows = swapped ? columns : rows,
+        .columns = swapped ? rows : columns,
+        .swapped = swapped,
+        .rows_first = true};
 }
 
 static void multiply(const Matrix *a, const Matrix *b, ReferenceTensor *out) {
@@ -117,6 +136,9 @@ void reference_attention(ReferenceCall *call) {
     const Attributes *attributes = call->attributes;
     Matrix q = matrix(&call->inputs[0], false, true), v = matrix(&call->inputs[2], false, true);
     Matrix k = matrix(&call->inputs[1], !attributes_int(attributes, "transposed_key"), false);
+    if (attributes_int(attributes, "key_rows_first")) k = matrix_rows_first(&call->inputs[1], true);
+    if (attributes_int(attributes, "value_rows_first"))
+        v = matrix_rows_first(&call->inputs[2], false);
     double scale = attributes_float(attributes, "scale"), weights[KEYS_MAX];
     ReferenceTensor *out = &call->outputs[0];
     Shape batch = shape_make(out->shape.rank - 2, out->shape.dims), scores = out->shape;

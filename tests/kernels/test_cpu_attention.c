@@ -94,9 +94,73 @@ static void test_attention_agrees_with_the_definition(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) check_attention(&cases[i]);
 }
 
+/* [heads, rows, columns] to [rows, heads, columns]. */
+static float *rows_first(const float *from, int64_t heads, int64_t rows, int64_t columns) {
+    float *to = malloc((size_t)(heads * rows * columns) * sizeof(float));
+    assert_non_null(to);
+    for (int64_t head = 0; head < heads; head++)
+        for (int64_t row = 0; row < rows; row++)
+            memcpy(to + (row * heads + head) * columns, from + (head * rows + row) * columns,
+                (size_t)columns * sizeof(float));
+    return to;
+}
+
+static void check_rows_first(Device *device, const KernelCall *call, const KernelResult *expected) {
+    KernelResult result;
+    kernel_call_check_bits(device, call, &result);
+    assert_int_equal(result.bytes[0], expected->bytes[0]);
+    assert_memory_equal(result.data[0], expected->data[0], result.bytes[0]);
+    kernel_result_deinit(&result);
+}
+
+/* Where the rows lie changes no bit. */
+static void test_attention_reads_rows_wherever_they_lie(void **state) {
+    (void)state;
+    enum { HEADS = 3, KEYS = 70, DEPTH = 24, COLUMNS = 40 };
+    Device *const devices[] = {kernel_cpu_device(), kernel_portable_device()};
+    float *k = kernel_random_floats(2, HEADS * KEYS * DEPTH);
+    float *v = kernel_random_floats(3, HEADS * KEYS * COLUMNS);
+    float *first_k = rows_first(k, HEADS, KEYS, DEPTH);
+    float *first_v = rows_first(v, HEADS, KEYS, COLUMNS);
+    const KernelInput last_k_input = {DTYPE_FLOAT32, {3, {HEADS, KEYS, DEPTH}}, k};
+    const KernelInput first_k_input = {DTYPE_FLOAT32, {3, {KEYS, HEADS, DEPTH}}, first_k};
+    const KernelInput last_v_input = {DTYPE_FLOAT32, {3, {HEADS, KEYS, COLUMNS}}, v};
+    const KernelInput first_v_input = {DTYPE_FLOAT32, {3, {KEYS, HEADS, COLUMNS}}, first_v};
+    for (int64_t queries = 1; queries < 40; queries += 19) {
+        float *q = kernel_random_floats(1, HEADS * queries * DEPTH);
+        KernelCall call = {.name = "FusedAttention",
+            .input_count = 3,
+            .output_count = 1,
+            .inputs = {{DTYPE_FLOAT32, {3, {HEADS, queries, DEPTH}}, q}}};
+        for (size_t i = 0; i < 2; i++) {
+            KernelResult expected;
+            call.attributes = "{}";
+            call.inputs[1] = last_k_input;
+            call.inputs[2] = last_v_input;
+            kernel_call_check_bits(devices[i], &call, &expected);
+            call.attributes = "{key_rows_first=1}";
+            call.inputs[1] = first_k_input;
+            check_rows_first(devices[i], &call, &expected);
+            call.attributes = "{key_rows_first=1, value_rows_first=1}";
+            call.inputs[2] = first_v_input;
+            check_rows_first(devices[i], &call, &expected);
+            call.attributes = "{value_rows_first=1}";
+            call.inputs[1] = last_k_input;
+            check_rows_first(devices[i], &call, &expected);
+            kernel_result_deinit(&expected);
+        }
+        free(q);
+    }
+    free(k);
+    free(v);
+    free(first_k);
+    free(first_v);
+}
+
 int test_cpu_attention(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention_agrees_with_the_definition),
+        cmocka_unit_test(test_attention_reads_rows_wherever_they_lie),
     };
     return cmocka_run_group_tests_name("cpu_attention", tests, NULL, NULL);
 }

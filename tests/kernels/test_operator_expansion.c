@@ -30,6 +30,10 @@ static void test_expansions_are_the_operators_they_stand_for(void **state) {
             "float32[2,3] float32[3]", "Mul(0 2) Add(3 1)"},
         {"FusedAttention", "{}", "float32[5,8] float32[7,8] float32[7,6] float32[7]",
             "Transpose(1) MatMul(0 5) Mul(6 4) Add(7 3) Softmax(8) MatMul(9 2)"},
+        {"FusedAttention", "{key_rows_first=1, value_rows_first=1}",
+            "float32[2,5,8] float32[7,2,8] float32[7,2,6]",
+            "Transpose(1) Transpose(2) MatMul(0 4) Mul(6 3) Softmax(7) MatMul(8 5)"},
+        {"Append", "{axis=1}", "float32[2,3] float32[2,1]", "Concat(0 1)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         InferFixture fixture;

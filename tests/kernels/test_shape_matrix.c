@@ -35,6 +35,12 @@ static void test_matrix_rules_multiply_and_fuse(void **state) {
             "float32[2, 5, 6]"},
         {"FusedAttention", "{transposed_key=1}", "float32[2,5,8] float32[2,7,8] float32[2,7,6]",
             "! 8 columns times 7 rows"},
+        {"FusedAttention", "{key_rows_first=1}", "float32[2,5,8] float32[7,1,8] float32[2,7,6]",
+            "float32[2, 5, 6]"},
+        {"FusedAttention", "{value_rows_first=1}", "float32[2,5,8] float32[2,7,8] float32[2,7,6]",
+            "! 7 columns times 2 rows"},
+        {"FusedAttention", "{key_rows_first=1, transposed_key=1}",
+            "float32[2,5,8] float32[7,2,8] float32[2,7,6]", "! both transposed and with its rows"},
         {"FusedAttention", NULL, "float32[8] float32[2,7,8] float32[2,7,6]",
             "! input 0 has rank 1"},
     };

@@ -26,7 +26,8 @@ static void test_copy_ahead_brings_ranges_in_order(void **state) {
     (void)state;
     uint64_t address;
     Device *device = device_with(LARGE, "sim:0", &address);
-    const DeviceRange ranges[] = {{address + 3, SMALL}, {address, LARGE}, {address + 100, SMALL}};
+    const DeviceRange ranges[] = {{address + 3, SMALL, CHUNK_SIZE}, {address, LARGE, CHUNK_SIZE},
+        {address + 100, SMALL, CHUNK_SIZE}};
     OWN(CopyAhead, copies) = NULL;
     assert_ok(copy_ahead_create(device, NULL, ranges, 3, &copies));
     for (int r = 0; r < 3; r++) {
@@ -54,7 +55,7 @@ static void test_copy_ahead_ends_early(void **state) {
     (void)state;
     uint64_t address;
     Device *device = device_with(LARGE, "sim:0", &address);
-    const DeviceRange range = {address, LARGE};
+    const DeviceRange range = {address, LARGE, CHUNK_SIZE};
     const void *data;
     for (int got = 0; got < 3; got++) {
         OWN(CopyAhead, copies) = NULL;
@@ -70,7 +71,7 @@ static void test_copy_ahead_tells_the_devices_error(void **state) {
     (void)state;
     uint64_t address;
     Device *device = device_with(LARGE, "sim:0,fail-copy=3", &address); /* the first filled it */
-    const DeviceRange range = {address, LARGE};
+    const DeviceRange range = {address, LARGE, CHUNK_SIZE};
     OWN(CopyAhead, copies) = NULL;
     const void *data = NULL;
     assert_ok(copy_ahead_create(device, NULL, &range, 1, &copies));
@@ -108,7 +109,7 @@ static void test_copy_ahead_feeds_the_chunk_writer(void **state) {
     for (uint32_t threads = 0; threads < 4; threads += 3) {
         OWN(WorkerPool, pool) = NULL;
         OWN(CopyAhead, copies) = NULL;
-        const DeviceRange range = {address, LARGE};
+        const DeviceRange range = {address, LARGE, CHUNK_SIZE};
         if (threads) assert_ok(worker_pool_create("test", threads, &pool));
         assert_ok(copy_ahead_create(device, NULL, &range, 1, &copies));
         sizes[1] = 0;

@@ -1,0 +1,352 @@
+/* What a loop carries and only makes longer, v' = Concat(v, x), becomes v' = Append(v, x), which
+ * writes the piece behind what is there.
+ *
+ * The pieces follow each other in memory only where nothing but ones stands before the grown axis.
+ * Elsewhere the loop carries the value with that axis outermost, if all that reads it every round
+ * can: attention (key_rows_first, value_rows_first) and reads of its shape. It is brought into that
+ * order once, before the loop, and back once, where the loop is left. */
+#include "base/allocator.h"
+#include "compiler/ir/ir_build.h"
+#include "compiler/ir/ir_walk.h"
+#include "compiler/passes/constants.h"
+#include "compiler/passes/pass.h"
+
+typedef struct Growth {
+    IrModule *module;
+    IrFunction *loop;
+    IrVariable *value;  /* the parameter */
+    uint32_t parameter; /* its index */
+    uint32_t axis;
+    int64_t outwards[SHAPE_RANK_MAX]; /* brings the axis to the front */
+    int64_t back[SHAPE_RANK_MAX];
+} Growth;
+
+static bool is_self_call(const Growth *growth, const IrBinding *binding) {
+    return binding->kind == IR_CALL && binding->function == growth->loop;
+}
+
+static bool contains_self_call(const Growth *growth, const IrBlock *block) {
+    for (const IrBinding *binding = block->first; binding; binding = binding->next) {
+        if (is_self_call(growth, binding)) return true;
+        for (uint32_t i = 0; i < binding->block_count; i++)
+            if (contains_self_call(growth, binding->blocks[i])) return true;
+    }
+    return false;
+}
+
+/* Runs only in the loop's last round: another branch calls it again. */
+static bool is_exit(const Growth *growth, const IrBlock *block) {
+    for (; block->parent; block = block->parent->block) {
+        if (contains_self_call(growth, block)) continue;
+        for (uint32_t i = 0; i < block->parent->block_count; i++)
+            if (contains_self_call(growth, block->parent->blocks[i])) return true;
+    }
+    return false;
+}
+
+/* The Concat of the carried value and one piece that makes the variable, in a round that may go on.
+ */
+static IrBinding *grown_by(const Growth *growth, const IrVariable *variable, uint32_t *out_axis) {
+    IrBinding *maker = variable->binding;
+    if (!maker || maker->kind != IR_OPERATOR || maker->operator_info->id != OPERATOR_CONCAT)
+        return NULL;
+    if (maker->operand_count != 2 || maker->operands[0] != growth->value) return NULL;
+    if (is_exit(growth, maker->block)) return NULL;
+    const int64_t axis = attributes_int(maker->attributes, "axis");
+    const uint32_t rank = growth->value->type.rank;
+    *out_axis = (uint32_t)(axis < 0 ? axis + rank : axis);
+    return *out_axis < rank ? maker : NULL;
+}
+
+/* Every round carries on the value as it is or grown along the one axis. */
+static bool find_axis(Growth *growth) {
+    uint32_t grown = 0;
+    for (IrBinding *binding = ir_walk_first(growth->loop->body); binding;
+         binding = ir_walk_next(binding)) {
+        uint32_t axis;
+        if (!is_self_call(growth, binding)) continue;
+        const IrVariable *next = binding->operands[growth->parameter];
+        if (next == growth->value) continue;
+        if (!grown_by(growth, next, &axis)) return false;
+        if (grown++ > 0 && axis != growth->axis) return false;
+        growth->axis = axis;
+    }
+    return grown > 0;
+}
+
+static bool is_outermost(const Growth *growth) {
+    for (uint32_t i = 0; i < growth->axis; i++)
+        if (growth->value->type.dims[i] != 1) return false;
+    return true;
+}
+
+/* ---- whether all that reads it can ---- */
+
+/* The value, or what a round makes of it. */
+static bool is_of_growth(const Growth *growth, const IrVariable *variable) {
+    uint32_t axis;
+    return variable && (variable == growth->value ||
+                           (grown_by(growth, variable, &axis) != NULL && axis == growth->axis));
+}
+
+static bool attention_reads(const Growth *growth, const IrBinding *binding, uint32_t operand) {
+    if (binding->operator_info->id != OPERATOR_FUSED_ATTENTION) return false;
+    if (growth->axis + 2 != growth->value->type.rank) return false;
+    const Attributes *attributes = binding->attributes;
+    return operand == 2 || (operand == 1 && !attributes_int(attributes, "transposed_key"));
+}
+
+static bool reads(const Growth *growth, const IrBinding *binding, uint32_t operand) {
+    uint32_t axis;
+    if (is_exit(growth, binding->block) || binding->kind == IR_SHAPE_OF) return true;
+    if (is_self_call(growth, binding)) return operand == growth->parameter;
+    if (binding->kind != IR_OPERATOR) return false;
+    if (operand == 0 && binding->operands[0] == growth->value &&
+        grown_by(growth, binding->results[0], &axis) && axis == growth->axis)
+        return true;
+    return attention_reads(growth, binding, operand);
+}
+
+static bool results_allow(const Growth *growth, const IrBlock *block) {
+    for (uint32_t i = 0; i < block->result_count; i++)
+        if (is_of_growth(growth, block->results[i]) && !is_exit(growth, block)) return false;
+    return true;
+}
+
+static bool readers_allow(const Growth *growth) {
+    if (!results_allow(growth, growth->loop->body)) return false;
+    for (IrBinding *binding = ir_walk_first(growth->loop->body); binding;
+         binding = ir_walk_next(binding)) {
+        for (uint32_t i = 0; i < binding->operand_count; i++)
+            if (is_of_growth(growth, binding->operands[i]) && !reads(growth, binding, i))
+                return false;
+        for (uint32_t i = 0; i < binding->block_count; i++)
+            if (!results_allow(growth, binding->blocks[i])) return false;
+    }
+    return true;
+}
+
+static bool calls_itself(const IrFunction *function) {
+    const Growth growth = {.loop = (IrFunction *)function};
+    return contains_self_call(&growth, function->body);
+}
+
+/* It is called by name and from outside of loops, so that the order is changed seldom. */
+static bool callers_allow(const Growth *growth) {
+    if (growth->loop->exported) return false;
+    for (size_t f = 0; f < growth->module->function_count; f++) {
+        const IrFunction *function = growth->module->functions[f];
+        for (IrBinding *binding = ir_walk_first(function->body); binding;
+             binding = ir_walk_next(binding)) {
+            if (binding->function != growth->loop || function == growth->loop) continue;
+            if (binding->kind != IR_CALL || calls_itself(function)) return false;
+        }
+    }
+    return true;
+}
+
+/* ---- changing the order ---- */
+
+static IrType type_of(const IrType *from, const int64_t *permutation) {
+    IrType type = *from;
+    for (uint32_t i = 0; i < type.rank; i++) type.dims[i] = from->dims[permutation[i]];
+    return type;
+}
+
+static Error *transpose(const Growth *growth, IrCursor at, IrVariable *from,
+    const int64_t *permutation, IrVariable **out) {
+    OWN(Attributes, attributes) = NULL;
+    const IrType *type = &from->type;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_ints(attributes, "perm", permutation, growth->value->type.rank));
+    TRY(ir_build_simple(at, "Transpose", attributes, from, NULL, NULL, out));
+    (*out)->type = type->rank_known ? type_of(type, permutation) : ir_type_tensor(type->dtype);
+    return NULL;
+}
+
+/* The piece with its axis first. What only brought it into its present order goes. */
+static Error *turn_piece(const Growth *growth, IrBinding *grower, IrVariable **out) {
+    IrVariable *piece = grower->operands[1];
+    IrBinding *maker = piece->binding;
+    uint32_t count = 0;
+    int64_t permutation[SHAPE_RANK_MAX];
+    void *memory;
+    const int64_t *before = NULL;
+    if (maker && maker->kind == IR_OPERATOR && maker->operator_info->id == OPERATOR_TRANSPOSE)
+        before = attributes_ints(maker->attributes, "perm", &count);
+    if (!before || count != growth->value->type.rank)
+        return transpose(growth, ir_before(grower), piece, growth->outwards, out);
+    for (uint32_t i = 0; i < count; i++) permutation[i] = before[growth->outwards[i]];
+    TRY(ir_side_table(growth->module, sizeof(uint32_t), &memory));
+    ir_count_uses(growth->module, memory);
+    const bool sole = ((uint32_t *)memory)[piece->id] == 1;
+    memory_free(memory);
+    TRY(transpose(growth, ir_before(grower), maker->operands[0], permutation, out));
+    if (sole) ir_remove(maker);
+    return NULL;
+}
+
+/* Puts the Append in the Concat's place. */
+static Error *replace_grower(const Growth *growth, IrBinding *grower, bool turned) {
+    IrVariable *piece = grower->operands[1], *result;
+    if (turned) TRY(turn_piece(growth, grower, &piece));
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_int(attributes, "axis", turned ? 0 : growth->axis));
+    TRY(ir_build_simple(
+        ir_before(grower), "Append", attributes, growth->value, piece, NULL, &result));
+    result->type = grower->results[0]->type;
+    result->binding->name = grower->name;
+    grower->results[0]->replacement = result;
+    ir_remove(grower);
+    return NULL;
+}
+
+static Error *turn_attention(const Growth *growth, IrBinding *binding) {
+    OWN(Attributes, attributes) = NULL;
+    IrVariable **results;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_float(attributes, "scale", attributes_float(binding->attributes, "scale")));
+    TRY(attributes_set_int(
+        attributes, "transposed_key", attributes_int(binding->attributes, "transposed_key")));
+    static const char *const names[] = {"key_rows_first", "value_rows_first"};
+    for (uint32_t i = 0; i < 2; i++) {
+        const bool now = is_of_growth(growth, binding->operands[1 + i]);
+        const int64_t before = attributes_int(binding->attributes, names[i]);
+        TRY(attributes_set_int(attributes, names[i], now ? 1 : before));
+    }
+    TRY(ir_build_operator(ir_before(binding), "FusedAttention", attributes, binding->operand_count,
+        binding->operands, 1, &results));
+    results[0]->type = binding->results[0]->type;
+    results[0]->binding->name = binding->name;
+    binding->results[0]->replacement = results[0];
+    ir_remove(binding);
+    return NULL;
+}
+
+/* The dimensions in the order in which they were. */
+static Error *turn_shape(const Growth *growth, IrBinding *binding) {
+    IrVariable *order, *shape, *result;
+    const uint32_t rank = growth->value->type.rank;
+    TRY(constants_ints(growth->module, 1, rank, growth->back, &order));
+    TRY(ir_build_shape_of(ir_before(binding), binding->operands[0], &shape));
+    TRY(ir_build_simple(ir_before(binding), "Gather", NULL, shape, order, NULL, &result));
+    result->type = binding->results[0]->type;
+    binding->results[0]->replacement = result;
+    ir_remove(binding);
+    return NULL;
+}
+
+/* Where the loop is left the value is seen as before. */
+static Error *turn_back(const Growth *growth, IrCursor at, IrVariable **variables, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (is_of_growth(growth, variables[i]))
+            TRY(transpose(growth, at, variables[i], growth->back, &variables[i]));
+    return NULL;
+}
+
+static Error *turn_results(const Growth *growth, IrBinding *binding) {
+    for (uint32_t i = 0; i < binding->block_count; i++) {
+        IrBlock *block = binding->blocks[i];
+        TRY(turn_back(growth, ir_at_end(block), block->results, block->result_count));
+    }
+    return NULL;
+}
+
+static bool has_operand(const Growth *growth, const IrBinding *binding) {
+    for (uint32_t i = 0; i < binding->operand_count; i++)
+        if (is_of_growth(growth, binding->operands[i])) return true;
+    return false;
+}
+
+static Error *turn_reader(const Growth *growth, IrBinding *binding) {
+    if (!has_operand(growth, binding) || is_self_call(growth, binding)) return NULL;
+    if (binding->kind == IR_SHAPE_OF) return turn_shape(growth, binding);
+    if (is_exit(growth, binding->block))
+        return turn_back(growth, ir_before(binding), binding->operands, binding->operand_count);
+    const bool attends = binding->operator_info->id == OPERATOR_FUSED_ATTENTION;
+    return attends ? turn_attention(growth, binding) : NULL;
+}
+
+static Error *for_each_binding(const Growth *growth, const IrFunction *function,
+    Error *(*visit)(const Growth *growth, IrBinding *binding)) {
+    IrBinding *binding = ir_walk_first(function->body);
+    while (binding) {
+        IrBinding *next = ir_walk_next(binding);
+        TRY(visit(growth, binding));
+        binding = next;
+    }
+    return NULL;
+}
+
+static Error *turn_argument(const Growth *growth, IrBinding *binding) {
+    if (!is_self_call(growth, binding)) return NULL;
+    IrVariable **argument = &binding->operands[growth->parameter];
+    return transpose(growth, ir_before(binding), *argument, growth->outwards, argument);
+}
+
+static Error *turn_type(const Growth *growth, IrBinding *binding) {
+    uint32_t axis;
+    if (binding->result_count != 1 || !grown_by(growth, binding->results[0], &axis)) return NULL;
+    IrType *type = &binding->results[0]->type;
+    if (axis == growth->axis && type->rank_known) *type = type_of(type, growth->outwards);
+    return NULL;
+}
+
+static Error *replace_turned(const Growth *growth, IrBinding *binding) {
+    uint32_t axis;
+    if (binding->result_count != 1 || !grown_by(growth, binding->results[0], &axis)) return NULL;
+    return axis == growth->axis ? replace_grower(growth, binding, true) : NULL;
+}
+
+static Error *replace_plain(const Growth *growth, IrBinding *binding) {
+    uint32_t axis;
+    if (!is_self_call(growth, binding)) return NULL;
+    IrBinding *grower = grown_by(growth, binding->operands[growth->parameter], &axis);
+    return grower && !grower->results[0]->replacement ? replace_grower(growth, grower, false)
+                                                      : NULL;
+}
+
+static void set_orders(Growth *growth) {
+    growth->outwards[0] = growth->axis;
+    for (uint32_t i = 0; i < growth->value->type.rank; i++) {
+        if (i != growth->axis) growth->outwards[i < growth->axis ? i + 1 : i] = i;
+        growth->back[i] = i == growth->axis ? 0 : i < growth->axis ? i + 1 : i;
+    }
+}
+
+static Error *turn(Growth *growth) {
+    set_orders(growth);
+    for (size_t f = 0; f < growth->module->function_count; f++)
+        if (growth->module->functions[f] != growth->loop)
+            TRY(for_each_binding(growth, growth->module->functions[f], turn_argument));
+    /* the readers first: they are known by the Concat */
+    growth->value->type = type_of(&growth->value->type, growth->outwards);
+    TRY(for_each_binding(growth, growth->loop, turn_type));
+    TRY(for_each_binding(growth, growth->loop, turn_reader));
+    TRY(for_each_binding(growth, growth->loop, turn_results));
+    return for_each_binding(growth, growth->loop, replace_turned);
+}
+
+static Error *carry(IrModule *module, IrFunction *loop, uint32_t parameter) {
+    Growth growth = {module, loop, loop->body->parameters[parameter], parameter, 0, {0}, {0}};
+    const IrType *type = &growth.value->type;
+    if (type->kind != IR_TYPE_TENSOR || !type->rank_known || !find_axis(&growth)) return NULL;
+    if (is_outermost(&growth))
+        TRY(for_each_binding(&growth, loop, replace_plain));
+    else if (callers_allow(&growth) && readers_allow(&growth))
+        TRY(turn(&growth));
+    ir_replace_all(module);
+    return NULL;
+}
+
+Error *append_pass(PassContext *context) {
+    IrModule *module = context->module;
+    for (size_t f = 0; f < module->function_count; f++) {
+        IrFunction *function = module->functions[f];
+        if (!calls_itself(function)) continue;
+        for (uint32_t i = 0; i < function->body->parameter_count; i++)
+            TRY_WRAP(carry(module, function, i), "@%s", function->name);
+    }
+    return NULL;
+}
