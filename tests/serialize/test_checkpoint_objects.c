@@ -80,6 +80,18 @@ static void test_checkpoint_objects_rejects_impossible_storages(void **state) {
     forgery = honest;
     forgery.opaque = forgery.sealed = 1;
     assert_fails_saying(CORRUPT, "sealed", read_forgery(&example, &forgery));
+    forgery = honest;
+    forgery.opaque = 3; /* no kind of storage */
+    assert_fails_saying(CORRUPT, "kind 3", read_forgery(&example, &forgery));
+    forgery = honest;
+    forgery.opaque = 2; /* one that grows is covered, too */
+    assert_ok(read_forgery(&example, &forgery));
+    forgery.size = 16;
+    assert_fails_saying(CORRUPT, "16 bytes of which 8", read_forgery(&example, &forgery));
+    forgery.size = 7;
+    assert_fails_saying(CORRUPT, "leaves its storage", read_forgery(&example, &forgery));
+    forgery.size = UINT64_MAX;
+    assert_fails(EXHAUSTED, read_forgery(&example, &forgery));
     forgery = (Forgery){.slot = 1, .opaque = 1, .size = UINT64_C(1) << 60};
     assert_fails(EXHAUSTED, read_forgery(&example, &forgery));
     checkpoint_example_deinit(&example);
@@ -116,6 +128,11 @@ static void test_checkpoint_objects_rejects_impossible_tensors(void **state) {
     forgery = honest;
     forgery.written = 0; /* only opaque storages hold unwritten ones */
     assert_fails_saying(CORRUPT, "unwritten", read_forgery(&example, &forgery));
+    forgery.opaque = 2;
+    assert_fails_saying(CORRUPT, "unwritten", read_forgery(&example, &forgery));
+    forgery.written = 1; /* into the room behind what is filled */
+    forgery.offset = 8;
+    assert_fails(CORRUPT, read_forgery(&example, &forgery));
     forgery = (Forgery){
         .slot = 1, .opaque = 1, .size = 64, .extents = {{16, 8}}, .extent_count = 1, .written = 1};
     assert_fails_saying(CORRUPT, "not there", read_forgery(&example, &forgery));

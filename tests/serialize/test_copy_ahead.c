@@ -22,21 +22,21 @@ static Device *device_with(uint64_t size, const char *spec, uint64_t *out_addres
 }
 
 /* Through a buffer that is much smaller, in the order of the ranges. */
-static void test_copy_ahead_brings_ranges_in_order(void **state) {
-    (void)state;
+static void check_order(uint32_t chunk_size) {
     uint64_t address;
     Device *device = device_with(LARGE, "sim:0", &address);
-    const DeviceRange ranges[] = {{address + 3, SMALL, CHUNK_SIZE}, {address, LARGE, CHUNK_SIZE},
-        {address + 100, SMALL, CHUNK_SIZE}};
+    const DeviceRange ranges[] = {{address + 3, SMALL, CHUNK_SIZE}, {address, LARGE, chunk_size},
+        {address + 100, SMALL, chunk_size}};
     OWN(CopyAhead, copies) = NULL;
     assert_ok(copy_ahead_create(device, NULL, ranges, 3, &copies));
     for (int r = 0; r < 3; r++) {
         RawChunks reader = copy_ahead_next(copies);
         uint64_t start = ranges[r].address - address, size = ranges[r].size;
-        for (size_t i = 0; i < chunk_count(size, CHUNK_SIZE); i++) {
+        const uint32_t piece = ranges[r].chunk_size;
+        for (size_t i = 0; i < chunk_count(size, piece); i++) {
             const void *data;
-            uint64_t offset = (uint64_t)i * CHUNK_SIZE, left = size - offset;
-            if (left > CHUNK_SIZE) left = CHUNK_SIZE;
+            uint64_t offset = (uint64_t)i * piece, left = size - offset;
+            if (left > piece) left = piece;
             assert_ok(reader.get(reader.self, i, &data));
             assert_int_equal(*(const uint8_t *)data, byte_at(start + offset));
             assert_int_equal(((const uint8_t *)data)[left - 1], byte_at(start + offset + left - 1));
@@ -48,6 +48,12 @@ static void test_copy_ahead_brings_ranges_in_order(void **state) {
     copy_ahead_release(TAKE(copies));
     device->class_->free(device, NULL, address, LARGE);
     device_close(device);
+}
+
+static void test_copy_ahead_brings_ranges_in_order(void **state) {
+    (void)state;
+    check_order(CHUNK_SIZE);
+    check_order(CHUNK_APPEND_SIZE);
 }
 
 /* Whoever fails elsewhere lets go in the middle, with the copying thread waiting for room. */
