@@ -15,7 +15,7 @@
 
 enum {
     CHUNK_SIZE = 1 << 20,         /* raw bytes of every chunk but the last of its data */
-    CHUNK_APPEND_SIZE = 32 << 10, /* the same for storages that grow at their end */
+    CHUNK_APPEND_SIZE = 16 << 10, /* the same for storages that grow at their end */
     CHUNK_STORED_SIZE_MAX = CHUNK_SIZE + 4096,
 };
 

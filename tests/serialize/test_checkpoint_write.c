@@ -136,14 +136,14 @@ static void test_checkpoint_write_knows_what_was_read(void **state) {
     vm_machine_deinit(&machine);
 }
 
-/* A row of 16 KiB a round, each another one. */
+/* A row of 8 KiB a round, each another one. */
 static const char caching[] = "constant @one = float32[] {1}\nconstant @none = float32[0] {}\n"
                               "primitive %add = Add\nprimitive %append = Append {axis=0}\n"
                               "function f(a: float32[n]) exported last_uses {\n"
                               "    LoadConst @none -> r1\nhead:\n"
                               "    InvokePacked %add r0, @one -> r0\n"
                               "    InvokePacked %append r1, r0 -> r1\n    Goto head\n}\n";
-enum { ROW_COUNT = 4096, ROW_BYTES = ROW_COUNT * sizeof(float) };
+enum { ROW_COUNT = 2048, ROW_BYTES = ROW_COUNT * sizeof(float) };
 
 static const Storage *cache_of(Execution *execution) {
     OWN(Snapshot, snapshot) = NULL;
@@ -181,7 +181,7 @@ static Error *read_as(const VmMachine *machine, MemoryStore *store, const ByteWr
     return checkpoint_read(other, NULL, CHUNK_VERIFY_SHA256, machine->residency, &options, out);
 }
 
-/* 33 rows are 16 chunks of 32 KiB and a half; with four more the half one is another one, and two
+/* 33 rows are 16 chunks of 16 KiB and a half; with four more the half one is another one, and two
  * come behind it. The last half chunk is the row itself. */
 static void check_caches(const char *device) {
     enum { ROUND = 3, BEFORE = 33, BEHIND = 4 };
@@ -203,9 +203,9 @@ static void check_caches(const char *device) {
     assert_ok(write_to(execution, &store, &second));
     assert_int_equal(store.put_count, 17 + 3);
     assert_fails_saying(
-        CORRUPT, "chunks of 32768", read_as(&machine, &store, &second, 0, &restored));
+        CORRUPT, "chunks of 16384", read_as(&machine, &store, &second, 0, &restored));
     assert_fails_saying(
-        CORRUPT, "chunks of 32768", read_as(&machine, &store, &second, 1, &restored));
+        CORRUPT, "chunks of 16384", read_as(&machine, &store, &second, 1, &restored));
     assert_ok(read_as(&machine, &store, &second, CHECKPOINT_STORAGE_APPEND, &restored));
     assert_ok(write_to(restored, &store, &again));
     assert_int_equal(again.size, second.size);
