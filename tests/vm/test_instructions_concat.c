@@ -10,8 +10,7 @@ static void test_concat_along_a_middle_axis(void **state) {
     List *list;
     assert_ok(list_create(NULL, 0, &list));
     float expected[2 * 6 * 3];
-    Device *sim = machine.device;
-    (void)sim;
+    MemoryPool *pool = machine.residency->pools[1];
     uint32_t start = 0;
     for (uint32_t piece = 1; piece <= 3; piece++) {
         float data[2 * 3 * 3];
@@ -23,11 +22,12 @@ static void test_concat_along_a_middle_axis(void **state) {
         Shape shape = shape_make(3, (int64_t[]){2, piece, 3});
         MemoryAnswer answer;
         Tensor *tensor;
-        assert_ok(tensor_create_in_pool(
-            machine.residency->pools[1], 1, DTYPE_FLOAT32, &shape, &answer, &tensor));
+        assert_ok(tensor_create_in_pool(pool, 1, DTYPE_FLOAT32, &shape, &answer, &tensor));
         assert_ok(tensor_copy_from_host(tensor, data));
         assert_ok(list_append(list, value_object(OBJECT_TENSOR, tensor)));
     }
+    /* what a residency's pool holds is there before any execution begins */
+    assert_ok(device_stream_synchronize(machine.device, memory_pool_get_stream(pool)));
     Value argument = value_object(OBJECT_LIST, list);
     Execution *execution = vm_start(&machine, "f", &argument, 1, NULL);
     assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
