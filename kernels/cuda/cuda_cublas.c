@@ -5,12 +5,13 @@
 /* More helps products of few but long rows, on GPUs of many units. */
 static const uint64_t WORKSPACE_BYTES_MAX = (uint64_t)32 << 20;
 
-/* Errors: EXHAUSTED no memory, FAILED otherwise; with the library's name of it. */
+/* Errors: EXHAUSTED no memory; DEVICE_LOST; FAILED otherwise; with the library's name of it. */
 static Error *check(CudaDevice *device, int status, const char *function) {
     if (status == CUBLAS_STATUS_SUCCESS) return NULL;
     const char *name = device->api->cublasLtGetStatusName(status);
     if (status == CUBLAS_STATUS_ALLOC_FAILED)
         FAIL(EXHAUSTED, "%s: %s: %s", device->base.name, function, name);
+    TRY(cuda_check_context(device, function));
     FAIL(FAILED, "%s: %s: %s", device->base.name, function, name);
 }
 #define CUBLAS_TRY(device, function, ...)                                                          \

@@ -16,6 +16,7 @@ Error *cuda_cudnn_check(CudaDevice *device, int status, const char *function) {
     if (status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
         status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)
         FAIL(EXHAUSTED, "%s: %s: %s%s%s", device_name, function, name, separator, reason);
+    TRY(cuda_check_context(device, function));
     FAIL(FAILED, "%s: %s: %s%s%s", device_name, function, name, separator, reason);
 }
 

@@ -60,6 +60,9 @@ bool cuda_scope_try(CudaDevice *device, CudaScope *scope);
 /* NULL for CUDA_SUCCESS. Errors: EXHAUSTED no memory; DEVICE_LOST the context is spoiled, from now
  * on for every call; FAILED otherwise, with the driver's name of it. */
 MUST_CHECK Error *cuda_check(CudaDevice *device, int result, const char *function);
+/* For a call of another library that failed with a code of its own: DEVICE_LOST if it did so
+ * because the context is spoiled, which every call of the driver then tells. */
+MUST_CHECK Error *cuda_check_context(CudaDevice *device, const char *function);
 #define CUDA_TRY(device, function, ...)                                                            \
     TRY(cuda_check((device), (device)->api->function(__VA_ARGS__), #function))
 

@@ -32,6 +32,12 @@ Error *cuda_check(CudaDevice *device, int result, const char *function) {
     FAIL(FAILED, "%s: %s: %s (%s)", device->base.name, function, text, name);
 }
 
+Error *cuda_check_context(CudaDevice *device, const char *function) {
+    if (!device->idle) return NULL; /* nothing has run yet */
+    const int result = device->api->cuStreamSynchronize(device->idle);
+    return spoils(result) ? cuda_check(device, result, function) : NULL;
+}
+
 void cuda_scope_leave(CudaScope *scope) {
     CUcontext context;
     if (scope->api) (void)scope->api->cuCtxPopCurrent_v2(&context);

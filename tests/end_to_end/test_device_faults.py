@@ -30,13 +30,16 @@ def test_a_call_that_fails_is_that_jobs_alone(served, arrays, tmp_path, fault, w
     failed = 0
     for number in CALLS:
         with Daemon(served, "--device", f"sim:0,{fault}={number}") as daemon:
-            first = daemon.wait(daemon.submit("gen", arrays), lambda it: it["ended"])
-            if first["state"] == "succeeded":
-                equal(daemon.outputs(first["job"]), expected)
-            else:
-                why = [event["why"] for event in first["events"] if event.get("state") == "failed"]
-                assert first["state"] == "failed" and len(why) == 1 and words in why[0], (number, first)
-                failed += 1
+            jobs = [daemon.wait(daemon.submit("gen", arrays), lambda it: it["ended"]) for _ in range(2)]
+            lost = [job for job in jobs if job["state"] != "succeeded"]
+            for job in jobs:
+                if job not in lost:
+                    equal(daemon.outputs(job["job"]), expected)
+            for job in lost:
+                why = [event["why"] for event in job["events"] if event.get("state") == "failed"]
+                assert job["state"] == "failed" and len(why) == 1 and words in why[0], (number, job)
+            assert len(lost) <= 1, (number, jobs)
+            failed += len(lost)
             equal(daemon.finished(daemon.submit("gen", arrays)), expected)
             assert b"layover_device_bytes" in daemon.request("GET", "/metrics")
             assert [device["device"] for device in daemon.lines("/v1/devices")] == ["sim:0"], number
