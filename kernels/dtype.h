@@ -14,9 +14,10 @@ typedef enum DType {
 /* A set of element types, for kernel rows. */
 typedef uint32_t DTypeSet;
 #define DTYPE_BIT(dtype) ((DTypeSet)1 << (dtype))
-#define DTYPES_FLOAT                                                                               \
-    (DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT64) | DTYPE_BIT(DTYPE_FLOAT16) |              \
-        DTYPE_BIT(DTYPE_BFLOAT16))
+/* What is computed in float32. */
+#define DTYPES_FLOAT32_AND_HALF                                                                    \
+    (DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16))
+#define DTYPES_FLOAT (DTYPES_FLOAT32_AND_HALF | DTYPE_BIT(DTYPE_FLOAT64))
 #define DTYPES_INTEGER                                                                             \
     (DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_INT16) | DTYPE_BIT(DTYPE_INT32) |                     \
         DTYPE_BIT(DTYPE_INT64) | DTYPE_BIT(DTYPE_UINT8) | DTYPE_BIT(DTYPE_UINT16) |                \

@@ -20,5 +20,11 @@ typedef enum KernelFlags {
     KERNEL_PORTABLE = 1, /* the same bits on every machine and in every build: may fold constants */
 } KernelFlags;
 
+/* As an operator's row is called; it has one. */
+static inline const char *kernel_row_name(const Kernel *rows, OperatorId id) {
+    while (rows->operator_id != id) rows++;
+    return rows->name;
+}
+
 #define KERNELS_END                                                                                \
     { OPERATOR_NONE, 0, 0, 0, 0 }

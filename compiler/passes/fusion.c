@@ -32,9 +32,7 @@ static const Tensor *single_element(const IrVariable *variable) {
     return tensor && shape_count_unchecked(&tensor->shape) == 1 ? tensor : NULL;
 }
 
-bool fusion_takes(DType dtype) {
-    return dtype == DTYPE_FLOAT32 || dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16;
-}
+bool fusion_takes(DType dtype) { return DTYPES_FLOAT32_AND_HALF >> dtype & 1; }
 
 bool fusion_scalar(const IrVariable *variable, double *out) {
     const Tensor *tensor = single_element(variable);

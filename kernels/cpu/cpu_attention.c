@@ -347,8 +347,8 @@ static Error *plan_portable(Device *device, const PlanRequest *request, Plan **o
 }
 
 const Kernel cpu_attention[] = {
-    {OPERATOR_FUSED_ATTENTION, CPU_DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.attention", 0},
-    {OPERATOR_FUSED_ATTENTION, CPU_DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.attention_portable",
+    {OPERATOR_FUSED_ATTENTION, DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.attention", 0},
+    {OPERATOR_FUSED_ATTENTION, DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.attention_portable",
         KERNEL_PORTABLE},
     KERNELS_END,
 };

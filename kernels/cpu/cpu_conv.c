@@ -135,9 +135,8 @@ static Error *plan_portable(Device *device, const PlanRequest *request, Plan **o
 }
 
 #define ROWS(operator_id)                                                                          \
-    {operator_id, CPU_DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.conv", 0}, {                        \
-        operator_id, CPU_DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.conv_portable",              \
-            KERNEL_PORTABLE                                                                        \
+    {operator_id, DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.conv", 0}, {                            \
+        operator_id, DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.conv_portable", KERNEL_PORTABLE  \
     }
 
 const Kernel cpu_conv[] = {

@@ -141,8 +141,8 @@ static Error *plan_portable(Device *device, const PlanRequest *request, Plan **o
 }
 
 const Kernel cpu_conv_transpose[] = {
-    {OPERATOR_CONV_TRANSPOSE, CPU_DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.conv_transpose", 0},
-    {OPERATOR_CONV_TRANSPOSE, CPU_DTYPES_FLOAT32_AND_HALF, plan_portable,
-        "cpu.conv_transpose_portable", KERNEL_PORTABLE},
+    {OPERATOR_CONV_TRANSPOSE, DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.conv_transpose", 0},
+    {OPERATOR_CONV_TRANSPOSE, DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.conv_transpose_portable",
+        KERNEL_PORTABLE},
     KERNELS_END,
 };

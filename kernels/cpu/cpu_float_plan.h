@@ -5,9 +5,6 @@
 
 enum { CPU_FLOAT_INPUTS_MAX = 8, CPU_FLOAT_OUTPUTS_MAX = 4 };
 
-#define CPU_DTYPES_FLOAT32_AND_HALF                                                                \
-    (DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16))
-
 /* Operands of one launch. Inputs of other element types and packed ones come as they are; absent
  * and zero-size ones are NULL. */
 typedef struct CpuFloatCall {

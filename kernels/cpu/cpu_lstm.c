@@ -124,8 +124,7 @@ static Error *plan_portable(Device *device, const PlanRequest *request, Plan **o
 }
 
 const Kernel cpu_lstm[] = {
-    {OPERATOR_LSTM, CPU_DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.lstm", 0},
-    {OPERATOR_LSTM, CPU_DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.lstm_portable",
-        KERNEL_PORTABLE},
+    {OPERATOR_LSTM, DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.lstm", 0},
+    {OPERATOR_LSTM, DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.lstm_portable", KERNEL_PORTABLE},
     KERNELS_END,
 };

@@ -39,8 +39,8 @@ static Error *plan_portable(Device *device, const PlanRequest *request, Plan **o
 }
 
 #define ROWS(operator_id)                                                                          \
-    {operator_id, CPU_DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.matmul", 0}, {                      \
-        operator_id, CPU_DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.matmul_portable",            \
+    {operator_id, DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.matmul", 0}, {                          \
+        operator_id, DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.matmul_portable",                \
             KERNEL_PORTABLE                                                                        \
     }
 

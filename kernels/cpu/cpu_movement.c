@@ -44,17 +44,10 @@ static void add_step(void *context, uint32_t index, const StridedCopy *copy) {
         copy->to_offset, state->element_size, &step->copy);
 }
 
-/* As the operator's row is called. */
-static const char *row_name(OperatorId id) {
-    const Kernel *row = cpu_movement;
-    while (row->operator_id != id) row++;
-    return row->name;
-}
-
 static Error *plan_copies(Device *device, const PlanRequest *request, Plan **out) {
     OWN(Plan, plan) = NULL;
     const uint32_t count = strided_copy_count(request);
-    TRY(plan_create(device, request, row_name(request->operator_info->id),
+    TRY(plan_create(device, request, kernel_row_name(cpu_movement, request->operator_info->id),
         sizeof(State) + count * sizeof(Step), &plan));
     State *state = plan_state(plan);
     state->count = count;

@@ -240,11 +240,11 @@ static Error *plan_instances(Device *device, const PlanRequest *request, Plan **
 }
 
 const Kernel cpu_normalization[] = {
-    {OPERATOR_LAYER_NORMALIZATION, CPU_DTYPES_FLOAT32_AND_HALF, plan_rows, "cpu.normalization",
+    {OPERATOR_LAYER_NORMALIZATION, DTYPES_FLOAT32_AND_HALF, plan_rows, "cpu.normalization",
         KERNEL_PORTABLE},
-    {OPERATOR_RMS_NORMALIZATION, CPU_DTYPES_FLOAT32_AND_HALF, plan_rows, "cpu.normalization",
+    {OPERATOR_RMS_NORMALIZATION, DTYPES_FLOAT32_AND_HALF, plan_rows, "cpu.normalization",
         KERNEL_PORTABLE},
-    {OPERATOR_INSTANCE_NORMALIZATION, CPU_DTYPES_FLOAT32_AND_HALF, plan_instances,
-        "cpu.normalization", KERNEL_PORTABLE},
+    {OPERATOR_INSTANCE_NORMALIZATION, DTYPES_FLOAT32_AND_HALF, plan_instances, "cpu.normalization",
+        KERNEL_PORTABLE},
     KERNELS_END,
 };

@@ -175,8 +175,8 @@ static Error *plan_lrn(Device *device, const PlanRequest *request, Plan **out) {
 }
 
 const Kernel cpu_normalization_channels[] = {
-    {OPERATOR_BATCH_NORMALIZATION, CPU_DTYPES_FLOAT32_AND_HALF, plan_batch,
-        "cpu.batch_normalization", KERNEL_PORTABLE},
-    {OPERATOR_LRN, CPU_DTYPES_FLOAT32_AND_HALF, plan_lrn, "cpu.lrn", KERNEL_PORTABLE},
+    {OPERATOR_BATCH_NORMALIZATION, DTYPES_FLOAT32_AND_HALF, plan_batch, "cpu.batch_normalization",
+        KERNEL_PORTABLE},
+    {OPERATOR_LRN, DTYPES_FLOAT32_AND_HALF, plan_lrn, "cpu.lrn", KERNEL_PORTABLE},
     KERNELS_END,
 };

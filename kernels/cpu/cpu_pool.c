@@ -240,7 +240,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     return NULL;
 }
 
-#define DTYPES_POOL (CPU_DTYPES_FLOAT32_AND_HALF | DTYPE_BIT(DTYPE_FLOAT64))
+#define DTYPES_POOL (DTYPES_FLOAT32_AND_HALF | DTYPE_BIT(DTYPE_FLOAT64))
 
 const Kernel cpu_pool[] = {
     {OPERATOR_MAX_POOL, DTYPES_POOL | DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8), plan,

@@ -87,7 +87,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     return NULL;
 }
 
-#define DTYPES_POOL (CPU_DTYPES_FLOAT32_AND_HALF | DTYPE_BIT(DTYPE_FLOAT64))
+#define DTYPES_POOL (DTYPES_FLOAT32_AND_HALF | DTYPE_BIT(DTYPE_FLOAT64))
 
 const Kernel cpu_pool_global[] = {
     {OPERATOR_GLOBAL_AVERAGE_POOL, DTYPES_POOL, plan, "cpu.global_pool", KERNEL_PORTABLE},

@@ -178,7 +178,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
 }
 
 const Kernel cpu_softmax[] = {
-    {OPERATOR_SOFTMAX, CPU_DTYPES_FLOAT32_AND_HALF, plan, "cpu.softmax", KERNEL_PORTABLE},
-    {OPERATOR_LOG_SOFTMAX, CPU_DTYPES_FLOAT32_AND_HALF, plan, "cpu.softmax", KERNEL_PORTABLE},
+    {OPERATOR_SOFTMAX, DTYPES_FLOAT32_AND_HALF, plan, "cpu.softmax", KERNEL_PORTABLE},
+    {OPERATOR_LOG_SOFTMAX, DTYPES_FLOAT32_AND_HALF, plan, "cpu.softmax", KERNEL_PORTABLE},
     KERNELS_END,
 };

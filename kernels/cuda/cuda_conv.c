@@ -58,6 +58,6 @@ static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) 
 const Kernel cuda_conv[] = {
     {OPERATOR_CONV, DTYPES_FLOAT, plan_conv, "cuda.conv", 0},
     {OPERATOR_FUSED_CONV, DTYPES_FLOAT, plan_conv, "cuda.conv", 0},
-    {OPERATOR_CONV_TRANSPOSE, DTYPES_FLOAT & ~DTYPE_BIT(DTYPE_FLOAT64), plan_conv, "cuda.conv", 0},
+    {OPERATOR_CONV_TRANSPOSE, DTYPES_FLOAT32_AND_HALF, plan_conv, "cuda.conv", 0},
     KERNELS_END,
 };

@@ -187,12 +187,10 @@ static Error *plan_matmul(Device *device, const PlanRequest *request, Plan **out
     return NULL;
 }
 
-enum { DTYPES = DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16) };
-
 static const Kernel cuda_cublas_matmul[] = {
-    {OPERATOR_MATMUL, DTYPES, plan_matmul, "cuda.cublas_matmul", 0},
-    {OPERATOR_GEMM, DTYPES, plan_matmul, "cuda.cublas_matmul", 0},
-    {OPERATOR_FUSED_MATMUL, DTYPES, plan_matmul, "cuda.cublas_matmul", 0},
+    {OPERATOR_MATMUL, DTYPES_FLOAT32_AND_HALF, plan_matmul, "cuda.cublas_matmul", 0},
+    {OPERATOR_GEMM, DTYPES_FLOAT32_AND_HALF, plan_matmul, "cuda.cublas_matmul", 0},
+    {OPERATOR_FUSED_MATMUL, DTYPES_FLOAT32_AND_HALF, plan_matmul, "cuda.cublas_matmul", 0},
     KERNELS_END,
 };
 

@@ -227,12 +227,10 @@ static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) 
     return error;
 }
 
-enum { DTYPES = DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16) };
-
 static const Kernel cuda_cudnn_conv[] = {
-    {OPERATOR_CONV, DTYPES, plan_conv, "cuda.cudnn_conv", 0},
-    {OPERATOR_FUSED_CONV, DTYPES, plan_conv, "cuda.cudnn_conv", 0},
-    {OPERATOR_CONV_TRANSPOSE, DTYPES, plan_conv, "cuda.cudnn_conv", 0},
+    {OPERATOR_CONV, DTYPES_FLOAT32_AND_HALF, plan_conv, "cuda.cudnn_conv", 0},
+    {OPERATOR_FUSED_CONV, DTYPES_FLOAT32_AND_HALF, plan_conv, "cuda.cudnn_conv", 0},
+    {OPERATOR_CONV_TRANSPOSE, DTYPES_FLOAT32_AND_HALF, plan_conv, "cuda.cudnn_conv", 0},
     KERNELS_END,
 };
 

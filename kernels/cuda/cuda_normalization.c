@@ -155,12 +155,11 @@ static Error *plan_lrn(Device *device, const PlanRequest *request, Plan **out) {
     return NULL;
 }
 
-#define NARROW (DTYPES_FLOAT & ~DTYPE_BIT(DTYPE_FLOAT64))
 const Kernel cuda_normalization[] = {
     {OPERATOR_LAYER_NORMALIZATION, DTYPES_FLOAT, plan_rows, "cuda.normalization", 0},
     {OPERATOR_RMS_NORMALIZATION, DTYPES_FLOAT, plan_rows, "cuda.normalization", 0},
     {OPERATOR_INSTANCE_NORMALIZATION, DTYPES_FLOAT, plan_instances, "cuda.normalization", 0},
     {OPERATOR_BATCH_NORMALIZATION, DTYPES_FLOAT, plan_batch, "cuda.batch_normalization", 0},
-    {OPERATOR_LRN, NARROW, plan_lrn, "cuda.lrn", 0},
+    {OPERATOR_LRN, DTYPES_FLOAT32_AND_HALF, plan_lrn, "cuda.lrn", 0},
     KERNELS_END,
 };

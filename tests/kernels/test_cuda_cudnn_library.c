@@ -164,21 +164,22 @@ static char *print_plan(CudaDevice *device, const CudaCudnnConv *conv) {
     return text;
 }
 
+static const CudaCudnnConv plain = {.type = CUDNN_DATA_FLOAT,
+    .rank = 4,
+    .from = {1, 64, 56, 56},
+    .weights = {64, 64, 3, 3},
+    .to = {1, 64, 56, 56},
+    .stride = {1, 1},
+    .dilation = {1, 1},
+    .pad_begin = {1, 1},
+    .pad_end = {1, 1}};
+
 /* The same each time; and plans live on when all that they were made of is gone. */
 static void test_a_plan_is_a_function_of_its_convolution(void **state) {
     (void)state;
-    CudaCudnnConv conv = {.type = CUDNN_DATA_HALF,
-        .rank = 4,
-        .from = {1, 64, 56, 56},
-        .weights = {64, 64, 3, 3},
-        .to = {1, 64, 56, 56},
-        .stride = {1, 1},
-        .dilation = {1, 1},
-        .pad_begin = {1, 1},
-        .pad_end = {1, 1},
-        .has_added = true,
-        .has_bias = true,
-        .relu = true};
+    CudaCudnnConv conv = plain;
+    conv.type = CUDNN_DATA_HALF;
+    conv.has_added = conv.has_bias = conv.relu = true;
     Described *described = open_described(&gpus[GPU_COUNT - 1]);
     char *first = print_plan(&described->device, &conv);
     char *second = print_plan(&described->device, &conv);
@@ -192,15 +193,7 @@ static void test_a_plan_is_a_function_of_its_convolution(void **state) {
 /* TF32 is not used unbidden: the two differ in their engines. */
 static void test_rounding_is_another_engine(void **state) {
     (void)state;
-    CudaCudnnConv conv = {.type = CUDNN_DATA_FLOAT,
-        .rank = 4,
-        .from = {1, 64, 56, 56},
-        .weights = {64, 64, 3, 3},
-        .to = {1, 64, 56, 56},
-        .stride = {1, 1},
-        .dilation = {1, 1},
-        .pad_begin = {1, 1},
-        .pad_end = {1, 1}};
+    CudaCudnnConv conv = plain;
     Described *described = open_described(&gpus[GPU_COUNT - 1]);
     char *exact = print_plan(&described->device, &conv);
     conv.rounds = true;
