@@ -1,0 +1,28 @@
+#include "base/digest.h"
+#include "tests/support/test_support.h"
+
+static void check_pair(const uint8_t *data, size_t room, size_t size) {
+    const void *const both[] = {data + size % 17, data + room - size};
+    Digest pair[2], alone;
+    assert_ok(digest_sha256_pair(both, size, pair));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(digest_sha256(both[i], size, &alone));
+        assert_true(digest_equal(&pair[i], &alone));
+    }
+}
+
+/* Every size up to some blocks, and those around a chunk's; wherever the data begin. */
+static void test_digest_pair_equals_two_calls(void **state) {
+    (void)state;
+    enum { CHUNK = 1 << 20, ROOM = CHUNK + 300 };
+    static uint8_t data[ROOM];
+    uint64_t seed = 7;
+    for (size_t i = 0; i < ROOM; i++) data[i] = (uint8_t)test_random(&seed);
+    for (size_t size = 0; size < 400; size++) check_pair(data, ROOM, size);
+    for (size_t size = CHUNK - 70; size < CHUNK + 70; size++) check_pair(data, ROOM, size);
+}
+
+int test_digest_pair(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_digest_pair_equals_two_calls)};
+    return cmocka_run_group_tests_name("digest_pair", tests, NULL, NULL);
+}
