@@ -263,6 +263,31 @@ void memory_pool_free(MemoryPool *pool, uint64_t address, uint64_t size) {
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 
+static bool take_over(MemoryPool *pool, uint64_t bytes) {
+    uint64_t most = pool->limit_bytes < pool->grant_bytes ? pool->limit_bytes : pool->grant_bytes;
+    if (bytes > most || pool->used_bytes > most - bytes) return false;
+    pool->used_bytes += bytes;
+    if (pool->used_bytes > pool->peak_bytes) pool->peak_bytes = pool->used_bytes;
+    trim(pool, most - pool->used_bytes);
+    return true;
+}
+
+bool memory_pool_move(MemoryPool *from, MemoryPool *to, uint64_t size) {
+    uint32_t index;
+    uint64_t bytes;
+    bool known = size_class(size, &index, &bytes);
+    assert(known && from->device == to->device);
+    if (!known) return false;
+    (void)pthread_mutex_lock(&to->mutex);
+    bool taken = take_over(to, bytes);
+    (void)pthread_mutex_unlock(&to->mutex);
+    if (!taken) return false;
+    (void)pthread_mutex_lock(&from->mutex);
+    from->used_bytes -= bytes;
+    (void)pthread_mutex_unlock(&from->mutex);
+    return true;
+}
+
 void memory_pool_trim(MemoryPool *pool) {
     (void)pthread_mutex_lock(&pool->mutex);
     trim(pool, 0);

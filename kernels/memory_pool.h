@@ -47,6 +47,10 @@ DeviceStream *memory_pool_get_stream(const MemoryPool *pool);
 MUST_CHECK Error *memory_pool_alloc(
     MemoryPool *pool, uint64_t size, MemoryAnswer *out_answer, uint64_t *out_address);
 void memory_pool_free(MemoryPool *pool, uint64_t address, uint64_t size);
+/* Makes a block of one pool another's, of the same device, at its address: nothing is copied.
+ * Nothing that was queued may be under way on it. False: the other one's limit or grant has no room
+ * for it, and nothing has changed. */
+MUST_CHECK bool memory_pool_move(MemoryPool *from, MemoryPool *to, uint64_t size);
 /* Gives unused blocks back to the device. */
 void memory_pool_trim(MemoryPool *pool);
 uint64_t memory_pool_used_bytes(const MemoryPool *pool);

@@ -57,6 +57,16 @@ Error *storage_create_append(
     return error;
 }
 
+bool storage_move(Storage *storage, MemoryPool *to) {
+    assert(refcount_is_sole(&storage->refcount) && storage->pool);
+    if (storage->pool == to) return true;
+    if (memory_pool_get_device(to) != storage->device) return false;
+    if (storage->size > 0 && !memory_pool_move(storage->pool, to, storage->size)) return false;
+    memory_pool_release(storage->pool);
+    storage->pool = memory_pool_retain(to);
+    return true;
+}
+
 Error *storage_create_foreign(Device *device, uint8_t slot, uint64_t address, uint64_t size,
     void *owner, void (*release_owner)(void *owner), Storage **out) {
     Storage *storage;

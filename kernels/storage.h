@@ -47,6 +47,9 @@ MUST_CHECK Error *storage_create(
  * alone, so that a restored one has as much; none is spare where the pool cannot give that. */
 MUST_CHECK Error *storage_create_append(
     MemoryPool *pool, uint8_t slot, uint64_t size, MemoryAnswer *out_answer, Storage **out);
+/* Makes a pool's storage another pool's of the same device, at its address. The caller alone holds
+ * it. False: it belongs to another device, or the pool has no room for it; it is as it was. */
+MUST_CHECK bool storage_move(Storage *storage, MemoryPool *to);
 /* Over memory that somebody else owns until release_owner(owner) is called. */
 MUST_CHECK Error *storage_create_foreign(Device *device, uint8_t slot, uint64_t address,
     uint64_t size, void *owner, void (*release_owner)(void *owner), Storage **out);

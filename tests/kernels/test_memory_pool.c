@@ -199,6 +199,37 @@ static void test_memory_pool_leaves_its_blocks_to_the_next(void **state) {
     assert_int_equal(device_free(), 1 << 20);
 }
 
+/* The same block at the same address, on the other one's account. */
+static void test_memory_pool_moves_a_block_where_there_is_room(void **state) {
+    (void)state;
+    OWN(Device, cpu) = NULL;
+    OWN(MemoryPool, from) = NULL;
+    OWN(MemoryPool, to) = NULL;
+    MemoryAnswer answer;
+    uint64_t address, other;
+    assert_ok(device_open("cpu", &cpu));
+    assert_ok(memory_pool_create(cpu, 0, &from));
+    assert_ok(memory_pool_create(cpu, 8192, &to));
+    assert_ok(memory_pool_alloc(from, 5000, &answer, &address));
+    const uint64_t used = memory_pool_used_bytes(from);
+    memory_pool_set_grant(to, 4096);
+    assert_false(memory_pool_move(from, to, 5000));
+    assert_int_equal(memory_pool_used_bytes(from), used);
+    assert_int_equal(memory_pool_used_bytes(to), 0);
+    memory_pool_set_grant(to, UINT64_MAX);
+    assert_true(memory_pool_move(from, to, 5000));
+    assert_int_equal(memory_pool_used_bytes(from), 0);
+    assert_int_equal(memory_pool_used_bytes(to), used);
+    assert_int_equal(memory_pool_peak_bytes(to), used);
+    assert_ok(memory_pool_alloc(from, 5000, &answer, &other));
+    assert_false(memory_pool_move(from, to, 5000)); /* beyond its limit */
+    memory_pool_free(from, other, 5000);
+    memory_pool_free(to, address, 5000);
+    assert_ok(memory_pool_alloc(to, 5000, &answer, &other));
+    assert_int_equal(other, address); /* it is the pool's own */
+    memory_pool_free(to, other, 5000);
+}
+
 int test_memory_pool(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_pool_gives_a_freed_block_again),
@@ -210,6 +241,7 @@ int test_memory_pool(void) {
         cmocka_unit_test(test_memory_pool_gives_idle_blocks_back_when_it_needs_others),
         cmocka_unit_test(test_memory_pool_lowering_the_grant_gives_idle_blocks_back),
         cmocka_unit_test(test_memory_pool_serves_several_threads),
+        cmocka_unit_test(test_memory_pool_moves_a_block_where_there_is_room),
     };
     return cmocka_run_group_tests_name("memory_pool", tests, setup, teardown);
 }

@@ -91,12 +91,43 @@ static void test_storage_tells_foreign_owners_when_it_goes(void **state) {
     assert_int_equal(released, 11);
 }
 
+static void test_storage_moves_into_another_pool(void **state) {
+    (void)state;
+    OWN(Device, device) = NULL;
+    OWN(Device, strange) = NULL;
+    OWN(MemoryPool, from) = NULL;
+    OWN(MemoryPool, to) = NULL;
+    OWN(MemoryPool, elsewhere) = NULL;
+    Storage *storage = NULL;
+    MemoryAnswer answer;
+    assert_ok(device_open("cpu", &device));
+    assert_ok(device_open("sim:0,memory=64KiB", &strange));
+    assert_ok(memory_pool_create(device, 0, &from));
+    assert_ok(memory_pool_create(device, 0, &to));
+    assert_ok(memory_pool_create(strange, 0, &elsewhere));
+    assert_ok(storage_create(from, 1, 1000, &answer, &storage));
+    uint8_t *bytes = (uint8_t *)(uintptr_t)storage->address;
+    memset(bytes, 7, 1000);
+    assert_false(storage_move(storage, elsewhere));
+    assert_true(storage_move(storage, from)); /* where it is */
+    assert_true(memory_pool_used_bytes(from) >= 1000);
+    assert_true(storage_move(storage, to));
+    assert_ptr_equal(storage->pool, to);
+    assert_ptr_equal((uint8_t *)(uintptr_t)storage->address, bytes);
+    assert_int_equal(bytes[999], 7);
+    assert_int_equal(memory_pool_used_bytes(from), 0);
+    memory_pool_release(TAKE(from)); /* it has nothing to do with it any more */
+    storage_release(storage);
+    assert_int_equal(memory_pool_used_bytes(to), 0);
+}
+
 int test_storage(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_storage_of_a_pool_gives_its_memory_back),
         cmocka_unit_test(test_storage_without_bytes_needs_no_memory),
         cmocka_unit_test(test_storage_is_not_made_when_memory_is_needed),
         cmocka_unit_test(test_storage_within_another_keeps_it),
+        cmocka_unit_test(test_storage_moves_into_another_pool),
         cmocka_unit_test(test_storage_tells_foreign_owners_when_it_goes),
     };
     return cmocka_run_group_tests_name("storage", tests, NULL, NULL);
