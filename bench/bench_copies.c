@@ -3,14 +3,12 @@
  * of the same bytes in host memory. A checkpoint that overlaps both takes the longer of the two.
  * And what another execution on the device, whose kernels are paced too, gets done meanwhile. On
  * the device SPEC, as it is, the same as rows of a Markdown table: what, device, result, target. */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "bench/bench_other.h"
 #include "bench/bench_program.h"
 #include "serialize/checkpoint.h"
 #include "serialize/copy_ahead.h"
@@ -140,39 +138,19 @@ static const char OTHER[] = "primitive %add = Add\n"
                             " Goto head\n}\n";
 enum { OTHER_INSTRUCTIONS = 8, OTHER_ELEMENTS = 64 << 10 };
 
-typedef struct Other {
-    Execution *execution;
-    atomic_bool stop;
+typedef struct Beside {
+    Bench *bench;
+    double seconds; /* of all checkpoints */
+} Beside;
+
+static Error *checkpoint_beside(void *context) {
+    Beside *beside = context;
     double seconds;
-    uint64_t instructions;
-    Error *error;
-    pthread_t thread;
-} Other;
-
-static void *compute(void *context) {
-    Other *other = context;
-    uint64_t start_ns = clock_now_ns(clock_real());
-    while (!atomic_load(&other->stop) && !other->error) {
-        RunResult result;
-        other->error = execution_run(other->execution, (Budget){OTHER_INSTRUCTIONS}, &result);
-        other->instructions += OTHER_INSTRUCTIONS;
+    for (int i = 0; i < REPEAT; i++) {
+        TRY(checkpoint(beside->bench, &beside->bench->far, &seconds));
+        beside->seconds += seconds;
     }
-    other->seconds = seconds_since(start_ns);
     return NULL;
-}
-
-static Error *other_begin(Execution *execution, Other *out) {
-    *out = (Other){.execution = execution};
-    if (pthread_create(&out->thread, NULL, compute, out) != 0)
-        FAIL(OUT_OF_MEMORY, "the system gives no more threads");
-    return NULL;
-}
-
-static Error *other_end(Other *other, double *out_rate) {
-    atomic_store(&other->stop, true);
-    (void)pthread_join(other->thread, NULL);
-    *out_rate = (double)other->instructions / other->seconds;
-    return other->error;
 }
 
 /* How much of its rate the other execution keeps while checkpoints are written. */
@@ -181,33 +159,23 @@ static Error *measure_other(Bench *bench) {
     OWN(Executable, executable) = NULL;
     OWN(Residency, residency) = NULL;
     OWN(Execution, execution) = NULL;
-    Other other;
+    Beside beside = {.bench = bench};
     Value input = value_nil();
-    double alone, beside, seconds, total = 0;
+    double kept;
     TRY(make_tensor(&bench->far, OTHER_ELEMENTS, 1, &input));
     TRY(assembly_parse(OTHER, sizeof OTHER - 1, &executable));
     TRY(residency_create(executable, bench->cpu, bench->far.device, NULL, &residency));
     Error *error = execution_create(residency, &options, 0, &input, 1, &execution);
     value_release(&input);
     TRY(error);
-    TRY(other_begin(execution, &other));
-    (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
-    TRY(other_end(&other, &alone));
-    TRY(other_begin(execution, &other));
-    for (int i = 0; i < REPEAT && !error; i++) {
-        error = checkpoint(bench, &bench->far, &seconds);
-        total += seconds;
-    }
-    Error *other_error = other_end(&other, &beside);
-    if (error) error_free(other_error);
-    TRY(error ? error : other_error);
+    TRY(bench_other_compare(execution, OTHER_INSTRUCTIONS, checkpoint_beside, &beside, &kept));
     if (bench->spec)
         printf("| another execution beside checkpoints of %.3f s | %s | %.2f of its rate alone | "
                "|\n",
-            total / REPEAT, bench->spec, beside / alone);
+            beside.seconds / REPEAT, bench->spec, kept);
     else
         printf("  another execution beside %d checkpoints of %.3f s: %.2f of its rate alone\n",
-            REPEAT, total / REPEAT, beside / alone);
+            REPEAT, beside.seconds / REPEAT, kept);
     return NULL;
 }
 

@@ -129,7 +129,7 @@ static Error *restore(const Bench *bench, double *out_seconds) {
     OWN(Execution, execution) = NULL;
     TRY(container_open_path(CONTAINER_CHECKPOINT, bench->path, &container));
     TRY(checkpoint_read(
-        container, bench->pool, CHUNK_VERIFY_SHA256, bench->residency, &options, &execution));
+        container, bench->pool, CHUNK_VERIFY_SHA256, bench->residency, &options, NULL, &execution));
     *out_seconds = seconds_since(start_ns);
     return NULL;
 }

@@ -88,13 +88,11 @@ typedef struct BundleReader {
 
 static Error *take_chunks(BundleReader *self, const NamedArray *array) {
     size_t count = chunk_count(array->size, CHUNK_SIZE); /* they are there: check_size */
-    uint64_t left = array->size;
     for (size_t i = 0; i < count; i++) {
-        uint32_t expected = left < CHUNK_SIZE ? (uint32_t)left : CHUNK_SIZE;
+        uint32_t expected = chunk_raw_size(array->size, CHUNK_SIZE, i);
         if (self->chunks[i].raw_size != expected)
             FAIL(CORRUPT, "chunk %zu of %u bytes instead of %u", i, self->chunks[i].raw_size,
                 expected);
-        left -= expected;
     }
     self->runs[self->run_count++] = (ChunkRun){self->chunks, count, array->data};
     self->chunks += count;
@@ -173,8 +171,7 @@ static Error *read_array(BundleReader *self) {
     return array_list_add(self->arrays, &array);
 }
 
-static Error *read_all(
-    BundleReader *self, WorkerPool *pool, ChunkVerify verify, ChunkSource source) {
+static Error *read_form(BundleReader *self) {
     const uint8_t *head;
     uint32_t version, count;
     void *memory;
@@ -190,23 +187,41 @@ static Error *read_all(
     for (uint32_t i = 0; i < count; i++) TRY_WRAP(read_array(self), "array %u", i);
     TRY(byte_reader_check_end(&self->reader));
     if (self->chunk_count > 0) FAIL(CORRUPT, "%zu chunks too many", self->chunk_count);
-    TRY(array_list_check_names(self->arrays));
-    return chunk_read_data(pool, self->runs, self->run_count, verify, source);
+    return array_list_check_names(self->arrays);
+}
+
+/* source: NULL: chunks are left alone. */
+static Error *read_bundle(BundleReader *self, WorkerPool *pool, ChunkVerify verify,
+    const ChunkSource *source, ArrayList *out_arrays) {
+    ArrayList OWN_ARRAYS(arrays) = {0};
+    self->arrays = &arrays;
+    Error *error = read_form(self);
+    if (!error && source)
+        error = chunk_read_data(pool, self->runs, self->run_count, verify, *source);
+    memory_free(self->runs);
+    TRY(error_wrap(error, "stored arrays"));
+    *out_arrays = arrays;
+    arrays = (ArrayList){0};
+    return NULL;
+}
+
+static BundleReader bundle_reader(const void *bytes, size_t size, const ChunkRef *chunks,
+    size_t chunk_count, uint64_t bytes_max) {
+    return (BundleReader){.reader = byte_reader(bytes, size),
+        .chunks = chunks,
+        .chunk_count = chunk_count,
+        .bytes_left = bytes_max};
 }
 
 Error *array_bundle_read(const void *bytes, size_t size, const ChunkRef *chunks, size_t chunk_count,
     WorkerPool *pool, ChunkVerify verify, ChunkSource source, uint64_t bytes_max,
     ArrayList *out_arrays) {
-    ArrayList OWN_ARRAYS(arrays) = {0};
-    BundleReader self = {.reader = byte_reader(bytes, size),
-        .chunks = chunks,
-        .chunk_count = chunk_count,
-        .bytes_left = bytes_max,
-        .arrays = &arrays};
-    Error *error = read_all(&self, pool, verify, source);
-    memory_free(self.runs);
-    TRY(error_wrap(error, "stored arrays"));
-    *out_arrays = arrays;
-    arrays = (ArrayList){0};
-    return NULL;
+    BundleReader self = bundle_reader(bytes, size, chunks, chunk_count, bytes_max);
+    return read_bundle(&self, pool, verify, &source, out_arrays);
+}
+
+Error *array_bundle_read_form(const void *bytes, size_t size, const ChunkRef *chunks,
+    size_t chunk_count, uint64_t bytes_max, ArrayList *out_arrays) {
+    BundleReader self = bundle_reader(bytes, size, chunks, chunk_count, bytes_max);
+    return read_bundle(&self, NULL, CHUNK_VERIFY_XXH3, NULL, out_arrays);
 }

@@ -35,3 +35,7 @@ MUST_CHECK Error *array_bundle_write(
 MUST_CHECK Error *array_bundle_read(const void *bytes, size_t size, const ChunkRef *chunks,
     size_t chunk_count, WorkerPool *pool, ChunkVerify verify, ChunkSource source,
     uint64_t bytes_max, ArrayList *out_arrays);
+/* The same without a chunk: everything is checked but what they hold, and their arrays are zeros.
+ */
+MUST_CHECK Error *array_bundle_read_form(const void *bytes, size_t size, const ChunkRef *chunks,
+    size_t chunk_count, uint64_t bytes_max, ArrayList *out_arrays);

@@ -92,7 +92,7 @@ static void merge64(const uint8_t *const planes[], size_t count, Loose64 *restri
 
 #ifdef __x86_64__
 /* Blocks of 32 elements with AVX2: 3 to 5 times as fast as the loops above, which neither compiler
- * turns into good vector code for 4 and 8 planes. Plain 16-bit loops are as fast as memory. */
+ * turns into good vector code at every level of optimisation. */
 enum { BLOCK = 32 };
 #define AVX2 __attribute__((target("avx2")))
 
@@ -181,6 +181,46 @@ AVX2 static size_t blocks_merge32(
     return i;
 }
 
+AVX2 static size_t blocks_split16(
+    const uint8_t *from, size_t count, uint8_t *const planes[], int rotate) {
+    const __m256i low_byte = _mm256_set1_epi16(0xff);
+    size_t i = 0;
+    for (; i + BLOCK <= count; i += BLOCK) {
+        __m256i rows[2];
+        for (size_t r = 0; r < 2; r++) {
+            rows[r] = row_load(from + 2 * i + 32 * r);
+            if (rotate)
+                rows[r] =
+                    _mm256_or_si256(_mm256_slli_epi16(rows[r], 1), _mm256_srli_epi16(rows[r], 15));
+        }
+        __m256i lower = _mm256_packus_epi16(
+            _mm256_and_si256(rows[0], low_byte), _mm256_and_si256(rows[1], low_byte));
+        __m256i upper =
+            _mm256_packus_epi16(_mm256_srli_epi16(rows[0], 8), _mm256_srli_epi16(rows[1], 8));
+        row_store(planes[0] + i, _mm256_permute4x64_epi64(lower, 0xd8));
+        row_store(planes[1] + i, _mm256_permute4x64_epi64(upper, 0xd8));
+    }
+    return i;
+}
+
+AVX2 static size_t blocks_merge16(
+    const uint8_t *const planes[], size_t count, uint8_t *to, int rotate) {
+    size_t i = 0;
+    for (; i + BLOCK <= count; i += BLOCK) {
+        __m256i lower = row_load(planes[0] + i), upper = row_load(planes[1] + i);
+        __m256i low = _mm256_unpacklo_epi8(lower, upper), high = _mm256_unpackhi_epi8(lower, upper);
+        __m256i rows[] = {
+            _mm256_permute2x128_si256(low, high, 0x20), _mm256_permute2x128_si256(low, high, 0x31)};
+        for (size_t r = 0; r < 2; r++) {
+            if (rotate)
+                rows[r] =
+                    _mm256_or_si256(_mm256_srli_epi16(rows[r], 1), _mm256_slli_epi16(rows[r], 15));
+            row_store(to + 2 * i + 32 * r, rows[r]);
+        }
+    }
+    return i;
+}
+
 /* Eight planes are the four of the lower halves and the four of the upper ones. */
 AVX2 static size_t blocks_split64(const uint8_t *from, size_t count, uint8_t *const planes[]) {
     size_t i = 0;
@@ -227,7 +267,9 @@ AVX2 static size_t blocks_merge64(const uint8_t *const planes[], size_t count, u
 static size_t blocks_split(
     ChunkFilter filter, const void *from, size_t count, uint8_t *const planes[]) {
     uint32_t plane_count = byte_planes_count(filter);
-    if (plane_count < 4 || !__builtin_cpu_supports("avx2")) return 0;
+    if (plane_count < 2 || !__builtin_cpu_supports("avx2")) return 0;
+    if (plane_count == 2)
+        return blocks_split16(from, count, planes, filter == CHUNK_FILTER_BFLOAT16);
     if (plane_count == 8) return blocks_split64(from, count, planes);
     return blocks_split32(from, count, planes, filter == CHUNK_FILTER_FLOAT32);
 }
@@ -235,7 +277,8 @@ static size_t blocks_split(
 static size_t blocks_merge(
     ChunkFilter filter, const uint8_t *const planes[], size_t count, void *to) {
     uint32_t plane_count = byte_planes_count(filter);
-    if (plane_count < 4 || !__builtin_cpu_supports("avx2")) return 0;
+    if (plane_count < 2 || !__builtin_cpu_supports("avx2")) return 0;
+    if (plane_count == 2) return blocks_merge16(planes, count, to, filter == CHUNK_FILTER_BFLOAT16);
     if (plane_count == 8) return blocks_merge64(planes, count, to);
     return blocks_merge32(planes, count, to, filter == CHUNK_FILTER_FLOAT32);
 }

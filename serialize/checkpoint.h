@@ -7,6 +7,8 @@
 #include "serialize/container.h"
 #include "vm/snapshot.h"
 
+typedef struct WarmStorages WarmStorages; /* warm_storages.h */
+
 enum {
     CHECKPOINT_INLINE_SIZE =
         4096,                    /* tensors up to this size stand in their section, not in chunks */
@@ -47,7 +49,8 @@ void checkpoint_header_deinit(CheckpointHeader *header);
 /* Makes an execution of it on the residency's devices. Nothing in the file is believed.
  *
  * options: philox_key is taken from the checkpoint instead.
+ * warm:    storages that are there already; the set is empty afterwards. NULL: none.
  * Errors:  CORRUPT what and where; INVALID another executable than the residency's; EXHAUSTED
  * memory limits. */
 MUST_CHECK Error *checkpoint_read(const Container *container, WorkerPool *pool, ChunkVerify verify,
-    Residency *residency, const ExecutionOptions *options, Execution **out);
+    Residency *residency, const ExecutionOptions *options, WarmStorages *warm, Execution **out);

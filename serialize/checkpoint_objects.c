@@ -3,8 +3,8 @@
 
 #include "base/allocator.h"
 #include "serialize/checkpoint_internal.h"
-#include "serialize/storage_chunks.h"
 #include "serialize/value_bytes.h"
+#include "serialize/warm_storages.h"
 #include "vm/adt.h"
 #include "vm/closure.h"
 #include "vm/list.h"
@@ -13,20 +13,13 @@
 #include "vm/shape_object.h"
 #include "vm/string_object.h"
 
-/* Which bytes of a storage came with the checkpoint: sorted, disjoint. */
-typedef struct StoredExtents {
-    struct StoredExtent {
-        uint64_t offset, size;
-    } * items;
-    uint32_t count;
-} StoredExtents;
-
 typedef struct ObjectReader {
     const Container *container;
     WorkerPool *pool;
     ChunkVerify verify;
     Residency *residency;
     Execution *execution;
+    WarmStorages *warm; /* NULL: none */
     ByteReader reader;
     CheckpointObjects *objects;
     uint32_t index;  /* of the object being read: it may refer to lower ones only */
@@ -34,7 +27,7 @@ typedef struct ObjectReader {
     size_t read_count, read_capacity;
 } ObjectReader;
 
-enum { VALUE_BYTES_MIN = 1, OBJECT_BYTES_MIN = 2, EXTENT_BYTES_MIN = 17 };
+enum { VALUE_BYTES_MIN = 1, OBJECT_BYTES_MIN = 2 };
 
 Error *checkpoint_value_read(
     ByteReader *reader, const CheckpointObjects *objects, uint32_t limit, Value *out) {
@@ -55,94 +48,68 @@ static Error *read_values(ObjectReader *self, Value *out, uint32_t count) {
     return NULL;
 }
 
-static Error *read_extent_data(
-    ObjectReader *self, Storage *storage, const struct StoredExtent *extent) {
-    uint64_t address = storage->address + extent->offset;
+static Error *read_bulks(const ObjectReader *self, const BulkRead *reads, size_t count) {
+    if (self->warm)
+        return warm_storages_read_bulks(
+            self->warm, self->container, reads, count, self->pool, self->verify);
+    return container_read_bulks(self->container, reads, count, self->pool, self->verify);
+}
+
+/* Into memory that only its device reaches. */
+static Error *read_far(const ObjectReader *self, Storage *storage, const StoredExtent *extent) {
     Device *device = storage->device;
-    if (extent->size <= CHECKPOINT_INLINE_SIZE) {
-        const uint8_t *bytes;
-        TRY(byte_read_view(&self->reader, (size_t)extent->size, &bytes));
-        return device->class_->copy_from_host(
-            device, storage_stream(storage), address, bytes, extent->size);
-    }
-    uint32_t bulk;
-    ContainerBulk info;
-    TRY(byte_read_u32(&self->reader, &bulk));
-    TRY(container_get_bulk(self->container, bulk, &info));
-    if (info.chunk_size != (storage->append ? CHUNK_APPEND_SIZE : CHUNK_SIZE))
-        FAIL(CORRUPT, "data in chunks of %u for a storage of another kind", info.chunk_size);
-    if (info.size != extent->size)
-        FAIL(CORRUPT, "%llu bytes of data for an extent of %llu", (unsigned long long)info.size,
-            (unsigned long long)extent->size);
-    if (!storage->opaque)
-        storage_chunks_note(storage, extent->offset, extent->size, info.chunk_size, info.refs);
-    if (device->class_->host_memory) {
-        void *array = self->reads;
-        TRY(memory_grow(&array, self->read_count, &self->read_capacity, sizeof(BulkRead)));
-        self->reads = array;
-        self->reads[self->read_count++] = (BulkRead){bulk, (void *)(uintptr_t)address};
-        return NULL;
-    }
     void *copy;
     TRY(memory_map((size_t)extent->size, &copy));
-    BulkRead read = {bulk, copy};
-    Error *error = container_read_bulks(self->container, &read, 1, self->pool, self->verify);
+    const BulkRead read = {extent->bulk_index, copy};
+    Error *error = read_bulks(self, &read, 1);
     if (!error)
         error = device->class_->copy_from_host(
-            device, storage_stream(storage), address, copy, extent->size);
+            device, storage_stream(storage), storage->address + extent->offset, copy, extent->size);
     memory_unmap(copy, (size_t)extent->size);
     return error;
 }
 
-/* size: of the storage as it was written; one that grows has room behind it. */
-static Error *read_extents(ObjectReader *self, Storage *storage, uint64_t size, uint32_t count) {
-    void *memory;
-    TRY(memory_alloc(count, sizeof(struct StoredExtent), &memory));
-    StoredExtents *extents = &self->objects->extents[self->index];
-    *extents = (StoredExtents){memory, count};
-    uint64_t end = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        struct StoredExtent *extent = &extents->items[i];
-        TRY(byte_read_u64(&self->reader, &extent->offset));
-        TRY(byte_read_u64(&self->reader, &extent->size));
-        if (extent->size == 0 || extent->offset < end || (i > 0 && extent->offset == end) ||
-            extent->offset > size || extent->size > size - extent->offset)
-            FAIL(CORRUPT, "extent %u overlaps another or leaves its storage", i);
-        end = extent->offset + extent->size;
-        TRY_WRAP(read_extent_data(self, storage, extent), "extent %u", i);
+static Error *read_extent(ObjectReader *self, Storage *storage, const StoredExtent *extent) {
+    uint64_t address = storage->address + extent->offset;
+    Device *device = storage->device;
+    if (extent->bytes)
+        return device->class_->copy_from_host(
+            device, storage_stream(storage), address, extent->bytes, extent->size);
+    if (!device->class_->host_memory) return read_far(self, storage, extent);
+    void *array = self->reads;
+    TRY(memory_grow(&array, self->read_count, &self->read_capacity, sizeof(BulkRead)));
+    self->reads = array;
+    self->reads[self->read_count++] = (BulkRead){extent->bulk_index, (void *)(uintptr_t)address};
+    return NULL;
+}
+
+static Error *make_storage(ObjectReader *self, const StoredStorage *stored, Storage **out) {
+    MemoryAnswer answer;
+    OWN(Storage, storage) = NULL;
+    MemoryPool *pool = execution_get_pool(self->execution, stored->slot);
+    if (self->warm) {
+        TRY(warm_storages_take(self->warm, stored, pool, out));
+        if (*out) return NULL;
     }
-    if (!storage->opaque && end != size)
-        FAIL(CORRUPT, "a storage of %llu bytes of which %llu are written", (unsigned long long)size,
-            (unsigned long long)end);
+    TRY(checkpoint_storage_make(stored, pool, &answer, &storage));
+    if (answer.kind == MEMORY_NEEDED)
+        FAIL(EXHAUSTED, "%llu bytes are not free on %s", (unsigned long long)stored->size,
+            self->residency->devices[stored->slot]->name);
+    for (uint32_t i = 0; i < stored->extents.count; i++)
+        TRY_WRAP(read_extent(self, storage, &stored->extents.items[i]), "extent %u", i);
+    storage->sealed = stored->sealed;
+    *out = TAKE(storage);
     return NULL;
 }
 
 static Error *read_storage(ObjectReader *self, Value *out) {
-    uint8_t slot, kind;
-    bool sealed;
-    uint64_t size;
-    uint32_t extent_count;
-    MemoryAnswer answer;
-    OWN(Storage, storage) = NULL;
-    TRY(byte_read_u8(&self->reader, &slot));
-    TRY(byte_read_u8(&self->reader, &kind));
-    TRY(value_bytes_read_bool(&self->reader, &sealed));
-    TRY(byte_read_u64(&self->reader, &size));
-    TRY(byte_read_count(&self->reader, EXTENT_BYTES_MIN, &extent_count));
-    if (slot >= SLOT_COUNT) FAIL(CORRUPT, "slot %u", slot);
-    if (kind > CHECKPOINT_STORAGE_APPEND) FAIL(CORRUPT, "a storage of kind %u", kind);
-    if (kind == CHECKPOINT_STORAGE_OPAQUE && sealed)
-        FAIL(CORRUPT, "a storage both opaque and sealed");
-    MemoryPool *pool = execution_get_pool(self->execution, slot);
-    TRY((kind == CHECKPOINT_STORAGE_APPEND ? storage_create_append : storage_create)(
-        pool, slot, size, &answer, &storage));
-    if (answer.kind == MEMORY_NEEDED)
-        FAIL(EXHAUSTED, "%llu bytes are not free on %s", (unsigned long long)size,
-            self->residency->devices[slot]->name);
-    storage->opaque = kind == CHECKPOINT_STORAGE_OPAQUE;
-    TRY(read_extents(self, storage, size, extent_count));
-    storage->sealed = sealed;
-    *out = value_object(OBJECT_STORAGE, TAKE(storage));
+    StoredStorage OWN_STORED_STORAGE(stored) = {0};
+    Storage *storage = NULL;
+    TRY(checkpoint_storage_read(&self->reader, self->container, &stored));
+    TRY(make_storage(self, &stored, &storage));
+    self->objects->extents[self->index] = stored.extents;
+    stored.extents = (StoredExtents){0};
+    *out = value_object(OBJECT_STORAGE, storage);
     return NULL;
 }
 
@@ -161,7 +128,7 @@ static Error *constant_storage(const ObjectReader *self, uint32_t index, Storage
 static Error *check_covered(const StoredExtents *extents, const Tensor *tensor) {
     uint64_t size = tensor_bytes(tensor);
     for (uint32_t i = 0; i < extents->count; i++) {
-        const struct StoredExtent *extent = &extents->items[i];
+        const StoredExtent *extent = &extents->items[i];
         if (tensor->offset >= extent->offset && size <= extent->size &&
             tensor->offset - extent->offset <= extent->size - size)
             return NULL;
@@ -362,18 +329,18 @@ static Error *read_all(ObjectReader *self, uint32_t count) {
     for (self->index = 0; self->index < count; self->index++)
         TRY_WRAP(read_object(self, &self->objects->values[self->index]), "object %u", self->index);
     TRY(byte_reader_check_end(&self->reader));
-    return container_read_bulks(
-        self->container, self->reads, self->read_count, self->pool, self->verify);
+    return read_bulks(self, self->reads, self->read_count);
 }
 
 Error *checkpoint_objects_read(const Container *container, WorkerPool *pool, ChunkVerify verify,
-    Residency *residency, Execution *execution, CheckpointObjects *out) {
+    Residency *residency, Execution *execution, WarmStorages *warm, CheckpointObjects *out) {
     CheckpointObjects objects = {0};
     ObjectReader self = {.container = container,
         .pool = pool,
         .verify = verify,
         .residency = residency,
         .execution = execution,
+        .warm = warm,
         .objects = &objects};
     uint32_t count;
     TRY(container_get_section(container, SECTION_OBJECTS, &self.reader));

@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "serialize/checkpoint.h"
 #include "serialize/checkpoint_internal.h"
+#include "serialize/warm_storages.h"
 
 enum { FRAME_BYTES = 12, REGISTER_BYTES_MIN = 9, INPUT_BYTES_MIN = 5 };
 
@@ -127,7 +128,8 @@ static Error *read_sections(
 
 /* The philox key belongs to the execution from its making, so counters come first. */
 static Error *read_execution(const Container *container, WorkerPool *pool, ChunkVerify verify,
-    Residency *residency, const ExecutionOptions *options, Snapshot *snapshot, Execution **out) {
+    Residency *residency, const ExecutionOptions *options, WarmStorages *warm, Snapshot *snapshot,
+    Execution **out) {
     OWN(Execution, execution) = NULL;
     CheckpointObjects objects = {0};
     ExecutionOptions with_key = *options;
@@ -135,7 +137,7 @@ static Error *read_execution(const Container *container, WorkerPool *pool, Chunk
     TRY_WRAP(read_frames(container, snapshot), "frames");
     with_key.philox_key = snapshot->philox_key;
     TRY(execution_create_empty(residency, &with_key, &execution));
-    TRY_WRAP(checkpoint_objects_read(container, pool, verify, residency, execution, &objects),
+    TRY_WRAP(checkpoint_objects_read(container, pool, verify, residency, execution, warm, &objects),
         "objects");
     Error *error = read_sections(container, &objects, snapshot);
     checkpoint_objects_deinit(&objects);
@@ -145,8 +147,8 @@ static Error *read_execution(const Container *container, WorkerPool *pool, Chunk
     return NULL;
 }
 
-Error *checkpoint_read(const Container *container, WorkerPool *pool, ChunkVerify verify,
-    Residency *residency, const ExecutionOptions *options, Execution **out) {
+static Error *read_checkpoint(const Container *container, WorkerPool *pool, ChunkVerify verify,
+    Residency *residency, const ExecutionOptions *options, WarmStorages *warm, Execution **out) {
     CheckpointHeader header;
     TRY(checkpoint_read_header(container, &header));
     bool fits = digest_equal(&header.executable, &residency->executable->identity);
@@ -158,5 +160,15 @@ Error *checkpoint_read(const Container *container, WorkerPool *pool, ChunkVerify
     snapshot->executable = executable_retain(residency->executable);
     snapshot->residency = residency_retain(residency);
     return error_wrap(
-        read_execution(container, pool, verify, residency, options, snapshot, out), "checkpoint");
+        read_execution(container, pool, verify, residency, options, warm, snapshot, out),
+        "checkpoint");
+}
+
+/* What was taken out of the set is gone even where reading failed, and with it what its chunks'
+ * names stand for. */
+Error *checkpoint_read(const Container *container, WorkerPool *pool, ChunkVerify verify,
+    Residency *residency, const ExecutionOptions *options, WarmStorages *warm, Execution **out) {
+    Error *error = read_checkpoint(container, pool, verify, residency, options, warm, out);
+    if (warm) warm_storages_clear(warm);
+    return error;
 }

@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "base/checked.h"
+#include "serialize/checkpoint_internal.h"
 #include "serialize/value_bytes.h"
 #include "vm/object.h"
 
@@ -19,6 +20,8 @@ typedef struct SummaryReader {
     CheckpointSummary *summary;
     ObjectSummary *objects;
     uint32_t object_count;
+    CheckpointVisit *visit; /* NULL: nobody is told of storages */
+    void *context;
 } SummaryReader;
 
 enum { SECTION_ITEM_MIN = 1, FRAME_BYTES = 12, REGISTER_BYTES_MIN = 9, LABEL_BYTES_MIN = 8 };
@@ -84,6 +87,7 @@ static Error *read_storage(const SummaryReader *self, ByteReader *reader, Object
     enum { EXTENT_BYTES_MIN = 17 };
     uint32_t count;
     uint64_t offset, size;
+    if (self->visit) TRY(self->visit(self->context, *reader));
     TRY(skip(reader, 3));
     TRY(byte_read_u64(reader, &size));
     TRY(byte_read_count(reader, EXTENT_BYTES_MIN, &count));
@@ -241,6 +245,15 @@ Error *checkpoint_summary_read(const Container *container, CheckpointSummary *ou
     }
     *out = summary;
     return NULL;
+}
+
+Error *checkpoint_walk_storages(const Container *container, CheckpointVisit *visit, void *context) {
+    CheckpointSummary summary = {0};
+    SummaryReader self = {
+        .container = container, .summary = &summary, .visit = visit, .context = context};
+    Error *error = read_objects(&self);
+    memory_free(self.objects);
+    return error_wrap(error, "objects");
 }
 
 void checkpoint_summary_deinit(CheckpointSummary *summary) {

@@ -42,6 +42,11 @@ size_t chunk_count(uint64_t size, uint32_t chunk_size) {
     return (size_t)(size / chunk_size + (size % chunk_size != 0));
 }
 
+uint32_t chunk_raw_size(uint64_t size, uint32_t chunk_size, size_t index) {
+    const uint64_t left = size - (uint64_t)index * chunk_size;
+    return left < chunk_size ? (uint32_t)left : chunk_size;
+}
+
 static void put_u32(uint8_t *to, uint32_t value) {
     for (int i = 0; i < 4; i++) to[i] = (uint8_t)(value >> (8 * i));
 }

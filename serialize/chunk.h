@@ -60,6 +60,8 @@ typedef enum ChunkVerify {
 
 /* How many chunks of chunk_size bytes hold size bytes. */
 size_t chunk_count(uint64_t size, uint32_t chunk_size);
+/* Bytes of the chunk at index < chunk_count(size, chunk_size): only the last may be shorter. */
+uint32_t chunk_raw_size(uint64_t size, uint32_t chunk_size, size_t index);
 
 /* One chunk, encoded (appended to stored) and decoded. Decoding never writes beyond ref->raw_size
  * bytes. */

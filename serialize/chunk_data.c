@@ -32,7 +32,10 @@ ChunkSink chunk_sink_full(void) { return (ChunkSink){find_always, put_never, NUL
  *
  * The pool starts indices in order, so the lowest unfinished one always runs and waits for nobody:
  * the waits below end. */
-enum { SLOTS_MAX = 24 }; /* encoded chunks in memory at most: 24 MiB */
+enum {
+    SLOTS_MAX = 24, /* encoded chunks in memory at most: 24 MiB */
+    TOGETHER = 2    /* chunks that one thread has at a time: hashed by turns */
+};
 
 typedef struct Slot {
     ByteWriter stored;
@@ -49,6 +52,7 @@ typedef struct WriteJob {
     KnownChunks known;
     ChunkSink sink;
     ChunkRef *refs;
+    size_t first; /* those before it are in the sink */
 
     pthread_mutex_t sink_mutex; /* held during every call of the sink */
     pthread_mutex_t mutex;      /* guards what follows */
@@ -136,6 +140,7 @@ static Error *put_ready(WriteJob *job) {
         pthread_mutex_lock(&job->mutex);
         slot->ready = false;
         job->put_count++;
+        job->failed |= error != NULL; /* before another thread puts the next one */
         pthread_cond_broadcast(&job->moved);
     }
     if (mine) job->putting = false;
@@ -143,61 +148,121 @@ static Error *put_ready(WriteJob *job) {
     return error;
 }
 
-static Error *write_raw(WriteJob *job, size_t index, const void *raw, uint32_t raw_size) {
+/* The chunks that a thread has, beginning with the one at index. */
+typedef struct Together {
+    size_t index, count;
+    const void *raw[TOGETHER];
+    bool skip[TOGETHER];
+} Together;
+
+static uint32_t raw_size_at(const WriteJob *job, size_t index) {
+    return chunk_raw_size(job->size, job->chunk_size, index);
+}
+
+static Error *get_raw(WriteJob *job, size_t index, const void **out) {
+    if (!job->data) return job->reader.get(job->reader.self, index, out);
+    *out = job->data + (uint64_t)index * job->chunk_size;
+    return NULL;
+}
+
+static Error *name_one(WriteJob *job, size_t index, const void *raw) {
     ChunkRef *ref = &job->refs[index];
-    if (index < job->known.count)
+    uint32_t raw_size = raw_size_at(job, index);
+    if (index < job->known.count) {
         *ref = job->known.refs[index];
-    else {
-        ref->raw_size = raw_size;
-        TRY(digest_sha256(raw, raw_size, &ref->hash));
+        assert(ref->raw_size == raw_size);
+        return NULL;
     }
-    assert(ref->raw_size == raw_size);
-    if (!wait_for_turn(job, index)) return NULL;
-    bool skip = false;
-    TRY(decide(job, index, &skip));
+    ref->raw_size = raw_size;
+    return digest_sha256(raw, raw_size, &ref->hash);
+}
+
+static Error *name_all(WriteJob *job, const Together *chunks) {
+    size_t index = chunks->index;
+    uint32_t raw_size = raw_size_at(job, index);
+    Digest hashes[TOGETHER];
+    if (chunks->count < TOGETHER || index < job->known.count ||
+        raw_size_at(job, index + 1) != raw_size) {
+        for (size_t i = 0; i < chunks->count; i++) TRY(name_one(job, index + i, chunks->raw[i]));
+        return NULL;
+    }
+    TRY(digest_sha256_pair(chunks->raw, raw_size, hashes));
+    for (size_t i = 0; i < TOGETHER; i++) job->refs[index + i] = (ChunkRef){hashes[i], raw_size};
+    return NULL;
+}
+
+static Error *encode_one(WriteJob *job, size_t index, const void *raw, bool skip) {
     Slot *slot = slot_of(job, index);
     slot->stored.size = 0;
-    if (!skip) TRY(chunk_encode(raw, raw_size, job->filter, &slot->stored));
+    if (!skip) TRY(chunk_encode(raw, raw_size_at(job, index), job->filter, &slot->stored));
     pthread_mutex_lock(&job->mutex);
     slot->skip = skip;
     slot->ready = true;
     pthread_mutex_unlock(&job->mutex);
-    return NULL;
-}
-
-static Error *write_one(WriteJob *job, size_t index) {
-    uint64_t offset = (uint64_t)index * job->chunk_size;
-    uint64_t left = job->size - offset;
-    uint32_t raw_size = left < job->chunk_size ? (uint32_t)left : job->chunk_size;
-    const void *raw;
-    if (job->data) {
-        TRY(write_raw(job, index, job->data + offset, raw_size));
-    } else {
-        TRY(job->reader.get(job->reader.self, index, &raw));
-        Error *error = write_raw(job, index, raw, raw_size);
-        job->reader.done(job->reader.self, index);
-        TRY(error);
-    }
     return put_ready(job);
 }
 
-static Error *write_task(void *context, size_t index) {
+static Error *write_all(WriteJob *job, Together *chunks) {
+    TRY(name_all(job, chunks));
+    for (size_t i = 0; i < chunks->count; i++) {
+        if (!wait_for_turn(job, chunks->index + i)) return NULL;
+        TRY(decide(job, chunks->index + i, &chunks->skip[i]));
+    }
+    for (size_t i = 0; i < chunks->count; i++)
+        TRY(encode_one(job, chunks->index + i, chunks->raw[i], chunks->skip[i]));
+    return NULL;
+}
+
+static Error *write_together(WriteJob *job, Together *chunks) {
+    Error *error = NULL;
+    size_t got = 0;
+    while (!error && got < chunks->count) {
+        error = get_raw(job, chunks->index + got, &chunks->raw[got]);
+        if (!error) got++;
+    }
+    if (!error) error = write_all(job, chunks);
+    for (size_t i = 0; !job->data && i < got; i++)
+        job->reader.done(job->reader.self, chunks->index + i);
+    return error;
+}
+
+static Error *write_task(void *context, size_t task) {
     WriteJob *job = context;
-    if (!wait_for_slot(job, index)) return NULL; /* the one that failed reports it */
-    Error *error = write_one(job, index);
+    Together chunks = {.index = job->first + task * TOGETHER};
+    size_t left = chunk_count(job->size, job->chunk_size) - chunks.index;
+    chunks.count = left < TOGETHER ? left : TOGETHER;
+    if (!wait_for_slot(job, chunks.index + chunks.count - 1))
+        return NULL; /* the one that failed reports it */
+    Error *error = write_together(job, &chunks);
     if (error) job_fail(job);
     return error;
 }
 
+/* What is known and found costs a question each: no work to be shared, and passing the turn on from
+ * thread to thread would cost more. */
+static Error *pass_over_known(WriteJob *job) {
+    bool found = true;
+    while (job->first < job->known.count) {
+        const ChunkRef *ref = &job->known.refs[job->first];
+        TRY(job->sink.find(job->sink.self, ref, &found));
+        if (!found) break;
+        job->refs[job->first++] = *ref;
+    }
+    job->put_count = job->decided_count = job->first;
+    return NULL;
+}
+
 static Error *run_job(WorkerPool *pool, WriteJob *job) {
     assert(job->chunk_size >= 1 && job->chunk_size <= CHUNK_SIZE);
+    TRY(pass_over_known(job));
     size_t threads = pool ? worker_pool_thread_count(pool) + (size_t)1 : 1;
-    job->slot_count = 2 * threads < SLOTS_MAX ? 2 * threads : SLOTS_MAX;
+    size_t left = chunk_count(job->size, job->chunk_size) - job->first;
+    job->slot_count = 2 * TOGETHER * threads < SLOTS_MAX ? 2 * TOGETHER * threads : SLOTS_MAX;
     pthread_mutex_init(&job->sink_mutex, NULL);
     pthread_mutex_init(&job->mutex, NULL);
     pthread_cond_init(&job->moved, NULL);
     Error *error =
-        worker_pool_for_each(pool, chunk_count(job->size, job->chunk_size), write_task, job);
+        worker_pool_for_each(pool, left / TOGETHER + (left % TOGETHER != 0), write_task, job);
     for (size_t i = 0; i < job->slot_count; i++) byte_writer_deinit(&job->slots[i].stored);
     pthread_cond_destroy(&job->moved);
     pthread_mutex_destroy(&job->mutex);

@@ -139,8 +139,7 @@ static Error *read_bulk(Container *container, ByteReader *reader, uint32_t index
         TRY(byte_read_view(reader, DIGEST_SIZE, &hash));
         ChunkRef *ref = &container->refs[container->ref_count++];
         memcpy(ref->hash.bytes, hash, DIGEST_SIZE);
-        uint64_t left = bulk->size - (uint64_t)i * bulk->chunk_size;
-        ref->raw_size = left < bulk->chunk_size ? (uint32_t)left : bulk->chunk_size;
+        ref->raw_size = chunk_raw_size(bulk->size, bulk->chunk_size, i);
     }
     return NULL;
 }

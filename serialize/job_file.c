@@ -205,7 +205,7 @@ static Error *read_origin(const Container *container, JobFileOrigin *out) {
             (unsigned long long)out->number);
     if (out->epoch < 0 || out->epoch == INT64_MAX)
         FAIL(CORRUPT, "epoch %lld", (long long)out->epoch);
-    if (owner != JOB_FILE_COPY && owner != JOB_FILE_RELEASE) FAIL(CORRUPT, "owner %u", owner);
+    if (owner < JOB_FILE_COPY || owner > JOB_FILE_MOVE) FAIL(CORRUPT, "owner %u", owner);
     out->owner = (JobFileOwner)owner;
     return byte_reader_check_end(&reader);
 }

@@ -23,6 +23,8 @@ enum {
 typedef enum JobFileOwner { /* stored */
     JOB_FILE_COPY = 1,      /* its job may run on elsewhere */
     JOB_FILE_RELEASE = 2,   /* the file owns the job */
+    JOB_FILE_MOVE = 3,      /* no file: the job goes on its way from node to node. Its inputs begin
+                             * with item items_before of its policy instead of items_done */
 } JobFileOwner;
 
 typedef struct JobFileOrigin {
@@ -45,7 +47,7 @@ typedef struct JobFile {
     uint8_t priority;
     uint8_t release;     /* 1 log, 2 checkpoint: when outputs are visible */
     int64_t items_total; /* -1: a single run */
-    int64_t items_done;  /* inputs begin with the next one */
+    int64_t items_done;  /* inputs begin with the next one, but see JOB_FILE_MOVE */
     double deadline_s;   /* left; NaN: none */
     const void *policy, *point;
     size_t policy_size, point_size;

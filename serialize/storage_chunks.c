@@ -60,17 +60,12 @@ static KnownExtent *find(StorageChunks *chunks, uint64_t offset, uint32_t chunk_
     return chunks->extent_count < EXTENTS_MAX ? &chunks->extents[chunks->extent_count] : NULL;
 }
 
-static uint32_t raw_size_at(size_t index, uint64_t size, uint32_t chunk_size) {
-    const uint64_t left = size - (uint64_t)index * chunk_size;
-    return left < chunk_size ? (uint32_t)left : chunk_size;
-}
-
 /* The last chunk of an extent that has grown since is another one now. */
 static size_t count_leading(const KnownExtent *extent, uint64_t size) {
     const size_t count = chunk_count(size, extent->chunk_size);
     size_t known = 0;
     while (known < count && known < extent->count &&
-           extent->refs[known].raw_size == raw_size_at(known, size, extent->chunk_size))
+           extent->refs[known].raw_size == chunk_raw_size(size, extent->chunk_size, known))
         known++;
     return known;
 }

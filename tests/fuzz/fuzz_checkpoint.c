@@ -59,7 +59,7 @@ static Residency *program_residency(void) {
 static Error *run(const Container *container) {
     OWN(Execution, execution) = NULL;
     TRY(checkpoint_read(
-        container, NULL, CHUNK_VERIFY_XXH3, program_residency(), fuzz_options(), &execution));
+        container, NULL, CHUNK_VERIFY_XXH3, program_residency(), fuzz_options(), NULL, &execution));
     fuzz_run_execution(execution);
     return NULL;
 }

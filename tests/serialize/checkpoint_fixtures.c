@@ -29,7 +29,7 @@ Execution *checkpoint_example_finish(
     OWN(Execution, execution) = NULL;
     RunResult result;
     *out_error = checkpoint_read(
-        container, NULL, CHUNK_VERIFY_SHA256, example->residency, &options, &execution);
+        container, NULL, CHUNK_VERIFY_SHA256, example->residency, &options, NULL, &execution);
     if (!*out_error) *out_error = execution_run(execution, (Budget){1000}, &result);
     return *out_error ? NULL : TAKE(execution);
 }

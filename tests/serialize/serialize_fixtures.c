@@ -45,7 +45,10 @@ static Error *memory_sink_put(
     if (__atomic_exchange_n(&store->inside, 1, __ATOMIC_ACQ_REL))
         FAIL(INTERNAL, "two threads in a sink");
     store->put_count++;
-    if (store->put_count == store->fail_put_at) FAIL(IO, "the disk says no");
+    if (store->put_count == store->fail_put_at) { /* another thread may be about to ask */
+        __atomic_store_n(&store->inside, 0, __ATOMIC_RELEASE);
+        FAIL(IO, "the disk says no");
+    }
     void *chunks = store->chunks;
     TRY(memory_grow(&chunks, store->count, &store->capacity, sizeof *store->chunks));
     store->chunks = chunks;

@@ -83,11 +83,38 @@ static void test_array_bundle_refuses_damage(void **state) {
     memory_store_deinit(&store);
 }
 
+/* Names, types, shapes and what stands in the bytes; of chunks only that they are there. */
+static void test_array_bundle_form_needs_no_chunk(void **state) {
+    (void)state;
+    MemoryStore store = {0};
+    ArrayList OWN_ARRAYS(arrays) = {0};
+    ArrayList OWN_ARRAYS(back) = {0};
+    ArrayBundle OWN_BUNDLE(bundle) = {0};
+    add_large(&arrays, "small", 3);
+    add_large(&arrays, "large", LARGE);
+    assert_ok(array_bundle_write(&arrays, NULL, memory_store_sink(&store), &bundle));
+    memory_store_deinit(&store);
+    assert_ok(array_bundle_read_form(
+        bundle.bytes.data, bundle.bytes.size, bundle.chunks, bundle.chunk_count, 1 << 24, &back));
+    assert_int_equal(back.count, 2);
+    assert_memory_equal(back.items[0].data, arrays.items[0].data, 3 * sizeof(float));
+    assert_string_equal(back.items[1].name, "large");
+    assert_int_equal(back.items[1].shape.dims[0], LARGE);
+    for (size_t i = 0; i < back.items[1].size; i += 4096)
+        assert_int_equal(back.items[1].data[i], 0);
+    ArrayList none = {0};
+    assert_fails(CORRUPT, array_bundle_read_form(bundle.bytes.data, bundle.bytes.size,
+                              bundle.chunks, bundle.chunk_count - 1, 1 << 24, &none));
+    assert_fails(EXHAUSTED, array_bundle_read_form(bundle.bytes.data, bundle.bytes.size,
+                                bundle.chunks, bundle.chunk_count, LARGE, &none));
+}
+
 int test_array_bundle(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_array_bundle_round_trips),
         cmocka_unit_test(test_array_bundle_of_nothing),
         cmocka_unit_test(test_array_bundle_refuses_damage),
+        cmocka_unit_test(test_array_bundle_form_needs_no_chunk),
     };
     return cmocka_run_group_tests_name("array_bundle", tests, NULL, NULL);
 }

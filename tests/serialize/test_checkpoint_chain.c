@@ -23,7 +23,8 @@ static Error *through_bytes(void *context, Execution *stopped, Residency *target
     OWN(Container, container) = NULL;
     TRY(to_file(stopped, &file));
     TRY(container_open_memory(CONTAINER_CHECKPOINT, file.data, file.size, &container));
-    Error *error = checkpoint_read(container, NULL, CHUNK_VERIFY_SHA256, target, options, out);
+    Error *error =
+        checkpoint_read(container, NULL, CHUNK_VERIFY_SHA256, target, options, NULL, out);
     container_release(TAKE(container)); /* before the bytes it reads */
     return error;
 }

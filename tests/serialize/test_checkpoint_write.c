@@ -126,7 +126,7 @@ static void test_checkpoint_write_knows_what_was_read(void **state) {
     assert_ok(container_open_manifest(
         CONTAINER_CHECKPOINT, first.data, first.size, memory_store_source(&store), &container));
     assert_ok(checkpoint_read(
-        container, NULL, CHUNK_VERIFY_SHA256, machine.residency, &options, &restored));
+        container, NULL, CHUNK_VERIFY_SHA256, machine.residency, &options, NULL, &restored));
     assert_ok(write_to(restored, &store, &again));
     assert_int_equal(store.put_count, before);
     assert_memory_equal(again.data, first.data, first.size);
@@ -178,7 +178,8 @@ static Error *read_as(const VmMachine *machine, MemoryStore *store, const ByteWr
     OWN(Container, other) =
         section_replace(container, SECTION_OBJECTS, copy, size, memory_store_source(store));
     free(copy);
-    return checkpoint_read(other, NULL, CHUNK_VERIFY_SHA256, machine->residency, &options, out);
+    return checkpoint_read(
+        other, NULL, CHUNK_VERIFY_SHA256, machine->residency, &options, NULL, out);
 }
 
 /* 33 rows are 16 chunks of 16 KiB and a half; with four more the half one is another one, and two

@@ -112,6 +112,37 @@ static void test_chunk_data_known_and_present_is_not_put_again(void **state) {
     memory_store_deinit(&store);
 }
 
+/* As of a storage that has grown: the leading ones are there, what is behind them is put in order,
+ * whether it is known or not. */
+static void test_chunk_data_goes_on_behind_what_is_present(void **state) {
+    (void)state;
+    enum { THERE = 25, KNOWN = 33 };
+    MemoryStore whole = {0};
+    ChunkRef refs[COUNT], again[COUNT];
+    OWN(WorkerPool, pool) = NULL;
+    assert_ok(worker_pool_create("test", 2, &pool));
+    write_to(&whole, 0, NULL, refs);
+    for (int round = 0; round < 2; round++) {
+        MemoryStore store = {0};
+        WorkerPool *threads = round ? pool : NULL;
+        assert_ok(chunk_write_data(threads, data, (uint64_t)THERE * SMALL, SMALL,
+            CHUNK_FILTER_FLOAT32, (KnownChunks){0}, memory_store_sink(&store), again));
+        size_t finds = store.find_count;
+        assert_ok(chunk_write_data(threads, data, SIZE, SMALL, CHUNK_FILTER_FLOAT32,
+            (KnownChunks){refs, KNOWN}, memory_store_sink(&store), again));
+        assert_memory_equal(refs, again, sizeof refs);
+        assert_in_range(store.find_count - finds, COUNT - 2, COUNT + 1);
+        assert_int_equal(store.count, whole.count);
+        for (size_t i = 0; i < store.count; i++) {
+            const ByteWriter *a = memory_store_get(&store, i), *b = memory_store_get(&whole, i);
+            assert_int_equal(a->size, b->size);
+            assert_memory_equal(a->data, b->data, a->size);
+        }
+        memory_store_deinit(&store);
+    }
+    memory_store_deinit(&whole);
+}
+
 static void test_chunk_data_of_no_bytes_has_no_chunks(void **state) {
     (void)state;
     MemoryStore store = {0};
@@ -162,6 +193,7 @@ int test_chunk_data(void) {
         cmocka_unit_test(test_chunk_data_reads_back_in_parallel),
         cmocka_unit_test(test_chunk_data_reads_several_runs_at_once),
         cmocka_unit_test(test_chunk_data_known_and_present_is_not_put_again),
+        cmocka_unit_test(test_chunk_data_goes_on_behind_what_is_present),
         cmocka_unit_test(test_chunk_data_of_no_bytes_has_no_chunks),
         cmocka_unit_test(test_chunk_data_reports_the_sinks_failure),
         cmocka_unit_test(test_chunk_data_reports_missing_and_damaged_chunks),

@@ -147,7 +147,7 @@ static void test_job_file_refuses_what_no_job_is(void **state) {
         {9, 1, 0, 1, 1, 1, 0, NAN},
         {9, 1, 3, 1, 1, 1, 0, NAN},
         {9, 1, 1, 0, 1, 1, 0, NAN},
-        {9, 1, 1, 3, 1, 1, 0, NAN},
+        {9, 1, 1, 4, 1, 1, 0, NAN},
         {9, 1, 1, 1, 0, 1, 0, NAN},
         {9, 1, 1, 1, UINT64_C(1) << 48, 1, 0, NAN},
         {9, 1, 1, 1, 1, 0, 0, NAN},
