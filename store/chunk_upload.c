@@ -1,6 +1,8 @@
 #include "store/chunk_upload.h"
 
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/allocator.h"
 #include "store/chunk_upload_internal.h"
@@ -8,6 +10,8 @@
 
 /* A transaction is written when it holds this much. */
 enum { PENDING_BYTES_MAX = 32 << 20, PENDING_CHUNKS_MAX = 4096 };
+
+enum { WRITER_NICE = 5 };
 
 /* What the pins remember of a chunk. */
 static uint64_t pack_sizes(uint32_t raw_size, uint64_t stored_size) {
@@ -31,75 +35,104 @@ Error *chunk_upload_open(Store *store, TenantId tenant, ChunkUpload **out_upload
     return NULL;
 }
 
-/* With its first chunk gc is to see it; many have none and never ask for the lock. */
-static Transaction lock_and_list(ChunkUpload *upload) {
-    Transaction lock = transaction_lock(upload->store, DATABASE_CHUNKS);
-    if (!upload->listed) {
-        upload->next = upload->store->uploads;
-        upload->store->uploads = upload;
-        upload->listed = true;
-    }
-    return lock;
+/* With its first chunk gc is to see it; many have none and never ask. */
+static void list(ChunkUpload *upload) {
+    Store *store = upload->store;
+    if (upload->listed) return;
+    (void)pthread_mutex_lock(&store->uploads_mutex);
+    upload->next = store->uploads;
+    store->uploads = upload;
+    upload->listed = true;
+    (void)pthread_mutex_unlock(&store->uploads_mutex);
+}
+
+/* While gc looks, nothing is listed, pinned or forgotten. */
+static void begin_pinning(ChunkUpload *upload) {
+    (void)pthread_rwlock_rdlock(&upload->store->sweeping);
+    list(upload);
+}
+
+static void end_pinning(ChunkUpload *upload) {
+    (void)pthread_rwlock_unlock(&upload->store->sweeping);
 }
 
 static void unlist(ChunkUpload *upload) {
-    Transaction OWN_TRANSACTION(lock) = transaction_lock(upload->store, DATABASE_CHUNKS);
-    ChunkUpload **at = &upload->store->uploads;
+    Store *store = upload->store;
+    (void)pthread_rwlock_rdlock(&store->sweeping);
+    (void)pthread_mutex_lock(&store->uploads_mutex);
+    ChunkUpload **at = &store->uploads;
     while (*at != upload) at = &(*at)->next;
     *at = upload->next;
-    /* The page cache of the last transaction, which may be 32 MiB. */
+    (void)pthread_mutex_unlock(&store->uploads_mutex);
+    (void)pthread_rwlock_unlock(&store->sweeping);
+}
+
+/* The page cache of the last transaction, which may be 32 MiB. */
+static void release_pages(ChunkUpload *upload) {
+    Transaction OWN_TRANSACTION(lock) = transaction_lock(upload->store, DATABASE_CHUNKS);
     (void)sqlite3_db_release_memory(lock.connection->handle);
+}
+
+static void batch_deinit(ChunkBatch *batch) {
+    byte_writer_deinit(&batch->bytes);
+    memory_free(batch->chunks);
+}
+
+/* Waits for the transaction that is being written. */
+static Error *end_writer(ChunkUpload *upload) {
+    if (!upload->writer_runs) return NULL;
+    (void)pthread_join(upload->writer, NULL);
+    upload->writer_runs = false;
+    return TAKE(upload->write_error);
 }
 
 void chunk_upload_close(ChunkUpload *upload) {
     if (!upload) return;
+    error_free(end_writer(upload)); /* whoever wanted to know has flushed */
     if (upload->listed) unlist(upload);
+    if (upload->wrote) release_pages(upload);
     digest_set_deinit(&upload->pins);
-    byte_writer_deinit(&upload->pending_bytes);
-    memory_free(upload->pending);
+    batch_deinit(&upload->pending);
+    batch_deinit(&upload->writing);
     memory_free(upload);
 }
 
-/* Asks the store for one chunk and pins it, under the chunks' writer so that gc can't come between.
- */
+/* Asks the store for one chunk and pins it; gc does not come between. */
 static Error *find_and_pin(
     ChunkUpload *upload, Connection *connection, const ChunkRef *ref, bool *out_found) {
-    bool found;
-    int64_t id;
-    {
-        Query OWN_QUERY(query) = query_start(connection, STATEMENT_FIND_CHUNK);
-        query_bind_i64(&query, 1, upload->tenant);
-        query_bind_digest(&query, 2, &ref->hash);
-        TRY(query_find_i64(&query, &found, &id));
-    }
-    if (found) {
-        Query OWN_QUERY(query) = query_start(connection, STATEMENT_READ_CHUNK_SIZES);
-        query_bind_i64(&query, 1, id);
-        uint64_t raw_size = 0, stored_size = 0;
-        TRY(query_next(&query, &found));
-        if (found) TRY(query_size(&query, 0, &raw_size));
-        if (found) TRY(query_size(&query, 1, &stored_size));
-        if (raw_size > CHUNK_SIZE || stored_size > CHUNK_STORED_SIZE_MAX)
-            FAIL(CORRUPT, "chunks.db: a chunk of %llu bytes; run fsck",
-                (unsigned long long)raw_size);
-        uint64_t sizes = pack_sizes((uint32_t)raw_size, stored_size);
-        TRY(check_raw_size(ref, sizes));
-        TRY(digest_set_add(&upload->pins, &ref->hash, sizes));
-    }
-    *out_found = found;
-    return NULL;
+    Query OWN_QUERY(query) = query_start(connection, STATEMENT_FIND_CHUNK_SIZES);
+    uint64_t raw_size = 0, stored_size = 0;
+    query_bind_i64(&query, 1, upload->tenant);
+    query_bind_digest(&query, 2, &ref->hash);
+    TRY(query_next(&query, out_found));
+    if (!*out_found) return NULL;
+    TRY(query_size(&query, 0, &raw_size));
+    TRY(query_size(&query, 1, &stored_size));
+    if (raw_size > CHUNK_SIZE || stored_size > CHUNK_STORED_SIZE_MAX)
+        FAIL(CORRUPT, "chunks.db: a chunk of %llu bytes; run fsck", (unsigned long long)raw_size);
+    uint64_t sizes = pack_sizes((uint32_t)raw_size, stored_size);
+    TRY(check_raw_size(ref, sizes));
+    return digest_set_add(&upload->pins, &ref->hash, sizes);
 }
 
-static Error *sink_find(void *self, const ChunkRef *ref, bool *out_found) {
-    ChunkUpload *upload = self;
-    Transaction OWN_TRANSACTION(lock) = lock_and_list(upload);
+static Error *find_pinned(ChunkUpload *upload, const ChunkRef *ref, bool *out_found) {
+    OWN(Connection, reader) = NULL;
     uint64_t sizes = digest_set_find(&upload->pins, &ref->hash);
     if (sizes) {
         TRY(check_raw_size(ref, sizes));
         *out_found = true;
         return NULL;
     }
-    return find_and_pin(upload, lock.connection, ref, out_found);
+    TRY(store_borrow_reader(upload->store, DATABASE_CHUNKS, &reader));
+    return find_and_pin(upload, reader, ref, out_found);
+}
+
+static Error *sink_find(void *self, const ChunkRef *ref, bool *out_found) {
+    ChunkUpload *upload = self;
+    begin_pinning(upload);
+    Error *error = find_pinned(upload, ref, out_found);
+    end_pinning(upload);
+    return error;
 }
 
 Error *chunk_upload_pin(ChunkUpload *upload, const ChunkRef *ref, uint32_t *out_stored_size) {
@@ -115,49 +148,89 @@ Error *chunk_upload_pin(ChunkUpload *upload, const ChunkRef *ref, uint32_t *out_
     return NULL;
 }
 
-static Error *insert_pending(ChunkUpload *upload, Connection *connection) {
-    for (size_t i = 0; i < upload->pending_count; i++) {
-        const PendingChunk *chunk = &upload->pending[i];
+static Error *insert_all(ChunkUpload *upload, const ChunkBatch *batch, Connection *connection) {
+    for (size_t i = 0; i < batch->count; i++) {
+        const PendingChunk *chunk = &batch->chunks[i];
         Query OWN_QUERY(query) = query_start(connection, STATEMENT_INSERT_CHUNK);
         query_bind_i64(&query, 1, upload->tenant);
         query_bind_digest(&query, 2, &chunk->ref.hash);
         query_bind_i64(&query, 3, chunk->ref.raw_size);
-        query_bind_blob(&query, 4, upload->pending_bytes.data + chunk->offset, chunk->stored_size);
+        query_bind_blob(&query, 4, batch->bytes.data + chunk->offset, chunk->stored_size);
         TRY(query_run(&query));
     }
     return NULL;
 }
 
-static Error *write_pending(ChunkUpload *upload) {
+static Error *write_transaction(ChunkUpload *upload, const ChunkBatch *batch) {
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(upload->store, DATABASE_CHUNKS, &transaction));
-    TRY(insert_pending(upload, transaction.connection));
+    TRY(insert_all(upload, batch, transaction.connection));
     return transaction_commit(&transaction);
+}
+
+static Error *write_batch(ChunkUpload *upload, ChunkBatch *batch) {
+    Error *error = batch->count > 0 ? write_transaction(upload, batch) : NULL;
+    batch->count = 0;
+    batch->bytes.size = 0;
+    return error;
+}
+
+static void *run_writer(void *context) {
+    ChunkUpload *upload = context;
+    (void)pthread_setname_np(pthread_self(), "chunks");
+    /* of this thread alone: on a core that is free, or a little of one that is not */
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), WRITER_NICE);
+    upload->write_error = write_batch(upload, &upload->writing);
+    return NULL;
+}
+
+/* What is pending becomes durable while the next is collected. */
+static Error *begin_writer(ChunkUpload *upload) {
+    TRY(end_writer(upload));
+    ChunkBatch full = upload->pending;
+    upload->pending = upload->writing;
+    upload->writing = full;
+    upload->wrote = true;
+    upload->writer_runs = pthread_create(&upload->writer, NULL, run_writer, upload) == 0;
+    return upload->writer_runs ? NULL : write_batch(upload, &upload->writing);
+}
+
+static Error *write_everything(ChunkUpload *upload) {
+    TRY(end_writer(upload));
+    upload->wrote |= upload->pending.count > 0;
+    return write_batch(upload, &upload->pending);
 }
 
 Error *chunk_upload_flush(ChunkUpload *upload) {
     if (upload->failed) FAIL(CONFLICT, "this upload failed before; begin a new one");
-    if (upload->pending_count == 0) return NULL;
-    Error *error = write_pending(upload);
+    Error *error = write_everything(upload);
     upload->failed = error != NULL;
-    upload->pending_count = 0;
-    upload->pending_bytes.size = 0;
     return error;
 }
 
 static Error *keep_pending(
     ChunkUpload *upload, const ChunkRef *ref, const void *stored, size_t stored_size) {
-    TRY(memory_grow((void **)&upload->pending, upload->pending_count, &upload->pending_capacity,
-        sizeof *upload->pending));
-    size_t offset = upload->pending_bytes.size;
-    byte_write_bytes(&upload->pending_bytes, stored, stored_size);
-    TRY(byte_writer_check(&upload->pending_bytes));
-    {
-        Transaction OWN_TRANSACTION(lock) = lock_and_list(upload);
-        TRY(digest_set_add(&upload->pins, &ref->hash, pack_sizes(ref->raw_size, stored_size)));
-    }
-    upload->pending[upload->pending_count++] = (PendingChunk){*ref, offset, stored_size};
+    ChunkBatch *batch = &upload->pending;
+    TRY(memory_grow(
+        (void **)&batch->chunks, batch->count, &batch->capacity, sizeof *batch->chunks));
+    size_t offset = batch->bytes.size;
+    byte_write_bytes(&batch->bytes, stored, stored_size);
+    TRY(byte_writer_check(&batch->bytes));
+    begin_pinning(upload);
+    Error *error =
+        digest_set_add(&upload->pins, &ref->hash, pack_sizes(ref->raw_size, stored_size));
+    end_pinning(upload);
+    TRY(error);
+    batch->chunks[batch->count++] = (PendingChunk){*ref, offset, stored_size};
     return NULL;
+}
+
+static Error *put(
+    ChunkUpload *upload, const ChunkRef *ref, const void *stored, size_t stored_size) {
+    const ChunkBatch *batch = &upload->pending;
+    if (batch->bytes.size + stored_size > PENDING_BYTES_MAX || batch->count == PENDING_CHUNKS_MAX)
+        TRY(begin_writer(upload));
+    return keep_pending(upload, ref, stored, stored_size);
 }
 
 static Error *sink_put(void *self, const ChunkRef *ref, const void *stored, size_t stored_size) {
@@ -167,11 +240,8 @@ static Error *sink_put(void *self, const ChunkRef *ref, const void *stored, size
         stored_size > CHUNK_STORED_SIZE_MAX)
         FAIL(INVALID, "a chunk of %u bytes, %zu stored, is beyond the limits", ref->raw_size,
             stored_size);
-    if (upload->pending_bytes.size + stored_size > PENDING_BYTES_MAX ||
-        upload->pending_count == PENDING_CHUNKS_MAX)
-        TRY(chunk_upload_flush(upload));
-    Error *error = keep_pending(upload, ref, stored, stored_size);
-    if (error) upload->failed = true;
+    Error *error = put(upload, ref, stored, stored_size);
+    upload->failed = error != NULL;
     return error;
 }
 

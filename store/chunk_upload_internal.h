@@ -1,5 +1,7 @@
 #pragma once
 /* What gc and registering see of an upload. */
+#include <pthread.h>
+
 #include "store/chunk_upload.h"
 #include "store/digest_set.h"
 
@@ -10,16 +12,26 @@ typedef struct PendingChunk {
     size_t stored_size;
 } PendingChunk;
 
+/* What one transaction writes. */
+typedef struct ChunkBatch {
+    PendingChunk *chunks;
+    size_t count, capacity;
+    ByteWriter bytes;
+} ChunkBatch;
+
 struct ChunkUpload {
     Store *store;
     TenantId tenant;
-    DigestSet pins; /* found or put → chunk_upload_sizes; guarded by the chunks' writer */
-    PendingChunk *pending;
-    size_t pending_count, pending_capacity;
-    ByteWriter pending_bytes;
+    DigestSet pins;     /* found or put -> sizes; changed while store->sweeping is held shared */
+    ChunkBatch pending; /* being filled */
+    ChunkBatch writing; /* the writer's while it runs */
+    pthread_t writer;
+    bool writer_runs;
+    Error *write_error;       /* its answer, once it has ended */
     bool failed;              /* a put or flush failed: what it holds may be incomplete */
+    bool wrote;               /* something, through the chunks' writer */
     bool listed;              /* among the store's uploads */
-    struct ChunkUpload *next; /* in store->uploads, guarded by the chunks' writer */
+    struct ChunkUpload *next; /* in store->uploads, guarded by store->uploads_mutex */
 };
 
 /* The stored size of a chunk that the upload has pinned, or pins now because the store has it.

@@ -47,7 +47,7 @@ MUST_CHECK Error *connection_open(const char *home, DatabaseKind kind, Connectio
 MUST_CHECK Error *connection_prepare(Connection *connection);
 void connection_close(Connection *connection);
 
-/* Settings and migrations; what runs later stands in statements.def. */
+/* Settings and upgrades of the schema; what runs later stands in statements.def. */
 MUST_CHECK Error *connection_execute(Connection *connection, const char *sql);
 MUST_CHECK Error *connection_read_i64(Connection *connection, const char *sql, int64_t *out);
 

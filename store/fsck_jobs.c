@@ -119,8 +119,25 @@ static Error *check_counts(Fsck *fsck, StatementId statement,
     }
 }
 
+/* A job in doubt has its arrival, a prepared arrival its job, one that moved its tombstone. */
+static Error *check_migrations(Fsck *fsck) {
+    OWN(Connection, reader) = NULL;
+    TRY(store_borrow_reader(fsck->store, DATABASE_CATALOG, &reader));
+    Query OWN_QUERY(query) = query_start(reader, STATEMENT_LIST_UNEXPLAINED_JOBS);
+    for (;;) {
+        bool found;
+        char name[NAME_TEXT_SIZE];
+        Error *error = read_miscounted_job(&query, &found, name);
+        if (error) return fsck_note(fsck, error);
+        if (!found) return NULL;
+        TRY(fsck_note(fsck, error_make(ERROR_CORRUPT, __FILE__, __LINE__,
+                                "catalog.db: %s: its state and its migration do not fit", name)));
+    }
+}
+
 Error *fsck_check_jobs(Fsck *fsck) {
     TRY(check_contents(fsck));
+    TRY(check_migrations(fsck));
     TRY(check_counts(fsck, STATEMENT_LIST_MISCOUNTED_JOBS, read_miscounted_job));
     return check_counts(fsck, STATEMENT_LIST_MISCOUNTED_TENANTS, read_miscounted_tenant);
 }

@@ -97,10 +97,10 @@ static Error *delete_chunk(Connection *chunks, int64_t id, GcResult *result) {
     return NULL;
 }
 
-/* The chunks' writer is held from here to the commit. An upload that closed before has committed
- * what it registered, and the catalog is asked only now; one that is open has its pins; one that
- * comes later asks for its chunks after the commit, and does not find the deleted ones. */
-static Error *sweep_batch(Store *store, Connection *catalog, Sweep *sweep, GcResult *result) {
+/* From the look at the pins to the commit nobody looks for chunks. An upload that closed before has
+ * committed what it registered, and the catalog is asked only now; one that is open has its pins;
+ * one that comes later asks for its chunks after the commit, and does not find the deleted ones. */
+static Error *sweep_alone(Store *store, Connection *catalog, Sweep *sweep, GcResult *result) {
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));
     TRY(read_batch(transaction.connection, sweep));
@@ -114,6 +114,13 @@ static Error *sweep_batch(Store *store, Connection *catalog, Sweep *sweep, GcRes
     result->chunks += deleted.chunks;
     result->bytes += deleted.bytes;
     return NULL;
+}
+
+static Error *sweep_batch(Store *store, Connection *catalog, Sweep *sweep, GcResult *result) {
+    (void)pthread_rwlock_wrlock(&store->sweeping);
+    Error *error = sweep_alone(store, catalog, sweep, result);
+    (void)pthread_rwlock_unlock(&store->sweeping);
+    return error;
 }
 
 static Error *sweep_chunks(Store *store, const atomic_bool *stop, GcResult *result) {

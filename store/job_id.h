@@ -9,10 +9,14 @@ typedef struct JobId {
 } JobId;
 
 #define JOB_ID_NODE_MAX UINT64_C(0xffffffffffff)
-enum { JOB_ID_TEXT_SIZE = 33 }; /* with the terminating NUL */
+enum { JOB_ID_TEXT_SIZE = 33, JOB_ID_NODE_TEXT_SIZE = 13 }; /* with the terminating NUL */
 
 bool job_id_equal(JobId a, JobId b);
 /* "3f9a0c72d1e4-17": the node as 12 lower-case hexadecimal digits, the number in decimal. */
 void job_id_print(JobId id, char out[JOB_ID_TEXT_SIZE]);
 /* False unless text is exactly what job_id_print makes of some id. */
 bool job_id_parse(const char *text, JobId *out);
+
+/* A node alone: "3f9a0c72d1e4". */
+void job_id_print_node(uint64_t node, char out[JOB_ID_NODE_TEXT_SIZE]);
+bool job_id_parse_node(const char *text, uint64_t *out);

@@ -29,6 +29,8 @@ typedef enum JobRelease {
     JOB_RELEASE_CHECKPOINT = 2, /* once a checkpoint behind them is, or the job has ended */
 } JobRelease;
 
+struct Arrival;
+
 typedef enum JobOriginKind {
     JOB_ORIGIN_SUBMITTED = 0,
     JOB_ORIGIN_FORK = 1,
@@ -114,11 +116,14 @@ typedef struct JobRestore {
     int64_t items_done;
     const JobContent *outputs; /* staged; from sequence number 0 on; they are visible */
     size_t output_count;
-    const JobContent *checkpoint; /* staged; NULL: it had not begun */
+    const JobContent *checkpoint;  /* staged; NULL: it had not begun */
+    int64_t checkpoint_outputs;    /* how many of the outputs stand before it */
+    const struct Arrival *arrival; /* it comes from another node, in doubt; NULL: from a file */
 } JobRestore;
 
-/* Stores a job with what it had when the file was written. Under its own id only when no other job
- * has it: it is unknown here, or a tombstone of a lower epoch, which becomes the job again.
+/* Stores a job with what it had when the file was written, or when the other node sent it. Under
+ * its own id only when no other job has it: it is unknown here, or a tombstone of a lower epoch,
+ * which becomes the job again.
  *
  * Errors: as jobs_submit; CONFLICT the job is here already. */
 MUST_CHECK Error *jobs_restore(
@@ -172,25 +177,19 @@ typedef struct JobChanges {
     JobProgress progress;
     const JobContent *checkpoint; /* staged; NULL: none, and the next three mean nothing */
     int64_t checkpoint_items, checkpoint_outputs, checkpoints_kept;
-    const char *note; /* an event of its own; NULL: none */
-    JobState state;   /* NONE: as it is */
-    const char *why;  /* of the state; may be NULL */
+    const char *note;  /* an event of its own; NULL: none */
+    JobState state;    /* NONE: as it is */
+    const char *why;   /* of the state; may be NULL */
+    int64_t epoch;     /* whoever writes has the job in this one */
+    int64_t new_epoch; /* 0: it stays */
 } JobChanges;
 
-/* Errors: of those. */
+/* Errors: of those; CONFLICT the job is in another epoch: another node owned it since. */
 MUST_CHECK Error *jobs_apply(
     Connection *catalog, TenantId tenant, JobId id, const JobChanges *changes);
 
 /* Adds an event that changes nothing else. Errors: NOT_FOUND. */
 MUST_CHECK Error *jobs_add_note(Connection *catalog, TenantId tenant, JobId id, const char *why);
-
-/* Begins an attempt at migrating it. Errors: NOT_FOUND; CONFLICT it has ended, or is migrating;
- * INVALID no name of a node. */
-MUST_CHECK Error *jobs_begin_migration(
-    Connection *catalog, TenantId tenant, JobId id, const char *node, int64_t *out_attempt);
-/* Ends it without success. Errors: NOT_FOUND; CONFLICT it is not migrating. */
-MUST_CHECK Error *jobs_abort_migration(
-    Connection *catalog, TenantId tenant, JobId id, const char *why);
 
 /* Deletes a finished job with everything of it. Errors: NOT_FOUND; CONFLICT it has not ended, or is
  * a tombstone. */

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "store/jobs.h"
 #include "store/jobs_internal.h"
-#include "store/model_reference.h"
 
 Error *jobs_write(Connection *catalog, const Job *job) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_WRITE_JOB);
@@ -36,15 +35,17 @@ static Error *fail_transition(const Job *job, JobState state) {
 
 Error *jobs_enter_state(Connection *catalog, Job *inout_job, JobState state, const char *why) {
     Job *job = inout_job;
-    if (!job_state_allows(job->state, state)) return fail_transition(job, state);
+    JobState before = job->state;
+    if (!job_state_allows(before, state)) return fail_transition(job, state);
     job->state = state;
     int64_t begin = job->outputs_visible;
     if (job_state_info(state)->class_ != JOB_STATE_CLASS_UNFINISHED) {
         /* Nobody will replay them any more: they are what they are. */
         job->outputs_visible = job->output_count;
         job->finished = clock_real().calendar_s(clock_real().self);
-        if (state != JOB_STATE_MOVED) job->migrating[0] = 0;
     }
+    TRY(departures_follow(catalog, job, before));
+    TRY(arrivals_follow(catalog, job, before));
     return job_events_add(catalog, job, JOB_EVENT_STATE, begin, job->outputs_visible, why);
 }
 
@@ -85,10 +86,28 @@ Error *jobs_set_progress(
     return jobs_write(catalog, &job);
 }
 
+/* Whoever still believes that it owns the job writes nothing of it. */
+static Error *check_epoch(const Job *job, int64_t epoch) {
+    char name[JOB_ID_TEXT_SIZE];
+    if (job->epoch == epoch) return NULL;
+    job_id_print(job->id, name);
+    FAIL(CONFLICT, "job %s is in epoch %lld, not %lld: it was taken over", name,
+        (long long)job->epoch, (long long)epoch);
+}
+
+Error *jobs_set_epoch(Connection *catalog, Job *inout_job, int64_t epoch) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_SET_JOB_EPOCH);
+    query_bind_i64(&query, 1, inout_job->row);
+    query_bind_i64(&query, 2, epoch);
+    inout_job->epoch = epoch;
+    return query_run(&query);
+}
+
 Error *jobs_apply(Connection *catalog, TenantId tenant, JobId id, const JobChanges *changes) {
     Job job;
     JobOutputsResult result = {0};
     TRY(jobs_read_unfinished(catalog, tenant, id, &job));
+    TRY(check_epoch(&job, changes->epoch));
     if (changes->output_count > 0)
         TRY(job_outputs_append(catalog, &job, changes->first_output, changes->outputs,
             changes->output_count, &result));
@@ -99,45 +118,13 @@ Error *jobs_apply(Connection *catalog, TenantId tenant, JobId id, const JobChang
     if (changes->note) TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, changes->note));
     if (changes->state != JOB_STATE_NONE)
         TRY(jobs_enter_state(catalog, &job, changes->state, changes->why));
+    if (changes->new_epoch) TRY(jobs_set_epoch(catalog, &job, changes->new_epoch));
     return jobs_write(catalog, &job);
 }
 
 Error *jobs_add_note(Connection *catalog, TenantId tenant, JobId id, const char *why) {
     Job job;
     TRY(jobs_read(catalog, tenant, id, &job));
-    TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));
-    return jobs_write(catalog, &job);
-}
-
-Error *jobs_begin_migration(
-    Connection *catalog, TenantId tenant, JobId id, const char *node, int64_t *out_attempt) {
-    Job job;
-    TRY(jobs_read_unfinished(catalog, tenant, id, &job));
-    TRY(model_reference_check_name("node", node));
-    if (job.migrating[0]) {
-        char name[JOB_ID_TEXT_SIZE];
-        job_id_print(id, name);
-        FAIL(CONFLICT, "job %s is migrating to %s already", name, job.migrating);
-    }
-    memcpy(job.migrating, node, strlen(node) + 1);
-    job.attempt++;
-    char why[JOB_WHY_SIZE];
-    (void)snprintf(why, sizeof why, "migrating to %s, attempt %lld", node, (long long)job.attempt);
-    TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));
-    TRY(jobs_write(catalog, &job));
-    *out_attempt = job.attempt;
-    return NULL;
-}
-
-Error *jobs_abort_migration(Connection *catalog, TenantId tenant, JobId id, const char *why) {
-    Job job;
-    TRY(jobs_read_unfinished(catalog, tenant, id, &job));
-    if (!job.migrating[0]) {
-        char name[JOB_ID_TEXT_SIZE];
-        job_id_print(id, name);
-        FAIL(CONFLICT, "job %s is not migrating", name);
-    }
-    job.migrating[0] = 0;
     TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));
     return jobs_write(catalog, &job);
 }

@@ -55,19 +55,18 @@ static Error *find_executable(Connection *catalog, const Job *job, int64_t *out_
     return NULL;
 }
 
-static Error *find_checkpoint(
-    Connection *catalog, const Job *job, int64_t number, JobCheckpoint *out) {
+Error *jobs_find_origin(Connection *catalog, const Job *job, int64_t number, const char *verb,
+    JobCheckpoint *out_checkpoint) {
     if (job_state_info(job->state)->class_ == JOB_STATE_CLASS_TOMBSTONE) {
         char name[JOB_ID_TEXT_SIZE];
         job_id_print(job->id, name);
-        FAIL(CONFLICT, "job %s is %s; it is forked where it went", name,
-            job_state_info(job->state)->name);
+        FAIL(CONFLICT, "job %s is %s; it is %s where it went", name,
+            job_state_info(job->state)->name, verb);
     }
-    return job_checkpoints_need(catalog, job, number, out);
+    return job_checkpoints_need(catalog, job, number, out_checkpoint);
 }
 
-/* The same job from the checkpoint on, without what happened to the other since. */
-static Error *make_fork(
+Error *jobs_make_fork(
     Connection *catalog, const Job *from, const JobCheckpoint *checkpoint, Job *out) {
     Job job = *from;
     TRY(jobs_take_id(catalog, &job.row, &job.id));
@@ -90,26 +89,31 @@ static Error *make_fork(
     return NULL;
 }
 
+Error *jobs_insert_fork(Connection *catalog, const Job *from, const JobCheckpoint *checkpoint,
+    const JobSubmission *submission, const char *why, Job *inout_job) {
+    int64_t executable;
+    TRY(find_executable(catalog, from, &executable));
+    TRY(jobs_insert(catalog, inout_job, executable, submission));
+    TRY(copy_all(catalog, from, checkpoint, inout_job));
+    TRY(job_events_add(catalog, inout_job, JOB_EVENT_STATE, 0, inout_job->outputs_visible, why));
+    return jobs_write(catalog, inout_job);
+}
+
 Error *jobs_fork(
     Connection *catalog, TenantId tenant, JobId id, int64_t checkpoint, JobId *out_id) {
     Job from, job;
     JobCheckpoint found;
-    int64_t executable;
     ByteWriter OWN_BYTES(policy) = {0};
-    TRY(jobs_read(catalog, tenant, id, &from));
-    TRY(find_checkpoint(catalog, &from, checkpoint, &found));
-    TRY(find_executable(catalog, &from, &executable));
-    TRY(jobs_read_policy(catalog, &from, &policy));
-    TRY(make_fork(catalog, &from, &found, &job));
-    JobSubmission submission = {.policy = policy.data, .policy_size = policy.size};
-    TRY(jobs_insert(catalog, &job, executable, &submission));
-    TRY(copy_all(catalog, &from, &found, &job));
     char name[JOB_ID_TEXT_SIZE], why[JOB_WHY_SIZE];
+    TRY(jobs_read(catalog, tenant, id, &from));
+    TRY(jobs_find_origin(catalog, &from, checkpoint, "forked", &found));
+    TRY(jobs_read_policy(catalog, &from, &policy));
+    TRY(jobs_make_fork(catalog, &from, &found, &job));
     job_id_print(id, name);
     (void)snprintf(
         why, sizeof why, "forked from job %s, checkpoint %lld", name, (long long)found.number);
-    TRY(job_events_add(catalog, &job, JOB_EVENT_STATE, 0, job.outputs_visible, why));
-    TRY(jobs_write(catalog, &job));
+    JobSubmission submission = {.policy = policy.data, .policy_size = policy.size};
+    TRY(jobs_insert_fork(catalog, &from, &found, &submission, why, &job));
     *out_id = job.id;
     return NULL;
 }

@@ -1,5 +1,7 @@
 #pragma once
 /* Rows of jobs, in the caller's catalog transaction: read, changed in memory, written back. */
+#include "store/arrivals.h"
+#include "store/job_checkpoints.h"
 #include "store/job_events.h"
 #include "store/job_outputs.h"
 #include "store/jobs.h"
@@ -34,6 +36,20 @@ MUST_CHECK Error *jobs_read_policy(Connection *catalog, const Job *job, ByteWrit
 MUST_CHECK Error *jobs_read_unfinished(
     Connection *catalog, TenantId tenant, JobId id, Job *out_job);
 
+/* Where a job that is made from it begins. number: 0 for the newest. verb: "forked", in the words
+ * for a tombstone. Errors: NOT_FOUND no such checkpoint; CONFLICT it is a tombstone. */
+MUST_CHECK Error *jobs_find_origin(Connection *catalog, const Job *job, int64_t number,
+    const char *verb, JobCheckpoint *out_checkpoint);
+/* A queued job under a new id that is where the checkpoint is; not stored. */
+MUST_CHECK Error *jobs_make_fork(
+    Connection *catalog, const Job *from, const JobCheckpoint *checkpoint, Job *out);
+/* Stores it, with inputs, the outputs before the checkpoint and the checkpoint.
+ *
+ * submission: its policy counts. why: of its first event. Errors: EXHAUSTED store_bytes. */
+MUST_CHECK Error *jobs_insert_fork(Connection *catalog, const Job *from,
+    const JobCheckpoint *checkpoint, const JobSubmission *submission, const char *why,
+    Job *inout_job);
+
 /* Adds an event in the job's state; the job is to be written back. */
 MUST_CHECK Error *job_events_add(Connection *catalog, Job *inout_job, JobEventKind kind,
     int64_t output_begin, int64_t output_end, const char *why);
@@ -45,6 +61,20 @@ MUST_CHECK Error *job_checkpoints_append(Connection *catalog, Job *inout_job,
     const JobContent *content, int64_t items_done, int64_t outputs, int64_t keep);
 MUST_CHECK Error *jobs_enter_state(
     Connection *catalog, Job *inout_job, JobState state, const char *why);
+/* Writes it: jobs_write leaves the epoch as it is. */
+MUST_CHECK Error *jobs_set_epoch(Connection *catalog, Job *inout_job, int64_t epoch);
+
+/* What a job's new state means for its departure and its arrival; the job is to be written back. */
+MUST_CHECK Error *departures_follow(Connection *catalog, Job *inout_job, JobState before);
+MUST_CHECK Error *arrivals_follow(Connection *catalog, const Job *job, JobState before);
+/* In the transaction that stores the arrived job. tombstone: the row that it replaces; NULL: none.
+ * Errors: CONFLICT no such offer was taken. */
+MUST_CHECK Error *arrivals_note_prepared(
+    Connection *catalog, const Arrival *arrival, const Job *tombstone);
+/* Deletes a job with all that refers to it. */
+MUST_CHECK Error *jobs_delete(Connection *catalog, const Job *job);
+/* Deletes what it has of contents, and forgets its executable; the job is to be written back. */
+MUST_CHECK Error *jobs_clear(Connection *catalog, Job *inout_job);
 
 /* Sets how far a job is; never back. Errors: INVALID more items than it has. */
 MUST_CHECK Error *jobs_advance(Job *inout_job, int64_t items_done);

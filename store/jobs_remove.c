@@ -10,6 +10,10 @@ static Error *delete_job(Connection *catalog, TenantId tenant, int64_t row, uint
     return tenants_discharge(catalog, tenant, bytes_stored);
 }
 
+Error *jobs_delete(Connection *catalog, const Job *job) {
+    return delete_job(catalog, job->tenant, job->row, job->bytes_stored);
+}
+
 Error *jobs_remove(Connection *catalog, TenantId tenant, JobId id) {
     Job job;
     TRY(jobs_read(catalog, tenant, id, &job));
@@ -30,6 +34,15 @@ static Error *run_on_row(Connection *catalog, StatementId id, int64_t row) {
     return query_run(&query);
 }
 
+Error *jobs_clear(Connection *catalog, Job *inout_job) {
+    Job *job = inout_job;
+    TRY(run_on_row(catalog, STATEMENT_DROP_CONTENTS, job->row));
+    TRY(run_on_row(catalog, STATEMENT_DROP_JOB_EXECUTABLE, job->row));
+    TRY(tenants_discharge(catalog, job->tenant, job->bytes_stored));
+    job->bytes_stored = 0;
+    return NULL;
+}
+
 Error *jobs_drop_contents(Connection *catalog, TenantId tenant, JobId id) {
     Job job;
     TRY(jobs_read(catalog, tenant, id, &job));
@@ -39,10 +52,7 @@ Error *jobs_drop_contents(Connection *catalog, TenantId tenant, JobId id) {
         job_id_print(id, name);
         FAIL(CONFLICT, "job %s is %s; its data is still needed here", name, info->name);
     }
-    TRY(run_on_row(catalog, STATEMENT_DROP_CONTENTS, job.row));
-    TRY(run_on_row(catalog, STATEMENT_DROP_JOB_EXECUTABLE, job.row));
-    TRY(tenants_discharge(catalog, tenant, job.bytes_stored));
-    job.bytes_stored = 0;
+    TRY(jobs_clear(catalog, &job));
     return jobs_write(catalog, &job);
 }
 

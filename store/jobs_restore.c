@@ -14,8 +14,12 @@ static Error *check_restore(const JobRestore *restore) {
     if (job->items_total >= 0 ? restore->items_done > job->items_total : restore->items_done > 0)
         FAIL(INVALID, "%lld items done, the job has %lld", (long long)restore->items_done,
             (long long)job->items_total);
+    if (restore->checkpoint_outputs < 0 ||
+        (uint64_t)restore->checkpoint_outputs > restore->output_count)
+        FAIL(INVALID, "a checkpoint behind %lld outputs, there are %zu",
+            (long long)restore->checkpoint_outputs, restore->output_count);
     if (restore->items_done < 0) FAIL(INVALID, "%lld items done", (long long)restore->items_done);
-    if (!restore->checkpoint && (restore->items_done > 0 || restore->output_count > 0))
+    if (!restore->checkpoint && (restore->items_done > 0 || restore->checkpoint_outputs > 0))
         FAIL(INVALID, "items or outputs of a job that has no checkpoint");
     return NULL;
 }
@@ -38,8 +42,7 @@ static Error *check_take_over(Connection *catalog, TenantId tenant, const JobRes
         NodeNumbers home;
         TRY(jobs_read_numbers(catalog, &home));
         /* its tombstone would be here: the file is forged, or of a home that was set back */
-        if (restore->id.node == home.node)
-            FAIL(CONFLICT, "job %s was never released from this home", name);
+        if (restore->id.node == home.node) FAIL(CONFLICT, "job %s never went from this home", name);
         return NULL;
     }
     if (owner != tenant) FAIL(CONFLICT, "job %s was taken over already", name);
@@ -64,7 +67,7 @@ static Error *add_contents(Connection *catalog, const JobRestore *restore, Job *
         job->bytes_stored += restore->outputs[i].bytes_stored;
     }
     if (restore->checkpoint) {
-        JobContentMarks marks = {restore->items_done, (int64_t)restore->output_count};
+        JobContentMarks marks = {restore->items_done, restore->checkpoint_outputs};
         job->checkpoint_last++;
         TRY(job_content_insert(catalog, job->tenant, job->row, JOB_CONTENT_CHECKPOINT,
             job->checkpoint_last, &marks, restore->checkpoint));
@@ -80,6 +83,11 @@ static Error *clear_tombstone(Connection *catalog, const Job *tombstone) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DROP_CONTENTS);
     query_bind_i64(&query, 1, tombstone->row);
     TRY(query_run(&query));
+    /* whom it went to owned it: else it would not come from anywhere */
+    Query OWN_QUERY(settle) = query_start(catalog, STATEMENT_SETTLE_DEPARTURE);
+    query_bind_i64(&settle, 1, tombstone->row);
+    query_bind_i64(&settle, 2, tombstone->epoch);
+    TRY(query_run(&settle));
     return tenants_discharge(catalog, tombstone->tenant, tombstone->bytes_stored);
 }
 
@@ -93,6 +101,8 @@ static Error *make_row(Connection *catalog, TenantId tenant, const JobRestore *r
         if (!tombstone) TRY(jobs_take_id(catalog, &job->row, &job->id));
         job->id = restore->id;
     }
+    if (restore->arrival)
+        TRY(arrivals_note_prepared(catalog, restore->arrival, tombstone ? &before : NULL));
     if (!tombstone) return jobs_insert_new(catalog, job, &restore->job);
     TRY(clear_tombstone(catalog, &before));
     job->row = before.row;
@@ -112,7 +122,11 @@ Error *jobs_restore(
     TRY(add_contents(catalog, restore, &job));
     char name[JOB_ID_TEXT_SIZE], why[JOB_WHY_SIZE];
     job_id_print(job.origin.job, name);
-    if (restore->id.number)
+    if (restore->arrival)
+        (void)snprintf(why, sizeof why,
+            "arrived with epoch %lld, attempt %lld; waits for the other node's word",
+            (long long)job.epoch, (long long)restore->arrival->attempt);
+    else if (restore->id.number)
         (void)snprintf(why, sizeof why, "taken over from a file, epoch %lld", (long long)job.epoch);
     else
         (void)snprintf(why, sizeof why, "restored from a file with a copy of job %s", name);

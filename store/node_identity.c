@@ -124,6 +124,12 @@ static Error *hold_jobs(Connection *catalog, JobState state, uint64_t *inout_cou
     return NULL;
 }
 
+/* Migrations under way are the other home's. */
+static Error *forget(Connection *catalog, StatementId id) {
+    Query OWN_QUERY(query) = query_start(catalog, id);
+    return query_run(&query);
+}
+
 static Error *claim(Connection *catalog, void *context) {
     Claim *request = context;
     NodeIdentity *identity = &request->identity;
@@ -139,6 +145,9 @@ static Error *claim(Connection *catalog, void *context) {
         TRY(make_node(&identity->node));
         TRY(hold_jobs(catalog, JOB_STATE_QUEUED, &identity->jobs_held));
         TRY(hold_jobs(catalog, JOB_STATE_SUSPENDED, &identity->jobs_held));
+        TRY(hold_jobs(catalog, JOB_STATE_IN_DOUBT, &identity->jobs_held));
+        TRY(forget(catalog, STATEMENT_FORGET_DEPARTURES));
+        TRY(forget(catalog, STATEMENT_FORGET_ARRIVALS));
     }
     return write_home(catalog, identity->node, request->binding);
 }

@@ -5,7 +5,7 @@
 #include "base/allocator.h"
 #include "base/text.h"
 #include "store/home.h"
-#include "store/migrations.h"
+#include "store/schema_upgrade.h"
 #include "store/store_internal.h"
 
 const char *store_home(const Store *store) { return store->home; }
@@ -19,7 +19,7 @@ static Error *open_writer(Store *store, DatabaseKind kind, int64_t *out_version)
     TRY(connection_open(store->path, kind, CONNECTION_WRITER, &store->sync_failed, &connection));
     connection->store = store;
     store->writers[kind].connection = connection;
-    return migrations_check(connection, out_version);
+    return schema_upgrade_check(connection, out_version);
 }
 
 /* Both files are looked at before either is changed; chunks.db is made first, so a catalog without
@@ -35,8 +35,9 @@ static Error *open_databases(Store *store) {
             "%s: missing or empty beside a %s that is not; put it back, or start with another "
             "--home",
             chunks, catalog);
-    TRY(migrations_run(store->writers[DATABASE_CHUNKS].connection, versions[DATABASE_CHUNKS]));
-    TRY(migrations_run(store->writers[DATABASE_CATALOG].connection, versions[DATABASE_CATALOG]));
+    TRY(schema_upgrade_run(store->writers[DATABASE_CHUNKS].connection, versions[DATABASE_CHUNKS]));
+    TRY(schema_upgrade_run(
+        store->writers[DATABASE_CATALOG].connection, versions[DATABASE_CATALOG]));
     TRY(connection_prepare(store->writers[DATABASE_CHUNKS].connection));
     return connection_prepare(store->writers[DATABASE_CATALOG].connection);
 }
@@ -50,6 +51,15 @@ static Error *open_home(Store *store, StoreFlags flags) {
     return error_wrap(open_databases(store), "%s", store->home);
 }
 
+/* Uploads take it often and shortly: gc would wait for ever if they could overtake it. */
+static void init_sweeping(Store *store) {
+    pthread_rwlockattr_t attributes;
+    (void)pthread_rwlockattr_init(&attributes);
+    (void)pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    (void)pthread_rwlock_init(&store->sweeping, &attributes);
+    (void)pthread_rwlockattr_destroy(&attributes);
+}
+
 Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
     OWN(Store, store) = NULL;
     TRY(memory_alloc(1, sizeof *store, (void **)&store));
@@ -60,6 +70,8 @@ Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
         (void)pthread_cond_init(&store->writers[i].turn, NULL);
     }
     (void)pthread_mutex_init(&store->readers_mutex, NULL);
+    (void)pthread_mutex_init(&store->uploads_mutex, NULL);
+    init_sweeping(store);
     TRY(memory_copy_text(home, &store->home));
     TRY(open_home(store, flags));
     *out_store = TAKE(store);
@@ -81,6 +93,8 @@ void store_close(Store *store) {
         (void)pthread_mutex_destroy(&store->writers[i].mutex);
     }
     (void)pthread_mutex_destroy(&store->readers_mutex);
+    (void)pthread_mutex_destroy(&store->uploads_mutex);
+    (void)pthread_rwlock_destroy(&store->sweeping);
     if (store->lock >= 0) home_unlock(store->lock);
     memory_free(store->home);
     memory_free(store->path);

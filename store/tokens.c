@@ -10,6 +10,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "store/job_id.h"
 #include "store/store_internal.h"
 
 /* "layover-", the id, "-", 64 hexadecimal digits. */
@@ -91,6 +92,7 @@ static Error *read_row(Query *query, bool *out_found, Token *out, Digest *out_ha
         TRY(query_text(query, 4, token.tenant_name, sizeof token.tenant_name));
     }
     TRY(query_digest(query, 5, out_hash));
+    if (!query_is_null(query, 6)) TRY(query_size(query, 6, &token.node));
     if (role <= TOKEN_ROLE_NONE || role >= TOKEN_ROLE_COUNT)
         FAIL(CORRUPT, "catalog.db: a token of an unknown role; run fsck");
     token.role = (TokenRole)role;
@@ -132,6 +134,36 @@ Error *tokens_revoke(Connection *catalog, int64_t id) {
     TRY(query_find_i64(&query, &found, &deleted));
     if (!found) FAIL(NOT_FOUND, "no token %lld", (long long)id);
     return NULL;
+}
+
+/* A node has one token: who has another one might speak in its name. */
+static Error *check_unbound(Connection *catalog, uint64_t node) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_NODE_TOKEN);
+    bool found;
+    int64_t id;
+    query_bind_i64(&query, 1, (int64_t)node);
+    TRY(query_find_i64(&query, &found, &id));
+    if (found) FAIL(REFUSED, "this node has the token %lld; revoke that first", (long long)id);
+    return NULL;
+}
+
+Error *tokens_bind_node(Connection *catalog, int64_t id, uint64_t node) {
+    bool found;
+    Token token;
+    Digest hash;
+    if (node < 1 || node > JOB_ID_NODE_MAX) FAIL(INVALID, "no node has this number");
+    TRY(read_by_id(catalog, id, &found, &token, &hash));
+    if (!found) FAIL(NOT_FOUND, "no token %lld", (long long)id);
+    if (token.role != TOKEN_ROLE_NODE)
+        FAIL(INVALID, "token %lld has the role %s; only a node's belongs to one", (long long)id,
+            tokens_role_name(token.role));
+    if (token.node == node) return NULL;
+    if (token.node) FAIL(REFUSED, "this token belongs to another node; make one for each");
+    TRY(check_unbound(catalog, node));
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_BIND_TOKEN);
+    query_bind_i64(&query, 1, id);
+    query_bind_i64(&query, 2, (int64_t)node);
+    return query_run(&query);
 }
 
 Error *tokens_list(Store *store, TokenList **out_list) {

@@ -23,6 +23,7 @@ typedef struct Token {
     double created;                     /* seconds since 1970 */
     TenantId tenant;                    /* whom it acts for; TOKEN_TENANT_NONE for none */
     char tenant_name[TENANT_NAME_SIZE]; /* "" for none */
+    uint64_t node;                      /* the node that a node's token is bound to; 0: none yet */
 } Token;
 
 typedef struct TokenList {
@@ -46,6 +47,10 @@ MUST_CHECK Error *tokens_create(Connection *catalog, TenantId tenant, TokenRole 
     Token *out_token, char out_text[TOKEN_TEXT_SIZE]);
 /* Errors: NOT_FOUND. */
 MUST_CHECK Error *tokens_revoke(Connection *catalog, int64_t id);
+/* Of a node's token: binds it to the node that uses it, which is the first one and no other.
+ * Errors: NOT_FOUND; INVALID a token with another role, or no node's number; REFUSED it is bound to
+ *         another node, or the node to another token. */
+MUST_CHECK Error *tokens_bind_node(Connection *catalog, int64_t id, uint64_t node);
 MUST_CHECK Error *tokens_list(Store *store, TokenList **out_list);
 /* Whose token this is. Takes as long for a wrong secret as for the right one.
  * Errors: REFUSED it is none. */

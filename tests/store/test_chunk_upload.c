@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "store/chunk_upload_internal.h"
+#include "store/transaction.h"
 #include "tests/store/store_fixtures.h"
 
 static int64_t count_chunks(const TestHome *home) {
@@ -127,7 +128,7 @@ static void test_chunk_upload_writes_in_bounded_transactions(void **state) {
     struct stat status;
     for (uint32_t i = 0; i < CHUNKS; i++) {
         expect_ok(put_numbered(upload, i, bytes, sizeof bytes));
-        assert_true(upload->pending_bytes.size <= 32 * MEBIBYTE);
+        assert_true(upload->pending.bytes.size <= 32 * MEBIBYTE);
     }
     expect_ok(chunk_upload_flush(upload));
     assert_int_equal(stat(fixture_path(&home, "chunks.db-wal"), &status), 0);
@@ -135,10 +136,55 @@ static void test_chunk_upload_writes_in_bounded_transactions(void **state) {
     assert_true(status.st_size < 84 * MEBIBYTE);
     for (uint32_t i = 0; i < SMALL_CHUNKS; i++) {
         expect_ok(put_numbered(upload, CHUNKS + i, bytes, 8));
-        assert_true(upload->pending_count <= 4096);
+        assert_true(upload->pending.count <= 4096);
     }
     expect_ok(chunk_upload_flush(upload));
     assert_int_equal(count_chunks(&home), CHUNKS + SMALL_CHUNKS);
+}
+
+/* Looking for chunks goes on while somebody else's are being written. */
+static void test_chunk_upload_finds_while_others_write(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(ChunkUpload, upload) = NULL;
+    ChunkRef ref;
+    bool found;
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    expect_ok(fixture_upload(upload, 1, 1, 1000));
+    expect_ok(chunk_upload_flush(upload));
+    fixture_make_chunk(1, 1000, &ref, NULL);
+    OWN(ChunkUpload, other) = NULL;
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &other));
+    {
+        Transaction OWN_TRANSACTION(lock) = transaction_lock(store, DATABASE_CHUNKS);
+        ChunkSink sink = chunk_upload_sink(other);
+        expect_ok(sink.find(sink.self, &ref, &found));
+        assert_true(found);
+        ref.hash.bytes[0] ^= 1;
+        expect_ok(sink.find(sink.self, &ref, &found));
+        assert_false(found);
+    }
+}
+
+/* Written on another thread: who puts next is told, and the upload is of no use any more. */
+static void test_chunk_upload_tells_what_its_writer_met(void **state) {
+    (void)state;
+    enum { MEBIBYTE = 1 << 20 };
+    static uint8_t bytes[MEBIBYTE];
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(ChunkUpload, upload) = NULL;
+    Error *error = NULL;
+    uint32_t count = 0;
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    atomic_store(&store->sync_failed, true);
+    while (!error && count < 200) error = put_numbered(upload, count++, bytes, sizeof bytes);
+    assert_in_range(count, 33, 80); /* the first batch fails behind the second one's back */
+    expect_error(error, ERROR_IO, "the disk failed to sync before");
+    expect_error(chunk_upload_flush(upload), ERROR_CONFLICT, "failed before");
+    atomic_store(&store->sync_failed, false);
+    assert_int_equal(count_chunks(&home), 0);
 }
 
 TEST_GROUP(chunk_upload, cmocka_unit_test(test_chunk_upload_finds_what_it_put_and_what_is_stored),
@@ -146,4 +192,6 @@ TEST_GROUP(chunk_upload, cmocka_unit_test(test_chunk_upload_finds_what_it_put_an
     cmocka_unit_test(test_chunk_upload_drops_what_was_not_flushed),
     cmocka_unit_test(test_chunk_upload_refuses_sizes_beyond_the_limits),
     cmocka_unit_test(test_chunk_upload_refuses_a_name_with_another_size),
+    cmocka_unit_test(test_chunk_upload_finds_while_others_write),
+    cmocka_unit_test(test_chunk_upload_tells_what_its_writer_met),
     cmocka_unit_test(test_chunk_upload_writes_in_bounded_transactions))

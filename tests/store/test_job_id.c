@@ -36,5 +36,20 @@ static void test_job_id_parse_takes_only_what_print_makes(void **state) {
     }
 }
 
+static void test_job_id_of_a_node_alone(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"", "3f9a0c72d1e4-1", "3f9a0c72d1e", "3f9a0c72d1e44",
+        "3F9A0C72D1E4", "000000000000", " 3f9a0c72d1e", "3f9a0c72d1g4"};
+    char text[JOB_ID_NODE_TEXT_SIZE];
+    uint64_t node;
+    job_id_print_node(0x3f9a0c72d1e4, text);
+    assert_string_equal(text, "3f9a0c72d1e4");
+    assert_true(job_id_parse_node(text, &node));
+    assert_int_equal(node, 0x3f9a0c72d1e4);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (job_id_parse_node(wrong[i], &node)) fail_msg("%s was taken", wrong[i]);
+}
+
 TEST_GROUP(job_id, cmocka_unit_test(test_job_id_survives_print_and_parse),
-    cmocka_unit_test(test_job_id_parse_takes_only_what_print_makes))
+    cmocka_unit_test(test_job_id_parse_takes_only_what_print_makes),
+    cmocka_unit_test(test_job_id_of_a_node_alone))

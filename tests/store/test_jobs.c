@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "store/departures.h"
 #include "tests/store/job_fixtures.h"
 
 static void test_jobs_get_answers_what_was_submitted(void **state) {
@@ -103,6 +104,7 @@ static void test_jobs_of_another_tenant_do_not_exist(void **state) {
     OWN(JobOutputList, outputs) = NULL;
     OWN(JobCheckpointList, checkpoints) = NULL;
     JobCheckpoint checkpoint;
+    Departure departure;
     OWN(StoredContent, stored) = NULL;
     expect_error(jobs_get(store, eve, id, &job), ERROR_NOT_FOUND, none);
     expect_error(jobs_get_policy(store, eve, id, &policy), ERROR_NOT_FOUND, none);
@@ -119,8 +121,9 @@ static void test_jobs_of_another_tenant_do_not_exist(void **state) {
         jobs_transition(catalog, eve, id, JOB_STATE_CANCELLED, NULL), ERROR_NOT_FOUND, none);
     expect_error(jobs_set_progress(catalog, eve, id, &progress), ERROR_NOT_FOUND, none);
     expect_error(jobs_add_note(catalog, eve, id, "was here"), ERROR_NOT_FOUND, none);
-    expect_error(jobs_begin_migration(catalog, eve, id, "n2", &number), ERROR_NOT_FOUND, none);
-    expect_error(jobs_abort_migration(catalog, eve, id, NULL), ERROR_NOT_FOUND, none);
+    expect_error(departures_begin(catalog, eve, id, "n2", 2, &departure), ERROR_NOT_FOUND, none);
+    expect_error(departures_abort(catalog, eve, id, 1, NULL), ERROR_NOT_FOUND, none);
+    expect_error(departures_end(catalog, eve, id, 1), ERROR_NOT_FOUND, none);
     expect_error(jobs_remove(catalog, eve, id), ERROR_NOT_FOUND, none);
     expect_error(jobs_drop_contents(catalog, eve, id), ERROR_NOT_FOUND, none);
     expect_error(jobs_fork(catalog, eve, id, 0, &made), ERROR_NOT_FOUND, none);

@@ -66,9 +66,6 @@ static void test_jobs_that_have_ended_do_not_change(void **state) {
     expect_error(
         fixture_end(jobs_set_progress(fixture_begin(store), TENANT_DEFAULT, id, &progress)),
         ERROR_CONFLICT, "is cancelled");
-    expect_error(
-        fixture_end(jobs_begin_migration(fixture_begin(store), TENANT_DEFAULT, id, "n", &number)),
-        ERROR_CONFLICT, "is cancelled");
     /* But a note may still be made of it. */
     expect_ok(fixture_end(jobs_add_note(fixture_begin(store), TENANT_DEFAULT, id, "fetched")));
     fixture_expect_clean(store);
@@ -102,39 +99,29 @@ static void test_jobs_set_progress_keeps_what_is_not_given(void **state) {
         ERROR_INVALID, "too long");
 }
 
-static void test_jobs_migration_counts_its_attempts(void **state) {
+/* Whoever lost the job to another node writes nothing of it any more. */
+static void test_jobs_apply_refuses_another_epoch(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
     OWN(Store, store) = fixture_open(&home);
     JobId id = fixture_submit(store, TENANT_DEFAULT);
-    int64_t attempt;
-    for (int64_t i = 1; i <= 2; i++) {
-        expect_ok(fixture_end(
-            jobs_begin_migration(fixture_begin(store), TENANT_DEFAULT, id, "node2", &attempt)));
-        assert_int_equal(attempt, i);
-        assert_string_equal(fixture_get(store, TENANT_DEFAULT, id).migrating, "node2");
-        expect_error(fixture_end(jobs_begin_migration(
-                         fixture_begin(store), TENANT_DEFAULT, id, "node3", &attempt)),
-            ERROR_CONFLICT, "migrating to node2 already");
-        if (i == 1)
-            expect_ok(fixture_end(
-                jobs_abort_migration(fixture_begin(store), TENANT_DEFAULT, id, "cut off")));
-    }
-    expect_ok(move(store, id, JOB_STATE_MOVED, "to node2"));
-    Job job = fixture_get(store, TENANT_DEFAULT, id);
-    assert_string_equal(job.migrating, "node2"); /* where it went */
-    assert_int_equal(job.attempt, 2);
-    JobId other = fixture_submit(store, TENANT_DEFAULT);
-    expect_error(
-        fixture_end(jobs_abort_migration(fixture_begin(store), TENANT_DEFAULT, other, NULL)),
-        ERROR_CONFLICT, "is not migrating");
-    expect_error(fixture_end(jobs_begin_migration(
-                     fixture_begin(store), TENANT_DEFAULT, other, "no/name", &attempt)),
-        ERROR_INVALID, "node \"no/name\"");
+    JobChanges changes = {
+        .progress = {.items_done = 1, .device_seconds = NAN, .started = NAN}, .new_epoch = 4};
+    expect_ok(fixture_end(jobs_apply(fixture_begin(store), TENANT_DEFAULT, id, &changes)));
+    assert_int_equal(fixture_get(store, TENANT_DEFAULT, id).epoch, 4);
+    changes.new_epoch = 0;
+    changes.progress.items_done = 2;
+    expect_error(fixture_end(jobs_apply(fixture_begin(store), TENANT_DEFAULT, id, &changes)),
+        ERROR_CONFLICT, "is in epoch 4, not 0");
+    assert_int_equal(fixture_get(store, TENANT_DEFAULT, id).items_done, 1);
+    changes.epoch = 4;
+    expect_ok(fixture_end(jobs_apply(fixture_begin(store), TENANT_DEFAULT, id, &changes)));
+    assert_int_equal(fixture_get(store, TENANT_DEFAULT, id).items_done, 2);
+    fixture_expect_clean(store);
 }
 
 TEST_GROUP(jobs_change, cmocka_unit_test(test_jobs_transition_writes_state_and_event_together),
     cmocka_unit_test(test_jobs_transition_takes_only_ways_of_the_table),
     cmocka_unit_test(test_jobs_that_have_ended_do_not_change),
     cmocka_unit_test(test_jobs_set_progress_keeps_what_is_not_given),
-    cmocka_unit_test(test_jobs_migration_counts_its_attempts))
+    cmocka_unit_test(test_jobs_apply_refuses_another_epoch))

@@ -20,6 +20,7 @@ static void example_init(Example *example, const Digest *executable) {
         .items_done = 4,
         .outputs = example->outputs,
         .output_count = OUTPUTS,
+        .checkpoint_outputs = OUTPUTS,
         .checkpoint = &example->checkpoint};
     example->restore.job.origin = (JobOrigin){JOB_ORIGIN_COPY, {77, 5}, 2};
 }
@@ -81,6 +82,9 @@ static void test_jobs_restore_refuses_what_does_not_fit(void **state) {
     wrong = example.restore;
     wrong.checkpoint = NULL;
     expect_error(restore(store, &wrong, &id), ERROR_INVALID, "no checkpoint");
+    wrong = example.restore;
+    wrong.checkpoint_outputs = OUTPUTS + 1;
+    expect_error(restore(store, &wrong, &id), ERROR_INVALID, "behind 3 outputs");
     wrong = example.restore;
     wrong.job.key = "key";
     expect_error(restore(store, &wrong, &id), ERROR_INVALID, "key");
@@ -147,7 +151,7 @@ static void test_jobs_restore_takes_a_job_of_another_home_over_once(void **state
     example_init(&example, &executable);
     example.restore.id = (JobId){ours.node, ours.number + 100}; /* an id that is still to come */
     example.restore.job.epoch = 1;
-    expect_error(restore(store, &example.restore, &back), ERROR_CONFLICT, "never released");
+    expect_error(restore(store, &example.restore, &back), ERROR_CONFLICT, "never went");
     example.restore.id = (JobId){ours.node ^ 1, 3};
     expect_ok(restore(store, &example.restore, &back));
     assert_true(job_id_equal(back, example.restore.id));

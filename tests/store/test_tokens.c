@@ -110,8 +110,46 @@ static void test_tokens_are_not_in_the_files(void **state) {
     memory_unmap(data, size);
 }
 
+static void test_tokens_of_a_node_belong_to_the_first_that_uses_them(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    Token node, admin, found;
+    char text[TOKEN_TEXT_SIZE], other[TOKEN_TEXT_SIZE];
+    create(store, TOKEN_TENANT_NONE, TOKEN_ROLE_NODE, &node, text);
+    create(store, TENANT_DEFAULT, TOKEN_ROLE_ADMIN, &admin, other);
+    assert_int_equal(node.node, 0);
+    uint64_t before = store_settings_generation(store);
+    expect_ok(fixture_end(tokens_bind_node(fixture_begin(store), node.id, 0x3f9a0c72d1e4)));
+    assert_int_not_equal(store_settings_generation(store), before);
+    expect_ok(tokens_check(store, text, &found));
+    assert_int_equal(found.node, 0x3f9a0c72d1e4);
+    before = store_settings_generation(store);
+    expect_ok(fixture_end(tokens_bind_node(fixture_begin(store), node.id, 0x3f9a0c72d1e4)));
+    assert_int_equal(store_settings_generation(store), before);
+    expect_error(fixture_end(tokens_bind_node(fixture_begin(store), node.id, 7)), ERROR_REFUSED,
+        "another node");
+    expect_error(fixture_end(tokens_bind_node(fixture_begin(store), admin.id, 7)), ERROR_INVALID,
+        "role admin");
+    expect_error(
+        fixture_end(tokens_bind_node(fixture_begin(store), 99, 7)), ERROR_NOT_FOUND, "no token 99");
+    expect_error(
+        fixture_end(tokens_bind_node(fixture_begin(store), node.id, 0)), ERROR_INVALID, "number");
+    /* nobody else takes the node's name, as long as its token is one */
+    create(store, TOKEN_TENANT_NONE, TOKEN_ROLE_NODE, &found, other);
+    expect_error(fixture_end(tokens_bind_node(fixture_begin(store), found.id, 0x3f9a0c72d1e4)),
+        ERROR_REFUSED, "has the token 1");
+    OWN(TokenList, list) = NULL;
+    expect_ok(tokens_list(store, &list));
+    assert_int_equal(list->items[0].node, 0x3f9a0c72d1e4);
+    assert_int_equal(list->items[1].node, 0);
+    expect_ok(fixture_end(tokens_revoke(fixture_begin(store), node.id)));
+    expect_ok(fixture_end(tokens_bind_node(fixture_begin(store), found.id, 0x3f9a0c72d1e4)));
+}
+
 TEST_GROUP(tokens, cmocka_unit_test(test_tokens_let_their_holder_in),
     cmocka_unit_test(test_tokens_refuse_everything_else),
     cmocka_unit_test(test_tokens_that_are_revoked_are_gone),
     cmocka_unit_test(test_tokens_are_made_for_somebody),
-    cmocka_unit_test(test_tokens_are_not_in_the_files))
+    cmocka_unit_test(test_tokens_are_not_in_the_files),
+    cmocka_unit_test(test_tokens_of_a_node_belong_to_the_first_that_uses_them))

@@ -1,4 +1,4 @@
-#include "store/migrations.h"
+#include "store/schema_upgrade.h"
 
 #include <string.h>
 
@@ -16,9 +16,9 @@ static const Scripts all_scripts[DATABASE_COUNT] = {
     [DATABASE_CHUNKS] = {schema_chunks, sizeof schema_chunks / sizeof *schema_chunks},
 };
 
-int64_t migrations_latest(DatabaseKind kind) { return all_scripts[kind].count; }
+int64_t schema_upgrade_latest(DatabaseKind kind) { return all_scripts[kind].count; }
 
-Error *migrations_check(Connection *connection, int64_t *out_version) {
+Error *schema_upgrade_check(Connection *connection, int64_t *out_version) {
     const DatabaseInfo *info = &database_infos[connection->kind];
     int64_t application_id, version, tables;
     TRY(connection_read_i64(connection, "PRAGMA application_id", &application_id));
@@ -30,9 +30,9 @@ Error *migrations_check(Connection *connection, int64_t *out_version) {
             (long long)application_id, (long long)info->application_id);
     if (!empty && version < 1)
         FAIL(CORRUPT, "%s: has the impossible version %lld", info->file, (long long)version);
-    if (version > migrations_latest(connection->kind))
+    if (version > schema_upgrade_latest(connection->kind))
         FAIL(UNSUPPORTED, "%s: store version %lld, this Layover knows up to %lld; use a newer one",
-            info->file, (long long)version, (long long)migrations_latest(connection->kind));
+            info->file, (long long)version, (long long)schema_upgrade_latest(connection->kind));
     *out_version = version;
     return NULL;
 }
@@ -69,7 +69,7 @@ static Error *use_log(Connection *connection) {
     return NULL;
 }
 
-Error *migrations_run(Connection *connection, int64_t version) {
+Error *schema_upgrade_run(Connection *connection, int64_t version) {
     const DatabaseInfo *info = &database_infos[connection->kind];
     if (version == 0) {
         /* Only an empty file takes these two. Incremental: gc gives space back to the file system.
@@ -81,7 +81,7 @@ Error *migrations_run(Connection *connection, int64_t version) {
     }
     connection->keeps_log = false;
     TRY(use_log(connection));
-    for (; version < migrations_latest(connection->kind); version++)
+    for (; version < schema_upgrade_latest(connection->kind); version++)
         TRY(run_script(connection, version));
     return NULL;
 }

@@ -6,13 +6,13 @@
 #include "store/connection.h"
 
 /* The version that this build makes. */
-int64_t migrations_latest(DatabaseKind kind);
+int64_t schema_upgrade_latest(DatabaseKind kind);
 
 /* Looks whose file it is, without changing it.
  *
  * out_version: 0 for an empty file.
  * Errors:      CORRUPT no database, or not this one of ours; UNSUPPORTED a newer version. */
-MUST_CHECK Error *migrations_check(Connection *connection, int64_t *out_version);
+MUST_CHECK Error *schema_upgrade_check(Connection *connection, int64_t *out_version);
 
 /* Runs what is missing after version. */
-MUST_CHECK Error *migrations_run(Connection *connection, int64_t version);
+MUST_CHECK Error *schema_upgrade_run(Connection *connection, int64_t version);

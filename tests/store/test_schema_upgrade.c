@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "store/migrations.h"
+#include "store/schema_upgrade.h"
 #include "tests/store/job_fixtures.h"
 
 static void expect_open_fails(const TestHome *home, ErrorCode code, const char *text) {
@@ -23,14 +23,14 @@ static Digest digest_file(const TestHome *home, const char *name) {
     return digest;
 }
 
-static void test_migrations_bring_a_new_home_to_the_latest_version(void **state) {
+static void test_schema_upgrade_brings_a_new_home_to_the_latest_version(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
     make_store(&home);
     for (int kind = 0; kind < DATABASE_COUNT; kind++) {
         const DatabaseInfo *info = &database_infos[kind];
         assert_int_equal(fixture_read_sql(&home, info->file, "PRAGMA user_version"),
-            migrations_latest((DatabaseKind)kind));
+            schema_upgrade_latest((DatabaseKind)kind));
         assert_int_equal(
             fixture_read_sql(&home, info->file, "PRAGMA application_id"), info->application_id);
         assert_int_equal(fixture_read_sql(&home, info->file, "PRAGMA page_size"), info->page_size);
@@ -39,23 +39,23 @@ static void test_migrations_bring_a_new_home_to_the_latest_version(void **state)
 }
 
 /* One line that names both versions, and not a byte changed. */
-static void test_migrations_refuse_a_newer_store_and_leave_it_alone(void **state) {
+static void test_schema_upgrade_refuses_a_newer_store_and_leaves_it_alone(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
     make_store(&home);
     fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = 77");
     Digest before = digest_file(&home, "catalog.db");
     expect_open_fails(&home, ERROR_UNSUPPORTED,
-        "catalog.db: store version 77, this Layover knows up to 3; use a newer one");
+        "catalog.db: store version 77, this Layover knows up to 5; use a newer one");
     Digest after = digest_file(&home, "catalog.db");
     assert_true(digest_equal(&before, &after));
-    fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = 3");
+    fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = 5");
     fixture_run_sql(&home, "chunks.db", "PRAGMA user_version = 2147483647");
     expect_open_fails(&home, ERROR_UNSUPPORTED, "chunks.db: store version 2147483647");
 }
 
 /* What an older Layover stored is there, counted, and takes jobs. */
-static void test_migrations_bring_a_first_version_with_data_along(void **state) {
+static void test_schema_upgrade_brings_a_first_version_with_data_along(void **state) {
     (void)state;
     TestHome OWN_HOME(modern) = fixture_home_make();
     TestHome OWN_HOME(home) = fixture_home_make();
@@ -85,10 +85,10 @@ static void test_migrations_bring_a_first_version_with_data_along(void **state) 
     fixture_expect_clean(store);
     store_close(TAKE(store));
     assert_int_equal(fixture_read_sql(&home, "catalog.db", "PRAGMA user_version"),
-        migrations_latest(DATABASE_CATALOG));
+        schema_upgrade_latest(DATABASE_CATALOG));
 }
 
-static void test_migrations_refuse_files_of_other_programs(void **state) {
+static void test_schema_upgrade_refuses_files_of_other_programs(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
     fixture_run_sql(&home, "catalog.db", "CREATE TABLE songs (title TEXT)");
@@ -98,7 +98,7 @@ static void test_migrations_refuse_files_of_other_programs(void **state) {
     assert_true(digest_equal(&before, &after));
 }
 
-static void test_migrations_refuse_one_database_in_the_place_of_the_other(void **state) {
+static void test_schema_upgrade_refuses_one_database_in_the_place_of_the_other(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
     make_store(&home);
@@ -108,7 +108,7 @@ static void test_migrations_refuse_one_database_in_the_place_of_the_other(void *
     expect_open_fails(&home, ERROR_CORRUPT, "chunks.db: not a file of Layover's");
 }
 
-static void test_migrations_refuse_impossible_versions(void **state) {
+static void test_schema_upgrade_refuses_impossible_versions(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
     make_store(&home);
@@ -116,7 +116,7 @@ static void test_migrations_refuse_impossible_versions(void **state) {
     expect_open_fails(&home, ERROR_CORRUPT, "impossible version -3");
 }
 
-static void test_migrations_refuse_what_is_no_database(void **state) {
+static void test_schema_upgrade_refuses_what_is_no_database(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
     static const char text[4096] = "My shopping list: bread, butter, figs.";
@@ -124,7 +124,7 @@ static void test_migrations_refuse_what_is_no_database(void **state) {
     expect_open_fails(&home, ERROR_CORRUPT, "catalog.db: damaged");
 }
 
-static void test_migrations_finish_a_store_that_was_left_empty(void **state) {
+static void test_schema_upgrade_finishes_a_store_that_was_left_empty(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
     expect_ok(file_write_atomic(fixture_path(&home, "catalog.db"), "", 0));
@@ -133,7 +133,7 @@ static void test_migrations_finish_a_store_that_was_left_empty(void **state) {
     fixture_expect_clean(store);
 }
 
-static void test_migrations_refuse_tables_of_another_shape(void **state) {
+static void test_schema_upgrade_refuses_tables_of_another_shape(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
     make_store(&home);
@@ -141,12 +141,13 @@ static void test_migrations_refuse_tables_of_another_shape(void **state) {
     expect_open_fails(&home, ERROR_CORRUPT, "its tables are not those of its version");
 }
 
-TEST_GROUP(migrations, cmocka_unit_test(test_migrations_bring_a_new_home_to_the_latest_version),
-    cmocka_unit_test(test_migrations_refuse_a_newer_store_and_leave_it_alone),
-    cmocka_unit_test(test_migrations_bring_a_first_version_with_data_along),
-    cmocka_unit_test(test_migrations_refuse_files_of_other_programs),
-    cmocka_unit_test(test_migrations_refuse_one_database_in_the_place_of_the_other),
-    cmocka_unit_test(test_migrations_refuse_impossible_versions),
-    cmocka_unit_test(test_migrations_refuse_what_is_no_database),
-    cmocka_unit_test(test_migrations_finish_a_store_that_was_left_empty),
-    cmocka_unit_test(test_migrations_refuse_tables_of_another_shape))
+TEST_GROUP(schema_upgrade,
+    cmocka_unit_test(test_schema_upgrade_brings_a_new_home_to_the_latest_version),
+    cmocka_unit_test(test_schema_upgrade_refuses_a_newer_store_and_leaves_it_alone),
+    cmocka_unit_test(test_schema_upgrade_brings_a_first_version_with_data_along),
+    cmocka_unit_test(test_schema_upgrade_refuses_files_of_other_programs),
+    cmocka_unit_test(test_schema_upgrade_refuses_one_database_in_the_place_of_the_other),
+    cmocka_unit_test(test_schema_upgrade_refuses_impossible_versions),
+    cmocka_unit_test(test_schema_upgrade_refuses_what_is_no_database),
+    cmocka_unit_test(test_schema_upgrade_finishes_a_store_that_was_left_empty),
+    cmocka_unit_test(test_schema_upgrade_refuses_tables_of_another_shape))
