@@ -77,11 +77,11 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         job->grant_bytes = action->bytes; /* the next slice has it */
         break;
     case POLICY_ACTION_SUSPENDED:
-        control_want_state(job, JOB_STATE_SUSPENDED, job->halt_why);
+        control_rest(job);
         break;
     case POLICY_ACTION_RELEASE:
         job->known = false;
-        control_want_state(job, job->leaving ? JOB_STATE_RELEASED : JOB_STATE_CANCELLED, NULL);
+        control_leave(job);
         break;
     case POLICY_ACTION_LOAD_WEIGHTS:
     case POLICY_ACTION_EVICT_WEIGHTS:

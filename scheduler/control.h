@@ -12,12 +12,14 @@
 #include "scheduler/job_policy.h"
 #include "scheduler/metrics.h"
 #include "scheduler/settings_cache.h"
+#include "serialize/container.h"
 #include "store/catalog.h"
 #include "store/job_events.h"
 #include "store/jobs.h"
 #include "vm/weight_image.h"
 
 typedef struct Control Control;
+typedef struct ControlArrival ControlArrival;
 
 enum {
     CONTROL_DEVICES_MAX = 64,
@@ -72,10 +74,11 @@ typedef struct ControlSubmission {
     Batch *batch;      /* of its inputs, to begin with at once; consumed, also on failure */
     uint32_t function;
     uint64_t constant_bytes, live_bytes;
-    bool suspended; /* it waits to be resumed */
+    JobState state; /* NONE: queued; or suspended, or in_doubt */
     /* A job from a file: stored as this says, with `job` in the place of its own; it begins at its
      * checkpoint, and there is no batch. NULL: a new one. */
     const JobRestore *restore;
+    ControlArrival *arrival; /* where the restored job goes on; NULL; consumed, also on failure */
 } ControlSubmission;
 
 /* Durable on return. out_created: false when the key stands for that job already.
@@ -100,6 +103,40 @@ MUST_CHECK Error *control_hold(Control *control, TenantId tenant, JobId job);
 MUST_CHECK Error *control_let_go(Control *control, TenantId tenant, JobId job);
 /* There is no file. Errors: CONFLICT it is not held. */
 MUST_CHECK Error *control_keep(Control *control, TenantId tenant, JobId job);
+
+/* A job that goes to another node: it stops at its next safepoint and is `held`, with a checkpoint;
+ * nobody can resume or cancel it until one of the next two. Durable on return, as all of these.
+ * why: of the new state. Errors: NOT_FOUND; CONFLICT its state; EXHAUSTED no room for it. */
+MUST_CHECK Error *control_stop(Control *control, TenantId tenant, JobId job, const char *why);
+/* The other node owns it: it is `moved`. Also of a job that runs, when another node has taken it
+ * over: it stops, and nothing more of it is stored. */
+MUST_CHECK Error *control_give(Control *control, TenantId tenant, JobId job, const char *why);
+/* It stays, and is what it was: suspended, or queued. */
+MUST_CHECK Error *control_take_back(
+    Control *control, TenantId tenant, JobId job, bool suspended, const char *why);
+/* A job in doubt is ours. epoch: 0, or a new one to have it in. */
+MUST_CHECK Error *control_own(
+    Control *control, TenantId tenant, JobId job, bool suspended, int64_t epoch, const char *why);
+/* A job in doubt is not ours: it leaves memory; the caller removes what is stored of it. */
+MUST_CHECK Error *control_disown(Control *control, TenantId tenant, JobId job);
+
+/* A run of a job that is still to come from another node: opened in host memory, with its model's
+ * weights, before anything of the job is stored. Threads: any, one at a time for an arrival. */
+MUST_CHECK Error *control_arrival_open(Control *control, TenantId tenant, const Digest *identity,
+    const JobPolicy *policy, uint32_t function, Batch *owned_batch, ControlArrival **out_arrival);
+/* Its tensors as they are in this execution, decoded: what comes later is near to it. */
+MUST_CHECK Error *control_arrival_warm(ControlArrival *arrival, const Container *execution);
+/* Puts it where it goes on: everything is checked by that. Once. point: job_point.h.
+ * Errors: CORRUPT, INVALID; EXHAUSTED a limit. */
+MUST_CHECK Error *control_arrival_restore(
+    ControlArrival *arrival, const void *point, size_t size, ChunkSource source);
+void control_arrival_close(ControlArrival *arrival);
+DEFINE_OWN(ControlArrival, control_arrival_close);
+
+/* From here on new jobs are refused, or taken again; those that are here go on. Threads: any, as
+ * the next one. */
+void control_refuse_jobs(Control *control, bool refuse);
+bool control_refuses_jobs(const Control *control);
 
 /* Takes up a job that was stored by somebody else: a fork. Errors: NOT_FOUND. */
 MUST_CHECK Error *control_take_up(Control *control, TenantId tenant, JobId job);
@@ -142,6 +179,9 @@ typedef struct ControlDeviceStatus {
     JobId job;      /* number 0: none */
     TenantId tenant;
 } ControlDeviceStatus;
+/* The determinism class of the device of that name; NULL: there is none. Lives as long as the
+ * control. Threads: any. */
+const char *control_find_class(const Control *control, const char *device);
 uint32_t control_device_count(const Control *control);
 /* Errors: what the device says when it is asked for its memory, but for its loss. */
 MUST_CHECK Error *control_get_device(

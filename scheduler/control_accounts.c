@@ -37,7 +37,8 @@ void control_count_end(Control *control, JobState state) {
 static ControlPhase phase_of(const ControlJob *job) {
     if (job->ended || !job->id.number) return CONTROL_PHASE_NONE;
     if (job->stored_state == JOB_STATE_SUSPENDED) return CONTROL_PHASE_SUSPENDED;
-    if (job->stored_state == JOB_STATE_HELD) return CONTROL_PHASE_HELD;
+    if (job->stored_state == JOB_STATE_HELD || job->stored_state == JOB_STATE_IN_DOUBT)
+        return CONTROL_PHASE_HELD;
     if (!job->open && !job->running) return CONTROL_PHASE_WAITING;
     return job->known ? CONTROL_PHASE_RUNNING : CONTROL_PHASE_ENDING;
 }

@@ -23,11 +23,12 @@ typedef struct Commit {
     ControlOutputs outputs;
     bool has_snapshot;
     uint32_t snapshot_device;
-    const char *note; /* NULL: none */
-    bool moving;      /* the snapshot is of where the job left its device */
+    char *note;  /* NULL: none */
+    bool moving; /* the snapshot is of where the job left its device */
     JobSnapshot snapshot;
     JobState state; /* NONE: as it is */
     char *why;      /* may be NULL */
+    int64_t epoch, new_epoch;
     double device_seconds, started;
     uint64_t start_ns;
     char device[JOB_DEVICE_SIZE];
@@ -53,6 +54,7 @@ static void commit_free(Commit *commit) {
     if (commit->has_snapshot) job_snapshot_deinit(&commit->snapshot);
     error_free(commit->error);
     memory_free(commit->why);
+    memory_free(commit->note);
     memory_free(commit);
 }
 
@@ -120,7 +122,9 @@ static Error *write_rows(Connection *catalog, void *context) {
             .device = commit->device[0] ? commit->device : NULL},
         .note = commit->note,
         .state = commit->state,
-        .why = commit->why};
+        .why = commit->why,
+        .epoch = commit->epoch,
+        .new_epoch = commit->new_epoch};
     if (commit->has_snapshot) {
         changes.checkpoint = &commit->checkpoint;
         changes.checkpoint_items = commit->snapshot.items_done;
@@ -166,10 +170,11 @@ static void take_back(ControlJob *job, Commit *commit) {
         job->snapshot_device = commit->snapshot_device;
         commit->has_snapshot = false;
     }
-    if (!job->note) job->note = commit->note;
+    if (!job->note) job->note = TAKE(commit->note);
     if (commit->state != JOB_STATE_NONE && job->wanted_state == JOB_STATE_NONE) {
         job->wanted_state = commit->state; /* and it is not tried again at once */
         job->why = TAKE(commit->why);
+        job->new_epoch = commit->new_epoch;
     }
 }
 
@@ -268,6 +273,7 @@ static void handle_success(ControlJob *job, const Commit *commit) {
         job->fresh = false;
         tell_moved_out(job, true);
     }
+    if (commit->new_epoch) job->epoch = commit->new_epoch;
     if (commit->state == JOB_STATE_NONE) return;
     job->stored_state = commit->state;
     if (commit->state == JOB_STATE_SUSPENDED || commit->state == JOB_STATE_QUEUED) {
@@ -373,11 +379,13 @@ void control_commit(ControlJob *job) {
     job->has_snapshot = false;
     job->snapshot = (JobSnapshot){0};
     if (commit->has_snapshot) control->devices[commit->snapshot_device].in_flight++;
-    commit->note = job->note;
-    job->note = NULL;
+    commit->note = TAKE(job->note);
     commit->state = job->wanted_state;
     job->wanted_state = JOB_STATE_NONE;
     commit->why = TAKE(job->why);
+    commit->epoch = job->epoch;
+    commit->new_epoch = commit->state != JOB_STATE_NONE ? job->new_epoch : 0;
+    if (commit->new_epoch) job->new_epoch = 0;
     commit->start_ns = control_now_ns();
     commit->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
     commit->started = job->started;
@@ -397,6 +405,17 @@ void control_want_state(ControlJob *job, JobState state, const char *why) {
     memory_free(job->why);
     job->why = NULL;
     if (why) error_free(memory_copy_text(why, &job->why)); /* without memory it has no reason */
+    control_commit(job);
+}
+
+void control_note(ControlJob *job, const char *words) {
+    TextBuilder OWN_TEXT(text) = {0};
+    char *note = NULL;
+    text_appendf(&text, "%s%s%s", job->note ? job->note : "", job->note ? "; " : "", words);
+    error_free(text_builder_take(&text, &note)); /* without memory nothing is told */
+    if (!note) return;
+    memory_free(job->note);
+    job->note = note;
     control_commit(job);
 }
 

@@ -112,9 +112,9 @@ static void throw_back(ControlJob *job) {
         lose_snapshot(job);
         control_set_waiting(job, "", NULL);
         job->fresh = job->blocked = job->moving_to_disk = job->stalled = false;
-        job->note = job->has_checkpoint ? "its device was lost; it goes on from its checkpoint"
-                                        : "its device was lost; it begins again";
-        control_commit(job);
+        control_note(job, job->has_checkpoint
+                              ? "its device was lost; it goes on from its checkpoint"
+                              : "its device was lost; it begins again");
     }
     control_update_status(job);
     control_job_settle(job);
@@ -240,6 +240,13 @@ const char *control_awaited_device(const Control *control, uint64_t demanded) {
         lost = control->devices[i].name;
     }
     return lost;
+}
+
+const char *control_find_class(const Control *control, const char *device) {
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (strcmp(control->devices[i].name, device) == 0)
+            return control->devices[i].determinism_class;
+    return NULL;
 }
 
 uint32_t control_device_count(const Control *control) { return control->device_count; }

@@ -2,6 +2,7 @@
 /* The control thread as its files see it. Everything belongs to that thread unless it says so. */
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 
 #include "scheduler/control.h"
 #include "scheduler/execution_limits.h"
@@ -79,9 +80,14 @@ struct ControlJob {
     bool fresh;            /* nothing of it was stored before this process had it */
     bool known;            /* to the policy */
     uint64_t resume_device;
-    uint64_t demanded;      /* the device that it waits for; POLICY_NO_DEVICE: any */
-    bool has_checkpoint;    /* in the store */
-    bool leaving;           /* suspended, and on its way into a file that owns it */
+    uint64_t demanded;   /* the device that it waits for; POLICY_NO_DEVICE: any */
+    bool has_checkpoint; /* in the store */
+    bool leaving;        /* suspended, and on its way into a file that owns it */
+    bool arrived;        /* its run was opened before the policy knew it; on `device` */
+    bool departing;      /* it stops, or is held, to go to another node */
+    char stop_why[JOB_WHY_SIZE];
+    int64_t epoch;          /* in which it is stored */
+    int64_t new_epoch;      /* to be stored with its next state; 0: it stays */
     bool opens_when_stored; /* its slice waits for its row: it begins at what is being stored */
 
     /* While it is on a device or in host memory. An I/O task that knows the job (task_count) owns
@@ -114,7 +120,7 @@ struct ControlJob {
     bool has_snapshot;
     JobSnapshot snapshot;
     uint32_t snapshot_device;       /* whose memory it refers to */
-    const char *note;               /* an event to be stored; NULL: none */
+    char *note;                     /* an event to be stored; NULL: none */
     JobState wanted_state;          /* NONE: as it is */
     char *why;                      /* of the wanted state; NULL: nothing to say */
     ControlOutputs storing;         /* only its figures: the commit under way has the outputs */
@@ -205,6 +211,7 @@ struct Control {
     bool slice_end_asked; /* its answer comes within a kernel's time */
     uint64_t spin_ns;     /* how long that is waited for without sleeping */
     bool draining, ending;
+    atomic_bool refuses_jobs;       /* also other threads' */
     bool failed;                    /* fatal is set */
     struct ControlRequest *drainer; /* who waits for the end of draining */
     uint64_t grace_end_ns;
@@ -231,6 +238,11 @@ typedef enum ControlRequestKind {
     CONTROL_HOLD,
     CONTROL_LET_GO,
     CONTROL_KEEP,
+    CONTROL_STOP,
+    CONTROL_GIVE,
+    CONTROL_TAKE_BACK,
+    CONTROL_OWN,
+    CONTROL_DISOWN,
     CONTROL_TAKE_UP,
     CONTROL_QUOTAS,
     CONTROL_DRAIN,
@@ -247,6 +259,9 @@ typedef struct ControlRequest {
     bool created; /* of a submission: false when its key stood for the job */
     const char *device;
     const ControlSubmission *submission;
+    bool suspended; /* of TAKE_BACK and OWN: it does not run */
+    int64_t epoch;
+    const char *why;
     uint64_t grace_ns;
     Error *error;
     sem_t done;
@@ -354,6 +369,8 @@ void control_close_device(Control *control, ControlDevice *device);
 void control_open_device(Control *control, ControlDevice *device);
 
 /* ---- control_slices.c: what the policy wants done with executions and weights ---- */
+/* It went on from a checkpoint of other arithmetic: that is noted. */
+void control_note_class(ControlJob *job);
 void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns);
 void control_preempt_job(ControlJob *job);
 void control_move_out(ControlJob *job, PolicyPlace place);
@@ -370,6 +387,8 @@ void control_commit(ControlJob *job);
 void control_give_up_move(ControlJob *job);
 /* The state a job shall be in, and why (may be NULL). */
 void control_want_state(ControlJob *job, JobState state, const char *why);
+/* An event that tells of something; behind one that is not stored yet. */
+void control_note(ControlJob *job, const char *words);
 void control_retry_commits(Control *control, uint64_t now_ns);
 
 /* ---- control_requests.c ---- */
@@ -397,6 +416,22 @@ bool control_go_on_resuming(ControlJob *job);
 
 /* ---- control_leaving.c: jobs that go into a file ---- */
 MUST_CHECK Error *control_handle_leaving(Control *control, ControlRequest *request);
+
+/* ---- control_arrival.c ---- */
+/* The job goes on with what was opened for it. NULL: nothing was. */
+void control_job_take_arrival(ControlJob *job, ControlArrival *owned_arrival);
+/* The policy moves it to a device: true if it was opened there, and is there now. Else nothing of
+ * it is open any more. */
+bool control_job_move_arrival(ControlJob *job, uint32_t device);
+
+/* ---- control_migration.c: jobs that go to another node, or come from one ---- */
+/* The policy has suspended it: it is suspended, or held to go to another node. */
+void control_rest(ControlJob *job);
+/* The policy has forgotten it: it is released, moved or cancelled. */
+void control_leave(ControlJob *job);
+MUST_CHECK Error *control_handle_migration(Control *control, ControlRequest *request);
+/* The state that a waiting request of these waits for. */
+JobState control_migration_state(const ControlRequest *request);
 
 /* ---- control_recovery.c: start and end ---- */
 /* Takes up the jobs that the store holds. Before the thread runs. */

@@ -164,6 +164,7 @@ void control_job_free(ControlJob *job) {
     job_policy_deinit(&job->policy);
     memory_free(job->why);
     memory_free(job->halt_why);
+    memory_free(job->note);
     memory_free(job->status.waits_for);
     memory_free(job);
 }

@@ -50,6 +50,7 @@ static Error *fill(ControlJob *job, const Job *row) {
     job->priority = row->priority;
     job->deadline = row->deadline;
     job->stored_state = row->state;
+    job->epoch = row->epoch;
     job->has_checkpoint = !isnan(row->checkpoint_created);
     job->device_seconds_before = row->device_seconds;
     job->started = row->started;
@@ -111,7 +112,8 @@ static Error *adopt_all(Control *control, JobState state) {
 Error *control_recover(Control *control) {
     TRY(adopt_all(control, JOB_STATE_QUEUED));
     TRY(adopt_all(control, JOB_STATE_SUSPENDED));
-    return adopt_all(control, JOB_STATE_HELD);
+    TRY(adopt_all(control, JOB_STATE_HELD));
+    return adopt_all(control, JOB_STATE_IN_DOUBT);
 }
 
 /* ---- end: what is to be stored before the process goes ---- */

@@ -15,13 +15,18 @@ static Error *await_answer(ControlRequest *request) {
     return request->error;
 }
 
+static void release_submission(const ControlSubmission *submission) {
+    batch_release(submission->batch);
+    control_arrival_close(submission->arrival);
+}
+
 /* Every request that was posted is answered, also by a control thread that has failed. */
 Error *control_send(Control *control, ControlRequest *request) {
     request->message.handle = control_handle_request;
     (void)sem_init(&request->done, 0, 0);
     Error *error = control_post_request(control, request);
     if (!error) return await_answer(request);
-    if (request->kind == CONTROL_SUBMIT) batch_release(request->submission->batch);
+    if (request->kind == CONTROL_SUBMIT) release_submission(request->submission);
     (void)sem_destroy(&request->done);
     return error;
 }
@@ -88,17 +93,23 @@ void control_answer_waiters(ControlJob *job, const Error *error) {
     }
 }
 
-void control_answer_state(ControlJob *job) {
-    static const JobState wanted[] = {[CONTROL_SUSPEND] = JOB_STATE_SUSPENDED,
+/* NONE: of a request that waits for no state. */
+static JobState state_of(const ControlRequest *request) {
+    static const JobState states[CONTROL_DRAIN + 1] = {[CONTROL_SUSPEND] = JOB_STATE_SUSPENDED,
         [CONTROL_RESUME] = JOB_STATE_QUEUED,
         [CONTROL_CANCEL] = JOB_STATE_CANCELLED,
         [CONTROL_LET_GO] = JOB_STATE_RELEASED,
         [CONTROL_CHECKPOINT] = JOB_STATE_SUSPENDED}; /* it came with a checkpoint */
+    JobState state = states[request->kind];
+    return state != JOB_STATE_NONE ? state : control_migration_state(request);
+}
+
+void control_answer_state(ControlJob *job) {
     ControlRequest *request = job->waiters, *next;
     job->waiters = NULL;
     for (; request; request = next) {
         next = request->next;
-        if (job->stored_state == wanted[request->kind])
+        if (job->stored_state == state_of(request))
             control_answer(request, NULL);
         else
             control_answer(
@@ -225,6 +236,7 @@ static Error *fill_job(ControlJob *job, const ControlSubmission *submission) {
     job->function = submission->function;
     job->deadline = submission->job.deadline;
     job->fresh = !submission->restore;
+    job->epoch = submission->job.epoch;
     job->has_checkpoint = submission->restore && submission->restore->checkpoint;
     job->submitted_ns = control_now_ns();
     TRY(copy_policy(submission->policy, &job->policy));
@@ -241,8 +253,9 @@ static Error *begin_birth(ControlJob *job, ControlRequest *request, Birth **out_
     birth->job = job;
     birth->sender = request;
     birth->submission = request->submission->job;
-    birth->submission.state =
-        request->submission->suspended ? JOB_STATE_SUSPENDED : JOB_STATE_QUEUED;
+    birth->submission.state = request->submission->state != JOB_STATE_NONE
+                                  ? request->submission->state
+                                  : JOB_STATE_QUEUED;
     Error *error = catalog_post(control->options.catalog, &birth->request);
     if (error) {
         memory_free(birth);
@@ -267,10 +280,11 @@ static Error *make_job(Control *control, const ControlSubmission *submission, Co
     Error *error = control_tell_tenant(control, submission->tenant);
     if (!error) error = control_job_create(control, out);
     if (error) {
-        batch_release(submission->batch);
+        release_submission(submission);
         return error;
     }
     (*out)->batch = submission->batch;
+    control_job_take_arrival(*out, submission->arrival);
     return NULL;
 }
 
@@ -281,12 +295,22 @@ static Error *admit(ControlJob *job, ControlRequest *request) {
     Birth *birth;
     TRY(control_find_device(job->control, submission->policy->device, &device));
     TRY(fill_job(job, submission));
-    if (!submission->suspended) TRY(ask_policy(job, device, submission->live_bytes));
+    if (submission->state == JOB_STATE_NONE) TRY(ask_policy(job, device, submission->live_bytes));
     return begin_birth(job, request, &birth);
 }
 
+void control_refuse_jobs(Control *control, bool refuse) {
+    atomic_store(&control->refuses_jobs, refuse);
+}
+
+bool control_refuses_jobs(const Control *control) { return atomic_load(&control->refuses_jobs); }
+
 static Error *submit(Control *control, ControlRequest *request) {
     ControlJob *job;
+    if (control_refuses_jobs(control)) {
+        release_submission(request->submission);
+        FAIL(UNREACHABLE, "this node is being drained and takes no jobs; submit to another one");
+    }
     TRY(make_job(control, request->submission, &job));
     Error *error = admit(job, request);
     if (error) {
@@ -340,6 +364,7 @@ static Error *resume(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return control_fail_absent(control, request, "resume");
     if (job->leaving) return fail_state("resume", "being released");
+    if (job->departing) return fail_state("resume", "migrating");
     if (job->stalled) return resume_halted(job, request);
     bool held = job->stored_state == JOB_STATE_HELD;
     if (!(held || job->stored_state == JOB_STATE_SUSPENDED) || job->wanted_state != JOB_STATE_NONE)
@@ -376,6 +401,8 @@ static Error *cancel(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return control_fail_absent(control, request, "cancel");
     if (job->leaving) return fail_state("cancel", "being released");
+    if (job->departing) return fail_state("cancel", "migrating");
+    if (job->stored_state == JOB_STATE_IN_DOUBT) return fail_state("cancel", "in_doubt");
     TRY(control_wait_for(job, request));
     job->cancelling = true;
     if (job->known) {
@@ -427,6 +454,12 @@ static Error *handle(Control *control, ControlRequest *request) {
     case CONTROL_LET_GO:
     case CONTROL_KEEP:
         return control_handle_leaving(control, request);
+    case CONTROL_STOP:
+    case CONTROL_GIVE:
+    case CONTROL_TAKE_BACK:
+    case CONTROL_OWN:
+    case CONTROL_DISOWN:
+        return control_handle_migration(control, request);
     case CONTROL_TAKE_UP:
         error = control_adopt(control, request->tenant, request->job);
         if (error) return error;
@@ -450,7 +483,7 @@ void control_handle_request(void *context, Message *message) {
     ControlRequest *request = (ControlRequest *)message;
     Error *error = NULL;
     if (control->draining || control->ending || control->failed) {
-        if (request->kind == CONTROL_SUBMIT) batch_release(request->submission->batch);
+        if (request->kind == CONTROL_SUBMIT) release_submission(request->submission);
         error = control_check(control);
         if (!error)
             error = error_make(ERROR_UNREACHABLE, __FILE__, __LINE__, "the daemon is ending");

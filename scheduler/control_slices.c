@@ -56,9 +56,7 @@ static Error *rewind_outputs(Connection *catalog, void *context) {
 
 /* The run of a job that has its model and its inputs. */
 static Error *make_run(ControlJob *job, const ExecutionLimits *limits, uint64_t grant_bytes) {
-    ExecutionOptions options = {.threads = job->policy.threads,
-        .check_finite = job->policy.check_finite,
-        .philox_key = job->policy.random_key};
+    ExecutionOptions options = job_policy_execution_options(&job->policy);
     execution_limits_apply(limits, &options);
     Batch *batch = job->batch;
     job->batch = NULL;
@@ -96,7 +94,7 @@ static Error *restore_job(ControlJob *job) {
         store, job->tenant, job->id, JOB_CONTENT_CHECKPOINT, checkpoint.number, &content));
     const uint8_t *bytes = stored_content_bytes(content, &size);
     return job_run_restore(job->run, bytes, size, job->control->options.pool, CHUNK_VERIFY_XXH3,
-        stored_content_source(content), job->residency);
+        stored_content_source(content), job->residency, NULL);
 }
 
 static Error *move_in_host(ControlJob *job, uint32_t device) {
@@ -348,6 +346,13 @@ static void opened(ControlJob *job, Error *owned_error) {
     control_commit(job);
 }
 
+/* It went on from a checkpoint of other arithmetic. */
+void control_note_class(ControlJob *job) {
+    char *words = job_run_take_class_change(job->run);
+    if (words) control_note(job, words);
+    memory_free(words);
+}
+
 static void handle_task(void *context, Message *message) {
     Control *control = context;
     Task *task = CONTAINER_OF(message, Task, message);
@@ -359,8 +364,10 @@ static void handle_task(void *context, Message *message) {
     if (is_loss(task->error)) control_lose_device(control, task->device);
     if (!worked && (task->kind == TASK_OPEN || task->kind == TASK_MOVE_IN_DISK))
         control_job_close(job);
-    else if (job)
+    else if (job) {
         job->items_done = job_run_items_done(job->run);
+        if (worked) control_note_class(job);
+    }
     if (task->error && job && task->kind != TASK_OPEN && !is_loss(task->error))
         control_set_waiting(job, "", task->error);
     if (task->kind == TASK_OPEN) {
@@ -463,6 +470,7 @@ void control_move_out(ControlJob *job, PolicyPlace place) {
 
 void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place) {
     control_job_count_out(job);
+    if (control_job_move_arrival(job, device)) return;
     job->device = device;
     job->move_in_ns = control_now_ns();
     post_task(job->control,

@@ -15,10 +15,13 @@
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/http/daemon_record.h"
 #include "scheduler/http/http_server.h"
+#include "scheduler/http/server_key.h"
 #include "scheduler/http/store_accounts.h"
 #include "scheduler/housekeeping.h"
 #include "scheduler/job_service.h"
 #include "scheduler/metrics.h"
+#include "scheduler/migration/evacuation.h"
+#include "scheduler/migration/node_hello.h"
 #include "scheduler/upload_folder.h"
 #include "store/node_identity.h"
 
@@ -40,16 +43,22 @@ typedef struct Daemon {
     EventRecorder *recorder;
     JobService *jobs;
     Control *control;
+    Migrations *migrations;
+    Evacuation *evacuation;
     HttpService http;
     HttpServer *server;
     char *certificate, *key; /* PEM; NULL: no TLS */
-    bool recorded;           /* the home says where we answer */
+    char fingerprint[SERVER_KEY_TEXT_SIZE];
+    uint64_t node;
+    bool recorded; /* the home says where we answer */
     int signals;
 } Daemon;
 
 static void daemon_close(Daemon *daemon) {
     if (daemon->recorded) daemon_record_remove(daemon->options->home);
     http_server_close(daemon->server);
+    evacuation_release(daemon->evacuation);
+    migrations_release(daemon->migrations);
     memory_free(daemon->certificate);
     if (daemon->key) explicit_bzero(daemon->key, strlen(daemon->key));
     memory_free(daemon->key);
@@ -99,11 +108,12 @@ static Error *open_paths(Daemon *daemon) {
 }
 
 /* A home that was copied must not run its original's jobs a second time. */
-static Error *claim_identity(const Daemon *daemon) {
+static Error *claim_identity(Daemon *daemon) {
     Digest binding;
     NodeIdentity identity;
     TRY(node_identity_binding(daemon->store, &binding));
     TRY(node_identity_claim(daemon->store, &binding, &identity));
+    daemon->node = identity.node;
     if (identity.is_copy)
         (void)fprintf(stderr,
             "layover: %s is a copy of another home, or was moved to another disk or machine; its "
@@ -160,12 +170,26 @@ static Error *open_jobs(Daemon *daemon) {
     return metrics_add_source(daemon->metrics, daemon_metrics_source(&daemon->sampled));
 }
 
+static Error *open_migrations(Daemon *daemon) {
+    const MigrationsOptions options = {
+        .control = daemon->control, .own_node = daemon->node, .warn = warn};
+    TRY(migrations_create(&options, &daemon->migrations));
+    return evacuation_create(
+        daemon->migrations, daemon->control, daemon->node, &daemon->evacuation);
+}
+
+static Error *settle(void *context, double now) {
+    return job_service_settle_verifications(context, now);
+}
+
 static Error *open_housekeeping(Daemon *daemon) {
     HousekeepingOptions options = {.store = daemon->store,
         .catalog = daemon->catalog,
         .weights = daemon->weights,
         .metrics = daemon->metrics,
         .clock = clock_real(),
+        .settle = settle,
+        .settle_context = daemon->jobs,
         .warn = warn};
     TRY(housekeeping_create(&options, &daemon->housekeeping));
     return housekeeping_start(daemon->housekeeping);
@@ -198,11 +222,18 @@ static Error *open_server(Daemon *daemon) {
         .pool = daemon->pool,
         .accounts = store_accounts(daemon->settings),
         .jobs = job_service_api(daemon->jobs),
+        .migrations = daemon->migrations,
+        .evacuation = daemon->evacuation,
         .metrics = daemon->metrics,
         .upload_folder = daemon->uploads,
-        .compiler = daemon->options->compiler};
+        .compiler = daemon->options->compiler,
+        .version = daemon->options->version,
+        .node = daemon->node,
+        .nodes = &node_calls_network};
     atomic_init(&daemon->http.ready, true);
     TRY(http_server_open(&daemon->http, &server, &daemon->server));
+    if (daemon->certificate)
+        TRY_WRAP(server_key_of_certificate(daemon->certificate, daemon->fingerprint), "--tls-cert");
     TRY(daemon_record_write(
         daemon->options->home, daemon->socket, http_server_address(daemon->server)));
     daemon->recorded = true;
@@ -221,7 +252,9 @@ static Error *open_all(Daemon *daemon) {
     TRY(metrics_create(&daemon->metrics));
     TRY(open_recorder(daemon));
     open_weights(daemon);
+    TRY(migrations_hold(daemon->store));
     TRY(open_jobs(daemon));
+    TRY(open_migrations(daemon));
     TRY(open_housekeeping(daemon));
     return open_server(daemon);
 }
@@ -251,7 +284,7 @@ Error *daemon_run(const DaemonOptions *options,
     Error *(*ready)(void *context, const DaemonReady *ready), void *context, size_t *out_left) {
     Daemon OWN_DAEMON(daemon) = {.options = options, .signals = -1};
     TRY(open_all(&daemon));
-    DaemonReady answer = {daemon.socket, http_server_address(daemon.server)};
+    DaemonReady answer = {daemon.socket, http_server_address(daemon.server), daemon.fingerprint};
     TRY(ready(context, &answer));
     TRY(wait_for_end(&daemon));
     atomic_store(&daemon.http.ready, false);

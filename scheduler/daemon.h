@@ -12,6 +12,7 @@ typedef struct DaemonOptions {
     const char *listen;             /* HOST:PORT; NULL: no TCP */
     const char *tls_cert, *tls_key; /* PEM files, of TCP; both, or NULL for no TLS */
     const char *compiler;           /* the layover binary */
+    const char *version;            /* of Layover, for other nodes; NULL: not said */
     const char *devices[CONTROL_DEVICES_MAX];
     uint32_t device_count;
     uint64_t grace_ns;         /* for draining */
@@ -24,7 +25,8 @@ typedef struct DaemonOptions {
 /* What `layover serve` says when it is ready. */
 typedef struct DaemonReady {
     const char *socket;
-    const char *listen; /* with the port that was taken; "" */
+    const char *listen;      /* with the port that was taken; "" */
+    const char *fingerprint; /* of the TLS key, as server_key.h writes it; "": no TLS */
 } DaemonReady;
 
 /* Runs until SIGTERM or SIGINT, then drains.

@@ -101,7 +101,14 @@ static Error *sweep(Housekeeping *housekeeping) {
     return NULL;
 }
 
+static Error *settle(Housekeeping *housekeeping) {
+    const HousekeepingOptions *options = &housekeeping->options;
+    if (!options->settle) return NULL;
+    return options->settle(options->settle_context, options->clock.calendar_s(options->clock.self));
+}
+
 Error *housekeeping_turn(Housekeeping *housekeeping) {
+    TRY_WRAP(settle(housekeeping), "verifications that nobody waits for");
     TRY_WRAP(expire_jobs(housekeeping), "finished jobs that are to go");
     TRY_WRAP(sweep(housekeeping), "gc");
     if (housekeeping->options.weights) weight_cache_forget_removed(housekeeping->options.weights);

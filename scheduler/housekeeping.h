@@ -1,6 +1,7 @@
 #pragma once
 /* What a daemon does by itself, in a thread of its own: finished jobs go when their tenant's
- * retention is over, and what nothing refers to any more is swept.
+ * retention is over, verifications that nobody waits for end, and what nothing refers to any more
+ * is swept.
  *
  * A turn comes at once and then once a minute. It deletes HOUSEKEEPING_EXPIRED_MAX jobs at most, a
  * few in each piece of catalog work, so that nobody waits for it. A gc comes when
@@ -22,6 +23,9 @@ typedef struct HousekeepingOptions {
     WeightCache *weights; /* NULL: there is none */
     Metrics *metrics;     /* NULL: nobody counts */
     Clock clock;
+    /* Ends what nobody waits for; now: seconds since 1970. NULL: there is no such thing. */
+    Error *(*settle)(void *context, double now);
+    void *settle_context;
     /* What failed; the next turn tries again. Called on the thread; the same text is not said twice
      * in a row. */
     void (*warn)(void *context, const char *text);

@@ -18,7 +18,7 @@
 static Error *read_outline(JobImportState *self) {
     const Digest *identity = &self->file.executable_identity;
     Error *error =
-        model_loader_read_outline(self->store, self->wanted->tenant, identity, &self->outline);
+        model_loader_read_outline(self->store, self->wanted.tenant, identity, &self->outline);
     if (error_code(error) != ERROR_NOT_FOUND || !self->file.executable) return error;
     error_free(error); /* it comes along */
     self->imports_model = true;
@@ -36,14 +36,14 @@ static Error *import_model(JobImportState *self) {
     OWN(Executable, executable) = NULL;
     if (!self->imports_model) return NULL;
     TRY(error_recode(model_reference_parse(self->file.model, &reference), ERROR_CORRUPT));
-    return job_import_of_file(model_loader_import(self->store, self->wanted->tenant, self->pool,
+    return job_import_of_file(model_loader_import(self->store, self->wanted.tenant, self->pool,
         reference.model, self->model, "model", NULL, 0, &version, &executable));
 }
 
 /* How the tenant calls the executable; as the file says where it has no name any more. */
 static Error *name_model(JobImportState *self) {
     OWN(ModelList, models) = NULL;
-    TRY(models_list(self->store, self->wanted->tenant, &models));
+    TRY(models_list(self->store, self->wanted.tenant, &models));
     (void)snprintf(self->model_name, sizeof self->model_name, "%s", self->file.model);
     for (size_t i = 0; i < models->count; i++) {
         const ModelVersion *version = &models->items[i];
@@ -62,9 +62,9 @@ static Error *stage(
         .size = arrays->size,
         .chunks = arrays->chunks,
         .chunk_count = arrays->chunk_count};
-    TRY(chunk_copy(arrays->chunks, arrays->chunk_count, self->pool, CHUNK_VERIFY_SHA256, source,
+    TRY(chunk_copy(arrays->chunks, arrays->chunk_count, self->pool, self->wanted.verify, source,
         chunk_upload_sink(self->upload)));
-    return job_content_stage(self->upload, self->wanted->tenant, out);
+    return job_content_stage(self->upload, self->wanted.tenant, out);
 }
 
 /* Where the new job goes on; the old numbers are its own when it keeps the outputs. */
@@ -89,7 +89,7 @@ static Error *stage_checkpoint(JobImportState *self) {
 static Error *stage_all(JobImportState *self) {
     ChunkSource source = container_get_source(self->container);
     void *memory;
-    TRY(chunk_upload_open(self->store, self->wanted->tenant, &self->upload));
+    TRY(chunk_upload_open(self->store, self->wanted.tenant, &self->upload));
     TRY_WRAP(stage(self, &self->inputs, source, &self->input_content), "inputs");
     TRY(make_point(self));
     if (self->has_point) TRY(stage_checkpoint(self));
@@ -105,7 +105,7 @@ static Error *stage_all(JobImportState *self) {
 
 /* What the restorer asked for, and what must not come from a file. */
 static Error *fix_policy(JobImportState *self) {
-    const JobImport *wanted = self->wanted;
+    const JobImport *wanted = &self->wanted;
     JobPolicy *policy = &self->policy;
     memory_free(policy->device);
     policy->device = NULL;
@@ -113,23 +113,23 @@ static Error *fix_policy(JobImportState *self) {
     if (wanted->threads) policy->threads = wanted->threads;
     policy->check_finite |= wanted->check_finite;
     policy->suspend_after_ns = wanted->suspend_after_ns;
-    policy->suspend_at = 0;
+    if (!self->moves || policy->suspend_at <= self->instructions)
+        policy->suspend_at = 0; /* not this run's any more, or behind it */
     if (policy->items && (wanted->suspend_after || wanted->suspend_after_ns))
         FAIL(INVALID, "suspend_after: a batch job is suspended by `layover suspend`");
     if (wanted->suspend_after &&
         !checked_add_u64(self->instructions, wanted->suspend_after, &policy->suspend_at))
         FAIL(CORRUPT, "%" PRIu64 " instructions are done", self->instructions);
-    if (policy->items)
+    if (policy->items && !self->moves) /* else the inputs are what they were */
         policy->items_before = self->keeps_outputs ? (uint64_t)self->file.items_done : 0;
-    else
-        policy->items_before = self->execution != NULL;
+    if (!policy->items) policy->items_before = self->execution != NULL;
     job_policy_write(policy, &self->policy_bytes);
     return byte_writer_check(&self->policy_bytes);
 }
 
 static JobRestore make_restore(const JobImportState *self) {
     const JobFile *file = &self->file;
-    bool owned = file->origin.owner == JOB_FILE_RELEASE, batch = file->items_total >= 0;
+    bool owned = file->origin.owner != JOB_FILE_COPY, batch = file->items_total >= 0;
     JobId origin = {file->origin.node, file->origin.number};
     int64_t dropped = self->keeps_outputs ? 0 : file->items_done;
     JobRestore restore = {
@@ -145,6 +145,7 @@ static JobRestore make_restore(const JobImportState *self) {
         .items_done = batch ? file->items_done - dropped : 0,
         .outputs = self->outputs,
         .output_count = self->output_count,
+        .checkpoint_outputs = self->keeps_outputs ? self->point.sequence : 0,
         .checkpoint = self->has_point ? &self->checkpoint : NULL};
     if (origin.number) /* not of a checkpoint that is no job's */
         restore.job.origin =
@@ -156,37 +157,117 @@ static JobRestore make_restore(const JobImportState *self) {
     return restore;
 }
 
-static Error *submit(Control *control, const JobImportState *self, JobId *out_id) {
+/* arrival: NULL for a job from a file. */
+static Error *submit(Control *control, const JobImportState *self, const Arrival *arrival,
+    ControlArrival *owned_run, JobId *out_id) {
     bool created; /* always: there is no key */
     uint64_t live_bytes = self->live_bytes;
-    const JobRestore restore = make_restore(self);
-    const ControlSubmission submission = {.tenant = self->wanted->tenant,
+    JobRestore restore = make_restore(self);
+    restore.arrival = arrival;
+    const ControlSubmission submission = {.tenant = self->wanted.tenant,
         .policy = &self->policy,
         .job = restore.job,
         .function = self->function,
         .constant_bytes = executable_constant_bytes(self->outline),
         .live_bytes = live_bytes < POLICY_BYTES_MAX ? live_bytes : POLICY_BYTES_MAX,
-        .restore = &restore};
+        .state = arrival ? JOB_STATE_IN_DOUBT : JOB_STATE_NONE,
+        .restore = &restore,
+        .arrival = owned_run};
     return control_submit(control, &submission, out_id, &created);
 }
 
-static Error *restore(Control *control, JobImportState *self, JobId *out_id) {
-    TRY_WRAP(container_open_path(CONTAINER_CHECKPOINT, self->wanted->path, &self->container),
-        "checkpoint file");
-    TRY_WRAP(job_import_check_file(self), "checkpoint file");
-    TRY_WRAP(read_outline(self), "checkpoint file");
-    TRY_WRAP(job_import_of_file(job_import_check(self)), "checkpoint file");
-    TRY(fix_policy(self));
-    TRY_WRAP(import_model(self), "checkpoint file");
-    TRY(name_model(self));
-    TRY_WRAP(job_import_of_file(stage_all(self)), "checkpoint file");
-    return submit(control, self, out_id);
+/* ---- the steps ---- */
+
+static Error *open_container(JobImportState *self) {
+    const JobImport *wanted = &self->wanted;
+    if (wanted->path)
+        return container_open_path(CONTAINER_CHECKPOINT, wanted->path, &self->container);
+    return container_open_manifest(CONTAINER_CHECKPOINT, wanted->manifest, wanted->manifest_size,
+        wanted->source, &self->container);
+}
+
+static Error *check(JobImportState *self) {
+    const char *what = job_import_what(self);
+    TRY_WRAP(open_container(self), "%s", what);
+    TRY_WRAP(job_import_check_file(self), "%s", what);
+    TRY_WRAP(read_outline(self), "%s", what);
+    TRY_WRAP(job_import_of_file(job_import_check(self)), "%s", what);
+    return fix_policy(self);
+}
+
+Error *job_import_open(
+    Store *store, WorkerPool *pool, const JobImport *wanted, JobImportState **out_state) {
+    OWN(JobImportState, state) = NULL;
+    TRY(memory_alloc(1, sizeof *state, (void **)&state));
+    state->wanted = *wanted;
+    if (wanted->path) state->wanted.verify = CHUNK_VERIFY_SHA256; /* from anywhere */
+    state->store = store;
+    state->pool = pool;
+    TRY(check(state));
+    *out_state = TAKE(state);
+    return NULL;
+}
+
+void job_import_close(JobImportState *state) {
+    if (!state) return;
+    job_import_deinit(state);
+    memory_free(state);
+}
+
+const JobFile *job_import_get_file(const JobImportState *state) { return &state->file; }
+
+const Container *job_import_get_execution(const JobImportState *state) { return state->execution; }
+
+Error *job_import_stage(JobImportState *state) {
+    const char *what = job_import_what(state);
+    if (state->is_staged) return NULL;
+    TRY_WRAP(import_model(state), "%s", what);
+    state->imports_model = false; /* the tenant has it now */
+    TRY(name_model(state));
+    TRY_WRAP(job_import_of_file(stage_all(state)), "%s", what);
+    state->is_staged = true;
+    return NULL;
+}
+
+Error *job_import_submit(JobImportState *state, Control *control, JobId *out_id) {
+    TRY(job_import_stage(state));
+    return submit(control, state, NULL, NULL, out_id);
+}
+
+Batch *job_import_take_batch(JobImportState *state) { return TAKE(state->batch); }
+
+const JobPolicy *job_import_get_policy(const JobImportState *state) { return &state->policy; }
+
+uint32_t job_import_get_function(const JobImportState *state) { return state->function; }
+
+Error *job_import_name_run(const JobImportState *state, Digest *out_name) {
+    OWN(DigestStream, stream) = NULL;
+    const ByteWriter *policy = &state->policy_bytes;
+    TRY(digest_stream_create(&stream));
+    TRY(digest_stream_add(stream, &state->function, sizeof state->function));
+    TRY(digest_stream_add(stream, state->file.executable_identity.bytes, DIGEST_SIZE));
+    TRY(digest_stream_add(stream, state->inputs_name.bytes, DIGEST_SIZE));
+    TRY(digest_stream_add(stream, policy->data, policy->size));
+    return digest_stream_finish(stream, out_name);
+}
+
+const void *job_import_get_point(const JobImportState *state, size_t *out_size) {
+    *out_size = state->point_bytes.size;
+    return state->has_point ? state->point_bytes.data : NULL;
+}
+
+Error *job_import_arrive(
+    JobImportState *state, Control *control, const Arrival *arrival, ControlArrival *owned_run) {
+    JobId id;
+    Error *error = job_import_stage(state);
+    if (!error) return submit(control, state, arrival, owned_run, &id);
+    control_arrival_close(owned_run);
+    return error;
 }
 
 Error *job_import_restore(
     Control *control, Store *store, WorkerPool *pool, const JobImport *wanted, JobId *out_id) {
-    JobImportState state = {.wanted = wanted, .store = store, .pool = pool};
-    Error *error = restore(control, &state, out_id);
-    job_import_deinit(&state);
-    return error;
+    OWN(JobImportState, state) = NULL;
+    TRY(job_import_open(store, pool, wanted, &state));
+    return job_import_submit(state, control, out_id);
 }

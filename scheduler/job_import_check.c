@@ -13,15 +13,20 @@
 #include "serialize/array_bundle.h"
 #include "serialize/array_values.h"
 #include "serialize/checkpoint_summary.h"
+#include "store/digest_set.h"
 
 /* Arrays of one file, decoded: a small file does not ask for all memory. Zeros may compress well.
  */
 #define ARRAY_BYTES_BASE ((uint64_t)1 << 30)
-enum { ARRAY_BYTES_RATIO = 256 };
+enum { ARRAY_BYTES_RATIO = 256, CHECKED_MAX = 1 << 20 };
 
 Error *job_import_of_file(Error *owned_error) {
     return error_code(owned_error) == ERROR_NOT_FOUND ? error_recode(owned_error, ERROR_CORRUPT)
                                                       : owned_error;
+}
+
+const char *job_import_what(const JobImportState *state) {
+    return state->wanted.path ? "checkpoint file" : "job manifest";
 }
 
 void job_import_deinit(JobImportState *state) {
@@ -33,6 +38,7 @@ void job_import_deinit(JobImportState *state) {
     byte_writer_deinit(&state->execution_packed);
     container_release(state->execution);
     job_point_deinit(&state->point);
+    batch_release(state->batch);
     job_policy_deinit(&state->policy);
     executable_release(state->outline);
     container_release(state->model);
@@ -61,11 +67,29 @@ static Error *make_file(JobImportState *self) {
     return NULL;
 }
 
+/* It is the very job that was agreed upon. */
+static Error *check_move(const JobImportState *self) {
+    const JobFileOrigin *origin = &self->file.origin;
+    const JobImport *wanted = &self->wanted;
+    if (!wanted->moves || origin->owner != JOB_FILE_MOVE)
+        FAIL(CORRUPT, "a job moves from node to node only, and not as a file");
+    if (!job_id_equal((JobId){origin->node, origin->number}, wanted->job) ||
+        origin->epoch != wanted->epoch)
+        FAIL(CORRUPT, "job %" PRIx64 "-%" PRIu64 " of epoch %" PRId64 " instead of %" PRId64,
+            origin->node, origin->number, origin->epoch, wanted->epoch);
+    return NULL;
+}
+
 Error *job_import_check_file(JobImportState *self) {
-    if (!job_file_is(self->container)) return make_file(self);
+    if (!job_file_is(self->container)) {
+        if (self->wanted.moves) FAIL(CORRUPT, "an execution without a job");
+        return make_file(self);
+    }
     TRY(job_file_read(self->container, &self->file));
     self->inputs = self->file.inputs;
-    self->keeps_outputs = self->wanted->with_outputs || self->file.origin.owner == JOB_FILE_RELEASE;
+    self->moves = self->wanted.moves || self->file.origin.owner == JOB_FILE_MOVE;
+    if (self->moves) TRY(check_move(self));
+    self->keeps_outputs = self->wanted.with_outputs || self->file.origin.owner != JOB_FILE_COPY;
     if (self->file.priority >= POLICY_CLASS_COUNT)
         FAIL(CORRUPT, "priority %u", self->file.priority);
     return NULL;
@@ -126,11 +150,39 @@ static Error *check_bools(const ArrayList *arrays) {
     return NULL;
 }
 
-static Error *read_arrays(JobImportState *self, const JobFileArrays *from, ArrayList *out) {
+/* Equal names: equal arrays. */
+static Error *name_arrays(const JobFileArrays *arrays, Digest *out_name) {
+    OWN(DigestStream, stream) = NULL;
+    TRY(digest_stream_create(&stream));
+    TRY(digest_stream_add(stream, &arrays->size, sizeof arrays->size));
+    TRY(digest_stream_add(stream, arrays->bytes, arrays->size));
+    for (size_t i = 0; i < arrays->chunk_count; i++)
+        TRY(digest_stream_add(stream, arrays->chunks[i].hash.bytes, DIGEST_SIZE));
+    return digest_stream_finish(stream, out_name);
+}
+
+static Error *decode_arrays(JobImportState *self, const JobFileArrays *from, ArrayList *out) {
     TRY(array_bundle_read(from->bytes, from->size, from->chunks, from->chunk_count, self->pool,
-        CHUNK_VERIFY_SHA256, container_get_source(self->container), self->bytes_left, out));
-    for (size_t i = 0; i < out->count; i++) self->bytes_left -= out->items[i].size;
+        self->wanted.verify, container_get_source(self->container), self->bytes_left, out));
     return check_bools(out);
+}
+
+/* Of arrays that were decoded before only the form is looked at, which is what has to fit here. */
+static Error *read_arrays(
+    JobImportState *self, const JobFileArrays *from, ArrayList *out, bool *out_decoded) {
+    DigestSet *checked = self->wanted.checked;
+    Digest name;
+    if (checked) TRY(name_arrays(from, &name));
+    *out_decoded = !checked || !digest_set_find(checked, &name);
+    if (!*out_decoded)
+        TRY(array_bundle_read_form(
+            from->bytes, from->size, from->chunks, from->chunk_count, self->bytes_left, out));
+    else {
+        TRY(decode_arrays(self, from, out));
+        if (checked && checked->count < CHECKED_MAX) TRY(digest_set_add(checked, &name, 1));
+    }
+    for (size_t i = 0; i < out->count; i++) self->bytes_left -= out->items[i].size;
+    return NULL;
 }
 
 /* The next run that is to be begun takes what there is for it. */
@@ -159,8 +211,23 @@ static Error *check_progress(const JobImportState *self, const Batch *batch) {
         batch_items_before(batch, point->next_run) != file->items_done)
         FAIL(CORRUPT, "run %" PRIu64 " of %" PRIu64 " with %" PRId64 " items done", point->next_run,
             runs, file->items_done);
-    if ((uint64_t)point->sequence != file->output_count)
+    bool owned = file->origin.owner != JOB_FILE_COPY; /* what it makes again may be there already */
+    if ((uint64_t)point->sequence > file->output_count ||
+        (!owned && (uint64_t)point->sequence != file->output_count))
         FAIL(CORRUPT, "%zu outputs instead of %" PRId64, file->output_count, point->sequence);
+    return NULL;
+}
+
+/* Which item the inputs begin with; of a single run, whether they are used. */
+static Error *find_items_before(const JobImportState *self, int64_t *out) {
+    const JobFile *file = &self->file;
+    uint64_t whole = self->policy.items_before; /* of inputs as they were stored */
+    *out = self->policy.items ? file->items_done : self->execution != NULL;
+    if (!self->moves) return NULL;
+    if (whole > (self->policy.items ? (uint64_t)file->items_done : 0))
+        FAIL(CORRUPT, "inputs from item %" PRIu64 " on, with %" PRId64 " items done", whole,
+            file->items_done);
+    if (self->policy.items) *out = (int64_t)whole;
     return NULL;
 }
 
@@ -168,11 +235,15 @@ static Error *check_inputs(JobImportState *self) {
     ArrayList OWN_ARRAYS(arrays) = {0};
     OWN(Batch, batch) = NULL;
     BatchOptions options = job_policy_batch_options(&self->policy);
-    options.items_before = options.items ? self->file.items_done : self->execution != NULL;
-    TRY(read_arrays(self, &self->inputs, &arrays));
+    bool decoded;
+    TRY(find_items_before(self, &options.items_before));
+    TRY(read_arrays(self, &self->inputs, &arrays, &decoded));
     TRY(batch_create(self->outline, self->function, &arrays, &options, &batch));
     TRY(check_progress(self, batch));
-    return check_next_run(self, batch);
+    TRY(check_next_run(self, batch));
+    if (!self->moves) return NULL;
+    if (decoded) self->batch = TAKE(batch);
+    return name_arrays(&self->inputs, &self->inputs_name);
 }
 
 /* ---- outputs: so that they can be shown together with those that come ---- */
@@ -201,15 +272,19 @@ static Error *check_row(JobPoint *point, const ArrayList *row, int64_t *inout_it
 }
 
 static Error *check_outputs(JobImportState *self) {
-    int64_t items = 0;
+    int64_t items = 0, more = 0;
     uint64_t runs = 0;
+    bool decoded;
     if (!self->keeps_outputs) return NULL;
     for (size_t i = 0; i < self->file.output_count; i++) {
         ArrayList OWN_ARRAYS(row) = {0};
-        TRY_WRAP(read_arrays(self, &self->file.outputs[i], &row), "output %zu", i);
+        TRY_WRAP(read_arrays(self, &self->file.outputs[i], &row, &decoded), "output %zu", i);
         if (is_yield(&row, i)) continue;
-        if (self->policy.items) TRY_WRAP(check_row(&self->point, &row, &items), "output %zu", i);
-        runs++;
+        bool before = i < (size_t)self->point.sequence;      /* the checkpoint */
+        if (!before && !self->point.outputs.known) continue; /* of runs that are to come again */
+        if (self->policy.items)
+            TRY_WRAP(check_row(&self->point, &row, before ? &items : &more), "output %zu", i);
+        runs += before;
     }
     if (self->point.outputs.known && self->point.outputs.count == 0)
         return NULL; /* empty rows: what runs return, or yield */
@@ -221,11 +296,39 @@ static Error *check_outputs(JobImportState *self) {
     return NULL;
 }
 
+/* ---- how much may be decoded ---- */
+
+static Error *add_chunks(DigestSet *seen, const JobFileArrays *arrays, uint64_t *inout_bytes) {
+    for (size_t i = 0; i < arrays->chunk_count; i++) {
+        const ChunkRef *ref = &arrays->chunks[i];
+        if (digest_set_find(seen, &ref->hash)) continue;
+        TRY(digest_set_add(seen, &ref->hash, 1));
+        *inout_bytes += ref->raw_size; /* of a manifest of at most 1 GiB: it cannot overflow */
+    }
+    return NULL;
+}
+
+/* The bytes of a manifest, and of its different chunks. */
+static Error *count_bytes(const JobImportState *self, uint64_t *out_bytes) {
+    DigestSet OWN_DIGEST_SET(seen) = {0};
+    ByteReader manifest = container_get_manifest(self->container);
+    *out_bytes = manifest.size;
+    TRY(add_chunks(&seen, &self->inputs, out_bytes));
+    for (size_t i = 0; i < self->file.output_count; i++)
+        TRY(add_chunks(&seen, &self->file.outputs[i], out_bytes));
+    return NULL;
+}
+
 static Error *set_budget(JobImportState *self) {
     struct stat status;
-    if (stat(self->wanted->path, &status) != 0)
+    uint64_t bytes;
+    if (!self->wanted.path)
+        TRY(count_bytes(self, &bytes));
+    else if (stat(self->wanted.path, &status) != 0)
         FAIL(IO, "cannot be looked at: %s", strerror(errno));
-    self->bytes_left = ARRAY_BYTES_BASE + ARRAY_BYTES_RATIO * (uint64_t)status.st_size;
+    else
+        bytes = (uint64_t)status.st_size;
+    self->bytes_left = ARRAY_BYTES_BASE + ARRAY_BYTES_RATIO * bytes;
     return NULL;
 }
 

@@ -5,13 +5,16 @@
 #include "serialize/job_file.h"
 
 /* What stands behind one restore until the catalog has it. */
-typedef struct JobImportState {
-    const JobImport *wanted;
+struct JobImportState {
+    JobImport wanted;
     Store *store;
     WorkerPool *pool;
     Container *container;
     JobFile file; /* of a checkpoint that is no job's: origin.number is 0 */
     JobFileArrays inputs;
+    Digest inputs_name; /* equal names: equal inputs */
+    Batch *batch;       /* of them; NULL where only their form was read */
+    bool moves;
     bool keeps_outputs;
     bool imports_model;
     Container *model;    /* in the file; NULL: the tenant has it */
@@ -28,11 +31,11 @@ typedef struct JobImportState {
     /* made of them */
     char model_name[MODEL_REFERENCE_SIZE];
     ByteWriter policy_bytes, point_bytes, no_inputs;
-    bool has_point;
+    bool has_point, is_staged;
     ChunkUpload *upload;
     JobContent input_content, checkpoint, *outputs;
     size_t output_count;
-} JobImportState;
+};
 
 /* What is missing is missing in the file, and no answer to the request: NOT_FOUND becomes CORRUPT.
  */
@@ -41,7 +44,9 @@ void job_import_deinit(JobImportState *state);
 
 /* Reads the file's sections. Errors: CORRUPT. */
 MUST_CHECK Error *job_import_check_file(JobImportState *state);
+/* What it comes from, in messages. */
+const char *job_import_what(const JobImportState *state);
 /* All of it: policy, function, inputs, point, outputs, execution; every array that is to be stored
- * is decoded by its SHA-256. The execution's values are checked when it goes on.
+ * is decoded. The execution's values are checked when it goes on.
  * Errors: CORRUPT, INVALID. */
 MUST_CHECK Error *job_import_check(JobImportState *state);

@@ -98,7 +98,7 @@ static Error *submit(Control *control, Intake *intake, JobId *out_id, bool *out_
         .function = intake->function,
         .constant_bytes = executable_constant_bytes(intake->outline),
         .live_bytes = intake->live_bytes,
-        .suspended = wanted->suspended,
+        .state = wanted->suspended ? JOB_STATE_SUSPENDED : JOB_STATE_NONE,
         .job = {.model = wanted->model,
             .executable = intake->executable,
             .key = wanted->key,

@@ -17,6 +17,12 @@ BatchOptions job_policy_batch_options(const JobPolicy *policy) {
         .items_before = (int64_t)policy->items_before};
 }
 
+ExecutionOptions job_policy_execution_options(const JobPolicy *policy) {
+    return (ExecutionOptions){.threads = policy->threads,
+        .check_finite = policy->check_finite,
+        .philox_key = policy->random_key};
+}
+
 void job_policy_deinit(JobPolicy *policy) {
     memory_free(policy->function);
     memory_free(policy->device);

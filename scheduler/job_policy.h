@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "scheduler/executor/batch.h"
+#include "vm/execution.h"
 
 enum {
     JOB_POLICY_SHARED_MAX = 64,
@@ -42,6 +43,8 @@ typedef struct JobPolicy {
 uint64_t job_policy_suspend_ns(int64_t milliseconds);
 /* How a job's inputs are cut. Borrows from the policy. */
 BatchOptions job_policy_batch_options(const JobPolicy *policy);
+/* What the policy says of how it runs; its limits are another's (execution_limits.h). */
+ExecutionOptions job_policy_execution_options(const JobPolicy *policy);
 void job_policy_deinit(JobPolicy *policy);
 #define OWN_POLICY(name) __attribute__((cleanup(job_policy_deinit))) name
 void job_policy_write(const JobPolicy *policy, ByteWriter *writer);

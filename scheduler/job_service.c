@@ -169,6 +169,7 @@ static Error *get(void *self, const Caller *caller, const char *job, JobsApiJob 
     TRY(job_service_find(self, caller, job, &row));
     TRY(job_service_show(self, &row, out_job));
     show_counters(self, &row, out_job);
+    job_service_show_moved(self, caller, &row, out_job);
     return NULL;
 }
 
@@ -263,7 +264,7 @@ static Error *do_fork(Connection *catalog, void *context) {
 }
 
 /* As a submission is: the fork waits in the same queue. */
-static Error *check_queue(JobService *service, TenantId id) {
+Error *job_service_check_queue(JobService *service, TenantId id) {
     Tenant tenant;
     ControlTenantStatus status;
     TRY(settings_cache_get_tenant(service->settings, id, &tenant));
@@ -277,7 +278,7 @@ static Error *check_queue(JobService *service, TenantId id) {
 
 static Error *fork_job(JobService *service, const Job *row, int64_t checkpoint, JobId *out_id) {
     ForkWork work = {row, checkpoint, {0}};
-    TRY(check_queue(service, row->tenant));
+    TRY(job_service_check_queue(service, row->tenant));
     if (checkpoint == 0 && job_state_info(row->state)->class_ == JOB_STATE_CLASS_UNFINISHED)
         error_free(control_checkpoint(
             service->control, row->tenant, row->id)); /* else from the newest there is */
@@ -333,6 +334,8 @@ static const JobsApiClass service_class = {
     .outputs = job_service_outputs,
     .watch = job_service_watch,
     .change = change,
+    .verify = job_service_verify,
+    .verification = job_service_verification,
     .checkpoints = checkpoints,
     .checkpoint = job_service_checkpoint,
     .restore = job_service_restore,

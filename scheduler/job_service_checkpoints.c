@@ -65,6 +65,7 @@ Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
 Error *job_service_restore(void *self, const Caller *caller, const char *path,
     const JobsApiRestoreOptions *options, JobsApiJob *out_job) {
     JobService *service = self;
+    OWN(JobImportState, import) = NULL;
     JobId id;
     Job row;
     if (options->threads < 0 || options->threads > JOB_POLICY_THREADS_MAX)
@@ -77,7 +78,12 @@ Error *job_service_restore(void *self, const Caller *caller, const char *path,
         .check_finite = options->check_finite,
         .suspend_after = (uint64_t)options->suspend_after,
         .suspend_after_ns = job_policy_suspend_ns(options->suspend_after_ms)};
-    TRY(job_import_restore(service->control, service->store, service->pool, &wanted, &id));
+    TRY(job_import_open(service->store, service->pool, &wanted, &import));
+    const JobFileOrigin *origin = &job_import_get_file(import)->origin;
+    if (origin->owner == JOB_FILE_RELEASE)
+        TRY(job_service_check_elsewhere(
+            service, (JobId){origin->node, origin->number}, origin->epoch));
+    TRY(job_import_submit(import, service->control, &id));
     TRY(jobs_get(service->store, caller->tenant, id, &row));
     return job_service_show(service, &row, out_job);
 }

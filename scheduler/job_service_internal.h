@@ -31,11 +31,28 @@ void job_service_use(void *self, TenantId tenant, JobsApiUse *out_use);
 void job_service_tenant_changed(void *self, TenantId tenant);
 MUST_CHECK Error *job_service_outputs(void *self, const Caller *caller, const char *job,
     int64_t since, const char *path, JobsApiOutputs *out);
+/* ---- job_service_moved.c: jobs that went to another node ---- */
+/* Adds what that one says of it; nothing where it does not answer. */
+void job_service_show_moved(
+    JobService *service, const Caller *caller, const Job *row, JobsApiJob *inout_job);
+MUST_CHECK Error *job_service_fetch_outputs(JobService *service, const Caller *caller,
+    const Job *row, int64_t since, const char *path, JobsApiOutputs *out);
+
+/* A file gives its job once: whether a node that this home knows has taken it already. One that
+ * does not answer cannot say so. Errors: CONFLICT. */
+MUST_CHECK Error *job_service_check_elsewhere(JobService *service, JobId job, int64_t epoch);
+
 MUST_CHECK Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
     const JobsApiCheckpointOptions *options, const char *path);
 MUST_CHECK Error *job_service_restore(void *self, const Caller *caller, const char *path,
     const JobsApiRestoreOptions *options, JobsApiJob *out_job);
 /* A suspended job goes on from an older checkpoint when it is resumed. */
 MUST_CHECK Error *job_service_go_back(JobService *service, const Job *row, int64_t checkpoint);
+MUST_CHECK Error *job_service_verify(void *self, const Caller *caller, const char *job,
+    int64_t checkpoint, JobsApiVerification *out_verification);
+MUST_CHECK Error *job_service_verification(
+    void *self, const Caller *caller, const char *replay, JobsApiVerification *out_verification);
+/* One job more may wait. Errors: EXHAUSTED the tenant's queued_jobs. */
+MUST_CHECK Error *job_service_check_queue(JobService *service, TenantId tenant);
 MUST_CHECK Error *job_service_watch(
     void *self, const Caller *caller, const char *job, int64_t since, HttpStream *out_stream);

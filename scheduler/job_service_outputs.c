@@ -97,6 +97,8 @@ Error *job_service_outputs(void *self, const Caller *caller, const char *job, in
     JobsApiOutputs outputs = {0};
     Job row;
     TRY(job_service_find(service, caller, job, &row));
+    if (row.state == JOB_STATE_MOVED)
+        return job_service_fetch_outputs(service, caller, &row, since, path, out);
     TRY(read_rows(service, &row, since, &rows, &outputs));
     TRY(write_file(&rows, row.items_total >= 0, path));
     *out = outputs;

@@ -8,6 +8,7 @@
 #include "scheduler/executor/job_run_internal.h"
 #include "serialize/array_values.h"
 #include "serialize/checkpoint.h"
+#include "serialize/checkpoint_class.h"
 
 Error *job_run_create(
     Batch *owned_batch, uint32_t function, const ExecutionOptions *options, JobRun **out_run) {
@@ -34,6 +35,7 @@ void job_run_release(JobRun *run) {
     batch_release(run->batch);
     batch_outputs_deinit(&run->outputs);
     byte_writer_deinit(&run->out);
+    memory_free(run->class_change);
     packed_registry_release(run->options.packed);
     (void)pthread_mutex_destroy(&run->mutex);
     memory_free(run);
@@ -259,14 +261,24 @@ Error *job_run_move_out(JobRun *run, WorkerPool *pool) {
     return NULL;
 }
 
+Error *job_run_note_class(JobRun *run, const Container *container, const Residency *residency) {
+    memory_free(run->class_change);
+    run->class_change = NULL;
+    return checkpoint_class_find_change(
+        container, residency->devices[SLOT_DEVICE], &run->class_change);
+}
+
+char *job_run_take_class_change(JobRun *run) { return TAKE(run->class_change); }
+
 Error *job_run_move_in(JobRun *run, Residency *residency, WorkerPool *pool) {
     if (!run->is_out) return NULL;
     if (run->out.size > 0) {
         OWN(Container, container) = NULL;
         Execution *execution;
         TRY(container_open_memory(CONTAINER_CHECKPOINT, run->out.data, run->out.size, &container));
+        TRY(job_run_note_class(run, container, residency));
         TRY(checkpoint_read(
-            container, pool, CHUNK_VERIFY_XXH3, residency, &run->options, &execution));
+            container, pool, CHUNK_VERIFY_XXH3, residency, &run->options, NULL, &execution));
         memory_pool_set_grant(execution_get_pool(execution, SLOT_DEVICE), run->grant_bytes);
         set_execution(run, execution);
         container_release(TAKE(container)); /* it reads from the bytes */

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 #include "scheduler/executor/batch.h"
-#include "serialize/container.h"
+#include "serialize/checkpoint.h"
 #include "vm/snapshot.h"
 
 typedef struct JobRun JobRun;
@@ -79,6 +79,9 @@ uint64_t job_run_device_bytes(const JobRun *run);
  * Errors: EXHAUSTED, DEVICE_LOST; then nothing has changed. */
 MUST_CHECK Error *job_run_move_out(JobRun *run, WorkerPool *pool);
 MUST_CHECK Error *job_run_move_in(JobRun *run, Residency *residency, WorkerPool *pool);
+/* Moved in or restored on a device of another determinism class than the one that its bits were
+ * made with so far: what people are to be told, once; NULL: nothing. memory_free. */
+char *job_run_take_class_change(JobRun *run);
 bool job_run_is_out(const JobRun *run);
 /* Bytes in host memory while it is out. */
 uint64_t job_run_host_bytes(const JobRun *run);
@@ -107,6 +110,7 @@ MUST_CHECK Error *job_snapshot_write(const JobSnapshot *snapshot, WorkerPool *po
 /* Puts a job that has not begun where the checkpoint was taken. Nothing in it is believed.
  *
  * residency: where its execution goes on.
+ * warm:      see checkpoint_read; NULL: nothing is.
  * Errors:    CORRUPT; INVALID another executable; EXHAUSTED. */
 MUST_CHECK Error *job_run_restore(JobRun *run, const void *bytes, size_t size, WorkerPool *pool,
-    ChunkVerify verify, ChunkSource source, Residency *residency);
+    ChunkVerify verify, ChunkSource source, Residency *residency, WarmStorages *warm);

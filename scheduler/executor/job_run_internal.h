@@ -18,6 +18,11 @@ struct JobRun {
     Execution *execution; /* of run next_run; NULL: it has not begun, or is out */
     ByteWriter out;       /* its checkpoint file while it is out */
     bool is_out;
+    char *class_change;    /* see job_run_take_class_change; NULL: nothing to tell */
     pthread_mutex_t mutex; /* guards slice_end_requested and, while it runs, the execution's life */
     bool slice_end_requested;
 };
+
+/* Before a checkpoint goes on there. */
+MUST_CHECK Error *job_run_note_class(
+    JobRun *run, const Container *container, const Residency *residency);

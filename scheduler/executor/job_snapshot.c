@@ -101,13 +101,15 @@ Error *job_snapshot_write(const JobSnapshot *snapshot, WorkerPool *pool, ChunkSi
     return NULL;
 }
 
-static Error *read_execution(const JobPoint *point, const JobRun *run, WorkerPool *pool,
-    ChunkVerify verify, ChunkSource source, Residency *residency, Execution **out) {
+static Error *read_execution(const JobPoint *point, JobRun *run, WorkerPool *pool,
+    ChunkVerify verify, ChunkSource source, Residency *residency, WarmStorages *warm,
+    Execution **out) {
     OWN(Container, container) = NULL;
     OWN(Execution, execution) = NULL;
     TRY(container_open_manifest(
         CONTAINER_CHECKPOINT, point->manifest, point->manifest_size, source, &container));
-    TRY(checkpoint_read(container, pool, verify, residency, &run->options, &execution));
+    TRY(job_run_note_class(run, container, residency));
+    TRY(checkpoint_read(container, pool, verify, residency, &run->options, warm, &execution));
     if (execution_get_entry(execution) != run->function)
         FAIL(CORRUPT, "an execution of another function");
     *out = TAKE(execution);
@@ -115,7 +117,7 @@ static Error *read_execution(const JobPoint *point, const JobRun *run, WorkerPoo
 }
 
 static Error *restore(JobRun *run, JobPoint *point, WorkerPool *pool, ChunkVerify verify,
-    ChunkSource source, Residency *residency) {
+    ChunkSource source, Residency *residency, WarmStorages *warm) {
     OWN(Execution, execution) = NULL;
     uint64_t count = batch_run_count(run->batch);
     if (point->next_run > count)
@@ -124,7 +126,7 @@ static Error *restore(JobRun *run, JobPoint *point, WorkerPool *pool, ChunkVerif
     if (point->manifest && point->next_run == count)
         FAIL(CORRUPT, "an execution behind the last run");
     if (point->manifest)
-        TRY(read_execution(point, run, pool, verify, source, residency, &execution));
+        TRY(read_execution(point, run, pool, verify, source, residency, warm, &execution));
     run->next_run = point->next_run;
     run->sequence = point->sequence;
     run->outputs = point->outputs;
@@ -136,11 +138,11 @@ static Error *restore(JobRun *run, JobPoint *point, WorkerPool *pool, ChunkVerif
 }
 
 Error *job_run_restore(JobRun *run, const void *bytes, size_t size, WorkerPool *pool,
-    ChunkVerify verify, ChunkSource source, Residency *residency) {
+    ChunkVerify verify, ChunkSource source, Residency *residency, WarmStorages *warm) {
     JobPoint OWN_POINT(point) = {0};
     if (run->execution || run->is_out || run->next_run > 0)
         FAIL(INTERNAL, "a checkpoint for a job that has begun");
     Error *error = job_point_read(bytes, size, &point);
-    if (!error) error = restore(run, &point, pool, verify, source, residency);
+    if (!error) error = restore(run, &point, pool, verify, source, residency, warm);
     return error_wrap(error, "job checkpoint");
 }

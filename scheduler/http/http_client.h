@@ -15,12 +15,20 @@ typedef struct HttpClientOptions {
     const char *token;   /* NULL: none */
     const char *tenant;  /* NULL: the token's, or default */
     const char *ca_file; /* PEM, of whom to trust instead of the system's; NULL: the system's */
+    /* Of https://, as server_key.h writes it: this key alone is trusted, whoever signed for it, and
+     * nothing else of the certificate matters; NULL: who has a certificate for that name */
+    const char *pinned_key;
+    bool no_proxy;             /* even if the environment names one */
     uint32_t connect_limit_ms; /* 0: 5 s */
     uint32_t silence_limit_s;  /* nothing moved for so long; 0: 600 s. Streams have none */
 } HttpClientOptions;
 
-/* Connects when the first call is made. Errors: INVALID no such form of a server; a token that no
- * header can hold. */
+/* Once, before anything else of libcurl; http_client_open does it. */
+MUST_CHECK Error *http_client_init_library(void);
+
+/* Connects when the first call is made; the connection stays for the next one. For one thread at a
+ * time. Errors: INVALID no such form of a server, or of a key, or a key without TLS; a token that
+ * no header can hold. */
 MUST_CHECK Error *http_client_open(const HttpClientOptions *options, HttpClient **out);
 void http_client_close(HttpClient *client);
 DEFINE_OWN(HttpClient, http_client_close);
@@ -43,10 +51,14 @@ typedef Error *HttpClientLineVisitor(void *context, const char *line);
 typedef struct HttpClientCall {
     HttpMethod method;
     const char *path; /* encoded: http_client_path */
-    const char *json; /* a body; NULL: none, or one of the next two */
+    const char *json; /* a body; NULL: none, or one of the next three */
     const char *file; /* a body: the file's bytes */
+    const void *data; /* a body: these bytes, sent from where they are */
+    size_t data_size;
     HttpClientPart parts[HTTP_CLIENT_PARTS_MAX];
     size_t part_count;
+    uint32_t limit_ms;    /* of all of it; 0: none */
+    uint64_t bytes_per_s; /* of a body, sent at most so fast; 0: as fast as it goes */
     /* Where an answer goes that is no error: into the text of the reply, or here. */
     const char *output; /* a file, replaced once all of it has come */
     HttpClientLineVisitor *visit;
@@ -66,7 +78,8 @@ typedef struct HttpClientReply {
 void http_client_reply_deinit(HttpClientReply *reply);
 #define OWN_REPLY(name) __attribute__((cleanup(http_client_reply_deinit))) name
 
-/* Errors: UNREACHABLE nobody answers, or the connection broke; for an answered error what the
+/* Errors: UNREACHABLE nobody answers, or the connection broke; REFUSED it has another key than the
+ * pinned one (nothing was sent, not even the token); for an answered error what the
  * server said, under its code; CORRUPT an answer that is none of this protocol. */
 MUST_CHECK Error *http_client_call(
     HttpClient *client, const HttpClientCall *call, HttpClientReply *out_reply);

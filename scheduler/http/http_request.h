@@ -27,6 +27,9 @@ typedef enum CallerRole {
 typedef struct Caller {
     TenantId tenant; /* 0: none, of a node's token that names no tenant */
     CallerRole role;
+    int64_t token; /* its id; 0: none was shown */
+    uint64_t node; /* which one speaks, by what its token is bound to; 0: none, or not yet known */
+    uint32_t hops; /* nodes that have passed the request on */
 } Caller;
 
 typedef struct HttpField {

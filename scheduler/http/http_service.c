@@ -129,3 +129,8 @@ Error *http_service_make_file(const HttpService *service, int *out_descriptor, c
     *out_descriptor = descriptor;
     return text_builder_take(&path, out_path); /* cannot fail: it was checked */
 }
+
+Error *http_service_change(HttpService *service, CatalogWork work, void *context) {
+    return service->catalog ? catalog_run(service->catalog, work, context)
+                            : catalog_run_directly(service->store, work, context);
+}

@@ -8,9 +8,11 @@
 #include "scheduler/http/http_response.h"
 #include "scheduler/http/jobs_api.h"
 #include "scheduler/metrics.h"
+#include "store/catalog.h"
 #include "store/store.h"
 
 struct Catalog;
+struct NodeCalls;
 
 /* Everything is borrowed and outlives the server. */
 typedef struct HttpService {
@@ -20,9 +22,14 @@ typedef struct HttpService {
     Accounts accounts;
     JobsApi jobs;
     Metrics *metrics;
-    const char *upload_folder; /* for temporary files: in the home */
-    const char *compiler;      /* the layover binary that compiles uploaded models */
-    atomic_bool ready;         /* false while the daemon starts or drains */
+    const char *upload_folder;     /* for temporary files: in the home */
+    const char *compiler;          /* the layover binary that compiles uploaded models */
+    const char *version;           /* of Layover; NULL: not said */
+    uint64_t node;                 /* this home's number */
+    const struct NodeCalls *nodes; /* NULL: it speaks to no others */
+    struct Migrations *migrations; /* NULL: no job comes or goes, as with the next one */
+    struct Evacuation *evacuation;
+    atomic_bool ready; /* false while the daemon starts or drains */
 } HttpService;
 
 /* Everything that can be said before the body: the address, whose request it is, whether that may
@@ -36,3 +43,6 @@ void http_service_answer(HttpService *service, const HttpRequest *request, HttpR
 /* A fresh file of mode 0600 in the upload folder. out_path: memory_free after unlink. */
 MUST_CHECK Error *http_service_make_file(
     const HttpService *service, int *out_descriptor, char **out_path);
+
+/* Runs work in a transaction. Durable on return. */
+MUST_CHECK Error *http_service_change(HttpService *service, CatalogWork work, void *context);

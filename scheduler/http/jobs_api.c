@@ -37,6 +37,7 @@ Error *jobs_api_job_json(const JobsApiJob *job, json_object **out) {
     json_fields_real(object, "device_seconds", job->device_seconds);
     json_fields_real(object, "checkpoint_age", job->checkpoint_age_s);
     json_fields_text_or_null(object, "migrating", job->migrating);
+    if (*job->moved_state) json_fields_text(object, "moved_state", job->moved_state);
     json_fields_text_or_null(object, "why", job->why);
     json_fields_add(object, "ended", json_object_new_boolean(job->ended));
     json_fields_int(object, "outputs", job->outputs);
@@ -55,6 +56,30 @@ Error *jobs_api_event_json(const JobsApiEvent *event, json_object **out) {
     json_fields_text(object, "state", event->state);
     json_fields_text(object, "kind", event->kind);
     json_fields_text_or_null(object, "why", event->why);
+    *out = object;
+    return NULL;
+}
+
+Error *jobs_api_verification_json(const JobsApiVerification *it, json_object **out) {
+    json_object *object, *classes;
+    TRY(json_fields_create(&object));
+    Error *error = json_fields_create(&classes);
+    if (error) {
+        json_object_put(object);
+        return error;
+    }
+    json_fields_text_or_null(object, "job", it->job);
+    json_fields_text(object, "state", it->state);
+    json_fields_int(object, "from", it->checkpoint);
+    json_fields_int(object, "outputs", it->outputs);
+    json_fields_int(object, "compared", it->compared);
+    json_fields_int_or_null(object, "sequence", it->sequence);
+    json_fields_text(object, "replay", it->replay);
+    json_fields_text(object, "replay_state", it->replay_state);
+    json_fields_text_or_null(object, "why", it->why);
+    json_fields_text(classes, "job", it->determinism_class);
+    json_fields_text(classes, "replay", it->replay_class);
+    json_fields_add(object, "determinism_class", classes);
     *out = object;
     return NULL;
 }

@@ -62,7 +62,8 @@ typedef struct JobsApiJob {
     char state[JOBS_API_TEXT_SIZE]; /* "running" among them */
     char device[JOBS_API_TEXT_SIZE];
     char migrating[JOBS_API_TEXT_SIZE];
-    char why[JOBS_API_WHY_SIZE]; /* of the newest change; the error of a failed one */
+    char moved_state[JOBS_API_TEXT_SIZE]; /* of a moved job, where it is now; "": not known */
+    char why[JOBS_API_WHY_SIZE];          /* of the newest change; the error of a failed one */
     JobsApiPriority priority;
     bool ended;                      /* nothing more will come of it here */
     int64_t items_done, items_total; /* total -1: a single run */
@@ -147,6 +148,21 @@ typedef struct JobsApiRestoreOptions {
     bool check_finite;
 } JobsApiRestoreOptions;
 
+/* A job that is run again from a checkpoint to compare what comes out with what is stored. */
+typedef struct JobsApiVerification {
+    char job[JOBS_API_ID_SIZE];    /* "": it was removed meanwhile */
+    char replay[JOBS_API_ID_SIZE]; /* the job that runs again */
+    const char *state;             /* running, equal, differs, failed */
+    char replay_state[JOBS_API_TEXT_SIZE];
+    char why[JOBS_API_WHY_SIZE]; /* of FAILED; and what a replay waits for that does not run */
+    int64_t checkpoint;
+    int64_t outputs;  /* to be compared */
+    int64_t compared; /* of them */
+    int64_t sequence; /* the first output that differs; -1: none does */
+    /* Of the devices that had them last; NULL: none has, or it is not here. */
+    const char *determinism_class, *replay_class;
+} JobsApiVerification;
+
 typedef struct JobsApiOutputs {
     int64_t next; /* ?since= for what comes after these */
     int64_t count;
@@ -167,7 +183,7 @@ typedef struct JobsApiClass {
     Error *(*events)(void *self, const Caller *caller, const char *job, int64_t since,
         JobsApiEventVisitor *visit, void *context);
     /* Visible outputs with a sequence number of at least since, as an .npz file written to the
-     * empty file at path. */
+     * empty file at path; of a moved job from where it is now. Errors: UNREACHABLE. */
     Error *(*outputs)(void *self, const Caller *caller, const char *job, int64_t since,
         const char *path, JobsApiOutputs *out);
     /* out_stream: JSON lines, {"seq", "time", "state", "why"} for a change, {"seq", "items_done",
@@ -179,6 +195,16 @@ typedef struct JobsApiClass {
     /* Errors: CONFLICT its state does not allow that; the state is named. */
     Error *(*change)(void *self, const Caller *caller, const char *job, JobsApiChange change,
         const JobsApiChangeOptions *options, JobsApiJob *out_job);
+    /* Begins a verification. checkpoint: 0 for the newest.
+     * Errors: NOT_FOUND no such job, no such checkpoint; CONFLICT no output behind it is stored;
+     * EXHAUSTED a quota. */
+    Error *(*verify)(void *self, const Caller *caller, const char *job, int64_t checkpoint,
+        JobsApiVerification *out_verification);
+    /* How it stands. When it is not running any more this has ended it: the job has an event that
+     * says what was found, the replay is gone. Errors: NOT_FOUND no such job, or it is no replay.
+     */
+    Error *(*verification)(void *self, const Caller *caller, const char *replay,
+        JobsApiVerification *out_verification);
     Error *(*checkpoints)(void *self, const Caller *caller, const char *job,
         JobsApiCheckpointVisitor *visit, void *context);
     /* Writes a checkpoint file to the empty file at path; with release the job is released only
@@ -206,4 +232,6 @@ const char *jobs_api_priority_name(JobsApiPriority priority);
 bool jobs_api_find_priority(const char *name, JobsApiPriority *out);
 /* The JSON that command line and HTTP show. Errors: OUT_OF_MEMORY. */
 MUST_CHECK Error *jobs_api_job_json(const JobsApiJob *job, struct json_object **out);
+MUST_CHECK Error *jobs_api_verification_json(
+    const JobsApiVerification *verification, struct json_object **out);
 MUST_CHECK Error *jobs_api_event_json(const JobsApiEvent *event, struct json_object **out);

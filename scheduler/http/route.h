@@ -36,6 +36,7 @@ enum {
     ROUTE_NAMES_MAX = 3,    /* of a path that are not fixed */
     ROUTE_NAME_SIZE = 256,  /* of each, decoded, with the terminating NUL */
 };
+enum { HTTP_PEER_MAX = 64 << 20, HTTP_MANIFEST_MAX = 256 << 20 };
 #define HTTP_STREAM_MAX (UINT64_C(1) << 40)
 
 typedef enum RouteId {

@@ -52,6 +52,40 @@ Error *route_job_fork(HttpService *service, const HttpRequest *request, HttpResp
     return change(service, request, response, JOBS_API_FORK, fields);
 }
 
+static Error *answer_verification(HttpResponse *response, const JobsApiVerification *found) {
+    json_object *object;
+    TRY(jobs_api_verification_json(found, &object));
+    return http_response_json(response, object);
+}
+
+Error *route_job_verify(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    static const char *const fields[] = {"from", NULL};
+    const JobsApi *jobs = &service->jobs;
+    JobsApiVerification found = {0};
+    int64_t from = 0;
+    OWN_JSON(body) = NULL;
+    TRY(http_request_check_query(request, no_fields));
+    TRY(json_body_parse(request->body, request->body_size, &body));
+    TRY(json_body_check_fields(body, fields));
+    TRY(json_body_number(body, "from", 1, INT64_MAX, &from));
+    TRY(jobs->class_->verify(
+        jobs->self, &request->caller, http_request_name(request, 0), from, &found));
+    return answer_verification(response, &found);
+}
+
+Error *route_job_verification(
+    HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    const JobsApi *jobs = &service->jobs;
+    JobsApiVerification found = {0};
+    OWN_JSON(body) = NULL;
+    TRY(http_request_check_query(request, no_fields));
+    TRY(json_body_parse(request->body, request->body_size, &body));
+    TRY(json_body_check_fields(body, no_fields));
+    TRY(jobs->class_->verification(
+        jobs->self, &request->caller, http_request_name(request, 0), &found));
+    return answer_verification(response, &found);
+}
+
 Error *route_job_remove(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     return change(service, request, response, JOBS_API_REMOVE, no_fields);
 }

@@ -7,6 +7,7 @@
 #include "scheduler/http/http_service.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
+#include "store/jobs.h"
 
 static const char *const no_fields[] = {NULL};
 static const char *const since_fields[] = {"since", NULL};
@@ -92,22 +93,72 @@ static void add_number(HttpResponse *response, const char *name, int64_t value) 
     http_response_header(response, name, text);
 }
 
-Error *route_job_outputs(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+static Error *answer_outputs(HttpService *service, const HttpRequest *request, const Caller *caller,
+    HttpResponse *response) {
     const JobsApi *jobs = &service->jobs;
     JobsApiOutputs outputs = {0};
     int64_t since;
     int made;
     char *path;
-    TRY(http_request_check_query(request, since_fields));
     TRY(http_request_query_number(request, "since", 0, &since));
     TRY(http_service_make_file(service, &made, &path));
     (void)close(made);
     Error *error = jobs->class_->outputs(
-        jobs->self, &request->caller, http_request_name(request, 0), since, path, &outputs);
+        jobs->self, caller, http_request_name(request, 0), since, path, &outputs);
     TRY(answer_file(response, path, error));
     add_number(response, "Layover-Next", outputs.next);
     add_number(response, "Layover-Outputs", outputs.count);
     return NULL;
+}
+
+Error *route_job_outputs(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    TRY(http_request_check_query(request, since_fields));
+    return answer_outputs(service, request, &request->caller, response);
+}
+
+/* A node, or an admin, may ask for every tenant's job: a node acts for whoever asked it. */
+static Error *read_caller(const HttpRequest *request, Caller *out) {
+    int64_t hops;
+    TRY(http_request_query_number(request, "hops", 1, &hops));
+    *out = (Caller){.role = CALLER_ADMIN,
+        .node = request->caller.node,
+        .hops = hops < UINT32_MAX ? (uint32_t)hops : UINT32_MAX};
+    return NULL;
+}
+
+Error *route_peer_job(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    static const char *const fields[] = {"hops", NULL};
+    const JobsApi *jobs = &service->jobs;
+    const char *name = http_request_name(request, 0);
+    JobsApiJob job = {0};
+    Caller caller;
+    JobId id;
+    TenantId tenant;
+    Job row;
+    json_object *object;
+    TRY(http_request_check_query(request, fields));
+    TRY(read_caller(request, &caller));
+    if (!job_id_parse(name, &id)) FAIL(NOT_FOUND, "there is no job %s", name);
+    TRY(jobs_find_tenant(service->store, id, &tenant));
+    TRY(jobs_get(service->store, tenant, id, &row));
+    TRY(jobs->class_->get(jobs->self, &caller, name, &job));
+    TRY(json_fields_create(&object));
+    json_fields_text(object, "job", name);
+    json_fields_text(object, "state", *job.moved_state ? job.moved_state : job.state);
+    json_fields_text(object, "why", job.why);
+    json_fields_int(object, "epoch", row.epoch);
+    json_fields_int(object, "items_done", job.items_done);
+    json_fields_int(object, "outputs", job.outputs);
+    return http_response_json(response, object);
+}
+
+Error *route_peer_outputs(
+    HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    static const char *const fields[] = {"hops", "since", NULL};
+    Caller caller;
+    TRY(http_request_check_query(request, fields));
+    TRY(read_caller(request, &caller));
+    return answer_outputs(service, request, &caller, response);
 }
 
 static Error *add_checkpoint(void *context, const JobsApiCheckpoint *checkpoint) {

@@ -5,17 +5,11 @@
 #include "scheduler/http/http_service.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
-#include "store/catalog.h"
+#include "store/job_id.h"
 #include "store/tenants.h"
 #include "store/tokens.h"
 
 static const char *const no_fields[] = {NULL};
-
-/* Durable on return. */
-static Error *change(HttpService *service, CatalogWork work, void *context) {
-    return service->catalog ? catalog_run(service->catalog, work, context)
-                            : catalog_run_directly(service->store, work, context);
-}
 
 static Error *tenant_json(const HttpService *service, const Tenant *tenant, json_object **out) {
     json_object *object, *quotas, *used;
@@ -117,7 +111,7 @@ Error *route_tenant_add(HttpService *service, const HttpRequest *request, HttpRe
     TRY(json_body_text(body, "tenant", &wanted.name));
     if (!wanted.name) FAIL(INVALID, "tenant: a name is wanted");
     TRY(read_change(body, &wanted));
-    TRY(change(service, apply, &wanted));
+    TRY(http_service_change(service, apply, &wanted));
     return answer_tenant(service, wanted.tenant, response);
 }
 
@@ -130,19 +124,22 @@ Error *route_tenant_set(HttpService *service, const HttpRequest *request, HttpRe
     TRY(json_body_check_fields(body, fields));
     TRY(read_change(body, &wanted));
     TRY(store_find_tenant(service->store, http_request_name(request, 0), &wanted.tenant));
-    TRY(change(service, apply, &wanted));
+    TRY(http_service_change(service, apply, &wanted));
     service->jobs.class_->tenant_changed(service->jobs.self, wanted.tenant);
     return answer_tenant(service, wanted.tenant, response);
 }
 
 /* text: NULL where it is not shown. */
 static Error *token_json(const Token *token, const char *text, json_object **out) {
+    char node[JOB_ID_NODE_TEXT_SIZE] = "";
     json_object *object;
     TRY(json_fields_create(&object));
+    if (token->node) job_id_print_node(token->node, node);
     json_fields_int(object, "id", token->id);
     if (text) json_fields_text(object, "token", text);
     json_fields_text_or_null(object, "tenant", token->tenant_name);
     json_fields_text(object, "role", tokens_role_name(token->role));
+    json_fields_text_or_null(object, "node", node);
     json_fields_real(object, "created", token->created);
     *out = object;
     return NULL;
@@ -192,7 +189,7 @@ Error *route_token_create(
         TRY(store_find_tenant(service->store, tenant, &wanted.tenant));
     else
         wanted.tenant = wanted.role == TOKEN_ROLE_NODE ? TOKEN_TENANT_NONE : TENANT_DEFAULT;
-    TRY(change(service, create, &wanted));
+    TRY(http_service_change(service, create, &wanted));
     TRY(token_json(&wanted.token, wanted.text, &object));
     return http_response_json(response, object);
 }
@@ -208,7 +205,7 @@ Error *route_token_revoke(
     TRY(http_request_check_query(request, no_fields));
     if (!text_parse_i64(http_request_name(request, 0), &id) || id < 1)
         FAIL(NOT_FOUND, "no token %.64s", http_request_name(request, 0));
-    TRY(change(service, revoke, &id));
+    TRY(http_service_change(service, revoke, &id));
     TRY(json_fields_create(&object));
     json_fields_int(object, "id", id);
     return http_response_json(response, object);

@@ -13,7 +13,8 @@ static Error *check_token(void *self, const char *text, Caller *out_caller) {
         FAIL(UNAUTHENTICATED, "the token is unknown");
     }
     TRY(error);
-    *out_caller = (Caller){.tenant = token.tenant, .role = roles[token.role]};
+    *out_caller = (Caller){
+        .tenant = token.tenant, .role = roles[token.role], .token = token.id, .node = token.node};
     return NULL;
 }
 

@@ -15,10 +15,30 @@
 
 #include "base/clock.h"
 #include "scheduler/http/store_accounts.h"
+#include "scheduler/migration/node_hello.h"
 #include "serialize/executable_file.h"
+#include "store/node_identity.h"
 #include "store/tenants.h"
 #include "store/tokens.h"
 #include "vm/assembly.h"
+
+const char test_tls_key[] = "-----BEGIN PRIVATE KEY-----\n"
+                            "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdcGOhzmUGDfSGgFM\n"
+                            "bfP4emPqLk6cR0YJrA3V3/mLibuhRANCAASkqCO4Kgfp1OUEbIdfciIo/NSbuExa\n"
+                            "kYfJKctxr48oM7rTfgp1IUq/TkXjiYqpRhDAHXZSnk2dXJAnFVDAFPDq\n"
+                            "-----END PRIVATE KEY-----\n";
+const char test_tls_certificate[] =
+    "-----BEGIN CERTIFICATE-----\n"
+    "MIIBezCCASGgAwIBAgIUfsGsJpoZPOH8WKh4ypSwKO+EnSMwCgYIKoZIzj0EAwIw\n"
+    "EjEQMA4GA1UEAwwHbGF5b3ZlcjAgFw0yNjExMjIxMjE0MzVaGA8yMTI2MTAyOTEy\n"
+    "MTQzNVowEjEQMA4GA1UEAwwHbGF5b3ZlcjBZMBMGByqGSM49AgEGCCqGSM49AwEH\n"
+    "A0IABKSoI7gqB+nU5QRsh19yIij81Ju4TFqRh8kpy3GvjygzutN+CnUhSr9OReOJ\n"
+    "iqlGEMAddlKeTZ1ckCcVUMAU8OqjUzBRMB0GA1UdDgQWBBQiiLHQSdmycQJuCisN\n"
+    "8FVX4OBPRzAfBgNVHSMEGDAWgBQiiLHQSdmycQJuCisN8FVX4OBPRzAPBgNVHRMB\n"
+    "Af8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIQDpZEstemeMjTRzTzFte9OcyMHK\n"
+    "wKWyyDC2+mdsFuDWrQIgKZEbVGpX4kVraVcn3P0QJwbJ+ytyfrgsGVSrs9uJ+9I=\n"
+    "-----END CERTIFICATE-----\n";
+const char test_tls_fingerprint[] = "sha256//DsaPU6i3vl97CkgYJSy0d+5K+qDgj5dhU6S2B3SzNE4=";
 
 static Error *make_token(Connection *catalog, TenantId tenant, TokenRole role, char out[128]) {
     Token token;
@@ -39,6 +59,7 @@ static Error *make_accounts(Connection *catalog, void *context) {
 }
 
 void test_service_open(TestServer *server) {
+    NodeIdentity identity;
     memset(server, 0, sizeof *server);
     test_folder_create(server->folder);
     (void)snprintf(server->home, sizeof server->home, "%s/home", server->folder);
@@ -59,6 +80,10 @@ void test_service_open(TestServer *server) {
     server->service.metrics = server->metrics;
     server->service.upload_folder = server->uploads;
     server->service.compiler = getenv("LAYOVER_BIN") ? getenv("LAYOVER_BIN") : "/bin/false";
+    assert_ok(node_identity_claim(server->store, &(Digest){{1}}, &identity));
+    server->service.node = identity.node;
+    server->service.nodes = &node_calls_network;
+    server->service.version = "0.0.test";
     atomic_store(&server->service.ready, true);
 }
 
@@ -69,8 +94,8 @@ void test_server_open(TestServer *server, const HttpServerOptions *options) {
     all.listen_address = "127.0.0.1:0";
     if (!all.handler_threads) all.handler_threads = 4;
     assert_ok(http_server_open(&server->service, &all, &server->server));
-    (void)snprintf(
-        server->url, sizeof server->url, "http://%s", http_server_address(server->server));
+    (void)snprintf(server->url, sizeof server->url, "%s://%s",
+        all.tls_certificate ? "https" : "http", http_server_address(server->server));
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
@@ -93,6 +118,7 @@ HttpClient *test_server_client(TestServer *server, TestRole role) {
     HttpClientOptions options = {
         .server = role == TEST_LOCAL ? server->socket : server->url,
         .token = role == TEST_NOBODY || role == TEST_LOCAL ? NULL : server->tokens[role],
+        .pinned_key = role != TEST_LOCAL && server->url[4] == 's' ? test_tls_fingerprint : NULL,
         .silence_limit_s = 20,
     };
     assert_ok(http_client_open(&options, &client));

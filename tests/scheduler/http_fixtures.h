@@ -34,7 +34,10 @@ typedef struct TestServer {
     TenantId alice, bob;
 } TestServer;
 
-/* options: only limits are taken; NULL: the defaults. */
+/* A key for TLS and what names it, as openssl says; nobody signed for it. */
+extern const char test_tls_key[], test_tls_certificate[], test_tls_fingerprint[];
+
+/* options: only limits and TLS are taken; NULL: the defaults. */
 void test_server_open(TestServer *server, const HttpServerOptions *options);
 void test_server_close(TestServer *server);
 #define OWN_SERVER(name) __attribute__((cleanup(test_server_close))) name

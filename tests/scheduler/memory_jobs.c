@@ -274,6 +274,46 @@ static Error *change(void *self, const Caller *caller, const char *id, JobsApiCh
     return error;
 }
 
+static Error *show_replay(const MemoryJob *job, const MemoryJob *replay, JobsApiVerification *out) {
+    bool ended = replay->shown.ended;
+    *out = (JobsApiVerification){.state = ended ? "differs" : "running",
+        .checkpoint = 3,
+        .outputs = 4,
+        .compared = ended ? 4 : 1,
+        .sequence = ended ? 7 : -1,
+        .replay_class = "none"};
+    (void)snprintf(out->job, sizeof out->job, "%s", job->shown.job);
+    (void)snprintf(out->replay, sizeof out->replay, "%s", replay->shown.job);
+    (void)snprintf(out->replay_state, sizeof out->replay_state, "%s", replay->shown.state);
+    return NULL;
+}
+
+static Error *verify(void *self, const Caller *caller, const char *id, int64_t checkpoint,
+    JobsApiVerification *out) {
+    MemoryJobs *jobs = self;
+    MemoryJob *job, *replay;
+    if (checkpoint > 3) FAIL(NOT_FOUND, "job %.64s has no checkpoint %d", id, (int)checkpoint);
+    lock(jobs);
+    Error *error = find(jobs, caller, id, &job);
+    if (!error) error = add(jobs, caller->tenant, job->shown.model, &replay);
+    if (!error) error = show_replay(job, replay, out);
+    unlock(jobs);
+    return error;
+}
+
+/* The first job is the one that is replayed. */
+static Error *verification(
+    void *self, const Caller *caller, const char *id, JobsApiVerification *out) {
+    MemoryJobs *jobs = self;
+    MemoryJob *replay;
+    lock(jobs);
+    Error *error = find(jobs, caller, id, &replay);
+    if (!error) error = show_replay(&jobs->jobs[0], replay, out);
+    if (!error && replay->shown.ended) replay->removed = true;
+    unlock(jobs);
+    return error;
+}
+
 static Error *checkpoints(void *self, const Caller *caller, const char *id,
     JobsApiCheckpointVisitor *visit, void *context) {
     MemoryJob *job;
@@ -350,6 +390,8 @@ JobsApi memory_jobs_api(MemoryJobs *jobs) {
         .outputs = outputs,
         .watch = watch,
         .change = change,
+        .verify = verify,
+        .verification = verification,
         .checkpoints = checkpoints,
         .checkpoint = checkpoint,
         .restore = restore,

@@ -31,9 +31,9 @@ void service_fixture_init(ServiceFixture *fixture) {
     assert_ok(control_create(&options, &fixture->node.control));
     job_service_set_control(fixture->service, fixture->node.control);
     fixture->api = job_service_api(fixture->service);
-    fixture->user = (Caller){TENANT_DEFAULT, CALLER_USER};
-    fixture->admin = (Caller){TENANT_DEFAULT, CALLER_ADMIN};
-    fixture->stranger = (Caller){stranger, CALLER_USER};
+    fixture->user = (Caller){.tenant = TENANT_DEFAULT, .role = CALLER_USER};
+    fixture->admin = (Caller){.tenant = TENANT_DEFAULT, .role = CALLER_ADMIN};
+    fixture->stranger = (Caller){.tenant = stranger, .role = CALLER_USER};
 }
 
 void service_fixture_deinit(ServiceFixture *fixture) {

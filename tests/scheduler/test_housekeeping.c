@@ -151,8 +151,35 @@ static void test_housekeeping_takes_a_turn_at_once_and_ends_when_told(void **sta
     bench.housekeeping = NULL;
 }
 
+static Error *count_settling(void *context, double now) {
+    double *last = context;
+    assert_true(now > *last);
+    *last = now;
+    return NULL;
+}
+
+static void test_housekeeping_settles_each_turn(void **state) {
+    (void)state;
+    Bench OWN_BENCH(bench);
+    double last = 0;
+    bench_init(&bench);
+    housekeeping_release(bench.housekeeping);
+    HousekeepingOptions options = {.store = bench.node.store,
+        .catalog = bench.node.catalog,
+        .settle = count_settling,
+        .settle_context = &last,
+        .clock = clock_simulated(&bench.clock)};
+    assert_ok(housekeeping_create(&options, &bench.housekeeping));
+    assert_ok(housekeeping_turn(bench.housekeeping));
+    double first = last;
+    bench.clock.now_ns += MINUTE_NS;
+    assert_ok(housekeeping_turn(bench.housekeeping));
+    assert_true(last - first > 59 && last - first < 61);
+}
+
 int test_housekeeping(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_housekeeping_settles_each_turn),
         cmocka_unit_test(test_housekeeping_lets_finished_jobs_go_after_their_time),
         cmocka_unit_test(test_housekeeping_asks_every_tenant),
         cmocka_unit_test(test_housekeeping_sweeps_when_it_is_worth_it),

@@ -161,6 +161,35 @@ static void test_job_run_moves_out_and_in(void **state) {
     check_rows(&outputs, 2, 4);
 }
 
+/* Out of one device and into another that rounds otherwise: told once, and not on the way back to
+ * nothing new. */
+static void test_job_run_tells_when_the_arithmetic_changes(void **state) {
+    (void)state;
+    ExecutorFixture OWN_FIXTURE(fixture);
+    FixtureOutputs OWN_OUTPUTS(outputs) = {0};
+    OWN(Device, lacking) = NULL;
+    OWN(Residency, other) = NULL;
+    OWN(JobRun, run) = NULL;
+    JobRunResult result;
+    executor_fixture_init(&fixture, program, "cpu");
+    assert_ok(device_open("sim:0,lacks=Add", &lacking));
+    assert_ok(residency_create(fixture.executable, fixture.device, lacking, NULL, &other));
+    make_job(&fixture, 4, 2, &run);
+    outputs.stop = run;
+    assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
+    assert_null(job_run_take_class_change(run));
+    assert_ok(job_run_move_out(run, NULL));
+    assert_ok(job_run_move_in(run, other, NULL));
+    char *words = job_run_take_class_change(run);
+    assert_non_null(strstr(words, "goes on with another determinism class: "));
+    assert_non_null(strstr(words, " without Add"));
+    memory_free(words);
+    assert_null(job_run_take_class_change(run));
+    assert_ok(job_run_move_out(run, NULL));
+    assert_ok(job_run_move_in(run, other, NULL));
+    assert_null(job_run_take_class_change(run));
+}
+
 static void test_job_run_asks_for_memory_and_goes_on_with_it(void **state) {
     (void)state;
     ExecutorFixture OWN_FIXTURE(fixture);
@@ -256,6 +285,7 @@ int test_job_run(void) {
         cmocka_unit_test(test_job_run_in_many_slices_gives_the_same),
         cmocka_unit_test(test_job_run_stops_where_it_is_to_be_suspended),
         cmocka_unit_test(test_job_run_moves_out_and_in),
+        cmocka_unit_test(test_job_run_tells_when_the_arithmetic_changes),
         cmocka_unit_test(test_job_run_asks_for_memory_and_goes_on_with_it),
         cmocka_unit_test(test_job_run_limits_one_output),
         cmocka_unit_test(test_job_run_takes_yields_before_it_asks_for_memory),

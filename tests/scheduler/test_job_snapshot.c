@@ -1,7 +1,9 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "scheduler/executor/job_point.h"
 #include "scheduler/executor/job_run.h"
+#include "serialize/warm_storages.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/serialize/serialize_fixtures.h"
 
@@ -50,7 +52,7 @@ static Error *load(const ExecutorFixture *fixture, const char *function, const S
     OWN(JobRun, run) = NULL;
     make_job(fixture, function, &run);
     TRY(job_run_restore(run, saved->bytes.data, saved->bytes.size, NULL, CHUNK_VERIFY_SHA256,
-        memory_store_source(store), fixture->residency));
+        memory_store_source(store), fixture->residency, NULL));
     *out = TAKE(run);
     return NULL;
 }
@@ -113,6 +115,42 @@ static void test_job_snapshot_replays_the_same_outputs(void **state) {
     memory_store_deinit(&store);
 }
 
+/* What an earlier look at the checkpoint brought into memory is not fetched again. */
+static void test_job_snapshot_goes_on_with_what_is_warm(void **state) {
+    (void)state;
+    ExecutorFixture OWN_FIXTURE(fixture);
+    MemoryStore store = {0}, empty = {0};
+    FixtureOutputs OWN_OUTPUTS(outputs) = {0};
+    JobPoint OWN_POINT(point) = {0};
+    OWN(JobRun, run) = NULL;
+    OWN(JobRun, again) = NULL;
+    OWN(Container, container) = NULL;
+    OWN(WarmStorages, warm) = NULL;
+    JobRunResult result;
+    Saved saved;
+    executor_fixture_init(&fixture, program, "cpu");
+    make_job(&fixture, "triple", &run);
+    outputs.stop = run;
+    assert_ok(job_run_slice(run, fixture.residency, fixture_sink(&outputs), &result));
+    save(run, false, &store, &saved);
+    assert_ok(job_point_read(saved.bytes.data, saved.bytes.size, &point));
+    assert_ok(container_open_manifest(CONTAINER_CHECKPOINT, point.manifest, point.manifest_size,
+        memory_store_source(&store), &container));
+    assert_ok(warm_storages_create(fixture.residency->devices, 0, &warm));
+    assert_ok(warm_storages_read(warm, container, NULL, CHUNK_VERIFY_SHA256));
+    make_job(&fixture, "triple", &again);
+    assert_ok(job_run_restore(again, saved.bytes.data, saved.bytes.size, NULL, CHUNK_VERIFY_XXH3,
+        memory_store_source(&empty), fixture.residency, warm));
+    assert_int_equal(job_run_device_bytes(again), job_run_device_bytes(run));
+    assert_true(warm_storages_get_counts(warm).kept > 0);
+    outputs.stop = NULL;
+    assert_ok(job_run_slice(again, fixture.residency, fixture_sink(&outputs), &result));
+    assert_int_equal(result.outcome, JOB_RUN_FINISHED);
+    assert_int_equal(outputs.count, 6);
+    saved_deinit(&saved);
+    memory_store_deinit(&store);
+}
+
 static void test_job_snapshot_refuses_damage(void **state) {
     (void)state;
     ExecutorFixture OWN_FIXTURE(fixture);
@@ -150,6 +188,7 @@ int test_job_snapshot(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_job_snapshot_chain_gives_the_same_outputs),
         cmocka_unit_test(test_job_snapshot_replays_the_same_outputs),
+        cmocka_unit_test(test_job_snapshot_goes_on_with_what_is_warm),
         cmocka_unit_test(test_job_snapshot_refuses_damage),
     };
     return cmocka_run_group_tests_name("job_snapshot", tests, NULL, NULL);

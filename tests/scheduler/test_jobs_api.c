@@ -32,6 +32,27 @@ static void test_jobs_api_shows_what_is_unknown_as_null(void **state) {
     json_object_put(object);
 }
 
+static void test_jobs_api_shows_verifications(void **state) {
+    (void)state;
+    JobsApiVerification it = {.job = "j",
+        .replay = "r",
+        .state = "differs",
+        .replay_state = "cancelled",
+        .checkpoint = 3,
+        .outputs = 5,
+        .compared = 4,
+        .sequence = 0,
+        .determinism_class = "c"};
+    json_object *object;
+    assert_ok(jobs_api_verification_json(&it, &object));
+    assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
+        "{\"job\":\"j\",\"state\":\"differs\",\"from\":3,\"outputs\":5,\"compared\":4,\"sequence\":"
+        "0,"
+        "\"replay\":\"r\",\"replay_state\":\"cancelled\",\"why\":null,\"determinism_class\":{"
+        "\"job\":\"c\",\"replay\":null}}");
+    json_object_put(object);
+}
+
 static void test_jobs_api_names_priorities(void **state) {
     (void)state;
     JobsApiPriority priority;
@@ -45,6 +66,7 @@ static void test_jobs_api_names_priorities(void **state) {
 int test_jobs_api(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_api_shows_what_is_unknown_as_null),
+        cmocka_unit_test(test_jobs_api_shows_verifications),
         cmocka_unit_test(test_jobs_api_names_priorities),
     };
     return cmocka_run_group_tests_name("jobs_api", tests, NULL, NULL);

@@ -1,0 +1,67 @@
+#include <stdio.h>
+
+#include "scheduler/job_service_internal.h"
+#include "scheduler/migration/node_link.h"
+#include "scheduler/migration/owner_link.h"
+#include "store/departures.h"
+#include "store/nodes.h"
+
+static Error *open_owner(JobService *service, const Job *row, HttpClient **out) {
+    uint64_t target;
+    Node node;
+    TRY(departures_find_target(service->store, row->tenant, row->id, &target));
+    TRY_WRAP(node_link_open_number(service->store, target, &node, out), "the job is at %s",
+        row->migrating);
+    return NULL;
+}
+
+/* What is known there, if anybody answers: else what stands in the tombstone. */
+void job_service_show_moved(
+    JobService *service, const Caller *caller, const Job *row, JobsApiJob *inout_job) {
+    OWN(HttpClient, link) = NULL;
+    OwnedJob there;
+    if (row->state != JOB_STATE_MOVED) return;
+    Error *error = open_owner(service, row, &link);
+    if (!error) error = owner_link_get(link, row->id, caller->hops, &there);
+    if (error) {
+        error_free(error);
+        return;
+    }
+    (void)snprintf(inout_job->moved_state, sizeof inout_job->moved_state, "%s", there.state);
+    if (*there.why) (void)snprintf(inout_job->why, sizeof inout_job->why, "%s", there.why);
+    inout_job->items_done = there.items_done;
+    inout_job->outputs = there.outputs;
+}
+
+Error *job_service_fetch_outputs(JobService *service, const Caller *caller, const Job *row,
+    int64_t since, const char *path, JobsApiOutputs *out) {
+    OWN(HttpClient, link) = NULL;
+    TRY(open_owner(service, row, &link));
+    TRY_WRAP(owner_link_fetch_outputs(link, row->id, caller->hops, since, path, &out->next),
+        "the job is at %s", row->migrating);
+    out->count = out->next - since;
+    return NULL;
+}
+
+static Error *check_node(const Node *node, JobId job, int64_t epoch) {
+    OWN(HttpClient, link) = NULL;
+    OwnedJob there;
+    char name[JOB_ID_TEXT_SIZE];
+    Error *error = node_link_open(node, &link);
+    if (!error) error = owner_link_get(link, job, 0, &there);
+    if (error) { /* it has no such job, or cannot say */
+        error_free(error);
+        return NULL;
+    }
+    if (there.epoch <= epoch) return NULL; /* it is where the file comes from */
+    job_id_print(job, name);
+    FAIL(CONFLICT, "job %s is at node %s already, and %s; a file gives its job once", name,
+        node->name, there.state);
+}
+
+Error *job_service_check_elsewhere(JobService *service, JobId job, int64_t epoch) {
+    OWN(NodeList, list) = NULL;
+    TRY(nodes_list(service->store, &list));
+    for (size_t i = 0; i < list->count; i++) TRY(check_node(&list->items[i], job, epoch));
+    return NULL;
+}

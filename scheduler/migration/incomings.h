@@ -1,0 +1,52 @@
+#pragma once
+/* The target's side of migrations: what comes in, until the job is ours or the attempt is over.
+ *
+ * An attempt has a session in memory: its chunks are safe from gc, its tensors are decoded. The
+ * session is lost with the process; the source then offers again, and only what did not come is
+ * sent. What is durable is the arrival (store/arrivals.h).
+ *
+ * source: the node that speaks, as its token proves. Errors of all: NOT_FOUND no such attempt is
+ * expected from that node; CONFLICT it is over, or the job is here. Threads: any. */
+#include "scheduler/control.h"
+#include "scheduler/migration/messages.h"
+
+typedef struct Incomings Incomings;
+
+enum {
+    INCOMINGS_MAX = 64, /* at once */
+    INCOMINGS_SILENCE_S = 600,
+};
+
+/* Everything is borrowed. */
+MUST_CHECK Error *incomings_create(Control *control, Incomings **out_incomings);
+void incomings_release(Incomings *incomings);
+DEFINE_OWN(Incomings, incomings_release);
+
+/* Durable on return. Errors: NOT_FOUND the tenant; EXHAUSTED its store quota, or too many at once;
+ * UNSUPPORTED the protocol. */
+MUST_CHECK Error *incomings_offer(Incomings *incomings, uint64_t source,
+    const MigrationOffer *offer, MigrationOfferAnswer *out_answer);
+/* out_bits: by chunk_batch.h; 1: it is to be sent. Room for all. */
+MUST_CHECK Error *incomings_find_missing(Incomings *incomings, uint64_t source,
+    const MigrationKey *key, const ChunkRef *refs, size_t count, uint8_t *out_bits);
+/* A batch of chunks. Errors: CORRUPT one is not what its name says; EXHAUSTED. */
+MUST_CHECK Error *incomings_take_chunks(
+    Incomings *incomings, uint64_t source, const MigrationKey *key, const void *batch, size_t size);
+/* A manifest whose chunks are all here, though the job runs on: it is checked, the model is taken,
+ * tensors are decoded. Errors: CORRUPT, INVALID the manifest. */
+MUST_CHECK Error *incomings_rehearse(Incomings *incomings, uint64_t source, const MigrationKey *key,
+    const void *manifest, size_t size);
+/* The last one: checked, tried out, stored; the job is in doubt. Durable on return; the second time
+ * it does nothing. suspended: what it becomes. */
+MUST_CHECK Error *incomings_prepare(Incomings *incomings, uint64_t source, const MigrationKey *key,
+    bool suspended, const void *manifest, size_t size);
+/* The source gave it up: it is ours. Durable on return; the second time it does nothing. */
+MUST_CHECK Error *incomings_activate(
+    Incomings *incomings, uint64_t source, const MigrationKey *key);
+/* The source keeps it. Durable on return; nothing happens to what is not expected. */
+MUST_CHECK Error *incomings_abort(Incomings *incomings, uint64_t source, const MigrationKey *key);
+/* What is known of an attempt: never NOT_FOUND. */
+MUST_CHECK Error *incomings_find(
+    Incomings *incomings, uint64_t source, const MigrationKey *key, ArrivalAnswer *out_answer);
+/* Ends sessions that were not heard of for INCOMINGS_SILENCE_S. */
+void incomings_expire(Incomings *incomings);

@@ -1,0 +1,60 @@
+#pragma once
+/* The source's side of one migration: an attempt at moving a job, from the first word to the
+ * target until that one owns it, or the job goes on here.
+ *
+ * The steps are the rows of migration_steps.def; what happens at each when a side dies is in
+ * docs/architecture.md#migration. */
+#include "scheduler/control.h"
+#include "scheduler/migration/messages.h"
+#include "store/nodes.h"
+
+typedef struct Outgoing Outgoing;
+
+typedef enum MigrationPhase {
+    MIGRATION_WAITING, /* others go first */
+    MIGRATION_OFFERING,
+    MIGRATION_COPYING,  /* while the job runs */
+    MIGRATION_STOPPING, /* it does not run any more */
+    MIGRATION_MOVING,   /* what changed last, and its owner */
+    MIGRATION_MOVED,    /* over, as is the next one */
+    MIGRATION_ABORTED,
+} MigrationPhase;
+
+const char *migration_phase_name(MigrationPhase phase);
+
+typedef struct MigrationStatus {
+    JobId job;
+    char node[NODE_NAME_SIZE];
+    MigrationPhase phase;
+    uint32_t round;                   /* of copying, from 1 on */
+    uint64_t bytes_sent;              /* all of it */
+    uint64_t round_bytes, round_sent; /* of the present round; bytes 0: not known yet */
+    double seconds;
+    double downtime_ms; /* from the wish to stop until the target said that it runs; 0: not yet */
+    char error[512];    /* why it was given up; "" */
+} MigrationStatus;
+
+typedef struct OutgoingOptions {
+    Control *control;  /* borrowed */
+    uint64_t own_node; /* this home's number */
+    Node target;
+    TenantId tenant;
+    char tenant_name[TENANT_NAME_SIZE];
+    JobId job;
+    uint64_t bytes_per_s; /* 0: as fast as it goes */
+    /* With a target that does not answer; 0: a minute while the job runs, 15 s while it does not */
+    uint32_t patience_ms;
+} OutgoingOptions;
+
+/* Begins the attempt: durable on return. Errors: as departures_begin. */
+MUST_CHECK Error *outgoing_create(const OutgoingOptions *options, Outgoing **out_outgoing);
+/* Not while it runs. */
+void outgoing_release(Outgoing *outgoing);
+DEFINE_OWN(Outgoing, outgoing_release);
+/* To its end. After an error the job goes on here, unless it moved and the target does not know
+ * yet, or nobody knows: outgoings_settle goes on then. Threads: one. */
+void outgoing_run(Outgoing *outgoing);
+/* Ends it at the next chance, before the job has moved. Threads: any, as the next one. */
+void outgoing_cancel(Outgoing *outgoing);
+void outgoing_get_status(Outgoing *outgoing, MigrationStatus *out_status);
+bool migration_is_over(MigrationPhase phase);

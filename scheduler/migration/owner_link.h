@@ -1,0 +1,21 @@
+#pragma once
+/* What a node asks about a job that went from it, of the node that it went to; that one may have to
+ * ask the next. The other end is route_peer.c. Errors: as target_link.h. */
+#include "scheduler/http/http_client.h"
+#include "scheduler/http/jobs_api.h"
+#include "store/jobs.h"
+
+enum { OWNER_HOPS_MAX = 8 }; /* nodes that a question passes */
+
+typedef struct OwnedJob {
+    char state[JOBS_API_TEXT_SIZE]; /* "running" among them */
+    char why[JOBS_API_WHY_SIZE];
+    int64_t epoch;
+    int64_t items_done, outputs;
+} OwnedJob;
+
+/* hops: that the question has passed. */
+MUST_CHECK Error *owner_link_get(HttpClient *client, JobId job, uint32_t hops, OwnedJob *out);
+/* Into the file at path. out_next: what comes after them. */
+MUST_CHECK Error *owner_link_fetch_outputs(HttpClient *client, JobId job, uint32_t hops,
+    int64_t since, const char *path, int64_t *out_next);

@@ -1,0 +1,41 @@
+#pragma once
+/* What a source says to its target, each of one attempt: the other end is route_arrivals.c. And the
+ * one question that a target asks its source: route_departures.c.
+ *
+ * Errors of all: UNREACHABLE nobody answers in time, or the connection broke; what the node said,
+ * under its code; CORRUPT an answer that is none. Threads: one at a time for a client. */
+#include "scheduler/http/http_client.h"
+#include "scheduler/migration/messages.h"
+#include "serialize/chunk.h"
+#include "store/departures.h"
+
+MUST_CHECK Error *target_link_offer(
+    HttpClient *client, const MigrationOffer *offer, MigrationOfferAnswer *out_answer);
+/* out_bits: by chunk_batch.h; memory_free. */
+MUST_CHECK Error *target_link_find_missing(HttpClient *client, const MigrationKey *key,
+    const ChunkRef *refs, size_t count, uint8_t **out_bits);
+typedef struct ChunkSending {
+    uint64_t bytes_per_s; /* 0: as fast as it goes */
+    /* Asked now and then; true ends it with INTERRUPTED. NULL: never. */
+    bool (*interrupted)(void *context);
+    void *context;
+} ChunkSending;
+MUST_CHECK Error *target_link_send_chunks(
+    HttpClient *client, const MigrationKey *key, const ByteWriter *batch, const ChunkSending *how);
+MUST_CHECK Error *target_link_rehearse(
+    HttpClient *client, const MigrationKey *key, const void *manifest, size_t size);
+/* limit_ms: for all of it. */
+MUST_CHECK Error *target_link_prepare(HttpClient *client, const MigrationKey *key, bool suspended,
+    const void *manifest, size_t size, uint32_t limit_ms);
+MUST_CHECK Error *target_link_activate(HttpClient *client, const MigrationKey *key);
+MUST_CHECK Error *target_link_abort(HttpClient *client, const MigrationKey *key);
+MUST_CHECK Error *target_link_find(
+    HttpClient *client, const MigrationKey *key, ArrivalAnswer *out_answer);
+
+MUST_CHECK Error *source_link_find_outcome(
+    HttpClient *client, const MigrationKey *key, DepartureOutcome *out_outcome);
+
+/* That the job is this node's, in that epoch. */
+MUST_CHECK Error *source_link_fence(HttpClient *client, JobId job, int64_t epoch);
+
+const char *departure_outcome_name(DepartureOutcome outcome);
