@@ -78,6 +78,8 @@ Error *job_changes_fetch_outputs(
 /* Errors: INVALID it has not succeeded, and --partial was not given. */
 static Error *check_state(const CommandContext *context, json_object *job) {
     const char *state = remote_text(job, "state"), *why = remote_text(job, "why");
+    const char *moved = remote_text(job, "moved_state"); /* where it is now */
+    if (*moved) state = moved;
     if (strcmp(state, "succeeded") == 0 || command_flag(context, "partial")) return NULL;
     FAIL(INVALID, "job %s is %s%s%s; --partial writes its outputs so far", context->arguments[0],
         state, *why ? ": " : "", why);

@@ -44,6 +44,18 @@ static void print_id(const JobFile *job, char out[JOB_ID_TEXT_SIZE]) {
     job_id_print((JobId){job->origin.node, job->origin.number}, out);
 }
 
+static const char *owner_name(const JobFile *job, const char *release) {
+    switch (job->origin.owner) {
+    case JOB_FILE_COPY:
+        return "copy";
+    case JOB_FILE_RELEASE:
+        return release;
+    case JOB_FILE_MOVE:
+        return "move";
+    }
+    return "unknown";
+}
+
 /* What a job's file says beside its execution. */
 static json_object *job_json(const JobFile *job) {
     char id[JOB_ID_TEXT_SIZE];
@@ -51,7 +63,7 @@ static json_object *job_json(const JobFile *job) {
     print_id(job, id);
     command_json_text(object, "job", id);
     command_json_int(object, "epoch", job->origin.epoch);
-    command_json_text(object, "owner", job->origin.owner == JOB_FILE_RELEASE ? "release" : "copy");
+    command_json_text(object, "owner", owner_name(job, "release"));
     command_json_text(object, "model", job->model);
     command_json_int(object, "items_done", job->items_done);
     command_json_int(object, "items_total", job->items_total);
@@ -63,9 +75,8 @@ static json_object *job_json(const JobFile *job) {
 static void print_job(const JobFile *job) {
     char id[JOB_ID_TEXT_SIZE];
     print_id(job, id);
-    printf("%s of job %s, model %s, epoch %lld: %zu outputs",
-        job->origin.owner == JOB_FILE_RELEASE ? "owner" : "copy", id, job->model,
-        (long long)job->origin.epoch, job->output_count);
+    printf("%s of job %s, model %s, epoch %lld: %zu outputs", owner_name(job, "owner"), id,
+        job->model, (long long)job->origin.epoch, job->output_count);
     if (job->items_total >= 0)
         printf(", %lld of %lld items", (long long)job->items_done, (long long)job->items_total);
     printf("%s\n", job->executable ? ", with its executable" : "");

@@ -11,31 +11,39 @@ const CommandOption command_resume_options[] = {
     {0},
 };
 
-/* job: NULL, or what may bring it along. */
-static Error *load_executable(const CommandContext *context, ModelAccess *access, const RunJob *job,
-    const Digest *identity, Executable **out_executable) {
+static Error *open_with_file(const CommandContext *context, ModelAccess *access, const char *file,
+    const Digest *identity, RunMachine *out_machine) {
+    const ModelFileOptions options = {.format = "lvx"};
+    OWN(Executable, executable) = NULL;
+    TRY(model_access_open_files(access));
+    TRY(model_file_load(access, file, &options, &executable));
+    if (!digest_equal(&executable->identity, identity))
+        FAIL(INVALID, "%s is not the executable of this checkpoint", file);
+    return run_machine_open(context, access->pool, TAKE(executable), out_machine);
+}
+
+/* job: NULL, or what may bring the executable along. */
+static Error *open_machine(const CommandContext *context, ModelAccess *access, const RunJob *job,
+    const Digest *identity, RunMachine *out_machine) {
     char text[DIGEST_TEXT_SIZE];
     const char *file = command_option(context, "model");
-    ModelFileOptions options = {.format = "lvx"};
     OWN(Executable, executable) = NULL;
-    if (file) {
-        TRY(model_access_open_files(access));
-        TRY(model_file_load(access, file, &options, &executable));
-        if (!digest_equal(&executable->identity, identity))
-            FAIL(INVALID, "%s is not the executable of this checkpoint", file);
-        *out_executable = TAKE(executable);
-        return NULL;
-    }
+    if (file) return open_with_file(context, access, file, identity, out_machine);
     TRY(model_access_open(context, true, access));
-    Error *error = model_access_load_identity(access, identity, out_executable);
+    Error *error =
+        run_machine_open_stored(context, access, identity, "its executable", out_machine);
     if (error_code(error) != ERROR_NOT_FOUND) return error;
-    error_free(error); /* said more clearly here */
-    if (job && job->file.executable) return run_job_load_model(job, access->pool, out_executable);
-    digest_print(identity, text);
-    FAIL(NOT_FOUND,
-        "the checkpoint needs executable %s, which this home does not have; import it "
-        "or give --model FILE.lvx",
-        text);
+    if (!job || !job->file.executable) {
+        error_free(error); /* said more clearly here */
+        digest_print(identity, text);
+        FAIL(NOT_FOUND,
+            "the checkpoint needs executable %s, which this home does not have; import it "
+            "or give --model FILE.lvx",
+            text);
+    }
+    error_free(error); /* the job brought it along */
+    TRY(run_job_load_model(job, access->pool, &executable));
+    return run_machine_open(context, access->pool, TAKE(executable), out_machine);
 }
 
 /* job: NULL unless the file is a job's. */
@@ -43,13 +51,11 @@ static Error *resume_from(
     CommandContext *context, const char *path, const Container *container, const RunJob *job) {
     ModelAccess OWN_ACCESS(access) = {0};
     RunMachine OWN_MACHINE(machine) = {0};
-    OWN(Executable, executable) = NULL;
     CheckpointHeader header;
     TRY_WRAP(checkpoint_read_header(container, &header), "%s", path);
-    Error *error = load_executable(context, &access, job, &header.executable, &executable);
+    Error *error = open_machine(context, &access, job, &header.executable, &machine);
     checkpoint_header_deinit(&header);
     TRY(error);
-    TRY(run_machine_open(context, access.pool, TAKE(executable), &machine));
     machine.job = job;
     bool begins = job && !job_file_has_execution(container);
     TRY_WRAP(begins ? run_machine_start_job(&machine) : run_machine_resume(&machine, container),

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "include/layover.h"
 #include "scheduler/daemon.h"
 #include "store/store.h"
 #include "tools/command.h"
@@ -27,6 +28,8 @@ static Error *say_ready(void *context_pointer, const DaemonReady *ready) {
     if (!context->json) {
         printf("ready: %s%s%s, pid %ld\n", ready->socket, ready->listen[0] ? ", " : "",
             ready->listen, (long)getpid());
+        if (ready->fingerprint[0])
+            printf("its key, for node add elsewhere: %s\n", ready->fingerprint);
         (void)fflush(stdout);
         return NULL;
     }
@@ -36,6 +39,7 @@ static Error *say_ready(void *context_pointer, const DaemonReady *ready) {
     command_json_text(object, "socket", ready->socket);
     command_json_text(object, "listen", ready->listen[0] ? ready->listen : NULL);
     command_json_int(object, "pid", (int64_t)getpid());
+    command_json_text(object, "fingerprint", ready->fingerprint[0] ? ready->fingerprint : NULL);
     TRY(command_print_json(object));
     (void)fflush(stdout);
     return NULL;
@@ -50,7 +54,8 @@ Error *command_serve(CommandContext *context) {
         .tls_cert = command_option(context, "tls-cert"),
         .tls_key = command_option(context, "tls-key"),
         .event_log = command_option(context, "event-log"),
-        .compiler = self};
+        .compiler = self,
+        .version = LAYOVER_VERSION};
     TRY(command_integer(context, "grace", 0, GRACE_MAX_S, GRACE_DEFAULT_S, &grace_s));
     options.grace_ns = (uint64_t)grace_s * 1000000000;
     TRY(command_integer(context, "event-log-max", EVENT_RECORDER_SIZE_MIN, INT64_MAX,

@@ -97,10 +97,14 @@ Error *command_tenant(CommandContext *context) {
 
 static void print_token(json_object *token) {
     const char *text = remote_text(token, "token"), *tenant = remote_text(token, "tenant");
+    const char *node = remote_text(token, "node");
     char created[32];
     remote_print_time(remote_real(token, "created"), created);
     printf("%6lld  %-6s %-24s %s\n", (long long)remote_int(token, "id"), remote_text(token, "role"),
-        *tenant ? tenant : "-", created);
+        *tenant ? tenant
+        : *node ? node
+                : "-",
+        created);
     if (*text) printf("%s\nIt is shown this once.\n", text);
 }
 

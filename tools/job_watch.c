@@ -3,11 +3,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "scheduler/http/json_body.h"
 #include "store/job_state.h"
 #include "tools/progress.h"
+
+enum { MOVED_PAUSE_MS = 200 };
 
 void job_watch_path(TextBuilder *path, const char *job, const char *what) {
     text_append(path, "/v1/jobs");
@@ -138,10 +141,55 @@ static Error *find_why(JobWatch *watch) {
     return NULL;
 }
 
+/* ---- a job that went to another node: its node here is asked now and then ---- */
+
+/* A line when something is new. */
+static Error *tell_moved(JobWatch *watch, json_object *job, int64_t outputs) {
+    json_object *line;
+    if (!watch->show) return NULL;
+    TRY(command_json_object(&line));
+    command_json_int(line, "seq", watch->since);
+    command_json_double(line, "time", clock_real().calendar_s(clock_real().self));
+    command_json_text(line, "state", watch->state);
+    command_json_text(line, "node", remote_text(job, "migrating"));
+    command_json_int(line, "outputs", outputs);
+    if (watch->context->json) return command_print_json(line);
+    print_change(line);
+    json_object_put(line);
+    return NULL;
+}
+
+static Error *look_there(JobWatch *watch, int64_t *inout_outputs) {
+    OWN_JSON(job) = NULL;
+    TRY(read_job(watch, &job));
+    const char *state = remote_text(job, "moved_state");
+    int64_t outputs = remote_int(job, "outputs");
+    if (!*state || (strcmp(state, watch->state) == 0 && outputs == *inout_outputs)) return NULL;
+    (void)snprintf(watch->state, sizeof watch->state, "%s", state);
+    (void)snprintf(watch->why, sizeof watch->why, "%s", remote_text(job, "why"));
+    *inout_outputs = outputs;
+    watch->ended = job_watch_is_end(state);
+    watch->stopped = watch->ended || (watch->until_suspended && strcmp(state, "suspended") == 0);
+    return tell_moved(watch, job, outputs);
+}
+
+static Error *follow_moved(JobWatch *watch) {
+    const struct timespec pause = {.tv_nsec = MOVED_PAUSE_MS * 1000000L};
+    int64_t outputs = -1;
+    watch->ended = watch->stopped = false;
+    for (;;) {
+        TRY(look_there(watch, &outputs));
+        if (watch->stopped) return NULL;
+        if (watch->interrupted && watch->interrupted(watch)) FAIL(INTERRUPTED, "interrupted");
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 Error *job_watch_run(JobWatch *watch) {
     do {
         TRY(follow(watch));
         if (!watch->ended) TRY(check_suspended(watch));
     } while (!watch->stopped);
+    if (strcmp(watch->state, "moved") == 0) return follow_moved(watch);
     return find_why(watch);
 }

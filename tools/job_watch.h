@@ -1,5 +1,5 @@
 #pragma once
-/* Following a job until it ends, and what its end means for whoever waited. */
+/* Following a job until it ends, also where it went, and what its end means for whoever waited. */
 #include "tools/remote.h"
 
 typedef struct JobWatch {

@@ -245,7 +245,7 @@ static Error *resume(LayoverModel *model, const char *path, LayoverExecution **o
     TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
     TRY(make_execution(model, &execution));
     TRY_WRAP(checkpoint_read(container, model->pool, CHUNK_VERIFY_SHA256, model->residency,
-                 &options, &execution->execution),
+                 &options, NULL, &execution->execution),
         "%s", path);
     *out_execution = TAKE(execution);
     return NULL;

@@ -106,14 +106,28 @@ static Error *show_line(void *self, const char *line) {
     return remote_show(lines->context, object, lines->print);
 }
 
+static Error *show_lines(
+    HttpClient *client, HttpMethod method, const TextBuilder *path, Lines *lines) {
+    HttpClientReply OWN_REPLY(reply) = {0};
+    TRY(text_builder_check(path));
+    HttpClientCall call = {.method = method,
+        .path = text_builder_get(path),
+        .json = method == HTTP_METHOD_POST ? "{}" : NULL,
+        .visit = show_line,
+        .visit_context = lines};
+    return http_client_call(client, &call, &reply);
+}
+
 Error *remote_list(const CommandContext *context, HttpClient *client, const TextBuilder *path,
     void (*header)(void), void (*print)(json_object *object)) {
-    HttpClientReply OWN_REPLY(reply) = {0};
     Lines lines = {.context = context, .header = header, .print = print};
-    TRY(text_builder_check(path));
-    HttpClientCall call = {
-        .path = text_builder_get(path), .visit = show_line, .visit_context = &lines};
-    return http_client_call(client, &call, &reply);
+    return show_lines(client, HTTP_METHOD_GET, path, &lines);
+}
+
+Error *remote_post_list(const CommandContext *context, HttpClient *client, const TextBuilder *path,
+    void (*print)(json_object *object)) {
+    Lines lines = {.context = context, .print = print};
+    return show_lines(client, HTTP_METHOD_POST, path, &lines);
 }
 
 json_object *remote_field(json_object *object, const char *name) {

@@ -21,6 +21,9 @@ MUST_CHECK Error *remote_do(const CommandContext *context, HttpClient *client, H
 /* A GET that answers JSON Lines. header: printed before the first for people; may be NULL. */
 MUST_CHECK Error *remote_list(const CommandContext *context, HttpClient *client,
     const TextBuilder *path, void (*header)(void), void (*print)(json_object *object));
+/* The same of a POST that says nothing more. */
+MUST_CHECK Error *remote_post_list(const CommandContext *context, HttpClient *client,
+    const TextBuilder *path, void (*print)(json_object *object));
 MUST_CHECK Error *remote_parse(const char *text, json_object **out);
 
 /* Fields of an answer; "" , -1, NaN where they are missing, null, or of another type. */

@@ -7,6 +7,7 @@
 #include "base/allocator.h"
 #include "scheduler/executor/cached_images.h"
 #include "serialize/array_values.h"
+#include "serialize/checkpoint_class.h"
 #include "tools/packed_bridge.h"
 #include "tools/run_signals.h"
 
@@ -130,7 +131,6 @@ void run_machine_close(RunMachine *machine) {
     executable_release(machine->executable);
     packed_registry_release(machine->options.packed);
     memory_free(machine->device_spec);
-    memory_free(machine->checkpoint_class);
     *machine = (RunMachine){0};
 }
 
@@ -163,8 +163,12 @@ Error *run_machine_start_job(RunMachine *machine) {
 }
 
 Error *run_machine_resume(RunMachine *machine, const Container *container) {
+    char *words;
+    TRY(checkpoint_class_find_change(container, machine->residency->devices[SLOT_DEVICE], &words));
+    if (words) warn(machine, words);
+    memory_free(words);
     return checkpoint_read(container, machine->pool, CHUNK_VERIFY_SHA256, machine->residency,
-        &machine->options, &machine->execution);
+        &machine->options, NULL, &machine->execution);
 }
 
 Error *run_machine_checkpoint(RunMachine *machine, const char *path, uint64_t *out_bytes) {

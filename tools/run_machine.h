@@ -22,8 +22,7 @@ typedef struct RunMachine {
     Residency *residency;
     Execution *execution; /* NULL before a start */
     ExecutionOptions options;
-    char *checkpoint_class; /* of the checkpoint it was resumed from; NULL otherwise */
-    const RunJob *job;      /* whose run it is; borrowed. NULL: none's */
+    const RunJob *job; /* whose run it is; borrowed. NULL: none's */
 } RunMachine;
 
 /* Opens the devices and makes the executable resident. owned_executable is consumed. */

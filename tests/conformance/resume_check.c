@@ -168,7 +168,8 @@ static Error *go_on(const ByteWriter *file, const ResumePlace *to, ArrayList *ou
     OWN(Container, container) = NULL;
     OWN(Execution, execution) = NULL;
     TRY(container_open_memory(CONTAINER_CHECKPOINT, file->data, file->size, &container));
-    TRY(checkpoint_read(container, NULL, CHUNK_VERIFY_SHA256, to->residency, &options, &execution));
+    TRY(checkpoint_read(
+        container, NULL, CHUNK_VERIFY_SHA256, to->residency, &options, NULL, &execution));
     TRY(run_to_end(execution, out));
     uint64_t instructions = execution_get_counters(execution).instructions;
     if (instructions != to->instructions)

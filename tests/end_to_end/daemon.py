@@ -56,9 +56,12 @@ class Daemon:
         if self.process.poll() is None:
             self.end()
 
-    def start(self):
-        self.process = subprocess.Popen(self.home.command("serve", *self.arguments), stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
+    def command(self):
+        return self.home.command("serve", *self.arguments)
+
+    def start(self, environment=None):
+        self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env={**os.environ, **(environment or {})})
         line = self.process.stdout.readline()
         assert line, self.process.communicate(timeout=READY_S)
         self.ready = json.loads(line)
@@ -76,10 +79,14 @@ class Daemon:
         return self.process.returncode
 
     def request(self, method, path, body=None, content_type=None, headers=None):
-        connection = _UnixConnection(self.socket, harness.TIMEOUT_S)
         if self.process.poll() is not None:
             out, err = self.process.communicate()
             raise ConnectionError(f"the daemon ended with {self.process.returncode}: {out}{err}")
+        return self.exchange(method, path, body, content_type, headers)
+
+    def exchange(self, method, path, body=None, content_type=None, headers=None):
+        """As request, whether it runs or not, and on any thread."""
+        connection = _UnixConnection(self.socket, harness.TIMEOUT_S)
         try:
             try:
                 connection.request(method, path, body,

@@ -78,6 +78,6 @@ def test_a_resumed_run_is_checked_too(home, tmp_path):
     home.call("run", "twice", "--input", source, "--output", output, "--suspend-after", 1, "--checkpoint", checkpoint,
               expect=SUSPENDED)
     for device in DEVICES:
-        home.refuses("resume", checkpoint, "--output", output, "--device", device, "--check-finite", code=REFUSED,
-                     words=["Exp", "inf at element 1"])
+        home.refuses("--quiet", "resume", checkpoint, "--output", output, "--device", device, "--check-finite",
+                     code=REFUSED, words=["Exp", "inf at element 1"])
         assert not output.exists()

@@ -105,6 +105,20 @@ def test_a_device_without_kernels_gives_its_own_bits_and_near_ones(straight, mod
     assert_close(run_in_pieces(home, name, source, instructions, stops, tmp_path, ("cpu", lacking)), expected, name)
 
 
+def test_going_on_with_other_arithmetic_is_said_once(straight, tmp_path):
+    home, source, _, instructions = straight("mlp", first_case("mlp"))
+    home.call("run", "mlp", "--input", source, "--output", tmp_path / "o.npz", "--suspend-after", instructions // 2,
+              "--checkpoint", tmp_path / "c.lvc", expect=SUSPENDED)
+
+    def says(device):
+        done = home.call("resume", tmp_path / "c.lvc", "--output", tmp_path / "o.npz", "--device", device,
+                         as_json=False)
+        return done.err.count("goes on with another determinism class: ")
+
+    assert says("cpu") == says("sim:0") == 0
+    assert says("sim:0,lacks=*") == 1
+
+
 @pytest.mark.parametrize("name", [*LARGE, "minilm"])
 def test_a_whole_run_on_sim_gives_the_same_bits(straight, tmp_path, name):
     home, source, output, instructions = straight(name, first_case(name))
