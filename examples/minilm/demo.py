@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""demo.py LAYOVER TEXT FOLDER: two tenants embed a text on one daemon that is killed half way.
+"""demo.py LAYOVER TEXT FOLDER: two tenants embed a text on one daemon that is killed half way, and move to another.
 
 Each tenant submits a batch job, once undisturbed. Then both again: one is suspended mid-run, the daemon is killed
-with -9 and started anew, the suspended job goes on on the pretend accelerator sim:0, the other one by itself. Both
-must give the bits of the undisturbed jobs.
+with -9 and started anew, the suspended job goes on on the pretend accelerator sim:0, the other one by itself. Then a
+second daemon with a home of its own is started, and a running job moves there and finishes there. All of them must
+give the bits of the undisturbed jobs.
 """
 import json
 import os
@@ -21,37 +22,42 @@ from weights import load_weights
 
 ITEMS = 500
 BATCH = 4
+LONG = 8  # times as much for the job that moves
 TENANTS = ("alice", "bob")
 
 
 class Layover:
     """One home, its daemon, and the command line that speaks to it."""
 
-    def __init__(self, binary, home):
+    def __init__(self, binary, home, prompt="$"):
         self.command = [os.path.abspath(binary), "--home", home, "--json"]
-        self.daemon = None
+        self.prompt = prompt
+        self.daemon = self.listen = None
 
     def call(self, *arguments, tenant=None, show=True):
         """Runs one command, shows it, and returns the lines of JSON that it printed."""
         whole = [*arguments, *(["--tenant", tenant] if tenant else [])]
         if show:
-            print(f"$ layover {' '.join(whole)}", flush=True)
+            shown = ["…" if before == "--token" else word for before, word in zip([None, *whole], whole)]
+            print(f"{self.prompt} layover {' '.join(shown)}", flush=True)
         done = subprocess.run([*self.command, *whole], stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"demo: layover {arguments[0]} ended with {done.returncode}")
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def start(self):
-        serve = ["serve", "--device", "cpu", "--device", "sim:0"]
-        print(f"$ layover {' '.join(serve)} &", flush=True)
+        serve = ["serve", "--device", "cpu", "--device", "sim:0", "--listen", "127.0.0.1:0"]
+        print(f"{self.prompt} layover {' '.join(serve)} &", flush=True)
         self.daemon = subprocess.Popen([*self.command, *serve], stdout=subprocess.PIPE, text=True)
         line = self.daemon.stdout.readline()
         if not line:
             sys.exit("demo: the daemon does not start")
-        print(f"  ready: process {json.loads(line)['pid']}\n")
+        ready = json.loads(line)
+        self.listen = ready["listen"]
+        print(f"  ready: process {ready['pid']}\n")
 
     def kill(self):
-        print(f"$ kill -9 {self.daemon.pid}")
+        print(f"{self.prompt} kill -9 {self.daemon.pid}")
         self.daemon.kill()
         self.daemon.wait()
 
@@ -96,8 +102,12 @@ def prepare(text):
     return sentences, feed
 
 
-def submit(layover, tenant):
-    [answer] = layover.call("submit", "minilm", "--input", f"{tenant}.npz", "--items", "--batch", str(BATCH),
+def feed_of(arrays):
+    return [(name, arrays[name]) for name in arrays.files]
+
+
+def submit(layover, tenant, path=None):
+    [answer] = layover.call("submit", "minilm", "--input", path or f"{tenant}.npz", "--items", "--batch", str(BATCH),
                             tenant=tenant)
     return answer["job"]
 
@@ -139,13 +149,44 @@ def run_disturbed(layover):
     return {tenant: read_result(layover, jobs[tenant], tenant, f"{tenant}.disturbed.npz") for tenant in TENANTS}
 
 
-def compare(straight, disturbed):
+def connect(west, east):
+    """Each lets the other in, and knows where it is."""
+    for here, there, name in ((west, east, "east"), (east, west, "west")):
+        [made] = there.call("token", "create", "--role", "node", show=False)
+        here.call("node", "add", name, f"http://{there.listen}", "--token", made["token"])
+
+
+def run_moved(west, east):
+    """One job that runs moves to the other home, with its model, and finishes there."""
+    print("a second home with a daemon of its own, and a job that moves there while it runs:")
+    east.start()
     for tenant in TENANTS:
+        east.call("tenant", "add", tenant, show=False)
+    connect(west, east)
+    with np.load("alice.npz") as arrays:
+        np.savez("alice.long.npz", **{name: np.tile(array, (LONG, 1)) for name, array in feed_of(arrays)})
+    job = submit(west, "alice", "alice.long.npz")
+    west.wait(job, lambda it: it["items_done"] > 0)
+    [moved] = west.call("migrate", job, "--to", "east", tenant="alice")
+    print(f"  {moved['rounds']} rounds while it ran, {moved['bytes_sent']:,} bytes with the model, "
+          f"{moved['seconds']:.1f} s; stopped for {moved['downtime_ms']:.1f} ms")
+    for where, layover in (("west", west), ("east", east)):
+        found = layover.job(job)
+        print(f"  at {where} it is {found['state']}, {found['items_done']} of {found['items_total']} items")
+    found = east.wait(job, lambda it: it["ended"])
+    print(f"  at east it is {found['state']}; its results are asked for where it was submitted:")
+    west.call("result", job, "--output", "alice.moved.npz", tenant="alice")
+    print()
+    with np.load("alice.moved.npz") as arrays:
+        return {"alice": dict(feed_of(arrays))}
+
+
+def compare(straight, disturbed):
+    for tenant in disturbed:
         one, two = straight[tenant], disturbed[tenant]
         if sorted(one) != sorted(two) or any(one[name].tobytes() != two[name].tobytes() for name in one):
             sys.exit(f"demo: {tenant}'s outputs differ from the undisturbed ones")
         print(f"  {tenant}: {sum(array.size for array in two.values()):,} numbers, every bit as undisturbed")
-    print()
 
 
 def show_neighbours(sentences, feed, embedding):
@@ -165,9 +206,10 @@ def main():
     binary, text, folder = (os.path.abspath(argument) for argument in sys.argv[1:])
     os.makedirs(folder, exist_ok=True)
     os.chdir(folder)
-    shutil.rmtree("home", ignore_errors=True)
+    for home in ("home", "home.east"):
+        shutil.rmtree(home, ignore_errors=True)
     sentences, feed = prepare(text)
-    layover = Layover(binary, "home")
+    layover, east = Layover(binary, "home"), Layover(binary, "home.east", "east$")
     layover.start()
     try:
         for tenant in TENANTS:
@@ -177,11 +219,17 @@ def main():
               f"{model['bytes_stored']:,}\n")
         straight = run_undisturbed(layover)
         disturbed = run_disturbed(layover)
+        compare(straight, disturbed)
+        print()
+        expected = {name: np.concatenate([array] * LONG) for name, array in straight["alice"].items()}
+        compare({"alice": expected}, run_moved(layover, east))
+        print()
         layover.stop()
+        east.stop()
     finally:
-        if layover.daemon.poll() is None:
-            layover.daemon.kill()
-    compare(straight, disturbed)
+        for one in (layover, east):
+            if one.daemon and one.daemon.poll() is None:
+                one.daemon.kill()
     show_neighbours(sentences, feed, disturbed["alice"]["embedding"][:len(sentences)])
 
 
