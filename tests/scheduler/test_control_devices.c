@@ -84,7 +84,20 @@ static void test_control_devices_leave_their_jobs_to_others(void **state) {
     assert_ok(control_check(fixture.control));
 }
 
-/* Stored at a safepoint: it goes on from there, and what is stored already is dropped. */
+/* Asks for a checkpoint at every moment until the job has ended. */
+static void checkpoint_until_end(ControlFixture *fixture, JobId id, Job *out_job) {
+    for (;;) {
+        assert_ok(jobs_get(fixture->store, TENANT_DEFAULT, id, out_job));
+        if (out_job->state != JOB_STATE_QUEUED) return;
+        Error *error = control_checkpoint(fixture->control, TENANT_DEFAULT, id);
+        assert_true(!error || error_code(error) == ERROR_CONFLICT); /* it has ended meanwhile */
+        error_free(error);
+        fixture_pause_ms(2);
+    }
+}
+
+/* Stored at a safepoint: it goes on from there, and what is stored already is dropped. The device
+ * is lost at every fifth launch, so no job of eight ends that has not gone on from a checkpoint. */
 static void test_control_devices_go_on_from_checkpoints(void **state) {
     (void)state;
     static const char *const devices[] = {"sim:0,lose-after=5,lag=100000", NULL};
@@ -94,18 +107,15 @@ static void test_control_devices_go_on_from_checkpoints(void **state) {
     Job job;
     assert_ok(metrics_create(&metrics));
     start(&fixture, metrics, devices);
-    assert_ok(control_fixture_submit(&fixture, "slow", 8, true, NULL, &id));
-    for (int64_t done = 1; done < 8; done++) { /* one launch an item */
-        control_fixture_wait_outputs(&fixture, id, done);
-        Error *error = control_checkpoint(fixture.control, TENANT_DEFAULT, id);
-        assert_true(!error || error_code(error) == ERROR_CONFLICT); /* it has ended meanwhile */
-        error_free(error);
-    }
-    control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
+    assert_ok(control_fixture_submit(&fixture, "slow", 8, true, NULL, &id)); /* a launch an item */
+    checkpoint_until_end(&fixture, id, &job);
+    assert_int_equal(job.state, JOB_STATE_SUCCEEDED);
     assert_int_equal(job.output_count, 8);
     control_fixture_check(&fixture, id, 8, 2);
-    assert_int_equal(losses(metrics), 1);
-    assert_int_equal(count_notes(&fixture, id, "it goes on from its checkpoint"), 1);
+    size_t from_checkpoint = count_notes(&fixture, id, "it goes on from its checkpoint");
+    size_t anew = count_notes(&fixture, id, "it begins again");
+    assert_true(from_checkpoint >= 1);
+    assert_int_equal(from_checkpoint + anew, losses(metrics));
 }
 
 /* Who demands the device waits, and says what for; nobody else is held up. */
