@@ -228,17 +228,19 @@ static Error *offer_again(Outgoing *self) {
     return self->prepared ? NULL : make_offer(self);
 }
 
-/* Until it works, or fails for good, or the patience is over. */
+/* Until it works, or fails for good, or the patience is over, which begins with the first failure:
+ * a long round is no reason to give up. */
 static Error *insist(Outgoing *self, Error *(*work)(Outgoing *self), uint64_t patience_s) {
     uint64_t patience_ns = self->options.patience_ms
                                ? (uint64_t)self->options.patience_ms * MILLISECOND_NS
                                : patience_s * SECOND_NS;
-    uint64_t until_ns = now_ns() + patience_ns, wait_ms = PAUSE_MS_MIN;
-    for (bool again = false;; again = true) {
-        Error *error = again ? offer_again(self) : NULL;
+    uint64_t until_ns = 0, wait_ms = PAUSE_MS_MIN;
+    for (;;) {
+        Error *error = until_ns ? offer_again(self) : NULL;
         if (!error) error = work(self);
         if (!error || !is_passing(error)) return error;
-        if (now_ns() >= until_ns) return error;
+        if (until_ns && now_ns() >= until_ns) return error;
+        if (!until_ns) until_ns = now_ns() + patience_ns;
         if (atomic_load(&self->cancelled)) return error;
         error_free(error);
         parcel_sender_forget(&self->sender); /* what the target had may be gone */

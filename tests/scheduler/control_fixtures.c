@@ -160,6 +160,19 @@ void control_fixture_wait_outputs(ControlFixture *fixture, JobId id, int64_t cou
     assert_true(job.output_count >= count);
 }
 
+void control_fixture_wait_progress(ControlFixture *fixture, JobId id, uint64_t instructions) {
+    ControlStatus status = {0};
+    for (int i = 0; i < 60000; i++) {
+        Error *error = control_checkpoint(fixture->control, TENANT_DEFAULT, id);
+        assert_true(!error || error_code(error) == ERROR_CONFLICT); /* it has not begun */
+        error_free(error);
+        assert_true(control_find_status(fixture->control, id, &status));
+        if (status.counters.instructions > instructions) return;
+        fixture_pause_ms(2);
+    }
+    fail_msg("it does not go on");
+}
+
 void control_fixture_output(
     ControlFixture *fixture, JobId id, int64_t sequence, ArrayList *out_arrays) {
     OWN(StoredContent, content) = NULL;

@@ -33,6 +33,9 @@ Error *control_fixture_submit(ControlFixture *fixture, const char *function, int
 void control_fixture_wait(ControlFixture *fixture, JobId id, JobState state, Job *out_job);
 /* Waits until it has that many outputs stored. */
 void control_fixture_wait_outputs(ControlFixture *fixture, JobId id, int64_t count);
+/* Waits until a single run has done more than so many instructions. Its time on a device begins to
+ * count before its execution does, so that says nothing of it; each look stores a checkpoint. */
+void control_fixture_wait_progress(ControlFixture *fixture, JobId id, uint64_t instructions);
 /* The first outputs, of one item each: factor times what went in. */
 void control_fixture_check(ControlFixture *fixture, JobId id, int64_t count, float factor);
 /* Output number `sequence`, as it is stored. */

@@ -1,6 +1,5 @@
 #include "tests/scheduler/job_file_fixtures.h"
 
-#include <sched.h>
 #include <stdio.h>
 
 #include "serialize/array_bundle.h"
@@ -9,12 +8,6 @@ const char *job_file_path(const ControlFixture *fixture, const char *name) {
     static char path[192];
     (void)snprintf(path, sizeof path, "%s/%s", fixture->folder, name);
     return path;
-}
-
-static void wait_begun(ControlFixture *fixture, JobId id) {
-    ControlStatus status;
-    do sched_yield();
-    while (!control_find_status(fixture->control, id, &status) || status.device_seconds <= 0);
 }
 
 static Error *remove_job(Connection *catalog, void *context) {
@@ -41,7 +34,7 @@ void job_file_suspended(ControlFixture *fixture, int64_t rows, bool items, JobId
         if (items)
             control_fixture_wait_outputs(fixture, *out_id, 1);
         else
-            wait_begun(fixture, *out_id);
+            control_fixture_wait_progress(fixture, *out_id, 0);
     } while (!suspend_before_end(fixture, *out_id));
     assert_ok(jobs_get(fixture->store, TENANT_DEFAULT, *out_id, &job));
     if (items) assert_true(job.items_done > 0 && job.items_done < rows);

@@ -75,15 +75,13 @@ static void test_job_parcel_goes_on_elsewhere_in_the_middle_of_a_run(void **stat
     (void)state;
     ParcelFixture OWN_PARCEL(fixture);
     JobId id, made;
-    ControlStatus status = {0};
     parcel_fixture_init(&fixture);
     job_file_suspended(&fixture.from, 3, false, &id);
     parcel_fixture_open(&fixture, id);
     parcel_fixture_send(&fixture);
     uint64_t before = count_instructions(&fixture);
     assert_ok(parcel_fixture_import(&fixture, &made));
-    while (!control_find_status(fixture.to.control, made, &status) || status.device_seconds <= 0)
-        fixture_pause_ms(1);
+    control_fixture_wait_progress(&fixture.to, made, before);
     assert_ok(control_suspend(fixture.to.control, TENANT_DEFAULT, made));
     const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = made};
     OWN(JobParcel, again) = NULL;
