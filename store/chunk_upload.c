@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "store/chunk_sizes.h"
 #include "store/chunk_upload_internal.h"
 #include "store/transaction.h"
 
@@ -78,11 +79,18 @@ static void batch_deinit(ChunkBatch *batch) {
     memory_free(batch->chunks);
 }
 
+/* What it holds now may be of a transaction that is not durable yet, its own or another upload's.
+ */
+static void need_last_commit(ChunkUpload *upload) {
+    upload->last_commit = transaction_last(upload->store, DATABASE_CHUNKS);
+}
+
 /* Waits for the transaction that is being written. */
 static Error *end_writer(ChunkUpload *upload) {
     if (!upload->writer_runs) return NULL;
     (void)pthread_join(upload->writer, NULL);
     upload->writer_runs = false;
+    need_last_commit(upload);
     return TAKE(upload->write_error);
 }
 
@@ -97,47 +105,94 @@ void chunk_upload_close(ChunkUpload *upload) {
     memory_free(upload);
 }
 
-/* Asks the store for one chunk and pins it; gc does not come between. */
-static Error *find_and_pin(
-    ChunkUpload *upload, Connection *connection, const ChunkRef *ref, bool *out_found) {
-    Query OWN_QUERY(query) = query_start(connection, STATEMENT_FIND_CHUNK_SIZES);
-    uint64_t raw_size = 0, stored_size = 0;
+static Error *find_id(ChunkUpload *upload, Connection *connection, const ChunkRef *ref,
+    bool *out_found, int64_t *out_id) {
+    Query OWN_QUERY(query) = query_start(connection, STATEMENT_FIND_CHUNK);
     query_bind_i64(&query, 1, upload->tenant);
     query_bind_digest(&query, 2, &ref->hash);
-    TRY(query_next(&query, out_found));
-    if (!*out_found) return NULL;
+    return query_find_i64(&query, out_found, out_id);
+}
+
+static Error *read_size(Connection *connection, int64_t id, ChunkSize *out) {
+    Query OWN_QUERY(query) = query_start(connection, STATEMENT_READ_CHUNK_SIZES);
+    uint64_t raw_size = 0, stored_size = 0;
+    bool found;
+    query_bind_i64(&query, 1, id);
+    TRY(query_next(&query, &found));
+    if (!found) FAIL(CORRUPT, "chunks.db: an index names a chunk that is not there; run fsck");
     TRY(query_size(&query, 0, &raw_size));
     TRY(query_size(&query, 1, &stored_size));
     if (raw_size > CHUNK_SIZE || stored_size > CHUNK_STORED_SIZE_MAX)
         FAIL(CORRUPT, "chunks.db: a chunk of %llu bytes; run fsck", (unsigned long long)raw_size);
-    uint64_t sizes = pack_sizes((uint32_t)raw_size, stored_size);
+    *out = (ChunkSize){(uint32_t)raw_size, (uint32_t)stored_size};
+    return NULL;
+}
+
+/* Asks the store for one chunk and pins it; gc does not come between. */
+static Error *find_and_pin(
+    ChunkUpload *upload, Connection *connection, const ChunkRef *ref, bool *out_found) {
+    ChunkSize size = {0};
+    int64_t id;
+    TRY(find_id(upload, connection, ref, out_found, &id));
+    if (!*out_found) return NULL;
+    need_last_commit(upload);
+    if (!chunk_sizes_find(upload->store->chunk_sizes, id, &size)) {
+        TRY(read_size(connection, id, &size));
+        chunk_sizes_note(upload->store->chunk_sizes, id, size);
+    }
+    uint64_t sizes = pack_sizes(size.raw, size.stored);
     TRY(check_raw_size(ref, sizes));
     return digest_set_add(&upload->pins, &ref->hash, sizes);
 }
 
 static Error *find_pinned(ChunkUpload *upload, const ChunkRef *ref, bool *out_found) {
-    OWN(Connection, reader) = NULL;
     uint64_t sizes = digest_set_find(&upload->pins, &ref->hash);
-    if (sizes) {
-        TRY(check_raw_size(ref, sizes));
-        *out_found = true;
-        return NULL;
-    }
-    TRY(store_borrow_reader(upload->store, DATABASE_CHUNKS, &reader));
-    return find_and_pin(upload, reader, ref, out_found);
+    *out_found = sizes != 0;
+    return sizes ? check_raw_size(ref, sizes) : NULL;
 }
 
-static Error *sink_find(void *self, const ChunkRef *ref, bool *out_found) {
+static Error *find_stored(ChunkUpload *upload, Connection *reader, const ChunkRef *refs,
+    size_t count, bool *inout_found) {
+    for (size_t i = 0; i < count; i++)
+        if (!inout_found[i]) TRY(find_and_pin(upload, reader, &refs[i], &inout_found[i]));
+    return NULL;
+}
+
+/* In one read transaction: beginning and ending one costs more than finding a chunk. */
+static Error *find_some(ChunkUpload *upload, const ChunkRef *refs, size_t count, bool *out_found) {
+    OWN(Connection, reader) = NULL;
+    size_t pinned = 0;
+    for (size_t i = 0; i < count; i++) {
+        TRY(find_pinned(upload, &refs[i], &out_found[i]));
+        pinned += out_found[i];
+    }
+    if (pinned == count) return NULL;
+    TRY(store_borrow_reader(upload->store, DATABASE_CHUNKS, &reader));
+    TRY(statement_run(reader, STATEMENT_BEGIN_READING));
+    Error *error = find_stored(upload, reader, refs, count, out_found);
+    Error *end_error = statement_run(reader, STATEMENT_END_READING);
+    if (!error) return end_error;
+    error_free(end_error);
+    return error;
+}
+
+/* gc waits no longer than for that many. */
+static Error *sink_find(void *self, const ChunkRef *refs, size_t count, bool *out_found) {
     ChunkUpload *upload = self;
-    begin_pinning(upload);
-    Error *error = find_pinned(upload, ref, out_found);
-    end_pinning(upload);
+    Error *error = NULL;
+    for (size_t first = 0; first < count && !error; first += CHUNKS_FOUND_AT_ONCE) {
+        size_t left = count - first;
+        begin_pinning(upload);
+        error = find_some(upload, &refs[first],
+            left < CHUNKS_FOUND_AT_ONCE ? left : CHUNKS_FOUND_AT_ONCE, &out_found[first]);
+        end_pinning(upload);
+    }
     return error;
 }
 
 Error *chunk_upload_pin(ChunkUpload *upload, const ChunkRef *ref, uint32_t *out_stored_size) {
     bool found;
-    TRY(sink_find(upload, ref, &found));
+    TRY(sink_find(upload, ref, 1, &found));
     if (!found) {
         char name[DIGEST_TEXT_SIZE];
         digest_print(&ref->hash, name);
@@ -148,28 +203,43 @@ Error *chunk_upload_pin(ChunkUpload *upload, const ChunkRef *ref, uint32_t *out_
     return NULL;
 }
 
-static Error *insert_all(ChunkUpload *upload, const ChunkBatch *batch, Connection *connection) {
+static Error *insert_all(ChunkUpload *upload, ChunkBatch *batch, Connection *connection) {
     for (size_t i = 0; i < batch->count; i++) {
-        const PendingChunk *chunk = &batch->chunks[i];
+        PendingChunk *chunk = &batch->chunks[i];
         Query OWN_QUERY(query) = query_start(connection, STATEMENT_INSERT_CHUNK);
         query_bind_i64(&query, 1, upload->tenant);
         query_bind_digest(&query, 2, &chunk->ref.hash);
         query_bind_i64(&query, 3, chunk->ref.raw_size);
         query_bind_blob(&query, 4, batch->bytes.data + chunk->offset, chunk->stored_size);
-        TRY(query_run(&query));
+        bool is_new;
+        TRY(query_insert_new(&query, &is_new, &chunk->id));
+        if (!is_new) chunk->id = 0;
     }
     return NULL;
 }
 
-static Error *write_transaction(ChunkUpload *upload, const ChunkBatch *batch) {
+static void note_sizes(ChunkUpload *upload, const ChunkBatch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        const PendingChunk *chunk = &batch->chunks[i];
+        if (chunk->id)
+            chunk_sizes_note(upload->store->chunk_sizes, chunk->id,
+                (ChunkSize){chunk->ref.raw_size, (uint32_t)chunk->stored_size});
+    }
+}
+
+typedef Error *Committing(Transaction *transaction);
+
+static Error *write_transaction(ChunkUpload *upload, ChunkBatch *batch, Committing *commit) {
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(upload->store, DATABASE_CHUNKS, &transaction));
     TRY(insert_all(upload, batch, transaction.connection));
-    return transaction_commit(&transaction);
+    TRY(commit(&transaction));
+    note_sizes(upload, batch);
+    return NULL;
 }
 
-static Error *write_batch(ChunkUpload *upload, ChunkBatch *batch) {
-    Error *error = batch->count > 0 ? write_transaction(upload, batch) : NULL;
+static Error *write_batch(ChunkUpload *upload, ChunkBatch *batch, Committing *commit) {
+    Error *error = batch->count > 0 ? write_transaction(upload, batch, commit) : NULL;
     batch->count = 0;
     batch->bytes.size = 0;
     return error;
@@ -180,11 +250,11 @@ static void *run_writer(void *context) {
     (void)pthread_setname_np(pthread_self(), "chunks");
     /* of this thread alone: on a core that is free, or a little of one that is not */
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), WRITER_NICE);
-    upload->write_error = write_batch(upload, &upload->writing);
+    upload->write_error = write_batch(upload, &upload->writing, transaction_commit_unsynced);
     return NULL;
 }
 
-/* What is pending becomes durable while the next is collected. */
+/* What is pending is written while the next is collected. */
 static Error *begin_writer(ChunkUpload *upload) {
     TRY(end_writer(upload));
     ChunkBatch full = upload->pending;
@@ -192,13 +262,15 @@ static Error *begin_writer(ChunkUpload *upload) {
     upload->writing = full;
     upload->wrote = true;
     upload->writer_runs = pthread_create(&upload->writer, NULL, run_writer, upload) == 0;
-    return upload->writer_runs ? NULL : write_batch(upload, &upload->writing);
+    if (upload->writer_runs) return NULL;
+    return write_batch(upload, &upload->writing, transaction_commit);
 }
 
 static Error *write_everything(ChunkUpload *upload) {
     TRY(end_writer(upload));
     upload->wrote |= upload->pending.count > 0;
-    return write_batch(upload, &upload->pending);
+    TRY(write_batch(upload, &upload->pending, transaction_commit));
+    return transaction_sync(upload->store, DATABASE_CHUNKS, upload->last_commit);
 }
 
 Error *chunk_upload_flush(ChunkUpload *upload) {
@@ -221,7 +293,8 @@ static Error *keep_pending(
         digest_set_add(&upload->pins, &ref->hash, pack_sizes(ref->raw_size, stored_size));
     end_pinning(upload);
     TRY(error);
-    batch->chunks[batch->count++] = (PendingChunk){*ref, offset, stored_size};
+    batch->chunks[batch->count++] =
+        (PendingChunk){.ref = *ref, .offset = offset, .stored_size = stored_size};
     return NULL;
 }
 

@@ -15,12 +15,13 @@ typedef struct ChunkUpload ChunkUpload;
 
 MUST_CHECK Error *chunk_upload_open(Store *store, TenantId tenant, ChunkUpload **out_upload);
 /* Borrowed. put keeps a copy and writes transactions of up to 32 MiB, one of them at a time on a
- * thread of its own while the next is filled: a failure may be told by a later call. It trusts that
+ * thread of its own while the next is filled: a failure may be told by a later call, and nothing is
+ * durable before a flush. It trusts that
  * the bytes are what the reference says: whoever has them from outside decodes them with
  * CHUNK_VERIFY_SHA256 first. Errors of put: EXHAUSTED the disk is full; IO. The upload is then of
  * no use but to be closed. */
 ChunkSink chunk_upload_sink(ChunkUpload *upload);
-/* Returns when everything put so far is durable. models_register does it by itself. */
+/* Returns when everything found or put so far is durable. models_register does it by itself. */
 MUST_CHECK Error *chunk_upload_flush(ChunkUpload *upload);
 /* What was not flushed is dropped. */
 void chunk_upload_close(ChunkUpload *upload);

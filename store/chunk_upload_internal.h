@@ -10,6 +10,7 @@ typedef struct PendingChunk {
     ChunkRef ref;
     size_t offset; /* in pending_bytes */
     size_t stored_size;
+    int64_t id; /* once it is inserted; 0: somebody else was first */
 } PendingChunk;
 
 /* What one transaction writes. */
@@ -28,6 +29,7 @@ struct ChunkUpload {
     pthread_t writer;
     bool writer_runs;
     Error *write_error;       /* its answer, once it has ended */
+    uint64_t last_commit;     /* of the chunks: what it found or wrote is in there or before */
     bool failed;              /* a put or flush failed: what it holds may be incomplete */
     bool wrote;               /* something, through the chunks' writer */
     bool listed;              /* among the store's uploads */

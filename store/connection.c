@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
@@ -14,6 +15,8 @@ enum {
     BUSY_TIMEOUT_MS = 5000,
     ROW_SIZE_SPARE = 64 << 10, /* what a row holds beside its blob */
     SQL_SIZE_MAX = 64 << 10,
+    LOG_HEADER_SIZE = 32,
+    LOG_FRAME_HEADER_SIZE = 24, /* of a page in the log; SQLite, "File Format", section 4.1 */
 };
 
 /* The catalog's log is copied into the file when it has 16 MiB: each time costs two syncs, and a
@@ -21,12 +24,14 @@ enum {
  *
  * The chunks' cache holds what a transaction touches, its index pages too, which hashes hit in
  * random order: a page written twice in one transaction makes SQLite read the log back and checksum
- * it again. */
+ * it again. An upload is many transactions and durable only as a whole, so each is written to the
+ * log alone and one sync ends them; and the log of a large upload stays as it is until nothing is
+ * being written (log_copier.h). */
 const DatabaseInfo database_infos[DATABASE_COUNT] = {
     [DATABASE_CATALOG] = {"catalog.db", 0x4c794361, 4096, 8 << 10,
-        EXECUTABLE_MANIFEST_SIZE_MAX + ROW_SIZE_SPARE, 16 << 20},
+        EXECUTABLE_MANIFEST_SIZE_MAX + ROW_SIZE_SPARE, 16 << 20, false},
     [DATABASE_CHUNKS] = {"chunks.db", 0x4c794368, 65536, 48 << 10,
-        CHUNK_STORED_SIZE_MAX + ROW_SIZE_SPARE, 48 << 20},
+        CHUNK_STORED_SIZE_MAX + ROW_SIZE_SPARE, 48 << 20, true},
 };
 
 static bool is_failed_sync(int code) {
@@ -51,6 +56,8 @@ Error *connection_error(Connection *connection, int code) {
     switch (code == SQLITE_IOERR_NOMEM ? SQLITE_NOMEM : code & 0xff) {
     case SQLITE_FULL:
         FAIL(EXHAUSTED, "%s: no space left on the disk; free some, or run gc, and try again", file);
+    case SQLITE_INTERRUPT:
+        FAIL(CANCELLED, "%s: stopped", file);
     case SQLITE_NOMEM:
         FAIL(OUT_OF_MEMORY, "%s: out of memory", file);
     case SQLITE_CORRUPT:
@@ -138,23 +145,19 @@ static Error *configure(Connection *connection) {
     /* SQLite's own checkpoints would come after every thousandth page, in the middle of an upload.
      */
     (void)sqlite3_wal_hook(connection->handle, count_log_pages, connection);
-    char sql[64];
-    (void)sqlite3_snprintf(
-        sizeof sql, sql, "PRAGMA cache_size = -%d", database_infos[connection->kind].cache_kib);
-    return connection_execute(connection, sql);
+    return NULL;
 }
 
 /* SQLite would make it readable for everybody; its log and index take the file's mode. */
-static Error *make_file(const char *path) {
-    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file < 0) FAIL(IO, "open %s: %s", path, strerror(errno));
-    (void)close(file);
+static Error *make_file(Connection *connection, const char *path) {
+    connection->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (connection->file < 0) FAIL(IO, "open %s: %s", path, strerror(errno));
     return NULL;
 }
 
 static Error *open_path(Connection *connection, const char *path) {
     bool writer = connection->role == CONNECTION_WRITER;
-    if (writer) TRY(make_file(path));
+    if (writer) TRY(make_file(connection, path));
     int flags = SQLITE_OPEN_NOMUTEX | (writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
     TRY(check(connection, sqlite3_open_v2(path, &connection->handle, flags, NULL)));
     return configure(connection);
@@ -167,6 +170,7 @@ Error *connection_open(const char *home, DatabaseKind kind, ConnectionRole role,
     TRY(memory_alloc(1, sizeof *connection, (void **)&connection));
     connection->kind = kind;
     connection->role = role;
+    connection->log_file = connection->file = -1;
     connection->keeps_log = true;
     connection->sync_failed = sync_failed;
     Error *error = home_path(home, database_infos[kind].file, &path);
@@ -179,6 +183,17 @@ Error *connection_open(const char *home, DatabaseKind kind, ConnectionRole role,
     else
         *out_connection = connection;
     return error;
+}
+
+/* SQLite counts a cache in pages of the size that it knew when it was told; so the file is there.
+ */
+static Error *tune_writer(Connection *connection) {
+    const DatabaseInfo *info = &database_infos[connection->kind];
+    char sql[160];
+    (void)sqlite3_snprintf(sizeof sql, sql,
+        "PRAGMA cache_size = -%d; PRAGMA journal_size_limit = %lld; PRAGMA synchronous = %s",
+        info->cache_kib, (long long)info->log_size_max, info->syncs_apart ? "NORMAL" : "FULL");
+    return connection_execute(connection, sql);
 }
 
 Error *connection_prepare(Connection *connection) {
@@ -195,9 +210,11 @@ Error *connection_prepare(Connection *connection) {
                 database_infos[connection->kind].file, sqlite3_errmsg(connection->handle));
         TRY(check(connection, code));
     }
-    return NULL;
+    return connection->role == CONNECTION_WRITER ? tune_writer(connection) : NULL;
 }
 
+/* Closing a descriptor of the database drops every lock that the process has on it: this one goes
+ * when SQLite's are gone, and the writer's connection is closed behind the readers'. */
 void connection_close(Connection *connection) {
     if (!connection) return;
     for (int i = 0; i < STATEMENT_COUNT; i++) (void)sqlite3_finalize(connection->statements[i]);
@@ -207,15 +224,75 @@ void connection_close(Connection *connection) {
         (void)sqlite3_db_config(
             connection->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     (void)sqlite3_close(connection->handle);
+    if (connection->log_file >= 0) (void)close(connection->log_file);
+    if (connection->file >= 0) (void)close(connection->file);
     memory_free(connection);
 }
 
-Error *connection_checkpoint(Connection *connection) {
-    return check(connection,
-        sqlite3_wal_checkpoint_v2(connection->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL));
+Error *connection_checkpoint(Connection *connection, bool *out_whole) {
+    int pages, copied;
+    TRY(check(connection, sqlite3_wal_checkpoint_v2(connection->handle, NULL,
+                              SQLITE_CHECKPOINT_PASSIVE, &pages, &copied)));
+    if (out_whole) *out_whole = copied == pages;
+    return NULL;
+}
+
+void connection_interrupt(Connection *connection) { sqlite3_interrupt(connection->handle); }
+
+void connection_write_file(Connection *connection) {
+    if (connection->file >= 0) (void)sync_file_range(connection->file, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+uint64_t connection_log_size(const Connection *connection) {
+    const DatabaseInfo *info = &database_infos[connection->kind];
+    return LOG_HEADER_SIZE +
+           (uint64_t)connection->log_pages * ((uint64_t)info->page_size + LOG_FRAME_HEADER_SIZE);
 }
 
 bool connection_wants_checkpoint(const Connection *connection) {
-    const DatabaseInfo *info = &database_infos[connection->kind];
-    return (int64_t)connection->log_pages * info->page_size > info->log_size_max;
+    return connection_log_size(connection) >
+           (uint64_t)database_infos[connection->kind].log_size_max;
+}
+
+bool connection_needs_checkpoint(const Connection *connection) {
+    struct statvfs disk;
+    uint64_t size = connection_log_size(connection);
+    if (!connection_wants_checkpoint(connection)) return false;
+    if (size > LOG_SIZE_LAST || connection->log_file < 0) return true;
+    if (fstatvfs(connection->log_file, &disk)) return true;
+    return size > (uint64_t)disk.f_bavail * disk.f_frsize / 4;
+}
+
+/* ---- making the log durable ---- */
+
+Error *connection_sync_log(Connection *connection) {
+    sqlite3_file *log = NULL;
+    int code = sqlite3_file_control(connection->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (code == SQLITE_OK && log && log->pMethods)
+        code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+    /* whatever it says, what was to be durable is not */
+    return code == SQLITE_OK ? NULL : connection_error(connection, SQLITE_IOERR_FSYNC);
+}
+
+/* SQLite keeps its own descriptor to itself. Closing this one drops no lock of SQLite's: those are
+ * on the database and on the log's index. */
+static bool open_log(Connection *connection) {
+    if (connection->log_file >= 0) return true;
+    const char *database = sqlite3_db_filename(connection->handle, "main");
+    const char *path = database ? sqlite3_filename_wal(database) : NULL;
+    if (!path || !path[0]) return false;
+    connection->log_file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return connection->log_file >= 0;
+}
+
+void connection_write_log(Connection *connection) {
+    uint64_t end = connection_log_size(connection), begin = connection->log_written;
+    if (!open_log(connection)) return;
+    if (begin > end) begin = 0; /* the log was begun anew */
+    (void)sync_file_range(
+        connection->log_file, (off_t)begin, (off_t)(end - begin), SYNC_FILE_RANGE_WRITE);
+    if (end > LOG_UNWRITTEN_MAX)
+        (void)sync_file_range(
+            connection->log_file, 0, (off_t)(end - LOG_UNWRITTEN_MAX), SYNC_FILE_RANGE_WAIT_BEFORE);
+    connection->log_written = end;
 }

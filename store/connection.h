@@ -10,6 +10,11 @@
 #include "store/statement.h"
 #include "store/store.h"
 
+/* The chunks' log, which is copied at a quiet moment, is copied in any case beyond the first;
+ * what the disk has not begun to write of it stays below the second. */
+#define LOG_SIZE_LAST ((uint64_t)1280 << 20)
+#define LOG_UNWRITTEN_MAX ((uint64_t)128 << 20)
+
 typedef enum DatabaseKind { DATABASE_CATALOG, DATABASE_CHUNKS, DATABASE_COUNT } DatabaseKind;
 
 typedef struct DatabaseInfo {
@@ -19,6 +24,7 @@ typedef struct DatabaseInfo {
     int cache_kib;        /* of the writer's page cache */
     int length_max;       /* of a row: nothing longer is written or believed */
     int64_t log_size_max; /* the write-ahead log is copied into the file beyond this */
+    bool syncs_apart;     /* a commit is durable only behind connection_sync_log */
 } DatabaseInfo;
 
 extern const DatabaseInfo database_infos[DATABASE_COUNT];
@@ -32,8 +38,11 @@ struct Connection {
     ConnectionRole role;
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* NULL: not for this connection */
     int log_pages;                             /* in the write-ahead log after the last commit */
-    bool settings_changed;                     /* by a statement since the last commit */
-    bool keeps_log; /* closing leaves the log as it is: until the file is known to be ours */
+    uint64_t log_written;                      /* so much of it has been given to the disk */
+    int log_file;                              /* a descriptor for that; -1: not yet opened */
+    int file;              /* of a writer: of the database, for connection_write_file; -1: none */
+    bool settings_changed; /* by a statement since the last commit */
+    bool keeps_log;        /* closing leaves the log as it is: until the file is known to be ours */
     atomic_bool *sync_failed; /* the store's; set when a sync fails */
     struct Store *store;      /* whose it is; a reader goes back to it */
     struct Connection *next;  /* in the store's list of idle readers */
@@ -54,7 +63,25 @@ MUST_CHECK Error *connection_read_i64(Connection *connection, const char *sql, i
 /* An SQLite result as an error; remembers failed syncs. code must not be SQLITE_OK. */
 MUST_CHECK Error *connection_error(Connection *connection, int code);
 
-/* Copies the write-ahead log into the file, as far as no reader needs it. */
-MUST_CHECK Error *connection_checkpoint(Connection *connection);
-/* Whether the log has grown enough for that. */
+/* Everything committed so far is durable. Errors: IO; then nothing more is written. */
+MUST_CHECK Error *connection_sync_log(Connection *connection);
+/* The disk begins to write what was committed since the last call, and the caller waits while more
+ * than LOG_UNWRITTEN_MAX is on its way: a later sync is short. Only a hint, so it can't fail. */
+void connection_write_log(Connection *connection);
+
+/* Copies the write-ahead log into the file, as far as no reader needs it: out_whole, which may be
+ * NULL, says whether that was all of it. */
+MUST_CHECK Error *connection_checkpoint(Connection *connection, bool *out_whole);
+/* Stops a checkpoint that another thread runs, unless it is at its last step, the sync of the file.
+ * Threads: any, while the connection is open. */
+void connection_interrupt(Connection *connection);
+/* The disk begins to write what a running checkpoint has copied so far: its sync is short then.
+ * Threads: any, while the connection is open. */
+void connection_write_file(Connection *connection);
+/* Bytes in the log after the last commit. */
+uint64_t connection_log_size(const Connection *connection);
+/* Whether the log has grown enough to be copied. */
 bool connection_wants_checkpoint(const Connection *connection);
+/* Whether it has grown so much that it can't wait for a quiet moment: beyond LOG_SIZE_LAST, or a
+ * quarter of what is free on the disk. */
+bool connection_needs_checkpoint(const Connection *connection);

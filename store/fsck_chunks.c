@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "store/chunk_sizes.h"
 #include "store/chunk_reader.h"
 #include "store/fsck_internal.h"
 #include "store/transaction.h"
@@ -62,7 +63,9 @@ static Error *replace(
         query_bind_blob(&query, 4, stored->data, stored->size);
         TRY(query_run(&query));
     }
-    return transaction_commit(&transaction);
+    TRY(transaction_commit(&transaction));
+    chunk_sizes_forget(store->chunk_sizes);
+    return NULL;
 }
 
 Error *fsck_repair_chunk(Fsck *fsck, TenantId tenant, const ChunkRef *ref, bool *out_repaired) {

@@ -159,7 +159,7 @@ static Error *give_back_space(Store *store, const atomic_bool *stop) {
         before = left;
     }
     Transaction OWN_TRANSACTION(lock) = transaction_lock(store, DATABASE_CHUNKS);
-    return connection_checkpoint(lock.connection);
+    return connection_checkpoint(lock.connection, NULL);
 }
 
 uint64_t gc_estimate_bytes(const Store *store) {

@@ -81,9 +81,20 @@ Error *query_run(Query *query) {
     return NULL;
 }
 
+Error *statement_run(Connection *connection, StatementId id) {
+    Query OWN_QUERY(query) = query_start(connection, id);
+    return query_run(&query);
+}
+
 Error *query_insert(Query *query, int64_t *out_row) {
     TRY(query_run(query));
     *out_row = sqlite3_last_insert_rowid(query->connection->handle);
+    return NULL;
+}
+
+Error *query_insert_new(Query *query, bool *out_inserted, int64_t *out_row) {
+    TRY(query_insert(query, out_row));
+    *out_inserted = sqlite3_changes(query->connection->handle) > 0;
     return NULL;
 }
 

@@ -58,12 +58,17 @@ void query_bind_text(Query *query, int parameter, const char *text);
 void query_bind_blob(Query *query, int parameter, const void *data, size_t size);
 void query_bind_digest(Query *query, int parameter, const Digest *digest);
 
+/* Runs one that takes nothing and answers nothing. */
+MUST_CHECK Error *statement_run(struct Connection *connection, StatementId id);
+
 /* The next row, if any. */
 MUST_CHECK Error *query_next(Query *query, bool *out_row);
 /* Runs to the end; rows are passed over. */
 MUST_CHECK Error *query_run(Query *query);
 /* Runs an INSERT of one row; its rowid. */
 MUST_CHECK Error *query_insert(Query *query, int64_t *out_row);
+/* The same of an INSERT that may find the row there already, and then inserts nothing. */
+MUST_CHECK Error *query_insert_new(Query *query, bool *out_inserted, int64_t *out_row);
 /* The first row's first column; false in out_found when there is no row. */
 MUST_CHECK Error *query_find_i64(Query *query, bool *out_found, int64_t *out);
 

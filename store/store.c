@@ -4,7 +4,9 @@
 
 #include "base/allocator.h"
 #include "base/text.h"
+#include "store/chunk_sizes.h"
 #include "store/home.h"
+#include "store/log_copier.h"
 #include "store/schema_upgrade.h"
 #include "store/store_internal.h"
 
@@ -72,14 +74,17 @@ Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
     (void)pthread_mutex_init(&store->readers_mutex, NULL);
     (void)pthread_mutex_init(&store->uploads_mutex, NULL);
     init_sweeping(store);
+    TRY(chunk_sizes_create(&store->chunk_sizes));
     TRY(memory_copy_text(home, &store->home));
     TRY(open_home(store, flags));
+    TRY(log_copier_open(store, &store->log_copier));
     *out_store = TAKE(store);
     return NULL;
 }
 
 void store_close(Store *store) {
     if (!store) return;
+    log_copier_close(store->log_copier);
     for (int i = 0; i < DATABASE_COUNT; i++) {
         Connection *next;
         for (Connection *reader = store->idle_readers[i]; reader; reader = next) {
@@ -95,6 +100,7 @@ void store_close(Store *store) {
     (void)pthread_mutex_destroy(&store->readers_mutex);
     (void)pthread_mutex_destroy(&store->uploads_mutex);
     (void)pthread_rwlock_destroy(&store->sweeping);
+    chunk_sizes_release(store->chunk_sizes);
     if (store->lock >= 0) home_unlock(store->lock);
     memory_free(store->home);
     memory_free(store->path);

@@ -16,10 +16,13 @@ enum { STORE_IDLE_READERS_MAX = 64 }; /* kept open for each database */
 /* The connection is its holder's whose turn it is. A plain mutex goes to whoever asks at the right
  * moment: the catalog's thread, which takes it again at once, would keep it from everybody else. */
 typedef struct StoreWriter {
-    pthread_mutex_t mutex; /* guards the next two, for a moment */
+    pthread_mutex_t mutex; /* guards the next four, for a moment */
     pthread_cond_t turn;
     uint64_t last_ticket, serving;
+    bool copies_log; /* whose turn it is only copies the log, and stops when somebody asks */
     Connection *connection;
+    /* Commits, counted as they begin, and how many of the first ones are durable. */
+    _Atomic uint64_t commits, durable_commits;
 } StoreWriter;
 
 struct Store {
@@ -29,6 +32,8 @@ struct Store {
     atomic_bool sync_failed; /* refuses every further write */
     _Atomic uint64_t settings_generation;
     StoreWriter writers[DATABASE_COUNT];
+    struct LogCopier *log_copier;
+    struct ChunkSizes *chunk_sizes;
     pthread_mutex_t readers_mutex;
     Connection *idle_readers[DATABASE_COUNT];
     int idle_reader_counts[DATABASE_COUNT];

@@ -1,12 +1,30 @@
 #include "store/transaction.h"
 
+#include "store/log_copier.h"
+
 Transaction transaction_lock(Store *store, DatabaseKind kind) {
     StoreWriter *writer = &store->writers[kind];
     (void)pthread_mutex_lock(&writer->mutex);
     uint64_t ticket = ++writer->last_ticket;
+    if (writer->copies_log) connection_interrupt(writer->connection);
     while (writer->serving != ticket) (void)pthread_cond_wait(&writer->turn, &writer->mutex);
     (void)pthread_mutex_unlock(&writer->mutex);
     return (Transaction){store, kind, writer->connection};
+}
+
+Error *transaction_copy_log(Transaction *lock, bool *out_whole) {
+    StoreWriter *writer = &lock->store->writers[lock->kind];
+    Error *error = NULL;
+    (void)pthread_mutex_lock(&writer->mutex);
+    bool awaited = writer->serving < writer->last_ticket;
+    writer->copies_log = !awaited;
+    (void)pthread_mutex_unlock(&writer->mutex);
+    *out_whole = false;
+    if (!awaited) error = connection_checkpoint(lock->connection, out_whole);
+    (void)pthread_mutex_lock(&writer->mutex);
+    writer->copies_log = false;
+    (void)pthread_mutex_unlock(&writer->mutex);
+    return error;
 }
 
 static void unlock(StoreWriter *writer) {
@@ -18,8 +36,7 @@ static void unlock(StoreWriter *writer) {
 }
 
 static Error *run(Transaction *transaction, StatementId id) {
-    Query OWN_QUERY(query) = query_start(transaction->connection, id);
-    return query_run(&query);
+    return statement_run(transaction->connection, id);
 }
 
 Error *transaction_begin_locked(Transaction *transaction) {
@@ -39,16 +56,61 @@ Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out) {
     return error;
 }
 
-Error *transaction_commit(Transaction *transaction) {
+static StoreWriter *writer_of(const Transaction *transaction) {
+    return &transaction->store->writers[transaction->kind];
+}
+
+static Error *commit(Transaction *transaction) {
     Connection *connection = transaction->connection;
+    atomic_fetch_add(&writer_of(transaction)->commits, 1);
     TRY(run(transaction, STATEMENT_COMMIT));
     if (connection->settings_changed) atomic_fetch_add(&transaction->store->settings_generation, 1);
     connection->settings_changed = false;
-    if (connection_wants_checkpoint(connection))
-        /* The commit is durable in the log whatever becomes of this. The next commit tries again;
-         * after a failed sync it is refused. */
-        error_free(connection_checkpoint(connection));
     return NULL;
+}
+
+/* Under the lock: nobody commits meanwhile. */
+static Error *sync_commits(Transaction *transaction) {
+    StoreWriter *writer = writer_of(transaction);
+    if (database_infos[transaction->kind].syncs_apart)
+        TRY(connection_sync_log(transaction->connection));
+    atomic_store(&writer->durable_commits, atomic_load(&writer->commits));
+    return NULL;
+}
+
+/* What is committed stays so whatever becomes of this: the next commit tries again, and after a
+ * failed sync it is refused. */
+static void care_for_log(Transaction *transaction) {
+    Connection *connection = transaction->connection;
+    bool waits = transaction->store->log_copier && database_infos[transaction->kind].syncs_apart;
+    if (waits ? connection_needs_checkpoint(connection) : connection_wants_checkpoint(connection))
+        error_free(connection_checkpoint(connection, NULL));
+    if (waits) log_copier_note(transaction->store->log_copier, connection_log_size(connection));
+}
+
+Error *transaction_commit(Transaction *transaction) {
+    TRY(commit(transaction));
+    TRY(sync_commits(transaction));
+    care_for_log(transaction);
+    return NULL;
+}
+
+Error *transaction_commit_unsynced(Transaction *transaction) {
+    TRY(commit(transaction));
+    connection_write_log(transaction->connection);
+    care_for_log(transaction);
+    return NULL;
+}
+
+uint64_t transaction_last(const Store *store, DatabaseKind kind) {
+    return atomic_load(&store->writers[kind].commits);
+}
+
+Error *transaction_sync(Store *store, DatabaseKind kind, uint64_t commit) {
+    if (atomic_load(&store->writers[kind].durable_commits) >= commit) return NULL;
+    Transaction OWN_TRANSACTION(lock) = transaction_lock(store, kind);
+    if (atomic_load(&store->writers[kind].durable_commits) >= commit) return NULL;
+    return sync_commits(&lock);
 }
 
 void transaction_end(Transaction *transaction) {

@@ -18,6 +18,16 @@ MUST_CHECK Error *transaction_begin(Store *store, DatabaseKind kind, Transaction
 MUST_CHECK Error *transaction_begin_locked(Transaction *transaction);
 /* Durable when it returns NULL. The lock stays taken until transaction_end. */
 MUST_CHECK Error *transaction_commit(Transaction *transaction);
+/* Seen by everybody, but durable only with a later transaction_commit or transaction_sync. A power
+ * cut loses it as if it had never been, with whatever was committed behind it. Only for chunks. */
+MUST_CHECK Error *transaction_commit_unsynced(Transaction *transaction);
+/* The last commit that has begun: whatever anybody has seen is in it or before. */
+uint64_t transaction_last(const Store *store, DatabaseKind kind);
+/* That commit and all before it are durable when it returns NULL. Not under the writer's lock. */
+MUST_CHECK Error *transaction_sync(Store *store, DatabaseKind kind, uint64_t commit);
+/* Copies the log into the file under a lock, but stops, having copied nothing, once somebody else
+ * asks for the lock. Errors: EXHAUSTED; IO; CANCELLED it was stopped. */
+MUST_CHECK Error *transaction_copy_log(Transaction *lock, bool *out_whole);
 /* Rolls back what was not committed and gives the lock back. */
 void transaction_end(Transaction *transaction);
 #define OWN_TRANSACTION(name) __attribute__((cleanup(transaction_end), unused)) name

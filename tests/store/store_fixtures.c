@@ -143,7 +143,7 @@ Error *fixture_upload(
         ChunkRef ref;
         bool found;
         fixture_make_chunk(seed + i, chunk_size, &ref, &stored);
-        TRY(sink.find(sink.self, &ref, &found));
+        TRY(sink.find(sink.self, &ref, 1, &found));
         if (!found) TRY(sink.put(sink.self, &ref, stored.data, stored.size));
     }
     return NULL;

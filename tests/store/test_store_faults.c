@@ -1,6 +1,7 @@
 /* Every write, sync, truncation, deletion and opening of a file is, one after the other, the one at
  * which the process is killed, the power is cut, or the disk fails; afterwards the home has the old
  * state or the new one. */
+#include "store/transaction.h"
 #include "tests/store/fault_scenarios.h"
 #include "tests/store/store_fixtures.h"
 
@@ -56,6 +57,33 @@ static Error *upload_only(Store *store) {
     return chunk_upload_flush(upload);
 }
 
+static Error *put_unsynced(Store *store, uint32_t seed) {
+    Transaction OWN_TRANSACTION(transaction) = {0};
+    ByteWriter OWN_BYTES(stored) = {0};
+    ChunkRef ref;
+    fixture_make_chunk(seed, CHUNK_BYTES, &ref, &stored);
+    TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));
+    {
+        Query OWN_QUERY(query) = query_start(transaction.connection, STATEMENT_INSERT_CHUNK);
+        query_bind_i64(&query, 1, TENANT_DEFAULT);
+        query_bind_digest(&query, 2, &ref.hash);
+        query_bind_i64(&query, 3, ref.raw_size);
+        query_bind_blob(&query, 4, stored.data, stored.size);
+        TRY(query_run(&query));
+    }
+    return transaction_commit_unsynced(&transaction);
+}
+
+/* Another upload has put the chunks and has not flushed: whoever finds them makes them durable
+ * before a catalog refers to them, and the power may be cut later. */
+static Error *register_what_was_found(Store *store) {
+    TRY(put_unsynced(store, 50));
+    TRY(put_unsynced(store, 51));
+    TRY(fixture_register(store, TENANT_DEFAULT, "e", 50, 2, CHUNK_BYTES, NULL, NULL));
+    error_free(put_unsynced(store, 52)); /* nobody refers to it */
+    return NULL;
+}
+
 static const FaultScenario scenarios[] = {
     {"create", NULL, nothing, NULL},
     {"open", two_models, nothing, NULL},
@@ -66,6 +94,7 @@ static const FaultScenario scenarios[] = {
     {"set an alias", two_models, set_alias, NULL},
     {"gc", two_models_and_garbage, collect, NULL},
     {"upload", two_models, upload_only, NULL},
+    {"register what was found", two_models, register_what_was_found, NULL},
 };
 
 static void run_scenarios(KvfsFault fault, bool forever) {

@@ -1,0 +1,155 @@
+#include "store/log_copier.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "store/transaction.h"
+
+enum { COPIER_NICE = 5, WRITE_EVERY_MS = 10 };
+
+struct LogCopier {
+    Store *store;
+    pthread_mutex_t mutex; /* guards the rest */
+    pthread_cond_t wake;
+    pthread_t thread;
+    bool thread_runs, ending;
+    uint64_t log_size; /* not copied yet */
+    uint64_t last_ns;  /* when something was written, or a copy was tried */
+};
+
+static uint64_t now_ns(void) { return clock_now_ns(clock_real()); }
+
+/* A byte a nanosecond. */
+static uint64_t due_ns(const LogCopier *copier) { return copier->last_ns + copier->log_size; }
+
+static bool is_large(const LogCopier *copier) {
+    return copier->log_size > (uint64_t)database_infos[DATABASE_CHUNKS].log_size_max;
+}
+
+/* Somebody may have written while it waited for the lock: then the quiet moment is over. */
+static bool is_due(LogCopier *copier) {
+    (void)pthread_mutex_lock(&copier->mutex);
+    bool due = is_large(copier) && now_ns() >= due_ns(copier);
+    (void)pthread_mutex_unlock(&copier->mutex);
+    return due;
+}
+
+/* ---- writing early ---- */
+
+typedef struct EarlyWriting {
+    Connection *connection;
+    atomic_bool ending;
+    pthread_t thread;
+    bool runs;
+} EarlyWriting;
+
+static void *write_early(void *argument) {
+    EarlyWriting *writing = argument;
+    const struct timespec pause = clock_timespec((uint64_t)WRITE_EVERY_MS * MILLISECOND_NS);
+    (void)pthread_setname_np(pthread_self(), "log-writer");
+    while (!atomic_load(&writing->ending)) {
+        connection_write_file(writing->connection);
+        (void)nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+/* Without it the sync at the end takes longer, and whoever waits for the lock then. */
+static void begin_writing(EarlyWriting *writing) {
+    writing->runs = pthread_create(&writing->thread, NULL, write_early, writing) == 0;
+}
+
+static void end_writing(EarlyWriting *writing) {
+    atomic_store(&writing->ending, true);
+    if (writing->runs) (void)pthread_join(writing->thread, NULL);
+}
+
+/* ---- copying ---- */
+
+static bool copy_all(Transaction *lock) {
+    EarlyWriting writing = {.connection = lock->connection};
+    bool whole;
+    if (atomic_load(&lock->store->sync_failed)) return false;
+    begin_writing(&writing);
+    error_free(transaction_copy_log(lock, &whole)); /* the next pause tries again */
+    end_writing(&writing);
+    return whole;
+}
+
+/* A page that a reader looks at keeps the log from being copied to its end, and so does somebody
+ * who wants to write: the next pause tries again. */
+static void copy(LogCopier *copier) {
+    Transaction OWN_TRANSACTION(lock) = transaction_lock(copier->store, DATABASE_CHUNKS);
+    if (!is_due(copier)) return;
+    bool whole = copy_all(&lock);
+    (void)pthread_mutex_lock(&copier->mutex);
+    copier->last_ns = now_ns();
+    if (whole) copier->log_size = 0;
+    (void)pthread_mutex_unlock(&copier->mutex);
+}
+
+static void wait_for_pause(LogCopier *copier) {
+    struct timespec due = clock_timespec(due_ns(copier));
+    (void)pthread_cond_timedwait(&copier->wake, &copier->mutex, &due);
+}
+
+static void *thread_main(void *argument) {
+    LogCopier *copier = argument;
+    (void)pthread_setname_np(pthread_self(), "log");
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), COPIER_NICE); /* of this thread alone */
+    (void)pthread_mutex_lock(&copier->mutex);
+    while (!copier->ending) {
+        if (!is_large(copier)) {
+            (void)pthread_cond_wait(&copier->wake, &copier->mutex);
+        } else if (now_ns() < due_ns(copier)) {
+            wait_for_pause(copier);
+        } else {
+            (void)pthread_mutex_unlock(&copier->mutex);
+            copy(copier);
+            (void)pthread_mutex_lock(&copier->mutex);
+        }
+    }
+    (void)pthread_mutex_unlock(&copier->mutex);
+    return NULL;
+}
+
+/* The thread sleeps through small logs; without a thread the log waits until it is closed or can't
+ * wait any more. */
+void log_copier_note(LogCopier *copier, uint64_t log_size) {
+    (void)pthread_mutex_lock(&copier->mutex);
+    copier->log_size = log_size;
+    copier->last_ns = now_ns();
+    if (is_large(copier) && !copier->thread_runs)
+        copier->thread_runs = pthread_create(&copier->thread, NULL, thread_main, copier) == 0;
+    if (is_large(copier)) (void)pthread_cond_signal(&copier->wake);
+    (void)pthread_mutex_unlock(&copier->mutex);
+}
+
+Error *log_copier_open(Store *store, LogCopier **out_copier) {
+    LogCopier *copier;
+    pthread_condattr_t attributes;
+    TRY(memory_alloc(1, sizeof *copier, (void **)&copier));
+    copier->store = store;
+    (void)pthread_mutex_init(&copier->mutex, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&copier->wake, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    *out_copier = copier;
+    return NULL;
+}
+
+void log_copier_close(LogCopier *copier) {
+    if (!copier) return;
+    (void)pthread_mutex_lock(&copier->mutex);
+    copier->ending = true;
+    (void)pthread_cond_signal(&copier->wake);
+    (void)pthread_mutex_unlock(&copier->mutex);
+    if (copier->thread_runs) (void)pthread_join(copier->thread, NULL);
+    (void)pthread_cond_destroy(&copier->wake);
+    (void)pthread_mutex_destroy(&copier->mutex);
+    memory_free(copier);
+}
