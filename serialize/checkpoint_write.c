@@ -321,13 +321,10 @@ static Error *begin_stream(CheckpointWriter *self) {
 static Error *count_kept(
     const CheckpointWriter *self, const Storage *storage, const LiveExtent *extent, size_t *out) {
     ChunkRef *refs;
-    size_t known, kept = 0;
-    Error *error = NULL;
+    size_t known;
     TRY(known_chunks(storage, extent, &refs, &known));
-    for (bool found = true; kept < known && found && !error; kept += found && !error)
-        error = self->sink.find(self->sink.self, &refs[kept], &found);
+    Error *error = chunk_sink_count_leading(self->sink, refs, known, out);
     memory_free(refs);
-    *out = kept;
     return error;
 }
 

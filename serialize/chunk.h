@@ -36,15 +36,23 @@ typedef enum ChunkFilter {
     CHUNK_FILTER_WORD64 = 6,
 } ChunkFilter;
 
-/* Where stored chunks go. find and put are called from one thread at a time. */
+/* How many chunks a caller of find asks for at a time: what it costs to begin asking is little
+ * among so many. */
+enum { CHUNKS_FOUND_AT_ONCE = 256 };
+
+/* Where stored chunks go: which of some it has, and one more. find and put are called from one
+ * thread at a time. */
 typedef struct ChunkSink {
-    Error *(*find)(void *self, const ChunkRef *ref, bool *out_found);
+    Error *(*find)(void *self, const ChunkRef *refs, size_t count, bool *out_found);
     Error *(*put)(void *self, const ChunkRef *ref, const void *stored, size_t stored_size);
     void *self;
 } ChunkSink;
 
 /* A sink that has everything. */
 ChunkSink chunk_sink_full(void);
+/* How many chunks the sink has before the first that it has not. */
+MUST_CHECK Error *chunk_sink_count_leading(
+    ChunkSink sink, const ChunkRef *refs, size_t count, size_t *out_leading);
 
 /* Where stored chunks come from. Threads: any, several at once. Replaces the content of
  * inout_stored. Errors: NOT_FOUND no such chunk; IO; CORRUPT. */

@@ -29,7 +29,7 @@ static Error *copy_window(CopyJob *job, WorkerPool *pool, ChunkSink sink) {
     TRY(worker_pool_for_each(pool, job->count, fetch, job));
     for (size_t i = 0; i < job->count; i++) {
         bool found = false; /* it may stand in the window twice */
-        TRY(sink.find(sink.self, job->refs[i], &found));
+        TRY(sink.find(sink.self, job->refs[i], 1, &found));
         if (!found)
             TRY(sink.put(sink.self, job->refs[i], job->stored[i].data, job->stored[i].size));
     }
@@ -41,7 +41,7 @@ static Error *copy_all(
     CopyJob *job, const ChunkRef *refs, size_t count, WorkerPool *pool, ChunkSink sink) {
     for (size_t i = 0; i < count; i++) {
         bool found = false;
-        TRY(sink.find(sink.self, &refs[i], &found));
+        TRY(sink.find(sink.self, &refs[i], 1, &found));
         if (!found) job->refs[job->count++] = &refs[i];
         if (job->count == WINDOW) TRY(copy_window(job, pool, sink));
     }

@@ -7,10 +7,10 @@
 #include "serialize/chunk.h"
 #include "serialize/codec_context.h"
 
-static Error *find_always(void *self, const ChunkRef *ref, bool *out_found) {
+static Error *find_always(void *self, const ChunkRef *refs, size_t count, bool *out_found) {
     (void)self;
-    (void)ref;
-    *out_found = true;
+    (void)refs;
+    memset(out_found, true, count);
     return NULL;
 }
 
@@ -23,6 +23,23 @@ static Error *put_never(void *self, const ChunkRef *ref, const void *stored, siz
 
 ChunkSink chunk_sink_full(void) { return (ChunkSink){find_always, put_never, NULL}; }
 
+Error *chunk_sink_count_leading(
+    ChunkSink sink, const ChunkRef *refs, size_t count, size_t *out_leading) {
+    bool found[CHUNKS_FOUND_AT_ONCE];
+    size_t leading = 0;
+    for (bool all = true; leading < count && all;) {
+        size_t asked =
+            count - leading < CHUNKS_FOUND_AT_ONCE ? count - leading : CHUNKS_FOUND_AT_ONCE;
+        TRY(sink.find(sink.self, &refs[leading], asked, found));
+        size_t here = 0;
+        while (here < asked && found[here]) here++;
+        leading += here;
+        all = here == asked;
+    }
+    *out_leading = leading;
+    return NULL;
+}
+
 /* Writing: every chunk is hashed, decided about (does the sink have it?), encoded and put. Hashing
  * and encoding run on all threads at once; deciding and putting go strictly by index, done by
  * whichever thread has the index whose turn it is. So what the sink sees does not depend on the
@@ -34,7 +51,7 @@ ChunkSink chunk_sink_full(void) { return (ChunkSink){find_always, put_never, NUL
  * the waits below end. */
 enum {
     SLOTS_MAX = 24, /* encoded chunks in memory at most: 24 MiB */
-    TOGETHER = 2    /* chunks that one thread has at a time: hashed by turns */
+    TOGETHER = 2,   /* chunks that one thread has at a time: hashed by turns */
 };
 
 typedef struct Slot {
@@ -108,7 +125,7 @@ static Error *decide(WriteJob *job, size_t index, bool *out_skip) {
     bool skip = is_on_its_way(job, index);
     if (!skip) {
         pthread_mutex_lock(&job->sink_mutex);
-        Error *error = job->sink.find(job->sink.self, &job->refs[index], &skip);
+        Error *error = job->sink.find(job->sink.self, &job->refs[index], 1, &skip);
         pthread_mutex_unlock(&job->sink_mutex);
         TRY(error);
     }
@@ -238,16 +255,11 @@ static Error *write_task(void *context, size_t task) {
     return error;
 }
 
-/* What is known and found costs a question each: no work to be shared, and passing the turn on from
+/* What is known and found costs a question: no work to be shared, and passing the turn on from
  * thread to thread would cost more. */
 static Error *pass_over_known(WriteJob *job) {
-    bool found = true;
-    while (job->first < job->known.count) {
-        const ChunkRef *ref = &job->known.refs[job->first];
-        TRY(job->sink.find(job->sink.self, ref, &found));
-        if (!found) break;
-        job->refs[job->first++] = *ref;
-    }
+    TRY(chunk_sink_count_leading(job->sink, job->known.refs, job->known.count, &job->first));
+    memmove(job->refs, job->known.refs, job->first * sizeof *job->refs);
     job->put_count = job->decided_count = job->first;
     return NULL;
 }

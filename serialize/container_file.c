@@ -73,8 +73,8 @@ static Error *table_grow(ContainerFile *file) {
     return NULL;
 }
 
-static Error *file_sink_find(void *self, const ChunkRef *ref, bool *out_found) {
-    *out_found = *table_place(self, &ref->hash) != 0;
+static Error *file_sink_find(void *self, const ChunkRef *refs, size_t count, bool *out_found) {
+    for (size_t i = 0; i < count; i++) out_found[i] = *table_place(self, &refs[i].hash) != 0;
     return NULL;
 }
 

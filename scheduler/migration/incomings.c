@@ -161,11 +161,13 @@ static void leave_session(Incomings *self, IncomingSession *session) {
 static Error *find_missing(
     const IncomingSession *session, const ChunkRef *refs, size_t count, uint8_t *out_bits) {
     ChunkSink sink = chunk_upload_sink(session->upload);
+    bool found[CHUNKS_FOUND_AT_ONCE];
     memset(out_bits, 0, (count + 7) / 8);
-    for (size_t i = 0; i < count; i++) {
-        bool found;
-        TRY(sink.find(sink.self, &refs[i], &found));
-        if (!found) chunk_bits_set(out_bits, i);
+    for (size_t first = 0; first < count; first += CHUNKS_FOUND_AT_ONCE) {
+        size_t asked = count - first < CHUNKS_FOUND_AT_ONCE ? count - first : CHUNKS_FOUND_AT_ONCE;
+        TRY(sink.find(sink.self, &refs[first], asked, found));
+        for (size_t i = 0; i < asked; i++)
+            if (!found[i]) chunk_bits_set(out_bits, first + i);
     }
     return NULL;
 }
@@ -179,10 +181,10 @@ Error *incomings_find_missing(Incomings *self, uint64_t source, const MigrationK
     return error;
 }
 
-static Error *find_none(void *self, const ChunkRef *ref, bool *out_found) {
+static Error *find_none(void *self, const ChunkRef *refs, size_t count, bool *out_found) {
     (void)self;
-    (void)ref;
-    *out_found = false;
+    (void)refs;
+    memset(out_found, false, count);
     return NULL;
 }
 
@@ -210,7 +212,7 @@ static Error *store_chunks(IncomingSession *session, ChunkBatch *batch) {
     const ChunkRef *refs = chunk_batch_refs(batch, &count);
     for (size_t i = 0; i < count; i++) {
         bool found;
-        TRY(sink.find(sink.self, &refs[i], &found));
+        TRY(sink.find(sink.self, &refs[i], 1, &found));
         if (found) continue;
         TRY(source.get(source.self, &refs[i], &stored));
         TRY(sink.put(sink.self, &refs[i], stored.data, stored.size));

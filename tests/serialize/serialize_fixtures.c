@@ -29,12 +29,13 @@ static MemoryChunk *memory_store_find(const MemoryStore *store, const Digest *ha
     return NULL;
 }
 
-static Error *memory_sink_find(void *self, const ChunkRef *ref, bool *out_found) {
+static Error *memory_sink_find(void *self, const ChunkRef *refs, size_t count, bool *out_found) {
     MemoryStore *store = self;
     if (__atomic_exchange_n(&store->inside, 1, __ATOMIC_ACQ_REL))
         FAIL(INTERNAL, "two threads in a sink");
-    store->find_count++;
-    *out_found = memory_store_find(store, &ref->hash) != NULL;
+    store->find_count += count;
+    for (size_t i = 0; i < count; i++)
+        out_found[i] = memory_store_find(store, &refs[i].hash) != NULL;
     __atomic_store_n(&store->inside, 0, __ATOMIC_RELEASE);
     return NULL;
 }

@@ -131,7 +131,8 @@ static void test_chunk_data_goes_on_behind_what_is_present(void **state) {
         assert_ok(chunk_write_data(threads, data, SIZE, SMALL, CHUNK_FILTER_FLOAT32,
             (KnownChunks){refs, KNOWN}, memory_store_sink(&store), again));
         assert_memory_equal(refs, again, sizeof refs);
-        assert_in_range(store.find_count - finds, COUNT - 2, COUNT + 1);
+        /* what is known and absent may be asked for twice */
+        assert_in_range(store.find_count - finds, COUNT - 2, COUNT + KNOWN - THERE + 1);
         assert_int_equal(store.count, whole.count);
         for (size_t i = 0; i < store.count; i++) {
             const ByteWriter *a = memory_store_get(&store, i), *b = memory_store_get(&whole, i);
