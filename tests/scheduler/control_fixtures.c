@@ -173,6 +173,36 @@ void control_fixture_wait_progress(ControlFixture *fixture, JobId id, uint64_t i
     fail_msg("it does not go on");
 }
 
+static Error *remove_job(Connection *catalog, void *context) {
+    return jobs_remove(catalog, TENANT_DEFAULT, *(const JobId *)context);
+}
+
+/* False: it ended before the request came, as it may where the cores are busy; it is removed. */
+static bool suspend_before_end(ControlFixture *fixture, JobId id) {
+    Error *error = control_suspend(fixture->control, TENANT_DEFAULT, id);
+    if (!error) return true;
+    assert_int_equal(error_code(error), ERROR_CONFLICT);
+    error_free(error);
+    assert_ok(catalog_run(fixture->catalog, remove_job, &id));
+    return false;
+}
+
+void control_fixture_suspended(ControlFixture *fixture, int64_t rows, bool items, JobId *out_id) {
+    const char *function = items ? "slow" : "forever";
+    Job job;
+    int tries = 0;
+    do {
+        assert_true(tries++ < 20);
+        assert_ok(control_fixture_submit(fixture, function, rows, items, NULL, out_id));
+        if (items)
+            control_fixture_wait_outputs(fixture, *out_id, 1);
+        else
+            control_fixture_wait_progress(fixture, *out_id, 0);
+    } while (!suspend_before_end(fixture, *out_id));
+    assert_ok(jobs_get(fixture->store, TENANT_DEFAULT, *out_id, &job));
+    if (items) assert_true(job.items_done > 0 && job.items_done < rows);
+}
+
 void control_fixture_output(
     ControlFixture *fixture, JobId id, int64_t sequence, ArrayList *out_arrays) {
     OWN(StoredContent, content) = NULL;

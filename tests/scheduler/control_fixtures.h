@@ -36,6 +36,9 @@ void control_fixture_wait_outputs(ControlFixture *fixture, JobId id, int64_t cou
 /* Waits until a single run has done more than so many instructions. Its time on a device begins to
  * count before its execution does, so that says nothing of it; each look stores a checkpoint. */
 void control_fixture_wait_progress(ControlFixture *fixture, JobId id, uint64_t instructions);
+/* A job that was suspended in its middle: of function "slow" with at least one item done, but not
+ * all, or a single run of "forever". */
+void control_fixture_suspended(ControlFixture *fixture, int64_t rows, bool items, JobId *out_id);
 /* The first outputs, of one item each: factor times what went in. */
 void control_fixture_check(ControlFixture *fixture, JobId id, int64_t count, float factor);
 /* Output number `sequence`, as it is stored. */

@@ -7,8 +7,6 @@
 
 /* A file in the fixture's folder, in a static buffer. */
 const char *job_file_path(const ControlFixture *fixture, const char *name);
-/* A job of function "slow" that was suspended with at least one item done, but not all. */
-void job_file_suspended(ControlFixture *fixture, int64_t rows, bool items, JobId *out_id);
 Error *job_file_export(ControlFixture *fixture, JobId id, bool owns, const char *path);
 Error *job_file_import(ControlFixture *fixture, const char *path, bool with_outputs, JobId *out_id);
 /* The same file with other sections, checksums right. Only for files without chunks. */

@@ -4,7 +4,7 @@
 /* A job in the middle of a run, whose chunks have come. */
 static void send(ParcelFixture *fixture, JobImportState **out_import) {
     JobId id;
-    job_file_suspended(&fixture->from, 3, false, &id);
+    control_fixture_suspended(&fixture->from, 3, false, &id);
     parcel_fixture_open(fixture, id);
     parcel_fixture_send(fixture);
     assert_ok(job_import_open(fixture->to.store, NULL, &fixture->wanted, out_import));

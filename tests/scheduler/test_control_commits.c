@@ -63,7 +63,10 @@ static void test_control_stores_and_resumes_at_once(void **state) {
     int64_t unlimited = QUOTA_UNLIMITED;
     run_out_of_room(&fixture, &id);
     assert_ok(catalog_run(fixture.catalog, set_quota, &unlimited));
-    assert_ok(control_resume(fixture.control, TENANT_DEFAULT, id, NULL));
+    Error *error = control_resume(fixture.control, TENANT_DEFAULT, id, NULL);
+    assert_true(!error || error_code(error) == ERROR_CONFLICT); /* a busy machine: only its end was
+                                                                   left to be stored */
+    error_free(error);
     control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
     control_fixture_check(&fixture, id, 40, 2);
 }

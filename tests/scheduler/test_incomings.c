@@ -94,7 +94,7 @@ static void test_incomings_are_bounded(void **state) {
 /* A suspended job in the middle of its batch, offered. */
 static void begin(MigrationPair *pair, MigrationHand *hand, MigrationStep until) {
     JobId id;
-    job_file_suspended(&pair->west.home, ROWS, true, &id);
+    control_fixture_suspended(&pair->west.home, ROWS, true, &id);
     migration_node_rest(&pair->west);
     migration_hand_begin(hand, &pair->west, &pair->east, id);
     migration_hand_go(hand, until);

@@ -15,7 +15,7 @@ static void test_job_export_holds_what_is_not_used_yet(void **state) {
     int64_t count;
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
-    job_file_suspended(&fixture, 200, true, &id);
+    control_fixture_suspended(&fixture, 200, true, &id);
     assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, id, &job));
     const char *path = job_file_path(&fixture, "job.lvc");
     assert_ok(job_file_export(&fixture, id, true, path));
@@ -43,7 +43,7 @@ static void test_job_export_of_a_single_run_has_inputs_only_before_it_begins(voi
         OWN(Container, container) = NULL;
         JobFile OWN_JOB_FILE(file) = {0};
         if (begun)
-            job_file_suspended(&fixture, 3, false, &id);
+            control_fixture_suspended(&fixture, 3, false, &id);
         else
             assert_ok(control_fixture_submit(&fixture, "forever", 3, false, NULL, &id));
         assert_ok(job_file_export(&fixture, id, false, path));

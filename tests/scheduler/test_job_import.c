@@ -16,7 +16,7 @@ static void test_job_import_goes_on_with_a_copy(void **state) {
     Job job, made;
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, control_fixture_cpu_and_sim);
-    job_file_suspended(&fixture, ROWS, true, &id);
+    control_fixture_suspended(&fixture, ROWS, true, &id);
     assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, id, &job));
     const char *path = job_file_path(&fixture, "job.lvc");
     assert_ok(job_file_export(&fixture, id, false, path));
@@ -44,7 +44,7 @@ static void test_job_import_is_stored_before_it_runs(void **state) {
     Job job;
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
-    job_file_suspended(&fixture, ROWS, true, &id);
+    control_fixture_suspended(&fixture, ROWS, true, &id);
     const char *path = job_file_path(&fixture, "job.lvc");
     assert_ok(job_file_export(&fixture, id, false, path));
     assert_ok(job_file_import(&fixture, path, true, &made));
@@ -61,7 +61,7 @@ static void test_job_import_takes_a_job_over_once(void **state) {
     Job job;
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
-    job_file_suspended(&fixture, ROWS, true, &id);
+    control_fixture_suspended(&fixture, ROWS, true, &id);
     const char *path = job_file_path(&fixture, "job.lvc");
     assert_ok(control_hold(fixture.control, TENANT_DEFAULT, id));
     assert_ok(job_file_export(&fixture, id, true, path));
@@ -83,7 +83,7 @@ static void test_job_import_is_admitted_like_a_submission(void **state) {
     OWN(JobList, jobs) = NULL;
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
-    job_file_suspended(&fixture, ROWS, true, &id);
+    control_fixture_suspended(&fixture, ROWS, true, &id);
     const char *path = job_file_path(&fixture, "job.lvc");
     assert_ok(job_file_export(&fixture, id, false, path));
     JobImport wanted = {.tenant = TENANT_DEFAULT, .path = path, .device = "sim:7"};

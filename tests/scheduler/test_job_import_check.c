@@ -24,7 +24,7 @@ static void forger_init(Forger *forger) {
     *forger = (Forger){0};
     control_fixture_init(&forger->fixture);
     control_fixture_start(&forger->fixture, NULL);
-    job_file_suspended(&forger->fixture, ROWS, true, &id);
+    control_fixture_suspended(&forger->fixture, ROWS, true, &id);
     const char *path = job_file_path(&forger->fixture, "job.lvc");
     assert_ok(job_file_export(&forger->fixture, id, false, path));
     assert_ok(container_open_path(CONTAINER_CHECKPOINT, path, &forger->container));

@@ -15,7 +15,7 @@ static void test_job_parcel_goes_on_elsewhere_in_the_middle_of_a_batch(void **st
     JobId id, made;
     Job job;
     parcel_fixture_init(&fixture);
-    job_file_suspended(&fixture.from, ROWS, true, &id);
+    control_fixture_suspended(&fixture.from, ROWS, true, &id);
     parcel_fixture_open(&fixture, id);
     parcel_fixture_send(&fixture);
     assert_ok(parcel_fixture_import(&fixture, &made));
@@ -36,7 +36,7 @@ static void test_job_parcel_of_a_job_from_a_file_keeps_its_first_item(void **sta
     Job first, job;
     int64_t count;
     parcel_fixture_init(&fixture);
-    job_file_suspended(&fixture.from, ROWS, true, &id);
+    control_fixture_suspended(&fixture.from, ROWS, true, &id);
     assert_ok(jobs_get(fixture.from.store, TENANT_DEFAULT, id, &first));
     const char *path = job_file_path(&fixture.from, "job.lvc");
     assert_ok(job_file_export(&fixture.from, id, false, path));
@@ -76,7 +76,7 @@ static void test_job_parcel_goes_on_elsewhere_in_the_middle_of_a_run(void **stat
     ParcelFixture OWN_PARCEL(fixture);
     JobId id, made;
     parcel_fixture_init(&fixture);
-    job_file_suspended(&fixture.from, 3, false, &id);
+    control_fixture_suspended(&fixture.from, 3, false, &id);
     parcel_fixture_open(&fixture, id);
     parcel_fixture_send(&fixture);
     uint64_t before = count_instructions(&fixture);
@@ -197,7 +197,7 @@ static void test_job_parcel_has_its_model_when_that_is_wanted(void **state) {
     OWN(Container, container) = NULL;
     size_t size, count;
     parcel_fixture_init(&fixture);
-    job_file_suspended(&fixture.from, 3, false, &wanted.job);
+    control_fixture_suspended(&fixture.from, 3, false, &wanted.job);
     parcel_fixture_open(&fixture, wanted.job);
     const uint8_t *manifest = job_parcel_manifest(fixture.parcel, &size);
     assert_ok(container_open_manifest(
@@ -250,7 +250,7 @@ static void test_job_parcel_that_was_forged_is_refused(void **state) {
     JobId id;
     OWN(JobList, jobs) = NULL;
     parcel_fixture_init(&fixture);
-    job_file_suspended(&fixture.from, ROWS, true, &id);
+    control_fixture_suspended(&fixture.from, ROWS, true, &id);
     parcel_fixture_open(&fixture, id);
     parcel_fixture_send(&fixture);
     assert_ok(container_open_manifest(CONTAINER_CHECKPOINT, fixture.wanted.manifest,
@@ -284,7 +284,7 @@ static void test_job_parcel_is_no_file(void **state) {
     JobFile OWN_JOB_FILE(file) = {0};
     JobId id, made;
     parcel_fixture_init(&fixture);
-    job_file_suspended(&fixture.from, ROWS, true, &id);
+    control_fixture_suspended(&fixture.from, ROWS, true, &id);
     parcel_fixture_open(&fixture, id);
     assert_ok(container_open_manifest(CONTAINER_CHECKPOINT, fixture.wanted.manifest,
         fixture.wanted.manifest_size, fixture.wanted.source, &container));

@@ -36,7 +36,8 @@ static void services_close(Services *services) {
 static void move_one(Services *services, char name[JOB_ID_TEXT_SIZE], JobId *out_id) {
     MigrationPair *pair = services->pair;
     Job job;
-    job_file_suspended(&pair->west.home, ROWS, true, out_id); /* so that it does not end before */
+    control_fixture_suspended(
+        &pair->west.home, ROWS, true, out_id); /* so that it does not end before */
     MigrationStatus status = migration_move(&pair->west, *out_id, "east");
     if (status.phase != MIGRATION_MOVED) fail_msg("%s", status.error);
     assert_ok(control_resume(pair->east.home.control, TENANT_DEFAULT, *out_id, NULL));

@@ -19,7 +19,7 @@ static void go(MigrationHand *hand, MigrationPair *pair, MigrationStep step) {
     if (step < MIGRATION_STEP_STOPPED)
         id = submit(&pair->west, "forever");
     else
-        job_file_suspended(&pair->west.home, ROWS, true, &id);
+        control_fixture_suspended(&pair->west.home, ROWS, true, &id);
     migration_hand_begin(hand, &pair->west, &pair->east, id);
     migration_hand_go(hand, step);
 }
@@ -96,7 +96,7 @@ static void test_settler_after_the_target_died_at_every_step(void **state) {
     migration_node_rest(&pair->west);
     for (int step = 0; step < MIGRATION_STEP_COUNT; step++) {
         JobId id;
-        job_file_suspended(&pair->west.home, ROWS, true, &id);
+        control_fixture_suspended(&pair->west.home, ROWS, true, &id);
         migration_hand_begin(&hands[step], &pair->west, &pair->east, id);
         migration_hand_go(&hands[step], (MigrationStep)step);
     }

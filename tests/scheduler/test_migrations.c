@@ -65,7 +65,7 @@ static void test_migrations_move_a_job_there_and_back(void **state) {
     OWN_PAIR(pair) = migration_pair_open();
     Job job;
     JobId id;
-    job_file_suspended(&pair->west.home, ROWS, true, &id);
+    control_fixture_suspended(&pair->west.home, ROWS, true, &id);
     for (int i = 0; i < 4; i++) {
         MigrationNode *from = i % 2 ? &pair->east : &pair->west;
         MigrationStatus status = migration_move(from, id, i % 2 ? "west" : "east");

@@ -62,7 +62,7 @@ static void test_outgoing_moves_a_suspended_job_that_stays_suspended(void **stat
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     JobId id;
-    job_file_suspended(&pair->west.home, ROWS, true, &id);
+    control_fixture_suspended(&pair->west.home, ROWS, true, &id);
     (void)assert_moves(pair, id);
     assert_int_equal(migration_node_state(&pair->east, id), JOB_STATE_SUSPENDED);
     assert_ok(control_resume(pair->east.home.control, TENANT_DEFAULT, id, NULL));
