@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/allocator.h"
 #include "base/bytes.h"
 #include "tests/support/test_support.h"
 
@@ -144,10 +145,12 @@ static void *serve(void *argument) {
     }
 }
 
-void peer_proxy_start(PeerProxy *proxy, const char *target) {
+PeerProxy *peer_proxy_start(const char *target) {
+    void *memory;
+    assert_ok(memory_alloc(1, sizeof(PeerProxy), &memory));
+    PeerProxy *proxy = memory;
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t size = sizeof address;
-    memset(proxy, 0, sizeof *proxy);
     (void)pthread_mutex_init(&proxy->mutex, NULL);
     proxy->target = target;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -157,6 +160,7 @@ void peer_proxy_start(PeerProxy *proxy, const char *target) {
     assert_int_equal(getsockname(proxy->listener, (struct sockaddr *)&address, &size), 0);
     (void)snprintf(proxy->url, sizeof proxy->url, "http://127.0.0.1:%d", ntohs(address.sin_port));
     assert_int_equal(pthread_create(&proxy->thread, NULL, serve, proxy), 0);
+    return proxy;
 }
 
 void peer_proxy_set(PeerProxy *proxy, const char *part, PeerAction action, int times, int status,
@@ -168,10 +172,13 @@ void peer_proxy_set(PeerProxy *proxy, const char *part, PeerAction action, int t
     atomic_store(&proxy->times, times);
 }
 
-void peer_proxy_stop(PeerProxy *proxy) {
+static void stop(PeerProxy *proxy) {
     atomic_store(&proxy->stopping, true);
     (void)shutdown(proxy->listener, SHUT_RDWR);
     (void)pthread_join(proxy->thread, NULL);
     (void)close(proxy->listener);
     (void)pthread_mutex_destroy(&proxy->mutex);
+    memory_free(proxy);
 }
+
+void peer_proxy_release(PeerProxy **proxy) { stop(*proxy); }

@@ -33,8 +33,9 @@ typedef struct PeerProxy {
     char url[64];
 } PeerProxy;
 
-void peer_proxy_start(PeerProxy *proxy, const char *target);
+/* Not on the stack: the thread of a test that failed goes on when its stack is another's. */
+PeerProxy *peer_proxy_start(const char *target);
 void peer_proxy_set(
     PeerProxy *proxy, const char *part, PeerAction action, int times, int status, const char *says);
-void peer_proxy_stop(PeerProxy *proxy);
-#define OWN_PROXY(name) __attribute__((cleanup(peer_proxy_stop))) name
+void peer_proxy_release(PeerProxy **proxy);
+#define OWN_PROXY(name) __attribute__((cleanup(peer_proxy_release))) name

@@ -135,12 +135,13 @@ static void test_outgoing_sends_no_chunk_that_is_there(void **state) {
 static Error *change_url(Connection *catalog, void *context) { return nodes_add(catalog, context); }
 
 /* West speaks to east through it from here on. */
-static void go_through(MigrationPair *pair, PeerProxy *proxy) {
+static PeerProxy *go_through(MigrationPair *pair) {
     Node node;
-    peer_proxy_start(proxy, pair->east.address);
+    PeerProxy *proxy = peer_proxy_start(pair->east.address);
     assert_ok(nodes_get(pair->west.home.store, "east", &node));
     (void)snprintf(node.url, sizeof node.url, "%s", proxy->url);
     assert_ok(catalog_run(pair->west.home.catalog, change_url, &node));
+    return proxy;
 }
 
 /* It goes on here, and says why it stayed. */
@@ -187,14 +188,13 @@ static void test_outgoing_asks_again_when_an_answer_is_lost(void **state) {
     static const char *const verbs[] = {
         "POST /v1/peer/arrivals/", "/missing", "/chunks", "/rehearsal", "/prepare", "/activate"};
     OWN_PAIR(pair) = migration_pair_open();
-    PeerProxy OWN_PROXY(proxy);
-    go_through(pair, &proxy);
+    PeerProxy *OWN_PROXY(proxy) = go_through(pair);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         for (int lost = PEER_LOSES_REQUEST; lost <= PEER_LOSES_ANSWER; lost++) {
             JobId id = submit(&pair->west, "forever", 100000 + 10 * (int64_t)i + lost, false);
-            peer_proxy_set(&proxy, verbs[i], (PeerAction)lost, 1, 0, NULL);
+            peer_proxy_set(proxy, verbs[i], (PeerAction)lost, 1, 0, NULL);
             (void)assert_moves(pair, id);
-            assert_int_equal(proxy.applied, 1);
+            assert_int_equal(proxy->applied, 1);
             assert_ok(control_cancel(pair->east.home.control, TENANT_DEFAULT, id));
         }
     migration_pair_check(pair);
@@ -212,23 +212,22 @@ static void test_outgoing_goes_on_when_the_target_came_back(void **state) {
     static const char *const verbs[] = {
         "/missing", "/chunks", "/rehearsal", "/prepare", "GET /v1/peer/arrivals/", "/activate"};
     OWN_PAIR(pair) = migration_pair_open();
-    PeerProxy OWN_PROXY(proxy);
-    go_through(pair, &proxy);
-    proxy.before = restart;
-    proxy.context = &pair->east;
+    PeerProxy *OWN_PROXY(proxy) = go_through(pair);
+    proxy->before = restart;
+    proxy->context = &pair->east;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         JobId id = submit(&pair->west, "forever", 100000 + (int64_t)i, false);
         bool asks = verbs[i][0] == 'G'; /* after an answer to prepare was lost */
         if (asks) {
-            proxy.before = NULL;
-            peer_proxy_set(&proxy, "/prepare", PEER_LOSES_ANSWER, 1, 0, NULL);
+            proxy->before = NULL;
+            peer_proxy_set(proxy, "/prepare", PEER_LOSES_ANSWER, 1, 0, NULL);
         } else {
-            peer_proxy_set(&proxy, verbs[i], PEER_LOSES_REQUEST, 1, 0, NULL);
+            peer_proxy_set(proxy, verbs[i], PEER_LOSES_REQUEST, 1, 0, NULL);
         }
         (void)assert_moves(pair, id);
-        assert_int_equal(proxy.applied, 1);
+        assert_int_equal(proxy->applied, 1);
         assert_ok(control_cancel(pair->east.home.control, TENANT_DEFAULT, id));
-        proxy.before = restart;
+        proxy->before = restart;
     }
     migration_pair_check(pair);
 }
@@ -240,17 +239,16 @@ static void test_outgoing_gives_up_in_time(void **state) {
         "POST /v1/peer/arrivals/", "/missing", "/chunks", "/rehearsal", "/prepare"};
     OWN_PAIR(pair) = migration_pair_open();
     migration_node_hurry(&pair->west);
-    PeerProxy OWN_PROXY(proxy);
-    go_through(pair, &proxy);
+    PeerProxy *OWN_PROXY(proxy) = go_through(pair);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         for (int lost = PEER_LOSES_REQUEST; lost <= PEER_LOSES_ANSWER; lost++) {
             JobId id = submit(&pair->west, "forever", 200000 + 10 * (int64_t)i + lost, false);
-            peer_proxy_set(&proxy, verbs[i], (PeerAction)lost, 1 << 20, 0, NULL);
+            peer_proxy_set(proxy, verbs[i], (PeerAction)lost, 1 << 20, 0, NULL);
             if (lost == PEER_LOSES_ANSWER && strstr("/chunks/prepare", verbs[i]))
                 (void)assert_moves(pair, id); /* the target says what it has when it is asked */
             else
                 assert_stays(pair, id, "127.0.0.1");
-            peer_proxy_set(&proxy, NULL, PEER_FORWARDS, 0, 0, NULL);
+            peer_proxy_set(proxy, NULL, PEER_FORWARDS, 0, 0, NULL);
             bool moved = migration_node_state(&pair->west, id) == JOB_STATE_MOVED;
             assert_ok(control_cancel(
                 (moved ? &pair->east : &pair->west)->home.control, TENANT_DEFAULT, id));
@@ -264,16 +262,15 @@ static void test_outgoing_tells_the_target_until_it_knows(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     migration_node_hurry(&pair->west);
-    PeerProxy OWN_PROXY(proxy);
-    go_through(pair, &proxy);
+    PeerProxy *OWN_PROXY(proxy) = go_through(pair);
     JobId id = submit(&pair->west, "forever", 3, false);
-    peer_proxy_set(&proxy, "/activate", PEER_LOSES_REQUEST, 1 << 20, 0, NULL);
+    peer_proxy_set(proxy, "/activate", PEER_LOSES_REQUEST, 1 << 20, 0, NULL);
     MigrationStatus status = migration_move(&pair->west, id, "east");
     assert_int_equal(status.phase, MIGRATION_MOVED);
     assert_true(strstr(status.error, "127.0.0.1") != NULL);
     assert_int_equal(migration_node_state(&pair->west, id), JOB_STATE_MOVED);
     assert_true(migration_node_departs(&pair->west, id));
-    peer_proxy_set(&proxy, NULL, PEER_FORWARDS, 0, 0, NULL);
+    peer_proxy_set(proxy, NULL, PEER_FORWARDS, 0, 0, NULL);
     migration_pair_settle(pair);
     assert_int_equal(migration_node_state(&pair->east, id), JOB_STATE_QUEUED);
     assert_ok(control_cancel(pair->east.home.control, TENANT_DEFAULT, id));
@@ -304,20 +301,19 @@ static void test_outgoing_survives_a_target_that_lies(void **state) {
         {"/prepare", "\x01", "its answer", 200},
     };
     OWN_PAIR(pair) = migration_pair_open();
-    PeerProxy OWN_PROXY(proxy);
-    go_through(pair, &proxy);
+    PeerProxy *OWN_PROXY(proxy) = go_through(pair);
     JobId id = submit(&pair->west, "forever", 100000, false);
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        peer_proxy_set(&proxy, lies[i].part, PEER_SAYS, 1 << 20, lies[i].status, lies[i].says);
+        peer_proxy_set(proxy, lies[i].part, PEER_SAYS, 1 << 20, lies[i].status, lies[i].says);
         MigrationStatus status = migration_move(&pair->west, id, "east");
         if (status.phase != MIGRATION_ABORTED || !strstr(status.error, lies[i].why) ||
             !*status.error)
             fail_msg("case %zu: %s", i, status.error);
-        assert_true(proxy.applied > 0);
+        assert_true(proxy->applied > 0);
         assert_int_equal(migration_node_state(&pair->west, id), JOB_STATE_QUEUED);
         assert_int_equal(migration_node_state(&pair->east, id), JOB_STATE_NONE);
     }
-    peer_proxy_set(&proxy, NULL, PEER_FORWARDS, 0, 0, NULL);
+    peer_proxy_set(proxy, NULL, PEER_FORWARDS, 0, 0, NULL);
     (void)assert_moves(pair, id);
     assert_ok(control_cancel(pair->east.home.control, TENANT_DEFAULT, id));
     migration_pair_check(pair);

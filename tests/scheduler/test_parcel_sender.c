@@ -57,22 +57,21 @@ static void test_parcel_sender_sends_each_chunk_once(void **state) {
 static void test_parcel_sender_asks_about_what_is_new(void **state) {
     (void)state;
     MigrationHand hand;
-    PeerProxy OWN_PROXY(proxy);
     HttpClient *client;
     pair = migration_pair_open();
     begin(&hand);
-    peer_proxy_start(&proxy, pair->east.address);
-    const HttpClientOptions options = {.server = proxy.url, .token = pair->east.token};
+    PeerProxy *OWN_PROXY(proxy) = peer_proxy_start(pair->east.address);
+    const HttpClientOptions options = {.server = proxy->url, .token = pair->east.token};
     assert_ok(http_client_open(&options, &client));
     hand.sender.client = client;
     (void)send(&hand);
-    int requests = proxy.requests;
+    int requests = proxy->requests;
     assert_true(requests >= 2); /* missing, chunks */
     (void)send(&hand);
-    assert_int_equal(proxy.requests, requests);
+    assert_int_equal(proxy->requests, requests);
     parcel_sender_forget(&hand.sender);
     (void)send(&hand);
-    assert_int_equal(proxy.requests, requests + 1);
+    assert_int_equal(proxy->requests, requests + 1);
     http_client_close(client);
     hand.sender.client = hand.link;
     finish(&hand);

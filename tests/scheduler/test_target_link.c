@@ -35,15 +35,14 @@ static void test_target_link_believes_no_answer_that_is_none(void **state) {
     static const char *const answers[] = {"", "x", "[]", "{", "7", "\"owned\"", "{\"state\":7}",
         "{\"state\":\"OWNED\"}", "{\"outcome\":null}", "{\"outcome\":\"Moved\"}",
         "{\"executable\":\"yes\",\"missing\":1}"};
-    PeerProxy OWN_PROXY(proxy);
-    peer_proxy_start(&proxy, NULL);
-    OWN(HttpClient, client) = connect_to(&proxy);
+    PeerProxy *OWN_PROXY(proxy) = peer_proxy_start(NULL);
+    OWN(HttpClient, client) = connect_to(proxy);
     const ChunkRef refs[REFS] = {{.raw_size = 1}};
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
         ArrivalAnswer known = ARRIVAL_INCOMING;
         DepartureOutcome outcome = DEPARTURE_ABORTED;
         uint8_t *bits = NULL;
-        peer_proxy_set(&proxy, "/v1/peer", PEER_SAYS, 1000, 200, answers[i]);
+        peer_proxy_set(proxy, "/v1/peer", PEER_SAYS, 1000, 200, answers[i]);
         assert_fails(CORRUPT, target_link_find(client, &key, &known));
         assert_fails(CORRUPT, source_link_find_outcome(client, &key, &outcome));
         assert_fails(CORRUPT, target_link_find_missing(client, &key, refs, REFS, &bits));
@@ -56,9 +55,8 @@ static void test_target_link_believes_no_answer_that_is_none(void **state) {
 static void test_target_link_passes_on_what_the_node_said(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
-    PeerProxy OWN_PROXY(proxy);
-    peer_proxy_start(&proxy, pair->east.address);
-    const HttpClientOptions options = {.server = proxy.url, .token = pair->east.token};
+    PeerProxy *OWN_PROXY(proxy) = peer_proxy_start(pair->east.address);
+    const HttpClientOptions options = {.server = proxy->url, .token = pair->east.token};
     OWN(HttpClient, client) = NULL;
     ArrivalAnswer known;
     uint8_t *bits;
@@ -79,13 +77,12 @@ static void test_target_link_passes_on_what_the_node_said(void **state) {
 /* Nobody waits longer than it was said. */
 static void test_target_link_gives_up_on_silence(void **state) {
     (void)state;
-    PeerProxy OWN_PROXY(proxy);
-    peer_proxy_start(&proxy, NULL);
-    OWN(HttpClient, client) = connect_to(&proxy);
-    peer_proxy_set(&proxy, "/prepare", PEER_STALLS, 1, 0, NULL);
+    PeerProxy *OWN_PROXY(proxy) = peer_proxy_start(NULL);
+    OWN(HttpClient, client) = connect_to(proxy);
+    peer_proxy_set(proxy, "/prepare", PEER_STALLS, 1, 0, NULL);
     assert_fails(UNREACHABLE, target_link_prepare(client, &key, false, "x", 1, PREPARE_MS));
-    assert_int_equal(proxy.applied, 1);
-    peer_proxy_set(&proxy, "/prepare", PEER_LOSES_REQUEST, 10, 0, NULL);
+    assert_int_equal(proxy->applied, 1);
+    peer_proxy_set(proxy, "/prepare", PEER_LOSES_REQUEST, 10, 0, NULL);
     assert_fails(UNREACHABLE, target_link_prepare(client, &key, false, "x", 1, PREPARE_MS));
 }
 
