@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "store/transaction.h"
 
-enum { COPIER_NICE = 5, WRITE_EVERY_MS = 10 };
+enum { COPIER_NICE = 5, WRITE_EVERY_MS = 2 };
 
 struct LogCopier {
     Store *store;
@@ -18,21 +18,33 @@ struct LogCopier {
     bool thread_runs, ending;
     uint64_t log_size; /* not copied yet */
     uint64_t last_ns;  /* when something was written, or a copy was tried */
+    uint64_t since_ns; /* when it became large, or a copy was tried that gave way to nobody */
 };
+
+#define LATE_NS (5 * SECOND_NS)
 
 static uint64_t now_ns(void) { return clock_now_ns(clock_real()); }
 
-/* A byte a nanosecond. */
-static uint64_t due_ns(const LogCopier *copier) { return copier->last_ns + copier->log_size; }
+/* A pause of a nanosecond for a byte; or it has waited for long enough. */
+static uint64_t due_ns(const LogCopier *copier) {
+    uint64_t pause_ns = copier->last_ns + copier->log_size, late_ns = copier->since_ns + LATE_NS;
+    return pause_ns < late_ns ? pause_ns : late_ns;
+}
+
+static bool is_late(const LogCopier *copier, uint64_t time_ns) {
+    return time_ns >= copier->since_ns + LATE_NS;
+}
 
 static bool is_large(const LogCopier *copier) {
     return copier->log_size > (uint64_t)database_infos[DATABASE_CHUNKS].log_size_max;
 }
 
 /* Somebody may have written while it waited for the lock: then the quiet moment is over. */
-static bool is_due(LogCopier *copier) {
+static bool is_due(LogCopier *copier, bool *out_late) {
+    uint64_t time_ns = now_ns();
     (void)pthread_mutex_lock(&copier->mutex);
-    bool due = is_large(copier) && now_ns() >= due_ns(copier);
+    bool due = is_large(copier) && time_ns >= due_ns(copier);
+    *out_late = is_late(copier, time_ns);
     (void)pthread_mutex_unlock(&copier->mutex);
     return due;
 }
@@ -69,12 +81,12 @@ static void end_writing(EarlyWriting *writing) {
 
 /* ---- copying ---- */
 
-static bool copy_all(Transaction *lock) {
+static bool copy_all(Transaction *lock, bool late) {
     EarlyWriting writing = {.connection = lock->connection};
     bool whole;
     if (atomic_load(&lock->store->sync_failed)) return false;
     begin_writing(&writing);
-    error_free(transaction_copy_log(lock, &whole)); /* the next pause tries again */
+    error_free(transaction_copy_log(lock, !late, &whole)); /* the next pause tries again */
     end_writing(&writing);
     return whole;
 }
@@ -83,10 +95,12 @@ static bool copy_all(Transaction *lock) {
  * who wants to write: the next pause tries again. */
 static void copy(LogCopier *copier) {
     Transaction OWN_TRANSACTION(lock) = transaction_lock(copier->store, DATABASE_CHUNKS);
-    if (!is_due(copier)) return;
-    bool whole = copy_all(&lock);
+    bool late;
+    if (!is_due(copier, &late)) return;
+    bool whole = copy_all(&lock, late);
     (void)pthread_mutex_lock(&copier->mutex);
     copier->last_ns = now_ns();
+    if (late) copier->since_ns = copier->last_ns;
     if (whole) copier->log_size = 0;
     (void)pthread_mutex_unlock(&copier->mutex);
 }
@@ -119,9 +133,12 @@ static void *thread_main(void *argument) {
 /* The thread sleeps through small logs; without a thread the log waits until it is closed or can't
  * wait any more. */
 void log_copier_note(LogCopier *copier, uint64_t log_size) {
+    uint64_t time_ns = now_ns();
     (void)pthread_mutex_lock(&copier->mutex);
+    bool was_large = is_large(copier);
     copier->log_size = log_size;
-    copier->last_ns = now_ns();
+    copier->last_ns = time_ns;
+    if (!was_large) copier->since_ns = time_ns;
     if (is_large(copier) && !copier->thread_runs)
         copier->thread_runs = pthread_create(&copier->thread, NULL, thread_main, copier) == 0;
     if (is_large(copier)) (void)pthread_cond_signal(&copier->wake);

@@ -5,7 +5,8 @@
  * upload does not wait for the second: its log is copied once nothing has been written for as long
  * as the copy is going to take, at about a gigabyte a second. Who wants to write meanwhile stops
  * it, and it begins anew at the next pause: he waits for a sync at most, of what the disk has not
- * written yet by then.
+ * written yet by then. Where there is no such pause for five seconds, because little is written but
+ * without end, the log is copied while it is still short, and whoever comes then waits.
  *
  * Only the writer's connection copies, under its lock: SQLite before 3.51.3 may damage a database
  * when one connection writes while another one copies (sqlite.org/wal.html, "The WAL-Reset Bug").

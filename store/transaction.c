@@ -12,12 +12,12 @@ Transaction transaction_lock(Store *store, DatabaseKind kind) {
     return (Transaction){store, kind, writer->connection};
 }
 
-Error *transaction_copy_log(Transaction *lock, bool *out_whole) {
+Error *transaction_copy_log(Transaction *lock, bool gives_way, bool *out_whole) {
     StoreWriter *writer = &lock->store->writers[lock->kind];
     Error *error = NULL;
     (void)pthread_mutex_lock(&writer->mutex);
-    bool awaited = writer->serving < writer->last_ticket;
-    writer->copies_log = !awaited;
+    bool awaited = gives_way && writer->serving < writer->last_ticket;
+    writer->copies_log = gives_way && !awaited;
     (void)pthread_mutex_unlock(&writer->mutex);
     *out_whole = false;
     if (!awaited) error = connection_checkpoint(lock->connection, out_whole);
@@ -39,10 +39,13 @@ static Error *run(Transaction *transaction, StatementId id) {
     return statement_run(transaction->connection, id);
 }
 
+static Error *check_sync(const Store *store) {
+    if (!atomic_load(&store->sync_failed)) return NULL;
+    FAIL(IO, "the disk failed to sync before; nothing more is written until the store is reopened");
+}
+
 Error *transaction_begin_locked(Transaction *transaction) {
-    if (atomic_load(&transaction->store->sync_failed))
-        FAIL(IO,
-            "the disk failed to sync before; nothing more is written until the store is reopened");
+    TRY(check_sync(transaction->store));
     return run(transaction, STATEMENT_BEGIN);
 }
 
@@ -110,6 +113,7 @@ Error *transaction_sync(Store *store, DatabaseKind kind, uint64_t commit) {
     if (atomic_load(&store->writers[kind].durable_commits) >= commit) return NULL;
     Transaction OWN_TRANSACTION(lock) = transaction_lock(store, kind);
     if (atomic_load(&store->writers[kind].durable_commits) >= commit) return NULL;
+    TRY(check_sync(store)); /* one that works now would prove nothing */
     return sync_commits(&lock);
 }
 

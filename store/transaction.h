@@ -25,9 +25,9 @@ MUST_CHECK Error *transaction_commit_unsynced(Transaction *transaction);
 uint64_t transaction_last(const Store *store, DatabaseKind kind);
 /* That commit and all before it are durable when it returns NULL. Not under the writer's lock. */
 MUST_CHECK Error *transaction_sync(Store *store, DatabaseKind kind, uint64_t commit);
-/* Copies the log into the file under a lock, but stops, having copied nothing, once somebody else
- * asks for the lock. Errors: EXHAUSTED; IO; CANCELLED it was stopped. */
-MUST_CHECK Error *transaction_copy_log(Transaction *lock, bool *out_whole);
+/* Copies the log into the file under a lock. gives_way: it stops, having copied nothing, once
+ * somebody else asks for the lock. Errors: EXHAUSTED; IO; CANCELLED it was stopped. */
+MUST_CHECK Error *transaction_copy_log(Transaction *lock, bool gives_way, bool *out_whole);
 /* Rolls back what was not committed and gives the lock back. */
 void transaction_end(Transaction *transaction);
 #define OWN_TRANSACTION(name) __attribute__((cleanup(transaction_end), unused)) name

@@ -169,6 +169,14 @@ static void test_chunk_upload_flushes_what_it_depends_on(void **state) {
     assert_true(count_durable(store) < transaction_last(store, DATABASE_CHUNKS));
     expect_ok(chunk_upload_flush(idle));
     assert_true(count_durable(store) < transaction_last(store, DATABASE_CHUNKS));
+    atomic_store(&store->sync_failed, true);
+    expect_error(chunk_upload_flush(finder), ERROR_IO, "failed to sync before");
+    expect_error(chunk_upload_flush(finder), ERROR_CONFLICT, "failed before");
+    atomic_store(&store->sync_failed, false);
+    chunk_upload_close(TAKE(finder));
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &finder));
+    sink = chunk_upload_sink(finder);
+    expect_ok(sink.find(sink.self, &ref, 1, &found));
     expect_ok(chunk_upload_flush(finder));
     assert_int_equal(count_durable(store), transaction_last(store, DATABASE_CHUNKS));
     expect_ok(chunk_upload_flush(upload));

@@ -69,6 +69,24 @@ static void test_log_copier_leaves_a_small_log(void **state) {
     assert_true(size_of(&home, "chunks.db") < MEBIBYTE);
 }
 
+/* Little, but without end: there is no pause of 60 ms. */
+static void test_log_copier_waits_not_for_ever(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    bool copied = false;
+    upload(store, 0, LARGE);
+    for (uint32_t i = 1; i < 20000 && !copied; i++) {
+        OWN(ChunkUpload, small) = NULL;
+        expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &small));
+        expect_ok(fixture_upload(small, i, 1, 8));
+        expect_ok(chunk_upload_flush(small));
+        copied = size_of(&home, "chunks.db") >= (int64_t)LARGE * MEBIBYTE;
+        (void)usleep(1000);
+    }
+    assert_true(copied);
+}
+
 /* What a reader may still look at stays in the log; the next pause copies the rest. */
 static void test_log_copier_goes_on_behind_a_reader(void **state) {
     (void)state;
@@ -123,6 +141,7 @@ static void test_log_copier_is_not_waited_for_without_end(void **state) {
 
 TEST_GROUP(log_copier, cmocka_unit_test(test_log_copier_copies_when_nothing_is_written),
     cmocka_unit_test(test_log_copier_leaves_a_small_log),
+    cmocka_unit_test(test_log_copier_waits_not_for_ever),
     cmocka_unit_test(test_log_copier_goes_on_behind_a_reader),
     cmocka_unit_test(test_log_copier_ends_before_its_time),
     cmocka_unit_test(test_log_copier_is_not_waited_for_without_end))

@@ -102,12 +102,14 @@ static void test_transaction_copies_the_log_while_nobody_waits(void **state) {
     Transaction lock = transaction_lock(store, DATABASE_CHUNKS);
     assert_int_equal(pthread_create(&asker.thread, NULL, ask, &asker), 0);
     while (count_waiting(store, DATABASE_CHUNKS) < 1) (void)sched_yield();
-    expect_ok(transaction_copy_log(&lock, &whole));
+    expect_ok(transaction_copy_log(&lock, true, &whole));
     assert_false(whole);
+    expect_ok(transaction_copy_log(&lock, false, &whole));
+    assert_true(whole);
     transaction_end(&lock);
     assert_int_equal(pthread_join(asker.thread, NULL), 0);
     lock = transaction_lock(store, DATABASE_CHUNKS);
-    expect_ok(transaction_copy_log(&lock, &whole));
+    expect_ok(transaction_copy_log(&lock, true, &whole));
     assert_true(whole);
     transaction_end(&lock);
 }
