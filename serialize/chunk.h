@@ -118,3 +118,6 @@ MUST_CHECK Error *chunk_read_data(WorkerPool *pool, const ChunkRun *runs, size_t
  * returns. */
 MUST_CHECK Error *chunk_copy(const ChunkRef *refs, size_t count, WorkerPool *pool,
     ChunkVerify verify, ChunkSource source, ChunkSink sink);
+/* The same check, and nothing is copied. The source serves several threads at once. */
+MUST_CHECK Error *chunk_verify(
+    const ChunkRef *refs, size_t count, WorkerPool *pool, ChunkVerify verify, ChunkSource source);

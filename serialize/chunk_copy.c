@@ -12,17 +12,20 @@ typedef struct CopyJob {
     size_t count;
 } CopyJob;
 
-static Error *fetch(void *context, size_t index) {
-    CopyJob *job = context;
-    ByteWriter *stored = &job->stored[index];
-    const ChunkRef *ref = job->refs[index];
-    TRY(job->source.get(job->source.self, ref, stored));
+static Error *get_checked(
+    ChunkSource source, const ChunkRef *ref, ChunkVerify verify, ByteWriter *stored) {
+    TRY(source.get(source.self, ref, stored));
     TRY(byte_writer_check(stored));
     void *raw = NULL;
     TRY(memory_alloc(ref->raw_size, 1, &raw));
-    Error *error = chunk_decode(stored->data, stored->size, ref, job->verify, raw);
+    Error *error = chunk_decode(stored->data, stored->size, ref, verify, raw);
     memory_free(raw);
     return error;
+}
+
+static Error *fetch(void *context, size_t index) {
+    CopyJob *job = context;
+    return get_checked(job->source, job->refs[index], job->verify, &job->stored[index]);
 }
 
 static Error *copy_window(CopyJob *job, WorkerPool *pool, ChunkSink sink) {
@@ -54,4 +57,24 @@ Error *chunk_copy(const ChunkRef *refs, size_t count, WorkerPool *pool, ChunkVer
     Error *error = copy_all(&job, refs, count, pool, sink);
     for (size_t i = 0; i < WINDOW; i++) byte_writer_deinit(&job.stored[i]);
     return error;
+}
+
+/* ---- without a copy ---- */
+
+typedef struct VerifyJob {
+    const ChunkRef *refs;
+    ChunkSource source;
+    ChunkVerify verify;
+} VerifyJob;
+
+static Error *verify_one(void *context, size_t index) {
+    const VerifyJob *job = context;
+    ByteWriter OWN_BYTES(stored) = {0};
+    return get_checked(job->source, &job->refs[index], job->verify, &stored);
+}
+
+Error *chunk_verify(
+    const ChunkRef *refs, size_t count, WorkerPool *pool, ChunkVerify verify, ChunkSource source) {
+    VerifyJob job = {refs, source, verify};
+    return worker_pool_for_each(pool, count, verify_one, &job);
 }

@@ -181,27 +181,12 @@ Error *incomings_find_missing(Incomings *self, uint64_t source, const MigrationK
     return error;
 }
 
-static Error *find_none(void *self, const ChunkRef *refs, size_t count, bool *out_found) {
-    (void)self;
-    (void)refs;
-    memset(out_found, false, count);
-    return NULL;
-}
-
-static Error *put_nowhere(void *self, const ChunkRef *ref, const void *stored, size_t size) {
-    (void)self;
-    (void)ref;
-    (void)stored;
-    (void)size;
-    return NULL;
-}
-
 /* Each is what its name says. Several messages of a session do this at once. */
 static Error *verify_chunks(Incomings *self, ChunkBatch *batch) {
     size_t count;
     const ChunkRef *refs = chunk_batch_refs(batch, &count);
-    return chunk_copy(refs, count, node(self)->pool, CHUNK_VERIFY_SHA256, chunk_batch_source(batch),
-        (ChunkSink){find_none, put_nowhere, NULL});
+    return chunk_verify(
+        refs, count, node(self)->pool, CHUNK_VERIFY_SHA256, chunk_batch_source(batch));
 }
 
 static Error *store_chunks(IncomingSession *session, ChunkBatch *batch) {

@@ -53,10 +53,28 @@ static void test_chunk_copy_believes_no_name(void **state) {
     memory_store_deinit(&store);
 }
 
+static void test_chunk_verify_names_what_is_wrong(void **state) {
+    (void)state;
+    MemoryStore store = {0};
+    ChunkRef refs[COUNT];
+    OWN(WorkerPool, pool) = NULL;
+    assert_ok(worker_pool_create("test", 2, &pool));
+    fill(&store, refs);
+    ChunkSource source = memory_store_source(&store);
+    assert_ok(chunk_verify(refs, COUNT, pool, CHUNK_VERIFY_SHA256, source));
+    assert_ok(chunk_verify(refs, 0, pool, CHUNK_VERIFY_SHA256, source));
+    refs[COUNT - 1].raw_size--;
+    assert_fails(CORRUPT, chunk_verify(refs, COUNT, pool, CHUNK_VERIFY_SHA256, source));
+    refs[COUNT - 1].hash.bytes[3] ^= 1;
+    assert_fails(NOT_FOUND, chunk_verify(refs, COUNT, NULL, CHUNK_VERIFY_SHA256, source));
+    memory_store_deinit(&store);
+}
+
 int test_chunk_copy(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chunk_copy_moves_what_is_missing),
         cmocka_unit_test(test_chunk_copy_believes_no_name),
+        cmocka_unit_test(test_chunk_verify_names_what_is_wrong),
     };
     return cmocka_run_group_tests_name("chunk_copy", tests, NULL, NULL);
 }
