@@ -80,9 +80,9 @@ static void close_side(Side *side) {
     device_close(side->device);
 }
 
-static Error *find_none(void *self, const ChunkRef *ref, bool *out_found) {
-    (void)self, (void)ref;
-    *out_found = false;
+static Error *find_none(void *self, const ChunkRef *refs, size_t count, bool *out_found) {
+    (void)self, (void)refs;
+    memset(out_found, false, count);
     return NULL;
 }
 

@@ -259,7 +259,7 @@ static Error *write_task(void *context, size_t task) {
  * thread to thread would cost more. */
 static Error *pass_over_known(WriteJob *job) {
     TRY(chunk_sink_count_leading(job->sink, job->known.refs, job->known.count, &job->first));
-    memmove(job->refs, job->known.refs, job->first * sizeof *job->refs);
+    for (size_t i = 0; i < job->first; i++) job->refs[i] = job->known.refs[i];
     job->put_count = job->decided_count = job->first;
     return NULL;
 }
