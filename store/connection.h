@@ -11,7 +11,7 @@
 #include "store/store.h"
 
 /* The chunks' log, which is copied at a quiet moment, is copied in any case beyond the first;
- * what the disk has not begun to write of it stays below the second. */
+ * what of it is on its way to the disk stays below the second. */
 #define LOG_SIZE_LAST ((uint64_t)1280 << 20)
 #define LOG_UNWRITTEN_MAX ((uint64_t)128 << 20)
 
