@@ -254,22 +254,13 @@ bool connection_wants_checkpoint(const Connection *connection) {
            (uint64_t)database_infos[connection->kind].log_size_max;
 }
 
-bool connection_needs_checkpoint(const Connection *connection) {
-    struct statvfs disk;
-    uint64_t size = connection_log_size(connection);
-    if (!connection_wants_checkpoint(connection)) return false;
-    if (size > LOG_SIZE_LAST || connection->log_file < 0) return true;
-    if (fstatvfs(connection->log_file, &disk)) return true;
-    return size > (uint64_t)disk.f_bavail * disk.f_frsize / 4;
-}
-
-/* ---- making the log durable ---- */
+/* ---- the log as a file ---- */
 
 Error *connection_sync_log(Connection *connection) {
     sqlite3_file *log = NULL;
     int code = sqlite3_file_control(connection->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
-    if (code == SQLITE_OK && log && log->pMethods)
-        code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+    if (code == SQLITE_OK) /* a log that is not open is not synced */
+        code = log && log->pMethods ? log->pMethods->xSync(log, SQLITE_SYNC_NORMAL) : SQLITE_ERROR;
     /* whatever it says, what was to be durable is not */
     return code == SQLITE_OK ? NULL : connection_error(connection, SQLITE_IOERR_FSYNC);
 }
@@ -283,6 +274,15 @@ static bool open_log(Connection *connection) {
     if (!path || !path[0]) return false;
     connection->log_file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     return connection->log_file >= 0;
+}
+
+bool connection_needs_checkpoint(Connection *connection) {
+    struct statvfs disk;
+    uint64_t size = connection_log_size(connection);
+    if (!connection_wants_checkpoint(connection)) return false;
+    if (size > LOG_SIZE_LAST || !open_log(connection)) return true;
+    if (fstatvfs(connection->log_file, &disk)) return true;
+    return size > (uint64_t)disk.f_bavail * disk.f_frsize / 4;
 }
 
 void connection_write_log(Connection *connection) {

@@ -84,4 +84,4 @@ uint64_t connection_log_size(const Connection *connection);
 bool connection_wants_checkpoint(const Connection *connection);
 /* Whether it has grown so much that it can't wait for a quiet moment: beyond LOG_SIZE_LAST, or a
  * quarter of what is free on the disk. */
-bool connection_needs_checkpoint(const Connection *connection);
+bool connection_needs_checkpoint(Connection *connection);

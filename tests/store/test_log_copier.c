@@ -133,7 +133,11 @@ static void test_log_copier_is_not_waited_for_without_end(void **state) {
     connection->log_pages = (int)(LOG_SIZE_LAST >> 16) + 1;
     assert_true(connection_wants_checkpoint(connection));
     assert_true(connection_needs_checkpoint(connection));
-    connection->log_pages = 40 << 4; /* pages of 64 KiB */
+    connection->log_pages = LARGE << 4; /* pages of 64 KiB */
+    assert_true(connection_wants_checkpoint(connection));
+    assert_false(
+        connection_needs_checkpoint(connection)); /* the disk has four times as much free */
+    connection->log_pages = 40 << 4;
     assert_false(connection_wants_checkpoint(connection));
     assert_false(connection_needs_checkpoint(connection));
     connection->log_pages = pages;
