@@ -27,14 +27,13 @@ Error *chunk_sink_count_leading(
     ChunkSink sink, const ChunkRef *refs, size_t count, size_t *out_leading) {
     bool found[CHUNKS_FOUND_AT_ONCE];
     size_t leading = 0;
-    for (bool all = true; leading < count && all;) {
-        size_t asked =
-            count - leading < CHUNKS_FOUND_AT_ONCE ? count - leading : CHUNKS_FOUND_AT_ONCE;
+    while (leading < count) {
+        size_t left = count - leading, here = 0;
+        size_t asked = left < CHUNKS_FOUND_AT_ONCE ? left : CHUNKS_FOUND_AT_ONCE;
         TRY(sink.find(sink.self, &refs[leading], asked, found));
-        size_t here = 0;
         while (here < asked && found[here]) here++;
         leading += here;
-        all = here == asked;
+        if (here < asked) break;
     }
     *out_leading = leading;
     return NULL;

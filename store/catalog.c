@@ -23,25 +23,20 @@ typedef struct Group {
     size_t count;
 } Group;
 
-static Error *run_statement(Connection *connection, StatementId id) {
-    Query OWN_QUERY(query) = query_start(connection, id);
-    return query_run(&query);
-}
-
 /* One piece of work in its savepoint.
  *
  * out_error: the work's own.
  * Errors:    the group's transaction can't go on. */
 static Error *run_part(Connection *connection, const CatalogRequest *request, Error **out_error) {
-    TRY(run_statement(connection, STATEMENT_BEGIN_PART));
+    TRY(statement_run(connection, STATEMENT_BEGIN_PART));
     Error *error = request->work(connection, request->context);
     /* SQLite gives a whole transaction up when the disk is full or fails or memory runs out. */
     if (sqlite3_get_autocommit(connection->handle)) {
         if (!error) FAIL(INTERNAL, "catalog.db: a piece of work ended the group's transaction");
         return error;
     }
-    Error *failure = error ? run_statement(connection, STATEMENT_UNDO_PART) : NULL;
-    if (!failure) failure = run_statement(connection, STATEMENT_KEEP_PART);
+    Error *failure = error ? statement_run(connection, STATEMENT_UNDO_PART) : NULL;
+    if (!failure) failure = statement_run(connection, STATEMENT_KEEP_PART);
     if (failure)
         error_free(error); /* what stops the whole group is the news */
     else

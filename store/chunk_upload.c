@@ -211,9 +211,7 @@ static Error *insert_all(ChunkUpload *upload, ChunkBatch *batch, Connection *con
         query_bind_digest(&query, 2, &chunk->ref.hash);
         query_bind_i64(&query, 3, chunk->ref.raw_size);
         query_bind_blob(&query, 4, batch->bytes.data + chunk->offset, chunk->stored_size);
-        bool is_new;
-        TRY(query_insert_new(&query, &is_new, &chunk->id));
-        if (!is_new) chunk->id = 0;
+        TRY(query_insert_new(&query, &chunk->id));
     }
     return NULL;
 }

@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "store/chunk_sizes.h"
 #include "store/chunk_reader.h"
+#include "store/chunk_sizes.h"
 #include "store/fsck_internal.h"
 #include "store/transaction.h"
 

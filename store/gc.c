@@ -143,10 +143,7 @@ static Error *count_free_pages(Connection *chunks, int64_t *out_count) {
 static Error *give_back_some(Store *store, int64_t *out_left) {
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));
-    {
-        Query OWN_QUERY(query) = query_start(transaction.connection, STATEMENT_GIVE_BACK_PAGES);
-        TRY(query_run(&query));
-    }
+    TRY(statement_run(transaction.connection, STATEMENT_GIVE_BACK_PAGES));
     TRY(count_free_pages(transaction.connection, out_left));
     return transaction_commit(&transaction);
 }

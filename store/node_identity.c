@@ -124,12 +124,6 @@ static Error *hold_jobs(Connection *catalog, JobState state, uint64_t *inout_cou
     return NULL;
 }
 
-/* Migrations under way are the other home's. */
-static Error *forget(Connection *catalog, StatementId id) {
-    Query OWN_QUERY(query) = query_start(catalog, id);
-    return query_run(&query);
-}
-
 static Error *claim(Connection *catalog, void *context) {
     Claim *request = context;
     NodeIdentity *identity = &request->identity;
@@ -146,8 +140,9 @@ static Error *claim(Connection *catalog, void *context) {
         TRY(hold_jobs(catalog, JOB_STATE_QUEUED, &identity->jobs_held));
         TRY(hold_jobs(catalog, JOB_STATE_SUSPENDED, &identity->jobs_held));
         TRY(hold_jobs(catalog, JOB_STATE_IN_DOUBT, &identity->jobs_held));
-        TRY(forget(catalog, STATEMENT_FORGET_DEPARTURES));
-        TRY(forget(catalog, STATEMENT_FORGET_ARRIVALS));
+        /* migrations under way are the other home's */
+        TRY(statement_run(catalog, STATEMENT_FORGET_DEPARTURES));
+        TRY(statement_run(catalog, STATEMENT_FORGET_ARRIVALS));
     }
     return write_home(catalog, identity->node, request->binding);
 }

@@ -35,10 +35,6 @@ static void unlock(StoreWriter *writer) {
     (void)pthread_mutex_unlock(&writer->mutex);
 }
 
-static Error *run(Transaction *transaction, StatementId id) {
-    return statement_run(transaction->connection, id);
-}
-
 static Error *check_sync(const Store *store) {
     if (!atomic_load(&store->sync_failed)) return NULL;
     FAIL(IO, "the disk failed to sync before; nothing more is written until the store is reopened");
@@ -46,7 +42,7 @@ static Error *check_sync(const Store *store) {
 
 Error *transaction_begin_locked(Transaction *transaction) {
     TRY(check_sync(transaction->store));
-    return run(transaction, STATEMENT_BEGIN);
+    return statement_run(transaction->connection, STATEMENT_BEGIN);
 }
 
 Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out) {
@@ -66,7 +62,7 @@ static StoreWriter *writer_of(const Transaction *transaction) {
 static Error *commit(Transaction *transaction) {
     Connection *connection = transaction->connection;
     atomic_fetch_add(&writer_of(transaction)->commits, 1);
-    TRY(run(transaction, STATEMENT_COMMIT));
+    TRY(statement_run(transaction->connection, STATEMENT_COMMIT));
     if (connection->settings_changed) atomic_fetch_add(&transaction->store->settings_generation, 1);
     connection->settings_changed = false;
     return NULL;
@@ -121,7 +117,8 @@ void transaction_end(Transaction *transaction) {
     if (!transaction->store) return;
     /* Some failures have rolled back already. */
     if (!sqlite3_get_autocommit(transaction->connection->handle))
-        error_free(run(transaction, STATEMENT_ROLLBACK)); /* the reason for it was reported */
+        error_free(statement_run(
+            transaction->connection, STATEMENT_ROLLBACK)); /* the reason for it was reported */
     unlock(&transaction->store->writers[transaction->kind]);
     transaction->store = NULL;
 }
