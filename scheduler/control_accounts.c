@@ -29,8 +29,7 @@ Error *control_declare_metrics(Metrics *metrics) {
 void control_count_end(Control *control, JobState state) {
     size_t row = 0;
     for (int i = JOB_STATE_NONE + 1; i < (int)state; i++)
-        row += job_state_exists(i) &&
-               job_state_info((JobState)i)->class_ != JOB_STATE_CLASS_UNFINISHED;
+        row += job_state_exists(i) && !job_state_is_unfinished((JobState)i);
     control_count(control, METRIC_JOBS_ENDED, row, 1);
 }
 

@@ -283,7 +283,7 @@ static void handle_success(ControlJob *job, const Commit *commit) {
     if (commit->state == JOB_STATE_SUSPENDED)
         control_observe(control, METRIC_SUSPEND_SECONDS, job->suspend_asked_ns, now_ns);
     job->suspend_asked_ns = 0;
-    bool ended = job_state_info(commit->state)->class_ != JOB_STATE_CLASS_UNFINISHED;
+    bool ended = !job_state_is_unfinished(commit->state);
     if (ended) control_count_end(control, commit->state); /* who is answered finds it counted */
     if (control_go_on_resuming(job)) return;
     control_answer_state(job);

@@ -78,7 +78,7 @@ static Error *show_why(JobService *service, const Job *row, JobsApiJob *out) {
 
 static Error *show(JobService *service, const Job *row, const Tenant *tenant, JobsApiJob *out_job) {
     JobsApiJob job = {.priority = (JobsApiPriority)row->priority,
-        .ended = job_state_info(row->state)->class_ != JOB_STATE_CLASS_UNFINISHED,
+        .ended = !job_state_is_unfinished(row->state),
         .items_done = row->items_done,
         .items_total = row->items_total,
         .outputs = row->outputs_visible,
@@ -279,7 +279,7 @@ Error *job_service_check_queue(JobService *service, TenantId id) {
 static Error *fork_job(JobService *service, const Job *row, int64_t checkpoint, JobId *out_id) {
     ForkWork work = {row, checkpoint, {0}};
     TRY(job_service_check_queue(service, row->tenant));
-    if (checkpoint == 0 && job_state_info(row->state)->class_ == JOB_STATE_CLASS_UNFINISHED)
+    if (checkpoint == 0 && job_state_is_unfinished(row->state))
         error_free(control_checkpoint(
             service->control, row->tenant, row->id)); /* else from the newest there is */
     TRY(catalog_run(service->catalog, do_fork, &work));

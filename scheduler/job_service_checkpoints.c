@@ -16,7 +16,7 @@ static Error *take_newest(JobService *service, Job *inout_row) {
     Error *error = control_checkpoint(service->control, inout_row->tenant, inout_row->id);
     if (error_code(error) != ERROR_CONFLICT) return error;
     Error *missing = jobs_get(service->store, inout_row->tenant, inout_row->id, inout_row);
-    if (!missing && job_state_info(inout_row->state)->class_ == JOB_STATE_CLASS_UNFINISHED) {
+    if (!missing && job_state_is_unfinished(inout_row->state)) {
         error_free(error); /* it has not begun, or somebody has suspended it */
         return NULL;
     }
@@ -53,7 +53,7 @@ Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
         .with_model = options->with_model,
         .owns = options->release};
     bool released = row.state == JOB_STATE_RELEASED && row.bytes_stored > 0;
-    bool unfinished = job_state_info(row.state)->class_ == JOB_STATE_CLASS_UNFINISHED;
+    bool unfinished = job_state_is_unfinished(row.state);
     if (!unfinished && !(released && options->release)) return fail_ended(&row);
     if (options->release) return release(service, &row, &wanted, path);
     if (!options->checkpoint) TRY(take_newest(service, &row));

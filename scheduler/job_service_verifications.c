@@ -88,13 +88,9 @@ static Error *do_end(Connection *catalog, void *context) {
     return verifications_end(catalog, work->tenant, work->judged);
 }
 
-static bool has_ended(const Job *job) {
-    return job_state_info(job->state)->class_ != JOB_STATE_CLASS_UNFINISHED;
-}
-
 /* What is told already need not go on. */
 static Error *stop_replay(JobService *service, const Job *replay) {
-    if (has_ended(replay)) return NULL;
+    if (!job_state_is_unfinished(replay->state)) return NULL;
     Error *error = control_cancel(service->control, replay->tenant, replay->id);
     if (error_code(error) != ERROR_CONFLICT) return error;
     error_free(error); /* it has ended by itself */
@@ -126,7 +122,7 @@ static Error *settle_one(JobService *service, const VerificationName *name, doub
     Verification it;
     TRY(verifications_get(service->store, name->tenant, name->replay, &it));
     if (it.state == VERIFICATION_RUNNING) return NULL;
-    if (!has_ended(&it.replay)) return stop_replay(service, &it.replay);
+    if (job_state_is_unfinished(it.replay.state)) return stop_replay(service, &it.replay);
     if (it.replay.finished + CLIENT_GONE_S > now) return NULL;
     return end(service, &it);
 }

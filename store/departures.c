@@ -154,7 +154,7 @@ Error *departures_fence(
 
 Error *departures_follow(Connection *catalog, Job *inout_job, JobState before) {
     Job *job = inout_job;
-    bool ended = job_state_info(job->state)->class_ != JOB_STATE_CLASS_UNFINISHED;
+    bool ended = !job_state_is_unfinished(job->state);
     if (job->state == JOB_STATE_MOVED) return run_on(catalog, STATEMENT_COMMIT_DEPARTURE, job);
     if (job->state == JOB_STATE_HELD) {
         Query OWN_QUERY(query) = query_start(catalog, STATEMENT_HOLD_DEPARTURE);

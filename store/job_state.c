@@ -22,6 +22,10 @@ const JobStateInfo *job_state_info(JobState state) {
     return &infos[state];
 }
 
+bool job_state_is_unfinished(JobState state) {
+    return job_state_info(state)->class_ == JOB_STATE_CLASS_UNFINISHED;
+}
+
 bool job_state_exists(long long number) {
     return number > JOB_STATE_NONE && number < JOB_STATE_COUNT && infos[number].name;
 }

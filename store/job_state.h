@@ -23,6 +23,7 @@ typedef struct JobStateInfo {
 
 /* state: not NONE. */
 const JobStateInfo *job_state_info(JobState state);
+bool job_state_is_unfinished(JobState state);
 /* Whether the number is one of a state's. */
 bool job_state_exists(long long number);
 bool job_state_find(const char *name, JobState *out);

@@ -152,8 +152,7 @@ Error *jobs_find_tenant(Store *store, JobId id, TenantId *out_tenant) {
 
 static StatementId choose_list(TenantId tenant, JobState state) {
     if (tenant == JOBS_OF_ALL_TENANTS) return STATEMENT_LIST_ALL_JOBS;
-    bool unfinished =
-        state != JOB_STATE_NONE && job_state_info(state)->class_ == JOB_STATE_CLASS_UNFINISHED;
+    bool unfinished = state != JOB_STATE_NONE && job_state_is_unfinished(state);
     return unfinished ? STATEMENT_LIST_UNFINISHED_JOBS : STATEMENT_LIST_JOBS;
 }
 

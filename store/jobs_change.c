@@ -39,7 +39,7 @@ Error *jobs_enter_state(Connection *catalog, Job *inout_job, JobState state, con
     if (!job_state_allows(before, state)) return fail_transition(job, state);
     job->state = state;
     int64_t begin = job->outputs_visible;
-    if (job_state_info(state)->class_ != JOB_STATE_CLASS_UNFINISHED) {
+    if (!job_state_is_unfinished(state)) {
         /* Nobody will replay them any more: they are what they are. */
         job->outputs_visible = job->output_count;
         job->finished = clock_real().calendar_s(clock_real().self);

@@ -20,8 +20,7 @@ static Error *check_submission(const JobSubmission *submission) {
         FAIL(INVALID, "a job's priority can't be %d", submission->priority);
     if (submission->items_total < -1)
         FAIL(INVALID, "a job can't have %lld items", (long long)submission->items_total);
-    if (submission->state != JOB_STATE_NONE &&
-        job_state_info(submission->state)->class_ != JOB_STATE_CLASS_UNFINISHED)
+    if (submission->state != JOB_STATE_NONE && !job_state_is_unfinished(submission->state))
         FAIL(INVALID, "a job can't begin %s", job_state_info(submission->state)->name);
     return NULL;
 }

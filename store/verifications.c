@@ -114,16 +114,13 @@ static Error *compare(Connection *catalog, bool exact, Verification *inout) {
     return query_is_null(&query, 1) ? NULL : query_i64(&query, 1, &inout->sequence);
 }
 
-static bool has_ended(const Job *job) {
-    return job_state_info(job->state)->class_ != JOB_STATE_CLASS_UNFINISHED;
-}
-
 /* Whether all is known that the outputs themselves do not tell; out_sequence: where one of them has
  * an output that the other one lacks, -1: nowhere. */
 static VerificationState judge(const Verification *it, int64_t *out_sequence) {
     const Job *job = &it->job, *replay = &it->replay;
     bool whole = job->state == JOB_STATE_SUCCEEDED && job->output_count == it->output_end;
-    bool ended = has_ended(replay), succeeded = replay->state == JOB_STATE_SUCCEEDED;
+    bool ended = !job_state_is_unfinished(replay->state),
+         succeeded = replay->state == JOB_STATE_SUCCEEDED;
     bool reached = replay->output_count >= it->output_end;
     *out_sequence = -1;
     if (reached && !whole) return VERIFICATION_EQUAL;
@@ -221,7 +218,7 @@ Error *verifications_end(Connection *catalog, TenantId tenant, const Verificatio
     Verification now = {0};
     TRY(jobs_read(catalog, tenant, judged->replay.id, &now.replay));
     TRY(read_row(catalog, &now)); /* nobody has ended it meanwhile */
-    if (!has_ended(&now.replay) || judged->state == VERIFICATION_RUNNING)
+    if (job_state_is_unfinished(now.replay.state) || judged->state == VERIFICATION_RUNNING)
         FAIL(CONFLICT, "a verification whose replay is %s", job_state_info(now.replay.state)->name);
     if (now.has_job) {
         TRY(jobs_read(catalog, tenant, now.job.id, &now.job));

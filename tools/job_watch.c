@@ -20,8 +20,7 @@ void job_watch_path(TextBuilder *path, const char *job, const char *what) {
 
 bool job_watch_is_end(const char *state) {
     JobState found;
-    return job_state_find(state, &found) &&
-           job_state_info(found)->class_ != JOB_STATE_CLASS_UNFINISHED;
+    return job_state_find(state, &found) && !job_state_is_unfinished(found);
 }
 
 int job_watch_exit_code(const char *state) {

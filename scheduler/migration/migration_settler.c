@@ -291,7 +291,7 @@ Error *migration_settler_fence(Control *control, uint64_t number, JobId job, int
     TRY(jobs_find_tenant(options->store, job, &wanted.tenant));
     TRY(jobs_get(options->store, wanted.tenant, job, &row));
     if (row.epoch >= epoch) return NULL;
-    if (job_state_info(row.state)->class_ == JOB_STATE_CLASS_UNFINISHED) {
+    if (job_state_is_unfinished(row.state)) {
         TRY(catalog_run(options->catalog, fence, &wanted));
         (void)snprintf(
             why, sizeof why, "%s took it over with epoch %lld", wanted.node.name, (long long)epoch);
