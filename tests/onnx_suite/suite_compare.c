@@ -1,0 +1,90 @@
+#include "tests/onnx_suite/suite_compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "kernels/dtype_scalar.h"
+#include "kernels/tensor.h"
+#include "vm/list.h"
+
+/* NULL: the bits. */
+typedef const SuiteTolerance *Tolerance;
+
+static Error *compare_kinds(const Value *made, const Value *wanted) {
+    if (made->tag != wanted->tag || made->kind != wanted->kind)
+        FAIL(INTERNAL, "kind %d.%d of value, not %d.%d", made->tag, made->kind, wanted->tag,
+            wanted->kind);
+    return NULL;
+}
+
+static Error *compare_types(const Tensor *made, const Tensor *wanted) {
+    TextBuilder OWN_TEXT(text) = {0};
+    if (made->dtype != wanted->dtype)
+        FAIL(INTERNAL, "%s, not %s", dtype_name(made->dtype), dtype_name(wanted->dtype));
+    if (shape_equal(&made->shape, &wanted->shape)) return NULL;
+    shape_print(&made->shape, &text);
+    text_append(&text, ", not ");
+    shape_print(&wanted->shape, &text);
+    FAIL(INTERNAL, "shape %s", text_builder_get(&text));
+}
+
+static bool is_near(double made, double wanted, Tolerance tolerance) {
+    if (made == wanted || (isnan(made) && isnan(wanted))) return true;
+    return fabs(made - wanted) <= tolerance->absolute + tolerance->relative * fabs(wanted);
+}
+
+static Error *compare_elements(const Tensor *made, const Tensor *wanted, Tolerance tolerance) {
+    const char *made_data = tensor_data(made), *wanted_data = tensor_data(wanted);
+    uint64_t bytes = tensor_bytes(wanted);
+    if (bytes == 0 || memcmp(made_data, wanted_data, bytes) == 0) return NULL;
+    if (!tolerance || !dtype_is_float(wanted->dtype)) FAIL(INTERNAL, "other elements");
+    uint32_t size = dtype_bits(wanted->dtype) / 8;
+    if (size == 0) FAIL(INTERNAL, "other elements");
+    for (uint64_t at = 0; at < bytes; at += size) {
+        double one, other;
+        if (!dtype_scalar_read(made->dtype, made_data + at, &one) ||
+            !dtype_scalar_read(wanted->dtype, wanted_data + at, &other))
+            FAIL(INTERNAL, "other elements");
+        if (!is_near(one, other, tolerance))
+            FAIL(INTERNAL, "element %" PRIu64 " is %.9g, not %.9g", at / size, one, other);
+    }
+    return NULL;
+}
+
+static Error *compare_tensors(const Tensor *made, const Tensor *wanted, Tolerance tolerance) {
+    OWN(Tensor, copy) = NULL;
+    TRY(compare_types(made, wanted));
+    if (made->storage->device != device_host()) {
+        TRY(tensor_create_on_host(device_host(), made->dtype, &made->shape, &copy));
+        TRY(tensor_copy_to_host(made, tensor_data(copy)));
+    }
+    return compare_elements(copy ? copy : made, wanted, tolerance);
+}
+
+static Error *compare_one(const Value *made, const Value *wanted, Tolerance tolerance) {
+    TRY(compare_kinds(made, wanted));
+    if (value_is(wanted, OBJECT_TENSOR))
+        return compare_tensors(made->tensor, wanted->tensor, tolerance);
+    return NULL;
+}
+
+static Error *compare(const Value *made, const Value *wanted, Tolerance tolerance) {
+    TRY(compare_one(made, wanted, tolerance));
+    if (!value_is(wanted, OBJECT_LIST)) return NULL;
+    if (made->list->count != wanted->list->count)
+        FAIL(INTERNAL, "%u items, not %u", made->list->count, wanted->list->count);
+    for (uint32_t i = 0; i < wanted->list->count; i++)
+        TRY_WRAP(
+            compare_one(&made->list->items[i], &wanted->list->items[i], tolerance), "item %u", i);
+    return NULL;
+}
+
+Error *suite_compare(const Value *made, const Value *wanted, const SuiteTolerance *tolerance) {
+    return compare(made, wanted, tolerance);
+}
+
+Error *suite_compare_bits(const Value *made, const Value *wanted) {
+    return compare(made, wanted, NULL);
+}
