@@ -194,7 +194,7 @@ static Error *check_next_run(JobImportState *self, const Batch *batch) {
     TRY(batch_get_arguments(batch, run, &values));
     Error *error = execution_check_tensors(function, values);
     for (uint32_t i = 0; i < function->parameter_count && !self->execution; i++)
-        self->live_bytes += tensor_bytes(values[i].tensor);
+        self->live_bytes += array_values_bytes(&values[i]);
     array_values_release(values, function->parameter_count);
     return error;
 }

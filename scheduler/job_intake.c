@@ -56,7 +56,7 @@ static Error *check_first_run(Intake *intake) {
     TRY(batch_get_arguments(intake->batch, 0, &values));
     Error *error = execution_check_tensors(function, values);
     for (uint32_t i = 0; i < function->parameter_count; i++)
-        intake->live_bytes += tensor_bytes(values[i].tensor);
+        intake->live_bytes += array_values_bytes(&values[i]);
     array_values_release(values, function->parameter_count);
     return error;
 }

@@ -4,10 +4,15 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "base/text.h"
 #include "vm/adt.h"
+#include "vm/list.h"
 #include "vm/object.h"
 
 enum { ARRAY_NAME_SIZE = 1100, ARRAY_NESTING_MAX = 8 };
+
+/* NAME.count beside NAME.0, NAME.1 …: how many items a list has; written where it has none. */
+static const char LIST_COUNT_NAME[] = "count";
 
 static void release_array(void *owner) {
     NamedArray *array = owner;
@@ -55,20 +60,86 @@ static Error *fail_unknown(const Function *function, const char *name) {
         known.size ? text_builder_get(&known) : "none");
 }
 
-static Error *match(ArrayList *list, const Function *function, Value *values) {
-    for (size_t i = 0; i < list->count; i++) {
-        uint32_t index;
-        const char *name = list->items[i].name;
-        if (!array_values_find_parameter(function, name, &index))
-            return fail_unknown(function, name);
-        if (values[index].tag != VALUE_NIL) FAIL(INVALID, "input %s is given twice", name);
-        const char *port = function->parameters[index].name;
-        TRY_WRAP(array_values_from_array(&list->items[i], &values[index]), "input %s", port);
+/* What the name of an array says: an input, or a part of one that is a list. */
+typedef struct ArrayPlace {
+    uint32_t parameter;
+    enum { PLACE_WHOLE, PLACE_ITEM, PLACE_COUNT } part;
+    int64_t item;
+} ArrayPlace;
+
+static bool find_place(const Function *function, const char *name, ArrayPlace *out) {
+    *out = (ArrayPlace){.part = PLACE_WHOLE};
+    if (array_values_find_parameter(function, name, &out->parameter)) return true;
+    const char *dot = strrchr(name, '.');
+    char prefix[ARRAY_NAME_SIZE];
+    if (!dot || (size_t)(dot - name) >= sizeof prefix) return false;
+    memcpy(prefix, name, (size_t)(dot - name));
+    prefix[dot - name] = '\0';
+    if (!array_values_find_parameter(function, prefix, &out->parameter)) return false;
+    if (!port_is_list(&function->parameters[out->parameter])) return false;
+    out->part = strcmp(dot + 1, LIST_COUNT_NAME) == 0 ? PLACE_COUNT : PLACE_ITEM;
+    if (out->part == PLACE_COUNT) return true;
+    char again[32];
+    if (!text_parse_i64(dot + 1, &out->item) || out->item < 0) return false;
+    (void)snprintf(again, sizeof again, "%lld", (long long)out->item);
+    return strcmp(again, dot + 1) == 0;
+}
+
+/* Lists with room for their items, all nil so far. */
+static Error *make_lists(const ArrayList *arrays, const Function *function, Value *values) {
+    for (size_t i = 0; i < arrays->count; i++) {
+        ArrayPlace place;
+        const char *name = arrays->items[i].name;
+        if (!find_place(function, name, &place)) return fail_unknown(function, name);
+        if (place.part == PLACE_WHOLE) continue;
+        Value *value = &values[place.parameter];
+        List *list = value->list;
+        if (value->tag == VALUE_NIL) {
+            TRY(list_create(NULL, 0, &list));
+            *value = value_object(OBJECT_LIST, list);
+        }
+        if (place.part == PLACE_ITEM) TRY(list_append(list, value_nil()));
     }
-    for (uint32_t i = 0; i < function->parameter_count; i++)
-        if (values[i].tag == VALUE_NIL)
-            FAIL(INVALID, "input %s of function %s is missing",
-                function->parameters ? function->parameters[i].name : "?", function->name);
+    return NULL;
+}
+
+static Error *check_count(const NamedArray *array, const List *list) {
+    int64_t count = -1;
+    if (array->dtype != DTYPE_INT64 || array->size != sizeof count)
+        FAIL(INVALID, "array %s is not one int64", array->name);
+    memcpy(&count, array->data, sizeof count);
+    if (count != list->count)
+        FAIL(INVALID, "array %s says %lld, but %u items are given", array->name, (long long)count,
+            list->count);
+    return NULL;
+}
+
+static Error *take_array(NamedArray *array, const Function *function, Value *values) {
+    ArrayPlace place;
+    if (!find_place(function, array->name, &place)) return fail_unknown(function, array->name);
+    const char *port = function->parameters[place.parameter].name;
+    Value *value = &values[place.parameter];
+    if (place.part == PLACE_COUNT) return check_count(array, value->list);
+    if (place.part == PLACE_ITEM) {
+        if (place.item >= value->list->count)
+            FAIL(INVALID, "input %s has %u items, but one is number %lld", port, value->list->count,
+                (long long)place.item);
+        value = &value->list->items[place.item];
+    }
+    if (value->tag != VALUE_NIL) FAIL(INVALID, "input %s is given twice", array->name);
+    TRY_WRAP(array_values_from_array(array, value), "input %s", port);
+    return NULL;
+}
+
+static Error *match(ArrayList *list, const Function *function, Value *values) {
+    TRY(make_lists(list, function, values));
+    for (size_t i = 0; i < list->count; i++) TRY(take_array(&list->items[i], function, values));
+    for (uint32_t i = 0; i < function->parameter_count; i++) {
+        const Port *port = function->parameters ? &function->parameters[i] : NULL;
+        if (values[i].tag == VALUE_NIL && !(port && port_is_optional(port)))
+            FAIL(INVALID, "input %s of function %s is missing", port ? port->name : "?",
+                function->name);
+    }
     return NULL;
 }
 
@@ -87,6 +158,16 @@ Error *array_values_bind(ArrayList *inout_list, const Function *function, Value 
 void array_values_release(Value *values, uint32_t count) {
     for (uint32_t i = 0; values && i < count; i++) value_release(&values[i]);
     memory_free(values);
+}
+
+uint64_t array_values_bytes(const Value *value) {
+    if (value_is(value, OBJECT_TENSOR)) return tensor_bytes(value->tensor);
+    uint32_t count;
+    uint64_t bytes = 0;
+    const Value *items = value_children(value, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (value_is(&items[i], OBJECT_TENSOR)) bytes += tensor_bytes(items[i].tensor);
+    return bytes;
 }
 
 static Error *tensor_to_array(ArraySink sink, const char *name, const Tensor *tensor) {
@@ -115,6 +196,13 @@ static Error *scalar_to_array(ArraySink sink, const char *name, const Value *val
     return error;
 }
 
+static Error *write_empty_list(ArraySink sink, const char *name) {
+    char child[ARRAY_NAME_SIZE];
+    Value none = value_int(0);
+    (void)snprintf(child, sizeof child, "%s.%s", name, LIST_COUNT_NAME);
+    return scalar_to_array(sink, child, &none);
+}
+
 static Error *write_value(ArraySink sink, const char *name, const Value *value, int depth) {
     if (value_is(value, OBJECT_TENSOR)) return tensor_to_array(sink, name, value->tensor);
     if (value->tag == VALUE_BOOL || value->tag == VALUE_INT || value->tag == VALUE_FLOAT)
@@ -126,6 +214,7 @@ static Error *write_value(ArraySink sink, const char *name, const Value *value, 
             value_kind_name(value));
     uint32_t count;
     const Value *children = value_children(value, &count);
+    if (count == 0 && value_is(value, OBJECT_LIST)) return write_empty_list(sink, name);
     for (uint32_t i = 0; i < count; i++) {
         char child[ARRAY_NAME_SIZE];
         (void)snprintf(child, sizeof child, "%s.%u", name, i);

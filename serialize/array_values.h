@@ -5,6 +5,9 @@
 #include "vm/execution.h"
 
 /* The arguments of a function, by name; the arrays' memory moves into sealed tensors on the host.
+ * An input that is a list is made of NAME.0, NAME.1 …, all there in any order; NAME.count, one
+ * int64, may say how many they are, and must where there are none. An optional input that no array
+ * gives is nil.
  * Shapes and types are checked when an execution is made of them.
  *
  * inout_list: arrays that were taken are left empty.
@@ -13,6 +16,8 @@
 MUST_CHECK Error *array_values_bind(
     ArrayList *inout_list, const Function *function, Value **out_values);
 void array_values_release(Value *values, uint32_t count);
+/* Of the tensors that an argument consists of. */
+uint64_t array_values_bytes(const Value *value);
 /* One array's memory as a sealed tensor; the array is left empty. */
 MUST_CHECK Error *array_values_from_array(NamedArray *inout_array, Value *out);
 /* The port of that name. False: there is none. */
@@ -24,7 +29,8 @@ typedef struct ArraySink {
     void *self;
 } ArraySink;
 
-/* Tensors and scalars; tuples and lists of them under NAME.0, NAME.1 …; nil is left out.
+/* Tensors and scalars; tuples and lists of them under NAME.0, NAME.1 …, an empty list as NAME.count
+ * (an int64, 0); nil is left out.
  * Errors: UNSUPPORTED what no array can hold; INVALID a tensor that was never written; whatever the
  * sink returns. */
 MUST_CHECK Error *array_values_export(const Value *value, const char *name, ArraySink sink);

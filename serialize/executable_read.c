@@ -32,7 +32,11 @@ static Error *read_port(ByteReader *reader, Port *out) {
     TRY(byte_read_text(reader, FUNCTION_NAME_MAX, &out->name));
     TRY(value_bytes_read_dtype(reader, true, &out->dtype));
     TRY(byte_read_u8(reader, &out->slot));
-    TRY(value_bytes_read_bool(reader, &out->rank_known));
+    uint8_t form;
+    TRY(byte_read_u8(reader, &form));
+    if (form >> 1 > PORT_OPTIONAL_LIST) FAIL(CORRUPT, "form %u", form >> 1);
+    out->rank_known = form & 1;
+    out->form = (PortForm)(form >> 1);
     if (!out->rank_known) return NULL;
     TRY(value_bytes_read_shape(reader, -1, &out->shape));
     for (uint32_t i = 0; i < out->shape.rank; i++) {

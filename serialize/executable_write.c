@@ -9,7 +9,7 @@ static void write_port(ByteWriter *writer, const Port *port) {
     byte_write_text(writer, port->name);
     byte_write_u8(writer, (uint8_t)port->dtype);
     byte_write_u8(writer, port->slot);
-    byte_write_u8(writer, port->rank_known);
+    byte_write_u8(writer, (uint8_t)(port->rank_known | (unsigned)port->form << 1));
     if (!port->rank_known) return;
     value_bytes_write_shape(writer, &port->shape);
     for (uint32_t i = 0; i < port->shape.rank; i++)

@@ -51,8 +51,9 @@ static void print_ports(const char *what, json_object *ports) {
         TextBuilder OWN_TEXT(shape) = {0};
         json_object *port = json_object_array_get_idx(ports, i);
         print_shape(port, &shape);
-        printf("  %-8s %s: %s [%s]\n", what, remote_text(port, "name"), remote_text(port, "dtype"),
-            text_builder_get(&shape));
+        const char *form = remote_text(port, "form");
+        printf("  %-8s %s: %s%s%s [%s]\n", what, remote_text(port, "name"), form, *form ? " " : "",
+            remote_text(port, "dtype"), text_builder_get(&shape));
     }
 }
 

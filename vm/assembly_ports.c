@@ -49,13 +49,22 @@ static Error *read_dimensions(Tokens *tokens, Port *port) {
     return tokens_expect(tokens, "]");
 }
 
-/* name: dtype[dims] [slot N] */
+static Error *read_form(Tokens *tokens, PortForm *out) {
+    bool optional, list;
+    TRY(tokens_accept(tokens, "optional", &optional));
+    TRY(tokens_accept(tokens, "list", &list));
+    *out = optional ? (list ? PORT_OPTIONAL_LIST : PORT_OPTIONAL) : list ? PORT_LIST : PORT_TENSOR;
+    return NULL;
+}
+
+/* name: [optional] [list] dtype[dims] [slot N] */
 static Error *read_port(Tokens *tokens, Port *port) {
     TextBuilder OWN_TEXT(name) = {0};
     TRY(tokens_read_name(tokens, &name));
     if (name.size == 0) text_append(&name, "");
     TRY(memory_copy_text(text_builder_get(&name), &port->name));
     TRY(tokens_expect(tokens, ":"));
+    TRY(read_form(tokens, &port->form));
     bool any;
     TRY(tokens_accept(tokens, "any", &any));
     if (!any) {

@@ -160,7 +160,10 @@ static void print_constant_value(const Value *value, bool with_data, TextBuilder
 
 static void print_port(const Port *port, TextBuilder *out) {
     print_name(port->name, out);
-    text_appendf(out, ": %s[", port->dtype == DTYPE_NONE ? "any" : dtype_name(port->dtype));
+    text_append(out, ": ");
+    if (port_is_optional(port)) text_append(out, "optional ");
+    if (port_is_list(port)) text_append(out, "list ");
+    text_appendf(out, "%s[", port->dtype == DTYPE_NONE ? "any" : dtype_name(port->dtype));
     if (!port->rank_known) text_append(out, "*");
     for (uint32_t i = 0; i < port->shape.rank; i++) {
         if (i > 0) text_append(out, ", ");

@@ -7,6 +7,14 @@
 #include "vm/executable_internal.h"
 #include "vm/liveness.h"
 
+const char *port_form_name(PortForm form) {
+    static const char *const names[] = {[PORT_TENSOR] = "tensor",
+        [PORT_LIST] = "list",
+        [PORT_OPTIONAL] = "optional",
+        [PORT_OPTIONAL_LIST] = "optional list"};
+    return names[form];
+}
+
 Executable *executable_retain(const Executable *executable) {
     Executable *counted = (Executable *)(uintptr_t)executable; /* immutable but for its count */
     refcount_retain(&counted->refcount);

@@ -34,11 +34,19 @@ typedef enum FunctionFlags { /* stored */
     FUNCTION_EXPORTED = 2, /* callers outside may name it; others belong to the compiler */
 } FunctionFlags;
 
+typedef enum PortForm { /* stored */
+    PORT_TENSOR = 0,
+    PORT_LIST = 1,          /* of tensors */
+    PORT_OPTIONAL = 2,      /* a tensor or nil */
+    PORT_OPTIONAL_LIST = 3, /* a list of tensors or nil */
+} PortForm;
+
 /* One parameter or result as people see it. Checked when inputs are bound: dtype and rank must
  * match, fixed dimensions too, equal symbols must be equal. */
 typedef struct Port {
     char *name;
-    DType dtype; /* DTYPE_NONE: anything */
+    PortForm form; /* of the others the rest says what their tensors are */
+    DType dtype;   /* DTYPE_NONE: anything */
     bool rank_known;
     uint8_t slot;                  /* where the function expects (or leaves) it: 0 host, 1 device */
     Shape shape;                   /* -1: dynamic */
@@ -91,6 +99,14 @@ DEFINE_OWN(Executable, executable_release);
 /* Errors: NOT_FOUND naming the exported functions there are. */
 MUST_CHECK Error *executable_find_function(
     const Executable *executable, const char *name, uint32_t *out_index);
+static inline bool port_is_list(const Port *port) {
+    return port->form == PORT_LIST || port->form == PORT_OPTIONAL_LIST;
+}
+static inline bool port_is_optional(const Port *port) {
+    return port->form == PORT_OPTIONAL || port->form == PORT_OPTIONAL_LIST;
+}
+/* "tensor", "list", "optional", "optional list" */
+const char *port_form_name(PortForm form);
 /* Word offset in executable->code of instruction pc of a function. */
 static inline const uint64_t *function_instruction(
     const Executable *executable, const Function *function, uint32_t pc) {

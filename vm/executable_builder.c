@@ -66,6 +66,7 @@ static void ports_release(Port *ports, uint32_t count) {
 }
 
 static Error *port_copy(const Port *from, Port *to) {
+    to->form = from->form;
     to->dtype = from->dtype;
     to->rank_known = from->rank_known;
     to->slot = from->slot;
@@ -79,6 +80,8 @@ static Error *port_copy(const Port *from, Port *to) {
 static Error *port_check(const Port *port) {
     if (port->name && !text_is_utf8(port->name, strlen(port->name)))
         FAIL(CORRUPT, "a port's name is not UTF-8");
+    if ((uint32_t)port->form > PORT_OPTIONAL_LIST)
+        FAIL(CORRUPT, "port %s: form %u", port->name, (unsigned)port->form);
     if (port->slot > 1) FAIL(CORRUPT, "port %s: slot %u", port->name, port->slot);
     if (port->shape.rank > SHAPE_RANK_MAX)
         FAIL(CORRUPT, "port %s: rank %u", port->name, port->shape.rank);

@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "kernels/device.h"
 #include "vm/execution_internal.h"
+#include "vm/list.h"
 
 /* Whether the execution may read a storage as memory of that slot. On a device with queues memory
  * goes back in the order of its pool's stream: what another execution's pool holds might be gone
@@ -105,12 +106,41 @@ static Error *bind_tensor(
     return NULL;
 }
 
+/* Whether the value is of the port's form; tensors in it are looked at one by one. */
+static Error *check_form(const Port *port, const char *name, const Value *value) {
+    if (port_is_optional(port) && value->tag == VALUE_NIL) return NULL;
+    bool list = port_is_list(port);
+    if (value_is(value, list ? OBJECT_LIST : OBJECT_TENSOR)) return NULL;
+    bool anything = port->form == PORT_TENSOR && port->dtype == DTYPE_NONE;
+    if (anything) return NULL;
+    FAIL(INVALID, "input %s is a %s, not a %s", name, value_kind_name(value),
+        list ? "list" : "tensor");
+}
+
+/* A list of its own, whose tensors are where the port wants them. */
+static Error *bind_list(
+    Execution *execution, const Port *port, const char *name, const List *from, Value *out) {
+    OWN(List, list) = NULL;
+    TRY(list_create(execution->meter, from->count, &list));
+    for (uint32_t i = 0; i < from->count; i++) {
+        Value item;
+        if (!value_is(&from->items[i], OBJECT_TENSOR))
+            FAIL(INVALID, "item %u of input %s is a %s, not a tensor", i, name,
+                value_kind_name(&from->items[i]));
+        TRY_WRAP(bind_tensor(execution, port, name, from->items[i].tensor, &item), "item %u", i);
+        TRY(list_append(list, item));
+    }
+    *out = value_object(OBJECT_LIST, TAKE(list));
+    return NULL;
+}
+
 Error *execution_bind(
     Execution *execution, const Port *port, const char *name, const Value *value, Value *out) {
+    if (port) TRY(check_form(port, name, value));
     if (value_is(value, OBJECT_TENSOR))
         return bind_tensor(execution, port, name, value->tensor, out);
-    if (port && port->dtype != DTYPE_NONE)
-        FAIL(INVALID, "input %s is a %s, not a tensor", name, value_kind_name(value));
+    if (port && port_is_list(port) && value_is(value, OBJECT_LIST))
+        return bind_list(execution, port, name, value->list, out);
     /* tensors inside are checked by the instruction that uses them */
     uint32_t count;
     (void)value_children(value, &count);
@@ -175,9 +205,11 @@ Error *execution_bind_all(Execution *execution, uint32_t index, const Value *arg
 }
 
 Error *execution_check_tensors(const Function *function, const Value *arguments) {
-    for (uint32_t i = 0; function->parameters && i < function->parameter_count; i++)
+    for (uint32_t i = 0; function->parameters && i < function->parameter_count; i++) {
+        const Port *port = &function->parameters[i];
+        TRY(check_form(port, port->name, &arguments[i]));
         if (value_is(&arguments[i], OBJECT_TENSOR))
-            TRY(check_tensor(
-                &function->parameters[i], function->parameters[i].name, arguments[i].tensor));
+            TRY(check_tensor(port, port->name, arguments[i].tensor));
+    }
     return function->parameters ? check_symbols(function, arguments) : NULL;
 }

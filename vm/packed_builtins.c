@@ -35,6 +35,41 @@ static Error *expect_index(
     return NULL;
 }
 
+/* A position in a list, or behind its end where limit is one more than its items; a negative one
+ * counts from the list's end. */
+static Error *expect_position(const Value *arguments, uint32_t index, uint32_t list_count,
+    uint64_t limit, uint32_t *out_value) {
+    TRY(expect_tag(arguments, index, VALUE_INT, "int"));
+    int64_t value = arguments[index].integer;
+    int64_t from_start = value < 0 ? value + list_count : value;
+    if (from_start < 0 || (uint64_t)from_start >= limit)
+        FAIL(INVALID, "position %lld of a sequence of %u", (long long)value, list_count);
+    *out_value = (uint32_t)from_start;
+    return NULL;
+}
+
+static Error *insert_item(
+    PackedCall *call, const List *list, uint32_t index, const Value *item, Value *out_result) {
+    List *copy;
+    TRY(list_copy(list, call->meter, 1, &copy));
+    memmove(copy->items + index + 1, copy->items + index, (copy->count - index) * sizeof(Value));
+    copy->items[index] = value_copy(*item);
+    copy->count++;
+    *out_result = value_object(OBJECT_LIST, copy);
+    return NULL;
+}
+
+static Error *erase_item(PackedCall *call, const List *list, uint32_t index, Value *out_result) {
+    List *copy;
+    TRY(list_copy(list, call->meter, 0, &copy));
+    Value old = copy->items[index];
+    copy->count--;
+    memmove(copy->items + index, copy->items + index + 1, (copy->count - index) * sizeof(Value));
+    value_release(&old);
+    *out_result = value_object(OBJECT_LIST, copy);
+    return NULL;
+}
+
 #define PACKED(name)                                                                               \
     Error *packed_##name(PackedCall *call, const Value *arguments, uint32_t count, void *context,  \
         Value *out_result)
@@ -92,13 +127,7 @@ PACKED(list_insert) {
     TRY(expect(arguments, 0, OBJECT_LIST));
     uint32_t index;
     TRY(expect_index(arguments, 1, (uint64_t)arguments[0].list->count + 1, &index));
-    List *copy;
-    TRY(list_copy(arguments[0].list, call->meter, 1, &copy));
-    memmove(copy->items + index + 1, copy->items + index, (copy->count - index) * sizeof(Value));
-    copy->items[index] = value_copy(arguments[2]);
-    copy->count++;
-    *out_result = value_object(OBJECT_LIST, copy);
-    return NULL;
+    return insert_item(call, arguments[0].list, index, &arguments[2], out_result);
 }
 
 PACKED(list_erase) {
@@ -106,13 +135,47 @@ PACKED(list_erase) {
     TRY(expect(arguments, 0, OBJECT_LIST));
     uint32_t index;
     TRY(expect_index(arguments, 1, arguments[0].list->count, &index));
-    List *copy;
-    TRY(list_copy(arguments[0].list, call->meter, 0, &copy));
-    Value old = copy->items[index];
-    copy->count--;
-    memmove(copy->items + index, copy->items + index + 1, (copy->count - index) * sizeof(Value));
-    value_release(&old);
-    *out_result = value_object(OBJECT_LIST, copy);
+    return erase_item(call, arguments[0].list, index, out_result);
+}
+
+PACKED(sequence_at) {
+    UNUSED_CALL();
+    TRY(expect(arguments, 0, OBJECT_LIST));
+    const List *list = arguments[0].list;
+    uint32_t index;
+    TRY(expect_position(arguments, 1, list->count, list->count, &index));
+    *out_result = value_copy(list->items[index]);
+    return NULL;
+}
+
+PACKED(sequence_insert) {
+    UNUSED_CALL();
+    TRY(expect(arguments, 0, OBJECT_LIST));
+    const List *list = arguments[0].list;
+    uint32_t index;
+    TRY(expect_position(arguments, 2, list->count, (uint64_t)list->count + 1, &index));
+    return insert_item(call, list, index, &arguments[1], out_result);
+}
+
+PACKED(sequence_erase) {
+    UNUSED_CALL();
+    TRY(expect(arguments, 0, OBJECT_LIST));
+    const List *list = arguments[0].list;
+    uint32_t index;
+    TRY(expect_position(arguments, 1, list->count, list->count, &index));
+    return erase_item(call, list, index, out_result);
+}
+
+PACKED(optional_has_element) {
+    UNUSED_CALL();
+    *out_result = value_bool(arguments[0].tag != VALUE_NIL);
+    return NULL;
+}
+
+PACKED(optional_get_element) {
+    UNUSED_CALL();
+    if (arguments[0].tag == VALUE_NIL) FAIL(INVALID, "the optional is empty");
+    *out_result = value_copy(arguments[0]);
     return NULL;
 }
 

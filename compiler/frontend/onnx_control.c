@@ -19,6 +19,13 @@ static Error *fill_block(
     return ir_block_set_results(block, result_count, results);
 }
 
+/* An optional where either branch gives one, a list where either gives one; of tensors there is
+ * nothing to know before shape inference. */
+static IrTypeKind branches_kind(IrTypeKind a, IrTypeKind b) {
+    if (a == IR_TYPE_OPTIONAL || b == IR_TYPE_OPTIONAL) return IR_TYPE_OPTIONAL;
+    return a == IR_TYPE_LIST || b == IR_TYPE_LIST ? IR_TYPE_LIST : IR_TYPE_UNKNOWN;
+}
+
 Error *onnx_convert_if(const OnnxNode *node) {
     const Onnx__GraphProto *then_graph, *else_graph;
     IrBlock *then_block, *else_block;
@@ -30,7 +37,11 @@ Error *onnx_convert_if(const OnnxNode *node) {
     TRY(ir_build_if(onnx_at(node), condition, count, &then_block, &else_block, &results));
     TRY_WRAP(fill_block(node, then_graph, then_block, count), "then_branch");
     TRY_WRAP(fill_block(node, else_graph, else_block, count), "else_branch");
-    for (uint32_t i = 0; i < count; i++) TRY(onnx_node_set_output(node, i, results[i]));
+    for (uint32_t i = 0; i < count; i++) {
+        results[i]->type.kind =
+            branches_kind(then_block->results[i]->type.kind, else_block->results[i]->type.kind);
+        TRY(onnx_node_set_output(node, i, results[i]));
+    }
     return NULL;
 }
 

@@ -53,15 +53,12 @@ static Error *read_dimension(
     return NULL;
 }
 
-Error *onnx_graph_type(IrModule *module, const Onnx__ValueInfoProto *info, IrType *out) {
-    const Onnx__TypeProto *type = info->type;
-    if (!type || type->value_case == ONNX__TYPE_PROTO__VALUE__NOT_SET) {
-        *out = ir_type_tensor(DTYPE_NONE);
-        return NULL;
-    }
+static Error *read_tensor_type(
+    IrModule *module, const Onnx__TypeProto *type, const char *name, IrType *out) {
+    *out = ir_type_tensor(DTYPE_NONE);
+    if (!type || type->value_case == ONNX__TYPE_PROTO__VALUE__NOT_SET) return NULL;
     if (type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-        FAIL(UNSUPPORTED, "%s is not a tensor but a sequence, map or optional",
-            info->name ? info->name : "a value");
+        FAIL(UNSUPPORTED, "%s is not made of tensors but of maps or sparse tensors", name);
     DType dtype = DTYPE_NONE;
     if (type->tensor_type->elem_type) TRY(onnx_dtype(type->tensor_type->elem_type, &dtype));
     if (dtype == DTYPE_STRING) FAIL(UNSUPPORTED, "tensors of strings");
@@ -73,5 +70,28 @@ Error *onnx_graph_type(IrModule *module, const Onnx__ValueInfoProto *info, IrTyp
     int64_t dims[SHAPE_RANK_MAX] = {0};
     for (size_t i = 0; i < shape->n_dim; i++) TRY(read_dimension(module, shape->dim[i], &dims[i]));
     *out = ir_type_shaped(dtype, (uint32_t)shape->n_dim, dims);
+    return NULL;
+}
+
+Error *onnx_graph_type(IrModule *module, const Onnx__ValueInfoProto *info, IrType *out) {
+    const Onnx__TypeProto *type = info->type;
+    const char *name = info->name ? info->name : "a value";
+    bool optional = type && type->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE;
+    if (optional) type = type->optional_type->elem_type;
+    bool list = type && type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
+    if (list) type = type->sequence_type->elem_type;
+    if (type && (type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE ||
+                    type->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE))
+        FAIL(UNSUPPORTED, "%s is a sequence of sequences or optionals", name);
+    IrType inner;
+    TRY(read_tensor_type(module, type, name, out));
+    if (list) {
+        inner = *out;
+        TRY(ir_type_container(module, IR_TYPE_LIST, &inner, out));
+    }
+    if (optional) {
+        inner = *out;
+        TRY(ir_type_container(module, IR_TYPE_OPTIONAL, &inner, out));
+    }
     return NULL;
 }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "compiler/ir/ir.h"
 #include "compiler/ir/ir_build.h"
+#include "compiler/frontend/onnx_tensor.h"
 #include "onnx.pb-c.h"
 
 enum {
@@ -96,7 +97,8 @@ MUST_CHECK Error *onnx_graph_nodes(
 /* Initializers, nodes, then the variables of the outputs (n_output of them, from the arena). */
 MUST_CHECK Error *onnx_graph_body(
     OnnxImport *import, OnnxScope *scope, const Onnx__GraphProto *graph, IrVariable ***out_results);
-/* A port's type. Errors: UNSUPPORTED not a tensor. */
+/* A port's type: a tensor, a sequence of them, an optional of one or the other. Errors: UNSUPPORTED
+ * anything else. */
 MUST_CHECK Error *onnx_graph_type(IrModule *module, const Onnx__ValueInfoProto *info, IrType *out);
 
 static inline bool onnx_is_default_domain(const char *domain) {

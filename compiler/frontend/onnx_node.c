@@ -81,6 +81,11 @@ static Error *find_function(const OnnxNode *node, const Onnx__FunctionProto **ou
     return NULL;
 }
 
+/* Operators that only handlers build. */
+static bool is_own(OperatorId id) {
+    return id == OPERATOR_SPLIT_BOUNDS || id == OPERATOR_ALIGN_AXES;
+}
+
 static Error *dispatch(const OnnxNode *node) {
     const Onnx__FunctionProto *function;
     TRY(find_function(node, &function));
@@ -91,7 +96,8 @@ static Error *dispatch(const OnnxNode *node) {
         if (strcmp(handlers[i].op_type, node->proto->op_type) == 0)
             return handlers[i].handler(node);
     const OperatorInfo *info = operator_find(node->proto->op_type);
-    if (!info || info->expansion[0]) FAIL(UNSUPPORTED, "this operator is not there");
+    if (!info || info->expansion[0] || is_own(info->id))
+        FAIL(UNSUPPORTED, "this operator is not there");
     return onnx_node_emit(node, info->name, NULL, node->input_count, node->inputs);
 }
 

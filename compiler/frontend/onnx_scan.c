@@ -1,12 +1,5 @@
 /* Scan: a loop over slices of its scan inputs, joining its scan outputs. */
-#include "compiler/frontend/onnx_internal.h"
-
-typedef struct ScanParts {
-    const Onnx__GraphProto *body;
-    uint32_t state_count, input_count, output_count; /* state values, scan inputs, scan outputs */
-    IrVariable *length;                              /* rounds, an int */
-    IrVariable **initial;
-} ScanParts;
+#include "compiler/frontend/onnx_scan.h"
 
 /* Entry index of an optional list attribute, 0 where the list is absent. */
 static Error *list_entry(
@@ -21,62 +14,73 @@ static Error *list_entry(
     return NULL;
 }
 
-static Error *input_length(
-    const OnnxNode *node, const ScanParts *parts, uint32_t index, IrVariable **out) {
-    int64_t axis;
-    IrVariable *x = onnx_input(node, parts->state_count + index), *shape, *where, *length;
-    if (!x) FAIL(INVALID, "scan input %u is missing", index);
-    TRY(list_entry(node, "scan_input_axes", index, parts->input_count, &axis));
-    TRY(ir_build_shape_of(onnx_at(node), x, &shape));
+Error *onnx_scan_length(
+    const OnnxNode *node, IrBlock *block, IrVariable *tensor, int64_t axis, IrVariable **out) {
+    IrVariable *shape, *where, *length;
+    TRY(ir_build_shape_of(ir_at_end(block), tensor, &shape));
     TRY(onnx_constant_int0(node, axis, &where));
-    TRY(ir_build_simple(onnx_at(node), "Gather", NULL, shape, where, NULL, &length));
-    return ir_build_read_scalar(onnx_at(node), length, IR_TYPE_INT, out);
+    TRY(ir_build_simple(ir_at_end(block), "Gather", NULL, shape, where, NULL, &length));
+    return ir_build_read_scalar(ir_at_end(block), length, IR_TYPE_INT, out);
 }
 
-/* Scan inputs of different lengths fail at run time, before the first round. */
-static Error *check_lengths(const OnnxNode *node, const ScanParts *parts) {
-    for (uint32_t i = 1; i < parts->input_count; i++) {
-        IrVariable *length, *same, **unused;
-        IrBlock *then_block, *else_block;
-        TRY(input_length(node, parts, i, &length));
-        TRY(ir_build_int_op(onnx_at(node), INT_OP_EQ, length, parts->length, &same));
-        TRY(ir_build_if(onnx_at(node), same, 0, &then_block, &else_block, &unused));
-        TRY(ir_block_set_results(then_block, 0, NULL));
-        TRY(ir_build_fatal(
-            ir_at_end(else_block), "Scan: its scan inputs have different lengths", 0, &unused));
-        TRY(ir_block_set_results(else_block, 0, NULL));
+Error *onnx_scan_assert(IrBlock *block, IrVariable *condition, const char *text) {
+    IrBlock *then_block, *else_block;
+    IrVariable **unused;
+    TRY(ir_build_if(ir_at_end(block), condition, 0, &then_block, &else_block, &unused));
+    TRY(ir_block_set_results(then_block, 0, NULL));
+    TRY(ir_build_fatal(ir_at_end(else_block), text, 0, &unused));
+    return ir_block_set_results(else_block, 0, NULL);
+}
+
+static Error *copy_inputs(const OnnxNode *node, uint32_t first, uint32_t count, IrVariable ***out) {
+    void *memory;
+    TRY(arena_alloc(&node->import->module->arena, count, sizeof(IrVariable *), &memory));
+    *out = memory;
+    for (uint32_t i = 0; i < count; i++) {
+        (*out)[i] = onnx_input(node, first + i);
+        if (!(*out)[i]) FAIL(INVALID, "input %u is missing", first + i);
     }
     return NULL;
 }
 
-static Error *read_scan(const OnnxNode *node, ScanParts *parts) {
+Error *onnx_scan_read(const OnnxNode *node, uint32_t first, ScanParts *out) {
     int64_t scan_inputs;
-    *parts = (ScanParts){0};
-    if (node->scope->opset < 9) FAIL(UNSUPPORTED, "the Scan of opset 8, with a batch axis");
-    TRY(onnx_attribute_graph(node, "body", &parts->body));
+    ScanParts parts = {.directions = "scan_input_directions", .block = node->scope->block};
+    uint32_t count = node->input_count > first ? node->input_count - first : 0;
+    TRY(onnx_attribute_graph(node, "body", &parts.body));
     TRY(onnx_attribute_int(node, "num_scan_inputs", 0, &scan_inputs));
-    if (scan_inputs < 1 || scan_inputs > node->input_count)
+    if (scan_inputs < 1 || scan_inputs > count)
         FAIL(INVALID, "num_scan_inputs is %lld, the node has %u inputs", (long long)scan_inputs,
-            node->input_count);
-    parts->input_count = (uint32_t)scan_inputs;
-    parts->state_count = node->input_count - parts->input_count;
-    if (parts->body->n_input != node->input_count || parts->body->n_output < parts->state_count ||
-        parts->body->n_output > IR_OPERANDS_MAX)
+            count);
+    parts.input_count = (uint32_t)scan_inputs;
+    parts.state_count = count - parts.input_count;
+    if (parts.body->n_input != count || parts.body->n_output < parts.state_count ||
+        parts.body->n_output > IR_OPERANDS_MAX)
         FAIL(INVALID, "the body has %zu inputs and %zu outputs for %u inputs, %u of them scanned",
-            parts->body->n_input, parts->body->n_output, node->input_count, parts->input_count);
-    parts->output_count = (uint32_t)parts->body->n_output - parts->state_count;
+            parts.body->n_input, parts.body->n_output, count, parts.input_count);
+    parts.output_count = (uint32_t)parts.body->n_output - parts.state_count;
+    TRY(copy_inputs(node, first, parts.state_count, &parts.states));
+    TRY(copy_inputs(node, first + parts.state_count, parts.input_count, &parts.inputs));
+    *out = parts;
+    return NULL;
+}
+
+static Error *input_length(
+    const OnnxNode *node, const ScanParts *parts, uint32_t index, IrVariable **out) {
+    int64_t axis;
+    TRY(list_entry(node, "scan_input_axes", index, parts->input_count, &axis));
+    return onnx_scan_length(node, parts->block, parts->inputs[index], axis, out);
+}
+
+/* Scan inputs of different lengths fail at run time, before the first round. */
+static Error *read_lengths(const OnnxNode *node, ScanParts *parts) {
     TRY(input_length(node, parts, 0, &parts->length));
-    TRY(check_lengths(node, parts));
-    void *memory;
-    TRY(arena_alloc(&node->import->module->arena, parts->state_count + parts->output_count,
-        sizeof(IrVariable *), &memory));
-    parts->initial = memory;
-    for (uint32_t i = 0; i < parts->state_count; i++) {
-        parts->initial[i] = onnx_input(node, i);
-        if (!parts->initial[i]) FAIL(INVALID, "input %u is missing", i);
+    for (uint32_t i = 1; i < parts->input_count; i++) {
+        IrVariable *length, *same;
+        TRY(input_length(node, parts, i, &length));
+        TRY(ir_build_int_op(ir_at_end(parts->block), INT_OP_EQ, length, parts->length, &same));
+        TRY(onnx_scan_assert(parts->block, same, "Scan: its scan inputs have different lengths"));
     }
-    for (uint32_t i = 0; i < parts->output_count; i++)
-        TRY(ir_build_list(onnx_at(node), 0, NULL, &parts->initial[parts->state_count + i]));
     return NULL;
 }
 
@@ -98,7 +102,7 @@ static Error *input_slice(const OnnxNode *node, const ScanParts *parts, const Ir
     IrCursor at = ir_at_end(loop->body);
     IrVariable *number = loop->counter, *one, *where;
     TRY(list_entry(node, "scan_input_axes", index, parts->input_count, &axis));
-    TRY(is_backwards(node, "scan_input_directions", index, parts->input_count, &backwards));
+    TRY(is_backwards(node, parts->directions, index, parts->input_count, &backwards));
     if (backwards) {
         TRY(ir_constant_int(node->import->module, 1, &one));
         TRY(ir_build_int_op(at, INT_OP_SUB, parts->length, number, &number));
@@ -108,14 +112,13 @@ static Error *input_slice(const OnnxNode *node, const ScanParts *parts, const Ir
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", axis));
-    return ir_build_simple(
-        at, "Gather", attributes, onnx_input(node, parts->state_count + index), where, NULL, out);
+    return ir_build_simple(at, "Gather", attributes, parts->inputs[index], where, NULL, out);
 }
 
 static Error *fill_scan(
     const OnnxNode *node, const ScanParts *parts, IrLoop *loop, OnnxScope *scope) {
     IrVariable **results;
-    for (uint32_t i = 0; i < node->input_count; i++) {
+    for (uint32_t i = 0; i < parts->state_count + parts->input_count; i++) {
         const char *name = parts->body->input[i]->name ? parts->body->input[i]->name : "";
         IrVariable *value;
         if (i < parts->state_count)
@@ -131,45 +134,73 @@ static Error *fill_scan(
 }
 
 /* Slice with step -1 over the whole axis. */
-static Error *reverse(const OnnxNode *node, int64_t axis, IrVariable **inout) {
+static Error *reverse(
+    const OnnxNode *node, const ScanParts *parts, int64_t axis, IrVariable **inout) {
     static const int64_t start = -1, end = INT64_MIN, step = -1;
     IrVariable *inputs[5] = {*inout}, **results;
     TRY(onnx_constant_ints(node, &start, 1, &inputs[1]));
     TRY(onnx_constant_ints(node, &end, 1, &inputs[2]));
     TRY(onnx_constant_ints(node, &axis, 1, &inputs[3]));
     TRY(onnx_constant_ints(node, &step, 1, &inputs[4]));
-    TRY(ir_build_operator(onnx_at(node), "Slice", NULL, 5, inputs, 1, &results));
+    TRY(ir_build_operator(ir_at_end(parts->block), "Slice", NULL, 5, inputs, 1, &results));
     *inout = results[0];
     return NULL;
 }
 
-static Error *join_output(
-    const OnnxNode *node, const ScanParts *parts, const IrLoop *loop, uint32_t index) {
+static Error *join_output(const OnnxNode *node, const ScanParts *parts, const IrLoop *loop,
+    uint32_t index, IrVariable **out) {
     int64_t axis;
     bool backwards;
-    IrVariable *joined;
     TRY(list_entry(node, "scan_output_axes", index, parts->output_count, &axis));
     TRY(is_backwards(node, "scan_output_directions", index, parts->output_count, &backwards));
-    TRY(ir_build_list_concat(onnx_at(node), loop->results[parts->state_count + index],
-        loop->iterations, axis, true, &joined));
-    if (backwards) TRY(reverse(node, axis, &joined));
-    return onnx_node_set_output(node, parts->state_count + index, joined);
+    TRY(ir_build_list_concat(ir_at_end(parts->block), loop->results[parts->state_count + index],
+        loop->iterations, axis, true, out));
+    return backwards ? reverse(node, parts, axis, out) : NULL;
+}
+
+/* State values, then an empty list for each scan output. */
+static Error *carried_values(const OnnxNode *node, const ScanParts *parts, IrVariable ***out) {
+    void *memory;
+    uint32_t count = parts->state_count + parts->output_count;
+    TRY(arena_alloc(&node->import->module->arena, count, sizeof(IrVariable *), &memory));
+    *out = memory;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i < parts->state_count)
+            (*out)[i] = parts->states[i];
+        else
+            TRY(ir_build_list(ir_at_end(parts->block), 0, NULL, &(*out)[i]));
+    }
+    return NULL;
+}
+
+Error *onnx_scan_run(const OnnxNode *node, const ScanParts *parts, IrVariable **out_results) {
+    IrLoop loop;
+    OnnxScope scope;
+    IrVariable **initial;
+    TRY(carried_values(node, parts, &initial));
+    const char *name = node->proto->name && node->proto->name[0] ? node->proto->name : "scan";
+    TRY(ir_build_loop(ir_at_end(parts->block), name, parts->length, NULL,
+        parts->state_count + parts->output_count, initial, NULL, &loop));
+    TRY(onnx_scope_init(&scope, node->scope, loop.body));
+    Error *error = fill_scan(node, parts, &loop, &scope);
+    onnx_scope_deinit(&scope);
+    TRY_WRAP(error, "body");
+    for (uint32_t i = 0; i < parts->state_count; i++) out_results[i] = loop.results[i];
+    for (uint32_t i = 0; i < parts->output_count; i++)
+        TRY(join_output(node, parts, &loop, i, &out_results[parts->state_count + i]));
+    return NULL;
 }
 
 Error *onnx_convert_scan(const OnnxNode *node) {
     ScanParts parts;
-    IrLoop loop;
-    OnnxScope scope;
-    TRY(read_scan(node, &parts));
-    const char *name = node->proto->name && node->proto->name[0] ? node->proto->name : "scan";
-    TRY(ir_build_loop(onnx_at(node), name, parts.length, NULL,
-        parts.state_count + parts.output_count, parts.initial, NULL, &loop));
-    TRY(onnx_scope_init(&scope, node->scope, loop.body));
-    Error *error = fill_scan(node, &parts, &loop, &scope);
-    onnx_scope_deinit(&scope);
-    TRY_WRAP(error, "body");
-    for (uint32_t i = 0; i < parts.state_count; i++)
-        TRY(onnx_node_set_output(node, i, loop.results[i]));
-    for (uint32_t i = 0; i < parts.output_count; i++) TRY(join_output(node, &parts, &loop, i));
+    void *memory;
+    if (node->scope->opset < 9) return onnx_scan_convert_batched(node);
+    TRY(onnx_scan_read(node, 0, &parts));
+    TRY(read_lengths(node, &parts));
+    uint32_t count = parts.state_count + parts.output_count;
+    TRY(arena_alloc(&node->import->module->arena, count, sizeof(IrVariable *), &memory));
+    IrVariable **results = memory;
+    TRY(onnx_scan_run(node, &parts, results));
+    for (uint32_t i = 0; i < count; i++) TRY(onnx_node_set_output(node, i, results[i]));
     return NULL;
 }

@@ -36,23 +36,32 @@ IrType ir_type_shaped(DType dtype, uint32_t rank, const int64_t *dims) {
     return type;
 }
 
+const IrPackedInfo *ir_packed_info(IrPackedCall call) {
+    static const IrPackedInfo infos[] = {
+#define PACKED_CALL(id, name, arity, result) {name, arity, IR_PACKED_RESULT_##result},
+#include "compiler/ir/packed_calls.def"
+#undef PACKED_CALL
+    };
+    return &infos[call];
+}
+
 IrType ir_type_scalar(IrTypeKind kind) { return (IrType){.kind = kind}; }
 
-Error *ir_type_list(IrModule *module, const IrType *element, IrType *out) {
+Error *ir_type_container(IrModule *module, IrTypeKind kind, const IrType *element, IrType *out) {
     void *copy = NULL;
     if (element) TRY(arena_copy(&module->arena, element, 1, sizeof *element, &copy));
-    *out = (IrType){.kind = IR_TYPE_LIST, .element = copy};
+    *out = (IrType){.kind = kind, .element = copy};
     return NULL;
 }
 
 bool ir_type_equal(const IrType *a, const IrType *b) {
     /* lists of lists are as deep as the program's text: bounded by IR_NESTING_MAX where made */
-    while (a->kind == IR_TYPE_LIST && b->kind == IR_TYPE_LIST && a->element && b->element) {
+    while (a->kind == b->kind && ir_type_is_container(a) && a->element && b->element) {
         a = a->element;
         b = b->element;
     }
     if (a->kind != b->kind || a->dtype != b->dtype || a->rank_known != b->rank_known) return false;
-    if (a->kind == IR_TYPE_LIST) return a->element == b->element;
+    if (ir_type_is_container(a)) return a->element == b->element;
     if (a->kind != IR_TYPE_TENSOR || !a->rank_known) return true;
     return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof a->dims[0]) == 0;
 }

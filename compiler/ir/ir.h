@@ -45,6 +45,7 @@ typedef enum IrTypeKind {
     IR_TYPE_LIST,
     IR_TYPE_DATA, /* ADT or tuple */
     IR_TYPE_CLOSURE,
+    IR_TYPE_OPTIONAL, /* nil, or a value of the element's type as it is */
     IR_TYPE_COUNT
 } IrTypeKind;
 
@@ -61,7 +62,7 @@ typedef struct IrType {
     bool rank_known;
     uint32_t rank;
     int64_t dims[SHAPE_RANK_MAX];
-    const struct IrType *element; /* of a list; NULL: not known */
+    const struct IrType *element; /* of a list or optional; NULL: not known */
 } IrType;
 
 typedef enum IrKind {
@@ -92,6 +93,10 @@ typedef enum IrKind {
     /* result = tensors of list operands[0] joined along axis integer; flag: a new axis.
        operands[1], where given, is the list's length (int): with it an empty list is allowed */
     IR_LIST_CONCAT,
+    /* result = optional of operands[0]; without one it is empty */
+    IR_OPTIONAL,
+    /* result = builtin packed function (IrPackedCall)integer of operands */
+    IR_CALL_PACKED,
     /* result = operands[0] (IntOpKind)integer operands[1], ints; eq, lt, le give a bool */
     IR_INT_OP,
     /* result = the one element of tensor operands[0] as an int, bool or float */
@@ -109,12 +114,35 @@ typedef enum IrKind {
     IR_KIND_COUNT
 } IrKind;
 
+/* Which packed function: packed_calls.def. */
+typedef enum IrPackedCall {
+#define PACKED_CALL(id, name, arity, result) IR_PACKED_##id,
+#include "compiler/ir/packed_calls.def"
+#undef PACKED_CALL
+    IR_PACKED_COUNT
+} IrPackedCall;
+
+typedef enum IrPackedResult {
+    IR_PACKED_RESULT_INT,
+    IR_PACKED_RESULT_BOOL,
+    IR_PACKED_RESULT_LIST,
+    IR_PACKED_RESULT_ELEMENT,
+} IrPackedResult;
+
+typedef struct IrPackedInfo {
+    const char *name;
+    uint32_t arity;
+    IrPackedResult result;
+} IrPackedInfo;
+
+const IrPackedInfo *ir_packed_info(IrPackedCall call);
+
 struct IrVariable {
     uint32_t id;      /* unique in the module, by order of creation: index of side tables */
     uint32_t index;   /* which result of its binding, or which parameter */
     const char *name; /* for people; may be NULL */
     IrType type;
-    uint8_t slot;            /* of a tensor (or a list's tensors), set by the slots pass */
+    uint8_t slot; /* of a tensor (or a list's or optional's tensors), set by the slots pass */
     const Value *constant;   /* a constant: tensor, int, bool, float or string; else NULL */
     IrBinding *binding;      /* that makes it; NULL: a parameter or a constant */
     IrBlock *block;          /* where it is made; NULL: a constant */
@@ -197,8 +225,12 @@ DEFINE_OWN(IrModule, ir_module_release);
 IrType ir_type_tensor(DType dtype);                                     /* rank unknown */
 IrType ir_type_shaped(DType dtype, uint32_t rank, const int64_t *dims); /* dims as above */
 IrType ir_type_scalar(IrTypeKind kind);
-/* A list of tensors; element NULL: not known. */
-MUST_CHECK Error *ir_type_list(IrModule *module, const IrType *element, IrType *out);
+/* kind: a list or an optional; element NULL: not known. */
+MUST_CHECK Error *ir_type_container(
+    IrModule *module, IrTypeKind kind, const IrType *element, IrType *out);
+static inline bool ir_type_is_container(const IrType *type) {
+    return type->kind == IR_TYPE_LIST || type->kind == IR_TYPE_OPTIONAL;
+}
 bool ir_type_equal(const IrType *a, const IrType *b);
 /* True when it is a tensor whose dimensions are all known. */
 bool ir_type_is_static(const IrType *type);

@@ -255,6 +255,27 @@ Error *ir_build_list_concat(IrCursor at, IrVariable *list, IrVariable *length, i
     return NULL;
 }
 
+Error *ir_build_optional(IrCursor at, IrVariable *value, IrVariable **out) {
+    IrBinding *binding;
+    TRY(build_one(at, IR_OPTIONAL, value ? 1 : 0, &value, IR_TYPE_OPTIONAL, &binding));
+    *out = binding->results[0];
+    return NULL;
+}
+
+Error *ir_build_call_packed(
+    IrCursor at, IrPackedCall call, IrVariable *const *arguments, IrVariable **out) {
+    static const IrTypeKind kinds[] = {[IR_PACKED_RESULT_INT] = IR_TYPE_INT,
+        [IR_PACKED_RESULT_BOOL] = IR_TYPE_BOOL,
+        [IR_PACKED_RESULT_LIST] = IR_TYPE_LIST,
+        [IR_PACKED_RESULT_ELEMENT] = IR_TYPE_UNKNOWN};
+    const IrPackedInfo *info = ir_packed_info(call);
+    IrBinding *binding;
+    TRY(build_one(at, IR_CALL_PACKED, info->arity, arguments, kinds[info->result], &binding));
+    binding->integer = call;
+    *out = binding->results[0];
+    return NULL;
+}
+
 Error *ir_build_int_op(
     IrCursor at, IntOpKind kind, IrVariable *a, IrVariable *b, IrVariable **out) {
     IrBinding *binding;

@@ -61,6 +61,12 @@ MUST_CHECK Error *ir_build_list_append(
 MUST_CHECK Error *ir_build_list_concat(IrCursor at, IrVariable *list, IrVariable *length,
     int64_t axis, bool new_axis, IrVariable **out);
 
+/* value NULL: the empty optional. */
+MUST_CHECK Error *ir_build_optional(IrCursor at, IrVariable *value, IrVariable **out);
+/* arguments: as many as the function's arity. */
+MUST_CHECK Error *ir_build_call_packed(
+    IrCursor at, IrPackedCall call, IrVariable *const *arguments, IrVariable **out);
+
 MUST_CHECK Error *ir_build_int_op(
     IrCursor at, IntOpKind kind, IrVariable *a, IrVariable *b, IrVariable **out);
 MUST_CHECK Error *ir_build_read_scalar(

@@ -63,6 +63,16 @@ static Error *check_callee(const IrBinding *binding) {
     return NULL;
 }
 
+static Error *check_packed_call(const IrBinding *binding) {
+    if (binding->integer < 0 || binding->integer >= IR_PACKED_COUNT)
+        FAIL(INTERNAL, "a call of packed function %d", (int)binding->integer);
+    const IrPackedInfo *info = ir_packed_info((IrPackedCall)binding->integer);
+    if (binding->operand_count != info->arity)
+        FAIL(INTERNAL, "a call of %s with %u operands instead of %u", info->name,
+            binding->operand_count, info->arity);
+    return NULL;
+}
+
 static Error *check_binding(const Check *check, const IrBinding *binding) {
     static const struct {
         uint8_t operands_min, operands_max, blocks, results;
@@ -79,6 +89,8 @@ static Error *check_binding(const Check *check, const IrBinding *binding) {
         [IR_LIST_NEW] = {0, 255, 0, 1},
         [IR_LIST_APPEND] = {2, 2, 0, 1},
         [IR_LIST_CONCAT] = {1, 2, 0, 1},
+        [IR_OPTIONAL] = {0, 1, 0, 1},
+        [IR_CALL_PACKED] = {1, 3, 0, 1},
         [IR_INT_OP] = {2, 2, 0, 1},
         [IR_READ_SCALAR] = {1, 1, 0, 1},
         [IR_MAKE_TENSOR] = {1, 1, 0, 1},
@@ -99,6 +111,7 @@ static Error *check_binding(const Check *check, const IrBinding *binding) {
         if (binding->kind == IR_OPERATOR && !binding->operands[i]) continue;
         TRY_WRAP(check_use(check, binding->operands[i], "an operand"), "binding of kind %u", kind);
     }
+    if (binding->kind == IR_CALL_PACKED) TRY(check_packed_call(binding));
     if (binding->kind == IR_CALL || binding->kind == IR_CLOSURE) TRY(check_callee(binding));
     return NULL;
 }

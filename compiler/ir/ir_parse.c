@@ -76,6 +76,15 @@ static Error *parse_function_name(Parser *parser, IrFunction **out) {
     return ir_tokens_fail(tokens, "a function that there is");
 }
 
+static Error *parse_packed_call(IrTokens *tokens, int64_t *out) {
+    for (uint32_t i = 0; i < IR_PACKED_COUNT; i++) {
+        if (!ir_tokens_is(tokens, ir_packed_info((IrPackedCall)i)->name)) continue;
+        *out = i;
+        return ir_tokens_next(tokens);
+    }
+    return ir_tokens_fail(tokens, "a packed function");
+}
+
 /* What a binding of the kind has between its name and its operands. */
 static Error *parse_details(Parser *parser, IrBinding *binding) {
     IrTokens *tokens = &parser->tokens;
@@ -93,6 +102,8 @@ static Error *parse_details(Parser *parser, IrBinding *binding) {
         return ir_tokens_take(tokens, "new", &binding->flag);
     case IR_GET_FIELD:
         return ir_tokens_is(tokens, "(") ? NULL : ir_tokens_integer(tokens, &binding->integer);
+    case IR_CALL_PACKED:
+        return parse_packed_call(tokens, &binding->integer);
     case IR_OPERATOR:
         return ir_tokens_take(tokens, "host", &binding->flag);
     case IR_FATAL:
@@ -105,6 +116,7 @@ static Error *parse_details(Parser *parser, IrBinding *binding) {
     case IR_GET_TAG:
     case IR_LIST_NEW:
     case IR_LIST_APPEND:
+    case IR_OPTIONAL:
     case IR_INT_OP:
     case IR_READ_SCALAR:
     case IR_SHAPE_OF:

@@ -7,7 +7,7 @@
 #include "kernels/device.h"
 #include "kernels/dtype_scalar.h"
 
-enum { LISTS_MAX = 16 }; /* lists of lists */
+enum { CONTAINERS_MAX = 16 }; /* lists and optionals in each other */
 
 static Error *parse_dims(IrModule *module, IrTokens *tokens, IrType *inout_type) {
     bool taken;
@@ -37,11 +37,13 @@ static Error *parse_dims(IrModule *module, IrTokens *tokens, IrType *inout_type)
 }
 
 Error *ir_parse_type(IrModule *module, IrTokens *tokens, IrType *out) {
-    uint32_t lists = 0;
-    while (ir_tokens_is(tokens, "list") && lists < LISTS_MAX) {
+    IrTypeKind containers[CONTAINERS_MAX];
+    uint32_t depth = 0;
+    while ((ir_tokens_is(tokens, "list") || ir_tokens_is(tokens, "optional")) &&
+           depth < CONTAINERS_MAX) {
+        containers[depth++] = ir_tokens_is(tokens, "list") ? IR_TYPE_LIST : IR_TYPE_OPTIONAL;
         TRY(ir_tokens_next(tokens));
         TRY(ir_tokens_expect(tokens, "("));
-        lists++;
     }
     IrType type = {0};
     DType dtype = dtype_find(tokens->text);
@@ -55,9 +57,10 @@ Error *ir_parse_type(IrModule *module, IrTokens *tokens, IrType *out) {
         type.dtype = dtype;
         TRY(parse_dims(module, tokens, &type));
     }
-    for (; lists > 0; lists--) {
+    while (depth-- > 0) {
         const IrType element = type;
-        TRY(ir_type_list(module, element.kind == IR_TYPE_UNKNOWN ? NULL : &element, &type));
+        const IrType *known = element.kind == IR_TYPE_UNKNOWN ? NULL : &element;
+        TRY(ir_type_container(module, containers[depth], known, &type));
         TRY(ir_tokens_expect(tokens, ")"));
     }
     *out = type;

@@ -30,6 +30,8 @@ static const char *const kind_names[IR_KIND_COUNT] = {
     [IR_LIST_NEW] = "list",
     [IR_LIST_APPEND] = "append",
     [IR_LIST_CONCAT] = "concat",
+    [IR_OPTIONAL] = "optional",
+    [IR_CALL_PACKED] = "call_packed",
     [IR_INT_OP] = "int_op",
     [IR_READ_SCALAR] = "read_scalar",
     [IR_MAKE_TENSOR] = "make_tensor",
@@ -39,7 +41,7 @@ static const char *const kind_names[IR_KIND_COUNT] = {
     [IR_FATAL] = "fatal",
 };
 static const char *const type_names[IR_TYPE_COUNT] = {
-    "unknown", "tensor", "int", "bool", "float", "list", "data", "closure"};
+    "unknown", "tensor", "int", "bool", "float", "list", "data", "closure", "optional"};
 
 const char *ir_kind_name(IrKind kind) { return kind_names[kind]; }
 const char *ir_type_kind_name(IrTypeKind kind) { return type_names[kind]; }
@@ -60,9 +62,9 @@ static void print_dim(const IrModule *module, int64_t dim, TextBuilder *out) {
 }
 
 void ir_print_type(const IrModule *module, const IrType *type, TextBuilder *out) {
-    uint32_t lists = 0;
-    for (; type && type->kind == IR_TYPE_LIST; type = type->element, lists++)
-        text_append(out, "list(");
+    uint32_t containers = 0;
+    for (; type && ir_type_is_container(type); type = type->element, containers++)
+        text_appendf(out, "%s(", type_names[type->kind]);
     if (type && type->kind == IR_TYPE_TENSOR) {
         text_append(out, type->dtype == DTYPE_NONE ? "tensor" : dtype_name(type->dtype));
         text_append(out, type->rank_known ? "[" : "[...");
@@ -74,7 +76,7 @@ void ir_print_type(const IrModule *module, const IrType *type, TextBuilder *out)
     } else {
         text_append(out, type_names[type ? type->kind : IR_TYPE_UNKNOWN]);
     }
-    while (lists-- > 0) text_append(out, ")");
+    while (containers-- > 0) text_append(out, ")");
 }
 
 /* Always with something that makes it a float when read again. */
@@ -182,6 +184,8 @@ static void print_details(Printer *printer, const IrBinding *binding) {
         text_append(out, binding->operator_info->name);
     } else if (binding->kind == IR_INT_OP) {
         text_appendf(out, "int_%s", int_op_name((IntOpKind)binding->integer));
+    } else if (binding->kind == IR_CALL_PACKED) {
+        text_appendf(out, "call_packed %s", ir_packed_info((IrPackedCall)binding->integer)->name);
     } else {
         text_append(out, kind_names[binding->kind]);
     }

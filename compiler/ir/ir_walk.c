@@ -150,6 +150,8 @@ bool ir_is_pure(const IrBinding *binding, const bool *pure_functions) {
     case IR_LIST_NEW:
     case IR_LIST_APPEND:
     case IR_LIST_CONCAT:
+    case IR_OPTIONAL:
+    case IR_CALL_PACKED:
     case IR_INT_OP:
     case IR_READ_SCALAR:
     case IR_MAKE_TENSOR:

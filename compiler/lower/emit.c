@@ -167,6 +167,24 @@ static Error *declare_function(Emitter *emitter, const IrFunction *function) {
     return NULL;
 }
 
+/* The packed functions that the module calls, each once, behind its own. */
+static Error *declare_packed(Emitter *emitter) {
+    const IrModule *module = emitter->module;
+    bool called[IR_PACKED_COUNT] = {false};
+    for (size_t f = 0; f < module->function_count; f++) {
+        IrBinding *binding = ir_walk_first(module->functions[f]->body);
+        for (; binding; binding = ir_walk_next(binding))
+            if (binding->kind == IR_CALL_PACKED) called[binding->integer] = true;
+    }
+    for (uint32_t i = 0; i < IR_PACKED_COUNT; i++) {
+        if (!called[i]) continue;
+        const IrPackedInfo *info = ir_packed_info((IrPackedCall)i);
+        TRY(executable_builder_add_function(
+            emitter->builder, info->name, FUNCTION_PACKED, 0, info->arity, &emitter->packed[i]));
+    }
+    return NULL;
+}
+
 static Error *emit_module(Emitter *emitter, Executable **out) {
     const IrModule *module = emitter->module;
     void *table;
@@ -180,6 +198,7 @@ static Error *emit_module(Emitter *emitter, Executable **out) {
     emitter->functions = table;
     for (size_t f = 0; f < module->function_count; f++)
         TRY(declare_function(emitter, module->functions[f]));
+    TRY(declare_packed(emitter));
     for (size_t f = 0; f < module->function_count; f++)
         TRY_WRAP(emit_function(emitter, module->functions[f]), "function %s",
             module->functions[f]->name);

@@ -124,6 +124,18 @@ static Error *emit_list_concat(Emitter *emitter, const IrBinding *binding) {
         emitter, OPCODE_LIST_CONCAT, flags, register_of(emitter, binding->results[0]));
 }
 
+static Error *emit_optional(Emitter *emitter, const IrBinding *binding) {
+    if (binding->operand_count > 0) return emit_plain(emitter, binding, OPCODE_MOVE);
+    return emit_instruction(
+        emitter, OPCODE_KILL_REGISTER, 0, register_of(emitter, binding->results[0]));
+}
+
+static Error *emit_call_packed(Emitter *emitter, const IrBinding *binding) {
+    uint32_t callee = emitter->packed[binding->integer];
+    TRY(emit_add_operand(emitter, operand_make(OPERAND_FUNCTION, callee)));
+    return emit_plain(emitter, binding, OPCODE_CALL);
+}
+
 static Error *emit_with_immediate(
     Emitter *emitter, const IrBinding *binding, Opcode opcode, bool before, int64_t immediate) {
     if (before) TRY(emit_add_immediate(emitter, immediate));
@@ -167,6 +179,10 @@ Error *emit_binding(Emitter *emitter, const IrBinding *binding, bool *out_ended)
         return emit_list_append(emitter, binding);
     case IR_LIST_CONCAT:
         return emit_list_concat(emitter, binding);
+    case IR_OPTIONAL:
+        return emit_optional(emitter, binding);
+    case IR_CALL_PACKED:
+        return emit_call_packed(emitter, binding);
     case IR_INT_OP:
         return emit_with_immediate(emitter, binding, OPCODE_INT_OP, true, binding->integer);
     case IR_READ_SCALAR:

@@ -10,9 +10,10 @@ typedef struct Emitter {
     ExecutableBuilder *builder;
     ConstantLayout *layout;
     Registers registers;
-    uint32_t *uses;             /* by variable id */
-    uint32_t *functions;        /* operand value by IrFunction index */
-    const IrFunction *function; /* being emitted */
+    uint32_t *uses;                   /* by variable id */
+    uint32_t *functions;              /* operand value by IrFunction index */
+    uint32_t packed[IR_PACKED_COUNT]; /* operand value of those that are called */
+    const IrFunction *function;       /* being emitted */
     uint64_t operands[INSTRUCTION_OPERANDS_MAX];
     uint32_t operand_count;
 } Emitter;

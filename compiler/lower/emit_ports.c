@@ -2,12 +2,32 @@
 #include "base/allocator.h"
 #include "compiler/lower/emit_internal.h"
 
+/* An optional, then a list, then what its tensors are: goes on to that. */
+static PortForm port_form(const IrType **inout_type) {
+    static const IrType unknown = {.kind = IR_TYPE_UNKNOWN};
+    const IrType *type = *inout_type;
+    bool optional = type->kind == IR_TYPE_OPTIONAL;
+    if (optional) type = type->element ? type->element : &unknown;
+    bool list = type->kind == IR_TYPE_LIST;
+    if (list) type = type->element ? type->element : &unknown;
+    *inout_type = type;
+    return optional ? (list ? PORT_OPTIONAL_LIST : PORT_OPTIONAL) : list ? PORT_LIST : PORT_TENSOR;
+}
+
+/* What a result is declared to be says more where inference knows less: of an empty list it does
+ * not know the elements, and what a loop carries may be an optional until it was filled. */
+static bool prefers_declared(const IrType *declared, const IrType *inferred) {
+    if (ir_type_is_container(declared)) return true;
+    return declared->kind == IR_TYPE_TENSOR && inferred->kind == IR_TYPE_UNKNOWN;
+}
+
 /* Borrows names from the module; the builder copies them. */
 static void port_fill(
     const IrModule *module, const IrVariable *variable, const char *name, Port *out) {
     const IrType *type = &variable->type;
     *out = (Port){.name = (char *)(uintptr_t)name};
     out->slot = variable->slot == 0 ? 0 : 1;
+    out->form = port_form(&type);
     if (type->kind != IR_TYPE_TENSOR) {
         out->slot = variable->slot == IR_SLOT_NONE ? 0 : out->slot;
         return;
@@ -34,10 +54,8 @@ static Error *set_ports(Emitter *emitter, const IrFunction *function, uint32_t i
     for (uint32_t i = 0; i < body->result_count; i++) {
         IrVariable result = *body->results[i];
         const char *given = function->result_names ? function->result_names[i] : NULL;
-        /* what was declared says more where inference knows less */
         const IrType *declared = &function->result_types[i];
-        if (declared->kind == IR_TYPE_TENSOR && result.type.kind == IR_TYPE_UNKNOWN)
-            result.type = *declared;
+        if (prefers_declared(declared, &result.type)) result.type = *declared;
         port_fill(emitter->module, &result, given ? given : "", &ports[i]);
     }
     return executable_builder_set_results(emitter->builder, index, ports, body->result_count);

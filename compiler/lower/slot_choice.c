@@ -11,13 +11,13 @@ enum {
 };
 
 bool slot_choice_applies(const IrType *type) {
-    return type->kind == IR_TYPE_TENSOR || type->kind == IR_TYPE_LIST ||
+    return type->kind == IR_TYPE_TENSOR || ir_type_is_container(type) ||
            type->kind == IR_TYPE_UNKNOWN;
 }
 
 /* Where a value goes that is handed over through a field, a list or a closure. */
 static uint8_t by_convention(const IrType *type) {
-    if (type->kind == IR_TYPE_LIST) type = type->element;
+    while (type && ir_type_is_container(type)) type = type->element;
     return type && type->kind == IR_TYPE_TENSOR && type->dtype == DTYPE_STRING ? 0 : 1;
 }
 
@@ -73,6 +73,15 @@ static bool results_are(const IrBinding *binding, const IrBlock *block) {
     return true;
 }
 
+/* What is put into a list goes to where its tensors are, what is taken out as it is comes from
+ * there. */
+static uint8_t packed_call_operand(const IrBinding *binding, uint32_t index) {
+    const IrType *type = &binding->operands[index]->type;
+    if (type->kind != IR_TYPE_TENSOR || binding->integer == IR_PACKED_OPTIONAL_HAS_ELEMENT)
+        return SLOT_HOST_ANY;
+    return by_convention(&binding->results[0]->type);
+}
+
 uint8_t slot_choice_of_operand(const SlotChoice *choice, const IrBinding *binding, uint32_t index) {
     const IrVariable *operand = binding->operands[index];
     switch (binding->kind) {
@@ -90,6 +99,10 @@ uint8_t slot_choice_of_operand(const SlotChoice *choice, const IrBinding *bindin
         return by_convention(&binding->results[0]->type);
     case IR_LIST_APPEND:
         return index == 0 ? SLOT_HOST_ANY : by_convention(&binding->results[0]->type);
+    case IR_OPTIONAL:
+        return by_convention(&binding->results[0]->type);
+    case IR_CALL_PACKED:
+        return packed_call_operand(binding, index);
     case IR_IF:
     case IR_MATCH:
     case IR_READ_SCALAR:
@@ -275,7 +288,7 @@ static uint8_t start_of(const IrBinding *binding, const IrVariable *variable) {
         return may_be_on_host(&variable->type) ? 0 : 1;
     case IR_CALL:
     case IR_IF:
-        if (variable->type.kind == IR_TYPE_LIST) return by_convention(&variable->type);
+        if (ir_type_is_container(&variable->type)) return by_convention(&variable->type);
         return may_be_handed_on_host(&variable->type) ? 0 : 1;
     case IR_LIST_CONCAT:
         return by_convention(&binding->operands[0]->type);
@@ -287,6 +300,8 @@ static uint8_t start_of(const IrBinding *binding, const IrVariable *variable) {
     case IR_GET_TAG:
     case IR_LIST_NEW:
     case IR_LIST_APPEND:
+    case IR_OPTIONAL:
+    case IR_CALL_PACKED:
     case IR_INT_OP:
     case IR_READ_SCALAR:
     case IR_YIELD:

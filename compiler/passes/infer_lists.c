@@ -10,13 +10,19 @@ static Error *element_type(ProbeContext *context, const Probe *element, const Ir
     return NULL;
 }
 
+/* What is known of a list's items; NULL: it has none so far. */
+static const IrType *items_of(const Probe *list) {
+    static const IrType unknown = {.kind = IR_TYPE_UNKNOWN};
+    return list->state == PROBE_KNOWN && list->kind == IR_TYPE_LIST ? list->element : &unknown;
+}
+
 Error *infer_lists_make(ProbeContext *context, const IrBinding *binding) {
     bool appends = binding->kind == IR_LIST_APPEND;
     Probe list = {.state = PROBE_KNOWN, .kind = IR_TYPE_LIST};
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const Probe *operand = probe_of(context, binding->operands[i]);
         if (operand->state == PROBE_BOTTOM) return NULL;
-        const IrType *element = operand->element;
+        const IrType *element = items_of(operand);
         if (!appends || i == 1) TRY(element_type(context, operand, &element));
         TRY(probe_join_elements(context->module, list.element, element, &list.element));
     }
@@ -64,4 +70,71 @@ Error *infer_lists_get_field(ProbeContext *context, const IrBinding *binding) {
     const IrType *type = &result->type;
     if (probe->kind == IR_TYPE_LIST && probe->element) type = probe->element;
     return probe_from_type(context, result, type, probe_of(context, result));
+}
+
+Error *infer_lists_optional(ProbeContext *context, const IrBinding *binding) {
+    Probe optional = {.state = PROBE_KNOWN, .kind = IR_TYPE_OPTIONAL};
+    if (binding->operand_count > 0) {
+        const Probe *value = probe_of(context, binding->operands[0]);
+        if (value->state == PROBE_BOTTOM) return NULL;
+        TRY(element_type(context, value, &optional.element));
+    }
+    probe_set(probe_of(context, binding->results[0]), &optional);
+    return NULL;
+}
+
+/* A tensor or a list is there; of an optional that is not known. */
+static void infer_has_element(ProbeContext *context, const IrBinding *binding, Probe *result) {
+    const Probe *value = probe_of(context, binding->operands[0]);
+    bool optional = value->kind == IR_TYPE_OPTIONAL || value->kind == IR_TYPE_UNKNOWN;
+    result->has_value = !optional;
+    for (uint32_t w = 0; !optional && w < PROBE_WORLDS; w++) result->scalars[w] = 1;
+}
+
+/* The type of what is taken out of a list or optional; a value that is neither is meant itself, as
+ * OptionalGetElement takes it. */
+static Error *infer_element(ProbeContext *context, const IrBinding *binding) {
+    const Probe *from = probe_of(context, binding->operands[0]);
+    const IrVariable *result = binding->results[0];
+    Probe *out = probe_of(context, result);
+    IrTypeKind container =
+        binding->integer == IR_PACKED_SEQUENCE_AT ? IR_TYPE_LIST : IR_TYPE_OPTIONAL;
+    if (from->state == PROBE_KNOWN && from->kind == container && !from->element) return NULL;
+    if (from->state == PROBE_KNOWN && from->kind == container)
+        return probe_from_type(context, result, from->element, out);
+    if (from->state == PROBE_KNOWN && container == IR_TYPE_OPTIONAL) {
+        probe_set(out, from);
+        return NULL;
+    }
+    return probe_from_type(context, result, &result->type, out);
+}
+
+Error *infer_lists_call_packed(ProbeContext *context, const IrBinding *binding) {
+    const Probe *first = probe_of(context, binding->operands[0]);
+    Probe result = {.state = PROBE_KNOWN};
+    if (first->state == PROBE_BOTTOM) return NULL;
+    switch (ir_packed_info((IrPackedCall)binding->integer)->result) {
+    case IR_PACKED_RESULT_ELEMENT:
+        return infer_element(context, binding);
+    case IR_PACKED_RESULT_LIST:
+        result.kind = IR_TYPE_LIST;
+        result.element = items_of(first);
+        if (binding->integer == IR_PACKED_SEQUENCE_INSERT) {
+            const Probe *item = probe_of(context, binding->operands[1]);
+            if (item->state == PROBE_BOTTOM) return NULL;
+            const IrType *element;
+            TRY(element_type(context, item, &element));
+            TRY(probe_join_elements(context->module, result.element, element, &result.element));
+        }
+        break;
+    case IR_PACKED_RESULT_INT:
+        result.kind = IR_TYPE_INT;
+        break;
+    case IR_PACKED_RESULT_BOOL:
+        result.kind = IR_TYPE_BOOL;
+        infer_has_element(context, binding, &result);
+        break;
+    }
+    probe_set(probe_of(context, binding->results[0]), &result);
+    return NULL;
 }

@@ -155,6 +155,10 @@ static Error *infer_binding(Inference *inference, const IrBinding *binding) {
     case IR_LIST_NEW:
     case IR_LIST_APPEND:
         return infer_lists_make(context, binding);
+    case IR_OPTIONAL:
+        return infer_lists_optional(context, binding);
+    case IR_CALL_PACKED:
+        return infer_lists_call_packed(context, binding);
     case IR_LIST_CONCAT:
         return infer_lists_concat(context, binding);
     case IR_GET_FIELD:
@@ -276,7 +280,7 @@ static Error *settle_variable(ProbeContext *context, IrVariable *variable, bool 
         return NULL;
     }
     bool scalar = variable->type.kind == IR_TYPE_INT || variable->type.kind == IR_TYPE_BOOL;
-    if (tensor || variable->type.kind == IR_TYPE_LIST || variable->type.kind == IR_TYPE_UNKNOWN)
+    if (tensor || ir_type_is_container(&variable->type) || variable->type.kind == IR_TYPE_UNKNOWN)
         TRY(probe_to_type(context, probe, &variable->type));
     tensor = variable->type.kind == IR_TYPE_TENSOR;
     bool made = variable->binding ? variable->binding->kind != IR_CALL : is_local;

@@ -73,7 +73,11 @@ static bool may_merge(const IrBinding *binding) {
     case IR_MAKE_TENSOR:
     case IR_SHAPE_OF:
     case IR_DEVICE_COPY:
+    case IR_OPTIONAL:
         return true;
+    case IR_CALL_PACKED:
+        /* a list of its own may be written in place */
+        return ir_packed_info((IrPackedCall)binding->integer)->result != IR_PACKED_RESULT_LIST;
     case IR_CALL:
     case IR_CALL_CLOSURE:
     case IR_CLOSURE:

@@ -13,6 +13,8 @@ static const int64_t first_sizes[PROBE_SETS][PROBE_WORLDS] = {
     {23, 41, 59}, {1009, 10007, 499}, {5, 7, 3}};
 static const uint32_t prime_steps[PROBE_WORLDS] = {1, 2, 3};
 
+enum { CONTAINERS_MAX = 16 }; /* lists and optionals in each other that are followed */
+
 static int64_t next_prime(int64_t above) {
     for (int64_t candidate = above + 1;; candidate++) {
         bool prime = candidate > 1;
@@ -242,6 +244,29 @@ static Error *join_dims(ProbeContext *context, ProbeGroups *groups, bool sticky,
     return NULL;
 }
 
+/* What an optional holds; any other value is one that is there. */
+static Error *optional_element(ProbeContext *context, const Probe *probe, const IrType **out) {
+    IrType type;
+    *out = probe->element;
+    if (probe->kind == IR_TYPE_OPTIONAL) return NULL;
+    void *copy;
+    TRY(probe_to_type(context, probe, &type));
+    TRY(arena_copy(&context->module->arena, &type, 1, sizeof type, &copy));
+    *out = copy;
+    return NULL;
+}
+
+/* An optional and a value of its element's type. */
+static Error *join_optional(ProbeContext *context, Probe *probe, const Probe *other) {
+    Probe joined = {.state = PROBE_KNOWN, .kind = IR_TYPE_OPTIONAL};
+    const IrType *left, *right;
+    TRY(optional_element(context, probe, &left));
+    TRY(optional_element(context, other, &right));
+    TRY(probe_join_elements(context->module, left, right, &joined.element));
+    probe_set(probe, &joined);
+    return NULL;
+}
+
 Error *probe_join(ProbeContext *context, ProbeGroups *groups, bool sticky,
     const IrVariable *variable, Probe *inout_probe, const Probe *other) {
     Probe *probe = inout_probe;
@@ -250,6 +275,9 @@ Error *probe_join(ProbeContext *context, ProbeGroups *groups, bool sticky,
         probe_set(probe, other);
         return NULL;
     }
+    if (probe->state == PROBE_KNOWN && other->state == PROBE_KNOWN && probe->kind != other->kind &&
+        (probe->kind == IR_TYPE_OPTIONAL || other->kind == IR_TYPE_OPTIONAL))
+        return join_optional(context, probe, other);
     if (probe->state == PROBE_TOP || other->state == PROBE_TOP || probe->kind != other->kind ||
         probe->dtype != other->dtype || probe->rank != other->rank) {
         set_top(probe, other);
@@ -266,22 +294,43 @@ Error *probe_join(ProbeContext *context, ProbeGroups *groups, bool sticky,
     return probe_join_elements(context->module, probe->element, other->element, &probe->element);
 }
 
+/* Of two types that are no containers of one kind. */
+static IrType join_leaves(const IrType *a, const IrType *b) {
+    IrType joined = {.kind = a->kind == b->kind ? a->kind : IR_TYPE_UNKNOWN};
+    if (joined.kind != IR_TYPE_TENSOR) return joined;
+    joined.dtype = a->dtype == b->dtype ? a->dtype : DTYPE_NONE;
+    joined.rank_known = a->rank_known && b->rank_known && a->rank == b->rank;
+    joined.rank = joined.rank_known ? a->rank : 0;
+    for (uint32_t i = 0; i < joined.rank; i++)
+        joined.dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : IR_DIM_UNKNOWN;
+    return joined;
+}
+
 Error *probe_join_elements(IrModule *module, const IrType *a, const IrType *b, const IrType **out) {
+    IrTypeKind around[CONTAINERS_MAX];
+    uint32_t depth = 0;
+    while (a && b && !ir_type_equal(a, b) && a->kind == b->kind && ir_type_is_container(a) &&
+           depth < CONTAINERS_MAX) {
+        around[depth++] = a->kind;
+        a = a->element;
+        b = b->element;
+    }
     if (!a || !b || ir_type_equal(a, b)) {
         *out = a ? a : b;
-        return NULL;
+    } else {
+        bool too_deep = a->kind == b->kind && ir_type_is_container(a);
+        IrType joined = too_deep ? (IrType){0} : join_leaves(a, b);
+        void *copy;
+        TRY(arena_copy(&module->arena, &joined, 1, sizeof joined, &copy));
+        *out = copy;
     }
-    IrType joined = {.kind = a->kind == b->kind ? a->kind : IR_TYPE_UNKNOWN};
-    if (joined.kind == IR_TYPE_TENSOR) {
-        joined.dtype = a->dtype == b->dtype ? a->dtype : DTYPE_NONE;
-        joined.rank_known = a->rank_known && b->rank_known && a->rank == b->rank;
-        joined.rank = joined.rank_known ? a->rank : 0;
-        for (uint32_t i = 0; i < joined.rank; i++)
-            joined.dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : IR_DIM_UNKNOWN;
+    while (depth-- > 0) {
+        IrType container;
+        void *copy;
+        TRY(ir_type_container(module, around[depth], *out, &container));
+        TRY(arena_copy(&module->arena, &container, 1, sizeof container, &copy));
+        *out = copy;
     }
-    void *copy;
-    TRY(arena_copy(&module->arena, &joined, 1, sizeof joined, &copy));
-    *out = copy;
     return NULL;
 }
 

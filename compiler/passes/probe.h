@@ -28,7 +28,7 @@ typedef struct Probe {
     int64_t dims[PROBE_WORLDS][SHAPE_RANK_MAX];
     Tensor *values[PROBE_WORLDS]; /* retained */
     int64_t scalars[PROBE_WORLDS];
-    const IrType *element; /* of a list; NULL: no element seen yet */
+    const IrType *element; /* of a list or optional; NULL: no element seen yet */
 } Probe;
 
 typedef struct ProbeSymbol {

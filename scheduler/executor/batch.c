@@ -44,6 +44,9 @@ static Error *check_shared(const Function *function, const BatchOptions *options
 static Error *add_item_input(Batch *batch, uint32_t index, bool *inout_first) {
     const Tensor *tensor = batch->inputs[index].tensor;
     const Port *port = &batch->function->parameters[index];
+    if (port->form != PORT_TENSOR)
+        FAIL(INVALID, "input %s is a %s and cannot be cut into items; --shared %s gives it whole",
+            port->name, port_form_name(port->form), port->name);
     if (tensor->shape.rank == 0)
         FAIL(INVALID, "input %s has no item axis; --shared %s gives it whole to each run",
             port->name, port->name);
@@ -179,7 +182,7 @@ Error *batch_get_arguments(const Batch *batch, uint64_t run, Value **out_values)
 uint64_t batch_bytes(const Batch *batch) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; batch->inputs && i < batch->function->parameter_count; i++)
-        bytes += tensor_bytes(batch->inputs[i].tensor);
+        bytes += array_values_bytes(&batch->inputs[i]);
     return bytes;
 }
 

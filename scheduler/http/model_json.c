@@ -21,6 +21,7 @@ static Error *ports_json(const Port *ports, uint32_t count, json_object **out) {
         json_object *item = json_object_new_object();
         json_fields_text(item, "name", port->name);
         json_fields_text(item, "dtype", port->dtype == DTYPE_NONE ? NULL : dtype_name(port->dtype));
+        if (port->form != PORT_TENSOR) json_fields_text(item, "form", port_form_name(port->form));
         json_object *shape = port->rank_known ? json_object_new_array() : NULL;
         for (uint32_t d = 0; port->rank_known && d < port->shape.rank; d++)
             json_object_array_add(shape, json_object_new_int64(port->shape.dims[d]));

@@ -127,21 +127,56 @@ static Onnx__TensorShapeProto *make_shape(const TensorText *text) {
     return shape;
 }
 
-static Onnx__ValueInfoProto *make_value(const char *name, const char *type) {
-    Onnx__ValueInfoProto *value = zeroed(1, sizeof *value);
-    onnx__value_info_proto__init(value);
-    value->name = onnx_text(name);
-    if (!type[0]) return value;
+static bool take_word(const char **inout_text, const char *word) {
+    if (strncmp(*inout_text, word, strlen(word)) != 0) return false;
+    *inout_text += strlen(word);
+    return true;
+}
+
+static Onnx__TypeProto *make_type(const char *type);
+
+static Onnx__TypeProto *make_list_type(const char *element) {
+    Onnx__TypeProto *type = zeroed(1, sizeof *type);
+    onnx__type_proto__init(type);
+    type->value_case = ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
+    type->sequence_type = zeroed(1, sizeof *type->sequence_type);
+    onnx__type_proto__sequence__init(type->sequence_type);
+    type->sequence_type->elem_type = make_type(element);
+    return type;
+}
+
+static Onnx__TypeProto *make_optional_type(const char *element) {
+    Onnx__TypeProto *type = zeroed(1, sizeof *type);
+    onnx__type_proto__init(type);
+    type->value_case = ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE;
+    type->optional_type = zeroed(1, sizeof *type->optional_type);
+    onnx__type_proto__optional__init(type->optional_type);
+    type->optional_type->elem_type = make_type(element);
+    return type;
+}
+
+/* As deep as the text has words. */
+static Onnx__TypeProto *make_type(const char *type) {
+    if (take_word(&type, "optional ")) return make_optional_type(type);
+    if (take_word(&type, "list ")) return make_list_type(type);
     TensorText text = parse_tensor(type);
     Onnx__TypeProto__Tensor *tensor = zeroed(1, sizeof *tensor);
     onnx__type_proto__tensor__init(tensor);
     tensor->has_elem_type = 1;
     tensor->elem_type = (int32_t)text.dtype;
     if (text.shaped) tensor->shape = make_shape(&text);
-    value->type = zeroed(1, sizeof *value->type);
-    onnx__type_proto__init(value->type);
-    value->type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
-    value->type->tensor_type = tensor;
+    Onnx__TypeProto *made = zeroed(1, sizeof *made);
+    onnx__type_proto__init(made);
+    made->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    made->tensor_type = tensor;
+    return made;
+}
+
+static Onnx__ValueInfoProto *make_value(const char *name, const char *type) {
+    Onnx__ValueInfoProto *value = zeroed(1, sizeof *value);
+    onnx__value_info_proto__init(value);
+    value->name = onnx_text(name);
+    if (type[0]) value->type = make_type(type);
     return value;
 }
 

@@ -3,7 +3,7 @@
  *
  * Everything belongs to the model in the end, and goes when it is packed. Tensors are texts:
  * "float32[2,3] 1 2 3 4 5 6", "int64[] 7", "float32[n,?]" where only a type is meant, "float32"
- * without a shape. */
+ * without a shape. A type may have "optional " or "list " (a sequence) before it, or both. */
 #include <stddef.h>
 #include <stdint.h>
 

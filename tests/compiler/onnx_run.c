@@ -10,6 +10,7 @@
 #include "kernels/dtype_scalar.h"
 #include "vm/adt.h"
 #include "vm/execution.h"
+#include "vm/list.h"
 
 enum { ARGUMENTS_MAX = 16, TEXT_SIZE = 4096 };
 
@@ -61,15 +62,46 @@ static void print_tensor(const Tensor *tensor, TextBuilder *out) {
     }
 }
 
+static void print_value(const Value *value, TextBuilder *out) {
+    if (value->tag == VALUE_NIL) {
+        text_append(out, "none");
+    } else if (value_is(value, OBJECT_LIST)) {
+        text_append(out, "list");
+        for (uint32_t i = 0; i < value->list->count; i++) {
+            text_append(out, i ? " | " : " ");
+            assert_true(value_is(&value->list->items[i], OBJECT_TENSOR));
+            print_tensor(value->list->items[i].tensor, out);
+        }
+    } else {
+        assert_true(value_is(value, OBJECT_TENSOR));
+        print_tensor(value->tensor, out);
+    }
+}
+
 static void print_result(const Value *result, TextBuilder *out) {
     bool tuple = value_is(result, OBJECT_ADT);
     uint32_t count = tuple ? result->adt->count : 1;
     for (uint32_t i = 0; i < count; i++) {
         const Value *field = tuple ? &result->adt->fields[i] : result;
-        assert_true(value_is(field, OBJECT_TENSOR));
         if (i) text_append(out, "; ");
-        print_tensor(field->tensor, out);
+        print_value(field, out);
     }
+}
+
+static Value read_argument(char *text) {
+    static const char list_word[] = "list";
+    text += strspn(text, " ");
+    if (strncmp(text, "none", 4) == 0) return value_nil();
+    if (strncmp(text, list_word, sizeof list_word - 1) != 0)
+        return value_object(OBJECT_TENSOR, onnx_tensor_from_text(text));
+    List *list;
+    char *rest = text + sizeof list_word - 1;
+    assert_ok(list_create(NULL, 0, &list));
+    for (char *one; (one = strtok_r(rest, "|", &rest));)
+        if (one[strspn(one, " ")])
+            assert_ok(list_append(
+                list, value_object(OBJECT_TENSOR, onnx_tensor_from_text(one + strspn(one, " ")))));
+    return value_object(OBJECT_LIST, list);
 }
 
 /* "a; b" */
@@ -82,7 +114,7 @@ static uint32_t read_arguments(const char *text, size_t size, Value *out_values)
     for (char *one; (one = strtok_r(rest, ";", &rest));) {
         if (!one[strspn(one, " ")]) continue;
         assert_true(count < ARGUMENTS_MAX);
-        out_values[count++] = value_object(OBJECT_TENSOR, onnx_tensor_from_text(one));
+        out_values[count++] = read_argument(one);
     }
     return count;
 }

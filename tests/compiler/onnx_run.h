@@ -11,7 +11,8 @@ MUST_CHECK Error *onnx_model_import(OnnxModel *owned_model, IrModule **out);
     onnx_model_check_refused(owned_model, ERROR_##CODE, message, __FILE__, __LINE__)
 void onnx_model_check_refused(
     OnnxModel *owned_model, ErrorCode code, const char *message, const char *file, int line);
-/* Runs main: "inputs -> outputs", tensors separated by ';'. Outputs are compared with six digits.
+/* Runs main: "inputs -> outputs", values separated by ';': tensors, "none" (an optional without a
+ * value), "list" and its items with '|' between them. Outputs are compared with six digits.
  */
 void onnx_model_expect(OnnxModel *owned_model, const char *signature);
 /* It compiles, and its run fails saying so. */

@@ -113,7 +113,8 @@ static void test_compile_names_ports_and_their_symbols(void **state) {
     assert_string_equal(main_function->parameters[0].symbols[0], "batch");
     assert_int_equal(main_function->parameters[0].shape.dims[0], -1);
     assert_int_equal(main_function->parameters[0].shape.dims[1], 4);
-    assert_int_equal(main_function->parameters[1].dtype, DTYPE_NONE);
+    assert_int_equal(main_function->parameters[1].form, PORT_LIST);
+    assert_int_equal(main_function->parameters[1].dtype, DTYPE_FLOAT32);
     assert_string_equal(main_function->results[0].name, "y");
     assert_string_equal(main_function->results[0].symbols[0], "batch");
 }

@@ -26,8 +26,8 @@ static void test_ir_types_compare_by_what_they_say(void **state) {
     IrType a = ir_type_shaped(DTYPE_FLOAT32, 2, (int64_t[]){2, 3}), b = a, list_a, list_b;
     assert_true(ir_type_equal(&a, &b));
     assert_true(ir_type_is_static(&a));
-    assert_ok(ir_type_list(module, &a, &list_a));
-    assert_ok(ir_type_list(module, &b, &list_b));
+    assert_ok(ir_type_container(module, IR_TYPE_LIST, &a, &list_a));
+    assert_ok(ir_type_container(module, IR_TYPE_LIST, &b, &list_b));
     assert_true(ir_type_equal(&list_a, &list_b));
     b.dims[1] = IR_DIM_UNKNOWN;
     assert_false(ir_type_equal(&a, &b));

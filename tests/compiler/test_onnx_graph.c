@@ -58,16 +58,16 @@ static void test_onnx_graph_refuses_types_that_are_no_tensors_of_numbers(void **
         neg_model("float32[1]", "float32[1,1,1,1,1,1,1,1,1]"));
 }
 
-static void test_onnx_graph_refuses_sequences(void **state) {
+static void test_onnx_graph_refuses_maps(void **state) {
     (void)state;
     OnnxModel *model = neg_model("", "");
     Onnx__TypeProto *type = calloc(1, sizeof *type);
     onnx__type_proto__init(type);
-    type->value_case = ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
-    type->sequence_type = calloc(1, sizeof *type->sequence_type);
-    onnx__type_proto__sequence__init(type->sequence_type);
+    type->value_case = ONNX__TYPE_PROTO__VALUE_MAP_TYPE;
+    type->map_type = calloc(1, sizeof *type->map_type);
+    onnx__type_proto__map__init(type->map_type);
     model->graph->input[0]->type = type;
-    onnx_model_refused(UNSUPPORTED, "x is not a tensor but a sequence", model);
+    onnx_model_refused(UNSUPPORTED, "x is not made of tensors but of maps", model);
 }
 
 static void test_onnx_graph_refuses_sparse_initializers(void **state) {
@@ -103,7 +103,7 @@ int test_onnx_graph(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx_graph_types_of_ports),
         cmocka_unit_test(test_onnx_graph_refuses_types_that_are_no_tensors_of_numbers),
-        cmocka_unit_test(test_onnx_graph_refuses_sequences),
+        cmocka_unit_test(test_onnx_graph_refuses_maps),
         cmocka_unit_test(test_onnx_graph_refuses_sparse_initializers),
         cmocka_unit_test(test_onnx_graph_names_the_initializer_that_is_wrong),
         cmocka_unit_test(test_onnx_graph_outputs_may_be_any_value),

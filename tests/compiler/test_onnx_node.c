@@ -16,10 +16,12 @@ static OnnxModel *one_node(const char *op_type, const char *domain, OnnxNodeProt
 static void test_onnx_node_names_what_is_not_supported(void **state) {
     (void)state;
     OnnxNodeProto *node;
-    OnnxModel *model = one_node("SequenceMap", "", &node);
+    OnnxModel *model = one_node("Scatterbrain", "", &node);
     onnx_node_set_name(node, "layer/7");
     onnx_model_refused(
-        UNSUPPORTED, "node layer/7 (SequenceMap): this operator is not there", model);
+        UNSUPPORTED, "node layer/7 (Scatterbrain): this operator is not there", model);
+    onnx_model_refused(UNSUPPORTED, "node y (AlignAxes): this operator is not there",
+        one_node("AlignAxes", "", &node));
     onnx_model_refused(UNSUPPORTED, "node y (FusedConv): operators of domain com.microsoft",
         one_node("FusedConv", "com.microsoft", &node));
     model = one_node("Nothing", "", &node);

@@ -126,15 +126,6 @@ static void test_onnx_scan_refuses_wrong_counts(void **state) {
     onnx_model_refused(INVALID, "the body has 3 inputs", model);
 }
 
-/* Its inputs have a batch axis and an optional list of lengths. */
-static void test_onnx_scan_of_opset_8_is_refused(void **state) {
-    (void)state;
-    OnnxNodeProto *node;
-    OnnxModel *model = sum_model("float32[n,2]", &node);
-    model->opset_import[0]->version = 8;
-    onnx_model_refused(UNSUPPORTED, "the Scan of opset 8", model);
-}
-
 int test_onnx_scan(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx_scan_goes_over_the_first_axis),
@@ -145,7 +136,6 @@ int test_onnx_scan(void) {
         cmocka_unit_test(test_onnx_scan_of_several_inputs),
         cmocka_unit_test(test_onnx_scan_fails_on_inputs_of_different_length),
         cmocka_unit_test(test_onnx_scan_refuses_wrong_counts),
-        cmocka_unit_test(test_onnx_scan_of_opset_8_is_refused),
     };
     return cmocka_run_group_tests_name("onnx_scan", tests, NULL, NULL);
 }

@@ -195,3 +195,16 @@ void reference_non_zero(ReferenceCall *call) {
         found++;
     }
 }
+
+void reference_split_bounds(ReferenceCall *call) {
+    const ReferenceTensor *split = &call->inputs[1], *out = &call->outputs[0];
+    const Shape *shape = &call->inputs[0].shape;
+    uint32_t axis = reference_axis(attributes_int(call->attributes, "axis"), shape->rank);
+    double at = 0;
+    for (int64_t i = 0; i + 1 < out->count; i++) {
+        bool listed = split->present && split->shape.rank == 1;
+        out->values[i] = at;
+        at += listed ? split->values[i] : split->present ? split->values[0] : 1;
+    }
+    out->values[out->count - 1] = (double)shape->dims[axis];
+}

@@ -26,6 +26,10 @@ static const char program[] =
     "    ListNew r0 -> r0\n"
     "    Ret r0\n"
     "}\n"
+    "function lists(s: list any[*], o: optional any[*]) -> (s: list any[*], o: any) exported {\n"
+    "    AllocADT 0, r0, r1 -> r2\n"
+    "    Ret r2\n"
+    "}\n"
     "function plain(a: float32[n]) exported {\n"
     "    Ret r0\n"
     "}\n";
@@ -142,6 +146,61 @@ static void test_array_values_refuse_what_was_never_written(void **state) {
     assert_int_equal(outputs.count, 0);
 }
 
+static void add_count(ArrayList *list, const char *name, int64_t count) {
+    NamedArray array;
+    static const Shape scalar = {0};
+    assert_ok(named_array_init(&array, name, DTYPE_INT64, &scalar));
+    memcpy(array.data, &count, sizeof count);
+    assert_ok(array_list_add(list, &array));
+}
+
+static void test_array_values_gather_lists_and_leave_out_optionals(void **state) {
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    ArrayList OWN_ARRAYS(outputs) = {0};
+    add(&inputs, "s.1", DTYPE_FLOAT32, 1, 3);
+    add(&inputs, "s.0", DTYPE_INT8, 1, 2);
+    add_count(&inputs, "s.count", 2);
+    assert_ok(run(*state, "lists", &inputs, &outputs));
+    assert_int_equal(outputs.count, 2);
+    assert_string_equal(outputs.items[0].name, "s.0");
+    assert_int_equal(outputs.items[0].dtype, DTYPE_INT8);
+    assert_string_equal(outputs.items[1].name, "s.1");
+    ArrayList OWN_ARRAYS(empty) = {0};
+    ArrayList OWN_ARRAYS(none) = {0};
+    add_count(&empty, "s.count", 0);
+    add(&empty, "o", DTYPE_INT8, 1, 2);
+    assert_ok(run(*state, "lists", &empty, &none));
+    assert_int_equal(none.count, 2);
+    assert_string_equal(none.items[0].name, "s.count");
+    assert_int_equal(none.items[0].data[0], 0);
+    assert_string_equal(none.items[1].name, "o");
+}
+
+static void test_array_values_refuse_lists_with_holes(void **state) {
+    static const struct {
+        const char *names[2];
+        int64_t count; /* -1: not given */
+        const char *says;
+    } cases[] = {
+        {{"s.0", "s.2"}, -1, "input s has 2 items, but one is number 2"},
+        {{"s.0", "s.0"}, -1, "input s.0 is given twice"},
+        {{"s.0", "s.01"}, -1, "has no input s.01"},
+        {{"s.0", "o.0"}, -1, "has no input o.0"},
+        {{"s.0", "s"}, -1, "input s is given twice"},
+        {{"s.0", NULL}, 2, "array s.count says 2, but 1 items are given"},
+        {{"o", NULL}, -1, "input s of function lists is missing"},
+        {{"s.count", NULL}, -1, "array s.count is not one int64"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ArrayList OWN_ARRAYS(inputs) = {0};
+        ArrayList OWN_ARRAYS(outputs) = {0};
+        for (int j = 0; j < 2 && cases[i].names[j]; j++)
+            add(&inputs, cases[i].names[j], DTYPE_INT8, 1, 2);
+        if (cases[i].count >= 0) add_count(&inputs, "s.count", cases[i].count);
+        assert_fails_saying(INVALID, cases[i].says, run(*state, "lists", &inputs, &outputs));
+    }
+}
+
 static void test_array_values_inputs_are_all_there_once(void **state) {
     static const struct {
         const char *first, *second, *says;
@@ -165,6 +224,8 @@ int test_array_values(void) {
         cmocka_unit_test(test_array_values_name_what_is_nested),
         cmocka_unit_test(test_array_values_refuse_what_is_no_array),
         cmocka_unit_test(test_array_values_refuse_what_was_never_written),
+        cmocka_unit_test(test_array_values_gather_lists_and_leave_out_optionals),
+        cmocka_unit_test(test_array_values_refuse_lists_with_holes),
         cmocka_unit_test(test_array_values_inputs_are_all_there_once),
     };
     return cmocka_run_group_tests_name("array_values", tests, setup, teardown);

@@ -31,6 +31,22 @@ static void test_ports_keep_names_types_and_symbols(void **state) {
     executable_release(executable);
 }
 
+static void test_ports_may_be_lists_and_optionals(void **state) {
+    (void)state;
+    static const char text[] = "function f(a: list float32[n] slot 1, b: optional int8[*] slot 0, "
+                               "c: optional list any[*] slot 1) exported registers 3 {\n"
+                               "    Ret r0\n}\n";
+    static const PortForm forms[] = {PORT_LIST, PORT_OPTIONAL, PORT_OPTIONAL_LIST};
+    Executable *executable = vm_parse(text);
+    TextBuilder OWN_TEXT(printed) = {0};
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(executable->functions[0].parameters[i].form, forms[i]);
+    assert_ok(assembly_print(executable, true, &printed));
+    assert_non_null(strstr(text_builder_get(&printed),
+        "(a: list float32[n] slot 1, b: optional int8[*] slot 0, c: optional list any[*] slot 1)"));
+    executable_release(executable);
+}
+
 static void assert_rejected(const char *ports, const char *saying) {
     TextBuilder OWN_TEXT(text) = {0};
     text_appendf(&text, "function f%s {\n Ret 1\n}\n", ports);
@@ -52,6 +68,7 @@ static void test_ports_with_mistakes_are_refused(void **state) {
 int test_assembly_ports(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ports_keep_names_types_and_symbols),
+        cmocka_unit_test(test_ports_may_be_lists_and_optionals),
         cmocka_unit_test(test_ports_with_mistakes_are_refused),
     };
     return cmocka_run_group_tests_name("assembly_ports", tests, NULL, NULL);

@@ -46,6 +46,58 @@ static void test_arguments_must_fit_their_ports(void **state) {
     vm_machine_deinit(&machine);
 }
 
+static const char FORMS[] =
+    "function f(s: list float32[?] slot 1, o: optional int64[*] slot 0) exported {\n"
+    " AllocADT 0, r0, r1 -> r2\n Ret r2\n}\n";
+
+static Value pair(Value owned_first, Value owned_second) {
+    List *list;
+    assert_ok(list_create(NULL, 2, &list));
+    assert_ok(list_append(list, owned_first));
+    assert_ok(list_append(list, owned_second));
+    return value_object(OBJECT_LIST, list);
+}
+
+static Error *start_forms(const VmMachine *machine, Value owned_s, Value owned_o) {
+    Value arguments[2] = {owned_s, owned_o};
+    Execution *execution = NULL;
+    Error *error = execution_create(machine->residency, NULL, 0, arguments, 2, &execution);
+    if (!error) {
+        uint32_t count;
+        assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
+        const Value *fields = value_children(execution_get_result(execution), &count);
+        for (uint32_t i = 0; i < fields[0].list->count; i++)
+            assert_int_equal(fields[0].list->items[i].tensor->storage->slot, SLOT_DEVICE);
+        assert_true(fields[1].tag == VALUE_NIL || value_is(&fields[1], OBJECT_TENSOR));
+    }
+    execution_release(execution);
+    for (int i = 0; i < 2; i++) value_release(&arguments[i]);
+    return error;
+}
+
+/* The tensors of a list go to where its port wants them, one by one. */
+static void test_arguments_may_be_lists_and_optionals(void **state) {
+    (void)state;
+    VmMachine machine = vm_machine(FORMS, "sim:0");
+    float data[3] = {1, 2, 3};
+    int64_t integers[2] = {1, 2};
+    Value two = pair(T(vm_floats(2, data)), T(vm_floats(3, data)));
+    assert_ok(start_forms(&machine, value_copy(two), value_nil()));
+    assert_ok(start_forms(&machine, value_copy(two), T(vm_ints(2, integers))));
+    assert_fails_saying(
+        INVALID, "input s is a nil, not a list", start_forms(&machine, value_nil(), value_nil()));
+    assert_fails_saying(INVALID, "input s is a tensor, not a list",
+        start_forms(&machine, T(vm_floats(2, data)), value_nil()));
+    assert_fails_saying(INVALID, "input o is a list, not a tensor",
+        start_forms(&machine, value_copy(two), value_copy(two)));
+    assert_fails_saying(INVALID, "item 1: input s is int64, not float32",
+        start_forms(&machine, pair(T(vm_floats(2, data)), T(vm_ints(2, integers))), value_nil()));
+    assert_fails_saying(INVALID, "item 0 of input s is a int, not a tensor",
+        start_forms(&machine, pair(value_int(1), value_int(2)), value_nil()));
+    value_release(&two);
+    vm_machine_deinit(&machine);
+}
+
 /* Without a device: the same words. */
 static void test_arguments_are_checked_before_an_execution(void **state) {
     (void)state;
@@ -117,6 +169,7 @@ static void test_arguments_beyond_the_memory_limit_are_exhausted(void **state) {
 int test_execution_arguments(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arguments_must_fit_their_ports),
+        cmocka_unit_test(test_arguments_may_be_lists_and_optionals),
         cmocka_unit_test(test_arguments_are_checked_before_an_execution),
         cmocka_unit_test(test_arguments_come_into_their_slots_sealed),
         cmocka_unit_test(test_arguments_that_are_unwritten_are_refused),

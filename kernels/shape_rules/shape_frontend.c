@@ -1,0 +1,67 @@
+/* Operators of ours that front ends build where ONNX's form cannot be told from a row of its own.
+ */
+#include <inttypes.h>
+
+#include "base/checked.h"
+#include "kernels/dtype_scalar.h"
+#include "kernels/shape_rules/arguments.h"
+#include "kernels/shape_rules/shape_rules_internal.h"
+
+/* Input 0 with ones behind its dimensions, as many as put its first at the axis of input 1. */
+Error *shape_rule_align_axes(PlanRequest *request) {
+    const Shape *as = rule_shape(request, 1);
+    Shape shape = *rule_shape(request, 0);
+    int64_t axis = attributes_int(request->attributes, "axis");
+    if (axis < 0) axis += as->rank;
+    if (axis < 0 || axis > (int64_t)as->rank - (int64_t)shape.rank)
+        FAIL(INVALID, "axis %" PRId64 " for rank %u within rank %u",
+            attributes_int(request->attributes, "axis"), shape.rank, as->rank);
+    while (shape.rank < as->rank - (uint32_t)axis) TRY(rule_push(&shape, 1));
+    rule_set(request, 0, rule_dtype(request, 0), &shape);
+    return NULL;
+}
+
+/* Lengths of all pieces; they make up the dimension. */
+static Error *check_lengths(const PlanRequest *request, int64_t dim, int64_t *out_count) {
+    const TensorSpec *split = &request->inputs[1];
+    int64_t sum = 0, count = shape_count_unchecked(&split->shape);
+    const char *values = count ? request->values[1] : NULL;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t length = -1;
+        (void)dtype_scalar_read_int(
+            split->dtype, values + i * (dtype_bits(split->dtype) / 8), &length);
+        if (length < 0) FAIL(INVALID, "split %" PRId64 " is %" PRId64, i, length);
+        if (!checked_add_i64(sum, length, &sum)) FAIL(INVALID, "the splits are too large");
+    }
+    if (sum != dim)
+        FAIL(INVALID, "splits of %" PRId64 " together for a dimension of %" PRId64, sum, dim);
+    *out_count = count;
+    return NULL;
+}
+
+Error *arguments_split_pieces(const PlanRequest *request, int64_t *out_step, int64_t *out_count) {
+    uint32_t axis;
+    TRY(arguments_axis(request, &axis));
+    int64_t dim = request->inputs[0].shape.dims[axis];
+    *out_step = 1;
+    *out_count = dim;
+    if (!plan_request_has(request, 1)) return NULL;
+    TRY(rule_check_dtype(request, 1, DTYPE_BIT(DTYPE_INT64) | DTYPE_BIT(DTYPE_INT32)));
+    const Shape *shape = &request->inputs[1].shape;
+    if (shape->rank > 1) FAIL(INVALID, "input 1 has rank %u", shape->rank);
+    *out_step = 0;
+    if (shape->rank == 1) return check_lengths(request, dim, out_count);
+    TRY(arguments_int(request, 1, out_step));
+    if (*out_step < 1) FAIL(INVALID, "pieces of %" PRId64, *out_step);
+    *out_count = dim / *out_step + (dim % *out_step != 0);
+    return NULL;
+}
+
+/* Where each piece of the axis begins, and where the last one ends. */
+Error *shape_rule_split_bounds(PlanRequest *request) {
+    int64_t step, count;
+    TRY(arguments_split_pieces(request, &step, &count));
+    Shape shape = {.rank = 1, .dims = {count + 1}};
+    rule_set(request, 0, DTYPE_INT64, &shape);
+    return NULL;
+}

@@ -1,0 +1,35 @@
+#include "tests/kernels/infer_fixture.h"
+
+static void test_frontend_rules_place_axes_and_bounds(void **state) {
+    (void)state;
+    static const InferRow rows[] = {
+        {"AlignAxes", "{axis=1}", "float32[3] int8[2,3,4,5]", "float32[3, 1, 1]"},
+        {"AlignAxes", "{axis=-1}", "float32[3] int8[2,3]", "float32[3]"},
+        {"AlignAxes", "{axis=0}", "float32[2,3] int8[2,3]", "float32[2, 3]"},
+        {"AlignAxes", "{axis=1}", "float32[2,3] int8[2,3]", "! axis 1 for rank 2 within rank 2"},
+        {"AlignAxes", "{axis=-3}", "float32[3] int8[2,3]", "! axis -3 for rank 1 within rank 2"},
+        {"AlignAxes", "{axis=0}", "float32[2,3] int8[2]", "! axis 0 for rank 2 within rank 1"},
+        {"SplitBounds", NULL, "int4[5,2]", "int64[6]"},
+        {"SplitBounds", "{axis=1}", "int8[5,2] int64[]=2", "int64[2]"},
+        {"SplitBounds", NULL, "int8[5,2] int32[3]=1,4,0", "int64[4]"},
+        {"SplitBounds", NULL, "int8[0] int64[0]", "int64[1]"},
+        {"SplitBounds", "{axis=2}", "int8[5,2]", "! axis 2 of rank 2"},
+        {"SplitBounds", NULL, "int8[]", "! axis 0 of rank 0"},
+        {"SplitBounds", NULL, "int8[5] int64[]=0", "! pieces of 0"},
+        {"SplitBounds", NULL, "int8[5] int64[2]=2,2",
+            "! splits of 4 together for a dimension of 5"},
+        {"SplitBounds", NULL, "int8[5] int64[2]=6,-1", "! split 1 is -1"},
+        {"SplitBounds", NULL, "int8[5] int64[2]=9223372036854775807,1",
+            "! the splits are too large"},
+        {"SplitBounds", NULL, "int8[5] int64[1,1]=5", "! input 1 has rank 2"},
+        {"SplitBounds", NULL, "int8[5] float32[]=5", "! input 1 is float32"},
+    };
+    infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
+}
+
+int test_shape_frontend(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frontend_rules_place_axes_and_bounds),
+    };
+    return cmocka_run_group_tests_name("shape_frontend", tests, NULL, NULL);
+}
