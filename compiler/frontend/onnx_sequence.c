@@ -137,8 +137,9 @@ static Error *split_bounds(const OnnxNode *node, SplitParts *parts, IrVariable *
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", parts->axis));
+    TRY(ir_build_shape_of(onnx_at(node), parts->input, &shape));
     TRY(ir_build_simple(
-        onnx_at(node), "SplitBounds", attributes, parts->input, split, NULL, &parts->bounds));
+        onnx_at(node), "SplitBounds", attributes, shape, split, NULL, &parts->bounds));
     TRY(ir_build_shape_of(onnx_at(node), parts->bounds, &shape));
     TRY(ir_build_read_scalar(onnx_at(node), shape, IR_TYPE_INT, &length));
     TRY(ir_constant_int(node->import->module, 1, &one));

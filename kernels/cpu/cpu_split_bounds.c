@@ -22,15 +22,13 @@ static Error *launch_split_bounds(
 }
 
 static Error *plan_split_bounds(Device *device, const PlanRequest *request, Plan **out) {
-    uint32_t axis;
-    int64_t step, count, begin = 0;
-    TRY(arguments_axis(request, &axis));
-    TRY(arguments_split_pieces(request, &step, &count));
+    int64_t dim, step, count, begin = 0;
+    TRY(arguments_split_pieces(request, &dim, &step, &count));
     size_t listed = step ? 0 : (size_t)count;
     TRY(plan_create(
         device, request, "cpu.split_bounds", sizeof(State) + listed * sizeof(int64_t), out));
     State *state = plan_state(*out);
-    state->dim = request->inputs[0].shape.dims[axis];
+    state->dim = dim;
     state->step = step;
     state->count = count;
     for (size_t i = 0; i < listed; i++) {
@@ -46,8 +44,7 @@ static Error *plan_split_bounds(Device *device, const PlanRequest *request, Plan
 }
 
 const Kernel cpu_split_bounds[] = {
-    {OPERATOR_SPLIT_BOUNDS,
-        DTYPES_ANY | DTYPE_BIT(DTYPE_INT4) | DTYPE_BIT(DTYPE_UINT4) | DTYPE_BIT(DTYPE_STRING),
-        plan_split_bounds, "cpu.split_bounds", KERNEL_PORTABLE},
+    {OPERATOR_SPLIT_BOUNDS, DTYPE_BIT(DTYPE_INT64), plan_split_bounds, "cpu.split_bounds",
+        KERNEL_PORTABLE},
     KERNELS_END,
 };

@@ -37,10 +37,10 @@ MUST_CHECK Error *arguments_reduce(const PlanRequest *request, ReduceArguments *
 MUST_CHECK Error *arguments_split(
     const PlanRequest *request, uint32_t *out_axis, int64_t out_sizes[PLAN_OUTPUTS_MAX]);
 
-/* SplitBounds: how many pieces, each of `step` but a shorter last one; step 0: of the lengths that
- * input 1 lists. */
+/* SplitBounds: into how many pieces the dimension is cut, each of `step` but a shorter last one;
+ * step 0: of the lengths that input 1 lists. */
 MUST_CHECK Error *arguments_split_pieces(
-    const PlanRequest *request, int64_t *out_step, int64_t *out_count);
+    const PlanRequest *request, int64_t *out_dim, int64_t *out_step, int64_t *out_count);
 
 /* Range: start and step as double (float types) or int64 (integers), and how many. */
 typedef struct RangeArguments {

@@ -39,10 +39,24 @@ static Error *check_lengths(const PlanRequest *request, int64_t dim, int64_t *ou
     return NULL;
 }
 
-Error *arguments_split_pieces(const PlanRequest *request, int64_t *out_step, int64_t *out_count) {
+/* The dimension of the shape in input 0 that is cut. */
+static Error *read_dimension(const PlanRequest *request, int64_t *out) {
+    Shape shape = {0};
     uint32_t axis;
-    TRY(arguments_axis(request, &axis));
-    int64_t dim = request->inputs[0].shape.dims[axis];
+    int64_t count;
+    TRY(rule_check_dtype(request, 0, DTYPE_BIT(DTYPE_INT64)));
+    TRY(arguments_ints(request, 0, SHAPE_RANK_MAX, shape.dims, &shape.rank));
+    TRY(shape_count(&shape, &count));
+    TRY(shape_axis(attributes_int(request->attributes, "axis"), shape.rank, &axis));
+    *out = shape.dims[axis];
+    return NULL;
+}
+
+Error *arguments_split_pieces(
+    const PlanRequest *request, int64_t *out_dim, int64_t *out_step, int64_t *out_count) {
+    int64_t dim;
+    TRY(read_dimension(request, &dim));
+    *out_dim = dim;
     *out_step = 1;
     *out_count = dim;
     if (!plan_request_has(request, 1)) return NULL;
@@ -59,8 +73,8 @@ Error *arguments_split_pieces(const PlanRequest *request, int64_t *out_step, int
 
 /* Where each piece of the axis begins, and where the last one ends. */
 Error *shape_rule_split_bounds(PlanRequest *request) {
-    int64_t step, count;
-    TRY(arguments_split_pieces(request, &step, &count));
+    int64_t dim, step, count;
+    TRY(arguments_split_pieces(request, &dim, &step, &count));
     Shape shape = {.rank = 1, .dims = {count + 1}};
     rule_set(request, 0, DTYPE_INT64, &shape);
     return NULL;

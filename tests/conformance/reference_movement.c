@@ -198,13 +198,14 @@ void reference_non_zero(ReferenceCall *call) {
 
 void reference_split_bounds(ReferenceCall *call) {
     const ReferenceTensor *split = &call->inputs[1], *out = &call->outputs[0];
-    const Shape *shape = &call->inputs[0].shape;
-    uint32_t axis = reference_axis(attributes_int(call->attributes, "axis"), shape->rank);
+    const ReferenceTensor *shape = &call->inputs[0];
+    int64_t given = attributes_int(call->attributes, "axis");
+    uint32_t axis = reference_axis(given, (uint32_t)shape->count);
     double at = 0;
     for (int64_t i = 0; i + 1 < out->count; i++) {
         bool listed = split->present && split->shape.rank == 1;
         out->values[i] = at;
         at += listed ? split->values[i] : split->present ? split->values[0] : 1;
     }
-    out->values[out->count - 1] = (double)shape->dims[axis];
+    out->values[out->count - 1] = shape->values[axis];
 }

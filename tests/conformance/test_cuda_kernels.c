@@ -90,6 +90,7 @@ static const struct {
     const char *reason;
 } left_to_the_host[] = {
     {"NonZero", DTYPES_ANY | DTYPE_BIT(DTYPE_NONE), "rare, and the host has to wait for its count"},
+    {"SplitBounds", DTYPE_BIT(DTYPE_NONE), "made of shapes: in slot 0 anyway"},
     {"LSTM", DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16), "of networks that are float32"},
 };
 

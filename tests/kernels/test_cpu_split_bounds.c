@@ -2,9 +2,9 @@
 
 static void check(
     uint32_t split_rank, int64_t split_count, const double *split, const double *expected) {
-    static const double x[7] = {0};
+    static const double shape[1] = {7};
     DeviceCall call = {.operator_name = "SplitBounds", .input_count = split ? 2 : 1};
-    call.inputs[0] = device_tensor(DTYPE_FLOAT32, x, 1, 7);
+    call.inputs[0] = device_tensor(DTYPE_INT64, shape, 1, 1);
     if (split && split_rank == 0) call.inputs[1] = device_tensor(DTYPE_INT64, split, 0);
     if (split && split_rank == 1)
         call.inputs[1] = device_tensor(DTYPE_INT32, split, 1, (int)split_count);
