@@ -14,6 +14,7 @@ typedef enum DType {
 /* A set of element types, for kernel rows. */
 typedef uint32_t DTypeSet;
 #define DTYPE_BIT(dtype) ((DTypeSet)1 << (dtype))
+static inline bool dtype_in(DTypeSet set, DType dtype) { return set >> dtype & 1; }
 /* What is computed in float32. */
 #define DTYPES_FLOAT32_AND_HALF                                                                    \
     (DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16))
@@ -23,11 +24,24 @@ typedef uint32_t DTypeSet;
         DTYPE_BIT(DTYPE_INT64) | DTYPE_BIT(DTYPE_UINT8) | DTYPE_BIT(DTYPE_UINT16) |                \
         DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64))
 #define DTYPES_NUMBER (DTYPES_FLOAT | DTYPES_INTEGER)
+/* With a sign; FLOAT8E8M0, a power of two, is apart. */
+#define DTYPES_FLOAT8                                                                              \
+    (DTYPE_BIT(DTYPE_FLOAT8E4M3FN) | DTYPE_BIT(DTYPE_FLOAT8E4M3FNUZ) |                             \
+        DTYPE_BIT(DTYPE_FLOAT8E5M2) | DTYPE_BIT(DTYPE_FLOAT8E5M2FNUZ))
 /* Everything with whole bytes: what data movement takes. */
 #define DTYPES_ANY                                                                                 \
-    (DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL) | DTYPE_BIT(DTYPE_FLOAT8E4M3FN) |                       \
-        DTYPE_BIT(DTYPE_FLOAT8E4M3FNUZ) | DTYPE_BIT(DTYPE_FLOAT8E5M2) |                            \
-        DTYPE_BIT(DTYPE_FLOAT8E5M2FNUZ))
+    (DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL) | DTYPES_FLOAT8 | DTYPE_BIT(DTYPE_FLOAT8E8M0))
+/* What elementwise programs (pointwise_operators.def) compute with. */
+#define DTYPES_POINTWISE (DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL) | DTYPES_FLOAT8)
+/* Less than a byte, packed. */
+#define DTYPES_PACKED_FLOAT                                                                        \
+    (DTYPE_BIT(DTYPE_FLOAT4E2M1) | DTYPE_BIT(DTYPE_FLOAT6E2M3) | DTYPE_BIT(DTYPE_FLOAT6E3M2))
+#define DTYPES_PACKED_INTEGER                                                                      \
+    (DTYPE_BIT(DTYPE_UINT2) | DTYPE_BIT(DTYPE_INT2) | DTYPE_BIT(DTYPE_UINT4) |                     \
+        DTYPE_BIT(DTYPE_INT4))
+#define DTYPES_PACKED (DTYPES_PACKED_FLOAT | DTYPES_PACKED_INTEGER)
+/* Everything of fixed size. */
+#define DTYPES_SIZED (DTYPES_ANY | DTYPES_PACKED)
 
 /* False for numbers that no row has. */
 bool dtype_is_known(uint32_t number);

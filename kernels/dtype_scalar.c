@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/scalar/scalar_float8.h"
+#include "kernels/scalar/scalar_small_float.h"
+
 /* A double to a binary format of 16 bits: `mantissa` stored bits, exponents up to `bias`. */
 static uint16_t narrow(double value, int mantissa, int bias) {
     uint16_t sign = signbit(value) ? 0x8000 : 0;
@@ -59,6 +62,40 @@ static void write_integer(DType dtype, double value, void *out) {
     memcpy(out, &bits, size); /* little-endian, as all of Layover */
 }
 
+static bool float8_form(DType dtype, ScalarFloat8 *out) {
+    *out = SCALAR_E4M3FN;
+    if (dtype == DTYPE_FLOAT8E4M3FNUZ) *out = SCALAR_E4M3FNUZ;
+    if (dtype == DTYPE_FLOAT8E5M2) *out = SCALAR_E5M2;
+    if (dtype == DTYPE_FLOAT8E5M2FNUZ) *out = SCALAR_E5M2FNUZ;
+    return dtype_in(DTYPES_FLOAT8, dtype);
+}
+
+static ScalarSmallFloat small_form(DType dtype) {
+    if (dtype == DTYPE_FLOAT4E2M1) return SCALAR_E2M1;
+    return dtype == DTYPE_FLOAT6E2M3 ? SCALAR_E2M3 : SCALAR_E3M2;
+}
+
+uint8_t dtype_scalar_to_code(DType dtype, double value) {
+    ScalarFloat8 form;
+    if (float8_form(dtype, &form)) return scalar_narrow_float8(form, value, 1);
+    if (dtype == DTYPE_FLOAT8E8M0) return scalar_narrow_e8m0(value, SCALAR_ROUND_NEAREST, 1);
+    if (dtype_in(DTYPES_PACKED_FLOAT, dtype)) return scalar_narrow_small(small_form(dtype), value);
+    const uint32_t bits = dtype_bits(dtype);
+    const double half = (double)(1u << (bits - 1));
+    const double kept =
+        dtype_is_signed(dtype) ? clamp(value, -half, half - 1) : clamp(value, 0, 2 * half - 1);
+    return (uint8_t)((uint32_t)(int32_t)kept & ((1u << bits) - 1));
+}
+
+double dtype_scalar_from_code(DType dtype, uint8_t code) {
+    ScalarFloat8 form;
+    if (float8_form(dtype, &form)) return scalar_widen_float8(form, code);
+    if (dtype == DTYPE_FLOAT8E8M0) return scalar_widen_e8m0(code);
+    if (dtype_in(DTYPES_PACKED_FLOAT, dtype)) return scalar_widen_small(small_form(dtype), code);
+    const int32_t half = 1 << (dtype_bits(dtype) - 1);
+    return dtype_is_signed(dtype) && code >= half ? code - 2 * half : code;
+}
+
 bool dtype_scalar_write(DType dtype, double value, void *out) {
     if (dtype_is_integer(dtype) && dtype_bits(dtype) >= 8) {
         write_integer(dtype, value, out);
@@ -75,6 +112,8 @@ bool dtype_scalar_write(DType dtype, double value, void *out) {
         uint16_t bits =
             dtype == DTYPE_FLOAT16 ? dtype_scalar_float16(value) : dtype_scalar_bfloat16(value);
         memcpy(out, &bits, sizeof bits);
+    } else if (dtype_bits(dtype) == 8) {
+        *(uint8_t *)out = dtype_scalar_to_code(dtype, value);
     } else {
         return false;
     }
@@ -116,6 +155,8 @@ bool dtype_scalar_read(DType dtype, const void *from, double *out) {
         memcpy(&bits, from, sizeof bits);
         *out = dtype == DTYPE_FLOAT16 ? dtype_scalar_from_float16(bits)
                                       : dtype_scalar_from_bfloat16(bits);
+    } else if (dtype_bits(dtype) == 8) {
+        *out = dtype_scalar_from_code(dtype, *(const uint8_t *)from);
     } else {
         return false;
     }
@@ -130,7 +171,7 @@ static double least_normal(DType dtype) {
 bool dtype_scalar_holds(DType dtype, double value) {
     uint8_t bytes[8];
     double held;
-    if (!dtype_is_float(dtype) || !dtype_scalar_write(dtype, value, bytes)) return false;
+    if (!dtype_in(DTYPES_FLOAT, dtype) || !dtype_scalar_write(dtype, value, bytes)) return false;
     if (!dtype_scalar_read(dtype, bytes, &held) || !isfinite(held)) return false;
     return value == 0 || fabs(held) >= least_normal(dtype);
 }

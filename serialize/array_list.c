@@ -6,6 +6,7 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "base/text.h"
+#include "kernels/dtype_bits.h"
 
 static const char dtype_suffix[] = ".dtype";
 
@@ -130,16 +131,12 @@ DType array_raw_dtype(DType dtype) {
     return dtype_bits(dtype) == 16 ? DTYPE_UINT16 : DTYPE_UINT8;
 }
 
-void array_unpack_nibbles(const uint8_t *packed, size_t count, uint8_t *out) {
-    for (size_t i = 0; i < count; i++) out[i] = packed[i / 2] >> (i % 2 * 4) & 15;
-}
-
-Error *array_pack_nibbles(const uint8_t *bytes, size_t count, uint8_t *out_packed) {
-    for (size_t i = 0; i < count; i++) {
-        if (bytes[i] > 15) FAIL(INVALID, "element %zu is %u, but has only 4 bits", i, bytes[i]);
-        uint8_t low = i % 2 ? out_packed[i / 2] : 0;
-        out_packed[i / 2] = (uint8_t)(low | bytes[i] << (i % 2 * 4));
-    }
+Error *array_pack(DType dtype, const uint8_t *bytes, size_t count, uint8_t *out_packed) {
+    const uint32_t bits = dtype_bits(dtype);
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] >> bits)
+            FAIL(INVALID, "element %zu is %u, but has only %u bits", i, bytes[i], bits);
+    dtype_bits_pack(bits, bytes, 0, count, out_packed);
     return NULL;
 }
 
@@ -159,10 +156,10 @@ static Error *apply_dtype(NamedArray *array, const char *text) {
     if (dtype_numpy(dtype) || array->dtype != array_raw_dtype(dtype))
         FAIL(INVALID, "%s elements are written as %s, not as %s", text,
             dtype_name(array_raw_dtype(dtype)), dtype_name(array->dtype));
-    if (dtype_bits(dtype) == 4) {
+    if (dtype_bits(dtype) < 8) {
         NamedArray packed = {0};
         TRY(named_array_init(&packed, array->name, dtype, &array->shape));
-        Error *error = array_pack_nibbles(array->data, (size_t)array->size, packed.data);
+        Error *error = array_pack(dtype, array->data, (size_t)array->size, packed.data);
         named_array_deinit(error ? &packed : array);
         TRY(error);
         *array = packed;

@@ -52,11 +52,10 @@ MUST_CHECK Error *array_list_check_names(const ArrayList *list);
  * Errors: INVALID the type is unknown, or the array's elements are not its raw form. */
 MUST_CHECK Error *array_list_apply_dtypes(ArrayList *list);
 /* The type that elements are written as where numpy is the measure: dtype itself, or the unsigned
- * integers that hold its bits (4-bit ones: uint8, one each). */
+ * integers that hold its bits (those of less than a byte: uint8, one each). */
 DType array_raw_dtype(DType dtype);
-/* 4-bit elements, two in a byte with the first one low, to one byte each and back.
- * Errors: INVALID a byte above 15. */
-void array_unpack_nibbles(const uint8_t *packed, size_t count, uint8_t *out);
-MUST_CHECK Error *array_pack_nibbles(const uint8_t *bytes, size_t count, uint8_t *out_packed);
+/* Elements of less than a byte, one to a byte, as the type packs them. Errors: INVALID a byte with
+ * more bits than an element has. */
+MUST_CHECK Error *array_pack(DType dtype, const uint8_t *bytes, size_t count, uint8_t *out_packed);
 /* Bool elements are 0 or 1, nothing else. Errors: INVALID. */
 MUST_CHECK Error *array_check_bools(const uint8_t *data, uint64_t size);

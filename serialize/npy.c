@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "base/text.h"
+#include "kernels/dtype_bits.h"
 #include "serialize/npy_header.h"
 
 enum { HEADER_SIZE_MAX = 64 << 10, ALIGNMENT = 64, PREFIX_SIZE = 10 };
@@ -257,9 +258,12 @@ Error *npy_write_elements(const NamedArray *array, ByteWriter *out) {
     if (array->dtype == DTYPE_STRING) {
         size_t length = longest_text(array);
         for (size_t i = 0; i < count; i++) write_text(array->texts[i], length, out);
-    } else if (dtype_bits(array->dtype) == 4) {
-        for (size_t i = 0; i < count; i++)
-            byte_write_u8(out, array->data[i / 2] >> (i % 2 * 4) & 15);
+    } else if (dtype_bits(array->dtype) < 8) {
+        for (size_t i = 0; i < count; i++) {
+            uint8_t code;
+            dtype_bits_unpack(dtype_bits(array->dtype), array->data, i, 1, &code);
+            byte_write_u8(out, code);
+        }
     }
     return byte_writer_check(out);
 }

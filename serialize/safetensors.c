@@ -19,6 +19,7 @@ static const struct {
     {"I8", DTYPE_INT8},
     {"F8_E5M2", DTYPE_FLOAT8E5M2},
     {"F8_E4M3", DTYPE_FLOAT8E4M3FN},
+    {"F8_E8M0", DTYPE_FLOAT8E8M0},
     {"I16", DTYPE_INT16},
     {"U16", DTYPE_UINT16},
     {"F16", DTYPE_FLOAT16},

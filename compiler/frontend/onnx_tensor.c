@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "compiler/frontend/onnx_external.h"
+#include "kernels/dtype_bits.h"
 
 Error *onnx_dtype(int32_t data_type, DType *out) {
     if (data_type <= 0 || !dtype_is_known((uint32_t)data_type))
@@ -58,26 +59,48 @@ static TypedData typed_data(const Onnx__TensorProto *proto, DType dtype) {
     case DTYPE_FLOAT8E5M2FNUZ:
     case DTYPE_UINT4:
     case DTYPE_INT4:
+    case DTYPE_FLOAT4E2M1:
+    case DTYPE_FLOAT8E8M0:
+    case DTYPE_UINT2:
+    case DTYPE_INT2:
+    case DTYPE_FLOAT6E2M3:
+    case DTYPE_FLOAT6E3M2:
         break;
     }
     return (TypedData){proto->int32_data, proto->n_int32_data, sizeof(int32_t)};
 }
 
-/* Each item holds one element in its low bytes (little-endian, as this machine is); 4-bit types
- * come packed. */
-static void copy_typed(TypedData typed, uint64_t element_size, char *out) {
-    for (size_t i = 0; i < typed.count; i++)
-        memcpy(
-            out + i * element_size, (const char *)typed.items + i * typed.item_size, element_size);
+/* Elements of 2 and 4 bits come packed, a byte in each item; those of 6 bits come one in each. */
+static bool is_one_an_item(DType dtype) { return dtype_bits(dtype) >= 8 || dtype_bits(dtype) == 6; }
+
+static uint64_t item_count(DType dtype, const Shape *shape, uint64_t bytes) {
+    return is_one_an_item(dtype) ? (uint64_t)shape_count_unchecked(shape) : bytes;
+}
+
+/* An item's low bytes are the element (little-endian, as this machine is). */
+static void copy_typed(TypedData typed, DType dtype, char *out) {
+    const uint64_t size = dtype_bits(dtype) < 8 ? 1 : dtype_bits(dtype) / 8;
+    const char *items = typed.items;
+    if (dtype_bits(dtype) != 6) {
+        for (size_t i = 0; i < typed.count; i++)
+            memcpy(out + i * size, items + i * typed.item_size, size);
+        return;
+    }
+    for (size_t i = 0; i < typed.count; i += PACKED_GROUP) {
+        uint8_t codes[PACKED_GROUP];
+        const size_t left = typed.count - i, count = left < PACKED_GROUP ? left : PACKED_GROUP;
+        for (size_t k = 0; k < count; k++) memcpy(&codes[k], items + (i + k) * typed.item_size, 1);
+        dtype_bits_pack(6, codes, i, count, (uint8_t *)out);
+    }
 }
 
 /* What the file holds must be as much as the shape says, before memory is taken for it. */
 static Error *check_held_data(
-    const Onnx__TensorProto *proto, TypedData typed, uint64_t element_size, uint64_t bytes) {
+    const Onnx__TensorProto *proto, TypedData typed, uint64_t items, uint64_t bytes) {
     if (proto->has_raw_data && proto->raw_data.len != bytes)
         FAIL(INVALID, "%zu bytes of data for a tensor of %llu bytes", proto->raw_data.len,
             (unsigned long long)bytes);
-    if (!proto->has_raw_data && typed.count != bytes / element_size)
+    if (!proto->has_raw_data && typed.count != items)
         FAIL(INVALID, "%zu elements of data for a tensor of %llu bytes", typed.count,
             (unsigned long long)bytes);
     return NULL;
@@ -103,14 +126,13 @@ static Error *read_external(const Onnx__TensorProto *proto, int directory_descri
 static Error *read_held(const Onnx__TensorProto *proto, Device *device, DType dtype,
     const Shape *shape, uint64_t bytes, Tensor **out) {
     TypedData typed = typed_data(proto, dtype);
-    uint64_t element_size = dtype_bits(dtype) < 8 ? 1 : dtype_bits(dtype) / 8;
-    TRY(check_held_data(proto, typed, element_size, bytes));
+    TRY(check_held_data(proto, typed, item_count(dtype, shape, bytes), bytes));
     OWN(Tensor, tensor) = NULL;
     TRY(tensor_create_on_host(device, dtype, shape, &tensor));
     if (bytes > 0 && proto->has_raw_data)
         memcpy(tensor_data(tensor), proto->raw_data.data, bytes);
     else if (bytes > 0)
-        copy_typed(typed, element_size, tensor_data(tensor));
+        copy_typed(typed, dtype, tensor_data(tensor));
     *out = TAKE(tensor);
     return NULL;
 }
@@ -134,6 +156,8 @@ Error *onnx_tensor_read(
         TRY(read_held(proto, device, dtype, &shape, bytes, &tensor));
     uint8_t *data = tensor_data(tensor);
     for (uint64_t i = 0; dtype == DTYPE_BOOL && i < bytes; i++) data[i] = data[i] != 0;
+    if (dtype_bits(dtype) < 8)
+        dtype_bits_clear_rest(dtype_bits(dtype), (uint64_t)shape_count_unchecked(&shape), data);
     *out = TAKE(tensor);
     return NULL;
 }

@@ -46,13 +46,13 @@ static bool may_be_step(const IrBinding *binding, const IrType *shape) {
     if (binding->operand_count == 0 || binding->operand_count > POINTWISE_OPERANDS_MAX)
         return false;
     IrType type = binding->results[0]->type;
-    if (type.dtype == DTYPE_NONE || type.dtype == DTYPE_STRING) return false;
+    if (!dtype_in(DTYPES_POINTWISE, type.dtype)) return false;
     type.dtype = shape->dtype;
     if (!fusion_same_shape(&type, shape)) return false;
     bool variable = false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const IrVariable *operand = fusion_operand(binding, i);
-        if (!operand || operand->type.dtype == DTYPE_NONE) return false;
+        if (!operand || !dtype_in(DTYPES_POINTWISE, operand->type.dtype)) return false;
         variable = variable || !is_constant_operand(binding, operand);
     }
     return variable;

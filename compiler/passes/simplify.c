@@ -1,4 +1,5 @@
-/* Operators that change nothing: their input stands for their result. A Sum of two is an Add. */
+/* Operators that change nothing: their input stands for their result. A Sum of two is an Add, and a
+ * CastLike a Cast. */
 #include "compiler/passes/fusion.h"
 
 static bool is_identity_permutation(const IrBinding *binding) {
@@ -7,6 +8,19 @@ static bool is_identity_permutation(const IrBinding *binding) {
     for (uint32_t i = 0; i < count; i++)
         if (permutation[i] != i) return false;
     return permutation != NULL;
+}
+
+/* CastLike is Cast once the second operand's type is known; that operand is then needed no longer.
+ */
+static Error *cast_to(Fusion *fusion, IrBinding *binding, DType to) {
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_text(
+        attributes, "round_mode", attributes_text(binding->attributes, "round_mode")));
+    TRY(attributes_set_int(
+        attributes, "saturate", attributes_int(binding->attributes, "saturate")));
+    TRY(attributes_set_dtype(attributes, "to", to));
+    return fusion_replace(fusion, binding, "Cast", attributes, 1, binding->operands);
 }
 
 static Error *simplify(Fusion *fusion, IrBinding *binding) {
@@ -20,7 +34,9 @@ static Error *simplify(Fusion *fusion, IrBinding *binding) {
         from->kind == IR_TYPE_TENSOR && from->dtype != DTYPE_NONE && from->dtype == to->dtype;
     bool nothing = id == OPERATOR_IDENTITY || id == OPERATOR_DROPOUT ||
                    (id == OPERATOR_SUM && binding->operand_count == 1);
-    if (id == OPERATOR_CAST) nothing = same_dtype;
+    if (id == OPERATOR_CAST || id == OPERATOR_CAST_LIKE) nothing = same_dtype;
+    if (id == OPERATOR_CAST_LIKE && !nothing && to->dtype != DTYPE_NONE)
+        return cast_to(fusion, binding, to->dtype);
     if (id == OPERATOR_TRANSPOSE) nothing = is_identity_permutation(binding);
     if (id == OPERATOR_RESHAPE || id == OPERATOR_SQUEEZE || id == OPERATOR_UNSQUEEZE ||
         id == OPERATOR_FLATTEN || id == OPERATOR_EXPAND)

@@ -73,6 +73,7 @@ const Kernel cpu_elementwise[] = {
     {OPERATOR_##id, dtypes, plan_elementwise, "cpu.elementwise", KERNEL_PORTABLE},
 #include "kernels/pointwise_operators.def"
 #undef POINTWISE_OPERATOR
+    {OPERATOR_CAST_LIKE, DTYPES_POINTWISE, plan_elementwise, "cpu.elementwise", KERNEL_PORTABLE},
     {OPERATOR_FUSED_ELEMENTWISE, DTYPES_ANY, plan_fused, "cpu.fused_elementwise", KERNEL_PORTABLE},
     KERNELS_END,
 };

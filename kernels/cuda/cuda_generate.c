@@ -17,6 +17,8 @@ static Error *launch_fill(
 
 static Error *plan_constant_of_shape(Device *device, const PlanRequest *request, Plan **out) {
     const Tensor *value = attributes_tensor(request->attributes, "value");
+    *out = NULL; /* packed elements are the host's */
+    if (cuda_element_size(&request->outputs[0]) == 0) return NULL;
     TRY(plan_create(device, request, "cuda.constant_of_shape", sizeof(CudaFillParams), out));
     CudaFillParams *state = plan_state(*out);
     state->size = cuda_element_size(&request->outputs[0]);

@@ -50,22 +50,6 @@ Error *shape_rule_equal(PlanRequest *request) {
     return broadcast_same(request, DTYPES_NUMBER | BOOL_SET, DTYPE_BOOL);
 }
 
-/* A gate and what passes through it; ONNX does not broadcast them. */
-Error *shape_rule_gated(PlanRequest *request) {
-    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
-    TRY(rule_check_same_dtype(request, 1, 0));
-    TRY(rule_check_shape(request, 1, rule_shape(request, 0)->rank, rule_shape(request, 0)->dims));
-    rule_set(request, 0, rule_dtype(request, 0), rule_shape(request, 0));
-    return NULL;
-}
-
-Error *shape_rule_bit_shift(PlanRequest *request) {
-    const char *direction = attributes_text(request->attributes, "direction");
-    if (strcmp(direction, "LEFT") != 0 && strcmp(direction, "RIGHT") != 0)
-        FAIL(INVALID, "direction \"%.40s\"", direction);
-    return broadcast_same(request, DTYPES_INTEGER, DTYPE_NONE);
-}
-
 /* The exponent may have another element type. */
 Error *shape_rule_power(PlanRequest *request) {
     TRY(rule_check_dtype(request, 0, DTYPES_NUMBER));
@@ -75,7 +59,7 @@ Error *shape_rule_power(PlanRequest *request) {
 
 Error *shape_rule_where(PlanRequest *request) {
     TRY(rule_check_dtype(request, 0, BOOL_SET));
-    TRY(rule_check_dtype(request, 1, DTYPES_ANY));
+    TRY(rule_check_dtype(request, 1, DTYPES_POINTWISE));
     TRY(rule_check_same_dtype(request, 2, 1));
     return broadcast_all(request, rule_dtype(request, 1));
 }
@@ -107,10 +91,27 @@ Error *shape_rule_gelu(PlanRequest *request) {
     return unary(request, DTYPES_FLOAT, DTYPE_NONE);
 }
 
-Error *shape_rule_cast(PlanRequest *request) {
-    DType to = attributes_dtype(request->attributes, "to");
+static Error *cast_to(PlanRequest *request, DType to) {
+    const char *mode = attributes_text(request->attributes, "round_mode");
+    if (strcmp(mode, "up") != 0 && strcmp(mode, "down") != 0 && strcmp(mode, "nearest") != 0)
+        FAIL(INVALID, "round_mode \"%.40s\"", mode);
     if (rule_dtype(request, 0) == DTYPE_STRING || to == DTYPE_STRING)
         FAIL(UNSUPPORTED, "from %s to %s", dtype_name(rule_dtype(request, 0)), dtype_name(to));
+    rule_set(request, 0, to, rule_shape(request, 0));
+    return NULL;
+}
+
+Error *shape_rule_cast(PlanRequest *request) {
+    return cast_to(request, attributes_dtype(request->attributes, "to"));
+}
+Error *shape_rule_cast_like(PlanRequest *request) {
+    return cast_to(request, rule_dtype(request, 1));
+}
+
+Error *shape_rule_bit_cast(PlanRequest *request) {
+    const DType from = rule_dtype(request, 0), to = attributes_dtype(request->attributes, "to");
+    if (dtype_bits(from) == 0 || dtype_bits(from) != dtype_bits(to))
+        FAIL(INVALID, "from %s to %s", dtype_name(from), dtype_name(to));
     rule_set(request, 0, to, rule_shape(request, 0));
     return NULL;
 }
@@ -130,7 +131,7 @@ Error *shape_rule_clip(PlanRequest *request) {
 
 /* Inference: training_mode must be absent or false. */
 Error *shape_rule_dropout(PlanRequest *request) {
-    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
+    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT | DTYPES_FLOAT8));
     TRY(rule_check_dtype(request, 2, BOOL_SET));
     if (rule_has(request, 2)) {
         if (shape_count_unchecked(rule_shape(request, 2)) != 1)

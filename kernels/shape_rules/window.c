@@ -41,11 +41,15 @@ static Error *read_auto_pad(const Attributes *attributes, AutoPad *out) {
     FAIL(INVALID, "auto_pad \"%.40s\"", text);
 }
 
+static const Shape *weights_of(const PlanRequest *request) {
+    return &request->inputs[request->operator_info->id == OPERATOR_QLINEAR_CONV ? 3 : 1].shape;
+}
+
 /* kernel_shape, or for convolutions what the weights say. */
 static Error *read_kernel(const PlanRequest *request, bool has_weights, Window *window) {
     TRY(read_list(request->attributes, "kernel_shape", window->rank, 1, 0, window->kernel));
     if (!has_weights) return NULL;
-    const Shape *weights = &request->inputs[1].shape;
+    const Shape *weights = weights_of(request);
     for (uint32_t i = 0; i < window->rank; i++) {
         int64_t size = weights->dims[2 + i];
         if (window->kernel[i] != 0 && window->kernel[i] != size)
@@ -62,8 +66,8 @@ static Error *read_window(
     const Shape *input = &request->inputs[0].shape;
     if (input->rank < 3) FAIL(INVALID, "an input of rank %u", input->rank);
     *window = (Window){.rank = input->rank - 2};
-    if (has_weights && request->inputs[1].shape.rank != input->rank)
-        FAIL(INVALID, "weights of rank %u for an input of rank %u", request->inputs[1].shape.rank,
+    if (has_weights && weights_of(request)->rank != input->rank)
+        FAIL(INVALID, "weights of rank %u for an input of rank %u", weights_of(request)->rank,
             input->rank);
     memcpy(window->input, input->dims + 2, window->rank * sizeof(int64_t));
     TRY(read_kernel(request, has_weights, window));

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/dtype_bits.h"
 #include "kernels/shape.h"
 
 enum { LIST_MAX = 4096, WORD_SIZE = 64 };
@@ -195,14 +195,14 @@ static uint8_t *make_bytes(const TensorText *text, Shape *out_shape, size_t *out
     for (size_t i = 0; i < text->rank; i++)
         assert_true(text_parse_i64(text->dims[i], &out_shape->dims[i]));
     assert_ok(shape_bytes(out_shape, text->dtype, &bytes));
-    size_t element_size = dtype_bits(text->dtype) / 8;
+    const uint64_t count = (uint64_t)shape_count_unchecked(out_shape);
     uint8_t *data = zeroed(bytes, 1);
     const char *at = text->values;
-    for (size_t offset = 0; offset < bytes; offset += element_size) {
+    for (uint64_t i = 0; i < count; i++) {
         char *end;
         double value = strtod(at, &end);
         if (end == at) fail_msg("too few values: %s", text->values);
-        assert_true(dtype_scalar_write(text->dtype, value, data + offset));
+        assert_true(dtype_bits_write_element(text->dtype, data, i, value));
         at = end;
     }
     *out_size = bytes;

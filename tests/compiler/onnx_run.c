@@ -7,7 +7,7 @@
 #include "compiler/compile.h"
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/frontend/onnx_tensor.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/dtype_bits.h"
 #include "vm/adt.h"
 #include "vm/execution.h"
 #include "vm/list.h"
@@ -54,10 +54,10 @@ static void print_tensor(const Tensor *tensor, TextBuilder *out) {
     OWN(Tensor, copy) = NULL;
     assert_ok(tensor_create_on_host(device_host(), tensor->dtype, &tensor->shape, &copy));
     assert_ok(tensor_copy_to_host(tensor, tensor_data(copy)));
-    size_t element_size = dtype_bits(tensor->dtype) / 8;
-    for (uint64_t at = 0; at < tensor_bytes(copy); at += element_size) {
+    const uint64_t count = (uint64_t)shape_count_unchecked(&tensor->shape);
+    for (uint64_t i = 0; i < count; i++) {
         double value;
-        assert_true(dtype_scalar_read(copy->dtype, (char *)tensor_data(copy) + at, &value));
+        assert_true(dtype_bits_read_element(copy->dtype, tensor_data(copy), i, &value));
         text_appendf(out, " %g", value);
     }
 }

@@ -71,7 +71,7 @@ static void test_onnx_tensor_takes_empty_tensors(void **state) {
 
 static void test_onnx_tensor_refuses_element_types_it_has_not(void **state) {
     (void)state;
-    static const int32_t numbers[] = {-1, 0, 14, 15, 23, 1000, INT32_MAX, INT32_MIN};
+    static const int32_t numbers[] = {-1, 0, 14, 15, 29, 1000, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         OnnxTensor *proto = with_raw("float32[1]", "abcd", 4);
         proto->data_type = numbers[i];
@@ -165,6 +165,28 @@ static void test_onnx_tensor_reads_packed_four_bit_elements(void **state) {
     }
 }
 
+/* Six bits: packed in raw_data, one to an item elsewhere. */
+static void test_onnx_tensor_reads_six_bit_elements(void **state) {
+    (void)state;
+    OWN(Tensor, raw) = NULL;
+    OWN(Tensor, typed) = NULL;
+    OnnxTensor *proto = with_raw("float32[3]", "\x41\x30\xfc", 3);
+    proto->data_type = DTYPE_FLOAT6E2M3;
+    assert_ok(read_tensor(proto, &raw));
+    assert_memory_equal(tensor_data(raw), "\x41\x30\x00", 3); /* no bits behind the last */
+    proto = onnx_tensor_make("t", "float32[3]");
+    proto->data_type = DTYPE_FLOAT6E2M3;
+    proto->n_int32_data = 3;
+    proto->int32_data = copy_of((const int32_t[]){1, 1, 3 | 0x40}, 3 * sizeof(int32_t));
+    assert_ok(read_tensor(proto, &typed));
+    assert_memory_equal(tensor_data(typed), tensor_data(raw), 3);
+    proto = onnx_tensor_make("t", "float32[3]");
+    proto->data_type = DTYPE_FLOAT6E2M3;
+    proto->n_int32_data = 4;
+    proto->int32_data = copy_of((const int32_t[]){1, 1, 3, 1}, 4 * sizeof(int32_t));
+    refused(INVALID, "4 elements of data", proto);
+}
+
 static void test_onnx_tensor_makes_bools_zero_or_one(void **state) {
     (void)state;
     OWN(Tensor, tensor) = NULL;
@@ -183,6 +205,7 @@ int test_onnx_tensor(void) {
         cmocka_unit_test(test_onnx_tensor_reads_every_types_own_field),
         cmocka_unit_test(test_onnx_tensor_ignores_fields_of_other_types),
         cmocka_unit_test(test_onnx_tensor_reads_packed_four_bit_elements),
+        cmocka_unit_test(test_onnx_tensor_reads_six_bit_elements),
         cmocka_unit_test(test_onnx_tensor_makes_bools_zero_or_one),
     };
     return cmocka_run_group_tests_name("onnx_tensor", tests, NULL, NULL);

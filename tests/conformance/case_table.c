@@ -24,8 +24,9 @@ static DTypeSet set_of(const char *word) {
         {"float", DTYPES_FLOAT},
         {"number", DTYPES_NUMBER},
         {"integer", DTYPES_INTEGER},
-        {"any", DTYPES_ANY & ~(DTYPE_BIT(DTYPE_FLOAT8E4M3FN) | DTYPE_BIT(DTYPE_FLOAT8E4M3FNUZ) |
-                                 DTYPE_BIT(DTYPE_FLOAT8E5M2) | DTYPE_BIT(DTYPE_FLOAT8E5M2FNUZ))},
+        {"any", DTYPES_POINTWISE},
+        {"float8", DTYPES_FLOAT8},
+        {"packed", DTYPES_PACKED},
         {"signed", DTYPES_FLOAT | DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_INT16) |
                        DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64)},
     };

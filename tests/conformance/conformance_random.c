@@ -25,7 +25,7 @@ static void mutate_tensor(Tensor **inout, uint64_t *seed) {
     uint64_t kind = test_random(seed) % 5;
     if (kind == 0) do
             dtype = (DType)(1 + test_random(seed) % (DTYPE_COUNT - 1));
-        while (!(DTYPES_NUMBER >> dtype & 1) && dtype != DTYPE_BOOL);
+        while (!dtype_in(DTYPES_SIZED, dtype));
     if (kind == 1 && shape.rank > 0)
         shape.dims[test_random(seed) % shape.rank] = (int64_t)(test_random(seed) % 5);
     if (kind == 2 && shape.rank > 0) shape.rank--;

@@ -51,7 +51,7 @@ void conformance_support_ask(Device *device, const OperatorInfo *info, Conforman
         if (!row->reference || strcmp(row->operator_name, info->name) != 0) continue;
         DTypeSet declared = case_table_dtypes(row);
         bool fixed = declared == DTYPE_BIT(DTYPE_NONE);
-        DTypeSet asked = fixed ? declared : DTYPES_ANY;
+        DTypeSet asked = fixed ? declared : DTYPES_SIZED;
         for (uint32_t dtype = 0; dtype < DTYPE_COUNT; dtype++)
             if (asked >> dtype & 1) ask(device, row, (DType)dtype, out);
     }
@@ -82,6 +82,7 @@ static const struct {
     {"uint8", DTYPE_BIT(DTYPE_UINT8)},
     {"bool", DTYPE_BIT(DTYPE_BOOL)},
     {"float8", DTYPES_ANY & ~(DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL))},
+    {"packed", DTYPES_PACKED},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 

@@ -142,8 +142,6 @@ static double two(const ReferenceCall *call, double x, double y) {
         return (double)((int64_t)x & (int64_t)y);
     case OPERATOR_BITWISE_OR:
         return (double)((int64_t)x | (int64_t)y);
-    case OPERATOR_BITWISE_XOR:
-        return (double)((int64_t)x ^ (int64_t)y);
     case OPERATOR_PRELU:
         return x < 0 ? x * y : x;
     default:
@@ -182,14 +180,6 @@ void reference_clip(ReferenceCall *call) {
         if (call->inputs[1].present) value = fmax(value, call->inputs[1].values[0]);
         if (call->inputs[2].present) value = fmin(value, call->inputs[2].values[0]);
         call->outputs[0].values[i] = value;
-    }
-}
-
-void reference_cast(ReferenceCall *call) {
-    for (int64_t i = 0; i < call->outputs[0].count; i++) {
-        double value = call->inputs[0].values[i];
-        if (dtype_is_integer(call->outputs[0].dtype)) value = trunc(value);
-        call->outputs[0].values[i] = call->outputs[0].dtype == DTYPE_BOOL ? value != 0 : value;
     }
 }
 

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/dtype_scalar.h"
+#include "kernels/dtype_bits.h"
 #include "kernels/tensor.h"
 #include "tests/conformance/reference.h"
 
@@ -137,7 +137,7 @@ void reference_pad(ReferenceCall *call) {
 void reference_constant(ReferenceCall *call) {
     const Tensor *value = attributes_tensor(call->attributes, "value");
     double number = 0;
-    if (value) (void)dtype_scalar_read(value->dtype, tensor_data(value), &number);
+    if (value) (void)dtype_bits_read_element(value->dtype, tensor_data(value), 0, &number);
     for (int64_t i = 0; i < call->outputs[0].count; i++) call->outputs[0].values[i] = number;
 }
 

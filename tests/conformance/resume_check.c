@@ -7,7 +7,7 @@
 
 #include "base/allocator.h"
 #include "base/file.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/dtype_bits.h"
 #include "serialize/array_values.h"
 #include "serialize/checkpoint.h"
 #include "serialize/executable_file.h"
@@ -68,16 +68,16 @@ static Error *compare_array(const NamedArray *made, const NamedArray *expected, 
     if (made->size == 0 || memcmp(made->data, expected->data, made->size) == 0) return NULL;
     if (exact || !dtype_is_float(made->dtype))
         FAIL(INTERNAL, "%s has other %s", made->name, exact ? "bits" : "elements");
-    size_t element_size = dtype_bits(made->dtype) / 8;
-    for (uint64_t at = 0; at < made->size; at += element_size) {
+    const uint64_t count = (uint64_t)shape_count_unchecked(&made->shape);
+    for (uint64_t i = 0; i < count; i++) {
         double value, wanted;
-        if (!dtype_scalar_read(made->dtype, made->data + at, &value) ||
-            !dtype_scalar_read(made->dtype, expected->data + at, &wanted))
+        if (!dtype_bits_read_element(made->dtype, made->data, i, &value) ||
+            !dtype_bits_read_element(made->dtype, expected->data, i, &wanted))
             FAIL(UNSUPPORTED, "%s: %s is not compared", made->name, dtype_name(made->dtype));
         bool same = value == wanted || (isnan(value) && isnan(wanted));
         if (!same && !(fabs(value - wanted) <= ABSOLUTE + RELATIVE * fabs(wanted)))
-            FAIL(INTERNAL, "%s: element %" PRIu64 " is %.9g, not %.9g", made->name,
-                at / element_size, value, wanted);
+            FAIL(INTERNAL, "%s: element %" PRIu64 " is %.9g, not %.9g", made->name, i, value,
+                wanted);
     }
     return NULL;
 }

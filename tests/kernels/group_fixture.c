@@ -87,7 +87,7 @@ static void add_operator(Maker *maker, const OperatorInfo *info, const char *dty
 static void add_casts(Maker *maker, const char *dtype) {
     for (uint32_t to = 0; to < DTYPE_COUNT; to++) {
         char attributes[48];
-        if (!(DTYPES_ANY >> to & 1)) continue;
+        if (!(DTYPES_POINTWISE >> to & 1)) continue;
         (void)snprintf(attributes, sizeof attributes, "{to=%s,saturate=%u}", dtype_name((DType)to),
             maker->count % 2);
         add(maker, "Cast", attributes, dtype, "", "");
@@ -97,7 +97,7 @@ static void add_casts(Maker *maker, const char *dtype) {
 uint32_t group_fixture_cases(GroupCase out[GROUP_CASES_MAX]) {
     Maker maker = {out, 0};
     for (uint32_t dtype = 0; dtype < DTYPE_COUNT; dtype++) {
-        if (!(DTYPES_ANY >> dtype & 1)) continue;
+        if (!(DTYPES_POINTWISE >> dtype & 1)) continue;
         const char *name = dtype_name((DType)dtype);
         for (uint32_t i = 0; i < OPERATORS; i++)
             if (operators[i].id == OPERATOR_WHERE || operators[i].dtypes >> dtype & 1)

@@ -10,7 +10,7 @@ static void test_dtype_names_are_found_again(void **state) {
         known++;
         assert_int_equal(dtype_find(dtype_name((DType)i)), i);
     }
-    assert_int_equal(known, 20);
+    assert_int_equal(known, 26);
     assert_int_equal(dtype_find("float"), DTYPE_NONE);
     assert_int_equal(dtype_find(""), DTYPE_NONE);
     assert_string_equal(dtype_name(DTYPE_NONE), "none");
@@ -24,6 +24,8 @@ static void test_dtype_numbers_are_those_of_onnx(void **state) {
     assert_int_equal(DTYPE_BOOL, 9);
     assert_int_equal(DTYPE_BFLOAT16, 16);
     assert_int_equal(DTYPE_INT4, 22);
+    assert_int_equal(DTYPE_FLOAT8E8M0, 24);
+    assert_int_equal(DTYPE_FLOAT6E3M2, 28);
 }
 
 static void test_dtype_kinds_exclude_each_other(void **state) {
@@ -65,7 +67,14 @@ static void test_dtype_sets_hold_what_their_names_say(void **state) {
         assert_int_equal(
             DTYPES_INTEGER >> i & 1, dtype_is_integer((DType)i) && dtype_bits((DType)i) >= 8);
         assert_int_equal(DTYPES_FLOAT >> i & 1, dtype_is_float((DType)i) && wide);
-        assert_int_equal(DTYPES_ANY >> i & 1, dtype_bits((DType)i) >= 8);
+        const uint32_t bits = dtype_bits((DType)i);
+        assert_int_equal(DTYPES_ANY >> i & 1, bits >= 8);
+        assert_int_equal(DTYPES_PACKED >> i & 1, bits > 0 && bits < 8);
+        assert_int_equal(DTYPES_SIZED >> i & 1, bits > 0);
+        assert_int_equal(DTYPES_PACKED_INTEGER >> i & 1, bits < 8 && dtype_is_integer((DType)i));
+        assert_int_equal(DTYPES_POINTWISE >> i & 1, bits >= 8 && i != DTYPE_FLOAT8E8M0);
+        assert_int_equal(
+            DTYPES_FLOAT8 >> i & 1, bits == 8 && dtype_is_float((DType)i) && i != DTYPE_FLOAT8E8M0);
     }
 }
 

@@ -72,7 +72,7 @@ static void test_dtype_scalar_refuses_what_has_no_number(void **state) {
     uint64_t memory = 0;
     double back;
     static const DType dtypes[] = {
-        DTYPE_NONE, DTYPE_STRING, DTYPE_INT4, DTYPE_UINT4, DTYPE_FLOAT8E5M2};
+        DTYPE_NONE, DTYPE_STRING, DTYPE_INT4, DTYPE_UINT2, DTYPE_FLOAT4E2M1};
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
         assert_false(dtype_scalar_write(dtypes[i], 1, &memory));
         assert_false(dtype_scalar_read(dtypes[i], &memory, &back));
@@ -95,6 +95,57 @@ static void test_dtype_scalar_holds_what_takes_one_rounding(void **state) {
     assert_false(dtype_scalar_holds(DTYPE_FLOAT64, (double)NAN));
     assert_false(dtype_scalar_holds(DTYPE_FLOAT64, -(double)INFINITY));
     assert_false(dtype_scalar_holds(DTYPE_INT32, 1));
+    assert_false(dtype_scalar_holds(DTYPE_FLOAT8E5M2, 1));
+}
+
+/* Every code of the types of a byte and less is the number it is read as. */
+static void test_dtype_scalar_every_code_comes_back(void **state) {
+    (void)state;
+    for (uint32_t i = 1; i < DTYPE_COUNT; i++) {
+        const DType dtype = (DType)i;
+        const uint32_t bits = dtype_bits(dtype);
+        if (bits == 0 || bits > 8 || dtype == DTYPE_BOOL) continue;
+        for (uint32_t code = 0; code < 1u << bits; code++) {
+            const double value = dtype_scalar_from_code(dtype, (uint8_t)code);
+            uint8_t byte = (uint8_t)code;
+            double read;
+            if (!isfinite(value)) continue;
+            assert_int_equal(dtype_scalar_to_code(dtype, value), code);
+            if (bits < 8) continue;
+            assert_true(dtype_scalar_read(dtype, &byte, &read));
+            assert_true(read == value);
+            assert_true(dtype_scalar_write(dtype, value, &byte));
+            assert_int_equal(byte, code);
+        }
+    }
+}
+
+static void test_dtype_scalar_small_types_saturate(void **state) {
+    static const struct {
+        DType dtype;
+        double low, high, of_nan;
+    } rows[] = {
+        {DTYPE_INT4, -8, 7, 0},
+        {DTYPE_UINT4, 0, 15, 0},
+        {DTYPE_INT2, -2, 1, 0},
+        {DTYPE_UINT2, 0, 3, 0},
+        {DTYPE_FLOAT4E2M1, -6, 6, 0},
+        {DTYPE_FLOAT6E2M3, -7.5, 7.5, 0},
+        {DTYPE_FLOAT6E3M2, -28, 28, 0},
+        {DTYPE_FLOAT8E4M3FN, -448, 448, (double)NAN},
+        {DTYPE_FLOAT8E8M0, 0x1p127, 0x1p127, (double)NAN},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const DType dtype = rows[i].dtype;
+        const uint8_t nan_code = dtype_scalar_to_code(dtype, (double)NAN);
+        const double of_nan = dtype_scalar_from_code(dtype, nan_code);
+        assert_true(
+            dtype_scalar_from_code(dtype, dtype_scalar_to_code(dtype, -1e300)) == rows[i].low);
+        assert_true(
+            dtype_scalar_from_code(dtype, dtype_scalar_to_code(dtype, 1e300)) == rows[i].high);
+        assert_true(of_nan == rows[i].of_nan || (isnan(of_nan) && isnan(rows[i].of_nan)));
+    }
 }
 
 int test_dtype_scalar(void) {
@@ -104,6 +155,8 @@ int test_dtype_scalar(void) {
         cmocka_unit_test(test_dtype_scalar_integers_saturate),
         cmocka_unit_test(test_dtype_scalar_read_int_is_exact),
         cmocka_unit_test(test_dtype_scalar_refuses_what_has_no_number),
+        cmocka_unit_test(test_dtype_scalar_every_code_comes_back),
+        cmocka_unit_test(test_dtype_scalar_small_types_saturate),
         cmocka_unit_test(test_dtype_scalar_holds_what_takes_one_rounding),
     };
     return cmocka_run_group_tests_name("dtype_scalar", tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/dtype_bits.h"
 #include "kernels/tensor.h"
 #include "vm/list.h"
 
@@ -36,19 +36,18 @@ static bool is_near(double made, double wanted, Tolerance tolerance) {
 }
 
 static Error *compare_elements(const Tensor *made, const Tensor *wanted, Tolerance tolerance) {
-    const char *made_data = tensor_data(made), *wanted_data = tensor_data(wanted);
+    const void *made_data = tensor_data(made), *wanted_data = tensor_data(wanted);
     uint64_t bytes = tensor_bytes(wanted);
     if (bytes == 0 || memcmp(made_data, wanted_data, bytes) == 0) return NULL;
     if (!tolerance || !dtype_is_float(wanted->dtype)) FAIL(INTERNAL, "other elements");
-    uint32_t size = dtype_bits(wanted->dtype) / 8;
-    if (size == 0) FAIL(INTERNAL, "other elements");
-    for (uint64_t at = 0; at < bytes; at += size) {
+    const uint64_t count = (uint64_t)shape_count_unchecked(&wanted->shape);
+    for (uint64_t i = 0; i < count; i++) {
         double one, other;
-        if (!dtype_scalar_read(made->dtype, made_data + at, &one) ||
-            !dtype_scalar_read(wanted->dtype, wanted_data + at, &other))
+        if (!dtype_bits_read_element(made->dtype, made_data, i, &one) ||
+            !dtype_bits_read_element(wanted->dtype, wanted_data, i, &other))
             FAIL(INTERNAL, "other elements");
         if (!is_near(one, other, tolerance))
-            FAIL(INTERNAL, "element %" PRIu64 " is %.9g, not %.9g", at / size, one, other);
+            FAIL(INTERNAL, "element %" PRIu64 " is %.9g, not %.9g", i, one, other);
     }
     return NULL;
 }

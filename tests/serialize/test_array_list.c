@@ -1,6 +1,7 @@
 #include "serialize/array_list.h"
 
 #include "base/allocator.h"
+#include "kernels/dtype_bits.h"
 #include "tests/serialize/serialize_fixtures.h"
 
 static void add(ArrayList *list, const char *name, DType dtype, int64_t count, uint8_t first) {
@@ -68,8 +69,28 @@ static void test_array_list_applies_dtypes(void **state) {
     assert_memory_equal(nibbles->data, ((uint8_t[]){0xcb, 0xed, 0x0f}), 3);
     assert_int_equal(nibbles->shape.dims[0], 5);
     uint8_t back[5];
-    array_unpack_nibbles(nibbles->data, 5, back);
+    dtype_bits_unpack(4, nibbles->data, 0, 5, back);
     assert_memory_equal(back, ((uint8_t[]){11, 12, 13, 14, 15}), 5);
+}
+
+/* Every packed type: one element to a byte outside, packed inside. */
+static void test_array_list_packs_what_is_less_than_a_byte(void **state) {
+    (void)state;
+    for (uint32_t i = 1; i < DTYPE_COUNT; i++) {
+        const DType dtype = (DType)i;
+        if (!dtype_in(DTYPES_PACKED, dtype)) continue;
+        ArrayList OWN_ARRAYS(list) = {0};
+        add(&list, "x", DTYPE_UINT8, 3, 1);
+        add_text(&list, "x.dtype", dtype_name(dtype));
+        assert_ok(array_list_apply_dtypes(&list));
+        const NamedArray *array = array_list_find(&list, "x");
+        uint8_t back[3];
+        assert_int_equal(array->dtype, dtype);
+        assert_int_equal(array->size, (3 * dtype_bits(dtype) + 7) / 8);
+        dtype_bits_unpack(dtype_bits(dtype), array->data, 0, 3, back);
+        assert_memory_equal(back, ((uint8_t[]){1, 2, 3}), 3);
+        assert_int_equal(array_raw_dtype(dtype), DTYPE_UINT8);
+    }
 }
 
 static void test_array_list_refuses_wrong_dtypes(void **state) {
@@ -84,7 +105,9 @@ static void test_array_list_refuses_wrong_dtypes(void **state) {
         {DTYPE_UINT8, 0, "bfloat16", "written as uint16, not as uint8"},
         {DTYPE_INT8, 0, "float8e5m2", "written as uint8, not as int8"},
         {DTYPE_UINT32, 0, "float32", "not as uint32"},
-        {DTYPE_UINT8, 12, "uint4", "element 4 is 16"},
+        {DTYPE_UINT8, 12, "uint4", "element 4 is 16, but has only 4 bits"},
+        {DTYPE_UINT8, 1, "int2", "element 3 is 4, but has only 2 bits"},
+        {DTYPE_UINT8, 63, "float6e2m3", "element 1 is 64, but has only 6 bits"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ArrayList OWN_ARRAYS(list) = {0};
@@ -106,6 +129,7 @@ int test_array_list(void) {
         cmocka_unit_test(test_array_list_finds_by_name_and_refuses_doubles),
         cmocka_unit_test(test_array_data_of_any_size),
         cmocka_unit_test(test_array_list_applies_dtypes),
+        cmocka_unit_test(test_array_list_packs_what_is_less_than_a_byte),
         cmocka_unit_test(test_array_list_refuses_wrong_dtypes),
         cmocka_unit_test(test_array_bools_are_0_or_1),
     };

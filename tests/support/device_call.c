@@ -78,7 +78,8 @@ static Error *run_alloc(DeviceRun *run, uint64_t size, uint64_t *out_address) {
 }
 
 static Error *place(DeviceRun *run, DType dtype, const Shape *shape, uint64_t *out_address) {
-    uint64_t bytes, shift = (uint64_t)run->call->offset_elements * (dtype_bits(dtype) / 8);
+    uint64_t bytes, shift = (uint64_t)run->call->offset_elements *
+                            (dtype_bits(dtype) < 8 ? 1 : dtype_bits(dtype) / 8);
     TRY(shape_bytes(shape, dtype, &bytes));
     TRY(run_alloc(run, bytes ? bytes + shift : 0, out_address));
     if (bytes) *out_address += shift;

@@ -5,7 +5,7 @@
 
 #include "base/digest.h"
 #include "kernels/device.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/dtype_bits.h"
 #include "tests/support/test_random.h"
 
 static Tensor *create(DType dtype, const Shape *shape) {
@@ -13,10 +13,6 @@ static Tensor *create(DType dtype, const Shape *shape) {
     Error *error = tensor_create_on_host(device_host(), dtype, shape, &tensor);
     assert(!error);
     return tensor;
-}
-
-static void *element(const Tensor *tensor, int64_t index) {
-    return (char *)tensor_data(tensor) + index * (dtype_bits(tensor->dtype) / 8);
 }
 
 Tensor *device_tensor(DType dtype, const double *values, uint32_t rank, ...) {
@@ -27,7 +23,7 @@ Tensor *device_tensor(DType dtype, const double *values, uint32_t rank, ...) {
     va_end(arguments);
     Tensor *tensor = create(dtype, &shape);
     for (int64_t i = 0; i < shape_count_unchecked(&shape); i++) {
-        bool written = dtype_scalar_write(dtype, values[i], element(tensor, i));
+        bool written = dtype_bits_write_element(dtype, tensor_data(tensor), (uint64_t)i, values[i]);
         assert(written);
     }
     return tensor;
@@ -39,14 +35,15 @@ Tensor *device_tensor_random(
     for (int64_t i = 0; i < shape_count_unchecked(shape); i++) {
         double unit = (double)(test_random(&seed) >> 11) * 0x1p-53;
         double value = dtype == DTYPE_BOOL ? unit < 0.5 : low + unit * (high - low);
-        if (!dtype_scalar_write(dtype, value, element(tensor, i))) break;
+        if (!dtype_bits_write_element(dtype, tensor_data(tensor), (uint64_t)i, value)) break;
     }
     return tensor;
 }
 
 double device_tensor_get(const Tensor *tensor, int64_t index) {
     double value = 0;
-    bool read = dtype_scalar_read(tensor->dtype, element(tensor, index), &value);
+    bool read =
+        dtype_bits_read_element(tensor->dtype, tensor_data(tensor), (uint64_t)index, &value);
     assert(read);
     return value;
 }

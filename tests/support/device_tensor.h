@@ -5,7 +5,7 @@
 
 /* From values of any kind; rank and dims follow. Release with tensor_release. */
 Tensor *device_tensor(DType dtype, const double *values, uint32_t rank, ...);
-/* Filled with repeatable numbers in [low, high]; integers whole. Types without numbers (float8)
+/* Filled with repeatable numbers in [low, high]; integers whole. Types without numbers (string)
  * stay zero bytes. */
 Tensor *device_tensor_random(
     DType dtype, const Shape *shape, double low, double high, uint64_t seed);

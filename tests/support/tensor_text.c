@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/dtype_scalar.h"
+#include "kernels/dtype_bits.h"
 #include "tests/support/device_tensor.h"
 
 _Noreturn void tensor_text_refuse(const char *word, const char *what) {
@@ -28,7 +28,11 @@ void tensor_text_type(const char **at, DType tested, DType *out_dtype, Shape *ou
         DType dtype;
     } names[] = {{"b[", DTYPE_BOOL}, {"i64[", DTYPE_INT64}, {"i32[", DTYPE_INT32},
         {"f32[", DTYPE_FLOAT32}, {"f64[", DTYPE_FLOAT64}, {"f16[", DTYPE_FLOAT16},
-        {"bf16[", DTYPE_BFLOAT16}, {"u8[", DTYPE_UINT8}, {"T[", DTYPE_NONE}};
+        {"bf16[", DTYPE_BFLOAT16}, {"u8[", DTYPE_UINT8}, {"i8[", DTYPE_INT8},
+        {"u16[", DTYPE_UINT16}, {"i16[", DTYPE_INT16}, {"u4[", DTYPE_UINT4}, {"i4[", DTYPE_INT4},
+        {"u2[", DTYPE_UINT2}, {"i2[", DTYPE_INT2}, {"f4[", DTYPE_FLOAT4E2M1},
+        {"f6[", DTYPE_FLOAT6E2M3}, {"f8[", DTYPE_FLOAT8E4M3FN}, {"e8m0[", DTYPE_FLOAT8E8M0},
+        {"T[", DTYPE_NONE}};
     size_t i = 0;
     while (i < sizeof names / sizeof names[0] &&
            strncmp(*at, names[i].name, strlen(names[i].name)) != 0)
@@ -47,12 +51,11 @@ void tensor_text_type(const char **at, DType tested, DType *out_dtype, Shape *ou
 }
 
 static void fill_listed(Tensor *tensor, const char *list) {
-    char *data = tensor_data(tensor);
     for (int64_t i = 0; i < shape_count_unchecked(&tensor->shape); i++) {
         char *end;
         double value = strtod(list, &end);
         if (end == list) tensor_text_refuse(list, "has too few elements");
-        if (!dtype_scalar_write(tensor->dtype, value, data + i * (dtype_bits(tensor->dtype) / 8)))
+        if (!dtype_bits_write_element(tensor->dtype, tensor_data(tensor), (uint64_t)i, value))
             return; /* no numbers in this element type */
         list = *end == ',' ? end + 1 : end;
     }

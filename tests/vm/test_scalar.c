@@ -27,8 +27,9 @@ static void test_scalar_survives_writing_and_reading(void **state) {
         assert_int_equal(out.tag, VALUE_INT);
         assert_int_equal(out.integer, in.integer);
     }
-    const DType floats[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64};
-    for (uint32_t i = 0; i < 4; i++) {
+    const DType floats[] = {
+        DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64, DTYPE_FLOAT8E4M3FN};
+    for (uint32_t i = 0; i < 5; i++) {
         uint64_t element = 0;
         Value in = value_float(-2.5), out;
         assert_ok(scalar_write(&in, floats[i], &element));
@@ -44,7 +45,7 @@ static void test_scalar_refuses_other_values(void **state) {
     assert_fails(INVALID, scalar_write(&number, DTYPE_BOOL, &element));
     assert_fails(INVALID, scalar_write(&flag, DTYPE_INT8, &element));
     assert_fails(INVALID, scalar_write(&nil, DTYPE_FLOAT32, &element));
-    assert_fails(UNSUPPORTED, scalar_write(&number, DTYPE_FLOAT8E5M2, &element));
+    assert_fails(UNSUPPORTED, scalar_write(&number, DTYPE_FLOAT4E2M1, &element));
     assert_fails(INVALID, scalar_read(DTYPE_UINT64, &element, &out));
     assert_fails(UNSUPPORTED, scalar_read(DTYPE_INT4, &element, &out));
 }
