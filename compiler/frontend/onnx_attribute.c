@@ -12,13 +12,25 @@ static const Onnx__AttributeProto *find_in(const Onnx__NodeProto *proto, const c
     return NULL;
 }
 
-/* An attribute inside a function's body may stand for one of the call's. NULL when the call does
- * not give it. */
+static const Onnx__AttributeProto *find_default(
+    const OnnxLocalFunction *function, const char *name) {
+    for (uint32_t i = 0; i < function->default_count; i++)
+        if (strcmp(function->defaults[i]->name, name) == 0) return function->defaults[i];
+    return NULL;
+}
+
+/* An attribute inside a function's body may stand for one of the call's, or for the function's
+ * default value. NULL when neither gives it. */
 static const Onnx__AttributeProto *follow(
     const Onnx__AttributeProto *attribute, const OnnxScope *scope) {
+    const Onnx__AttributeProto *fallback = NULL; /* of the innermost function that has one so far */
     while (attribute && attribute->ref_attr_name && attribute->ref_attr_name[0]) {
         if (!scope->caller) return NULL;
-        attribute = find_in(scope->caller, attribute->ref_attr_name);
+        const char *name = attribute->ref_attr_name;
+        const Onnx__AttributeProto *otherwise = find_default(scope->function, name);
+        if (otherwise) fallback = otherwise;
+        attribute = find_in(scope->caller, name);
+        if (!attribute) return fallback;
         scope = scope->caller_scope;
     }
     return attribute;

@@ -27,15 +27,11 @@ static Error *model_opset(const Onnx__ModelProto *model, int64_t *out) {
     return NULL;
 }
 
-static Error *collect_functions(const Onnx__ModelProto *model, NameMap *functions) {
-    for (size_t i = 0; i < model->n_functions; i++) {
-        Onnx__FunctionProto *function = model->functions[i];
-        TextBuilder OWN_TEXT(key) = {0};
-        TRY(onnx_function_key(function->domain, function->name, &key));
-        if (name_map_find(functions, text_builder_get(&key)))
-            FAIL(INVALID, "function %s is there twice", text_builder_get(&key));
-        TRY(name_map_set(functions, text_builder_get(&key), function));
-    }
+static Error *check_ir_version(const Onnx__ModelProto *model) {
+    if (!model->has_ir_version) FAIL(CORRUPT, "not an ONNX model: it has no IR version");
+    if (model->ir_version < ONNX_IR_MIN || model->ir_version > ONNX_IR_MAX)
+        FAIL(UNSUPPORTED, "ONNX IR version %lld; %d to %d are read", (long long)model->ir_version,
+            ONNX_IR_MIN, ONNX_IR_MAX);
     return NULL;
 }
 
@@ -87,19 +83,27 @@ static Error *import_main(
     return set_results(graph, function, results);
 }
 
-static Error *import_model(OnnxImport *import, const Onnx__ModelProto *model) {
+static Error *import_graph(OnnxImport *import, const Onnx__ModelProto *model) {
     int64_t opset;
     IrFunction *function;
     if (!model->graph) FAIL(CORRUPT, "not an ONNX model: it has no graph");
     if (model->graph->n_output == 0) FAIL(INVALID, "the graph has no output");
+    TRY(check_ir_version(model));
     TRY(model_opset(model, &opset));
-    TRY(collect_functions(model, import->functions));
     TRY(ir_function_create(import->module, "main", true, NULL, &function));
     OnnxScope scope;
     TRY(onnx_scope_init(&scope, NULL, function->body));
     scope.opset = opset;
     Error *error = import_main(import, model->graph, &scope, function);
     onnx_scope_deinit(&scope);
+    return error;
+}
+
+static Error *import_model(OnnxImport *import, const Onnx__ModelProto *model) {
+    OnnxLocalFunctions functions = {0};
+    Error *error = onnx_functions_read(model, import->functions, &functions);
+    if (!error) error = import_graph(import, model);
+    onnx_functions_deinit(&functions);
     return error;
 }
 

@@ -17,11 +17,18 @@ enum {
     ONNX_EXPANDED_NODES_MAX = 1 << 20, /* local functions are expanded where they are called */
 };
 
+/* A local function, and the attributes that it takes where a call does not give them. */
+typedef struct OnnxLocalFunction {
+    const Onnx__FunctionProto *proto;
+    Onnx__AttributeProto **defaults;
+    uint32_t default_count;
+} OnnxLocalFunction;
+
 typedef struct OnnxImport {
     IrModule *module;
     Device *device; /* whose addresses are pointers: for constants */
     int directory_descriptor;
-    NameMap *functions; /* "domain:name" (onnx_function_key) to Onnx__FunctionProto */
+    NameMap *functions; /* "domain:name" (onnx_function_key) to OnnxLocalFunction */
     /* The address of a TensorProto in a function's body to its constant: however often the function
      * is expanded, its data is held once. */
     NameMap *constants;
@@ -34,7 +41,9 @@ typedef struct OnnxScope {
         *outer;     /* where names not found here are looked up; NULL in main and function bodies */
     NameMap *names; /* to IrVariable */
     IrBlock *block; /* bindings go to its end */
-    /* In a function's body: the call, for attributes that refer to the caller's. */
+    /* In a function's body: the function and the call, for attributes that refer to the caller's.
+     */
+    const OnnxLocalFunction *function;
     const Onnx__NodeProto *caller;
     const struct OnnxScope *caller_scope;
     int64_t opset; /* of the default domain */
@@ -109,9 +118,21 @@ static inline bool onnx_is_default_domain(const char *domain) {
 MUST_CHECK Error *onnx_import_opset(
     Onnx__OperatorSetIdProto *const *imports, size_t count, int64_t *out);
 
+/* onnx_function.c: all local functions of a model. */
+typedef struct OnnxLocalFunctions {
+    OnnxLocalFunction *items;
+    size_t count;
+} OnnxLocalFunctions;
+/* Errors: INVALID two of one name; CORRUPT a default value that is no attribute. */
+MUST_CHECK Error *onnx_functions_read(
+    const Onnx__ModelProto *model, NameMap *by_key, OnnxLocalFunctions *out);
+void onnx_functions_deinit(OnnxLocalFunctions *functions);
+/* NULL: the node calls none. */
+MUST_CHECK Error *onnx_function_find(const OnnxNode *node, const OnnxLocalFunction **out);
+/* The function's nodes in the place of the call. */
+MUST_CHECK Error *onnx_function_expand(const OnnxNode *node, const OnnxLocalFunction *function);
+
 /* onnx_node.c */
-/* What import->functions knows a function by. */
-MUST_CHECK Error *onnx_function_key(const char *domain, const char *name, TextBuilder *out);
 /* Converts one node, adding "node x (Op)" to errors. */
 MUST_CHECK Error *onnx_node_convert(
     OnnxImport *import, OnnxScope *scope, const Onnx__NodeProto *proto);
@@ -119,6 +140,9 @@ MUST_CHECK Error *onnx_node_convert(
  * inputs. */
 MUST_CHECK Error *onnx_node_emit(const OnnxNode *node, const char *operator_name,
     const char *const *skipped, uint32_t input_count, IrVariable *const *inputs);
+
+/* onnx_legacy_shapes.c: opset 1 has the lengths in the input's type, too. NULL stays. */
+MUST_CHECK Error *onnx_legacy_split_lengths(const OnnxNode *node, IrVariable **inout_lengths);
 
 /* Handlers, named in onnx_nodes.def. */
 #define ONNX_NODE(op_type, handler) Error *handler(const OnnxNode *node);

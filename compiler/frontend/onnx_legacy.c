@@ -67,6 +67,7 @@ Error *onnx_convert_reduce_log_sum(const OnnxNode *node) {
 Error *onnx_convert_split(const OnnxNode *node) {
     static const char *const skipped[] = {"split", "num_outputs", NULL};
     IrVariable *inputs[2] = {onnx_input(node, 0), onnx_input(node, 1)};
+    TRY(onnx_legacy_split_lengths(node, &inputs[1]));
     if (!inputs[1]) TRY(ints_as_input(node, "split", &inputs[1]));
     if (inputs[1]) return onnx_node_emit(node, "Split", skipped, 2, inputs);
     OWN(Attributes, attributes) = NULL;
@@ -91,13 +92,13 @@ Error *onnx_convert_slice(const OnnxNode *node) {
 }
 
 Error *onnx_convert_pad(const OnnxNode *node) {
-    static const char *const skipped[] = {"pads", "value", NULL};
+    static const char *const skipped[] = {"pads", "paddings", "value", NULL};
     if (node->scope->opset >= 11)
         return onnx_node_emit(node, "Pad", NULL, node->input_count, node->inputs);
     IrVariable *inputs[3] = {onnx_input(node, 0)};
     if (!inputs[0]) FAIL(INVALID, "input 0 is missing");
     const Onnx__AttributeProto *value = onnx_attribute_find(node, "value");
-    TRY(ints_as_input(node, "pads", &inputs[1]));
+    TRY(ints_as_input(node, node->scope->opset < 2 ? "paddings" : "pads", &inputs[1]));
     double fill = value && value->has_f ? (double)value->f : 0;
     TRY(onnx_constant_float0(node, fill, float_type(inputs[0]), &inputs[2]));
     return onnx_node_emit(node, "Pad", skipped, 3, inputs);
@@ -151,7 +152,10 @@ static Error *dropout_with_mask(const OnnxNode *node) {
  * Dropout makes it). */
 Error *onnx_convert_dropout(const OnnxNode *node) {
     IrVariable *input = onnx_input(node, 0);
+    int64_t is_test;
     if (!input) FAIL(INVALID, "input 0 is missing");
+    TRY(onnx_attribute_int(node, "is_test", 0, &is_test));
+    if (node->scope->opset < 7 && !is_test) FAIL(UNSUPPORTED, "training mode: is_test is 0");
     if (node->output_count > 1) return dropout_with_mask(node);
     if (onnx_input(node, 2))
         return onnx_node_emit(node, "Dropout", dropout_skipped, node->input_count, node->inputs);

@@ -2,8 +2,6 @@
 
 #include "compiler/frontend/onnx_internal.h"
 
-enum { ATTRIBUTE_DEFAULTS_FIELD = 11 /* FunctionProto.attribute_proto */ };
-
 typedef struct HandlerRow {
     const char *op_type;
     OnnxHandler *handler;
@@ -28,68 +26,15 @@ Error *onnx_node_emit(const OnnxNode *node, const char *operator_name, const cha
     return NULL;
 }
 
-Error *onnx_function_key(const char *domain, const char *name, TextBuilder *out) {
-    text_appendf(out, "%s:%s", onnx_is_default_domain(domain) ? "" : domain, name ? name : "");
-    return text_builder_check(out);
-}
-
-/* Values that attributes have where a call does not give them came with a later schema than the one
- * read here. Ignoring them would compute something else. */
-static Error *check_function(const OnnxNode *node, const Onnx__FunctionProto *function) {
-    for (unsigned i = 0; i < function->base.n_unknown_fields; i++)
-        if (function->base.unknown_fields[i].tag == ATTRIBUTE_DEFAULTS_FIELD)
-            FAIL(UNSUPPORTED, "a function with default values of attributes");
-    if (node->input_count > function->n_input || node->output_count > function->n_output)
-        FAIL(INVALID, "%u inputs and %u outputs for a function of %zu and %zu", node->input_count,
-            node->output_count, function->n_input, function->n_output);
-    return NULL;
-}
-
-static Error *expand_function(const OnnxNode *node, const Onnx__FunctionProto *function) {
-    OnnxScope scope;
-    int64_t opset;
-    TRY(check_function(node, function));
-    TRY(onnx_import_opset(function->opset_import, function->n_opset_import, &opset));
-    TRY(onnx_scope_init(&scope, NULL, node->scope->block));
-    scope.caller = node->proto;
-    scope.caller_scope = node->scope;
-    scope.depth = node->scope->depth + 1;
-    scope.opset = opset ? opset : node->scope->opset;
-    Error *error = NULL;
-    if (scope.depth > ONNX_CALL_DEPTH_MAX)
-        error = error_make(ERROR_UNSUPPORTED, __FILE__, __LINE__, "functions nested deeper than %d",
-            ONNX_CALL_DEPTH_MAX);
-    for (uint32_t i = 0; i < function->n_input && !error; i++)
-        if (onnx_input(node, i))
-            error = name_map_set(scope.names, function->input[i], node->inputs[i]);
-    if (!error) error = onnx_graph_nodes(node->import, &scope, function->node, function->n_node);
-    for (uint32_t i = 0; i < function->n_output && i < node->proto->n_output && !error; i++) {
-        IrVariable *result;
-        error = onnx_scope_find(&scope, function->output[i], &result);
-        if (!error) error = onnx_node_set_output(node, i, result);
-    }
-    onnx_scope_deinit(&scope);
-    return error;
-}
-
-static Error *find_function(const OnnxNode *node, const Onnx__FunctionProto **out) {
-    TextBuilder OWN_TEXT(key) = {0};
-    *out = NULL;
-    if (name_map_count(node->import->functions) == 0) return NULL;
-    TRY(onnx_function_key(node->proto->domain, node->proto->op_type, &key));
-    *out = name_map_find(node->import->functions, text_builder_get(&key));
-    return NULL;
-}
-
 /* Operators that only handlers build. */
 static bool is_own(OperatorId id) {
     return id == OPERATOR_SPLIT_BOUNDS || id == OPERATOR_ALIGN_AXES;
 }
 
 static Error *dispatch(const OnnxNode *node) {
-    const Onnx__FunctionProto *function;
-    TRY(find_function(node, &function));
-    if (function) return expand_function(node, function);
+    const OnnxLocalFunction *function;
+    TRY(onnx_function_find(node, &function));
+    if (function) return onnx_function_expand(node, function);
     if (!onnx_is_default_domain(node->proto->domain))
         FAIL(UNSUPPORTED, "operators of domain %s", node->proto->domain);
     for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)

@@ -3,6 +3,7 @@
 Error *onnx_scope_init(OnnxScope *scope, const OnnxScope *outer, IrBlock *block) {
     OnnxScope made = {.outer = outer, .block = block};
     if (outer) {
+        made.function = outer->function;
         made.caller = outer->caller;
         made.caller_scope = outer->caller_scope;
         made.opset = outer->opset;

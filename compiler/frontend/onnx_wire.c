@@ -83,9 +83,10 @@ static Error *walk_field(WireWalk *walk) {
     }
 }
 
-static Error *check_wire(const uint8_t *data, size_t size) {
+static Error *check_wire(
+    const ProtobufCMessageDescriptor *descriptor, const uint8_t *data, size_t size) {
     WireWalk walk = {.data = data};
-    walk.levels[0] = (WireLevel){&onnx__model_proto__descriptor, size};
+    walk.levels[0] = (WireLevel){descriptor, size};
     for (;;) {
         while (walk.depth > 0 && walk.position == walk.levels[walk.depth].end) walk.depth--;
         if (walk.position == size) return NULL;
@@ -119,21 +120,41 @@ static void budget_free(void *context, void *block) {
     memory_free(block);
 }
 
-Error *onnx_wire_unpack(const uint8_t *data, size_t size, Onnx__ModelProto **out) {
+static Error *unpack(const ProtobufCMessageDescriptor *descriptor, const uint8_t *data, size_t size,
+    ProtobufCMessage **out) {
     if (size > SIZE_MAX / MEMORY_PER_BYTE / 2) FAIL(INVALID, "a model of %zu bytes", size);
-    TRY(check_wire(data, size));
+    TRY(check_wire(descriptor, data, size));
     WireBudget budget = {.left = size * MEMORY_PER_BYTE + MEMORY_BASE};
     ProtobufCAllocator allocator = {budget_alloc, budget_free, &budget};
-    Onnx__ModelProto *model = onnx__model_proto__unpack(&allocator, size, data);
-    if (!model && budget.exhausted)
+    *out = protobuf_c_message_unpack(descriptor, &allocator, size, data);
+    if (!*out && budget.exhausted)
         FAIL(CORRUPT, "a file of %zu bytes whose content takes over %d times that", size,
             MEMORY_PER_BYTE);
-    if (!model) FAIL(CORRUPT, "not an ONNX model: protobuf cannot be parsed");
-    *out = model;
+    if (!*out) FAIL(CORRUPT, "not an ONNX model: protobuf cannot be parsed");
     return NULL;
 }
 
-void onnx_wire_release(Onnx__ModelProto *model) {
+static void release(ProtobufCMessage *message) {
     ProtobufCAllocator allocator = {budget_alloc, budget_free, NULL};
-    if (model) onnx__model_proto__free_unpacked(model, &allocator);
+    if (message) protobuf_c_message_free_unpacked(message, &allocator);
+}
+
+Error *onnx_wire_unpack(const uint8_t *data, size_t size, Onnx__ModelProto **out) {
+    ProtobufCMessage *message;
+    TRY(unpack(&onnx__model_proto__descriptor, data, size, &message));
+    *out = (Onnx__ModelProto *)message;
+    return NULL;
+}
+
+void onnx_wire_release(Onnx__ModelProto *model) { release((ProtobufCMessage *)model); }
+
+Error *onnx_wire_unpack_attribute(const uint8_t *data, size_t size, Onnx__AttributeProto **out) {
+    ProtobufCMessage *message;
+    TRY(unpack(&onnx__attribute_proto__descriptor, data, size, &message));
+    *out = (Onnx__AttributeProto *)message;
+    return NULL;
+}
+
+void onnx_wire_release_attribute(Onnx__AttributeProto *attribute) {
+    release((ProtobufCMessage *)attribute);
 }

@@ -24,8 +24,8 @@ static void test_onnx_import_reads_every_opset_it_knows(void **state) {
 
 static void test_onnx_import_refuses_other_opsets(void **state) {
     (void)state;
-    onnx_model_refused(UNSUPPORTED, "ONNX opset 6; 7 to 28 are read", neg_model(6));
-    onnx_model_refused(UNSUPPORTED, "ONNX opset 99; 7 to 28 are read", neg_model(99));
+    onnx_model_refused(UNSUPPORTED, "ONNX opset 29; 1 to 28 are read", neg_model(29));
+    onnx_model_refused(UNSUPPORTED, "ONNX opset 99; 1 to 28 are read", neg_model(99));
     onnx_model_refused(UNSUPPORTED, "ONNX opset -1;", neg_model(-1));
     onnx_model_refused(UNSUPPORTED, "ONNX opset 0;", neg_model(0));
     OnnxModel *model = neg_model(13);
@@ -34,6 +34,24 @@ static void test_onnx_import_refuses_other_opsets(void **state) {
     model = neg_model(13);
     onnx__operator_set_id_proto__free_unpacked(model->opset_import[--model->n_opset_import], NULL);
     onnx_model_refused(CORRUPT, "it imports no operator set", model);
+}
+
+static void test_onnx_import_refuses_other_ir_versions(void **state) {
+    (void)state;
+    static const int64_t known[] = {3, 14}, others[] = {2, 15, -1};
+    for (size_t i = 0; i < 2; i++) {
+        OnnxModel *model = neg_model(13);
+        model->ir_version = known[i];
+        onnx_model_expect(model, neg_signature);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        OnnxModel *model = neg_model(13);
+        model->ir_version = others[i];
+        onnx_model_refused(UNSUPPORTED, "3 to 14 are read", model);
+    }
+    OnnxModel *model = neg_model(13);
+    model->has_ir_version = 0;
+    onnx_model_refused(CORRUPT, "it has no IR version", model);
 }
 
 /* A model of local functions alone need not import the default domain. */
@@ -96,6 +114,7 @@ int test_onnx_import(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx_import_reads_every_opset_it_knows),
         cmocka_unit_test(test_onnx_import_refuses_other_opsets),
+        cmocka_unit_test(test_onnx_import_refuses_other_ir_versions),
         cmocka_unit_test(test_onnx_import_takes_models_that_import_other_domains_only),
         cmocka_unit_test(test_onnx_import_refuses_models_without_graph_or_outputs),
         cmocka_unit_test(test_onnx_import_refuses_what_is_no_model),

@@ -1,0 +1,121 @@
+/* Local functions of a model: found by their key, expanded where they are called. */
+#include "base/allocator.h"
+#include "compiler/frontend/onnx_internal.h"
+#include "compiler/frontend/onnx_wire.h"
+
+/* FunctionProto.attribute_proto: the schema that is read here is older, so it stands among the
+ * unknown fields, as bytes. */
+enum { ATTRIBUTE_DEFAULTS_FIELD = 11 };
+
+static Error *function_key(const char *domain, const char *name, TextBuilder *out) {
+    text_appendf(out, "%s:%s", onnx_is_default_domain(domain) ? "" : domain, name ? name : "");
+    return text_builder_check(out);
+}
+
+/* An unknown field's bytes begin with their length. */
+static Error *unpack_default(
+    const ProtobufCMessageUnknownField *field, Onnx__AttributeProto **out) {
+    uint64_t size = 0;
+    size_t at = 0;
+    bool ended = false;
+    for (unsigned shift = 0; !ended && at < field->len && shift < 64; shift += 7) {
+        size |= (uint64_t)(field->data[at] & 0x7f) << shift;
+        ended = !(field->data[at++] & 0x80);
+    }
+    if (!ended || size != field->len - at) FAIL(CORRUPT, "a default value that is no attribute");
+    TRY(onnx_wire_unpack_attribute(field->data + at, size, out));
+    if ((*out)->name && (*out)->name[0] && !((*out)->ref_attr_name && (*out)->ref_attr_name[0]))
+        return NULL;
+    FAIL(INVALID, "a default value without a name, or that refers to another attribute");
+}
+
+static Error *read_defaults(OnnxLocalFunction *function) {
+    const ProtobufCMessage *base = &function->proto->base;
+    void *memory;
+    TRY(memory_alloc(base->n_unknown_fields, sizeof *function->defaults, &memory));
+    function->defaults = memory;
+    for (unsigned i = 0; i < base->n_unknown_fields; i++) {
+        if (base->unknown_fields[i].tag != ATTRIBUTE_DEFAULTS_FIELD) continue;
+        if (base->unknown_fields[i].wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
+            FAIL(CORRUPT, "a default value that is no attribute");
+        TRY(unpack_default(
+            &base->unknown_fields[i], &function->defaults[function->default_count++]));
+    }
+    return NULL;
+}
+
+static Error *read_function(OnnxLocalFunction *function, NameMap *by_key) {
+    TextBuilder OWN_TEXT(key) = {0};
+    TRY(function_key(function->proto->domain, function->proto->name, &key));
+    if (name_map_find(by_key, text_builder_get(&key)))
+        FAIL(INVALID, "function %s is there twice", text_builder_get(&key));
+    TRY_WRAP(read_defaults(function), "function %s", text_builder_get(&key));
+    return name_map_set(by_key, text_builder_get(&key), function);
+}
+
+Error *onnx_functions_read(
+    const Onnx__ModelProto *model, NameMap *by_key, OnnxLocalFunctions *out) {
+    void *memory;
+    TRY(memory_alloc(model->n_functions, sizeof(OnnxLocalFunction), &memory));
+    out->items = memory;
+    out->count = model->n_functions;
+    for (size_t i = 0; i < model->n_functions; i++) {
+        out->items[i].proto = model->functions[i];
+        TRY(read_function(&out->items[i], by_key));
+    }
+    return NULL;
+}
+
+void onnx_functions_deinit(OnnxLocalFunctions *functions) {
+    for (size_t i = 0; i < functions->count; i++) {
+        for (uint32_t j = 0; j < functions->items[i].default_count; j++)
+            onnx_wire_release_attribute(functions->items[i].defaults[j]);
+        memory_free(functions->items[i].defaults);
+    }
+    memory_free(functions->items);
+    *functions = (OnnxLocalFunctions){0};
+}
+
+Error *onnx_function_find(const OnnxNode *node, const OnnxLocalFunction **out) {
+    TextBuilder OWN_TEXT(key) = {0};
+    *out = NULL;
+    if (name_map_count(node->import->functions) == 0) return NULL;
+    TRY(function_key(node->proto->domain, node->proto->op_type, &key));
+    *out = name_map_find(node->import->functions, text_builder_get(&key));
+    return NULL;
+}
+
+static Error *bind_and_fill(
+    const OnnxNode *node, const Onnx__FunctionProto *function, OnnxScope *scope) {
+    if (scope->depth > ONNX_CALL_DEPTH_MAX)
+        FAIL(UNSUPPORTED, "functions nested deeper than %d", ONNX_CALL_DEPTH_MAX);
+    for (uint32_t i = 0; i < function->n_input; i++)
+        if (onnx_input(node, i))
+            TRY(name_map_set(scope->names, function->input[i], node->inputs[i]));
+    TRY(onnx_graph_nodes(node->import, scope, function->node, function->n_node));
+    for (uint32_t i = 0; i < function->n_output && i < node->proto->n_output; i++) {
+        IrVariable *result;
+        TRY(onnx_scope_find(scope, function->output[i], &result));
+        TRY(onnx_node_set_output(node, i, result));
+    }
+    return NULL;
+}
+
+Error *onnx_function_expand(const OnnxNode *node, const OnnxLocalFunction *called) {
+    const Onnx__FunctionProto *function = called->proto;
+    OnnxScope scope;
+    int64_t opset;
+    if (node->input_count > function->n_input || node->output_count > function->n_output)
+        FAIL(INVALID, "%u inputs and %u outputs for a function of %zu and %zu", node->input_count,
+            node->output_count, function->n_input, function->n_output);
+    TRY(onnx_import_opset(function->opset_import, function->n_opset_import, &opset));
+    TRY(onnx_scope_init(&scope, NULL, node->scope->block));
+    scope.function = called;
+    scope.caller = node->proto;
+    scope.caller_scope = node->scope;
+    scope.depth = node->scope->depth + 1;
+    scope.opset = opset ? opset : node->scope->opset;
+    Error *error = bind_and_fill(node, function, &scope);
+    onnx_scope_deinit(&scope);
+    return error;
+}
