@@ -97,8 +97,8 @@ struct Plan {
      */
     uint64_t in_place;
     const TensorSpec *outputs;
-    /* Output 0 is input 0 under another shape (Reshape, Squeeze, Identity …): nothing is launched,
-     * launch is NULL. */
+    /* Output 0 is input 0 under another shape or element type (Reshape, Squeeze, Identity …):
+     * nothing is launched, launch is NULL. */
     bool view;
     /* Only for shape kind `data`: computes the missing dimensions; NULL otherwise. The interpreter
      * calls it before allocating outputs. out_shapes: output_count entries, prefilled from outputs.

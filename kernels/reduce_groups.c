@@ -22,6 +22,15 @@ static uint32_t make_groups(const Shape *shape, const bool *reduced, Group *grou
     return count;
 }
 
+int64_t reduce_groups_walk(uint32_t rank, const int64_t *dims, const int64_t *strides, int64_t at) {
+    int64_t offset = 0;
+    for (uint32_t d = rank; d-- > 0;) {
+        offset += at % dims[d] * strides[d];
+        at /= dims[d];
+    }
+    return offset;
+}
+
 void reduce_groups_make(const Shape *shape, const bool reduced[SHAPE_RANK_MAX], ReduceGroups *out) {
     Group groups[SHAPE_RANK_MAX];
     const uint32_t count = make_groups(shape, reduced, groups);

@@ -21,4 +21,6 @@ typedef struct ReduceGroups {
     int64_t outputs; /* outer * width */
 } ReduceGroups;
 
+/* Where index `at` of these dimensions, row-major, stands. */
+int64_t reduce_groups_walk(uint32_t rank, const int64_t *dims, const int64_t *strides, int64_t at);
 void reduce_groups_make(const Shape *shape, const bool reduced[SHAPE_RANK_MAX], ReduceGroups *out);

@@ -96,7 +96,12 @@ bool tensor_is_sole(const Tensor *tensor) {
 }
 
 Error *tensor_reshape(Tensor *tensor, const Shape *shape, Tensor **out) {
+    return tensor_view(tensor, tensor->dtype, shape, out);
+}
+
+Error *tensor_view(Tensor *tensor, DType dtype, const Shape *shape, Tensor **out) {
     int64_t count;
+    assert(dtype_bits(dtype) == dtype_bits(tensor->dtype));
     TRY(shape_count(shape, &count));
     if (count != shape_count_unchecked(&tensor->shape)) {
         TextBuilder OWN_TEXT(text) = {0};
@@ -106,7 +111,7 @@ Error *tensor_reshape(Tensor *tensor, const Shape *shape, Tensor **out) {
         FAIL(INVALID, "cannot read a tensor of shape %s", text_builder_get(&text));
     }
     Tensor *view;
-    TRY(make(tensor->storage, tensor->offset, tensor->dtype, shape, &view));
+    TRY(make(tensor->storage, tensor->offset, dtype, shape, &view));
     view->written = tensor->written;
     *out = view;
     return NULL;

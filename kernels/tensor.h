@@ -47,6 +47,8 @@ TensorSpec tensor_spec(const Tensor *tensor);
 bool tensor_is_sole(const Tensor *tensor);
 /* The same bytes under another shape of the same count; shares the storage. Errors: INVALID. */
 MUST_CHECK Error *tensor_reshape(Tensor *tensor, const Shape *shape, Tensor **out);
+/* As tensor_reshape, read as elements of another type of as many bits. */
+MUST_CHECK Error *tensor_view(Tensor *tensor, DType dtype, const Shape *shape, Tensor **out);
 /* Copies to / from host memory of tensor_bytes size, on whatever device it is. */
 MUST_CHECK Error *tensor_copy_to_host(const Tensor *tensor, void *to);
 /* size bytes from byte `at` on, which lie in it. */

@@ -361,18 +361,20 @@ static Error *run_alloc(Invocation *invocation, Step *out_step) {
     return NULL;
 }
 
-/* Output 0 is input 0 under another shape; a tensor that only this register holds changes its own.
- */
+/* Output 0 is input 0 under another shape or element type; a tensor that only this register holds
+ * changes its own. */
 static Error *run_view(Invocation *invocation) {
     const DecodedOperand *operand = &invocation->instruction->operands[2];
     Tensor *tensor = (Tensor *)(uintptr_t)invocation->inputs[0].tensor;
     const Shape *shape = &invocation->plan->outputs[0].shape;
+    const DType dtype = invocation->plan->outputs[0].dtype;
     if (!tensor) FAIL(INTERNAL, "a view without a tensor");
     if (operand->last_use && refcount_is_sole(&tensor->refcount)) {
         invocation->outputs[0] = tensor_retain(tensor);
         tensor->shape = *shape;
+        tensor->dtype = dtype;
     } else {
-        TRY(tensor_reshape(tensor, shape, &invocation->outputs[0]));
+        TRY(tensor_view(tensor, dtype, shape, &invocation->outputs[0]));
     }
     invocation->execution->counters.kernel_calls++;
     invocation_store_outputs(invocation);

@@ -100,6 +100,11 @@ MUST_CHECK Error *onnx_constant_float0(
 MUST_CHECK Error *onnx_constant_tensor(
     OnnxImport *import, const Onnx__TensorProto *proto, IrVariable **out);
 
+/* onnx_legacy.c: the element type of a float tensor that nodes before compute. Types are inferred
+ * behind the import, so it is followed back to where it is told: the first operand of every
+ * operator but Where has its result's type, where both are floats. */
+DType onnx_float_type(const IrVariable *variable);
+
 /* onnx_graph.c */
 MUST_CHECK Error *onnx_graph_nodes(
     OnnxImport *import, OnnxScope *scope, Onnx__NodeProto *const *nodes, size_t count);

@@ -12,10 +12,7 @@ static Error *ints_as_input(const OnnxNode *node, const char *name, IrVariable *
     return onnx_constant_ints(node, attribute->ints, attribute->n_ints, out);
 }
 
-/* The element type of a float tensor that nodes before compute. Types are inferred behind the
- * import, so it is followed back to where it is told: the first operand of every operator but Where
- * has its result's type, where both are floats. */
-static DType float_type(const IrVariable *variable) {
+DType onnx_float_type(const IrVariable *variable) {
     for (uint32_t i = 0; variable && i < TYPE_STEPS_MAX; i++) {
         const Tensor *tensor = ir_variable_tensor(variable);
         DType dtype = tensor ? tensor->dtype : variable->type.dtype;
@@ -38,29 +35,6 @@ Error *onnx_convert_axes(const OnnxNode *node) {
     IrVariable *inputs[2] = {onnx_input(node, 0), onnx_input(node, 1)};
     if (!inputs[1]) TRY(ints_as_input(node, "axes", &inputs[1]));
     return onnx_node_emit(node, node->proto->op_type, skipped, inputs[1] ? 2 : 1, inputs);
-}
-
-/* f(ReduceSum(g(x))) with the node's axes. */
-static Error *reduce_composed(const OnnxNode *node, const char *before, const char *behind) {
-    static const char *const skipped[] = {"axes", NULL};
-    IrVariable *inputs[2] = {onnx_input(node, 0), onnx_input(node, 1)}, **sums, *result;
-    OWN(Attributes, attributes) = NULL;
-    if (!inputs[0]) FAIL(INVALID, "input 0 is missing");
-    if (!inputs[1]) TRY(ints_as_input(node, "axes", &inputs[1]));
-    if (before)
-        TRY(ir_build_simple(onnx_at(node), before, NULL, inputs[0], NULL, NULL, &inputs[0]));
-    TRY(onnx_attribute_convert(node, "ReduceSum", skipped, &attributes));
-    TRY(ir_build_operator(
-        onnx_at(node), "ReduceSum", attributes, inputs[1] ? 2 : 1, inputs, 1, &sums));
-    result = sums[0];
-    if (behind) TRY(ir_build_simple(onnx_at(node), behind, NULL, result, NULL, NULL, &result));
-    return onnx_node_set_output(node, 0, result);
-}
-
-Error *onnx_convert_reduce_l1(const OnnxNode *node) { return reduce_composed(node, "Abs", NULL); }
-
-Error *onnx_convert_reduce_log_sum(const OnnxNode *node) {
-    return reduce_composed(node, NULL, "Log");
 }
 
 /* Up to opset 12 the lengths are the attribute split; without any, the outputs are equal parts. */
@@ -100,7 +74,7 @@ Error *onnx_convert_pad(const OnnxNode *node) {
     const Onnx__AttributeProto *value = onnx_attribute_find(node, "value");
     TRY(ints_as_input(node, node->scope->opset < 2 ? "paddings" : "pads", &inputs[1]));
     double fill = value && value->has_f ? (double)value->f : 0;
-    TRY(onnx_constant_float0(node, fill, float_type(inputs[0]), &inputs[2]));
+    TRY(onnx_constant_float0(node, fill, onnx_float_type(inputs[0]), &inputs[2]));
     return onnx_node_emit(node, "Pad", skipped, 3, inputs);
 }
 
@@ -114,7 +88,8 @@ Error *onnx_convert_clip(const OnnxNode *node) {
     for (uint32_t i = 1; i < 3; i++) {
         const Onnx__AttributeProto *bound = onnx_attribute_find(node, skipped[i - 1]);
         if (bound && bound->has_f)
-            TRY(onnx_constant_float0(node, (double)bound->f, float_type(inputs[0]), &inputs[i]));
+            TRY(onnx_constant_float0(
+                node, (double)bound->f, onnx_float_type(inputs[0]), &inputs[i]));
     }
     uint32_t count = inputs[2] ? 3 : inputs[1] ? 2 : 1;
     return onnx_node_emit(node, "Clip", skipped, count, inputs);
@@ -142,7 +117,7 @@ static Error *dropout_with_mask(const OnnxNode *node) {
     TRY(ir_build_operator(
         onnx_at(node), "Dropout", attributes, node->input_count, node->inputs, 2, &results));
     TRY(attributes_create(&to));
-    TRY(attributes_set_dtype(to, "to", float_type(node->inputs[0])));
+    TRY(attributes_set_dtype(to, "to", onnx_float_type(node->inputs[0])));
     TRY(ir_build_simple(onnx_at(node), "Cast", to, results[1], NULL, NULL, &mask));
     TRY(onnx_node_set_output(node, 0, results[0]));
     return onnx_node_set_output(node, 1, mask);
@@ -162,14 +137,9 @@ Error *onnx_convert_dropout(const OnnxNode *node) {
     return onnx_node_set_output(node, 0, input);
 }
 
-Error *onnx_convert_batch_normalization(const OnnxNode *node) {
-    static const char *const skipped[] = {"spatial", "is_test", "momentum", "training_mode", NULL};
-    int64_t spatial, training;
-    TRY(onnx_attribute_int(node, "spatial", 1, &spatial));
-    TRY(onnx_attribute_int(node, "training_mode", 0, &training));
-    if (spatial != 1) FAIL(UNSUPPORTED, "attribute spatial other than 1");
-    if (training != 0 || node->output_count > 1) FAIL(UNSUPPORTED, "training mode");
-    return onnx_node_emit(node, "BatchNormalization", skipped, node->input_count, node->inputs);
+/* The name that ScatterElements had up to opset 10. */
+Error *onnx_convert_scatter(const OnnxNode *node) {
+    return onnx_node_emit(node, "ScatterElements", NULL, node->input_count, node->inputs);
 }
 
 /* Up to opset 12 the input is seen as a matrix whose rows are everything from the axis on. */

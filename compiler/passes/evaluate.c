@@ -36,11 +36,24 @@ static bool outputs_fit(const Evaluation *evaluation, uint64_t bytes_max) {
     return true;
 }
 
-static Error *launch(Evaluation *evaluation, const Plan *plan) {
-    OWN(Tensor, workspace) = NULL;
+static Error *create_workspace(const Plan *plan, Tensor **out) {
     int64_t bytes = (int64_t)plan->workspace_bytes;
     Shape shape = shape_make(1, &bytes);
-    TRY(tensor_create_on_host(device_host(), DTYPE_UINT8, &shape, &workspace));
+    return tensor_create_on_host(device_host(), DTYPE_UINT8, &shape, out);
+}
+
+static Error *measure(Evaluation *evaluation, const Plan *plan) {
+    OWN(Tensor, workspace) = NULL;
+    TRY(create_workspace(plan, &workspace));
+    Launch call = {.inputs = evaluation->input_addresses,
+        .workspace = tensor_address(workspace),
+        .threads = 1};
+    return plan->measure(plan, &call, evaluation->shapes);
+}
+
+static Error *launch(Evaluation *evaluation, const Plan *plan) {
+    OWN(Tensor, workspace) = NULL;
+    TRY(create_workspace(plan, &workspace));
     for (uint32_t i = 0; i < evaluation->request.output_count; i++) {
         TRY(tensor_create_on_host(device_host(), evaluation->request.outputs[i].dtype,
             &evaluation->shapes[i], &evaluation->outputs[i]));
@@ -63,14 +76,12 @@ static Error *run(Evaluation *evaluation, Device *portable, Tensor *const *input
     TRY(portable->class_->plan(portable, request, &plan));
     for (uint32_t i = 0; i < request->output_count; i++)
         evaluation->shapes[i] = plan->outputs[i].shape;
-    if (plan->measure) {
-        Launch call = {.inputs = evaluation->input_addresses, .threads = 1};
-        TRY(plan->measure(plan, &call, evaluation->shapes));
-    }
+    if (plan->measure) TRY(measure(evaluation, plan));
     if (!outputs_fit(evaluation, bytes_max)) return NULL;
     if (plan->view) {
         if (request->output_count != 1) return NULL;
-        TRY(tensor_reshape(inputs[0], &evaluation->shapes[0], &evaluation->outputs[0]));
+        TRY(tensor_view(
+            inputs[0], request->outputs[0].dtype, &evaluation->shapes[0], &evaluation->outputs[0]));
         evaluation->made = 1;
     } else {
         TRY(launch(evaluation, plan));

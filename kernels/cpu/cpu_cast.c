@@ -1,9 +1,8 @@
 /* Cast and CastLike from and to the types that elementwise programs do not know: the packed ones
  * and FLOAT8E8M0. Runs of elements are widened to a type that the loops have, go through the loops
- * of a plain cast, and are narrowed. BitCast. */
+ * of a plain cast, and are narrowed. */
 #include <string.h>
 
-#include "kernels/cpu/cpu_copy.h"
 #include "kernels/cpu/cpu_pointwise.h"
 #include "kernels/cpu/cpu_small.h"
 #include "kernels/dtype_bits.h"
@@ -160,40 +159,8 @@ static Error *plan_cast(Device *device, const PlanRequest *request, Plan **out) 
     return NULL;
 }
 
-/* A bool has two values: every other byte than 0 becomes 1. */
-static Error *normalize_bools(void *context, uint64_t begin, uint64_t end, uint32_t part) {
-    uint8_t *bools = context;
-    (void)part;
-    for (uint64_t i = begin; i < end; i++) bools[i] = bools[i] != 0;
-    return NULL;
-}
-
-static Error *launch_bit_cast(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
-    const uint64_t bytes = *(const uint64_t *)plan_state(plan);
-    CpuDevice *device = cpu_device(plan->device);
-    void *to = cpu_output(launch, 0);
-    (void)output_shapes;
-    (void)out_abandoned;
-    if (bytes == 0) return NULL;
-    if (to != cpu_input(launch, 0))
-        TRY(cpu_copy_bytes(device, launch->threads, to, cpu_input(launch, 0), bytes));
-    if (plan->outputs[0].dtype != DTYPE_BOOL) return NULL;
-    return cpu_for_each(device, launch->threads, bytes, 1 << 16, normalize_bools, to);
-}
-
-static Error *plan_bit_cast(Device *device, const PlanRequest *request, Plan **out) {
-    uint64_t bytes;
-    TRY(plan_request_input_bytes(request, 0, &bytes));
-    TRY(plan_create(device, request, "cpu.bit_cast", sizeof(uint64_t), out));
-    *(uint64_t *)plan_state(*out) = bytes;
-    (*out)->launch = launch_bit_cast;
-    return NULL;
-}
-
 const Kernel cpu_cast[] = {
     {OPERATOR_CAST, DTYPES_SIZED, plan_cast, "cpu.cast", KERNEL_PORTABLE},
     {OPERATOR_CAST_LIKE, DTYPES_SIZED, plan_cast, "cpu.cast", KERNEL_PORTABLE},
-    {OPERATOR_BIT_CAST, DTYPES_SIZED, plan_bit_cast, "cpu.bit_cast", KERNEL_PORTABLE},
     KERNELS_END,
 };

@@ -1,7 +1,9 @@
-/* CumSum: blocks of neighbouring lanes are added up together along the axis. */
+/* CumSum and CumProd: blocks of neighbouring lanes are combined together along the axis. */
 #include <string.h>
 
+#include "kernels/cpu/cpu_index.h"
 #include "kernels/cpu/cpu_loops.h"
+#include "kernels/dtype_scalar.h"
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_integer.h"
 #include "kernels/shape_rules/arguments.h"
@@ -10,11 +12,12 @@ enum { BLOCK = 512, ELEMENTS_PER_PART = 16384 };
 
 /* [outer, dim, inner] */
 typedef struct State {
-    CpuLoop *add;
+    CpuLoop *combine;
     int64_t outer, dim, inner;
     DType dtype;
     uint32_t size;
-    bool exclusive, reverse;
+    bool product, exclusive, reverse;
+    uint8_t identity[8]; /* 0 or 1, of the element type */
 } State;
 
 typedef struct Run {
@@ -23,11 +26,12 @@ typedef struct Run {
     char *to;
 } Run;
 
-/* out may be the input: a step's element is added before its place is written. */
+/* out may be the input: a step's element is combined before its place is written. */
 static void run_block(const Run *run, int64_t at, int64_t count) {
     const State *state = run->state;
-    _Alignas(64) uint64_t total[BLOCK] = {0}, next[BLOCK];
+    _Alignas(64) uint64_t total[BLOCK], next[BLOCK];
     size_t bytes = (size_t)count * state->size;
+    cpu_fill(total, state->identity, state->size, count);
     int64_t step = state->inner * state->size * (state->reverse ? -1 : 1);
     int64_t offset = at * state->size;
     if (state->reverse) offset += (state->dim - 1) * state->inner * state->size;
@@ -36,27 +40,33 @@ static void run_block(const Run *run, int64_t at, int64_t count) {
         if (i == 0)
             memcpy(next, run->from + offset, bytes);
         else
-            state->add(next, operands, count, NULL);
+            state->combine(next, operands, count, NULL);
         memcpy(run->to + offset, state->exclusive ? total : next, bytes);
         memcpy(total, next, bytes);
     }
 }
 
 /* Lanes side by side in memory need no blocks: one running total. Same order, same bits. */
-#define SCAN(name, T, add)                                                                         \
-    static void scan_##name(const State *state, T *to, const T *from) {                            \
+#define SCAN(name, T, combine, identity)                                                           \
+    static void name(const State *state, T *to, const T *from) {                                   \
         int64_t step = state->reverse ? -1 : 1, at = state->reverse ? state->dim - 1 : 0;          \
-        T total = 0;                                                                               \
+        T total = identity;                                                                        \
         for (int64_t i = 0; i < state->dim; i++, at += step) {                                     \
-            T next = i == 0 ? from[at] : add(total, from[at]);                                     \
+            T next = i == 0 ? from[at] : combine(total, from[at]);                                 \
             to[at] = state->exclusive ? total : next;                                              \
             total = next;                                                                          \
         }                                                                                          \
     }
-SCAN(float32, float, scalar_add_f32)
-SCAN(float64, double, scalar_add_f64)
-SCAN(int32, int32_t, scalar_add_int32)
-SCAN(int64, int64_t, scalar_add_int64)
+#define SCANS(name, T, s)                                                                          \
+    SCAN(sum_##name, T, scalar_add_##s, 0)                                                         \
+    SCAN(product_##name, T, scalar_mul_##s, 1)                                                     \
+    static void scan_##name(const State *state, void *to, const void *from) {                      \
+        (state->product ? product_##name : sum_##name)(state, to, from);                           \
+    }
+SCANS(float32, float, f32)
+SCANS(float64, double, f64)
+SCANS(int32, int32_t, int32)
+SCANS(int64, int64_t, int64)
 
 static bool run_scan(const Run *run, int64_t at) {
     const State *state = run->state;
@@ -109,11 +119,15 @@ static Error *plan_cum_sum(Device *device, const PlanRequest *request, Plan **ou
     const TensorSpec *input = &request->inputs[0];
     TRY(arguments_int(request, 1, &given));
     TRY(shape_axis(given, input->shape.rank, &axis));
-    CpuLoop *add = cpu_loop_find(cpu_device(device)->level, CPU_LOOP_ADD, input->dtype);
-    if (!add) return cpu_decline(out);
-    TRY(plan_create(device, request, "cpu.cum_sum", sizeof(State), out));
+    const bool product = request->operator_info->id == OPERATOR_CUM_PROD;
+    CpuLoop *combine = cpu_loop_find(
+        cpu_device(device)->level, product ? CPU_LOOP_MUL : CPU_LOOP_ADD, input->dtype);
+    if (!combine) return cpu_decline(out);
+    TRY(plan_create(device, request, product ? "cpu.cum_prod" : "cpu.cum_sum", sizeof(State), out));
     State *state = plan_state(*out);
-    state->add = add;
+    state->combine = combine;
+    state->product = product;
+    (void)dtype_scalar_write(input->dtype, product, state->identity); /* every number type has it */
     state->outer = shape_product(&input->shape, 0, axis);
     state->dim = input->shape.dims[axis];
     state->inner = shape_product(&input->shape, axis + 1, input->shape.rank);
@@ -127,5 +141,6 @@ static Error *plan_cum_sum(Device *device, const PlanRequest *request, Plan **ou
 
 const Kernel cpu_cum_sum[] = {
     {OPERATOR_CUM_SUM, DTYPES_NUMBER, plan_cum_sum, "cpu.cum_sum", KERNEL_PORTABLE},
+    {OPERATOR_CUM_PROD, DTYPES_NUMBER, plan_cum_sum, "cpu.cum_prod", KERNEL_PORTABLE},
     KERNELS_END,
 };

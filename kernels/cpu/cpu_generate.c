@@ -1,9 +1,10 @@
 /* Operators whose result comes from shapes, attributes or a few numbers: ConstantOfShape, Range,
- * Shape, Size, OneHot. */
+ * Shape, Size, OneHot, EyeLike. */
 #include <string.h>
 
 #include "kernels/cpu/cpu_copy.h"
 #include "kernels/cpu/cpu_index.h"
+#include "kernels/dtype_scalar.h"
 #include "kernels/scalar/scalar_convert.h"
 #include "kernels/shape_rules/arguments.h"
 #include "kernels/tensor.h"
@@ -233,6 +234,43 @@ static Error *plan_one_hot(Device *device, const PlanRequest *request, Plan **ou
     return NULL;
 }
 
+/* Ones along a diagonal. */
+typedef struct EyeState {
+    int64_t rows, columns, k;
+    uint32_t size;
+    uint8_t one[8];
+} EyeState;
+
+static Error *launch_eye(
+    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const EyeState *state = plan_state(plan);
+    char *to = cpu_output(launch, 0);
+    (void)output_shapes;
+    (void)out_abandoned;
+    if (state->rows == 0 || state->columns == 0) return NULL;
+    memset(to, 0, (size_t)(state->rows * state->columns) * state->size);
+    /* the first row that the diagonal meets, and its column there */
+    int64_t row = state->k >= 0 ? 0 : state->k < -state->rows ? state->rows : -state->k;
+    int64_t column = state->k > 0 ? state->k : 0;
+    for (; row < state->rows && column < state->columns; row++, column++)
+        cpu_move(to + (row * state->columns + column) * state->size, state->one, state->size);
+    return NULL;
+}
+
+static Error *plan_eye(Device *device, const PlanRequest *request, Plan **out) {
+    const Shape *shape = &request->outputs[0].shape;
+    TRY(plan_create(device, request, "cpu.eye_like", sizeof(EyeState), out));
+    EyeState *state = plan_state(*out);
+    state->rows = shape->dims[0];
+    state->columns = shape->dims[1];
+    state->k = attributes_int(request->attributes, "k");
+    state->size = element_size(request);
+    (void)dtype_scalar_write(
+        request->outputs[0].dtype, 1, state->one); /* the rule's types have it */
+    (*out)->launch = launch_eye;
+    return NULL;
+}
+
 const Kernel cpu_generate[] = {
     {OPERATOR_CONSTANT_OF_SHAPE, DTYPES_ANY, plan_constant_of_shape, "cpu.constant_of_shape",
         KERNEL_PORTABLE},
@@ -240,5 +278,7 @@ const Kernel cpu_generate[] = {
     {OPERATOR_SHAPE, DTYPES_SIZED, plan_shape, "cpu.shape", KERNEL_PORTABLE},
     {OPERATOR_SIZE, DTYPES_SIZED, plan_size, "cpu.size", KERNEL_PORTABLE},
     {OPERATOR_ONE_HOT, DTYPES_NUMBER, plan_one_hot, "cpu.one_hot", KERNEL_PORTABLE},
+    {OPERATOR_EYE_LIKE, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL), plan_eye, "cpu.eye_like",
+        KERNEL_PORTABLE},
     KERNELS_END,
 };

@@ -15,6 +15,8 @@ CpuLoop *cpu_loop_find(CpuLevel level, CpuLoopId id, DType dtype) {
     CpuLoop *loop = BY_LEVEL(level, cpu_loops_arithmetic, (id, dtype));
     if (!loop) loop = BY_LEVEL(level, cpu_loops_compare, (id, dtype));
     if (!loop) loop = BY_LEVEL(level, cpu_loops_unary, (id, dtype));
+    if (!loop) loop = BY_LEVEL(level, cpu_loops_gate, (id, dtype));
+    if (!loop) loop = BY_LEVEL(level, cpu_loops_angle, (id, dtype));
     return loop;
 }
 

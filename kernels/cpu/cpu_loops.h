@@ -48,6 +48,7 @@ typedef enum CpuReduction {
     CPU_REDUCE_PROD,
     CPU_REDUCE_MAX,
     CPU_REDUCE_MIN,
+    CPU_REDUCE_SUM_ABS,
     CPU_REDUCTION_COUNT
 } CpuReduction;
 

@@ -1,6 +1,8 @@
 /* Comparisons, logic, bits and selection. */
 #include "kernels/cpu/cpu_loops_internal.h"
 #include "kernels/cpu/cpu_loops_table.h"
+#include "kernels/scalar/scalar_float.h"
+#include "kernels/scalar/scalar_integer.h"
 
 #define COMPARE_LOOPS(name, T)                                                                     \
     LOOP_BINARY(equal_##name, uint8_t, T, T, (uint8_t)(x == y))                                    \
@@ -18,6 +20,14 @@ LOOP_UNARY(is_nan_float64, uint8_t, double, , (uint8_t)(x != x))
 LOOP_UNARY(is_nan_float16, uint8_t, uint16_t, , (uint8_t)((x & 0x7FFF) > 0x7C00))
 LOOP_UNARY(is_nan_bfloat16, uint8_t, uint16_t, , (uint8_t)((x & 0x7FFF) > 0x7F80))
 
+#define IS_INF_LOOP(name, T, s)                                                                    \
+    LOOP_UNARY(                                                                                    \
+        is_inf_##name, uint8_t, T, const T negative = (T)parameters->alpha;                        \
+        const T positive = (T)parameters->beta, (uint8_t)scalar_is_inf_##s(x, negative, positive))
+IS_INF_LOOP(float32, float, f32)
+IS_INF_LOOP(float64, double, f64)
+LOOP_HALVES(is_inf, 1, 1)
+
 /* A bool is any byte; what is not 0 is true, and what is written is 0 or 1. */
 LOOP_UNARY(not_bool, uint8_t, uint8_t, , (uint8_t)(x == 0))
 LOOP_BINARY(equal_bool, uint8_t, uint8_t, uint8_t, (uint8_t)((x != 0) == (y != 0)))
@@ -28,7 +38,8 @@ LOOP_BINARY(xor_bool, uint8_t, uint8_t, uint8_t, (uint8_t)((x != 0) ^ (y != 0)))
 #define BIT_LOOPS(name, T)                                                                         \
     LOOP_BINARY(and_##name, T, T, T, (T)(x & y))                                                   \
     LOOP_BINARY(or_##name, T, T, T, (T)(x | y))                                                    \
-    LOOP_BINARY(xor_##name, T, T, T, (T)(x ^ y))
+    LOOP_BINARY(xor_##name, T, T, T, (T)(x ^ y))                                                   \
+    LOOP_UNARY(bit_not_##name, T, T, , (T)~x)
 BIT_LOOPS(8, uint8_t)
 BIT_LOOPS(16, uint16_t)
 BIT_LOOPS(32, uint32_t)
@@ -39,6 +50,19 @@ BIT_LOOPS(64, uint64_t)
         [DTYPE_INT32] = loop##_32, [DTYPE_INT64] = loop##_64, [DTYPE_UINT8] = loop##_8,            \
         [DTYPE_UINT16] = loop##_16, [DTYPE_UINT32] = loop##_32, [DTYPE_UINT64] = loop##_64,        \
     }
+
+/* The bits of all integers but bool. */
+#define WHOLE_ENTRIES(loop)                                                                        \
+    {                                                                                              \
+        [DTYPE_INT8] = loop##_8, [DTYPE_INT16] = loop##_16, [DTYPE_INT32] = loop##_32,             \
+        [DTYPE_INT64] = loop##_64, [DTYPE_UINT8] = loop##_8, [DTYPE_UINT16] = loop##_16,           \
+        [DTYPE_UINT32] = loop##_32, [DTYPE_UINT64] = loop##_64,                                    \
+    }
+
+#define SHIFT_LOOPS(name, T)                                                                       \
+    LOOP_BINARY(shift_left_##name, T, T, T, scalar_shift_left_##name(x, y))                        \
+    LOOP_BINARY(shift_right_##name, T, T, T, scalar_shift_right_##name(x, y))
+EACH_INTEGER(SHIFT_LOOPS)
 
 /* Elements are moved, not computed with, so their size is all that counts. */
 #define COPY_LOOP(name, T) LOOP_UNARY(copy_##name, T, T, , x)
@@ -92,6 +116,10 @@ static CpuLoop *const loops[CPU_LOOP_COUNT][DTYPE_COUNT] = {
     [CPU_LOOP_LESS] = ORDER_ENTRIES(less),
     [CPU_LOOP_LESS_OR_EQUAL] = ORDER_ENTRIES(less_or_equal),
     [CPU_LOOP_IS_NAN] = {LOOP_FLOAT_ENTRIES(is_nan)},
+    [CPU_LOOP_IS_INF] = {LOOP_FLOAT_ENTRIES(is_inf)},
+    [CPU_LOOP_BIT_NOT] = WHOLE_ENTRIES(bit_not),
+    [CPU_LOOP_SHIFT_LEFT] = {LOOP_INTEGER_ENTRIES(shift_left)},
+    [CPU_LOOP_SHIFT_RIGHT] = {LOOP_INTEGER_ENTRIES(shift_right)},
     [CPU_LOOP_NOT] = {[DTYPE_BOOL] = not_bool},
     [CPU_LOOP_BIT_AND] = BIT_ENTRIES(and),
     [CPU_LOOP_BIT_OR] = BIT_ENTRIES(or),

@@ -92,6 +92,19 @@ typedef double F64 __attribute__((vector_size(64)));
 typedef int64_t I64 __attribute__((vector_size(64)));
 typedef double F64Unaligned __attribute__((vector_size(64), aligned(8), may_alias));
 
+static inline __attribute__((always_inline)) F32 magnitude_f32(F32 x) {
+    return (F32)((I32)x & 0x7FFFFFFF);
+}
+static inline __attribute__((always_inline)) F64 magnitude_f64(F64 x) {
+    return (F64)((I64)x & INT64_MAX);
+}
+#define MAGNITUDE(x)                                                                               \
+    _Generic((x), float                                                                            \
+             : scalar_abs_f32, double                                                              \
+             : scalar_abs_f64, F32                                                                 \
+             : magnitude_f32, F64                                                                  \
+             : magnitude_f64)(x)
+
 #define ADD(a, b) ((a) + (b))
 #define MULTIPLY(a, b) ((a) * (b))
 #define SAME(x) (x)
@@ -113,6 +126,8 @@ REDUCE_F32(sum, ADD, ADD, SAME, 0)
 REDUCE_F64(sum, ADD, ADD, SAME, 0)
 REDUCE_F32(sum_square, ADD, ADD, SQUARE, 0)
 REDUCE_F64(sum_square, ADD, ADD, SQUARE, 0)
+REDUCE_F32(sum_abs, ADD, ADD, MAGNITUDE, 0)
+REDUCE_F64(sum_abs, ADD, ADD, MAGNITUDE, 0)
 REDUCE_F32(max, LARGER, LARGER_F32, SAME, -__builtin_inf())
 REDUCE_F64(max, LARGER, LARGER_F64, SAME, -__builtin_inf())
 REDUCE_F32(min, SMALLER, SMALLER_F32, SAME, __builtin_inf())
@@ -154,6 +169,7 @@ REDUCE_F64(prod, MULTIPLY, MULTIPLY, SAME, 1)
     REDUCE_WIDENED(op, bfloat16, uint16_t, WIDE, wide, scalar_widen_bfloat16)
 REDUCE_HALF(sum, float32, float)
 REDUCE_HALF(sum_square, float32, float)
+REDUCE_HALF(sum_abs, float32, float)
 REDUCE_HALF(max, float32, float)
 REDUCE_HALF(min, float32, float)
 REDUCE_HALF(prod, float64, double)
@@ -184,20 +200,23 @@ REDUCE_WIDENED(prod, float32, float, double, float64, (double))
         }                                                                                          \
     }
 #define ADD_SQUARE(a, b) ((a) + (b) * (b))
-#define REDUCE_INTEGERS(name, T, A, WIDE)                                                          \
+/* b: widened, with the bits of its sign */
+#define ADD_MAGNITUDE(a, b) ((a) + ((int64_t)(b) < 0 ? 0 - (b) : (b)))
+#define REDUCE_INTEGERS(name, T, A, WIDE, MAGNITUDES)                                              \
     REDUCE_INTEGER(sum, name, T, A, uint64_t, ADD)                                                 \
     REDUCE_INTEGER(sum_square, name, T, A, uint64_t, ADD_SQUARE)                                   \
+    REDUCE_INTEGER(sum_abs, name, T, A, uint64_t, MAGNITUDES)                                      \
     REDUCE_INTEGER(prod, name, T, A, uint64_t, MULTIPLY)                                           \
     REDUCE_INTEGER(max, name, T, A, WIDE, LARGER)                                                  \
     REDUCE_INTEGER(min, name, T, A, WIDE, SMALLER)
-REDUCE_INTEGERS(int8, int8_t, i64, int64_t)
-REDUCE_INTEGERS(int16, int16_t, i64, int64_t)
-REDUCE_INTEGERS(int32, int32_t, i64, int64_t)
-REDUCE_INTEGERS(int64, int64_t, i64, int64_t)
-REDUCE_INTEGERS(uint8, uint8_t, u64, uint64_t)
-REDUCE_INTEGERS(uint16, uint16_t, u64, uint64_t)
-REDUCE_INTEGERS(uint32, uint32_t, u64, uint64_t)
-REDUCE_INTEGERS(uint64, uint64_t, u64, uint64_t)
+REDUCE_INTEGERS(int8, int8_t, i64, int64_t, ADD_MAGNITUDE)
+REDUCE_INTEGERS(int16, int16_t, i64, int64_t, ADD_MAGNITUDE)
+REDUCE_INTEGERS(int32, int32_t, i64, int64_t, ADD_MAGNITUDE)
+REDUCE_INTEGERS(int64, int64_t, i64, int64_t, ADD_MAGNITUDE)
+REDUCE_INTEGERS(uint8, uint8_t, u64, uint64_t, ADD)
+REDUCE_INTEGERS(uint16, uint16_t, u64, uint64_t, ADD)
+REDUCE_INTEGERS(uint32, uint32_t, u64, uint64_t, ADD)
+REDUCE_INTEGERS(uint64, uint64_t, u64, uint64_t, ADD)
 
 #define ENTRY(DTYPE, op, name, member, start)                                                      \
     [DTYPE] = {rows_##op##_##name, columns_##op##_##name, {.member = start}}
@@ -219,6 +238,7 @@ REDUCE_INTEGERS(uint64, uint64_t, u64, uint64_t)
 static const CpuReducer reducers[CPU_REDUCTION_COUNT][DTYPE_COUNT] = {
     [CPU_REDUCE_SUM] = ENTRIES(sum, 0, 0, 0),
     [CPU_REDUCE_SUM_SQUARE] = ENTRIES(sum_square, 0, 0, 0),
+    [CPU_REDUCE_SUM_ABS] = ENTRIES(sum_abs, 0, 0, 0),
     [CPU_REDUCE_PROD] = ENTRIES(prod, 1, 1, 1),
     [CPU_REDUCE_MAX] = ENTRIES(max, -__builtin_inf(), INT64_MIN, 0),
     [CPU_REDUCE_MIN] = ENTRIES(min, __builtin_inf(), INT64_MAX, UINT64_MAX),

@@ -6,6 +6,8 @@
     CpuLoop *cpu_loops_arithmetic_##level(CpuLoopId id, DType dtype);                              \
     CpuLoop *cpu_loops_compare_##level(CpuLoopId id, DType dtype);                                 \
     CpuLoop *cpu_loops_unary_##level(CpuLoopId id, DType dtype);                                   \
+    CpuLoop *cpu_loops_gate_##level(CpuLoopId id, DType dtype);                                    \
+    CpuLoop *cpu_loops_angle_##level(CpuLoopId id, DType dtype);                                   \
     CpuLoop *cpu_loops_cast_##level(DType from, DType to, bool saturate);                          \
     CpuLoop *cpu_loops_sticky_##level(DType from);                                                 \
     const CpuReducer *cpu_loops_reduce_##level(CpuReduction reduction, DType dtype);

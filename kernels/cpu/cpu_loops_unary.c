@@ -52,30 +52,6 @@ EACH_INTEGER(INTEGER_LOOPS)
 FLOAT_LOOPS(float32, float, f32)
 FLOAT_LOOPS(float64, double, f64)
 
-/* Blocks go through the fast functor; the rare large arguments (infinities and NaN among them) are
- * found while doing so and done again. The operand is kept aside: out may be its address. */
-#define ANGLE_LOOP(function, name, T, s)                                                           \
-    LOOP_FUNCTION(function##_##name) {                                                             \
-        T *to = out;                                                                               \
-        const T *from = operands[0].data;                                                          \
-        for (int64_t begin = 0; begin < count; begin += CPU_HALF_BLOCK) {                          \
-            int64_t n = count - begin < CPU_HALF_BLOCK ? count - begin : CPU_HALF_BLOCK;           \
-            T kept[CPU_HALF_BLOCK];                                                                \
-            memcpy(kept, from + begin, (size_t)n * sizeof(T));                                     \
-            int large = 0;                                                                         \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                large |= !(scalar_abs_##s(kept[i]) < (T)SCALAR_TRIGONOMETRIC_LIMIT);               \
-            CPU_EACH(i, n) to[begin + i] = scalar_##function##_fast_##s(kept[i]);                  \
-            for (int64_t i = 0; large && i < n; i++)                                               \
-                if (!(scalar_abs_##s(kept[i]) < (T)SCALAR_TRIGONOMETRIC_LIMIT))                    \
-                    to[begin + i] = (T)scalar_##function##_large_f64((double)kept[i]);             \
-        }                                                                                          \
-    }
-ANGLE_LOOP(sin, float32, float, f32)
-ANGLE_LOOP(cos, float32, float, f32)
-ANGLE_LOOP(sin, float64, double, f64)
-ANGLE_LOOP(cos, float64, double, f64)
-
 LOOP_UNARY(neg_float16, uint16_t, uint16_t, , (uint16_t)(x ^ 0x8000))
 LOOP_UNARY(neg_bfloat16, uint16_t, uint16_t, , (uint16_t)(x ^ 0x8000))
 LOOP_UNARY(abs_float16, uint16_t, uint16_t, , (uint16_t)(x & 0x7FFF))
@@ -85,8 +61,6 @@ LOOP_HALVES(sqrt, 1, 2)
 LOOP_HALVES(reciprocal, 1, 2)
 LOOP_HALVES(exp, 1, 2)
 LOOP_HALVES(log, 1, 2)
-LOOP_HALVES(sin, 1, 2)
-LOOP_HALVES(cos, 1, 2)
 LOOP_HALVES(erf, 1, 2)
 LOOP_HALVES(tanh, 1, 2)
 LOOP_HALVES(sigmoid, 1, 2)
@@ -119,8 +93,6 @@ static CpuLoop *const loops[CPU_LOOP_COUNT][DTYPE_COUNT] = {
     [CPU_LOOP_RECIPROCAL] = FLOAT_ENTRIES(reciprocal),
     [CPU_LOOP_EXP] = FLOAT_ENTRIES(exp),
     [CPU_LOOP_LOG] = FLOAT_ENTRIES(log),
-    [CPU_LOOP_SIN] = FLOAT_ENTRIES(sin),
-    [CPU_LOOP_COS] = FLOAT_ENTRIES(cos),
     [CPU_LOOP_ERF] = FLOAT_ENTRIES(erf),
     [CPU_LOOP_TANH] = FLOAT_ENTRIES(tanh),
     [CPU_LOOP_SIGMOID] = FLOAT_ENTRIES(sigmoid),

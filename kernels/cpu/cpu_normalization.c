@@ -1,4 +1,5 @@
-/* LayerNormalization, RMSNormalization, InstanceNormalization: rows brought to mean 0 and variance
+/* LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization: rows brought to
+ * mean 0 and variance
  * 1. Sums are kept in 16 lanes, so the bits are the same at every instruction set. */
 #include <math.h>
 
@@ -6,10 +7,12 @@
 #include "kernels/cpu/cpu_vector.h"
 #include "kernels/scalar/scalar_base.h"
 
-/* scale_step, bias_step: 1 for one element each, 0 for one for the row. */
+/* scale_step, bias_step: 1 for one element each, 0 for one for the row; of a row of several
+ * channels, for each channel. */
 typedef struct Row {
     const float *x, *scale, *bias; /* bias may be NULL */
     int64_t scale_step, bias_step, size;
+    int64_t channels; /* 1 at least; equal parts of the row */
     float epsilon;
     float *y;
     float mean, deviation_inverse; /* results */
@@ -21,14 +24,26 @@ CPU_INLINE CpuF32x16 lanes_of(const float *from, int64_t i, int64_t step, int64_
     return step ? cpu_f32x16_load_part(from + i, left, 0) : cpu_f32x16_all(*from);
 }
 
-CPU_INLINE void write_row(const Row *row) {
-    for (int64_t i = 0; i < row->size; i += CPU_VECTOR_LANES) {
-        const int64_t left = row->size - i;
+CPU_INLINE void write_channel(const Row *row, int64_t size) {
+    for (int64_t i = 0; i < size; i += CPU_VECTOR_LANES) {
+        const int64_t left = size - i;
         CpuF32x16 x = cpu_f32x16_load_part(row->x + i, left, 0);
         x = (x - row->mean) * row->deviation_inverse *
             lanes_of(row->scale, i, row->scale_step, left);
         if (row->bias) x += lanes_of(row->bias, i, row->bias_step, left);
         cpu_f32x16_store_part(row->y + i, left, x);
+    }
+}
+
+CPU_INLINE void write_row(const Row *row) {
+    const int64_t size = row->size / row->channels;
+    Row channel = *row;
+    for (int64_t i = 0; i < row->channels; i++) {
+        write_channel(&channel, size);
+        channel.x += size;
+        channel.y += size;
+        channel.scale++;
+        if (channel.bias) channel.bias++;
     }
 }
 
@@ -80,6 +95,7 @@ typedef struct Along {
 typedef struct NormalizationState {
     Shape shape; /* of x */
     int64_t rows, size;
+    int64_t channels; /* of a row */
     float epsilon;
     Along scale, bias;
     bool mean_wanted, deviation_wanted;
@@ -109,6 +125,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
             .scale_step = state->scale.step,
             .bias_step = state->bias.step,
             .size = state->size,
+            .channels = state->channels,
             .epsilon = state->epsilon,
             .y = run->y + i * state->size,
         };
@@ -210,6 +227,7 @@ static Error *plan_rows(Device *device, const PlanRequest *request, Plan **out) 
     NormalizationState *state = opaque;
     const CpuLevel level = cpu_device(device)->level;
     state->shape = *x;
+    state->channels = 1;
     state->rows = shape_product(x, 0, axis);
     state->size = shape_product(x, axis, x->rank);
     state->epsilon = (float)attributes_float(request->attributes, "epsilon");
@@ -222,19 +240,23 @@ static Error *plan_rows(Device *device, const PlanRequest *request, Plan **out) 
     return NULL;
 }
 
-/* x [N, C, …]: one row per image and channel, one scale and bias per channel. */
-static Error *plan_instances(Device *device, const PlanRequest *request, Plan **out) {
+/* x [N, C, …]: one row per image and group of channels, one scale and bias per channel. The groups
+ * of InstanceNormalization are single channels. */
+static Error *plan_groups(Device *device, const PlanRequest *request, Plan **out) {
     const Shape *x = &request->inputs[0].shape;
+    const bool grouped = request->operator_info->id == OPERATOR_GROUP_NORMALIZATION;
+    const int64_t groups = grouped ? attributes_int(request->attributes, "num_groups") : x->dims[1];
     void *opaque;
     TRY(cpu_float_plan_create(
         device, request, "cpu.normalization", sizeof(NormalizationState), run, out, &opaque));
     NormalizationState *state = opaque;
     state->shape = *x;
-    state->rows = shape_product(x, 0, 2);
-    state->size = shape_product(x, 2, x->rank);
+    state->channels = groups > 0 ? x->dims[1] / groups : 1;
+    state->rows = x->dims[0] * groups;
+    state->size = state->channels * shape_product(x, 2, x->rank);
     state->epsilon = (float)attributes_float(request->attributes, "epsilon");
     state->kernel = centered_row_for(cpu_device(device)->level);
-    state->scale = (Along){.present = true, .row_step = 1, .row_wrap = x->dims[1]};
+    state->scale = (Along){.present = true, .row_step = state->channels, .row_wrap = groups};
     state->bias = state->scale;
     return NULL;
 }
@@ -244,7 +266,9 @@ const Kernel cpu_normalization[] = {
         KERNEL_PORTABLE},
     {OPERATOR_RMS_NORMALIZATION, DTYPES_FLOAT32_AND_HALF, plan_rows, "cpu.normalization",
         KERNEL_PORTABLE},
-    {OPERATOR_INSTANCE_NORMALIZATION, DTYPES_FLOAT32_AND_HALF, plan_instances, "cpu.normalization",
+    {OPERATOR_INSTANCE_NORMALIZATION, DTYPES_FLOAT32_AND_HALF, plan_groups, "cpu.normalization",
+        KERNEL_PORTABLE},
+    {OPERATOR_GROUP_NORMALIZATION, DTYPES_FLOAT32_AND_HALF, plan_groups, "cpu.normalization",
         KERNEL_PORTABLE},
     KERNELS_END,
 };

@@ -68,6 +68,8 @@ static Error *batch_run(const void *opaque, const CpuFloatCall *call, bool *out_
 static Error *plan_batch(Device *device, const PlanRequest *request, Plan **out) {
     const Shape *x = &request->inputs[0].shape;
     void *opaque;
+    if (attributes_int(request->attributes, "training_mode") != 0) return cpu_decline(out);
+    if (!cpu_float_plan_takes(request)) return cpu_decline(out);
     TRY(cpu_float_plan_create(
         device, request, "cpu.batch_normalization", sizeof(BatchState), batch_run, out, &opaque));
     BatchState *state = opaque;

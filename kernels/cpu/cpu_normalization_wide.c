@@ -1,9 +1,11 @@
-/* Softmax, LogSoftmax and the normalisations of float64: plain loops in the order of the elements.
+/* Softmax, LogSoftmax, LRN and the normalisations of float64: plain loops in the order of the
+ * elements.
  */
 #include <math.h>
 
 #include "kernels/cpu/cpu_float_plan.h"
 #include "kernels/scalar/scalar_exponential.h"
+#include "kernels/scalar/scalar_power.h"
 
 typedef struct WideState {
     Shape shape;                /* of x */
@@ -175,11 +177,90 @@ static Error *plan_instances(Device *device, const PlanRequest *request, Plan **
 
 static Error *plan_batch(Device *device, const PlanRequest *request, Plan **out) {
     const Shape *x = &request->inputs[0].shape;
+    if (attributes_int(request->attributes, "training_mode") != 0) return cpu_decline(out);
     if (!cpu_float_plan_takes(request)) return cpu_decline(out);
     WideState *state;
     TRY(make(device, request, x->rank > 1 ? 2 : 1, out, &state));
     state->epsilon = attributes_float(request->attributes, "epsilon");
     state->outer = x->rank > 1 ? x->dims[1] : 1; /* channels */
+    return NULL;
+}
+
+/* A row is a group of channels; scale and bias are those of each element's channel. */
+static Error *plan_groups(Device *device, const PlanRequest *request, Plan **out) {
+    const Shape *x = &request->inputs[0].shape;
+    const int64_t groups = attributes_int(request->attributes, "num_groups");
+    WideState *state;
+    TRY(make(device, request, 1, out, &state));
+    state->epsilon = attributes_float(request->attributes, "epsilon");
+    state->has_bias = true;
+    state->outer = x->dims[0] * groups;
+    state->size = x->dims[1] / groups * shape_product(x, 2, x->rank);
+    state->scale[1] = state->bias[1] = 1;
+    return NULL;
+}
+
+/* ---- LRN ---- */
+
+typedef struct LrnState {
+    int64_t channels, pixels, planes;
+    int64_t before, after; /* neighbours of a channel */
+    double factor, bias, beta;
+} LrnState;
+
+typedef struct LrnRun {
+    const LrnState *state;
+    const double *x;
+    double *y;
+} LrnRun;
+
+static Error *run_planes(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const LrnRun *run = context;
+    const LrnState *state = run->state;
+    for (int64_t plane = (int64_t)begin; plane < (int64_t)end; plane++) {
+        const int64_t channel = plane % state->channels, image = plane - channel;
+        const int64_t first = channel > state->before ? channel - state->before : 0;
+        int64_t last = channel + state->after;
+        if (last > state->channels - 1) last = state->channels - 1;
+        for (int64_t i = 0; i < state->pixels; i++) {
+            double sum = 0;
+            for (int64_t c = first; c <= last; c++) {
+                const double x = run->x[(image + c) * state->pixels + i];
+                sum += x * x;
+            }
+            const int64_t at = plane * state->pixels + i;
+            run->y[at] = scalar_canonical_f64(
+                run->x[at] / scalar_pow_f64(state->bias + state->factor * sum, state->beta));
+        }
+    }
+    return NULL;
+}
+
+static Error *run_lrn(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+    (void)out_abandoned;
+    const LrnState *state = opaque;
+    LrnRun run = {state, (const void *)call->inputs[0], (void *)call->outputs[0]};
+    if (state->pixels == 0) return NULL;
+    return cpu_for_each(call->device, call->launch->threads, (uint64_t)state->planes,
+        (uint64_t)(1024 / (state->pixels + 1)) + 1, run_planes, &run);
+}
+
+static Error *plan_lrn(Device *device, const PlanRequest *request, Plan **out) {
+    const Shape *x = &request->inputs[0].shape;
+    const int64_t size = attributes_int(request->attributes, "size");
+    void *opaque;
+    TRY(cpu_float_plan_create(
+        device, request, "cpu.normalization_wide", sizeof(LrnState), run_lrn, out, &opaque));
+    LrnState *state = opaque;
+    state->channels = x->dims[1];
+    state->planes = shape_product(x, 0, 2);
+    state->pixels = shape_product(x, 2, x->rank);
+    state->before = (size - 1) / 2;
+    state->after = size - 1 - state->before;
+    state->factor = attributes_float(request->attributes, "alpha") / (double)size;
+    state->bias = attributes_float(request->attributes, "bias");
+    state->beta = attributes_float(request->attributes, "beta");
     return NULL;
 }
 
@@ -192,6 +273,8 @@ const Kernel cpu_normalization_wide[] = {
     {OPERATOR_RMS_NORMALIZATION, FLOAT64, plan_rows, "cpu.normalization_wide", KERNEL_PORTABLE},
     {OPERATOR_INSTANCE_NORMALIZATION, FLOAT64, plan_instances, "cpu.normalization_wide",
         KERNEL_PORTABLE},
+    {OPERATOR_LRN, FLOAT64, plan_lrn, "cpu.normalization_wide", KERNEL_PORTABLE},
+    {OPERATOR_GROUP_NORMALIZATION, FLOAT64, plan_groups, "cpu.normalization_wide", KERNEL_PORTABLE},
     {OPERATOR_BATCH_NORMALIZATION, FLOAT64, plan_batch, "cpu.normalization_wide", KERNEL_PORTABLE},
     KERNELS_END,
 };

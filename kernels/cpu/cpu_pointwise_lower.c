@@ -27,6 +27,9 @@ static const Lowering lowerings[] = {
     {OPERATOR_XOR, CPU_LOOP_BIT_XOR, "", ""},
     {OPERATOR_BITWISE_AND, CPU_LOOP_BIT_AND, "", ""},
     {OPERATOR_BITWISE_OR, CPU_LOOP_BIT_OR, "", ""},
+    {OPERATOR_BITWISE_XOR, CPU_LOOP_BIT_XOR, "", ""},
+    {OPERATOR_BITWISE_NOT, CPU_LOOP_BIT_NOT, "", ""},
+    {OPERATOR_SWIGLU, CPU_LOOP_SWIGLU, "alpha", ""},
     {OPERATOR_WHERE, CPU_LOOP_WHERE, "", ""},
     {OPERATOR_NOT, CPU_LOOP_NOT, "", ""},
     {OPERATOR_NEG, CPU_LOOP_NEG, "", ""},
@@ -38,6 +41,15 @@ static const Lowering lowerings[] = {
     {OPERATOR_LOG, CPU_LOOP_LOG, "", ""},
     {OPERATOR_SIN, CPU_LOOP_SIN, "", ""},
     {OPERATOR_COS, CPU_LOOP_COS, "", ""},
+    {OPERATOR_TAN, CPU_LOOP_TAN, "", ""},
+    {OPERATOR_ASIN, CPU_LOOP_ASIN, "", ""},
+    {OPERATOR_ACOS, CPU_LOOP_ACOS, "", ""},
+    {OPERATOR_ATAN, CPU_LOOP_ATAN, "", ""},
+    {OPERATOR_SINH, CPU_LOOP_SINH, "", ""},
+    {OPERATOR_COSH, CPU_LOOP_COSH, "", ""},
+    {OPERATOR_ASINH, CPU_LOOP_ASINH, "", ""},
+    {OPERATOR_ACOSH, CPU_LOOP_ACOSH, "", ""},
+    {OPERATOR_ATANH, CPU_LOOP_ATANH, "", ""},
     {OPERATOR_ERF, CPU_LOOP_ERF, "", ""},
     {OPERATOR_TANH, CPU_LOOP_TANH, "", ""},
     {OPERATOR_SIGMOID, CPU_LOOP_SIGMOID, "", ""},
@@ -45,6 +57,11 @@ static const Lowering lowerings[] = {
     {OPERATOR_LEAKY_RELU, CPU_LOOP_LEAKY_RELU, "alpha", ""},
     {OPERATOR_ELU, CPU_LOOP_ELU, "alpha", ""},
     {OPERATOR_SELU, CPU_LOOP_SELU, "alpha", "gamma"},
+    {OPERATOR_CELU, CPU_LOOP_CELU, "alpha", ""},
+    {OPERATOR_SOFTSIGN, CPU_LOOP_SOFTSIGN, "", ""},
+    {OPERATOR_MISH, CPU_LOOP_MISH, "", ""},
+    {OPERATOR_SWISH, CPU_LOOP_SWISH, "alpha", ""},
+    {OPERATOR_THRESHOLDED_RELU, CPU_LOOP_THRESHOLDED_RELU, "alpha", ""},
     {OPERATOR_SOFTPLUS, CPU_LOOP_SOFTPLUS, "", ""},
     {OPERATOR_HARD_SIGMOID, CPU_LOOP_HARD_SIGMOID, "alpha", "beta"},
     {OPERATOR_HARD_SWISH, CPU_LOOP_HARD_SWISH, "", ""},
@@ -192,6 +209,34 @@ static CpuSource add_clip(
     return add_step(program, CPU_LOOP_CLIP, result, all, result);
 }
 
+/* The bias and the limit are of the element type, as everything else in it. */
+static CpuSource add_shrink(
+    CpuPointwise *program, const Attributes *attributes, CpuSource operand, DType result) {
+    double bias = attributes_float(attributes, "bias"),
+           limit = attributes_float(attributes, "lambd");
+    CpuSource all[3] = {operand, {0}, {0}};
+    all[1] = cpu_pointwise_add_constant(program, result, bias);
+    all[2] = cpu_pointwise_add_constant(program, result, limit);
+    return add_step(program, CPU_LOOP_SHRINK, result, all, result);
+}
+
+static CpuSource add_is_inf(
+    CpuPointwise *program, const Attributes *attributes, CpuSource operand, DType result) {
+    CpuSource done = add_step(program, CPU_LOOP_IS_INF, operand.dtype, &operand, result);
+    if (program->missing) return done;
+    CpuParameters *parameters = &program->steps[program->step_count - 1].parameters;
+    parameters->alpha = attributes_int(attributes, "detect_negative") != 0;
+    parameters->beta = attributes_int(attributes, "detect_positive") != 0;
+    return done;
+}
+
+static CpuSource add_shift(
+    CpuPointwise *program, const Attributes *attributes, const CpuSource *operands, DType result) {
+    bool left = strcmp(attributes_text(attributes, "direction"), "LEFT") == 0;
+    return add_binary(program, left ? CPU_LOOP_SHIFT_LEFT : CPU_LOOP_SHIFT_RIGHT, operands[0],
+        operands[1], result);
+}
+
 static CpuSource add_simple(CpuPointwise *program, const Lowering *lowering,
     const Attributes *attributes, const CpuSource *operands, uint32_t operand_count, DType result) {
     if (cpu_loop_operands(lowering->loop) != operand_count) program->missing = true;
@@ -209,7 +254,9 @@ bool cpu_pointwise_knows(OperatorId id) {
     return find_lowering(id) || id == OPERATOR_GREATER || id == OPERATOR_GREATER_OR_EQUAL ||
            id == OPERATOR_MOD || id == OPERATOR_MAX || id == OPERATOR_MIN || id == OPERATOR_SUM ||
            id == OPERATOR_MEAN || id == OPERATOR_POW || id == OPERATOR_CLIP ||
-           id == OPERATOR_CAST || id == OPERATOR_CAST_LIKE || id == OPERATOR_GELU;
+           id == OPERATOR_CAST || id == OPERATOR_CAST_LIKE || id == OPERATOR_GELU ||
+           id == OPERATOR_SHRINK ||
+           id == OPERATOR_IS_INF || id == OPERATOR_BIT_SHIFT;
 }
 
 CpuSource cpu_pointwise_add_operator(CpuPointwise *program, OperatorId id,
@@ -235,6 +282,9 @@ CpuSource cpu_pointwise_add_operator(CpuPointwise *program, OperatorId id,
         return add_binary(program, CPU_LOOP_DIV, sum, count, result);
     }
     if (id == OPERATOR_POW) return add_pow(program, operands, result);
+    if (id == OPERATOR_SHRINK) return add_shrink(program, attributes, operands[0], result);
+    if (id == OPERATOR_IS_INF) return add_is_inf(program, attributes, operands[0], result);
+    if (id == OPERATOR_BIT_SHIFT) return add_shift(program, attributes, operands, result);
     if (id == OPERATOR_CLIP) return add_clip(program, operands, operand_count, result);
     if (id == OPERATOR_CAST || id == OPERATOR_CAST_LIKE)
         return add_cast(program, operands[0], result, attributes_int(attributes, "saturate") != 0);

@@ -1,4 +1,5 @@
-/* ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL2, ReduceSumSquare.
+/* ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare,
+ * ReduceLogSum.
  *
  * Dimensions collapse into groups that are kept or reduced in turn. The innermost two groups are
  * either rows (reduced innermost) or columns (kept innermost); groups outside them are walked
@@ -10,6 +11,7 @@
 #include "kernels/cpu/cpu_loops.h"
 #include "kernels/reduce_groups.h"
 #include "kernels/scalar/scalar_convert.h"
+#include "kernels/scalar/scalar_exponential.h"
 #include "kernels/shape_rules/arguments.h"
 
 enum {
@@ -46,6 +48,7 @@ static CpuTotal combine(const State *state, CpuTotal a, CpuTotal b) {
     switch (state->reduction) {
     case CPU_REDUCE_SUM:
     case CPU_REDUCE_SUM_SQUARE:
+    case CPU_REDUCE_SUM_ABS:
         if (is_float)
             total.f64 = one.f64 + b.f64;
         else
@@ -76,6 +79,7 @@ static CpuTotal combine(const State *state, CpuTotal a, CpuTotal b) {
 static double finish_float(const State *state, double total) {
     if (state->operator_id == OPERATOR_REDUCE_MEAN) total /= state->count;
     if (state->operator_id == OPERATOR_REDUCE_L2) total = sqrt(total);
+    if (state->operator_id == OPERATOR_REDUCE_LOG_SUM) total = scalar_log_f64(total);
     return scalar_canonical_f64(total);
 }
 
@@ -117,15 +121,6 @@ static void finish(
     }
 }
 
-static int64_t walk(uint32_t rank, const int64_t *dims, const int64_t *strides, int64_t at) {
-    int64_t offset = 0;
-    for (uint32_t d = rank; d-- > 0;) {
-        offset += at % dims[d] * strides[d];
-        at /= dims[d];
-    }
-    return offset;
-}
-
 /* One chunk of outputs in one segment. */
 static void run_unit(const Run *run, uint64_t unit) {
     const State *state = run->state;
@@ -137,12 +132,13 @@ static void run_unit(const Run *run, uint64_t unit) {
     int64_t from = segment * state->segment;
     int64_t length =
         state->groups.length - from < state->segment ? state->groups.length - from : state->segment;
-    int64_t base =
-        walk(state->groups.kept_rank, state->groups.kept_dims, state->groups.kept_strides, outer);
+    int64_t base = reduce_groups_walk(
+        state->groups.kept_rank, state->groups.kept_dims, state->groups.kept_strides, outer);
     for (int64_t i = 0; i < count; i++) totals[i] = state->identity;
     for (int64_t repeat = 0; length > 0 && repeat < state->groups.repeats; repeat++) {
-        int64_t offset = base + walk(state->groups.reduced_rank, state->groups.reduced_dims,
-                                    state->groups.reduced_strides, repeat);
+        int64_t offset =
+            base + reduce_groups_walk(state->groups.reduced_rank, state->groups.reduced_dims,
+                       state->groups.reduced_strides, repeat);
         offset += state->groups.columns ? from * state->groups.stride + column
                                         : column * state->groups.stride + from;
         const char *x = run->from + offset * state->size;
@@ -203,6 +199,7 @@ static CpuReduction reduction_of(OperatorId id) {
     if (id == OPERATOR_REDUCE_MAX) return CPU_REDUCE_MAX;
     if (id == OPERATOR_REDUCE_MIN) return CPU_REDUCE_MIN;
     if (id == OPERATOR_REDUCE_PROD) return CPU_REDUCE_PROD;
+    if (id == OPERATOR_REDUCE_L1) return CPU_REDUCE_SUM_ABS;
     if (id == OPERATOR_REDUCE_L2 || id == OPERATOR_REDUCE_SUM_SQUARE) return CPU_REDUCE_SUM_SQUARE;
     return CPU_REDUCE_SUM;
 }
@@ -241,7 +238,9 @@ const Kernel cpu_reduce[] = {
     {OPERATOR_REDUCE_MAX, EXTREME, plan_reduce, "cpu.reduce", KERNEL_PORTABLE},
     {OPERATOR_REDUCE_MIN, EXTREME, plan_reduce, "cpu.reduce", KERNEL_PORTABLE},
     {OPERATOR_REDUCE_PROD, DTYPES_NUMBER, plan_reduce, "cpu.reduce", KERNEL_PORTABLE},
+    {OPERATOR_REDUCE_L1, DTYPES_NUMBER, plan_reduce, "cpu.reduce", KERNEL_PORTABLE},
     {OPERATOR_REDUCE_L2, DTYPES_NUMBER, plan_reduce, "cpu.reduce", KERNEL_PORTABLE},
     {OPERATOR_REDUCE_SUM_SQUARE, DTYPES_NUMBER, plan_reduce, "cpu.reduce", KERNEL_PORTABLE},
+    {OPERATOR_REDUCE_LOG_SUM, DTYPES_FLOAT, plan_reduce, "cpu.reduce", KERNEL_PORTABLE},
     KERNELS_END,
 };

@@ -111,6 +111,7 @@ static Error *launch_batch(
 
 static Error *plan_batch(Device *device, const PlanRequest *request, Plan **out) {
     const Shape *x = &request->inputs[0].shape;
+    if (attributes_int(request->attributes, "training_mode") != 0) return cuda_decline(out);
     if (!is_even(request)) return cuda_decline(out);
     TRY(plan_create(
         device, request, "cuda.batch_normalization", sizeof(CudaBatchNormalizeParams), out));

@@ -53,6 +53,28 @@
     SCALAR T scalar_selu_##s(T x, T alpha, T gamma) {                                              \
         return scalar_canonical_##s(gamma * (x > (T)0 ? x : alpha * scalar_expm1_##s(x)));         \
     }                                                                                              \
+    SCALAR T scalar_celu_##s(T x, T alpha) {                                                       \
+        return scalar_canonical_##s(x < (T)0 ? alpha * scalar_expm1_##s(x / alpha) : x);           \
+    }                                                                                              \
+    SCALAR T scalar_softsign_##s(T x) {                                                            \
+        return scalar_canonical_##s(x / ((T)1 + scalar_abs_##s(x)));                               \
+    }                                                                                              \
+    SCALAR T scalar_swish_##s(T x, T alpha) {                                                      \
+        return scalar_canonical_##s(x * scalar_sigmoid_##s(alpha * x));                            \
+    }                                                                                              \
+    SCALAR T scalar_swiglu_##s(T x, T y, T alpha) {                                                \
+        return scalar_canonical_##s(scalar_swish_##s(x, alpha) * y);                               \
+    }                                                                                              \
+    SCALAR T scalar_thresholded_relu_##s(T x, T alpha) { return x > alpha ? x : (T)0; }            \
+    SCALAR T scalar_shrink_##s(T x, T bias, T limit) {                                             \
+        T y = x > limit ? x - bias : (T)0;                                                         \
+        return scalar_canonical_##s(x < -limit ? x + bias : y);                                    \
+    }                                                                                              \
+    /* negative, positive: not 0 where infinity of that sign counts */                             \
+    SCALAR int scalar_is_inf_##s(T x, T negative, T positive) {                                    \
+        return (x == scalar_infinity_##s() && positive != (T)0) ||                                 \
+               (x == -scalar_infinity_##s() && negative != (T)0);                                  \
+    }                                                                                              \
     SCALAR T scalar_clip_##s(T x, T low, T high) {                                                 \
         T y = x < low ? low : x;                                                                   \
         return y > high ? high : y;                                                                \
@@ -67,6 +89,9 @@
         T positive = x > (T)0 ? x : (T)0;                                                          \
         T y = positive + scalar_log1p_##s(scalar_exp_##s(scalar_neg_##s(scalar_abs_##s(x))));      \
         return scalar_canonical_##s(y);                                                            \
+    }                                                                                              \
+    SCALAR T scalar_mish_##s(T x) {                                                                \
+        return scalar_canonical_##s(x * scalar_tanh_##s(scalar_softplus_##s(x)));                  \
     }                                                                                              \
     SCALAR T scalar_gelu_erf_##s(T x) {                                                            \
         T half = (T)0.5 * x;                                                                       \

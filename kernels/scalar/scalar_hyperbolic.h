@@ -1,5 +1,6 @@
 #pragma once
-/* tanh, sigmoid, erf. Errors against the exact value below 3 ulp (float32 and float64). */
+/* tanh, sinh, cosh, sigmoid, erf. Errors against the exact value below 3 ulp (float32 and float64).
+ * sinh and cosh of float32 compute in float64. */
 #include "kernels/scalar/scalar_exponential.h"
 
 SCALAR float scalar_tanh_f32(float x) {
@@ -24,6 +25,34 @@ SCALAR double scalar_tanh_f64(double x) {
     double quotient = (c < 1.0 ? -t : 2.0) / (t + 2.0);
     double y = c < 1.0 ? quotient : 1.0 - quotient;
     return scalar_canonical_f64(scalar_copy_sign_f64(y, x));
+}
+
+/* e^a / 2 in two factors, where e^a alone leaves the range. */
+SCALAR double scalar_half_exp_f64(double a) {
+    double root = scalar_exp_f64(0.5 * a);
+    return 0.5 * root * root;
+}
+
+SCALAR double scalar_sinh_f64(double x) {
+    double a = scalar_abs_f64(x);
+    double t = scalar_expm1_f64(a > 40.0 ? 40.0 : a);
+    double y = a > 22.0 ? 0.5 * scalar_exp_f64(a) : 0.5 * (t + t / (t + 1.0));
+    y = a > 709.0 ? scalar_half_exp_f64(a) : y;
+    return scalar_canonical_f64(scalar_copy_sign_f64(y, x));
+}
+
+SCALAR double scalar_cosh_f64(double x) {
+    double a = scalar_abs_f64(x);
+    double e = scalar_exp_f64(a);
+    double y = 0.5 * e + 0.5 / e;
+    return scalar_canonical_f64(a > 709.0 ? scalar_half_exp_f64(a) : y);
+}
+
+SCALAR float scalar_sinh_f32(float x) {
+    return scalar_canonical_f32((float)scalar_sinh_f64((double)x));
+}
+SCALAR float scalar_cosh_f32(float x) {
+    return scalar_canonical_f32((float)scalar_cosh_f64((double)x));
 }
 
 SCALAR float scalar_sigmoid_f32(float x) {

@@ -11,12 +11,22 @@
     SCALAR T scalar_sub_##name(T a, T b) { return (T)(U)((U)a - (U)b); }                           \
     SCALAR T scalar_mul_##name(T a, T b) { return (T)(U)((U)a * (U)b); }                           \
     SCALAR T scalar_max_##name(T a, T b) { return a > b ? a : b; }                                 \
-    SCALAR T scalar_min_##name(T a, T b) { return a < b ? a : b; }
+    SCALAR T scalar_min_##name(T a, T b) { return a < b ? a : b; }                                 \
+    SCALAR T scalar_shift_left_##name(T a, T b) {                                                  \
+        return (uint64_t)b < 8 * sizeof(T) ? (T)(U)((U)a << b) : (T)0;                             \
+    }
 #define SCALAR_SIGNED(T, U, name)                                                                  \
     SCALAR_INTEGER(T, U, name)                                                                     \
     SCALAR T scalar_neg_##name(T a) { return (T)(U)((U)0 - (U)a); }                                \
     SCALAR T scalar_abs_##name(T a) { return a < 0 ? scalar_neg_##name(a) : a; }                   \
     SCALAR T scalar_sign_##name(T a) { return (T)((a > 0) - (a < 0)); }                            \
+    SCALAR T scalar_shift_right_##name(T a, T b) {                                                 \
+        return (uint64_t)b < 8 * sizeof(T) ? (T)(a >> b) : (T)(a < 0 ? -1 : 0);                    \
+    }                                                                                              \
+    SCALAR T scalar_shrink_##name(T x, T bias, T limit) {                                          \
+        T y = x > limit ? scalar_sub_##name(x, bias) : (T)0;                                       \
+        return x < scalar_neg_##name(limit) ? scalar_add_##name(x, bias) : y;                      \
+    }                                                                                              \
     SCALAR T scalar_div_##name(T a, T b) {                                                         \
         if (b == 0) return 0;                                                                      \
         return b == -1 ? scalar_neg_##name(a) : (T)(a / b);                                        \
@@ -36,6 +46,12 @@
     SCALAR T scalar_neg_##name(T a) { return (T)((U)0 - (U)a); }                                   \
     SCALAR T scalar_abs_##name(T a) { return a; }                                                  \
     SCALAR T scalar_sign_##name(T a) { return (T)(a > 0); }                                        \
+    SCALAR T scalar_shift_right_##name(T a, T b) {                                                 \
+        return (uint64_t)b < 8 * sizeof(T) ? (T)(a >> b) : (T)0;                                   \
+    }                                                                                              \
+    SCALAR T scalar_shrink_##name(T x, T bias, T limit) {                                          \
+        return x > limit ? scalar_sub_##name(x, bias) : (T)0;                                      \
+    }                                                                                              \
     SCALAR T scalar_div_##name(T a, T b) { return b == 0 ? (T)0 : (T)(a / b); }                    \
     SCALAR T scalar_fmod_##name(T a, T b) { return b == 0 ? (T)0 : (T)(a % b); }                   \
     SCALAR T scalar_mod_##name(T a, T b) { return scalar_fmod_##name(a, b); }                      \

@@ -1,10 +1,10 @@
 #pragma once
-/* sin and cos of any finite number: reduction by pi/2 in three parts below 2^20, and by as many
- * bits of 2/pi as the argument needs above.
+/* sin, cos and tan of any finite number: reduction by pi/2 in three parts below 2^20, and by as
+ * many bits of 2/pi as the argument needs above.
  *
  * The fast functors are straight-line and valid for |x| < SCALAR_TRIGONOMETRIC_LIMIT; loops send
  * the rare larger ones to the _large functors. float32 computes in float64. Error
- * below 1 ulp in float32, 2 in float64. */
+ * below 1 ulp in float32, 2 in float64 (tan: 3). */
 #include "kernels/scalar/scalar_base.h"
 
 #define SCALAR_TRIGONOMETRIC_LIMIT 1048576.0
@@ -68,6 +68,18 @@ SCALAR double scalar_sin_fast_f64(double x) {
 }
 SCALAR double scalar_cos_fast_f64(double x) {
     return scalar_canonical_f64(scalar_angle_value(scalar_reduce_angle(x), 1));
+}
+SCALAR double scalar_angle_tangent(ScalarAngle angle) {
+    double s = scalar_sin_kernel(angle.high, angle.low);
+    double c = scalar_cos_kernel(angle.high, angle.low);
+    return (angle.quadrant & 1u) ? scalar_neg_f64(c) / s : s / c;
+}
+SCALAR double scalar_tan_fast_f64(double x) {
+    double y = scalar_angle_tangent(scalar_reduce_angle(x));
+    return x == 0.0 ? x : scalar_canonical_f64(y);
+}
+SCALAR float scalar_tan_fast_f32(float x) {
+    return scalar_canonical_f32((float)scalar_tan_fast_f64((double)x));
 }
 SCALAR float scalar_sin_fast_f32(float x) {
     return scalar_canonical_f32((float)scalar_sin_fast_f64((double)x));
@@ -140,6 +152,10 @@ SCALAR double scalar_cos_large_f64(double x) {
     if (!(scalar_abs_f64(x) < scalar_infinity_f64())) return scalar_nan_f64();
     return scalar_angle_value(scalar_reduce_large_angle(x), 1);
 }
+SCALAR double scalar_tan_large_f64(double x) {
+    if (!(scalar_abs_f64(x) < scalar_infinity_f64())) return scalar_nan_f64();
+    return scalar_angle_tangent(scalar_reduce_large_angle(x));
+}
 SCALAR double scalar_sin_f64(double x) {
     return scalar_abs_f64(x) < SCALAR_TRIGONOMETRIC_LIMIT ? scalar_sin_fast_f64(x)
                                                           : scalar_sin_large_f64(x);
@@ -148,5 +164,10 @@ SCALAR double scalar_cos_f64(double x) {
     return scalar_abs_f64(x) < SCALAR_TRIGONOMETRIC_LIMIT ? scalar_cos_fast_f64(x)
                                                           : scalar_cos_large_f64(x);
 }
+SCALAR double scalar_tan_f64(double x) {
+    return scalar_abs_f64(x) < SCALAR_TRIGONOMETRIC_LIMIT ? scalar_tan_fast_f64(x)
+                                                          : scalar_tan_large_f64(x);
+}
 SCALAR float scalar_sin_f32(float x) { return (float)scalar_sin_f64((double)x); }
 SCALAR float scalar_cos_f32(float x) { return (float)scalar_cos_f64((double)x); }
+SCALAR float scalar_tan_f32(float x) { return (float)scalar_tan_f64((double)x); }

@@ -123,6 +123,22 @@ static Error *read_pad_mode(const Attributes *attributes, PadMode *out) {
     FAIL(INVALID, "mode \"%.40s\"", text);
 }
 
+Error *arguments_axes(const PlanRequest *request, bool out_reduced[SHAPE_RANK_MAX]) {
+    static const int64_t otherwise[] = {0, 2, 3};
+    uint32_t count = 3, axis;
+    const int64_t *axes = otherwise;
+    if (attributes_has(request->attributes, "axes"))
+        axes = attributes_ints(request->attributes, "axes", &count);
+    bool reduced[SHAPE_RANK_MAX] = {false};
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(shape_axis(axes[i], request->inputs[0].shape.rank, &axis));
+        if (reduced[axis]) FAIL(INVALID, "axis %u twice", axis);
+        reduced[axis] = true;
+    }
+    memcpy(out_reduced, reduced, sizeof reduced);
+    return NULL;
+}
+
 /* What the mode can take from: reflect has dim - 1 elements beside the edge. */
 static Error *check_pad(const PadArguments *pad, uint32_t axis, int64_t dim) {
     int64_t most = INT64_MAX / 4;

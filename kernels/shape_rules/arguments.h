@@ -33,6 +33,9 @@ typedef struct ReduceArguments {
 } ReduceArguments;
 MUST_CHECK Error *arguments_reduce(const PlanRequest *request, ReduceArguments *out);
 
+/* MeanVarianceNormalization: the attribute `axes`, by default 0, 2 and 3. */
+MUST_CHECK Error *arguments_axes(const PlanRequest *request, bool out_reduced[SHAPE_RANK_MAX]);
+
 /* Split: the size of each output along the axis. */
 MUST_CHECK Error *arguments_split(
     const PlanRequest *request, uint32_t *out_axis, int64_t out_sizes[PLAN_OUTPUTS_MAX]);

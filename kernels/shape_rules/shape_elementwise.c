@@ -50,6 +50,22 @@ Error *shape_rule_equal(PlanRequest *request) {
     return broadcast_same(request, DTYPES_NUMBER | BOOL_SET, DTYPE_BOOL);
 }
 
+/* A gate and what passes through it; ONNX does not broadcast them. */
+Error *shape_rule_gated(PlanRequest *request) {
+    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
+    TRY(rule_check_same_dtype(request, 1, 0));
+    TRY(rule_check_shape(request, 1, rule_shape(request, 0)->rank, rule_shape(request, 0)->dims));
+    rule_set(request, 0, rule_dtype(request, 0), rule_shape(request, 0));
+    return NULL;
+}
+
+Error *shape_rule_bit_shift(PlanRequest *request) {
+    const char *direction = attributes_text(request->attributes, "direction");
+    if (strcmp(direction, "LEFT") != 0 && strcmp(direction, "RIGHT") != 0)
+        FAIL(INVALID, "direction \"%.40s\"", direction);
+    return broadcast_same(request, DTYPES_INTEGER, DTYPE_NONE);
+}
+
 /* The exponent may have another element type. */
 Error *shape_rule_power(PlanRequest *request) {
     TRY(rule_check_dtype(request, 0, DTYPES_NUMBER));
@@ -106,14 +122,6 @@ Error *shape_rule_cast(PlanRequest *request) {
 }
 Error *shape_rule_cast_like(PlanRequest *request) {
     return cast_to(request, rule_dtype(request, 1));
-}
-
-Error *shape_rule_bit_cast(PlanRequest *request) {
-    const DType from = rule_dtype(request, 0), to = attributes_dtype(request->attributes, "to");
-    if (dtype_bits(from) == 0 || dtype_bits(from) != dtype_bits(to))
-        FAIL(INVALID, "from %s to %s", dtype_name(from), dtype_name(to));
-    rule_set(request, 0, to, rule_shape(request, 0));
-    return NULL;
 }
 
 /* The limits are scalars; one-element tensors are taken too, as older exporters write them. */

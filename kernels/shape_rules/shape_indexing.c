@@ -105,6 +105,41 @@ Error *shape_rule_scatter_nd(PlanRequest *request) {
     return NULL;
 }
 
+/* The first dimension is the batch: each of its caches is written at an index of its own. */
+Error *shape_rule_tensor_scatter(PlanRequest *request) {
+    const Shape *cache = rule_shape(request, 0), *update = rule_shape(request, 1);
+    const char *mode = attributes_text(request->attributes, "mode");
+    uint32_t axis;
+    if (strcmp(mode, "linear") != 0 && strcmp(mode, "circular") != 0)
+        FAIL(INVALID, "mode \"%.40s\"", mode);
+    TRY(rule_check_same_dtype(request, 1, 0));
+    TRY(arguments_axis(request, &axis));
+    if (axis == 0) FAIL(INVALID, "axis 0 is the batch");
+    TRY(rule_check_rank(request, 1, cache->rank));
+    for (uint32_t i = 0; i < cache->rank; i++)
+        if (i == axis ? update->dims[i] > cache->dims[i] : update->dims[i] != cache->dims[i])
+            FAIL(INVALID, "an update of %" PRId64 " for %" PRId64 " in dimension %u",
+                update->dims[i], cache->dims[i], i);
+    TRY(rule_check_dtype(request, 2, DTYPE_BIT(DTYPE_INT64)));
+    TRY(rule_check_shape(request, 2, 1, cache->dims));
+    rule_set(request, 0, rule_dtype(request, 0), cache);
+    return NULL;
+}
+
+/* Time and batch are the first two dimensions, in either order. */
+Error *shape_rule_reverse_sequence(PlanRequest *request) {
+    const Shape *input = rule_shape(request, 0);
+    const int64_t time = attributes_int(request->attributes, "time_axis");
+    const int64_t batch = attributes_int(request->attributes, "batch_axis");
+    if (input->rank < 2) FAIL(INVALID, "an input of rank %u", input->rank);
+    if (time < 0 || time > 1 || batch != 1 - time)
+        FAIL(INVALID, "time_axis %" PRId64 " and batch_axis %" PRId64, time, batch);
+    TRY(rule_check_dtype(request, 1, DTYPE_BIT(DTYPE_INT64)));
+    TRY(rule_check_shape(request, 1, 1, &input->dims[batch]));
+    rule_set(request, 0, rule_dtype(request, 0), input);
+    return NULL;
+}
+
 Error *shape_rule_one_hot(PlanRequest *request) {
     TRY(rule_check_dtype(request, 0, DTYPES_NUMBER));
     const Shape *indices = rule_shape(request, 0);

@@ -4,6 +4,18 @@
 #include "kernels/operator_expansion.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
+Error *shape_rule_det(PlanRequest *request) {
+    const Shape *input = rule_shape(request, 0);
+    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
+    if (input->rank < 2) FAIL(INVALID, "a matrix of rank %u", input->rank);
+    const int64_t rows = input->dims[input->rank - 2], columns = input->dims[input->rank - 1];
+    if (rows != columns)
+        FAIL(INVALID, "a matrix of %" PRId64 " rows and %" PRId64 " columns", rows, columns);
+    Shape shape = shape_make(input->rank - 2, input->dims);
+    rule_set(request, 0, rule_dtype(request, 0), &shape);
+    return NULL;
+}
+
 static const DTypeSet MATRIX_SET = DTYPES_FLOAT | DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64) |
                                    DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64);
 

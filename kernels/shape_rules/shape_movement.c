@@ -144,6 +144,18 @@ Error *shape_rule_size(PlanRequest *request) {
     return NULL;
 }
 
+Error *shape_rule_eye_like(PlanRequest *request) {
+    static const DTypeSet SET = DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL);
+    TRY(rule_check_dtype(request, 0, SET));
+    TRY(rule_check_rank(request, 0, 2));
+    DType dtype = rule_dtype(request, 0);
+    if (attributes_has(request->attributes, "dtype"))
+        dtype = attributes_dtype(request->attributes, "dtype");
+    if (!(SET & DTYPE_BIT(dtype))) FAIL(INVALID, "dtype %s", dtype_name(dtype));
+    rule_set(request, 0, dtype, rule_shape(request, 0));
+    return NULL;
+}
+
 Error *shape_rule_trilu(PlanRequest *request) {
     if (rule_shape(request, 0)->rank < 2)
         FAIL(INVALID, "a matrix of rank %u", rule_shape(request, 0)->rank);

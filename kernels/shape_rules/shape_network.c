@@ -102,12 +102,17 @@ Error *shape_rule_global_pool(PlanRequest *request) {
 
 Error *shape_rule_batch_normalization(PlanRequest *request) {
     TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
-    if (attributes_int(request->attributes, "training_mode") != 0)
-        FAIL(UNSUPPORTED, "training_mode");
+    const bool training = attributes_int(request->attributes, "training_mode") != 0;
+    if (!training && request->output_count > 1)
+        FAIL(INVALID, "running statistics without training_mode");
     TRY(check_channels(request, 1));
     TRY(rule_check_same_dtype(request, 2, 1));
     TRY(rule_check_same_dtype(request, 4, 3));
+    if (training && shape_count_unchecked(rule_shape(request, 0)) == 0)
+        FAIL(INVALID, "training_mode without elements");
     rule_set(request, 0, rule_dtype(request, 0), rule_shape(request, 0));
+    rule_set(request, 1, rule_dtype(request, 3), rule_shape(request, 3));
+    rule_set(request, 2, rule_dtype(request, 4), rule_shape(request, 4));
     return NULL;
 }
 

@@ -28,6 +28,8 @@ Error *shape_rule_reduce_extreme(PlanRequest *request) {
     return reduce(request, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL));
 }
 
+Error *shape_rule_reduce_log(PlanRequest *request) { return reduce(request, DTYPES_FLOAT); }
+
 Error *shape_rule_arg_reduce(PlanRequest *request) {
     uint32_t axis;
     TRY(rule_check_dtype(request, 0, DTYPES_NUMBER));

@@ -49,6 +49,14 @@ Error *shape_rule_reshape(PlanRequest *request) {
     return NULL;
 }
 
+Error *shape_rule_bit_cast(PlanRequest *request) {
+    const DType from = rule_dtype(request, 0), to = attributes_dtype(request->attributes, "to");
+    if (from == DTYPE_STRING || to == DTYPE_STRING || dtype_bits(from) != dtype_bits(to))
+        FAIL(INVALID, "%s has not as many bits as %s", dtype_name(from), dtype_name(to));
+    rule_set(request, 0, to, rule_shape(request, 0));
+    return NULL;
+}
+
 Error *shape_rule_squeeze(PlanRequest *request) {
     const Shape *input = rule_shape(request, 0);
     bool gone[SHAPE_RANK_MAX] = {false};

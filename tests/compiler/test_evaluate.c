@@ -33,6 +33,20 @@ static void test_evaluate_runs_operators_on_host_tensors(void **state) {
     value_release(&b);
 }
 
+/* Unique sorts to know its shape. */
+static void test_evaluate_gives_a_workspace_to_what_is_measured(void **state) {
+    (void)state;
+    Tensor *x, *out = NULL;
+    Shape shape = {1, {5}};
+    assert_ok(tensor_create_on_host(device_host(), DTYPE_INT32, &shape, &x));
+    memcpy(tensor_data(x), (int32_t[]){3, 1, 3, 2, 1}, 20);
+    assert_true(evaluate("Unique", x, NULL, 1024, &out));
+    assert_int_equal(out->shape.dims[0], 3);
+    assert_memory_equal(tensor_data(out), ((int32_t[]){1, 2, 3}), 12);
+    tensor_release(out);
+    tensor_release(x);
+}
+
 static void test_evaluate_views_without_a_launch(void **state) {
     (void)state;
     uint64_t random = 1;
@@ -63,6 +77,7 @@ static void test_evaluate_leaves_random_numbers_to_the_run(void **state) {
 int test_evaluate(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_evaluate_runs_operators_on_host_tensors),
+        cmocka_unit_test(test_evaluate_gives_a_workspace_to_what_is_measured),
         cmocka_unit_test(test_evaluate_views_without_a_launch),
         cmocka_unit_test(test_evaluate_leaves_random_numbers_to_the_run),
     };

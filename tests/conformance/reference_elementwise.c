@@ -142,6 +142,8 @@ static double two(const ReferenceCall *call, double x, double y) {
         return (double)((int64_t)x & (int64_t)y);
     case OPERATOR_BITWISE_OR:
         return (double)((int64_t)x | (int64_t)y);
+    case OPERATOR_BITWISE_XOR:
+        return (double)((int64_t)x ^ (int64_t)y);
     case OPERATOR_PRELU:
         return x < 0 ? x * y : x;
     default:

@@ -58,15 +58,6 @@ void reference_cast(ReferenceCall *call) {
     }
 }
 
-/* Of integers of one size and, for BOOL, of any. */
-void reference_bit_cast(ReferenceCall *call) {
-    const DType to = call->outputs[0].dtype;
-    for (int64_t i = 0; i < call->outputs[0].count; i++) {
-        const double value = call->inputs[0].values[i];
-        call->outputs[0].values[i] = to == DTYPE_BOOL ? value != 0 : wrap(value, to);
-    }
-}
-
 /* Which scale the element of x at `index` has. */
 static int64_t scale_of(const ReferenceCall *call, const int64_t *index) {
     const ReferenceTensor *x = &call->inputs[0], *scale = &call->inputs[1];

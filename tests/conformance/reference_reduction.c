@@ -31,6 +31,8 @@ static double step(OperatorId id, double sum, double x) {
     if (id == OPERATOR_REDUCE_MAX) return fmax(sum, x);
     if (id == OPERATOR_REDUCE_MIN) return fmin(sum, x);
     if (id == OPERATOR_REDUCE_L2 || id == OPERATOR_REDUCE_SUM_SQUARE) return sum + x * x;
+    if (id == OPERATOR_REDUCE_L1) return sum + fabs(x);
+    if (id == OPERATOR_REDUCE_LOG_SUM_EXP) return sum + exp(x);
     return sum + x;
 }
 
@@ -54,6 +56,8 @@ void reference_reduce(ReferenceCall *call) {
     for (int64_t i = 0; i < out->count; i++) {
         if (id == OPERATOR_REDUCE_MEAN) out->values[i] /= each;
         if (id == OPERATOR_REDUCE_L2) out->values[i] = sqrt(out->values[i]);
+        if (id == OPERATOR_REDUCE_LOG_SUM || id == OPERATOR_REDUCE_LOG_SUM_EXP)
+            out->values[i] = log(out->values[i]);
     }
 }
 
@@ -116,13 +120,14 @@ void reference_cum_sum(ReferenceCall *call) {
     int64_t dim = input->shape.dims[axis];
     bool reverse = attributes_int(call->attributes, "reverse") != 0;
     bool exclusive = attributes_int(call->attributes, "exclusive") != 0;
+    bool product = call->operator_info->id == OPERATOR_CUM_PROD;
     for (int64_t line = 0; line < line_count(&input->shape, axis); line++) {
         int64_t stride, from = line_start(&input->shape, axis, line, &stride);
-        double sum = 0;
+        double sum = product ? 1 : 0;
         for (int64_t i = 0; i < dim; i++) {
             int64_t at = from + (reverse ? dim - 1 - i : i) * stride;
             double before = sum;
-            sum += input->values[at];
+            sum = product ? sum * input->values[at] : sum + input->values[at];
             call->outputs[0].values[at] = exclusive ? before : sum;
         }
     }

@@ -52,7 +52,7 @@ DType loop_fixture_operand(CpuLoopId id, DType dtype, uint32_t index) {
 
 DType loop_fixture_result(CpuLoopId id, DType dtype) {
     bool compares = id == CPU_LOOP_EQUAL || id == CPU_LOOP_LESS || id == CPU_LOOP_LESS_OR_EQUAL ||
-                    id == CPU_LOOP_IS_NAN || id == CPU_LOOP_NOT;
+                    id == CPU_LOOP_IS_NAN || id == CPU_LOOP_IS_INF || id == CPU_LOOP_NOT;
     if (id == CPU_LOOP_STICKY) return DTYPE_FLOAT64;
     return compares ? DTYPE_BOOL : dtype;
 }
@@ -88,7 +88,8 @@ static void run_case(CpuLevel level, const Case *test, int64_t cut, char *out) {
 static bool is_sensible(const Case *test) {
     uint32_t operands = cpu_loop_operands(test->id);
     if (test->steps >> operands != 0 || test->steps == 0) return false;
-    if (test->id == CPU_LOOP_CLIP && test->steps != 1) return false;
+    bool one_by_one = test->id == CPU_LOOP_CLIP || test->id == CPU_LOOP_SHRINK;
+    if (one_by_one && test->steps != 1) return false;
     if (test->in_place < 0) return true;
     if ((uint32_t)test->in_place >= operands || !(test->steps >> test->in_place & 1)) return false;
     return dtype_bits(loop_fixture_operand(test->id, test->dtype, (uint32_t)test->in_place)) ==

@@ -16,6 +16,20 @@ static void test_arguments_slice_resolves_negative_bounds(void **state) {
     infer_fixture_deinit(&fixture);
 }
 
+static void test_arguments_axes_are_all_but_the_channels_by_default(void **state) {
+    (void)state;
+    InferFixture fixture;
+    bool reduced[SHAPE_RANK_MAX];
+    infer_fixture_init(&fixture, "MeanVarianceNormalization", NULL, "float32[5,6,7,8]", 1);
+    assert_ok(arguments_axes(&fixture.request, reduced));
+    assert_true(reduced[0] && !reduced[1] && reduced[2] && reduced[3]);
+    infer_fixture_deinit(&fixture);
+    infer_fixture_init(&fixture, "MeanVarianceNormalization", "{axes=[-1]}", "float32[5,6]", 1);
+    assert_ok(arguments_axes(&fixture.request, reduced));
+    assert_true(!reduced[0] && reduced[1]);
+    infer_fixture_deinit(&fixture);
+}
+
 static void test_arguments_reduce_names_the_reduced_dimensions(void **state) {
     (void)state;
     InferFixture fixture;
@@ -61,6 +75,7 @@ static void test_arguments_range_is_exact_in_integers(void **state) {
 int test_arguments(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arguments_slice_resolves_negative_bounds),
+        cmocka_unit_test(test_arguments_axes_are_all_but_the_channels_by_default),
         cmocka_unit_test(test_arguments_reduce_names_the_reduced_dimensions),
         cmocka_unit_test(test_arguments_pad_places_values_by_axis),
         cmocka_unit_test(test_arguments_range_is_exact_in_integers),

@@ -57,25 +57,12 @@ static void test_cast_like_takes_no_more_than_the_type(void **state) {
     everywhere_release(&call);
 }
 
-static void test_bits_are_kept_and_bools_are_zero_or_one(void **state) {
-    DeviceCall call = {.operator_name = "BitCast", .attributes = "{to=int32}", .input_count = 1};
-    (void)state;
-    call.inputs[0] = device_tensor(DTYPE_FLOAT32, (double[]){1, -0.0}, 1, 2);
-    everywhere_check(&call, (double[]){0x3f800000, -0x1p31}, 0);
-    everywhere_release(&call);
-    call.attributes = "{to=bool}";
-    call.inputs[0] = device_tensor(DTYPE_UINT8, (double[]){0, 1, 128}, 1, 3);
-    everywhere_check(&call, (double[]){0, 1, 1}, 0);
-    everywhere_release(&call);
-}
-
 int test_cpu_cast(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integers_keep_their_lowest_bits),
         cmocka_unit_test(test_floats_round_to_the_nearest_and_saturate),
         cmocka_unit_test(test_powers_of_two_round_as_they_are_told),
         cmocka_unit_test(test_cast_like_takes_no_more_than_the_type),
-        cmocka_unit_test(test_bits_are_kept_and_bools_are_zero_or_one),
     };
     return cmocka_run_group_tests_name("cpu_cast", tests, NULL, NULL);
 }

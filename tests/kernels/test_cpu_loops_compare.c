@@ -5,6 +5,7 @@ static void test_comparisons_and_selection_have_the_same_bits_at_every_level(voi
     assert_int_equal(loop_fixture_check(CPU_LOOP_EQUAL, CPU_LOOP_WHERE), 13 + 2 * 12 + 3 * 9 + 17);
     (void)loop_fixture_check(CPU_LOOP_COPY, CPU_LOOP_NOT);
     assert_int_equal(loop_fixture_check(CPU_LOOP_IS_NAN, CPU_LOOP_IS_NAN), 4);
+    assert_int_equal(loop_fixture_check(CPU_LOOP_SHIFT_LEFT, CPU_LOOP_IS_INF), 3 * 8 + 4);
 }
 
 /* Whatever bytes stand for true, the result is 0 or 1. */

@@ -39,14 +39,17 @@ static void test_process_plan_is_what_the_device_plans(void **state) {
 
 static void test_process_plan_errors_are_the_devices(void **state) {
     (void)state;
-    const Shape shape = {4, {1, 3, 2, 2}};
+    const double ones[2] = {1, 1};
     OWN(Device, device) = open_device();
     OWN(Plan, plan) = NULL;
-    DeviceCall call = {
-        .device = device, .operator_name = "LRN", .attributes = "{size=3}", .input_count = 1};
-    call.inputs[0] = device_tensor_random(DTYPE_FLOAT64, &shape, 0, 1, 1);
-    assert_fails_saying(UNSUPPORTED, "LRN", device_call_plan(&call, &plan));
+    DeviceCall call = {.device = device, .operator_name = "BatchNormalization", .input_count = 5};
+    /* no kernel takes float32 with statistics of float64 */
+    for (uint32_t i = 0; i < 5; i++)
+        call.inputs[i] = device_tensor(i < 3 ? DTYPE_FLOAT32 : DTYPE_FLOAT64, ones, 1, 2);
     tensor_release(call.inputs[0]);
+    call.inputs[0] = device_tensor(DTYPE_FLOAT32, ones, 2, 1, 2);
+    assert_fails_saying(UNSUPPORTED, "BatchNormalization", device_call_plan(&call, &plan));
+    for (uint32_t i = 0; i < 5; i++) tensor_release(call.inputs[i]);
 }
 
 /* Launches are on one channel, the release on another, which is idle and so faster. */

@@ -48,8 +48,17 @@ static void test_nothing_to_reduce(void **state) {
     assert_int_equal(groups.length, 1);
 }
 
+static void test_an_index_is_walked_row_by_row(void **state) {
+    (void)state;
+    const int64_t dims[2] = {3, 4}, strides[2] = {100, 10};
+    assert_int_equal(reduce_groups_walk(2, dims, strides, 0), 0);
+    assert_int_equal(reduce_groups_walk(2, dims, strides, 5), 110);
+    assert_int_equal(reduce_groups_walk(0, dims, strides, 0), 0);
+}
+
 int test_reduce_groups(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_index_is_walked_row_by_row),
         cmocka_unit_test(test_neighbours_of_one_fate_become_one_group),
         cmocka_unit_test(test_outer_groups_are_walked_through),
         cmocka_unit_test(test_nothing_to_reduce),

@@ -5,6 +5,7 @@
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_float8.h"
 #include "kernels/scalar/scalar_integer.h"
+#include "kernels/scalar/scalar_inverse.h"
 #include "tests/support/test_support.h"
 
 /* float32 bit patterns taken: every STRIDE-th of all. */
@@ -30,6 +31,10 @@ static double ulps_f64(double got, long double want) {
 static double sigmoid_reference(double x) { return 1 / (1 + exp(-x)); }
 static double softplus_reference(double x) { return x > 30 ? x : log1p(exp(x)); }
 
+static double softsign_reference(double x) { return x / (1 + fabs(x)); }
+/* Of a large negative x the other factor is subnormal: its rounding is multiplied by x. */
+static double mish_reference(double x) { return x * tanh(softplus_reference(x)); }
+
 typedef struct FunctionF32 {
     const char *name;
     float (*function)(float x);
@@ -48,6 +53,17 @@ static void test_float32_functions_stay_within_their_stated_error(void **state) 
         {"erf", scalar_erf_f32, erf, 1.5},
         {"sin", scalar_sin_f32, sin, 0.6},
         {"cos", scalar_cos_f32, cos, 0.6},
+        {"tan", scalar_tan_f32, tan, 0.6},
+        {"asin", scalar_asin_f32, asin, 0.6},
+        {"acos", scalar_acos_f32, acos, 0.6},
+        {"atan", scalar_atan_f32, atan, 0.6},
+        {"sinh", scalar_sinh_f32, sinh, 0.6},
+        {"cosh", scalar_cosh_f32, cosh, 0.6},
+        {"asinh", scalar_asinh_f32, asinh, 0.6},
+        {"acosh", scalar_acosh_f32, acosh, 0.6},
+        {"atanh", scalar_atanh_f32, atanh, 0.6},
+        {"softsign", scalar_softsign_f32, softsign_reference, 1.5},
+        {"mish", scalar_mish_f32, mish_reference, 64},
         {"softplus", scalar_softplus_f32, softplus_reference, 2.5},
         {"floor", scalar_floor_f32, floor, 0},
         {"ceil", scalar_ceil_f32, ceil, 0},
@@ -86,6 +102,20 @@ static void test_float64_functions_stay_within_their_stated_error(void **state) 
         {"sin", scalar_sin_f64, sinl, -1e6, 1e6, 2},
         {"cos", scalar_cos_f64, cosl, -1e6, 1e6, 2},
         {"sin", scalar_sin_f64, sinl, -1e18, 1e18, 1},
+        {"tan", scalar_tan_f64, tanl, -1e6, 1e6, 3},
+        {"tan", scalar_tan_f64, tanl, -1e18, 1e18, 3},
+        {"asin", scalar_asin_f64, asinl, -1, 1, 2.5},
+        {"acos", scalar_acos_f64, acosl, -1, 1, 2},
+        {"atan", scalar_atan_f64, atanl, -5, 5, 2},
+        {"atan", scalar_atan_f64, atanl, -1e9, 1e9, 1},
+        {"sinh", scalar_sinh_f64, sinhl, -3, 3, 3},
+        {"sinh", scalar_sinh_f64, sinhl, -712, 712, 3},
+        {"cosh", scalar_cosh_f64, coshl, -712, 712, 3},
+        {"asinh", scalar_asinh_f64, asinhl, -10, 10, 4},
+        {"asinh", scalar_asinh_f64, asinhl, -1e12, 1e12, 2},
+        {"acosh", scalar_acosh_f64, acoshl, 1, 3, 4},
+        {"acosh", scalar_acosh_f64, acoshl, 1, 1e12, 2},
+        {"atanh", scalar_atanh_f64, atanhl, -1, 1, 4},
     };
     uint64_t random = 1;
     (void)state;
@@ -160,6 +190,16 @@ static void test_integers_never_trap_and_wrap(void **state) {
     assert_int_equal(scalar_pow_int32(2, -1), 0);
     assert_int_equal(scalar_pow_int32(0, -1), 0);
     assert_int_equal(scalar_pow_uint8(2, 9), 0);
+    assert_int_equal(scalar_shift_left_int8(1, 7), -128);
+    assert_int_equal(scalar_shift_left_int8(1, 8), 0);
+    assert_int_equal(scalar_shift_left_int32(-1, -1), 0);
+    assert_int_equal(scalar_shift_right_int32(-8, 1), -4);
+    assert_int_equal(scalar_shift_right_int32(-8, 32), -1);
+    assert_int_equal(scalar_shift_right_int64(8, -1), 0);
+    assert_int_equal(scalar_shift_right_uint16(65535, 15), 1);
+    assert_int_equal(scalar_shift_right_uint64(1, UINT64_MAX), 0);
+    assert_int_equal(scalar_shrink_int8(INT8_MIN, -1, 3), 127);
+    assert_int_equal(scalar_shrink_uint8(3, 1, 3), 0);
 }
 
 static void test_conversions_to_integers_saturate_and_take_nan_for_zero(void **state) {

@@ -3,6 +3,22 @@
 static void test_indexing_rules_check_ranks_and_types(void **state) {
     (void)state;
     static const InferRow rows[] = {
+        {"TensorScatter", NULL, "int8[2,5,3] int8[2,2,3] int64[2]", "int8[2, 5, 3]"},
+        {"TensorScatter", "{axis=-1}", "int8[2,5] int8[2,0]", "int8[2, 5]"},
+        {"TensorScatter", "{axis=0}", "int8[2,5] int8[2,5]", "! axis 0 is the batch"},
+        {"TensorScatter", "{mode=\"up\"}", "int8[2,5,3] int8[2,2,3]", "! mode \"up\""},
+        {"TensorScatter", NULL, "int8[2,5,3] int8[2,6,3]", "! an update of 6 for 5 in dimension 1"},
+        {"TensorScatter", NULL, "int8[2,5,3] int8[1,2,3]", "! an update of 1 for 2 in dimension 0"},
+        {"TensorScatter", NULL, "int8[2,5,3] int16[2,2,3]", "! input 1 is int16"},
+        {"TensorScatter", NULL, "int8[2,5,3] int8[2,2]", "! input 1 has rank 2"},
+        {"TensorScatter", NULL, "int8[2,5,3] int8[2,2,3] int64[3]", "! input 2"},
+        {"ReverseSequence", NULL, "int8[4,3,2] int64[3]", "int8[4, 3, 2]"},
+        {"ReverseSequence", "{time_axis=1, batch_axis=0}", "int8[4,3] int64[4]", "int8[4, 3]"},
+        {"ReverseSequence", "{time_axis=1}", "int8[4,3] int64[4]",
+            "! time_axis 1 and batch_axis 1"},
+        {"ReverseSequence", NULL, "int8[4] int64[4]", "! an input of rank 1"},
+        {"ReverseSequence", NULL, "int8[4,3] int64[4]", "! input 1"},
+        {"ReverseSequence", NULL, "int8[4,3] int32[3]", "! input 1 is int32"},
         {"Gather", "{axis=1}", "float32[2,3,4] int64[5,6]", "float32[2, 5, 6, 4]"},
         {"Gather", "{axis=-4}", "float32[2,3,4] int64[5]", "! axis -4 of rank 3"},
         {"Gather", NULL, "float32[] int64[5]", "! axis 0 of rank 0"},

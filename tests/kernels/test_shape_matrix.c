@@ -3,6 +3,11 @@
 static void test_matrix_rules_multiply_and_fuse(void **state) {
     (void)state;
     static const InferRow rows[] = {
+        {"Det", NULL, "float16[2,5,3,3]", "float16[2, 5]"},
+        {"Det", NULL, "float32[3,3]", "float32[]"},
+        {"Det", NULL, "float32[2,3]", "! a matrix of 2 rows and 3 columns"},
+        {"Det", NULL, "float32[3]", "! a matrix of rank 1"},
+        {"Det", NULL, "int32[3,3]", "! input 0 is int32"},
         {"MatMul", NULL, "float32[2,1,3,4] float32[5,4,6]", "float32[2, 5, 3, 6]"},
         {"MatMul", NULL, "float32[4] float32[4]", "float32[]"},
         {"MatMul", NULL, "float32[4] float32[2,4,3]", "float32[2, 3]"},

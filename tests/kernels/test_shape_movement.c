@@ -3,6 +3,11 @@
 static void test_movement_rules_follow_values(void **state) {
     (void)state;
     static const InferRow rows[] = {
+        {"EyeLike", NULL, "bool[2,3]", "bool[2, 3]"},
+        {"EyeLike", "{dtype=float16}", "int8[2,3]", "float16[2, 3]"},
+        {"EyeLike", NULL, "int8[2]", "! input 0 has rank 1"},
+        {"EyeLike", "{dtype=string}", "int8[2,2]", "! dtype string"},
+        {"EyeLike", NULL, "float8e5m2[2,2]", "! input 0 is float8e5m2"},
         {"Concat", "{axis=-1}", "int8[2,3] int8[2,0] int8[2,4]", "int8[2, 7]"},
         {"Concat", "{axis=0}", "int8[2,3] int8[2,4]", "! input 1 has 4 in dimension 1, not 3"},
         {"Concat", "{axis=0}", "int8[2] int8[2,1]", "! input 1 has rank 2, not 1"},

@@ -3,6 +3,8 @@
 static void test_view_rules_keep_the_elements(void **state) {
     (void)state;
     static const InferRow rows[] = {
+        {"BitCast", "{to=int32}", "float32[2,3]", "int32[2, 3]"},
+        {"BitCast", "{to=int64}", "float32[2,3]", "! float32 has not as many bits as int64"},
         {"Identity", NULL, "int4[3]", "int4[3]"},
         {"Reshape", NULL, "int8[2,3,4] int64[3]=0,-1,2", "int8[2, 6, 2]"},
         {"Reshape", NULL, "int8[2,3] int64[0]", "! cannot read [2, 3] as []"},

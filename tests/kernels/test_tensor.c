@@ -76,6 +76,20 @@ static void test_tensor_reshape_keeps_bytes_and_written_bit(void **state) {
     assert_fails(INVALID, tensor_reshape(tensor, &overflow, &other));
 }
 
+static void test_tensor_view_reads_the_bytes_as_another_type(void **state) {
+    (void)state;
+    OWN(Tensor, tensor) = NULL;
+    OWN(Tensor, view) = NULL;
+    Shape shape = {.rank = 1, .dims = {2}}, square = {.rank = 2, .dims = {1, 2}};
+    assert_ok(tensor_create_on_host(device_host(), DTYPE_FLOAT32, &shape, &tensor));
+    ((float *)tensor_data(tensor))[1] = 1;
+    assert_ok(tensor_view(tensor, DTYPE_INT32, &square, &view));
+    assert_int_equal(view->dtype, DTYPE_INT32);
+    assert_int_equal(view->shape.rank, 2);
+    assert_int_equal(((const int32_t *)tensor_data(view))[1], 0x3F800000);
+    assert_ptr_equal(view->storage, tensor->storage);
+}
+
 static void test_tensor_copies_reach_device_memory(void **state) {
     (void)state;
     OWN(Device, device) = NULL;
@@ -116,6 +130,7 @@ int test_tensor(void) {
         cmocka_unit_test(test_tensor_without_elements_has_no_address),
         cmocka_unit_test(test_tensor_is_sole_only_when_nobody_else_can_see_it),
         cmocka_unit_test(test_tensor_reshape_keeps_bytes_and_written_bit),
+        cmocka_unit_test(test_tensor_view_reads_the_bytes_as_another_type),
         cmocka_unit_test(test_tensor_copies_reach_device_memory),
         cmocka_unit_test(test_tensor_on_host_is_zeroed),
     };

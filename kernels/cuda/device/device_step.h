@@ -4,6 +4,7 @@
 #include "kernels/cuda/device/device_cast.h"
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_integer.h"
+#include "kernels/scalar/scalar_inverse.h"
 
 enum { LANES = CUDA_POINTWISE_LANES };
 
@@ -36,7 +37,11 @@ typedef struct StepLanes {
     CASE(FLOOR, scalar_floor_##s(x))                                                               \
     CASE(CEIL, scalar_ceil_##s(x))                                                                 \
     CASE(ROUND, scalar_round_##s(x))                                                               \
-    CASE(IS_NAN, (T)(x != x))
+    CASE(IS_NAN, (T)(x != x))                                                                      \
+    CASE(IS_INF, (T)scalar_is_inf_##s(x, alpha, beta))                                             \
+    CASE(SHRINK, scalar_shrink_##s(x, y, z))                                                       \
+    CASE(SOFTSIGN, scalar_softsign_##s(x))                                                         \
+    CASE(THRESHOLDED_RELU, scalar_thresholded_relu_##s(x, alpha))
 
 #define STEP_LONG_FLOATS(CASE, s, x, y)                                                            \
     CASE(MOD, scalar_mod_##s(x, y))                                                                \
@@ -53,7 +58,20 @@ typedef struct StepLanes {
     CASE(SELU, scalar_selu_##s(x, alpha, beta))                                                    \
     CASE(GELU_ERF, scalar_gelu_erf_##s(x))                                                         \
     CASE(GELU_TANH, scalar_gelu_tanh_##s(x))                                                       \
-    CASE(SOFTPLUS, scalar_softplus_##s(x))
+    CASE(SOFTPLUS, scalar_softplus_##s(x))                                                         \
+    CASE(CELU, scalar_celu_##s(x, alpha))                                                          \
+    CASE(MISH, scalar_mish_##s(x))                                                                 \
+    CASE(SWISH, scalar_swish_##s(x, alpha))                                                        \
+    CASE(SWIGLU, scalar_swiglu_##s(x, y, alpha))                                                   \
+    CASE(TAN, scalar_tan_##s(x))                                                                   \
+    CASE(ASIN, scalar_asin_##s(x))                                                                 \
+    CASE(ACOS, scalar_acos_##s(x))                                                                 \
+    CASE(ATAN, scalar_atan_##s(x))                                                                 \
+    CASE(SINH, scalar_sinh_##s(x))                                                                 \
+    CASE(COSH, scalar_cosh_##s(x))                                                                 \
+    CASE(ASINH, scalar_asinh_##s(x))                                                               \
+    CASE(ACOSH, scalar_acosh_##s(x))                                                               \
+    CASE(ATANH, scalar_atanh_##s(x))
 
 /* Integers: narrow ones are computed in 64 bits and cut, as what wraps comes to the same. */
 #define STEP_INTEGERS(CASE, name, dtype, x, y, z)                                                  \
@@ -74,6 +92,10 @@ typedef struct StepLanes {
     CASE(SIGN, (uint64_t)scalar_sign_##name(x))                                                    \
     CASE(RELU, (uint64_t)scalar_max_##name(x, 0))                                                  \
     CASE(CLIP, (uint64_t)(x < y ? (y > z ? z : y) : (x > z ? z : x)))                              \
+    CASE(BIT_NOT, (uint64_t)~x)                                                                    \
+    CASE(SHIFT_LEFT, (uint64_t)scalar_shift_left_##name(x, y))                                     \
+    CASE(SHIFT_RIGHT, (uint64_t)scalar_shift_right_##name(x, y))                                   \
+    CASE(SHRINK, (uint64_t)scalar_shrink_##name(x, y, z))                                          \
     CASE(STICKY, scalar_bits_f64(scalar_##name##_to_sticky(x)))                                    \
     CASE(POW_BY_INT64, scalar_pow_integer((uint64_t)x, (int64_t)y))                                \
     CASE(POW_BY_FLOAT64,                                                                           \

@@ -1,0 +1,50 @@
+#pragma once
+/* The outputs of a reduction in chunks of neighbours, for kernels that go over their elements more
+ * than once. The order of an output's elements depends on the shape alone. */
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/reduce_groups.h"
+
+enum { CPU_GROUP_CHUNK = 64 };
+
+typedef struct CpuGroupChunk {
+    const ReduceGroups *groups;
+    int64_t base;   /* of the first output's elements */
+    int64_t output; /* number of the first */
+    int64_t count;  /* outputs, at most CPU_GROUP_CHUNK */
+} CpuGroupChunk;
+
+static inline uint64_t cpu_group_chunks(const ReduceGroups *groups) {
+    return (uint64_t)(groups->outer * ((groups->width + CPU_GROUP_CHUNK - 1) / CPU_GROUP_CHUNK));
+}
+
+static inline CpuGroupChunk cpu_group_chunk(const ReduceGroups *groups, uint64_t number) {
+    const int64_t per_outer = (groups->width + CPU_GROUP_CHUNK - 1) / CPU_GROUP_CHUNK;
+    const int64_t outer = (int64_t)number / per_outer;
+    const int64_t first = (int64_t)number % per_outer * CPU_GROUP_CHUNK;
+    const int64_t left = groups->width - first;
+    CpuGroupChunk chunk = {groups, 0, outer * groups->width + first, left};
+    if (left > CPU_GROUP_CHUNK) chunk.count = CPU_GROUP_CHUNK;
+    chunk.base =
+        reduce_groups_walk(groups->kept_rank, groups->kept_dims, groups->kept_strides, outer);
+    chunk.base += groups->columns ? first : first * groups->stride;
+    return chunk;
+}
+
+/* Runs `statement` for every element `at` (int64_t) of the chunk's output `i` (int64_t). */
+#define CPU_GROUP_EACH(chunk, i, at, statement)                                                    \
+    do {                                                                                           \
+        const ReduceGroups *each = (chunk)->groups;                                                \
+        const int64_t rows = each->columns ? each->length : (chunk)->count;                        \
+        const int64_t columns = each->columns ? (chunk)->count : each->length;                     \
+        for (int64_t repeat = 0; repeat < each->repeats; repeat++) {                               \
+            const int64_t start =                                                                  \
+                (chunk)->base + reduce_groups_walk(each->reduced_rank, each->reduced_dims,         \
+                                    each->reduced_strides, repeat);                                \
+            for (int64_t row = 0; row < rows; row++)                                               \
+                for (int64_t column = 0; column < columns; column++) {                             \
+                    const int64_t i = each->columns ? column : row;                                \
+                    const int64_t at = start + row * each->stride + column;                        \
+                    statement;                                                                     \
+                }                                                                                  \
+        }                                                                                          \
+    } while (0)
