@@ -169,12 +169,16 @@ static void read_quantization(const State *state, const Launch *launch, Run *run
     if (state->has_bias) run->bias = cpu_input(launch, 8);
 }
 
+static uint64_t units_of(const State *state) {
+    return (uint64_t)(state->images * state->groups * state->blocks);
+}
+
 static Error *launch_conv(
     const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
     const State *state = plan_state(plan);
     CpuDevice *device = cpu_device(plan->device);
     const uint32_t x_zero = 2, w_zero = state->quantizes ? 5 : 3;
-    const uint64_t units = (uint64_t)(state->images * state->groups * state->blocks);
+    const uint64_t units = units_of(state);
     Run run = {.state = state,
         .x = cpu_input(launch, 0),
         .weights = cpu_workspace(launch),
@@ -226,12 +230,13 @@ static void fill_sizes(const PlanRequest *request, State *state) {
     };
 }
 
-static Error *place_workspace(Plan *plan, State *state) {
+static Error *place_workspace(const CpuDevice *device, Plan *plan, State *state) {
     uint64_t columns = (uint64_t)cpu_integer_pairs(state->weights.depth), all;
+    const uint64_t units = units_of(state), threads = device->threads_max;
     TRY(cpu_integer_row_bytes(&state->weights, &state->columns_offset));
     if (!checked_mul_u64(columns, 2 * CPU_INTEGER_COLUMNS * sizeof(int16_t), &columns) ||
         !checked_align_u64(columns + 1, DEVICE_ALIGNMENT, &state->columns_bytes) ||
-        !checked_mul_u64(state->columns_bytes, CPU_THREADS_MAX, &all) ||
+        !checked_mul_u64(state->columns_bytes, units < threads ? units : threads, &all) ||
         !checked_add_u64(state->columns_offset, all, &plan->workspace_bytes))
         FAIL(INVALID, "a window of too many elements");
     return NULL;
@@ -251,7 +256,7 @@ static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) 
     state->to_signed = request->outputs[0].dtype == DTYPE_INT8;
     state->product = cpu_integer_product_for(cpu_device(device)->level);
     fill_sizes(request, state);
-    TRY(place_workspace(plan, state));
+    TRY(place_workspace(cpu_device(device), plan, state));
     plan->launch = launch_conv;
     *out = TAKE(plan);
     return NULL;

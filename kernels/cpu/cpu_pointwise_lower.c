@@ -255,8 +255,7 @@ bool cpu_pointwise_knows(OperatorId id) {
            id == OPERATOR_MOD || id == OPERATOR_MAX || id == OPERATOR_MIN || id == OPERATOR_SUM ||
            id == OPERATOR_MEAN || id == OPERATOR_POW || id == OPERATOR_CLIP ||
            id == OPERATOR_CAST || id == OPERATOR_CAST_LIKE || id == OPERATOR_GELU ||
-           id == OPERATOR_SHRINK ||
-           id == OPERATOR_IS_INF || id == OPERATOR_BIT_SHIFT;
+           id == OPERATOR_SHRINK || id == OPERATOR_IS_INF || id == OPERATOR_BIT_SHIFT;
 }
 
 CpuSource cpu_pointwise_add_operator(CpuPointwise *program, OperatorId id,

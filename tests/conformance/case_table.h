@@ -10,12 +10,17 @@ typedef struct ConformanceCase {
     const char *outputs;
     const char *dtypes;
     Reference *reference; /* NULL: a BENCH row, too large for loops in double */
-    int line;             /* in cases.def */
+    const char *file;     /* the path of cases.def, or of what it includes */
+    int line;
 } ConformanceCase;
 
 extern const ConformanceCase case_table[];
 extern const uint32_t case_table_count;
 
+/* The name of the file that the row stands in. */
+const char *case_table_file(const ConformanceCase *row);
+/* Of the row's text: other rows before it change none of its numbers. */
+uint64_t case_table_seed(const ConformanceCase *row);
 /* "float,int64" and so on. */
 DTypeSet case_table_dtype_set(const char *words);
 /* The element types that a row is run with; bit 0 alone (DTYPE_NONE) for "none". */

@@ -147,7 +147,7 @@ static Error *check_plan(const ConformanceDevice *on, const ConformanceCase *row
 
 /* A refusal is as good as a result. */
 Error *conformance_random(const ConformanceDevice *on, const ConformanceCase *row, DType dtype) {
-    uint64_t seed = (uint64_t)row->line << 8 | (uint64_t)dtype;
+    uint64_t seed = case_table_seed(row) + (uint64_t)dtype;
     bool done;
     TRY(check_plan(on, row, dtype));
     for (uint32_t i = 0; i < CALLS_PER_CASE; i++)

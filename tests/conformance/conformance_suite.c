@@ -82,7 +82,7 @@ void conformance_suite_run(const ConformanceDevice *on, const ConformanceCheckIn
 }
 
 void conformance_failure_print(const ConformanceFailure *failure, TextBuilder *out) {
-    text_appendf(out, "cases.def:%d: %s: %s: %s %s (%s) %s: %s", failure->row->line,
-        failure->on->spec, failure->check->name, failure->row->operator_name,
+    text_appendf(out, "%s:%d: %s: %s: %s %s (%s) %s: %s", case_table_file(failure->row),
+        failure->row->line, failure->on->spec, failure->check->name, failure->row->operator_name,
         failure->row->attributes, failure->inputs, dtype_name(failure->dtype), failure->message);
 }

@@ -72,7 +72,8 @@ static void report(const ConformanceFailure *failure, void *context) {
         print_member(", ", "check", failure->check->name);
         print_member(", ", "shapes", failure->inputs);
         print_member(", ", "failure", failure->message);
-        printf(", \"line\": %d}\n", failure->row->line);
+        printf(", \"file\": \"%s\", \"line\": %d}\n", case_table_file(failure->row),
+            failure->row->line);
         return;
     }
     TextBuilder OWN_TEXT(text) = {0};

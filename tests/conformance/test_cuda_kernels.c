@@ -36,7 +36,7 @@ static void for_each(const char *spec, ConformanceCheck *check) {
             if (conformance_suite_reason(&on, row->operator_name, (DType)dtype)) continue;
             Error *error = check(&on, row, (DType)dtype);
             if (error)
-                fail_msg("cases.def:%d: %s %s %s: %s", row->line, row->operator_name,
+                fail_msg("%s:%d: %s %s %s: %s", case_table_file(row), row->line, row->operator_name,
                     row->attributes, dtype_name((DType)dtype), error_message(error));
         }
     conformance_device_deinit(&on);
