@@ -17,8 +17,8 @@ typedef struct StridedCopy {
 
 typedef void StridedCopyVisit(void *context, uint32_t index, const StridedCopy *copy);
 
-/* Of a Concat request one for each input, of a Split one for each output; one of a Transpose,
- * Expand, Tile or Slice. */
+/* Of a Concat request one for each input, of a Split one for each output; one of an
+ * operator with a strided view. */
 uint32_t strided_copy_count(const PlanRequest *request);
 /* Shows each of them, by its index below the count. Errors: INVALID, before the first is shown. */
 MUST_CHECK Error *strided_copy_each(

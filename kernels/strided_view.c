@@ -58,6 +58,39 @@ static Error *of_slice(const PlanRequest *request, StridedView *out) {
     return NULL;
 }
 
+/* The dimensions of the input cut into six, then permuted. */
+static void over_blocks(const int64_t *dims, const uint32_t *perm, StridedView *out) {
+    int64_t strides[6], step = 1;
+    for (uint32_t i = 6; i-- > 0; step *= dims[i]) strides[i] = step;
+    out->rank = 6;
+    for (uint32_t i = 0; i < 6; i++) {
+        out->dims[i] = dims[perm[i]];
+        out->strides[i] = strides[perm[i]];
+    }
+}
+
+/* mode CRD: a channel's block lies side by side in the depth; DCR: the channels of one place of the
+ * block do. */
+static void of_depth_to_space(const PlanRequest *request, StridedView *out) {
+    static const uint32_t crd[6] = {0, 1, 4, 2, 5, 3}, dcr[6] = {0, 3, 4, 1, 5, 2};
+    const Shape *x = &request->inputs[0].shape, *y = &request->outputs[0].shape;
+    const int64_t block = attributes_int(request->attributes, "blocksize");
+    const bool is_crd = strcmp(attributes_text(request->attributes, "mode"), "CRD") == 0;
+    const int64_t channels = y->dims[1];
+    const int64_t dims[6] = {x->dims[0], is_crd ? channels : block, block,
+        is_crd ? block : channels, x->dims[2], x->dims[3]};
+    over_blocks(dims, is_crd ? crd : dcr, out);
+}
+
+static void of_space_to_depth(const PlanRequest *request, StridedView *out) {
+    static const uint32_t crd[6] = {0, 1, 3, 5, 2, 4}, dcr[6] = {0, 3, 5, 1, 2, 4};
+    const Shape *x = &request->inputs[0].shape, *y = &request->outputs[0].shape;
+    const int64_t block = attributes_int(request->attributes, "blocksize");
+    const bool is_crd = strcmp(attributes_text(request->attributes, "mode"), "CRD") == 0;
+    const int64_t dims[6] = {x->dims[0], x->dims[1], y->dims[2], block, y->dims[3], block};
+    over_blocks(dims, is_crd ? crd : dcr, out);
+}
+
 Error *strided_view_of(const PlanRequest *request, StridedView *out) {
     memset(out, 0, sizeof *out);
     OperatorId id = request->operator_info->id;
@@ -65,6 +98,10 @@ Error *strided_view_of(const PlanRequest *request, StridedView *out) {
     if (id == OPERATOR_EXPAND) return of_expand(request, out);
     if (id == OPERATOR_TILE) return of_tile(request, out);
     if (id == OPERATOR_SLICE) return of_slice(request, out);
+    if (id == OPERATOR_DEPTH_TO_SPACE || id == OPERATOR_SPACE_TO_DEPTH) {
+        (id == OPERATOR_DEPTH_TO_SPACE ? of_depth_to_space : of_space_to_depth)(request, out);
+        return NULL;
+    }
     FAIL(INTERNAL, "%s is no view", request->operator_info->name);
 }
 

@@ -14,7 +14,7 @@ typedef struct StridedView {
     int64_t offset;
 } StridedView;
 
-/* Of a Transpose, Expand, Tile or Slice request. Errors: INVALID. */
+/* Of a Transpose, Expand, Tile, Slice, DepthToSpace or SpaceToDepth request. Errors: INVALID. */
 MUST_CHECK Error *strided_view_of(const PlanRequest *request, StridedView *out);
 /* The elements [begin, begin + part's size) along the axis of `whole`, as `part` has them: what
  * Split reads and Concat writes. */

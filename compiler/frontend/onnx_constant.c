@@ -20,6 +20,11 @@ Error *onnx_constant_ints(
     return make(node, DTYPE_INT64, 1, (int64_t)count, values, out);
 }
 
+Error *onnx_constant_floats(
+    const OnnxNode *node, const float *values, size_t count, IrVariable **out) {
+    return make(node, DTYPE_FLOAT32, 1, (int64_t)count, values, out);
+}
+
 Error *onnx_constant_int0(const OnnxNode *node, int64_t value, IrVariable **out) {
     return make(node, DTYPE_INT64, 0, 1, &value, out);
 }
@@ -57,7 +62,7 @@ static Error *constant_floats(const OnnxNode *node, const Onnx__AttributeProto *
     IrVariable *constant;
     if (from->has_type && from->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS)
         FAIL(INVALID, "attribute value_floats is not a list of floats");
-    TRY(make(node, DTYPE_FLOAT32, 1, (int64_t)from->n_floats, from->floats, &constant));
+    TRY(onnx_constant_floats(node, from->floats, from->n_floats, &constant));
     return onnx_node_set_output(node, 0, constant);
 }
 

@@ -92,6 +92,8 @@ MUST_CHECK Error *onnx_attribute_convert(
 /* onnx_constant.c */
 MUST_CHECK Error *onnx_constant_ints(
     const OnnxNode *node, const int64_t *values, size_t count, IrVariable **out);
+MUST_CHECK Error *onnx_constant_floats(
+    const OnnxNode *node, const float *values, size_t count, IrVariable **out);
 MUST_CHECK Error *onnx_constant_int0(
     const OnnxNode *node, int64_t value, IrVariable **out); /* rank 0 */
 MUST_CHECK Error *onnx_constant_float0(

@@ -5,9 +5,10 @@
 #include "kernels/cpu/cpu_loops.h"
 
 typedef struct Operand {
-    DType half;      /* DTYPE_NONE: taken as it is */
+    DType stored;    /* DTYPE_NONE: taken as it is */
+    DType computed;  /* what it becomes */
     int64_t count;   /* elements to convert */
-    uint64_t offset; /* of the float32 copy in the workspace */
+    uint64_t offset; /* of the copy in the workspace */
 } Operand;
 
 typedef struct FloatPlan {
@@ -65,15 +66,15 @@ static Error *launch_plan(
     for (uint32_t i = 0; i < plan->input_count; i++) {
         const Operand *operand = &plan->inputs[i];
         call.inputs[i] = cpu_input(launch, i);
-        if (operand->half == DTYPE_NONE || operand->count == 0) continue;
+        if (operand->stored == DTYPE_NONE || operand->count == 0) continue;
         float *wide = (float *)(void *)(workspace + operand->offset);
-        TRY(convert(device, plan, launch, operand->half, call.inputs[i], DTYPE_FLOAT32, wide,
+        TRY(convert(device, plan, launch, operand->stored, call.inputs[i], operand->computed, wide,
             operand->count));
         call.inputs[i] = wide;
     }
     for (uint32_t i = 0; i < plan->output_count; i++) {
         const Operand *operand = &plan->outputs[i];
-        call.outputs[i] = operand->half == DTYPE_NONE || operand->count == 0
+        call.outputs[i] = operand->stored == DTYPE_NONE || operand->count == 0
                               ? cpu_output(launch, i)
                               : (float *)(void *)(workspace + operand->offset);
     }
@@ -83,26 +84,34 @@ static Error *launch_plan(
     if (*out_abandoned) return NULL;
     for (uint32_t i = 0; i < plan->output_count; i++) {
         const Operand *operand = &plan->outputs[i];
-        if (operand->half == DTYPE_NONE || operand->count == 0) continue;
-        TRY(convert(device, plan, launch, DTYPE_FLOAT32, call.outputs[i], operand->half,
+        if (operand->stored == DTYPE_NONE || operand->count == 0) continue;
+        TRY(convert(device, plan, launch, operand->computed, call.outputs[i], operand->stored,
             cpu_output(launch, i), operand->count));
     }
     return NULL;
 }
 
-static void describe(const TensorSpec *spec, uint64_t *inout_bytes, Operand *out) {
+/* What a kernel computes in: DTYPE_NONE for what it takes as it is. */
+static DType computed_in(DType dtype, bool integers_too) {
+    if (dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16) return DTYPE_FLOAT32;
+    return integers_too && dtype_is_integer(dtype) ? DTYPE_FLOAT64 : DTYPE_NONE;
+}
+
+static void describe(
+    const TensorSpec *spec, bool integers_too, uint64_t *inout_bytes, Operand *out) {
     *out = (Operand){0};
     if (!spec->present || spec->layout != 0) return;
-    if (spec->dtype != DTYPE_FLOAT16 && spec->dtype != DTYPE_BFLOAT16) return;
-    out->half = spec->dtype;
+    out->computed = computed_in(spec->dtype, integers_too);
+    if (out->computed == DTYPE_NONE) return;
+    out->stored = spec->dtype;
     out->count = shape_count_unchecked(&spec->shape);
     out->offset = *inout_bytes;
-    const uint64_t bytes = (uint64_t)out->count * sizeof(float);
+    const uint64_t bytes = (uint64_t)out->count * (dtype_bits(out->computed) / 8);
     *inout_bytes += (bytes + DEVICE_ALIGNMENT - 1) & ~(uint64_t)(DEVICE_ALIGNMENT - 1);
 }
 
-Error *cpu_float_plan_create(Device *device, const PlanRequest *request, const char *kernel_name,
-    size_t state_size, CpuFloatRun *run, Plan **out, void **out_state) {
+static Error *create(Device *device, const PlanRequest *request, const char *kernel_name,
+    bool integers_too, size_t state_size, CpuFloatRun *run, Plan **out, void **out_state) {
     assert(request->input_count <= CPU_FLOAT_INPUTS_MAX);
     assert(request->output_count <= CPU_FLOAT_OUTPUTS_MAX);
     Plan *base;
@@ -112,15 +121,27 @@ Error *cpu_float_plan_create(Device *device, const PlanRequest *request, const c
     plan->level = cpu_device(device)->level;
     plan->input_count = request->input_count;
     plan->output_count = request->output_count;
+    /* what the shape rule reads by value has no address */
     for (uint32_t i = 0; i < request->input_count; i++)
-        describe(&request->inputs[i], &plan->converted_bytes, &plan->inputs[i]);
+        if (!operator_reads_value(request->operator_info, i))
+            describe(&request->inputs[i], integers_too, &plan->converted_bytes, &plan->inputs[i]);
     for (uint32_t i = 0; i < request->output_count; i++)
-        describe(&request->outputs[i], &plan->converted_bytes, &plan->outputs[i]);
+        describe(&request->outputs[i], integers_too, &plan->converted_bytes, &plan->outputs[i]);
     base->workspace_bytes = plan->converted_bytes;
     base->launch = launch_plan;
     *out_state = (char *)plan + header_size();
     *out = base;
     return NULL;
+}
+
+Error *cpu_float_plan_create(Device *device, const PlanRequest *request, const char *kernel_name,
+    size_t state_size, CpuFloatRun *run, Plan **out, void **out_state) {
+    return create(device, request, kernel_name, false, state_size, run, out, out_state);
+}
+
+Error *cpu_float_plan_create_number(Device *device, const PlanRequest *request,
+    const char *kernel_name, size_t state_size, CpuFloatRun *run, Plan **out, void **out_state) {
+    return create(device, request, kernel_name, true, state_size, run, out, out_state);
 }
 
 bool cpu_float_plan_takes(const PlanRequest *request) {

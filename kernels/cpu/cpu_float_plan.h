@@ -20,6 +20,10 @@ typedef Error *CpuFloatRun(const void *state, const CpuFloatCall *call, bool *ou
 /* out_state: state_size cleared bytes, aligned to 16, to be filled by the caller. */
 MUST_CHECK Error *cpu_float_plan_create(Device *device, const PlanRequest *request,
     const char *kernel_name, size_t state_size, CpuFloatRun *run, Plan **out, void **out_state);
+/* The same for kernels that compute integers in float64: those are widened, too; results are
+ * truncated and saturate, NaN is 0. */
+MUST_CHECK Error *cpu_float_plan_create_number(Device *device, const PlanRequest *request,
+    const char *kernel_name, size_t state_size, CpuFloatRun *run, Plan **out, void **out_state);
 /* False when float64 is mixed with other float types, which no kernel takes. */
 bool cpu_float_plan_takes(const PlanRequest *request);
 /* Asks for workspace of the kernel's own. */

@@ -1,5 +1,5 @@
-/* Operators that move elements by rules known at plan time: Transpose, Expand, Tile, Slice, Concat,
- * Split, Trilu, Dropout. */
+/* Operators that move elements by rules known at plan time: Transpose, Expand, Tile, Slice,
+ * DepthToSpace, SpaceToDepth, Concat, Split, Trilu, Dropout. */
 #include <string.h>
 
 #include "kernels/cpu/cpu_copy.h"
@@ -150,6 +150,8 @@ const Kernel cpu_movement[] = {
     {OPERATOR_EXPAND, DTYPES_ANY, plan_copies, "cpu.expand", KERNEL_PORTABLE},
     {OPERATOR_TILE, DTYPES_ANY, plan_copies, "cpu.tile", KERNEL_PORTABLE},
     {OPERATOR_SLICE, DTYPES_ANY, plan_copies, "cpu.slice", KERNEL_PORTABLE},
+    {OPERATOR_DEPTH_TO_SPACE, DTYPES_ANY, plan_copies, "cpu.depth_to_space", KERNEL_PORTABLE},
+    {OPERATOR_SPACE_TO_DEPTH, DTYPES_ANY, plan_copies, "cpu.space_to_depth", KERNEL_PORTABLE},
     {OPERATOR_CONCAT, DTYPES_ANY, plan_copies, "cpu.concat", KERNEL_PORTABLE},
     {OPERATOR_SPLIT, DTYPES_ANY, plan_copies, "cpu.split", KERNEL_PORTABLE},
     {OPERATOR_TRILU, DTYPES_ANY, plan_trilu, "cpu.trilu", KERNEL_PORTABLE},

@@ -1,4 +1,4 @@
-/* Pad. Dimensions behind the last padded one travel as blocks of bytes. */
+/* Pad and CenterCropPad. Dimensions behind the last padded one travel as blocks of bytes. */
 #include <string.h>
 
 #include "kernels/cpu/cpu_index.h"
@@ -116,7 +116,8 @@ static Error *plan_pad(Device *device, const PlanRequest *request, Plan **out) {
     PadArguments pad;
     TRY(arguments_pad(request, &pad));
     const Shape *in = &request->inputs[0].shape, *to = &request->outputs[0].shape;
-    TRY(plan_create(device, request, "cpu.pad", sizeof(State), out));
+    TRY(plan_create(
+        device, request, kernel_row_name(cpu_pad, request->operator_info->id), sizeof(State), out));
     State *state = plan_state(*out);
     int64_t strides[SHAPE_RANK_MAX];
     shape_strides(in, strides);
@@ -143,5 +144,6 @@ static Error *plan_pad(Device *device, const PlanRequest *request, Plan **out) {
 
 const Kernel cpu_pad[] = {
     {OPERATOR_PAD, DTYPES_ANY, plan_pad, "cpu.pad", KERNEL_PORTABLE},
+    {OPERATOR_CENTER_CROP_PAD, DTYPES_ANY, plan_pad, "cpu.center_crop_pad", KERNEL_PORTABLE},
     KERNELS_END,
 };

@@ -1,11 +1,12 @@
-/* MaxPool and AveragePool over any number of spatial dimensions. Each output combines its window in
- * the order of the kernel, so the bits are the same at every instruction set: float32 over one or
- * two dimensions by vectors of outputs, all else by rows that take in one kernel position after the
- * other. */
+/* MaxPool, AveragePool and LpPool over any number of spatial dimensions. Each output combines its
+ * window in the order of the kernel, so the bits are the same at every instruction set: float32
+ * over one or two dimensions by vectors of outputs, all else by rows that take in one kernel
+ * position after the other. */
 #include <math.h>
 #include <string.h>
 
 #include "kernels/cpu/cpu_float_plan.h"
+#include "kernels/cpu/cpu_pool_lp.h"
 #include "kernels/cpu/cpu_pool_row.h"
 #include "kernels/cpu/cpu_pool_window.h"
 #include "kernels/shape_rules/window.h"
@@ -16,6 +17,7 @@ typedef struct PoolState {
     int64_t input_count, output_count, kernel_count, row_count; /* of a plane; rows of outputs */
     uint64_t element_size;
     bool is_average, include_padding, indices_wanted;
+    int64_t norm; /* LpPool's p: its windows are sums of powers; 0 for the others */
     int64_t index_step[WINDOW_RANK_MAX]; /* what a step along each dimension adds to an index */
     const CpuPoolRow *row;
     CpuPoolWindow *by_window; /* NULL: by rows */
@@ -99,6 +101,14 @@ static void divide_row(const PoolState *state, const RowPlace *place, void *y) {
     }
 }
 
+static void finish_row(const PoolState *state, const RowPlace *place, void *y) {
+    const int64_t width = state->window.output[state->window.rank - 1];
+    if (state->norm)
+        cpu_pool_lp_roots(state->norm, (uint32_t)state->element_size, width, y);
+    else if (state->is_average)
+        divide_row(state, place, y);
+}
+
 static void pool_row(const Run *run, int64_t plane, int64_t row) {
     const PoolState *state = run->state;
     const Window *window = &state->window;
@@ -114,7 +124,7 @@ static void pool_row(const Run *run, int64_t plane, int64_t row) {
         state->row->take(x + (uint64_t)offset * state->element_size, start, window->stride[last],
             window->input[last], window->output[last], y);
     }
-    if (state->is_average) divide_row(state, &place, y);
+    finish_row(state, &place, y);
 }
 
 /* Where each maximum was found first. Slower, and rarely asked for. */
@@ -152,13 +162,14 @@ static void pool_band(const Run *run, int64_t plane_index, int64_t band_index) {
     const float *x = (const float *)(const void *)run->x + plane_index * state->input_count;
     float *y = (float *)(void *)run->y + plane_index * state->output_count + first * plane->width;
     float band[CPU_PLANE_BAND_MAX], outputs[CPU_PLANE_WIDTH_MAX + CPU_VECTOR_LANES];
-    cpu_plane_fill(plane, x, first, rows, state->is_average ? 0 : -INFINITY, band);
+    const bool adds = state->is_average || state->norm;
+    cpu_plane_fill(plane, x, first, rows, adds ? 0 : -INFINITY, band);
     for (int64_t i = 0; i < rows; i++, y += plane->width) {
         state->by_window(plane, band + i * plane->row_stride * plane->pitch, outputs);
         memcpy(y, outputs, (size_t)plane->width * sizeof(float));
-        if (!state->is_average) continue;
+        if (!adds) continue;
         const RowPlace place = place_of(&state->window, first + i);
-        divide_row(state, &place, y);
+        finish_row(state, &place, y);
     }
 }
 
@@ -191,6 +202,12 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
         .y = (char *)call->outputs[0],
         .indices = state->indices_wanted ? (int64_t *)(void *)call->outputs[1] : NULL,
     };
+    if (state->norm) {
+        TRY(cpu_pool_lp_powers(call->device, call->launch->threads, state->norm,
+            (uint32_t)state->element_size, (uint64_t)(state->planes * state->input_count), run.x,
+            call->workspace));
+        run.x = call->workspace;
+    }
     if (state->by_window) {
         const CpuPlane *plane = &state->plane;
         const int64_t cost = plane->band_rows * plane->width * state->kernel_count / 4 +
@@ -208,7 +225,8 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
 static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     const Attributes *attributes = request->attributes;
     const Shape *x = &request->inputs[0].shape, *y = &request->outputs[0].shape;
-    const bool is_average = request->operator_info->id == OPERATOR_AVERAGE_POOL;
+    const OperatorId id = request->operator_info->id;
+    const bool is_average = id == OPERATOR_AVERAGE_POOL, adds = id != OPERATOR_MAX_POOL;
     Window window;
     TRY(window_of(request, &window));
     void *opaque;
@@ -226,8 +244,12 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     const bool half = dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16;
     const DType computed = half ? DTYPE_FLOAT32 : dtype;
     state->element_size = dtype_bits(computed) / 8;
-    state->row = cpu_pool_row_for(cpu_device(device)->level, computed, is_average);
-    if (is_average) {
+    state->row = cpu_pool_row_for(cpu_device(device)->level, computed, adds);
+    if (id == OPERATOR_LP_POOL) {
+        state->norm = attributes_int(attributes, "p");
+        cpu_float_plan_set_workspace(
+            *out, (uint64_t)(state->planes * state->input_count) * state->element_size);
+    } else if (is_average) {
         state->include_padding = attributes_int(attributes, "count_include_pad") != 0;
     } else {
         state->indices_wanted = request->output_count > 1 && request->outputs[1].present;
@@ -235,8 +257,8 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
             &window, attributes_int(attributes, "storage_order") != 0, state->index_step);
     }
     if (computed == DTYPE_FLOAT32 && !state->indices_wanted && cpu_plane_of(&window, &state->plane))
-        state->by_window = cpu_pool_window_for(
-            cpu_device(device)->level, is_average, window.stride[window.rank - 1]);
+        state->by_window =
+            cpu_pool_window_for(cpu_device(device)->level, adds, window.stride[window.rank - 1]);
     return NULL;
 }
 
@@ -246,5 +268,6 @@ const Kernel cpu_pool[] = {
     {OPERATOR_MAX_POOL, DTYPES_POOL | DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8), plan,
         "cpu.pool", KERNEL_PORTABLE},
     {OPERATOR_AVERAGE_POOL, DTYPES_POOL, plan, "cpu.pool", KERNEL_PORTABLE},
+    {OPERATOR_LP_POOL, DTYPES_POOL, plan, "cpu.pool", KERNEL_PORTABLE},
     KERNELS_END,
 };

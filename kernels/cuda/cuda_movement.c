@@ -125,7 +125,8 @@ static Error *plan_pad(Device *device, const PlanRequest *request, Plan **out) {
     PadArguments pad;
     TRY(arguments_pad(request, &pad));
     const Shape *in = &request->inputs[0].shape, *to = &request->outputs[0].shape;
-    TRY(plan_create(device, request, "cuda.pad", sizeof(CudaPadParams), out));
+    TRY(plan_create(device, request, kernel_row_name(cuda_movement, request->operator_info->id),
+        sizeof(CudaPadParams), out));
     CudaPadParams *params = plan_state(*out);
     params->mode = pad_mode(pad.mode);
     params->rank = in->rank;
@@ -144,10 +145,13 @@ const Kernel cuda_movement[] = {
     {OPERATOR_EXPAND, DTYPES_ANY, plan_copies, "cuda.expand", 0},
     {OPERATOR_TILE, DTYPES_ANY, plan_copies, "cuda.tile", 0},
     {OPERATOR_SLICE, DTYPES_ANY, plan_copies, "cuda.slice", 0},
+    {OPERATOR_DEPTH_TO_SPACE, DTYPES_ANY, plan_copies, "cuda.depth_to_space", 0},
+    {OPERATOR_SPACE_TO_DEPTH, DTYPES_ANY, plan_copies, "cuda.space_to_depth", 0},
     {OPERATOR_CONCAT, DTYPES_ANY, plan_copies, "cuda.concat", 0},
     {OPERATOR_SPLIT, DTYPES_ANY, plan_copies, "cuda.split", 0},
     {OPERATOR_TRILU, DTYPES_ANY, plan_trilu, "cuda.trilu", 0},
     {OPERATOR_DROPOUT, DTYPES_ANY, plan_dropout, "cuda.dropout", 0},
     {OPERATOR_PAD, DTYPES_ANY, plan_pad, "cuda.pad", 0},
+    {OPERATOR_CENTER_CROP_PAD, DTYPES_ANY, plan_pad, "cuda.center_crop_pad", 0},
     KERNELS_END,
 };

@@ -39,6 +39,41 @@ Error *arguments_int(const PlanRequest *request, uint32_t index, int64_t *out) {
     return NULL;
 }
 
+Error *arguments_floats(const PlanRequest *request, uint32_t index, uint32_t count_max, double *out,
+    uint32_t *out_count) {
+    *out_count = 0;
+    if (!plan_request_has(request, index)) return NULL;
+    const TensorSpec *spec = &request->inputs[index];
+    if (!dtype_is_float(spec->dtype))
+        FAIL(INVALID, "input %u is %s, not a float type", index, dtype_name(spec->dtype));
+    if (spec->shape.rank > 1) FAIL(INVALID, "input %u has rank %u", index, spec->shape.rank);
+    int64_t count = shape_count_unchecked(&spec->shape);
+    if (count > count_max)
+        FAIL(INVALID, "input %u has %" PRId64 " elements, at most %u fit", index, count, count_max);
+    const char *values = count ? request->values[index] : NULL;
+    for (int64_t i = 0; i < count; i++)
+        (void)dtype_scalar_read(spec->dtype, values + i * (dtype_bits(spec->dtype) / 8), &out[i]);
+    *out_count = (uint32_t)count;
+    return NULL;
+}
+
+Error *arguments_axes(
+    const PlanRequest *request, uint32_t out_axes[SHAPE_RANK_MAX], uint32_t *out_count) {
+    const uint32_t rank = request->inputs[0].shape.rank;
+    bool seen[SHAPE_RANK_MAX] = {false};
+    uint32_t given;
+    const int64_t *axes = attributes_ints(request->attributes, "axes", &given);
+    *out_count = axes ? given : rank;
+    for (uint32_t i = 0; !axes && i < rank; i++) out_axes[i] = i;
+    if (axes && given > rank) FAIL(INVALID, "%u axes for rank %u", given, rank);
+    for (uint32_t i = 0; axes && i < given; i++) {
+        TRY(shape_axis(axes[i], rank, &out_axes[i]));
+        if (seen[out_axes[i]]) FAIL(INVALID, "axis %u twice", out_axes[i]);
+        seen[out_axes[i]] = true;
+    }
+    return NULL;
+}
+
 Error *arguments_axis(const PlanRequest *request, uint32_t *out_axis) {
     return shape_axis(
         attributes_int(request->attributes, "axis"), request->inputs[0].shape.rank, out_axis);
@@ -151,7 +186,31 @@ static Error *check_pad(const PadArguments *pad, uint32_t axis, int64_t dim) {
     return NULL;
 }
 
+/* CenterCropPad: half of what is too much goes from the front, half of what is missing comes there;
+ * of an odd number the end gets one more. */
+static Error *center_crop_pad(const PlanRequest *request, PadArguments *out) {
+    const Shape *shape = &request->inputs[0].shape;
+    int64_t wanted[SHAPE_RANK_MAX];
+    uint32_t axes[SHAPE_RANK_MAX];
+    uint32_t count, axis_count;
+    PadArguments pad = {.mode = PAD_CONSTANT};
+    TRY(arguments_ints(request, 1, SHAPE_RANK_MAX, wanted, &count));
+    TRY(arguments_axes(request, axes, &axis_count));
+    if (count != axis_count) FAIL(INVALID, "%u dimensions for %u axes", count, axis_count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (wanted[i] < 0) FAIL(INVALID, "dimension %u is %" PRId64, i, wanted[i]);
+        int64_t more = wanted[i] - shape->dims[axes[i]];
+        pad.begin[axes[i]] = more / 2; /* towards 0 */
+        pad.end[axes[i]] = more - more / 2;
+        TRY(check_pad(&pad, axes[i], shape->dims[axes[i]]));
+    }
+    *out = pad;
+    return NULL;
+}
+
 Error *arguments_pad(const PlanRequest *request, PadArguments *out) {
+    if (request->operator_info->id == OPERATOR_CENTER_CROP_PAD)
+        return center_crop_pad(request, out);
     const Shape *shape = &request->inputs[0].shape;
     int64_t pads[2 * SHAPE_RANK_MAX];
     uint32_t axes[SHAPE_RANK_MAX];

@@ -8,6 +8,12 @@ MUST_CHECK Error *arguments_ints(const PlanRequest *request, uint32_t index, uin
     int64_t *out, uint32_t *out_count);
 /* One integer of any integer (or, for OneHot's depth, float) type, rank 0 or one element. */
 MUST_CHECK Error *arguments_int(const PlanRequest *request, uint32_t index, int64_t *out);
+/* Numbers of any float type of input `index`, rank 0 or 1, at most count_max. Absent: count 0. */
+MUST_CHECK Error *arguments_floats(const PlanRequest *request, uint32_t index, uint32_t count_max,
+    double *out, uint32_t *out_count);
+/* The attribute `axes`, or without it all dimensions of input 0 in order; each at most once. */
+MUST_CHECK Error *arguments_axes(
+    const PlanRequest *request, uint32_t out_axes[SHAPE_RANK_MAX], uint32_t *out_count);
 
 /* Slice, per dimension of the input: output element i is input element start + i * step. */
 typedef struct SliceArguments {
@@ -24,6 +30,7 @@ typedef struct PadArguments {
     int64_t begin[SHAPE_RANK_MAX];
     int64_t end[SHAPE_RANK_MAX];
 } PadArguments;
+/* Of a Pad or CenterCropPad request. */
 MUST_CHECK Error *arguments_pad(const PlanRequest *request, PadArguments *out);
 
 /* Reduce*: which dimensions go. none: noop_with_empty_axes, each element is reduced by itself. */

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "kernels/shape_rules/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 #include "kernels/shape_rules/window.h"
@@ -25,8 +26,7 @@ static Error *window_shape(
 
 static Error *check_conv(const PlanRequest *request, int64_t *out_group) {
     TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
-    TRY(rule_check_same_dtype(request, 1, 0));
-    TRY(rule_check_same_dtype(request, 2, 0));
+    for (uint32_t i = 1; i < 3; i++) TRY(rule_check_same_dtype(request, i, 0));
     int64_t group = attributes_int(request->attributes, "group");
     const Shape *input = rule_shape(request, 0), *weights = rule_shape(request, 1);
     if (group < 1) FAIL(INVALID, "group %" PRId64, group);
@@ -36,15 +36,20 @@ static Error *check_conv(const PlanRequest *request, int64_t *out_group) {
     return NULL;
 }
 
+static Error *check_groups(const Shape *input, const Shape *weights, int64_t group) {
+    if (weights->dims[0] % group == 0 && input->dims[1] % group == 0 &&
+        input->dims[1] / group == weights->dims[1])
+        return NULL;
+    FAIL(INVALID,
+        "%" PRId64 " channels in %" PRId64 " groups with weights [%" PRId64 ", %" PRId64 ", …]",
+        input->dims[1], group, weights->dims[0], weights->dims[1]);
+}
+
 Error *shape_rule_conv(PlanRequest *request) {
     int64_t group;
     TRY(check_conv(request, &group));
     const Shape *input = rule_shape(request, 0), *weights = rule_shape(request, 1);
-    if (weights->dims[0] % group != 0 || input->dims[1] % group != 0 ||
-        input->dims[1] / group != weights->dims[1])
-        FAIL(INVALID,
-            "%" PRId64 " channels in %" PRId64 " groups with weights [%" PRId64 ", %" PRId64 ", …]",
-            input->dims[1], group, weights->dims[0], weights->dims[1]);
+    TRY(check_groups(input, weights, group));
     TRY(rule_check_shape(request, 2, 1, &weights->dims[0]));
     Window window;
     Shape shape;
@@ -87,6 +92,78 @@ Error *shape_rule_max_pool(PlanRequest *request) {
     return pool(request, DTYPES_FLOAT | DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8));
 }
 Error *shape_rule_average_pool(PlanRequest *request) { return pool(request, DTYPES_FLOAT); }
+
+static Error *check_norm(const PlanRequest *request) {
+    const int64_t p = attributes_int(request->attributes, "p");
+    if (p < 1 || p > INT32_MAX) FAIL(INVALID, "p %" PRId64, p);
+    return NULL;
+}
+
+Error *shape_rule_lp_pool(PlanRequest *request) {
+    TRY(check_norm(request));
+    return pool(request, DTYPES_FLOAT);
+}
+
+Error *shape_rule_max_unpool(PlanRequest *request) {
+    const Shape *input = rule_shape(request, 0);
+    int64_t wanted[SHAPE_RANK_MAX];
+    uint32_t count;
+    Window window;
+    Shape shape;
+    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
+    TRY(rule_check_dtype(request, 1, DTYPE_BIT(DTYPE_INT64)));
+    TRY(rule_check_shape(request, 1, input->rank, input->dims));
+    TRY(window_of_unpool(request, &window));
+    TRY(window_shape(request, &window, input->dims[1], &shape));
+    TRY(arguments_ints(request, 2, SHAPE_RANK_MAX, wanted, &count));
+    if (count != 0 && count != shape.rank)
+        FAIL(INVALID, "an output_shape of %u dimensions, not %u", count, shape.rank);
+    for (uint32_t i = 0; i < count; i++) {
+        if (wanted[i] < shape.dims[i] || (i < 2 && wanted[i] != shape.dims[i]))
+            FAIL(INVALID, "dimension %u of output_shape is %" PRId64 " for %" PRId64, i, wanted[i],
+                shape.dims[i]);
+        shape.dims[i] = wanted[i];
+    }
+    rule_set(request, 0, rule_dtype(request, 0), &shape);
+    return NULL;
+}
+
+/* The sampling points come with the offsets: the output is as large as those say, which must be
+ * what the window says. */
+Error *shape_rule_deform_conv(PlanRequest *request) {
+    const Shape *input = rule_shape(request, 0), *weights = rule_shape(request, 1);
+    const int64_t offset_group = attributes_int(request->attributes, "offset_group");
+    int64_t group, points, coordinates;
+    for (uint32_t i = 3; i < 5; i++) TRY(rule_check_same_dtype(request, i, 0));
+    TRY(check_conv(request, &group));
+    TRY(check_groups(input, weights, group));
+    TRY(rule_check_shape(request, 3, 1, &weights->dims[0]));
+    if (offset_group < 1 || input->dims[1] % offset_group != 0)
+        FAIL(INVALID, "%" PRId64 " channels in %" PRId64 " groups of offsets", input->dims[1],
+            offset_group);
+    Window window;
+    Shape shape;
+    TRY(window_of(request, &window));
+    TRY(window_shape(request, &window, weights->dims[0], &shape));
+    points = offset_group;
+    for (uint32_t i = 0; i < window.rank; i++)
+        if (!checked_mul_i64(points, window.kernel[i], &points))
+            FAIL(INVALID, "too many sampling points");
+    if (!checked_mul_i64(points, window.rank, &coordinates))
+        FAIL(INVALID, "too many sampling points");
+    Shape offsets = shape;
+    offsets.dims[1] = coordinates;
+    TRY(rule_check_shape(request, 2, offsets.rank, offsets.dims));
+    offsets.dims[1] = points;
+    TRY(rule_check_shape(request, 4, offsets.rank, offsets.dims));
+    rule_set(request, 0, rule_dtype(request, 0), &shape);
+    return NULL;
+}
+
+Error *shape_rule_global_lp_pool(PlanRequest *request) {
+    TRY(check_norm(request));
+    return shape_rule_global_pool(request);
+}
 
 Error *shape_rule_global_pool(PlanRequest *request) {
     TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));

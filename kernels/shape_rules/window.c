@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernels/shape_rules/arguments.h"
 
 /* Keeps every product of two of them, plus a dimension, inside int64. */
 static const int64_t VALUE_MAX = INT32_MAX;
@@ -23,6 +24,12 @@ static Error *read_list(const Attributes *attributes, const char *name, uint32_t
         out[i] = values[i];
     }
     return NULL;
+}
+
+/* Operators that only know explicit padding. */
+static bool has_auto_pad(const PlanRequest *request) {
+    OperatorId id = request->operator_info->id;
+    return id != OPERATOR_DEFORM_CONV && id != OPERATOR_COL_2_IM && id != OPERATOR_MAX_UNPOOL;
 }
 
 static Error *read_auto_pad(const Attributes *attributes, AutoPad *out) {
@@ -61,6 +68,23 @@ static Error *read_kernel(const PlanRequest *request, bool has_weights, Window *
     return NULL;
 }
 
+/* strides, dilations and pads; the window's rank is known. */
+static Error *read_steps(const PlanRequest *request, Window *window, AutoPad *out_auto_pad) {
+    const Attributes *attributes = request->attributes;
+    int64_t pads[2 * WINDOW_RANK_MAX];
+    const bool dilated = request->operator_info->id != OPERATOR_MAX_UNPOOL;
+    TRY(read_list(attributes, "strides", window->rank, 1, 1, window->stride));
+    for (uint32_t i = 0; i < window->rank; i++) window->dilation[i] = 1;
+    if (dilated) TRY(read_list(attributes, "dilations", window->rank, 1, 1, window->dilation));
+    TRY(read_list(attributes, "pads", 2 * window->rank, 0, 0, pads));
+    *out_auto_pad = PAD_EXPLICIT;
+    if (has_auto_pad(request)) TRY(read_auto_pad(attributes, out_auto_pad));
+    if (*out_auto_pad != PAD_EXPLICIT) return NULL;
+    memcpy(window->pad_begin, pads, window->rank * sizeof(int64_t));
+    memcpy(window->pad_end, pads + window->rank, window->rank * sizeof(int64_t));
+    return NULL;
+}
+
 static Error *read_window(
     const PlanRequest *request, bool has_weights, Window *window, AutoPad *out_auto_pad) {
     const Shape *input = &request->inputs[0].shape;
@@ -71,17 +95,7 @@ static Error *read_window(
             input->rank);
     memcpy(window->input, input->dims + 2, window->rank * sizeof(int64_t));
     TRY(read_kernel(request, has_weights, window));
-    const Attributes *attributes = request->attributes;
-    TRY(read_list(attributes, "strides", window->rank, 1, 1, window->stride));
-    TRY(read_list(attributes, "dilations", window->rank, 1, 1, window->dilation));
-    int64_t pads[2 * WINDOW_RANK_MAX];
-    TRY(read_list(attributes, "pads", 2 * window->rank, 0, 0, pads));
-    TRY(read_auto_pad(attributes, out_auto_pad));
-    if (*out_auto_pad == PAD_EXPLICIT) {
-        memcpy(window->pad_begin, pads, window->rank * sizeof(int64_t));
-        memcpy(window->pad_end, pads + window->rank, window->rank * sizeof(int64_t));
-    }
-    return NULL;
+    return read_steps(request, window, out_auto_pad);
 }
 
 static int64_t extent(const Window *window, uint32_t i) {
@@ -116,7 +130,7 @@ static Error *slide(Window *window, uint32_t i, AutoPad auto_pad, bool ceil_mode
 
 Error *window_of(const PlanRequest *request, Window *out) {
     OperatorId id = request->operator_info->id;
-    bool is_pool = id == OPERATOR_MAX_POOL || id == OPERATOR_AVERAGE_POOL;
+    bool is_pool = id == OPERATOR_MAX_POOL || id == OPERATOR_AVERAGE_POOL || id == OPERATOR_LP_POOL;
     Window window;
     AutoPad auto_pad;
     TRY(read_window(request, !is_pool, &window, &auto_pad));
@@ -158,6 +172,41 @@ Error *window_of_transpose(const PlanRequest *request, Window *out) {
             FAIL(INVALID, "output_padding %" PRId64 " in dimension %u", more[i], i);
         TRY(slide_back(&window, i, auto_pad, wanted[i], more[i]));
     }
+    *out = window;
+    return NULL;
+}
+
+/* As many values as the window has dimensions, each from 1 to VALUE_MAX. */
+static Error *read_extents(
+    const PlanRequest *request, uint32_t index, uint32_t rank, int64_t *out) {
+    uint32_t count;
+    TRY(arguments_ints(request, index, WINDOW_RANK_MAX, out, &count));
+    if (count != rank) FAIL(INVALID, "input %u has %u elements, not %u", index, count, rank);
+    for (uint32_t i = 0; i < rank; i++)
+        if (out[i] < 1 || out[i] > VALUE_MAX)
+            FAIL(INVALID, "input %u contains %" PRId64, index, out[i]);
+    return NULL;
+}
+
+Error *window_of_columns(const PlanRequest *request, Window *out) {
+    Window window = {0};
+    AutoPad none;
+    int64_t image[WINDOW_RANK_MAX];
+    TRY(arguments_ints(request, 1, WINDOW_RANK_MAX, image, &window.rank));
+    if (window.rank == 0) FAIL(INVALID, "an image without dimensions");
+    TRY(read_extents(request, 1, window.rank, window.input));
+    TRY(read_extents(request, 2, window.rank, window.kernel));
+    TRY(read_steps(request, &window, &none));
+    for (uint32_t i = 0; i < window.rank; i++) TRY(slide(&window, i, PAD_EXPLICIT, false));
+    *out = window;
+    return NULL;
+}
+
+Error *window_of_unpool(const PlanRequest *request, Window *out) {
+    Window window;
+    AutoPad none;
+    TRY(read_window(request, false, &window, &none));
+    for (uint32_t i = 0; i < window.rank; i++) TRY(slide_back(&window, i, PAD_EXPLICIT, 0, 0));
     *out = window;
     return NULL;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/* Sliding windows of Conv, FusedConv, ConvTranspose and the pools: attributes resolved against the
+/* Sliding windows of convolutions, pools and their inverses: attributes resolved against the
  * input's shape, shared by shape rules and kernels. */
 #include "kernels/plan.h"
 
@@ -16,8 +16,8 @@ typedef struct Window {
     int64_t output[WINDOW_RANK_MAX];
 } Window;
 
-/* Of a Conv, FusedConv, ConvInteger, QLinearConv, MaxPool or AveragePool request. Errors: INVALID.
- */
+/* Of a Conv, FusedConv, ConvInteger, QLinearConv, DeformConv, MaxPool, AveragePool or LpPool request.
+ * Errors: INVALID. */
 MUST_CHECK Error *window_of(const PlanRequest *request, Window *out);
 /* What a step along each dimension adds to the index of an element within a plane of the input, the
  * first dimension being the outermost, or with column_major the innermost. */
@@ -25,3 +25,8 @@ void window_index_steps(
     const Window *window, bool column_major, int64_t out_steps[WINDOW_RANK_MAX]);
 /* Of a ConvTranspose request: output and pads resolved the other way round. */
 MUST_CHECK Error *window_of_transpose(const PlanRequest *request, Window *out);
+/* Of a Col2Im request: the window that cut the image (input) into blocks (kernel), output of them
+ * along each dimension. */
+MUST_CHECK Error *window_of_columns(const PlanRequest *request, Window *out);
+/* Of a MaxUnpool request: output is what was pooled, as far as the attributes tell. */
+MUST_CHECK Error *window_of_unpool(const PlanRequest *request, Window *out);

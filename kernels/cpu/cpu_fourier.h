@@ -1,0 +1,26 @@
+#pragma once
+/* Discrete Fourier transforms of any length in float64: mixed radices where the length has small
+ * factors only, else Bluestein's convolution of a power of two. The same bits everywhere. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef struct CpuComplex {
+    double re, im;
+} CpuComplex;
+
+typedef struct CpuFourier CpuFourier;
+
+/* Bytes of a transform of that length (at least 1), which the caller provides, aligned to 16.
+ * Errors: EXHAUSTED beyond what can be addressed. */
+MUST_CHECK Error *cpu_fourier_size(int64_t length, size_t *out_bytes);
+/* Fills memory of that many bytes: factors and roots of unity. */
+const CpuFourier *cpu_fourier_make(int64_t length, void *memory);
+/* Numbers of scratch that a transform needs. */
+int64_t cpu_fourier_scratch(int64_t length);
+/* values[k] = sum over n of values[n] * exp(-2 pi i n k / length), or with inverse the conjugate
+ * root, not divided by anything. */
+void cpu_fourier_run(
+    const CpuFourier *fourier, bool inverse, CpuComplex *values, CpuComplex *scratch);
