@@ -1,7 +1,5 @@
 /* Operators on images and signals whose older forms name modes otherwise, lack what later ones
  * added, or carry as attributes what are inputs now. */
-#include <math.h>
-
 #include "compiler/frontend/onnx_internal.h"
 
 /* The operator of that name with these attributes, in place of the node. */
@@ -65,20 +63,6 @@ Error *onnx_convert_roi_align(const OnnxNode *node) {
     TRY(onnx_attribute_convert(node, "RoiAlign", NULL, &attributes));
     TRY(attributes_set_text(attributes, "coordinate_transformation_mode", "output_half_pixel"));
     return emit(node, "RoiAlign", attributes, node->input_count, node->inputs);
-}
-
-/* LpPool and GlobalLpPool. In opset 1 p is a float. */
-Error *onnx_convert_lp_pool(const OnnxNode *node) {
-    static const char *const skipped[] = {"p", NULL};
-    const char *name = node->proto->op_type;
-    const Onnx__AttributeProto *p = onnx_attribute_find(node, "p");
-    if (!p || !p->has_f) return onnx_node_emit(node, name, NULL, node->input_count, node->inputs);
-    if (!(p->f >= 1 && p->f < 0x1p31f && floorf(p->f) == p->f))
-        FAIL(UNSUPPORTED, "a norm of %g", (double)p->f);
-    OWN(Attributes, attributes) = NULL;
-    TRY(onnx_attribute_convert(node, name, skipped, &attributes));
-    TRY(attributes_set_int(attributes, "p", (int64_t)p->f));
-    return emit(node, name, attributes, node->input_count, node->inputs);
 }
 
 /* Up to opset 19 the axis is an attribute, by default the one behind the batch. */

@@ -2,7 +2,6 @@
  * once. */
 #include <string.h>
 
-#include "base/checked.h"
 #include "kernels/cpu/cpu_float_plan.h"
 #include "kernels/cpu/cpu_fourier.h"
 #include "kernels/shape_rules/fourier.h"
@@ -129,15 +128,6 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
         (uint64_t)(ELEMENTS_PER_PART / state->fourier.length) + 1, run_units, &run);
 }
 
-static Error *workspace_bytes(const State *state, uint64_t *out) {
-    const uint64_t parts = state->units < CPU_THREADS_MAX ? state->units : CPU_THREADS_MAX;
-    uint64_t bytes;
-    if (!checked_mul_u64((uint64_t)state->scratch, parts * sizeof(CpuComplex), &bytes) ||
-        !checked_add_u64(bytes, state->late_bytes, out))
-        FAIL(EXHAUSTED, "the scratch of a Fourier transform");
-    return NULL;
-}
-
 static Error *plan_of(
     Device *device, const PlanRequest *request, const char *name, State *state, Plan **out) {
     size_t bytes = 0;
@@ -147,13 +137,15 @@ static Error *plan_of(
     state->wide = request->inputs[0].dtype == DTYPE_FLOAT64;
     if (shape_count_unchecked(&request->outputs[0].shape) == 0) state->units = 0;
     if (state->units > 0) {
-        TRY(cpu_fourier_size(length, &bytes));
+        const uint64_t parts = state->units < CPU_THREADS_MAX ? state->units : CPU_THREADS_MAX;
+        bytes = cpu_fourier_size(length);
         if (bytes > TABLES_OF_PLAN_MAX) {
             state->late_bytes = bytes;
             bytes = 0;
         }
         state->scratch = length + cpu_fourier_scratch(length);
-        TRY(workspace_bytes(state, &workspace));
+        /* the length's limit keeps that far from an overflow */
+        workspace = (uint64_t)state->scratch * parts * sizeof(CpuComplex) + state->late_bytes;
     }
     TRY(cpu_float_plan_create(device, request, name, sizeof(State) + bytes, run, out, &opaque));
     if (bytes) state->made = cpu_fourier_make(length, (State *)opaque + 1);

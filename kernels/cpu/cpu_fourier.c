@@ -1,6 +1,5 @@
 #include "kernels/cpu/cpu_fourier.h"
 
-#include "base/checked.h"
 #include "kernels/scalar/scalar_trigonometric.h"
 
 enum {
@@ -42,16 +41,11 @@ static bool is_direct(int64_t length) {
     return factorize(length, &count, factors);
 }
 
-Error *cpu_fourier_size(int64_t length, size_t *out_bytes) {
+size_t cpu_fourier_size(int64_t length) {
     const bool direct = is_direct(length);
     const int64_t padded = direct ? 0 : padded_length(length);
     /* roots; or the roots of the inner transform, kernel, chirp and scratch */
-    const uint64_t numbers = direct ? (uint64_t)length : (uint64_t)length + 3 * (uint64_t)padded;
-    size_t bytes;
-    if (!checked_mul_size((size_t)numbers, sizeof(CpuComplex), &bytes) ||
-        !checked_add_size(bytes, 2 * sizeof(CpuFourier), out_bytes))
-        FAIL(EXHAUSTED, "the tables of a Fourier transform");
-    return NULL;
+    return (size_t)(length + 3 * padded) * sizeof(CpuComplex) + 2 * sizeof(CpuFourier);
 }
 
 int64_t cpu_fourier_scratch(int64_t length) {

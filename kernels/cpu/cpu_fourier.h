@@ -5,17 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-
 typedef struct CpuComplex {
     double re, im;
 } CpuComplex;
 
 typedef struct CpuFourier CpuFourier;
 
-/* Bytes of a transform of that length (at least 1), which the caller provides, aligned to 16.
- * Errors: EXHAUSTED beyond what can be addressed. */
-MUST_CHECK Error *cpu_fourier_size(int64_t length, size_t *out_bytes);
+/* Bytes of a transform of that length, which the caller provides, aligned to 16. A length is from 1
+ * to 2^40, as everywhere here. */
+size_t cpu_fourier_size(int64_t length);
 /* Fills memory of that many bytes: factors and roots of unity. */
 const CpuFourier *cpu_fourier_make(int64_t length, void *memory);
 /* Numbers of scratch that a transform needs. */

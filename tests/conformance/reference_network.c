@@ -171,6 +171,24 @@ void reference_average_pool(ReferenceCall *call) {
     }
 }
 
+void reference_lp_pool(ReferenceCall *call) {
+    ReferenceTensor *out = &call->outputs[0];
+    Shape kernel = kernel_shape(call);
+    Geometry g = geometry(call, &kernel);
+    double p = (double)attributes_int(call->attributes, "p");
+    int64_t plane = shape_count_unchecked(&g.input), index[SHAPE_RANK_MAX] = {0};
+    for (int64_t i = 0; i < out->count; i++, (void)reference_next(&out->shape, index)) {
+        int64_t base = (index[0] * out->shape.dims[1] + index[1]) * plane, k[SPATIAL_MAX] = {0};
+        double sum = 0;
+        for (int64_t t = 0; t < shape_count_unchecked(&kernel); t++) {
+            int64_t from = source(&g, index + 2, k);
+            if (from >= 0) sum += pow(fabs(call->inputs[0].values[base + from]), p);
+            (void)reference_next(&kernel, k);
+        }
+        out->values[i] = pow(sum, 1 / p);
+    }
+}
+
 void reference_global_pool(ReferenceCall *call) {
     ReferenceTensor *out = &call->outputs[0];
     int64_t plane = call->inputs[0].count / out->count;

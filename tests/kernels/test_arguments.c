@@ -72,6 +72,58 @@ static void test_arguments_range_is_exact_in_integers(void **state) {
     infer_fixture_deinit(&fixture);
 }
 
+static void test_arguments_pad_of_a_center_crop_takes_and_gives_halves(void **state) {
+    (void)state;
+    InferFixture fixture;
+    PadArguments pad;
+    infer_fixture_init(&fixture, "CenterCropPad", NULL, "int8[5,6,7] int64[3]=8,3,7", 1);
+    assert_ok(arguments_pad(&fixture.request, &pad));
+    assert_int_equal(pad.mode, PAD_CONSTANT);
+    assert_int_equal(pad.begin[0], 1);
+    assert_int_equal(pad.end[0], 2);
+    assert_int_equal(pad.begin[1], -1);
+    assert_int_equal(pad.end[1], -2);
+    assert_int_equal(pad.begin[2], 0);
+    assert_int_equal(pad.end[2], 0);
+    infer_fixture_deinit(&fixture);
+}
+
+static void test_arguments_floats_are_of_any_float_type(void **state) {
+    (void)state;
+    InferFixture fixture;
+    double values[2];
+    uint32_t count;
+    infer_fixture_init(&fixture, "Resize", NULL, "int8[5] float64[2]=0.1,1 float16[1]=0.5", 1);
+    assert_ok(arguments_floats(&fixture.request, 1, 2, values, &count));
+    assert_int_equal(count, 2);
+    assert_true(values[0] == 0.1);
+    assert_ok(arguments_floats(&fixture.request, 2, 2, values, &count));
+    assert_int_equal(count, 1);
+    assert_true(values[0] == 0.5);
+    assert_ok(arguments_floats(&fixture.request, 3, 2, values, &count));
+    assert_int_equal(count, 0);
+    assert_fails_saying(INVALID, "input 1 has 2 elements, at most 1 fit",
+        arguments_floats(&fixture.request, 1, 1, values, &count));
+    infer_fixture_deinit(&fixture);
+}
+
+static void test_arguments_axes_are_all_or_those_named(void **state) {
+    (void)state;
+    InferFixture fixture;
+    uint32_t axes[SHAPE_RANK_MAX], count;
+    infer_fixture_init(&fixture, "Resize", NULL, "int8[5,6,7]", 1);
+    assert_ok(arguments_axes(&fixture.request, axes, &count));
+    assert_int_equal(count, 3);
+    assert_int_equal(axes[2], 2);
+    infer_fixture_deinit(&fixture);
+    infer_fixture_init(&fixture, "Resize", "{axes=[-1, 0]}", "int8[5,6,7]", 1);
+    assert_ok(arguments_axes(&fixture.request, axes, &count));
+    assert_int_equal(count, 2);
+    assert_int_equal(axes[0], 2);
+    assert_int_equal(axes[1], 0);
+    infer_fixture_deinit(&fixture);
+}
+
 int test_arguments(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arguments_slice_resolves_negative_bounds),
@@ -79,6 +131,9 @@ int test_arguments(void) {
         cmocka_unit_test(test_arguments_reduce_names_the_reduced_dimensions),
         cmocka_unit_test(test_arguments_pad_places_values_by_axis),
         cmocka_unit_test(test_arguments_range_is_exact_in_integers),
+        cmocka_unit_test(test_arguments_pad_of_a_center_crop_takes_and_gives_halves),
+        cmocka_unit_test(test_arguments_floats_are_of_any_float_type),
+        cmocka_unit_test(test_arguments_axes_are_all_or_those_named),
     };
     return cmocka_run_group_tests_name("arguments", tests, NULL, NULL);
 }

@@ -43,10 +43,34 @@ static void test_float_plan_widens_each_operand_by_its_own_type(void **state) {
     kernel_result_deinit(&result);
 }
 
+/* Integers go through float64 and back, beyond float32's digits, and saturate. */
+static void test_float_plan_of_numbers_widens_integers_to_float64(void **state) {
+    (void)state;
+    const int32_t x[2] = {2147483647, 2147483645};
+    const uint8_t bytes[2] = {255, 0};
+    const float scales[1] = {2}, roi[2] = {0, 1};
+    KernelCall call = {.name = "Resize",
+        .attributes = "{mode=\"linear\"}",
+        .input_count = 3,
+        .output_count = 1,
+        .inputs = {{DTYPE_INT32, {1, {2}}, x}, {DTYPE_FLOAT32, {1, {2}}, roi},
+            {DTYPE_FLOAT32, {1, {1}}, scales}}};
+    KernelResult result;
+    kernel_call_check_bits(kernel_cpu_device(), &call, &result);
+    kernel_check_close(&result, 0, (double[]){2147483647, 2147483646, 2147483646, 2147483645}, 0);
+    kernel_result_deinit(&result);
+    call.attributes = "{mode=\"cubic\"}";
+    call.inputs[0] = (KernelInput){DTYPE_UINT8, {1, {2}}, bytes};
+    kernel_call_check_bits(kernel_cpu_device(), &call, &result);
+    kernel_check_close(&result, 0, (double[]){255, 197, 58, 0}, 0);
+    kernel_result_deinit(&result);
+}
+
 int test_cpu_float_plan(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_float_plan_takes_no_mixture_with_float64),
         cmocka_unit_test(test_float_plan_widens_each_operand_by_its_own_type),
+        cmocka_unit_test(test_float_plan_of_numbers_widens_integers_to_float64),
     };
     return cmocka_run_group_tests_name("cpu_float_plan", tests, NULL, NULL);
 }

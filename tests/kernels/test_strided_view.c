@@ -4,13 +4,13 @@
 #include "kernels/operator.h"
 #include "tests/support/test_support.h"
 
-static void check(const char *name, const char *text, const int64_t *value, uint32_t value_count,
-    const StridedView *expected) {
+static void check_of(const Shape *shape, const char *name, const char *text, const int64_t *value,
+    uint32_t value_count, const StridedView *expected) {
     OWN(Attributes, attributes) = NULL;
     const OperatorInfo *info = operator_find(name);
     assert_ok(attributes_parse(&text, &attributes));
     assert_ok(attributes_check(attributes, info));
-    TensorSpec inputs[2] = {{.present = true, .dtype = DTYPE_FLOAT32, .shape = {2, {3, 4}}},
+    TensorSpec inputs[2] = {{.present = true, .dtype = DTYPE_FLOAT32, .shape = *shape},
         {.present = true, .dtype = DTYPE_INT64, .shape = {1, {value_count}}}};
     const void *values[2] = {NULL, value};
     PlanRequest request = {.operator_info = info,
@@ -28,6 +28,25 @@ static void check(const char *name, const char *text, const int64_t *value, uint
         assert_int_equal(view.dims[i], expected->dims[i]);
         assert_int_equal(view.strides[i], expected->strides[i]);
     }
+}
+
+static void check(const char *name, const char *text, const int64_t *value, uint32_t value_count,
+    const StridedView *expected) {
+    const Shape shape = {2, {3, 4}};
+    check_of(&shape, name, text, value, value_count, expected);
+}
+
+static void test_views_of_blocks(void **state) {
+    const Shape deep = {4, {1, 8, 3, 5}}, wide = {4, {1, 2, 6, 10}};
+    (void)state;
+    check_of(&deep, "DepthToSpace", "{blocksize=2}", NULL, 0,
+        &(StridedView){6, {1, 2, 3, 2, 5, 2}, {120, 15, 5, 60, 1, 30}, 0});
+    check_of(&deep, "DepthToSpace", "{blocksize=2, mode=\"CRD\"}", NULL, 0,
+        &(StridedView){6, {1, 2, 3, 2, 5, 2}, {120, 60, 5, 30, 1, 15}, 0});
+    check_of(&wide, "SpaceToDepth", "{blocksize=2}", NULL, 0,
+        &(StridedView){6, {1, 2, 2, 2, 3, 5}, {120, 10, 1, 60, 20, 2}, 0});
+    check_of(&wide, "SpaceToDepth", "{blocksize=2, mode=\"CRD\"}", NULL, 0,
+        &(StridedView){6, {1, 2, 2, 2, 3, 5}, {120, 60, 10, 1, 20, 2}, 0});
 }
 
 static void test_views_of_the_moving_operators(void **state) {
@@ -55,6 +74,7 @@ static void test_parts_of_a_whole(void **state) {
 int test_strided_view(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_views_of_the_moving_operators),
+        cmocka_unit_test(test_views_of_blocks),
         cmocka_unit_test(test_parts_of_a_whole),
     };
     return cmocka_run_group_tests_name("strided_view", tests, NULL, NULL);

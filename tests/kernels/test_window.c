@@ -6,8 +6,13 @@ static Window window(const char *name, const char *attributes, const char *input
     InferFixture fixture;
     Window out;
     infer_fixture_init(&fixture, name, attributes, inputs, 1);
-    if (fixture.request.operator_info->id == OPERATOR_CONV_TRANSPOSE)
+    const OperatorId id = fixture.request.operator_info->id;
+    if (id == OPERATOR_CONV_TRANSPOSE)
         assert_ok(window_of_transpose(&fixture.request, &out));
+    else if (id == OPERATOR_COL_2_IM)
+        assert_ok(window_of_columns(&fixture.request, &out));
+    else if (id == OPERATOR_MAX_UNPOOL)
+        assert_ok(window_of_unpool(&fixture.request, &out));
     else
         assert_ok(window_of(&fixture.request, &out));
     infer_fixture_deinit(&fixture);
@@ -64,6 +69,25 @@ static void test_window_of_transpose_gives_padding_for_a_wanted_output(void **st
     assert_int_equal(same.pad_begin[0], 0);
 }
 
+static void test_window_of_columns_counts_the_blocks_of_an_image(void **state) {
+    (void)state;
+    Window blocks = window("Col2Im", "{pads=[1, 0, 1, 2], strides=[2, 1], dilations=[1, 2]}",
+        "float32[1,6,12] int64[2]=5,6 int64[2]=2,3");
+    assert_int_equal(blocks.rank, 2);
+    assert_int_equal(blocks.input[1], 6);
+    assert_int_equal(blocks.kernel[1], 3);
+    assert_int_equal(blocks.output[0], 3);
+    assert_int_equal(blocks.output[1], 4);
+}
+
+static void test_window_of_unpool_is_what_was_pooled(void **state) {
+    (void)state;
+    Window pooled = window(
+        "MaxUnpool", "{kernel_shape=[3], strides=[2], pads=[1, 0]}", "float32[1,1,4] int64[1,1,4]");
+    assert_int_equal(pooled.input[0], 4);
+    assert_int_equal(pooled.output[0], 8);
+}
+
 static void test_window_refuses_what_overflows(void **state) {
     (void)state;
     static const InferRow rows[] = {
@@ -85,6 +109,8 @@ int test_window(void) {
         cmocka_unit_test(test_window_ceil_mode_drops_windows_in_the_padding),
         cmocka_unit_test(test_window_index_steps_of_either_order),
         cmocka_unit_test(test_window_of_transpose_gives_padding_for_a_wanted_output),
+        cmocka_unit_test(test_window_of_columns_counts_the_blocks_of_an_image),
+        cmocka_unit_test(test_window_of_unpool_is_what_was_pooled),
         cmocka_unit_test(test_window_refuses_what_overflows),
     };
     return cmocka_run_group_tests_name("window", tests, NULL, NULL);
