@@ -1,5 +1,7 @@
 /* Operators on images and signals whose older forms name modes otherwise, lack what later ones
  * added, or carry as attributes what are inputs now. */
+#include <math.h>
+
 #include "compiler/frontend/onnx_internal.h"
 
 /* The operator of that name with these attributes, in place of the node. */
@@ -11,33 +13,51 @@ static Error *emit(const OnnxNode *node, const char *operator_name, Attributes *
     return onnx_node_set_output(node, 0, results[0]);
 }
 
+static bool is_mode(const OnnxNode *node, const char *name) {
+    const Onnx__AttributeProto *mode = onnx_attribute_find(node, "mode");
+    return mode && mode->s.len == strlen(name) && memcmp(mode->s.data, name, mode->s.len) == 0;
+}
+
 /* Resize of opset 10, which is Upsample under another name: no choice of coordinates yet, and of
  * the nearest elements the one before. */
-static Error *resize_by_scales(
-    const OnnxNode *node, const char *const *skipped, IrVariable *scales) {
+static Error *resize_by_scales(const OnnxNode *node, IrVariable *scales) {
+    static const char *const skipped[] = {"scales", "height_scale", "width_scale", NULL};
     OWN(Attributes, attributes) = NULL;
     IrVariable *inputs[3] = {onnx_input(node, 0), NULL, scales};
     TRY(onnx_attribute_convert(node, "Resize", skipped, &attributes));
     TRY(attributes_set_text(attributes, "coordinate_transformation_mode", "asymmetric"));
     TRY(attributes_set_text(attributes, "nearest_mode", "floor"));
+    if (is_mode(node, "bilinear")) TRY(attributes_set_text(attributes, "mode", "linear"));
     return emit(node, "Resize", attributes, 3, inputs);
 }
 
 Error *onnx_convert_resize(const OnnxNode *node) {
     if (node->scope->opset >= 11)
         return onnx_node_emit(node, "Resize", NULL, node->input_count, node->inputs);
-    return resize_by_scales(node, NULL, onnx_input(node, 1));
+    return resize_by_scales(node, onnx_input(node, 1));
 }
 
-/* Up to opset 8 the scales are an attribute. */
+/* Up to opset 8 the scales are an attribute, up to opset 6 two: of height and width. */
+static Error *upsample_scales(const OnnxNode *node, IrVariable **out) {
+    const Onnx__AttributeProto *all = onnx_attribute_find(node, "scales");
+    const Onnx__AttributeProto *height = onnx_attribute_find(node, "height_scale");
+    const Onnx__AttributeProto *width = onnx_attribute_find(node, "width_scale");
+    if (onnx_input(node, 1)) {
+        *out = onnx_input(node, 1);
+        return NULL;
+    }
+    if (all && all->n_floats > 0)
+        return onnx_constant_floats(node, all->floats, all->n_floats, out);
+    if (!height || !height->has_f || !width || !width->has_f)
+        FAIL(UNSUPPORTED, "an Upsample without scales");
+    const float of_image[4] = {1, 1, height->f, width->f};
+    return onnx_constant_floats(node, of_image, 4, out);
+}
+
 Error *onnx_convert_upsample(const OnnxNode *node) {
-    static const char *const skipped[] = {"scales", NULL};
-    const Onnx__AttributeProto *given = onnx_attribute_find(node, "scales");
-    IrVariable *scales = onnx_input(node, 1);
-    if (!scales && given && given->n_floats > 0)
-        TRY(onnx_constant_floats(node, given->floats, given->n_floats, &scales));
-    if (!scales) FAIL(UNSUPPORTED, "an Upsample without scales");
-    return resize_by_scales(node, skipped, scales);
+    IrVariable *scales;
+    TRY(upsample_scales(node, &scales));
+    return resize_by_scales(node, scales);
 }
 
 /* Up to opset 19 the modes have the names that they have in two dimensions. */
@@ -47,11 +67,8 @@ Error *onnx_convert_grid_sample(const OnnxNode *node) {
         return onnx_node_emit(node, "GridSample", NULL, node->input_count, node->inputs);
     OWN(Attributes, attributes) = NULL;
     TRY(onnx_attribute_convert(node, "GridSample", NULL, &attributes));
-    const Onnx__AttributeProto *mode = onnx_attribute_find(node, "mode");
-    for (size_t i = 0; mode && i < 2; i++)
-        if (mode->s.len == strlen(names[i][0]) &&
-            memcmp(mode->s.data, names[i][0], mode->s.len) == 0)
-            TRY(attributes_set_text(attributes, "mode", names[i][1]));
+    for (size_t i = 0; i < 2; i++)
+        if (is_mode(node, names[i][0])) TRY(attributes_set_text(attributes, "mode", names[i][1]));
     return emit(node, "GridSample", attributes, node->input_count, node->inputs);
 }
 
@@ -63,6 +80,20 @@ Error *onnx_convert_roi_align(const OnnxNode *node) {
     TRY(onnx_attribute_convert(node, "RoiAlign", NULL, &attributes));
     TRY(attributes_set_text(attributes, "coordinate_transformation_mode", "output_half_pixel"));
     return emit(node, "RoiAlign", attributes, node->input_count, node->inputs);
+}
+
+/* LpPool and GlobalLpPool. In opset 1 p is a float. */
+Error *onnx_convert_lp_pool(const OnnxNode *node) {
+    static const char *const skipped[] = {"p", NULL};
+    const char *name = node->proto->op_type;
+    const Onnx__AttributeProto *p = onnx_attribute_find(node, "p");
+    if (!p || !p->has_f) return onnx_node_emit(node, name, NULL, node->input_count, node->inputs);
+    if (!(p->f >= 1 && p->f < 0x1p31f && floorf(p->f) == p->f))
+        FAIL(UNSUPPORTED, "a norm of %g", (double)p->f);
+    OWN(Attributes, attributes) = NULL;
+    TRY(onnx_attribute_convert(node, name, skipped, &attributes));
+    TRY(attributes_set_int(attributes, "p", (int64_t)p->f));
+    return emit(node, name, attributes, node->input_count, node->inputs);
 }
 
 /* Up to opset 19 the axis is an attribute, by default the one behind the batch. */

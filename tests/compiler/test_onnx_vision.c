@@ -40,6 +40,11 @@ static void test_onnx_vision_upsample_takes_scales_from_either_place(void **stat
     onnx_set_text(node, "mode", "linear");
     onnx_add_initializer(model->graph, "scales", "float32[2] 1 2");
     onnx_model_expect(model, "float32[1,2] 1 2 -> float32[1,4] 1 1.5 2 2");
+    model = one_node(1, "Upsample", "x", &node);
+    onnx_set_text(node, "mode", "bilinear");
+    onnx_set_float(node, "height_scale", 1);
+    onnx_set_float(node, "width_scale", 2);
+    onnx_model_expect(model, "float32[1,1,1,2] 1 2 -> float32[1,1,1,4] 1 1.5 2 2");
     onnx_model_refused(
         UNSUPPORTED, "an Upsample without scales", one_node(7, "Upsample", "x", &node));
 }
@@ -81,6 +86,24 @@ static void test_onnx_vision_roi_align_did_not_shift_coordinates(void **state) {
     }
 }
 
+static void test_onnx_vision_norms_may_be_floats(void **state) {
+    (void)state;
+    OnnxNodeProto *node;
+    OnnxModel *model = one_node(1, "GlobalLpPool", "x", &node);
+    onnx_set_float(node, "p", 1);
+    onnx_model_expect(model, "float32[1,1,2] 3 -4 -> float32[1,1,1] 7");
+    model = one_node(1, "LpPool", "x", &node);
+    onnx_set_ints(node, "kernel_shape", "2");
+    onnx_model_expect(model, "float32[1,1,2] 3 -4 -> float32[1,1,1] 5");
+    model = one_node(18, "LpPool", "x", &node);
+    onnx_set_ints(node, "kernel_shape", "2");
+    onnx_set_int(node, "p", 1);
+    onnx_model_expect(model, "float32[1,1,2] 3 -4 -> float32[1,1,1] 7");
+    model = one_node(1, "GlobalLpPool", "x", &node);
+    onnx_set_float(node, "p", 1.5f);
+    onnx_model_refused(UNSUPPORTED, "a norm of 1.5", model);
+}
+
 static void test_onnx_vision_dft_takes_its_axis_from_an_attribute(void **state) {
     static const char first[] = "float32[2,2,1] 1 2 3 4 -> float32[2,2,2] 4 0 6 0 -2 0 -2 0";
     static const char second[] = "float32[2,2,1] 1 2 3 4 -> float32[2,2,2] 3 0 -1 0 7 0 -1 0";
@@ -102,6 +125,7 @@ int test_onnx_vision(void) {
         cmocka_unit_test(test_onnx_vision_upsample_takes_scales_from_either_place),
         cmocka_unit_test(test_onnx_vision_grid_sample_modes_have_other_names),
         cmocka_unit_test(test_onnx_vision_roi_align_did_not_shift_coordinates),
+        cmocka_unit_test(test_onnx_vision_norms_may_be_floats),
         cmocka_unit_test(test_onnx_vision_dft_takes_its_axis_from_an_attribute),
     };
     return cmocka_run_group_tests_name("onnx_vision", tests, NULL, NULL);
