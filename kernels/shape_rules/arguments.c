@@ -57,7 +57,7 @@ Error *arguments_floats(const PlanRequest *request, uint32_t index, uint32_t cou
     return NULL;
 }
 
-Error *arguments_axes(
+Error *arguments_named_axes(
     const PlanRequest *request, uint32_t out_axes[SHAPE_RANK_MAX], uint32_t *out_count) {
     const uint32_t rank = request->inputs[0].shape.rank;
     bool seen[SHAPE_RANK_MAX] = {false};
@@ -195,7 +195,7 @@ static Error *center_crop_pad(const PlanRequest *request, PadArguments *out) {
     uint32_t count, axis_count;
     PadArguments pad = {.mode = PAD_CONSTANT};
     TRY(arguments_ints(request, 1, SHAPE_RANK_MAX, wanted, &count));
-    TRY(arguments_axes(request, axes, &axis_count));
+    TRY(arguments_named_axes(request, axes, &axis_count));
     if (count != axis_count) FAIL(INVALID, "%u dimensions for %u axes", count, axis_count);
     for (uint32_t i = 0; i < count; i++) {
         if (wanted[i] < 0) FAIL(INVALID, "dimension %u is %" PRId64, i, wanted[i]);

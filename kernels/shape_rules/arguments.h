@@ -12,7 +12,7 @@ MUST_CHECK Error *arguments_int(const PlanRequest *request, uint32_t index, int6
 MUST_CHECK Error *arguments_floats(const PlanRequest *request, uint32_t index, uint32_t count_max,
     double *out, uint32_t *out_count);
 /* The attribute `axes`, or without it all dimensions of input 0 in order; each at most once. */
-MUST_CHECK Error *arguments_axes(
+MUST_CHECK Error *arguments_named_axes(
     const PlanRequest *request, uint32_t out_axes[SHAPE_RANK_MAX], uint32_t *out_count);
 
 /* Slice, per dimension of the input: output element i is input element start + i * step. */

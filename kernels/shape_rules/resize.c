@@ -119,7 +119,7 @@ Error *resize_arguments(const PlanRequest *request, ResizeArguments *out) {
     uint32_t count, scale_count, size_count;
     Policy policy;
     TRY(read_words(request, &resize, &policy));
-    TRY(arguments_axes(request, axes, &count));
+    TRY(arguments_named_axes(request, axes, &count));
     for (uint32_t i = 0; i < shape->rank; i++)
         resize.axes[i] = (ResizeAxis){.input = shape->dims[i],
             .output = shape->dims[i],

@@ -16,8 +16,8 @@ typedef struct Window {
     int64_t output[WINDOW_RANK_MAX];
 } Window;
 
-/* Of a Conv, FusedConv, ConvInteger, QLinearConv, DeformConv, MaxPool, AveragePool or LpPool request.
- * Errors: INVALID. */
+/* Of a Conv, FusedConv, ConvInteger, QLinearConv, DeformConv, MaxPool, AveragePool or LpPool
+ * request. Errors: INVALID. */
 MUST_CHECK Error *window_of(const PlanRequest *request, Window *out);
 /* What a step along each dimension adds to the index of an element within a plane of the input, the
  * first dimension being the outermost, or with column_major the innermost. */

@@ -112,12 +112,12 @@ static void test_arguments_axes_are_all_or_those_named(void **state) {
     InferFixture fixture;
     uint32_t axes[SHAPE_RANK_MAX], count;
     infer_fixture_init(&fixture, "Resize", NULL, "int8[5,6,7]", 1);
-    assert_ok(arguments_axes(&fixture.request, axes, &count));
+    assert_ok(arguments_named_axes(&fixture.request, axes, &count));
     assert_int_equal(count, 3);
     assert_int_equal(axes[2], 2);
     infer_fixture_deinit(&fixture);
     infer_fixture_init(&fixture, "Resize", "{axes=[-1, 0]}", "int8[5,6,7]", 1);
-    assert_ok(arguments_axes(&fixture.request, axes, &count));
+    assert_ok(arguments_named_axes(&fixture.request, axes, &count));
     assert_int_equal(count, 2);
     assert_int_equal(axes[0], 2);
     assert_int_equal(axes[1], 0);
