@@ -121,6 +121,13 @@ static double gather(
     return sum;
 }
 
+/* Rounded half to even, and within the type's limits. */
+static double to_integer(DType dtype, double value) {
+    const bool is_signed = dtype_is_signed(dtype);
+    const double range = exp2((double)dtype_bits(dtype) - is_signed);
+    return fmin(fmax(rint(value), is_signed ? -range : 0), range - 1);
+}
+
 void reference_resize(ReferenceCall *call) {
     const ReferenceTensor *x = &call->inputs[0];
     ReferenceTensor *out = &call->outputs[0];
@@ -137,7 +144,7 @@ void reference_resize(ReferenceCall *call) {
         }
         double value = attributes_float(call->attributes, "extrapolation_value");
         if (!outside) value = gather(x, taps, 0, 0, strides);
-        out->values[i] = dtype_is_integer(out->dtype) ? rint(value) : value;
+        out->values[i] = dtype_is_integer(out->dtype) ? to_integer(out->dtype, value) : value;
     }
 }
 
