@@ -68,7 +68,6 @@ static const Lowering lowerings[] = {
     {OPERATOR_FLOOR, CPU_LOOP_FLOOR, "", ""},
     {OPERATOR_CEIL, CPU_LOOP_CEIL, "", ""},
     {OPERATOR_ROUND, CPU_LOOP_ROUND, "", ""},
-    {OPERATOR_IS_NAN, CPU_LOOP_IS_NAN, "", ""},
     {OPERATOR_IDENTITY, CPU_LOOP_COPY, "", ""},
 };
 
@@ -220,9 +219,16 @@ static CpuSource add_shrink(
     return add_step(program, CPU_LOOP_SHRINK, result, all, result);
 }
 
+/* Those of 8 bits are what they are as float32. */
+static CpuSource add_is_special(
+    CpuPointwise *program, CpuLoopId id, CpuSource operand, DType result) {
+    if (is_float8(operand.dtype)) operand = add_direct_cast(program, operand, DTYPE_FLOAT32, false);
+    return add_step(program, id, operand.dtype, &operand, result);
+}
+
 static CpuSource add_is_inf(
     CpuPointwise *program, const Attributes *attributes, CpuSource operand, DType result) {
-    CpuSource done = add_step(program, CPU_LOOP_IS_INF, operand.dtype, &operand, result);
+    CpuSource done = add_is_special(program, CPU_LOOP_IS_INF, operand, result);
     if (program->missing) return done;
     CpuParameters *parameters = &program->steps[program->step_count - 1].parameters;
     parameters->alpha = attributes_int(attributes, "detect_negative") != 0;
@@ -255,7 +261,8 @@ bool cpu_pointwise_knows(OperatorId id) {
            id == OPERATOR_MOD || id == OPERATOR_MAX || id == OPERATOR_MIN || id == OPERATOR_SUM ||
            id == OPERATOR_MEAN || id == OPERATOR_POW || id == OPERATOR_CLIP ||
            id == OPERATOR_CAST || id == OPERATOR_CAST_LIKE || id == OPERATOR_GELU ||
-           id == OPERATOR_SHRINK || id == OPERATOR_IS_INF || id == OPERATOR_BIT_SHIFT;
+           id == OPERATOR_IS_NAN || id == OPERATOR_SHRINK || id == OPERATOR_IS_INF ||
+           id == OPERATOR_BIT_SHIFT;
 }
 
 CpuSource cpu_pointwise_add_operator(CpuPointwise *program, OperatorId id,
@@ -282,6 +289,7 @@ CpuSource cpu_pointwise_add_operator(CpuPointwise *program, OperatorId id,
     }
     if (id == OPERATOR_POW) return add_pow(program, operands, result);
     if (id == OPERATOR_SHRINK) return add_shrink(program, attributes, operands[0], result);
+    if (id == OPERATOR_IS_NAN) return add_is_special(program, CPU_LOOP_IS_NAN, operands[0], result);
     if (id == OPERATOR_IS_INF) return add_is_inf(program, attributes, operands[0], result);
     if (id == OPERATOR_BIT_SHIFT) return add_shift(program, attributes, operands, result);
     if (id == OPERATOR_CLIP) return add_clip(program, operands, operand_count, result);

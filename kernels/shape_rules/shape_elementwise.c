@@ -97,7 +97,9 @@ Error *shape_rule_unary_number(PlanRequest *request) {
 Error *shape_rule_unary_float(PlanRequest *request) {
     return unary(request, DTYPES_FLOAT, DTYPE_NONE);
 }
-Error *shape_rule_is_nan(PlanRequest *request) { return unary(request, DTYPES_FLOAT, DTYPE_BOOL); }
+Error *shape_rule_is_nan(PlanRequest *request) {
+    return unary(request, DTYPES_FLOAT | DTYPES_FLOAT8, DTYPE_BOOL);
+}
 Error *shape_rule_same(PlanRequest *request) { return unary(request, UINT32_MAX, DTYPE_NONE); }
 
 Error *shape_rule_gelu(PlanRequest *request) {

@@ -103,3 +103,24 @@ void reference_bit_shift(ReferenceCall *call) {
             out->values[i] = left ? wrap(out->dtype, ldexp(x, (int)by)) : floor(ldexp(x, -(int)by));
     }
 }
+
+/* Swish i0 {alpha=0.5}; Shrink r0 {bias=0.25, lambd=0.5}; SwiGLU r1 i1; Atan r2 */
+void reference_elementwise_gates(ReferenceCall *call) {
+    for (int64_t i = 0; i < call->outputs[0].count; i++) {
+        const double x = swish(call->inputs[0].values[i], 0.5);
+        const double y = x < -0.5 ? x + 0.25 : x > 0.5 ? x - 0.25 : 0;
+        call->outputs[0].values[i] = atan(swish(y, 1) * call->inputs[1].values[i]);
+    }
+}
+
+/* BitShift i0 i1 {direction="LEFT"}; BitwiseNot r0; BitwiseXor r1 i1 */
+void reference_elementwise_bits(ReferenceCall *call) {
+    ReferenceTensor *out = &call->outputs[0];
+    int64_t index[SHAPE_RANK_MAX] = {0};
+    for (int64_t i = 0; i < out->count; i++, (void)reference_next(&out->shape, index)) {
+        const double by = reference_broadcast(&call->inputs[1], &out->shape, index);
+        const double x = wrap(out->dtype, ldexp(call->inputs[0].values[i], (int)by));
+        const int64_t flipped = ~(int64_t)x ^ (int64_t)by;
+        out->values[i] = wrap(out->dtype, (double)flipped);
+    }
+}

@@ -107,6 +107,7 @@ void reference_tile(ReferenceCall *call) {
 static int64_t pad_source(const char *mode, int64_t at, int64_t dim) {
     if (at >= 0 && at < dim) return at;
     if (strcmp(mode, "edge") == 0) return at < 0 ? 0 : dim - 1;
+    if (strcmp(mode, "wrap") == 0) return (at % dim + dim) % dim;
     if (strcmp(mode, "reflect") == 0) return at < 0 ? -at : 2 * (dim - 1) - at;
     return -1;
 }

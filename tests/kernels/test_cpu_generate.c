@@ -115,6 +115,23 @@ static void test_one_hot_turns_nothing_on_for_an_index_outside(void **state) {
     one_hot(NULL, DTYPE_UINT64, DTYPE_INT64, wide, (double[]){2, 5, 2, 2, 2, 2, 5, 2, 2, 2, 2, 2});
 }
 
+static void eye(const char *attributes, DType dtype, const double *expected) {
+    const double x[6] = {9, 9, 9, 9, 9, 9};
+    DeviceCall call = {.operator_name = "EyeLike", .attributes = attributes, .input_count = 1};
+    call.inputs[0] = device_tensor(dtype, x, 2, 2, 3);
+    everywhere_check(&call, expected, 0);
+    everywhere_release(&call);
+}
+
+static void test_ones_stand_along_a_diagonal(void **state) {
+    (void)state;
+    eye(NULL, DTYPE_FLOAT16, (double[]){1, 0, 0, 0, 1, 0});
+    eye("{k=2}", DTYPE_INT64, (double[]){0, 0, 1, 0, 0, 0});
+    eye("{k=-1, dtype=bool}", DTYPE_UINT8, (double[]){0, 0, 0, 1, 0, 0});
+    eye("{k=9223372036854775807}", DTYPE_FLOAT32, (double[6]){0});
+    eye("{k=-9223372036854775807}", DTYPE_FLOAT32, (double[6]){0});
+}
+
 int test_cpu_generate(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_constant_of_shape_is_zero_without_a_value),
@@ -122,6 +139,7 @@ int test_cpu_generate(void) {
         cmocka_unit_test(test_ranges_up_down_and_empty),
         cmocka_unit_test(test_shape_and_size_come_from_the_shape_alone),
         cmocka_unit_test(test_one_hot_turns_nothing_on_for_an_index_outside),
+        cmocka_unit_test(test_ones_stand_along_a_diagonal),
     };
     return cmocka_run_group_tests_name("cpu_generate", tests, NULL, NULL);
 }

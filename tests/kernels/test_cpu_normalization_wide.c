@@ -53,6 +53,9 @@ static void test_normalizations_of_doubles_agree_with_those_of_floats(void **sta
     check_like_float32("RMSNormalization", NULL, 2, (Shape[2]){x, row}, 1);
     check_like_float32("InstanceNormalization", NULL, 3, batch, 1);
     check_like_float32("BatchNormalization", NULL, 5, batch, 1);
+    check_like_float32("GroupNormalization", "{num_groups=1}", 3, batch, 1);
+    check_like_float32("GroupNormalization", "{num_groups=3}", 3, batch, 1);
+    check_like_float32("LRN", "{size=2, alpha=0.5}", 1, &x, 1);
 }
 
 static void test_normalizations_refuse_mixed_precision(void **state) {

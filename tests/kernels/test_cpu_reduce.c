@@ -110,6 +110,20 @@ static void test_reductions_of_nothing_have_their_neutral_values(void **state) {
     reduce_nothing("ReduceMin", DTYPE_BOOL, 1);
     reduce_nothing("ReduceMean", DTYPE_FLOAT32, (double)NAN);
     reduce_nothing("ReduceMean", DTYPE_INT32, 0);
+    reduce_nothing("ReduceL1", DTYPE_BFLOAT16, 0);
+    reduce_nothing("ReduceLogSum", DTYPE_FLOAT32, -(double)INFINITY);
+}
+
+static void test_magnitudes_of_the_lowest_integers_wrap(void **state) {
+    const double low = -128, x[2] = {-9223372036854775807.0 - 1, -1};
+    (void)state;
+    DeviceCall call = {.operator_name = "ReduceL1", .input_count = 1};
+    call.inputs[0] = device_tensor(DTYPE_INT8, &low, 1, 1);
+    everywhere_check(&call, (double[]){-128}, 0);
+    everywhere_release(&call);
+    call.inputs[0] = device_tensor(DTYPE_INT64, x, 1, 2);
+    everywhere_check(&call, (double[]){-9223372036854775807.0}, 0);
+    everywhere_release(&call);
 }
 
 static void test_nan_wins_and_empty_axes_may_mean_no_reduction(void **state) {
@@ -129,6 +143,7 @@ int test_cpu_reduce(void) {
         cmocka_unit_test(test_every_pattern_of_dimensions_agrees_with_one_element_at_a_time),
         cmocka_unit_test(test_long_reductions_are_cut_alike_for_any_number_of_threads),
         cmocka_unit_test(test_reductions_of_nothing_have_their_neutral_values),
+        cmocka_unit_test(test_magnitudes_of_the_lowest_integers_wrap),
         cmocka_unit_test(test_nan_wins_and_empty_axes_may_mean_no_reduction),
     };
     return cmocka_run_group_tests_name("cpu_reduce", tests, NULL, NULL);

@@ -47,6 +47,7 @@ static void test_indexing_rules_check_ranks_and_types(void **state) {
         {"OneHot", NULL, "int64[2] int64[2]=5,5 float32[2]", "! not one number"},
         {"OneHot", NULL, "int64[2] int64[]=5 float32[3]", "! input 2 has shape [3], not [2]"},
         {"OneHot", "{axis=2}", "int64[2] int64[]=5 float32[2]", "! axis 2 of rank 2"},
+        {"OneHot", NULL, "int64[2] int64[]=5 uint4[2]", "! input 2 is uint4"},
     };
     infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
 }
