@@ -112,8 +112,8 @@ static Error *plan_one_hot(Device *device, const PlanRequest *request, Plan **ou
 const Kernel cuda_generate[] = {
     {OPERATOR_CONSTANT_OF_SHAPE, DTYPES_ANY, plan_constant_of_shape, "cuda.constant_of_shape", 0},
     {OPERATOR_RANGE, DTYPES_NUMBER, plan_range, "cuda.range", 0},
-    {OPERATOR_SHAPE, DTYPES_ANY, plan_shape, "cuda.shape", 0},
-    {OPERATOR_SIZE, DTYPES_ANY, plan_size, "cuda.size", 0},
+    {OPERATOR_SHAPE, DTYPES_SIZED, plan_shape, "cuda.shape", 0},
+    {OPERATOR_SIZE, DTYPES_SIZED, plan_size, "cuda.size", 0},
     {OPERATOR_ONE_HOT, DTYPES_NUMBER, plan_one_hot, "cuda.one_hot", 0},
     KERNELS_END,
 };
