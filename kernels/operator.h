@@ -43,9 +43,14 @@ typedef struct OperatorInfo {
     const char *in_place;  /* pairs "out<in", e.g. "0<0 0<1"; "view": output 0 is input 0 reshaped;
                               "" none */
     double tolerance;      /* relative, between determinism classes; 0: exact */
-    const char *expansion; /* for our own operators: the plain operators they stand for
-                              (operators.md); "" otherwise */
+    const char *expansion; /* the plain operators it stands for where operator_expansion.h builds
+                              them, for people (operators.md); "" otherwise */
 } OperatorInfo;
+
+/* Ours, made by the compiler; models do not name it. */
+static inline bool operator_is_own(const OperatorInfo *info) {
+    return info->version == 1 && info->expansion[0];
+}
 
 /* Whether the rule reads that input's value. */
 static inline bool operator_reads_value(const OperatorInfo *info, uint32_t index) {

@@ -123,17 +123,26 @@ static Error *dropout_with_mask(const OnnxNode *node) {
     return onnx_node_set_output(node, 1, mask);
 }
 
+/* Whether training_mode is given, and not known to be false. */
+static bool may_train(const OnnxNode *node) {
+    IrVariable *mode = onnx_input(node, 2);
+    const Tensor *tensor = mode ? ir_variable_tensor(mode) : NULL;
+    const bool is_known = tensor && tensor->dtype == DTYPE_BOOL && tensor_bytes(tensor) == 1;
+    return mode && !(is_known && *(const uint8_t *)tensor_data(tensor) == 0);
+}
+
 /* Inference: the value passes through; a mask that somebody asks for is all true (the operator
  * Dropout makes it). */
 Error *onnx_convert_dropout(const OnnxNode *node) {
+    static const char *const skipped[] = {"ratio", "is_test", NULL};
     IrVariable *input = onnx_input(node, 0);
     int64_t is_test;
     if (!input) FAIL(INVALID, "input 0 is missing");
+    if (may_train(node))
+        return onnx_node_emit(node, "TrainingDropout", skipped, node->input_count, node->inputs);
     TRY(onnx_attribute_int(node, "is_test", 0, &is_test));
     if (node->scope->opset < 7 && !is_test) FAIL(UNSUPPORTED, "training mode: is_test is 0");
     if (node->output_count > 1) return dropout_with_mask(node);
-    if (onnx_input(node, 2))
-        return onnx_node_emit(node, "Dropout", dropout_skipped, node->input_count, node->inputs);
     return onnx_node_set_output(node, 0, input);
 }
 

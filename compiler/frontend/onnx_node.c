@@ -41,7 +41,7 @@ static Error *dispatch(const OnnxNode *node) {
         if (strcmp(handlers[i].op_type, node->proto->op_type) == 0)
             return handlers[i].handler(node);
     const OperatorInfo *info = operator_find(node->proto->op_type);
-    if (!info || info->expansion[0] || is_own(info->id))
+    if (!info || operator_is_own(info) || is_own(info->id))
         FAIL(UNSUPPORTED, "this operator is not there");
     return onnx_node_emit(node, info->name, NULL, node->input_count, node->inputs);
 }

@@ -12,7 +12,7 @@ enum { COLUMNS = 64 }; /* of a unit */
 typedef void WideRow(const void *a, int64_t a_column, const void *b, int64_t b_row,
     int64_t b_column, int64_t depth, int64_t columns, void *sums);
 
-#define DEFINE_ROW(name, T)                                                                        \
+#define DEFINE_ROW(name, T, W)                                                                     \
     CPU_INLINE void name##_body(const void *a_, int64_t a_column, const void *b_, int64_t b_row,   \
         int64_t b_column, int64_t depth, int64_t columns, void *sums_) {                           \
         const T *a = a_, *b = b_;                                                                  \
@@ -22,9 +22,11 @@ typedef void WideRow(const void *a, int64_t a_column, const void *b, int64_t b_r
             const T factor = a[k * a_column];                                                      \
             const T *from = b + k * b_row;                                                         \
             if (b_column == 1)                                                                     \
-                for (int64_t j = 0; j < columns; j++) sums[j] += factor * from[j];                 \
+                for (int64_t j = 0; j < columns; j++)                                              \
+                    sums[j] = (T)((W)sums[j] + (W)factor * (W)from[j]);                            \
             else                                                                                   \
-                for (int64_t j = 0; j < columns; j++) sums[j] += factor * from[j * b_column];      \
+                for (int64_t j = 0; j < columns; j++)                                              \
+                    sums[j] = (T)((W)sums[j] + (W)factor * (W)from[j * b_column]);                 \
         }                                                                                          \
     }                                                                                              \
     CPU_VARIANTS(name,                                                                             \
@@ -33,9 +35,11 @@ typedef void WideRow(const void *a, int64_t a_column, const void *b, int64_t b_r
         (a, a_column, b, b_row, b_column, depth, columns, sums));                                  \
     struct row_needs_semicolon
 
-DEFINE_ROW(row_f64, double);
-DEFINE_ROW(row_32, uint32_t); /* signed ones wrap to the same bits */
-DEFINE_ROW(row_64, uint64_t);
+DEFINE_ROW(row_f64, double, double);
+DEFINE_ROW(row_8, uint8_t, uint32_t); /* signed ones wrap to the same bits */
+DEFINE_ROW(row_16, uint16_t, uint32_t);
+DEFINE_ROW(row_32, uint32_t, uint32_t);
+DEFINE_ROW(row_64, uint64_t, uint64_t);
 
 typedef struct WideState {
     CpuMatmul matmul;
@@ -61,7 +65,16 @@ static int64_t offset_of(const Shape *batch, int64_t index, const int64_t *strid
 }
 
 static uint64_t integer_at(const void *data, uint64_t size, int64_t index) {
-    return size == 4 ? ((const uint32_t *)data)[index] : ((const uint64_t *)data)[index];
+    switch (size) {
+    case 1:
+        return ((const uint8_t *)data)[index];
+    case 2:
+        return ((const uint16_t *)data)[index];
+    case 4:
+        return ((const uint32_t *)data)[index];
+    default:
+        return ((const uint64_t *)data)[index];
+    }
 }
 
 static void finish_integers(const WideState *state, const void *sums, int64_t count,
@@ -69,10 +82,19 @@ static void finish_integers(const WideState *state, const void *sums, int64_t co
     for (int64_t j = 0; j < count; j++) {
         uint64_t value = (uint64_t)state->alpha * integer_at(sums, state->size, j);
         if (bias) value += (uint64_t)state->beta * integer_at(bias, state->size, j * bias_step);
-        if (state->size == 4)
+        switch (state->size) {
+        case 1:
+            ((uint8_t *)to)[j] = (uint8_t)value;
+            break;
+        case 2:
+            ((uint16_t *)(void *)to)[j] = (uint16_t)value;
+            break;
+        case 4:
             ((uint32_t *)(void *)to)[j] = (uint32_t)value;
-        else
+            break;
+        default:
             ((uint64_t *)(void *)to)[j] = value;
+        }
     }
 }
 
@@ -135,16 +157,20 @@ static bool take_scales(const CpuEpilogue *epilogue, WideState *state) {
     return (double)state->alpha == epilogue->alpha && (double)state->beta == epilogue->bias_scale;
 }
 
+static WideRow *row_for(CpuLevel level, bool is_float, uint64_t size) {
+    if (is_float) return row_f64_for(level);
+    if (size == 1) return row_8_for(level);
+    if (size == 2) return row_16_for(level);
+    return size == 4 ? row_32_for(level) : row_64_for(level);
+}
+
 static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     const CpuLevel level = cpu_device(device)->level;
     const DType dtype = request->inputs[0].dtype;
     WideState wide = {.size = dtype_bits(dtype) / 8, .is_float = dtype == DTYPE_FLOAT64};
     TRY(cpu_matmul_operands(request, level, DTYPE_FLOAT64, &wide.matmul));
     if (!wide.is_float && !take_scales(&wide.matmul.epilogue, &wide)) return cpu_decline(out);
-    if (wide.is_float)
-        wide.row = row_f64_for(level);
-    else
-        wide.row = wide.size == 4 ? row_32_for(level) : row_64_for(level);
+    wide.row = row_for(level, wide.is_float, wide.size);
     wide.epilogue_row = cpu_epilogue_row_f64_for(level);
     void *state;
     TRY(cpu_float_plan_create(
@@ -153,9 +179,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     return NULL;
 }
 
-#define DTYPES_WIDE                                                                                \
-    (DTYPE_BIT(DTYPE_FLOAT64) | DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64) |                  \
-        DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64))
+#define DTYPES_WIDE (DTYPE_BIT(DTYPE_FLOAT64) | DTYPES_INTEGER)
 
 const Kernel cpu_matmul_wide[] = {
     {OPERATOR_MATMUL, DTYPES_WIDE, plan, "cpu.matmul_wide", KERNEL_PORTABLE},

@@ -9,16 +9,25 @@
 
 enum { PANELS_COLUMNS_MIN = 32 }; /* narrower ones are read as well where they lie */
 
-/* A matmul's B, or an LSTM's transposed W or R, as K × N with strides. */
+/* A matmul's B, or the transposed W or R of a recurrent network, as K × N with strides. */
 typedef struct Weight {
     int64_t batch_count, depth, columns, row, column;
 } Weight;
+
+/* A GRU that resets its state first reads R in two pieces. */
+static bool is_recurrent_weight(const PackRequest *request) {
+    const OperatorId id = request->operator_info->id;
+    if (id != OPERATOR_LSTM && id != OPERATOR_GRU && id != OPERATOR_RNN) return false;
+    if (request->input_index == 2 && id == OPERATOR_GRU)
+        return attributes_int(request->attributes, "linear_before_reset") != 0;
+    return request->input_index == 1 || request->input_index == 2;
+}
 
 static Weight weight_of(const PackRequest *request) {
     const Shape *shape = &request->constant.shape;
     const int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
     Weight weight = {shape_product(shape, 0, shape->rank - 2), rows, columns, columns, 1};
-    if (request->operator_info->id == OPERATOR_LSTM ||
+    if (is_recurrent_weight(request) ||
         cpu_matmul_is_transposed(request->operator_info, request->attributes, 1))
         weight.depth = columns, weight.columns = rows, weight.row = 1, weight.column = columns;
     return weight;
@@ -27,9 +36,8 @@ static Weight weight_of(const PackRequest *request) {
 static bool is_matmul_weight(const PackRequest *request) {
     const OperatorId id = request->operator_info->id;
     const bool matmul = id == OPERATOR_MATMUL || id == OPERATOR_GEMM || id == OPERATOR_FUSED_MATMUL;
-    const bool lstm =
-        id == OPERATOR_LSTM && (request->input_index == 1 || request->input_index == 2);
-    return (lstm || (matmul && request->input_index == 1)) && request->constant.shape.rank >= 2 &&
+    return (is_recurrent_weight(request) || (matmul && request->input_index == 1)) &&
+           request->constant.shape.rank >= 2 &&
            (request->constant.dtype == DTYPE_FLOAT32 || request->constant.dtype == DTYPE_FLOAT16 ||
                request->constant.dtype == DTYPE_BFLOAT16);
 }

@@ -3,12 +3,12 @@
 
 #include "base/allocator.h"
 #include "base/checked.h"
-#include "kernels/cpu/cpu_lstm.h"
+#include "kernels/cpu/cpu_recurrent.h"
 #include "kernels/cuda/cuda_copy.h"
 #include "kernels/cuda/cuda_matmul.h"
 
 typedef struct State {
-    CpuLstm lstm;
+    CpuRecurrent lstm;
     uint64_t recurrent, h, c; /* offsets in the workspace; the gates lie at its start */
 } State;
 
@@ -49,7 +49,7 @@ static Error *multiply(
 
 /* The direction's rows of an initial or last state, to or from [batch, hidden]. */
 static Error *move_state(const Run *run, uint64_t outside, uint64_t inside, bool inwards) {
-    const CpuLstm *lstm = &run->state->lstm;
+    const CpuRecurrent *lstm = &run->state->lstm;
     const int64_t dims[2] = {lstm->batch, lstm->hidden}, compact[2] = {lstm->hidden, 1};
     const int64_t rows[2] = {lstm->hidden * (lstm->batch_first ? lstm->directions : 1), 1};
     const int64_t first = run->direction * lstm->hidden * (lstm->batch_first ? 1 : lstm->batch);
@@ -63,7 +63,7 @@ static Error *move_state(const Run *run, uint64_t outside, uint64_t inside, bool
 }
 
 static Error *load_state(const Run *run, bool present, uint32_t index, uint64_t to) {
-    const CpuLstm *lstm = &run->state->lstm;
+    const CpuRecurrent *lstm = &run->state->lstm;
     if (present) return move_state(run, run->launch->inputs[index], to, true);
     return cuda_copy_fill(
         run->plan, run->launch, to, 0, sizeof(float), (uint64_t)(lstm->batch * lstm->hidden));
@@ -71,7 +71,7 @@ static Error *load_state(const Run *run, bool present, uint32_t index, uint64_t 
 
 static CudaLstmParams step_params(const Run *run) {
     const State *state = run->state;
-    const CpuLstm *lstm = &state->lstm;
+    const CpuRecurrent *lstm = &state->lstm;
     const uint64_t workspace = run->launch->workspace;
     const int64_t directions = lstm->directions;
     CudaLstmParams params = {.gates = workspace,
@@ -95,7 +95,7 @@ static CudaLstmParams step_params(const Run *run) {
     const int64_t first = run->direction * lstm->hidden * (lstm->batch_first ? 1 : lstm->batch);
     if (lstm->wanted[0]) params.y = run->launch->outputs[0] + (uint64_t)first * sizeof(float);
     for (uint32_t i = 0; i < 3; i++) {
-        const CpuLstmActivation *activation = &lstm->activations[run->direction][i];
+        const CpuRecurrentActivation *activation = &lstm->activations[run->direction][i];
         params.activations[i] = (CudaLstmActivation){(uint32_t)activation->id,
             (float)activation->parameters.alpha, (float)activation->parameters.beta};
     }
@@ -103,7 +103,7 @@ static CudaLstmParams step_params(const Run *run) {
 }
 
 static Error *run_direction(const Run *run) {
-    const CpuLstm *lstm = &run->state->lstm;
+    const CpuRecurrent *lstm = &run->state->lstm;
     const Launch *launch = run->launch;
     CudaLstmParams params = step_params(run);
     TRY(multiply(run, launch->inputs[0], 1, params.gates, lstm->length * lstm->batch, lstm->input));
@@ -119,7 +119,7 @@ static Error *run_direction(const Run *run) {
     return NULL;
 }
 
-static Error *check_each(const int32_t *lengths, const CpuLstm *lstm) {
+static Error *check_each(const int32_t *lengths, const CpuRecurrent *lstm) {
     for (int64_t n = 0; n < lstm->batch; n++)
         if (lengths[n] < 0 || lengths[n] > lstm->length)
             FAIL(INVALID, "LSTM: sequence_lens[%" PRId64 "] is %" PRId32 " of %" PRId64, n,
@@ -129,7 +129,7 @@ static Error *check_each(const int32_t *lengths, const CpuLstm *lstm) {
 
 /* Waits for them: the kernels trust what they read. */
 static Error *check_lengths(const Run *run) {
-    const CpuLstm *lstm = &run->state->lstm;
+    const CpuRecurrent *lstm = &run->state->lstm;
     Device *device = run->plan->device;
     void *lengths;
     TRY(memory_alloc((size_t)lstm->batch, sizeof(int32_t), &lengths));
@@ -143,7 +143,7 @@ static Error *check_lengths(const Run *run) {
 static Error *launch_lstm(
     const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
     Run run = {plan, launch, plan_state(plan), 0};
-    const CpuLstm *lstm = &run.state->lstm;
+    const CpuRecurrent *lstm = &run.state->lstm;
     (void)output_shapes;
     (void)out_abandoned;
     if (lstm->batch == 0) return NULL;
@@ -163,10 +163,19 @@ static Error *reserve(uint64_t *inout_bytes, int64_t rows, int64_t width, uint64
     return NULL;
 }
 
+/* The kernel activates with functions that are operators, too. */
+static bool activations_are_known(const CpuRecurrent *lstm) {
+    for (int64_t d = 0; d < lstm->directions; d++)
+        for (uint32_t i = 0; i < lstm->activation_count; i++)
+            if (lstm->activations[d][i].id == CPU_LOOP_COUNT) return false;
+    return true;
+}
+
 static Error *plan_lstm(Device *device, const PlanRequest *request, Plan **out) {
-    CpuLstm lstm;
+    CpuRecurrent lstm;
     uint64_t bytes = 0, gates;
-    TRY(cpu_lstm_of(request, CPU_LEVEL_PORTABLE, &lstm));
+    TRY(cpu_recurrent_of(request, CPU_LEVEL_PORTABLE, DTYPE_FLOAT32, &lstm));
+    if (!activations_are_known(&lstm)) return cuda_decline(out);
     OWN(Plan, plan) = NULL;
     TRY(plan_create(device, request, "cuda.lstm", sizeof(State), &plan));
     State *state = plan_state(plan);

@@ -1,7 +1,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/operator_expansion.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 Error *shape_rule_det(PlanRequest *request) {
@@ -16,12 +15,9 @@ Error *shape_rule_det(PlanRequest *request) {
     return NULL;
 }
 
-static const DTypeSet MATRIX_SET = DTYPES_FLOAT | DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64) |
-                                   DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64);
-
 /* NumPy's matmul: vectors are one-row or one-column matrices whose 1 goes again. */
 Error *shape_rule_matmul(PlanRequest *request) {
-    TRY(rule_check_dtype(request, 0, MATRIX_SET));
+    TRY(rule_check_dtype(request, 0, DTYPES_NUMBER));
     TRY(rule_check_same_dtype(request, 1, 0));
     const Shape *a = rule_shape(request, 0), *b = rule_shape(request, 1);
     if (a->rank == 0 || b->rank == 0) FAIL(INVALID, "a scalar operand");
@@ -40,7 +36,7 @@ Error *shape_rule_matmul(PlanRequest *request) {
 }
 
 Error *shape_rule_gemm(PlanRequest *request) {
-    TRY(rule_check_dtype(request, 0, MATRIX_SET));
+    TRY(rule_check_dtype(request, 0, DTYPES_NUMBER));
     TRY(rule_check_same_dtype(request, 1, 0));
     TRY(rule_check_same_dtype(request, 2, 0));
     TRY(rule_check_rank(request, 0, 2));
@@ -61,33 +57,20 @@ Error *shape_rule_gemm(PlanRequest *request) {
     return NULL;
 }
 
-/* The output of the expansion; all nodes from the operator `core` on have the core's shape: bias
- * and residual never widen it. */
-static Error *by_expansion(PlanRequest *request, OperatorId core) {
-    OWN(Expansion, expansion) = NULL;
-    TRY(operator_expansion_create(request, &expansion));
-    const TensorSpec *output = &expansion->nodes[expansion->node_count - 1].output;
-    for (uint32_t i = 0; i < expansion->node_count; i++)
-        if (expansion->nodes[i].operator_info->id == core &&
-            !shape_equal(&expansion->nodes[i].output.shape, &output->shape))
-            FAIL(INVALID, "bias or residual does not fit the result");
-    if (core != OPERATOR_NONE)
-        TRY(rule_check_shape(request, 3, output->shape.rank, output->shape.dims));
-    rule_set(request, 0, output->dtype, &output->shape);
-    return NULL;
+/* A residual has the result's own shape. */
+static Error *check_residual(PlanRequest *request) {
+    TRY(rule_by_expansion(request));
+    const Shape *output = &request->outputs[0].shape;
+    return rule_check_shape(request, 3, output->rank, output->dims);
 }
 
-Error *shape_rule_fused_conv(PlanRequest *request) { return by_expansion(request, OPERATOR_CONV); }
-Error *shape_rule_fused_matmul(PlanRequest *request) {
-    return by_expansion(request, OPERATOR_MATMUL);
-}
-Error *shape_rule_fused_elementwise(PlanRequest *request) {
-    return by_expansion(request, OPERATOR_NONE);
-}
+Error *shape_rule_fused_conv(PlanRequest *request) { return check_residual(request); }
+Error *shape_rule_fused_matmul(PlanRequest *request) { return check_residual(request); }
+Error *shape_rule_fused_elementwise(PlanRequest *request) { return rule_by_expansion(request); }
 Error *shape_rule_fused_attention(PlanRequest *request) {
     TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
     for (uint32_t i = 0; i < 3; i++)
         if (rule_shape(request, i)->rank < 2)
             FAIL(INVALID, "input %u has rank %u", i, rule_shape(request, i)->rank);
-    return by_expansion(request, OPERATOR_NONE);
+    return rule_by_expansion(request);
 }

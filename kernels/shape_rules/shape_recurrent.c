@@ -3,16 +3,16 @@
 
 #include "kernels/shape_rules/shape_rules_internal.h"
 
-typedef struct LstmShape {
+typedef struct RecurrentShape {
     int64_t length, batch, input, directions, hidden;
     bool batch_first;
-} LstmShape;
+} RecurrentShape;
 
-static Error *read_lstm(const PlanRequest *request, LstmShape *out) {
+static Error *read_shape(const PlanRequest *request, RecurrentShape *out) {
     const Attributes *attributes = request->attributes;
     for (uint32_t i = 0; i < 3; i++) TRY(rule_check_rank(request, i, 3));
     const Shape *x = rule_shape(request, 0), *recurrent = rule_shape(request, 2);
-    LstmShape shape = {.batch_first = attributes_int(attributes, "layout") != 0};
+    RecurrentShape shape = {.batch_first = attributes_int(attributes, "layout") != 0};
     shape.length = x->dims[shape.batch_first ? 1 : 0];
     shape.batch = x->dims[shape.batch_first ? 0 : 1];
     shape.input = x->dims[2];
@@ -31,11 +31,12 @@ static Error *read_lstm(const PlanRequest *request, LstmShape *out) {
     return NULL;
 }
 
-static Error *check_lstm(const PlanRequest *request, const LstmShape *shape) {
+/* Inputs X, W, R, B, lengths, initial states, peepholes. */
+static Error *check_inputs(const PlanRequest *request, const RecurrentShape *shape, int64_t gates) {
     int64_t directions = shape->directions, hidden = shape->hidden;
-    const int64_t weights[] = {directions, 4 * hidden, shape->input};
-    const int64_t recurrent[] = {directions, 4 * hidden, hidden};
-    const int64_t bias[] = {directions, 8 * hidden}, peepholes[] = {directions, 3 * hidden};
+    const int64_t weights[] = {directions, gates * hidden, shape->input};
+    const int64_t recurrent[] = {directions, gates * hidden, hidden};
+    const int64_t bias[] = {directions, 2 * gates * hidden}, peepholes[] = {directions, 3 * hidden};
     const int64_t state[] = {shape->batch_first ? shape->batch : directions,
         shape->batch_first ? directions : shape->batch, hidden};
     for (uint32_t i = 1; i < request->input_count; i++)
@@ -50,11 +51,12 @@ static Error *check_lstm(const PlanRequest *request, const LstmShape *shape) {
     return rule_check_shape(request, 7, 2, peepholes);
 }
 
-Error *shape_rule_lstm(PlanRequest *request) {
-    LstmShape shape;
+/* Gates: how many products of an input and of a state there are. */
+static Error *recurrent(PlanRequest *request, int64_t gates) {
+    RecurrentShape shape;
     TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
-    TRY(read_lstm(request, &shape));
-    TRY(check_lstm(request, &shape));
+    TRY(read_shape(request, &shape));
+    TRY(check_inputs(request, &shape, gates));
     int64_t directions = shape.directions;
     Shape all = {.rank = 4, .dims = {shape.length, directions, shape.batch, shape.hidden}};
     Shape last = {.rank = 3, .dims = {directions, shape.batch, shape.hidden}};
@@ -67,3 +69,7 @@ Error *shape_rule_lstm(PlanRequest *request) {
     rule_set(request, 2, rule_dtype(request, 0), &last);
     return NULL;
 }
+
+Error *shape_rule_lstm(PlanRequest *request) { return recurrent(request, 4); }
+Error *shape_rule_gru(PlanRequest *request) { return recurrent(request, 3); }
+Error *shape_rule_rnn(PlanRequest *request) { return recurrent(request, 1); }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kernels/operator_expansion.h"
+
 void rule_set(PlanRequest *request, uint32_t output, DType dtype, const Shape *shape) {
     if (output >= request->output_count) return;
     request->outputs[output] = (TensorSpec){.present = true, .dtype = dtype};
@@ -50,3 +52,16 @@ Error *rule_push_dims(Shape *inout_shape, const Shape *from, uint32_t begin, uin
     for (uint32_t i = begin; i < end; i++) TRY(rule_push(inout_shape, from->dims[i]));
     return NULL;
 }
+
+Error *rule_by_expansion(PlanRequest *request) {
+    OWN(Expansion, expansion) = NULL;
+    TRY(operator_expansion_create(request, &expansion));
+    for (uint32_t i = 0; i < request->output_count; i++) {
+        const TensorSpec *output = &expansion->values[expansion->outputs[i]].spec;
+        rule_set(request, i, output->dtype, &output->shape);
+    }
+    return NULL;
+}
+
+/* Of operators whose expansion checks what it is given. */
+Error *shape_rule_expansion(PlanRequest *request) { return rule_by_expansion(request); }

@@ -25,3 +25,5 @@ MUST_CHECK Error *rule_check_shape(
 MUST_CHECK Error *rule_push(Shape *inout_shape, int64_t dim);
 MUST_CHECK Error *rule_push_dims(
     Shape *inout_shape, const Shape *from, uint32_t begin, uint32_t end);
+/* The outputs of the operator's expansion. */
+MUST_CHECK Error *rule_by_expansion(PlanRequest *request);

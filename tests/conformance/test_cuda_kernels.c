@@ -84,6 +84,9 @@ static void test_cuda_kernels_give_the_bits_of_the_cpu(void **state) {
 }
 
 #define ALL (DTYPES_SIZED | DTYPE_BIT(DTYPE_NONE))
+#define DTYPES_NARROW_INTEGER                                                                      \
+    (DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_INT16) | DTYPE_BIT(DTYPE_UINT8) |                     \
+        DTYPE_BIT(DTYPE_UINT16))
 
 /* What CUDA devices leave to the host's kernels, and why. */
 static const struct {
@@ -116,7 +119,14 @@ static const struct {
     {"QLinearMatMul", ALL, "of models made for CPUs"},
     {"QLinearConv", ALL, "of models made for CPUs"},
     {"SplitBounds", DTYPE_BIT(DTYPE_NONE), "made of shapes: in slot 0 anyway"},
-    {"LSTM", DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16), "of networks that are float32"},
+    {"LSTM", DTYPES_FLOAT & ~DTYPE_BIT(DTYPE_FLOAT32), "of networks that are float32"},
+    {"GRU", DTYPES_FLOAT, "of small networks, which the host runs as fast"},
+    {"RNN", DTYPES_FLOAT, "of small networks, which the host runs as fast"},
+    {"LinearAttention", DTYPES_FLOAT, "each row waits for the one before"},
+    {"RotaryEmbedding", DTYPES_FLOAT, "not yet met in a model"},
+    {"Multinomial", DTYPES_FLOAT, "a few draws at the end of a step"},
+    {"MatMul", DTYPES_NARROW_INTEGER, "products that wrap are of no network"},
+    {"Gemm", DTYPES_NARROW_INTEGER, "products that wrap are of no network"},
 };
 
 static bool is_left_to_the_host(const ConformanceCase *row, DType dtype) {

@@ -44,6 +44,7 @@ static void test_indexing_rules_check_ranks_and_types(void **state) {
         {"OneHot", "{axis=0}", "float32[2] float32[1]=5 bool[2]", "bool[5, 2]"},
         {"OneHot", NULL, "int64[2] float32[]=5.5e18 float32[2]", "! not a whole number"},
         {"OneHot", NULL, "int64[2] int64[]=0 float32[2]", "! depth 0"},
+        {"OneHot", NULL, "int64[2] int64[]=5 int4[2]", "! input 2 is int4"},
         {"OneHot", NULL, "int64[2] int64[2]=5,5 float32[2]", "! not one number"},
         {"OneHot", NULL, "int64[2] int64[]=5 float32[3]", "! input 2 has shape [3], not [2]"},
         {"OneHot", "{axis=2}", "int64[2] int64[]=5 float32[2]", "! axis 2 of rank 2"},

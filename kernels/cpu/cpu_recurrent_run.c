@@ -1,0 +1,327 @@
+/* The steps of LSTM, GRU and RNN in float32. */
+#include <string.h>
+
+#include "kernels/cpu/cpu_recurrent.h"
+#include "kernels/cpu/cpu_vector.h"
+
+/* ---- rows ---- */
+
+CPU_INLINE void add_rows_body(const float *a, const float *b, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) to[i] = a[i] + b[i];
+}
+CPU_VARIANTS(
+    add_rows, (const float *a, const float *b, int64_t count, float *to), (a, b, count, to));
+
+CPU_INLINE void multiply_rows_body(const float *a, const float *b, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) to[i] = a[i] * b[i];
+}
+CPU_VARIANTS(
+    multiply_rows, (const float *a, const float *b, int64_t count, float *to), (a, b, count, to));
+
+CPU_INLINE void multiply_add_rows_body(const float *a, const float *b, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) to[i] = to[i] + a[i] * b[i];
+}
+CPU_VARIANTS(multiply_add_rows, (const float *a, const float *b, int64_t count, float *to),
+    (a, b, count, to));
+
+CPU_INLINE void combine_rows_body(
+    const float *a, const float *b, const float *c, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) to[i] = a[i] * to[i] + b[i] * c[i];
+}
+CPU_VARIANTS(combine_rows,
+    (const float *a, const float *b, const float *c, int64_t count, float *to),
+    (a, b, c, count, to));
+
+CPU_INLINE void blend_rows_body(const float *a, const float *b, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) to[i] = (1.0f - a[i]) * b[i] + a[i] * to[i];
+}
+CPU_VARIANTS(
+    blend_rows, (const float *a, const float *b, int64_t count, float *to), (a, b, count, to));
+
+/* ---- the workspace ---- */
+
+static int64_t round_up(int64_t count) { return (count + 15) / 16 * 16; }
+
+/* W, R or its first gates, the other gates of R */
+enum { WEIGHTS_INPUT, WEIGHTS_FIRST, WEIGHTS_SECOND, WEIGHTS_COUNT };
+
+typedef struct Scratch {
+    float *bias;              /* [gates * H]: those of X, and those of the state that are joined */
+    float *gates;             /* [length × batch, gates * H]: X W' + bias */
+    float *products;          /* [batch, first gates * H]: H R' */
+    float *h, *c;             /* [batch, H] */
+    float *reset, *candidate; /* [batch, H] each, where there is a second product */
+    float *packed[WEIGHTS_COUNT]; /* of the direction, where they come plain */
+    int32_t *lengths;             /* [batch] */
+    int64_t end;
+} Scratch;
+
+static int64_t weight_depth(const CpuRecurrent *recurrent, int index) {
+    return index == WEIGHTS_INPUT ? recurrent->input : recurrent->hidden;
+}
+
+static int64_t weight_columns(const CpuRecurrent *recurrent, int index) {
+    const int64_t second = recurrent->gates - recurrent->first_gates;
+    const int64_t gates[WEIGHTS_COUNT] = {recurrent->gates, recurrent->first_gates, second};
+    return gates[index] * recurrent->hidden;
+}
+
+static int64_t weight_count(const CpuRecurrent *recurrent, int index) {
+    return cpu_matmul_packed_count(
+        weight_depth(recurrent, index), weight_columns(recurrent, index));
+}
+
+static bool is_packed_here(const CpuRecurrent *recurrent, int index) {
+    if (weight_columns(recurrent, index) == 0) return false;
+    return !recurrent->packed[index == WEIGHTS_INPUT ? 0 : 1];
+}
+
+static float *take(float *memory, int64_t count, int64_t *inout_end) {
+    float *piece = memory ? memory + *inout_end : NULL;
+    *inout_end += round_up(count);
+    return piece;
+}
+
+/* memory NULL: only the sizes. */
+static Scratch scratch_of(const CpuRecurrent *recurrent, float *memory) {
+    const int64_t gates = recurrent->gates * recurrent->hidden;
+    const int64_t states = recurrent->batch * recurrent->hidden;
+    const int64_t second = recurrent->first_gates < recurrent->gates ? states : 0;
+    Scratch scratch = {0};
+    scratch.bias = take(memory, gates, &scratch.end);
+    scratch.gates = take(memory, recurrent->length * recurrent->batch * gates, &scratch.end);
+    scratch.products = take(memory, recurrent->first_gates * states, &scratch.end);
+    scratch.h = take(memory, states, &scratch.end);
+    scratch.c = take(memory, states, &scratch.end);
+    scratch.reset = take(memory, second, &scratch.end);
+    scratch.candidate = take(memory, second, &scratch.end);
+    for (int i = 0; i < WEIGHTS_COUNT; i++)
+        scratch.packed[i] = take(
+            memory, is_packed_here(recurrent, i) ? weight_count(recurrent, i) : 0, &scratch.end);
+    scratch.lengths = (int32_t *)(void *)take(memory, recurrent->batch, &scratch.end);
+    return scratch;
+}
+
+int64_t cpu_recurrent_workspace_count(const CpuRecurrent *recurrent) {
+    return scratch_of(recurrent, NULL).end;
+}
+
+/* ---- the run ---- */
+
+typedef struct Run {
+    const CpuRecurrent *recurrent;
+    const CpuFloatCall *call;
+    Scratch scratch;
+    int64_t direction;
+    bool reverse;
+    int64_t step;
+    int phase; /* which cell */
+} Run;
+
+/* Past the end the state stays and the output is zero. */
+static void end_sequence(const Run *run, int64_t n, float *y) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t row = cpu_recurrent_output_row(recurrent, run->step, run->direction, n);
+    if (y && run->phase == 0)
+        memset(y + row * recurrent->hidden, 0, (size_t)recurrent->hidden * sizeof(float));
+}
+
+static CpuCellCall cell_of(const Run *run, int64_t t, int64_t n) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const Scratch *scratch = &run->scratch;
+    const int64_t hidden = recurrent->hidden, gates = recurrent->gates * hidden;
+    CpuCellCall cell = {
+        .recurrent = recurrent,
+        .activations = recurrent->activations[run->direction],
+        .gates = scratch->gates + cpu_recurrent_time_row(recurrent, t, n) * gates,
+        .products = scratch->products + n * recurrent->first_gates * hidden,
+        .h = scratch->h + n * hidden,
+        .c = scratch->c + n * hidden,
+    };
+    if (recurrent->has_bias)
+        cell.state_bias = run->call->inputs[3] + (2 * run->direction + 1) * gates;
+    if (recurrent->has_peepholes)
+        cell.peepholes = run->call->inputs[7] + run->direction * 3 * hidden;
+    if (recurrent->cells[1]) {
+        cell.reset = scratch->reset + n * hidden;
+        cell.candidate = scratch->candidate + n * hidden;
+    }
+    return cell;
+}
+
+static Error *step_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Run *run = context;
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t hidden = recurrent->hidden;
+    const bool is_last = run->phase == 1 || !recurrent->cells[1];
+    float *y = recurrent->wanted[0] ? run->call->outputs[0] : NULL;
+    for (int64_t n = (int64_t)begin; n < (int64_t)end; n++) {
+        const int64_t length = run->scratch.lengths[n];
+        if (run->step >= length) {
+            end_sequence(run, n, y);
+            continue;
+        }
+        const int64_t t = run->reverse ? length - 1 - run->step : run->step;
+        const CpuCellCall cell = cell_of(run, t, n);
+        recurrent->cells[run->phase](&cell);
+        if (y && is_last)
+            memcpy(y + cpu_recurrent_output_row(recurrent, t, run->direction, n) * hidden, cell.h,
+                (size_t)hidden * sizeof(float));
+    }
+    return NULL;
+}
+
+static void load_states(const Run *run, const float *from, float *to) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t hidden = recurrent->hidden;
+    const size_t bytes = (size_t)hidden * sizeof(float);
+    for (int64_t n = 0; n < recurrent->batch; n++) {
+        const int64_t row = cpu_recurrent_state_row(recurrent, run->direction, n);
+        if (from)
+            memcpy(to + n * hidden, from + row * hidden, bytes);
+        else
+            memset(to + n * hidden, 0, bytes);
+    }
+}
+
+static void store_states(const Run *run, const float *from, float *to) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t hidden = recurrent->hidden;
+    for (int64_t n = 0; to && n < recurrent->batch; n++)
+        memcpy(to + cpu_recurrent_state_row(recurrent, run->direction, n) * hidden,
+            from + n * hidden, (size_t)hidden * sizeof(float));
+}
+
+/* The direction's weights in panels. */
+static const float *weights_of(const Run *run, int index) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const float *given = run->call->inputs[index == WEIGHTS_INPUT ? 1 : 2];
+    const int64_t depth = weight_depth(recurrent, index);
+    const int64_t columns = weight_columns(recurrent, index);
+    float *to = run->scratch.packed[index];
+    if (columns == 0) return NULL;
+    if (!is_packed_here(recurrent, index))
+        return given + run->direction * weight_count(recurrent, index);
+    given += run->direction * recurrent->gates * recurrent->hidden * depth;
+    if (index == WEIGHTS_SECOND) given += weight_columns(recurrent, WEIGHTS_FIRST) * depth;
+    const int64_t panels = (columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
+    for (int64_t panel = 0; depth > 0 && panel < panels; panel++)
+        cpu_matmul_pack_panel(given, 1, depth, depth, columns, panel, to);
+    return to;
+}
+
+static void add_biases(const Run *run) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t gates = recurrent->gates * recurrent->hidden;
+    const float *bias = run->call->inputs[3] + run->direction * 2 * gates;
+    memcpy(run->scratch.bias, bias, (size_t)gates * sizeof(float));
+    recurrent->rows.add(
+        bias, bias + gates, recurrent->joined_gates * recurrent->hidden, run->scratch.bias);
+}
+
+static Error *run_cells(Run *run, int phase) {
+    const CpuFloatCall *call = run->call;
+    run->phase = phase;
+    return cpu_for_each(call->device, call->launch->threads, (uint64_t)run->recurrent->batch,
+        (uint64_t)(8192 / run->recurrent->hidden) + 1, step_units, run);
+}
+
+static Error *run_step(
+    Run *run, const CpuMatmulBuffers *first, const CpuMatmulBuffers *second, bool *out_abandoned) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const CpuFloatCall *call = run->call;
+    TRY(cpu_matmul_run(call->device, &recurrent->first, first, call->launch, out_abandoned));
+    if (*out_abandoned) return NULL;
+    TRY(run_cells(run, 0));
+    if (!recurrent->cells[1]) return NULL;
+    TRY(cpu_matmul_run(call->device, &recurrent->second, second, call->launch, out_abandoned));
+    if (*out_abandoned) return NULL;
+    return run_cells(run, 1);
+}
+
+static Error *run_direction(Run *run, bool *out_abandoned) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const CpuFloatCall *call = run->call;
+    const Scratch *scratch = &run->scratch;
+    if (recurrent->has_bias) add_biases(run);
+    const CpuMatmulBuffers inputs = {.a = call->inputs[0],
+        .b = weights_of(run, WEIGHTS_INPUT),
+        .bias = recurrent->has_bias ? scratch->bias : NULL,
+        .c = scratch->gates};
+    const CpuMatmulBuffers first = {
+        .a = scratch->h, .b = weights_of(run, WEIGHTS_FIRST), .c = scratch->products};
+    const CpuMatmulBuffers second = {
+        .a = scratch->reset, .b = weights_of(run, WEIGHTS_SECOND), .c = scratch->candidate};
+    TRY(cpu_matmul_run(call->device, &recurrent->inputs, &inputs, call->launch, out_abandoned));
+    load_states(run, recurrent->has_h ? call->inputs[5] : NULL, scratch->h);
+    load_states(run, recurrent->has_c ? call->inputs[6] : NULL, scratch->c);
+    /* rows of sequences that have ended go through the product, too */
+    if (recurrent->cells[1]) load_states(run, NULL, scratch->reset);
+    for (run->step = 0; run->step < recurrent->length && !*out_abandoned; run->step++)
+        TRY(run_step(run, &first, &second, out_abandoned));
+    if (*out_abandoned) return NULL;
+    store_states(run, scratch->h, recurrent->wanted[1] ? call->outputs[1] : NULL);
+    store_states(run, scratch->c, recurrent->wanted[2] ? call->outputs[2] : NULL);
+    return NULL;
+}
+
+static Error *run_recurrent(const void *state, const CpuFloatCall *call, bool *out_abandoned) {
+    const CpuRecurrent *recurrent = state;
+    if (recurrent->batch == 0) return NULL;
+    Run run = {
+        .recurrent = recurrent, .call = call, .scratch = scratch_of(recurrent, call->workspace)};
+    TRY(cpu_recurrent_lengths(
+        recurrent, recurrent->has_lengths ? call->inputs[4] : NULL, run.scratch.lengths));
+    for (int64_t d = 0; d < recurrent->directions && !*out_abandoned; d++) {
+        run.direction = d;
+        run.reverse = d == 1 || recurrent->reverse_only;
+        TRY(run_direction(&run, out_abandoned));
+    }
+    return NULL;
+}
+
+/* ---- the plan ---- */
+
+void cpu_recurrent_prepare(CpuRecurrent *recurrent, CpuLevel level) {
+    recurrent->rows = (CpuRecurrentRows){add_rows_for(level), multiply_rows_for(level),
+        multiply_add_rows_for(level), combine_rows_for(level), blend_rows_for(level)};
+    recurrent->inputs = (CpuMatmul){
+        .rows = recurrent->length * recurrent->batch,
+        .columns = weight_columns(recurrent, WEIGHTS_INPUT),
+        .depth = recurrent->input,
+        .a_row = recurrent->input,
+        .a_column = 1,
+        .b_packed = true,
+        .has_bias = recurrent->has_bias,
+        .batch_count = 1,
+        .bias_column = 1,
+        .epilogue = {.alpha = 1, .bias_scale = 1},
+    };
+    recurrent->first = recurrent->inputs;
+    recurrent->first.rows = recurrent->batch;
+    recurrent->first.depth = recurrent->first.a_row = recurrent->hidden;
+    recurrent->first.has_bias = false;
+    recurrent->second = recurrent->first;
+    recurrent->first.columns = weight_columns(recurrent, WEIGHTS_FIRST);
+    recurrent->second.columns = weight_columns(recurrent, WEIGHTS_SECOND);
+    cpu_matmul_prepare(&recurrent->inputs, level);
+    cpu_matmul_prepare(&recurrent->first, level);
+    cpu_matmul_prepare(&recurrent->second, level);
+}
+
+Error *cpu_recurrent_plan(Device *device, CpuLevel level, const char *kernel_name,
+    const PlanRequest *request, CpuCell *const cells[2], Plan **out) {
+    CpuRecurrent recurrent;
+    void *state;
+    TRY(cpu_recurrent_of(request, level, DTYPE_FLOAT32, &recurrent));
+    recurrent.cells[0] = cells[0];
+    recurrent.cells[1] = recurrent.first_gates < recurrent.gates ? cells[1] : NULL;
+    cpu_recurrent_prepare(&recurrent, level);
+    TRY(cpu_float_plan_create(
+        device, request, kernel_name, sizeof(CpuRecurrent), run_recurrent, out, &state));
+    *(CpuRecurrent *)state = recurrent;
+    cpu_float_plan_set_workspace(
+        *out, (uint64_t)cpu_recurrent_workspace_count(&recurrent) * sizeof(float));
+    return NULL;
+}

@@ -1,0 +1,173 @@
+/* The compiler's own operators: matrix products and convolutions with what follows them,
+ * elementwise programs, Append. */
+#include "kernels/activation.h"
+#include "kernels/expansions/expansion_builder.h"
+#include "kernels/pointwise_program.h"
+
+static Error *add_clip(ExpansionBuilder *builder, uint32_t value, uint32_t *out) {
+    const Attributes *attributes = builder->request->attributes;
+    const DType dtype = builder->request->inputs[0].dtype;
+    uint32_t clip[3] = {value};
+    TRY(expansion_scalar(
+        builder, dtype, attributes_float(attributes, "activation_alpha"), &clip[1]));
+    TRY(expansion_scalar(
+        builder, dtype, attributes_float(attributes, "activation_beta"), &clip[2]));
+    return expansion_call(builder, (ExpansionCall){OPERATOR_CLIP, NULL, 3, clip, 1}, out);
+}
+
+static Error *add_leaky_relu(ExpansionBuilder *builder, uint32_t value, uint32_t *out) {
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_float(
+        attributes, "alpha", attributes_float(builder->request->attributes, "activation_alpha")));
+    return expansion_call(
+        builder, (ExpansionCall){OPERATOR_LEAKY_RELU, TAKE(attributes), 1, &value, 1}, out);
+}
+
+static Error *add_activation(ExpansionBuilder *builder, uint32_t value, uint32_t *out) {
+    Activation activation;
+    *out = value;
+    TRY(activation_of(builder->request->attributes, &activation));
+    switch (activation) {
+    case ACTIVATION_NONE:
+    case ACTIVATION_COUNT:
+        return NULL;
+    case ACTIVATION_RELU:
+        return expansion_unary(builder, OPERATOR_RELU, value, out);
+    case ACTIVATION_LEAKY_RELU:
+        return add_leaky_relu(builder, value, out);
+    case ACTIVATION_CLIP:
+        return add_clip(builder, value, out);
+    case ACTIVATION_TANH:
+        return expansion_unary(builder, OPERATOR_TANH, value, out);
+    case ACTIVATION_SIGMOID:
+        return expansion_unary(builder, OPERATOR_SIGMOID, value, out);
+    case ACTIVATION_HARD_SWISH:
+        return expansion_unary(builder, OPERATOR_HARD_SWISH, value, out);
+    case ACTIVATION_GELU_ERF:
+        return expansion_unary(builder, OPERATOR_GELU, value, out);
+    case ACTIVATION_GELU_TANH:
+        return expansion_call_text(
+            builder, OPERATOR_GELU, "{approximate=\"tanh\"}", &value, 1, out);
+    }
+    return NULL;
+}
+
+/* Bias or residual, where there is one: they never widen the result. */
+static Error *add_term(ExpansionBuilder *builder, uint32_t index, uint32_t *inout_value) {
+    const uint32_t term = expansion_input(builder, index);
+    if (term == EXPANSION_ABSENT) return NULL;
+    const TensorSpec before = expansion_spec(builder, *inout_value);
+    TRY(expansion_binary(builder, OPERATOR_ADD, *inout_value, term, inout_value));
+    const TensorSpec after = expansion_spec(builder, *inout_value);
+    if (!shape_equal(&before.shape, &after.shape))
+        FAIL(INVALID, "bias or residual does not fit the result");
+    return NULL;
+}
+
+static Error *copy_ints(const Attributes *from, const char *name, Attributes *to) {
+    if (!attributes_has(from, name)) return NULL;
+    uint32_t count;
+    const int64_t *values = attributes_ints(from, name, &count);
+    return attributes_set_ints(to, name, values, count);
+}
+
+Error *expand_fused_conv(ExpansionBuilder *builder) {
+    static const char *const lists[] = {"dilations", "kernel_shape", "pads", "strides"};
+    const Attributes *given = builder->request->attributes;
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        TRY(copy_ints(given, lists[i], attributes));
+    TRY(attributes_set_int(attributes, "group", attributes_int(given, "group")));
+    TRY(attributes_set_text(attributes, "auto_pad", attributes_text(given, "auto_pad")));
+    const uint32_t inputs[3] = {0, 1, expansion_input(builder, 2)};
+    uint32_t value;
+    TRY(expansion_call(
+        builder, (ExpansionCall){OPERATOR_CONV, TAKE(attributes), 3, inputs, 1}, &value));
+    TRY(add_term(builder, 3, &value));
+    TRY(add_activation(builder, value, &value));
+    expansion_set_output(builder, 0, value);
+    return NULL;
+}
+
+/* Swaps the last two dimensions. */
+static Error *add_swap(ExpansionBuilder *builder, uint32_t *inout_value) {
+    const uint32_t rank = expansion_spec(builder, *inout_value).shape.rank;
+    if (rank < 2) FAIL(INVALID, "a transposed operand of rank %u", rank);
+    int64_t perm[SHAPE_RANK_MAX];
+    for (uint32_t i = 0; i < rank; i++) perm[i] = i;
+    perm[rank - 2] = rank - 1;
+    perm[rank - 1] = rank - 2;
+    return expansion_transpose(builder, *inout_value, perm, inout_value);
+}
+
+Error *expand_fused_matmul(ExpansionBuilder *builder) {
+    const Attributes *attributes = builder->request->attributes;
+    const double alpha = attributes_float(attributes, "alpha");
+    uint32_t value = 0, other = 1, scale;
+    if (attributes_int(attributes, "transA")) TRY(add_swap(builder, &value));
+    if (attributes_int(attributes, "transB")) TRY(add_swap(builder, &other));
+    TRY(expansion_binary(builder, OPERATOR_MATMUL, value, other, &value));
+    if (alpha != 1) {
+        TRY(expansion_scalar(builder, builder->request->inputs[0].dtype, alpha, &scale));
+        TRY(expansion_binary(builder, OPERATOR_MUL, value, scale, &value));
+    }
+    TRY(add_term(builder, 2, &value));
+    TRY(add_term(builder, 3, &value));
+    TRY(add_activation(builder, value, &value));
+    expansion_set_output(builder, 0, value);
+    return NULL;
+}
+
+Error *expand_append(ExpansionBuilder *builder) {
+    static const uint32_t inputs[2] = {0, 1};
+    uint32_t value;
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_int(
+        attributes, "axis", attributes_int(builder->request->attributes, "axis")));
+    TRY(expansion_call(
+        builder, (ExpansionCall){OPERATOR_CONCAT, TAKE(attributes), 2, inputs, 1}, &value));
+    expansion_set_output(builder, 0, value);
+    return NULL;
+}
+
+/* constant_dtype: of the step's constants, whose values are in `constants`. */
+static Error *add_step(ExpansionBuilder *builder, const PointwiseStep *step, DType constant_dtype,
+    const double *constants, const uint32_t *steps, uint32_t *out) {
+    uint32_t inputs[POINTWISE_OPERANDS_MAX];
+    for (uint32_t i = 0; i < step->operand_count; i++) {
+        const PointwiseOperand *operand = &step->operands[i];
+        switch (operand->kind) {
+        case POINTWISE_INPUT:
+            inputs[i] = operand->index;
+            break;
+        case POINTWISE_STEP:
+            inputs[i] = steps[operand->index];
+            break;
+        case POINTWISE_CONSTANT:
+            TRY(expansion_scalar(builder, constant_dtype, constants[operand->index], &inputs[i]));
+            break;
+        }
+    }
+    return expansion_call(builder,
+        (ExpansionCall){step->operator_info->id, attributes_retain(step->attributes),
+            step->operand_count, inputs, 1},
+        out);
+}
+
+Error *expand_fused_elementwise(ExpansionBuilder *builder) {
+    const PlanRequest *request = builder->request;
+    OWN(PointwiseProgram, program) = NULL;
+    TensorSpec specs[POINTWISE_STEPS_MAX];
+    DType dtypes[POINTWISE_STEPS_MAX];
+    uint32_t steps[POINTWISE_STEPS_MAX], constant_count;
+    const double *constants = attributes_floats(request->attributes, "constants", &constant_count);
+    TRY(pointwise_program_of(request, &program));
+    TRY(pointwise_program_infer(program, request->inputs, specs, dtypes));
+    for (uint32_t i = 0; i < program->step_count; i++)
+        TRY(add_step(builder, &program->steps[i], dtypes[i], constants, steps, &steps[i]));
+    expansion_set_output(builder, 0, steps[program->step_count - 1]);
+    return NULL;
+}
