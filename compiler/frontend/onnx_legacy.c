@@ -104,48 +104,6 @@ Error *onnx_convert_top_k(const OnnxNode *node) {
     return onnx_node_emit(node, "TopK", skipped, 2, inputs);
 }
 
-static const char *const dropout_skipped[] = {"ratio", "seed", "is_test", NULL};
-
-/* Up to opset 9 the mask has the type of the input. */
-static Error *dropout_with_mask(const OnnxNode *node) {
-    if (node->scope->opset >= 10)
-        return onnx_node_emit(node, "Dropout", dropout_skipped, node->input_count, node->inputs);
-    OWN(Attributes, attributes) = NULL;
-    OWN(Attributes, to) = NULL;
-    IrVariable **results, *mask;
-    TRY(onnx_attribute_convert(node, "Dropout", dropout_skipped, &attributes));
-    TRY(ir_build_operator(
-        onnx_at(node), "Dropout", attributes, node->input_count, node->inputs, 2, &results));
-    TRY(attributes_create(&to));
-    TRY(attributes_set_dtype(to, "to", onnx_float_type(node->inputs[0])));
-    TRY(ir_build_simple(onnx_at(node), "Cast", to, results[1], NULL, NULL, &mask));
-    TRY(onnx_node_set_output(node, 0, results[0]));
-    return onnx_node_set_output(node, 1, mask);
-}
-
-/* Whether training_mode is given, and not known to be false. */
-static bool may_train(const OnnxNode *node) {
-    IrVariable *mode = onnx_input(node, 2);
-    const Tensor *tensor = mode ? ir_variable_tensor(mode) : NULL;
-    const bool is_known = tensor && tensor->dtype == DTYPE_BOOL && tensor_bytes(tensor) == 1;
-    return mode && !(is_known && *(const uint8_t *)tensor_data(tensor) == 0);
-}
-
-/* Inference: the value passes through; a mask that somebody asks for is all true (the operator
- * Dropout makes it). */
-Error *onnx_convert_dropout(const OnnxNode *node) {
-    static const char *const skipped[] = {"ratio", "is_test", NULL};
-    IrVariable *input = onnx_input(node, 0);
-    int64_t is_test;
-    if (!input) FAIL(INVALID, "input 0 is missing");
-    if (may_train(node))
-        return onnx_node_emit(node, "TrainingDropout", skipped, node->input_count, node->inputs);
-    TRY(onnx_attribute_int(node, "is_test", 0, &is_test));
-    if (node->scope->opset < 7 && !is_test) FAIL(UNSUPPORTED, "training mode: is_test is 0");
-    if (node->output_count > 1) return dropout_with_mask(node);
-    return onnx_node_set_output(node, 0, input);
-}
-
 /* The name that ScatterElements had up to opset 10. */
 Error *onnx_convert_scatter(const OnnxNode *node) {
     return onnx_node_emit(node, "ScatterElements", NULL, node->input_count, node->inputs);

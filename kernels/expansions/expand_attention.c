@@ -56,10 +56,12 @@ Error *expand_fused_attention(ExpansionBuilder *builder) {
 typedef struct Attention {
     ExpansionBuilder *builder;
     AttentionShape shape;
-    DType dtype;              /* of the computation: that of the query */
-    uint32_t query;           /* [batch, kv_heads, group, queries, depth] */
+    DType dtype; /* of the computation: that of the query */
+    /* [batch, kv_heads, group, queries, depth]; a single query of each head stands with those of
+     * its group in one matrix: [batch, kv_heads, 1, group, depth]. */
+    uint32_t query;
     uint32_t key, value;      /* [batch, kv_heads, 1, keys, depth or columns] */
-    uint32_t bias;            /* broadcast to [batch, kv_heads, group, queries, keys]; or absent */
+    uint32_t bias;            /* broadcast to query's shape with keys for depth; or absent */
     uint32_t is_fully_masked; /* of each row of the bias, or absent: no row can be */
     uint32_t zero;
     double softcap, scale;
@@ -77,12 +79,16 @@ static Error *add_heads(ExpansionBuilder *builder, int64_t heads, uint32_t value
     return expansion_transpose(builder, *out, perm, out);
 }
 
-/* Between batch and heads stands the group that shares a head of keys: [batch, kv_heads, group, ..]
- */
+/* Between heads of keys and rows stands the group that shares a head: what has `heads` of them and
+ * one row has its group for rows instead. */
 static Error *add_group(const Attention *attention, int64_t group, uint32_t value, uint32_t *out) {
     const Shape given = expansion_spec(attention->builder, value).shape;
+    const uint32_t rank = given.rank;
+    const int64_t rows = given.dims[rank - 2];
+    const bool joined = attention->shape.queries == 1 && rows == 1;
     const Shape grouped = {.rank = 5,
-        .dims = {given.dims[0], given.dims[1] / group, group, given.dims[2], given.dims[3]}};
+        .dims = {rank == 4 ? given.dims[0] : 1, given.dims[rank - 3] / group, joined ? 1 : group,
+            joined ? group : rows, given.dims[rank - 1]}};
     return expansion_reshape(attention->builder, value, &grouped, out);
 }
 
@@ -126,12 +132,8 @@ static Error *add_mask(Attention *attention) {
         given = expansion_spec(builder, mask).shape;
     }
     if (given.rank > 2) {
-        const int64_t heads = given.dims[given.rank - 3];
-        const int64_t group = heads == 1 ? 1 : shape->heads / shape->kv_heads;
-        const Shape grouped = {.rank = 5,
-            .dims = {given.rank == 4 ? given.dims[0] : 1, heads / group, group,
-                given.dims[given.rank - 2], given.dims[given.rank - 1]}};
-        TRY(expansion_reshape(builder, mask, &grouped, &mask));
+        const bool is_shared = given.dims[given.rank - 3] == 1;
+        TRY(add_group(attention, is_shared ? 1 : shape->heads / shape->kv_heads, mask, &mask));
     }
     attention->bias = mask;
     return NULL;

@@ -198,54 +198,6 @@ static void test_onnx_legacy_top_k_takes_k_from_an_attribute(void **state) {
     onnx_model_refused(INVALID, "TopK", top_k_model(7, "x", &node));
 }
 
-static void test_onnx_legacy_dropout_passes_its_input_on(void **state) {
-    (void)state;
-    OnnxNodeProto *node;
-    OnnxModel *old = one_node(7, "Dropout", "x", &node);
-    onnx_set_float(node, "ratio", 0.5f);
-    OnnxModel *new = one_node(13, "Dropout", "x,ratio", &node);
-    onnx_add_initializer(new->graph, "ratio", "float32[] 0.5");
-    expect_both(old, new, "float32[2] 1 2 -> float32[2] 1 2");
-}
-
-/* Whether to train is an input; what is known to be false leaves no operator behind. */
-static void test_onnx_legacy_dropout_trains_where_it_is_told_to(void **state) {
-    (void)state;
-    OnnxNodeProto *node;
-    OnnxModel *off = one_node(13, "Dropout", "x,ratio,mode", &node);
-    onnx_add_initializer(off->graph, "ratio", "float32[] 0.5");
-    onnx_add_initializer(off->graph, "mode", "bool[] 0");
-    onnx_model_expect(off, "float32[2] 1 2 -> float32[2] 1 2");
-    OnnxModel *on = one_node(13, "Dropout", "x,ratio,mode", &node);
-    onnx_add_initializer(on->graph, "ratio", "float32[] 0");
-    onnx_add_initializer(on->graph, "mode", "bool[] 1");
-    onnx_model_expect(on, "float32[2] 1 2 -> float32[2] 1 2");
-    OnnxModel *later = one_node(13, "Dropout", "x,,mode", &node);
-    onnx_add_input(later->graph, "mode", "bool[]");
-    onnx_model_expect(later, "float32[2] 1 2; bool[] 0 -> float32[2] 1 2");
-}
-
-/* The mask is of the input's type up to opset 9, bool from then on. */
-static void test_onnx_legacy_dropout_makes_the_mask_of_its_opset(void **state) {
-    (void)state;
-    static const struct {
-        int64_t opset;
-        const char *signature;
-    } rows[] = {
-        {7, "float32[2] 3 4 -> float32[2] 3 4; float32[2] 1 1"},
-        {10, "float32[2] 3 4 -> float32[2] 3 4; bool[2] 1 1"},
-        {13, "float32[2] 3 4 -> float32[2] 3 4; bool[2] 1 1"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        OnnxModel *model = onnx_model_make(rows[i].opset);
-        onnx_add_input(model->graph, "x", "float32[2]");
-        onnx_add_output(model->graph, "y", "");
-        onnx_add_output(model->graph, "mask", "");
-        onnx_add_node(model->graph, "Dropout", "x", "y,mask");
-        onnx_model_expect(model, rows[i].signature);
-    }
-}
-
 static void test_onnx_legacy_scatter_is_scatter_elements(void **state) {
     (void)state;
     OnnxNodeProto *node;
@@ -288,9 +240,6 @@ int test_onnx_legacy(void) {
         cmocka_unit_test(test_onnx_legacy_clip_takes_bounds_from_attributes),
         cmocka_unit_test(test_onnx_legacy_pad_and_clip_follow_computed_element_types),
         cmocka_unit_test(test_onnx_legacy_top_k_takes_k_from_an_attribute),
-        cmocka_unit_test(test_onnx_legacy_dropout_passes_its_input_on),
-        cmocka_unit_test(test_onnx_legacy_dropout_trains_where_it_is_told_to),
-        cmocka_unit_test(test_onnx_legacy_dropout_makes_the_mask_of_its_opset),
         cmocka_unit_test(test_onnx_legacy_scatter_is_scatter_elements),
         cmocka_unit_test(test_onnx_legacy_softmax_flattens),
     };

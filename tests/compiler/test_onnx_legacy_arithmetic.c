@@ -146,20 +146,6 @@ static void test_onnx_legacy_arithmetic_normalizes_where_it_is_a_test(void **sta
     }
 }
 
-static void test_onnx_legacy_arithmetic_dropout_must_be_a_test(void **state) {
-    (void)state;
-    for (int64_t is_test = 0; is_test < 2; is_test++) {
-        OnnxModel *model = onnx_model_make(6);
-        onnx_add_input(model->graph, "x", "float32[2]");
-        onnx_add_output(model->graph, "y", "");
-        onnx_set_int(onnx_add_node(model->graph, "Dropout", "x", "y"), "is_test", is_test);
-        if (is_test)
-            onnx_model_expect(model, "float32[2] 1 2 -> float32[2] 1 2");
-        else
-            onnx_model_refused(UNSUPPORTED, "training mode: is_test is 0", model);
-    }
-}
-
 int test_onnx_legacy_arithmetic(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx_legacy_arithmetic_broadcasts_at_an_axis),
@@ -168,7 +154,6 @@ int test_onnx_legacy_arithmetic(void) {
         cmocka_unit_test(test_onnx_legacy_arithmetic_gemm_may_say_that_it_broadcasts),
         cmocka_unit_test(test_onnx_legacy_arithmetic_selu_had_fewer_digits),
         cmocka_unit_test(test_onnx_legacy_arithmetic_normalizes_where_it_is_a_test),
-        cmocka_unit_test(test_onnx_legacy_arithmetic_dropout_must_be_a_test),
     };
     return cmocka_run_group_tests_name("onnx_legacy_arithmetic", tests, NULL, NULL);
 }

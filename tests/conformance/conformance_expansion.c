@@ -8,8 +8,7 @@ bool conformance_expansion_applies(const ConformanceDevice *on, const Conformanc
 }
 
 /* A fused kernel rounds less often than the plain operators it stands for. */
-static Error *compare(const ConformanceRun *run, const Tensor *plain) {
-    const Tensor *fused = run->outputs[0];
+static Error *compare(const ConformanceRun *run, const Tensor *fused, const Tensor *plain) {
     if (fused->dtype != plain->dtype || !shape_equal(&fused->shape, &plain->shape))
         FAIL(INTERNAL, "another shape");
     double allowed = dtype_bits(fused->dtype) >= 32 ? 4e-5 : 2e-2;
@@ -26,7 +25,8 @@ static Error *check(
     ConformanceRun *run, ConformanceRun *plain, const ConformanceCase *row, DType dtype) {
     TRY(device_call_run(&run->call, run->outputs, &run->kernel_name));
     TRY_WRAP(device_call_run(&plain->call, plain->outputs, NULL), "the expansion");
-    TRY(compare(run, plain->outputs[0]));
+    for (uint32_t i = 0; i < CONFORMANCE_OUTPUTS_MAX && run->outputs[i]; i++)
+        TRY_WRAP(compare(run, run->outputs[i], plain->outputs[i]), "output %u", i);
     /* narrow types are rounded between the steps, the reference only at the end */
     if (dtype_bits(dtype) >= 32) TRY_WRAP(conformance_compare(plain, row, dtype), "the expansion");
     return NULL;
