@@ -81,6 +81,34 @@ static void test_indices_out_of_range_are_refused(void **state) {
         }
 }
 
+/* The classes of a loss and the positions of a rotation are indices, too; lengths of caches only
+ * say what is hidden. */
+static void test_networks_meet_wild_indices(void **state) {
+    (void)state;
+    const Shape data = {.rank = 2, .dims = {2, 3}}, cache = {.rank = 2, .dims = {3, 2}};
+    const Shape heads = {.rank = 4, .dims = {1, 1, 2, 4}};
+    const int64_t two[] = {2}, row[] = {1, 2}, one[] = {1};
+    for (size_t w = 0; w < sizeof wild_indices / sizeof wild_indices[0]; w++) {
+        const int64_t values[2] = {1, wild_indices[w]};
+        DeviceCall loss = {.operator_name = "NegativeLogLikelihoodLoss", .input_count = 2};
+        loss.inputs[0] = device_tensor_random(DTYPE_FLOAT32, &data, 0, 1, 1);
+        loss.inputs[1] = int64_tensor(1, two, values);
+        assert_int_equal(run_everywhere(&loss, NULL), ERROR_FAILED);
+        DeviceCall rotary = {.operator_name = "RotaryEmbedding", .input_count = 4};
+        rotary.inputs[0] = device_tensor_random(DTYPE_FLOAT32, &heads, 0, 1, 1);
+        rotary.inputs[1] = device_tensor_random(DTYPE_FLOAT32, &cache, 0, 1, 2);
+        rotary.inputs[2] = device_tensor_random(DTYPE_FLOAT32, &cache, 0, 1, 3);
+        rotary.inputs[3] = int64_tensor(2, row, values);
+        assert_int_equal(run_everywhere(&rotary, NULL), ERROR_FAILED);
+        DeviceCall attention = {
+            .operator_name = "Attention", .attributes = "{is_causal=1}", .input_count = 7};
+        for (uint32_t i = 0; i < 3; i++)
+            attention.inputs[i] = device_tensor_random(DTYPE_FLOAT32, &heads, 0, 1, i);
+        attention.inputs[6] = int64_tensor(1, one, &wild_indices[w]);
+        assert_int_equal(run_everywhere(&attention, NULL), ERROR_NONE);
+    }
+}
+
 /* Nothing can be gathered from nothing; but no index is no error. */
 static void test_gather_from_empty_data(void **state) {
     (void)state;
@@ -267,6 +295,7 @@ static void test_convolutions_with_wild_windows_are_refused(void **state) {
 int test_hostile(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_indices_out_of_range_are_refused),
+        cmocka_unit_test(test_networks_meet_wild_indices),
         cmocka_unit_test(test_gather_from_empty_data),
         cmocka_unit_test(test_one_hot_of_wild_indices_is_cold),
         cmocka_unit_test(test_slice_takes_any_bounds),
