@@ -188,8 +188,10 @@ static void write_quantized(ReferenceCall *call, int64_t i, double sum, const Op
     const double scale = at(a, &call->inputs[1], batch_rank, index, row, 0) *
                          at(b, &call->inputs[4], batch_rank, index, 0, column) /
                          call->inputs[6].values[0];
-    call->outputs[0].values[i] =
-        saturate(nearbyint(sum * scale) + call->inputs[7].values[0], call->outputs[0].dtype);
+    const DType to = call->outputs[0].dtype;
+    const double zero = call->inputs[7].values[0];
+    call->outputs[0].values[i] = dtype_is_integer(to) ? saturate(nearbyint(sum * scale) + zero, to)
+                                                      : nearest(sum * scale + zero, to);
 }
 
 void reference_qlinear_matmul(ReferenceCall *call) { multiply(call, 3, 2, 5, write_quantized); }
