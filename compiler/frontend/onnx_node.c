@@ -31,15 +31,28 @@ static bool is_own(OperatorId id) {
     return id == OPERATOR_SPLIT_BOUNDS || id == OPERATOR_ALIGN_AXES;
 }
 
+/* NULL where there is none. */
+static Error *find_handler(const OnnxNode *node, OnnxHandler **out) {
+    TextBuilder OWN_TEXT(name) = {0};
+    *out = NULL;
+    if (!onnx_is_default_domain(node->proto->domain))
+        text_appendf(&name, "%s.", node->proto->domain);
+    text_append(&name, node->proto->op_type);
+    TRY(text_builder_check(&name));
+    for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
+        if (strcmp(handlers[i].op_type, text_builder_get(&name)) == 0) *out = handlers[i].handler;
+    return NULL;
+}
+
 static Error *dispatch(const OnnxNode *node) {
     const OnnxLocalFunction *function;
     TRY(onnx_function_find(node, &function));
     if (function) return onnx_function_expand(node, function);
+    OnnxHandler *handler;
+    TRY(find_handler(node, &handler));
+    if (handler) return handler(node);
     if (!onnx_is_default_domain(node->proto->domain))
         FAIL(UNSUPPORTED, "operators of domain %s", node->proto->domain);
-    for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
-        if (strcmp(handlers[i].op_type, node->proto->op_type) == 0)
-            return handlers[i].handler(node);
     const OperatorInfo *info = operator_find(node->proto->op_type);
     if (!info || operator_is_own(info) || is_own(info->id))
         FAIL(UNSUPPORTED, "this operator is not there");
