@@ -18,12 +18,17 @@ static const struct {
 };
 enum { OPERATORS = sizeof operators / sizeof operators[0] };
 
-/* The same operators by their attributes, and with operands of other types. */
+/* The same operators by their attributes, and with operands of other types; "T": of the same. */
 static const struct {
     const char *operator_name, *attributes, *second;
     DTypeSet dtypes;
 } variants[] = {
-    {"Mod", "{fmod=1}", "", DTYPES_NUMBER},
+    {"Mod", "{fmod=1}", "T", DTYPES_NUMBER},
+    {"BitShift", "{direction=\"LEFT\"}", "T", DTYPES_INTEGER},
+    {"BitShift", "{direction=\"RIGHT\"}", "T", DTYPES_INTEGER},
+    {"Shrink", "{bias=0.5, lambd=1.5}", "", DTYPES_NUMBER},
+    {"IsInf", "{detect_negative=0}", "", DTYPES_FLOAT | DTYPES_FLOAT8},
+    {"Swish", "{alpha=0.3}", "", DTYPES_FLOAT},
     {"Gelu", "{approximate=\"tanh\"}", "", DTYPES_FLOAT},
     {"LeakyRelu", "{alpha=0.2}", "", DTYPES_FLOAT},
     {"Elu", "{alpha=0.3}", "", DTYPES_FLOAT},
@@ -61,8 +66,9 @@ static void add(Maker *maker, const char *operator_name, const char *attributes,
     const uint32_t at = maker->count, whole = at / 4 % 2;
     assert_true(at < GROUP_CASES_MAX);
     GroupCase *group = &maker->cases[at];
-    /* Clip takes numbers alone */
-    const char *const shape = strcmp(operator_name, "Clip") == 0 ? "[]" : seconds[whole][at % 4];
+    /* Clip takes numbers alone, SwiGLU what needs no broadcasting */
+    const char *shape = strcmp(operator_name, "Clip") == 0 ? "[]" : seconds[whole][at % 4];
+    if (strcmp(operator_name, "SwiGLU") == 0) shape = wholes[whole];
     group->operator_name = operator_name;
     (void)snprintf(group->attributes, sizeof group->attributes, "%s", attributes);
     int size = snprintf(group->inputs, sizeof group->inputs, "%s%s", first, wholes[whole]);
@@ -76,7 +82,8 @@ static void add(Maker *maker, const char *operator_name, const char *attributes,
 }
 
 static void add_operator(Maker *maker, const OperatorInfo *info, const char *dtype) {
-    if (info->id == OPERATOR_CAST) return;
+    if (info->id == OPERATOR_CAST || info->id == OPERATOR_BIT_SHIFT)
+        return; /* among the variants */
     if (info->id == OPERATOR_WHERE)
         add(maker, info->name, "{}", "bool", dtype, dtype);
     else
@@ -105,7 +112,7 @@ uint32_t group_fixture_cases(GroupCase out[GROUP_CASES_MAX]) {
         for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++)
             if (variants[i].dtypes >> dtype & 1)
                 add(&maker, variants[i].operator_name, variants[i].attributes, name,
-                    strcmp(variants[i].operator_name, "Mod") == 0 ? name : variants[i].second, "");
+                    strcmp(variants[i].second, "T") == 0 ? name : variants[i].second, "");
         add_casts(&maker, name);
     }
     return maker.count;
