@@ -71,7 +71,7 @@ static Error *run_matrices(void *context, uint64_t begin, uint64_t end, uint32_t
     const int64_t elements = state->n * state->n;
     (void)part;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        double *matrix = run->copies + i * elements;
+        double *matrix = elements ? run->copies + i * elements : NULL;
         for (int64_t k = 0; k < elements; k++)
             matrix[k] = load(state->dtype, run->from, i * elements + k);
         store(state->dtype, run->to, i, eliminate(matrix, state->n));
