@@ -226,6 +226,10 @@ static void test_onnx_legacy_softmax_flattens(void **state) {
     onnx_model_expect(model, rows);
     onnx_model_expect(one_node(7, "LogSoftmax", "x", &node),
         "float32[1,2,2] 0 0 0 0 -> float32[1,2,2] -1.38629 -1.38629 -1.38629 -1.38629");
+    onnx_model_expect(
+        one_node(11, "Hardmax", "x", &node), "float32[1,2,2] 1 2 4 3 -> float32[1,2,2] 0 0 1 0");
+    onnx_model_expect(
+        one_node(13, "Hardmax", "x", &node), "float32[1,2,2] 1 2 4 3 -> float32[1,2,2] 0 1 1 0");
 }
 
 int test_onnx_legacy(void) {
