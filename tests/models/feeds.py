@@ -26,9 +26,13 @@ def _prompt(vocabulary, length, new_tokens):
     return {"input_ids": _integers(vocabulary, 1, length), "max_new_tokens": np.array(new_tokens, np.int64)}
 
 
-def _bert(batch, length, real):
+def _image(name, size=224):
+    return {name: _normal(1, 3, size, size)}
+
+
+def _bert(batch, length, real, vocabulary=5000):
     mask = (np.arange(length)[None] < np.array(real)[:, None]).astype(np.int64)
-    return {"input_ids": _integers(5000, batch, length), "attention_mask": mask,
+    return {"input_ids": _integers(vocabulary, batch, length), "attention_mask": mask,
             "token_type_ids": np.zeros((batch, length), np.int64)}
 
 
@@ -72,6 +76,14 @@ FEEDS = {
     "loop_if_scan": {"five": lambda: _rounds(_normal(3, 4), 5), "none": lambda: _rounds(_normal(3, 4), 0)},
     "local_functions": {"mixed": lambda: {"x": _vector(-2, -1, 0, 1, 2)}},
     "empty_tensors": {"empty": lambda: {"x": _normal(0, 3)}, "two": lambda: {"x": _normal(2, 3)}},
+}
+FEEDS |= {
+    "bvlc_alexnet": {"one": lambda: _image("data_0")}, "densenet121": {"one": lambda: _image("data_0")},
+    "inception_v1": {"one": lambda: _image("data_0")}, "inception_v2": {"one": lambda: _image("data_0")},
+    "shufflenet": {"one": lambda: _image("gpu_0/data_0")}, "vgg19": {"one": lambda: _image("data_0")},
+    "zfnet512": {"one": lambda: _image("gpu_0/data_0")}, "resnet50_v15": {"one": lambda: _image("x")},
+    "bert_base": {"long": lambda: _bert(1, 128, [128], 30522)},
+    "gpt2_gen": {"long": lambda: _prompt(50257, 16, 16)}, "lstm_lm": {"long": lambda: _scan(512, 1)},
 }
 BENCH_CASES = {"gpt2_gen_small": "long", "scan_lm": "long"}
 

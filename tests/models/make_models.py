@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """make_models.py OUTDIR [NAME ...]: writes the yardstick models as OUTDIR/NAME.onnx, the same bytes each time.
 
-Without names all of them. feeds.py then writes inputs and expected outputs.
+Without names those that tests use. feeds.py then writes inputs and expected outputs.
 """
 import os
 import sys
@@ -22,12 +22,22 @@ MODELS = {
     "vad": networks.vad,
     **control_flow.MODELS,
 }
+# Large ones, for bench/ only.
+BENCH_MODELS = {
+    **{name: lambda name=name: light_networks.load(name)
+       for name in ("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "shufflenet", "vgg19", "zfnet512")},
+    "resnet50_v15": networks.resnet50,
+    "bert_base": lambda: networks.bert(12, 768, 12, 3072, 30522, 512, seed=3),
+    "gpt2_gen": lambda: networks.gpt2_gen(12, 768, 12, 50257, 1024, seed=4),
+    "lstm_lm": networks.lstm_lm,
+}
+ALL_MODELS = {**MODELS, **BENCH_MODELS}
 
 
 def write_models(folder, names):
     os.makedirs(folder, exist_ok=True)
     for name in names:
-        content = model_bytes(MODELS[name]())
+        content = model_bytes(ALL_MODELS[name]())
         path = os.path.join(folder, f"{name}.onnx")
         with open(f"{path}.new", "wb") as file:
             file.write(content)
@@ -38,9 +48,9 @@ def write_models(folder, names):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    unknown = [name for name in sys.argv[2:] if name not in MODELS]
+    unknown = [name for name in sys.argv[2:] if name not in ALL_MODELS]
     if unknown:
-        sys.exit(f"make_models.py: {unknown[0]}: no such model; there are {', '.join(MODELS)}")
+        sys.exit(f"make_models.py: {unknown[0]}: no such model; there are {', '.join(ALL_MODELS)}")
     write_models(sys.argv[1], sys.argv[2:] or list(MODELS))
 
 

@@ -166,6 +166,69 @@ def scan_lm(vocabulary=5000, embedding=256, width=512, layers=2, seed=5):
                    [value("logits", FLOAT, ["S", "B", vocabulary]), state("hn"), state("cn")])
 
 
+def lstm_lm(vocabulary=5000, embedding=256, width=512, layers=2, seed=5):
+    """A language model of LSTM operators."""
+    g = GraphBuilder("lstm_lm", seed)
+    x = g.op("Gather", g.random_weight("embedding", (vocabulary, embedding), 1.0), "tokens")
+    final_h, final_c = [], []
+    for layer in range(layers):
+        fan_in = embedding if layer == 0 else width
+        w = g.random_weight(f"w{layer}", (1, 4 * width, fan_in), fan_in ** -0.5)
+        r = g.random_weight(f"r{layer}", (1, 4 * width, width), width ** -0.5)
+        bias = g.random_weight(f"b{layer}", (1, 8 * width), 0.02)
+        h0, c0 = (g.op("Slice", state, g.constant([layer]), g.constant([layer + 1]), g.constant([0]))
+                  for state in ("h0", "c0"))
+        y, h, c = g.op("LSTM", x, w, r, bias, "", h0, c0, outputs=3, hidden_size=width)
+        x = g.op("Squeeze", y, g.constant([1]))
+        final_h.append(h)
+        final_c.append(c)
+    g.op("Add", g.op("MatMul", x, g.random_weight("out.w", (width, vocabulary), 3 * width ** -0.5)),
+         g.random_weight("out.b", (vocabulary,), 0.02), name="logits")
+    g.op("Concat", *final_h, axis=0, name="hn")
+    g.op("Concat", *final_c, axis=0, name="cn")
+
+    def state(name):
+        return value(name, FLOAT, [layers, "B", width])
+
+    return g.model([value("tokens", INT64, ["S", "B"]), state("h0"), state("c0")],
+                   [value("logits", FLOAT, ["S", "B", vocabulary]), state("hn"), state("cn")])
+
+
+def resnet50(width=64, classes=1000, seed=2):
+    """ResNet-50 whose strides are in the 3x3 convolutions, as newer exporters write it."""
+    g = GraphBuilder("resnet50_v15", seed)
+
+    def convolution(x, channels, out, size, stride, damped=False):
+        name = g.fresh_name("layer")
+        y = g.op("Conv", x, g.random_weight(f"{name}.w", (out, channels, size, size),
+                                            (2.0 / (channels * size * size)) ** 0.5),
+                 kernel_shape=[size, size], strides=[stride, stride], pads=[size // 2] * 4)
+
+        def drawn(part, low, high, scale=1.0):
+            return g.weight(f"{name}.{part}", (scale * g.random.uniform(low, high, out)).astype(np.float32))
+
+        return g.op("BatchNormalization", y, drawn("scale", 0.8, 1.2, 0.25 if damped else 1.0), drawn("bias", -0.1, 0.1),
+                    drawn("mean", -0.1, 0.1), drawn("variance", 0.8, 1.2))
+
+    def relu(x):
+        return g.op("Relu", x)
+
+    x = g.op("MaxPool", relu(convolution("x", 3, width, 7, 2)), kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    channels = width
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        inner, out = width << stage, 4 * width << stage
+        for block in range(blocks):
+            stride = 2 if stage > 0 and block == 0 else 1
+            y = relu(convolution(relu(convolution(x, channels, inner, 1, 1)), inner, inner, 3, stride))
+            y = convolution(y, inner, out, 1, 1, damped=True)
+            shortcut = convolution(x, channels, out, 1, stride) if block == 0 else x
+            x, channels = relu(g.op("Add", y, shortcut)), out
+    x = g.op("Flatten", g.op("GlobalAveragePool", x), axis=1)
+    g.op("Gemm", x, g.random_weight("fc.w", (classes, channels), channels ** -0.5),
+         g.random_weight("fc.b", (classes,), 0.01), transB=1, name="logits")
+    return g.model([value("x", FLOAT, ["N", 3, 224, 224])], [value("logits", FLOAT, ["N", classes])])
+
+
 def vad(width=128, seed=6):
     """Streaming voice detection: If on the sample rate, a convolutional front end, one LSTM step."""
     g = GraphBuilder("vad", seed)
