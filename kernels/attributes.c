@@ -164,6 +164,37 @@ Error *attributes_set_tensor(Attributes *attributes, const char *name, struct Te
         attributes, name, (Attribute){.kind = ATTRIBUTE_TENSOR, .tensor = tensor_retain(value)});
 }
 
+static Error *copy_one(const Attribute *from, Attributes *to) {
+    switch (from->kind) {
+    case ATTRIBUTE_INT:
+    case ATTRIBUTE_FLOAT:
+    case ATTRIBUTE_DTYPE:
+        return attributes_put(to, from->name, *from);
+    case ATTRIBUTE_TEXT:
+        return attributes_set_text(to, from->name, from->text);
+    case ATTRIBUTE_INTS:
+        return attributes_set_ints(to, from->name, from->ints, from->count);
+    case ATTRIBUTE_FLOATS:
+        return attributes_set_floats(to, from->name, from->floats, from->count);
+    case ATTRIBUTE_TEXTS:
+        return attributes_set_texts(to, from->name, (const char *const *)from->texts, from->count);
+    case ATTRIBUTE_TENSOR:
+        return attributes_set_tensor(to, from->name, from->tensor);
+    }
+    return NULL;
+}
+
+Error *attributes_copy_declared(
+    const Attributes *from, const OperatorInfo *operator_info, Attributes *to) {
+    AttributeDeclaration declaration;
+    for (const char *at = operator_info->attributes;
+         attribute_declaration_next(&at, &declaration);) {
+        const Attribute *found = attributes_get(from, declaration.name);
+        if (found && found->kind == declaration.kind) TRY(copy_one(found, to));
+    }
+    return NULL;
+}
+
 #ifndef NDEBUG
 static bool is_declared(const Attributes *attributes, const char *name) {
     if (!attributes->operator_info) return false;

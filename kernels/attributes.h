@@ -38,6 +38,9 @@ MUST_CHECK Error *attributes_set_texts(
     Attributes *attributes, const char *name, const char *const *values, uint32_t count);
 MUST_CHECK Error *attributes_set_tensor(
     Attributes *attributes, const char *name, struct Tensor *value);
+/* Sets those attributes of `from` that the operator declares, too. */
+MUST_CHECK Error *attributes_copy_declared(
+    const Attributes *from, const struct OperatorInfo *operator_info, Attributes *to);
 /* Errors: INVALID unknown attribute, wrong kind, missing required one; each named. */
 MUST_CHECK Error *attributes_check(
     Attributes *attributes, const struct OperatorInfo *operator_info);

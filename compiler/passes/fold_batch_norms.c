@@ -1,6 +1,7 @@
-/* A batch normalisation with constant statistics behind a convolution with constant weights is a
- * scale and a shift of each output channel: into the weights and the bias, with portable
- * arithmetic. It is done in float32; what goes into a half type is rounded once, at the end. */
+/* A batch normalisation with constant statistics is a scale and a shift of each channel, as are a
+ * product with and a sum of a constant of each channel. Behind a convolution with constant weights
+ * they go into the weights and the bias, with portable arithmetic. It is done in float32; what goes
+ * into a half type is rounded once, at the end. */
 #include <math.h>
 
 #include "base/allocator.h"
@@ -9,20 +10,20 @@
 #include "compiler/passes/fusion.h"
 #include "kernels/dtype_scalar.h"
 
-/* Of a convolution and the normalisation behind it; [M] but for the weights. */
-typedef enum Parameter { WEIGHTS, BIAS, SCALE, SHIFT, MEAN, VARIANCE, PARAMETER_COUNT } Parameter;
+/* y = scale * x + shift, channel by channel; [C] of float32, owned. NULL: 1, or 0. */
+typedef struct Affine {
+    Tensor *scale, *shift;
+} Affine;
+
+static void affine_release(const Affine *affine) {
+    tensor_release(affine->scale);
+    tensor_release(affine->shift);
+}
 
 /* The constants while they are put together; owned. */
 typedef struct Folded {
-    Tensor *scale; /* [M] */
     Tensor *weights, *bias;
 } Folded;
-
-static void folded_release(const Folded *folded) {
-    tensor_release(folded->scale);
-    tensor_release(folded->weights);
-    tensor_release(folded->bias);
-}
 
 /* *out is NULL when it cannot be computed here. */
 static Error *evaluate(Fusion *fusion, const OperatorInfo *info, Attributes *attributes, Tensor *a,
@@ -54,58 +55,126 @@ static Error *cast(Fusion *fusion, Tensor *tensor, DType to, Tensor **out) {
     return evaluate(fusion, operator_get(OPERATOR_CAST), attributes, tensor, NULL, out);
 }
 
-static const IrVariable *parameter_get(
-    const IrBinding *norm, const IrBinding *conv, Parameter parameter) {
-    return parameter < SCALE ? fusion_operand(conv, 1 + parameter - WEIGHTS)
-                             : fusion_operand(norm, 1 + parameter - SCALE);
+/* A constant [C], [C, 1, 1] or [1, C, 1, 1] as [C] of float32; *out NULL for others. channels: -1:
+ * any. */
+static Error *read_channels(Fusion *fusion, const IrVariable *variable, uint32_t rank,
+    int64_t channels, bool flat, Tensor **out) {
+    Tensor *tensor = variable ? ir_variable_tensor(variable) : NULL;
+    *out = NULL;
+    if (!tensor || !fusion_takes(tensor->dtype)) return NULL;
+    const Shape *shape = &tensor->shape;
+    if (flat ? shape->rank != 1 : shape->rank + 1 < rank || shape->rank > rank) return NULL;
+    const int64_t count = shape_count_unchecked(shape);
+    for (uint32_t i = 0; !flat && i < shape->rank; i++)
+        if (shape->dims[i] != (i + rank - shape->rank == 1 ? count : 1)) return NULL;
+    if (count == 0 || (channels >= 0 && count != channels)) return NULL;
+    OWN(Tensor, vector) = NULL;
+    const Shape vector_shape = shape_make(1, &count);
+    TRY(tensor_reshape(tensor, &vector_shape, &vector));
+    return cast(fusion, vector, DTYPE_FLOAT32, out);
 }
 
-/* All in float32; an absent bias stays NULL. *out_done: false when one cannot be brought there. */
-static Error *read_parameters(Fusion *fusion, const IrBinding *norm, const IrBinding *conv,
-    Tensor *out[PARAMETER_COUNT], bool *out_done) {
-    *out_done = false;
-    for (Parameter i = WEIGHTS; i < PARAMETER_COUNT; i++) {
-        const IrVariable *variable = parameter_get(norm, conv, i);
-        if (!variable && i == BIAS) continue;
-        TRY(cast(fusion, ir_variable_tensor(variable), DTYPE_FLOAT32, &out[i]));
-        if (!out[i]) return NULL;
-    }
-    *out_done = true;
-    return NULL;
-}
-
-/* scale / sqrt(variance + epsilon) */
-static Error *channel_scale(
-    Fusion *fusion, const IrBinding *norm, Tensor *const *parameters, Tensor **out) {
+/* scale / sqrt(variance + epsilon), shift - mean * that */
+static Error *normalize(
+    Fusion *fusion, const IrBinding *norm, Tensor *const *parameters, Affine *out) {
     Shape scalar = {0};
     OWN(Tensor, epsilon) = NULL;
     OWN(Tensor, sum) = NULL;
     OWN(Tensor, root) = NULL;
+    OWN(Tensor, moved) = NULL;
     TRY(tensor_create_on_host(device_host(), DTYPE_FLOAT32, &scalar, &epsilon));
     *(float *)tensor_data(epsilon) = (float)attributes_float(norm->attributes, "epsilon");
-    TRY(compute(fusion, "Add", parameters[VARIANCE], epsilon, &sum));
+    TRY(compute(fusion, "Add", parameters[3], epsilon, &sum));
     TRY(compute(fusion, "Sqrt", sum, NULL, &root));
     if (!root) return NULL;
-    return compute(fusion, "Div", parameters[SCALE], root, out);
+    TRY(compute(fusion, "Div", parameters[0], root, &out->scale));
+    if (!out->scale) return NULL;
+    TRY(compute(fusion, "Mul", parameters[2], out->scale, &moved));
+    if (!moved) return NULL;
+    return compute(fusion, "Sub", parameters[1], moved, &out->shift);
 }
 
-static Error *fold(
-    Fusion *fusion, const IrBinding *norm, Tensor *const *parameters, Folded *folded) {
-    OWN(Tensor, column) = NULL;
-    OWN(Tensor, centre) = NULL;
+static Error *read_norm(Fusion *fusion, const IrBinding *norm, Affine *out) {
+    enum { PARAMETERS = 4 }; /* scale, shift, mean, variance */
+    Tensor *parameters[PARAMETERS] = {NULL};
+    const IrType *type = &fusion_operand(norm, 0)->type;
+    const int64_t channels = type->rank_known && type->rank > 1 ? type->dims[1] : -1;
+    if (attributes_int(norm->attributes, "training_mode") != 0) return NULL;
+    Error *error = NULL;
+    bool known = true;
+    for (uint32_t i = 0; i < PARAMETERS && !error; i++) {
+        error = read_channels(fusion, fusion_operand(norm, 1 + i), 1,
+            i              ? shape_count_unchecked(&parameters[0]->shape)
+            : channels < 0 ? -1
+                           : channels,
+            true, &parameters[i]);
+        known = known && parameters[i];
+        if (!known) break;
+    }
+    if (!error && known) error = normalize(fusion, norm, parameters, out);
+    for (uint32_t i = 0; i < PARAMETERS; i++) tensor_release(parameters[i]);
+    return error;
+}
+
+/* What the binding does to its operand *out_image; *out as it was where it is none. */
+static Error *read_affine(
+    Fusion *fusion, const IrBinding *binding, IrVariable **out_image, Affine *out) {
+    const OperatorId id = binding->operator_info->id;
+    if (id == OPERATOR_BATCH_NORMALIZATION) {
+        *out_image = fusion_operand(binding, 0);
+        return read_norm(fusion, binding, out);
+    }
+    const IrType *type = &binding->results[0]->type;
+    if ((id != OPERATOR_MUL && id != OPERATOR_ADD) || !type->rank_known || type->rank < 3)
+        return NULL;
+    for (uint32_t i = 0; i < 2; i++) {
+        IrVariable *image = fusion_operand(binding, i);
+        if (image->constant || !fusion_same_shape(&image->type, type)) continue;
+        *out_image = image;
+        return read_channels(fusion, fusion_operand(binding, 1 - i), type->rank,
+            type->dims[1] >= 0 ? type->dims[1] : -1, false,
+            id == OPERATOR_MUL ? &out->scale : &out->shift);
+    }
+    return NULL;
+}
+
+static Error *fold_bias(Fusion *fusion, const Affine *affine, Tensor *bias, Tensor **out) {
     OWN(Tensor, scaled) = NULL;
-    TRY(channel_scale(fusion, norm, parameters, &folded->scale));
-    if (!folded->scale) return NULL;
-    Shape shape = {.rank = parameters[WEIGHTS]->shape.rank, .dims = {folded->scale->shape.dims[0]}};
+    if (bias && affine->scale)
+        TRY(compute(fusion, "Mul", bias, affine->scale, &scaled));
+    else if (bias)
+        scaled = tensor_retain(bias);
+    if (bias && !scaled) return NULL;
+    if (scaled && affine->shift) return compute(fusion, "Add", scaled, affine->shift, out);
+    Tensor *sole = scaled ? scaled : affine->shift;
+    *out = sole ? tensor_retain(sole) : NULL;
+    return NULL;
+}
+
+static Error *fold_weights(Fusion *fusion, const Affine *affine, Tensor *weights, Tensor **out) {
+    OWN(Tensor, column) = NULL;
+    if (!affine->scale) {
+        *out = tensor_retain(weights);
+        return NULL;
+    }
+    Shape shape = {.rank = weights->shape.rank, .dims = {weights->shape.dims[0]}};
     for (uint32_t i = 1; i < shape.rank; i++) shape.dims[i] = 1;
-    TRY(tensor_reshape(folded->scale, &shape, &column));
-    TRY(compute(fusion, "Mul", parameters[WEIGHTS], column, &folded->weights));
-    if (parameters[BIAS])
-        TRY(compute(fusion, "Sub", parameters[BIAS], parameters[MEAN], &centre));
-    else
-        TRY(compute(fusion, "Neg", parameters[MEAN], NULL, &centre));
-    TRY(compute(fusion, "Mul", centre, folded->scale, &scaled));
-    return compute(fusion, "Add", scaled, parameters[SHIFT], &folded->bias);
+    TRY(tensor_reshape(affine->scale, &shape, &column));
+    return compute(fusion, "Mul", weights, column, out);
+}
+
+static Error *fold(Fusion *fusion, const IrBinding *conv, const Affine *affine, Folded *out) {
+    OWN(Tensor, weights) = NULL;
+    OWN(Tensor, bias) = NULL;
+    Tensor *given = ir_variable_tensor(fusion_operand(conv, 1));
+    TRY(cast(fusion, given, DTYPE_FLOAT32, &weights));
+    if (!weights) return NULL;
+    if (fusion_operand(conv, 2)) {
+        TRY(read_channels(fusion, fusion_operand(conv, 2), 1, given->shape.dims[0], true, &bias));
+        if (!bias) return NULL;
+    }
+    TRY(fold_weights(fusion, affine, weights, &out->weights));
+    return fold_bias(fusion, affine, bias, &out->bias);
 }
 
 /* The largest of them is rounded to the type's precision, so that all are as exact as it is. Not so
@@ -124,63 +193,87 @@ static bool rounds_well(const float *values, int64_t count, DType dtype) {
 /* Each channel's weights by themselves, for their outputs may differ as much. */
 static bool folds_well(const Folded *folded, DType dtype) {
     const Tensor *weights = folded->weights, *bias = folded->bias;
-    if (!weights || !bias) return false;
+    if (!weights) return false;
     const int64_t channels = weights->shape.dims[0];
     const int64_t count = channels ? shape_count_unchecked(&weights->shape) / channels : 0;
     const float *values = tensor_data(weights);
     for (int64_t i = 0; i < channels; i++)
         if (!rounds_well(values + i * count, count, dtype)) return false;
-    return rounds_well(tensor_data(bias), channels, dtype);
+    return !bias || rounds_well(tensor_data(bias), channels, dtype);
 }
 
-/* Constant [channels]. */
-static bool is_channel_constant(const IrVariable *variable, int64_t channels) {
-    const Tensor *tensor = variable ? ir_variable_tensor(variable) : NULL;
-    return tensor && fusion_takes(tensor->dtype) && tensor->shape.rank == 1 &&
-           tensor->shape.dims[0] == channels;
-}
-
-static bool fits(const IrBinding *norm, const IrBinding *conv) {
-    const IrVariable *weights = fusion_operand(conv, 1), *bias = fusion_operand(conv, 2);
-    const Tensor *tensor = weights ? ir_variable_tensor(weights) : NULL;
-    if (!tensor || !fusion_takes(tensor->dtype) || tensor->shape.rank < 3) return false;
-    int64_t channels = tensor->shape.dims[0];
-    for (uint32_t i = 1; i < 5; i++)
-        if (!is_channel_constant(fusion_operand(norm, i), channels)) return false;
-    return !bias || is_channel_constant(bias, channels);
-}
-
-/* The convolution that has the normalisation in it, in its place. */
+/* The convolution that has the scale and the shift in it, in their place. */
 static Error *replace(
-    Fusion *fusion, IrBinding *norm, const IrBinding *conv, const Folded *folded) {
+    Fusion *fusion, IrBinding *binding, const IrBinding *conv, const Folded *folded) {
     DType dtype = ir_variable_tensor(fusion_operand(conv, 1))->dtype;
     OWN(Tensor, weights) = NULL;
     OWN(Tensor, bias) = NULL;
     TRY(cast(fusion, folded->weights, dtype, &weights));
-    TRY(cast(fusion, folded->bias, dtype, &bias));
-    if (!weights || !bias) return NULL;
+    if (folded->bias) TRY(cast(fusion, folded->bias, dtype, &bias));
+    if (!weights || (folded->bias && !bias)) return NULL;
     IrVariable *inputs[3] = {fusion_operand(conv, 0)};
     TRY(constants_copy(fusion->module, weights, &inputs[1]));
-    TRY(constants_copy(fusion->module, bias, &inputs[2]));
+    if (bias) TRY(constants_copy(fusion->module, bias, &inputs[2]));
     Attributes *attributes = (Attributes *)(uintptr_t)conv->attributes;
-    return fusion_replace(fusion, norm, "Conv", attributes, 3, inputs);
+    return fusion_replace(fusion, binding, "Conv", attributes, bias ? 3 : 2, inputs);
 }
 
-static Error *rule(Fusion *fusion, IrBinding *norm) {
-    if (norm->operator_info->id != OPERATOR_BATCH_NORMALIZATION || norm->result_count != 1 ||
-        attributes_int(norm->attributes, "training_mode") != 0)
+static Error *into_conv(
+    Fusion *fusion, IrBinding *binding, const IrBinding *conv, const Affine *affine) {
+    const IrVariable *weights = fusion_operand(conv, 1);
+    const Tensor *tensor = weights ? ir_variable_tensor(weights) : NULL;
+    const Tensor *vector = affine->scale ? affine->scale : affine->shift;
+    if (!tensor || !fusion_takes(tensor->dtype) || tensor->shape.rank < 3 ||
+        tensor->shape.dims[0] != vector->shape.dims[0])
         return NULL;
-    IrBinding *conv = fusion_sole_maker(fusion, norm, fusion_operand(norm, 0), OPERATOR_CONV);
-    if (!conv || !fits(norm, conv)) return NULL;
-    Tensor *parameters[PARAMETER_COUNT] = {0};
     Folded folded = {0};
-    bool known;
-    Error *error = read_parameters(fusion, norm, conv, parameters, &known);
-    if (!error && known) error = fold(fusion, norm, parameters, &folded);
-    if (!error && folds_well(&folded, ir_variable_tensor(fusion_operand(conv, 1))->dtype))
-        error = replace(fusion, norm, conv, &folded);
-    folded_release(&folded);
-    for (uint32_t i = 0; i < PARAMETER_COUNT; i++) tensor_release(parameters[i]);
+    Error *error = fold(fusion, conv, affine, &folded);
+    if (!error && folds_well(&folded, tensor->dtype))
+        error = replace(fusion, binding, conv, &folded);
+    tensor_release(folded.weights);
+    tensor_release(folded.bias);
+    return error;
+}
+
+/* [C] as [C, 1, …]: broadcast to images of that rank. */
+static Error *channel_constant(
+    Fusion *fusion, Tensor *vector, DType dtype, uint32_t rank, IrVariable **out) {
+    Shape shape = {.rank = rank - 1, .dims = {vector->shape.dims[0]}};
+    for (uint32_t i = 1; i < shape.rank; i++) shape.dims[i] = 1;
+    OWN(Tensor, column) = NULL;
+    OWN(Tensor, rounded) = NULL;
+    *out = NULL;
+    TRY(tensor_reshape(vector, &shape, &column));
+    TRY(cast(fusion, column, dtype, &rounded));
+    return rounded ? constants_copy(fusion->module, rounded, out) : NULL;
+}
+
+/* By itself a normalisation of float32 is a product and a sum, which elementwise operators around
+ * them take in. Half types would round twice. */
+static Error *into_pointwise(Fusion *fusion, IrBinding *norm, const Affine *affine) {
+    const IrType *type = &norm->results[0]->type;
+    IrVariable *product[2] = {fusion_operand(norm, 0)}, *sum[2];
+    if (type->dtype != DTYPE_FLOAT32 || !type->rank_known || type->rank < 2) return NULL;
+    TRY(channel_constant(fusion, affine->scale, type->dtype, type->rank, &product[1]));
+    TRY(channel_constant(fusion, affine->shift, type->dtype, type->rank, &sum[1]));
+    if (!product[1] || !sum[1]) return NULL;
+    TRY(fusion_insert(fusion, norm, "Mul", NULL, 2, product, type, &sum[0]));
+    return fusion_replace(fusion, norm, "Add", NULL, 2, sum);
+}
+
+static Error *rule(Fusion *fusion, IrBinding *binding) {
+    Affine affine = {0};
+    IrVariable *image = NULL;
+    if (binding->result_count != 1) return NULL;
+    Error *error = read_affine(fusion, binding, &image, &affine);
+    const bool known = !error && (affine.scale || affine.shift);
+    const bool norm = binding->operator_info->id == OPERATOR_BATCH_NORMALIZATION;
+    const IrBinding *conv = known ? fusion_sole_maker(fusion, binding, image, OPERATOR_CONV) : NULL;
+    if (conv)
+        error = into_conv(fusion, binding, conv, &affine);
+    else if (known && norm && affine.scale && affine.shift)
+        error = into_pointwise(fusion, binding, &affine);
+    affine_release(&affine);
     return error;
 }
 

@@ -1,12 +1,15 @@
 /* Conv and FusedConv of float32 and, through float32, of float16 and bfloat16. Pointwise ones are
  * matrix products over the image as it lies, depthwise ones sums of shifted planes, all others are
- * gathered. */
+ * gathered. Images with their channels last that oneDNN has nothing for are brought into the other
+ * order and back. */
 #include <string.h>
 
 #include "kernels/cpu/cpu_conv_depthwise.h"
+#include "kernels/cpu/cpu_copy.h"
 #include "kernels/cpu/cpu_dnnl.h"
 #include "kernels/cpu/cpu_float_plan.h"
 #include "kernels/cpu/cpu_pack.h"
+#include "kernels/shape_rules/channels_first.h"
 
 typedef enum ConvWay { CONV_GATHERED, CONV_POINTWISE, CONV_DEPTHWISE } ConvWay;
 
@@ -17,7 +20,45 @@ typedef struct ConvState {
     int64_t output_count;
     bool unpacks; /* the weights come in oneDNN's form, but it has nothing for this image */
     dnnl_memory_desc_t packed_form;
+    bool reorders;        /* channels last */
+    CpuCopy enter, leave; /* of the source; of the result, whose way back is `back` */
+    CpuCopy back;         /* of the residual */
+    int64_t weight_count,
+        source_count; /* floats in the workspace, in this order; the result's two */
 } ConvState;
+
+static Error *run_conv(const ConvState *state, const CpuConvBuffers *buffers,
+    const CpuFloatCall *call, bool *out_abandoned) {
+    if (state->way == CONV_DEPTHWISE)
+        return cpu_conv_depthwise_run(
+            call->device, &state->conv, buffers, call->launch, out_abandoned);
+    if (state->way == CONV_GATHERED)
+        return cpu_conv_run(call->device, &state->conv, buffers, call->launch, out_abandoned);
+    const CpuMatmulBuffers matrices = {
+        .a = buffers->w,
+        .b = buffers->x,
+        .bias = buffers->bias,
+        .residual = buffers->residual,
+        .c = buffers->y,
+    };
+    return cpu_matmul_run(call->device, &state->matmul, &matrices, call->launch, out_abandoned);
+}
+
+static Error *run_reordered(const ConvState *state, CpuConvBuffers *buffers,
+    const CpuFloatCall *call, bool *out_abandoned) {
+    float *source = (float *)call->workspace + state->weight_count;
+    float *result = source + state->source_count, *residual = result + state->output_count;
+    const uint32_t threads = call->launch->threads;
+    TRY(cpu_copy_run(call->device, threads, &state->enter, source, buffers->x));
+    if (buffers->residual) {
+        TRY(cpu_copy_run(call->device, threads, &state->back, residual, buffers->residual));
+        buffers->residual = residual;
+    }
+    buffers->x = source;
+    buffers->y = result;
+    TRY(run_conv(state, buffers, call, out_abandoned));
+    return cpu_copy_run(call->device, threads, &state->leave, call->outputs[0], result);
+}
 
 static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
     const ConvState *state = opaque;
@@ -33,19 +74,8 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
         cpu_dnnl_conv_unpack(&state->packed_form, buffers.w, call->workspace);
         buffers.w = call->workspace;
     }
-    if (state->way == CONV_DEPTHWISE)
-        return cpu_conv_depthwise_run(
-            call->device, &state->conv, &buffers, call->launch, out_abandoned);
-    if (state->way == CONV_GATHERED)
-        return cpu_conv_run(call->device, &state->conv, &buffers, call->launch, out_abandoned);
-    const CpuMatmulBuffers matrices = {
-        .a = buffers.w,
-        .b = buffers.x,
-        .bias = buffers.bias,
-        .residual = buffers.residual,
-        .c = buffers.y,
-    };
-    return cpu_matmul_run(call->device, &state->matmul, &matrices, call->launch, out_abandoned);
+    if (state->reorders) return run_reordered(state, &buffers, call, out_abandoned);
+    return run_conv(state, &buffers, call, out_abandoned);
 }
 
 static Error *conv_of(const PlanRequest *request, CpuLevel level, CpuConv *out) {
@@ -99,8 +129,38 @@ static CpuMatmul matmul_of(const CpuConv *conv) {
     };
 }
 
+/* From [N, pixels, C] to [N, C, pixels], or back. */
+static void reorder_of(const Shape *first, bool back, CpuCopy *out) {
+    const int64_t images = first->dims[0], channels = first->dims[1];
+    const int64_t pixels = shape_product(first, 2, first->rank);
+    const int64_t to_first[] = {images, channels, pixels};
+    const int64_t to_last[] = {images, pixels, channels};
+    const int64_t planes[] = {channels * pixels, pixels, 1},
+                  rows[] = {channels * pixels, 1, channels};
+    const int64_t planes_back[] = {planes[0], 1, pixels}, rows_back[] = {planes[0], channels, 1};
+    if (back)
+        cpu_copy_make(3, to_last, planes_back, 0, rows_back, 0, sizeof(float), out);
+    else
+        cpu_copy_make(3, to_first, rows, 0, planes, 0, sizeof(float), out);
+}
+
+static void set_reorders(const PlanRequest *first, ConvState *conv) {
+    const Shape *source = &first->inputs[0].shape, *result = &first->outputs[0].shape;
+    conv->reorders = true;
+    conv->source_count = shape_count_unchecked(source);
+    reorder_of(source, false, &conv->enter);
+    reorder_of(result, false, &conv->back);
+    reorder_of(result, true, &conv->leave);
+}
+
 static Error *plan_at(
-    Device *device, CpuLevel level, const char *name, const PlanRequest *request, Plan **out) {
+    Device *device, CpuLevel level, const char *name, const PlanRequest *given, Plan **out) {
+    ChannelsFirst first;
+    const PlanRequest *request = given;
+    if (channels_last_is(given)) {
+        channels_first_of(given, &first);
+        request = &first.request;
+    }
     ConvState conv = {.output_count = shape_count_unchecked(&request->outputs[0].shape)};
     conv.unpacks = request->inputs[1].layout == CPU_LAYOUT_DNNL;
     if (conv.unpacks)
@@ -115,12 +175,14 @@ static Error *plan_at(
         conv.matmul = matmul_of(&conv.conv);
         cpu_matmul_prepare(&conv.matmul, level);
     }
+    if (conv.unpacks) conv.weight_count = shape_count_unchecked(&request->inputs[1].shape);
+    if (request != given && conv.output_count > 0) set_reorders(request, &conv);
     void *state;
-    TRY(cpu_float_plan_create(device, request, name, sizeof(ConvState), run, out, &state));
+    TRY(cpu_float_plan_create(device, given, name, sizeof(ConvState), run, out, &state));
     *(ConvState *)state = conv;
-    if (conv.unpacks)
-        cpu_float_plan_set_workspace(
-            *out, (uint64_t)shape_count_unchecked(&request->inputs[1].shape) * sizeof(float));
+    const int64_t results = conv.reorders ? 2 * conv.output_count : 0;
+    cpu_float_plan_set_workspace(
+        *out, (uint64_t)(conv.weight_count + conv.source_count + results) * sizeof(float));
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 #include "kernels/cpu/cpu_float_plan.h"
 #include "kernels/cpu/cpu_matmul_epilogue.h"
 #include "kernels/cpu/cpu_vector.h"
+#include "kernels/shape_rules/channels_first.h"
 #include "kernels/shape_rules/window.h"
 
 enum { SUMS_MAX = 512 }; /* outputs of a row at a time */
@@ -122,6 +123,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     const CpuLevel level = cpu_device(device)->level;
     const Shape *x = &request->inputs[0].shape, *w = &request->inputs[1].shape;
     const Shape *y = &request->outputs[0].shape;
+    if (channels_last_is(request)) return cpu_decline(out);
     WideConv conv = {
         .planes = shape_product(y, 0, 2),
         .groups = attributes_int(request->attributes, "group"),

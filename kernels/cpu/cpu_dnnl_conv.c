@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/cpu_dnnl.h"
 #include "kernels/cpu/cpu_pack.h"
+#include "kernels/shape_rules/channels_first.h"
 #include "kernels/shape_rules/window.h"
 
 typedef struct ConvProblem {
@@ -122,6 +123,8 @@ static bool serves(const CpuDevice *device) {
 
 static bool is_conv_weight(const PackRequest *request) {
     OperatorId id = request->operator_info->id;
+    if (id == OPERATOR_FUSED_CONV && attributes_int(request->attributes, "channels_last"))
+        return false;
     return (id == OPERATOR_CONV || id == OPERATOR_FUSED_CONV) && request->input_index == 1 &&
            request->constant.dtype == DTYPE_FLOAT32;
 }
@@ -396,6 +399,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     dnnl_memory_desc_t given_weights;
     dnnl_primitive_attr_t attributes;
     bool packs = false;
+    if (channels_last_is(request)) return cpu_decline(out);
     if (!serves(cpu_device(device)) || weights->dtype != DTYPE_FLOAT32) return cpu_decline(out);
     if (!is_taken(request->attributes, &weights->shape) ||
         shape_count_unchecked(&request->inputs[0].shape) == 0 ||

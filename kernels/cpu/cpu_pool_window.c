@@ -1,13 +1,6 @@
 #include "kernels/cpu/cpu_pool_window.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-/* Comparisons of 16 lanes in plain C become 16 branches with gcc: each level has its own here. A
- * NaN wins, then the larger one, then the first. */
-CPU_INLINE float max_1(float a, float b) { return b > a || b != b ? b : a; }
-CPU_INLINE float sum_1(float a, float b) { return a + b; }
+#include "kernels/cpu/cpu_pool_lanes.h"
 
 #define DEFINE_ROW(name, TARGET, Vector, LANES, ALL, LOAD, EVEN, STORE, COMBINE, start)            \
     TARGET static void name(const CpuPlane *plane, const float *x, float *y) {                     \
@@ -24,18 +17,10 @@ CPU_INLINE float sum_1(float a, float b) { return a + b; }
     }                                                                                              \
     struct row_needs_semicolon
 
-#define ALL_1(value) (value)
-#define LOAD_1(from) (*(from))
-#define STORE_1(to, value) (*(to) = (value))
 DEFINE_ROW(maxima_1, , float, 1, ALL_1, LOAD_1, LOAD_1, STORE_1, max_1, -__builtin_inff());
 DEFINE_ROW(sums_1, , float, 1, ALL_1, LOAD_1, LOAD_1, STORE_1, sum_1, 0.0f);
 
 #if defined(__x86_64__)
-CPU_TARGET_AVX2 CPU_INLINE __m256 max_8(__m256 a, __m256 b) {
-    const __m256 takes =
-        _mm256_or_ps(_mm256_cmp_ps(b, a, _CMP_GT_OQ), _mm256_cmp_ps(b, b, _CMP_UNORD_Q));
-    return _mm256_blendv_ps(a, b, takes);
-}
 /* x[0], x[2] … x[14], of two loads of which the second ends with the last one needed. */
 CPU_TARGET_AVX2 CPU_INLINE __m256 even_8(const float *x) {
     const __m256 mixed =
@@ -48,11 +33,6 @@ DEFINE_ROW(maxima_8, CPU_TARGET_AVX2, __m256, 8, _mm256_set1_ps, _mm256_loadu_ps
 DEFINE_ROW(sums_8, CPU_TARGET_AVX2, __m256, 8, _mm256_set1_ps, _mm256_loadu_ps, even_8,
     _mm256_storeu_ps, _mm256_add_ps, 0.0f);
 
-CPU_TARGET_AVX512 CPU_INLINE __m512 max_16(__m512 a, __m512 b) {
-    const __mmask16 takes =
-        _mm512_cmp_ps_mask(b, a, _CMP_GT_OQ) | _mm512_cmp_ps_mask(b, b, _CMP_UNORD_Q);
-    return _mm512_mask_mov_ps(a, takes, b);
-}
 CPU_TARGET_AVX512 CPU_INLINE __m512 even_16(const float *x) {
     const __m512i even =
         _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);

@@ -1,6 +1,7 @@
 /* Conv, FusedConv and ConvTranspose, directly: what is there when no library is. */
 #include "kernels/cuda/cuda_matmul.h"
 #include "kernels/cuda/cuda_window.h"
+#include "kernels/shape_rules/channels_first.h"
 
 typedef struct State {
     CudaConvParams params;
@@ -32,6 +33,8 @@ static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) 
     const int64_t groups = attributes_int(request->attributes, "group");
     Window window;
     CpuEpilogue epilogue;
+    *out = NULL;
+    if (channels_last_is(request)) return NULL;
     TRY(transposed ? window_of_transpose(request, &window) : window_of(request, &window));
     TRY(cpu_epilogue_of(request, CPU_LEVEL_PORTABLE,
         dtype == DTYPE_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_FLOAT32, &epilogue));

@@ -9,6 +9,7 @@
 #include "kernels/cuda/cuda_fatbin.h"
 #include "kernels/cuda/cuda_matmul.h"
 #include "kernels/cuda/cuda_plan.h"
+#include "kernels/shape_rules/channels_first.h"
 #include "kernels/shape_rules/window.h"
 
 enum { BIAS = 2, RESIDUAL = 3 };
@@ -214,6 +215,7 @@ static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) 
     CpuEpilogue epilogue;
     bool fits, found;
     *out = NULL;
+    if (channels_last_is(request)) return NULL;
     TRY(describe(cuda_device(device), request, &conv, &fits));
     if (!fits) return NULL;
     TRY(cpu_epilogue_of(request, CPU_LEVEL_PORTABLE, DTYPE_FLOAT32, &epilogue));

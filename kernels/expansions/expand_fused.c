@@ -65,26 +65,17 @@ static Error *add_term(ExpansionBuilder *builder, uint32_t index, uint32_t *inou
     return NULL;
 }
 
-static Error *copy_ints(const Attributes *from, const char *name, Attributes *to) {
-    if (!attributes_has(from, name)) return NULL;
-    uint32_t count;
-    const int64_t *values = attributes_ints(from, name, &count);
-    return attributes_set_ints(to, name, values, count);
-}
-
 Error *expand_fused_conv(ExpansionBuilder *builder) {
-    static const char *const lists[] = {"dilations", "kernel_shape", "pads", "strides"};
-    const Attributes *given = builder->request->attributes;
+    const bool last = attributes_int(builder->request->attributes, "channels_last") != 0;
     OWN(Attributes, attributes) = NULL;
+    uint32_t inputs[3] = {0, 1, expansion_input(builder, 2)}, value;
     TRY(attributes_create(&attributes));
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        TRY(copy_ints(given, lists[i], attributes));
-    TRY(attributes_set_int(attributes, "group", attributes_int(given, "group")));
-    TRY(attributes_set_text(attributes, "auto_pad", attributes_text(given, "auto_pad")));
-    const uint32_t inputs[3] = {0, 1, expansion_input(builder, 2)};
-    uint32_t value;
+    TRY(attributes_copy_declared(
+        builder->request->attributes, operator_get(OPERATOR_CONV), attributes));
+    if (last) TRY(expansion_channels_first(builder, &inputs[0]));
     TRY(expansion_call(
         builder, (ExpansionCall){OPERATOR_CONV, TAKE(attributes), 3, inputs, 1}, &value));
+    if (last) TRY(expansion_channels_last(builder, &value));
     TRY(add_term(builder, 3, &value));
     TRY(add_activation(builder, value, &value));
     expansion_set_output(builder, 0, value);

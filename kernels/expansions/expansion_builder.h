@@ -57,6 +57,9 @@ MUST_CHECK Error *expansion_reshape(
     ExpansionBuilder *builder, uint32_t value, const Shape *shape, uint32_t *out);
 MUST_CHECK Error *expansion_transpose(
     ExpansionBuilder *builder, uint32_t value, const int64_t *perm, uint32_t *out);
+/* An image [N, spatial…, C] as [N, C, spatial…], and back. */
+MUST_CHECK Error *expansion_channels_first(ExpansionBuilder *builder, uint32_t *inout_value);
+MUST_CHECK Error *expansion_channels_last(ExpansionBuilder *builder, uint32_t *inout_value);
 /* Elements begin … end - 1 of an axis. */
 MUST_CHECK Error *expansion_slice(ExpansionBuilder *builder, uint32_t value, uint32_t axis,
     int64_t begin, int64_t end, uint32_t *out);

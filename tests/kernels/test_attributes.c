@@ -93,6 +93,26 @@ static void test_attributes_tensor_is_retained(void **state) {
     assert_false(tensor_is_sole(tensor));
 }
 
+static void test_attributes_that_another_operator_has_too_are_copied(void **state) {
+    (void)state;
+    const char *text = "{activation=\"relu\", activation_alpha=0.5, auto_pad=\"VALID\", group=2, "
+                       "strides=[2, 1]}";
+    OWN(Attributes, from) = NULL;
+    OWN(Attributes, to) = NULL;
+    const OperatorInfo *conv = operator_find("Conv");
+    uint32_t count;
+    assert_ok(attributes_parse(&text, &from));
+    assert_ok(attributes_create(&to));
+    assert_ok(attributes_copy_declared(from, conv, to));
+    assert_ok(attributes_check(to, conv));
+    assert_false(attributes_has(to, "activation"));
+    assert_string_equal(attributes_text(to, "auto_pad"), "VALID");
+    assert_int_equal(attributes_int(to, "group"), 2);
+    assert_int_equal(attributes_ints(to, "strides", &count)[1], 1);
+    assert_int_equal(count, 2);
+    assert_false(attributes_has(to, "pads"));
+}
+
 int test_attributes(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attributes_check_fills_defaults),
@@ -101,6 +121,7 @@ int test_attributes(void) {
         cmocka_unit_test(test_attributes_lists_keep_their_elements),
         cmocka_unit_test(test_attributes_refuse_wrong_names_and_too_many),
         cmocka_unit_test(test_attributes_tensor_is_retained),
+        cmocka_unit_test(test_attributes_that_another_operator_has_too_are_copied),
     };
     return cmocka_run_group_tests_name("attributes", tests, NULL, NULL);
 }

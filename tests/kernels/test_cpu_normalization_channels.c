@@ -46,48 +46,9 @@ static void test_batch_normalization_scales_each_channel(void **state) {
     check_batch((Shape){3, {2, 3, 0}});
 }
 
-static void check_lrn(
-    Shape shape, int64_t size, const char *attributes, double alpha, double beta, double bias) {
-    const int64_t count = shape_count_unchecked(&shape), channels = shape.dims[1];
-    const int64_t pixels = shape_product(&shape, 2, shape.rank);
-    float *x = kernel_random_floats(1, count);
-    const KernelCall call = {.name = "LRN",
-        .attributes = attributes,
-        .input_count = 1,
-        .output_count = 1,
-        .inputs = {{DTYPE_FLOAT32, shape, x}}};
-    double *expected = malloc((size_t)count * sizeof(double));
-    assert_non_null(expected);
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t c = i / pixels % channels;
-        double sum = 0;
-        for (int64_t j = c - (size - 1) / 2; j <= c + size / 2; j++) {
-            if (j < 0 || j >= channels) continue;
-            const double value = (double)x[i + (j - c) * pixels];
-            sum += value * value;
-        }
-        expected[i] = (double)x[i] / pow(bias + alpha / (double)size * sum, beta);
-    }
-    KernelResult result;
-    kernel_call_check_bits(kernel_cpu_device(), &call, &result);
-    kernel_check_close(&result, 0, expected, 1e-5);
-    kernel_result_deinit(&result);
-    free(expected);
-    free(x);
-}
-
-static void test_lrn_divides_by_its_neighbours(void **state) {
-    (void)state;
-    check_lrn((Shape){4, {2, 7, 5, 6}}, 5, "{size=5}", 0.0001, 0.75, 1);
-    check_lrn(
-        (Shape){4, {1, 9, 30, 41}}, 4, "{alpha=0.5, beta=0.5, bias=2.0, size=4}", 0.5, 0.5, 2);
-    check_lrn((Shape){3, {1, 3, 11}}, 1, "{alpha=1.0, beta=1.5, size=1}", 1, 1.5, 1);
-}
-
 int test_cpu_normalization_channels(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch_normalization_scales_each_channel),
-        cmocka_unit_test(test_lrn_divides_by_its_neighbours),
     };
     return cmocka_run_group_tests_name("cpu_normalization_channels", tests, NULL, NULL);
 }

@@ -1,0 +1,171 @@
+/* Images between convolutions are kept as [N, H, W, C]: there a convolution is products of
+ * matrices whose rows lie as they are read, a 1 x 1 is one product, and a pool or a scale of each
+ * channel goes along whole vectors. ONNX's [N, C, H, W] is made again where somebody else reads the
+ * image.
+ *
+ * First it is decided, in program order, which operators read and write that form: convolutions
+ * do, and what comes behind them as long as all its images have it. Then each of these is made anew
+ * behind itself, from its operands' other form. A value that is read in both forms is transposed
+ * once, where it is made. */
+#include "base/allocator.h"
+#include "compiler/ir/ir_walk.h"
+#include "compiler/passes/channels_last.h"
+
+enum { IMAGE_RANK = 4 };
+
+static const int64_t to_last[IMAGE_RANK] = {0, 2, 3, 1}, to_first[IMAGE_RANK] = {0, 3, 1, 2};
+
+bool channels_last_is_image(const IrVariable *variable) {
+    const IrType *type = &variable->type;
+    return !variable->constant && type->kind == IR_TYPE_TENSOR && type->dtype == DTYPE_FLOAT32 &&
+           type->rank_known && type->rank == IMAGE_RANK;
+}
+
+IrType channels_last_type(const IrType *first) {
+    IrType last = *first;
+    for (uint32_t i = 0; i < IMAGE_RANK; i++) last.dims[i] = first->dims[to_last[i]];
+    return last;
+}
+
+IrVariable *channels_last_find(const ChannelsLast *pass, const IrVariable *variable) {
+    return variable && variable->id < pass->capacity ? pass->forms[variable->id].last : NULL;
+}
+
+bool channels_last_expects(const ChannelsLast *pass, const IrVariable *variable) {
+    return variable && variable->id < pass->capacity && pass->forms[variable->id].expected;
+}
+
+/* Where a variable is there for everybody who sees it. */
+static IrCursor behind(IrVariable *variable) {
+    if (variable->binding) return ir_behind(variable->binding);
+    IrBlock *block = variable->block;
+    return block->first ? ir_before(block->first) : ir_at_end(block);
+}
+
+static Error *transpose(
+    IrVariable *variable, const int64_t *order, const IrType *type, IrVariable **out) {
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_ints(attributes, "perm", order, IMAGE_RANK));
+    TRY(ir_build_simple(behind(variable), "Transpose", attributes, variable, NULL, NULL, out));
+    (*out)->type = *type;
+    if (variable->binding) (*out)->binding->name = variable->binding->name;
+    return NULL;
+}
+
+static bool permutes(const IrBinding *binding, const int64_t *order) {
+    if (!binding || binding->kind != IR_OPERATOR ||
+        binding->operator_info->id != OPERATOR_TRANSPOSE)
+        return false;
+    uint32_t count;
+    const int64_t *given = attributes_ints(binding->attributes, "perm", &count);
+    if (!given || count != IMAGE_RANK) return false;
+    for (uint32_t i = 0; i < IMAGE_RANK; i++)
+        if (given[i] != order[i]) return false;
+    return true;
+}
+
+Error *channels_last_get(ChannelsLast *pass, IrVariable *variable, IrVariable **out) {
+    ImageForms *forms = &pass->forms[variable->id];
+    if (!forms->last) {
+        IrType type = channels_last_type(&variable->type);
+        if (permutes(variable->binding, to_first))
+            forms->last = variable->binding->operands[0];
+        else
+            TRY(transpose(variable, to_last, &type, &forms->last));
+    }
+    *out = forms->last;
+    return NULL;
+}
+
+void channels_last_set(ChannelsLast *pass, IrBinding *binding, IrVariable *last) {
+    last->name = binding->results[0]->name;
+    last->binding->name = binding->name;
+    last->type = channels_last_type(&binding->results[0]->type);
+    pass->forms[binding->results[0]->id].last = last;
+}
+
+/* An image that only the other form of is made, read as it was. */
+static Error *read_first(ChannelsLast *pass, IrVariable *variable) {
+    if (!channels_last_expects(pass, variable) || variable->replacement) return NULL;
+    IrVariable *first;
+    TRY(transpose(pass->forms[variable->id].last, to_first, &variable->type, &first));
+    first->name = variable->name;
+    variable->replacement = first;
+    return NULL;
+}
+
+/* A transpose of the image by somebody who wants this form. */
+static bool read_last(const ChannelsLast *pass, IrBinding *binding) {
+    if (!permutes(binding, to_last) || !channels_last_expects(pass, binding->operands[0]))
+        return false;
+    binding->results[0]->replacement = channels_last_find(pass, binding->operands[0]);
+    return true;
+}
+
+static Error *visit(ChannelsLast *pass, IrBinding *binding) {
+    if (binding->result_count == 1 && channels_last_expects(pass, binding->results[0]))
+        return error_wrap(channels_last_convert(pass, binding), "node %s",
+            binding->name ? binding->name : "without a name");
+    if (read_last(pass, binding)) return NULL;
+    for (uint32_t i = 0; i < binding->operand_count; i++)
+        if (binding->operands[i]) TRY(read_first(pass, binding->operands[i]));
+    return NULL;
+}
+
+static void decide(ChannelsLast *pass, const IrBlock *body) {
+    for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding))
+        if (binding->kind == IR_OPERATOR && binding->result_count == 1 &&
+            channels_last_is_image(binding->results[0]))
+            pass->forms[binding->results[0]->id].expected = channels_last_takes(pass, binding);
+}
+
+/* Results of blocks are read behind everything in them. */
+static Error *read_results(ChannelsLast *pass, const IrBlock *block) {
+    for (uint32_t i = 0; i < block->result_count; i++) TRY(read_first(pass, block->results[i]));
+    return NULL;
+}
+
+static Error *convert_body(ChannelsLast *pass, const IrBlock *body) {
+    decide(pass, body);
+    IrBinding *binding = ir_walk_first(body);
+    while (binding) {
+        IrBinding *next = ir_walk_next(binding);
+        TRY(visit(pass, binding));
+        binding = next;
+    }
+    TRY(read_results(pass, body));
+    for (binding = ir_walk_first(body); binding; binding = ir_walk_next(binding))
+        for (uint32_t i = 0; i < binding->block_count; i++)
+            TRY(read_results(pass, binding->blocks[i]));
+    return NULL;
+}
+
+static void remove_converted(const ChannelsLast *pass, const IrBlock *body) {
+    IrBinding *binding = ir_walk_first(body);
+    while (binding) {
+        IrBinding *next = ir_walk_next(binding);
+        const IrVariable *result = binding->result_count == 1 ? binding->results[0] : NULL;
+        if (channels_last_expects(pass, result) || (result && result->replacement))
+            ir_remove(binding);
+        binding = next;
+    }
+}
+
+Error *channels_last_pass(PassContext *context) {
+    IrModule *module = context->module;
+    ChannelsLast pass = {.module = module, .capacity = module->variable_count};
+    void *forms;
+    TRY(ir_side_table(module, sizeof(ImageForms), &forms));
+    pass.forms = forms;
+    Error *error = NULL;
+    for (size_t i = 0; i < module->function_count && !error; i++)
+        error = convert_body(&pass, module->functions[i]->body);
+    if (!error) {
+        ir_replace_all(module);
+        for (size_t i = 0; i < module->function_count; i++)
+            remove_converted(&pass, module->functions[i]->body);
+    }
+    memory_free(pass.forms);
+    return error ? error : drop_dead_pass(context);
+}

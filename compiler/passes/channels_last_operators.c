@@ -1,0 +1,202 @@
+/* Which operators work on [N, H, W, C], and how they say so. */
+#include <string.h>
+
+#include "compiler/passes/channels_last.h"
+#include "compiler/passes/constants.h"
+#include "kernels/pointwise_program.h"
+
+enum { CHANNELS = 1, HEIGHT = 2, WIDTH = 3, RANK = 4, OPERANDS_MAX = 4 };
+
+/* As it was before the pass: forms are known by that. */
+static IrVariable *operand_at(const IrBinding *binding, uint32_t index) {
+    return index < binding->operand_count ? binding->operands[index] : NULL;
+}
+
+static bool is_conv(const IrBinding *binding) {
+    return binding->operator_info->id == OPERATOR_CONV ||
+           binding->operator_info->id == OPERATOR_FUSED_CONV;
+}
+
+static const Tensor *weights_of(const IrBinding *conv) {
+    const IrVariable *weights = operand_at(conv, 1);
+    return weights ? ir_variable_tensor(weights) : NULL;
+}
+
+/* One group; or, where the image has the form already, a group for each channel. Groups between
+ * lie apart in [N, H, W, C], and are products of matrices in [N, C, H, W]. */
+static bool takes_conv(const ChannelsLast *pass, const IrBinding *conv) {
+    const IrVariable *image = operand_at(conv, 0);
+    const Tensor *weights = weights_of(conv);
+    if (!image || !channels_last_is_image(image) || !weights || weights->shape.rank != RANK)
+        return false;
+    const int64_t groups = attributes_int(conv->attributes, "group");
+    if (groups == 1) return true;
+    return channels_last_expects(pass, image) && weights->shape.dims[1] == 1 &&
+           weights->shape.dims[0] == groups;
+}
+
+static bool is_pool(const IrBinding *binding) {
+    OperatorId id = binding->operator_info->id;
+    return id == OPERATOR_MAX_POOL || id == OPERATOR_AVERAGE_POOL ||
+           id == OPERATOR_GLOBAL_MAX_POOL || id == OPERATOR_GLOBAL_AVERAGE_POOL;
+}
+
+/* A constant of one element, or of one for each channel of such an image. */
+static bool is_channel_constant(const IrVariable *variable, const IrType *image) {
+    const Tensor *tensor = ir_variable_tensor(variable);
+    if (!tensor || tensor->shape.rank > RANK) return false;
+    const Shape *shape = &tensor->shape;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        const uint32_t dim = i + RANK - shape->rank;
+        if (shape->dims[i] != 1 && (dim != CHANNELS || shape->dims[i] != image->dims[CHANNELS]))
+            return false;
+    }
+    return true;
+}
+
+/* At least one image has the form, and whatever else there is can be given it for nothing. */
+static bool takes_pointwise(const ChannelsLast *pass, const IrBinding *binding) {
+    bool has_image = false;
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const IrVariable *operand = operand_at(binding, i);
+        if (!operand) continue;
+        const bool is_image = channels_last_expects(pass, operand);
+        has_image = has_image || is_image;
+        if (!is_image && !is_channel_constant(operand, &binding->results[0]->type)) return false;
+    }
+    return has_image;
+}
+
+static bool takes_concat(const ChannelsLast *pass, const IrBinding *concat) {
+    for (uint32_t i = 0; i < concat->operand_count; i++)
+        if (!channels_last_expects(pass, operand_at(concat, i))) return false;
+    return concat->operand_count > 0;
+}
+
+bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding) {
+    const OperatorId id = binding->operator_info->id;
+    if (is_conv(binding)) return takes_conv(pass, binding);
+    if (is_pool(binding) || id == OPERATOR_LRN)
+        return channels_last_expects(pass, operand_at(binding, 0));
+    if (id == OPERATOR_CONCAT) return takes_concat(pass, binding);
+    return pointwise_program_takes(id) && takes_pointwise(pass, binding);
+}
+
+/* [C], [C, 1, 1] or [1, C, 1, 1] as [C]; one element stays as it is. */
+static Error *channel_vector(ChannelsLast *pass, IrVariable *constant, IrVariable **out) {
+    Tensor *tensor = ir_variable_tensor(constant);
+    int64_t count = shape_count_unchecked(&tensor->shape);
+    *out = constant;
+    if (count == 1 && tensor->shape.rank == 0) return NULL;
+    Shape shape = shape_make(count == 1 ? 0 : 1, &count);
+    OWN(Tensor, vector) = NULL;
+    TRY(tensor_reshape(tensor, &shape, &vector));
+    return constants_copy(pass->module, vector, out);
+}
+
+static Error *operand_get(
+    ChannelsLast *pass, const IrBinding *binding, uint32_t index, IrVariable **out) {
+    IrVariable *operand = operand_at(binding, index);
+    *out = NULL;
+    if (!operand) return NULL;
+    if (channels_last_is_image(operand)) return channels_last_get(pass, operand, out);
+    if (operand->constant) return channel_vector(pass, operand, out);
+    *out = operand;
+    return NULL;
+}
+
+static Error *emit(ChannelsLast *pass, IrBinding *binding, const char *operator_name,
+    Attributes *attributes, uint32_t count, IrVariable *const *inputs) {
+    IrVariable **results;
+    TRY(ir_build_operator(
+        ir_behind(binding), operator_name, attributes, count, inputs, 1, &results));
+    channels_last_set(pass, binding, results[0]);
+    return NULL;
+}
+
+/* One pixel to one pixel: a product of matrices. */
+static bool is_product(const IrBinding *conv) {
+    const Shape *weights = &weights_of(conv)->shape;
+    uint32_t pad_count, stride_count;
+    const int64_t *pads = attributes_ints(conv->attributes, "pads", &pad_count);
+    const int64_t *strides = attributes_ints(conv->attributes, "strides", &stride_count);
+    if (weights->dims[HEIGHT] != 1 || weights->dims[WIDTH] != 1) return false;
+    if (attributes_int(conv->attributes, "group") != 1) return false;
+    for (uint32_t i = 0; i < pad_count; i++)
+        if (pads[i] != 0) return false;
+    for (uint32_t i = 0; i < stride_count; i++)
+        if (strides[i] != 1) return false;
+    /* without padding auto_pad does nothing to a kernel of one pixel */
+    return true;
+}
+
+static Error *convert_product(ChannelsLast *pass, IrBinding *conv, IrVariable **inputs) {
+    OWN(Attributes, attributes) = NULL;
+    OWN(Tensor, matrix) = NULL;
+    Tensor *weights = ir_variable_tensor(inputs[1]);
+    const Shape shape = shape_make(2, weights->shape.dims);
+    TRY(tensor_reshape(weights, &shape, &matrix));
+    TRY(constants_copy(pass->module, matrix, &inputs[1]));
+    TRY(attributes_create(&attributes));
+    TRY(attributes_copy_declared(
+        conv->attributes, operator_get(OPERATOR_FUSED_MATMUL), attributes));
+    TRY(attributes_set_int(attributes, "transB", 1));
+    return emit(pass, conv, "FusedMatMul", attributes, OPERANDS_MAX, inputs);
+}
+
+static Error *convert_conv(ChannelsLast *pass, IrBinding *conv) {
+    IrVariable *inputs[OPERANDS_MAX];
+    for (uint32_t i = 0; i < OPERANDS_MAX; i++) inputs[i] = operand_at(conv, i);
+    TRY(channels_last_get(pass, inputs[0], &inputs[0]));
+    if (inputs[3]) TRY(channels_last_get(pass, inputs[3], &inputs[3]));
+    if (is_product(conv)) return convert_product(pass, conv, inputs);
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_copy_declared(conv->attributes, operator_get(OPERATOR_FUSED_CONV), attributes));
+    TRY(attributes_set_int(attributes, "channels_last", 1));
+    const int64_t *dims = conv->results[0]->type.dims;
+    int64_t pixels;
+    if (dims[HEIGHT] > 0 && dims[WIDTH] > 0 &&
+        !__builtin_mul_overflow(dims[HEIGHT], dims[WIDTH], &pixels))
+        TRY(attributes_set_int(attributes, "pixels", pixels));
+    return emit(pass, conv, "FusedConv", attributes, OPERANDS_MAX, inputs);
+}
+
+static Error *convert_one(ChannelsLast *pass, IrBinding *binding, OperatorId to) {
+    IrVariable *image;
+    OWN(Attributes, attributes) = NULL;
+    TRY(channels_last_get(pass, operand_at(binding, 0), &image));
+    TRY(attributes_create(&attributes));
+    TRY(attributes_copy_declared(binding->attributes, operator_get(to), attributes));
+    if (to == OPERATOR_FUSED_POOL)
+        TRY(attributes_set_text(attributes, "operator", binding->operator_info->name));
+    return emit(pass, binding, operator_get(to)->name, attributes, 1, &image);
+}
+
+/* Everything that looks at one element of each operand; Concat, whose axis moves. */
+static Error *convert_operands(ChannelsLast *pass, IrBinding *binding) {
+    IrVariable **inputs;
+    void *memory;
+    TRY(arena_alloc(&pass->module->arena, binding->operand_count, sizeof *inputs, &memory));
+    inputs = memory;
+    for (uint32_t i = 0; i < binding->operand_count; i++)
+        TRY(operand_get(pass, binding, i, &inputs[i]));
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_copy_declared(binding->attributes, binding->operator_info, attributes));
+    if (binding->operator_info->id == OPERATOR_CONCAT) {
+        static const int64_t moved[RANK] = {0, 3, 1, 2};
+        int64_t axis = attributes_int(binding->attributes, "axis");
+        TRY(attributes_set_int(attributes, "axis", moved[axis < 0 ? axis + RANK : axis]));
+    }
+    return emit(
+        pass, binding, binding->operator_info->name, attributes, binding->operand_count, inputs);
+}
+
+Error *channels_last_convert(ChannelsLast *pass, IrBinding *binding) {
+    if (is_conv(binding)) return convert_conv(pass, binding);
+    if (is_pool(binding)) return convert_one(pass, binding, OPERATOR_FUSED_POOL);
+    if (binding->operator_info->id == OPERATOR_LRN)
+        return convert_one(pass, binding, OPERATOR_FUSED_LRN);
+    return convert_operands(pass, binding);
+}

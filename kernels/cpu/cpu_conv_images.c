@@ -1,0 +1,117 @@
+/* FusedConv of one group over images [N, H, W, C]: after Winograd where that pays, else directly,
+ * by a rule that looks at the weights and attributes alone. Weights that are no constants are
+ * packed by every launch: the same bits. */
+#include "kernels/cpu/cpu_conv_last.h"
+#include "kernels/cpu/cpu_float_plan.h"
+#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_winograd.h"
+#include "kernels/shape_rules/channels_first.h"
+
+typedef struct ImagesState {
+    bool winograd;
+    int64_t packed_count; /* floats at the workspace's start; 0: the weights come packed */
+    Shape weights;
+    CpuConvLast direct;
+    CpuWinograd transformed;
+} ImagesState;
+
+static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+    const ImagesState *state = opaque;
+    const bool has_bias = state->direct.has_bias, has_residual = state->direct.has_residual;
+    const float *w = call->inputs[1], *bias = has_bias ? call->inputs[2] : NULL;
+    const float *residual = has_residual ? call->inputs[3] : NULL;
+    float *scratch = (float *)call->workspace + state->packed_count;
+    if (cpu_conv_last_units(&state->direct) == 0) return NULL;
+    if (state->packed_count > 0) {
+        float *packed = call->workspace;
+        if (state->winograd)
+            cpu_winograd_pack(w, &state->weights, packed);
+        else
+            cpu_conv_last_pack(w, &state->weights, packed);
+        w = packed;
+    }
+    if (state->winograd) {
+        const CpuWinogradBuffers buffers = {
+            call->inputs[0], w, bias, residual, call->outputs[0], scratch};
+        return cpu_winograd_run(
+            call->device, &state->transformed, &buffers, call->launch, out_abandoned);
+    }
+    const CpuConvLastBuffers buffers = {
+        call->inputs[0], w, bias, residual, call->outputs[0], scratch};
+    return cpu_conv_last_run(call->device, &state->direct, &buffers, call->launch, out_abandoned);
+}
+
+static Error *conv_of(const PlanRequest *request, CpuLevel level, CpuConvLast *out) {
+    ChannelsFirst first;
+    channels_first_of(request, &first);
+    const Shape *x = &first.inputs[0].shape, *w = &first.inputs[1].shape;
+    *out = (CpuConvLast){
+        .images = x->dims[0],
+        .channels = x->dims[1],
+        .filters = w->dims[0],
+        .has_bias = plan_request_has(request, 2),
+        .has_residual = plan_request_has(request, 3),
+    };
+    TRY(window_of(&first.request, &out->window));
+    TRY(cpu_epilogue_of(request, level, DTYPE_FLOAT32, &out->epilogue));
+    if (shape_count_unchecked(&request->outputs[0].shape) > 0) cpu_conv_last_prepare(out, level);
+    return NULL;
+}
+
+static CpuWinograd winograd_of(const CpuConvLast *conv, CpuLevel level) {
+    CpuWinograd made = {
+        .window = conv->window,
+        .images = conv->images,
+        .channels = conv->channels,
+        .filters = conv->filters,
+        .has_bias = conv->has_bias,
+        .has_residual = conv->has_residual,
+        .epilogue = conv->epilogue,
+    };
+    cpu_winograd_prepare(&made, level);
+    return made;
+}
+
+/* In order: weights that are packed here, the kernel's own. */
+static uint64_t workspace_bytes(const CpuDevice *cpu, const ImagesState *state) {
+    const uint64_t units = cpu_conv_last_units(&state->direct);
+    const uint32_t parts = cpu_part_count(cpu, cpu->threads_max, units, 1);
+    const int64_t scratch = state->winograd
+                                ? cpu_winograd_scratch_count(&state->transformed, cpu->threads_max)
+                                : (int64_t)parts * cpu_conv_last_scratch_count(&state->direct);
+    return (uint64_t)(state->packed_count + scratch) * sizeof(float);
+}
+
+static bool is_taken(const PlanRequest *request) {
+    const TensorSpec *weights = &request->inputs[1];
+    return channels_last_is(request) && weights->shape.rank == 4 &&
+           attributes_int(request->attributes, "group") == 1 &&
+           shape_count_unchecked(&weights->shape) > 0 && weights->dtype == DTYPE_FLOAT32;
+}
+
+static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
+    CpuDevice *cpu = cpu_device(device);
+    const TensorSpec *weights = &request->inputs[1];
+    if (!is_taken(request)) return cpu_decline(out);
+    ImagesState made = {.weights = weights->shape};
+    made.winograd = cpu_winograd_takes(request->attributes, &weights->shape);
+    TRY(conv_of(request, cpu->level, &made.direct));
+    if (cpu_conv_last_units(&made.direct) > 0) {
+        if (made.winograd) made.transformed = winograd_of(&made.direct, cpu->level);
+        if (weights->layout == CPU_LAYOUT_PLAIN)
+            made.packed_count = made.winograd ? cpu_winograd_packed_count(&weights->shape)
+                                              : cpu_conv_last_packed_count(&weights->shape);
+    }
+    void *state;
+    TRY(cpu_float_plan_create(device, request, made.winograd ? "cpu.winograd" : "cpu.conv_last",
+        sizeof(ImagesState), run, out, &state));
+    *(ImagesState *)state = made;
+    if (cpu_conv_last_units(&made.direct) > 0)
+        cpu_float_plan_set_workspace(*out, workspace_bytes(cpu, &made));
+    return NULL;
+}
+
+const Kernel cpu_conv_images[] = {
+    {OPERATOR_FUSED_CONV, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.conv_last", 0},
+    KERNELS_END,
+};

@@ -1,0 +1,43 @@
+#pragma once
+/* Convolution in float32 over images [N, H, W, C] with packed weights: for each row of the kernel
+ * the windows of a row of outputs are rows of a matrix that lie in the image as they are read, each
+ * a step behind the one before, and the weights are a matrix [kernel width × C, filters].
+ *
+ * Every sum is one chain of multiply-adds in the order kernel row, kernel column, channel, started
+ * from zero: the bits do not depend on tiling, threads or, between AVX2 and AVX-512, the vector
+ * width. */
+#include "kernels/cpu/cpu_matmul_kernel.h"
+#include "kernels/shape_rules/window.h"
+
+typedef struct CpuConvLast {
+    Window window; /* of two dimensions */
+    int64_t images, channels, filters;
+    bool has_bias, has_residual;
+    CpuEpilogue epilogue;
+    /* set by cpu_conv_last_prepare */
+    CpuMatmulMicro *micro;
+    CpuEpilogueRow *epilogue_row;
+    int64_t columns, rows;             /* outputs of a block */
+    int64_t column_blocks, row_blocks; /* of an image */
+    bool pads;                         /* windows reach beyond the image */
+    int64_t band_columns, band_rows;   /* pixels of the image that a block reads */
+} CpuConvLast;
+
+typedef struct CpuConvLastBuffers {
+    const float *x, *w, *bias, *residual; /* w: packed */
+    float *y;
+    float *scratch; /* cpu_conv_last_scratch_count floats for each part */
+} CpuConvLastBuffers;
+
+/* Floats of packed weights: panels as in cpu_matmul_kernel.h of the matrix
+ * [kernel height × kernel width × C, filters]. */
+int64_t cpu_conv_last_packed_count(const Shape *weights);
+/* weights [filters, C, kernel height, kernel width] */
+void cpu_conv_last_pack(const float *weights, const Shape *shape, float *packed);
+
+/* Chooses code and the cut into blocks, by shapes alone; call it when all else is set. */
+void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level);
+uint64_t cpu_conv_last_units(const CpuConvLast *conv);
+int64_t cpu_conv_last_scratch_count(const CpuConvLast *conv);
+MUST_CHECK Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *conv,
+    const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned);

@@ -1,0 +1,285 @@
+#include "kernels/cpu/cpu_winograd.h"
+
+#include <string.h>
+
+#include "kernels/cpu/cpu_vector.h"
+
+enum {
+    TILE = 6,   /* pixels of a side */
+    OUTPUT = 4, /* and outputs */
+    POSITIONS = TILE * TILE,
+    BLOCK = 24,             /* tiles multiplied at once: rows of four blocks of the inner kernel */
+    GROUP_FLOATS = 1 << 18, /* of transformed tiles: 1 MiB stays in the second level cache */
+    SUMS = POSITIONS * BLOCK * CPU_MATMUL_PANEL,
+};
+
+/* ---- weights ---- */
+
+bool cpu_winograd_takes(const Attributes *attributes, const Shape *weights) {
+    enum { LEAST_CHANNELS = 16, LEAST_PIXELS = 100, MANY_CHANNELS = 512 };
+    uint32_t count;
+    const int64_t *strides = attributes_ints(attributes, "strides", &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (strides[i] != 1) return false;
+    const int64_t *dilations = attributes_ints(attributes, "dilations", &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (dilations[i] != 1) return false;
+    if (weights->rank != 4 || weights->dims[2] != 3 || weights->dims[3] != 3) return false;
+    if (attributes_int(attributes, "group") != 1) return false;
+    if (weights->dims[0] < LEAST_CHANNELS || weights->dims[1] < LEAST_CHANNELS) return false;
+    /* transformed weights are four times as many: where images are small, reading them takes
+     * longer than the products that they save */
+    const int64_t pixels = attributes_int(attributes, "pixels");
+    return pixels > 0 ? pixels >= LEAST_PIXELS : weights->dims[1] < MANY_CHANNELS;
+}
+
+int64_t cpu_winograd_packed_count(const Shape *weights) {
+    return POSITIONS * cpu_matmul_packed_count(weights->dims[1], weights->dims[0]);
+}
+
+static void transform_weights(const float *g, double *out) {
+    static const double rows[TILE][3] = {{1.0 / 4, 0, 0}, {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+        {-1.0 / 6, 1.0 / 6, -1.0 / 6}, {1.0 / 24, 1.0 / 12, 1.0 / 6},
+        {1.0 / 24, -1.0 / 12, 1.0 / 6}, {0, 0, 1}};
+    double half[TILE][3];
+    for (int i = 0; i < TILE; i++)
+        for (int j = 0; j < 3; j++)
+            half[i][j] = rows[i][0] * (double)g[j] + rows[i][1] * (double)g[3 + j] +
+                         rows[i][2] * (double)g[6 + j];
+    for (int i = 0; i < TILE; i++)
+        for (int j = 0; j < TILE; j++)
+            out[i * TILE + j] =
+                half[i][0] * rows[j][0] + half[i][1] * rows[j][1] + half[i][2] * rows[j][2];
+}
+
+/* Panels of filters; in each the positions, in each of these a matrix [C, width]. */
+void cpu_winograd_pack(const float *weights, const Shape *shape, float *packed) {
+    const int64_t filters = shape->dims[0], channels = shape->dims[1];
+    for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
+        const int64_t left = filters - first;
+        const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
+        const int64_t width = (count + 15) / 16 * 16;
+        float *panel = packed + first * channels * POSITIONS;
+        memset(panel, 0, (size_t)(width * channels * POSITIONS) * sizeof(float));
+        for (int64_t c = 0; c < channels; c++)
+            for (int64_t f = 0; f < count; f++) {
+                double transformed[POSITIONS];
+                transform_weights(weights + ((first + f) * channels + c) * 9, transformed);
+                for (int p = 0; p < POSITIONS; p++)
+                    panel[(p * channels + c) * width + f] = (float)transformed[p];
+            }
+    }
+}
+
+/* ---- transforms ---- */
+
+CPU_INLINE void enter_line(const CpuF32x16 *d, int step, CpuF32x16 *to) {
+    const CpuF32x16 a = d[4 * step] - 4 * d[2 * step], b = d[3 * step] - 4 * d[step];
+    const CpuF32x16 e = d[4 * step] - d[2 * step], f = 2 * (d[3 * step] - d[step]);
+    to[0] = 4 * d[0] - 5 * d[2 * step] + d[4 * step];
+    to[step] = a + b;
+    to[2 * step] = a - b;
+    to[3 * step] = e + f;
+    to[4 * step] = e - f;
+    to[5 * step] = 4 * d[step] - 5 * d[3 * step] + d[5 * step];
+}
+
+/* A tile's pixels, channel by channel, to positions that are `step` apart. */
+CPU_INLINE void enter_body(const float *const *pixels, int64_t channels, int64_t step, float *to) {
+    for (int64_t c = 0; c < channels; c += CPU_VECTOR_LANES) {
+        CpuF32x16 tile[POSITIONS], half[POSITIONS];
+        CPU_UNROLL for (int p = 0; p < POSITIONS; p++) tile[p] =
+            cpu_f32x16_load_part(pixels[p] + c, channels - c, 0);
+        CPU_UNROLL for (int i = 0; i < TILE; i++) enter_line(tile + i, TILE, half + i);
+        CPU_UNROLL for (int i = 0; i < TILE; i++) enter_line(half + i * TILE, 1, tile + i * TILE);
+        CPU_UNROLL for (int p = 0; p < POSITIONS; p++)
+            cpu_f32x16_store_part(to + p * step + c, channels - c, tile[p]);
+    }
+}
+CPU_VARIANTS(enter, (const float *const *pixels, int64_t channels, int64_t step, float *to),
+    (pixels, channels, step, to));
+
+CPU_INLINE void leave_line(const CpuF32x16 *m, int step, CpuF32x16 *to, int to_step) {
+    const CpuF32x16 a = m[step] + m[2 * step], b = m[step] - m[2 * step];
+    const CpuF32x16 e = m[3 * step] + m[4 * step], f = m[3 * step] - m[4 * step];
+    to[0] = m[0] + a + e;
+    to[to_step] = b + 2 * f;
+    to[2 * to_step] = a + 4 * e;
+    to[3 * to_step] = b + 8 * f + m[5 * step];
+}
+
+/* A tile's sums, positions `step` apart, to outputs [4][4][CPU_MATMUL_PANEL]. */
+CPU_INLINE void leave_body(const float *sums, int64_t step, int64_t filters, float *to) {
+    for (int64_t f = 0; f < filters; f += CPU_VECTOR_LANES) {
+        CpuF32x16 tile[POSITIONS], half[OUTPUT * TILE], out[OUTPUT * OUTPUT];
+        CPU_UNROLL for (int p = 0; p < POSITIONS; p++) tile[p] =
+            cpu_f32x16_load(sums + p * step + f);
+        CPU_UNROLL for (int i = 0; i < TILE; i++) leave_line(tile + i, TILE, half + i, TILE);
+        CPU_UNROLL for (int i = 0; i < OUTPUT; i++)
+            leave_line(half + i * TILE, 1, out + i * OUTPUT, 1);
+        CPU_UNROLL for (int i = 0; i < OUTPUT * OUTPUT; i++)
+            cpu_f32x16_store(to + i * CPU_MATMUL_PANEL + f, out[i]);
+    }
+}
+CPU_VARIANTS(leave, (const float *sums, int64_t step, int64_t filters, float *to),
+    (sums, step, filters, to));
+
+/* ---- the run ---- */
+
+static int64_t parts_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
+
+void cpu_winograd_prepare(CpuWinograd *conv, CpuLevel level) {
+    conv->micro = cpu_matmul_micro_for(level);
+    conv->epilogue_row = cpu_epilogue_row_for(level);
+    conv->enter = enter_for(level);
+    conv->leave = leave_for(level);
+    conv->tile_rows = parts_of(conv->window.output[0], OUTPUT);
+    conv->tile_columns = parts_of(conv->window.output[1], OUTPUT);
+    conv->tiles = conv->images * conv->tile_rows * conv->tile_columns;
+    conv->group = GROUP_FLOATS / (POSITIONS * conv->channels) / BLOCK * BLOCK;
+    if (conv->group < BLOCK) conv->group = BLOCK;
+    if (conv->group > conv->tiles) conv->group = conv->tiles;
+}
+
+/* Transformed tiles, a pixel of zeros, then each part's sums. */
+static int64_t shared_count(const CpuWinograd *conv) {
+    const int64_t count = (POSITIONS * conv->group + 1) * conv->channels;
+    return (count + 15) / 16 * 16;
+}
+
+int64_t cpu_winograd_scratch_count(const CpuWinograd *conv, uint32_t parts) {
+    return shared_count(conv) + (int64_t)parts * SUMS;
+}
+
+typedef struct Run {
+    const CpuWinograd *conv;
+    CpuWinogradBuffers buffers;
+    float *zeros, *sums;
+    int64_t first, count; /* the group */
+    const atomic_bool *abandon;
+    atomic_bool abandoned;
+} Run;
+
+/* Of all images: which image, and where its outputs begin. */
+typedef struct Place {
+    int64_t image, row, column;
+} Place;
+
+static Place place_of(const CpuWinograd *conv, int64_t tile) {
+    const int64_t per_image = conv->tile_rows * conv->tile_columns, at = tile % per_image;
+    return (Place){
+        tile / per_image, at / conv->tile_columns * OUTPUT, at % conv->tile_columns * OUTPUT};
+}
+
+static Error *enter_tiles(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Run *run = context;
+    const CpuWinograd *conv = run->conv;
+    const int64_t height = conv->window.input[0], width = conv->window.input[1];
+    for (uint64_t i = begin; i < end; i++) {
+        const Place place = place_of(conv, run->first + (int64_t)i);
+        const float *image = run->buffers.x + place.image * height * width * conv->channels;
+        const float *pixels[POSITIONS];
+        for (int64_t p = 0; p < POSITIONS; p++) {
+            const int64_t row = place.row - conv->window.pad_begin[0] + p / TILE;
+            const int64_t column = place.column - conv->window.pad_begin[1] + p % TILE;
+            const bool inside = row >= 0 && row < height && column >= 0 && column < width;
+            pixels[p] = inside ? image + (row * width + column) * conv->channels : run->zeros;
+        }
+        conv->enter(pixels, conv->channels, conv->group * conv->channels,
+            run->buffers.scratch + (int64_t)i * conv->channels);
+    }
+    return NULL;
+}
+
+static void multiply(
+    const Run *run, int64_t tile, int64_t count, int64_t filter, int64_t filters, float *sums) {
+    const CpuWinograd *conv = run->conv;
+    const int64_t channels = conv->channels, width = (filters + 15) / 16 * 16;
+    const float *w = run->buffers.w + filter * channels * POSITIONS;
+    CpuMatmulTile product = {
+        .rows = count,
+        .columns = width,
+        .a_row = channels,
+        .a_column = 1,
+        .b_row = width,
+        .out_row = CPU_MATMUL_PANEL,
+    };
+    for (int64_t p = 0; p < POSITIONS; p++) {
+        const float *a = run->buffers.scratch + (p * conv->group + tile) * channels;
+        product.out = sums + p * BLOCK * CPU_MATMUL_PANEL;
+        for (int64_t k = 0; k < channels; k += CPU_MATMUL_DEPTH) {
+            product.depth = channels - k < CPU_MATMUL_DEPTH ? channels - k : CPU_MATMUL_DEPTH;
+            product.a = a + k;
+            product.b = w + (p * channels + k) * width;
+            product.accumulate = k > 0;
+            conv->micro(&product);
+        }
+    }
+}
+
+static void finish_tile(
+    const Run *run, int64_t tile, int64_t filter, int64_t filters, const float *outputs) {
+    const CpuWinograd *conv = run->conv;
+    const int64_t height = conv->window.output[0], width = conv->window.output[1];
+    const Place place = place_of(conv, tile);
+    const float *bias = conv->has_bias ? run->buffers.bias + filter : NULL;
+    for (int64_t i = 0; i < OUTPUT && place.row + i < height; i++)
+        for (int64_t j = 0; j < OUTPUT && place.column + j < width; j++) {
+            const int64_t pixel = (place.image * height + place.row + i) * width + place.column + j;
+            const int64_t at = pixel * conv->filters + filter;
+            conv->epilogue_row(&conv->epilogue, outputs + (i * OUTPUT + j) * CPU_MATMUL_PANEL,
+                filters, bias, 1, conv->has_residual ? run->buffers.residual + at : NULL,
+                run->buffers.y + at);
+        }
+}
+
+/* A block of the group's tiles and a panel of filters. */
+static void run_block(const Run *run, int64_t tile, int64_t filter, float *sums) {
+    const CpuWinograd *conv = run->conv;
+    const int64_t tiles_left = run->count - tile, filters_left = conv->filters - filter;
+    const int64_t count = tiles_left < BLOCK ? tiles_left : BLOCK;
+    const int64_t filters = filters_left < CPU_MATMUL_PANEL ? filters_left : CPU_MATMUL_PANEL;
+    float outputs[OUTPUT * OUTPUT * CPU_MATMUL_PANEL];
+    multiply(run, tile, count, filter, filters, sums);
+    for (int64_t i = 0; i < count; i++) {
+        conv->leave(
+            sums + i * CPU_MATMUL_PANEL, (int64_t)BLOCK * CPU_MATMUL_PANEL, filters, outputs);
+        finish_tile(run, run->first + tile + i, filter, filters, outputs);
+    }
+}
+
+static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    Run *run = context;
+    const int64_t blocks = parts_of(run->count, BLOCK);
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
+            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
+            return NULL;
+        }
+        run_block(run, i % blocks * BLOCK, i / blocks * CPU_MATMUL_PANEL, run->sums + part * SUMS);
+    }
+    return NULL;
+}
+
+Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *conv,
+    const CpuWinogradBuffers *buffers, const Launch *launch, bool *out_abandoned) {
+    Run run = {.conv = conv, .buffers = *buffers, .abandon = launch->abandon};
+    run.zeros = buffers->scratch + POSITIONS * conv->group * conv->channels;
+    run.sums = buffers->scratch + shared_count(conv);
+    memset(run.zeros, 0, (size_t)conv->channels * sizeof(float));
+    atomic_init(&run.abandoned, false);
+    /* about 20 µs are worth a thread */
+    const int64_t block_cost = (BLOCK + 8) * CPU_MATMUL_PANEL * POSITIONS * conv->channels;
+    const int64_t panels = parts_of(conv->filters, CPU_MATMUL_PANEL);
+    for (; run.first < conv->tiles; run.first += run.count) {
+        const int64_t left = conv->tiles - run.first;
+        run.count = left < conv->group ? left : conv->group;
+        TRY(cpu_for_each(device, launch->threads, (uint64_t)run.count,
+            (uint64_t)(16384 / conv->channels) + 1, enter_tiles, &run));
+        TRY(cpu_for_each(device, launch->threads, (uint64_t)(parts_of(run.count, BLOCK) * panels),
+            (uint64_t)(2000000 / block_cost) + 1, run_blocks, &run));
+    }
+    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
+    return NULL;
+}

@@ -1,0 +1,47 @@
+/* Operators over images [N, spatial…, C]: the rules of those over [N, C, spatial…]. */
+#include <string.h>
+
+#include "kernels/shape_rules/channels_first.h"
+#include "kernels/shape_rules/shape_rules_internal.h"
+
+static Error *infer_as(PlanRequest *request, OperatorId id, uint32_t input_count) {
+    ChannelsFirst first;
+    if (rule_shape(request, 0)->rank < 3)
+        FAIL(INVALID, "an image of rank %u", rule_shape(request, 0)->rank);
+    channels_first_of(request, &first);
+    first.request.operator_info = operator_get(id);
+    if (first.request.input_count > input_count) first.request.input_count = input_count;
+    TRY(operator_get(id)->infer(&first.request));
+    channels_last_shape(&first.request.outputs[0].shape, &first.request.outputs[0].shape);
+    rule_set(request, 0, first.request.outputs[0].dtype, &first.request.outputs[0].shape);
+    return NULL;
+}
+
+/* The plain operator of a FusedPool; OPERATOR_NONE for other names. */
+static OperatorId pool_of(const char *name) {
+    static const OperatorId pools[] = {OPERATOR_MAX_POOL, OPERATOR_AVERAGE_POOL,
+        OPERATOR_GLOBAL_MAX_POOL, OPERATOR_GLOBAL_AVERAGE_POOL};
+    for (uint32_t i = 0; i < sizeof pools / sizeof pools[0]; i++)
+        if (strcmp(operator_get(pools[i])->name, name) == 0) return pools[i];
+    return OPERATOR_NONE;
+}
+
+Error *channels_last_pool(const PlanRequest *request, OperatorId *out) {
+    const char *name = attributes_text(request->attributes, "operator");
+    OperatorId id = pool_of(name);
+    if (id == OPERATOR_NONE) FAIL(INVALID, "operator \"%.40s\" is no pool", name);
+    if ((id == OPERATOR_MAX_POOL || id == OPERATOR_AVERAGE_POOL) &&
+        !attributes_has(request->attributes, "kernel_shape"))
+        FAIL(INVALID, "%s needs kernel_shape", name);
+    *out = id;
+    return NULL;
+}
+
+Error *shape_rule_fused_pool(PlanRequest *request) {
+    OperatorId id;
+    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
+    TRY(channels_last_pool(request, &id));
+    return infer_as(request, id, 1);
+}
+
+Error *shape_rule_fused_lrn(PlanRequest *request) { return infer_as(request, OPERATOR_LRN, 1); }
