@@ -204,3 +204,14 @@ Error *onnx_attribute_convert(
     *out = TAKE(attributes);
     return NULL;
 }
+
+Error *onnx_attribute_check(const OnnxNode *node, const char *const *known) {
+    for (size_t i = 0; i < node->proto->n_attribute; i++) {
+        const char *name = node->proto->attribute[i]->name;
+        if (!name || !name[0]) FAIL(INVALID, "an attribute without a name");
+        uint32_t at = 0;
+        while (known[at] && strcmp(known[at], name) != 0) at++;
+        if (!known[at]) FAIL(UNSUPPORTED, "attribute %s", name);
+    }
+    return NULL;
+}

@@ -115,18 +115,20 @@ static Error *modify(const OnnxNode *node, const char *name, IrVariable **inout_
 }
 
 Error *onnx_convert_flex_attention(const OnnxNode *node) {
-    static const char *const graphs[] = {"score_mod", "prob_mod", NULL};
+    static const char *const known[] = {
+        "score_mod", "prob_mod", "scale", "softmax_precision", NULL};
     IrVariable *value;
     DType precision;
     for (uint32_t i = 0; i < 3; i++)
         if (!onnx_input(node, i)) FAIL(INVALID, "input %u is missing", i);
-    if (!onnx_attribute_find(node, graphs[0]) && !onnx_attribute_find(node, graphs[1]))
+    if (!onnx_attribute_find(node, known[0]) && !onnx_attribute_find(node, known[1]))
         return onnx_node_emit(node, "Attention", NULL, 3, node->inputs);
+    TRY(onnx_attribute_check(node, known));
     TRY(read_precision(node, &precision));
     TRY(make_scores(node, precision, &value));
-    TRY(modify(node, graphs[0], &value));
+    TRY(modify(node, known[0], &value));
     TRY(ir_build_simple(onnx_at(node), "Softmax", NULL, value, NULL, NULL, &value));
-    TRY(modify(node, graphs[1], &value));
+    TRY(modify(node, known[1], &value));
     TRY(weigh(node, precision, value, &value));
     return onnx_node_set_output(node, 0, value);
 }

@@ -84,6 +84,8 @@ MUST_CHECK Error *onnx_attribute_ints(
     const OnnxNode *node, const char *name, const Onnx__AttributeProto **out);
 MUST_CHECK Error *onnx_attribute_graph(
     const OnnxNode *node, const char *name, const Onnx__GraphProto **out);
+/* Errors: UNSUPPORTED an attribute that is none of these (NULL-terminated). */
+MUST_CHECK Error *onnx_attribute_check(const OnnxNode *node, const char *const *known);
 /* All attributes that the operator declares, but for `skipped` (NULL-terminated, or NULL). Errors:
  * UNSUPPORTED ones that it does not declare. */
 MUST_CHECK Error *onnx_attribute_convert(
