@@ -53,6 +53,8 @@ Error *shape_rule_bit_cast(PlanRequest *request) {
     const DType from = rule_dtype(request, 0), to = attributes_dtype(request->attributes, "to");
     if (from == DTYPE_STRING || to == DTYPE_STRING || dtype_bits(from) != dtype_bits(to))
         FAIL(INVALID, "%s has not as many bits as %s", dtype_name(from), dtype_name(to));
+    if (to == DTYPE_BOOL && from != to)
+        FAIL(UNSUPPORTED, "a bool is 0 or 1, %s may be more", dtype_name(from));
     rule_set(request, 0, to, rule_shape(request, 0));
     return NULL;
 }

@@ -4,6 +4,9 @@ static void test_view_rules_keep_the_elements(void **state) {
     (void)state;
     static const InferRow rows[] = {
         {"BitCast", "{to=int32}", "float32[2,3]", "int32[2, 3]"},
+        {"BitCast", "{to=uint8}", "bool[2]", "uint8[2]"},
+        {"BitCast", "{to=float4e2m1}", "int4[2]", "float4e2m1[2]"},
+        {"BitCast", "{to=bool}", "int8[2]", "? a bool is 0 or 1, int8 may be more"},
         {"BitCast", "{to=int64}", "float32[2,3]", "! float32 has not as many bits as int64"},
         {"Identity", NULL, "int4[3]", "int4[3]"},
         {"Reshape", NULL, "int8[2,3,4] int64[3]=0,-1,2", "int8[2, 6, 2]"},
