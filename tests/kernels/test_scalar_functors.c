@@ -4,6 +4,7 @@
 #include "kernels/scalar/scalar_convert.h"
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_float8.h"
+#include "kernels/scalar/scalar_small_float.h"
 #include "kernels/scalar/scalar_integer.h"
 #include "kernels/scalar/scalar_inverse.h"
 #include "tests/support/test_support.h"
@@ -250,6 +251,40 @@ static void test_wide_integers_round_once_on_their_way_to_short_floats(void **st
     assert_true(scalar_uint64_to_sticky(12345) == 12345);
 }
 
+static void test_small_float_forms_survive_a_round_trip(void **state) {
+    static const double most[] = {6, 7.5, 28};
+    (void)state;
+    for (int f = 0; f < 3; f++) {
+        const ScalarSmallFloat form = (ScalarSmallFloat)f;
+        const uint32_t sign = scalar_small_sign(form);
+        for (uint32_t code = 0; code < 2 * sign; code++)
+            assert_int_equal(
+                scalar_narrow_small(form, scalar_widen_small(form, (uint8_t)code)), code);
+        assert_true(scalar_widen_small(form, (uint8_t)(sign - 1)) == most[f]);
+        assert_int_equal(scalar_narrow_small(form, (double)INFINITY), sign - 1);
+        assert_int_equal(scalar_narrow_small(form, -1e300), 2 * sign - 1);
+        assert_int_equal(scalar_narrow_small(form, (double)NAN), sign);
+        assert_int_equal(scalar_narrow_small(form, 0x1p-1070), 0);
+    }
+    assert_int_equal(scalar_narrow_small(SCALAR_E2M1, 2.5), 4); /* to even */
+    assert_int_equal(scalar_narrow_small(SCALAR_E2M1, 2.5000001), 5);
+}
+
+static void test_powers_of_two_survive_a_round_trip(void **state) {
+    (void)state;
+    for (uint32_t code = 0; code < 256; code++)
+        for (int mode = 0; mode < 3; mode++)
+            assert_int_equal(scalar_narrow_e8m0(scalar_widen_e8m0((uint8_t)code),
+                                 (ScalarRoundMode)mode, (int)code % 2),
+                code);
+    assert_int_equal(scalar_narrow_e8m0(1.5 - 0x1p-40, SCALAR_ROUND_NEAREST, 1), 127);
+    assert_int_equal(scalar_narrow_e8m0(1.5, SCALAR_ROUND_NEAREST, 1), 128);
+    assert_int_equal(scalar_narrow_e8m0(1 + 0x1p-52, SCALAR_ROUND_UP, 1), 128);
+    assert_int_equal(scalar_narrow_e8m0(2 - 0x1p-52, SCALAR_ROUND_DOWN, 1), 127);
+    assert_int_equal(scalar_narrow_e8m0(0, SCALAR_ROUND_UP, 1), 0);
+    assert_int_equal(scalar_narrow_e8m0(0, SCALAR_ROUND_UP, 0), 255);
+}
+
 static void test_float8_forms_survive_a_round_trip(void **state) {
     (void)state;
     for (int form = 0; form < 4; form++)
@@ -292,6 +327,8 @@ int test_scalar_functors(void) {
         cmocka_unit_test(test_half_floats_survive_a_round_trip_and_round_to_even),
         cmocka_unit_test(test_wide_integers_round_once_on_their_way_to_short_floats),
         cmocka_unit_test(test_float8_forms_survive_a_round_trip),
+        cmocka_unit_test(test_small_float_forms_survive_a_round_trip),
+        cmocka_unit_test(test_powers_of_two_survive_a_round_trip),
         cmocka_unit_test(test_max_and_min_let_nan_win_and_rounding_keeps_the_sign_of_zero),
     };
     return cmocka_run_group_tests_name("scalar_functors", tests, NULL, NULL);

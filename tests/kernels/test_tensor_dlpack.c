@@ -98,6 +98,30 @@ static void test_dlpack_export_keeps_the_tensor_alive(void **state) {
     assert_int_equal(back->dtype, DTYPE_BFLOAT16);
 }
 
+/* 4-bit floats, three to two bytes. */
+static void test_dlpack_takes_packed_elements_that_are_compact(void **state) {
+    (void)state;
+    Producer producer;
+    OWN(Tensor, tensor) = NULL;
+    Tensor *none = NULL;
+    DLManagedTensor *managed = NULL;
+    producer_init(&producer, 1, 3, 0);
+    producer.managed.dl_tensor.dtype = (DLDataType){17, 4, 1};
+    assert_ok(tensor_dlpack_import(device_host(), &producer.managed, &tensor));
+    assert_int_equal(tensor->dtype, DTYPE_FLOAT4E2M1);
+    assert_int_equal(tensor_bytes(tensor), 2);
+    assert_ok(tensor_dlpack_export(tensor, &managed));
+    assert_int_equal(managed->dl_tensor.dtype.code, 17);
+    assert_int_equal(managed->dl_tensor.dtype.bits, 4);
+    managed->deleter(managed);
+    producer_init(&producer, 1, 3, 0);
+    producer.managed.dl_tensor.dtype = (DLDataType){kDLInt, 2, 1};
+    producer.strides[0] = 2;
+    producer.managed.dl_tensor.strides = producer.strides;
+    assert_fails_saying(UNSUPPORTED, "a strided DLPack tensor of int2",
+        tensor_dlpack_import(device_host(), &producer.managed, &none));
+}
+
 static void test_dlpack_export_refuses_device_memory(void **state) {
     (void)state;
     OWN(Device, device) = NULL;
@@ -118,6 +142,7 @@ int test_tensor_dlpack(void) {
         cmocka_unit_test(test_dlpack_import_copies_strided_memory),
         cmocka_unit_test(test_dlpack_import_refuses_and_deletes),
         cmocka_unit_test(test_dlpack_export_keeps_the_tensor_alive),
+        cmocka_unit_test(test_dlpack_takes_packed_elements_that_are_compact),
         cmocka_unit_test(test_dlpack_export_refuses_device_memory),
     };
     return cmocka_run_group_tests_name("tensor_dlpack", tests, NULL, NULL);
