@@ -58,14 +58,26 @@ static Error *compare_elements(const Tensor *made, const Tensor *wanted, Toleran
     return NULL;
 }
 
-static Error *compare_tensors(const Tensor *made, const Tensor *wanted, Tolerance tolerance) {
+/* The tensor itself where it is on the host, else a copy. */
+static Error *to_host(const Tensor *tensor, Tensor **out) {
     OWN(Tensor, copy) = NULL;
-    TRY(compare_types(made, wanted));
-    if (made->storage->device != device_host()) {
-        TRY(tensor_create_on_host(device_host(), made->dtype, &made->shape, &copy));
-        TRY(tensor_copy_to_host(made, tensor_data(copy)));
+    if (tensor->storage->device->class_->host_memory) {
+        *out = tensor_retain((Tensor *)(uintptr_t)tensor);
+        return NULL;
     }
-    return compare_elements(copy ? copy : made, wanted, tolerance);
+    TRY(tensor_create_on_host(device_host(), tensor->dtype, &tensor->shape, &copy));
+    TRY(tensor_copy_to_host(tensor, tensor_data(copy)));
+    *out = TAKE(copy);
+    return NULL;
+}
+
+static Error *compare_tensors(const Tensor *made, const Tensor *wanted, Tolerance tolerance) {
+    OWN(Tensor, made_here) = NULL;
+    OWN(Tensor, wanted_here) = NULL;
+    TRY(compare_types(made, wanted));
+    TRY(to_host(made, &made_here));
+    TRY(to_host(wanted, &wanted_here));
+    return compare_elements(made_here, wanted_here, tolerance);
 }
 
 static Error *compare_one(const Value *made, const Value *wanted, Tolerance tolerance) {

@@ -7,8 +7,8 @@ typedef struct SuiteTolerance {
     double relative, absolute; /* of elements of float types: |made - wanted| <= a + r * |wanted| */
 } SuiteTolerance;
 
-/* Kind, element types, shapes, elements; lists item by item. made may be on any device; wanted's
- * tensors are on the host. Errors: INTERNAL what differs first. */
+/* Kind, element types, shapes, elements; lists item by item. On any device. Errors: INTERNAL what
+ * differs first. */
 MUST_CHECK Error *suite_compare(
     const Value *made, const Value *wanted, const SuiteTolerance *tolerance);
 /* The same bits. Errors: INTERNAL. */
