@@ -1,14 +1,13 @@
 /* ConvTranspose of float32 and, through float32, of float16 and bfloat16: a matrix product gives
  * what each input pixel adds to its window, then each output gathers its terms in the order of the
  * kernel. */
-#include <string.h>
-
 #include "kernels/cpu/cpu_conv_kernel.h"
 #include "kernels/cpu/cpu_float_plan.h"
+#include "kernels/cpu/cpu_fold.h"
 #include "kernels/cpu/cpu_matmul_kernel.h"
 
 typedef struct TransposeState {
-    Window window;
+    CpuFold fold;
     int64_t batch, groups, channels, filters; /* of one group */
     int64_t input_count, output_count, kernel_count;
     bool has_bias;
@@ -22,30 +21,11 @@ typedef struct Run {
     float *y;                  /* of the image */
 } Run;
 
-/* Adds the terms of one kernel position to a plane of outputs. */
-static void add_position(const Window *window, const float *terms, int64_t position, float *y) {
-    int64_t shift[WINDOW_RANK_MAX], at[WINDOW_RANK_MAX] = {0};
-    for (uint32_t i = window->rank; i-- > 0; position /= window->kernel[i])
-        shift[i] = position % window->kernel[i] * window->dilation[i] - window->pad_begin[i];
-    const uint32_t last = window->rank - 1;
-    const int64_t size = window->input[last], stride = window->stride[last];
-    for (;;) {
-        int64_t offset = 0;
-        bool inside = true;
-        for (uint32_t i = 0; i < last; i++) {
-            const int64_t to = at[i] * window->stride[i] + shift[i];
-            inside = inside && to >= 0 && to < window->output[i];
-            offset = (offset + to) * window->output[i + 1];
-        }
-        for (int64_t i = 0; inside && i < size; i++) {
-            const int64_t to = i * stride + shift[last];
-            if (to >= 0 && to < window->output[last]) y[offset + to] += terms[i];
-        }
-        terms += size;
-        uint32_t d = last;
-        while (d > 0 && ++at[d - 1] == window->input[d - 1]) at[--d] = 0;
-        if (d == 0) return;
-    }
+static void add_row(void *to_, int64_t step, const void *from_, int64_t count, const void *factor) {
+    float *to = to_;
+    const float *from = from_;
+    (void)factor;
+    for (int64_t i = 0; i < count; i++) to[i * step] += from[i];
 }
 
 static Error *gather_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
@@ -57,8 +37,8 @@ static Error *gather_units(void *context, uint64_t begin, uint64_t end, uint32_t
         const float first = run->bias ? run->bias[i] : 0;
         for (int64_t j = 0; j < state->output_count; j++) y[j] = first;
         for (int64_t k = 0; k < state->kernel_count; k++)
-            add_position(&state->window,
-                run->terms + (i * state->kernel_count + k) * state->input_count, k, y);
+            cpu_fold_position(&state->fold, k,
+                run->terms + (i * state->kernel_count + k) * state->input_count, NULL, y);
     }
     return NULL;
 }
@@ -117,7 +97,9 @@ static Error *plan_at(
         .kernel_count = shape_product(w, 2, w->rank),
         .has_bias = request->input_count > 2 && request->inputs[2].present,
     };
-    TRY(window_of_transpose(request, &transpose.window));
+    Window window;
+    TRY(window_of_transpose(request, &window));
+    cpu_fold_make(&window, window.output, window.input, sizeof(float), add_row, &transpose.fold);
     transpose.channels = x->dims[1] / transpose.groups;
     transpose.matmul = matmul_of(&transpose);
     cpu_matmul_prepare(&transpose.matmul, level);
