@@ -195,14 +195,15 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
 static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
     (void)out_abandoned;
     const PoolState *state = opaque;
+    static const double nothing = 0; /* stands for planes of size 0, which have no address */
     if (state->planes * state->output_count == 0) return NULL;
     Run run = {
         .state = state,
-        .x = (const char *)call->inputs[0],
+        .x = call->inputs[0] ? (const char *)call->inputs[0] : (const char *)&nothing,
         .y = (char *)call->outputs[0],
         .indices = state->indices_wanted ? (int64_t *)(void *)call->outputs[1] : NULL,
     };
-    if (state->norm) {
+    if (state->norm && state->input_count > 0) {
         TRY(cpu_pool_lp_powers(call->device, call->launch->threads, state->norm,
             (uint32_t)state->element_size, (uint64_t)(state->planes * state->input_count), run.x,
             call->workspace));

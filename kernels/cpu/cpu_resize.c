@@ -106,11 +106,10 @@ static Error *tables_bytes(
     return NULL;
 }
 
-/* memory, late: for tables that a launch makes. */
-static const Table *tables_of(const Tables *tables, void *memory, Table *late) {
-    if (tables->late_bytes == 0) return tables->axes;
-    make_tables(&tables->resize, memory, late);
-    return late;
+/* By a launch, in memory of late_bytes. */
+static const Table *tables_made(const Tables *tables, void *memory, Table *out) {
+    make_tables(&tables->resize, memory, out);
+    return out;
 }
 
 typedef struct PassRun {
@@ -183,8 +182,10 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
     const void *from = call->inputs[0];
     Table late[SHAPE_RANK_MAX];
     if (state->count == 0) return NULL;
-    const Table *tables =
-        tables_of(&state->tables, (char *)call->workspace + 2 * state->between_bytes, late);
+    const Table *tables = state->tables.axes;
+    if (state->tables.late_bytes)
+        tables =
+            tables_made(&state->tables, (char *)call->workspace + 2 * state->between_bytes, late);
     if (state->pass_count == 0)
         return cpu_copy_bytes(call->device, threads, call->outputs[0], from,
             (uint64_t)state->count * (state->wide ? sizeof(double) : sizeof(float)));
@@ -330,8 +331,9 @@ static Error *launch_move(
     (void)out_abandoned;
     const uint64_t row_bytes = (uint64_t)state->out_dims[state->rank - 1] * state->block_bytes;
     if (state->rows == 0 || row_bytes == 0) return NULL;
-    MoveRun run = {state, tables_of(&state->tables, cpu_workspace(launch), late),
-        cpu_input(launch, 0), cpu_output(launch, 0)};
+    MoveRun run = {state, state->tables.axes, cpu_input(launch, 0), cpu_output(launch, 0)};
+    if (state->tables.late_bytes)
+        run.tables = tables_made(&state->tables, cpu_workspace(launch), late);
     return cpu_for_each(cpu_device(plan->device), launch->threads, state->rows,
         BYTES_PER_PART / row_bytes + 1, run_rows, &run);
 }
