@@ -10,7 +10,8 @@
 #include "tests/support/cuda_shim.h"
 
 const ConformanceCheckInfo conformance_checks[] = {
-#define CHECK(name, promise) {#name, promise, conformance_##name, conformance_##name##_applies},
+#define CHECK(name, promise)                                                                       \
+    {#name, promise, conformance_##name, conformance_##name##_applies, conformance_unsupported},
 #include "tests/conformance/checks.def"
 #undef CHECK
 };

@@ -42,11 +42,20 @@ uint64_t conformance_hash(const ConformanceRun *run);
  * failure. */
 typedef Error *ConformanceCheck(
     const ConformanceDevice *on, const ConformanceCase *row, DType dtype);
+/* What a device does not do, and why: a row of unsupported.def. */
+typedef struct ConformanceUnsupported {
+    const char *device, *operator_name, *dtypes, *reason;
+} ConformanceUnsupported;
+
+/* The last has no device. */
+extern const ConformanceUnsupported conformance_unsupported[];
+
 typedef struct ConformanceCheckInfo {
     const char *name;
     const char *promise; /* what holds, in words */
     ConformanceCheck *check;
     bool (*applies)(const ConformanceDevice *on, const ConformanceCase *row);
+    const ConformanceUnsupported *unsupported; /* what may be refused */
 } ConformanceCheckInfo;
 
 /* In the order of checks.def. */

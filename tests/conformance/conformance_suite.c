@@ -2,24 +2,28 @@
 
 #include <string.h>
 
-static const struct {
-    const char *device, *operator_name, *dtypes, *reason;
-} unsupported[] = {
+const ConformanceUnsupported conformance_unsupported[] = {
 #define UNSUPPORTED(device, operator_name, dtypes, reason) {device, operator_name, dtypes, reason},
 #include "tests/conformance/unsupported.def"
 #undef UNSUPPORTED
+    {0},
 };
+
+static const char *reason_in(const ConformanceUnsupported *rows, const ConformanceDevice *on,
+    const char *operator_name, DType dtype) {
+    for (; rows->device; rows++) {
+        bool here =
+            strcmp(rows->device, "*") == 0 || strcmp(rows->device, on->device->class_->kind) == 0;
+        if (here && strcmp(rows->operator_name, operator_name) == 0 &&
+            case_table_dtype_set(rows->dtypes) >> dtype & 1)
+            return rows->reason;
+    }
+    return NULL;
+}
 
 const char *conformance_suite_reason(
     const ConformanceDevice *on, const char *operator_name, DType dtype) {
-    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
-        bool here = strcmp(unsupported[i].device, "*") == 0 ||
-                    strcmp(unsupported[i].device, on->device->class_->kind) == 0;
-        if (here && strcmp(unsupported[i].operator_name, operator_name) == 0 &&
-            case_table_dtype_set(unsupported[i].dtypes) >> dtype & 1)
-            return unsupported[i].reason;
-    }
-    return NULL;
+    return reason_in(conformance_unsupported, on, operator_name, dtype);
 }
 
 static void print_inputs(const ConformanceCase *row, DType dtype, TextBuilder *out) {
@@ -52,7 +56,7 @@ static void fail(const Suite *suite, const ConformanceCase *row, DType dtype, co
 
 static void check_one(const Suite *suite, const ConformanceCase *row, DType dtype) {
     Error *error = suite->check->check(suite->on, row, dtype);
-    const char *reason = conformance_suite_reason(suite->on, row->operator_name, dtype);
+    const char *reason = reason_in(suite->check->unsupported, suite->on, row->operator_name, dtype);
     if (!error && reason) {
         TextBuilder OWN_TEXT(message) = {0};
         text_appendf(&message, "works, but unsupported.def lists it: %s", reason);
