@@ -19,7 +19,7 @@ static Error *check_word(const PlanRequest *request, const char *name, const cha
 Error *shape_rule_resize(PlanRequest *request) {
     ResizeArguments resize;
     TRY(resize_arguments(request, &resize));
-    if (resize.mode != RESIZE_NEAREST) TRY(rule_check_dtype(request, 0, DTYPES_NUMBER));
+    TRY(rule_check_dtype(request, 0, resize.mode == RESIZE_NEAREST ? DTYPES_ANY : DTYPES_NUMBER));
     Shape shape = {.rank = resize.rank};
     for (uint32_t i = 0; i < shape.rank; i++) shape.dims[i] = resize.axes[i].output;
     rule_set(request, 0, rule_dtype(request, 0), &shape);
@@ -33,7 +33,7 @@ Error *shape_rule_grid_sample(PlanRequest *request) {
     TRY(check_word(request, "mode", modes));
     TRY(check_word(request, "padding_mode", paddings));
     const bool moves = strcmp(attributes_text(request->attributes, "mode"), "nearest") == 0;
-    if (!moves) TRY(rule_check_dtype(request, 0, DTYPES_NUMBER));
+    TRY(rule_check_dtype(request, 0, moves ? DTYPES_ANY : DTYPES_NUMBER));
     TRY(rule_check_dtype(request, 1, DTYPES_FLOAT));
     if (x->rank < 3) FAIL(INVALID, "an input of rank %u", x->rank);
     TRY(rule_check_rank(request, 1, x->rank));
@@ -129,6 +129,7 @@ Error *shape_rule_col_2_im(PlanRequest *request) {
 /* CenterCropPad and Pad read their arguments alike. */
 Error *shape_rule_center_crop_pad(PlanRequest *request) {
     PadArguments pad;
+    TRY(rule_check_dtype(request, 0, DTYPES_ANY));
     TRY(arguments_pad(request, &pad));
     Shape shape = *rule_shape(request, 0);
     for (uint32_t i = 0; i < shape.rank; i++) shape.dims[i] += pad.begin[i] + pad.end[i];
@@ -139,6 +140,7 @@ Error *shape_rule_center_crop_pad(PlanRequest *request) {
 static Error *read_block(const PlanRequest *request, int64_t *out) {
     static const char *const modes[] = {"DCR", "CRD", NULL};
     TRY(check_word(request, "mode", modes));
+    TRY(rule_check_dtype(request, 0, DTYPES_ANY));
     TRY(rule_check_rank(request, 0, 4));
     *out = attributes_int(request->attributes, "blocksize");
     /* the square stays within int64 */
