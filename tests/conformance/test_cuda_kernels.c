@@ -113,6 +113,7 @@ static const struct {
     {"LpPool", ALL, "rare"},
     {"GlobalLpPool", ALL, "rare"},
     {"MaxUnpool", ALL, "rare"},
+    {"ConvTranspose", DTYPE_BIT(DTYPE_FLOAT64), "of networks that are float32"},
     {"MaxRoiPool", ALL, "rare"},
     {"RoiAlign", ALL, "of detectors, a few regions at a time"},
     {"NonMaxSuppression", ALL, "of detectors, a few boxes at a time"},
