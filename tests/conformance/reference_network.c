@@ -191,6 +191,7 @@ void reference_lp_pool(ReferenceCall *call) {
 
 void reference_global_pool(ReferenceCall *call) {
     ReferenceTensor *out = &call->outputs[0];
+    if (out->count == 0) return;
     int64_t plane = call->inputs[0].count / out->count;
     for (int64_t i = 0; i < out->count; i++) {
         const double *from = call->inputs[0].values + i * plane;
