@@ -106,7 +106,8 @@ static Error *modify(const OnnxNode *node, const char *name, IrVariable **inout_
         FAIL(INVALID, "%s with %zu inputs and %zu outputs, not one", name, graph->n_input,
             graph->n_output);
     TRY(onnx_scope_init(&scope, node->scope, node->scope->block));
-    Error *error = onnx_scope_set(&scope, graph->input[0]->name, *inout_tensor);
+    const char *input = graph->input[0]->name ? graph->input[0]->name : "";
+    Error *error = onnx_scope_set(&scope, input, *inout_tensor);
     if (!error) error = onnx_graph_body(node->import, &scope, graph, &results);
     onnx_scope_deinit(&scope);
     TRY_WRAP(error, "%s", name);
