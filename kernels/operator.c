@@ -122,7 +122,11 @@ static Error *check_outputs(const PlanRequest *request) {
         for (uint32_t d = 0; d < known.rank && d < SHAPE_RANK_MAX; d++)
             if (request->operator_info->shape_from_data && known.dims[d] == -1) known.dims[d] = 1;
         uint64_t bytes;
-        TRY_WRAP(shape_bytes(&known, output->dtype, &bytes), "output %u", i);
+        int64_t count;
+        if (output->dtype == DTYPE_STRING)
+            TRY_WRAP(shape_count(&known, &count), "output %u", i);
+        else
+            TRY_WRAP(shape_bytes(&known, output->dtype, &bytes), "output %u", i);
     }
     return NULL;
 }

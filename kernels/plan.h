@@ -104,6 +104,11 @@ struct Plan {
      * calls it before allocating outputs. out_shapes: output_count entries, prefilled from outputs.
      * Waits for the launch's stream. */
     Error *(*measure)(const Plan *plan, const Launch *launch, Shape *out_shapes);
+    /* Only where an output's elements have no fixed size (strings); NULL otherwise. Asked behind
+     * measure, as it is. shapes: output_count, as they will be; out_bytes: output_count, of which
+     * only those outputs' are set and read. */
+    Error *(*measure_bytes)(
+        const Plan *plan, const Launch *launch, const Shape *shapes, uint64_t *out_bytes);
     Error *(*launch)(
         const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned);
     /* plan_create sets plan_free. A kernel with more to give back sets its own, which ends with

@@ -21,9 +21,27 @@ static Error *make(
     return NULL;
 }
 
+/* What a tensor of no fixed size needs at least: an offset for each string and for the end. */
+static Error *check_unsized(const Shape *shape, uint64_t bytes) {
+    int64_t count;
+    uint64_t least;
+    TRY(shape_count(shape, &count));
+    if (!checked_mul_u64((uint64_t)count + 1, sizeof(uint64_t), &least) ||
+        (count > 0 && bytes < least))
+        FAIL(INVALID, "%" PRId64 " strings in %" PRIu64 " bytes", count, bytes);
+    return NULL;
+}
+
+static Error *create_unsized(Storage *storage, uint64_t offset, const Shape *shape, Tensor **out) {
+    if (offset != 0) FAIL(INVALID, "strings at byte %" PRIu64 " of a storage", offset);
+    TRY(check_unsized(shape, storage->size));
+    return make(storage, 0, DTYPE_STRING, shape, out);
+}
+
 Error *tensor_create(
     Storage *storage, uint64_t offset, DType dtype, const Shape *shape, Tensor **out) {
     uint64_t bytes, end;
+    if (dtype == DTYPE_STRING) return create_unsized(storage, offset, shape, out);
     TRY(shape_bytes(shape, dtype, &bytes));
     if (!checked_add_u64(offset, bytes, &end) || end > storage->size)
         FAIL(INVALID, "a tensor of %" PRIu64 " bytes at %" PRIu64 " in a storage of %" PRIu64,
@@ -54,6 +72,35 @@ Error *tensor_create_on_host(Device *cpu_device, DType dtype, const Shape *shape
     return make(storage, 0, dtype, shape, out);
 }
 
+Error *tensor_create_bytes_in_pool(MemoryPool *pool, uint8_t slot, DType dtype, const Shape *shape,
+    uint64_t bytes, MemoryAnswer *out_answer, Tensor **out) {
+    OWN(Storage, storage) = NULL;
+    MemoryAnswer answer;
+    TRY(check_unsized(shape, bytes));
+    TRY(storage_create(pool, slot, bytes, &answer, &storage));
+    if (answer.kind == MEMORY_GRANTED) TRY(make(storage, 0, dtype, shape, out));
+    *out_answer = answer;
+    return NULL;
+}
+
+Error *tensor_create_bytes_on_host(
+    Device *cpu_device, DType dtype, const Shape *shape, uint64_t bytes, Tensor **out) {
+    OWN(Storage, storage) = NULL;
+    TRY(check_unsized(shape, bytes));
+    TRY(storage_create_on_host(cpu_device, bytes, &storage));
+    return make(storage, 0, dtype, shape, out);
+}
+
+Error *tensor_create_copy_on_host(Device *cpu_device, const Tensor *from, Tensor **out) {
+    OWN(Storage, storage) = NULL;
+    OWN(Tensor, copy) = NULL;
+    TRY(storage_create_on_host(cpu_device, tensor_bytes(from), &storage));
+    TRY(make(storage, 0, from->dtype, &from->shape, &copy));
+    if (tensor_bytes(from) > 0) TRY(tensor_copy_from_host(copy, tensor_data(from)));
+    *out = TAKE(copy);
+    return NULL;
+}
+
 Tensor *tensor_retain(Tensor *tensor) {
     refcount_retain(&tensor->refcount);
     return tensor;
@@ -66,6 +113,8 @@ void tensor_release(Tensor *tensor) {
 }
 
 uint64_t tensor_bytes(const Tensor *tensor) {
+    if (tensor->dtype == DTYPE_STRING)
+        return shape_count_unchecked(&tensor->shape) ? tensor->storage->size : 0;
     uint64_t bits = (uint64_t)shape_count_unchecked(&tensor->shape) * dtype_bits(tensor->dtype);
     return bits / 8 + (bits % 8 != 0);
 }

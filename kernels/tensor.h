@@ -21,7 +21,8 @@ typedef struct Tensor {
     Storage *storage; /* retained; never NULL (size 0 for zero-size tensors) */
 } Tensor;
 
-/* A view: checks that the extent fits the storage and the offset is aligned to the element. Retains
+/* A tensor of strings has its storage for itself, from its first byte to its last.
+ * A view: checks that the extent fits the storage and the offset is aligned to the element. Retains
  * the storage. Errors: INVALID. The tensor is written. */
 MUST_CHECK Error *tensor_create(
     Storage *storage, uint64_t offset, DType dtype, const Shape *shape, Tensor **out);
@@ -33,6 +34,13 @@ MUST_CHECK Error *tensor_create_in_pool(MemoryPool *pool, uint8_t slot, DType dt
  * zeroed, unsealed. cpu_device: any device whose addresses are pointers. */
 MUST_CHECK Error *tensor_create_on_host(
     Device *cpu_device, DType dtype, const Shape *shape, Tensor **out);
+/* Both for element types that have no fixed size (strings), whose bytes the shape does not tell. */
+MUST_CHECK Error *tensor_create_bytes_in_pool(MemoryPool *pool, uint8_t slot, DType dtype,
+    const Shape *shape, uint64_t bytes, MemoryAnswer *out_answer, Tensor **out);
+MUST_CHECK Error *tensor_create_bytes_on_host(
+    Device *cpu_device, DType dtype, const Shape *shape, uint64_t bytes, Tensor **out);
+/* A copy of a tensor that is in host memory. */
+MUST_CHECK Error *tensor_create_copy_on_host(Device *cpu_device, const Tensor *from, Tensor **out);
 Tensor *tensor_retain(Tensor *tensor);
 void tensor_release(Tensor *tensor);
 DEFINE_OWN(Tensor, tensor_release);

@@ -5,6 +5,7 @@
 
 #include "base/allocator.h"
 #include "base/text.h"
+#include "kernels/string_tensor.h"
 #include "vm/adt.h"
 #include "vm/list.h"
 #include "vm/object.h"
@@ -20,8 +21,26 @@ static void release_array(void *owner) {
     memory_free(array);
 }
 
+static Error *strings_from_array(NamedArray *inout_array, Value *out) {
+    const int64_t count = shape_count_unchecked(&inout_array->shape);
+    void *memory;
+    TRY(memory_alloc((size_t)count, sizeof(StringView), &memory));
+    StringView *views = memory;
+    for (int64_t i = 0; i < count; i++)
+        views[i] = (StringView){inout_array->texts[i], strlen(inout_array->texts[i])};
+    Tensor *tensor = NULL;
+    Error *error = string_tensor_create(&inout_array->shape, views, &tensor);
+    memory_free(memory);
+    TRY(error);
+    tensor->storage->sealed = true;
+    named_array_deinit(inout_array);
+    *inout_array = (NamedArray){0};
+    *out = value_object(OBJECT_TENSOR, tensor);
+    return NULL;
+}
+
 Error *array_values_from_array(NamedArray *inout_array, Value *out) {
-    if (inout_array->dtype == DTYPE_STRING) FAIL(UNSUPPORTED, "tensors of strings");
+    if (inout_array->dtype == DTYPE_STRING) return strings_from_array(inout_array, out);
     void *memory;
     TRY(memory_alloc(1, sizeof(NamedArray), &memory));
     NamedArray *array = memory;
@@ -170,9 +189,43 @@ uint64_t array_values_bytes(const Value *value) {
     return bytes;
 }
 
+/* Elements with ends, which arrays have: a text cannot hold a zero byte there. */
+static Error *texts_of(const Tensor *tensor, const char *name, char **out_block) {
+    const int64_t count = shape_count_unchecked(&tensor->shape);
+    const size_t head = (size_t)count * sizeof(char *);
+    void *memory;
+    TRY(memory_alloc(head + (size_t)tensor_bytes(tensor) + (size_t)count, 1, &memory));
+    char **texts = memory, *to = (char *)memory + head;
+    for (int64_t i = 0; i < count; i++) {
+        StringView view = string_tensor_at(tensor_data(tensor), count, i);
+        if (memchr(view.text, '\0', (size_t)view.size)) {
+            memory_free(memory);
+            FAIL(UNSUPPORTED, "output %s: string %lld holds a zero byte", name, (long long)i);
+        }
+        texts[i] = memcpy(to, view.text, (size_t)view.size);
+        to += view.size + 1;
+    }
+    *out_block = memory;
+    return NULL;
+}
+
+static Error *strings_to_array(ArraySink sink, const char *name, const Tensor *tensor) {
+    NamedArray array;
+    char *texts;
+    TRY(texts_of(tensor, name, &texts));
+    Error *error =
+        named_array_init_texts(&array, name, &tensor->shape, (const char *const *)(void *)texts);
+    memory_free(texts);
+    TRY(error);
+    error = sink.add(sink.self, &array);
+    named_array_deinit(&array);
+    return error;
+}
+
 static Error *tensor_to_array(ArraySink sink, const char *name, const Tensor *tensor) {
     NamedArray array;
     if (!tensor->written) FAIL(INVALID, "output %s is a tensor that was never written", name);
+    if (tensor->dtype == DTYPE_STRING) return strings_to_array(sink, name, tensor);
     TRY(named_array_init(&array, name, tensor->dtype, &tensor->shape));
     Error *error = tensor_copy_to_host(tensor, array.data);
     if (!error) error = sink.add(sink.self, &array);

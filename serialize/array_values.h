@@ -12,7 +12,7 @@
  *
  * inout_list: arrays that were taken are left empty.
  * out_values: parameter_count of them; array_values_release.
- * Errors:     INVALID an unknown, repeated or missing input, named; UNSUPPORTED strings. */
+ * Errors:     INVALID an unknown, repeated or missing input, named. */
 MUST_CHECK Error *array_values_bind(
     ArrayList *inout_list, const Function *function, Value **out_values);
 void array_values_release(Value *values, uint32_t count);

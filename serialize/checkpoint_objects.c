@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "kernels/string_tensor.h"
 #include "serialize/checkpoint_internal.h"
 #include "serialize/value_bytes.h"
 #include "serialize/warm_storages.h"
@@ -319,6 +320,15 @@ void checkpoint_objects_deinit(CheckpointObjects *objects) {
     *objects = (CheckpointObjects){0};
 }
 
+/* What strings are is known when all bytes are there. */
+static Error *check_strings(const CheckpointObjects *objects) {
+    for (uint32_t i = 0; i < objects->count; i++)
+        if (value_is(&objects->values[i], OBJECT_TENSOR))
+            TRY_WRAP(error_recode(string_tensor_check(objects->values[i].tensor), ERROR_CORRUPT),
+                "object %u", i);
+    return NULL;
+}
+
 static Error *read_all(ObjectReader *self, uint32_t count) {
     void *memory;
     TRY(memory_alloc(count, sizeof(Value), &memory));
@@ -329,7 +339,8 @@ static Error *read_all(ObjectReader *self, uint32_t count) {
     for (self->index = 0; self->index < count; self->index++)
         TRY_WRAP(read_object(self, &self->objects->values[self->index]), "object %u", self->index);
     TRY(byte_reader_check_end(&self->reader));
-    return read_bulks(self, self->reads, self->read_count);
+    TRY(read_bulks(self, self->reads, self->read_count));
+    return check_strings(self->objects);
 }
 
 Error *checkpoint_objects_read(const Container *container, WorkerPool *pool, ChunkVerify verify,

@@ -2,6 +2,7 @@
 
 #include "base/allocator.h"
 #include "base/checked.h"
+#include "kernels/string_tensor.h"
 #include "serialize/executable_file.h"
 #include "serialize/value_bytes.h"
 #include "vm/executable_builder.h"
@@ -171,8 +172,13 @@ static Error *read_inline_tensor(
     const uint8_t *data;
     OWN(Tensor, tensor) = NULL;
     TRY(byte_read_view(reader, (size_t)bytes, &data));
-    TRY(tensor_create_on_host(device_host(), dtype, shape, &tensor));
-    if (bytes > 0) memcpy(tensor_data(tensor), data, (size_t)bytes);
+    if (dtype == DTYPE_STRING)
+        TRY(error_recode(tensor_create_bytes_on_host(device_host(), dtype, shape, bytes, &tensor),
+            ERROR_CORRUPT));
+    else
+        TRY(tensor_create_on_host(device_host(), dtype, shape, &tensor));
+    if (tensor_bytes(tensor) > 0) memcpy(tensor_data(tensor), data, (size_t)bytes);
+    TRY(error_recode(string_tensor_check(tensor), ERROR_CORRUPT));
     *out = TAKE(tensor);
     return NULL;
 }
@@ -184,8 +190,11 @@ static Error *read_tensor(ExecutableReader *self, ByteReader *reader, Value *out
     Tensor *tensor;
     TRY(value_bytes_read_dtype(reader, false, &dtype));
     TRY(value_bytes_read_shape(reader, 0, &shape));
-    TRY(error_recode(shape_bytes(&shape, dtype, &bytes), ERROR_CORRUPT));
-    if (bytes <= EXECUTABLE_INLINE_SIZE)
+    if (dtype == DTYPE_STRING)
+        TRY(byte_read_u64(reader, &bytes));
+    else
+        TRY(error_recode(shape_bytes(&shape, dtype, &bytes), ERROR_CORRUPT));
+    if (bytes <= EXECUTABLE_INLINE_SIZE || dtype == DTYPE_STRING)
         TRY(read_inline_tensor(reader, dtype, &shape, bytes, &tensor));
     else
         TRY(read_bulk_tensor(self, reader, dtype, &shape, bytes, &tensor));

@@ -40,7 +40,8 @@ static Error *write_tensor(const Tensor *tensor, ByteWriter *writer, ContainerWr
     uint64_t bytes = tensor_bytes(tensor);
     byte_write_u8(writer, (uint8_t)tensor->dtype);
     value_bytes_write_shape(writer, &tensor->shape);
-    if (bytes <= EXECUTABLE_INLINE_SIZE) {
+    if (tensor->dtype == DTYPE_STRING) byte_write_u64(writer, bytes);
+    if (bytes <= EXECUTABLE_INLINE_SIZE || tensor->dtype == DTYPE_STRING) {
         byte_write_bytes(writer, tensor_data(tensor), (size_t)bytes);
         return NULL;
     }

@@ -2,6 +2,7 @@
 
 #include "base/allocator.h"
 #include "kernels/dtype_scalar.h"
+#include "kernels/string_tensor.h"
 #include "vm/assembly_internal.h"
 #include "vm/scalar.h"
 #include "vm/shape_object.h"
@@ -88,9 +89,56 @@ static Error *check_size(const Tokens *tokens, DType dtype, const Shape *shape, 
     return NULL;
 }
 
+/* Texts in quotes go behind each other into one text; ends: where each ends. */
+static Error *read_texts(Tokens *tokens, int64_t count, TextBuilder *text, uint64_t *ends) {
+    TRY(tokens_expect(tokens, "{"));
+    for (int64_t i = 0; i < count; i++) {
+        TRY(tokens_skip_newlines(tokens));
+        if (i > 0) TRY(tokens_expect(tokens, ","));
+        TRY(tokens_skip_newlines(tokens));
+        TRY(tokens_read_string(tokens, text));
+        ends[i] = text->size;
+    }
+    TRY(tokens_skip_newlines(tokens));
+    return tokens_expect(tokens, "}");
+}
+
+static Error *make_strings(
+    const Shape *shape, int64_t count, const TextBuilder *text, const uint64_t *ends, Value *out) {
+    void *memory;
+    TRY(memory_alloc((size_t)count, sizeof(StringView), &memory));
+    StringView *views = memory;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t begin = i > 0 ? ends[i - 1] : 0;
+        views[i] = (StringView){text_builder_get(text) + begin, ends[i] - begin};
+    }
+    Tensor *tensor = NULL;
+    Error *error = string_tensor_create(shape, views, &tensor);
+    memory_free(memory);
+    TRY(error);
+    *out = value_object(OBJECT_TENSOR, tensor);
+    return string_tensor_check(tensor);
+}
+
+static Error *read_strings(Tokens *tokens, const Shape *shape, Value *out) {
+    TextBuilder OWN_TEXT(text) = {0};
+    int64_t count;
+    void *ends;
+    TRY_WRAP(shape_count(shape, &count), "line %u", tokens->token.line);
+    if ((uint64_t)count > strlen(tokens->token.start))
+        return tokens_fail(tokens, "the data of so large a tensor is missing");
+    TRY(memory_alloc((size_t)count, sizeof(uint64_t), &ends));
+    Error *error = read_texts(tokens, count, &text, ends);
+    if (!error) error = text_builder_check(&text);
+    if (!error) error = make_strings(shape, count, &text, ends, out);
+    memory_free(ends);
+    return error;
+}
+
 static Error *read_tensor(Tokens *tokens, DType dtype, Value *out) {
     Shape shape;
     TRY(assembly_read_shape(tokens, &shape));
+    if (dtype == DTYPE_STRING) return read_strings(tokens, &shape, out);
     bool hex = tokens->token.kind == TOKEN_HEX;
     TRY(check_size(tokens, dtype, &shape, hex));
     OWN(Tensor, tensor) = NULL;

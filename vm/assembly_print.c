@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "kernels/string_tensor.h"
 #include "vm/assembly.h"
 #include "vm/assembly_names.h"
 #include "vm/instruction.h"
@@ -100,11 +101,25 @@ static void print_hex(const uint8_t *data, uint64_t bytes, TextBuilder *out) {
     text_append(out, "\"");
 }
 
+static void print_strings(const void *data, int64_t count, bool with_data, TextBuilder *out) {
+    text_append(out, " {");
+    for (int64_t i = 0; with_data && i < count; i++) {
+        StringView text = string_tensor_at(data, count, i);
+        if (i > 0) text_append(out, ", ");
+        print_quoted(text.text, (size_t)text.size, out);
+    }
+    text_append(out, with_data ? "}" : "...}");
+}
+
 static void print_tensor(const Tensor *tensor, bool with_data, TextBuilder *out) {
     text_append(out, dtype_name(tensor->dtype));
     shape_print(&tensor->shape, out);
     const uint8_t *data = tensor_data(tensor);
     int64_t count = shape_count_unchecked(&tensor->shape);
+    if (tensor->dtype == DTYPE_STRING) {
+        print_strings(data, count, with_data, out);
+        return;
+    }
     if (!(count <= NUMBERS_MAX && is_plain_number(tensor->dtype, data, count))) {
         text_append(out, " ");
         if (with_data)

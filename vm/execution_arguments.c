@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "kernels/device.h"
+#include "kernels/string_tensor.h"
 #include "vm/execution_internal.h"
 #include "vm/list.h"
 
@@ -56,10 +57,14 @@ Error *execution_move_tensor(
 Error *execution_copy_tensor(
     Execution *execution, Tensor *tensor, uint8_t slot, MemoryAnswer *out_answer, Tensor **out) {
     OWN(Tensor, moved) = NULL;
-    TRY(tensor_create_in_pool(
-        execution->pools[slot], slot, tensor->dtype, &tensor->shape, out_answer, &moved));
-    if (out_answer->kind != MEMORY_GRANTED) return NULL;
     uint64_t bytes = tensor_bytes(tensor);
+    if (tensor->dtype == DTYPE_STRING)
+        TRY(tensor_create_bytes_in_pool(execution->pools[slot], slot, tensor->dtype, &tensor->shape,
+            bytes, out_answer, &moved));
+    else
+        TRY(tensor_create_in_pool(
+            execution->pools[slot], slot, tensor->dtype, &tensor->shape, out_answer, &moved));
+    if (out_answer->kind != MEMORY_GRANTED) return NULL;
     if (bytes > 0) TRY(device_transfer(tensor_place(moved), tensor_place(tensor), bytes));
     if (bytes > 0 && slot == SLOT_HOST && tensor->storage->pool == execution->pools[SLOT_DEVICE])
         run_ahead_settle(&execution->ahead); /* the bytes are there behind all that was queued */
@@ -69,6 +74,7 @@ Error *execution_copy_tensor(
 
 static Error *check_tensor(const Port *port, const char *name, const Tensor *tensor) {
     if (!tensor->written) FAIL(INVALID, "input %s is not written", name);
+    TRY_WRAP(string_tensor_check(tensor), "input %s", name);
     if (!port) return NULL;
     if (port->dtype != DTYPE_NONE && tensor->dtype != port->dtype)
         FAIL(INVALID, "input %s is %s, not %s", name, dtype_name(tensor->dtype),

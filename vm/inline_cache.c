@@ -134,7 +134,7 @@ static Error *get_plan(const Residency *residency, uint8_t slot, uint32_t primit
 static Error *size_outputs(InlineCache *cache, const Plan *plan) {
     for (uint32_t i = 0; i < plan->output_count && i < 4; i++) {
         cache->output_bytes[i] = UINT64_MAX;
-        if (!plan->measure)
+        if (!plan->measure && plan->outputs[i].dtype != DTYPE_STRING)
             TRY(shape_bytes(
                 &plan->outputs[i].shape, plan->outputs[i].dtype, &cache->output_bytes[i]));
     }

@@ -72,6 +72,8 @@ static Error *copy_view(Invocation *invocation) {
 }
 
 static Error *launch(Invocation *invocation, Step *out_step) {
+    /* how many bytes strings take is known when they are there */
+    if (invocation->plan->measure_bytes) FAIL(UNSUPPORTED, "strings into a given tensor");
     if (invocation->plan->view) {
         invocation->shapes[0] = invocation->plan->outputs[0].shape;
         invocation->workspace = 0;

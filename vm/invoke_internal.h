@@ -20,6 +20,7 @@ typedef struct Invocation {
     uint64_t input_addresses[PLAN_INPUTS_MAX];
     uint64_t output_addresses[PLAN_OUTPUTS_MAX];
     Shape shapes[PLAN_OUTPUTS_MAX];    /* of the outputs, measured where only the data decides */
+    uint64_t bytes[PLAN_OUTPUTS_MAX];  /* of outputs whose elements have no fixed size */
     Tensor *outputs[PLAN_OUTPUTS_MAX]; /* owned (ALLOC form) or borrowed; NULL: written in place */
     uint32_t reused[PLAN_OUTPUTS_MAX]; /* input that the output is written over, or INPUT_NONE */
 } Invocation;

@@ -97,12 +97,13 @@ static Launch make_launch(const Invocation *invocation, const atomic_bool *aband
 static Error *measure(Invocation *invocation) {
     const Plan *plan = invocation->plan;
     Launch launch = make_launch(invocation, NULL);
-    TRY(plan->measure(plan, &launch, invocation->shapes));
+    if (plan->measure) TRY(plan->measure(plan, &launch, invocation->shapes));
     for (uint32_t i = 0; i < invocation->output_count; i++) {
         int64_t count;
         TRY(shape_count(&invocation->shapes[i], &count));
     }
-    return NULL;
+    if (!plan->measure_bytes) return NULL;
+    return plan->measure_bytes(plan, &launch, invocation->shapes, invocation->bytes);
 }
 
 Error *invocation_prepare(Invocation *invocation, Step *out_step) {
@@ -120,7 +121,7 @@ Error *invocation_prepare(Invocation *invocation, Step *out_step) {
     }
     for (uint32_t i = 0; i < invocation->output_count; i++)
         invocation->shapes[i] = plan->outputs[i].shape;
-    if (!plan->measure) return NULL;
+    if (!plan->measure && !plan->measure_bytes) return NULL;
     Error *error = measure(invocation);
     if (error) free_workspace(invocation);
     return error;
@@ -258,6 +259,14 @@ static inline void recycle(Execution *execution, Value value) {
     value_release_object(value);
 }
 
+static Error *create_tensor(Invocation *invocation, uint32_t index, DType dtype, const Shape *shape,
+    MemoryAnswer *out_answer, Tensor **out) {
+    if (dtype == DTYPE_STRING)
+        return tensor_create_bytes_in_pool(invocation->pool, invocation->slot, dtype, shape,
+            invocation->bytes[index], out_answer, out);
+    return tensor_create_in_pool(invocation->pool, invocation->slot, dtype, shape, out_answer, out);
+}
+
 static Error *make_tensor(
     Invocation *invocation, uint32_t index, MemoryAnswer *out_answer, Tensor **out) {
     Tensor *tensor = take_recycled(invocation, index);
@@ -267,12 +276,11 @@ static Error *make_tensor(
     }
     DType dtype = invocation->plan->outputs[index].dtype;
     const Shape *shape = &invocation->shapes[index];
-    Error *error =
-        tensor_create_in_pool(invocation->pool, invocation->slot, dtype, shape, out_answer, out);
+    Error *error = create_tensor(invocation, index, dtype, shape, out_answer, out);
     if (error_code(error) != ERROR_EXHAUSTED || !execution_flush_recycled(invocation->execution))
         return error;
     error_free(error); /* once more without the recycled ones */
-    return tensor_create_in_pool(invocation->pool, invocation->slot, dtype, shape, out_answer, out);
+    return create_tensor(invocation, index, dtype, shape, out_answer, out);
 }
 
 static Error *make_output(Invocation *invocation, uint32_t index, MemoryAnswer *out_answer) {

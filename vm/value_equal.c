@@ -51,6 +51,7 @@ static Error *tensor_bits_equal(const Tensor *a, const Tensor *b, bool *out_equa
     if (a->written != b->written || a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
         return NULL;
     uint64_t bytes = tensor_bytes(a);
+    if (bytes != tensor_bytes(b)) return NULL; /* of strings */
     *out_equal = true;
     if (!a->written || bytes == 0) return NULL;
     void *blocks;

@@ -126,6 +126,7 @@ static Error *set_tensor(const OnnxNode *node, Attributes *attributes,
     OWN(Tensor, tensor) = NULL;
     TRY(onnx_tensor_read(
         from->t, node->import->directory_descriptor, node->import->device, &tensor));
+    if (tensor->dtype == DTYPE_STRING) FAIL(UNSUPPORTED, "attribute %s: strings", name);
     return attributes_set_tensor(attributes, name, tensor);
 }
 

@@ -66,6 +66,17 @@ static Error *constant_floats(const OnnxNode *node, const Onnx__AttributeProto *
     return onnx_node_set_output(node, 0, constant);
 }
 
+static Error *constant_strings(
+    const OnnxNode *node, uint32_t rank, size_t count, const ProtobufCBinaryData *strings) {
+    int64_t dim = (int64_t)count;
+    Shape shape = shape_make(rank, &dim);
+    IrVariable *constant;
+    OWN(Tensor, tensor) = NULL;
+    TRY(onnx_tensor_make_strings(&shape, strings, &tensor));
+    TRY(ir_constant_tensor(node->import->module, tensor, &constant));
+    return onnx_node_set_output(node, 0, constant);
+}
+
 Error *onnx_convert_constant(const OnnxNode *node) {
     IrVariable *constant = NULL;
     const Onnx__AttributeProto *from, *ints;
@@ -80,7 +91,12 @@ Error *onnx_convert_constant(const OnnxNode *node) {
         TRY(onnx_constant_ints(node, ints->ints, ints->n_ints, &constant));
     else if ((from = onnx_attribute_find(node, "value_floats")))
         return constant_floats(node, from);
+    else if ((from = onnx_attribute_find(node, "value_string")) && from->has_s)
+        return constant_strings(node, 0, 1, &from->s);
+    else if ((from = onnx_attribute_find(node, "value_strings")))
+        return constant_strings(node, 1, from->n_strings, from->strings);
     else
-        FAIL(UNSUPPORTED, "a constant without value, value_int(s) or value_float(s)");
+        FAIL(
+            UNSUPPORTED, "a constant without value, value_int(s), value_float(s), value_string(s)");
     return onnx_node_set_output(node, 0, constant);
 }

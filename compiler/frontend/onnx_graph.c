@@ -61,7 +61,6 @@ static Error *read_tensor_type(
         FAIL(UNSUPPORTED, "%s is not made of tensors but of maps or sparse tensors", name);
     DType dtype = DTYPE_NONE;
     if (type->tensor_type->elem_type) TRY(onnx_dtype(type->tensor_type->elem_type, &dtype));
-    if (dtype == DTYPE_STRING) FAIL(UNSUPPORTED, "tensors of strings");
     *out = ir_type_tensor(dtype);
     const Onnx__TensorShapeProto *shape = type->tensor_type->shape;
     if (!shape) return NULL;

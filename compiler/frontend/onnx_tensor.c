@@ -3,7 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/allocator.h"
 #include "compiler/frontend/onnx_external.h"
+#include "kernels/string_tensor.h"
 #include "kernels/dtype_bits.h"
 
 Error *onnx_dtype(int32_t data_type, DType *out) {
@@ -137,15 +139,43 @@ static Error *read_held(const Onnx__TensorProto *proto, Device *device, DType dt
     return NULL;
 }
 
+Error *onnx_tensor_make_strings(
+    const Shape *shape, const ProtobufCBinaryData *strings, Tensor **out) {
+    const int64_t count = shape_count_unchecked(shape);
+    void *memory;
+    TRY(memory_alloc((size_t)count, sizeof(StringView), &memory));
+    StringView *views = memory;
+    for (int64_t i = 0; i < count; i++)
+        views[i] = (StringView){(const char *)strings[i].data, strings[i].len};
+    OWN(Tensor, tensor) = NULL;
+    Error *error = string_tensor_create(shape, views, &tensor);
+    memory_free(memory);
+    TRY(error);
+    TRY(string_tensor_check(tensor));
+    *out = TAKE(tensor);
+    return NULL;
+}
+
+static Error *read_strings(const Onnx__TensorProto *proto, const Shape *shape, Tensor **out) {
+    int64_t count;
+    TRY(shape_count(shape, &count));
+    bool external = proto->has_data_location &&
+                    proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    if (external || proto->has_raw_data) FAIL(INVALID, "strings as raw or external data");
+    if (proto->n_string_data != (uint64_t)count)
+        FAIL(INVALID, "%zu strings for a tensor of %lld", proto->n_string_data, (long long)count);
+    return onnx_tensor_make_strings(shape, proto->string_data, out);
+}
+
 Error *onnx_tensor_read(
     const Onnx__TensorProto *proto, int directory_descriptor, Device *device, Tensor **out) {
     DType dtype;
     Shape shape;
     uint64_t bytes;
     TRY(onnx_dtype(proto->data_type, &dtype));
-    if (dtype == DTYPE_STRING) FAIL(UNSUPPORTED, "tensors of strings");
     if (proto->segment) FAIL(UNSUPPORTED, "tensors in segments");
     TRY(read_shape(proto, &shape));
+    if (dtype == DTYPE_STRING) return read_strings(proto, &shape, out);
     TRY(shape_bytes(&shape, dtype, &bytes));
     bool external = proto->has_data_location &&
                     proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;

@@ -78,6 +78,7 @@ static bool value_equal(const Value *a, const Value *b) {
     const Tensor *left = a->tensor, *right = b->tensor;
     if (left->dtype != right->dtype || !shape_equal(&left->shape, &right->shape)) return false;
     size_t bytes = (size_t)tensor_bytes(left);
+    if (bytes != tensor_bytes(right)) return false;
     return bytes == 0 || memcmp(tensor_data(left), tensor_data(right), bytes) == 0;
 }
 
@@ -105,11 +106,7 @@ static Error *tensor_own(Tensor *tensor, Tensor **out) {
         *out = tensor_retain(tensor);
         return NULL;
     }
-    OWN(Tensor, copy) = NULL;
-    TRY(tensor_create_on_host(device_host(), tensor->dtype, &tensor->shape, &copy));
-    TRY(tensor_copy_from_host(copy, tensor_data(tensor)));
-    *out = TAKE(copy);
-    return NULL;
+    return tensor_create_copy_on_host(device_host(), tensor, out);
 }
 
 Error *constant_layout_add(

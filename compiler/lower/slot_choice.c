@@ -62,6 +62,15 @@ static bool makes_large(const IrBinding *binding) {
     return false;
 }
 
+/* Strings are on the host, and so is what makes them or something of them. */
+static bool has_strings(const IrBinding *binding) {
+    for (uint32_t i = 0; i < binding->operand_count; i++)
+        if (binding->operands[i] && binding->operands[i]->type.dtype == DTYPE_STRING) return true;
+    for (uint32_t i = 0; i < binding->result_count; i++)
+        if (binding->results[i]->type.dtype == DTYPE_STRING) return true;
+    return false;
+}
+
 static uint8_t slot_of(const SlotChoice *choice, const IrVariable *variable) {
     return variable->constant ? 0 : choice->of[variable->id];
 }
@@ -208,6 +217,7 @@ static bool operator_may_stay(const SlotChoice *choice, const IrBinding *binding
 }
 
 static void settle_operator(SlotChoice *choice, const IrBinding *binding, bool *inout_changed) {
+    if (has_strings(binding)) return;
     if (binding->result_count == 0 || choice->of[binding->results[0]->id] == 1) return;
     if (operator_may_stay(choice, binding)) return;
     for (uint32_t i = 0; i < binding->result_count; i++)
@@ -252,6 +262,7 @@ static void settle_function(SlotChoice *choice, const IrFunction *function, bool
     for (uint32_t i = 0; i < body->result_count; i++) {
         const IrVariable *result = body->results[i];
         if (tail) unify(&choice->of[result->id], &results[i], inout_changed);
+        if (result->type.dtype == DTYPE_STRING) continue;
         if (function->exported ? slot_of(choice, result) == 1 || result->constant
                                : slot_of(choice, result) == 1 && !only_host(needs[i]))
             to_device(&results[i], inout_changed);
@@ -285,7 +296,7 @@ static uint8_t start_of(const IrBinding *binding, const IrVariable *variable) {
     case IR_DEVICE_COPY:
         return (uint8_t)binding->integer;
     case IR_OPERATOR:
-        return may_be_on_host(&variable->type) ? 0 : 1;
+        return has_strings(binding) || may_be_on_host(&variable->type) ? 0 : 1;
     case IR_CALL:
     case IR_IF:
         if (ir_type_is_container(&variable->type)) return by_convention(&variable->type);

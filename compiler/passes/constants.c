@@ -20,7 +20,6 @@ Error *constants_ints(
 
 Error *constants_copy(IrModule *module, const Tensor *tensor, IrVariable **out) {
     OWN(Tensor, copy) = NULL;
-    TRY(tensor_create_on_host(device_host(), tensor->dtype, &tensor->shape, &copy));
-    if (tensor_bytes(tensor) > 0) TRY(tensor_copy_from_host(copy, tensor_data(tensor)));
+    TRY(tensor_create_copy_on_host(device_host(), tensor, &copy));
     return ir_constant_tensor(module, copy, out);
 }

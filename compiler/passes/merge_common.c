@@ -39,6 +39,7 @@ static bool constant_equal(const Value *a, const Value *b) {
     const Tensor *left = a->tensor, *right = b->tensor;
     if (left->dtype != right->dtype || !shape_equal(&left->shape, &right->shape)) return false;
     size_t bytes = (size_t)tensor_bytes(left);
+    if (bytes != tensor_bytes(right)) return false;
     return bytes == 0 || memcmp(tensor_data(left), tensor_data(right), bytes) == 0;
 }
 

@@ -123,6 +123,7 @@ static bool tensors_equal(const Tensor *a, const Tensor *b) {
     if (a == b) return true;
     if (!a || !b || a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape)) return false;
     size_t bytes = (size_t)tensor_bytes(a);
+    if (bytes != tensor_bytes(b)) return false;
     return bytes == 0 || memcmp(tensor_data(a), tensor_data(b), bytes) == 0;
 }
 

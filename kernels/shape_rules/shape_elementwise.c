@@ -47,7 +47,7 @@ Error *shape_rule_compare(PlanRequest *request) {
     return broadcast_same(request, DTYPES_NUMBER, DTYPE_BOOL);
 }
 Error *shape_rule_equal(PlanRequest *request) {
-    return broadcast_same(request, DTYPES_NUMBER | BOOL_SET, DTYPE_BOOL);
+    return broadcast_same(request, DTYPES_NUMBER | BOOL_SET | DTYPE_BIT(DTYPE_STRING), DTYPE_BOOL);
 }
 
 /* A gate and what passes through it; ONNX does not broadcast them. */
@@ -75,7 +75,7 @@ Error *shape_rule_power(PlanRequest *request) {
 
 Error *shape_rule_where(PlanRequest *request) {
     TRY(rule_check_dtype(request, 0, BOOL_SET));
-    TRY(rule_check_dtype(request, 1, DTYPES_POINTWISE));
+    TRY(rule_check_dtype(request, 1, DTYPES_POINTWISE | DTYPE_BIT(DTYPE_STRING)));
     TRY(rule_check_same_dtype(request, 2, 1));
     return broadcast_all(request, rule_dtype(request, 1));
 }
@@ -113,8 +113,11 @@ static Error *cast_to(PlanRequest *request, DType to) {
     const char *mode = attributes_text(request->attributes, "round_mode");
     if (strcmp(mode, "up") != 0 && strcmp(mode, "down") != 0 && strcmp(mode, "nearest") != 0)
         FAIL(INVALID, "round_mode \"%.40s\"", mode);
-    if (rule_dtype(request, 0) == DTYPE_STRING || to == DTYPE_STRING)
-        FAIL(UNSUPPORTED, "from %s to %s", dtype_name(rule_dtype(request, 0)), dtype_name(to));
+    const DType from = rule_dtype(request, 0);
+    const DTypeSet printed = DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL);
+    if ((from == DTYPE_STRING && !(DTYPES_NUMBER >> to & 1)) ||
+        (to == DTYPE_STRING && !(printed >> from & 1)))
+        FAIL(UNSUPPORTED, "from %s to %s", dtype_name(from), dtype_name(to));
     rule_set(request, 0, to, rule_shape(request, 0));
     return NULL;
 }

@@ -30,12 +30,25 @@ static void test_onnx_constant_of_every_form(void **state) {
     onnx_model_expect(model, " -> int64[0]");
 }
 
-static void test_onnx_constant_of_texts_and_of_nothing_is_refused(void **state) {
+/* Joined with nothing, in a run. */
+static void test_onnx_constant_may_be_a_text(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        OnnxModel *model = onnx_model_make(20);
+        onnx_add_output(model->graph, "same", "bool");
+        OnnxNodeProto *text = onnx_add_node(model->graph, "Constant", "", "text");
+        onnx_set_text(text, "value_string", "seven");
+        OnnxNodeProto *end = onnx_add_node(model->graph, "Constant", "", "end");
+        onnx_set_text(end, "value_string", i ? "teen" : "");
+        onnx_add_node(model->graph, "StringConcat", "text,end", "joined");
+        onnx_add_node(model->graph, "Equal", "joined,text", "same");
+        onnx_model_expect(model, i ? " -> bool[] 0" : " -> bool[] 1");
+    }
+}
+
+static void test_onnx_constant_of_nothing_is_refused(void **state) {
     (void)state;
     OnnxNodeProto *node;
-    OnnxModel *model = constant_model(&node);
-    onnx_set_text(node, "value_string", "seven");
-    onnx_model_refused(UNSUPPORTED, "node y (Constant)", model);
     onnx_model_refused(UNSUPPORTED, "a constant without value", constant_model(&node));
 }
 
@@ -64,7 +77,8 @@ static void test_onnx_constant_of_less_data_than_it_has_elements_is_refused(void
 int test_onnx_constant(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx_constant_of_every_form),
-        cmocka_unit_test(test_onnx_constant_of_texts_and_of_nothing_is_refused),
+        cmocka_unit_test(test_onnx_constant_may_be_a_text),
+        cmocka_unit_test(test_onnx_constant_of_nothing_is_refused),
         cmocka_unit_test(test_onnx_constant_with_the_wrong_type_is_refused),
         cmocka_unit_test(test_onnx_constant_of_less_data_than_it_has_elements_is_refused),
     };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/device.h"
+#include "kernels/string_tensor.h"
 #include "tests/compiler/onnx_run.h"
 
 static Error *read_tensor(OnnxTensor *owned_proto, Tensor **out) {
@@ -83,11 +84,38 @@ static void test_onnx_tensor_refuses_strings_and_segments(void **state) {
     (void)state;
     OnnxTensor *proto = with_raw("float32[1]", "abcd", 4);
     proto->data_type = DTYPE_STRING;
-    refused(UNSUPPORTED, "strings", proto);
+    refused(INVALID, "strings as raw or external data", proto);
     proto = with_raw("float32[1]", "abcd", 4);
     proto->segment = calloc(1, sizeof *proto->segment);
     onnx__tensor_proto__segment__init(proto->segment);
     refused(UNSUPPORTED, "segments", proto);
+}
+
+static OnnxTensor *with_strings(size_t count, const char *second) {
+    OnnxTensor *proto = onnx_tensor_make("t", "float32[2]");
+    proto->data_type = DTYPE_STRING;
+    proto->n_string_data = count;
+    proto->string_data = calloc(count, sizeof(ProtobufCBinaryData));
+    for (size_t i = 0; i < count; i++) {
+        const char *text = i ? second : "";
+        proto->string_data[i].len = strlen(text);
+        proto->string_data[i].data = (uint8_t *)onnx_text(text);
+    }
+    return proto;
+}
+
+static void test_onnx_tensor_reads_strings(void **state) {
+    (void)state;
+    OnnxTensor *proto = with_strings(2, "\xc3\xa4");
+    Tensor *tensor;
+    assert_ok(read_tensor(proto, &tensor));
+    assert_int_equal(string_tensor_at(tensor_data(tensor), 2, 0).size, 0);
+    StringView second = string_tensor_at(tensor_data(tensor), 2, 1);
+    assert_int_equal(second.size, 2);
+    assert_memory_equal(second.text, "\xc3\xa4", 2);
+    tensor_release(tensor);
+    refused(INVALID, "3 strings for a tensor of 2", with_strings(3, ""));
+    refused(INVALID, "string 1 is not UTF-8", with_strings(2, "\xff"));
 }
 
 /* Two elements in the field where the schema puts them for that type. */
@@ -202,6 +230,7 @@ int test_onnx_tensor(void) {
         cmocka_unit_test(test_onnx_tensor_takes_empty_tensors),
         cmocka_unit_test(test_onnx_tensor_refuses_element_types_it_has_not),
         cmocka_unit_test(test_onnx_tensor_refuses_strings_and_segments),
+        cmocka_unit_test(test_onnx_tensor_reads_strings),
         cmocka_unit_test(test_onnx_tensor_reads_every_types_own_field),
         cmocka_unit_test(test_onnx_tensor_ignores_fields_of_other_types),
         cmocka_unit_test(test_onnx_tensor_reads_packed_four_bit_elements),

@@ -210,3 +210,42 @@ void reference_split_bounds(ReferenceCall *call) {
     }
     out->values[out->count - 1] = shape->values[axis];
 }
+
+/* Grams of n items, each `step` behind the last one, that stand in the pool from `first` on. */
+static double count_grams(
+    const double *row, int64_t size, int64_t n, int64_t step, const int64_t *gram) {
+    double count = 0;
+    for (int64_t start = 0; start + (n - 1) * step < size; start++) {
+        bool same = true;
+        for (int64_t i = 0; i < n; i++) same = same && row[start + i * step] == (double)gram[i];
+        count += same;
+    }
+    return count;
+}
+
+void reference_tf_idf(ReferenceCall *call) {
+    uint32_t lengths, pool, grams, weighted;
+    const int64_t *starts = attributes_ints(call->attributes, "ngram_counts", &lengths);
+    const int64_t *items = attributes_ints(call->attributes, "pool_int64s", &pool);
+    const int64_t *columns = attributes_ints(call->attributes, "ngram_indexes", &grams);
+    const double *weights = attributes_floats(call->attributes, "weights", &weighted);
+    const ReferenceTensor *in = &call->inputs[0], *out = &call->outputs[0];
+    int64_t size = in->shape.dims[in->shape.rank - 1];
+    int64_t width = out->shape.dims[out->shape.rank - 1];
+    for (int64_t row = 0; row * width < out->count; row++) {
+        uint32_t gram = 0;
+        for (int64_t i = 0; i < width; i++) out->values[row * width + i] = 0;
+        for (int64_t n = 1; n <= (int64_t)lengths; n++) {
+            int64_t end = n < (int64_t)lengths ? starts[n] : (int64_t)pool;
+            for (int64_t at = starts[n - 1]; at < end; at += n, gram++) {
+                double count = 0;
+                int64_t steps = n == 1 ? 1 : attributes_int(call->attributes, "max_skip_count") + 1;
+                for (int64_t step = 1; step <= steps; step++)
+                    count += count_grams(in->values + row * size, size, n, step, items + at);
+                if (n < attributes_int(call->attributes, "min_gram_length")) count = 0;
+                out->values[row * width + columns[gram]] +=
+                    weighted ? count * weights[gram] : count;
+            }
+        }
+    }
+}

@@ -136,6 +136,7 @@ static const struct {
     {"ConvInteger", ALL, "of models made for CPUs"},
     {"QLinearMatMul", ALL, "of models made for CPUs"},
     {"QLinearConv", ALL, "of models made for CPUs"},
+    {"TfIdfVectorizer", DTYPE_BIT(DTYPE_NONE), "of words, which are on the host"},
     {"SplitBounds", DTYPE_BIT(DTYPE_NONE), "made of shapes: in slot 0 anyway"},
     {"LSTM", DTYPES_FLOAT & ~DTYPE_BIT(DTYPE_FLOAT32), "of networks that are float32"},
     {"GRU", DTYPES_FLOAT, "of small networks, which the host runs as fast"},

@@ -43,6 +43,7 @@ static bool is_near(double made, double wanted, double relative, Tolerance toler
 static Error *compare_elements(const Tensor *made, const Tensor *wanted, Tolerance tolerance) {
     const void *made_data = tensor_data(made), *wanted_data = tensor_data(wanted);
     uint64_t bytes = tensor_bytes(wanted);
+    if (bytes != tensor_bytes(made)) FAIL(INTERNAL, "other elements"); /* of strings */
     if (bytes == 0 || memcmp(made_data, wanted_data, bytes) == 0) return NULL;
     if (!tolerance || !dtype_is_float(wanted->dtype)) FAIL(INTERNAL, "other elements");
     const double relative = relative_tolerance(wanted->dtype, tolerance);

@@ -30,6 +30,13 @@ static const char program[] =
     "    AllocADT 0, r0, r1 -> r2\n"
     "    Ret r2\n"
     "}\n"
+    "function texts(t: string[?] slot 0) -> (t: string[?] slot 0) exported {\n"
+    "    Ret r0\n"
+    "}\n"
+    "constant @zero slot 0 = string[1] {\"a\\x00b\"}\n"
+    "function zero() -> (t: string[1] slot 0) exported {\n"
+    "    Ret @zero\n"
+    "}\n"
     "function plain(a: float32[n]) exported {\n"
     "    Ret r0\n"
     "}\n";
@@ -201,6 +208,23 @@ static void test_array_values_refuse_lists_with_holes(void **state) {
     }
 }
 
+static void test_array_values_are_strings_too(void **state) {
+    static const char *const texts[] = {"one", "", "\xc3\xa4"};
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    ArrayList OWN_ARRAYS(outputs) = {0};
+    NamedArray array;
+    const Shape shape = shape_make(1, (int64_t[]){3});
+    assert_ok(named_array_init_texts(&array, "t", &shape, texts));
+    assert_ok(array_list_add(&inputs, &array));
+    assert_ok(run(*state, "texts", &inputs, &outputs));
+    assert_int_equal(outputs.items[0].dtype, DTYPE_STRING);
+    for (size_t i = 0; i < 3; i++) assert_string_equal(outputs.items[0].texts[i], texts[i]);
+    ArrayList OWN_ARRAYS(none) = {0};
+    ArrayList OWN_ARRAYS(unmade) = {0};
+    assert_fails_saying(
+        UNSUPPORTED, "output t: string 0 holds a zero byte", run(*state, "zero", &none, &unmade));
+}
+
 static void test_array_values_inputs_are_all_there_once(void **state) {
     static const struct {
         const char *first, *second, *says;
@@ -226,6 +250,7 @@ int test_array_values(void) {
         cmocka_unit_test(test_array_values_refuse_what_was_never_written),
         cmocka_unit_test(test_array_values_gather_lists_and_leave_out_optionals),
         cmocka_unit_test(test_array_values_refuse_lists_with_holes),
+        cmocka_unit_test(test_array_values_are_strings_too),
         cmocka_unit_test(test_array_values_inputs_are_all_there_once),
     };
     return cmocka_run_group_tests_name("array_values", tests, setup, teardown);

@@ -1,3 +1,4 @@
+#include "kernels/string_tensor.h"
 #include "tests/vm/vm_fixture.h"
 #include "vm/execution.h"
 #include "vm/list.h"
@@ -98,6 +99,25 @@ static void test_arguments_may_be_lists_and_optionals(void **state) {
     vm_machine_deinit(&machine);
 }
 
+static void test_arguments_of_strings_are_checked(void **state) {
+    (void)state;
+    VmMachine machine =
+        vm_machine("function f(t: string[?] slot 0) exported {\n Ret r0\n}\n", "sim:0");
+    static const StringView texts[] = {{"a", 1}, {"bc", 2}};
+    const Shape two = shape_make(1, (int64_t[]){2});
+    Tensor *tensor;
+    assert_ok(string_tensor_create(&two, texts, &tensor));
+    Value argument = T(tensor);
+    Execution *execution = vm_start(&machine, "f", &argument, 1, NULL);
+    assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
+    execution_release(execution);
+    ((uint64_t *)tensor_data(tensor))[1] = 9;
+    assert_fails_saying(INVALID, "input t: string 1 of 2 begins at byte 9 of 3",
+        execution_create(machine.residency, NULL, 0, &argument, 1, &execution));
+    value_release(&argument);
+    vm_machine_deinit(&machine);
+}
+
 /* Without a device: the same words. */
 static void test_arguments_are_checked_before_an_execution(void **state) {
     (void)state;
@@ -170,6 +190,7 @@ int test_execution_arguments(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arguments_must_fit_their_ports),
         cmocka_unit_test(test_arguments_may_be_lists_and_optionals),
+        cmocka_unit_test(test_arguments_of_strings_are_checked),
         cmocka_unit_test(test_arguments_are_checked_before_an_execution),
         cmocka_unit_test(test_arguments_come_into_their_slots_sealed),
         cmocka_unit_test(test_arguments_that_are_unwritten_are_refused),

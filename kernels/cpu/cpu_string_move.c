@@ -1,0 +1,214 @@
+/* Operators that move elements, of strings: the same operator moves the elements' numbers, then the
+ * texts follow. So indices are checked where they always are, and every such operator is there. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "kernels/cpu/cpu_strings.h"
+
+typedef struct State {
+    Plan *inner;                        /* int64 in the place of strings */
+    uint32_t input_count, output_count; /* all outputs are strings */
+    bool is_string[PLAN_INPUTS_MAX];
+    int64_t counts[PLAN_INPUTS_MAX]; /* elements of each input of strings */
+    int64_t bases[PLAN_INPUTS_MAX];  /* their first element's number */
+} State;
+
+/* The texts of a number; it came out of the inner operator. */
+static StringView find_text(const State *state, const Launch *launch, int64_t number) {
+    for (uint32_t i = state->input_count; i-- > 0;) {
+        if (!state->is_string[i] || number < state->bases[i]) continue;
+        return string_tensor_at(cpu_input(launch, i), state->counts[i], number - state->bases[i]);
+    }
+    return (StringView){"", 0};
+}
+
+/* What the inner operator works on: numbers of inputs and of outputs, and its own workspace. */
+typedef struct Numbers {
+    uint64_t inputs[PLAN_INPUTS_MAX], outputs[PLAN_OUTPUTS_MAX];
+    int64_t *block;
+    void *workspace;
+} Numbers;
+
+static void numbers_deinit(Numbers *numbers) {
+    memory_free(numbers->block);
+    memory_free(numbers->workspace);
+}
+
+static Error *number_inputs(
+    const State *state, const Launch *launch, const Shape *shapes, Numbers *numbers) {
+    uint64_t count = 0;
+    void *memory;
+    for (uint32_t i = 0; i < state->input_count; i++) count += (uint64_t)state->counts[i];
+    for (uint32_t i = 0; shapes && i < state->output_count; i++)
+        count += (uint64_t)shape_count_unchecked(&shapes[i]);
+    TRY(memory_alloc(count, sizeof(int64_t), &memory));
+    numbers->block = memory;
+    TRY(memory_alloc(state->inner->workspace_bytes + DEVICE_ALIGNMENT, 1, &numbers->workspace));
+    int64_t *to = numbers->block;
+    for (uint32_t i = 0; i < state->input_count; i++) {
+        numbers->inputs[i] = launch->inputs[i];
+        if (!state->is_string[i]) continue;
+        numbers->inputs[i] = state->counts[i] ? (uint64_t)(uintptr_t)to : 0;
+        for (int64_t at = 0; at < state->counts[i]; at++) *to++ = state->bases[i] + at;
+    }
+    for (uint32_t i = 0; shapes && i < state->output_count; i++) {
+        int64_t made = shape_count_unchecked(&shapes[i]);
+        numbers->outputs[i] = made ? (uint64_t)(uintptr_t)to : 0;
+        to += made;
+    }
+    return NULL;
+}
+
+static Launch inner_launch(const Launch *launch, const Numbers *numbers) {
+    Launch inner = *launch;
+    uintptr_t workspace = (uintptr_t)numbers->workspace;
+    inner.inputs = numbers->inputs;
+    inner.outputs = numbers->outputs;
+    inner.workspace = (workspace + DEVICE_ALIGNMENT - 1) & ~(uintptr_t)(DEVICE_ALIGNMENT - 1);
+    inner.abandon = NULL;
+    return inner;
+}
+
+static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes) {
+    const State *state = plan_state(plan);
+    Numbers numbers = {0};
+    Error *error = number_inputs(state, launch, NULL, &numbers);
+    Launch inner = inner_launch(launch, &numbers);
+    if (!error) error = state->inner->measure(state->inner, &inner, out_shapes);
+    numbers_deinit(&numbers);
+    return error;
+}
+
+static Error *move_numbers(
+    const State *state, const Launch *launch, const Shape *shapes, Numbers *numbers) {
+    bool abandoned = false;
+    TRY(number_inputs(state, launch, shapes, numbers));
+    Launch inner = inner_launch(launch, numbers);
+    return state->inner->launch(state->inner, &inner, shapes, &abandoned);
+}
+
+static const int64_t *moved(const Numbers *numbers, uint32_t output) {
+    return (const int64_t *)(uintptr_t)numbers->outputs[output];
+}
+
+static Error *measure_bytes(
+    const Plan *plan, const Launch *launch, const Shape *shapes, uint64_t *out_bytes) {
+    const State *state = plan_state(plan);
+    Numbers numbers = {0};
+    Error *error = move_numbers(state, launch, shapes, &numbers);
+    for (uint32_t o = 0; !error && o < state->output_count; o++) {
+        int64_t count = shape_count_unchecked(&shapes[o]);
+        out_bytes[o] = string_tensor_head_bytes(count);
+        for (int64_t i = 0; i < count && !error; i++)
+            error = cpu_strings_add_size(
+                &out_bytes[o], find_text(state, launch, moved(&numbers, o)[i]).size);
+    }
+    numbers_deinit(&numbers);
+    return error;
+}
+
+static Error *launch_move(
+    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const State *state = plan_state(plan);
+    Numbers numbers = {0};
+    (void)out_abandoned;
+    Error *error = move_numbers(state, launch, output_shapes, &numbers);
+    for (uint32_t o = 0; !error && o < state->output_count; o++) {
+        int64_t count = shape_count_unchecked(&output_shapes[o]);
+        StringWriter writer = string_writer_open(cpu_output(launch, o), count);
+        for (int64_t i = 0; i < count; i++) {
+            string_writer_add(&writer, find_text(state, launch, moved(&numbers, o)[i]));
+            string_writer_end(&writer);
+        }
+    }
+    numbers_deinit(&numbers);
+    return error;
+}
+
+static void destroy(Plan *plan) {
+    State *state = plan_state(plan);
+    plan_release(state->inner);
+    plan_free(plan);
+}
+
+/* The request with int64 where there are strings. */
+static Error *plan_inner(Device *device, const PlanRequest *request, Plan **out) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(PlanRequest) + PLAN_INPUTS_MAX * sizeof(TensorSpec), &memory));
+    PlanRequest *inner = memory;
+    TensorSpec *inputs = (TensorSpec *)(inner + 1);
+    *inner = *request;
+    inner->inputs = inputs;
+    for (uint32_t i = 0; i < request->input_count; i++) {
+        inputs[i] = request->inputs[i];
+        if (inputs[i].present && inputs[i].dtype == DTYPE_STRING) inputs[i].dtype = DTYPE_INT64;
+    }
+    Error *error = operator_infer(inner);
+    if (!error) error = device->class_->plan(device, inner, out);
+    memory_free(memory);
+    return error;
+}
+
+/* Numbers of elements can be moved but not added up. */
+static bool only_moves(const PlanRequest *request) {
+    OperatorId id = request->operator_info->id;
+    if (id == OPERATOR_SCATTER_ELEMENTS || id == OPERATOR_SCATTER_ND)
+        if (strcmp(attributes_text(request->attributes, "reduction"), "none") != 0) return false;
+    for (uint32_t i = 0; i < request->output_count; i++)
+        if (request->outputs[i].dtype != DTYPE_STRING) return false;
+    return true;
+}
+
+static Error *plan_move(Device *device, const PlanRequest *request, Plan **out) {
+    *out = NULL;
+    if (!only_moves(request)) return NULL;
+    OWN(Plan, inner) = NULL;
+    OWN(Plan, plan) = NULL;
+    int64_t base = 0;
+    TRY(plan_inner(device, request, &inner));
+    if (inner->view) return NULL;
+    TRY(plan_create(device, request, "cpu.string_move", sizeof(State), &plan));
+    State *state = plan_state(plan);
+    plan->destroy = destroy;
+    state->inner = TAKE(inner);
+    state->input_count = request->input_count;
+    state->output_count = request->output_count;
+    for (uint32_t i = 0; i < request->input_count; i++) {
+        const TensorSpec *input = &request->inputs[i];
+        state->is_string[i] = input->present && input->dtype == DTYPE_STRING;
+        if (!state->is_string[i]) continue;
+        state->counts[i] = shape_count_unchecked(&input->shape);
+        state->bases[i] = base;
+        base += state->counts[i];
+    }
+    plan->measure = state->inner->measure ? measure : NULL;
+    plan->measure_bytes = measure_bytes;
+    plan->launch = launch_move;
+    *out = TAKE(plan);
+    return NULL;
+}
+
+/* Where: chosen by its first input, which is bool, so all of its types are taken here. */
+#define MOVES(id)                                                                                  \
+    { OPERATOR_##id, DTYPES_STRING, plan_move, "cpu.string_move", KERNEL_PORTABLE }
+
+const Kernel cpu_string_move[] = {
+    MOVES(CONCAT),
+    MOVES(SPLIT),
+    MOVES(SLICE),
+    MOVES(GATHER),
+    MOVES(GATHER_ELEMENTS),
+    MOVES(GATHER_ND),
+    MOVES(SCATTER_ELEMENTS),
+    MOVES(SCATTER_ND),
+    MOVES(TRANSPOSE),
+    MOVES(EXPAND),
+    MOVES(TILE),
+    MOVES(DEPTH_TO_SPACE),
+    MOVES(SPACE_TO_DEPTH),
+    MOVES(REVERSE_SEQUENCE),
+    MOVES(COMPRESS),
+    {OPERATOR_WHERE, DTYPE_BIT(DTYPE_BOOL), plan_move, "cpu.string_move", KERNEL_PORTABLE},
+    KERNELS_END,
+};

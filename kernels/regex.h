@@ -1,0 +1,25 @@
+#pragma once
+/* Regular expressions in RE2's language, matched in time proportional to text and pattern: a
+ * nondeterministic automaton whose states are followed at once, so that no pattern is catastrophic.
+ *
+ * Taken: literals, . [..] [^..] [[:alpha:]], \d \D \s \S \w \W, \t \n \v \f \r \a, \x41 \x{10FFFF},
+ * \Q..\E, (..) (?:..) (?P<name>..) (?<name>..), (?i) (?s) (?m) (?U) and their groups, | * + ? {n}
+ * {n,} {n,m} and their lazy forms, ^ $ \A \z \b \B. Text is UTF-8. A full match is asked for, so
+ * greedy and lazy are the same. Not taken: \p{..}, \C, backreferences and lookaround (RE2 has none
+ * of the last two either). */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+typedef struct Regex Regex;
+enum { REGEX_STEPS_MAX = 1 << 14, REGEX_REPEAT_MAX = 1000, REGEX_NESTING_MAX = 200 };
+
+/* Errors: INVALID not a pattern; UNSUPPORTED; both say where. */
+MUST_CHECK Error *regex_create(const char *pattern, Regex **out);
+void regex_release(Regex *regex);
+DEFINE_OWN(Regex, regex_release);
+/* Bytes that regex_matches works in, of any alignment of 8. */
+size_t regex_scratch_size(const Regex *regex);
+/* Whether the whole text matches. Any number of threads, each with scratch of its own. */
+bool regex_matches(const Regex *regex, const char *text, size_t size, void *scratch);
