@@ -189,8 +189,8 @@ uint64_t array_values_bytes(const Value *value) {
     return bytes;
 }
 
-/* Elements with ends, which arrays have: a text cannot hold a zero byte there. */
-static Error *texts_of(const Tensor *tensor, const char *name, char **out_block) {
+/* Elements with ends, which arrays have; no text holds a zero byte. */
+static Error *texts_of(const Tensor *tensor, char **out_block) {
     const int64_t count = shape_count_unchecked(&tensor->shape);
     const size_t head = (size_t)count * sizeof(char *);
     void *memory;
@@ -198,10 +198,6 @@ static Error *texts_of(const Tensor *tensor, const char *name, char **out_block)
     char **texts = memory, *to = (char *)memory + head;
     for (int64_t i = 0; i < count; i++) {
         StringView view = string_tensor_at(tensor_data(tensor), count, i);
-        if (memchr(view.text, '\0', (size_t)view.size)) {
-            memory_free(memory);
-            FAIL(UNSUPPORTED, "output %s: string %lld holds a zero byte", name, (long long)i);
-        }
         texts[i] = memcpy(to, view.text, (size_t)view.size);
         to += view.size + 1;
     }
@@ -212,7 +208,7 @@ static Error *texts_of(const Tensor *tensor, const char *name, char **out_block)
 static Error *strings_to_array(ArraySink sink, const char *name, const Tensor *tensor) {
     NamedArray array;
     char *texts;
-    TRY(texts_of(tensor, name, &texts));
+    TRY(texts_of(tensor, &texts));
     Error *error =
         named_array_init_texts(&array, name, &tensor->shape, (const char *const *)(void *)texts);
     memory_free(texts);

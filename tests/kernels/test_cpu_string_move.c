@@ -70,8 +70,8 @@ static void test_moves_make_several_outputs(void **state) {
 static void test_moves_check_indices_and_refuse_sums(void **state) {
     (void)state;
     const int64_t one = 1, two = 2;
-    assert_fails_saying(
-        FAILED, "index 2 at position 0", move("Gather", NULL, square(), ints(1, &one, (int64_t[]){2}), NULL, ""));
+    assert_fails_saying(FAILED, "index 2 at position 0",
+        move("Gather", NULL, square(), ints(1, &one, (int64_t[]){2}), NULL, ""));
     assert_fails(UNSUPPORTED,
         move("ScatterElements", "{reduction=\"add\"}", string_fixture_tensor("p|q", 1, &two),
             ints(1, &one, (int64_t[]){1}), string_fixture_tensor("new", 1, &one), ""));
