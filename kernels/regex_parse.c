@@ -253,7 +253,7 @@ static Error *read_backslash(Parser *parser) {
     uint32_t point;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
         if (take(parser, places[i].letter))
-            return add_step(parser->regex, REGEX_ASSERT, places[i].place, 0);
+            return add_step(parser->regex, REGEX_ASSERT, (int32_t)places[i].place, 0);
     if (take(parser, "Q")) {
         while (parser->at < parser->size && !take(parser, "\\E"))
             TRY(add_point(parser, utf8_next(parser->pattern, &parser->at)));
