@@ -38,6 +38,7 @@ typedef struct CudaCudnnConv {
                       */
     bool has_added, has_bias, relu;
     bool rounds; /* float32 elements may become TF32 */
+    bool channels_last; /* from, to and added lie as [images, …, channels]; weights do not */
 } CudaCudnnConv;
 
 /* One that is ready to run, on any stream; its engine was chosen for addresses that

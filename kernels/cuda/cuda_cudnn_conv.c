@@ -214,12 +214,18 @@ static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) 
     State state = {0};
     CpuEpilogue epilogue;
     bool fits, found;
+    ChannelsFirst first;
+    const PlanRequest *plain = request;
     *out = NULL;
-    if (channels_last_is(request)) return NULL;
-    TRY(describe(cuda_device(device), request, &conv, &fits));
+    if (channels_last_is(request)) {
+        channels_first_of(request, &first);
+        plain = &first.request;
+    }
+    TRY(describe(cuda_device(device), plain, &conv, &fits));
     if (!fits) return NULL;
+    conv.channels_last = plain != request;
     TRY(cpu_epilogue_of(request, CPU_LEVEL_PORTABLE, DTYPE_FLOAT32, &epilogue));
-    place_epilogue(request, &epilogue, &conv, &state);
+    place_epilogue(plain, &epilogue, &conv, &state);
     if (state.finishes && !cuda_fatbin.image) return NULL; /* built without our kernels */
     TRY(measure_operands(request, &state));
     TRY(cuda_cudnn_init(cuda_device(device), &conv, &state.program, &found));

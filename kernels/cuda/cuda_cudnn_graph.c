@@ -17,12 +17,21 @@ static Error *set_ints(Builder *builder, CudnnDescriptor descriptor, int attribu
         builder->pile->device, descriptor, attribute, CUDNN_TYPE_INT64, count, values);
 }
 
+/* dims are [images, channels, …] in any case. */
+static void place_strides(const int64_t *dims, uint32_t rank, bool channels_last, int64_t *out) {
+    int64_t step = channels_last ? dims[1] : 1;
+    for (uint32_t i = rank; i-- > 2; step *= dims[i]) out[i] = step;
+    out[1] = channels_last ? 1 : step;
+    out[0] = channels_last ? step : step * dims[1];
+}
+
 static Error *make_tensor(Builder *builder, const int64_t *dims, int64_t id, int type,
     bool is_virtual, CudnnDescriptor *out) {
     CudaDevice *device = builder->pile->device;
     const uint32_t rank = builder->conv->rank;
-    int64_t strides[CUDA_CUDNN_RANK_MAX], step = 1;
-    for (uint32_t i = rank; i-- > 0; step *= dims[i]) strides[i] = step;
+    const bool last = builder->conv->channels_last && id != CUDA_CUDNN_WEIGHTS + 1;
+    int64_t strides[CUDA_CUDNN_RANK_MAX];
+    place_strides(dims, rank, last, strides);
     TRY(cuda_cudnn_descriptor_make(builder->pile, CUDNN_BACKEND_TENSOR_DESCRIPTOR, out));
     TRY(cuda_cudnn_descriptor_set_choice(
         device, *out, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type));
