@@ -51,9 +51,14 @@ static bool is_virtual(const FakeDescriptor *tensor) {
     return attribute && attribute->values[0];
 }
 
+/* Of element `index` in the order of the dimensions, which is not that in memory. */
 static uint64_t place(const Values *values, const FakeDescriptor *tensor, int64_t index) {
+    int64_t rank, offset = 0;
+    const int64_t *dims = fake_cudnn_ints(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, &rank);
+    const int64_t *strides = fake_cudnn_ints(tensor, CUDNN_ATTR_TENSOR_STRIDES, &rank);
+    for (int64_t i = rank; i-- > 0; index /= dims[i]) offset += index % dims[i] * strides[i];
     return values->run->addresses[id_of(tensor)] +
-           (uint64_t)index * (dtype_bits(dtype_of(tensor)) / 8);
+           (uint64_t)offset * (dtype_bits(dtype_of(tensor)) / 8);
 }
 
 static double get(const Values *values, const FakeDescriptor *tensor, int64_t index) {
