@@ -37,7 +37,7 @@ typedef struct CudaCudnnConv {
     bool transposed; /* it is the gradient of the convolution from `to` to `from`; nothing is fused
                       */
     bool has_added, has_bias, relu;
-    bool rounds; /* float32 elements may become TF32 */
+    bool rounds;        /* float32 elements may become TF32 */
     bool channels_last; /* from, to and added lie as [images, …, channels]; weights do not */
 } CudaCudnnConv;
 
