@@ -33,8 +33,8 @@ static void test_onnx_sequence_at_counts_from_both_ends(void **state) {
 
 static void test_onnx_sequence_insert_puts_before_or_behind(void **state) {
     (void)state;
-    static const char *const with[] = {"list int64[] 7 | int64[] 8; int64[] 0 -> "
-                                       "list int64[] 0 | int64[] 7 | int64[] 8",
+    static const char *const with[] = {
+        "list int64[] 7 | int64[] 8; int64[] 0 -> list int64[] 0 | int64[] 7 | int64[] 8",
         "list int64[] 7 | int64[] 8; int64[] 2 -> list int64[] 7 | int64[] 8 | int64[] 2",
         "list int64[] 7 | int64[] 8; int64[] -1 -> list int64[] 7 | int64[] -1 | int64[] 8"};
     for (size_t i = 0; i < 3; i++)
