@@ -20,10 +20,11 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
     const bool has_bias = state->direct.has_bias, has_residual = state->direct.has_residual;
     const float *w = call->inputs[1], *bias = has_bias ? call->inputs[2] : NULL;
     const float *residual = has_residual ? call->inputs[3] : NULL;
-    float *scratch = (float *)call->workspace + state->packed_count;
+    float *scratch = call->workspace; /* NULL where nothing is needed */
     if (cpu_conv_last_units(&state->direct) == 0) return NULL;
     if (state->packed_count > 0) {
-        float *packed = call->workspace;
+        float *packed = scratch;
+        scratch += state->packed_count;
         if (state->winograd)
             cpu_winograd_pack(w, &state->weights, packed);
         else

@@ -16,8 +16,8 @@ enum {
 typedef void CombinePixels(
     const float *x, const int64_t *offsets, int64_t count, int64_t channels, bool more, float *y);
 
-/* Four vectors of channels at once, then one, then single channels. */
-#define DEFINE_COMBINE(name, TARGET, Vector, LANES, ALL, LOAD, STORE, COMBINE, COMBINE_1, start)   \
+/* Four vectors of channels at once, then one; what is left goes to narrower ones. */
+#define DEFINE_COMBINE(name, TARGET, Vector, LANES, ALL, LOAD, STORE, COMBINE, start, rest)        \
     TARGET static void name(const float *x, const int64_t *offsets, int64_t count,                 \
         int64_t channels, bool more, float *y) {                                                   \
         int64_t at = 0;                                                                            \
@@ -43,25 +43,27 @@ typedef void CombinePixels(
             for (int64_t i = 0; i < count; i++) a = COMBINE(a, LOAD(x + offsets[i] + at));         \
             STORE(y + at, a);                                                                      \
         }                                                                                          \
-        for (; at < channels; at++) {                                                              \
-            float a = more ? y[at] : (start);                                                      \
-            for (int64_t i = 0; i < count; i++) a = COMBINE_1(a, x[offsets[i] + at]);              \
-            y[at] = a;                                                                             \
-        }                                                                                          \
+        if (at < channels) rest(x + at, offsets, count, channels - at, more, y + at);              \
     }                                                                                              \
     struct combine_needs_semicolon
 
-DEFINE_COMBINE(maxima_1, , float, 1, ALL_1, LOAD_1, STORE_1, max_1, max_1, -__builtin_inff());
-DEFINE_COMBINE(sums_1, , float, 1, ALL_1, LOAD_1, STORE_1, sum_1, sum_1, 0.0f);
+static void nothing_left(
+    const float *x, const int64_t *offsets, int64_t count, int64_t channels, bool more, float *y) {
+    (void)x, (void)offsets, (void)count, (void)channels, (void)more, (void)y;
+}
+
+DEFINE_COMBINE(
+    maxima_1, , float, 1, ALL_1, LOAD_1, STORE_1, max_1, -__builtin_inff(), nothing_left);
+DEFINE_COMBINE(sums_1, , float, 1, ALL_1, LOAD_1, STORE_1, sum_1, 0.0f, nothing_left);
 #if defined(__x86_64__)
 DEFINE_COMBINE(maxima_8, CPU_TARGET_AVX2, __m256, 8, _mm256_set1_ps, _mm256_loadu_ps,
-    _mm256_storeu_ps, max_8, max_1, -__builtin_inff());
+    _mm256_storeu_ps, max_8, -__builtin_inff(), maxima_1);
 DEFINE_COMBINE(sums_8, CPU_TARGET_AVX2, __m256, 8, _mm256_set1_ps, _mm256_loadu_ps,
-    _mm256_storeu_ps, _mm256_add_ps, sum_1, 0.0f);
+    _mm256_storeu_ps, _mm256_add_ps, 0.0f, sums_1);
 DEFINE_COMBINE(maxima_16, CPU_TARGET_AVX512, __m512, 16, _mm512_set1_ps, _mm512_loadu_ps,
-    _mm512_storeu_ps, max_16, max_1, -__builtin_inff());
+    _mm512_storeu_ps, max_16, -__builtin_inff(), maxima_8);
 DEFINE_COMBINE(sums_16, CPU_TARGET_AVX512, __m512, 16, _mm512_set1_ps, _mm512_loadu_ps,
-    _mm512_storeu_ps, _mm512_add_ps, sum_1, 0.0f);
+    _mm512_storeu_ps, _mm512_add_ps, 0.0f, sums_8);
 #endif
 
 static CombinePixels *combine_for(CpuLevel level, bool is_average) {

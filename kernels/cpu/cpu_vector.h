@@ -58,11 +58,22 @@ CPU_INLINE void cpu_f32x16_store(float *to, CpuF32x16 value) { *(CpuF32x16Unalig
 CPU_INLINE CpuF32x16 cpu_f32x16_all(float value) { return value - (CpuF32x16){0}; }
 CPU_INLINE CpuI32x16 cpu_i32x16_all(int32_t value) { return value - (CpuI32x16){0}; }
 
-/* The first `count` lanes (0 … 16); the others are `fill`. */
+/* `count` floats (0 … 15) in up to four pieces, each a move of one size. */
+CPU_INLINE void cpu_f32_copy_part(float *to, const float *from, int64_t count) {
+    if (count & 8) memcpy(to, from, 8 * sizeof *to);
+    int64_t at = count & 8;
+    if (count & 4) memcpy(to + at, from + at, 4 * sizeof *to);
+    at += count & 4;
+    if (count & 2) memcpy(to + at, from + at, 2 * sizeof *to);
+    at += count & 2;
+    if (count & 1) to[at] = from[at];
+}
+/* The first `count` lanes; the others are `fill`. Above 16 it is 16, below 1 none. */
 CPU_INLINE CpuF32x16 cpu_f32x16_load_part(const float *from, int64_t count, float fill) {
     if (count >= CPU_VECTOR_LANES) return cpu_f32x16_load(from);
     float lanes[CPU_VECTOR_LANES];
-    for (int64_t i = 0; i < CPU_VECTOR_LANES; i++) lanes[i] = i < count ? from[i] : fill;
+    cpu_f32x16_store(lanes, cpu_f32x16_all(fill));
+    if (count > 0) cpu_f32_copy_part(lanes, from, count);
     return cpu_f32x16_load(lanes);
 }
 CPU_INLINE void cpu_f32x16_store_part(float *to, int64_t count, CpuF32x16 value) {
@@ -72,7 +83,7 @@ CPU_INLINE void cpu_f32x16_store_part(float *to, int64_t count, CpuF32x16 value)
     }
     float lanes[CPU_VECTOR_LANES];
     cpu_f32x16_store(lanes, value);
-    for (int64_t i = 0; i < count; i++) to[i] = lanes[i];
+    if (count > 0) cpu_f32_copy_part(to, lanes, count);
 }
 
 /* mask lanes are all ones or all zeros, as comparisons give them. */
