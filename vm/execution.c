@@ -26,12 +26,7 @@ static Error *create_pools(Execution *execution) {
             memory_pool_set_reserve(execution->pools[slot], execution->options.reserves[slot]);
     }
     uint64_t limit = execution->options.memory_limit_bytes[SLOT_HOST];
-    if (limit == 0) {
-        DeviceMemory memory;
-        Device *host = residency->devices[SLOT_HOST];
-        TRY(host->class_->memory(host, &memory));
-        limit = memory.total_bytes;
-    }
+    if (limit == 0) TRY(device_total_bytes(residency->devices[SLOT_HOST], &limit));
     return object_meter_create(limit, &execution->meter);
 }
 

@@ -16,8 +16,10 @@
 enum { CPU_VECTOR_LANES = 16 };
 
 typedef float CpuF32x16 __attribute__((vector_size(64)));
+typedef float CpuF32x8 __attribute__((vector_size(32)));
 typedef int32_t CpuI32x16 __attribute__((vector_size(64)));
 typedef double CpuF64x8 __attribute__((vector_size(64)));
+typedef float CpuF32x8Unaligned __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float CpuF32x16Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
 typedef double CpuF64x8Unaligned __attribute__((vector_size(64), aligned(8), may_alias));
 
@@ -68,9 +70,15 @@ CPU_INLINE void cpu_f32_copy_part(float *to, const float *from, int64_t count) {
     at += count & 2;
     if (count & 1) to[at] = from[at];
 }
-/* The first `count` lanes; the others are `fill`. Above 16 it is 16, below 1 none. */
+/* The first `count` lanes; the others are `fill`. Above 16 it is 16, below 1 none. Halves, of which
+ * many rows have one, do not go through memory: reading a vector behind its pieces stalls. */
 CPU_INLINE CpuF32x16 cpu_f32x16_load_part(const float *from, int64_t count, float fill) {
     if (count >= CPU_VECTOR_LANES) return cpu_f32x16_load(from);
+    if (count == CPU_VECTOR_LANES / 2) {
+        const CpuF32x8 low = *(const CpuF32x8Unaligned *)from, high = fill - (CpuF32x8){0};
+        return __builtin_shufflevector(
+            low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    }
     float lanes[CPU_VECTOR_LANES];
     cpu_f32x16_store(lanes, cpu_f32x16_all(fill));
     if (count > 0) cpu_f32_copy_part(lanes, from, count);
@@ -79,6 +87,10 @@ CPU_INLINE CpuF32x16 cpu_f32x16_load_part(const float *from, int64_t count, floa
 CPU_INLINE void cpu_f32x16_store_part(float *to, int64_t count, CpuF32x16 value) {
     if (count >= CPU_VECTOR_LANES) {
         cpu_f32x16_store(to, value);
+        return;
+    }
+    if (count == CPU_VECTOR_LANES / 2) {
+        *(CpuF32x8Unaligned *)to = __builtin_shufflevector(value, value, 0, 1, 2, 3, 4, 5, 6, 7);
         return;
     }
     float lanes[CPU_VECTOR_LANES];
