@@ -191,7 +191,9 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
         if (!inputs[i]) inputs[i] = &nothing;
     }
     double *scratch = call->workspace;
-    int32_t *lengths = (int32_t *)(void *)(scratch + units * state->scratch);
+    const int64_t scratch_count = units * state->scratch;
+    int32_t *lengths =
+        scratch_count ? (int32_t *)(void *)(scratch + scratch_count) : call->workspace;
     Run run = {
         .state = state,
         .inputs = inputs,
