@@ -25,7 +25,7 @@ BUILDS = {
     "asan": ("build-asan", "clang", ["--buildtype=plain", "-Dc_args=-g -O1 -fno-omit-frame-pointer "
                                      "-fno-sanitize-recover=all", "-Db_sanitize=address,undefined",
                                      "-Db_lundef=false", *NO_NVCC],
-             ["--timeout-multiplier", "5", "--no-suite", "tidy"]),
+             ["--timeout-multiplier", "5", "--no-suite", "tidy", "--no-suite", "levels"]),
     "tsan": ("build-tsan", "clang", ["--buildtype=plain", "-Dc_args=-g -O1", "-Db_sanitize=thread",
                                      "-Db_lundef=false", *NO_NVCC],
              ["--timeout-multiplier", "5", *(word for suite in THREAD_SUITES for word in ("--suite", suite))]),
