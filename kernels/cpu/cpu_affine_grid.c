@@ -25,10 +25,6 @@ static double position(const State *state, int64_t at, int64_t dim) {
     return dim > 1 ? (double)(2 * at) / (double)(dim - 1) - 1 : 0; /* as PyTorch */
 }
 
-static double load(const State *state, const void *from, int64_t at) {
-    return state->wide ? ((const double *)from)[at] : (double)((const float *)from)[at];
-}
-
 static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const Run *run = context;
@@ -38,7 +34,8 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
         double theta[RANK_MAX * (RANK_MAX + 1)], at[RANK_MAX + 1]; /* at: innermost first, then 1 */
         const int64_t image = unit / state->rows, size = rank * (rank + 1);
-        for (int64_t i = 0; i < size; i++) theta[i] = load(state, run->theta, image * size + i);
+        for (int64_t i = 0; i < size; i++)
+            theta[i] = cpu_float_load(state->wide, run->theta, image * size + i);
         int64_t rest = unit % state->rows;
         for (uint32_t d = 1; d < rank; d++) {
             const int64_t dim = state->dims[rank - 1 - d];

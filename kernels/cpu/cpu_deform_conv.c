@@ -45,19 +45,9 @@ typedef struct Run {
     char *columns;
 } Run;
 
-/* The taps of one kernel position for a block of pixels. */
-typedef struct Taps {
-    int64_t offsets[CPU_SAMPLER_TAPS_MAX];
-    double weights[CPU_SAMPLER_TAPS_MAX];
-} Taps;
-
-static double load(const State *state, const void *from, int64_t at) {
-    return state->wide ? ((const double *)from)[at] : (double)((const float *)from)[at];
-}
-
 /* Planes of offsets: for each group, kernel position and dimension one, the dimension innermost. */
 static void find_taps(const Run *run, int64_t image, int64_t offset_group, int64_t position,
-    int64_t first, int64_t count, Taps *out) {
+    int64_t first, int64_t count, CpuSamplerTaps *out) {
     const State *state = run->state;
     const Window *window = &state->window;
     const int64_t rank = window->rank;
@@ -71,42 +61,25 @@ static void find_taps(const Run *run, int64_t image, int64_t offset_group, int64
             const int64_t corner =
                 pixel % window->output[d] * window->stride[d] - window->pad_begin[d];
             const int64_t at = corner + tap % window->kernel[d] * window->dilation[d];
-            x[d] = (double)at +
-                   load(state, run->offsets, (plane + d) * state->output_count + first + i);
+            x[d] = (double)at + cpu_float_load(state->wide, run->offsets,
+                                    (plane + d) * state->output_count + first + i);
             pixel /= window->output[d];
             tap /= window->kernel[d];
         }
         double *weights = out->weights + i * state->tap_count;
         cpu_sampler_taps(&state->sampler, x, out->offsets + i * state->tap_count, weights);
         if (!run->mask) continue;
-        const double factor = load(state, run->mask, mask + i);
+        const double factor = cpu_float_load(state->wide, run->mask, mask + i);
         for (uint32_t k = 0; k < state->tap_count; k++) weights[k] *= factor;
     }
 }
-
-#define SAMPLE(name, T)                                                                            \
-    static void sample_##name(                                                                     \
-        const Taps *taps, uint32_t tap_count, int64_t count, const T *x, T *column) {              \
-        const int64_t *offsets = taps->offsets;                                                    \
-        const double *weights = taps->weights;                                                     \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            T sum = 0;                                                                             \
-            for (uint32_t k = 0; k < tap_count; k++)                                               \
-                sum += offsets[k] < 0 ? 0 : x[offsets[k]] * (T)weights[k];                         \
-            column[i] = sum;                                                                       \
-            offsets += tap_count;                                                                  \
-            weights += tap_count;                                                                  \
-        }                                                                                          \
-    }
-SAMPLE(f32, float)
-SAMPLE(f64, double)
 
 /* columns [channels, kernel positions, block] */
 static void fill_columns(
     const Run *run, int64_t image, int64_t first, int64_t count, char *columns) {
     const State *state = run->state;
     const int64_t per_group = state->channels / state->offset_groups;
-    Taps taps;
+    CpuSamplerTaps taps;
     for (int64_t group = 0; group < state->offset_groups; group++)
         for (int64_t k = 0; k < state->kernel_count; k++) {
             find_taps(run, image, group, k, first, count, &taps);
@@ -114,10 +87,10 @@ static void fill_columns(
                 const int64_t x = (image * state->channels + c) * state->input_count;
                 const int64_t to = (c * state->kernel_count + k) * state->block;
                 if (state->wide)
-                    sample_f64(&taps, state->tap_count, count, (const double *)run->x + x,
+                    cpu_sampler_sum_f64(&taps, state->tap_count, count, (const double *)run->x + x,
                         (double *)(void *)columns + to);
                 else
-                    sample_f32(&taps, state->tap_count, count, (const float *)run->x + x,
+                    cpu_sampler_sum_f32(&taps, state->tap_count, count, (const float *)run->x + x,
                         (float *)(void *)columns + to);
             }
         }

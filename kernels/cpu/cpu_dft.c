@@ -30,17 +30,6 @@ typedef struct Run {
     CpuComplex *scratch;
 } Run;
 
-static double load(const State *state, const void *from, int64_t at) {
-    return state->wide ? ((const double *)from)[at] : (double)((const float *)from)[at];
-}
-
-static void store(const State *state, void *to, int64_t at, double value) {
-    if (state->wide)
-        ((double *)to)[at] = value;
-    else
-        ((float *)to)[at] = (float)value;
-}
-
 /* Where a unit's numbers are: the first, and how far apart. */
 typedef struct Lane {
     int64_t from, to, step;
@@ -64,12 +53,12 @@ static void gather(const Run *run, Lane lane, CpuComplex *values) {
         const int64_t at = lane.from + i * lane.step;
         CpuComplex value = {0, 0};
         if (fourier->complex_input)
-            value =
-                (CpuComplex){load(state, run->from, 2 * at), load(state, run->from, 2 * at + 1)};
+            value = (CpuComplex){cpu_float_load(state->wide, run->from, 2 * at),
+                cpu_float_load(state->wide, run->from, 2 * at + 1)};
         else
-            value.re = load(state, run->from, at);
+            value.re = cpu_float_load(state->wide, run->from, at);
         if (state->has_window) {
-            const double weight = load(state, run->window, i);
+            const double weight = cpu_float_load(state->wide, run->window, i);
             value.re *= weight;
             value.im *= weight;
         }
@@ -88,11 +77,11 @@ static void scatter(const Run *run, Lane lane, const CpuComplex *values) {
     for (int64_t i = 0; i < fourier->bins; i++) {
         const int64_t at = lane.to + i * lane.step;
         if (fourier->real_output) {
-            store(state, run->to, at, values[i].re / divisor);
+            cpu_float_store(state->wide, run->to, at, values[i].re / divisor);
             continue;
         }
-        store(state, run->to, 2 * at, values[i].re / divisor);
-        store(state, run->to, 2 * at + 1, values[i].im / divisor);
+        cpu_float_store(state->wide, run->to, 2 * at, values[i].re / divisor);
+        cpu_float_store(state->wide, run->to, 2 * at + 1, values[i].im / divisor);
     }
 }
 

@@ -28,3 +28,14 @@ MUST_CHECK Error *cpu_float_plan_create_number(Device *device, const PlanRequest
 bool cpu_float_plan_takes(const PlanRequest *request);
 /* Asks for workspace of the kernel's own. */
 void cpu_float_plan_set_workspace(Plan *plan, uint64_t bytes);
+
+/* Element `at` of an operand as a kernel is given it: float64, or float32. */
+static inline double cpu_float_load(bool wide, const void *from, int64_t at) {
+    return wide ? ((const double *)from)[at] : (double)((const float *)from)[at];
+}
+static inline void cpu_float_store(bool wide, void *to, int64_t at, double value) {
+    if (wide)
+        ((double *)to)[at] = value;
+    else
+        ((float *)to)[at] = (float)value;
+}

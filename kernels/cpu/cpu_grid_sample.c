@@ -28,12 +28,6 @@ typedef struct Run {
     char *y;
 } Run;
 
-/* Taps of a block of points. */
-typedef struct Taps {
-    int64_t offsets[CPU_SAMPLER_TAPS_MAX];
-    double weights[CPU_SAMPLER_TAPS_MAX];
-} Taps;
-
 /* From -1 … 1 to elements. float32 in float32, as everybody computes it: which element is nearest
  * depends on it. */
 static double denormalize_f32(float n, int64_t dim, bool corners) {
@@ -60,7 +54,7 @@ static double load(const State *state, const void *grid, int64_t at, int64_t dim
 }
 
 /* The grid's coordinates come innermost dimension first. */
-static void find_taps(const Run *run, int64_t first, int64_t count, Taps *out) {
+static void find_taps(const Run *run, int64_t first, int64_t count, CpuSamplerTaps *out) {
     const State *state = run->state;
     const uint32_t rank = state->sampler.rank;
     for (int64_t i = 0; i < count; i++) {
@@ -73,24 +67,8 @@ static void find_taps(const Run *run, int64_t first, int64_t count, Taps *out) {
     }
 }
 
-#define COMBINE(name, T)                                                                           \
-    static void combine_##name(                                                                    \
-        const Taps *taps, uint32_t tap_count, int64_t count, const T *x, T *y) {                   \
-        const int64_t *offsets = taps->offsets;                                                    \
-        const double *weights = taps->weights;                                                     \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            T sum = 0;                                                                             \
-            for (uint32_t k = 0; k < tap_count; k++)                                               \
-                sum += offsets[k] < 0 ? 0 : x[offsets[k]] * (T)weights[k];                         \
-            y[i] = sum;                                                                            \
-            offsets += tap_count;                                                                  \
-            weights += tap_count;                                                                  \
-        }                                                                                          \
-    }
-COMBINE(f32, float)
-COMBINE(f64, double)
-
-static void move(const State *state, const Taps *taps, int64_t count, const char *x, char *y) {
+static void move(
+    const State *state, const CpuSamplerTaps *taps, int64_t count, const char *x, char *y) {
     for (int64_t i = 0; i < count; i++, y += state->size) {
         const int64_t offset = taps->offsets[i];
         if (offset < 0)
@@ -106,7 +84,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     const Run *run = context;
     const State *state = run->state;
     const bool moves = state->sampler.mode == CPU_SAMPLER_NEAREST;
-    Taps taps;
+    CpuSamplerTaps taps;
     for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
         const int64_t image = unit / state->blocks, first = unit % state->blocks * state->block;
         const int64_t left = state->output_count - first;
@@ -119,10 +97,10 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
             if (moves)
                 move(state, &taps, count, x, y);
             else if (state->wide)
-                combine_f64(&taps, state->tap_count, count, (const double *)(const void *)x,
+                cpu_sampler_sum_f64(&taps, state->tap_count, count, (const double *)(const void *)x,
                     (double *)(void *)y);
             else
-                combine_f32(&taps, state->tap_count, count, (const float *)(const void *)x,
+                cpu_sampler_sum_f32(&taps, state->tap_count, count, (const float *)(const void *)x,
                     (float *)(void *)y);
         }
     }

@@ -66,27 +66,20 @@ static bool find_between(const Samples *samples, int64_t index, int64_t dim, Bet
 
 static double larger(double a, double b) { return b > a || b != b ? b : a; }
 
-static double load(const State *state, const void *from, int64_t at) {
-    return state->wide ? ((const double *)from)[at] : (double)((const float *)from)[at];
-}
-
-static void store(const State *state, void *to, int64_t at, double value) {
-    if (state->wide)
-        ((double *)to)[at] = value;
-    else
-        ((float *)to)[at] = (float)value;
-}
-
 /* The four weighted neighbours of a sample: their sum, or (as everybody does it) the largest of
  * them. */
 static double take_sample(
     const State *state, const void *x, int64_t plane, const Between *down, const Between *across) {
     const int64_t above = plane + down->low * state->width;
     const int64_t below = plane + down->high * state->width;
-    const double a = (1 - down->rest) * (1 - across->rest) * load(state, x, above + across->low);
-    const double b = (1 - down->rest) * across->rest * load(state, x, above + across->high);
-    const double c = down->rest * (1 - across->rest) * load(state, x, below + across->low);
-    const double d = down->rest * across->rest * load(state, x, below + across->high);
+    const double a =
+        (1 - down->rest) * (1 - across->rest) * cpu_float_load(state->wide, x, above + across->low);
+    const double b =
+        (1 - down->rest) * across->rest * cpu_float_load(state->wide, x, above + across->high);
+    const double c =
+        down->rest * (1 - across->rest) * cpu_float_load(state->wide, x, below + across->low);
+    const double d =
+        down->rest * across->rest * cpu_float_load(state->wide, x, below + across->high);
     return state->is_max ? larger(larger(a, b), larger(c, d)) : a + b + c + d;
 }
 
@@ -145,7 +138,8 @@ static void align_region(const Run *run, int64_t region, int64_t channel) {
     const int64_t plane =
         (run->images[region] * state->channels + channel) * state->height * state->width;
     double corners[4];
-    for (int64_t i = 0; i < 4; i++) corners[i] = load(state, run->regions, region * 4 + i);
+    for (int64_t i = 0; i < 4; i++)
+        corners[i] = cpu_float_load(state->wide, run->regions, region * 4 + i);
     const Samples rows = samples_of(state, corners[1], corners[3], state->pooled_height);
     const Samples columns = samples_of(state, corners[0], corners[2], state->pooled_width);
     int64_t to = (region * state->channels + channel) * state->pooled_height * state->pooled_width;
@@ -156,7 +150,8 @@ static void align_region(const Run *run, int64_t region, int64_t channel) {
             across.start += (double)j * columns.step;
             down.step = rows.count ? rows.step / (double)rows.count : 0;
             across.step = columns.count ? columns.step / (double)columns.count : 0;
-            store(state, run->y, to, align_bin(state, run->x, plane, &down, &across));
+            cpu_float_store(
+                state->wide, run->y, to, align_bin(state, run->x, plane, &down, &across));
         }
 }
 
@@ -185,7 +180,8 @@ static void pool_region(const Run *run, int64_t region, int64_t channel) {
     const int64_t plane =
         (run->images[region] * state->channels + channel) * state->height * state->width;
     double corners[5];
-    for (int64_t i = 1; i < 5; i++) corners[i] = load(state, run->regions, region * 5 + i);
+    for (int64_t i = 1; i < 5; i++)
+        corners[i] = cpu_float_load(state->wide, run->regions, region * 5 + i);
     const Span rows = span_of(state, corners[2], corners[4], state->pooled_height);
     const Span columns = span_of(state, corners[1], corners[3], state->pooled_width);
     int64_t to = (region * state->channels + channel) * state->pooled_height * state->pooled_width;
@@ -197,8 +193,9 @@ static void pool_region(const Run *run, int64_t region, int64_t channel) {
             double most = row < row_end && column < column_end ? -INFINITY : 0;
             for (int64_t h = row; h < row_end; h++)
                 for (int64_t w = column; w < column_end; w++)
-                    most = larger(most, load(state, run->x, plane + h * state->width + w));
-            store(state, run->y, to, most);
+                    most = larger(
+                        most, cpu_float_load(state->wide, run->x, plane + h * state->width + w));
+            cpu_float_store(state->wide, run->y, to, most);
         }
 }
 

@@ -103,3 +103,20 @@ void cpu_sampler_taps(
         count *= along;
     }
 }
+
+#define SUM(name, T)                                                                               \
+    void cpu_sampler_sum_##name(                                                                   \
+        const CpuSamplerTaps *taps, uint32_t tap_count, int64_t count, const T *x, T *to) {        \
+        const int64_t *offsets = taps->offsets;                                                    \
+        const double *weights = taps->weights;                                                     \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            T sum = 0;                                                                             \
+            for (uint32_t k = 0; k < tap_count; k++)                                               \
+                sum += offsets[k] < 0 ? 0 : x[offsets[k]] * (T)weights[k];                         \
+            to[i] = sum;                                                                           \
+            offsets += tap_count;                                                                  \
+            weights += tap_count;                                                                  \
+        }                                                                                          \
+    }
+SUM(f32, float)
+SUM(f64, double)

@@ -38,3 +38,15 @@ uint32_t cpu_sampler_block(const CpuSampler *sampler);
  * plane, -1 for a zero, and as many weights. */
 void cpu_sampler_taps(
     const CpuSampler *sampler, const double *x, int64_t *out_offsets, double *out_weights);
+
+/* Taps of a block of points, tap_count for each. */
+typedef struct CpuSamplerTaps {
+    int64_t offsets[CPU_SAMPLER_TAPS_MAX];
+    double weights[CPU_SAMPLER_TAPS_MAX];
+} CpuSamplerTaps;
+
+/* to[i] = the weighed elements of point i in the plane x. */
+void cpu_sampler_sum_f32(
+    const CpuSamplerTaps *taps, uint32_t tap_count, int64_t count, const float *x, float *to);
+void cpu_sampler_sum_f64(
+    const CpuSamplerTaps *taps, uint32_t tap_count, int64_t count, const double *x, double *to);
