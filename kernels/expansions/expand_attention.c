@@ -7,17 +7,6 @@
 
 /* ---- FusedAttention ---- */
 
-/* Swaps the last two dimensions. */
-static Error *add_swap(ExpansionBuilder *builder, uint32_t *inout_value) {
-    const uint32_t rank = expansion_spec(builder, *inout_value).shape.rank;
-    if (rank < 2) FAIL(INVALID, "a transposed operand of rank %u", rank);
-    int64_t perm[SHAPE_RANK_MAX];
-    for (uint32_t i = 0; i < rank; i++) perm[i] = i;
-    perm[rank - 2] = rank - 1;
-    perm[rank - 1] = rank - 2;
-    return expansion_transpose(builder, *inout_value, perm, inout_value);
-}
-
 /* [T, .., D] becomes [.., T, D], or [.., D, T]. */
 static Error *add_rows_moved(ExpansionBuilder *builder, bool columns, uint32_t *inout_value) {
     const uint32_t rank = expansion_spec(builder, *inout_value).shape.rank;
@@ -36,7 +25,7 @@ Error *expand_fused_attention(ExpansionBuilder *builder) {
     uint32_t value = 0, key = 1, weighed = 2, scale;
     if (columns && rows_first) FAIL(INVALID, "a key both transposed and with its rows first");
     if (rows_first) TRY(add_rows_moved(builder, true, &key));
-    if (!columns && !rows_first) TRY(add_swap(builder, &key));
+    if (!columns && !rows_first) TRY(expansion_swap(builder, &key));
     if (attributes_int(attributes, "value_rows_first"))
         TRY(add_rows_moved(builder, false, &weighed));
     TRY(expansion_scalar(

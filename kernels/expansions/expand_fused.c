@@ -82,23 +82,12 @@ Error *expand_fused_conv(ExpansionBuilder *builder) {
     return NULL;
 }
 
-/* Swaps the last two dimensions. */
-static Error *add_swap(ExpansionBuilder *builder, uint32_t *inout_value) {
-    const uint32_t rank = expansion_spec(builder, *inout_value).shape.rank;
-    if (rank < 2) FAIL(INVALID, "a transposed operand of rank %u", rank);
-    int64_t perm[SHAPE_RANK_MAX];
-    for (uint32_t i = 0; i < rank; i++) perm[i] = i;
-    perm[rank - 2] = rank - 1;
-    perm[rank - 1] = rank - 2;
-    return expansion_transpose(builder, *inout_value, perm, inout_value);
-}
-
 Error *expand_fused_matmul(ExpansionBuilder *builder) {
     const Attributes *attributes = builder->request->attributes;
     const double alpha = attributes_float(attributes, "alpha");
     uint32_t value = 0, other = 1, scale;
-    if (attributes_int(attributes, "transA")) TRY(add_swap(builder, &value));
-    if (attributes_int(attributes, "transB")) TRY(add_swap(builder, &other));
+    if (attributes_int(attributes, "transA")) TRY(expansion_swap(builder, &value));
+    if (attributes_int(attributes, "transB")) TRY(expansion_swap(builder, &other));
     TRY(expansion_binary(builder, OPERATOR_MATMUL, value, other, &value));
     if (alpha != 1) {
         TRY(expansion_scalar(builder, builder->request->inputs[0].dtype, alpha, &scale));
@@ -116,8 +105,8 @@ Error *expand_append(ExpansionBuilder *builder) {
     uint32_t value;
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
-    TRY(attributes_set_int(
-        attributes, "axis", attributes_int(builder->request->attributes, "axis")));
+    TRY(attributes_copy_declared(
+        builder->request->attributes, operator_get(OPERATOR_CONCAT), attributes));
     TRY(expansion_call(
         builder, (ExpansionCall){OPERATOR_CONCAT, TAKE(attributes), 2, inputs, 1}, &value));
     expansion_set_output(builder, 0, value);

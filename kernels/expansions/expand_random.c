@@ -1,15 +1,6 @@
 /* What is drawn by comparing or shaping numbers of RandomUniform and RandomNormal. */
 #include "kernels/expansions/expansion_builder.h"
 
-/* Float attributes that the call shares with the operator that draws. */
-static Error *copy_floats(
-    const Attributes *from, const char *const *names, uint32_t count, Attributes *to) {
-    for (uint32_t i = 0; i < count; i++)
-        if (attributes_has(from, names[i]))
-            TRY(attributes_set_float(to, names[i], attributes_float(from, names[i])));
-    return NULL;
-}
-
 /* Draws a tensor of a shape. Consumes the attributes: all but shape and dtype. */
 static Error *add_draw(ExpansionBuilder *builder, OperatorId operator_id,
     Attributes *owned_attributes, const Shape *shape, DType dtype, uint32_t *out) {
@@ -26,13 +17,12 @@ static DType asked_dtype(const PlanRequest *request) {
                : request->inputs[0].dtype;
 }
 
-static Error *expand_like(
-    ExpansionBuilder *builder, OperatorId operator_id, const char *const *names, uint32_t count) {
+static Error *expand_like(ExpansionBuilder *builder, OperatorId operator_id) {
     const PlanRequest *request = builder->request;
     OWN(Attributes, attributes) = NULL;
     uint32_t value;
     TRY(attributes_create(&attributes));
-    TRY(copy_floats(request->attributes, names, count, attributes));
+    TRY(attributes_copy_declared(request->attributes, operator_get(operator_id), attributes));
     TRY(add_draw(builder, operator_id, TAKE(attributes), &request->inputs[0].shape,
         asked_dtype(request), &value));
     expansion_set_output(builder, 0, value);
@@ -40,13 +30,11 @@ static Error *expand_like(
 }
 
 Error *expand_random_uniform_like(ExpansionBuilder *builder) {
-    static const char *const names[] = {"high", "low", "seed"};
-    return expand_like(builder, OPERATOR_RANDOM_UNIFORM, names, 3);
+    return expand_like(builder, OPERATOR_RANDOM_UNIFORM);
 }
 
 Error *expand_random_normal_like(ExpansionBuilder *builder) {
-    static const char *const names[] = {"mean", "scale", "seed"};
-    return expand_like(builder, OPERATOR_RANDOM_NORMAL, names, 3);
+    return expand_like(builder, OPERATOR_RANDOM_NORMAL);
 }
 
 /* Numbers of [0, 1), which float64 alone holds: rounded to fewer bits the largest is 1. */
@@ -57,7 +45,6 @@ static Error *add_uniform(ExpansionBuilder *builder, Attributes *owned_attribute
 
 /* 1 where a number drawn is below the probability. */
 Error *expand_bernoulli(ExpansionBuilder *builder) {
-    static const char *const names[] = {"seed"};
     const PlanRequest *request = builder->request;
     const DType given = request->inputs[0].dtype;
     OWN(Attributes, attributes) = NULL;
@@ -66,7 +53,8 @@ Error *expand_bernoulli(ExpansionBuilder *builder) {
     if (!((DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)) & DTYPE_BIT(asked_dtype(request))))
         FAIL(INVALID, "dtype %s", dtype_name(asked_dtype(request)));
     TRY(attributes_create(&attributes));
-    TRY(copy_floats(request->attributes, names, 1, attributes));
+    TRY(attributes_copy_declared(
+        request->attributes, operator_get(OPERATOR_RANDOM_UNIFORM), attributes));
     TRY(add_uniform(builder, TAKE(attributes), &drawn));
     TRY(expansion_cast(builder, 0, DTYPE_FLOAT64, &probability));
     TRY(expansion_binary(builder, OPERATOR_LESS, drawn, probability, &value));

@@ -215,6 +215,16 @@ Error *expansion_transpose(
         builder, (ExpansionCall){OPERATOR_TRANSPOSE, TAKE(attributes), 1, &value, 1}, out);
 }
 
+Error *expansion_swap(ExpansionBuilder *builder, uint32_t *inout_value) {
+    const uint32_t rank = expansion_spec(builder, *inout_value).shape.rank;
+    if (rank < 2) FAIL(INVALID, "a transposed operand of rank %u", rank);
+    int64_t perm[SHAPE_RANK_MAX];
+    for (uint32_t i = 0; i < rank; i++) perm[i] = i;
+    perm[rank - 2] = rank - 1;
+    perm[rank - 1] = rank - 2;
+    return expansion_transpose(builder, *inout_value, perm, inout_value);
+}
+
 Error *expansion_slice(ExpansionBuilder *builder, uint32_t value, uint32_t axis, int64_t begin,
     int64_t end, uint32_t *out) {
     *out = value;

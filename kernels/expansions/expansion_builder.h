@@ -57,6 +57,8 @@ MUST_CHECK Error *expansion_reshape(
     ExpansionBuilder *builder, uint32_t value, const Shape *shape, uint32_t *out);
 MUST_CHECK Error *expansion_transpose(
     ExpansionBuilder *builder, uint32_t value, const int64_t *perm, uint32_t *out);
+/* The last two dimensions change places. Errors: INVALID below rank 2. */
+MUST_CHECK Error *expansion_swap(ExpansionBuilder *builder, uint32_t *inout_value);
 /* An image [N, spatial…, C] as [N, C, spatial…], and back. */
 MUST_CHECK Error *expansion_channels_first(ExpansionBuilder *builder, uint32_t *inout_value);
 MUST_CHECK Error *expansion_channels_last(ExpansionBuilder *builder, uint32_t *inout_value);
