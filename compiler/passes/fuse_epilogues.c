@@ -59,18 +59,6 @@ static bool epilogue_of(
     return fusion_takes(variable->type.dtype) && epilogue_read(maker, out);
 }
 
-static Error *copy_window(const Attributes *from, Attributes *to) {
-    static const char *const lists[] = {"dilations", "kernel_shape", "pads", "strides"};
-    TRY(attributes_set_text(to, "auto_pad", attributes_text(from, "auto_pad")));
-    TRY(attributes_set_int(to, "group", attributes_int(from, "group")));
-    for (uint32_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        uint32_t count;
-        const int64_t *values = attributes_ints(from, lists[i], &count);
-        if (values) TRY(attributes_set_ints(to, lists[i], values, count));
-    }
-    return NULL;
-}
-
 static Error *epilogue_replace(Fusion *fusion, IrBinding *consumer, const Epilogue *epilogue) {
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
@@ -78,7 +66,8 @@ static Error *epilogue_replace(Fusion *fusion, IrBinding *consumer, const Epilog
     TRY(attributes_set_float(attributes, "activation_alpha", epilogue->activation_alpha));
     TRY(attributes_set_float(attributes, "activation_beta", epilogue->activation_beta));
     if (epilogue->is_conv) {
-        TRY(copy_window(epilogue->maker->attributes, attributes));
+        TRY(attributes_copy_declared(
+            epilogue->maker->attributes, operator_get(OPERATOR_CONV), attributes));
     } else {
         TRY(attributes_set_float(attributes, "alpha", epilogue->alpha));
         TRY(attributes_set_int(attributes, "transA", epilogue->transposes[0]));
