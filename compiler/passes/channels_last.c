@@ -141,17 +141,6 @@ static Error *convert_body(ChannelsLast *pass, const IrBlock *body) {
     return NULL;
 }
 
-static void remove_converted(const ChannelsLast *pass, const IrBlock *body) {
-    IrBinding *binding = ir_walk_first(body);
-    while (binding) {
-        IrBinding *next = ir_walk_next(binding);
-        const IrVariable *result = binding->result_count == 1 ? binding->results[0] : NULL;
-        if (channels_last_expects(pass, result) || (result && result->replacement))
-            ir_remove(binding);
-        binding = next;
-    }
-}
-
 Error *channels_last_pass(PassContext *context) {
     IrModule *module = context->module;
     ChannelsLast pass = {.module = module, .capacity = module->variable_count};
@@ -161,11 +150,8 @@ Error *channels_last_pass(PassContext *context) {
     Error *error = NULL;
     for (size_t i = 0; i < module->function_count && !error; i++)
         error = convert_body(&pass, module->functions[i]->body);
-    if (!error) {
-        ir_replace_all(module);
-        for (size_t i = 0; i < module->function_count; i++)
-            remove_converted(&pass, module->functions[i]->body);
-    }
     memory_free(pass.forms);
-    return error ? error : drop_dead_pass(context);
+    TRY(error);
+    ir_replace_all(module);
+    return drop_dead_pass(context); /* what was made anew */
 }
