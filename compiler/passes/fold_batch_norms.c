@@ -55,8 +55,8 @@ static Error *cast(Fusion *fusion, Tensor *tensor, DType to, Tensor **out) {
     return evaluate(fusion, operator_get(OPERATOR_CAST), attributes, tensor, NULL, out);
 }
 
-/* A constant [C], [C, 1, 1] or [1, C, 1, 1] as [C] of float32; *out NULL for others. channels: -1:
- * any. */
+/* A constant [C], [C, 1, 1] or [1, C, 1, 1] as [C] of float32; *out NULL for others. channels:
+ * below 0 any number. */
 static Error *read_channels(Fusion *fusion, const IrVariable *variable, uint32_t rank,
     int64_t channels, bool flat, Tensor **out) {
     Tensor *tensor = variable ? ir_variable_tensor(variable) : NULL;
@@ -104,10 +104,7 @@ static Error *read_norm(Fusion *fusion, const IrBinding *norm, Affine *out) {
     bool known = true;
     for (uint32_t i = 0; i < PARAMETERS && !error; i++) {
         error = read_channels(fusion, fusion_operand(norm, 1 + i), 1,
-            i              ? shape_count_unchecked(&parameters[0]->shape)
-            : channels < 0 ? -1
-                           : channels,
-            true, &parameters[i]);
+            i ? shape_count_unchecked(&parameters[0]->shape) : channels, true, &parameters[i]);
         known = known && parameters[i];
         if (!known) break;
     }
@@ -131,9 +128,8 @@ static Error *read_affine(
         IrVariable *image = fusion_operand(binding, i);
         if (image->constant || !fusion_same_shape(&image->type, type)) continue;
         *out_image = image;
-        return read_channels(fusion, fusion_operand(binding, 1 - i), type->rank,
-            type->dims[1] >= 0 ? type->dims[1] : -1, false,
-            id == OPERATOR_MUL ? &out->scale : &out->shift);
+        return read_channels(fusion, fusion_operand(binding, 1 - i), type->rank, type->dims[1],
+            false, id == OPERATOR_MUL ? &out->scale : &out->shift);
     }
     return NULL;
 }
