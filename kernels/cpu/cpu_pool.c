@@ -63,23 +63,8 @@ static bool look(const Window *window, const RowPlace *place, int64_t position, 
     return true;
 }
 
-/* Kernel positions in one dimension that lie within [low, high). */
-static int64_t positions_within(
-    const Window *window, uint32_t i, int64_t corner, int64_t low, int64_t high) {
-    int64_t count = 0;
-    for (int64_t k = 0; k < window->kernel[i]; k++) {
-        const int64_t at = corner + k * window->dilation[i];
-        count += at >= low && at < high;
-    }
-    return count;
-}
-
-/* How many elements an average counts in dimension i for a window at `corner`. */
 static int64_t counted(const PoolState *state, uint32_t i, int64_t corner) {
-    const Window *window = &state->window;
-    if (!state->include_padding) return positions_within(window, i, corner, 0, window->input[i]);
-    return positions_within(
-        window, i, corner, -window->pad_begin[i], window->input[i] + window->pad_end[i]);
+    return window_count_positions(&state->window, i, corner, state->include_padding);
 }
 
 static void divide_row(const PoolState *state, const RowPlace *place, void *y) {

@@ -126,20 +126,10 @@ static int64_t pixel_at(const Window *window, const int64_t *corner, int64_t pos
     return pixel_offset(window, corner, position);
 }
 
-/* Kernel positions that count in an average: those in the image, or those in it and its padding. */
 static int64_t counted(const PoolState *state, const int64_t *corner) {
-    const Window *window = &state->window;
     int64_t product = 1;
-    for (uint32_t i = 0; i < window->rank; i++) {
-        const int64_t low = state->include_padding ? -window->pad_begin[i] : 0;
-        const int64_t high = window->input[i] + (state->include_padding ? window->pad_end[i] : 0);
-        int64_t count = 0;
-        for (int64_t k = 0; k < window->kernel[i]; k++) {
-            const int64_t at = corner[i] + k * window->dilation[i];
-            count += at >= low && at < high;
-        }
-        product *= count;
-    }
+    for (uint32_t i = 0; i < state->window.rank; i++)
+        product *= window_count_positions(&state->window, i, corner[i], state->include_padding);
     return product;
 }
 

@@ -211,6 +211,18 @@ Error *window_of_unpool(const PlanRequest *request, Window *out) {
     return NULL;
 }
 
+int64_t window_count_positions(
+    const Window *window, uint32_t dimension, int64_t corner, bool with_padding) {
+    const int64_t low = with_padding ? -window->pad_begin[dimension] : 0;
+    const int64_t high = window->input[dimension] + (with_padding ? window->pad_end[dimension] : 0);
+    int64_t count = 0;
+    for (int64_t k = 0; k < window->kernel[dimension]; k++) {
+        const int64_t at = corner + k * window->dilation[dimension];
+        count += at >= low && at < high;
+    }
+    return count;
+}
+
 void window_index_steps(
     const Window *window, bool column_major, int64_t out_steps[WINDOW_RANK_MAX]) {
     int64_t step = 1;

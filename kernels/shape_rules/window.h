@@ -19,6 +19,10 @@ typedef struct Window {
 /* Of a Conv, FusedConv, ConvInteger, QLinearConv, DeformConv, MaxPool, AveragePool or LpPool
  * request. Errors: INVALID. */
 MUST_CHECK Error *window_of(const PlanRequest *request, Window *out);
+/* Kernel positions in one dimension that an average counts, for a window whose first is at `corner`
+ * of the input: those in the input, or those in it and its padding. */
+int64_t window_count_positions(
+    const Window *window, uint32_t dimension, int64_t corner, bool with_padding);
 /* What a step along each dimension adds to the index of an element within a plane of the input, the
  * first dimension being the outermost, or with column_major the innermost. */
 void window_index_steps(
