@@ -31,14 +31,11 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
             cpu_conv_last_pack(w, &state->weights, packed);
         w = packed;
     }
-    if (state->winograd) {
-        const CpuWinogradBuffers buffers = {
-            call->inputs[0], w, bias, residual, call->outputs[0], scratch};
-        return cpu_winograd_run(
-            call->device, &state->transformed, &buffers, call->launch, out_abandoned);
-    }
     const CpuConvLastBuffers buffers = {
         call->inputs[0], w, bias, residual, call->outputs[0], scratch};
+    if (state->winograd)
+        return cpu_winograd_run(
+            call->device, &state->transformed, &buffers, call->launch, out_abandoned);
     return cpu_conv_last_run(call->device, &state->direct, &buffers, call->launch, out_abandoned);
 }
 
@@ -76,10 +73,9 @@ static CpuWinograd winograd_of(const CpuConvLast *conv, CpuLevel level) {
 /* In order: weights that are packed here, the kernel's own. */
 static uint64_t workspace_bytes(const CpuDevice *cpu, const ImagesState *state) {
     const uint64_t units = cpu_conv_last_units(&state->direct);
-    const uint32_t parts = cpu_part_count(cpu, cpu->threads_max, units, 1);
-    const int64_t scratch = state->winograd
-                                ? cpu_winograd_scratch_count(&state->transformed, cpu->threads_max)
-                                : (int64_t)parts * cpu_conv_last_scratch_count(&state->direct);
+    const int64_t parts = cpu_part_count(cpu, cpu->threads_max, units, 1);
+    const int64_t scratch = state->winograd ? cpu_winograd_scratch_count(cpu, &state->transformed)
+                                            : parts * cpu_conv_last_scratch_count(&state->direct);
     return (uint64_t)(state->packed_count + scratch) * sizeof(float);
 }
 

@@ -26,7 +26,7 @@ typedef struct CpuConvLast {
 typedef struct CpuConvLastBuffers {
     const float *x, *w, *bias, *residual; /* w: packed */
     float *y;
-    float *scratch; /* cpu_conv_last_scratch_count floats for each part */
+    float *scratch; /* cpu_conv_last_scratch_count floats for each part; cpu_winograd.h: its own */
 } CpuConvLastBuffers;
 
 /* Floats of packed weights: panels as in cpu_matmul_kernel.h of the matrix

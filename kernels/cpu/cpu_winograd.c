@@ -147,13 +147,19 @@ static int64_t shared_count(const CpuWinograd *conv) {
     return (count + 15) / 16 * 16;
 }
 
-int64_t cpu_winograd_scratch_count(const CpuWinograd *conv, uint32_t parts) {
-    return shared_count(conv) + (int64_t)parts * SUMS;
+static int64_t panels_of(const CpuWinograd *conv) {
+    return parts_of(conv->filters, CPU_MATMUL_PANEL);
+}
+
+int64_t cpu_winograd_scratch_count(const CpuDevice *device, const CpuWinograd *conv) {
+    const uint64_t blocks = (uint64_t)(parts_of(conv->group, BLOCK) * panels_of(conv));
+    return shared_count(conv) +
+           (int64_t)cpu_part_count(device, device->threads_max, blocks, 1) * SUMS;
 }
 
 typedef struct Run {
     const CpuWinograd *conv;
-    CpuWinogradBuffers buffers;
+    CpuConvLastBuffers buffers;
     float *zeros, *sums;
     int64_t first, count; /* the group */
     const atomic_bool *abandon;
@@ -263,7 +269,7 @@ static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t p
 }
 
 Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *conv,
-    const CpuWinogradBuffers *buffers, const Launch *launch, bool *out_abandoned) {
+    const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned) {
     Run run = {.conv = conv, .buffers = *buffers, .abandon = launch->abandon};
     run.zeros = buffers->scratch + POSITIONS * conv->group * conv->channels;
     run.sums = buffers->scratch + shared_count(conv);
@@ -271,13 +277,13 @@ Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *conv,
     atomic_init(&run.abandoned, false);
     /* about 20 µs are worth a thread */
     const int64_t block_cost = (BLOCK + 8) * CPU_MATMUL_PANEL * POSITIONS * conv->channels;
-    const int64_t panels = parts_of(conv->filters, CPU_MATMUL_PANEL);
     for (; run.first < conv->tiles; run.first += run.count) {
         const int64_t left = conv->tiles - run.first;
         run.count = left < conv->group ? left : conv->group;
         TRY(cpu_for_each(device, launch->threads, (uint64_t)run.count,
             (uint64_t)(16384 / conv->channels) + 1, enter_tiles, &run));
-        TRY(cpu_for_each(device, launch->threads, (uint64_t)(parts_of(run.count, BLOCK) * panels),
+        TRY(cpu_for_each(device, launch->threads,
+            (uint64_t)(parts_of(run.count, BLOCK) * panels_of(conv)),
             (uint64_t)(2000000 / block_cost) + 1, run_blocks, &run));
     }
     if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;

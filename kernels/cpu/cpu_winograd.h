@@ -6,8 +6,7 @@
  * direct ones by some units in the sixth digit.
  *
  * The bits depend neither on the threads nor on how tiles are grouped. */
-#include "kernels/cpu/cpu_matmul_kernel.h"
-#include "kernels/shape_rules/window.h"
+#include "kernels/cpu/cpu_conv_last.h"
 
 typedef struct CpuWinograd {
     Window window;
@@ -23,12 +22,6 @@ typedef struct CpuWinograd {
     void (*leave)(const float *sums, int64_t step, int64_t filters, float *to);
 } CpuWinograd;
 
-typedef struct CpuWinogradBuffers {
-    const float *x, *w, *bias, *residual; /* w: packed */
-    float *y;
-    float *scratch; /* cpu_winograd_scratch_count floats, aligned to 64 bytes */
-} CpuWinogradBuffers;
-
 /* Whether weights [filters, C, 3, 3] may be packed for it, a function of what the operator knows
  * beside the image. */
 bool cpu_winograd_takes(const Attributes *attributes, const Shape *weights);
@@ -36,6 +29,7 @@ int64_t cpu_winograd_packed_count(const Shape *weights);
 void cpu_winograd_pack(const float *weights, const Shape *shape, float *packed);
 
 void cpu_winograd_prepare(CpuWinograd *conv, CpuLevel level);
-int64_t cpu_winograd_scratch_count(const CpuWinograd *conv, uint32_t parts);
+/* Floats of scratch for a launch on as many threads as the device has. */
+int64_t cpu_winograd_scratch_count(const CpuDevice *device, const CpuWinograd *conv);
 MUST_CHECK Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *conv,
-    const CpuWinogradBuffers *buffers, const Launch *launch, bool *out_abandoned);
+    const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned);
