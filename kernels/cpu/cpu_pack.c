@@ -3,11 +3,10 @@
 #include <assert.h>
 
 #include "base/allocator.h"
-#include "kernels/cpu/cpu_conv_last.h"
+#include "kernels/cpu/cpu_conv_images.h"
 #include "kernels/cpu/cpu_dnnl.h"
 #include "kernels/cpu/cpu_matmul.h"
 #include "kernels/cpu/cpu_loops.h"
-#include "kernels/cpu/cpu_winograd.h"
 
 enum { PANELS_COLUMNS_MIN = 32 }; /* narrower ones are read as well where they lie */
 
@@ -51,31 +50,12 @@ static bool wants_panels(const PackRequest *request) {
     return weight.column != 1 || weight.columns >= PANELS_COLUMNS_MIN;
 }
 
-/* Of a convolution with channels last and one group. */
-static bool is_conv_last(const PackRequest *request) {
-    const Shape *shape = &request->constant.shape;
-    return request->operator_info->id == OPERATOR_FUSED_CONV && request->input_index == 1 &&
-           attributes_int(request->attributes, "channels_last") != 0 &&
-           attributes_int(request->attributes, "group") == 1 &&
-           request->constant.dtype == DTYPE_FLOAT32 && shape->rank == 4 &&
-           shape_count_unchecked(shape) > 0;
-}
-
 Error *cpu_pack_rule(
     Device *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes) {
     *out_layout = CPU_LAYOUT_PLAIN;
     *out_bytes = 0;
     bool by_dnnl;
-    if (is_conv_last(request)) {
-        if (cpu_device(device)->portable_only) return NULL;
-        const Shape *weights = &request->constant.shape;
-        const bool winograd = cpu_winograd_takes(request->attributes, weights);
-        *out_layout = winograd ? CPU_LAYOUT_WINOGRAD : CPU_LAYOUT_CONV_LAST;
-        *out_bytes = (uint64_t)(winograd ? cpu_winograd_packed_count(weights)
-                                         : cpu_conv_last_packed_count(weights)) *
-                     sizeof(float);
-        return NULL;
-    }
+    if (cpu_conv_images_pack_rule(cpu_device(device), request, out_layout, out_bytes)) return NULL;
     TRY(cpu_dnnl_conv_pack_rule(cpu_device(device), request, &by_dnnl, out_bytes));
     if (by_dnnl) {
         *out_layout = CPU_LAYOUT_DNNL;
@@ -118,14 +98,7 @@ static Error *pack_panels(
 Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request, uint32_t layout,
     const void *plain, uint64_t to) {
     (void)stream;
-    if (layout == CPU_LAYOUT_WINOGRAD && is_conv_last(request)) {
-        cpu_winograd_pack(plain, &request->constant.shape, (float *)(uintptr_t)to);
-        return NULL;
-    }
-    if (layout == CPU_LAYOUT_CONV_LAST && is_conv_last(request)) {
-        cpu_conv_last_pack(plain, &request->constant.shape, (float *)(uintptr_t)to);
-        return NULL;
-    }
+    if (cpu_conv_images_pack(request, layout, plain, (float *)(uintptr_t)to)) return NULL;
     if (layout == CPU_LAYOUT_DNNL)
         return cpu_dnnl_conv_pack(cpu_device(device), request, plain, (void *)(uintptr_t)to);
     if (layout != CPU_LAYOUT_PANELS || !wants_panels(request))
