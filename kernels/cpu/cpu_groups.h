@@ -17,6 +17,12 @@ static inline uint64_t cpu_group_chunks(const ReduceGroups *groups) {
     return (uint64_t)(groups->outer * ((groups->width + CPU_GROUP_CHUNK - 1) / CPU_GROUP_CHUNK));
 }
 
+/* Elements of a whole chunk. */
+static inline int64_t cpu_group_elements(const ReduceGroups *groups) {
+    const int64_t outputs = groups->width < CPU_GROUP_CHUNK ? groups->width : CPU_GROUP_CHUNK;
+    return groups->repeats * groups->length * outputs;
+}
+
 static inline CpuGroupChunk cpu_group_chunk(const ReduceGroups *groups, uint64_t number) {
     const int64_t per_outer = (groups->width + CPU_GROUP_CHUNK - 1) / CPU_GROUP_CHUNK;
     const int64_t outer = (int64_t)number / per_outer;

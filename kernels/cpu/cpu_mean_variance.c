@@ -57,9 +57,7 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
     const State *state = opaque;
     Run run = {state, call->inputs[0], call->outputs[0]};
     (void)out_abandoned;
-    const int64_t elements =
-        state->groups.repeats * state->groups.length *
-        (state->groups.width < CPU_GROUP_CHUNK ? state->groups.width : CPU_GROUP_CHUNK);
+    const int64_t elements = cpu_group_elements(&state->groups);
     if (elements == 0) return NULL; /* groups of nothing cost no memory: any number */
     return cpu_for_each(call->device, call->launch->threads, cpu_group_chunks(&state->groups),
         (uint64_t)(ELEMENTS_PER_PART / elements) + 1, run_units, &run);

@@ -128,6 +128,20 @@ def gpt2_gen(layers, width, heads, vocabulary, positions, seed, end_token=-1, bu
                    [value("generated", INT64, [1, "TN"]), value("log_probabilities", FLOAT, ["N", 1])])
 
 
+def _language_model(g, x, final_h, final_c, vocabulary, width):
+    """The logits of hidden states x, and the states for the next tokens."""
+    g.op("Add", g.op("MatMul", x, g.random_weight("out.w", (width, vocabulary), 3 * width ** -0.5)),
+         g.random_weight("out.b", (vocabulary,), 0.02), name="logits")
+    g.op("Concat", *final_h, axis=0, name="hn")
+    g.op("Concat", *final_c, axis=0, name="cn")
+
+    def state(name):
+        return value(name, FLOAT, [len(final_h), "B", width])
+
+    return g.model([value("tokens", INT64, ["S", "B"]), state("h0"), state("c0")],
+                   [value("logits", FLOAT, ["S", "B", vocabulary]), state("hn"), state("cn")])
+
+
 def scan_lm(vocabulary=5000, embedding=256, width=512, layers=2, seed=5):
     """A language model whose LSTM cells are written out inside Scan."""
     g = GraphBuilder("scan_lm", seed)
@@ -154,16 +168,7 @@ def scan_lm(vocabulary=5000, embedding=256, width=512, layers=2, seed=5):
         h, c, x = g.op("Scan", *start, x, outputs=3, num_scan_inputs=1, body=body)
         final_h.append(g.op("Unsqueeze", h, g.constant([0])))
         final_c.append(g.op("Unsqueeze", c, g.constant([0])))
-    g.op("Add", g.op("MatMul", x, g.random_weight("out.w", (width, vocabulary), 3 * width ** -0.5)),
-         g.random_weight("out.b", (vocabulary,), 0.02), name="logits")
-    g.op("Concat", *final_h, axis=0, name="hn")
-    g.op("Concat", *final_c, axis=0, name="cn")
-
-    def state(name):
-        return value(name, FLOAT, [layers, "B", width])
-
-    return g.model([value("tokens", INT64, ["S", "B"]), state("h0"), state("c0")],
-                   [value("logits", FLOAT, ["S", "B", vocabulary]), state("hn"), state("cn")])
+    return _language_model(g, x, final_h, final_c, vocabulary, width)
 
 
 def lstm_lm(vocabulary=5000, embedding=256, width=512, layers=2, seed=5):
@@ -182,16 +187,7 @@ def lstm_lm(vocabulary=5000, embedding=256, width=512, layers=2, seed=5):
         x = g.op("Squeeze", y, g.constant([1]))
         final_h.append(h)
         final_c.append(c)
-    g.op("Add", g.op("MatMul", x, g.random_weight("out.w", (width, vocabulary), 3 * width ** -0.5)),
-         g.random_weight("out.b", (vocabulary,), 0.02), name="logits")
-    g.op("Concat", *final_h, axis=0, name="hn")
-    g.op("Concat", *final_c, axis=0, name="cn")
-
-    def state(name):
-        return value(name, FLOAT, [layers, "B", width])
-
-    return g.model([value("tokens", INT64, ["S", "B"]), state("h0"), state("c0")],
-                   [value("logits", FLOAT, ["S", "B", vocabulary]), state("hn"), state("cn")])
+    return _language_model(g, x, final_h, final_c, vocabulary, width)
 
 
 def resnet50(width=64, classes=1000, seed=2):
