@@ -20,8 +20,10 @@ static int64_t packed_count_of(uint32_t layout, const Shape *weights) {
                                          : cpu_conv_last_packed_count(weights);
 }
 
-static uint32_t layout_of(const Attributes *attributes, const Shape *weights) {
-    return cpu_winograd_takes(attributes, weights) ? CPU_LAYOUT_WINOGRAD : CPU_LAYOUT_CONV_LAST;
+static uint32_t layout_of(
+    const CpuDevice *device, const Attributes *attributes, const Shape *weights) {
+    return cpu_winograd_takes(&device->rules, attributes, weights) ? CPU_LAYOUT_WINOGRAD
+                                                                   : CPU_LAYOUT_CONV_LAST;
 }
 
 static void pack(uint32_t layout, const float *plain, const Shape *weights, float *to) {
@@ -37,17 +39,17 @@ bool cpu_conv_images_pack_rule(const CpuDevice *device, const PackRequest *reque
     if (device->portable_only || request->input_index != 1 ||
         !takes(request->operator_info, request->attributes, weights->dtype, &weights->shape))
         return false;
-    *out_layout = layout_of(request->attributes, &weights->shape);
+    *out_layout = layout_of(device, request->attributes, &weights->shape);
     *out_bytes = (uint64_t)packed_count_of(*out_layout, &weights->shape) * sizeof(float);
     return true;
 }
 
-bool cpu_conv_images_pack(
-    const PackRequest *request, uint32_t layout, const float *plain, float *to) {
+bool cpu_conv_images_pack(const CpuDevice *device, const PackRequest *request, uint32_t layout,
+    const float *plain, float *to) {
     const TensorSpec *weights = &request->constant;
     if (request->input_index != 1 ||
         !takes(request->operator_info, request->attributes, weights->dtype, &weights->shape) ||
-        layout != layout_of(request->attributes, &weights->shape))
+        layout != layout_of(device, request->attributes, &weights->shape))
         return false;
     pack(layout, plain, &weights->shape, to);
     return true;
@@ -129,7 +131,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     if (!takes(request->operator_info, request->attributes, weights->dtype, &weights->shape))
         return cpu_decline(out);
     ImagesState made = {
-        .layout = layout_of(request->attributes, &weights->shape), .weights = weights->shape};
+        .layout = layout_of(cpu, request->attributes, &weights->shape), .weights = weights->shape};
     const bool winograd = made.layout == CPU_LAYOUT_WINOGRAD;
     TRY(conv_of(request, cpu->level, &made.direct));
     if (cpu_conv_last_units(&made.direct) > 0) {

@@ -7,5 +7,5 @@
 bool cpu_conv_images_pack_rule(
     const CpuDevice *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes);
 /* False: this is none of its layouts. */
-bool cpu_conv_images_pack(
-    const PackRequest *request, uint32_t layout, const float *plain, float *to);
+bool cpu_conv_images_pack(const CpuDevice *device, const PackRequest *request, uint32_t layout,
+    const float *plain, float *to);

@@ -63,8 +63,9 @@ static Error *open_cpu(bool portable_only, CpuDevice **out) {
     device->portable_only = portable_only;
     device->threads_max = portable_only ? 1 : processor_count();
     OWN(Device, owned) = &device->base;
+    if (!portable_only) device->level = effective_level();
+    device->rules = cpu_rules_of(device->level);
     if (!portable_only) {
-        device->level = effective_level();
         if (dnnl_engine_create(&device->dnnl_engine, dnnl_cpu, 0) != dnnl_success)
             FAIL(INTERNAL, "oneDNN has no engine for this processor");
         TRY(cpu_workers_create(&device->workers));
@@ -163,6 +164,7 @@ static void determinism_class(Device *base, TextBuilder *out) {
         text_append(out, "portable only");
         return;
     }
+    text_appendf(out, "rules %d%s; ", CPU_RULES_VERSION, device->rules.forced ? " forced" : "");
     append_model(out);
     const dnnl_version_t *dnnl = dnnl_version();
     char libc[64] = "libc unknown";

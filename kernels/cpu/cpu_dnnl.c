@@ -57,9 +57,11 @@ dnnl_memory_desc_t cpu_dnnl_plain(uint32_t rank, const int64_t *dims) {
     return made;
 }
 
-uint32_t cpu_dnnl_band_count(double multiply_adds, int64_t cuttable) {
+uint32_t cpu_dnnl_band_count(const CpuRules *rules, double multiply_adds, int64_t cuttable) {
     /* a band should be worth a thread: some 20 µs */
-    uint32_t count = multiply_adds >= 64e6 ? 4 : multiply_adds >= 4e6 ? 2 : 1;
+    uint32_t count = multiply_adds >= (double)cpu_rule(rules, CPU_RULE_DNNL_BANDS_FOUR)  ? 4
+                     : multiply_adds >= (double)cpu_rule(rules, CPU_RULE_DNNL_BANDS_TWO) ? 2
+                                                                                         : 1;
     while (count > 1 && cuttable < 2 * (int64_t)count) count /= 2;
     return count;
 }

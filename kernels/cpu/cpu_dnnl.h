@@ -60,7 +60,7 @@ MUST_CHECK Error *cpu_dnnl_describe(CpuDevice *device, const_dnnl_op_desc_t oper
 /* A compact row-major descriptor. */
 dnnl_memory_desc_t cpu_dnnl_plain(uint32_t rank, const int64_t *dims);
 /* How many bands a piece of work is cut into: by its multiply-adds and what it can be cut along. */
-uint32_t cpu_dnnl_band_count(double multiply_adds, int64_t cuttable);
+uint32_t cpu_dnnl_band_count(const CpuRules *rules, double multiply_adds, int64_t cuttable);
 /* From now on oneDNN uses one thread when it is called from this one. */
 void cpu_dnnl_use_one_thread(void);
 

@@ -50,7 +50,7 @@ static void set_weights(ConvProblem *problem, const Shape *weights, int64_t grou
     for (uint32_t i = 1; i < weights->rank; i++) *to++ = weights->dims[i];
 }
 
-static bool is_taken(const Attributes *attributes, const Shape *weights) {
+static bool is_taken(const CpuRules *rules, const Attributes *attributes, const Shape *weights) {
     const int64_t groups = attributes_int(attributes, "group");
     /* one dimension: steps of 2 corrupted the heap */
     if (weights->rank < 4 || weights->rank > 5 || groups < 1) return false;
@@ -58,25 +58,29 @@ static bool is_taken(const Attributes *attributes, const Shape *weights) {
     /* 1 × 1 is our own matrix product over the image as it lies: on one thread within 10 % of
      * oneDNN's, on two ahead by half where oneDNN cannot be cut into bands (1024 > 256 at 14 × 14,
      * 512 > 1000 at 13 × 13) */
-    if (shape_product(weights, 2, weights->rank) == 1) return false;
+    if (shape_product(weights, 2, weights->rank) < cpu_rule(rules, CPU_RULE_DNNL_CONV_TAPS_MIN))
+        return false;
     /* one channel a group: our own kernel is faster */
-    return groups == 1 || weights->dims[1] > 1;
+    return groups == 1 ||
+           weights->dims[1] >= cpu_rule(rules, CPU_RULE_DNNL_CONV_GROUP_CHANNELS_MIN);
 }
 
 /* Output pixels a dimension of the image that weights are packed for. oneDNN's choice of blocks
  * follows the image, and in the usual networks images shrink as channels grow. */
-static int64_t canonical_pixels(const Shape *weights, int64_t groups) {
+static int64_t canonical_pixels(const CpuRules *rules, const Shape *weights, int64_t groups) {
     int64_t channels = weights->dims[1] * groups;
     if (weights->dims[0] > channels) channels = weights->dims[0];
-    return channels >= 2048 ? 7 : channels >= 1024 ? 14 : channels >= 512 ? 28 : 56;
+    if (channels >= cpu_rule(rules, CPU_RULE_DNNL_CONV_PIXELS_7)) return 7;
+    if (channels >= cpu_rule(rules, CPU_RULE_DNNL_CONV_PIXELS_14)) return 14;
+    return channels >= cpu_rule(rules, CPU_RULE_DNNL_CONV_PIXELS_28) ? 28 : 56;
 }
 
 /* The canonical image, nothing padded. */
-static bool canonical_problem(
-    const Attributes *attributes, const Shape *weights, ConvProblem *problem) {
+static bool canonical_problem(const CpuRules *rules, const Attributes *attributes,
+    const Shape *weights, ConvProblem *problem) {
     int64_t groups = attributes_int(attributes, "group");
-    if (!is_taken(attributes, weights)) return false;
-    const int64_t pixels = canonical_pixels(weights, groups);
+    if (!is_taken(rules, attributes, weights)) return false;
+    const int64_t pixels = canonical_pixels(rules, weights, groups);
     *problem = (ConvProblem){.rank = (int)weights->rank};
     set_weights(problem, weights, groups);
     uint32_t stride_count, dilation_count, spatial = weights->rank - 2;
@@ -107,7 +111,7 @@ static Error *packed_form(CpuDevice *device, const Attributes *attributes, const
     ConvProblem problem;
     dnnl_primitive_desc_t description = NULL;
     *out_packs = false;
-    if (!canonical_problem(attributes, weights, &problem)) return NULL;
+    if (!canonical_problem(&device->rules, attributes, weights, &problem)) return NULL;
     TRY(describe(&problem, device, NULL, &description));
     if (!description) return NULL;
     *out_form = *dnnl_primitive_desc_query_md(description, dnnl_query_weights_md, 0);
@@ -326,7 +330,8 @@ static Error *cut_image(const ConvProblem *whole, CpuDevice *device,
         !is_strided(&inout->wanted[DNNL_OPERAND_RESULT]))
         return NULL;
     /* for bands of a few rows oneDNN may want weights in another form than the given one */
-    for (uint32_t count = cpu_dnnl_band_count(multiply_adds(whole), whole->result[2]);
+    for (uint32_t count =
+             cpu_dnnl_band_count(&device->rules, multiply_adds(whole), whole->result[2]);
          count > 1 && !is_cut; count /= 2)
         TRY(cut_into(whole, device, attributes, count, inout, &is_cut));
     return NULL;
@@ -401,7 +406,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     bool packs = false;
     if (channels_last_is(request)) return cpu_decline(out);
     if (!serves(cpu_device(device)) || weights->dtype != DTYPE_FLOAT32) return cpu_decline(out);
-    if (!is_taken(request->attributes, &weights->shape) ||
+    if (!is_taken(&cpu_device(device)->rules, request->attributes, &weights->shape) ||
         shape_count_unchecked(&request->inputs[0].shape) == 0 ||
         shape_count_unchecked(&request->outputs[0].shape) == 0)
         return cpu_decline(out);

@@ -9,7 +9,6 @@
 enum {
     DEPTH_MULTIPLE = 16, /* of BA16a64b */
     PANEL_COLUMNS = 64,  /* likewise; our last panel may be narrower, oneDNN's may not */
-    ROWS_MIN = 16,       /* for fewer our own kernel is as fast, and needs no preparation */
 };
 
 typedef struct MatmulProblem {
@@ -39,7 +38,7 @@ static bool attribute_flag(const PlanRequest *request, const char *name) {
 }
 
 /* False for broadcast batches and vectors, which our own kernel takes. */
-static bool product_of(const PlanRequest *request, Product *out) {
+static bool product_of(const CpuRules *rules, const PlanRequest *request, Product *out) {
     const Shape *a = &request->inputs[0].shape, *b = &request->inputs[1].shape;
     if (a->rank < 2 || b->rank < 2) return false;
     Product product = {.batch = 1,
@@ -59,8 +58,8 @@ static bool product_of(const PlanRequest *request, Product *out) {
         product.batch = shape_product(a, 0, a->rank - 2);
     }
     *out = product;
-    return product.batch > 0 && product.rows >= ROWS_MIN && product.depth > 0 &&
-           product.columns > 0;
+    return product.batch > 0 && product.depth > 0 && product.columns > 0 &&
+           product.rows >= cpu_rule(rules, CPU_RULE_DNNL_MATMUL_ROWS_MIN);
 }
 
 /* [batch, rows, columns], or a matrix where the batch is 1; transposed: as it lies in memory. */
@@ -141,7 +140,7 @@ static Error *describe_bands(const Product *product, const MatmulProblem *whole,
                         (double)product->columns;
     int64_t sizes[DNNL_KINDS_MAX] = {0};
     common->image_count = 1;
-    common->band_count = cpu_dnnl_band_count(work, units);
+    common->band_count = cpu_dnnl_band_count(&device->rules, work, units);
     for (uint32_t i = 0; i < common->band_count; i++) {
         int64_t begin = units * i / common->band_count;
         int64_t end = units * (i + 1) / common->band_count;
@@ -185,7 +184,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     /* below AVX-512 it has nothing that reads panels, and our own kernel gives the same bits packed
      * or plain */
     if (!cpu->dnnl_engine || cpu->portable_only || cpu->level < CPU_LEVEL_AVX512 ||
-        request->inputs[1].dtype != DTYPE_FLOAT32 || !product_of(request, &product) ||
+        request->inputs[1].dtype != DTYPE_FLOAT32 || !product_of(&cpu->rules, request, &product) ||
         !bias_of(request, &product, &problem) || !scale_of(request, problem.has_bias, &epilogue) ||
         !weights_of(request, &product, &problem.weights))
         return cpu_decline(out);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kernels/cpu/cpu_rules.h"
 #include "kernels/device.h"
 #include "kernels/kernel.h"
 #include "kernels/plan.h"
@@ -27,6 +28,7 @@ typedef struct CpuWorkers CpuWorkers;
 typedef struct CpuDevice {
     Device base; /* first: a Device * of class "cpu" is a CpuDevice * */
     CpuLevel level;
+    CpuRules rules; /* the level's */
     /* Opened by device_open_portable: only rows with KERNEL_PORTABLE are asked, level is
      * CPU_LEVEL_PORTABLE. A kernel that is marked portable must choose its code by `level` alone
      * and must not call libm functions whose bits depend on the machine (exp, tanh, sin …;

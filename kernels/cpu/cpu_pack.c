@@ -8,8 +8,6 @@
 #include "kernels/cpu/cpu_matmul.h"
 #include "kernels/cpu/cpu_loops.h"
 
-enum { PANELS_COLUMNS_MIN = 32 }; /* narrower ones are read as well where they lie */
-
 /* A matmul's B, or the transposed W or R of a recurrent network, as K × N with strides. */
 typedef struct Weight {
     int64_t batch_count, depth, columns, row, column;
@@ -43,11 +41,12 @@ static bool is_matmul_weight(const PackRequest *request) {
                request->constant.dtype == DTYPE_BFLOAT16);
 }
 
-static bool wants_panels(const PackRequest *request) {
+static bool wants_panels(const CpuDevice *device, const PackRequest *request) {
     if (!is_matmul_weight(request)) return false;
     const Weight weight = weight_of(request);
     if (weight.batch_count == 0 || weight.depth == 0 || weight.columns == 0) return false;
-    return weight.column != 1 || weight.columns >= PANELS_COLUMNS_MIN;
+    return weight.column != 1 ||
+           weight.columns >= cpu_rule(&device->rules, CPU_RULE_PANELS_COLUMNS_MIN);
 }
 
 Error *cpu_pack_rule(
@@ -61,7 +60,8 @@ Error *cpu_pack_rule(
         *out_layout = CPU_LAYOUT_DNNL;
         return NULL;
     }
-    if (cpu_device(device)->portable_only || !wants_panels(request)) return NULL;
+    if (cpu_device(device)->portable_only || !wants_panels(cpu_device(device), request))
+        return NULL;
     const Weight weight = weight_of(request);
     *out_layout = CPU_LAYOUT_PANELS;
     *out_bytes =
@@ -98,10 +98,11 @@ static Error *pack_panels(
 Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request, uint32_t layout,
     const void *plain, uint64_t to) {
     (void)stream;
-    if (cpu_conv_images_pack(request, layout, plain, (float *)(uintptr_t)to)) return NULL;
+    if (cpu_conv_images_pack(cpu_device(device), request, layout, plain, (float *)(uintptr_t)to))
+        return NULL;
     if (layout == CPU_LAYOUT_DNNL)
         return cpu_dnnl_conv_pack(cpu_device(device), request, plain, (void *)(uintptr_t)to);
-    if (layout != CPU_LAYOUT_PANELS || !wants_panels(request))
+    if (layout != CPU_LAYOUT_PANELS || !wants_panels(cpu_device(device), request))
         FAIL(INVALID, "%s: input %u is not packed in layout %u", request->operator_info->name,
             request->input_index, layout);
     return pack_panels(device, request, plain, (float *)(uintptr_t)to);

@@ -15,8 +15,7 @@ enum {
 
 /* ---- weights ---- */
 
-bool cpu_winograd_takes(const Attributes *attributes, const Shape *weights) {
-    enum { LEAST_CHANNELS = 16, LEAST_PIXELS = 100, MANY_CHANNELS = 512 };
+bool cpu_winograd_takes(const CpuRules *rules, const Attributes *attributes, const Shape *weights) {
     uint32_t count;
     const int64_t *strides = attributes_ints(attributes, "strides", &count);
     for (uint32_t i = 0; i < count; i++)
@@ -26,11 +25,13 @@ bool cpu_winograd_takes(const Attributes *attributes, const Shape *weights) {
         if (dilations[i] != 1) return false;
     if (weights->rank != 4 || weights->dims[2] != 3 || weights->dims[3] != 3) return false;
     if (attributes_int(attributes, "group") != 1) return false;
-    if (weights->dims[0] < LEAST_CHANNELS || weights->dims[1] < LEAST_CHANNELS) return false;
+    const int64_t least = cpu_rule(rules, CPU_RULE_WINOGRAD_CHANNELS_MIN);
+    if (weights->dims[0] < least || weights->dims[1] < least) return false;
     /* transformed weights are four times as many: where images are small, reading them takes
      * longer than the products that they save */
     const int64_t pixels = attributes_int(attributes, "pixels");
-    return pixels > 0 ? pixels >= LEAST_PIXELS : weights->dims[1] < MANY_CHANNELS;
+    if (pixels > 0) return pixels >= cpu_rule(rules, CPU_RULE_WINOGRAD_PIXELS_MIN);
+    return weights->dims[1] < cpu_rule(rules, CPU_RULE_WINOGRAD_CHANNELS_END);
 }
 
 int64_t cpu_winograd_packed_count(const Shape *weights) {

@@ -24,7 +24,7 @@ typedef struct CpuWinograd {
 
 /* Whether weights [filters, C, 3, 3] may be packed for it, a function of what the operator knows
  * beside the image. */
-bool cpu_winograd_takes(const Attributes *attributes, const Shape *weights);
+bool cpu_winograd_takes(const CpuRules *rules, const Attributes *attributes, const Shape *weights);
 int64_t cpu_winograd_packed_count(const Shape *weights);
 void cpu_winograd_pack(const float *weights, const Shape *shape, float *packed);
 

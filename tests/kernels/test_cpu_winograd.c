@@ -23,7 +23,8 @@ static bool takes(const char *text, Shape weights) {
     OWN(Attributes, attributes) = NULL;
     assert_ok(attributes_parse(&text, &attributes));
     assert_ok(attributes_check(attributes, operator_get(OPERATOR_FUSED_CONV)));
-    return cpu_winograd_takes(attributes, &weights);
+    const CpuRules rules = cpu_rules_of(CPU_LEVEL_AVX2);
+    return cpu_winograd_takes(&rules, attributes, &weights);
 }
 
 static void test_winograd_is_for_steps_of_one_over_images_that_pay_for_it(void **state) {
