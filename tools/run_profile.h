@@ -1,6 +1,7 @@
 #pragma once
-/* Where the time of a run goes, by operator: an instrument around every call, which waits for what
- * the call queued. */
+/* Where the time of a run goes, by operator and kernel, and how far each is from what the machine
+ * can do: an instrument around every call, which waits for what the call queued. So the times are
+ * those of calls one by one, with the wait in them, and nothing is written in place. */
 #include "tools/command.h"
 #include "vm/instrument.h"
 
@@ -9,10 +10,13 @@ typedef struct RunProfile {
     size_t row_count, row_capacity;
     uint64_t start_ns;
     const Execution *execution;
+    uint32_t threads;
 } RunProfile;
 
-MUST_CHECK Error *run_profile_attach(RunProfile *profile, Execution *execution);
-/* On standard error, the most expensive first; nothing when it was not attached. */
+/* threads: what the execution runs on. */
+MUST_CHECK Error *run_profile_attach(RunProfile *profile, Execution *execution, uint32_t threads);
+/* On standard error, the most expensive first, then the limits of this machine's processor, which
+ * are measured now where the device computes on it; nothing when it was not attached. */
 void run_profile_print(RunProfile *profile, const CommandContext *context);
 void run_profile_deinit(RunProfile *profile);
 #define OWN_PROFILE(name) __attribute__((cleanup(run_profile_deinit))) name

@@ -119,7 +119,8 @@ static Error *answer(
 Error *run_to_end(CommandContext *context, RunMachine *machine) {
     RunOutcome outcome = {0};
     RunProfile OWN_PROFILE(profile) = {0};
-    if (command_flag(context, "profile")) TRY(run_profile_attach(&profile, machine->execution));
+    if (command_flag(context, "profile"))
+        TRY(run_profile_attach(&profile, machine->execution, machine->options.threads));
     Progress progress = progress_start(context, "running");
     progress_update(&progress, 0, 0);
     Error *error = run_all(context, machine, &outcome);

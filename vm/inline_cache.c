@@ -94,23 +94,25 @@ static void write_key(
     cache->key_words = (uint32_t)(key - cache->key);
 }
 
+TensorSpec call_input_spec(const Residency *residency, const CallInput *input) {
+    TensorSpec spec = {0};
+    if (input->tensor) return tensor_spec(input->tensor);
+    if (!input->weight) return spec;
+    const Constant *constant = &residency->executable->constants[input->weight->constant];
+    spec = tensor_spec(constant->value.tensor);
+    spec.layout = input->weight->layout;
+    return spec;
+}
+
 static void describe_inputs(const Residency *residency, const CallInput *inputs, uint32_t count,
     const OperatorInfo *info, TensorSpec *out_specs, const void **out_values) {
     static const uint64_t nothing; /* bytes of a zero-size value: present, though without address */
     for (uint32_t i = 0; i < count; i++) {
-        out_specs[i] = (TensorSpec){0};
+        out_specs[i] = call_input_spec(residency, &inputs[i]);
         out_values[i] = NULL;
-        if (inputs[i].tensor) {
-            out_specs[i] = tensor_spec(inputs[i].tensor);
-            if (!operator_reads_value(info, i)) continue;
-            out_values[i] = tensor_data(inputs[i].tensor);
-            if (!out_values[i]) out_values[i] = &nothing;
-        } else if (inputs[i].weight) {
-            const Constant *constant =
-                &residency->executable->constants[inputs[i].weight->constant];
-            out_specs[i] = tensor_spec(constant->value.tensor);
-            out_specs[i].layout = inputs[i].weight->layout;
-        }
+        if (!inputs[i].tensor || !operator_reads_value(info, i)) continue;
+        out_values[i] = tensor_data(inputs[i].tensor);
+        if (!out_values[i]) out_values[i] = &nothing;
     }
 }
 

@@ -17,6 +17,9 @@ typedef struct CallInput {
     const PackedWeight *weight; /* NULL: not packed */
 } CallInput;
 
+/* As a plan is asked for; not present where the input is absent. */
+TensorSpec call_input_spec(const Residency *residency, const CallInput *input);
+
 void inline_cache_deinit(InlineCache *cache);
 /* True when the cached plan serves these inputs of the operator. */
 bool inline_cache_matches(

@@ -30,4 +30,5 @@ MUST_CHECK Error *instruction_tensor_operand(
 MUST_CHECK Error *instrument_before(
     Execution *execution, const char *name, const Value *arguments, uint32_t count, bool *out_skip);
 MUST_CHECK Error *instrument_after(Execution *execution, const char *name, const Value *arguments,
-    uint32_t count, const Value *results, uint32_t result_count);
+    uint32_t count, const Value *results, uint32_t result_count,
+    const struct InstrumentKernel *kernel);

@@ -159,7 +159,7 @@ static Error *call_packed(Execution *execution, const DecodedInstruction *instru
     }
     Error *error = accept_result(execution, &result);
     if (!error && execution->instrument && !skip)
-        error = instrument_after(execution, target->name, arguments, count, &result, 1);
+        error = instrument_after(execution, target->name, arguments, count, &result, 1, NULL);
     if (error) {
         value_release(&result);
         return error_wrap(error, "%s", target->name);

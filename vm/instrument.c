@@ -25,10 +25,11 @@ Error *instrument_before(Execution *execution, const char *name, const Value *ar
 }
 
 Error *instrument_after(Execution *execution, const char *name, const Value *arguments,
-    uint32_t count, const Value *results, uint32_t result_count) {
+    uint32_t count, const Value *results, uint32_t result_count, const InstrumentKernel *kernel) {
     InstrumentCall call = describe(execution, name, arguments, count);
     call.results = results;
     call.result_count = result_count;
+    call.kernel = kernel;
     InstrumentAnswer answer;
     return execution->instrument(execution->instrument_context, &call, &answer);
 }

@@ -9,6 +9,15 @@ typedef enum InstrumentAnswer {
     INSTRUMENT_SKIP, /* before: the call is left out; its result is nil, its outs stay unwritten */
 } InstrumentAnswer;
 
+/* How an operator was called, and what served it. */
+typedef struct InstrumentKernel {
+    const char *name; /* the plan's kernel; "view"; "append": only the piece was written */
+    const OperatorInfo *operator_info;
+    const Attributes *attributes;
+    uint32_t input_count;
+    const TensorSpec *inputs; /* packed constants as the model has them, with their layout */
+} InstrumentKernel;
+
 typedef struct InstrumentCall {
     const char *name; /* of the operator or the packed function */
     bool before;
@@ -17,6 +26,7 @@ typedef struct InstrumentCall {
     uint32_t argument_count;
     const Value *results; /* after: what the call gave; NULL before */
     uint32_t result_count;
+    const InstrumentKernel *kernel; /* after an operator's call; NULL otherwise */
 } InstrumentCall;
 
 /* The answer is only looked at before a call. An error fails the execution. */

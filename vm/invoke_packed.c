@@ -424,6 +424,26 @@ static Error *run(Invocation *invocation, Step *out_step) {
     return run_alloc(invocation, out_step);
 }
 
+static Error *tell_after(const Invocation *invocation, const Value *arguments, uint32_t count) {
+    const Execution *execution = invocation->execution;
+    const uint32_t primitive = invocation->instruction->operands[0].index;
+    TensorSpec specs[PLAN_INPUTS_MAX];
+    Value results[PLAN_OUTPUTS_MAX];
+    for (uint32_t i = 0; i < invocation->input_count; i++)
+        specs[i] = call_input_spec(execution->residency, &invocation->inputs[i]);
+    for (uint32_t i = 0; i < invocation->output_count; i++)
+        results[i] = value_object(OBJECT_TENSOR, invocation->outputs[i]); /* borrowed */
+    const InstrumentKernel kernel = {
+        .name = invocation_is_append(invocation) ? "append" : invocation->plan->kernel_name,
+        .operator_info = invocation->info,
+        .attributes = execution->executable->primitives[primitive].attributes,
+        .input_count = invocation->input_count,
+        .inputs = specs,
+    };
+    return instrument_after(invocation->execution, invocation->info->name, arguments, count,
+        results, invocation->output_count, &kernel);
+}
+
 /* What the call gave, copied before the run may end the last use of an out. */
 static Error *run_instrumented(Invocation *invocation, Step *out_step) {
     Execution *execution = invocation->execution;
@@ -437,13 +457,7 @@ static Error *run_instrumented(Invocation *invocation, Step *out_step) {
     }
     for (uint32_t i = 0; i < count; i++) arguments[i] = value_copy(arguments[i]);
     Error *error = run(invocation, out_step);
-    if (!error && *out_step == STEP_NEXT) {
-        Value results[PLAN_OUTPUTS_MAX];
-        for (uint32_t i = 0; i < invocation->output_count; i++)
-            results[i] = value_object(OBJECT_TENSOR, invocation->outputs[i]); /* borrowed */
-        error = instrument_after(
-            execution, invocation->info->name, arguments, count, results, invocation->output_count);
-    }
+    if (!error && *out_step == STEP_NEXT) error = tell_after(invocation, arguments, count);
     for (uint32_t i = 0; i < count; i++) value_release(&arguments[i]);
     return error;
 }

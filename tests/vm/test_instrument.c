@@ -8,11 +8,25 @@ typedef struct Seen {
     char names[256];
 } Seen;
 
+/* Operators say what served them; packed functions are none. */
+static void check_kernel(const InstrumentCall *call) {
+    const InstrumentKernel *kernel = call->kernel;
+    assert_int_equal(kernel == NULL, strcmp(call->name, "value.kind") == 0);
+    if (!kernel) return;
+    assert_string_equal(kernel->name, "cpu.elementwise");
+    assert_string_equal(kernel->operator_info->name, call->name);
+    assert_non_null(kernel->attributes);
+    assert_int_equal(kernel->input_count, 1);
+    assert_int_equal(kernel->inputs[0].dtype, DTYPE_FLOAT32);
+    assert_int_equal(kernel->inputs[0].shape.dims[0], 2);
+}
+
 static Error *watch(void *context, const InstrumentCall *call, InstrumentAnswer *out_answer) {
     Seen *seen = context;
     if (!call->before) {
         seen->after++;
         assert_int_equal(call->result_count, 1);
+        check_kernel(call);
         assert_true(call->results[0].tag == VALUE_OBJECT);
         return NULL;
     }
