@@ -47,8 +47,13 @@ typedef double CpuF64x8Unaligned __attribute__((vector_size(64), aligned(8), may
     struct cpu_variants_need_semicolon_##name
 #endif
 
+/* A sanitizer looks at every access: unrolled, a kernel of vectors compiles for a minute. */
 #if defined(__clang__)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CPU_UNROLL
+#else
 #define CPU_UNROLL _Pragma("unroll")
+#endif
 #else
 #define CPU_UNROLL _Pragma("GCC unroll 32")
 #endif

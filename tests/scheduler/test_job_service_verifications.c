@@ -95,7 +95,9 @@ static void test_job_service_verifies_a_job_that_runs(void **state) {
     JobsApiJob job;
     service_fixture_init(&fixture);
     start_job(&fixture, 500, &job);
-    control_fixture_wait_outputs(&fixture.node, parse(job.job), 6);
+    Job stored;
+    assert_ok(jobs_get(fixture.node.store, TENANT_DEFAULT, parse(job.job), &stored));
+    control_fixture_wait_outputs(&fixture.node, parse(job.job), stored.output_count + 4);
     assert_ok(verify(&fixture, job.job, 1, &it));
     wait_for_end(&fixture, &it);
     assert_string_equal(it.state, "equal");
