@@ -133,6 +133,10 @@ MUST_CHECK Error *control_arrival_restore(
 void control_arrival_close(ControlArrival *arrival);
 DEFINE_OWN(ControlArrival, control_arrival_close);
 
+/* A model was stored, and may soon be run: its weights are packed for the cpu and kept, on an I/O
+ * thread, when the cpu runs jobs here. Returns at once. Threads: any. */
+void control_expect_model(Control *control, TenantId tenant, const Digest *identity);
+
 /* From here on new jobs are refused, or taken again; those that are here go on. Threads: any, as
  * the next one. */
 void control_refuse_jobs(Control *control, bool refuse);

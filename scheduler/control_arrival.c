@@ -14,22 +14,12 @@ struct ControlArrival {
     WarmStorages *warm;
 };
 
-/* A device that computes in host memory is never lost, and takes nothing from the others. */
-static const ControlDevice *find_cpu(const Control *control, uint32_t *out_index) {
-    for (uint32_t i = 0; i < control->device_count; i++)
-        if (strcmp(control->devices[i].kind, "cpu") == 0) {
-            *out_index = i;
-            return &control->devices[i];
-        }
-    return NULL;
-}
-
 /* The model's weights in host memory, as its jobs have them where the cpu runs jobs. */
 static Error *open_model(ControlArrival *self, TenantId tenant, const Digest *identity) {
     Control *control = self->control;
     const ControlOptions *options = &control->options;
     OWN(Executable, executable) = NULL;
-    const ControlDevice *device = find_cpu(control, &self->device);
+    const ControlDevice *device = control_find_cpu(control, &self->device);
     TRY(resident_models_hold(control->models, tenant, identity, &self->held));
     if (device) {
         TRY(resident_models_load(control->models, tenant, identity, self->device, device->device));

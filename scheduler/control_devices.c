@@ -6,6 +6,15 @@
 #include "kernels/device_speed.h"
 #include "scheduler/control_internal.h"
 
+const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_index) {
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (strcmp(control->devices[i].kind, "cpu") == 0) {
+            *out_index = i;
+            return &control->devices[i];
+        }
+    return NULL;
+}
+
 /* ---- coming ---- */
 
 static Error *describe(ControlDevice *device) {

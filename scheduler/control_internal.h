@@ -344,6 +344,9 @@ void control_outputs_deinit(ControlOutputs *outputs);
 bool control_outputs_are_many(const ControlJob *job);
 
 /* ---- control_devices.c: devices that come, go and come back ---- */
+/* The first that computes in host memory: it is never lost, and takes nothing from the others.
+ * NULL: there is none, and out_index stays. */
+const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_index);
 /* Opens one and tells the policy. Before the thread runs. */
 MUST_CHECK Error *control_add_device(Control *control, const char *spec);
 /* Something on it failed with DEVICE_LOST: from here on nothing is begun there, and what fails

@@ -324,6 +324,11 @@ static Error *change(void *self, const Caller *caller, const char *job, JobsApiC
     return job_service_show(service, &row, out_job);
 }
 
+static void model_stored(void *self, TenantId tenant, const Digest *identity) {
+    const JobService *service = self;
+    control_expect_model(service->control, tenant, identity);
+}
+
 /* ---- life ---- */
 
 static const JobsApiClass service_class = {
@@ -343,6 +348,7 @@ static const JobsApiClass service_class = {
     .tenants = job_service_tenants,
     .use = job_service_use,
     .tenant_changed = job_service_tenant_changed,
+    .model_stored = model_stored,
 };
 
 Error *job_service_create(

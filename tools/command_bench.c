@@ -1,5 +1,7 @@
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/allocator.h"
 #include "base/clock.h"
@@ -13,23 +15,39 @@ const CommandOption command_bench_options[] = {
     {"device", "D", false, "cpu (default) or sim:0"},
     {"threads", "N", false, "threads a kernel may use (default 1)"},
     {"repeat", "R", false, "how often it is measured (default 20)"},
+    {"executions", "N", false, "how many run side by side, each R times (default 1)"},
     {0},
 };
 
-enum { WARM_UP_RUNS = 2, REPEAT_MAX = 1000000 };
+enum { WARM_UP_RUNS = 2, REPEAT_MAX = 1000000, EXECUTIONS_MAX = 64 };
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+/* What is measured. */
+typedef struct Bench {
+    RunMachine *machine;
+    uint32_t function;
+    const Value *values; /* its inputs */
+    uint32_t value_count;
+    int64_t threads, repeat, executions; /* as given */
+    double seconds;                      /* from the first start to the last end */
+    double *each;                        /* seconds of every run, executions × repeat of them */
+} Bench;
 
-static Error *run_once(RunMachine *machine, uint32_t function, const Value *values, uint32_t count,
-    double *out_seconds) {
+/* One after the other, on a thread of its own. */
+typedef struct Lane {
+    Bench *bench;
+    ExecutionOptions options; /* with reserves of its own */
+    double *seconds;          /* repeat of them */
+    pthread_t thread;
+    Error *error;
+} Lane;
+
+static Error *run_once(const Lane *lane, double *out_seconds) {
+    const Bench *bench = lane->bench;
     OWN(Execution, execution) = NULL;
     RunResult result = {.kind = RUN_SLICE_ENDED};
     uint64_t start_ns = clock_now_ns(clock_real());
-    TRY(execution_create(
-        machine->residency, &machine->options, function, values, count, &execution));
+    TRY(execution_create(bench->machine->residency, &lane->options, bench->function, bench->values,
+        bench->value_count, &execution));
     while (result.kind != RUN_FINISHED) {
         Value yielded;
         uint64_t sequence;
@@ -43,67 +61,136 @@ static Error *run_once(RunMachine *machine, uint32_t function, const Value *valu
     return NULL;
 }
 
-static Error *answer(const CommandContext *context, double *seconds, int64_t repeat) {
+static Error *open_lane(Bench *bench, double *seconds, Lane *lane) {
+    const RunMachine *machine = bench->machine;
+    double ignored;
+    *lane = (Lane){.bench = bench, .options = machine->options, .seconds = seconds};
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) lane->options.reserves[slot] = NULL;
+    TRY(memory_pool_create(machine->host, 0, &lane->options.reserves[SLOT_HOST]));
+    TRY(memory_pool_create(machine->device, 0, &lane->options.reserves[SLOT_DEVICE]));
+    for (int i = 0; i < WARM_UP_RUNS; i++) TRY(run_once(lane, &ignored));
+    return NULL;
+}
+
+static void close_lane(Lane *lane) {
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
+        memory_pool_release(lane->options.reserves[slot]);
+    error_free(lane->error);
+}
+
+static void *run_lane(void *context) {
+    Lane *lane = context;
+    for (int64_t i = 0; i < lane->bench->repeat && !lane->error; i++)
+        lane->error = run_once(lane, &lane->seconds[i]);
+    return NULL;
+}
+
+/* All at once. The first runs here: alone it needs no other thread. */
+static Error *run_lanes(Bench *bench, Lane *lanes) {
+    const uint64_t start_ns = clock_now_ns(clock_real());
+    int64_t started = 1;
+    int status = 0;
+    while (started < bench->executions && status == 0) {
+        Lane *lane = &lanes[started];
+        status = pthread_create(&lane->thread, NULL, run_lane, lane);
+        if (status == 0) started++;
+    }
+    if (status == 0) (void)run_lane(&lanes[0]);
+    for (int64_t i = 1; i < started; i++) (void)pthread_join(lanes[i].thread, NULL);
+    bench->seconds = (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9;
+    if (status != 0) FAIL(EXHAUSTED, "a thread: %s", strerror(status));
+    for (int64_t i = 0; i < bench->executions; i++) TRY(TAKE(lanes[i].error));
+    return NULL;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static Error *answer(const CommandContext *context, Bench *bench) {
     json_object *object;
-    int64_t threads;
-    TRY(command_integer(context, "threads", 1, WORKER_POOL_THREADS_MAX, 1, &threads));
-    qsort(seconds, (size_t)repeat, sizeof *seconds, compare);
-    double p50 = seconds[repeat / 2], p99 = seconds[(repeat * 99 - 1) / 100];
+    const int64_t count = bench->executions * bench->repeat;
+    qsort(bench->each, (size_t)count, sizeof *bench->each, compare);
+    const double min = bench->each[0], p50 = bench->each[count / 2];
+    const double p99 = bench->each[(count * 99 - 1) / 100];
+    const double per_second = (double)count / bench->seconds;
     if (!context->json) {
-        printf("min %.3f ms, p50 %.3f ms, p99 %.3f ms over %lld runs, %lld threads\n",
-            seconds[0] * 1e3, p50 * 1e3, p99 * 1e3, (long long)repeat, (long long)threads);
+        printf("min %.3f ms, p50 %.3f ms, p99 %.3f ms over %lld runs, %lld threads", min * 1e3,
+            p50 * 1e3, p99 * 1e3, (long long)count, (long long)bench->threads);
+        if (bench->executions > 1)
+            printf("; %lld side by side: %.1f a second", (long long)bench->executions, per_second);
+        printf("\n");
         return NULL;
     }
     TRY(command_json_object(&object));
-    command_json_double(object, "min", seconds[0]);
+    command_json_double(object, "min", min);
     command_json_double(object, "p50", p50);
     command_json_double(object, "p99", p99);
-    command_json_int(object, "repeat", repeat);
-    command_json_int(object, "threads", threads);
+    command_json_int(object, "repeat", bench->repeat);
+    command_json_int(object, "threads", bench->threads);
+    command_json_int(object, "executions", bench->executions);
+    command_json_double(object, "per_second", per_second);
     return command_print_json(object);
 }
 
-static Error *measure(const CommandContext *context, RunMachine *machine, uint32_t function,
-    const Value *values, uint32_t count) {
-    int64_t repeat;
-    double ignored;
+static Error *measure(Bench *bench) {
     void *memory;
-    TRY(command_integer(context, "repeat", 1, REPEAT_MAX, 20, &repeat));
-    for (int i = 0; i < WARM_UP_RUNS; i++)
-        TRY(run_once(machine, function, values, count, &ignored));
-    TRY(memory_alloc((size_t)repeat, sizeof(double), &memory));
-    double *seconds = memory;
+    TRY(memory_alloc((size_t)bench->executions, sizeof(Lane), &memory));
+    Lane *lanes = memory;
     Error *error = NULL;
-    for (int64_t i = 0; i < repeat && !error; i++)
-        error = run_once(machine, function, values, count, &seconds[i]);
-    if (!error) error = answer(context, seconds, repeat);
+    for (int64_t i = 0; i < bench->executions && !error; i++)
+        error = open_lane(bench, bench->each + i * bench->repeat, &lanes[i]);
+    if (!error) error = run_lanes(bench, lanes);
+    for (int64_t i = 0; i < bench->executions; i++) close_lane(&lanes[i]);
     memory_free(memory);
     return error;
+}
+
+static Error *read_counts(const CommandContext *context, Bench *bench) {
+    TRY(command_integer(context, "repeat", 1, REPEAT_MAX, 20, &bench->repeat));
+    TRY(command_integer(context, "executions", 1, EXECUTIONS_MAX, 1, &bench->executions));
+    return command_integer(context, "threads", 1, WORKER_POOL_THREADS_MAX, 1, &bench->threads);
+}
+
+/* Of a daemon's model, too, it is measured here: a daemon has others to look after. */
+static Error *open_model(
+    const CommandContext *context, HttpClient *client, ModelAccess *access, RunMachine *machine) {
+    const char *name = context->arguments[0];
+    OWN(Executable, executable) = NULL;
+    if (client) {
+        TRY(model_access_open_files(access));
+        TRY(remote_models_load(client, name, access, &executable));
+        return run_machine_open(context, access->pool, TAKE(executable), machine);
+    }
+    ModelVersion OWN_VERSION(version) = {0};
+    TRY(model_access_open(context, true, access));
+    TRY(models_find(access->store, access->tenant, name, &version));
+    return run_machine_open_stored(context, access, &version.executable, name, machine);
 }
 
 Error *command_bench(CommandContext *context) {
     ModelAccess OWN_ACCESS(access) = {0};
     RunMachine OWN_MACHINE(machine) = {0};
     OWN(HttpClient, client) = NULL;
-    OWN(Executable, executable) = NULL;
-    uint32_t function, count;
-    int64_t ignored;
-    Value *values;
+    Bench bench = {.machine = &machine};
     const char *name = command_option(context, "function");
-    TRY(command_integer(context, "repeat", 1, REPEAT_MAX, 20, &ignored));
-    TRY(command_integer(context, "threads", 1, WORKER_POOL_THREADS_MAX, 1, &ignored));
+    Value *values;
+    void *memory;
+    TRY(read_counts(context, &bench));
     TRY(remote_find(context, &client));
-    if (client) { /* measured here: a daemon has others to look after */
-        TRY(model_access_open_files(&access));
-        TRY(remote_models_load(client, context->arguments[0], &access, &executable));
-    } else {
-        TRY(model_access_open(context, true, &access));
-        TRY(model_access_load(&access, context->arguments[0], NULL, &executable));
+    TRY(open_model(context, client, &access, &machine));
+    TRY(executable_find_function(machine.executable, name ? name : "main", &bench.function));
+    TRY(memory_alloc((size_t)(bench.executions * bench.repeat), sizeof(double), &memory));
+    bench.each = memory;
+    Error *error =
+        run_inputs_read(context, machine.executable, bench.function, &values, &bench.value_count);
+    if (!error) {
+        bench.values = values;
+        error = measure(&bench);
+        array_values_release(values, bench.value_count);
     }
-    TRY(executable_find_function(executable, name ? name : "main", &function));
-    TRY(run_machine_open(context, access.pool, TAKE(executable), &machine));
-    TRY(run_inputs_read(context, machine.executable, function, &values, &count));
-    Error *error = measure(context, &machine, function, values, count);
-    array_values_release(values, count);
+    if (!error) error = answer(context, &bench);
+    memory_free(memory);
     return error;
 }

@@ -5,16 +5,22 @@
 #include "scheduler/http/model_json.h"
 #include "tools/progress.h"
 #include "tools/remote_models.h"
+#include "tools/run_machine.h"
+
+#define NO_PREPARE                                                                                 \
+    { "no-prepare", NULL, false, "leaves packing the weights for this machine to the first run" }
 
 const CommandOption command_register_options[] = {
     {"alias", "A", true, "also gives the version this alias"},
     {"precision", "P", false, "fp32 (default); bf16 and int8 are not there yet"},
     {"format", "F", false, "onnx, lva or lvx; default: by the file"},
+    NO_PREPARE,
     {0},
 };
 
 const CommandOption command_import_options[] = {
     {"alias", "A", true, "also gives the version this alias"},
+    NO_PREPARE,
     {0},
 };
 
@@ -40,6 +46,18 @@ static Error *describe(const ModelVersion *version, const Executable *executable
     return NULL;
 }
 
+/* As a daemon does. A model that cannot be prepared here is registered all the same: its
+ * first run says what is missing, if something is. */
+static void prepare(
+    const CommandContext *context, const ModelAccess *access, const ModelVersion *version) {
+    if (command_flag(context, "no-prepare")) return;
+    Error *error = run_machine_prepare(
+        access, &version->executable, context->arguments[0], context->quiet || context->json);
+    if (error && !context->quiet && !context->json)
+        (void)fprintf(stderr, "layover: not prepared for this machine: %s\n", error_message(error));
+    error_free(error);
+}
+
 static Error *register_here(const CommandContext *context, const char *format,
     const ModelFileOptions *options, json_object **out) {
     uint64_t start_ns = clock_now_ns(clock_real());
@@ -56,6 +74,7 @@ static Error *register_here(const CommandContext *context, const char *format,
         TRY(model_file_load(&access, path, options, &executable));
         TRY(model_access_register(&access, name, executable, aliases, alias_count, &version));
     }
+    prepare(context, &access, &version);
     return describe(&version, executable, start_ns, out);
 }
 

@@ -60,6 +60,7 @@ Error *remote_models_register(const CommandContext *context, HttpClient *client,
     http_client_path(&path, context->arguments[0]);
     if (format) http_client_query(&path, "format", format);
     if (precision) http_client_query(&path, "precision", precision);
+    if (command_flag(context, "no-prepare")) http_client_query(&path, "prepare", "no");
     for (uint32_t i = 0; (alias = command_option_at(context, "alias", i)); i++)
         http_client_query(&path, "alias", alias);
     TRY(text_builder_check(&path));

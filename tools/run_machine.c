@@ -42,17 +42,21 @@ static void warn(void *context, const char *text) {
     if (!machine->quiet) (void)fprintf(stderr, "layover: %s\n", text);
 }
 
-/* As a daemon does it. */
-static Error *load_stored(RunMachine *machine) {
-    const ModelAccess *access = machine->access;
-    const ResidentModelsOptions options = {.store = access->store,
+static Error *create_models(RunMachine *machine, ResidentModels **out_models) {
+    const ResidentModelsOptions options = {.store = machine->access->store,
         .host = machine->host,
         .pool = machine->pool,
         .images = machine->weights ? &machine->images : NULL,
         .warn = warn,
         .warn_context = machine};
+    return resident_models_create(&options, out_models);
+}
+
+/* As a daemon does it. */
+static Error *load_stored(RunMachine *machine) {
+    const ModelAccess *access = machine->access;
     OWN(ResidentModels, models) = NULL;
-    TRY(resident_models_create(&options, &models));
+    TRY(create_models(machine, &models));
     TRY_WRAP(resident_models_load(models, access->tenant, &machine->identity, 0, machine->device),
         "%s", machine->name);
     machine->residency = resident_models_get(models, &machine->identity, 0);
@@ -122,6 +126,19 @@ Error *run_machine_open_stored(const CommandContext *context, const ModelAccess 
     *out_machine = machine;
     machine = (RunMachine){0};
     return NULL;
+}
+
+Error *run_machine_prepare(
+    const ModelAccess *access, const Digest *identity, const char *name, bool quiet) {
+    RunMachine OWN_MACHINE(machine) = {
+        .pool = access->pool, .access = access, .name = name, .quiet = quiet};
+    OWN(ResidentModels, models) = NULL;
+    open_weights(&machine);
+    TRY(device_open("cpu", &machine.host));
+    machine.device = machine.host;
+    TRY(create_models(&machine, &models));
+    return error_wrap(
+        resident_models_prepare(models, access->tenant, identity, machine.host), "%s", name);
 }
 
 void run_machine_close(RunMachine *machine) {

@@ -33,6 +33,10 @@ MUST_CHECK Error *run_machine_open(const CommandContext *context, WorkerPool *po
  * none of this identity. */
 MUST_CHECK Error *run_machine_open_stored(const CommandContext *context, const ModelAccess *access,
     const Digest *identity, const char *name, RunMachine *out_machine);
+/* Packs the weights of a model of the home for this machine's cpu and keeps them there, unless they
+ * are: its first run then packs nothing. name: what errors call it. */
+MUST_CHECK Error *run_machine_prepare(
+    const ModelAccess *access, const Digest *identity, const char *name, bool quiet);
 void run_machine_close(RunMachine *machine);
 #define OWN_MACHINE(name) __attribute__((cleanup(run_machine_close))) name
 

@@ -330,6 +330,19 @@ Error *resident_models_load(ResidentModels *models, TenantId tenant, const Diges
     return error;
 }
 
+Error *resident_models_prepare(
+    ResidentModels *models, TenantId tenant, const Digest *identity, Device *device) {
+    const ResidentModel *held;
+    OWN(Residency, residency) = NULL;
+    if (!models->options.images) return NULL;
+    TRY(resident_models_hold(models, tenant, identity, &held));
+    Entry *entry = (Entry *)(uintptr_t)held; /* its first member */
+    Error *error = find_resident(models, entry, device, &residency);
+    if (!error && !residency) error = make_resident(models, tenant, entry, device, &residency);
+    resident_models_let_go(models, held);
+    return error;
+}
+
 Residency *resident_models_get(
     ResidentModels *models, const Digest *identity, uint32_t device_index) {
     (void)pthread_mutex_lock(&models->mutex);

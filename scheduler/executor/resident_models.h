@@ -59,6 +59,10 @@ void resident_models_let_go(ResidentModels *models, const ResidentModel *model);
  * is kept the first time. */
 MUST_CHECK Error *resident_models_load(ResidentModels *models, TenantId tenant,
     const Digest *identity, uint32_t device_index, Device *device);
+/* Makes its weight image for the device, unless there is one or none are kept: its first run packs
+ * nothing. It is not resident for that. Errors and blocking: as resident_models_load. */
+MUST_CHECK Error *resident_models_prepare(
+    ResidentModels *models, TenantId tenant, const Digest *identity, Device *device);
 /* Its residency there, retained; NULL: it is not resident. */
 Residency *resident_models_get(
     ResidentModels *models, const Digest *identity, uint32_t device_index);

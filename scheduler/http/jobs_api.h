@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/digest.h"
 #include "scheduler/http/http_request.h"
 #include "scheduler/http/http_response.h"
 
@@ -221,6 +222,8 @@ typedef struct JobsApiClass {
     void (*use)(void *self, TenantId tenant, JobsApiUse *out_use);
     /* A tenant's weight or quotas are others now, also for jobs that wait. */
     void (*tenant_changed)(void *self, TenantId tenant);
+    /* A model was stored, and may soon be run. identity: of its executable. Returns at once. */
+    void (*model_stored)(void *self, TenantId tenant, const Digest *identity);
 } JobsApiClass;
 
 typedef struct JobsApi {

@@ -188,10 +188,11 @@ static bool is_executable(const HttpRequest *request) {
 }
 
 static Error *check_register(const HttpRequest *request) {
-    static const char *const fields[] = {"format", "precision", "alias", NULL};
+    static const char *const fields[] = {"format", "precision", "prepare", "alias", NULL};
     static const char *const formats[] = {"onnx", "lva", "lvx", "relax", "relay", "nnvm", NULL};
     const char *format = http_request_query(request, "format");
     const char *precision = http_request_query(request, "precision");
+    const char *prepare = http_request_query(request, "prepare");
     bool known = !format;
     TRY(http_request_check_query(request, fields));
     if (!text_is_name(http_request_name(request, 0)))
@@ -204,8 +205,15 @@ static Error *check_register(const HttpRequest *request) {
         FAIL(INVALID, "?precision= is fp32, bf16 or int8");
     if (precision && strcmp(precision, "fp32") && is_executable(request))
         FAIL(UNSUPPORTED, "?precision=%s: an executable is compiled already", precision);
+    if (prepare && strcmp(prepare, "yes") && strcmp(prepare, "no"))
+        FAIL(INVALID, "?prepare= is yes or no");
     if (request->body_size == 0) FAIL(INVALID, "the model file is empty");
     return NULL;
+}
+
+static bool wants_preparing(const HttpRequest *request) {
+    const char *prepare = http_request_query(request, "prepare");
+    return !prepare || strcmp(prepare, "yes") == 0;
 }
 
 Error *route_model_register(
@@ -233,6 +241,9 @@ Error *route_model_register(
     }
     TRY(model_loader_import(service->store, request->caller.tenant, service->pool, name, container,
         name, aliases, alias_count, &version, &executable));
+    if (wants_preparing(request))
+        service->jobs.class_->model_stored(
+            service->jobs.self, request->caller.tenant, &version.executable);
     TRY(model_json(&version, executable, &object));
     json_fields_real(object, "seconds", (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9);
     return http_response_json(response, object);

@@ -94,7 +94,11 @@ def test_functions_that_are_not_there(small_home, tmp_path):
 def test_bench_measures(small_home):
     result = small_home.call("bench", "small", "--input", small_home.input, "--repeat", 20, "--threads", 1).json
     assert 0 < result["min"] <= result["p50"] <= result["p99"]
-    assert result["repeat"] == 20 and result["threads"] == 1
+    assert result["repeat"] == 20 and result["threads"] == 1 and result["executions"] == 1
+    result = small_home.call("bench", "small", "--input", small_home.input, "--repeat", 20, "--executions", 3).json
+    assert 0 < result["min"] <= result["p50"] <= result["p99"]
+    assert result["executions"] == 3 and result["per_second"] > 0
+    small_home.refuses("bench", "small", "--input", small_home.input, "--executions", 0, code=USAGE)
 
 
 def test_inspect_tells_where_a_checkpoint_stands(small_home, tmp_path):

@@ -3,6 +3,7 @@ import os
 import resource
 import signal
 import stat
+import time
 
 import numpy as np
 import onnx
@@ -26,7 +27,7 @@ def stocked(home, tmp_path):
         [onnx.numpy_helper.from_array(weights, "w")])
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8),
               tmp_path / "m.onnx")
-    home.call("register", "m", tmp_path / "m.onnx")
+    home.call("register", "m", tmp_path / "m.onnx", "--no-prepare")
     return home
 
 
@@ -59,6 +60,29 @@ def test_a_second_start_finds_them(stocked, device):
         assert counts(daemon) == {"hits": 1, "misses": 0, "evictions": 0, "damaged": 0}
     assert files(stocked) == [path]
     stocked.is_clean()
+
+
+def test_a_registered_model_is_prepared(stocked, tmp_path):
+    """Its first run finds its weights packed, who ever registered it; --no-prepare leaves that to the run."""
+    assert files(stocked) == []
+    with Daemon(stocked, "--device", "cpu") as daemon:
+        stocked.call("register", "n", tmp_path / "m.onnx", "--no-prepare")
+        stocked.call("export", "m", tmp_path / "m.lvx")
+        assert files(stocked) == []
+        stocked.call("register", "m", tmp_path / "m.onnx")
+        deadline = time.monotonic() + 60
+        while not files(stocked) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        ask(daemon)
+        found = counts(daemon)
+        assert (found["hits"], found["damaged"]) == (1, 0)
+    [path] = files(stocked)
+    os.unlink(path)
+    stocked.call("register", "m", tmp_path / "m.onnx")
+    assert files(stocked) == [path]
+    os.unlink(path)
+    stocked.call("import", "imported", tmp_path / "m.lvx")
+    assert files(stocked) == [path]
 
 
 def flip(path):

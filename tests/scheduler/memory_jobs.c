@@ -381,6 +381,14 @@ static void tenant_changed(void *self, TenantId tenant) {
     unlock(jobs);
 }
 
+static void model_stored(void *self, TenantId tenant, const Digest *identity) {
+    MemoryJobs *jobs = self;
+    lock(jobs);
+    jobs->stored_by = tenant;
+    jobs->stored_model = *identity;
+    unlock(jobs);
+}
+
 JobsApi memory_jobs_api(MemoryJobs *jobs) {
     static const JobsApiClass class_ = {
         .submit = submit,
@@ -399,6 +407,7 @@ JobsApi memory_jobs_api(MemoryJobs *jobs) {
         .tenants = tenants,
         .use = use,
         .tenant_changed = tenant_changed,
+        .model_stored = model_stored,
     };
     return (JobsApi){.class_ = &class_, .self = jobs};
 }

@@ -29,6 +29,8 @@ typedef struct MemoryJobs {
     char last_function[64], last_shared[64];
     const char *next_state;  /* what a new job comes into at once; NULL: it stays queued */
     TenantId changed_tenant; /* whose settings were changed last; 0: none */
+    TenantId stored_by;      /* who stored a model last, and its executable; 0: nobody */
+    Digest stored_model;
 } MemoryJobs;
 
 void memory_jobs_init(MemoryJobs *jobs);

@@ -86,6 +86,12 @@ static void test_route_models_compiles_in_a_child(void **state) {
         200);
     assert_non_null(strstr(text, "\"version\":1,\"aliases\":[\"a\",\"b\"]"));
     assert_non_null(strstr(text, "\"seconds\":"));
+    assert_int_equal(server.jobs.stored_by, 2); /* whoever runs jobs may make it ready */
+    server.jobs.stored_by = 0;
+    assert_int_equal(post_text(&server, TEST_USER, "/v1/models/m?format=lva&prepare=no", program,
+                         sizeof program - 1, text),
+        200);
+    assert_int_equal(server.jobs.stored_by, 0);
     /* the same content is the same version */
     assert_int_equal(
         post_text(&server, TEST_USER, "/v1/models/m?format=lva", program, sizeof program - 1, text),
@@ -105,7 +111,7 @@ static void test_route_models_refuses_what_is_no_model(void **state) {
     static const char *const paths[] = {"/v1/models/m", "/v1/models/m?format=onnx",
         "/v1/models/m?format=lva", "/v1/models/m?format=lvx", "/v1/models/m?format=relax",
         "/v1/models/m?format=cobol", "/v1/models/m?precision=fp3", "/v1/models/a%2Fb",
-        "/v1/models/m?alias=7", "/v1/models/m?precision=int8"};
+        "/v1/models/m?alias=7", "/v1/models/m?precision=int8", "/v1/models/m?prepare=maybe"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         for (size_t size = 0; size <= sizeof noise; size += sizeof noise / 2) {
             int status = post_text(&server, TEST_USER, paths[i], noise, size, text);
