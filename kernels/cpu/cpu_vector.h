@@ -17,6 +17,7 @@ enum { CPU_VECTOR_LANES = 16 };
 
 typedef float CpuF32x16 __attribute__((vector_size(64)));
 typedef float CpuF32x8 __attribute__((vector_size(32)));
+typedef float CpuF32x4 __attribute__((vector_size(16)));
 typedef int32_t CpuI32x16 __attribute__((vector_size(64)));
 typedef double CpuF64x8 __attribute__((vector_size(64)));
 typedef float CpuF32x8Unaligned __attribute__((vector_size(32), aligned(4), may_alias));
@@ -117,11 +118,11 @@ CPU_INLINE CpuF32x16 cpu_f32x16_min(CpuF32x16 a, CpuF32x16 b) {
 
 /* Lanes folded in halves: a fixed order. */
 CPU_INLINE float cpu_f32x16_sum(CpuF32x16 v) {
-    float lanes[CPU_VECTOR_LANES];
-    cpu_f32x16_store(lanes, v);
-    for (int width = 8; width > 0; width /= 2)
-        for (int i = 0; i < width; i++) lanes[i] += lanes[i + width];
-    return lanes[0];
+    const CpuF32x8 eight = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                           __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    const CpuF32x4 four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
+                          __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+    return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
 /* e^x within 2 units in the last place; 0 below -104, infinity above 88.73, NaN for NaN. */
