@@ -6,41 +6,43 @@
 /* Update and reset. */
 static void run_gates(const CpuCellCall *call) {
     const CpuRecurrent *gru = call->recurrent;
-    gru->rows.add(call->gates, call->products, 2 * gru->hidden, call->gates);
-    cpu_recurrent_clip(gru, call->gates, 2 * gru->hidden);
-    cpu_recurrent_activate(&call->activations[0], call->gates, 2 * gru->hidden);
+    for (int64_t gate = 0; gate < 2; gate++) {
+        float *to = call->gates + gate * gru->hidden;
+        gru->rows.add(to, call->products + gate * gru->hidden, call->count, to);
+        cpu_recurrent_clip(gru, to, call->count);
+        cpu_recurrent_activate(&call->activations[0], to, call->count);
+    }
 }
 
 /* The candidate is all in its gate but for its activation. */
 static void finish(const CpuCellCall *call) {
     const CpuRecurrent *gru = call->recurrent;
-    const int64_t hidden = gru->hidden;
-    float *candidate = call->gates + 2 * hidden;
-    cpu_recurrent_clip(gru, candidate, hidden);
-    cpu_recurrent_activate(&call->activations[1], candidate, hidden);
-    gru->rows.blend(call->gates, candidate, hidden, call->h);
+    float *candidate = call->gates + 2 * gru->hidden;
+    cpu_recurrent_clip(gru, candidate, call->count);
+    cpu_recurrent_activate(&call->activations[1], candidate, call->count);
+    gru->rows.blend(call->gates, candidate, call->count, call->h);
 }
 
 static void run_linear_before_reset(const CpuCellCall *call) {
     const CpuRecurrent *gru = call->recurrent;
-    const int64_t hidden = gru->hidden;
+    const int64_t hidden = gru->hidden, count = call->count;
     float *product = call->products + 2 * hidden;
     run_gates(call);
-    if (call->state_bias) gru->rows.add(product, call->state_bias + 2 * hidden, hidden, product);
-    gru->rows.multiply_add(call->gates + hidden, product, hidden, call->gates + 2 * hidden);
+    if (call->state_bias) gru->rows.add(product, call->state_bias + 2 * hidden, count, product);
+    gru->rows.multiply_add(call->gates + hidden, product, count, call->gates + 2 * hidden);
     finish(call);
 }
 
 static void run_reset(const CpuCellCall *call) {
     const CpuRecurrent *gru = call->recurrent;
     run_gates(call);
-    gru->rows.multiply(call->gates + gru->hidden, call->h, gru->hidden, call->reset);
+    gru->rows.multiply(call->gates + gru->hidden, call->h, call->count, call->reset);
 }
 
 static void run_candidate(const CpuCellCall *call) {
     const CpuRecurrent *gru = call->recurrent;
     float *candidate = call->gates + 2 * gru->hidden;
-    gru->rows.add(candidate, call->candidate, gru->hidden, candidate);
+    gru->rows.add(candidate, call->candidate, call->count, candidate);
     finish(call);
 }
 

@@ -8,26 +8,30 @@ static void run_cell(const CpuCellCall *call) {
     const CpuRecurrent *lstm = call->recurrent;
     const CpuRecurrentRows *rows = &lstm->rows;
     const CpuRecurrentActivation *activations = call->activations;
-    const int64_t hidden = lstm->hidden;
+    const int64_t hidden = lstm->hidden, count = call->count;
     float *input = call->gates, *output = input + hidden, *forget = input + 2 * hidden;
     float *update = input + 3 * hidden;
-    rows->add(call->gates, call->products, 4 * hidden, call->gates);
-    if (call->peepholes) {
-        rows->multiply_add(call->peepholes, call->c, hidden, input);
-        rows->multiply_add(call->peepholes + 2 * hidden, call->c, hidden, forget);
+    for (int64_t gate = 0; gate < 4; gate++) {
+        float *to = call->gates + gate * hidden;
+        rows->add(to, call->products + gate * hidden, count, to);
     }
-    cpu_recurrent_clip(lstm, call->gates, 4 * hidden);
-    cpu_recurrent_activate(&activations[0], input, hidden);
-    cpu_recurrent_activate(&activations[0], forget, hidden);
-    cpu_recurrent_activate(&activations[1], update, hidden);
+    if (call->peepholes) {
+        rows->multiply_add(call->peepholes, call->c, count, input);
+        rows->multiply_add(call->peepholes + 2 * hidden, call->c, count, forget);
+    }
+    for (int64_t gate = 0; gate < 4; gate++)
+        cpu_recurrent_clip(lstm, call->gates + gate * hidden, count);
+    cpu_recurrent_activate(&activations[0], input, count);
+    cpu_recurrent_activate(&activations[0], forget, count);
+    cpu_recurrent_activate(&activations[1], update, count);
     if (lstm->input_forget)
-        for (int64_t i = 0; i < hidden; i++) forget[i] = 1.0f - input[i];
-    rows->combine(forget, input, update, hidden, call->c);
-    if (call->peepholes) rows->multiply_add(call->peepholes + hidden, call->c, hidden, output);
-    cpu_recurrent_activate(&activations[0], output, hidden);
-    memcpy(update, call->c, (size_t)hidden * sizeof(float));
-    cpu_recurrent_activate(&activations[2], update, hidden);
-    rows->multiply(output, update, hidden, call->h);
+        for (int64_t i = 0; i < count; i++) forget[i] = 1.0f - input[i];
+    rows->combine(forget, input, update, count, call->c);
+    if (call->peepholes) rows->multiply_add(call->peepholes + hidden, call->c, count, output);
+    cpu_recurrent_activate(&activations[0], output, count);
+    memcpy(update, call->c, (size_t)count * sizeof(float));
+    cpu_recurrent_activate(&activations[2], update, count);
+    rows->multiply(output, update, count, call->h);
 }
 
 static CpuCell *const cells[2] = {run_cell, NULL};

@@ -127,8 +127,7 @@ static void finish_unit(const CpuMatmul *matmul, const Unit *unit, const float *
     }
 }
 
-static void run_unit(const Run *run, const Unit *unit, const float *b, int64_t b_row) {
-    const CpuMatmul *matmul = run->matmul;
+static void run_unit(const CpuMatmul *matmul, const Unit *unit, const float *b, int64_t b_row) {
     float sums[CPU_MATMUL_ROWS * CPU_MATMUL_PANEL];
     const bool direct = is_direct(matmul);
     CpuMatmulTile tile = {
@@ -152,6 +151,31 @@ static void run_unit(const Run *run, const Unit *unit, const float *b, int64_t b
     if (!direct) finish_unit(matmul, unit, sums);
 }
 
+/* Rows from `row` on and a panel's columns, as many as make a tile. */
+static Unit unit_at(const CpuMatmul *matmul, int64_t row, int64_t panel) {
+    const int64_t column = panel * CPU_MATMUL_PANEL;
+    const int64_t rows_left = matmul->rows - row, columns_left = matmul->columns - column;
+    return (Unit){
+        .row = row,
+        .rows = rows_left < CPU_MATMUL_ROWS ? rows_left : CPU_MATMUL_ROWS,
+        .column = column,
+        .columns = columns_left < CPU_MATMUL_PANEL ? columns_left : CPU_MATMUL_PANEL,
+    };
+}
+
+void cpu_matmul_run_panel(const CpuMatmul *matmul, const CpuMatmulBuffers *buffers, int64_t panel) {
+    assert(matmul->b_packed && matmul->batch_count == 1);
+    for (int64_t row = 0; row < matmul->rows; row += CPU_MATMUL_ROWS) {
+        Unit unit = unit_at(matmul, row, panel);
+        unit.a = buffers->a;
+        unit.c = buffers->c;
+        unit.bias = buffers->bias;
+        unit.residual = buffers->residual;
+        run_unit(matmul, &unit, buffers->b + unit.column * matmul->depth,
+            panel_width(matmul->columns, panel));
+    }
+}
+
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     Run *run = context;
@@ -165,11 +189,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
         const int64_t batch = i / per_batch, panel = i % per_batch / run->chunks;
         const int64_t b_offset = batch_offset(&matmul->batch, batch, matmul->b_batch);
         const CpuMatmulBuffers *buffers = &run->buffers;
-        Unit unit = {.row = i % run->chunks * CPU_MATMUL_ROWS, .column = panel * CPU_MATMUL_PANEL};
-        const int64_t rows_left = matmul->rows - unit.row;
-        const int64_t columns_left = matmul->columns - unit.column;
-        unit.rows = rows_left < CPU_MATMUL_ROWS ? rows_left : CPU_MATMUL_ROWS;
-        unit.columns = columns_left < CPU_MATMUL_PANEL ? columns_left : CPU_MATMUL_PANEL;
+        Unit unit = unit_at(matmul, i % run->chunks * CPU_MATMUL_ROWS, panel);
         unit.a = buffers->a + batch_offset(&matmul->batch, batch, matmul->a_batch);
         const int64_t c_offset = batch * matmul->rows * matmul->columns;
         unit.c = buffers->c + c_offset;
@@ -177,10 +197,10 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
         if (matmul->has_bias)
             unit.bias = buffers->bias + batch_offset(&matmul->batch, batch, matmul->bias_batch);
         if (run->packed)
-            run_unit(run, &unit, buffers->b + b_offset + unit.column * matmul->depth,
+            run_unit(matmul, &unit, buffers->b + b_offset + unit.column * matmul->depth,
                 panel_width(matmul->columns, panel));
         else
-            run_unit(run, &unit, buffers->b + b_offset + unit.column, matmul->b_row);
+            run_unit(matmul, &unit, buffers->b + b_offset + unit.column, matmul->b_row);
     }
     return NULL;
 }

@@ -67,6 +67,8 @@ void cpu_matmul_prepare(CpuMatmul *matmul, CpuLevel level);
 int64_t cpu_matmul_scratch_count(const CpuMatmul *matmul);
 MUST_CHECK Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul,
     const CpuMatmulBuffers *buffers, const Launch *launch, bool *out_abandoned);
+/* All rows of one panel's columns, on the calling thread. B is packed; one matrix. */
+void cpu_matmul_run_panel(const CpuMatmul *matmul, const CpuMatmulBuffers *buffers, int64_t panel);
 
 /* Floats of a packed K × N matrix. */
 int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns);

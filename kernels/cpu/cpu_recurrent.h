@@ -16,11 +16,12 @@ typedef struct CpuRecurrentActivation {
 
 typedef struct CpuRecurrent CpuRecurrent;
 
-/* One element of the batch at one step. */
+/* One element of the batch at one step, or a slice of it. */
 typedef struct CpuCellCall {
     const CpuRecurrent *recurrent;
     const CpuRecurrentActivation *activations; /* of the direction */
-    float *gates;                              /* X W' + bias; the cell may write over it */
+    int64_t count;           /* units of the state, beginning where what follows points to */
+    float *gates;            /* X W' + bias, each gate `hidden` behind the last; written over */
     float *products;         /* H R' of as many gates as the first product has; the same */
     const float *state_bias; /* R's bias; NULL: none */
     const float *peepholes;  /* NULL: none */
@@ -51,6 +52,7 @@ struct CpuRecurrent {
     /* Gates of the first product of a step; the others are a second one, of what the first cell
      * leaves. */
     int64_t first_gates;
+    bool sliced; /* threads share the units of the state, each with its columns of the products */
     bool batch_first;
     bool reverse_only; /* one direction, the reverse one */
     bool has_bias, has_lengths, has_h, has_c, has_peepholes, input_forget;

@@ -4,6 +4,13 @@
 #include "kernels/cpu/cpu_recurrent.h"
 #include "kernels/cpu/cpu_vector.h"
 
+enum {
+    SLICED_BATCH_MAX = 16,
+    /* gates times units of the state that a slice is multiplied with, which are worth a thread: 256
+     * KiB of weights read once */
+    SLICE_COST = 1024,
+};
+
 /* ---- rows ---- */
 
 CPU_INLINE void add_rows_body(const float *a, const float *b, int64_t count, float *to) {
@@ -50,6 +57,7 @@ typedef struct Scratch {
     float *gates;             /* [length × batch, gates * H]: X W' + bias */
     float *products;          /* [batch, first gates * H]: H R' */
     float *h, *c;             /* [batch, H] */
+    float *next_h;            /* what a step leaves; h itself where it is not cut into slices */
     float *reset, *candidate; /* [batch, H] each, where there is a second product */
     float *packed[WEIGHTS_COUNT]; /* of the direction, where they come plain */
     int32_t *lengths;             /* [batch] */
@@ -92,6 +100,7 @@ static Scratch scratch_of(const CpuRecurrent *recurrent, float *memory) {
     scratch.gates = take(memory, recurrent->length * recurrent->batch * gates, &scratch.end);
     scratch.products = take(memory, recurrent->first_gates * states, &scratch.end);
     scratch.h = take(memory, states, &scratch.end);
+    scratch.next_h = recurrent->sliced ? take(memory, states, &scratch.end) : scratch.h;
     scratch.c = take(memory, states, &scratch.end);
     scratch.reset = take(memory, second, &scratch.end);
     scratch.candidate = take(memory, second, &scratch.end);
@@ -115,59 +124,105 @@ typedef struct Run {
     int64_t direction;
     bool reverse;
     int64_t step;
-    int phase; /* which cell */
+    int phase;                    /* which cell */
+    CpuMatmulBuffers products[2]; /* of the two phases */
+    atomic_bool abandoned;
 } Run;
 
+/* Units of the state: all, or as many as a panel has columns. */
+typedef struct Slice {
+    int64_t first, count;
+} Slice;
+
 /* Past the end the state stays and the output is zero. */
-static void end_sequence(const Run *run, int64_t n, float *y) {
+static void end_sequence(const Run *run, const Slice *slice, int64_t n, float *y) {
     const CpuRecurrent *recurrent = run->recurrent;
     const int64_t row = cpu_recurrent_output_row(recurrent, run->step, run->direction, n);
     if (y && run->phase == 0)
-        memset(y + row * recurrent->hidden, 0, (size_t)recurrent->hidden * sizeof(float));
+        memset(y + row * recurrent->hidden + slice->first, 0, (size_t)slice->count * sizeof(float));
 }
 
-static CpuCellCall cell_of(const Run *run, int64_t t, int64_t n) {
+static CpuCellCall cell_of(const Run *run, const Slice *slice, int64_t t, int64_t n) {
     const CpuRecurrent *recurrent = run->recurrent;
     const Scratch *scratch = &run->scratch;
     const int64_t hidden = recurrent->hidden, gates = recurrent->gates * hidden;
+    const int64_t at = n * hidden + slice->first;
     CpuCellCall cell = {
         .recurrent = recurrent,
         .activations = recurrent->activations[run->direction],
-        .gates = scratch->gates + cpu_recurrent_time_row(recurrent, t, n) * gates,
-        .products = scratch->products + n * recurrent->first_gates * hidden,
-        .h = scratch->h + n * hidden,
-        .c = scratch->c + n * hidden,
+        .count = slice->count,
+        .gates = scratch->gates + cpu_recurrent_time_row(recurrent, t, n) * gates + slice->first,
+        .products = scratch->products + n * recurrent->first_gates * hidden + slice->first,
+        .h = scratch->h + at,
+        .c = scratch->c + at,
     };
     if (recurrent->has_bias)
-        cell.state_bias = run->call->inputs[3] + (2 * run->direction + 1) * gates;
+        cell.state_bias = run->call->inputs[3] + (2 * run->direction + 1) * gates + slice->first;
     if (recurrent->has_peepholes)
-        cell.peepholes = run->call->inputs[7] + run->direction * 3 * hidden;
+        cell.peepholes = run->call->inputs[7] + run->direction * 3 * hidden + slice->first;
     if (recurrent->cells[1]) {
-        cell.reset = scratch->reset + n * hidden;
-        cell.candidate = scratch->candidate + n * hidden;
+        cell.reset = scratch->reset + at;
+        cell.candidate = scratch->candidate + at;
     }
     return cell;
 }
 
-static Error *step_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+/* One element of the batch. */
+static void step_element(const Run *run, const Slice *slice, int64_t n) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const Scratch *scratch = &run->scratch;
+    const size_t bytes = (size_t)slice->count * sizeof(float);
+    const bool is_last = run->phase == 1 || !recurrent->cells[1];
+    const int64_t length = scratch->lengths[n], at = n * recurrent->hidden + slice->first;
+    float *y = recurrent->wanted[0] ? run->call->outputs[0] : NULL;
+    /* others still read h in their products: the last cell changes a copy */
+    if (is_last && scratch->next_h != scratch->h)
+        memcpy(scratch->next_h + at, scratch->h + at, bytes);
+    if (run->step >= length) {
+        end_sequence(run, slice, n, y);
+        return;
+    }
+    const int64_t t = run->reverse ? length - 1 - run->step : run->step;
+    CpuCellCall cell = cell_of(run, slice, t, n);
+    if (is_last) cell.h = scratch->next_h + at;
+    recurrent->cells[run->phase](&cell);
+    if (!y || !is_last) return;
+    y += cpu_recurrent_output_row(recurrent, t, run->direction, n) * recurrent->hidden;
+    memcpy(y + slice->first, cell.h, bytes);
+}
+
+static Error *step_elements(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const Run *run = context;
+    const Slice all = {0, run->recurrent->hidden};
+    for (int64_t n = (int64_t)begin; n < (int64_t)end; n++) step_element(run, &all, n);
+    return NULL;
+}
+
+/* Gates that the product of a phase makes. */
+static int64_t phase_gates(const CpuRecurrent *recurrent, int phase) {
+    return phase == 0 ? recurrent->first_gates : recurrent->gates - recurrent->first_gates;
+}
+
+/* Slices of the state with their columns of the product. Every other step goes backwards, and finds
+ * the last of the weights that it left in the cache. */
+static Error *step_slices(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    Run *run = context;
     const CpuRecurrent *recurrent = run->recurrent;
-    const int64_t hidden = recurrent->hidden;
-    const bool is_last = run->phase == 1 || !recurrent->cells[1];
-    float *y = recurrent->wanted[0] ? run->call->outputs[0] : NULL;
-    for (int64_t n = (int64_t)begin; n < (int64_t)end; n++) {
-        const int64_t length = run->scratch.lengths[n];
-        if (run->step >= length) {
-            end_sequence(run, n, y);
-            continue;
+    const CpuMatmul *product = run->phase == 0 ? &recurrent->first : &recurrent->second;
+    const int64_t slices = recurrent->hidden / CPU_MATMUL_PANEL;
+    const atomic_bool *abandon = run->call->launch->abandon;
+    for (uint64_t i = begin; i < end; i++) {
+        if (abandon && atomic_load_explicit(abandon, memory_order_relaxed)) {
+            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
+            return NULL;
         }
-        const int64_t t = run->reverse ? length - 1 - run->step : run->step;
-        const CpuCellCall cell = cell_of(run, t, n);
-        recurrent->cells[run->phase](&cell);
-        if (y && is_last)
-            memcpy(y + cpu_recurrent_output_row(recurrent, t, run->direction, n) * hidden, cell.h,
-                (size_t)hidden * sizeof(float));
+        const int64_t index = (int64_t)(run->step % 2 == 0 ? i : begin + (end - 1 - i));
+        const Slice slice = {index * CPU_MATMUL_PANEL, CPU_MATMUL_PANEL};
+        for (int64_t gate = 0; gate < phase_gates(recurrent, run->phase); gate++)
+            cpu_matmul_run_panel(product, &run->products[run->phase], gate * slices + index);
+        for (int64_t n = 0; n < recurrent->batch; n++) step_element(run, &slice, n);
     }
     return NULL;
 }
@@ -220,24 +275,35 @@ static void add_biases(const Run *run) {
         bias, bias + gates, recurrent->joined_gates * recurrent->hidden, run->scratch.bias);
 }
 
-static Error *run_cells(Run *run, int phase) {
-    const CpuFloatCall *call = run->call;
-    run->phase = phase;
-    return cpu_for_each(call->device, call->launch->threads, (uint64_t)run->recurrent->batch,
-        (uint64_t)(8192 / run->recurrent->hidden) + 1, step_units, run);
-}
-
-static Error *run_step(
-    Run *run, const CpuMatmulBuffers *first, const CpuMatmulBuffers *second, bool *out_abandoned) {
+static Error *run_phase(Run *run, int phase, bool *out_abandoned) {
     const CpuRecurrent *recurrent = run->recurrent;
     const CpuFloatCall *call = run->call;
-    TRY(cpu_matmul_run(call->device, &recurrent->first, first, call->launch, out_abandoned));
+    const CpuMatmul *product = phase == 0 ? &recurrent->first : &recurrent->second;
+    run->phase = phase;
+    if (recurrent->sliced) {
+        const int64_t cost =
+            phase_gates(recurrent, phase) * recurrent->hidden * (recurrent->batch + 32) / 32;
+        TRY(cpu_for_each(call->device, call->launch->threads,
+            (uint64_t)(recurrent->hidden / CPU_MATMUL_PANEL), (uint64_t)(SLICE_COST / cost) + 1,
+            step_slices, run));
+        *out_abandoned = atomic_load_explicit(&run->abandoned, memory_order_relaxed);
+        return NULL;
+    }
+    TRY(cpu_matmul_run(call->device, product, &run->products[phase], call->launch, out_abandoned));
     if (*out_abandoned) return NULL;
-    TRY(run_cells(run, 0));
-    if (!recurrent->cells[1]) return NULL;
-    TRY(cpu_matmul_run(call->device, &recurrent->second, second, call->launch, out_abandoned));
-    if (*out_abandoned) return NULL;
-    return run_cells(run, 1);
+    return cpu_for_each(call->device, call->launch->threads, (uint64_t)recurrent->batch,
+        (uint64_t)(8192 / recurrent->hidden) + 1, step_elements, run);
+}
+
+static Error *run_step(Run *run, bool *out_abandoned) {
+    Scratch *scratch = &run->scratch;
+    TRY(run_phase(run, 0, out_abandoned));
+    if (run->recurrent->cells[1] && !*out_abandoned) TRY(run_phase(run, 1, out_abandoned));
+    float *left = scratch->next_h;
+    scratch->next_h = scratch->h;
+    scratch->h = left;
+    run->products[0].a = left;
+    return NULL;
 }
 
 static Error *run_direction(Run *run, bool *out_abandoned) {
@@ -249,9 +315,9 @@ static Error *run_direction(Run *run, bool *out_abandoned) {
         .b = weights_of(run, WEIGHTS_INPUT),
         .bias = recurrent->has_bias ? scratch->bias : NULL,
         .c = scratch->gates};
-    const CpuMatmulBuffers first = {
+    run->products[0] = (CpuMatmulBuffers){
         .a = scratch->h, .b = weights_of(run, WEIGHTS_FIRST), .c = scratch->products};
-    const CpuMatmulBuffers second = {
+    run->products[1] = (CpuMatmulBuffers){
         .a = scratch->reset, .b = weights_of(run, WEIGHTS_SECOND), .c = scratch->candidate};
     TRY(cpu_matmul_run(call->device, &recurrent->inputs, &inputs, call->launch, out_abandoned));
     load_states(run, recurrent->has_h ? call->inputs[5] : NULL, scratch->h);
@@ -259,7 +325,7 @@ static Error *run_direction(Run *run, bool *out_abandoned) {
     /* rows of sequences that have ended go through the product, too */
     if (recurrent->cells[1]) load_states(run, NULL, scratch->reset);
     for (run->step = 0; run->step < recurrent->length && !*out_abandoned; run->step++)
-        TRY(run_step(run, &first, &second, out_abandoned));
+        TRY(run_step(run, out_abandoned));
     if (*out_abandoned) return NULL;
     store_states(run, scratch->h, recurrent->wanted[1] ? call->outputs[1] : NULL);
     store_states(run, scratch->c, recurrent->wanted[2] ? call->outputs[2] : NULL);
@@ -283,7 +349,15 @@ static Error *run_recurrent(const void *state, const CpuFloatCall *call, bool *o
 
 /* ---- the plan ---- */
 
+/* Panels of the weights have to end where gates do. Many sequences are cut into rows instead, and
+ * what a cell does to them is little beside their products. */
+static bool is_sliced(const CpuRecurrent *recurrent) {
+    return recurrent->hidden > 0 && recurrent->hidden % CPU_MATMUL_PANEL == 0 &&
+           recurrent->batch <= SLICED_BATCH_MAX;
+}
+
 void cpu_recurrent_prepare(CpuRecurrent *recurrent, CpuLevel level) {
+    recurrent->sliced = is_sliced(recurrent);
     recurrent->rows = (CpuRecurrentRows){add_rows_for(level), multiply_rows_for(level),
         multiply_add_rows_for(level), combine_rows_for(level), blend_rows_for(level)};
     recurrent->inputs = (CpuMatmul){

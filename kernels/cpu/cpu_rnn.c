@@ -3,9 +3,9 @@
 
 static void run_cell(const CpuCellCall *call) {
     const CpuRecurrent *rnn = call->recurrent;
-    rnn->rows.add(call->gates, call->products, rnn->hidden, call->h);
-    cpu_recurrent_clip(rnn, call->h, rnn->hidden);
-    cpu_recurrent_activate(&call->activations[0], call->h, rnn->hidden);
+    rnn->rows.add(call->gates, call->products, call->count, call->h);
+    cpu_recurrent_clip(rnn, call->h, call->count);
+    cpu_recurrent_activate(&call->activations[0], call->h, call->count);
 }
 
 static CpuCell *const cells[2] = {run_cell, NULL};

@@ -5,7 +5,7 @@
 
 #include "tests/conformance/reference.h"
 
-enum { HIDDEN_MAX = 64 };
+enum { HIDDEN_MAX = 256 };
 
 typedef struct Network {
     const ReferenceCall *call;

@@ -1,4 +1,7 @@
 #include "kernels/cpu/cpu_recurrent.h"
+
+#include <stdlib.h>
+
 #include "tests/kernels/kernel_call.h"
 
 /* Plain weights are packed in the workspace, packed ones are not copied. */
@@ -41,11 +44,72 @@ static void test_recurrent_stops_at_each_sequences_length(void **state) {
     kernel_result_deinit(&result);
 }
 
+/* A step writes its state beside the one that others still multiply. */
+static void test_recurrent_workspace_holds_two_states_of_slices(void **state) {
+    (void)state;
+    CpuRecurrent rnn = {
+        .length = 3, .batch = 2, .input = 5, .hidden = 128, .directions = 1, .gates = 1};
+    rnn.first_gates = rnn.joined_gates = 1;
+    cpu_recurrent_prepare(&rnn, CPU_LEVEL_PORTABLE);
+    assert_true(rnn.sliced);
+    const int64_t sliced = cpu_recurrent_workspace_count(&rnn);
+    rnn.sliced = false;
+    assert_int_equal(sliced - cpu_recurrent_workspace_count(&rnn), 2 * 128);
+    rnn.hidden = 130;
+    cpu_recurrent_prepare(&rnn, CPU_LEVEL_PORTABLE);
+    assert_false(rnn.sliced);
+}
+
+/* Seventeen sequences go through whole products, one through slices of them: the same bits. */
+static void check_alone_and_among_others(const char *name, const char *attributes, int64_t gates) {
+    enum { LENGTH = 4, BATCH = 17, INPUT = 5, HIDDEN = 128 };
+    float *x = kernel_random_floats(1, LENGTH * BATCH * INPUT), one[LENGTH * INPUT];
+    float *w = kernel_random_floats(2, gates * HIDDEN * INPUT);
+    float *r = kernel_random_floats(3, gates * HIDDEN * HIDDEN);
+    float *b = kernel_random_floats(4, 2 * gates * HIDDEN);
+    KernelCall call = {.name = name,
+        .attributes = attributes,
+        .input_count = 4,
+        .output_count = 2,
+        .inputs = {{DTYPE_FLOAT32, {3, {LENGTH, BATCH, INPUT}}, x},
+            {DTYPE_FLOAT32, {3, {1, gates * HIDDEN, INPUT}}, w},
+            {DTYPE_FLOAT32, {3, {1, gates * HIDDEN, HIDDEN}}, r},
+            {DTYPE_FLOAT32, {2, {1, 2 * gates * HIDDEN}}, b}}};
+    KernelResult all, alone;
+    kernel_call_check_bits(kernel_cpu_device(), &call, &all);
+    for (int64_t n = 0; n < BATCH; n += 8) {
+        for (int64_t t = 0; t < LENGTH; t++)
+            memcpy(one + t * INPUT, x + (t * BATCH + n) * INPUT, INPUT * sizeof(float));
+        call.inputs[0] = (KernelInput){DTYPE_FLOAT32, {3, {LENGTH, 1, INPUT}}, one};
+        kernel_call_check_bits(kernel_cpu_device(), &call, &alone);
+        (void)kernel_call_check_packed(kernel_cpu_device(), &call, 6, &alone);
+        for (int64_t t = 0; t < LENGTH; t++)
+            assert_memory_equal((float *)alone.data[0] + t * HIDDEN,
+                (float *)all.data[0] + (t * BATCH + n) * HIDDEN, HIDDEN * sizeof(float));
+        kernel_result_deinit(&alone);
+    }
+    kernel_result_deinit(&all);
+    free(x);
+    free(w);
+    free(r);
+    free(b);
+}
+
+static void test_recurrent_gives_a_sequence_the_same_bits_in_any_batch(void **state) {
+    (void)state;
+    check_alone_and_among_others("LSTM", NULL, 4);
+    check_alone_and_among_others("GRU", NULL, 3);
+    check_alone_and_among_others("GRU", "{linear_before_reset=1}", 3);
+    check_alone_and_among_others("RNN", NULL, 1);
+}
+
 int test_cpu_recurrent_run(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recurrent_workspace_holds_only_what_it_must),
         cmocka_unit_test(test_recurrent_workspace_holds_a_second_product),
         cmocka_unit_test(test_recurrent_stops_at_each_sequences_length),
+        cmocka_unit_test(test_recurrent_workspace_holds_two_states_of_slices),
+        cmocka_unit_test(test_recurrent_gives_a_sequence_the_same_bits_in_any_batch),
     };
     return cmocka_run_group_tests_name("cpu_recurrent_run", tests, NULL, NULL);
 }
