@@ -4,10 +4,18 @@
 #include "vm/instruction.h"
 #include "vm/interpreter.h"
 
+/* A kept cache's key is at most this long: it is for shapes, and for values as short. */
+enum { KEPT_KEY_WORDS_MAX = 256 };
+
+typedef struct CodeEntry {
+    _Atomic(DecodedFunction *) function;
+    _Atomic(InlineCache *) sites; /* that no execution uses */
+} CodeEntry;
+
 struct DecodedCode {
     const Residency *residency;
     uint32_t function_count;
-    _Atomic(DecodedFunction *) functions[];
+    CodeEntry entries[];
 };
 
 static void decoded_function_release(DecodedFunction *function) {
@@ -22,7 +30,7 @@ DEFINE_OWN(DecodedFunction, decoded_function_release);
 Error *decoded_code_create(const Residency *residency, DecodedCode **out) {
     uint32_t count = residency->executable->function_count;
     void *memory;
-    TRY(memory_alloc(1, sizeof(DecodedCode) + count * sizeof(_Atomic(DecodedFunction *)), &memory));
+    TRY(memory_alloc(1, sizeof(DecodedCode) + count * sizeof(CodeEntry), &memory));
     DecodedCode *code = memory;
     code->residency = residency;
     code->function_count = count;
@@ -30,11 +38,40 @@ Error *decoded_code_create(const Residency *residency, DecodedCode **out) {
     return NULL;
 }
 
+static void release_sites(InlineCache *sites, uint32_t count) {
+    for (uint32_t i = 0; sites && i < count; i++) inline_cache_deinit(&sites[i]);
+    memory_free(sites);
+}
+
 void decoded_code_release(DecodedCode *code) {
     if (!code) return;
-    for (uint32_t i = 0; i < code->function_count; i++)
-        decoded_function_release(atomic_load(&code->functions[i]));
+    for (uint32_t i = 0; i < code->function_count; i++) {
+        DecodedFunction *function = atomic_load(&code->entries[i].function);
+        if (function) release_sites(atomic_load(&code->entries[i].sites), function->site_count);
+        decoded_function_release(function);
+    }
     memory_free(code);
+}
+
+Error *decoded_code_take_sites(DecodedCode *code, uint32_t function, InlineCache **out) {
+    const DecodedFunction *decoded;
+    TRY(decoded_code_get(code, function, &decoded));
+    void *sites =
+        atomic_exchange_explicit(&code->entries[function].sites, NULL, memory_order_acq_rel);
+    if (!sites) TRY(memory_alloc(decoded->site_count, sizeof(InlineCache), &sites));
+    *out = sites;
+    return NULL;
+}
+
+void decoded_code_leave_sites(DecodedCode *code, uint32_t function, InlineCache *owned_sites) {
+    if (!owned_sites) return;
+    CodeEntry *entry = &code->entries[function];
+    const uint32_t count = atomic_load_explicit(&entry->function, memory_order_acquire)->site_count;
+    for (uint32_t i = 0; i < count; i++)
+        if (owned_sites[i].key_capacity > KEPT_KEY_WORDS_MAX) inline_cache_deinit(&owned_sites[i]);
+    InlineCache *none = NULL;
+    if (!atomic_compare_exchange_strong(&entry->sites, &none, owned_sites))
+        release_sites(owned_sites, count);
 }
 
 static const PackedWeight *find_weight(
@@ -125,11 +162,12 @@ static Error *decode(const Residency *residency, uint32_t index, DecodedFunction
 }
 
 Error *decoded_code_get(DecodedCode *code, uint32_t function, const DecodedFunction **out) {
-    DecodedFunction *known = atomic_load_explicit(&code->functions[function], memory_order_acquire);
+    DecodedFunction *known =
+        atomic_load_explicit(&code->entries[function].function, memory_order_acquire);
     if (!known) {
         DecodedFunction *made;
         TRY(decode(code->residency, function, &made));
-        if (atomic_compare_exchange_strong(&code->functions[function], &known, made))
+        if (atomic_compare_exchange_strong(&code->entries[function].function, &known, made))
             known = made;
         else
             decoded_function_release(made);

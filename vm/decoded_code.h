@@ -1,6 +1,7 @@
 #pragma once
 /* The interpreter's private form of a function: operands decoded, constants resolved to where a
  * residency has them, jumps to targets. Never stored; pcs are the portable ones. */
+#include "vm/inline_cache.h"
 #include "vm/opcode.h"
 #include "vm/residency.h"
 
@@ -42,3 +43,8 @@ void decoded_code_release(DecodedCode *code);
 /* Decoded on the first call. Borrowed. Threads: any. */
 MUST_CHECK Error *decoded_code_get(
     DecodedCode *code, uint32_t function, const DecodedFunction **out);
+/* One inline cache for each site of a function: those that an earlier execution left, with its
+ * plans, or fresh ones. Threads: any. */
+MUST_CHECK Error *decoded_code_take_sites(DecodedCode *code, uint32_t function, InlineCache **out);
+/* Keeps them for the next execution, or lets them go where some are kept already. NULL: nothing. */
+void decoded_code_leave_sites(DecodedCode *code, uint32_t function, InlineCache *owned_sites);

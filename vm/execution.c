@@ -107,13 +107,8 @@ Error *execution_create(Residency *residency, const ExecutionOptions *options, u
 }
 
 static void release_sites(Execution *execution) {
-    for (uint32_t i = 0; execution->sites && i < execution->executable->function_count; i++) {
-        InlineCache *sites = execution->sites[i];
-        if (!sites) continue;
-        for (uint32_t site = 0; site < execution->decoded[i]->site_count; site++)
-            inline_cache_deinit(&sites[site]);
-        memory_free(sites);
-    }
+    for (uint32_t i = 0; execution->sites && i < execution->executable->function_count; i++)
+        decoded_code_leave_sites(execution->residency->decoded, i, execution->sites[i]);
     memory_free(execution->sites);
 }
 

@@ -43,10 +43,9 @@ Error *execution_prepare_function(Execution *execution, uint32_t function) {
     const DecodedFunction *decoded = execution->decoded[function];
     if (!decoded) {
         TRY(decoded_code_get(execution->residency->decoded, function, &decoded));
-        void *sites;
-        TRY(memory_alloc(decoded->site_count, sizeof(InlineCache), &sites));
+        TRY(decoded_code_take_sites(
+            execution->residency->decoded, function, &execution->sites[function]));
         execution->decoded[function] = decoded;
-        execution->sites[function] = sites;
     }
     return NULL;
 }

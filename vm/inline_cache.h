@@ -1,6 +1,6 @@
 #pragma once
-/* The plan that one InvokePacked instruction used last, and for which inputs: per execution, so
- * that a hit takes no lock. */
+/* The plan that one InvokePacked instruction used last, and for which inputs: one execution's at a
+ * time, so that a hit takes no lock (decoded_code_take_sites). */
 #include "kernels/tensor.h"
 #include "vm/residency.h"
 

@@ -20,9 +20,28 @@ static void test_decoded_code_resolves_operands(void **state) {
     vm_machine_deinit(&machine);
 }
 
+/* What an execution leaves is the next one's; a second one at the same time gets its own. */
+static void test_decoded_code_hands_caches_on(void **state) {
+    (void)state;
+    VmMachine machine = vm_machine("function f(1) {\nRet r0\n}\n", "cpu");
+    InlineCache *first, *second, *third;
+    DecodedCode *code = machine.residency->decoded;
+    assert_ok(decoded_code_take_sites(code, 0, &first));
+    assert_ok(decoded_code_take_sites(code, 0, &second));
+    assert_ptr_not_equal(first, second);
+    decoded_code_leave_sites(code, 0, first);
+    decoded_code_leave_sites(code, 0, second); /* goes: one is kept */
+    decoded_code_leave_sites(code, 0, NULL);
+    assert_ok(decoded_code_take_sites(code, 0, &third));
+    assert_ptr_equal(first, third);
+    decoded_code_leave_sites(code, 0, third);
+    vm_machine_deinit(&machine);
+}
+
 int test_decoded_code(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decoded_code_resolves_operands),
+        cmocka_unit_test(test_decoded_code_hands_caches_on),
     };
     return cmocka_run_group_tests_name("decoded_code", tests, NULL, NULL);
 }
