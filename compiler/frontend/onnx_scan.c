@@ -1,8 +1,7 @@
 /* Scan: a loop over slices of its scan inputs, joining its scan outputs. */
 #include "compiler/frontend/onnx_scan.h"
 
-/* Entry index of an optional list attribute, 0 where the list is absent. */
-static Error *list_entry(
+Error *onnx_scan_list_entry(
     const OnnxNode *node, const char *name, uint32_t index, uint32_t count, int64_t *out) {
     const Onnx__AttributeProto *attribute;
     *out = 0;
@@ -68,7 +67,7 @@ Error *onnx_scan_read(const OnnxNode *node, uint32_t first, ScanParts *out) {
 static Error *input_length(
     const OnnxNode *node, const ScanParts *parts, uint32_t index, IrVariable **out) {
     int64_t axis;
-    TRY(list_entry(node, "scan_input_axes", index, parts->input_count, &axis));
+    TRY(onnx_scan_list_entry(node, "scan_input_axes", index, parts->input_count, &axis));
     return onnx_scan_length(node, parts->block, parts->inputs[index], axis, out);
 }
 
@@ -87,21 +86,21 @@ static Error *read_lengths(const OnnxNode *node, ScanParts *parts) {
 static Error *is_backwards(
     const OnnxNode *node, const char *name, uint32_t index, uint32_t count, bool *out) {
     int64_t direction;
-    TRY(list_entry(node, name, index, count, &direction));
+    TRY(onnx_scan_list_entry(node, name, index, count, &direction));
     if (direction != 0 && direction != 1)
         FAIL(INVALID, "attribute %s: %lld; 0 and 1 are directions", name, (long long)direction);
     *out = direction == 1;
     return NULL;
 }
 
-/* Slice number `counter` of scan input index, from the front or the back. */
+/* Slice number `counter` of what scan input index is, from the front or the back. */
 static Error *input_slice(const OnnxNode *node, const ScanParts *parts, const IrLoop *loop,
-    uint32_t index, IrVariable **out) {
+    uint32_t index, IrVariable *whole, IrVariable **out) {
     int64_t axis;
     bool backwards;
     IrCursor at = ir_at_end(loop->body);
     IrVariable *number = loop->counter, *one, *where;
-    TRY(list_entry(node, "scan_input_axes", index, parts->input_count, &axis));
+    TRY(onnx_scan_list_entry(node, "scan_input_axes", index, parts->input_count, &axis));
     TRY(is_backwards(node, parts->directions, index, parts->input_count, &backwards));
     if (backwards) {
         TRY(ir_constant_int(node->import->module, 1, &one));
@@ -112,7 +111,7 @@ static Error *input_slice(const OnnxNode *node, const ScanParts *parts, const Ir
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", axis));
-    return ir_build_simple(at, "Gather", attributes, parts->inputs[index], where, NULL, out);
+    return ir_build_simple(at, "Gather", attributes, whole, where, NULL, out);
 }
 
 static Error *fill_scan(
@@ -124,8 +123,15 @@ static Error *fill_scan(
         if (i < parts->state_count)
             value = loop->carried[i];
         else
-            TRY(input_slice(node, parts, loop, i - parts->state_count, &value));
+            TRY(input_slice(node, parts, loop, i - parts->state_count,
+                parts->inputs[i - parts->state_count], &value));
         TRY(onnx_scope_set(scope, name, value));
+    }
+    for (uint32_t i = 0; i < parts->product_count; i++) {
+        const ScanProduct *product = &parts->products[i];
+        IrVariable *value;
+        TRY(input_slice(node, parts, loop, product->input, product->whole, &value));
+        TRY(onnx_scope_set(scope, product->name, value));
     }
     TRY(onnx_graph_body(node->import, scope, parts->body, &results));
     for (uint32_t i = parts->state_count; i < parts->state_count + parts->output_count; i++)
@@ -151,7 +157,7 @@ static Error *join_output(const OnnxNode *node, const ScanParts *parts, const Ir
     uint32_t index, IrVariable **out) {
     int64_t axis;
     bool backwards;
-    TRY(list_entry(node, "scan_output_axes", index, parts->output_count, &axis));
+    TRY(onnx_scan_list_entry(node, "scan_output_axes", index, parts->output_count, &axis));
     TRY(is_backwards(node, "scan_output_directions", index, parts->output_count, &backwards));
     TRY(ir_build_list_concat(ir_at_end(parts->block), loop->results[parts->state_count + index],
         loop->iterations, axis, true, out));
@@ -173,10 +179,13 @@ static Error *carried_values(const OnnxNode *node, const ScanParts *parts, IrVar
     return NULL;
 }
 
-Error *onnx_scan_run(const OnnxNode *node, const ScanParts *parts, IrVariable **out_results) {
+Error *onnx_scan_run(const OnnxNode *node, const ScanParts *whole, IrVariable **out_results) {
     IrLoop loop;
     OnnxScope scope;
     IrVariable **initial;
+    ScanParts taken = *whole;
+    const ScanParts *parts = &taken;
+    TRY(onnx_scan_take_products(node, &taken));
     TRY(carried_values(node, parts, &initial));
     const char *name = node->proto->name && node->proto->name[0] ? node->proto->name : "scan";
     TRY(ir_build_loop(ir_at_end(parts->block), name, parts->length, NULL,
