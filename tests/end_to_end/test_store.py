@@ -122,7 +122,7 @@ def spoil_a_chunk(home):
 
 
 def test_fsck_finds_a_changed_byte_and_repairs_it_from_a_file(home, models, tmp_path):
-    home.call("register", "mlp", f"{models}/mlp.onnx")
+    home.call("register", "mlp", f"{models}/mlp.onnx", "--no-prepare")
     home.call("export", "mlp", tmp_path / "mlp.lvx")
     home.is_clean()
     spoil_a_chunk(home)
