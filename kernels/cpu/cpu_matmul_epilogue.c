@@ -10,28 +10,99 @@ static void activate(
     epilogue->loop(row, operands, count, &epilogue->parameters);
 }
 
-CPU_INLINE void epilogue_row_body(const CpuEpilogue *epilogue, const float *sums, int64_t count,
+/* What is the same for all of a row. */
+typedef struct Row {
+    float alpha, scale;
+    const float *biases; /* NULL: `bias`, if that */
+    float bias;          /* scaled */
+    bool has_bias, relu;
+} Row;
+
+CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bias_step) {
+    Row row = {
+        .alpha = (float)epilogue->alpha,
+        .scale = (float)epilogue->bias_scale,
+        .biases = bias_step ? bias : NULL,
+        .has_bias = bias != NULL,
+        .relu = epilogue->activation == ACTIVATION_RELU,
+    };
+    if (bias && !bias_step) row.bias = *bias * row.scale;
+    return row;
+}
+
+/* Rows by vectors that the level has: wider ones go through memory with gcc. A row's last vector
+ * ends with the row and is computed first, since `to` may be what is read; rows shorter than a
+ * vector go to the next narrower one. */
+#define DEFINE_EPILOGUE(name, TARGET, LANES, narrower)                                             \
+    typedef float name##Vector __attribute__((vector_size(4 * (LANES))));                          \
+    typedef int32_t name##Mask __attribute__((vector_size(4 * (LANES))));                          \
+    typedef float name##Unaligned                                                                  \
+        __attribute__((vector_size(4 * (LANES)), aligned(4), may_alias));                          \
+    TARGET CPU_INLINE name##Vector name##_at(                                                      \
+        const Row *row, const float *sums, const float *residual, int64_t i) {                     \
+        const name##Vector zero = {0};                                                             \
+        name##Vector x = *(const name##Unaligned *)(sums + i) * row->alpha;                        \
+        if (row->biases)                                                                           \
+            x += *(const name##Unaligned *)(row->biases + i) * row->scale;                         \
+        else if (row->has_bias)                                                                    \
+            x += row->bias;                                                                        \
+        if (residual) x += *(const name##Unaligned *)(residual + i);                               \
+        if (!row->relu) return x;                                                                  \
+        return (name##Vector)(~(name##Mask)(x < zero) & (name##Mask)x);                            \
+    }                                                                                              \
+    TARGET CPU_INLINE void name##_row(const CpuEpilogue *epilogue, const Row *row,                 \
+        const float *sums, int64_t count, const float *residual, float *to) {                      \
+        const name##Vector last = name##_at(row, sums, residual, count - (LANES));                 \
+        for (int64_t i = 0; i + (LANES) < count; i += (LANES))                                     \
+            *(name##Unaligned *)(to + i) = name##_at(row, sums, residual, i);                      \
+        *(name##Unaligned *)(to + count - (LANES)) = last;                                         \
+        if (epilogue->loop) activate(epilogue, to, count, epilogue->limits, epilogue->limits + 1); \
+    }                                                                                              \
+    TARGET static void name(const CpuEpilogue *epilogue, const float *sums, int64_t count,         \
+        const float *bias, int64_t bias_step, const float *residual, float *to) {                  \
+        if (count < (LANES)) {                                                                     \
+            narrower(epilogue, sums, count, bias, bias_step, residual, to);                        \
+            return;                                                                                \
+        }                                                                                          \
+        const Row row = row_of(epilogue, bias, bias_step);                                         \
+        name##_row(epilogue, &row, sums, count, residual, to);                                     \
+    }                                                                                              \
+    TARGET static void name##_rows(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows) {     \
+        if (rows->count < (LANES)) {                                                               \
+            narrower##_rows(epilogue, rows);                                                       \
+            return;                                                                                \
+        }                                                                                          \
+        const CpuEpilogueRows all = *rows;                                                         \
+        const Row row = row_of(epilogue, all.bias, 1);                                             \
+        for (int64_t i = 0; i < all.rows; i++)                                                     \
+            name##_row(epilogue, &row, all.sums + i * all.sums_step, all.count,                    \
+                all.residual ? all.residual + i * all.to_step : NULL, all.to + i * all.to_step);   \
+    }                                                                                              \
+    struct epilogue_needs_semicolon
+
+static void epilogue_1(const CpuEpilogue *epilogue, const float *sums, int64_t count,
     const float *bias, int64_t bias_step, const float *residual, float *to) {
-    const float alpha = (float)epilogue->alpha, scale = (float)epilogue->bias_scale;
-    const CpuF32x16 zero = {0};
-    const bool relu = epilogue->activation == ACTIVATION_RELU;
-    for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
-        const int64_t left = count - i;
-        CpuF32x16 x = cpu_f32x16_load_part(sums + i, left, 0) * alpha;
-        if (bias && bias_step)
-            x += cpu_f32x16_load_part(bias + i, left, 0) * scale;
-        else if (bias)
-            x += *bias * scale;
-        if (residual) x += cpu_f32x16_load_part(residual + i, left, 0);
-        if (relu) x = cpu_f32x16_select(x < zero, zero, x);
-        cpu_f32x16_store_part(to + i, left, x);
+    for (int64_t i = 0; i < count; i++) {
+        float x = sums[i] * (float)epilogue->alpha;
+        if (bias) x += bias[i * bias_step] * (float)epilogue->bias_scale;
+        if (residual) x += residual[i];
+        to[i] = epilogue->activation == ACTIVATION_RELU && x < 0 ? 0 : x;
     }
     if (epilogue->loop) activate(epilogue, to, count, epilogue->limits, epilogue->limits + 1);
 }
-CPU_VARIANTS(epilogue_row,
-    (const CpuEpilogue *epilogue, const float *sums, int64_t count, const float *bias,
-        int64_t bias_step, const float *residual, float *to),
-    (epilogue, sums, count, bias, bias_step, residual, to));
+
+static void epilogue_1_rows(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows) {
+    for (int64_t i = 0; i < rows->rows; i++)
+        epilogue_1(epilogue, rows->sums + i * rows->sums_step, rows->count, rows->bias, 1,
+            rows->residual ? rows->residual + i * rows->to_step : NULL,
+            rows->to + i * rows->to_step);
+}
+
+DEFINE_EPILOGUE(epilogue_4, , 4, epilogue_1);
+#if defined(__x86_64__)
+DEFINE_EPILOGUE(epilogue_8, CPU_TARGET_AVX2, 8, epilogue_4);
+DEFINE_EPILOGUE(epilogue_16, CPU_TARGET_AVX512, 16, epilogue_8);
+#endif
 
 CPU_INLINE void epilogue_row_f64_body(const CpuEpilogue *epilogue, const double *sums,
     int64_t count, const double *bias, int64_t bias_step, const double *residual, double *to) {
@@ -98,5 +169,20 @@ bool cpu_epilogue_is_plain(const CpuEpilogue *epilogue) {
     return epilogue->alpha == 1 && epilogue->activation == ACTIVATION_NONE;
 }
 
-CpuEpilogueRow *cpu_epilogue_row_for(CpuLevel level) { return epilogue_row_for(level); }
+CpuEpilogueRow *cpu_epilogue_row_for(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX512) return epilogue_16;
+    if (level == CPU_LEVEL_AVX2) return epilogue_8;
+#endif
+    (void)level;
+    return epilogue_4;
+}
+CpuEpilogueRowsRun *cpu_epilogue_rows_for(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX512) return epilogue_16_rows;
+    if (level == CPU_LEVEL_AVX2) return epilogue_8_rows;
+#endif
+    (void)level;
+    return epilogue_4_rows;
+}
 CpuEpilogueRowF64 *cpu_epilogue_row_f64_for(CpuLevel level) { return epilogue_row_f64_for(level); }

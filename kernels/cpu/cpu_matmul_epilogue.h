@@ -19,6 +19,21 @@ typedef struct CpuEpilogue {
 typedef void CpuEpilogueRow(const CpuEpilogue *epilogue, const float *sums, int64_t count,
     const float *bias, int64_t bias_step, const float *residual, float *to);
 CpuEpilogueRow *cpu_epilogue_row_for(CpuLevel level);
+
+/* Rows that have the same bias, as many rows at a time as there are: what is the same is looked at
+ * once. Steps in floats. */
+typedef struct CpuEpilogueRows {
+    int64_t rows, count;
+    const float *sums;
+    int64_t sums_step;
+    const float *bias;     /* NULL, or count of them */
+    const float *residual; /* NULL, or as `to` lies */
+    float *to;
+    int64_t to_step;
+} CpuEpilogueRows;
+typedef void CpuEpilogueRowsRun(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows);
+CpuEpilogueRowsRun *cpu_epilogue_rows_for(CpuLevel level);
+
 typedef void CpuEpilogueRowF64(const CpuEpilogue *epilogue, const double *sums, int64_t count,
     const double *bias, int64_t bias_step, const double *residual, double *to);
 CpuEpilogueRowF64 *cpu_epilogue_row_f64_for(CpuLevel level);

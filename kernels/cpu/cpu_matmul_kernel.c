@@ -116,6 +116,21 @@ typedef struct Unit {
 } Unit;
 
 static void finish_unit(const CpuMatmul *matmul, const Unit *unit, const float *sums) {
+    const int64_t first = unit->row * matmul->columns + unit->column;
+    if (!unit->bias || (matmul->bias_row == 0 && matmul->bias_column == 1)) {
+        const CpuEpilogueRows rows = {
+            .rows = unit->rows,
+            .count = unit->columns,
+            .sums = sums,
+            .sums_step = CPU_MATMUL_PANEL,
+            .bias = unit->bias ? unit->bias + unit->column : NULL,
+            .residual = unit->residual ? unit->residual + first : NULL,
+            .to = unit->c + first,
+            .to_step = matmul->columns,
+        };
+        matmul->epilogue_rows(&matmul->epilogue, &rows);
+        return;
+    }
     for (int64_t i = 0; i < unit->rows; i++) {
         const int64_t row = unit->row + i;
         const float *bias =
@@ -228,6 +243,7 @@ static Error *pack_units(void *context, uint64_t begin, uint64_t end, uint32_t p
 void cpu_matmul_prepare(CpuMatmul *matmul, CpuLevel level) {
     matmul->micro = cpu_matmul_micro_for(level);
     matmul->epilogue_row = cpu_epilogue_row_for(level);
+    matmul->epilogue_rows = cpu_epilogue_rows_for(level);
     /* Columns that are not adjacent have to be gathered. Adjacent ones are read where they lie:
      * within 5 % of packed ones from 64 × 64 × 3136 to 2048 × 512 × 49, packing them first costs up
      * to 40 %. */

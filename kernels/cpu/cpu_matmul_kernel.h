@@ -53,6 +53,7 @@ typedef struct CpuMatmul {
     CpuEpilogue epilogue;
     CpuMatmulMicro *micro;
     CpuEpilogueRow *epilogue_row;
+    CpuEpilogueRowsRun *epilogue_rows;
 } CpuMatmul;
 
 typedef struct CpuMatmulBuffers {

@@ -75,6 +75,8 @@ CPU_INLINE void store(float *to, bool whole, __m256i mask, __m256 value) {
         const int64_t left = tile->columns - column;                                               \
         if (left > 8)                                                                              \
             block_##ROWS##x2(tile, row, column, false, mask);                                      \
+        else if (left == 8)                                                                        \
+            block_##ROWS##x1(tile, row, column, true, mask);                                       \
         else if (left > 0)                                                                         \
             block_##ROWS##x1(tile, row, column, false, mask);                                      \
     }                                                                                              \

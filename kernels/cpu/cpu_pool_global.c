@@ -1,7 +1,7 @@
 /* GlobalAveragePool and GlobalMaxPool: each plane of an image becomes one number, summed in 16
  * lanes. */
 #include "kernels/cpu/cpu_float_plan.h"
-#include "kernels/cpu/cpu_vector.h"
+#include "kernels/cpu/cpu_pool_lanes.h"
 
 CPU_INLINE void plane_mean_body(const float *x, int64_t size, float *y) {
     CpuF32x16 sum = {0};
@@ -11,18 +11,57 @@ CPU_INLINE void plane_mean_body(const float *x, int64_t size, float *y) {
 }
 CPU_VARIANTS(plane_mean, (const float *x, int64_t size, float *y), (x, size, y));
 
-CPU_INLINE void plane_max_body(const float *x, int64_t size, float *y) {
-    CpuF32x16 most = cpu_f32x16_all(-__builtin_inff());
-    for (int64_t i = 0; i < size; i += CPU_VECTOR_LANES) {
-        const CpuF32x16 value = cpu_f32x16_load_part(x + i, size - i, -__builtin_inff());
-        most = cpu_f32x16_select((value > most) | (value != value), value, most);
-    }
+/* What is left behind whole vectors, then the lanes one after the other. */
+static void finish_max(const float *x, int64_t rest, float *most, float *y) {
+    for (int64_t i = 0; i < rest; i++) most[i] = max_1(most[i], x[i]);
     float result = most[0];
-    for (int lane = 1; lane < CPU_VECTOR_LANES; lane++)
-        result = most[lane] > result || most[lane] != most[lane] ? most[lane] : result;
+    for (int lane = 1; lane < CPU_VECTOR_LANES; lane++) result = max_1(result, most[lane]);
     *y = result;
 }
-CPU_VARIANTS(plane_max, (const float *x, int64_t size, float *y), (x, size, y));
+
+static void plane_max_portable(const float *x, int64_t size, float *y) {
+    float most[CPU_VECTOR_LANES];
+    for (int lane = 0; lane < CPU_VECTOR_LANES; lane++) most[lane] = -__builtin_inff();
+    int64_t i = 0;
+    for (; i + CPU_VECTOR_LANES <= size; i += CPU_VECTOR_LANES)
+        for (int lane = 0; lane < CPU_VECTOR_LANES; lane++)
+            most[lane] = max_1(most[lane], x[i + lane]);
+    finish_max(x + i, size - i, most, y);
+}
+
+#if defined(__x86_64__)
+CPU_TARGET_AVX2 static void plane_max_avx2(const float *x, int64_t size, float *y) {
+    __m256 low = _mm256_set1_ps(-__builtin_inff()), high = low;
+    float most[CPU_VECTOR_LANES];
+    int64_t i = 0;
+    for (; i + CPU_VECTOR_LANES <= size; i += CPU_VECTOR_LANES) {
+        low = max_8(low, _mm256_loadu_ps(x + i));
+        high = max_8(high, _mm256_loadu_ps(x + i + 8));
+    }
+    _mm256_storeu_ps(most, low);
+    _mm256_storeu_ps(most + 8, high);
+    finish_max(x + i, size - i, most, y);
+}
+
+CPU_TARGET_AVX512 static void plane_max_avx512(const float *x, int64_t size, float *y) {
+    __m512 lanes = _mm512_set1_ps(-__builtin_inff());
+    float most[CPU_VECTOR_LANES];
+    int64_t i = 0;
+    for (; i + CPU_VECTOR_LANES <= size; i += CPU_VECTOR_LANES)
+        lanes = max_16(lanes, _mm512_loadu_ps(x + i));
+    _mm512_storeu_ps(most, lanes);
+    finish_max(x + i, size - i, most, y);
+}
+#endif
+
+static void (*plane_max_for(CpuLevel level))(const float *x, int64_t size, float *y) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX512) return plane_max_avx512;
+    if (level == CPU_LEVEL_AVX2) return plane_max_avx2;
+#endif
+    (void)level;
+    return plane_max_portable;
+}
 
 static void plane_mean_f64(const float *x_, int64_t size, float *y) {
     const double *x = (const double *)(const void *)x_;

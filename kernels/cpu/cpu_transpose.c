@@ -32,8 +32,8 @@ typedef Vector16 __attribute__((may_alias, aligned(1))) Unaligned16;
     CPU_UNROLL for (int i = 0; i < 8; i++) a[i] = b[i];
 #define INTERLEAVE_ALL_16(a, b) INTERLEAVE_2_TIMES(16, a, b) INTERLEAVE_2_TIMES(16, a, b)
 
-/* What no square fits is moved one by one. */
-#define DEFINE_TRANSPOSE(n, TARGET)                                                                \
+/* What no square fits goes to the next smaller ones. */
+#define DEFINE_TRANSPOSE(n, TARGET, smaller)                                                       \
     TARGET CPU_INLINE void square_##n(                                                             \
         char *restrict to, int64_t to_step, const char *restrict from, int64_t from_step) {        \
         Vector##n rows[n], next[n];                                                                \
@@ -44,24 +44,32 @@ typedef Vector16 __attribute__((may_alias, aligned(1))) Unaligned16;
     }                                                                                              \
     TARGET static void transpose_##n(char *restrict to, int64_t to_step,                           \
         const char *restrict from, int64_t from_step, int64_t rows, int64_t columns) {             \
-        for (int64_t j = 0, height; j < rows; j += height) {                                       \
-            int64_t i = 0;                                                                         \
-            height = rows - j < n ? 1 : n;                                                         \
-            for (; height == n && i + n <= columns; i += n)                                        \
+        const int64_t height = rows / n * n, width = columns / n * n;                              \
+        for (int64_t j = 0; j < height; j += n)                                                    \
+            for (int64_t i = 0; i < width; i += n)                                                 \
                 square_##n(                                                                        \
                     to + j * to_step + i * 4, to_step, from + i * from_step + j * 4, from_step);   \
-            for (; i < columns; i++)                                                               \
-                for (int64_t k = j; k < j + height; k++)                                           \
-                    *(Element *)(to + k * to_step + i * 4) =                                       \
-                        *(const Element *)(from + i * from_step + k * 4);                          \
-        }                                                                                          \
+        if (width < columns)                                                                       \
+            smaller(to + width * 4, to_step, from + width * from_step, from_step, height,          \
+                columns - width);                                                                  \
+        if (height < rows)                                                                         \
+            smaller(to + height * to_step, to_step, from + height * 4, from_step, rows - height,   \
+                columns);                                                                          \
     }                                                                                              \
     struct transpose_needs_semicolon
 
-DEFINE_TRANSPOSE(4, );
+static void transpose_1(char *restrict to, int64_t to_step, const char *restrict from,
+    int64_t from_step, int64_t rows, int64_t columns) {
+    for (int64_t j = 0; j < rows; j++)
+        for (int64_t i = 0; i < columns; i++)
+            *(Element *)(to + j * to_step + i * 4) =
+                *(const Element *)(from + i * from_step + j * 4);
+}
+
+DEFINE_TRANSPOSE(4, , transpose_1);
 #if defined(__x86_64__)
-DEFINE_TRANSPOSE(8, CPU_TARGET_AVX2);
-DEFINE_TRANSPOSE(16, CPU_TARGET_AVX512);
+DEFINE_TRANSPOSE(8, CPU_TARGET_AVX2, transpose_4);
+DEFINE_TRANSPOSE(16, CPU_TARGET_AVX512, transpose_8);
 #endif
 
 CpuTranspose *cpu_transpose_for(CpuLevel level) {

@@ -11,6 +11,8 @@ enum {
     BLOCK = 24,             /* tiles multiplied at once: rows of four blocks of the inner kernel */
     GROUP_FLOATS = 1 << 18, /* of transformed tiles: 1 MiB stays in the second level cache */
     SUMS = POSITIONS * BLOCK * CPU_MATMUL_PANEL,
+    FILTERS_STEP = 16, /* columns of the inner kernel */
+    UNITS_WANTED = 8,  /* so that several threads have as much to do each */
 };
 
 /* ---- weights ---- */
@@ -25,6 +27,7 @@ bool cpu_winograd_takes(const CpuRules *rules, const Attributes *attributes, con
         if (dilations[i] != 1) return false;
     if (weights->rank != 4 || weights->dims[2] != 3 || weights->dims[3] != 3) return false;
     if (attributes_int(attributes, "group") != 1) return false;
+    if (weights->dims[1] < CPU_VECTOR_LANES) return false; /* see the transforms */
     const int64_t least = cpu_rule(rules, CPU_RULE_WINOGRAD_CHANNELS_MIN);
     if (weights->dims[0] < least || weights->dims[1] < least) return false;
     /* transformed weights are four times as many: where images are small, reading them takes
@@ -74,72 +77,103 @@ void cpu_winograd_pack(const float *weights, const Shape *shape, float *packed) 
 
 /* ---- transforms ---- */
 
-CPU_INLINE void enter_line(const CpuF32x16 *d, int step, CpuF32x16 *to) {
-    const CpuF32x16 a = d[4 * step] - 4 * d[2 * step], b = d[3 * step] - 4 * d[step];
-    const CpuF32x16 e = d[4 * step] - d[2 * step], f = 2 * (d[3 * step] - d[step]);
-    to[0] = 4 * d[0] - 5 * d[2 * step] + d[4 * step];
-    to[step] = a + b;
-    to[2 * step] = a - b;
-    to[3 * step] = e + f;
-    to[4 * step] = e - f;
-    to[5 * step] = 4 * d[step] - 5 * d[3 * step] + d[5 * step];
-}
+/* Vectors are those that the level has: wider ones go through memory with gcc. The last one of a
+ * pixel ends with its channels, of which there are as many as in the widest one. */
+#define DEFINE_TRANSFORMS(level, TARGET, LANES)                                                    \
+    typedef float Vector_##level __attribute__((vector_size(4 * (LANES))));                        \
+    typedef float Unaligned_##level                                                                \
+        __attribute__((vector_size(4 * (LANES)), aligned(4), may_alias));                          \
+    TARGET CPU_INLINE void enter_line_##level(                                                     \
+        const Vector_##level *d, int step, Vector_##level *to) {                                   \
+        const Vector_##level a = d[4 * step] - 4 * d[2 * step], b = d[3 * step] - 4 * d[step];     \
+        const Vector_##level e = d[4 * step] - d[2 * step], f = 2 * (d[3 * step] - d[step]);       \
+        to[0] = 4 * d[0] - 5 * d[2 * step] + d[4 * step];                                          \
+        to[step] = a + b;                                                                          \
+        to[2 * step] = a - b;                                                                      \
+        to[3 * step] = e + f;                                                                      \
+        to[4 * step] = e - f;                                                                      \
+        to[5 * step] = 4 * d[step] - 5 * d[3 * step] + d[5 * step];                                \
+    }                                                                                              \
+    /* A tile's pixels, channel by channel, to positions that are `step` apart. */                 \
+    TARGET static void enter_##level(                                                              \
+        const float *const *pixels, int64_t channels, int64_t step, float *to) {                   \
+        for (int64_t next = 0; next < channels; next += (LANES)) {                                 \
+            const int64_t c = next + (LANES) > channels ? channels - (LANES) : next;               \
+            Vector_##level tile[POSITIONS], half[POSITIONS];                                       \
+            CPU_UNROLL for (int p = 0; p < POSITIONS; p++) tile[p] =                               \
+                *(const Unaligned_##level *)(pixels[p] + c);                                       \
+            CPU_UNROLL for (int i = 0; i < TILE; i++)                                              \
+                enter_line_##level(tile + i, TILE, half + i);                                      \
+            CPU_UNROLL for (int i = 0; i < TILE; i++)                                              \
+                enter_line_##level(half + i * TILE, 1, tile + i * TILE);                           \
+            CPU_UNROLL for (int p = 0; p < POSITIONS; p++) *                                       \
+                (Unaligned_##level *)(to + p * step + c) = tile[p];                                \
+        }                                                                                          \
+    }                                                                                              \
+    TARGET CPU_INLINE void leave_line_##level(                                                     \
+        const Vector_##level *m, int step, Vector_##level *to, int to_step) {                      \
+        const Vector_##level a = m[step] + m[2 * step], b = m[step] - m[2 * step];                 \
+        const Vector_##level e = m[3 * step] + m[4 * step], f = m[3 * step] - m[4 * step];         \
+        to[0] = m[0] + a + e;                                                                      \
+        to[to_step] = b + 2 * f;                                                                   \
+        to[2 * to_step] = a + 4 * e;                                                               \
+        to[3 * to_step] = b + 8 * f + m[5 * step];                                                 \
+    }                                                                                              \
+    /* A tile's sums, positions `step` apart, to outputs [4][4][CPU_MATMUL_PANEL]. */              \
+    TARGET static void leave_##level(                                                              \
+        const float *sums, int64_t step, int64_t filters, float *to) {                             \
+        for (int64_t f = 0; f < filters; f += (LANES)) {                                           \
+            Vector_##level tile[POSITIONS], half[OUTPUT * TILE], out[OUTPUT * OUTPUT];             \
+            CPU_UNROLL for (int p = 0; p < POSITIONS; p++) tile[p] =                               \
+                *(const Unaligned_##level *)(sums + p * step + f);                                 \
+            CPU_UNROLL for (int i = 0; i < TILE; i++)                                              \
+                leave_line_##level(tile + i, TILE, half + i, TILE);                                \
+            CPU_UNROLL for (int i = 0; i < OUTPUT; i++)                                            \
+                leave_line_##level(half + i * TILE, 1, out + i * OUTPUT, 1);                       \
+            CPU_UNROLL for (int i = 0; i < OUTPUT * OUTPUT; i++) *                                 \
+                (Unaligned_##level *)(to + i * CPU_MATMUL_PANEL + f) = out[i];                     \
+        }                                                                                          \
+    }                                                                                              \
+    struct transforms_need_semicolon
 
-/* A tile's pixels, channel by channel, to positions that are `step` apart. */
-CPU_INLINE void enter_body(const float *const *pixels, int64_t channels, int64_t step, float *to) {
-    for (int64_t c = 0; c < channels; c += CPU_VECTOR_LANES) {
-        CpuF32x16 tile[POSITIONS], half[POSITIONS];
-        CPU_UNROLL for (int p = 0; p < POSITIONS; p++) tile[p] =
-            cpu_f32x16_load_part(pixels[p] + c, channels - c, 0);
-        CPU_UNROLL for (int i = 0; i < TILE; i++) enter_line(tile + i, TILE, half + i);
-        CPU_UNROLL for (int i = 0; i < TILE; i++) enter_line(half + i * TILE, 1, tile + i * TILE);
-        CPU_UNROLL for (int p = 0; p < POSITIONS; p++)
-            cpu_f32x16_store_part(to + p * step + c, channels - c, tile[p]);
-    }
-}
-CPU_VARIANTS(enter, (const float *const *pixels, int64_t channels, int64_t step, float *to),
-    (pixels, channels, step, to));
+DEFINE_TRANSFORMS(portable, , 4);
+#if defined(__x86_64__)
+DEFINE_TRANSFORMS(avx2, CPU_TARGET_AVX2, 8);
+DEFINE_TRANSFORMS(avx512, CPU_TARGET_AVX512, 16);
+#endif
 
-CPU_INLINE void leave_line(const CpuF32x16 *m, int step, CpuF32x16 *to, int to_step) {
-    const CpuF32x16 a = m[step] + m[2 * step], b = m[step] - m[2 * step];
-    const CpuF32x16 e = m[3 * step] + m[4 * step], f = m[3 * step] - m[4 * step];
-    to[0] = m[0] + a + e;
-    to[to_step] = b + 2 * f;
-    to[2 * to_step] = a + 4 * e;
-    to[3 * to_step] = b + 8 * f + m[5 * step];
+static void choose_transforms(CpuWinograd *conv, CpuLevel level) {
+    conv->enter = enter_portable;
+    conv->leave = leave_portable;
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX2) conv->enter = enter_avx2, conv->leave = leave_avx2;
+    if (level == CPU_LEVEL_AVX512) conv->enter = enter_avx512, conv->leave = leave_avx512;
+#endif
+    (void)level;
 }
-
-/* A tile's sums, positions `step` apart, to outputs [4][4][CPU_MATMUL_PANEL]. */
-CPU_INLINE void leave_body(const float *sums, int64_t step, int64_t filters, float *to) {
-    for (int64_t f = 0; f < filters; f += CPU_VECTOR_LANES) {
-        CpuF32x16 tile[POSITIONS], half[OUTPUT * TILE], out[OUTPUT * OUTPUT];
-        CPU_UNROLL for (int p = 0; p < POSITIONS; p++) tile[p] =
-            cpu_f32x16_load(sums + p * step + f);
-        CPU_UNROLL for (int i = 0; i < TILE; i++) leave_line(tile + i, TILE, half + i, TILE);
-        CPU_UNROLL for (int i = 0; i < OUTPUT; i++)
-            leave_line(half + i * TILE, 1, out + i * OUTPUT, 1);
-        CPU_UNROLL for (int i = 0; i < OUTPUT * OUTPUT; i++)
-            cpu_f32x16_store(to + i * CPU_MATMUL_PANEL + f, out[i]);
-    }
-}
-CPU_VARIANTS(leave, (const float *sums, int64_t step, int64_t filters, float *to),
-    (sums, step, filters, to));
 
 /* ---- the run ---- */
 
 static int64_t parts_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
+static int64_t units_of(const CpuWinograd *conv, int64_t tiles) {
+    return parts_of(tiles, BLOCK) * parts_of(conv->filters, conv->filters_per_unit);
+}
+
 void cpu_winograd_prepare(CpuWinograd *conv, CpuLevel level) {
     conv->micro = cpu_matmul_micro_for(level);
-    conv->epilogue_row = cpu_epilogue_row_for(level);
-    conv->enter = enter_for(level);
-    conv->leave = leave_for(level);
+    conv->epilogue_rows = cpu_epilogue_rows_for(level);
+    choose_transforms(conv, level);
     conv->tile_rows = parts_of(conv->window.output[0], OUTPUT);
     conv->tile_columns = parts_of(conv->window.output[1], OUTPUT);
     conv->tiles = conv->images * conv->tile_rows * conv->tile_columns;
     conv->group = GROUP_FLOATS / (POSITIONS * conv->channels) / BLOCK * BLOCK;
     if (conv->group < BLOCK) conv->group = BLOCK;
     if (conv->group > conv->tiles) conv->group = conv->tiles;
+    conv->filters_per_unit = CPU_MATMUL_PANEL;
+    while (units_of(conv, conv->group) < UNITS_WANTED && conv->filters_per_unit > FILTERS_STEP &&
+           conv->filters > conv->filters_per_unit / 2)
+        conv->filters_per_unit /= 2;
 }
 
 /* Transformed tiles, a pixel of zeros, then each part's sums. */
@@ -148,14 +182,10 @@ static int64_t shared_count(const CpuWinograd *conv) {
     return (count + 15) / 16 * 16;
 }
 
-static int64_t panels_of(const CpuWinograd *conv) {
-    return parts_of(conv->filters, CPU_MATMUL_PANEL);
-}
-
 int64_t cpu_winograd_scratch_count(const CpuDevice *device, const CpuWinograd *conv) {
-    const uint64_t blocks = (uint64_t)(parts_of(conv->group, BLOCK) * panels_of(conv));
+    const uint64_t units = (uint64_t)units_of(conv, conv->group);
     return shared_count(conv) +
-           (int64_t)cpu_part_count(device, device->threads_max, blocks, 1) * SUMS;
+           (int64_t)cpu_part_count(device, device->threads_max, units, 1) * SUMS;
 }
 
 typedef struct Run {
@@ -202,11 +232,13 @@ static Error *enter_tiles(void *context, uint64_t begin, uint64_t end, uint32_t 
 static void multiply(
     const Run *run, int64_t tile, int64_t count, int64_t filter, int64_t filters, float *sums) {
     const CpuWinograd *conv = run->conv;
-    const int64_t channels = conv->channels, width = (filters + 15) / 16 * 16;
-    const float *w = run->buffers.w + filter * channels * POSITIONS;
+    const int64_t channels = conv->channels, column = filter % CPU_MATMUL_PANEL;
+    const int64_t first = filter - column, left = conv->filters - first;
+    const int64_t width = left < CPU_MATMUL_PANEL ? (left + 15) / 16 * 16 : CPU_MATMUL_PANEL;
+    const float *w = run->buffers.w + first * channels * POSITIONS + column;
     CpuMatmulTile product = {
         .rows = count,
-        .columns = width,
+        .columns = (filters + 15) / 16 * 16, /* whole vectors: panels are filled up */
         .a_row = channels,
         .a_column = 1,
         .b_row = width,
@@ -231,22 +263,29 @@ static void finish_tile(
     const int64_t height = conv->window.output[0], width = conv->window.output[1];
     const Place place = place_of(conv, tile);
     const float *bias = conv->has_bias ? run->buffers.bias + filter : NULL;
-    for (int64_t i = 0; i < OUTPUT && place.row + i < height; i++)
-        for (int64_t j = 0; j < OUTPUT && place.column + j < width; j++) {
-            const int64_t pixel = (place.image * height + place.row + i) * width + place.column + j;
-            const int64_t at = pixel * conv->filters + filter;
-            conv->epilogue_row(&conv->epilogue, outputs + (i * OUTPUT + j) * CPU_MATMUL_PANEL,
-                filters, bias, 1, conv->has_residual ? run->buffers.residual + at : NULL,
-                run->buffers.y + at);
-        }
+    const int64_t left = width - place.column, columns = left < OUTPUT ? left : OUTPUT;
+    for (int64_t i = 0; i < OUTPUT && place.row + i < height; i++) {
+        const int64_t pixel = (place.image * height + place.row + i) * width + place.column;
+        const int64_t at = pixel * conv->filters + filter;
+        const CpuEpilogueRows rows = {
+            .rows = columns,
+            .count = filters,
+            .sums = outputs + i * OUTPUT * CPU_MATMUL_PANEL,
+            .sums_step = CPU_MATMUL_PANEL,
+            .bias = bias,
+            .residual = conv->has_residual ? run->buffers.residual + at : NULL,
+            .to = run->buffers.y + at,
+            .to_step = conv->filters,
+        };
+        conv->epilogue_rows(&conv->epilogue, &rows);
+    }
 }
 
-/* A block of the group's tiles and a panel of filters. */
-static void run_block(const Run *run, int64_t tile, int64_t filter, float *sums) {
+/* A block of the group's tiles and a part of a panel of filters. */
+static void run_block(const Run *run, int64_t tile, int64_t count, int64_t filter, float *sums) {
     const CpuWinograd *conv = run->conv;
-    const int64_t tiles_left = run->count - tile, filters_left = conv->filters - filter;
-    const int64_t count = tiles_left < BLOCK ? tiles_left : BLOCK;
-    const int64_t filters = filters_left < CPU_MATMUL_PANEL ? filters_left : CPU_MATMUL_PANEL;
+    const int64_t left = conv->filters - filter;
+    const int64_t filters = left < conv->filters_per_unit ? left : conv->filters_per_unit;
     float outputs[OUTPUT * OUTPUT * CPU_MATMUL_PANEL];
     multiply(run, tile, count, filter, filters, sums);
     for (int64_t i = 0; i < count; i++) {
@@ -256,15 +295,20 @@ static void run_block(const Run *run, int64_t tile, int64_t filter, float *sums)
     }
 }
 
+/* Blocks are as large as each other, in whole steps of the inner kernel. */
 static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     Run *run = context;
+    const int64_t size = parts_of(parts_of(run->count, parts_of(run->count, BLOCK)), 6) * 6;
     const int64_t blocks = parts_of(run->count, BLOCK);
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
         if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
             atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
             return NULL;
         }
-        run_block(run, i % blocks * BLOCK, i / blocks * CPU_MATMUL_PANEL, run->sums + part * SUMS);
+        const int64_t tile = i % blocks * size, left = run->count - tile;
+        if (left > 0)
+            run_block(run, tile, left < size ? left : size,
+                i / blocks * run->conv->filters_per_unit, run->sums + part * SUMS);
     }
     return NULL;
 }
@@ -276,15 +320,14 @@ Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *conv,
     run.sums = buffers->scratch + shared_count(conv);
     memset(run.zeros, 0, (size_t)conv->channels * sizeof(float));
     atomic_init(&run.abandoned, false);
-    /* about 20 µs are worth a thread */
-    const int64_t block_cost = (BLOCK + 8) * CPU_MATMUL_PANEL * POSITIONS * conv->channels;
+    /* about 20 µs are worth a thread; fewer here, since the next phase wants it awake anyway */
+    const int64_t block_cost = (BLOCK + 8) * conv->filters_per_unit * POSITIONS * conv->channels;
     for (; run.first < conv->tiles; run.first += run.count) {
         const int64_t left = conv->tiles - run.first;
         run.count = left < conv->group ? left : conv->group;
         TRY(cpu_for_each(device, launch->threads, (uint64_t)run.count,
-            (uint64_t)(16384 / conv->channels) + 1, enter_tiles, &run));
-        TRY(cpu_for_each(device, launch->threads,
-            (uint64_t)(parts_of(run.count, BLOCK) * panels_of(conv)),
+            (uint64_t)parts_of(1024, conv->channels), enter_tiles, &run));
+        TRY(cpu_for_each(device, launch->threads, (uint64_t)units_of(conv, run.count),
             (uint64_t)(2000000 / block_cost) + 1, run_blocks, &run));
     }
     if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;

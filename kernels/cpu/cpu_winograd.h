@@ -15,9 +15,10 @@ typedef struct CpuWinograd {
     CpuEpilogue epilogue;
     /* set by cpu_winograd_prepare */
     CpuMatmulMicro *micro;
-    CpuEpilogueRow *epilogue_row;
+    CpuEpilogueRowsRun *epilogue_rows;
     int64_t tile_rows, tile_columns, tiles; /* of an image; of all */
-    int64_t group; /* tiles that are transformed before they are multiplied */
+    int64_t group;            /* tiles that are transformed before they are multiplied */
+    int64_t filters_per_unit; /* a panel or a part of one */
     void (*enter)(const float *const *pixels, int64_t channels, int64_t step, float *to);
     void (*leave)(const float *sums, int64_t step, int64_t filters, float *to);
 } CpuWinograd;

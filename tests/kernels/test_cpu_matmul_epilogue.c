@@ -28,6 +28,34 @@ static void test_epilogue_gives_the_same_bits_at_every_level(void **state) {
     free(residual);
 }
 
+/* Of every length, above all those that no vector divides, and written over their residual. */
+static void test_epilogue_of_several_rows_is_that_of_each(void **state) {
+    (void)state;
+    enum { ROWS = 3, MOST = 37, STEP = 40, COUNT = ROWS * STEP };
+    float *sums = kernel_random_floats(1, COUNT), *bias = kernel_random_floats(2, MOST);
+    float *residual = kernel_random_floats(3, COUNT), expected[COUNT], found[COUNT];
+    const CpuEpilogue epilogue = {.alpha = 1, .bias_scale = 1, .activation = ACTIVATION_RELU};
+    for (int level = 0; level <= (int)((CpuDevice *)kernel_cpu_device())->level; level++)
+        for (int64_t count = 1; count <= MOST; count++) {
+            const CpuEpilogueRows rows = {
+                ROWS, count, sums, STEP, count % 2 ? bias : NULL, found, found, STEP};
+            memcpy(expected, residual, sizeof expected);
+            memcpy(found, residual, sizeof found);
+            for (int64_t i = 0; i < ROWS; i++)
+                for (int64_t j = 0; j < count; j++) {
+                    float x = sums[i * STEP + j];
+                    if (count % 2) x += bias[j];
+                    x += residual[i * STEP + j];
+                    expected[i * STEP + j] = x < 0 ? 0 : x;
+                }
+            cpu_epilogue_rows_for((CpuLevel)level)(&epilogue, &rows);
+            assert_memory_equal(found, expected, sizeof found);
+        }
+    free(sums);
+    free(bias);
+    free(residual);
+}
+
 static void test_epilogue_of_doubles_repeats_one_bias(void **state) {
     (void)state;
     const double sums[3] = {1, -2, 3}, bias = 0.5;
@@ -74,6 +102,7 @@ static void test_epilogue_activations_are_those_of_the_plain_operators(void **st
 int test_cpu_matmul_epilogue(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_epilogue_gives_the_same_bits_at_every_level),
+        cmocka_unit_test(test_epilogue_of_several_rows_is_that_of_each),
         cmocka_unit_test(test_epilogue_of_doubles_repeats_one_bias),
         cmocka_unit_test(test_epilogue_activations_are_those_of_the_plain_operators),
     };
