@@ -30,3 +30,6 @@ void channels_last_set(ChannelsLast *pass, IrBinding *binding, IrVariable *last)
 /* channels_last_operators.c: whether the operator is to work on [N, H, W, C], and that it does. */
 bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding);
 MUST_CHECK Error *channels_last_convert(ChannelsLast *pass, IrBinding *binding);
+/* channels_last_shuffle.c: the last of three operators that shuffle the channels of an image. */
+bool channels_last_takes_shuffle(const ChannelsLast *pass, const IrBinding *binding);
+MUST_CHECK Error *channels_last_convert_shuffle(ChannelsLast *pass, IrBinding *binding);

@@ -22,17 +22,20 @@ static const Tensor *weights_of(const IrBinding *conv) {
     return weights ? ir_variable_tensor(weights) : NULL;
 }
 
-/* One group; or, where the image has the form already, a group for each channel. Groups between
- * lie apart in [N, H, W, C], and are products of matrices in [N, C, H, W]. */
+/* One group. Or several of an image that has the form already: one for each channel, of single
+ * pixels, or with enough channels to be products of matrices. Groups of few channels lie apart in
+ * [N, H, W, C], and together in [N, C, H, W]. */
 static bool takes_conv(const ChannelsLast *pass, const IrBinding *conv) {
+    enum { GROUP_CHANNELS_MIN = 16 };
     const IrVariable *image = operand_at(conv, 0);
     const Tensor *weights = weights_of(conv);
     if (!image || !channels_last_is_image(image) || !weights || weights->shape.rank != RANK)
         return false;
-    const int64_t groups = attributes_int(conv->attributes, "group");
+    const int64_t *dims = weights->shape.dims, groups = attributes_int(conv->attributes, "group");
     if (groups == 1) return true;
-    return channels_last_expects(pass, image) && weights->shape.dims[1] == 1 &&
-           weights->shape.dims[0] == groups;
+    if (!channels_last_expects(pass, image)) return false;
+    return (dims[1] == 1 && dims[0] == groups) || (dims[HEIGHT] == 1 && dims[WIDTH] == 1) ||
+           dims[1] >= GROUP_CHANNELS_MIN;
 }
 
 static bool is_pool(const IrBinding *binding) {
@@ -79,6 +82,7 @@ bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding) {
     if (is_pool(binding) || id == OPERATOR_LRN)
         return channels_last_expects(pass, operand_at(binding, 0));
     if (id == OPERATOR_CONCAT) return takes_concat(pass, binding);
+    if (id == OPERATOR_RESHAPE) return channels_last_takes_shuffle(pass, binding);
     return pointwise_program_takes(id) && takes_pointwise(pass, binding);
 }
 
@@ -198,5 +202,7 @@ Error *channels_last_convert(ChannelsLast *pass, IrBinding *binding) {
     if (is_pool(binding)) return convert_one(pass, binding, OPERATOR_FUSED_POOL);
     if (binding->operator_info->id == OPERATOR_LRN)
         return convert_one(pass, binding, OPERATOR_FUSED_LRN);
+    if (binding->operator_info->id == OPERATOR_RESHAPE)
+        return channels_last_convert_shuffle(pass, binding);
     return convert_operands(pass, binding);
 }

@@ -2,17 +2,25 @@
 
 #include <string.h>
 
-enum { HEIGHT = 0, WIDTH = 1, COLUMNS_STEP = 6 /* rows of a block of the inner kernel */ };
+enum {
+    HEIGHT = 0,
+    WIDTH = 1,
+    COLUMNS_STEP = 6,      /* rows of a block of the inner kernel */
+    FILTERS_STEP = 16,     /* columns of it */
+    UNITS_WANTED = 8,      /* so that several threads have as much to do each */
+    BLOCK_PIXELS_MIN = 24, /* fewer read the weights more often than that is worth */
+};
 
 /* ---- weights ---- */
 
-int64_t cpu_conv_last_packed_count(const Shape *weights) {
-    return cpu_matmul_packed_count(shape_product(weights, 1, weights->rank), weights->dims[0]);
+int64_t cpu_conv_last_packed_count(const Shape *weights, int64_t groups) {
+    const int64_t depth = shape_product(weights, 1, weights->rank);
+    return groups * cpu_matmul_packed_count(depth, weights->dims[0] / groups);
 }
 
-void cpu_conv_last_pack(const float *weights, const Shape *shape, float *packed) {
-    const int64_t filters = shape->dims[0], channels = shape->dims[1];
-    const int64_t positions = shape_product(shape, 2, shape->rank), depth = channels * positions;
+static void pack_group(
+    const float *weights, int64_t filters, int64_t channels, int64_t positions, float *packed) {
+    const int64_t depth = channels * positions;
     for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
         const int64_t left = filters - first;
         const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
@@ -27,6 +35,14 @@ void cpu_conv_last_pack(const float *weights, const Shape *shape, float *packed)
     }
 }
 
+void cpu_conv_last_pack(const float *weights, const Shape *shape, int64_t groups, float *packed) {
+    const int64_t filters = shape->dims[0] / groups, channels = shape->dims[1];
+    const int64_t positions = shape_product(shape, 2, shape->rank), depth = channels * positions;
+    for (int64_t i = 0; i < groups; i++)
+        pack_group(weights + i * filters * depth, filters, channels, positions,
+            packed + i * cpu_matmul_packed_count(depth, filters));
+}
+
 /* ---- blocks ---- */
 
 static int64_t reach(const Window *window, uint32_t dimension, int64_t outputs) {
@@ -36,33 +52,69 @@ static int64_t reach(const Window *window, uint32_t dimension, int64_t outputs) 
 
 static int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
-void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level) {
-    const Window *window = &conv->window;
-    const int64_t width = window->output[WIDTH], height = window->output[HEIGHT];
-    conv->micro = cpu_matmul_micro_for(level);
-    conv->epilogue_row = cpu_epilogue_row_for(level);
-    /* a wide row is cut into equal pieces, whole blocks of the inner kernel */
-    const int64_t pieces = blocks_of(width, CPU_MATMUL_ROWS);
+static bool is_pointwise(const Window *window) {
+    for (uint32_t i = 0; i < 2; i++)
+        if (window->kernel[i] != 1 || window->stride[i] != 1 || window->pad_begin[i] != 0 ||
+            window->output[i] != window->input[i])
+            return false;
+    return true;
+}
+
+static int64_t chunks_of(const CpuConvLast *conv) {
+    return blocks_of(conv->filters, conv->filters_per_unit);
+}
+
+uint64_t cpu_conv_last_units(const CpuConvLast *conv) {
+    return (uint64_t)(conv->images * conv->groups * conv->row_blocks * conv->column_blocks *
+                      chunks_of(conv));
+}
+
+static void cut_rows(CpuConvLast *conv, int64_t rows) {
+    conv->rows = rows;
+    conv->row_blocks = blocks_of(conv->window.output[HEIGHT], rows);
+}
+
+/* A row is cut into equal pieces, whole blocks of the inner kernel. */
+static void cut_columns(CpuConvLast *conv, int64_t pieces) {
+    const int64_t width = conv->window.output[WIDTH];
     conv->columns = width;
     if (pieces > 1)
         conv->columns = blocks_of(blocks_of(width, pieces), COLUMNS_STEP) * COLUMNS_STEP;
-    conv->rows = CPU_MATMUL_ROWS / conv->columns;
-    if (conv->rows > height) conv->rows = height;
     conv->column_blocks = blocks_of(width, conv->columns);
-    conv->row_blocks = blocks_of(height, conv->rows);
+}
+
+/* Few units: parts of panels, which read the same weights, then smaller blocks. */
+static void cut_units(CpuConvLast *conv) {
+    while (cpu_conv_last_units(conv) < UNITS_WANTED && conv->filters_per_unit > FILTERS_STEP &&
+           conv->filters > conv->filters_per_unit / 2)
+        conv->filters_per_unit /= 2;
+    while (cpu_conv_last_units(conv) < UNITS_WANTED && conv->rows > 1 &&
+           conv->rows * conv->columns >= 2 * BLOCK_PIXELS_MIN)
+        cut_rows(conv, (conv->rows + 1) / 2);
+    while (cpu_conv_last_units(conv) < UNITS_WANTED && conv->rows == 1 &&
+           conv->columns >= 2 * BLOCK_PIXELS_MIN)
+        cut_columns(conv, 2 * conv->column_blocks);
+}
+
+void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level) {
+    Window *window = &conv->window;
+    conv->micro = cpu_matmul_micro_for(level);
+    conv->epilogue_rows = cpu_epilogue_rows_for(level);
+    if (is_pointwise(window)) {
+        window->input[WIDTH] = window->output[WIDTH] *= window->output[HEIGHT];
+        window->input[HEIGHT] = window->output[HEIGHT] = 1;
+    }
+    const int64_t height = window->output[HEIGHT];
+    cut_columns(conv, blocks_of(window->output[WIDTH], CPU_MATMUL_ROWS));
+    const int64_t rows = CPU_MATMUL_ROWS / conv->columns;
+    cut_rows(conv, rows < height ? rows : height);
+    conv->filters_per_unit = CPU_MATMUL_PANEL;
+    cut_units(conv);
     conv->band_columns = reach(window, WIDTH, conv->columns);
     conv->band_rows = reach(window, HEIGHT, conv->rows);
     for (uint32_t i = 0; i < 2; i++)
         conv->pads = conv->pads || window->pad_begin[i] > 0 ||
                      reach(window, i, window->output[i]) - window->pad_begin[i] > window->input[i];
-}
-
-static int64_t panels_of(const CpuConvLast *conv) {
-    return blocks_of(conv->filters, CPU_MATMUL_PANEL);
-}
-
-uint64_t cpu_conv_last_units(const CpuConvLast *conv) {
-    return (uint64_t)(conv->images * conv->row_blocks * conv->column_blocks * panels_of(conv));
 }
 
 int64_t cpu_conv_last_scratch_count(const CpuConvLast *conv) {
@@ -79,15 +131,27 @@ typedef struct Run {
     atomic_bool abandoned;
 } Run;
 
-/* A block of outputs of one image, and a panel of filters. */
+/* A block of outputs of one image, and a part of a panel of filters. */
 typedef struct Block {
     int64_t row, rows, column, columns; /* of outputs */
-    int64_t filter, filters;
-    const float *band; /* the pixels that its windows see */
-    int64_t pitch;     /* floats from row to row of the band */
-    const float *w;    /* the panel */
-    int64_t w_row;     /* its width */
+    int64_t group, filter, filters;     /* filters of the group */
+    const float *band;                  /* the pixels that its windows see */
+    int64_t pixel, pitch;               /* floats from pixel to pixel and row to row of the band */
+    const float *w;                     /* the part of the panel */
+    int64_t w_row;                      /* the panel's width */
 } Block;
+
+/* The group's channels of pixels side by side. */
+static void copy_pixels(
+    const CpuConvLast *conv, const float *from, int64_t count, float *restrict to) {
+    const int64_t channels = conv->channels, step = conv->groups * channels;
+    if (conv->groups == 1) {
+        memcpy(to, from, (size_t)(count * channels) * sizeof(float));
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        memcpy(to + i * channels, from + i * step, (size_t)channels * sizeof(float));
+}
 
 /* A row of the band, zeros where there is no image. */
 static void copy_row(const CpuConvLast *conv, const float *image, int64_t row, int64_t column,
@@ -100,8 +164,8 @@ static void copy_row(const CpuConvLast *conv, const float *image, int64_t row, i
     if (end < begin || row < 0 || row >= window->input[HEIGHT]) begin = end = count;
     memset(to, 0, (size_t)(begin * channels) * sizeof(float));
     if (end > begin)
-        memcpy(to + begin * channels, image + (row * width + column + begin) * channels,
-            (size_t)((end - begin) * channels) * sizeof(float));
+        copy_pixels(conv, image + (row * width + column + begin) * conv->groups * channels,
+            end - begin, to + begin * channels);
     memset(to + end * channels, 0, (size_t)((count - end) * channels) * sizeof(float));
 }
 
@@ -109,14 +173,17 @@ static void find_band(const CpuConvLast *conv, const float *image, float *scratc
     const Window *window = &conv->window;
     const int64_t row = block->row * window->stride[HEIGHT] - window->pad_begin[HEIGHT];
     const int64_t column = block->column * window->stride[WIDTH] - window->pad_begin[WIDTH];
+    image += block->group * conv->channels;
     if (!conv->pads) {
-        block->pitch = window->input[WIDTH] * conv->channels;
-        block->band = image + row * block->pitch + column * conv->channels;
+        block->pixel = conv->groups * conv->channels;
+        block->pitch = window->input[WIDTH] * block->pixel;
+        block->band = image + row * block->pitch + column * block->pixel;
         return;
     }
     const int64_t rows = reach(window, HEIGHT, block->rows);
     const int64_t columns = reach(window, WIDTH, block->columns);
-    block->pitch = columns * conv->channels;
+    block->pixel = conv->channels;
+    block->pitch = columns * block->pixel;
     block->band = scratch;
     for (int64_t i = 0; i < rows; i++)
         copy_row(conv, image, row + i, column, columns, scratch + i * block->pitch);
@@ -128,8 +195,8 @@ static void add_products(const CpuConvLast *conv, const Block *block, int64_t at
     const Window *window = &conv->window;
     CpuMatmulTile tile = {
         .rows = block->columns,
-        .columns = block->filters,
-        .a_row = window->stride[WIDTH] * conv->channels,
+        .columns = (block->filters + 7) / 8 * 8, /* whole vectors: panels are filled up */
+        .a_row = window->stride[WIDTH] * block->pixel,
         .a_column = 1,
         .b_row = block->w_row,
         .out_row = CPU_MATMUL_PANEL,
@@ -146,17 +213,18 @@ static void add_products(const CpuConvLast *conv, const Block *block, int64_t at
     }
 }
 
-/* Pixels side by side in the image are side by side in the kernel, too, but for dilated ones. */
+/* Pixels side by side in the image are side by side in the kernel, too, but for dilated ones and
+ * those of other groups. */
 static void sum_block(const CpuConvLast *conv, const Block *block, float *sums) {
     const Window *window = &conv->window;
-    const bool whole = window->dilation[WIDTH] == 1;
+    const bool whole = window->dilation[WIDTH] == 1 && block->pixel == conv->channels;
     const int64_t pieces = whole ? 1 : window->kernel[WIDTH];
     const int64_t depth = conv->channels * (whole ? window->kernel[WIDTH] : 1);
     for (int64_t i = 0; i < window->kernel[HEIGHT]; i++)
         for (int64_t j = 0; j < pieces; j++)
             add_products(conv, block, (i * pieces + j) * depth, depth,
                 i * window->dilation[HEIGHT] * block->pitch +
-                    j * window->dilation[WIDTH] * conv->channels,
+                    j * window->dilation[WIDTH] * block->pixel,
                 sums);
 }
 
@@ -164,15 +232,40 @@ static void finish_block(const Run *run, const Block *block, int64_t image, cons
     const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;
     const CpuConvLastBuffers *buffers = &run->buffers;
-    const float *bias = conv->has_bias ? buffers->bias + block->filter : NULL;
-    for (int64_t row = 0; row < block->rows; row++)
-        for (int64_t i = 0; i < block->columns; i++, sums += CPU_MATMUL_PANEL) {
-            const int64_t line = image * window->output[HEIGHT] + block->row + row;
-            const int64_t pixel = line * window->output[WIDTH] + block->column + i;
-            const int64_t at = pixel * conv->filters + block->filter;
-            conv->epilogue_row(&conv->epilogue, sums, block->filters, bias, 1,
-                conv->has_residual ? buffers->residual + at : NULL, buffers->y + at);
-        }
+    const int64_t filter = block->group * conv->filters + block->filter;
+    const float *bias = conv->has_bias ? buffers->bias + filter : NULL;
+    for (int64_t row = 0; row < block->rows; row++) {
+        const int64_t line = image * window->output[HEIGHT] + block->row + row;
+        const int64_t pixel = line * window->output[WIDTH] + block->column;
+        const int64_t step = conv->groups * conv->filters, at = pixel * step + filter;
+        const CpuEpilogueRows rows = {
+            .rows = block->columns,
+            .count = block->filters,
+            .sums = sums + row * block->columns * CPU_MATMUL_PANEL,
+            .sums_step = CPU_MATMUL_PANEL,
+            .bias = bias,
+            .residual = conv->has_residual ? buffers->residual + at : NULL,
+            .to = buffers->y + at,
+            .to_step = step,
+        };
+        conv->epilogue_rows(&conv->epilogue, &rows);
+    }
+}
+
+/* The part of the panel that a unit has. */
+static void find_filters(const Run *run, int64_t chunk, Block *block) {
+    const CpuConvLast *conv = run->conv;
+    const Window *window = &conv->window;
+    const int64_t depth = window->kernel[HEIGHT] * window->kernel[WIDTH] * conv->channels;
+    block->group = chunk / chunks_of(conv);
+    block->filter = chunk % chunks_of(conv) * conv->filters_per_unit;
+    const int64_t filters = conv->filters - block->filter;
+    const int64_t column = block->filter % CPU_MATMUL_PANEL, first = block->filter - column;
+    const int64_t width = conv->filters - first;
+    block->filters = filters < conv->filters_per_unit ? filters : conv->filters_per_unit;
+    block->w_row = width < CPU_MATMUL_PANEL ? (width + 15) / 16 * 16 : CPU_MATMUL_PANEL;
+    block->w = run->buffers.w + block->group * cpu_matmul_packed_count(depth, conv->filters) +
+               first * depth + column;
 }
 
 /* Units: panel by panel, so that its weights stay in the second level cache. */
@@ -180,25 +273,20 @@ static void run_unit(const Run *run, int64_t unit, float *scratch) {
     const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;
     const int64_t blocks = conv->row_blocks * conv->column_blocks;
-    const int64_t panel = unit / (conv->images * blocks), image = unit / blocks % conv->images;
-    const int64_t at = unit % blocks;
-    const int64_t depth = window->kernel[HEIGHT] * window->kernel[WIDTH] * conv->channels;
+    const int64_t at = unit % blocks, image = unit / blocks % conv->images;
     float sums[CPU_MATMUL_ROWS * CPU_MATMUL_PANEL];
     Block block = {
         .row = at / conv->column_blocks * conv->rows,
         .column = at % conv->column_blocks * conv->columns,
-        .filter = panel * CPU_MATMUL_PANEL,
     };
     const int64_t rows = window->output[HEIGHT] - block.row;
     const int64_t columns = window->output[WIDTH] - block.column;
-    const int64_t filters = conv->filters - block.filter;
     block.rows = rows < conv->rows ? rows : conv->rows;
     block.columns = columns < conv->columns ? columns : conv->columns;
-    block.filters = filters < CPU_MATMUL_PANEL ? filters : CPU_MATMUL_PANEL;
-    block.w = run->buffers.w + block.filter * depth;
-    block.w_row = (block.filters + 15) / 16 * 16;
+    find_filters(run, unit / (conv->images * blocks), &block);
     find_band(conv,
-        run->buffers.x + image * window->input[HEIGHT] * window->input[WIDTH] * conv->channels,
+        run->buffers.x +
+            image * window->input[HEIGHT] * window->input[WIDTH] * conv->groups * conv->channels,
         scratch, &block);
     sum_block(conv, &block, sums);
     finish_block(run, &block, image, sums);
@@ -225,8 +313,8 @@ Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *conv,
     Run run = {.conv = conv, .buffers = *buffers, .abandon = launch->abandon};
     atomic_init(&run.abandoned, false);
     /* about 20 µs are worth a thread */
-    const int64_t cost = (conv->rows * conv->columns + 32) * CPU_MATMUL_PANEL * conv->channels *
-                             window->kernel[HEIGHT] * window->kernel[WIDTH] +
+    const int64_t cost = (conv->rows * conv->columns + 32) * conv->filters_per_unit *
+                             conv->channels * window->kernel[HEIGHT] * window->kernel[WIDTH] +
                          1;
     TRY(cpu_for_each(device, launch->threads, cpu_conv_last_units(conv),
         (uint64_t)(2000000 / cost) + 1, run_units, &run));

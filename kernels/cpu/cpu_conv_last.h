@@ -10,15 +10,17 @@
 #include "kernels/shape_rules/window.h"
 
 typedef struct CpuConvLast {
-    Window window; /* of two dimensions */
-    int64_t images, channels, filters;
+    Window window; /* of two dimensions; cpu_conv_last_prepare joins rows that need not be apart */
+    int64_t images, groups;
+    int64_t channels, filters; /* of a group */
     bool has_bias, has_residual;
     CpuEpilogue epilogue;
     /* set by cpu_conv_last_prepare */
     CpuMatmulMicro *micro;
-    CpuEpilogueRow *epilogue_row;
+    CpuEpilogueRowsRun *epilogue_rows;
     int64_t columns, rows;             /* outputs of a block */
     int64_t column_blocks, row_blocks; /* of an image */
+    int64_t filters_per_unit;          /* a panel or a part of one */
     bool pads;                         /* windows reach beyond the image */
     int64_t band_columns, band_rows;   /* pixels of the image that a block reads */
 } CpuConvLast;
@@ -29,11 +31,11 @@ typedef struct CpuConvLastBuffers {
     float *scratch; /* cpu_conv_last_scratch_count floats for each part; cpu_winograd.h: its own */
 } CpuConvLastBuffers;
 
-/* Floats of packed weights: panels as in cpu_matmul_kernel.h of the matrix
+/* Floats of packed weights: for each group panels as in cpu_matmul_kernel.h of the matrix
  * [kernel height × kernel width × C, filters]. */
-int64_t cpu_conv_last_packed_count(const Shape *weights);
-/* weights [filters, C, kernel height, kernel width] */
-void cpu_conv_last_pack(const float *weights, const Shape *shape, float *packed);
+int64_t cpu_conv_last_packed_count(const Shape *weights, int64_t groups);
+/* weights [groups × filters, C, kernel height, kernel width] */
+void cpu_conv_last_pack(const float *weights, const Shape *shape, int64_t groups, float *packed);
 
 /* Chooses code and the cut into blocks, by shapes alone; call it when all else is set. */
 void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level);

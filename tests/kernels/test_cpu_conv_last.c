@@ -14,6 +14,14 @@ static const ConvCase cases[] = {
     {1, 1, 2, 3, 2, {2, 3}, {3, 3}, {1, 1}, {1, 1}, {4, 5}, {4, 5}},
     {1, 1, 2, 17, 2, {5, 250}, {1, 4}, {1, 1}, {1, 1}, {0, 2}, {0, 1}},
     {1, 1, 150, 16, 2, {20, 30}, {2, 2}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    /* groups: of one pixel, with padding, with two panels, of one channel with two filters each */
+    {2, 4, 34, 34, 2, {11, 13}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {1, 3, 5, 7, 2, {9, 8}, {3, 3}, {1, 2}, {2, 1}, {1, 2}, {1, 0}},
+    {1, 2, 9, 90, 2, {6, 7}, {2, 3}, {2, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {1, 5, 1, 2, 2, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    /* few units: parts of panels, few rows, pieces of one row */
+    {1, 1, 20, 70, 2, {7, 7}, {3, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 0}},
+    {1, 1, 20, 10, 2, {1, 95}, {1, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
 };
 
 static void test_conv_last_agrees_with_the_definition(void **state) {
@@ -29,8 +37,8 @@ static void test_conv_last_packs_panels_of_filters_by_position(void **state) {
     float weights[FILTERS * CHANNELS * POSITIONS], packed[80 * CHANNELS * POSITIONS];
     for (int i = 0; i < FILTERS * CHANNELS * POSITIONS; i++) weights[i] = (float)i;
     assert_int_equal(
-        cpu_conv_last_packed_count(&shape), (int64_t)(sizeof packed / sizeof packed[0]));
-    cpu_conv_last_pack(weights, &shape, packed);
+        cpu_conv_last_packed_count(&shape, 1), (int64_t)(sizeof packed / sizeof packed[0]));
+    cpu_conv_last_pack(weights, &shape, 1, packed);
     const float *second = packed + 64 * CHANNELS * POSITIONS;
     for (int c = 0; c < CHANNELS; c++)
         for (int p = 0; p < POSITIONS; p++) {

@@ -44,6 +44,13 @@ static void test_pack_rule_looks_at_the_constant_alone(void **state) {
         {"Gemm", "{transB=1}", 2, DTYPE_FLOAT32, {2, {7, 10}}, CPU_LAYOUT_PLAIN, 0},
         {"LSTM", "{}", 2, DTYPE_FLOAT32, {3, {1, 32, 8}}, CPU_LAYOUT_PANELS, 8 * 32 * 4},
         {"Add", "{}", 1, DTYPE_FLOAT32, {2, {64, 64}}, CPU_LAYOUT_PLAIN, 0},
+        {"FusedConv", "{channels_last=1, group=2}", 1, DTYPE_FLOAT32, {4, {6, 5, 2, 2}},
+            CPU_LAYOUT_CONV_LAST, 2 * 16 * 20 * 4},
+        {"FusedConv", "{channels_last=1, group=6}", 1, DTYPE_FLOAT32, {4, {6, 1, 2, 2}},
+            CPU_LAYOUT_DEPTHWISE, 6 * 4 * 4},
+        {"Conv", "{}", 1, DTYPE_FLOAT32, {3, {9, 5, 2}}, CPU_LAYOUT_CONV_LAST, 16 * 10 * 4},
+        {"Conv", "{}", 1, DTYPE_FLOAT32, {3, {9, 5, 1}}, CPU_LAYOUT_PLAIN, 0},
+        {"Conv", "{}", 1, DTYPE_FLOAT32, {3, {7, 5, 2}}, CPU_LAYOUT_PLAIN, 0},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) check_rule(&rules[i]);
 }
