@@ -20,8 +20,9 @@ enum {
     CLASS_COUNT = SMALL_COUNT + (SIZE_LOG2_MAX - SMALL_MAX_LOG2) * STEPS,
 };
 
-/* Idle blocks beyond what was ever in use at once help nobody; this much is kept regardless. */
-static const uint64_t IDLE_BYTES_FREE = (uint64_t)16 << 20;
+/* Idle blocks beyond what was ever in use at once, as a network needs whose images grow: each is of
+ * another size, and a fresh one's first writes fault page by page. */
+static const uint64_t IDLE_BYTES_MIN = (uint64_t)16 << 20, IDLE_BYTES_MAX = (uint64_t)64 << 20;
 
 typedef struct FreeList {
     uint64_t *addresses;
@@ -89,6 +90,13 @@ Error *memory_pool_create(Device *device, uint64_t limit_bytes, MemoryPool **out
     return NULL;
 }
 
+/* What is in use and idle together, at most. */
+static uint64_t kept_bytes(const MemoryPool *pool) {
+    const uint64_t most =
+        pool->peak_bytes < IDLE_BYTES_MAX / 4 ? 4 * pool->peak_bytes : IDLE_BYTES_MAX;
+    return pool->peak_bytes + (most > IDLE_BYTES_MIN ? most : IDLE_BYTES_MIN);
+}
+
 MemoryPool *memory_pool_retain(MemoryPool *pool) {
     refcount_retain(&pool->refcount);
     return pool;
@@ -150,7 +158,7 @@ static void leave_to_reserve(MemoryPool *pool) {
         while (list->count > 0) keep(reserve, i, list->addresses[--list->count]);
     }
     pool->idle_bytes = 0;
-    trim(reserve, reserve->peak_bytes + IDLE_BYTES_FREE);
+    trim(reserve, kept_bytes(reserve));
     (void)pthread_mutex_unlock(&reserve->mutex);
 }
 
@@ -188,7 +196,7 @@ DeviceStream *memory_pool_get_stream(const MemoryPool *pool) { return pool->stre
 static Error *device_alloc(MemoryPool *pool, uint32_t index, MemoryAnswer *answer, uint64_t *out) {
     const uint64_t bytes = class_bytes(index);
     uint64_t most = pool->limit_bytes < pool->grant_bytes ? pool->limit_bytes : pool->grant_bytes;
-    uint64_t kept = pool->peak_bytes + IDLE_BYTES_FREE;
+    uint64_t kept = kept_bytes(pool);
     if (kept > most) kept = most;
     uint64_t after = pool->used_bytes + bytes; /* <= most */
     trim(pool, kept > after ? kept - after : 0);

@@ -1,5 +1,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -21,8 +22,10 @@
  * A part can be claimed only under the generation that was seen, and the launching thread returns
  * only when all parts are done: so the job's fields stay still as long as anybody reads them. */
 
-/* About 20 µs: what a wake-up costs. Longer spinning takes the core from a busy neighbour. */
-enum { SPIN_COUNT = 1000, COUNT_BITS = 8, COUNT_MASK = 0xFF };
+/* About 20 µs: what a wake-up costs. Longer spinning would take the core from a busy neighbour, so
+ * for some 100 µs more, the length of what a network does on one thread in between, each turn
+ * offers it the core. */
+enum { SPIN_COUNT = 1000, YIELD_COUNT = 200, YIELD_SPINS = 10, COUNT_BITS = 8, COUNT_MASK = 0xFF };
 _Static_assert((int)CPU_THREADS_MAX <= (int)COUNT_MASK, "counts of parts have eight bits");
 
 typedef enum Side { SIDE_FRONT, SIDE_BEHIND } Side;
@@ -62,6 +65,14 @@ static inline void relax(void) {
 #endif
 }
 
+/* Turn i of a wait, from 0 on. False: it has lasted long enough. */
+static bool spin(uint32_t i) {
+    if (i >= SPIN_COUNT + YIELD_COUNT * YIELD_SPINS) return false;
+    if (i >= SPIN_COUNT && i % YIELD_SPINS == 0) (void)sched_yield();
+    relax();
+    return true;
+}
+
 static void run_part(CpuJob *job, uint32_t part) {
     uint64_t whole = job->units / job->parts, rest = job->units % job->parts;
     uint64_t begin = whole * part + (part < rest ? part : rest);
@@ -89,10 +100,9 @@ static void run_parts(CpuWorkers *workers, uint32_t generation, Side side) {
 }
 
 static uint32_t wait_for_generation(CpuWorkers *workers, uint32_t seen) {
-    for (uint32_t i = 0; i < SPIN_COUNT; i++) {
+    for (uint32_t i = 0; spin(i); i++) {
         uint32_t now = atomic_load_explicit(&workers->generation, memory_order_acquire);
         if (now != seen) return now;
-        relax();
     }
     atomic_fetch_add(&workers->sleepers, 1);
     uint32_t now;
@@ -148,10 +158,8 @@ static void start_workers(CpuWorkers *workers, uint32_t count) {
 }
 
 static void wait_until_done(CpuWorkers *workers, uint32_t parts) {
-    for (uint32_t i = 0; i < SPIN_COUNT; i++) {
+    for (uint32_t i = 0; spin(i); i++)
         if (atomic_load_explicit(&workers->done, memory_order_acquire) == parts) return;
-        relax();
-    }
     atomic_store(&workers->waiting, 1);
     uint32_t done;
     while ((done = atomic_load(&workers->done)) != parts) futex_wait(&workers->done, done);
