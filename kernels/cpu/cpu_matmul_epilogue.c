@@ -151,7 +151,8 @@ Error *cpu_epilogue_of(const PlanRequest *request, CpuLevel level, DType dtype, 
     if (id == OPERATOR_GEMM || id == OPERATOR_FUSED_MATMUL)
         epilogue.alpha = attributes_float(attributes, "alpha");
     if (id == OPERATOR_GEMM) epilogue.bias_scale = attributes_float(attributes, "beta");
-    if (id == OPERATOR_FUSED_CONV || id == OPERATOR_FUSED_MATMUL) {
+    if (id == OPERATOR_FUSED_CONV || id == OPERATOR_FUSED_MATMUL ||
+        id == OPERATOR_FUSED_MATMUL_BFLOAT16 || id == OPERATOR_FUSED_MATMUL_INT8) {
         TRY(activation_of(attributes, &epilogue.activation));
         epilogue.parameters.alpha = attributes_float(attributes, "activation_alpha");
         epilogue.parameters.beta = attributes_float(attributes, "activation_beta");

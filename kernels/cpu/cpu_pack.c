@@ -7,6 +7,7 @@
 #include "kernels/cpu/cpu_dnnl.h"
 #include "kernels/cpu/cpu_matmul.h"
 #include "kernels/cpu/cpu_loops.h"
+#include "kernels/cpu/cpu_lower_matmul.h"
 
 /* A matmul's B, or the transposed W or R of a recurrent network, as K × N with strides. */
 typedef struct Weight {
@@ -55,6 +56,7 @@ Error *cpu_pack_rule(
     *out_bytes = 0;
     bool by_dnnl;
     if (cpu_conv_images_pack_rule(cpu_device(device), request, out_layout, out_bytes)) return NULL;
+    if (cpu_lower_pack_rule(cpu_device(device), request, out_layout, out_bytes)) return NULL;
     TRY(cpu_dnnl_conv_pack_rule(cpu_device(device), request, &by_dnnl, out_bytes));
     if (by_dnnl) {
         *out_layout = CPU_LAYOUT_DNNL;
@@ -100,6 +102,7 @@ Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request
     (void)stream;
     if (cpu_conv_images_pack(cpu_device(device), request, layout, plain, (float *)(uintptr_t)to))
         return NULL;
+    if (cpu_lower_pack_weights(request, layout, plain, (void *)(uintptr_t)to)) return NULL;
     if (layout == CPU_LAYOUT_DNNL)
         return cpu_dnnl_conv_pack(cpu_device(device), request, plain, (void *)(uintptr_t)to);
     if (layout != CPU_LAYOUT_PANELS || !wants_panels(cpu_device(device), request))

@@ -1,7 +1,7 @@
 /* The compiler's own operators: matrix products and convolutions with what follows them,
  * elementwise programs, Append. */
 #include "kernels/activation.h"
-#include "kernels/expansions/expansion_builder.h"
+#include "kernels/expansions/expand_fused.h"
 #include "kernels/pointwise_program.h"
 
 static Error *add_clip(ExpansionBuilder *builder, uint32_t value, uint32_t *out) {
@@ -65,6 +65,13 @@ static Error *add_term(ExpansionBuilder *builder, uint32_t index, uint32_t *inou
     return NULL;
 }
 
+Error *expand_fused_epilogue(
+    ExpansionBuilder *builder, uint32_t bias, uint32_t residual, uint32_t *inout_value) {
+    TRY(add_term(builder, bias, inout_value));
+    TRY(add_term(builder, residual, inout_value));
+    return add_activation(builder, *inout_value, inout_value);
+}
+
 Error *expand_fused_conv(ExpansionBuilder *builder) {
     const bool last = attributes_int(builder->request->attributes, "channels_last") != 0;
     OWN(Attributes, attributes) = NULL;
@@ -93,9 +100,7 @@ Error *expand_fused_matmul(ExpansionBuilder *builder) {
         TRY(expansion_scalar(builder, builder->request->inputs[0].dtype, alpha, &scale));
         TRY(expansion_binary(builder, OPERATOR_MUL, value, scale, &value));
     }
-    TRY(add_term(builder, 2, &value));
-    TRY(add_term(builder, 3, &value));
-    TRY(add_activation(builder, value, &value));
+    TRY(expand_fused_epilogue(builder, 2, 3, &value));
     expansion_set_output(builder, 0, value);
     return NULL;
 }

@@ -74,3 +74,31 @@ Error *shape_rule_fused_attention(PlanRequest *request) {
             FAIL(INVALID, "input %u has rank %u", i, rule_shape(request, i)->rank);
     return rule_by_expansion(request);
 }
+
+/* Products at lower precision: weights of one type, bias (and scales in front of it) one for each
+ * column. */
+static Error *lower_matmul(PlanRequest *request, DType weights, uint32_t bias) {
+    const Shape *a = rule_shape(request, 0), *b = rule_shape(request, 1);
+    TRY(rule_check_dtype(request, 0, DTYPE_BIT(DTYPE_FLOAT32)));
+    TRY(rule_check_dtype(request, 1, DTYPE_BIT(weights)));
+    TRY(rule_check_rank(request, 1, 2));
+    if (a->rank < 2) FAIL(INVALID, "input 0 has rank %u", a->rank);
+    if (a->dims[a->rank - 1] != b->dims[0])
+        FAIL(INVALID, "%" PRId64 " columns times %" PRId64 " rows", a->dims[a->rank - 1],
+            b->dims[0]);
+    Shape shape = *a;
+    shape.dims[shape.rank - 1] = b->dims[1];
+    for (uint32_t i = 2; i <= bias + 1; i++)
+        TRY(rule_check_dtype(request, i, DTYPE_BIT(DTYPE_FLOAT32)));
+    for (uint32_t i = 2; i <= bias; i++) TRY(rule_check_shape(request, i, 1, &b->dims[1]));
+    TRY(rule_check_shape(request, bias + 1, shape.rank, shape.dims));
+    rule_set(request, 0, DTYPE_FLOAT32, &shape);
+    return NULL;
+}
+
+Error *shape_rule_fused_matmul_bfloat16(PlanRequest *request) {
+    return lower_matmul(request, DTYPE_BFLOAT16, 2);
+}
+Error *shape_rule_fused_matmul_int8(PlanRequest *request) {
+    return lower_matmul(request, DTYPE_INT8, 3);
+}

@@ -41,4 +41,6 @@ bool reference_next(const Shape *shape, int64_t *inout_index);
 double reference_broadcast(const ReferenceTensor *from, const Shape *shape, const int64_t *index);
 /* Axis attribute or value within a rank. */
 uint32_t reference_axis(int64_t axis, uint32_t rank);
+/* The call's activation over its output 0. */
+void reference_activate(ReferenceCall *call);
 double reference_gelu(double x, bool tanh_form);

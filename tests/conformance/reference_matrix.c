@@ -106,6 +106,12 @@ static double activate(const Attributes *attributes, double x) {
     return x;
 }
 
+void reference_activate(ReferenceCall *call) {
+    ReferenceTensor *out = &call->outputs[0];
+    for (int64_t i = 0; i < out->count; i++)
+        out->values[i] = activate(call->attributes, out->values[i]);
+}
+
 void reference_fused_matmul(ReferenceCall *call) {
     const Attributes *attributes = call->attributes;
     Matrix a = matrix(&call->inputs[0], attributes_int(attributes, "transA") != 0, true);

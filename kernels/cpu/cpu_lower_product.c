@@ -1,0 +1,222 @@
+#include "kernels/cpu/cpu_lower_product.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "kernels/cpu/cpu_vector.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/* ---- any machine: no fused multiply-add ---- */
+
+static float widen(uint16_t element) {
+    const uint32_t bits = (uint32_t)element << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static void bfloat16_portable_row(const CpuLowerTile *tile, int64_t row, int64_t panel) {
+    const float *a = (const float *)tile->a + row * tile->a_row;
+    const uint16_t *b = (const uint16_t *)tile->b + panel * tile->b_panel;
+    float *out = (float *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;
+    float sums[CPU_LOWER_PANEL] = {0};
+    if (tile->accumulate) memcpy(sums, out, sizeof sums);
+    for (int64_t p = 0; p < tile->pairs; p++, a += 2, b += 2 * CPU_LOWER_PANEL)
+        for (int c = 0; c < CPU_LOWER_PANEL; c++) {
+            sums[c] += a[0] * widen(b[2 * c]);
+            sums[c] += a[1] * widen(b[2 * c + 1]);
+        }
+    memcpy(out, sums, sizeof sums);
+}
+
+static void int8_portable_row(const CpuLowerTile *tile, int64_t row, int64_t panel) {
+    const int16_t *a = (const int16_t *)tile->a + row * tile->a_row;
+    const int8_t *b = (const int8_t *)tile->b + panel * tile->b_panel;
+    int32_t *out = (int32_t *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;
+    uint32_t sums[CPU_LOWER_PANEL] = {0};
+    if (tile->accumulate) memcpy(sums, out, sizeof sums);
+    for (int64_t p = 0; p < tile->pairs; p++, a += 2, b += 2 * CPU_LOWER_PANEL)
+        for (int c = 0; c < CPU_LOWER_PANEL; c++)
+            sums[c] += (uint32_t)(a[0] * b[2 * c] + a[1] * b[2 * c + 1]);
+    memcpy(out, sums, sizeof sums);
+}
+
+static void bfloat16_portable(const CpuLowerTile *tile) {
+    for (int64_t panel = 0; panel < tile->panels; panel++)
+        for (int64_t row = 0; row < tile->rows; row++) bfloat16_portable_row(tile, row, panel);
+}
+
+static void int8_portable(const CpuLowerTile *tile) {
+    for (int64_t panel = 0; panel < tile->panels; panel++)
+        for (int64_t row = 0; row < tile->rows; row++) int8_portable_row(tile, row, panel);
+}
+
+/* ---- AVX2, which every machine with AVX-512 has too ---- */
+
+#if defined(__x86_64__)
+/* ROWS × PANELS × two vectors of sums. A bfloat16 is the upper half of a float32: of a pair the
+ * second is there with a mask, the first with a shift. */
+#define BFLOAT16_BLOCK(ROWS, PANELS)                                                               \
+    CPU_TARGET_AVX2 static void bfloat16_block_##ROWS##x##PANELS(                                  \
+        const CpuLowerTile *tile, int64_t row, int64_t panel) {                                    \
+        enum { VECTORS = 2 * (PANELS) };                                                           \
+        const __m256i upper = _mm256_set1_epi32((int32_t)0xFFFF0000);                              \
+        const float *a = (const float *)tile->a + row * tile->a_row;                               \
+        const uint16_t *b = (const uint16_t *)tile->b + panel * tile->b_panel;                     \
+        float *out = (float *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;       \
+        const int64_t a_row = tile->a_row, b_panel = tile->b_panel;                                \
+        __m256 sums[ROWS][VECTORS];                                                                \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
+            sums[r][v] = tile->accumulate ? _mm256_loadu_ps(out + r * CPU_LOWER_COLUMNS + v * 8)   \
+                                          : _mm256_setzero_ps();                                   \
+        for (int64_t p = 0; p < tile->pairs; p++) {                                                \
+            __m256i pairs[VECTORS];                                                                \
+            CPU_UNROLL for (int v = 0; v < VECTORS; v++) pairs[v] = _mm256_loadu_si256(            \
+                (const __m256i *)(const void *)(b + v / 2 * b_panel + v % 2 * 16));                \
+            CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
+                const __m256 first = _mm256_broadcast_ss(a + r * a_row);                           \
+                CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] = _mm256_fmadd_ps(         \
+                    first, _mm256_castsi256_ps(_mm256_slli_epi32(pairs[v], 16)), sums[r][v]);      \
+            }                                                                                      \
+            CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
+                const __m256 second = _mm256_broadcast_ss(a + r * a_row + 1);                      \
+                CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] = _mm256_fmadd_ps(         \
+                    second, _mm256_castsi256_ps(_mm256_and_si256(pairs[v], upper)), sums[r][v]);   \
+            }                                                                                      \
+            a += 2;                                                                                \
+            b += 2 * CPU_LOWER_PANEL;                                                              \
+        }                                                                                          \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
+            _mm256_storeu_ps(out + r * CPU_LOWER_COLUMNS + v * 8, sums[r][v]);                     \
+    }                                                                                              \
+    struct bfloat16_block_needs_semicolon
+
+BFLOAT16_BLOCK(6, 1);
+BFLOAT16_BLOCK(4, 1);
+BFLOAT16_BLOCK(2, 1);
+BFLOAT16_BLOCK(1, 1);
+BFLOAT16_BLOCK(2, 2);
+BFLOAT16_BLOCK(1, 4);
+
+CPU_INLINE int32_t pair_of(const int16_t *a) {
+    int32_t pair;
+    memcpy(&pair, a, sizeof pair);
+    return pair;
+}
+
+#define INT8_BLOCK(ROWS, PANELS)                                                                   \
+    CPU_TARGET_AVX2 static void int8_block_##ROWS##x##PANELS(                                      \
+        const CpuLowerTile *tile, int64_t row, int64_t panel) {                                    \
+        enum { VECTORS = 2 * (PANELS) };                                                           \
+        const int16_t *a = (const int16_t *)tile->a + row * tile->a_row;                           \
+        const int8_t *b = (const int8_t *)tile->b + panel * tile->b_panel;                         \
+        int32_t *out = (int32_t *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;   \
+        const int64_t a_row = tile->a_row, b_panel = tile->b_panel;                                \
+        __m256i sums[ROWS][VECTORS];                                                               \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
+            sums[r][v] =                                                                           \
+                tile->accumulate                                                                   \
+                    ? _mm256_loadu_si256(                                                          \
+                          (const __m256i *)(const void *)(out + r * CPU_LOWER_COLUMNS + v * 8))    \
+                    : _mm256_setzero_si256();                                                      \
+        for (int64_t p = 0; p < tile->pairs; p++) {                                                \
+            __m256i pairs[VECTORS];                                                                \
+            CPU_UNROLL for (int v = 0; v < VECTORS; v++) pairs[v] =                                \
+                _mm256_cvtepi8_epi16(_mm_loadu_si128(                                              \
+                    (const __m128i *)(const void *)(b + v / 2 * b_panel + v % 2 * 16)));           \
+            CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
+                const __m256i pair = _mm256_set1_epi32(pair_of(a + r * a_row));                    \
+                CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] =                          \
+                    _mm256_add_epi32(sums[r][v], _mm256_madd_epi16(pair, pairs[v]));               \
+            }                                                                                      \
+            a += 2;                                                                                \
+            b += 2 * CPU_LOWER_PANEL;                                                              \
+        }                                                                                          \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
+            _mm256_storeu_si256(                                                                   \
+                (__m256i *)(void *)(out + r * CPU_LOWER_COLUMNS + v * 8), sums[r][v]);             \
+    }                                                                                              \
+    struct int8_block_needs_semicolon
+
+INT8_BLOCK(6, 1);
+INT8_BLOCK(4, 1);
+INT8_BLOCK(2, 1);
+INT8_BLOCK(1, 1);
+INT8_BLOCK(2, 2);
+INT8_BLOCK(1, 4);
+
+/* Few rows have too few sums to hide the latency of adding to them: they take several panels. */
+#define DEFINE_AVX2(name)                                                                          \
+    static void name##_avx2(const CpuLowerTile *tile) {                                            \
+        int64_t row = 0, panel;                                                                    \
+        for (panel = 0; tile->rows >= 4 && panel < tile->panels; panel++) {                        \
+            for (row = 0; row + 6 <= tile->rows; row += 6) name##_block_6x1(tile, row, panel);     \
+            for (; row + 4 <= tile->rows; row += 4) name##_block_4x1(tile, row, panel);            \
+        }                                                                                          \
+        for (; row + 2 <= tile->rows; row += 2) {                                                  \
+            for (panel = 0; panel + 2 <= tile->panels; panel += 2)                                 \
+                name##_block_2x2(tile, row, panel);                                                \
+            if (panel < tile->panels) name##_block_2x1(tile, row, panel);                          \
+        }                                                                                          \
+        if (row == tile->rows) return;                                                             \
+        for (panel = 0; panel + 4 <= tile->panels; panel += 4) name##_block_1x4(tile, row, panel); \
+        for (; panel < tile->panels; panel++) name##_block_1x1(tile, row, panel);                  \
+    }                                                                                              \
+    struct avx2_needs_semicolon
+
+DEFINE_AVX2(bfloat16);
+DEFINE_AVX2(int8);
+#endif
+
+CpuLowerProduct *cpu_lower_product_for(CpuLevel level, CpuLowerKind kind) {
+#if defined(__x86_64__)
+    if (level >= CPU_LEVEL_AVX2) return kind == CPU_LOWER_BFLOAT16 ? bfloat16_avx2 : int8_avx2;
+#endif
+    (void)level;
+    return kind == CPU_LOWER_BFLOAT16 ? bfloat16_portable : int8_portable;
+}
+
+/* ---- packing ---- */
+
+Error *cpu_lower_packed_bytes(CpuLowerKind kind, int64_t depth, int64_t columns, uint64_t *out) {
+    const uint64_t panel = (uint64_t)cpu_lower_pairs(depth);
+    uint64_t bytes;
+    if (!checked_mul_u64(panel, 2 * CPU_LOWER_PANEL * cpu_lower_size(kind), &bytes) ||
+        !checked_mul_u64(bytes, (uint64_t)cpu_lower_panels(columns), &bytes))
+        FAIL(INVALID, "the weights are too large");
+    *out = bytes;
+    return NULL;
+}
+
+#define DEFINE_PACK(name, T)                                                                       \
+    static void name(                                                                              \
+        const T *b, int64_t depth, int64_t columns, int64_t begin, int64_t end, T *packed) {       \
+        for (int64_t panel = begin; panel < end; panel++) {                                        \
+            const int64_t first = panel * CPU_LOWER_PANEL, left = columns - first;                 \
+            const int64_t count = left < CPU_LOWER_PANEL ? left : CPU_LOWER_PANEL;                 \
+            T *to = packed + panel * cpu_lower_panel_count(depth);                                 \
+            for (int64_t k = 0; k < cpu_lower_pairs(depth) * 2; k += 2) {                          \
+                const T *even = b + k * columns + first;                                           \
+                const T *odd = k + 1 < depth ? even + columns : NULL;                              \
+                for (int64_t c = 0; c < CPU_LOWER_PANEL; c++) {                                    \
+                    *to++ = c < count ? even[c] : 0;                                               \
+                    *to++ = c < count && odd ? odd[c] : 0;                                         \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    struct pack_needs_semicolon
+
+DEFINE_PACK(pack_two_bytes, uint16_t);
+DEFINE_PACK(pack_bytes, int8_t);
+
+void cpu_lower_pack(CpuLowerKind kind, const void *b, int64_t depth, int64_t columns, int64_t begin,
+    int64_t end, void *packed) {
+    if (kind == CPU_LOWER_BFLOAT16)
+        pack_two_bytes(b, depth, columns, begin, end, packed);
+    else
+        pack_bytes(b, depth, columns, begin, end, packed);
+}

@@ -1,0 +1,129 @@
+#include "kernels/cpu/cpu_lower_rows.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/dtype_scalar.h"
+#include "tests/kernels/loop_fixture.h"
+#include "tests/support/test_random.h"
+
+enum { MOST = 70 };
+
+static float noise(uint64_t *seed) {
+    return (float)((double)(test_random(seed) % 2000001) / 1e6 - 1);
+}
+
+static void test_rows_are_rounded_to_bfloat16_with_ties_to_even(void **state) {
+    (void)state;
+    static const float special[] = {0x1.01p0F, 0x1.03p0F, -0x1.01p0F, 0x1.010002p0F, 3.4e38F, NAN,
+        INFINITY, -INFINITY, 0x1p-149F, -0.0F};
+    CpuLevel levels[3];
+    const uint32_t level_count = loop_fixture_levels(levels);
+    for (uint32_t l = 0; l < level_count; l++)
+        for (int64_t depth = 1; depth < MOST; depth++) {
+            float from[MOST], to[MOST + 2];
+            uint64_t seed = (uint64_t)depth;
+            for (int64_t i = 0; i < depth; i++)
+                from[i] = i < 10 ? special[(i + depth) % 10] : noise(&seed);
+            to[depth + depth % 2] = 99;
+            cpu_lower_rows_for(levels[l]).round(from, depth, to);
+            for (int64_t i = 0; i < depth; i++) {
+                const double wanted =
+                    dtype_scalar_from_bfloat16(dtype_scalar_bfloat16((double)from[i]));
+                assert_true((double)to[i] == wanted || (isnan(to[i]) && isnan(wanted)));
+            }
+            if (depth % 2) assert_true(to[depth] == 0);
+            assert_true(to[depth + depth % 2] == 99);
+        }
+}
+
+/* What operators.def says, step by step. */
+static float quantize(const float *from, int64_t depth, int16_t *to) {
+    float low = 0, high = 0;
+    for (int64_t i = 0; i < depth; i++) low = fminf(low, from[i]), high = fmaxf(high, from[i]);
+    const float range = fmaxf(high - low, 0x1p-100F), inverse = 255 / range;
+    const int zero = (int)rintf(-low * inverse);
+    for (int64_t i = 0; i < depth; i++) {
+        const int byte = (int)rintf(from[i] * inverse) + zero;
+        to[i] = (int16_t)((byte < 0 ? 0 : byte > 255 ? 255 : byte) - zero);
+    }
+    if (depth % 2) to[depth] = 0;
+    return range / 255;
+}
+
+static void test_rows_become_bytes_with_the_same_bits_at_every_level(void **state) {
+    (void)state;
+    static const float scales[] = {1, 1e-20F, 1e-38F, 1e30F}, shifts[] = {0, 0.9F, -1, 5, -5};
+    CpuLevel levels[3];
+    const uint32_t level_count = loop_fixture_levels(levels);
+    for (uint32_t l = 0; l < level_count; l++)
+        for (int64_t depth = 1; depth < MOST; depth++) {
+            float from[MOST], step;
+            int16_t to[MOST + 2], wanted[MOST + 2];
+            uint64_t seed = (uint64_t)depth;
+            for (int64_t i = 0; i < depth; i++)
+                from[i] = (noise(&seed) + shifts[depth % 5]) * scales[depth % 4];
+            to[depth + depth % 2] = 99;
+            cpu_lower_rows_for(levels[l]).quantize(from, depth, to, &step);
+            assert_true(step == quantize(from, depth, wanted));
+            assert_memory_equal(to, wanted, (size_t)(depth + depth % 2) * sizeof *to);
+            assert_int_equal(to[depth + depth % 2], 99);
+        }
+}
+
+static void test_rows_without_a_finite_range_have_no_step(void **state) {
+    (void)state;
+    const float bad[] = {NAN, INFINITY, -INFINITY};
+    CpuLevel levels[3];
+    const uint32_t level_count = loop_fixture_levels(levels);
+    for (uint32_t l = 0; l < level_count; l++) {
+        float from[MOST] = {0}, step;
+        int16_t to[MOST];
+        for (int i = 0; i < 3; i++)
+            for (int at = 0; at < MOST; at += 23) {
+                memset(from, 0, sizeof from);
+                from[at] = bad[i];
+                cpu_lower_rows_for(levels[l]).quantize(from, MOST, to, &step);
+                assert_true(isnan(step));
+                assert_int_equal(to[at], 0);
+            }
+        memset(from, 0, sizeof from);
+        from[3] = 3e38F, from[40] = -3e38F;
+        cpu_lower_rows_for(levels[l]).quantize(from, MOST, to, &step);
+        assert_true(isnan(step));
+        memset(from, 0, sizeof from);
+        cpu_lower_rows_for(levels[l]).quantize(from, MOST, to, &step);
+        assert_true(step > 0 && to[0] == 0);
+    }
+}
+
+static void test_sums_are_scaled_by_row_and_column(void **state) {
+    (void)state;
+    CpuLevel levels[3];
+    const uint32_t level_count = loop_fixture_levels(levels);
+    for (uint32_t l = 0; l < level_count; l++)
+        for (int64_t count = 1; count < MOST; count++) {
+            int32_t sums[MOST];
+            float scales[MOST], to[MOST + 1];
+            uint64_t seed = (uint64_t)count;
+            for (int64_t i = 0; i < count; i++) {
+                sums[i] = (int32_t)(test_random(&seed) % 4000000000u - 2000000000u);
+                scales[i] = noise(&seed);
+            }
+            to[count] = 99;
+            cpu_lower_rows_for(levels[l]).scale(sums, 0.3F, scales, count, to);
+            for (int64_t i = 0; i < count; i++)
+                assert_true(to[i] == (float)sums[i] * (0.3F * scales[i]));
+            assert_true(to[count] == 99);
+        }
+}
+
+int test_cpu_lower_rows(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_are_rounded_to_bfloat16_with_ties_to_even),
+        cmocka_unit_test(test_rows_become_bytes_with_the_same_bits_at_every_level),
+        cmocka_unit_test(test_rows_without_a_finite_range_have_no_step),
+        cmocka_unit_test(test_sums_are_scaled_by_row_and_column),
+    };
+    return cmocka_run_group_tests_name("cpu_lower_rows", tests, NULL, NULL);
+}

@@ -1,0 +1,22 @@
+#include "tests/kernels/expansion_text.h"
+
+static void test_products_of_lower_precision_are_plain_operators(void **state) {
+    (void)state;
+    static const ExpansionRow rows[] = {
+        {"FusedMatMulBFloat16", "{activation=\"relu\"}", "float32[2,3] bfloat16[3,4] float32[4]", 1,
+            "Cast(0) Cast(3) Cast(1) MatMul(4 5) Add(6 2) Relu(7) -> 8"},
+        {"FusedMatMulInt8", NULL, "float32[2,3] int8[3,4] float32[4] - float32[2,4]", 1,
+            "ReduceMin(0 9) Min(10 8) ReduceMax(0 13) Max(14 12) Sub(15 11) Sub(16 16) Max(16 5) "
+            "Div(6 18) Div(18 6) Add(20 17) Neg(11) Mul(22 19) Round(23) Mul(0 19) Round(25) "
+            "Add(26 24) Clip(27 7 6) Cast(28) Cast(24) MatMulInteger(29 1 30) Cast(31) Mul(21 2) "
+            "Mul(32 33) Add(34 4) -> 35"},
+    };
+    expansion_text_check(rows, sizeof rows / sizeof rows[0]);
+}
+
+int test_expand_lower_precision(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products_of_lower_precision_are_plain_operators),
+    };
+    return cmocka_run_group_tests_name("expand_lower_precision", tests, NULL, NULL);
+}
