@@ -29,8 +29,8 @@ static bool pass_is(const char *pass, const char *wanted) {
 }
 
 static Error *check_options(const CompileOptions *options) {
-    if (options->precision && strcmp(options->precision, "fp32") != 0)
-        FAIL(UNSUPPORTED, "precision %s: this version compiles for fp32 only", options->precision);
+    Precision precision;
+    TRY(precision_find(options->precision, &precision));
     if (!options->dump_after || pass_is(import_name, options->dump_after)) return NULL;
     TextBuilder OWN_TEXT(known) = {0};
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
@@ -61,7 +61,11 @@ Error *compile_module(IrModule *module, const CompileOptions *options, Executabl
     TRY(check_options(options));
     OWN(Device, portable) = NULL;
     TRY(device_open_portable(&portable));
-    PassContext context = {.module = module, .portable = portable};
+    PrecisionReport ignored = {0};
+    PassContext context = {.module = module,
+        .portable = portable,
+        .report = options->report ? options->report : &ignored};
+    TRY(precision_find(options->precision, &context.precision));
     TRY(run_passes(&context, options));
     return emit_executable(module, out);
 }
@@ -69,6 +73,8 @@ Error *compile_module(IrModule *module, const CompileOptions *options, Executabl
 Error *compile_source(const char *format, const uint8_t *data, size_t size,
     const CompileOptions *options, Executable **out) {
     TRY(check_options(options));
+    if (strcmp(format, "lva") == 0 && precision_is_lower(options->precision))
+        FAIL(UNSUPPORTED, "precision %s: assembly is compiled already", options->precision);
     if (strcmp(format, "lva") == 0) return assembly_parse((const char *)data, size, out);
     if (strcmp(format, "relax") == 0 || strcmp(format, "relay") == 0 || strcmp(format, "nnvm") == 0)
         FAIL(UNSUPPORTED, "format %s is not read by this version; onnx and lva are", format);

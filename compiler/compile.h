@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compiler/ir/ir.h"
+#include "compiler/precision.h"
 #include "vm/executable.h"
 
 typedef struct CompileOptions {
@@ -16,7 +17,9 @@ typedef struct CompileOptions {
      * dump. */
     const char *dump_after;
     TextBuilder *dump;
-    const char *precision; /* NULL or "fp32" */
+    const char *precision; /* as precision_find takes it */
+    /* NULL, or what the precision came to: added to what is there. */
+    PrecisionReport *report;
     /* The folder that external data may be in; -1: a model must hold all of its data. */
     int directory_descriptor;
 } CompileOptions;

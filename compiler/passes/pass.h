@@ -1,11 +1,14 @@
 #pragma once
 /* Passes: functions that change a module, run in the order of passes.def. */
 #include "compiler/ir/ir.h"
+#include "compiler/precision.h"
 #include "kernels/device.h"
 
 typedef struct PassContext {
     IrModule *module;
-    Device *portable; /* kernels whose bits are the same everywhere: for folding and probing */
+    Device *portable;    /* kernels whose bits are the same everywhere: for folding and probing */
+    Precision precision; /* of what lower_precision finds to be lowered */
+    PrecisionReport *report; /* what became of it */
 } PassContext;
 
 typedef Error *PassFunction(PassContext *context);

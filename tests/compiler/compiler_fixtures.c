@@ -29,11 +29,16 @@ IrModule *module_parse(const char *text) {
 void module_run_pass(IrModule *module, const char *pass) {
     OWN(Device, portable) = NULL;
     assert_ok(device_open_portable(&portable));
-    PassContext context = {.module = module, .portable = portable};
+    PrecisionReport report = {0};
+    PassContext context = {.module = module, .portable = portable, .report = &report};
+    const char *precision = strchr(pass, ':'); /* "lower_precision:int8" */
+    const size_t length = precision ? (size_t)(precision - pass) : strlen(pass);
+    assert_ok(precision_find(precision ? precision + 1 : NULL, &context.precision));
     size_t count;
     const CompilePass *passes = compile_passes(&count);
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(passes[i].name, pass) != 0) continue;
+        if (strlen(passes[i].name) != length || strncmp(passes[i].name, pass, length) != 0)
+            continue;
         assert_ok(passes[i].run(&context));
         assert_ok(ir_check(module, false));
         return;

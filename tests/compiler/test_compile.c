@@ -142,9 +142,12 @@ static void test_compile_refuses_what_it_does_not_do_in_one_sentence(void **stat
     assert_fails_saying(
         UNSUPPORTED, "nnvm", compile_source("nnvm", &byte, 1, &options, &executable));
     assert_fails_saying(USAGE, "onnx", compile_source("elf", &byte, 1, &options, &executable));
+    options.precision = "int4";
+    assert_fails_saying(
+        USAGE, "bf16 or int8", compile_source("onnx", &byte, 1, &options, &executable));
     options.precision = "int8";
     assert_fails_saying(
-        UNSUPPORTED, "fp32", compile_source("onnx", &byte, 1, &options, &executable));
+        UNSUPPORTED, "compiled already", compile_source("lva", &byte, 1, &options, &executable));
     options = (CompileOptions){.dump_after = "nothing", .directory_descriptor = -1};
     assert_fails_saying(
         USAGE, "fold_constants", compile_source("onnx", &byte, 1, &options, &executable));

@@ -1,0 +1,88 @@
+/* The arithmetic is float64's, which is the same on every machine. */
+#include "compiler/passes/lower_weights.h"
+
+#include <math.h>
+
+#include "kernels/device.h"
+#include "kernels/dtype_scalar.h"
+
+enum { BYTE_MAX = 127 };
+
+typedef struct Matrix {
+    const float *data;
+    int64_t depth, columns, row, column;
+    double alpha;
+} Matrix;
+
+static Matrix matrix_of(const LowerWeights *weights) {
+    const int64_t *dims = weights->tensor->shape.dims;
+    Matrix matrix = {tensor_data(weights->tensor), dims[0], dims[1], dims[1], 1, weights->alpha};
+    if (weights->transposed)
+        matrix.depth = dims[1], matrix.columns = dims[0], matrix.row = 1, matrix.column = dims[1];
+    return matrix;
+}
+
+static double at(const Matrix *matrix, int64_t k, int64_t n) {
+    return (double)matrix->data[k * matrix->row + n * matrix->column] * matrix->alpha;
+}
+
+static Error *create(DType dtype, uint32_t rank, const int64_t *dims, Tensor **out) {
+    const Shape shape = shape_make(rank, dims);
+    return tensor_create_on_host(device_host(), dtype, &shape, out);
+}
+
+Error *lower_weights_bfloat16(const LowerWeights *weights, Tensor **out) {
+    const Matrix matrix = matrix_of(weights);
+    const int64_t dims[2] = {matrix.depth, matrix.columns};
+    OWN(Tensor, made) = NULL;
+    *out = NULL;
+    TRY(create(DTYPE_BFLOAT16, 2, dims, &made));
+    uint16_t *to = tensor_data(made);
+    bool finite = true;
+    for (int64_t k = 0; k < matrix.depth; k++)
+        for (int64_t n = 0; n < matrix.columns; n++) {
+            const uint16_t element = dtype_scalar_bfloat16(at(&matrix, k, n));
+            finite = finite && (element & 0x7F80) != 0x7F80;
+            *to++ = element;
+        }
+    if (finite) *out = TAKE(made);
+    return NULL;
+}
+
+/* A column's scale; not finite where an element is not. */
+static float scale_of(const Matrix *matrix, int64_t n) {
+    double most = 0;
+    for (int64_t k = 0; k < matrix->depth; k++) {
+        const double magnitude = fabs(at(matrix, k, n));
+        if (!isfinite(magnitude)) return INFINITY;
+        most = magnitude > most ? magnitude : most;
+    }
+    return (float)(most / BYTE_MAX);
+}
+
+Error *lower_weights_int8(const LowerWeights *weights, Tensor **out, Tensor **out_scales) {
+    const Matrix matrix = matrix_of(weights);
+    const int64_t dims[2] = {matrix.depth, matrix.columns};
+    OWN(Tensor, made) = NULL;
+    OWN(Tensor, scales) = NULL;
+    *out = NULL;
+    TRY(create(DTYPE_INT8, 2, dims, &made));
+    TRY(create(DTYPE_FLOAT32, 1, &matrix.columns, &scales));
+    int8_t *to = tensor_data(made);
+    float *scale = tensor_data(scales);
+    for (int64_t n = 0; n < matrix.columns; n++) {
+        scale[n] = scale_of(&matrix, n);
+        if (!isfinite(scale[n])) return NULL;
+        /* a column of nothing, or of what float32 cannot scale, is nothing */
+        const double inverse = scale[n] > 0 ? 1 / (double)scale[n] : 0;
+        for (int64_t k = 0; k < matrix.depth; k++) {
+            const double element = rint(at(&matrix, k, n) * inverse);
+            to[k * matrix.columns + n] = (int8_t)(element > BYTE_MAX    ? BYTE_MAX
+                                                  : element < -BYTE_MAX ? -BYTE_MAX
+                                                                        : element);
+        }
+    }
+    *out = TAKE(made);
+    *out_scales = TAKE(scales);
+    return NULL;
+}

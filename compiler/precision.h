@@ -1,0 +1,32 @@
+#pragma once
+/* Below float32: which products of matrices a model's executable computes at a lower precision, and
+ * what became of the others. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef enum Precision {
+    PRECISION_FP32 = 0, /* as the model says */
+    PRECISION_BF16,     /* FusedMatMulBFloat16 */
+    PRECISION_INT8,     /* FusedMatMulInt8 */
+} Precision;
+
+typedef enum PrecisionLeft {
+#define LEFT(id, name, text) PRECISION_LEFT_##id,
+#include "compiler/precision.def"
+#undef LEFT
+    PRECISION_LEFT_COUNT
+} PrecisionLeft;
+
+typedef struct PrecisionReport {
+    uint32_t lowered;                    /* products */
+    uint32_t left[PRECISION_LEFT_COUNT]; /* products and convolutions, by why */
+} PrecisionReport;
+
+/* NULL: fp32. Errors: USAGE an unknown name. */
+MUST_CHECK Error *precision_find(const char *name, Precision *out);
+/* Whether that name is a precision below float32, or none at all. */
+bool precision_is_lower(const char *name);
+const char *precision_left_name(PrecisionLeft left);
+const char *precision_left_text(PrecisionLeft left);
