@@ -1,15 +1,17 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "scheduler/http/json_body.h"
 #include "scheduler/http/model_json.h"
 #include "serialize/executable_file.h"
-#include "tools/model_access.h"
+#include "tools/precision_report.h"
 #include "tools/sandbox.h"
 
 const CommandOption command_compile_options[] = {
     {"output", "OUT.lvx", false, "the executable file to write (also -o)"},
     {"format", "F", false, "onnx, lva or lvx; default: by the file"},
-    {"precision", "P", false, "fp32 (default); bf16 and int8 are not there yet"},
+    {"precision", "P", false,
+        "fp32 (default), bf16 or int8: of products whose weights are constant"},
     {"dump-after", "PASS", false, "prints the program as it is behind this pass"},
     {"sandbox", NULL, false,
         "gives up everything but the working folder before it reads FILE, which must hold all its "
@@ -36,9 +38,12 @@ Error *command_compile(CommandContext *context) {
     uint64_t start_ns = clock_now_ns(clock_real());
     const char *output = command_option(context, "output");
     TextBuilder OWN_TEXT(dump) = {0};
+    PrecisionReport report = {0};
+    OWN_JSON(precision) = NULL;
     ModelFileOptions options = {
         .format = command_option(context, "format"),
         .precision = command_option(context, "precision"),
+        .report = &report,
         .dump_after = command_option(context, "dump-after"),
         .dump = &dump,
         .self_contained = command_flag(context, "sandbox"),
@@ -54,10 +59,13 @@ Error *command_compile(CommandContext *context) {
     if (output) TRY(executable_write_file(executable, access.pool, output));
     double seconds = (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9;
     if (!output) return NULL;
+    if (precision_is_lower(options.precision))
+        TRY(precision_counts_json(options.precision, &report, &precision));
     char identity[DIGEST_TEXT_SIZE];
     digest_print(&executable->identity, identity);
     if (!context->json) {
         printf("%s: executable %.16s, %.2f s\n", output, identity, seconds);
+        if (precision) precision_print_counts(precision);
         return NULL;
     }
     json_object *object, *functions;
@@ -70,5 +78,6 @@ Error *command_compile(CommandContext *context) {
     command_json_text(object, "executable", identity);
     json_object_object_add(object, "functions", functions);
     command_json_double(object, "seconds", seconds);
+    if (precision) json_object_object_add(object, "precision", TAKE(precision));
     return command_print_json(object);
 }

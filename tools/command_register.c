@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "scheduler/http/json_body.h"
 #include "scheduler/http/model_json.h"
+#include "tools/precision_report.h"
 #include "tools/progress.h"
 #include "tools/remote_models.h"
 #include "tools/run_machine.h"
@@ -12,7 +14,10 @@
 
 const CommandOption command_register_options[] = {
     {"alias", "A", true, "also gives the version this alias"},
-    {"precision", "P", false, "fp32 (default); bf16 and int8 are not there yet"},
+    {"precision", "P", false,
+        "fp32 (default), bf16 or int8: of products whose weights are constant"},
+    {"input", "FILE.npz|NAME=FILE.npy", true,
+        "with --precision: what to run on to say how accurate it is; default: made up"},
     {"format", "F", false, "onnx, lva or lvx; default: by the file"},
     NO_PREPARE,
     {0},
@@ -33,10 +38,14 @@ static size_t collect_aliases(const CommandContext *context, const char **aliase
 }
 
 static void print_registered(json_object *version) {
+    json_object *precision = remote_field(version, "precision");
     printf("%s@%lld registered: %.1f MB stored (%.1f MB raw), %.2f s\n",
         remote_text(version, "model"), (long long)remote_int(version, "version"),
         remote_real(version, "bytes_stored") / 1e6, remote_real(version, "bytes_raw") / 1e6,
         remote_real(version, "seconds"));
+    if (!precision) return;
+    precision_print_counts(precision);
+    precision_print_errors(precision);
 }
 
 static Error *describe(const ModelVersion *version, const Executable *executable, uint64_t start_ns,
@@ -58,8 +67,29 @@ static void prepare(
     error_free(error);
 }
 
+/* Compiles a model below float32 and says what that costs, before anything is stored: here also for
+ * a daemon, whose compiler makes the same executable of the same file. */
+static Error *compile_lower(const CommandContext *context, const ModelFileOptions *options,
+    Executable **out_executable, json_object **out) {
+    const char *path = context->arguments[1];
+    PrecisionReport report = {0};
+    ModelFileOptions reporting = *options;
+    ModelAccess OWN_ACCESS(access) = {0};
+    OWN(Executable, executable) = NULL;
+    OWN_JSON(precision) = NULL;
+    reporting.report = &report;
+    TRY(model_access_open_files(&access));
+    TRY(model_file_load(&access, path, &reporting, &executable));
+    TRY(precision_counts_json(options->precision, &report, &precision));
+    TRY(precision_measure(context, &access, path, options, executable, precision));
+    *out_executable = TAKE(executable);
+    *out = TAKE(precision);
+    return NULL;
+}
+
+/* lower: what was compiled already, or NULL. */
 static Error *register_here(const CommandContext *context, const char *format,
-    const ModelFileOptions *options, json_object **out) {
+    const ModelFileOptions *options, const Executable *lower, json_object **out) {
     uint64_t start_ns = clock_now_ns(clock_real());
     const char *aliases[MODEL_ALIASES_MAX + 1];
     size_t alias_count = collect_aliases(context, aliases);
@@ -71,7 +101,10 @@ static Error *register_here(const CommandContext *context, const char *format,
     if (strcmp(format, "lvx") == 0)
         TRY(model_access_import(&access, name, path, aliases, alias_count, &version, &executable));
     else {
-        TRY(model_file_load(&access, path, options, &executable));
+        if (lower)
+            executable = executable_retain(lower);
+        else
+            TRY(model_file_load(&access, path, options, &executable));
         TRY(model_access_register(&access, name, executable, aliases, alias_count, &version));
     }
     prepare(context, &access, &version);
@@ -86,17 +119,24 @@ Error *command_register(CommandContext *context) {
         .format = command_option(context, "format"),
         .precision = command_option(context, "precision"),
     };
+    const bool lowers = precision_is_lower(options.precision);
+    OWN(Executable, lower) = NULL;
+    OWN_JSON(precision) = NULL;
+    if (!lowers && command_flag(context, "input"))
+        FAIL(USAGE, "register: --input is for --precision bf16 and int8");
     if (!text_is_name(name))
         FAIL(INVALID, "%s is no model name: letters, digits and . _ - are, at most 64", name);
     TRY(model_file_format(path, options.format, &format));
     TRY(remote_find(context, &client));
     Progress progress = progress_start(context, "compiling");
     progress_update(&progress, 0, 0);
-    Error *error = client
-                       ? remote_models_register(context, client, format, options.precision, &object)
-                       : register_here(context, format, &options, &object);
+    Error *error = lowers ? compile_lower(context, &options, &lower, &precision) : NULL;
+    if (!error)
+        error = client ? remote_models_register(context, client, format, options.precision, &object)
+                       : register_here(context, format, &options, lower, &object);
     progress_end(&progress);
     TRY(error);
+    if (precision) json_object_object_add(object, "precision", TAKE(precision));
     return remote_show(context, object, print_registered);
 }
 
@@ -105,6 +145,6 @@ Error *command_import(CommandContext *context) {
     json_object *object;
     TRY(remote_find(context, &client));
     TRY(client ? remote_models_register(context, client, "lvx", NULL, &object)
-               : register_here(context, "lvx", &(ModelFileOptions){0}, &object));
+               : register_here(context, "lvx", &(ModelFileOptions){0}, NULL, &object));
     return remote_show(context, object, print_registered);
 }

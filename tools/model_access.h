@@ -1,6 +1,7 @@
 #pragma once
 /* Models as verbs need them: from the store by reference, from files, into the store. */
 #include "base/worker_pool.h"
+#include "compiler/precision.h"
 #include "serialize/container.h"
 #include "store/models.h"
 #include "tools/command.h"
@@ -32,8 +33,9 @@ MUST_CHECK Error *model_access_load_identity(
 /* What a model file is: "onnx", "lva", "lvx" (by --format, else by its first bytes and ending). */
 MUST_CHECK Error *model_file_format(const char *path, const char *wanted, const char **out_format);
 typedef struct ModelFileOptions {
-    const char *format;    /* NULL: found out */
-    const char *precision; /* NULL: fp32 */
+    const char *format;      /* NULL: found out */
+    const char *precision;   /* NULL: fp32 */
+    PrecisionReport *report; /* NULL, or what the precision came to is added to it */
     const char *dump_after;
     TextBuilder *dump;
     bool self_contained; /* data in other files is refused */

@@ -50,6 +50,7 @@ static Error *compile_file(const char *path, const char *format, const ModelFile
         .dump_after = options->dump_after,
         .dump = options->dump,
         .precision = options->precision,
+        .report = options->report,
         .directory_descriptor = folder,
     };
     Error *error = compile_source(format, data, size, &compile, out_executable);
@@ -63,7 +64,7 @@ Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOpt
     const char *format;
     TRY(model_file_format(path, options->format, &format));
     if (strcmp(format, "lvx") == 0) {
-        if (options->precision && strcmp(options->precision, "fp32") != 0)
+        if (precision_is_lower(options->precision))
             FAIL(UNSUPPORTED, "--precision %s: an executable is compiled already",
                 options->precision);
         return executable_read_file(path, access->pool, out_executable);
