@@ -15,6 +15,7 @@ import tempfile
 import numpy as np
 
 import latency
+from yardsticks import add_options, call, make_models, model_files, open_session, read_feed, write_results
 
 MODELS = ("mlp", "minilm", "bert_base", "gpt2_gen")
 OURS = ("fp32", "bf16", "int8")
@@ -31,11 +32,9 @@ class Model:
 
     def __init__(self, options, home, name):
         self.options, self.home, self.name = options, home, name
-        case = "sentences" if name == "minilm" else latency.feeds.BENCH_CASES.get(
-            name, next(iter(latency.feeds.FEEDS.get(name, [""]))))
-        self.files = {"onnxruntime": os.path.join(options.models, f"{name}.onnx"),
+        model, self.source = model_files(options.models, name)
+        self.files = {"onnxruntime": model,
                       "onnxruntime int8": os.path.join(options.models, f"{name}.quantized.onnx")}
-        self.source = os.path.join(options.models, f"{name}.{case}.npz")
         if not os.path.exists(self.files["onnxruntime int8"]):
             done = subprocess.run([sys.executable, "-c", QUANTIZE, *self.files.values()], capture_output=True, check=False)
             if done.returncode != 0:
@@ -51,16 +50,16 @@ class Model:
             shown = subprocess.run(self.layover("show", name), capture_output=True, text=True, check=False)
             if shown.returncode == 0:
                 return json.loads(shown.stdout)
-        return latency.call(*self.layover("register", name, self.files["onnxruntime"], "--precision", precision))
+        return call(*self.layover("register", name, self.files["onnxruntime"], "--precision", precision))
 
     def layover(self, *arguments):
         return [self.options.layover, "--home", self.home, "--json", *arguments]
 
     def measure(self, side, threads):
         if side in OURS:
-            return latency.call(*self.layover("bench", f"{self.name}-{side}", "--input", self.source, "--threads",
+            return call(*self.layover("bench", f"{self.name}-{side}", "--input", self.source, "--threads",
                                               str(threads), "--repeat", str(self.repeat)))["min"]
-        found = latency.call(sys.executable, latency.__file__, "--child", self.files[side], self.source, str(threads),
+        found = call(sys.executable, latency.__file__, "--child", self.files[side], self.source, str(threads),
                              str(self.options.seconds))
         self.repeat = found["repeat"]
         return found["min"]
@@ -71,17 +70,11 @@ class Model:
         return {side: min(one[side] for one in rounds) for side in sides}
 
     def outputs(self, side):
-        with np.load(self.source) as arrays:
-            feed = {name: arrays[name] for name in arrays.files}
         if side not in OURS:
-            import onnxruntime
-
-            options = onnxruntime.SessionOptions()
-            options.log_severity_level = 3
-            session = onnxruntime.InferenceSession(self.files[side], options, providers=["CPUExecutionProvider"])
-            return dict(zip([output.name for output in session.get_outputs()], session.run(None, feed)))
+            session = open_session(self.files[side], 2)
+            return dict(zip([output.name for output in session.get_outputs()], session.run(None, read_feed(self.source))))
         path = os.path.join(self.home, "out.npz")
-        latency.call(*self.layover("run", f"{self.name}-{side}", "--input", self.source, "--output", path))
+        call(*self.layover("run", f"{self.name}-{side}", "--input", self.source, "--output", path))
         with np.load(path) as arrays:
             return {name: arrays[name] for name in arrays.files}
 
@@ -99,18 +92,17 @@ class Model:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--layover", default=os.environ.get("LAYOVER_BIN", f"{latency.ROOT}/build/tools/layover"))
-    parser.add_argument("--models", default=f"{latency.ROOT}/.cache/test-models", help="folder; made when empty")
+    add_options(parser)
+    parser.set_defaults(only=MODELS, rounds=3)
     parser.add_argument("--home", help="a home to keep; default: one that goes again")
-    parser.add_argument("--only", nargs="+", choices=MODELS, default=MODELS)
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--rounds", type=int, default=3, help="alternations (default 3)")
     parser.add_argument("--seconds", type=float, default=1.0, help="onnxruntime's time per round (default 1)")
     parser.add_argument("--no-errors", action="store_true", help="times only")
     options = parser.parse_args()
-    latency.make_models(options.models, options.only)
+    make_models(options.models, options.only)
     print("| model | threads | side | ms | of our fp32 | of onnxruntime's fp32 | of its int8 | MB | error |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    results = []
     with tempfile.TemporaryDirectory() as temporary:
         for name in options.only:
             model = Model(options, options.home or temporary, name)
@@ -121,8 +113,11 @@ def main():
                     peers = [times.get(peer) for peer in ("fp32", "onnxruntime", "onnxruntime int8")]
                     ratios = " | ".join(f"{time / peer:.2f}" if peer else "-" for peer in peers)
                     error = f"{errors[side]:.2g}" if side in errors else "-"
+                    results.append({"model": name, "threads": threads, "side": side, "seconds": time,
+                                    "bytes": model.bytes[side], "error": errors.get(side)})
                     print(f"| {name} | {threads} | {side} | {time * 1e3:.3f} | {ratios} "
                           f"| {model.bytes[side] / 1e6:.1f} | {error} |", flush=True)
+    write_results(options.output, results)
 
 
 if __name__ == "__main__":
