@@ -29,7 +29,26 @@ CPU_INLINE void dot_rows_body(const float *query, const float *keys, int64_t key
         scores[i] = cpu_f32x16_sum(sum);
     }
 }
-CPU_VARIANTS(dot_rows,
+CPU_INLINE void dot_rows_halves_body(const float *query, const float *keys, int64_t key_row,
+    int64_t depth, int64_t count, float *scores) {
+    for (int64_t i = 0; i < count; i++) {
+        const float *key = keys + i * key_row;
+        CpuF32x8 low = {0}, high = {0};
+        int64_t k = 0;
+        for (; k + CPU_VECTOR_LANES <= depth; k += CPU_VECTOR_LANES) {
+            low += cpu_f32x8_load(query + k) * cpu_f32x8_load(key + k);
+            high += cpu_f32x8_load(query + k + CPU_HALF_LANES) *
+                    cpu_f32x8_load(key + k + CPU_HALF_LANES);
+        }
+        for (int lane = 0; k < depth; lane++, k++)
+            if (lane < CPU_HALF_LANES)
+                low[lane] += query[k] * key[k];
+            else
+                high[lane - CPU_HALF_LANES] += query[k] * key[k];
+        scores[i] = cpu_f32x8_sum(low, high);
+    }
+}
+CPU_VARIANTS_HALVES(dot_rows,
     (const float *query, const float *keys, int64_t key_row, int64_t depth, int64_t count,
         float *scores),
     (query, keys, key_row, depth, count, scores));
@@ -61,15 +80,68 @@ CPU_INLINE void exponents_body(float *scores, int64_t count, float scale, const 
     }
     *out_sum = cpu_f32x16_sum(sum);
 }
-CPU_VARIANTS(exponents,
+/* The first of sixteen lanes that are the largest in order, as exponents_body has it. */
+CPU_INLINE float largest(const float *scores, int64_t count) {
+    const float least = -__builtin_inff();
+    float most[CPU_VECTOR_LANES];
+    CpuF32x8 low = least - (CpuF32x8){0}, high = low;
+    int64_t i = 0;
+    for (; i + CPU_VECTOR_LANES <= count; i += CPU_VECTOR_LANES) {
+        low = cpu_f32x8_max(cpu_f32x8_load(scores + i), low);
+        high = cpu_f32x8_max(cpu_f32x8_load(scores + i + CPU_HALF_LANES), high);
+    }
+    cpu_f32x8_store(most, low);
+    cpu_f32x8_store(most + CPU_HALF_LANES, high);
+    for (int lane = 0; i < count; lane++, i++)
+        most[lane] = scores[i] > most[lane] ? scores[i] : most[lane];
+    float shift = most[0];
+    for (int lane = 1; lane < CPU_VECTOR_LANES; lane++)
+        shift = most[lane] > shift ? most[lane] : shift;
+    return shift;
+}
+
+CPU_INLINE void exponents_halves_body(float *scores, int64_t count, float scale, const float *mask,
+    int64_t mask_step, float *out_sum) {
+    const float all = mask && !mask_step ? *mask : 0;
+    if (mask && mask_step)
+        CPU_EACH_LANE(i, count) scores[i] = scores[i] * scale + mask[i];
+    else if (mask)
+        CPU_EACH_LANE(i, count) scores[i] = scores[i] * scale + all;
+    else
+        CPU_EACH_LANE(i, count) scores[i] = scores[i] * scale;
+    const float shift = largest(scores, count);
+    CpuF32x8 low = {0}, high = {0};
+    int64_t i = 0;
+    for (; i + CPU_VECTOR_LANES <= count; i += CPU_VECTOR_LANES) {
+        const CpuF32x8 first = cpu_f32x8_exp(cpu_f32x8_load(scores + i) - shift);
+        const CpuF32x8 second = cpu_f32x8_exp(cpu_f32x8_load(scores + i + CPU_HALF_LANES) - shift);
+        cpu_f32x8_store(scores + i, first);
+        cpu_f32x8_store(scores + i + CPU_HALF_LANES, second);
+        low += first;
+        high += second;
+    }
+    for (int64_t half = 0; i < count; half++, i += CPU_HALF_LANES) { /* at most two, one of parts */
+        float lanes[CPU_HALF_LANES];
+        const int64_t left = count - i < CPU_HALF_LANES ? count - i : CPU_HALF_LANES;
+        for (int64_t lane = 0; lane < CPU_HALF_LANES; lane++)
+            lanes[lane] = lane < left ? scores[i + lane] : -__builtin_inff();
+        const CpuF32x8 term = cpu_f32x8_exp(cpu_f32x8_load(lanes) - shift);
+        cpu_f32x8_store(lanes, term);
+        memcpy(scores + i, lanes, (size_t)left * sizeof *lanes);
+        if (half == 0)
+            low += term;
+        else
+            high += term;
+    }
+    *out_sum = cpu_f32x8_sum(low, high);
+}
+CPU_VARIANTS_HALVES(exponents,
     (float *scores, int64_t count, float scale, const float *mask, int64_t mask_step,
         float *out_sum),
     (scores, count, scale, mask, mask_step, out_sum));
 
 CPU_INLINE void scale_row_body(float *row, int64_t count, float factor) {
-    for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES)
-        cpu_f32x16_store_part(
-            row + i, count - i, cpu_f32x16_load_part(row + i, count - i, 0) * factor);
+    CPU_EACH_LANE(i, count) row[i] *= factor;
 }
 CPU_VARIANTS(scale_row, (float *row, int64_t count, float factor), (row, count, factor));
 

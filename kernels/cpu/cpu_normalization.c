@@ -20,19 +20,19 @@ typedef struct Row {
 
 typedef void RowKernel(Row *row);
 
-CPU_INLINE CpuF32x16 lanes_of(const float *from, int64_t i, int64_t step, int64_t left) {
-    return step ? cpu_f32x16_load_part(from + i, left, 0) : cpu_f32x16_all(*from);
-}
-
 CPU_INLINE void write_channel(const Row *row, int64_t size) {
-    for (int64_t i = 0; i < size; i += CPU_VECTOR_LANES) {
-        const int64_t left = size - i;
-        CpuF32x16 x = cpu_f32x16_load_part(row->x + i, left, 0);
-        x = (x - row->mean) * row->deviation_inverse *
-            lanes_of(row->scale, i, row->scale_step, left);
-        if (row->bias) x += lanes_of(row->bias, i, row->bias_step, left);
-        cpu_f32x16_store_part(row->y + i, left, x);
-    }
+    const float mean = row->mean, inverse = row->deviation_inverse;
+    const float *x = row->x, *scale = row->scale, *bias = row->bias;
+    const float all = *scale, shift = bias && !row->bias_step ? *bias : 0;
+    float *y = row->y;
+    if (row->scale_step)
+        CPU_EACH_LANE(i, size) y[i] = (x[i] - mean) * inverse * scale[i];
+    else
+        CPU_EACH_LANE(i, size) y[i] = (x[i] - mean) * inverse * all;
+    if (bias && row->bias_step)
+        CPU_EACH_LANE(i, size) y[i] += bias[i];
+    else if (bias)
+        CPU_EACH_LANE(i, size) y[i] += shift;
 }
 
 CPU_INLINE void write_row(const Row *row) {
@@ -67,7 +67,36 @@ CPU_INLINE void centered_row_body(Row *row) {
     row->deviation_inverse = 1.0f / sqrtf(variance + row->epsilon);
     write_row(row);
 }
-CPU_VARIANTS(centered_row, (Row * row), (row));
+CPU_INLINE void centered_row_halves_body(Row *row) {
+    const float *x = row->x;
+    const int64_t whole = row->size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
+    CpuF32x8 low = {0}, high = {0}, low_squares = {0}, high_squares = {0};
+    for (int64_t i = 0; i < whole; i += CPU_VECTOR_LANES) {
+        low += cpu_f32x8_load(x + i);
+        high += cpu_f32x8_load(x + i + CPU_HALF_LANES);
+    }
+    for (int64_t i = whole; i < row->size; i++)
+        if (i - whole < CPU_HALF_LANES)
+            low[i - whole] += x[i];
+        else
+            high[i - whole - CPU_HALF_LANES] += x[i];
+    const float mean = row->mean = cpu_f32x8_sum(low, high) / (float)row->size;
+    for (int64_t i = 0; i < whole; i += CPU_VECTOR_LANES) {
+        const CpuF32x8 first = cpu_f32x8_load(x + i) - mean;
+        const CpuF32x8 second = cpu_f32x8_load(x + i + CPU_HALF_LANES) - mean;
+        low_squares += first * first;
+        high_squares += second * second;
+    }
+    for (int64_t i = whole; i < row->size; i++)
+        if (i - whole < CPU_HALF_LANES)
+            low_squares[i - whole] += (x[i] - mean) * (x[i] - mean);
+        else
+            high_squares[i - whole - CPU_HALF_LANES] += (x[i] - mean) * (x[i] - mean);
+    const float variance = cpu_f32x8_sum(low_squares, high_squares) / (float)row->size;
+    row->deviation_inverse = 1.0f / sqrtf(variance + row->epsilon);
+    write_row(row);
+}
+CPU_VARIANTS_HALVES(centered_row, (Row * row), (row));
 
 CPU_INLINE void uncentered_row_body(Row *row) {
     CpuF32x16 squares = {0};
