@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/allocator.h"
 #include "base/file.h"
@@ -14,7 +15,7 @@ static const char USAGE_TEXT[] =
     "usage: layover-tune [--quick] [--rule NAME]... [--threads N] [--write FILE]\n"
     "--quick    few calls, each a few times: does it work\n"
     "--rule     only this rule; default all of them\n"
-    "--threads  for every rule; default 1, and 2 for those about cutting work\n"
+    "--threads  so many alone; default 1 and 2, which weigh the same, and 2 for what cuts work\n"
     "--write    puts the better values of this level into FILE, which is "
     "kernels/cpu/cpu_rules.def,\n"
     "           and raises its version; nothing changes where no value does\n"
@@ -104,7 +105,7 @@ static double multiply_adds(const TuneCall *call) {
 
 /* ---- both ways ---- */
 
-enum { ROUNDS = 9, QUICK_ROUNDS = 2, LAUNCHES_MAX = 4096 };
+enum { ROUNDS = 6, QUICK_ROUNDS = 2, LAUNCHES_MAX = 4096 };
 static const double ROUND_NS = 4e6, QUICK_ROUND_NS = 2e5, QUICK_MULTIPLY_ADDS = 4e6;
 
 /* Those whose two ways may be one kernel, differently prepared. */
@@ -114,10 +115,27 @@ static bool is_within_a_kernel(CpuRule rule) {
            rule == CPU_RULE_DNNL_CONV_PIXELS_7;
 }
 
-static uint32_t threads_of(const Options *options, CpuRule rule) {
-    if (options->threads) return (uint32_t)options->threads;
-    return rule == CPU_RULE_DNNL_BANDS_TWO || rule == CPU_RULE_DNNL_BANDS_FOUR ? 2 : 1;
+/* How often a call is measured: on one thread and on two, where there are two processors. What is
+ * about cutting work is only of interest on two. */
+enum { THREADS_MAX = 2, PASSES = 2 };
+
+static uint32_t threads_of(
+    const Options *options, CpuRule rule, uint32_t out_threads[THREADS_MAX]) {
+    const bool cuts = rule == CPU_RULE_DNNL_BANDS_TWO || rule == CPU_RULE_DNNL_BANDS_FOUR;
+    uint32_t count = 0;
+    if (options->threads) {
+        out_threads[0] = (uint32_t)options->threads;
+        return 1;
+    }
+    if (!cuts) out_threads[count++] = 1;
+    if (cuts || sysconf(_SC_NPROCESSORS_ONLN) > 1) out_threads[count++] = 2;
+    return count;
 }
+
+typedef struct Points {
+    TunePoint points[PASSES * THREADS_MAX * PLACE_COUNT];
+    uint32_t count;
+} Points;
 
 /* Rounds of each way by turns; the shortest of each counts. */
 static Error *time_ways(TuneWay ways[2], uint32_t threads, bool quick, double out_ns[2]) {
@@ -139,31 +157,44 @@ static Error *time_ways(TuneWay ways[2], uint32_t threads, bool quick, double ou
     return NULL;
 }
 
-/* out_differ: false where the rule decides nothing for this call on this device. */
+static void print_point(const TunePoint *point, uint32_t threads, const TuneWay ways[2]) {
+    printf("  %10lld %7u  %10.2f %-16s %10.2f %-16s %6.2f\n", (long long)point->quantity, threads,
+        point->below_ns * 1e-3, ways[0].plan->kernel_name, point->from_ns * 1e-3,
+        ways[1].plan->kernel_name, point->below_ns / point->from_ns);
+}
+
+static Error *time_point(
+    TuneWay ways[2], const Place *place, const Options *options, Points *inout) {
+    uint32_t threads[THREADS_MAX];
+    const uint32_t count = threads_of(options, place->rule, threads);
+    for (uint32_t i = 0; i < count; i++) {
+        double ns[2];
+        TRY(time_ways(ways, threads[i], options->quick, ns));
+        if (inout->count == 0)
+            printf("  %10s %7s  %10s %-16s %10s %-16s %6s\n", "quantity", "threads", "below: us",
+                "", "from: us", "", "ratio");
+        TunePoint *point = &inout->points[inout->count++];
+        *point = (TunePoint){place->quantity, ns[0], ns[1]};
+        print_point(point, threads[i], ways);
+    }
+    return NULL;
+}
+
+/* Adds nothing where the rule decides nothing for this call on this device. */
 static Error *measure(Device *device, const Place *place, const TuneCall *call,
-    const Options *options, bool first, TunePoint *out, bool *out_differ) {
+    const Options *options, Points *inout) {
     const uint32_t level = cpu_rules_get_level(device);
     TuneWay ways[2] = {0};
-    double ns[2];
     Error *error = NULL;
     for (int way = 0; way < 2 && !error; way++) {
         cpu_rules_force(device, place->rule, way == 0 ? INT64_MAX : 0);
         error = tune_way_open(device, call, &ways[way]);
     }
     cpu_rules_force(device, place->rule, cpu_rule_info(place->rule)->values[level]);
-    *out_differ = !error && (is_within_a_kernel(place->rule) ||
-                                ways[0].plan->kernel_name != ways[1].plan->kernel_name ||
-                                ways[0].layout != ways[1].layout);
-    if (*out_differ) error = time_ways(ways, threads_of(options, place->rule), options->quick, ns);
-    if (!error && *out_differ) {
-        *out = (TunePoint){place->quantity, ns[0], ns[1]};
-        if (first)
-            printf("  %10s  %10s %-16s %10s %-16s %6s\n", "quantity", "below: us", "", "from: us",
-                "", "ratio");
-        printf("  %10lld  %10.2f %-16s %10.2f %-16s %6.2f\n", (long long)place->quantity,
-            ns[0] * 1e-3, ways[0].plan->kernel_name, ns[1] * 1e-3, ways[1].plan->kernel_name,
-            ns[0] / ns[1]);
-    }
+    if (!error && (is_within_a_kernel(place->rule) ||
+                      ways[0].plan->kernel_name != ways[1].plan->kernel_name ||
+                      ways[0].layout != ways[1].layout))
+        error = time_point(ways, place, options, inout);
     for (int way = 0; way < 2; way++)
         if (ways[way].device) tune_way_close(&ways[way]);
     return error;
@@ -171,31 +202,29 @@ static Error *measure(Device *device, const Place *place, const TuneCall *call,
 
 /* ---- a rule ---- */
 
-/* A value is put aside for less than that much of the time. */
-static const double MARGIN = 0.01;
+/* A value that stands is not put aside for less of the time. */
+static const double MARGIN = 0.02;
 
 static Error *tune_rule(Device *device, CpuRule rule, const Options *options, TuneTable *inout) {
     const CpuRuleInfo *info = cpu_rule_info(rule);
     const uint32_t level = cpu_rules_get_level(device);
-    TunePoint points[PLACE_COUNT];
-    uint32_t count = 0;
-    printf("%s, %s, %u thread%s: %s\n", info->name, info->unit, threads_of(options, rule),
-        threads_of(options, rule) == 1 ? "" : "s", info->decides);
-    for (int i = 0; i < PLACE_COUNT; i++) {
+    Points found = {.count = 0};
+    printf("%s, %s: %s\n", info->name, info->unit, info->decides);
+    /* each pass in memory of its own: where it lies is much of what differs between two runs */
+    for (int i = 0; i < PASSES * PLACE_COUNT; i++) {
+        const Place *place = &places[i % PLACE_COUNT];
         TuneCall call;
-        bool differ;
-        if (places[i].rule != rule) continue;
-        call_of(&places[i], &call);
+        if (place->rule != rule) continue;
+        call_of(place, &call);
         if (options->quick && multiply_adds(&call) > QUICK_MULTIPLY_ADDS) continue;
-        TRY(measure(device, &places[i], &call, options, count == 0, &points[count], &differ));
-        count += differ;
+        TRY(measure(device, place, &call, options, &found));
     }
-    if (count == 0) {
+    if (found.count == 0) {
         printf("  not measured: one way only%s\n", options->quick ? ", or too large" : "");
         return NULL;
     }
     const int64_t standing = info->values[level];
-    const TuneChoice choice = tune_choose(points, count, standing, MARGIN);
+    const TuneChoice choice = tune_choose(found.points, found.count, standing, MARGIN);
     printf("  %lld stands: loses %.1f%%, at most %.1f%%\n", (long long)standing,
         100 * choice.standing, 100 * choice.standing_most);
     if (choice.value != standing)

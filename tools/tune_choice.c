@@ -26,6 +26,11 @@ static void consider(
     inout_best->regret_most = most;
 }
 
+double tune_regret(const TunePoint *points, uint32_t count, int64_t value) {
+    double most;
+    return regret_of(points, count, value, &most);
+}
+
 TuneChoice tune_choose(const TunePoint *points, uint32_t count, int64_t standing, double margin) {
     TuneChoice choice = {.value = standing};
     choice.standing = regret_of(points, count, standing, &choice.standing_most);
@@ -38,7 +43,12 @@ TuneChoice tune_choose(const TunePoint *points, uint32_t count, int64_t standing
         consider(points, count, points[i].quantity, &best);
     }
     consider(points, count, largest + 1, &best);
-    if (choice.standing - best.regret < margin) return choice;
+    for (uint32_t half = 0; half < 2; half++) {
+        const TunePoint *pass = points + half * (count / 2);
+        const double gain =
+            tune_regret(pass, count / 2, standing) - tune_regret(pass, count / 2, best.value);
+        if (gain < margin) return choice;
+    }
     choice.value = best.value;
     choice.regret = best.regret;
     choice.regret_most = best.regret_most;

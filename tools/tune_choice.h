@@ -17,8 +17,10 @@ typedef struct TuneChoice {
     double standing_most;
 } TuneChoice;
 
-/* The value that stands is kept where another one gains less than `margin` of the time: a run's
- * noise is no reason for other bits. points: count >= 1, in any order. Values between two
- * quantities are the same; the upper quantity is taken, and one more than the largest for "never".
- */
+/* How much longer a value's choices take than each the better way, on average; count >= 1. */
+double tune_regret(const TunePoint *points, uint32_t count, int64_t value);
+/* The value that stands is kept where another one gains less than `margin` of the time in either
+ * half of the points, which are two passes over the same calls: noise is no reason for other bits.
+ * count >= 2, even, in any order within a half. Values between two quantities are the same; the
+ * upper quantity is taken, and one more than the largest for "never". */
 TuneChoice tune_choose(const TunePoint *points, uint32_t count, int64_t standing, double margin);

@@ -25,7 +25,11 @@ static bool takes(const char *text, Shape weights) {
     OWN(Attributes, attributes) = NULL;
     assert_ok(attributes_parse(&text, &attributes));
     assert_ok(attributes_check(attributes, operator_get(OPERATOR_FUSED_CONV)));
-    const CpuRules rules = cpu_rules_of(CPU_LEVEL_AVX2);
+    const CpuRules rules = {.values = {
+                                [CPU_RULE_WINOGRAD_CHANNELS_MIN] = 16,
+                                [CPU_RULE_WINOGRAD_PIXELS_MIN] = 100,
+                                [CPU_RULE_WINOGRAD_CHANNELS_END] = 512,
+                            }};
     return cpu_winograd_takes(&rules, attributes, &weights);
 }
 

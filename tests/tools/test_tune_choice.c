@@ -2,9 +2,10 @@
 
 #include "tests/support/test_support.h"
 
-/* Below 20 the first way is better, from there on the other. */
-static const TunePoint points[] = {
-    {30, 300, 200}, {10, 100, 200}, {20, 110, 100}, {40, 400, 100}, {10, 100, 120}};
+/* Below 20 the first way is better, from there on the other; in both passes. */
+#define PASS                                                                                       \
+    {30, 300, 200}, {10, 100, 200}, {20, 110, 100}, {40, 400, 100}, { 10, 100, 120 }
+static const TunePoint points[] = {PASS, PASS};
 enum { COUNT = sizeof points / sizeof points[0] };
 
 static bool near(double a, double b) { return a - b < 1e-9 && b - a < 1e-9; }
@@ -32,6 +33,13 @@ static void test_tune_keeps_what_loses_less_than_the_margin(void **state) {
     assert_int_equal(tune_choose(points, COUNT, 25, 0.01).value, 20);
 }
 
+static void test_tune_keeps_what_only_one_pass_is_against(void **state) {
+    (void)state;
+    const TunePoint unlike[] = {{8, 1, 1}, {16, 4, 1}, {8, 1, 1}, {16, 1, 1}};
+    assert_true(near(tune_regret(unlike, 2, 17), 1) && near(tune_regret(unlike + 2, 2, 17), 0));
+    assert_int_equal(tune_choose(unlike, 4, 17, 0.01).value, 17);
+}
+
 static void test_tune_knows_always_and_never(void **state) {
     (void)state;
     static const TunePoint above[] = {{8, 2, 1}, {16, 2, 1}}, below[] = {{8, 1, 2}, {16, 1, 2}};
@@ -44,6 +52,7 @@ int test_tune_choice(void) {
         cmocka_unit_test(test_tune_chooses_the_value_that_loses_least),
         cmocka_unit_test(test_tune_keeps_what_does_the_same),
         cmocka_unit_test(test_tune_keeps_what_loses_less_than_the_margin),
+        cmocka_unit_test(test_tune_keeps_what_only_one_pass_is_against),
         cmocka_unit_test(test_tune_knows_always_and_never),
     };
     return cmocka_run_group_tests_name("tune_choice", tests, NULL, NULL);
