@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "kernels/cpu/cpu_rules.h"
 #include "tests/kernels/conv_reference.h"
 
 static CpuConv make_conv(int64_t size) {
@@ -34,9 +35,13 @@ static void test_depthwise_is_chosen_by_shape(void **state) {
     assert_false(cpu_conv_is_depthwise(&conv));
 }
 
-/* Rows of every length around the vectors' ends, borders, steps; the portable device's bits. */
+/* Rows of every length around the vectors' ends, borders, steps; the portable device's bits. Where
+ * the rules would take oneDNN's kernel, too. */
 static void test_depthwise_rows_of_any_length_agree_with_the_definition(void **state) {
     (void)state;
+    OWN(Device, device) = NULL;
+    assert_ok(device_open("cpu", &device));
+    cpu_rules_force(device, CPU_RULE_DNNL_CONV_GROUP_CHANNELS_MIN, 2);
     for (int64_t width = 1; width <= 80; width += width < 36 ? 1 : 11)
         for (int64_t stride = 1; stride <= 3; stride++) {
             const ConvCase conv = {
@@ -54,7 +59,8 @@ static void test_depthwise_rows_of_any_length_agree_with_the_definition(void **s
                 .inputs = {{DTYPE_FLOAT32, x_shape, x}, {DTYPE_FLOAT32, w_shape, w}}};
             double *expected = conv_reference(&conv, x, w);
             KernelResult result, portable;
-            assert_ok(kernel_call_run(kernel_cpu_device(), &call, KERNEL_MODE_PLAIN, &result));
+            assert_ok(kernel_call_run(device, &call, KERNEL_MODE_PLAIN, &result));
+            assert_string_equal(result.kernel_name, "cpu.conv");
             kernel_check_close(&result, 0, expected, 1e-6);
             assert_ok(
                 kernel_call_run(kernel_portable_device(), &call, KERNEL_MODE_PLAIN, &portable));
