@@ -1,5 +1,6 @@
 #include "store/connection.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -196,21 +197,36 @@ static Error *tune_writer(Connection *connection) {
     return connection_execute(connection, sql);
 }
 
-Error *connection_prepare(Connection *connection) {
-    unsigned database =
+static bool takes(const Connection *connection, const StatementInfo *info) {
+    const unsigned database =
         connection->kind == DATABASE_CATALOG ? STATEMENT_IN_CATALOG : STATEMENT_IN_CHUNKS;
+    const bool may = info->use == STATEMENT_READS || connection->role == CONNECTION_WRITER;
+    return (info->databases & database) && may;
+}
+
+static int prepare(Connection *connection, StatementId id) {
+    return sqlite3_prepare_v3(connection->handle, statement_infos[id].sql, -1,
+        SQLITE_PREPARE_PERSISTENT, &connection->statements[id], NULL);
+}
+
+Error *connection_prepare(Connection *connection) {
     for (int i = 0; i < STATEMENT_COUNT; i++) {
-        const StatementInfo *info = &statement_infos[i];
-        if (!(info->databases & database)) continue;
-        if (info->use != STATEMENT_READS && connection->role == CONNECTION_READER) continue;
-        int code = sqlite3_prepare_v3(connection->handle, info->sql, -1, SQLITE_PREPARE_PERSISTENT,
-            &connection->statements[i], NULL);
+        if (!takes(connection, &statement_infos[i])) continue;
+        int code = prepare(connection, (StatementId)i);
         if (code == SQLITE_ERROR)
             FAIL(CORRUPT, "%s: its tables are not those of its version: %s",
                 database_infos[connection->kind].file, sqlite3_errmsg(connection->handle));
         TRY(check(connection, code));
     }
-    return connection->role == CONNECTION_WRITER ? tune_writer(connection) : NULL;
+    return tune_writer(connection);
+}
+
+int connection_get_statement(Connection *connection, StatementId id, sqlite3_stmt **out) {
+    int code = SQLITE_OK;
+    assert(takes(connection, &statement_infos[id]));
+    if (!connection->statements[id]) code = prepare(connection, id);
+    *out = connection->statements[id];
+    return code;
 }
 
 /* Closing a descriptor of the database drops every lock that the process has on it: this one goes

@@ -36,7 +36,7 @@ struct Connection {
     sqlite3 *handle;
     DatabaseKind kind;
     ConnectionRole role;
-    sqlite3_stmt *statements[STATEMENT_COUNT]; /* NULL: not for this connection */
+    sqlite3_stmt *statements[STATEMENT_COUNT]; /* NULL: not for this connection, or not yet */
     int log_pages;                             /* in the write-ahead log after the last commit */
     uint64_t log_written;                      /* so much of it has been given to the disk */
     int log_file;                              /* a descriptor for that; -1: not yet opened */
@@ -52,8 +52,12 @@ struct Connection {
  */
 MUST_CHECK Error *connection_open(const char *home, DatabaseKind kind, ConnectionRole role,
     atomic_bool *sync_failed, Connection **out_connection);
-/* Once the tables are there. A statement that SQLite doesn't understand fails here. */
+/* A writer's, once the tables are there: all of its statements. One that SQLite doesn't understand
+ * fails here: the tables are others. */
 MUST_CHECK Error *connection_prepare(Connection *connection);
+/* One of the connection's; a reader prepares it when it is first asked for, so that a short process
+ * pays for what it uses. An SQLite code; not SQLITE_OK: *out is NULL. */
+int connection_get_statement(Connection *connection, StatementId id, sqlite3_stmt **out);
 void connection_close(Connection *connection);
 
 /* Settings and upgrades of the schema; what runs later stands in statements.def. */

@@ -1,6 +1,5 @@
 #include "store/statement.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,8 +21,8 @@ const StatementInfo statement_infos[STATEMENT_COUNT] = {
 };
 
 Query query_start(Connection *connection, StatementId id) {
-    Query query = {connection, connection->statements[id], SQLITE_OK};
-    assert(query.statement); /* prepared for this database and role */
+    Query query = {.connection = connection};
+    query.failed = connection_get_statement(connection, id, &query.statement);
     if (statement_infos[id].use == STATEMENT_CHANGES_SETTINGS) connection->settings_changed = true;
     return query;
 }

@@ -125,12 +125,8 @@ Error *store_borrow_reader(Store *store, DatabaseKind kind, Connection **out_rea
     }
     TRY(connection_open(store->path, kind, CONNECTION_READER, &store->sync_failed, &reader));
     reader->store = store;
-    Error *error = connection_prepare(reader);
-    if (error)
-        connection_close(reader);
-    else
-        *out_reader = reader;
-    return error;
+    *out_reader = reader;
+    return NULL;
 }
 
 void store_return_reader(Connection *reader) {
