@@ -97,6 +97,7 @@ void control_fixture_start(ControlFixture *fixture, const char *const *devices) 
         .quantum_ns = 1000000,
         .reopen_pause_ns = fixture->reopen_pause_ns,
         .loss_window_ns = fixture->loss_window_ns,
+        .images = fixture->images,
         .metrics = fixture->metrics};
     for (; devices && devices[options.device_count]; options.device_count++)
         options.devices[options.device_count] = devices[options.device_count];

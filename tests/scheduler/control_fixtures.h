@@ -9,7 +9,8 @@ typedef struct ControlFixture {
     Catalog *catalog;
     SettingsCache *settings;
     Control *control;
-    Metrics *metrics; /* NULL unless the test sets it before the start; the test's */
+    Metrics *metrics;           /* NULL unless the test sets it before the start; the test's */
+    const WeightImages *images; /* the same */
     uint64_t reopen_pause_ns, loss_window_ns; /* the same; of ControlOptions */
 } ControlFixture;
 

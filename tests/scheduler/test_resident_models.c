@@ -180,12 +180,13 @@ static void test_resident_models_rest_in_host_memory(void **state) {
 }
 
 /* A constant too large to stand in the manifest. */
-static Digest register_large(Fixture *fixture) {
+/* A model with so many weights of its own: 0, 1, … */
+static Digest register_weights(Fixture *fixture, int count) {
     OWN(Executable, executable) = NULL;
     ModelVersion OWN_VERSION(version) = {0};
     TextBuilder OWN_TEXT(text) = {0};
-    text_append(&text, "constant @w slot 1 = float32[2048] {0");
-    for (int i = 1; i < 2048; i++) text_appendf(&text, ", %d", i);
+    text_appendf(&text, "constant @w slot 1 = float32[%d] {0", count);
+    for (int i = 1; i < count; i++) text_appendf(&text, ", %d", i);
     text_append(&text, "}\nfunction main() exported {\n Ret @w\n}\n");
     assert_ok(assembly_parse(text_builder_get(&text), text.size, &executable));
     assert_ok(model_loader_register(
@@ -194,7 +195,7 @@ static Digest register_large(Fixture *fixture) {
 }
 
 static void expect_weights(ResidentModels *models, const Digest *identity) {
-    float values[2048];
+    float values[2049];
     OWN(Residency, residency) = resident_models_get(models, identity, 1);
     assert_ok(tensor_copy_to_host(residency->constants[SLOT_DEVICE][0], values));
     for (int i = 0; i < 2048; i++) assert_true(values[i] == (float)i);
@@ -203,7 +204,7 @@ static void expect_weights(ResidentModels *models, const Digest *identity) {
 /* The first activation decodes the model and keeps an image; later ones need no chunk of it. */
 static void test_resident_models_come_from_images(void **state) {
     Fixture *fixture = *state;
-    Digest identity = register_large(fixture);
+    Digest identity = register_weights(fixture, 2048);
     OWN(WeightCache, cache) = NULL;
     assert_ok(weight_cache_open(fixture->home, 1 << 20, &cache));
     WeightImages images = cached_images(cache);
@@ -225,10 +226,32 @@ static void test_resident_models_come_from_images(void **state) {
     assert_int_equal(weight_cache_count(cache).hits, 3);
 }
 
+/* What is prepared is in the cache and not resident; the first load then decodes nothing. */
+static void test_resident_models_are_prepared_before_a_load(void **state) {
+    Fixture *fixture = *state;
+    Digest identity = register_weights(fixture, 2049);
+    OWN(WeightCache, cache) = NULL;
+    OWN(ResidentModels, models) = NULL;
+    assert_ok(weight_cache_open(fixture->home, 1 << 20, &cache));
+    WeightImages images = cached_images(cache);
+    assert_ok(create(fixture, &images, 1 << 20, &models));
+    const uint32_t files = weight_cache_count(cache).files;
+    for (int i = 0; i < 2; i++)
+        assert_ok(resident_models_prepare(models, TENANT_DEFAULT, &identity, fixture->sim));
+    assert_null(resident_models_get(models, &identity, 1));
+    assert_int_equal(weight_cache_count(cache).files, files + 1);
+    assert_int_equal(weight_cache_count(cache).misses, 1);
+    assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
+    expect_weights(models, &identity);
+    assert_int_equal(weight_cache_count(cache).misses, 1);
+    assert_fails(
+        NOT_FOUND, resident_models_prepare(models, TENANT_DEFAULT + 1, &identity, fixture->sim));
+}
+
 /* No room for an image: weights rest in host memory as long as there is room for them there. */
 static void test_resident_models_rest_without_images(void **state) {
     Fixture *fixture = *state;
-    Digest identity = register_large(fixture);
+    Digest identity = register_weights(fixture, 2048);
     OWN(WeightCache, cache) = NULL;
     OWN(ResidentModels, models) = NULL;
     assert_ok(weight_cache_open(fixture->home, 1, &cache));
@@ -247,7 +270,7 @@ static void test_resident_models_rest_without_images(void **state) {
 /* Files may have no more bytes: as on a full disk. */
 static void test_resident_models_say_once_that_an_image_cannot_be_kept(void **state) {
     Fixture *fixture = *state;
-    Digest identity = register_large(fixture);
+    Digest identity = register_weights(fixture, 2048);
     struct rlimit before, tight;
     OWN(WeightCache, cache) = NULL;
     OWN(ResidentModels, models) = NULL;
@@ -302,6 +325,7 @@ int test_resident_models(void) {
         cmocka_unit_test(test_resident_models_belong_to_tenants),
         cmocka_unit_test(test_resident_models_rest_in_host_memory),
         cmocka_unit_test(test_resident_models_come_from_images),
+        cmocka_unit_test(test_resident_models_are_prepared_before_a_load),
         cmocka_unit_test(test_resident_models_rest_without_images),
         cmocka_unit_test(test_resident_models_say_once_that_an_image_cannot_be_kept),
         cmocka_unit_test(test_resident_models_are_held_by_many_threads),
