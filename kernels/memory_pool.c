@@ -20,8 +20,9 @@ enum {
     CLASS_COUNT = SMALL_COUNT + (SIZE_LOG2_MAX - SMALL_MAX_LOG2) * STEPS,
 };
 
-/* Idle blocks beyond what was ever in use at once, as a network needs whose images grow: each is of
- * another size, and a fresh one's first writes fault page by page. */
+/* Idle blocks beyond what was ever in use at once. In host memory up to the larger number, as a
+ * network needs whose images grow: each is of another size, and a fresh one's first writes fault
+ * page by page. A device's memory does not, and is what executions share. */
 static const uint64_t IDLE_BYTES_MIN = (uint64_t)16 << 20, IDLE_BYTES_MAX = (uint64_t)64 << 20;
 
 typedef struct FreeList {
@@ -92,9 +93,10 @@ Error *memory_pool_create(Device *device, uint64_t limit_bytes, MemoryPool **out
 
 /* What is in use and idle together, at most. */
 static uint64_t kept_bytes(const MemoryPool *pool) {
-    const uint64_t most =
-        pool->peak_bytes < IDLE_BYTES_MAX / 4 ? 4 * pool->peak_bytes : IDLE_BYTES_MAX;
-    return pool->peak_bytes + (most > IDLE_BYTES_MIN ? most : IDLE_BYTES_MIN);
+    const uint64_t peak = pool->peak_bytes;
+    const uint64_t most = peak < IDLE_BYTES_MAX / 4 ? 4 * peak : IDLE_BYTES_MAX;
+    if (!pool->device->class_->host_memory || most < IDLE_BYTES_MIN) return peak + IDLE_BYTES_MIN;
+    return peak + most;
 }
 
 MemoryPool *memory_pool_retain(MemoryPool *pool) {
