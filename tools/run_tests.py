@@ -17,6 +17,8 @@ import xml.etree.ElementTree
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOGS = os.path.join(ROOT, ".cache", "test-logs")
 MEMORY_FOLDER_MIN = 4 << 30  # bytes
+# Tests wait for disks, processes and clocks: one more than there are processors keeps these busy.
+TESTERS = (os.cpu_count() or 1) + 1
 TESTERS_MAX = 4  # each has daemons and models of its own in memory
 # oneDNN's OpenMP runtime is not instrumented, so kernels and what runs them would only give false alarms.
 THREAD_SUITES = ("base", "vm", "serialize", "store", "scheduler")
@@ -149,7 +151,7 @@ def run_meson(part, count):
     say(f"{part}: testing")
     with tempfile.TemporaryDirectory(dir=memory_folder()) as temporary:
         status, output = run_logged(f"{part}-test", ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs",
-                                                     *options], {**SANITIZERS, "TMPDIR": temporary})
+                                                     "--num-processes", str(TESTERS), *options], {**SANITIZERS, "TMPDIR": temporary})
     before = count.passed + len(count.failed)
     failed_before = len(count.failed)
     if os.path.exists(log):
@@ -171,7 +173,7 @@ def run_end_to_end(part, count):
     if os.path.exists(report):
         os.remove(report)
     status, output = run_logged(
-        part, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--numprocesses", str(min(os.cpu_count(), TESTERS_MAX)),
+        part, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--numprocesses", str(min(TESTERS, TESTERS_MAX)),
                "--dist", "loadfile", f"--junitxml={report}", *targets],
         {"LAYOVER_BIN": os.path.join(ROOT, BUILDS[builder][0], "tools", "layover"), **SANITIZERS, **environment})
     cases = xml.etree.ElementTree.parse(report).iter("testcase") if os.path.exists(report) else ()

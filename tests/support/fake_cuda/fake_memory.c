@@ -13,7 +13,7 @@ typedef struct FakeBlock {
 } FakeBlock;
 
 static uint8_t *arena;
-static uint64_t used_end; /* the arena's bytes that ever were in a block */
+static uint64_t used_end; /* of the arena: no block ends behind it */
 static int open_count;
 static pthread_mutex_t open_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards open_count, used_end */
 static FakeBlock blocks[BLOCKS_MAX];                           /* by address */
@@ -42,6 +42,20 @@ static void grow_used(uint64_t end) {
     (void)pthread_mutex_unlock(&open_mutex);
 }
 
+/* Every launch changes the protection of each page before it: those behind the last block go. */
+static void shrink_used(void) {
+    const FakeBlock *last = block_count ? &blocks[block_count - 1] : NULL;
+    const uint64_t end = last ? last->address + last->size - (uint64_t)(uintptr_t)arena : 0;
+    const uint64_t aligned = (end + 0xffff) & ~(uint64_t)0xffff;
+    (void)pthread_mutex_lock(&open_mutex);
+    if (aligned < used_end) {
+        (void)madvise(arena + aligned, used_end - aligned, MADV_DONTNEED);
+        (void)mprotect(arena + aligned, used_end - aligned, PROT_NONE);
+        used_end = aligned;
+    }
+    (void)pthread_mutex_unlock(&open_mutex);
+}
+
 uint64_t fake_memory_alloc(struct CUctx_st *context, uint64_t size) {
     if (size > context->memory_bytes - context->used_bytes || block_count == BLOCKS_MAX) return 0;
     if (!map_arena()) return 0;
@@ -66,6 +80,7 @@ bool fake_memory_free(struct CUctx_st *context, uint64_t address) {
         context->used_bytes -= blocks[i].size;
         block_count--;
         memmove(&blocks[i], &blocks[i + 1], (block_count - i) * sizeof blocks[0]);
+        shrink_used();
         return true;
     }
     return false;
