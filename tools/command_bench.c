@@ -44,19 +44,10 @@ typedef struct Lane {
 static Error *run_once(const Lane *lane, double *out_seconds) {
     const Bench *bench = lane->bench;
     OWN(Execution, execution) = NULL;
-    RunResult result = {.kind = RUN_SLICE_ENDED};
     uint64_t start_ns = clock_now_ns(clock_real());
     TRY(execution_create(bench->machine->residency, &lane->options, bench->function, bench->values,
         bench->value_count, &execution));
-    while (result.kind != RUN_FINISHED) {
-        Value yielded;
-        uint64_t sequence;
-        TRY(execution_run(execution, (Budget){0}, &result));
-        while (execution_take_yield(execution, &yielded, &sequence)) value_release(&yielded);
-        if (result.kind == RUN_NEEDS_MEMORY)
-            FAIL(EXHAUSTED, "%llu bytes are not free on the device",
-                (unsigned long long)result.bytes);
-    }
+    TRY(run_machine_finish(execution));
     *out_seconds = (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9;
     return NULL;
 }

@@ -58,10 +58,9 @@ static Error *describe(const ModelVersion *version, const Executable *executable
 /* As a daemon does. A model that cannot be prepared here is registered all the same: its
  * first run says what is missing, if something is. */
 static void prepare(
-    const CommandContext *context, const ModelAccess *access, const ModelVersion *version) {
+    const CommandContext *context, const ModelAccess *access, Executable *executable) {
     if (command_flag(context, "no-prepare")) return;
-    Error *error = run_machine_prepare(
-        access, &version->executable, context->arguments[0], context->quiet || context->json);
+    Error *error = run_machine_prepare(access, executable);
     if (error && !context->quiet && !context->json)
         (void)fprintf(stderr, "layover: not prepared for this machine: %s\n", error_message(error));
     error_free(error);
@@ -107,7 +106,7 @@ static Error *register_here(const CommandContext *context, const char *format,
             TRY(model_file_load(&access, path, options, &executable));
         TRY(model_access_register(&access, name, executable, aliases, alias_count, &version));
     }
-    prepare(context, &access, &version);
+    prepare(context, &access, executable);
     return describe(&version, executable, start_ns, out);
 }
 

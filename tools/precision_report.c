@@ -97,15 +97,7 @@ static Error *add_to_list(void *self, NamedArray *inout_array) {
 }
 
 static Error *finish(Execution *execution, ArrayList *out) {
-    RunResult result = {.kind = RUN_SLICE_ENDED};
-    while (result.kind != RUN_FINISHED) {
-        Value yielded;
-        uint64_t sequence;
-        TRY(execution_run(execution, (Budget){0}, &result));
-        while (execution_take_yield(execution, &yielded, &sequence)) value_release(&yielded);
-        if (result.kind == RUN_NEEDS_MEMORY)
-            FAIL(EXHAUSTED, "%llu bytes are not free", (unsigned long long)result.bytes);
-    }
+    TRY(run_machine_finish(execution));
     return array_values_export_result(execution, (ArraySink){add_to_list, out});
 }
 

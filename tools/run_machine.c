@@ -10,6 +10,7 @@
 #include "serialize/checkpoint_class.h"
 #include "tools/packed_bridge.h"
 #include "tools/run_signals.h"
+#include "vm/residency_image.h"
 
 enum { YIELDS_KEPT_MAX = 1 << 16 /* of a run without a job to stream them to */ };
 
@@ -42,21 +43,17 @@ static void warn(void *context, const char *text) {
     if (!machine->quiet) (void)fprintf(stderr, "layover: %s\n", text);
 }
 
-static Error *create_models(RunMachine *machine, ResidentModels **out_models) {
-    const ResidentModelsOptions options = {.store = machine->access->store,
+/* As a daemon does it. */
+static Error *load_stored(RunMachine *machine) {
+    const ModelAccess *access = machine->access;
+    const ResidentModelsOptions options = {.store = access->store,
         .host = machine->host,
         .pool = machine->pool,
         .images = machine->weights ? &machine->images : NULL,
         .warn = warn,
         .warn_context = machine};
-    return resident_models_create(&options, out_models);
-}
-
-/* As a daemon does it. */
-static Error *load_stored(RunMachine *machine) {
-    const ModelAccess *access = machine->access;
     OWN(ResidentModels, models) = NULL;
-    TRY(create_models(machine, &models));
+    TRY(resident_models_create(&options, &models));
     TRY_WRAP(resident_models_load(models, access->tenant, &machine->identity, 0, machine->device),
         "%s", machine->name);
     machine->residency = resident_models_get(models, &machine->identity, 0);
@@ -128,17 +125,18 @@ Error *run_machine_open_stored(const CommandContext *context, const ModelAccess 
     return NULL;
 }
 
-Error *run_machine_prepare(
-    const ModelAccess *access, const Digest *identity, const char *name, bool quiet) {
-    RunMachine OWN_MACHINE(machine) = {
-        .pool = access->pool, .access = access, .name = name, .quiet = quiet};
-    OWN(ResidentModels, models) = NULL;
-    open_weights(&machine);
-    TRY(device_open("cpu", &machine.host));
-    machine.device = machine.host;
-    TRY(create_models(&machine, &models));
-    return error_wrap(
-        resident_models_prepare(models, access->tenant, identity, machine.host), "%s", name);
+Error *run_machine_prepare(const ModelAccess *access, Executable *executable) {
+    OWN(WeightCache, weights) = NULL;
+    OWN(Device, host) = NULL;
+    OWN(Residency, residency) = NULL; /* goes before what it lies in */
+    bool kept;
+    TRY(weight_cache_open(store_home(access->store), 0, &weights));
+    const WeightImages images = cached_images(weights);
+    const ResidencySource source = {.images = &images};
+    TRY(device_open("cpu", &host));
+    TRY(residency_create_from(executable, host, host, access->pool, &source, &residency));
+    if (residency->image) return NULL; /* it was there */
+    return residency_image_keep(residency, &images, access->pool, &kept);
 }
 
 void run_machine_close(RunMachine *machine) {
@@ -213,6 +211,20 @@ Error *run_machine_pause(RunMachine *machine) {
     TRY(make_resident(machine));
     TRY(container_open_memory(CONTAINER_CHECKPOINT, file.data, file.size, &container));
     return run_machine_resume(machine, container);
+}
+
+Error *run_machine_finish(Execution *execution) {
+    RunResult result = {.kind = RUN_SLICE_ENDED};
+    while (result.kind != RUN_FINISHED) {
+        Value yielded;
+        uint64_t sequence;
+        TRY(execution_run(execution, (Budget){0}, &result));
+        while (execution_take_yield(execution, &yielded, &sequence)) value_release(&yielded);
+        if (result.kind == RUN_NEEDS_MEMORY)
+            FAIL(EXHAUSTED, "%llu bytes are not free on the device",
+                (unsigned long long)result.bytes);
+    }
+    return NULL;
 }
 
 uint64_t run_machine_peak_bytes(const RunMachine *machine) {

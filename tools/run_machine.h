@@ -34,9 +34,8 @@ MUST_CHECK Error *run_machine_open(const CommandContext *context, WorkerPool *po
 MUST_CHECK Error *run_machine_open_stored(const CommandContext *context, const ModelAccess *access,
     const Digest *identity, const char *name, RunMachine *out_machine);
 /* Packs the weights of a model of the home for this machine's cpu and keeps them there, unless they
- * are: its first run then packs nothing. name: what errors call it. */
-MUST_CHECK Error *run_machine_prepare(
-    const ModelAccess *access, const Digest *identity, const char *name, bool quiet);
+ * are: its first run then packs nothing. executable: with its identity and its weights. */
+MUST_CHECK Error *run_machine_prepare(const ModelAccess *access, Executable *executable);
 void run_machine_close(RunMachine *machine);
 #define OWN_MACHINE(name) __attribute__((cleanup(run_machine_close))) name
 
@@ -51,6 +50,9 @@ MUST_CHECK Error *run_machine_checkpoint(
 /* Moves the execution off the device into memory, gives the device back, waits for SIGCONT, takes
  * it again. */
 MUST_CHECK Error *run_machine_pause(RunMachine *machine);
+/* Runs an execution to its end; what it yields is dropped. Errors: EXHAUSTED the device has no room
+ * for it; the execution's. */
+MUST_CHECK Error *run_machine_finish(Execution *execution);
 uint64_t run_machine_peak_bytes(const RunMachine *machine);
 
 /* The arrays of one --input: FILE.npz, FILE.safetensors, NAME=FILE.npy. */

@@ -100,10 +100,8 @@ typedef struct ImagesState {
     uint32_t layout;      /* of packed weights: how it is computed, too */
     int64_t packed_count; /* floats at the workspace's start; 0: the weights come packed */
     Shape weights;
-    int64_t groups;
-    bool has_bias, has_residual;
     bool has_output;
-    CpuConvLast direct;
+    CpuConvLast direct; /* the problem, whatever computes it */
     CpuWinograd transformed;
     CpuConvLastDepthwise depthwise;
     bool reorders;                      /* a signal: floats behind the packed weights */
@@ -146,15 +144,15 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
     CpuConvLastBuffers buffers = {
         .x = call->inputs[0],
         .w = call->inputs[1],
-        .bias = state->has_bias ? call->inputs[2] : NULL,
-        .residual = state->has_residual ? call->inputs[3] : NULL,
+        .bias = state->direct.has_bias ? call->inputs[2] : NULL,
+        .residual = state->direct.has_residual ? call->inputs[3] : NULL,
         .y = call->outputs[0],
         .scratch = call->workspace, /* NULL where nothing is needed */
     };
     static const float nothing = 0; /* stands for an image of size 0, which has no address */
     if (!buffers.x) buffers.x = &nothing;
     if (state->packed_count > 0) {
-        pack(state->layout, state->groups, buffers.w, &state->weights, buffers.scratch);
+        pack(state->layout, state->direct.groups, buffers.w, &state->weights, buffers.scratch);
         buffers.w = buffers.scratch;
         buffers.scratch += state->packed_count;
     }
@@ -206,11 +204,11 @@ static Error *conv_of(const PlanRequest *request, CpuLevel level, ImagesState *s
     const Shape *x = &first->inputs[0].shape;
     CpuConvLast *conv = &state->direct;
     conv->images = x->dims[0];
-    conv->groups = state->groups = attributes_int(request->attributes, "group");
+    conv->groups = attributes_int(request->attributes, "group");
     conv->channels = state->weights.dims[1];
     conv->filters = state->weights.dims[0] / conv->groups;
-    conv->has_bias = state->has_bias = plan_request_has(request, 2);
-    conv->has_residual = state->has_residual = plan_request_has(request, 3);
+    conv->has_bias = plan_request_has(request, 2);
+    conv->has_residual = plan_request_has(request, 3);
     TRY(window_of(first, &conv->window));
     if (conv->window.rank == 1) widen(&conv->window);
     TRY(cpu_epilogue_of(request, level, DTYPE_FLOAT32, &conv->epilogue));
@@ -261,7 +259,7 @@ static int64_t scratch_count(const CpuDevice *cpu, const ImagesState *state) {
 /* In order: weights that are packed here, a signal's reordered operands, the kernel's own. */
 static uint64_t workspace_bytes(const CpuDevice *cpu, const ImagesState *state) {
     const int64_t signals =
-        state->source_count + (state->has_residual ? 2 : 1) * state->result_count;
+        state->source_count + (state->direct.has_residual ? 2 : 1) * state->result_count;
     return (uint64_t)(state->packed_count + signals + scratch_count(cpu, state)) * sizeof(float);
 }
 

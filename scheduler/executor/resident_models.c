@@ -312,14 +312,20 @@ static Error *find_resident(
         entry->model.executable, options->host, device, options->pool, &source, out_residency);
 }
 
+/* From its image, else decoded. */
+static Error *bring_resident(ResidentModels *models, TenantId tenant, Entry *entry, Device *device,
+    Residency **out_residency) {
+    TRY(find_resident(models, entry, device, out_residency));
+    return *out_residency ? NULL : make_resident(models, tenant, entry, device, out_residency);
+}
+
 Error *resident_models_load(ResidentModels *models, TenantId tenant, const Digest *identity,
     uint32_t device_index, Device *device) {
     const ResidentModel *held;
     Residency *residency = NULL;
     TRY(resident_models_hold(models, tenant, identity, &held));
     Entry *entry = (Entry *)(uintptr_t)held; /* its first member */
-    Error *error = find_resident(models, entry, device, &residency);
-    if (!error && !residency) error = make_resident(models, tenant, entry, device, &residency);
+    Error *error = bring_resident(models, tenant, entry, device, &residency);
     if (!error) {
         (void)pthread_mutex_lock(&models->mutex);
         Residency *surplus = install(residency, &entry->residencies[device_index]);
@@ -337,8 +343,7 @@ Error *resident_models_prepare(
     if (!models->options.images) return NULL;
     TRY(resident_models_hold(models, tenant, identity, &held));
     Entry *entry = (Entry *)(uintptr_t)held; /* its first member */
-    Error *error = find_resident(models, entry, device, &residency);
-    if (!error && !residency) error = make_resident(models, tenant, entry, device, &residency);
+    Error *error = bring_resident(models, tenant, entry, device, &residency);
     resident_models_let_go(models, held);
     return error;
 }
