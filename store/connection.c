@@ -79,6 +79,8 @@ Error *connection_error(Connection *connection, int code) {
             FAIL(EXHAUSTED, "%s: no space left on the disk; free some, or run gc, and try again",
                 file);
         FAIL(IO, "%s: %s%s%s", file, message, number ? ": " : "", number ? strerror(number) : "");
+    case SQLITE_ERROR: /* it doesn't understand one of statements.def */
+        FAIL(CORRUPT, "%s: its tables are not those of its version: %s; run fsck", file, message);
     default:
         FAIL(INTERNAL, "%s: %s", file, message);
     }
@@ -197,11 +199,14 @@ static Error *tune_writer(Connection *connection) {
     return connection_execute(connection, sql);
 }
 
+static bool is_of(const StatementInfo *info, DatabaseKind kind) {
+    return info->databases &
+           (kind == DATABASE_CATALOG ? STATEMENT_IN_CATALOG : STATEMENT_IN_CHUNKS);
+}
+
 static bool takes(const Connection *connection, const StatementInfo *info) {
-    const unsigned database =
-        connection->kind == DATABASE_CATALOG ? STATEMENT_IN_CATALOG : STATEMENT_IN_CHUNKS;
     const bool may = info->use == STATEMENT_READS || connection->role == CONNECTION_WRITER;
-    return (info->databases & database) && may;
+    return may && is_of(info, connection->kind);
 }
 
 static int prepare(Connection *connection, StatementId id) {
@@ -209,16 +214,23 @@ static int prepare(Connection *connection, StatementId id) {
         SQLITE_PREPARE_PERSISTENT, &connection->statements[id], NULL);
 }
 
-Error *connection_prepare(Connection *connection) {
-    for (int i = 0; i < STATEMENT_COUNT; i++) {
-        if (!takes(connection, &statement_infos[i])) continue;
-        int code = prepare(connection, (StatementId)i);
-        if (code == SQLITE_ERROR)
-            FAIL(CORRUPT, "%s: its tables are not those of its version: %s",
-                database_infos[connection->kind].file, sqlite3_errmsg(connection->handle));
-        TRY(check(connection, code));
-    }
+/* What ends a transaction is there before one begins: it must not fail for want of memory. */
+Error *connection_make_ready(Connection *connection) {
+    for (int i = 0; i < STATEMENT_COUNT; i++)
+        if (statement_infos[i].use == STATEMENT_ENDS)
+            TRY(check(connection, prepare(connection, (StatementId)i)));
     return tune_writer(connection);
+}
+
+Error *connection_check_tables(Connection *connection) {
+    for (int i = 0; i < STATEMENT_COUNT; i++) {
+        sqlite3_stmt *statement;
+        if (!is_of(&statement_infos[i], connection->kind)) continue;
+        TRY(check(connection,
+            sqlite3_prepare_v2(connection->handle, statement_infos[i].sql, -1, &statement, NULL)));
+        (void)sqlite3_finalize(statement);
+    }
+    return NULL;
 }
 
 int connection_get_statement(Connection *connection, StatementId id, sqlite3_stmt **out) {

@@ -52,11 +52,12 @@ struct Connection {
  */
 MUST_CHECK Error *connection_open(const char *home, DatabaseKind kind, ConnectionRole role,
     atomic_bool *sync_failed, Connection **out_connection);
-/* A writer's, once the tables are there: all of its statements. One that SQLite doesn't understand
- * fails here: the tables are others. */
-MUST_CHECK Error *connection_prepare(Connection *connection);
-/* One of the connection's; a reader prepares it when it is first asked for, so that a short process
- * pays for what it uses. An SQLite code; not SQLITE_OK: *out is NULL. */
+/* A writer, once the tables are there. */
+MUST_CHECK Error *connection_make_ready(Connection *connection);
+/* Errors: CORRUPT where SQLite doesn't understand a statement, since the tables are others. */
+MUST_CHECK Error *connection_check_tables(Connection *connection);
+/* Prepared when it is first asked for, so that a short process pays for what it uses. An SQLite
+ * code; not SQLITE_OK: *out is NULL. */
 int connection_get_statement(Connection *connection, StatementId id, sqlite3_stmt **out);
 void connection_close(Connection *connection);
 

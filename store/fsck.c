@@ -56,6 +56,15 @@ static Error *check_integrity(Fsck *fsck, DatabaseKind kind) {
     }
 }
 
+/* Tables of another shape can't be asked for anything. */
+static Error *check_tables(Fsck *fsck, DatabaseKind kind, bool *out_known) {
+    OWN(Connection, reader) = NULL;
+    TRY(store_borrow_reader(fsck->store, kind, &reader));
+    Error *error = connection_check_tables(reader);
+    *out_known = !error;
+    return fsck_note(fsck, error);
+}
+
 static Error *check_foreign_keys(Fsck *fsck) {
     OWN(Connection, reader) = NULL;
     TRY(store_borrow_reader(fsck->store, DATABASE_CATALOG, &reader));
@@ -149,6 +158,15 @@ static Error *check_executables(Fsck *fsck) {
     }
 }
 
+static Error *check_contents(Fsck *fsck) {
+    TRY(check_foreign_keys(fsck));
+    TRY(check_executables(fsck));
+    TRY(fsck_check_jobs(fsck));
+    TRY(fsck_check_chunks(fsck));
+    return weight_folder_check(
+        fsck->store, &fsck->result->weight_files, &fsck->result->weight_files_removed);
+}
+
 Error *fsck_run(Store *store, const FsckOptions *options, FsckResult **out_result) {
     static const FsckOptions none = {0};
     OWN(FsckResult, result) = NULL;
@@ -157,11 +175,10 @@ Error *fsck_run(Store *store, const FsckOptions *options, FsckResult **out_resul
     Fsck fsck = {store, options ? options : &none, result};
     TRY(check_integrity(&fsck, DATABASE_CATALOG));
     TRY(check_integrity(&fsck, DATABASE_CHUNKS));
-    TRY(check_foreign_keys(&fsck));
-    TRY(check_executables(&fsck));
-    TRY(fsck_check_jobs(&fsck));
-    TRY(fsck_check_chunks(&fsck));
-    TRY(weight_folder_check(store, &result->weight_files, &result->weight_files_removed));
+    bool catalog_known, chunks_known;
+    TRY(check_tables(&fsck, DATABASE_CATALOG, &catalog_known));
+    TRY(check_tables(&fsck, DATABASE_CHUNKS, &chunks_known));
+    if (catalog_known && chunks_known) TRY(check_contents(&fsck));
     *out_result = TAKE(result);
     return NULL;
 }

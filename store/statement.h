@@ -23,7 +23,8 @@ typedef enum StatementDatabases {
 
 typedef enum StatementUse {
     STATEMENT_READS,
-    STATEMENT_WRITES, /* prepared on the writer only */
+    STATEMENT_WRITES, /* on the writer only */
+    STATEMENT_ENDS,
     STATEMENT_CHANGES_SETTINGS,
 } StatementUse;
 

@@ -40,8 +40,8 @@ static Error *open_databases(Store *store) {
     TRY(schema_upgrade_run(store->writers[DATABASE_CHUNKS].connection, versions[DATABASE_CHUNKS]));
     TRY(schema_upgrade_run(
         store->writers[DATABASE_CATALOG].connection, versions[DATABASE_CATALOG]));
-    TRY(connection_prepare(store->writers[DATABASE_CHUNKS].connection));
-    return connection_prepare(store->writers[DATABASE_CATALOG].connection);
+    TRY(connection_make_ready(store->writers[DATABASE_CHUNKS].connection));
+    return connection_make_ready(store->writers[DATABASE_CATALOG].connection);
 }
 
 static Error *open_home(Store *store, StoreFlags flags) {

@@ -32,9 +32,13 @@ static void test_control_counts_what_happens(void **state) {
     assert_ok(control_fixture_submit(&fixture, "slow", 8, true, NULL, &slow));
     assert_ok(control_fixture_submit(&fixture, "fails", 1, false, NULL, &bad));
     control_fixture_wait_outputs(&fixture, slow, 1);
+    uint64_t instructions = 0;
     for (int i = 0; i < 3; i++) {
-        control_fixture_wait_progress(&fixture, forever, 0);
+        control_fixture_wait_progress(&fixture, forever, instructions);
         assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, forever));
+        ControlStatus status;
+        assert_true(control_find_status(fixture.control, forever, &status));
+        instructions = status.counters.instructions;
         assert_ok(control_resume(fixture.control, TENANT_DEFAULT, forever, NULL));
     }
     control_fixture_wait(&fixture, slow, JOB_STATE_SUCCEEDED, &job);
@@ -47,12 +51,12 @@ static void test_control_counts_what_happens(void **state) {
     expect_metric(metrics, "\nlayover_jobs_ended_total{state=\"moved\"} ", 0);
     expect_metric(metrics, "\nlayover_job_start_seconds_count ", 3);
     expect_metric(metrics, "\nlayover_suspend_seconds_count ", 3);
-    /* one that is suspended before it was back has its checkpoint already */
-    assert_true(read_metric(metrics, "\nlayover_checkpoint_seconds_count ") >= 2);
+    assert_true(read_metric(metrics, "\nlayover_checkpoint_seconds_count ") >= 3);
     assert_true(read_metric(metrics, "\nlayover_checkpoint_bytes_total ") > 0);
-    /* a resume that is suspended again before its turn has no next instruction */
+    /* it went on twice before it was suspended again; the last time, it may be cancelled before its
+     * turn */
     double resumed = read_metric(metrics, "\nlayover_resume_seconds_count ");
-    assert_true(resumed >= 1 && resumed <= 3);
+    assert_true(resumed == 2 || resumed == 3);
     double slices = read_metric(metrics, "\nlayover_slices_total ");
     double switches = read_metric(metrics, "\nlayover_switch_seconds_count ");
     assert_true(switches > 0 && switches < slices);

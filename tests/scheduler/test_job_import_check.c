@@ -176,6 +176,7 @@ static void try_mutation(const Container *mutated, void *context) {
  */
 static void test_job_import_survives_every_changed_byte(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     static const SectionNumber sections[] = {SECTION_JOB, SECTION_ORIGIN, SECTION_INPUTS};
     Forger OWN_FORGER(forger);
     forger_init(&forger);

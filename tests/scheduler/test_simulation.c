@@ -35,6 +35,7 @@ static void run_worlds(RandomScenarioKind kind, uint64_t first_seed, uint64_t ev
 
 static void test_hostile_worlds_keep_every_promise(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     run_worlds(RANDOM_HOSTILE, 1, EVENTS_WANTED * 3 / 4);
 }
 

@@ -82,6 +82,7 @@ static void visit_program(const char *path, void *context) {
 
 static void test_programs_survive_bytes_at_every_instruction(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     Device *devices[DEVICE_COUNT];
     for (uint32_t i = 0; i < DEVICE_COUNT; i++)
         assert_ok(device_open(device_specs[i], &devices[i]));

@@ -73,6 +73,7 @@ static void read_mutated(const Container *mutated, void *context) {
 
 static void test_executable_read_survives_damage_with_repaired_checksums(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     static const SectionNumber sections[] = {
         SECTION_GLOBALS, SECTION_PRIMITIVES, SECTION_CODE, SECTION_CONSTANTS};
     Stored stored;

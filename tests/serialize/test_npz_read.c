@@ -90,6 +90,7 @@ static void test_npz_survives_every_flip_and_truncation(void **state) {
 /* Deflated data has no redundancy of its own: what unpacks is checked by size and CRC. */
 static void test_npz_survives_damage_to_deflated_members(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     size_t size = 0;
     uint8_t *data = golden_file("numpy_deflated.npz", &size);
     for (size_t i = 0; i < size; i += 3) {

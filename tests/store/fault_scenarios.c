@@ -8,6 +8,7 @@ enum {
     OPERATIONS_MAX = 2000,
     STATUS_ERROR = 20,
     GOES_ON_EVERY = 4, /* of how many damaged homes one is worked on with */
+    ERROR_STEP = 3,    /* a process that lives ends in the same few ways wherever a call failed */
 };
 
 static const FaultScenario only_open = {.name = "open"};
@@ -91,7 +92,9 @@ static void check_after(const TestHome *home, const FaultScenario *scenario, Kvf
 
 static void run_fault(const TestHome *template_home, const TestHome *home,
     const FaultScenario *scenario, KvfsFault fault, bool forever, const States *states) {
-    for (uint64_t at = 1 + (uint64_t)fault % FAULT_STEP; at < OPERATIONS_MAX; at += FAULT_STEP) {
+    const bool ends = fault == KVFS_KILL || fault == KVFS_POWER;
+    const uint64_t step = ends || FAULT_STEP > ERROR_STEP ? FAULT_STEP : ERROR_STEP;
+    for (uint64_t at = 1 + (uint64_t)fault % step; at < OPERATIONS_MAX; at += step) {
         fixture_home_copy(template_home, home);
         int status = run_in_child(home, scenario, fault, at, forever);
         check_after(home, scenario, fault, at, status, states);

@@ -3,11 +3,9 @@
  * operations in turn; afterwards the home has the old state or the new one. */
 #include "tests/store/kvfs.h"
 #include "tests/store/store_fixtures.h"
-#include "tests/support/sanitizers.h"
 
 /* Sanitizers make a run ten times as long: every seventeenth operation has its turn then,
- * others with each kind of fault; fewer where only threads are looked at, of which a fault has
- * none. Without them all have. */
+ * others with each kind of fault; fewer where only threads are looked at. Without them all have. */
 #if defined(TEST_WITH_THREAD_SANITIZER)
 #define FAULT_STEP 41
 #elif defined(TEST_WITH_ADDRESS_SANITIZER)

@@ -46,6 +46,18 @@ static void test_fsck_names_the_model_that_misses_a_chunk(void **state) {
     expect_one_error(result, " is missing");
 }
 
+static void test_fsck_finds_tables_of_another_shape(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    fill(&home);
+    fixture_run_sql(&home, "catalog.db", "ALTER TABLE aliases RENAME COLUMN name TO nickname");
+    OWN(Store, store) = fixture_open(&home);
+    OWN(FsckResult, result) = check(store, NULL);
+    expect_one_error(result, "catalog.db: its tables are not those of its version");
+    expect_error(models_set_alias(store, TENANT_DEFAULT, "a", "prod", 1), ERROR_CORRUPT,
+        "its tables are not those of its version");
+}
+
 static Error *count_and_check(void *context, const FsckExecutable *executable) {
     int *count = context;
     (*count)++;
@@ -134,6 +146,7 @@ static void test_fsck_keeps_a_bounded_number_of_texts(void **state) {
 
 TEST_GROUP(fsck, cmocka_unit_test(test_fsck_counts_what_a_sound_store_holds),
     cmocka_unit_test(test_fsck_names_the_model_that_misses_a_chunk),
+    cmocka_unit_test(test_fsck_finds_tables_of_another_shape),
     cmocka_unit_test(test_fsck_asks_its_caller_about_every_manifest),
     cmocka_unit_test(test_fsck_finds_references_to_nothing),
     cmocka_unit_test(test_fsck_finds_indexes_that_lie),

@@ -114,6 +114,7 @@ static const FaultScenario scenarios[] = {
 enum { SCENARIOS = sizeof scenarios / sizeof *scenarios, FIRST = 2 };
 
 static void run_scenarios(size_t count, KvfsFault fault, bool forever) {
+    TEST_OF_ONE_THREAD();
     for (size_t i = 0; i < count; i++) fault_scenario_run(&scenarios[i], print_all, fault, forever);
 }
 

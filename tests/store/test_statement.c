@@ -44,9 +44,15 @@ static void test_statement_use_is_what_sqlite_says(void **state) {
     OWN(Store, store) = fixture_open(&home);
     for (int kind = 0; kind < DATABASE_COUNT; kind++) {
         Connection *connection = store->writers[kind].connection;
-        for (int i = 0; i < STATEMENT_COUNT; i++)
-            if (connection->statements[i] && statement_infos[i].use == STATEMENT_READS)
-                assert_true(sqlite3_stmt_readonly(connection->statements[i]));
+        unsigned database = kind == DATABASE_CATALOG ? STATEMENT_IN_CATALOG : STATEMENT_IN_CHUNKS;
+        for (int i = 0; i < STATEMENT_COUNT; i++) {
+            const StatementInfo *info = &statement_infos[i];
+            if (!(info->databases & database) || info->use != STATEMENT_READS) continue;
+            sqlite3_stmt *statement;
+            assert_int_equal(
+                connection_get_statement(connection, (StatementId)i, &statement), SQLITE_OK);
+            assert_true(sqlite3_stmt_readonly(statement));
+        }
     }
 }
 

@@ -83,11 +83,13 @@ static void damage(const char *name) {
 
 static void test_store_with_a_damaged_catalog_never_crashes(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     damage("catalog.db");
 }
 
 static void test_store_with_damaged_chunks_never_crashes(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     damage("chunks.db");
 }
 

@@ -98,6 +98,7 @@ static const FaultScenario scenarios[] = {
 };
 
 static void run_scenarios(KvfsFault fault, bool forever) {
+    TEST_OF_ONE_THREAD();
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         fault_scenario_run(&scenarios[i], fixture_print_state, fault, forever);
 }

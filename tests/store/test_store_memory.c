@@ -102,6 +102,7 @@ static bool has(Store *store, const char *reference) {
 
 static void test_store_survives_failing_allocations(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     TestHome OWN_HOME(whole) = fixture_home_make();
     TestHome OWN_HOME(home) = fixture_home_make();
     {

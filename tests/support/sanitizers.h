@@ -14,3 +14,10 @@
 #ifdef __SANITIZE_ADDRESS__
 #define TEST_WITH_ADDRESS_SANITIZER
 #endif
+
+/* First in a test: there is one thread in it, nothing for the thread sanitizer to find. */
+#ifdef TEST_WITH_THREAD_SANITIZER
+#define TEST_OF_ONE_THREAD() skip()
+#else
+#define TEST_OF_ONE_THREAD() (void)0
+#endif

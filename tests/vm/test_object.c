@@ -14,6 +14,7 @@ static void test_object_kinds_have_names(void **state) {
 /* Alternating kinds, ten million deep: released in constant C stack. */
 static void test_object_release_of_ten_million_nested_containers(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     Value inner = value_int(1);
     for (int i = 0; i < 10000000; i++) {
         if (i % 3 == 0) {

@@ -130,6 +130,7 @@ static void run_heavy(const Program *program, uint32_t function, const ProgramOu
     compare_run(program, function, straight, &run, "suspended half way");
 }
 static void test_heavy_programs_survive_a_suspension(void **state) {
+    TEST_OF_ONE_THREAD();
     Visit visit = {*state, run_heavy, true};
     program_for_each(visit_program, &visit);
 }
