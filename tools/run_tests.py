@@ -24,8 +24,10 @@ TESTERS_MAX = 4  # each has daemons and models of its own in memory
 THREAD_SUITES = ("base", "vm", "serialize", "store", "scheduler")
 # Kernels for GPUs are compiled once, by the plain build: no sanitizer sees them, and nvcc takes its time.
 NO_NVCC = ["-Dcuda=disabled"]
+# The oldest and the newest: each takes the assembler a minute or more.
+SOME_GPUS = "-Dgpu_architectures=75,90a"
 BUILDS = {
-    "plain": ("build", "gcc", ["--buildtype=release"], []),
+    "plain": ("build", "gcc", ["--buildtype=release", SOME_GPUS], []),
     "asan": ("build-asan", "clang", ["--buildtype=plain", "-Dc_args=-gline-tables-only -O1 -fno-omit-frame-pointer "
                                      "-fno-sanitize-recover=all", "-Db_sanitize=address,undefined",
                                      "-Db_lundef=false", *NO_NVCC],

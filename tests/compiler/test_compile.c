@@ -7,7 +7,12 @@
 #include "tests/compiler/random_module.h"
 #include "vm/assembly.h"
 
-enum { SEEDS = 250, ARGUMENTS = 3 };
+#ifdef TEST_WITH_ADDRESS_SANITIZER
+enum { SEEDS = 80 };
+#else
+enum { SEEDS = 250 };
+#endif
+enum { ARGUMENTS = 3 };
 
 static Executable *compile_random(uint64_t seed, bool plainly) {
     OWN(IrModule, module) = NULL;

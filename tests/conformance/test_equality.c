@@ -13,12 +13,14 @@ static void test_sim_gives_equal_bits_whatever_varies(void **state) {
 /* Its own kernels are cpu's, so its bits are too; the large rows among them. */
 static void test_sim_and_cpu_give_equal_bits(void **state) {
     (void)state;
+    TEST_OF_RESULTS();
     suite_test("sim:1", "peer");
 }
 
 /* Plain operators round more often than fused ones, and the class says so. */
 static void test_a_device_without_kernels_is_near_the_cpu(void **state) {
     (void)state;
+    TEST_OF_RESULTS();
     suite_test("sim:0,lacks=*", "peer");
 }
 

@@ -101,6 +101,7 @@ static void open_run(Device *base, Run *out) {
 /* Every operator with every element type: all kernels in one source, which is compiled once. */
 static void test_cuda_pointwise_source_has_the_bits_of_the_interpreter(void **state) {
     (void)state;
+    TEST_OF_RESULTS();
     static GroupCase cases[GROUP_CASES_MAX];
     const uint32_t count = group_fixture_cases(cases);
     assert_in_range(count, 700, GROUP_CASES_MAX);

@@ -40,6 +40,7 @@ static void check_source(const char *source, int sm, bool assembled) {
  * LAYOVER_LONG_TESTS is set); up to PTX, which says all that there is to say of a source. */
 static void test_nvrtc_library_takes_every_operator(void **state) {
     (void)state;
+    TEST_OF_RESULTS();
     static GroupCase cases[GROUP_CASES_MAX];
     CudaNvrtc nvrtc;
     if (!is_here(&nvrtc)) skip();
@@ -72,6 +73,7 @@ static void write_random(DType dtype, uint64_t seed, TextBuilder *out) {
 /* Programs of many steps, for every architecture. */
 static void test_nvrtc_library_takes_programs_of_many_steps(void **state) {
     (void)state;
+    TEST_OF_RESULTS();
     static const DType dtypes[ARCHITECTURES] = {
         DTYPE_FLOAT32, DTYPE_FLOAT16, DTYPE_INT8, DTYPE_UINT64, DTYPE_BFLOAT16};
     CudaNvrtc nvrtc;

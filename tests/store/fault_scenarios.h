@@ -4,12 +4,12 @@
 #include "tests/store/kvfs.h"
 #include "tests/store/store_fixtures.h"
 
-/* Sanitizers make a run ten times as long: every seventeenth operation has its turn then,
+/* Sanitizers make a run ten times as long: every thirty-first operation has its turn then,
  * others with each kind of fault; fewer where only threads are looked at. Without them all have. */
 #if defined(TEST_WITH_THREAD_SANITIZER)
 #define FAULT_STEP 41
 #elif defined(TEST_WITH_ADDRESS_SANITIZER)
-#define FAULT_STEP 17
+#define FAULT_STEP 31
 #else
 #define FAULT_STEP 1
 #endif
