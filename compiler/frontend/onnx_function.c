@@ -53,6 +53,46 @@ static Error *read_function(OnnxLocalFunction *function, NameMap *by_key) {
     return name_map_set(by_key, text_builder_get(&key), function);
 }
 
+static Error *find(NameMap *by_key, const Onnx__NodeProto *node, OnnxLocalFunction **out) {
+    TextBuilder OWN_TEXT(key) = {0};
+    *out = NULL;
+    if (name_map_count(by_key) == 0) return NULL;
+    TRY(function_key(node->domain, node->op_type, &key));
+    *out = name_map_find(by_key, text_builder_get(&key));
+    return NULL;
+}
+
+static Error *count_function(NameMap *by_key, OnnxLocalFunction *function, uint32_t depth);
+
+/* Nothing deeper than ONNX_CALL_DEPTH_MAX is counted: it is refused when it is expanded. */
+static Error *count_nodes(NameMap *by_key, Onnx__NodeProto *const *nodes, size_t count,
+    uint32_t depth, uint32_t *inout_total) {
+    const uint32_t too_many = ONNX_EXPANDED_NODES_MAX + 1;
+    for (size_t i = 0; i < count && *inout_total < too_many && depth <= ONNX_CALL_DEPTH_MAX; i++) {
+        OnnxLocalFunction *called;
+        TRY(find(by_key, nodes[i], &called));
+        if (called) TRY(count_function(by_key, called, depth + 1));
+        *inout_total += 1 + (called ? called->node_count : 0);
+        for (size_t j = 0; j < nodes[i]->n_attribute; j++) {
+            const Onnx__AttributeProto *attribute = nodes[i]->attribute[j];
+            const Onnx__GraphProto *body = attribute->g;
+            if (body) TRY(count_nodes(by_key, body->node, body->n_node, depth + 1, inout_total));
+        }
+        if (*inout_total > too_many) *inout_total = too_many;
+    }
+    return NULL;
+}
+
+/* One that is being counted calls itself: it is refused when it is expanded. */
+static Error *count_function(NameMap *by_key, OnnxLocalFunction *function, uint32_t depth) {
+    if (function->counted) return NULL;
+    function->counted = true;
+    uint32_t total = 0;
+    TRY(count_nodes(by_key, function->proto->node, function->proto->n_node, depth, &total));
+    function->node_count = total;
+    return NULL;
+}
+
 Error *onnx_functions_read(
     const Onnx__ModelProto *model, NameMap *by_key, OnnxLocalFunctions *out) {
     void *memory;
@@ -63,6 +103,7 @@ Error *onnx_functions_read(
         out->items[i].proto = model->functions[i];
         TRY(read_function(&out->items[i], by_key));
     }
+    for (size_t i = 0; i < out->count; i++) TRY(count_function(by_key, &out->items[i], 0));
     return NULL;
 }
 
@@ -77,11 +118,9 @@ void onnx_functions_deinit(OnnxLocalFunctions *functions) {
 }
 
 Error *onnx_function_find(const OnnxNode *node, const OnnxLocalFunction **out) {
-    TextBuilder OWN_TEXT(key) = {0};
-    *out = NULL;
-    if (name_map_count(node->import->functions) == 0) return NULL;
-    TRY(function_key(node->proto->domain, node->proto->op_type, &key));
-    *out = name_map_find(node->import->functions, text_builder_get(&key));
+    OnnxLocalFunction *found;
+    TRY(find(node->import->functions, node->proto, &found));
+    *out = found;
     return NULL;
 }
 
@@ -108,6 +147,7 @@ Error *onnx_function_expand(const OnnxNode *node, const OnnxLocalFunction *calle
     if (node->input_count > function->n_input || node->output_count > function->n_output)
         FAIL(INVALID, "%u inputs and %u outputs for a function of %zu and %zu", node->input_count,
             node->output_count, function->n_input, function->n_output);
+    TRY(onnx_check_room(node->import, called->node_count));
     TRY(onnx_import_opset(function->opset_import, function->n_opset_import, &opset));
     TRY(onnx_scope_init(&scope, NULL, node->scope->block));
     scope.function = called;

@@ -22,6 +22,8 @@ typedef struct OnnxLocalFunction {
     const Onnx__FunctionProto *proto;
     Onnx__AttributeProto **defaults;
     uint32_t default_count;
+    uint32_t node_count; /* with all calls expanded; at most ONNX_EXPANDED_NODES_MAX + 1 */
+    bool counted;
 } OnnxLocalFunction;
 
 typedef struct OnnxImport {
@@ -142,6 +144,8 @@ MUST_CHECK Error *onnx_function_find(const OnnxNode *node, const OnnxLocalFuncti
 MUST_CHECK Error *onnx_function_expand(const OnnxNode *node, const OnnxLocalFunction *function);
 
 /* onnx_node.c */
+/* Error: UNSUPPORTED so many more nodes would be too many. */
+MUST_CHECK Error *onnx_check_room(const OnnxImport *import, uint32_t nodes);
 /* Converts one node, adding "node x (Op)" to errors. */
 MUST_CHECK Error *onnx_node_convert(
     OnnxImport *import, OnnxScope *scope, const Onnx__NodeProto *proto);

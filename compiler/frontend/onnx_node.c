@@ -94,12 +94,17 @@ static Error *name_bindings(const OnnxNode *node, IrBinding *last_before) {
     return NULL;
 }
 
+Error *onnx_check_room(const OnnxImport *import, uint32_t nodes) {
+    if (nodes <= ONNX_EXPANDED_NODES_MAX - import->node_count) return NULL;
+    FAIL(UNSUPPORTED, "more than %d nodes with functions expanded", ONNX_EXPANDED_NODES_MAX);
+}
+
 Error *onnx_node_convert(OnnxImport *import, OnnxScope *scope, const Onnx__NodeProto *proto) {
     OnnxNode node = {.import = import, .scope = scope, .proto = proto};
     const char *label = node_label(proto);
     if (!proto->op_type || !proto->op_type[0]) FAIL(INVALID, "node %s has no op_type", label);
-    if (++import->node_count > ONNX_EXPANDED_NODES_MAX)
-        FAIL(UNSUPPORTED, "more than %d nodes with functions expanded", ONNX_EXPANDED_NODES_MAX);
+    TRY(onnx_check_room(import, 1));
+    import->node_count++;
     IrBinding *last_before = scope->block->last;
     Error *error = look_up_inputs(&node);
     if (!error) error = dispatch(&node);

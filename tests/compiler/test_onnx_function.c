@@ -200,7 +200,7 @@ static void test_onnx_function_refuses_functions_that_call_themselves(void **sta
     onnx_model_refused(UNSUPPORTED, "nested deeper than 64", model);
 }
 
-/* Some hundred bytes that would be 2^40 nodes. */
+/* Some hundred bytes that would be 2^40 nodes; counted before the first is made. */
 static void test_onnx_function_refuses_functions_that_explode(void **state) {
     (void)state;
     enum { LEVELS = 40 };
