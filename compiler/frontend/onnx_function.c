@@ -53,7 +53,30 @@ static Error *read_function(OnnxLocalFunction *function, NameMap *by_key) {
     return name_map_set(by_key, text_builder_get(&key), function);
 }
 
-static Error *find(NameMap *by_key, const Onnx__NodeProto *node, OnnxLocalFunction **out) {
+Error *onnx_functions_read(
+    const Onnx__ModelProto *model, NameMap *by_key, OnnxLocalFunctions *out) {
+    void *memory;
+    TRY(memory_alloc(model->n_functions, sizeof(OnnxLocalFunction), &memory));
+    out->items = memory;
+    out->count = model->n_functions;
+    for (size_t i = 0; i < model->n_functions; i++) {
+        out->items[i].proto = model->functions[i];
+        TRY(read_function(&out->items[i], by_key));
+    }
+    return NULL;
+}
+
+void onnx_functions_deinit(OnnxLocalFunctions *functions) {
+    for (size_t i = 0; i < functions->count; i++) {
+        for (uint32_t j = 0; j < functions->items[i].default_count; j++)
+            onnx_wire_release_attribute(functions->items[i].defaults[j]);
+        memory_free(functions->items[i].defaults);
+    }
+    memory_free(functions->items);
+    *functions = (OnnxLocalFunctions){0};
+}
+
+Error *onnx_function_find(NameMap *by_key, const Onnx__NodeProto *node, OnnxLocalFunction **out) {
     TextBuilder OWN_TEXT(key) = {0};
     *out = NULL;
     if (name_map_count(by_key) == 0) return NULL;
@@ -64,13 +87,14 @@ static Error *find(NameMap *by_key, const Onnx__NodeProto *node, OnnxLocalFuncti
 
 static Error *count_function(NameMap *by_key, OnnxLocalFunction *function, uint32_t depth);
 
-/* Nothing deeper than ONNX_CALL_DEPTH_MAX is counted: it is refused when it is expanded. */
+/* depth: of the scope that they would be expanded in. Nothing deeper than ONNX_CALL_DEPTH_MAX is
+ * counted: the call that is counted for is refused there, when it is expanded. */
 static Error *count_nodes(NameMap *by_key, Onnx__NodeProto *const *nodes, size_t count,
     uint32_t depth, uint32_t *inout_total) {
     const uint32_t too_many = ONNX_EXPANDED_NODES_MAX + 1;
     for (size_t i = 0; i < count && *inout_total < too_many && depth <= ONNX_CALL_DEPTH_MAX; i++) {
         OnnxLocalFunction *called;
-        TRY(find(by_key, nodes[i], &called));
+        TRY(onnx_function_find(by_key, nodes[i], &called));
         if (called) TRY(count_function(by_key, called, depth + 1));
         *inout_total += 1 + (called ? called->node_count : 0);
         for (size_t j = 0; j < nodes[i]->n_attribute; j++) {
@@ -93,37 +117,6 @@ static Error *count_function(NameMap *by_key, OnnxLocalFunction *function, uint3
     return NULL;
 }
 
-Error *onnx_functions_read(
-    const Onnx__ModelProto *model, NameMap *by_key, OnnxLocalFunctions *out) {
-    void *memory;
-    TRY(memory_alloc(model->n_functions, sizeof(OnnxLocalFunction), &memory));
-    out->items = memory;
-    out->count = model->n_functions;
-    for (size_t i = 0; i < model->n_functions; i++) {
-        out->items[i].proto = model->functions[i];
-        TRY(read_function(&out->items[i], by_key));
-    }
-    for (size_t i = 0; i < out->count; i++) TRY(count_function(by_key, &out->items[i], 0));
-    return NULL;
-}
-
-void onnx_functions_deinit(OnnxLocalFunctions *functions) {
-    for (size_t i = 0; i < functions->count; i++) {
-        for (uint32_t j = 0; j < functions->items[i].default_count; j++)
-            onnx_wire_release_attribute(functions->items[i].defaults[j]);
-        memory_free(functions->items[i].defaults);
-    }
-    memory_free(functions->items);
-    *functions = (OnnxLocalFunctions){0};
-}
-
-Error *onnx_function_find(const OnnxNode *node, const OnnxLocalFunction **out) {
-    OnnxLocalFunction *found;
-    TRY(find(node->import->functions, node->proto, &found));
-    *out = found;
-    return NULL;
-}
-
 static Error *bind_and_fill(
     const OnnxNode *node, const Onnx__FunctionProto *function, OnnxScope *scope) {
     if (scope->depth > ONNX_CALL_DEPTH_MAX)
@@ -140,13 +133,14 @@ static Error *bind_and_fill(
     return NULL;
 }
 
-Error *onnx_function_expand(const OnnxNode *node, const OnnxLocalFunction *called) {
+Error *onnx_function_expand(const OnnxNode *node, OnnxLocalFunction *called) {
     const Onnx__FunctionProto *function = called->proto;
     OnnxScope scope;
     int64_t opset;
     if (node->input_count > function->n_input || node->output_count > function->n_output)
         FAIL(INVALID, "%u inputs and %u outputs for a function of %zu and %zu", node->input_count,
             node->output_count, function->n_input, function->n_output);
+    TRY(count_function(node->import->functions, called, node->scope->depth + 1));
     TRY(onnx_check_room(node->import, called->node_count));
     TRY(onnx_import_opset(function->opset_import, function->n_opset_import, &opset));
     TRY(onnx_scope_init(&scope, NULL, node->scope->block));

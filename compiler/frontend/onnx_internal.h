@@ -22,7 +22,8 @@ typedef struct OnnxLocalFunction {
     const Onnx__FunctionProto *proto;
     Onnx__AttributeProto **defaults;
     uint32_t default_count;
-    uint32_t node_count; /* with all calls expanded; at most ONNX_EXPANDED_NODES_MAX + 1 */
+    /* With all calls expanded, at most ONNX_EXPANDED_NODES_MAX + 1; counted at the first call. */
+    uint32_t node_count;
     bool counted;
 } OnnxLocalFunction;
 
@@ -139,9 +140,10 @@ MUST_CHECK Error *onnx_functions_read(
     const Onnx__ModelProto *model, NameMap *by_key, OnnxLocalFunctions *out);
 void onnx_functions_deinit(OnnxLocalFunctions *functions);
 /* NULL: the node calls none. */
-MUST_CHECK Error *onnx_function_find(const OnnxNode *node, const OnnxLocalFunction **out);
+MUST_CHECK Error *onnx_function_find(
+    NameMap *by_key, const Onnx__NodeProto *node, OnnxLocalFunction **out);
 /* The function's nodes in the place of the call. */
-MUST_CHECK Error *onnx_function_expand(const OnnxNode *node, const OnnxLocalFunction *function);
+MUST_CHECK Error *onnx_function_expand(const OnnxNode *node, OnnxLocalFunction *function);
 
 /* onnx_node.c */
 /* Error: UNSUPPORTED so many more nodes would be too many. */

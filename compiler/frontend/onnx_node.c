@@ -45,8 +45,8 @@ static Error *find_handler(const OnnxNode *node, OnnxHandler **out) {
 }
 
 static Error *dispatch(const OnnxNode *node) {
-    const OnnxLocalFunction *function;
-    TRY(onnx_function_find(node, &function));
+    OnnxLocalFunction *function;
+    TRY(onnx_function_find(node->import->functions, node->proto, &function));
     if (function) return onnx_function_expand(node, function);
     OnnxHandler *handler;
     TRY(find_handler(node, &handler));
