@@ -27,17 +27,19 @@ static const Kernel *const *kernels(Device *device) {
 }
 
 /* oneDNN's answer, which knows the processor and the limit set in the environment. */
+static bool has_isa(dnnl_cpu_isa_t wanted) {
+    return ((unsigned)dnnl_get_effective_cpu_isa() & (unsigned)wanted) == (unsigned)wanted;
+}
+
 static CpuLevel effective_level(void) {
-    unsigned isa = (unsigned)dnnl_get_effective_cpu_isa();
-    unsigned avx2 = (unsigned)dnnl_cpu_isa_avx2, avx512 = (unsigned)dnnl_cpu_isa_avx512_core;
 #if defined(__x86_64__)
     bool fma =
         __builtin_cpu_supports("fma"); /* no processor has AVX2 and lacks it, but emulators */
 #else
     bool fma = false;
 #endif
-    if (!fma || (isa & avx2) != avx2) return CPU_LEVEL_PORTABLE;
-    return (isa & avx512) == avx512 ? CPU_LEVEL_AVX512 : CPU_LEVEL_AVX2;
+    if (!fma || !has_isa(dnnl_cpu_isa_avx2)) return CPU_LEVEL_PORTABLE;
+    return has_isa(dnnl_cpu_isa_avx512_core) ? CPU_LEVEL_AVX512 : CPU_LEVEL_AVX2;
 }
 
 static uint32_t processor_count(void) {
@@ -64,6 +66,8 @@ static Error *open_cpu(bool portable_only, CpuDevice **out) {
     device->threads_max = portable_only ? 1 : processor_count();
     OWN(Device, owned) = &device->base;
     if (!portable_only) device->level = effective_level();
+    device->has_vnni = device->level == CPU_LEVEL_AVX512 && has_isa(dnnl_cpu_isa_avx512_core_vnni);
+    device->has_bfloat16 = device->has_vnni && has_isa(dnnl_cpu_isa_avx512_core_bf16);
     device->rules = cpu_rules_of(device->level);
     if (!portable_only) {
         if (dnnl_engine_create(&device->dnnl_engine, dnnl_cpu, 0) != dnnl_success)

@@ -28,7 +28,8 @@ typedef struct CpuWorkers CpuWorkers;
 typedef struct CpuDevice {
     Device base; /* first: a Device * of class "cpu" is a CpuDevice * */
     CpuLevel level;
-    CpuRules rules; /* the level's */
+    bool has_bfloat16, has_vnni; /* AVX512_BF16, AVX512_VNNI; with CPU_LEVEL_AVX512 alone */
+    CpuRules rules;              /* the level's */
     /* Opened by device_open_portable: only rows with KERNEL_PORTABLE are asked, level is
      * CPU_LEVEL_PORTABLE. A kernel that is marked portable must choose its code by `level` alone
      * and must not call libm functions whose bits depend on the machine (exp, tanh, sin …;
@@ -61,7 +62,7 @@ static inline void *cpu_workspace(const Launch *launch) {
  * round-to-nearest and without flush-to-zero. */
 typedef Error *CpuTask(void *context, uint64_t begin, uint64_t end, uint32_t part);
 
-enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 4 /* raise when any kernel's bits change */ };
+enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 5 /* raise when any kernel's bits change */ };
 
 /* How many parts cpu_for_each would cut into: for per-part scratch in the workspace; plan for
  * CPU_THREADS_MAX or take scratch from the stack. Never more than `threads`. */

@@ -12,12 +12,12 @@
 #include "kernels/cpu/cpu_pack.h"
 
 typedef struct State {
-    CpuLowerKind kind;
+    CpuLowerForm form;
     bool packed;
     int64_t rows, depth, columns;
     uint32_t bias, residual; /* inputs */
     bool has_bias, has_residual;
-    uint64_t steps_offset, panels_offset; /* in the workspace, behind the rows */
+    uint64_t steps_offset, zeros_offset, panels_offset; /* in the workspace, behind the rows */
     CpuLowerProduct *product;
     CpuLowerRows row;
     CpuEpilogue epilogue;
@@ -29,6 +29,7 @@ typedef struct Run {
     const float *a, *scales, *bias, *residual;
     char *rows; /* A as it is multiplied */
     float *steps;
+    int32_t *zeros;
     const char *weights;
     char *panels;
     float *c;
@@ -37,16 +38,13 @@ typedef struct Run {
     atomic_bool abandoned;
 } Run;
 
-static CpuLowerKind kind_of(OperatorId id) {
-    return id == OPERATOR_FUSED_MATMUL_BFLOAT16 ? CPU_LOWER_BFLOAT16 : CPU_LOWER_INT8;
-}
+static bool is_int8(const State *state) { return cpu_lower_forms[state->form].is_int8; }
 
-/* Of an element of A as it is multiplied. */
-static uint64_t row_element(CpuLowerKind kind) {
-    return kind == CPU_LOWER_BFLOAT16 ? sizeof(float) : sizeof(int16_t);
+/* Bytes of a row as it is multiplied. */
+static int64_t row_bytes(const State *state) {
+    const CpuLowerFormInfo *info = &cpu_lower_forms[state->form];
+    return cpu_lower_groups(state->form, state->depth) * info->group * info->row_size;
 }
-
-static int64_t row_length(const State *state) { return cpu_lower_pairs(state->depth) * 2; }
 
 static Error *prepare_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
@@ -54,11 +52,11 @@ static Error *prepare_rows(void *context, uint64_t begin, uint64_t end, uint32_t
     const State *state = run->state;
     for (uint64_t i = begin; i < end; i++) {
         const float *from = run->a + i * (uint64_t)state->depth;
-        void *to = run->rows + i * (uint64_t)row_length(state) * row_element(state->kind);
-        if (state->kind == CPU_LOWER_BFLOAT16)
-            state->row.round(from, state->depth, to);
+        void *to = run->rows + i * (uint64_t)row_bytes(state);
+        if (is_int8(state))
+            state->row.quantize(from, state->depth, to, &run->steps[i], &run->zeros[i]);
         else
-            state->row.quantize(from, state->depth, to, &run->steps[i]);
+            state->row.round(from, state->depth, to);
     }
     return NULL;
 }
@@ -67,7 +65,7 @@ static Error *pack_panels(void *context, uint64_t begin, uint64_t end, uint32_t 
     (void)part;
     const Run *run = context;
     const State *state = run->state;
-    cpu_lower_pack(state->kind, run->weights, state->depth, state->columns, (int64_t)begin,
+    cpu_lower_pack(state->form, run->weights, state->depth, state->columns, (int64_t)begin,
         (int64_t)end, run->panels);
     return NULL;
 }
@@ -82,7 +80,7 @@ static void finish_tile(const Run *run, const Place *place, const void *sums) {
     for (int64_t i = 0; i < place->rows; i++) {
         const int64_t at = (place->row + i) * state->columns + place->column;
         const float *row = (const float *)sums + i * CPU_LOWER_COLUMNS;
-        if (state->kind == CPU_LOWER_INT8) {
+        if (is_int8(state)) {
             state->row.scale((const int32_t *)sums + i * CPU_LOWER_COLUMNS,
                 run->steps[place->row + i], run->scales + place->column, place->columns, scaled);
             row = scaled;
@@ -95,11 +93,12 @@ static void finish_tile(const Run *run, const Place *place, const void *sums) {
 
 static void run_tile(const Run *run, const Place *place) {
     const State *state = run->state;
-    const int64_t length = row_length(state), panel = cpu_lower_panel_count(state->depth);
-    const uint64_t element = row_element(state->kind), size = cpu_lower_size(state->kind);
-    const int64_t block = CPU_LOWER_BLOCK / (2 * CPU_LOWER_PANEL * (int64_t)size); /* pairs */
-    const char *a = run->rows + (uint64_t)(place->row * length) * element;
-    const char *b = run->panels + (uint64_t)(place->column / CPU_LOWER_PANEL * panel) * size;
+    const CpuLowerFormInfo *info = &cpu_lower_forms[state->form];
+    const int64_t row = row_bytes(state), panel = cpu_lower_panel_bytes(state->form, state->depth);
+    const int64_t groups = cpu_lower_groups(state->form, state->depth);
+    const int64_t group = cpu_lower_group_bytes(state->form), block = CPU_LOWER_BLOCK / group;
+    const char *a = run->rows + place->row * row;
+    const char *b = run->panels + place->column / CPU_LOWER_PANEL * panel;
     union {
         float real[CPU_LOWER_ROWS * CPU_LOWER_COLUMNS];
         int32_t whole[CPU_LOWER_ROWS * CPU_LOWER_COLUMNS];
@@ -107,20 +106,21 @@ static void run_tile(const Run *run, const Place *place) {
     CpuLowerTile tile = {
         .rows = place->rows,
         .panels = cpu_lower_panels(place->columns),
-        .a_row = length,
+        .a_row = row,
         .b_panel = panel,
         .out = &sums,
+        .zeros = run->zeros + place->row,
+        .heads = b,
     };
-    int64_t pair = 0;
+    int64_t at = 0;
     do { /* once for depth 0: writes zeros */
-        const int64_t left = cpu_lower_pairs(state->depth) - pair;
-        tile.pairs = left < block ? left : block;
-        tile.a = a + (uint64_t)(pair * 2) * element;
-        tile.b = b + (uint64_t)(pair * 2 * CPU_LOWER_PANEL) * size;
-        tile.accumulate = pair > 0;
+        tile.groups = groups - at < block ? groups - at : block;
+        tile.a = a + at * info->group * info->row_size;
+        tile.b = b + info->head + at * group;
+        tile.accumulate = at > 0;
         state->product(&tile);
-        pair += block;
-    } while (pair < cpu_lower_pairs(state->depth));
+        at += block;
+    } while (at < groups);
     finish_tile(run, place, &sums);
 }
 
@@ -158,11 +158,12 @@ static Error *launch_matmul(
     Run run = {
         .state = state,
         .a = cpu_input(launch, 0),
-        .scales = state->kind == CPU_LOWER_INT8 ? cpu_input(launch, 2) : NULL,
+        .scales = is_int8(state) ? cpu_input(launch, 2) : NULL,
         .bias = state->has_bias ? cpu_input(launch, state->bias) : NULL,
         .residual = state->has_residual ? cpu_input(launch, state->residual) : NULL,
         .rows = workspace,
         .steps = (float *)(void *)(workspace + state->steps_offset),
+        .zeros = (int32_t *)(void *)(workspace + state->zeros_offset),
         .weights = cpu_input(launch, 1),
         .panels = workspace + state->panels_offset,
         .c = cpu_output(launch, 0),
@@ -198,16 +199,16 @@ static Error *add(uint64_t count, uint64_t size, uint64_t *inout_total) {
 }
 
 static Error *place_workspace(Plan *plan, State *state) {
-    uint64_t total = 0, elements;
-    if (!checked_mul_u64((uint64_t)state->rows, (uint64_t)row_length(state), &elements))
-        FAIL(INVALID, "the operands are too large");
-    TRY(add(elements, row_element(state->kind), &total));
+    uint64_t total = 0;
+    TRY(add((uint64_t)state->rows, (uint64_t)row_bytes(state), &total));
     state->steps_offset = total;
-    if (state->kind == CPU_LOWER_INT8) TRY(add((uint64_t)state->rows, sizeof(float), &total));
+    if (is_int8(state)) TRY(add((uint64_t)state->rows, sizeof(float), &total));
+    state->zeros_offset = total;
+    if (is_int8(state)) TRY(add((uint64_t)state->rows, sizeof(int32_t), &total));
     state->panels_offset = total;
     if (!state->packed) {
         uint64_t bytes;
-        TRY(cpu_lower_packed_bytes(state->kind, state->depth, state->columns, &bytes));
+        TRY(cpu_lower_packed_bytes(state->form, state->depth, state->columns, &bytes));
         TRY(add(bytes, 1, &total));
     }
     plan->workspace_bytes = total > 0 ? total : DEVICE_ALIGNMENT; /* has an address */
@@ -220,17 +221,18 @@ static Error *plan_at(
     OWN(Plan, plan) = NULL;
     TRY(plan_create(device, request, name, sizeof(State), &plan));
     State *state = plan_state(plan);
-    state->kind = kind_of(request->operator_info->id);
+    const bool int8 = request->operator_info->id == OPERATOR_FUSED_MATMUL_INT8;
+    state->form = cpu_lower_form(cpu_device(device), int8);
     state->packed = request->inputs[1].layout != CPU_LAYOUT_PLAIN;
     state->rows = shape_product(a, 0, a->rank - 1);
     state->depth = b->dims[0];
     state->columns = b->dims[1];
-    state->bias = state->kind == CPU_LOWER_INT8 ? 3 : 2;
+    state->bias = int8 ? 3 : 2;
     state->residual = state->bias + 1;
     state->has_bias = plan_request_has(request, state->bias);
     state->has_residual = plan_request_has(request, state->residual);
-    state->product = cpu_lower_product_for(level, state->kind);
-    state->row = cpu_lower_rows_for(level);
+    state->product = cpu_lower_product_for(level, state->form);
+    state->row = cpu_lower_rows_for(level, state->form);
     state->epilogue_row = cpu_epilogue_row_for(level);
     TRY(cpu_epilogue_of(request, level, DTYPE_FLOAT32, &state->epilogue));
     TRY(place_workspace(plan, state));
@@ -255,37 +257,43 @@ static Error *plan_int8(Device *device, const PlanRequest *request, Plan **out) 
 
 /* ---- packed weights ---- */
 
-static bool is_weight(const PackRequest *request) {
+/* False: none of ours. */
+static bool weight_form(
+    const CpuDevice *device, const PackRequest *request, CpuLowerForm *out_form) {
     const OperatorId id = request->operator_info->id;
     const TensorSpec *constant = &request->constant;
-    if (request->input_index != 1 || constant->shape.rank != 2) return false;
-    return (id == OPERATOR_FUSED_MATMUL_BFLOAT16 && constant->dtype == DTYPE_BFLOAT16) ||
-           (id == OPERATOR_FUSED_MATMUL_INT8 && constant->dtype == DTYPE_INT8);
+    const bool int8 = id == OPERATOR_FUSED_MATMUL_INT8;
+    if (request->input_index != 1 || constant->shape.rank != 2 ||
+        (!int8 && id != OPERATOR_FUSED_MATMUL_BFLOAT16) ||
+        constant->dtype != (int8 ? DTYPE_INT8 : DTYPE_BFLOAT16))
+        return false;
+    *out_form = cpu_lower_form(device, int8);
+    return true;
 }
 
 bool cpu_lower_pack_rule(const CpuDevice *device, const PackRequest *request, uint32_t *out_layout,
     uint64_t *out_bytes) {
-    if (device->portable_only || !is_weight(request)) return false;
+    CpuLowerForm form;
+    if (device->portable_only || !weight_form(device, request, &form)) return false;
     const int64_t *dims = request->constant.shape.dims;
-    const CpuLowerKind kind = kind_of(request->operator_info->id);
     uint64_t bytes = 0;
-    Error *error = cpu_lower_packed_bytes(kind, dims[0], dims[1], &bytes);
-    if (error || bytes == 0) {
+    Error *error = cpu_lower_packed_bytes(form, dims[0], dims[1], &bytes);
+    if (error || dims[0] == 0 || bytes == 0) {
         error_free(error); /* then it stays as it is, and a plan refuses it */
         return false;
     }
-    *out_layout = kind == CPU_LOWER_BFLOAT16 ? CPU_LAYOUT_PAIRS_BFLOAT16 : CPU_LAYOUT_PAIRS_INT8;
+    *out_layout = cpu_lower_forms[form].layout;
     *out_bytes = bytes;
     return true;
 }
 
-bool cpu_lower_pack_weights(
-    const PackRequest *request, uint32_t layout, const void *plain, void *to) {
-    if (layout != CPU_LAYOUT_PAIRS_BFLOAT16 && layout != CPU_LAYOUT_PAIRS_INT8) return false;
+bool cpu_lower_pack_weights(const CpuDevice *device, const PackRequest *request, uint32_t layout,
+    const void *plain, void *to) {
+    CpuLowerForm form;
+    if (!weight_form(device, request, &form) || layout != cpu_lower_forms[form].layout)
+        return false;
     const int64_t *dims = request->constant.shape.dims;
-    if (!is_weight(request)) return false;
-    cpu_lower_pack(kind_of(request->operator_info->id), plain, dims[0], dims[1], 0,
-        cpu_lower_panels(dims[1]), to);
+    cpu_lower_pack(form, plain, dims[0], dims[1], 0, cpu_lower_panels(dims[1]), to);
     return true;
 }
 

@@ -7,5 +7,5 @@
 bool cpu_lower_pack_rule(
     const CpuDevice *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes);
 /* False where the layout is none of theirs. */
-bool cpu_lower_pack_weights(
-    const PackRequest *request, uint32_t layout, const void *plain, void *to);
+bool cpu_lower_pack_weights(const CpuDevice *device, const PackRequest *request, uint32_t layout,
+    const void *plain, void *to);

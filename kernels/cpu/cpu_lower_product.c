@@ -3,13 +3,34 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernels/cpu/cpu_pack.h"
 #include "kernels/cpu/cpu_vector.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+const CpuLowerFormInfo cpu_lower_forms[CPU_LOWER_FORM_COUNT] = {
+    [CPU_LOWER_BFLOAT16] = {false, CPU_LAYOUT_PAIRS_BFLOAT16, 2, 4, 2, 0},
+    [CPU_LOWER_BFLOAT16_DOT] = {false, CPU_LAYOUT_PAIRS_BFLOAT16, 2, 2, 2, 0},
+    [CPU_LOWER_INT8] = {true, CPU_LAYOUT_PAIRS_INT8, 2, 2, 1, 0},
+    [CPU_LOWER_INT8_DOT] = {true, CPU_LAYOUT_QUADS_INT8, 4, 1, 1, CPU_LOWER_PANEL * 4},
+};
+
+CpuLowerForm cpu_lower_form(const CpuDevice *device, bool is_int8) {
+    if (is_int8) return device->has_vnni ? CPU_LOWER_INT8_DOT : CPU_LOWER_INT8;
+    return device->has_bfloat16 ? CPU_LOWER_BFLOAT16_DOT : CPU_LOWER_BFLOAT16;
+}
+
 /* ---- any machine: no fused multiply-add ---- */
+
+static const void *row_at(const CpuLowerTile *tile, int64_t row) {
+    return (const char *)tile->a + row * tile->a_row;
+}
+
+static const void *panel_at(const CpuLowerTile *tile, int64_t panel) {
+    return (const char *)tile->b + panel * tile->b_panel;
+}
 
 static float widen(uint16_t element) {
     const uint32_t bits = (uint32_t)element << 16;
@@ -19,26 +40,26 @@ static float widen(uint16_t element) {
 }
 
 static void bfloat16_portable_row(const CpuLowerTile *tile, int64_t row, int64_t panel) {
-    const float *a = (const float *)tile->a + row * tile->a_row;
-    const uint16_t *b = (const uint16_t *)tile->b + panel * tile->b_panel;
+    const float *a = row_at(tile, row);
+    const uint16_t *b = panel_at(tile, panel);
     float *out = (float *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;
     float sums[CPU_LOWER_PANEL] = {0};
     if (tile->accumulate) memcpy(sums, out, sizeof sums);
-    for (int64_t p = 0; p < tile->pairs; p++, a += 2, b += 2 * CPU_LOWER_PANEL)
+    for (int64_t p = 0; p < tile->groups; p++, a += 2, b += 2 * CPU_LOWER_PANEL)
         for (int c = 0; c < CPU_LOWER_PANEL; c++) {
-            sums[c] += a[0] * widen(b[2 * c]);
             sums[c] += a[1] * widen(b[2 * c + 1]);
+            sums[c] += a[0] * widen(b[2 * c]);
         }
     memcpy(out, sums, sizeof sums);
 }
 
 static void int8_portable_row(const CpuLowerTile *tile, int64_t row, int64_t panel) {
-    const int16_t *a = (const int16_t *)tile->a + row * tile->a_row;
-    const int8_t *b = (const int8_t *)tile->b + panel * tile->b_panel;
+    const int16_t *a = row_at(tile, row);
+    const int8_t *b = panel_at(tile, panel);
     int32_t *out = (int32_t *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;
     uint32_t sums[CPU_LOWER_PANEL] = {0};
     if (tile->accumulate) memcpy(sums, out, sizeof sums);
-    for (int64_t p = 0; p < tile->pairs; p++, a += 2, b += 2 * CPU_LOWER_PANEL)
+    for (int64_t p = 0; p < tile->groups; p++, a += 2, b += 2 * CPU_LOWER_PANEL)
         for (int c = 0; c < CPU_LOWER_PANEL; c++)
             sums[c] += (uint32_t)(a[0] * b[2 * c] + a[1] * b[2 * c + 1]);
     memcpy(out, sums, sizeof sums);
@@ -64,27 +85,27 @@ static void int8_portable(const CpuLowerTile *tile) {
         const CpuLowerTile *tile, int64_t row, int64_t panel) {                                    \
         enum { VECTORS = 2 * (PANELS) };                                                           \
         const __m256i upper = _mm256_set1_epi32((int32_t)0xFFFF0000);                              \
-        const float *a = (const float *)tile->a + row * tile->a_row;                               \
-        const uint16_t *b = (const uint16_t *)tile->b + panel * tile->b_panel;                     \
+        const float *a = row_at(tile, row);                                                        \
+        const uint16_t *b = panel_at(tile, panel);                                                 \
         float *out = (float *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;       \
-        const int64_t a_row = tile->a_row, b_panel = tile->b_panel;                                \
+        const int64_t a_row = tile->a_row / 4, b_panel = tile->b_panel / 2;                        \
         __m256 sums[ROWS][VECTORS];                                                                \
         CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
             sums[r][v] = tile->accumulate ? _mm256_loadu_ps(out + r * CPU_LOWER_COLUMNS + v * 8)   \
                                           : _mm256_setzero_ps();                                   \
-        for (int64_t p = 0; p < tile->pairs; p++) {                                                \
+        for (int64_t p = 0; p < tile->groups; p++) {                                               \
             __m256i pairs[VECTORS];                                                                \
             CPU_UNROLL for (int v = 0; v < VECTORS; v++) pairs[v] = _mm256_loadu_si256(            \
                 (const __m256i *)(const void *)(b + v / 2 * b_panel + v % 2 * 16));                \
             CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
-                const __m256 first = _mm256_broadcast_ss(a + r * a_row);                           \
-                CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] = _mm256_fmadd_ps(         \
-                    first, _mm256_castsi256_ps(_mm256_slli_epi32(pairs[v], 16)), sums[r][v]);      \
-            }                                                                                      \
-            CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
                 const __m256 second = _mm256_broadcast_ss(a + r * a_row + 1);                      \
                 CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] = _mm256_fmadd_ps(         \
                     second, _mm256_castsi256_ps(_mm256_and_si256(pairs[v], upper)), sums[r][v]);   \
+            }                                                                                      \
+            CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
+                const __m256 first = _mm256_broadcast_ss(a + r * a_row);                           \
+                CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] = _mm256_fmadd_ps(         \
+                    first, _mm256_castsi256_ps(_mm256_slli_epi32(pairs[v], 16)), sums[r][v]);      \
             }                                                                                      \
             a += 2;                                                                                \
             b += 2 * CPU_LOWER_PANEL;                                                              \
@@ -111,10 +132,10 @@ CPU_INLINE int32_t pair_of(const int16_t *a) {
     CPU_TARGET_AVX2 static void int8_block_##ROWS##x##PANELS(                                      \
         const CpuLowerTile *tile, int64_t row, int64_t panel) {                                    \
         enum { VECTORS = 2 * (PANELS) };                                                           \
-        const int16_t *a = (const int16_t *)tile->a + row * tile->a_row;                           \
-        const int8_t *b = (const int8_t *)tile->b + panel * tile->b_panel;                         \
+        const int16_t *a = row_at(tile, row);                                                      \
+        const int8_t *b = panel_at(tile, panel);                                                   \
         int32_t *out = (int32_t *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;   \
-        const int64_t a_row = tile->a_row, b_panel = tile->b_panel;                                \
+        const int64_t a_row = tile->a_row / 2, b_panel = tile->b_panel;                            \
         __m256i sums[ROWS][VECTORS];                                                               \
         CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
             sums[r][v] =                                                                           \
@@ -122,7 +143,7 @@ CPU_INLINE int32_t pair_of(const int16_t *a) {
                     ? _mm256_loadu_si256(                                                          \
                           (const __m256i *)(const void *)(out + r * CPU_LOWER_COLUMNS + v * 8))    \
                     : _mm256_setzero_si256();                                                      \
-        for (int64_t p = 0; p < tile->pairs; p++) {                                                \
+        for (int64_t p = 0; p < tile->groups; p++) {                                               \
             __m256i pairs[VECTORS];                                                                \
             CPU_UNROLL for (int v = 0; v < VECTORS; v++) pairs[v] =                                \
                 _mm256_cvtepi8_epi16(_mm_loadu_si128(                                              \
@@ -171,52 +192,74 @@ DEFINE_AVX2(bfloat16);
 DEFINE_AVX2(int8);
 #endif
 
-CpuLowerProduct *cpu_lower_product_for(CpuLevel level, CpuLowerKind kind) {
+CpuLowerProduct *cpu_lower_product_for(CpuLevel level, CpuLowerForm form) {
 #if defined(__x86_64__)
-    if (level >= CPU_LEVEL_AVX2) return kind == CPU_LOWER_BFLOAT16 ? bfloat16_avx2 : int8_avx2;
+    if (form == CPU_LOWER_BFLOAT16_DOT) return cpu_lower_product_bfloat16_dot;
+    if (form == CPU_LOWER_INT8_DOT) return cpu_lower_product_int8_dot;
+    if (level >= CPU_LEVEL_AVX2) return form == CPU_LOWER_BFLOAT16 ? bfloat16_avx2 : int8_avx2;
 #endif
     (void)level;
-    return kind == CPU_LOWER_BFLOAT16 ? bfloat16_portable : int8_portable;
+    return form == CPU_LOWER_BFLOAT16 ? bfloat16_portable : int8_portable;
 }
 
 /* ---- packing ---- */
 
-Error *cpu_lower_packed_bytes(CpuLowerKind kind, int64_t depth, int64_t columns, uint64_t *out) {
-    const uint64_t panel = (uint64_t)cpu_lower_pairs(depth);
+Error *cpu_lower_packed_bytes(CpuLowerForm form, int64_t depth, int64_t columns, uint64_t *out) {
+    const uint64_t groups = (uint64_t)cpu_lower_groups(form, depth);
     uint64_t bytes;
-    if (!checked_mul_u64(panel, 2 * CPU_LOWER_PANEL * cpu_lower_size(kind), &bytes) ||
+    if (!checked_mul_u64(groups, (uint64_t)cpu_lower_group_bytes(form), &bytes) ||
+        !checked_add_u64(bytes, cpu_lower_forms[form].head, &bytes) ||
         !checked_mul_u64(bytes, (uint64_t)cpu_lower_panels(columns), &bytes))
         FAIL(INVALID, "the weights are too large");
     *out = bytes;
     return NULL;
 }
 
-#define DEFINE_PACK(name, T)                                                                       \
-    static void name(                                                                              \
-        const T *b, int64_t depth, int64_t columns, int64_t begin, int64_t end, T *packed) {       \
-        for (int64_t panel = begin; panel < end; panel++) {                                        \
-            const int64_t first = panel * CPU_LOWER_PANEL, left = columns - first;                 \
-            const int64_t count = left < CPU_LOWER_PANEL ? left : CPU_LOWER_PANEL;                 \
-            T *to = packed + panel * cpu_lower_panel_count(depth);                                 \
-            for (int64_t k = 0; k < cpu_lower_pairs(depth) * 2; k += 2) {                          \
-                const T *even = b + k * columns + first;                                           \
-                const T *odd = k + 1 < depth ? even + columns : NULL;                              \
-                for (int64_t c = 0; c < CPU_LOWER_PANEL; c++) {                                    \
-                    *to++ = c < count ? even[c] : 0;                                               \
-                    *to++ = c < count && odd ? odd[c] : 0;                                         \
-                }                                                                                  \
+/* Columns [first, first + CPU_LOWER_PANEL) by groups; behind the last row and column zeros. */
+#define DEFINE_PACK(name, T, GROUP)                                                                \
+    static void name(const T *b, int64_t depth, int64_t columns, int64_t first, T *to) {           \
+        const int64_t left = columns - first;                                                      \
+        const int64_t count = left < CPU_LOWER_PANEL ? left : CPU_LOWER_PANEL;                     \
+        for (int64_t k = 0; k < depth; k += (GROUP), to += (GROUP)*CPU_LOWER_PANEL)                \
+            for (int64_t i = 0; i < (GROUP); i++) {                                                \
+                const T *row = b + (k + i) * columns + first;                                      \
+                const int64_t there = k + i < depth ? count : 0;                                   \
+                for (int64_t c = 0; c < CPU_LOWER_PANEL; c++)                                      \
+                    to[c * (GROUP) + i] = c < there ? row[c] : 0;                                  \
             }                                                                                      \
-        }                                                                                          \
     }                                                                                              \
     struct pack_needs_semicolon
 
-DEFINE_PACK(pack_two_bytes, uint16_t);
-DEFINE_PACK(pack_bytes, int8_t);
+DEFINE_PACK(pack_pairs_of_two_bytes, uint16_t, 2);
+DEFINE_PACK(pack_pairs_of_bytes, int8_t, 2);
+DEFINE_PACK(pack_quads_of_bytes, int8_t, 4);
 
-void cpu_lower_pack(CpuLowerKind kind, const void *b, int64_t depth, int64_t columns, int64_t begin,
+/* Modulo 2^32, as the products are. */
+static void write_head(
+    const int8_t *b, int64_t depth, int64_t columns, int64_t first, uint32_t *head) {
+    const int64_t left = columns - first;
+    const int64_t count = left < CPU_LOWER_PANEL ? left : CPU_LOWER_PANEL;
+    memset(head, 0, CPU_LOWER_PANEL * sizeof *head);
+    for (int64_t k = 0; k < depth; k++)
+        for (int64_t c = 0; c < count; c++) {
+            const int32_t weight = b[k * columns + first + c];
+            head[c] += (uint32_t)weight;
+        }
+}
+
+void cpu_lower_pack(CpuLowerForm form, const void *b, int64_t depth, int64_t columns, int64_t begin,
     int64_t end, void *packed) {
-    if (kind == CPU_LOWER_BFLOAT16)
-        pack_two_bytes(b, depth, columns, begin, end, packed);
-    else
-        pack_bytes(b, depth, columns, begin, end, packed);
+    for (int64_t panel = begin; panel < end; panel++) {
+        const int64_t first = panel * CPU_LOWER_PANEL;
+        char *to = (char *)packed + panel * cpu_lower_panel_bytes(form, depth);
+        if (form == CPU_LOWER_INT8_DOT) {
+            write_head(b, depth, columns, first, (uint32_t *)(void *)to);
+            pack_quads_of_bytes(
+                b, depth, columns, first, (int8_t *)to + cpu_lower_forms[form].head);
+        } else if (form == CPU_LOWER_INT8) {
+            pack_pairs_of_bytes(b, depth, columns, first, (int8_t *)to);
+        } else {
+            pack_pairs_of_two_bytes(b, depth, columns, first, (uint16_t *)(void *)to);
+        }
+    }
 }

@@ -25,7 +25,8 @@ CPU_INLINE CpuF32x16 round_lanes(CpuF32x16 x) {
         is_nan, (CpuF32x16)(CpuI32x16)(rounded * 0 + 0x7FC00000u), (CpuF32x16)rounded);
 }
 
-CPU_INLINE void round_row_body(const float *from, int64_t depth, float *to) {
+CPU_INLINE void round_row_body(const float *from, int64_t depth, void *out) {
+    float *to = out;
     int64_t i = 0;
     for (; i + CPU_VECTOR_LANES <= depth; i += CPU_VECTOR_LANES)
         cpu_f32x16_store(to + i, round_lanes(cpu_f32x16_load(from + i)));
@@ -34,7 +35,21 @@ CPU_INLINE void round_row_body(const float *from, int64_t depth, float *to) {
         cpu_f32x16_store_part(
             to + i, left, round_lanes(cpu_f32x16_load_part(from + i, depth - i, 0)));
 }
-CPU_VARIANTS(round_row, (const float *from, int64_t depth, float *to), (from, depth, to));
+CPU_VARIANTS(round_row, (const float *from, int64_t depth, void *out), (from, depth, out));
+
+#if defined(__x86_64__)
+/* To bfloat16 themselves; up to a pair. */
+CPU_TARGET_AVX512 static void round_row_dot(const float *from, int64_t depth, void *out) {
+    uint16_t *to = out;
+    for (int64_t i = 0; i < depth; i += CPU_VECTOR_LANES) {
+        const CpuF32x16 x = cpu_f32x16_load_part(from + i, depth - i, 0);
+        const int64_t left = depth + depth % 2 - i;
+        const __mmask16 mask = left < CPU_VECTOR_LANES ? (__mmask16)((1 << left) - 1) : 0xFFFF;
+        _mm512_mask_cvtepi32_storeu_epi16(
+            to + i, mask, _mm512_srli_epi32((__m512i)round_lanes(x), 16));
+    }
+}
+#endif
 
 /* ---- int8 ---- */
 
@@ -59,7 +74,9 @@ static int16_t quantize(const Scale *scale, float x) {
     return (int16_t)(n < least ? least : n > most ? most : n);
 }
 
-static void quantize_row_portable(const float *from, int64_t depth, int16_t *to, float *out_step) {
+static void quantize_row_portable(
+    const float *from, int64_t depth, void *out, float *out_step, int32_t *out_zero) {
+    int16_t *to = out;
     float low = 0, high = 0;
     bool finite = true;
     for (int64_t i = 0; i < depth; i++) {
@@ -71,6 +88,7 @@ static void quantize_row_portable(const float *from, int64_t depth, int16_t *to,
     for (int64_t i = 0; i < depth; i++) to[i] = isnan(scale.step) ? 0 : quantize(&scale, from[i]);
     if (depth % 2) to[depth] = 0;
     *out_step = scale.step;
+    *out_zero = 0;
 }
 
 #if defined(__x86_64__)
@@ -116,7 +134,8 @@ CPU_TARGET_AVX2 static void quantize_avx2(
 }
 
 CPU_TARGET_AVX2 static void quantize_row_avx2(
-    const float *from, int64_t depth, int16_t *to, float *out_step) {
+    const float *from, int64_t depth, void *out, float *out_step, int32_t *out_zero) {
+    int16_t *to = out;
     const int64_t whole = depth / 16 * 16, rest = depth - whole;
     float low = 0, high = 0, end[16] = {0};
     int16_t bytes[16];
@@ -126,6 +145,7 @@ CPU_TARGET_AVX2 static void quantize_row_avx2(
     range_avx2(end, 16, &low, &high, &finite);
     const Scale scale = scale_of(low, high, finite);
     *out_step = scale.step;
+    *out_zero = 0;
     if (isnan(scale.step)) {
         memset(to, 0, (size_t)(depth + depth % 2) * sizeof *to);
         return;
@@ -133,6 +153,48 @@ CPU_TARGET_AVX2 static void quantize_row_avx2(
     quantize_avx2(from, whole, &scale, to);
     quantize_avx2(end, 16, &scale, bytes);
     memcpy(to + whole, bytes, (size_t)(rest + rest % 2) * sizeof *to);
+}
+
+/* ---- int8 as bytes without a sign ---- */
+
+CPU_TARGET_AVX512 static Scale scale_of_row_dot(const float *from, int64_t depth) {
+    const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF);
+    __m512 low = _mm512_setzero_ps(), high = low;
+    __m512i largest = _mm512_setzero_si512();
+    for (int64_t i = 0; i < depth; i += 16) {
+        const __mmask16 mask = depth - i < 16 ? (__mmask16)((1 << (depth - i)) - 1) : 0xFFFF;
+        const __m512 x = _mm512_maskz_loadu_ps(mask, from + i);
+        low = _mm512_min_ps(x, low);
+        high = _mm512_max_ps(x, high);
+        largest = _mm512_max_epi32(largest, _mm512_and_si512(_mm512_castps_si512(x), magnitude));
+    }
+    return scale_of(_mm512_reduce_min_ps(low), _mm512_reduce_max_ps(high),
+        _mm512_reduce_max_epi32(largest) < 0x7F800000);
+}
+
+CPU_TARGET_AVX512 static void quantize_row_dot(
+    const float *from, int64_t depth, void *out, float *out_step, int32_t *out_zero) {
+    uint8_t *to = out;
+    Scale scale = scale_of_row_dot(from, depth);
+    *out_step = scale.step;
+    if (isnan(scale.step)) {
+        memset(to, 0, (size_t)(depth + 3) / 4 * 4);
+        *out_zero = 0;
+        return;
+    }
+    *out_zero = scale.zero;
+    const __m512 inverse = _mm512_set1_ps(scale.inverse);
+    const __m512i zero = _mm512_set1_epi32(scale.zero), least = _mm512_setzero_si512();
+    const __m512i most = _mm512_set1_epi32((int32_t)BYTE_MAX);
+    for (int64_t i = 0; i < depth; i += 16) {
+        const int64_t left = depth - i, written = (left + 3) / 4 * 4;
+        const __mmask16 mask = left < 16 ? (__mmask16)((1 << left) - 1) : 0xFFFF;
+        const __mmask16 to_mask = written < 16 ? (__mmask16)((1 << written) - 1) : 0xFFFF;
+        const __m512 x = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, from + i), inverse);
+        __m512i n = _mm512_maskz_add_epi32(mask, _mm512_cvtps_epi32(x), zero);
+        n = _mm512_min_epi32(_mm512_max_epi32(n, least), most);
+        _mm512_mask_cvtepi32_storeu_epi8(to + i, to_mask, n);
+    }
 }
 #endif
 
@@ -150,10 +212,13 @@ CPU_VARIANTS(scale_row,
     (const int32_t *sums, float step, const float *scales, int64_t count, float *to),
     (sums, step, scales, count, to));
 
-CpuLowerRows cpu_lower_rows_for(CpuLevel level) {
+CpuLowerRows cpu_lower_rows_for(CpuLevel level, CpuLowerForm form) {
     CpuLowerRows rows = {round_row_for(level), quantize_row_portable, scale_row_for(level)};
 #if defined(__x86_64__)
     if (level >= CPU_LEVEL_AVX2) rows.quantize = quantize_row_avx2;
+    if (form == CPU_LOWER_BFLOAT16_DOT) rows.round = round_row_dot;
+    if (form == CPU_LOWER_INT8_DOT) rows.quantize = quantize_row_dot;
 #endif
+    (void)form;
     return rows;
 }

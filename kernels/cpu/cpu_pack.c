@@ -102,7 +102,8 @@ Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request
     (void)stream;
     if (cpu_conv_images_pack(cpu_device(device), request, layout, plain, (float *)(uintptr_t)to))
         return NULL;
-    if (cpu_lower_pack_weights(request, layout, plain, (void *)(uintptr_t)to)) return NULL;
+    if (cpu_lower_pack_weights(cpu_device(device), request, layout, plain, (void *)(uintptr_t)to))
+        return NULL;
     if (layout == CPU_LAYOUT_DNNL)
         return cpu_dnnl_conv_pack(cpu_device(device), request, plain, (void *)(uintptr_t)to);
     if (layout != CPU_LAYOUT_PANELS || !wants_panels(cpu_device(device), request))

@@ -16,6 +16,7 @@ typedef enum CpuLayout {
                                       cpu_conv_last_depthwise.h; float32 */
     CPU_LAYOUT_PAIRS_BFLOAT16 = 7, /* FusedMatMulBFloat16's B: see cpu_lower_product.h; bfloat16 */
     CPU_LAYOUT_PAIRS_INT8 = 8,     /* FusedMatMulInt8's B: see cpu_lower_product.h; int8 */
+    CPU_LAYOUT_QUADS_INT8 = 9,     /* the same for AVX512_VNNI */
 } CpuLayout;
 
 /* DeviceClass.pack_rule and DeviceClass.pack. */

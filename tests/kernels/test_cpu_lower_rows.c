@@ -26,7 +26,7 @@ static void test_rows_are_rounded_to_bfloat16_with_ties_to_even(void **state) {
             for (int64_t i = 0; i < depth; i++)
                 from[i] = i < 10 ? special[(i + depth) % 10] : noise(&seed);
             to[depth + depth % 2] = 99;
-            cpu_lower_rows_for(levels[l]).round(from, depth, to);
+            cpu_lower_rows_for(levels[l], CPU_LOWER_BFLOAT16).round(from, depth, to);
             for (int64_t i = 0; i < depth; i++) {
                 const double wanted =
                     dtype_scalar_from_bfloat16(dtype_scalar_bfloat16((double)from[i]));
@@ -35,6 +35,32 @@ static void test_rows_are_rounded_to_bfloat16_with_ties_to_even(void **state) {
             if (depth % 2) assert_true(to[depth] == 0);
             assert_true(to[depth + depth % 2] == 99);
         }
+}
+
+/* Those of the forms for AVX512_BF16 and AVX512_VNNI need AVX-512 alone. */
+static bool has_avx512(void) {
+    CpuLevel levels[3];
+    return levels[loop_fixture_levels(levels) - 1] == CPU_LEVEL_AVX512;
+}
+
+static void test_rows_of_bfloat16_are_the_rounded_ones(void **state) {
+    (void)state;
+    if (!has_avx512()) skip();
+    for (int64_t depth = 1; depth < MOST; depth++) {
+        float from[MOST], rounded[MOST + 2];
+        uint16_t to[MOST + 2];
+        uint64_t seed = (uint64_t)depth;
+        for (int64_t i = 0; i < depth; i++) from[i] = i == depth / 2 ? NAN : noise(&seed);
+        to[depth + depth % 2] = 99;
+        cpu_lower_rows_for(CPU_LEVEL_AVX512, CPU_LOWER_BFLOAT16).round(from, depth, rounded);
+        cpu_lower_rows_for(CPU_LEVEL_AVX512, CPU_LOWER_BFLOAT16_DOT).round(from, depth, to);
+        for (int64_t i = 0; i < depth + depth % 2; i++) {
+            uint32_t bits;
+            memcpy(&bits, &rounded[i], sizeof bits);
+            assert_int_equal(to[i], bits >> 16);
+        }
+        assert_int_equal(to[depth + depth % 2], 99);
+    }
 }
 
 /* What operators.def says, step by step. */
@@ -60,15 +86,43 @@ static void test_rows_become_bytes_with_the_same_bits_at_every_level(void **stat
         for (int64_t depth = 1; depth < MOST; depth++) {
             float from[MOST], step;
             int16_t to[MOST + 2], wanted[MOST + 2];
+            int32_t zero;
             uint64_t seed = (uint64_t)depth;
             for (int64_t i = 0; i < depth; i++)
                 from[i] = (noise(&seed) + shifts[depth % 5]) * scales[depth % 4];
             to[depth + depth % 2] = 99;
-            cpu_lower_rows_for(levels[l]).quantize(from, depth, to, &step);
+            cpu_lower_rows_for(levels[l], CPU_LOWER_INT8).quantize(from, depth, to, &step, &zero);
+            assert_int_equal(zero, 0);
             assert_true(step == quantize(from, depth, wanted));
             assert_memory_equal(to, wanted, (size_t)(depth + depth % 2) * sizeof *to);
             assert_int_equal(to[depth + depth % 2], 99);
         }
+}
+
+static void test_bytes_without_a_sign_are_by_their_zero_larger(void **state) {
+    (void)state;
+    static const float shifts[] = {0, 0.9F, -1, 5, -5};
+    if (!has_avx512()) skip();
+    for (int64_t depth = 1; depth < MOST; depth++) {
+        float from[MOST], step;
+        int16_t wanted[MOST + 2];
+        uint8_t to[MOST + 5];
+        int32_t zero;
+        uint64_t seed = (uint64_t)depth;
+        const int64_t length = (depth + 3) / 4 * 4;
+        for (int64_t i = 0; i < depth; i++) from[i] = noise(&seed) + shifts[depth % 5];
+        to[length] = 99;
+        cpu_lower_rows_for(CPU_LEVEL_AVX512, CPU_LOWER_INT8_DOT)
+            .quantize(from, depth, to, &step, &zero);
+        assert_true(step == quantize(from, depth, wanted));
+        for (int64_t i = 0; i < length; i++)
+            assert_int_equal(to[i], i < depth ? wanted[i] + zero : 0);
+        assert_int_equal(to[length], 99);
+        from[depth / 2] = INFINITY;
+        cpu_lower_rows_for(CPU_LEVEL_AVX512, CPU_LOWER_INT8_DOT)
+            .quantize(from, depth, to, &step, &zero);
+        assert_true(isnan(step) && zero == 0 && to[0] == 0 && to[depth - 1] == 0);
+    }
 }
 
 static void test_rows_without_a_finite_range_have_no_step(void **state) {
@@ -79,20 +133,22 @@ static void test_rows_without_a_finite_range_have_no_step(void **state) {
     for (uint32_t l = 0; l < level_count; l++) {
         float from[MOST] = {0}, step;
         int16_t to[MOST];
+        int32_t zero;
+        const CpuLowerRows row = cpu_lower_rows_for(levels[l], CPU_LOWER_INT8);
         for (int i = 0; i < 3; i++)
             for (int at = 0; at < MOST; at += 23) {
                 memset(from, 0, sizeof from);
                 from[at] = bad[i];
-                cpu_lower_rows_for(levels[l]).quantize(from, MOST, to, &step);
+                row.quantize(from, MOST, to, &step, &zero);
                 assert_true(isnan(step));
                 assert_int_equal(to[at], 0);
             }
         memset(from, 0, sizeof from);
         from[3] = 3e38F, from[40] = -3e38F;
-        cpu_lower_rows_for(levels[l]).quantize(from, MOST, to, &step);
+        row.quantize(from, MOST, to, &step, &zero);
         assert_true(isnan(step));
         memset(from, 0, sizeof from);
-        cpu_lower_rows_for(levels[l]).quantize(from, MOST, to, &step);
+        row.quantize(from, MOST, to, &step, &zero);
         assert_true(step > 0 && to[0] == 0);
     }
 }
@@ -111,7 +167,7 @@ static void test_sums_are_scaled_by_row_and_column(void **state) {
                 scales[i] = noise(&seed);
             }
             to[count] = 99;
-            cpu_lower_rows_for(levels[l]).scale(sums, 0.3F, scales, count, to);
+            cpu_lower_rows_for(levels[l], CPU_LOWER_INT8).scale(sums, 0.3F, scales, count, to);
             for (int64_t i = 0; i < count; i++)
                 assert_true(to[i] == (float)sums[i] * (0.3F * scales[i]));
             assert_true(to[count] == 99);
@@ -121,6 +177,8 @@ static void test_sums_are_scaled_by_row_and_column(void **state) {
 int test_cpu_lower_rows(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_are_rounded_to_bfloat16_with_ties_to_even),
+        cmocka_unit_test(test_rows_of_bfloat16_are_the_rounded_ones),
+        cmocka_unit_test(test_bytes_without_a_sign_are_by_their_zero_larger),
         cmocka_unit_test(test_rows_become_bytes_with_the_same_bits_at_every_level),
         cmocka_unit_test(test_rows_without_a_finite_range_have_no_step),
         cmocka_unit_test(test_sums_are_scaled_by_row_and_column),

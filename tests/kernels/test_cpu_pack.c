@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_pack.h"
 
+#include "kernels/cpu/cpu_lower_product.h"
 #include "kernels/cpu/cpu_matmul_kernel.h"
 #include "tests/kernels/kernel_call.h"
 
@@ -32,7 +33,9 @@ static void check_rule(const Rule *rule) {
 
 static void test_pack_rule_looks_at_the_constant_alone(void **state) {
     (void)state;
-    static const Rule rules[] = {
+    const CpuDevice *device = cpu_device(kernel_cpu_device());
+    const CpuLowerFormInfo *int8 = &cpu_lower_forms[cpu_lower_form(device, true)];
+    const Rule rules[] = {
         {"MatMul", "{}", 1, DTYPE_FLOAT32, {2, {10, 70}}, CPU_LAYOUT_PANELS, 10 * 80 * 4},
         {"MatMul", "{}", 1, DTYPE_FLOAT16, {3, {2, 10, 64}}, CPU_LAYOUT_PANELS, 2 * 10 * 64 * 4},
         {"MatMul", "{}", 0, DTYPE_FLOAT32, {2, {10, 70}}, CPU_LAYOUT_PLAIN, 0},
@@ -45,7 +48,8 @@ static void test_pack_rule_looks_at_the_constant_alone(void **state) {
         {"LSTM", "{}", 2, DTYPE_FLOAT32, {3, {1, 32, 8}}, CPU_LAYOUT_PANELS, 8 * 32 * 4},
         {"FusedMatMulBFloat16", "{}", 1, DTYPE_BFLOAT16, {2, {9, 70}}, CPU_LAYOUT_PAIRS_BFLOAT16,
             10 * 80 * 2},
-        {"FusedMatMulInt8", "{}", 1, DTYPE_INT8, {2, {9, 70}}, CPU_LAYOUT_PAIRS_INT8, 10 * 80},
+        {"FusedMatMulInt8", "{}", 1, DTYPE_INT8, {2, {9, 70}}, int8->layout,
+            int8->layout == CPU_LAYOUT_QUADS_INT8 ? 5 * (12 * 16 + 64) : 10 * 80},
         {"FusedMatMulInt8", "{}", 1, DTYPE_INT8, {2, {0, 70}}, CPU_LAYOUT_PLAIN, 0},
         {"FusedMatMulInt8", "{}", 2, DTYPE_FLOAT32, {1, {70}}, CPU_LAYOUT_PLAIN, 0},
         {"Add", "{}", 1, DTYPE_FLOAT32, {2, {64, 64}}, CPU_LAYOUT_PLAIN, 0},
@@ -70,8 +74,8 @@ static void test_pack_refuses_a_layout_that_is_not_the_rules(void **state) {
     const float plain[64] = {0};
     float packed[64];
     const PackRequest request = {info, attributes, 1, {true, DTYPE_FLOAT32, 0, {2, {1, 64}}}};
-    assert_fails_saying(INVALID, "MatMul: input 1 is not packed in layout 9",
-        cpu_pack(kernel_cpu_device(), NULL, &request, 9, plain, (uint64_t)(uintptr_t)packed));
+    assert_fails_saying(INVALID, "MatMul: input 1 is not packed in layout 99",
+        cpu_pack(kernel_cpu_device(), NULL, &request, 99, plain, (uint64_t)(uintptr_t)packed));
     assert_ok(cpu_pack(kernel_cpu_device(), NULL, &request, CPU_LAYOUT_PANELS, plain,
         (uint64_t)(uintptr_t)packed));
     attributes_release(attributes);
