@@ -153,32 +153,6 @@ static void test_tiles_of_every_form_give_their_sums(void **state) {
                     check(form, (Problem){rows[r], depths[d], columns[c]});
 }
 
-/* Where sums are rounded the order shows: every form has the same, row by row and in blocks. */
-static void test_bfloat16_has_the_same_bits_with_and_without_its_instructions(void **state) {
-    (void)state;
-    if (!form_runs(CPU_LOWER_BFLOAT16_DOT)) skip();
-    enum { ROWS = 7, PAIRS = 100 };
-    uint64_t seed = 3;
-    float rows[ROWS * PAIRS * 2], sums[2][ROWS * CPU_LOWER_COLUMNS];
-    uint16_t dot_rows[ROWS * PAIRS * 2], panel[PAIRS * 2 * CPU_LOWER_PANEL];
-    for (int i = 0; i < ROWS * PAIRS * 2; i++) {
-        dot_rows[i] = dtype_scalar_bfloat16((double)(test_random(&seed) % 2000001) / 1e6 - 1);
-        rows[i] = (float)dtype_scalar_from_bfloat16(dot_rows[i]);
-    }
-    for (int i = 0; i < PAIRS * 2 * CPU_LOWER_PANEL; i++)
-        panel[i] = dtype_scalar_bfloat16((double)(test_random(&seed) % 2000001) / 1e6 - 1);
-    for (int rows_at_once = 1; rows_at_once <= ROWS; rows_at_once += ROWS - 1) {
-        CpuLowerTile tile = {.rows = rows_at_once, .groups = PAIRS, .panels = 1, .b = panel};
-        tile.a = rows, tile.a_row = PAIRS * 2 * 4, tile.out = sums[0];
-        cpu_lower_product_for(CPU_LEVEL_AVX2, CPU_LOWER_BFLOAT16)(&tile);
-        tile.a = dot_rows, tile.a_row = PAIRS * 2 * 2, tile.out = sums[1];
-        cpu_lower_product_for(CPU_LEVEL_AVX512, CPU_LOWER_BFLOAT16_DOT)(&tile);
-        for (int r = 0; r < rows_at_once; r++)
-            assert_memory_equal(sums[0] + r * CPU_LOWER_COLUMNS, sums[1] + r * CPU_LOWER_COLUMNS,
-                CPU_LOWER_PANEL * sizeof(float));
-    }
-}
-
 /* The largest sums that the compiler lets happen. */
 static void test_sums_of_bytes_do_not_overflow_at_the_greatest_depth(void **state) {
     (void)state;
@@ -223,7 +197,6 @@ static void test_weights_beyond_memory_are_refused(void **state) {
 int test_cpu_lower_product(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tiles_of_every_form_give_their_sums),
-        cmocka_unit_test(test_bfloat16_has_the_same_bits_with_and_without_its_instructions),
         cmocka_unit_test(test_sums_of_bytes_do_not_overflow_at_the_greatest_depth),
         cmocka_unit_test(test_weights_beyond_memory_are_refused),
     };
