@@ -85,6 +85,14 @@ void cpu_matmul_pack_panel(const float *b, int64_t b_row, int64_t b_column, int6
 
 /* ---- the run ---- */
 
+static CpuMatmulRow *row_for(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX512) return cpu_matmul_row_avx512;
+#endif
+    (void)level;
+    return NULL;
+}
+
 typedef struct Run {
     const CpuMatmul *matmul;
     CpuMatmulBuffers buffers;
@@ -166,6 +174,15 @@ static void run_unit(const CpuMatmul *matmul, const Unit *unit, const float *b, 
     if (!direct) finish_unit(matmul, unit, sums);
 }
 
+/* One row of A and two whole panels. */
+static void run_row(const CpuMatmul *matmul, const Unit *unit, const float *b) {
+    float sums[2 * CPU_MATMUL_PANEL];
+    const bool direct = is_direct(matmul);
+    matmul->row(
+        unit->a, matmul->a_column, b, matmul->depth, direct ? unit->c + unit->column : sums);
+    if (!direct) finish_unit(matmul, unit, sums);
+}
+
 /* Rows from `row` on and a panel's columns, as many as make a tile. */
 static Unit unit_at(const CpuMatmul *matmul, int64_t row, int64_t panel) {
     const int64_t column = panel * CPU_MATMUL_PANEL;
@@ -211,7 +228,13 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
         if (matmul->has_residual) unit.residual = buffers->residual + c_offset;
         if (matmul->has_bias)
             unit.bias = buffers->bias + batch_offset(&matmul->batch, batch, matmul->bias_batch);
-        if (run->packed)
+        const bool pair = run->packed && matmul->row && matmul->rows == 1 && i + 1 < (int64_t)end &&
+                          matmul->columns - unit.column >= 2 * CPU_MATMUL_PANEL;
+        if (pair) {
+            unit.columns = 2 * CPU_MATMUL_PANEL;
+            run_row(matmul, &unit, buffers->b + b_offset + unit.column * matmul->depth);
+            i++;
+        } else if (run->packed)
             run_unit(matmul, &unit, buffers->b + b_offset + unit.column * matmul->depth,
                 panel_width(matmul->columns, panel));
         else
@@ -242,6 +265,7 @@ static Error *pack_units(void *context, uint64_t begin, uint64_t end, uint32_t p
 
 void cpu_matmul_prepare(CpuMatmul *matmul, CpuLevel level) {
     matmul->micro = cpu_matmul_micro_for(level);
+    matmul->row = row_for(level);
     matmul->epilogue_row = cpu_epilogue_row_for(level);
     matmul->epilogue_rows = cpu_epilogue_rows_for(level);
     /* Columns that are not adjacent have to be gathered. Adjacent ones are read where they lie:

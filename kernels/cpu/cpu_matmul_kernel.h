@@ -38,6 +38,13 @@ void cpu_matmul_micro_avx2(const CpuMatmulTile *tile);
 void cpu_matmul_micro_avx512(const CpuMatmulTile *tile);
 CpuMatmulMicro *cpu_matmul_micro_for(CpuLevel level);
 
+/* out[2 * CPU_MATMUL_PANEL] = a[depth] times two whole panels, one behind the other. One row waits
+ * for its weights alone: two streams of them come faster than one. a_column in elements. */
+typedef void CpuMatmulRow(
+    const float *a, int64_t a_column, const float *b, int64_t depth, float *out);
+void cpu_matmul_row_avx512(
+    const float *a, int64_t a_column, const float *b, int64_t depth, float *out);
+
 /* The plan's part: sizes and strides (in elements) of everything. C is compact. */
 typedef struct CpuMatmul {
     int64_t rows, columns, depth; /* M, N, K */
@@ -52,6 +59,7 @@ typedef struct CpuMatmul {
     int64_t bias_row, bias_column;
     CpuEpilogue epilogue;
     CpuMatmulMicro *micro;
+    CpuMatmulRow *row; /* NULL: a panel at a time */
     CpuEpilogueRow *epilogue_row;
     CpuEpilogueRowsRun *epilogue_rows;
 } CpuMatmul;

@@ -93,3 +93,23 @@ void cpu_matmul_micro_avx512(const CpuMatmulTile *tile) {
     else
         rows_x1(tile, mask);
 }
+
+void cpu_matmul_row_avx512(
+    const float *a, int64_t a_column, const float *b, int64_t depth, float *out) {
+    enum { VECTORS = CPU_MATMUL_PANEL / 16 };
+    const float *second = b + depth * CPU_MATMUL_PANEL;
+    __m512 sums[2][VECTORS];
+    CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[0][v] = sums[1][v] = _mm512_setzero_ps();
+    for (int64_t k = 0; k < depth; k++) {
+        const __m512 factor = _mm512_set1_ps(*a);
+        CPU_UNROLL for (int v = 0; v < VECTORS; v++) {
+            sums[0][v] = _mm512_fmadd_ps(factor, _mm512_loadu_ps(b + v * 16), sums[0][v]);
+            sums[1][v] = _mm512_fmadd_ps(factor, _mm512_loadu_ps(second + v * 16), sums[1][v]);
+        }
+        a += a_column;
+        b += CPU_MATMUL_PANEL;
+        second += CPU_MATMUL_PANEL;
+    }
+    CPU_UNROLL for (int p = 0; p < 2; p++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)
+        _mm512_storeu_ps(out + p * CPU_MATMUL_PANEL + v * 16, sums[p][v]);
+}

@@ -86,10 +86,10 @@ static void test_matmul_packs_columns_that_are_not_adjacent(void **state) {
     free(b);
 }
 
-/* A row's bits do not depend on the other rows of the batch. */
+/* A row's bits do not depend on the other rows of the batch, nor on B's panels and on threads. */
 static void test_matmul_gives_a_row_the_same_bits_in_any_batch(void **state) {
     (void)state;
-    enum { M = 130, K = 700, N = 150 };
+    enum { M = 130, K = 700, N = 470, PANELS = (N + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL };
     float *a = kernel_random_floats(3, M * K), *b = kernel_random_floats(4, K * N);
     float *all = malloc(M * N * sizeof(float)), one[N];
     assert_non_null(all);
@@ -104,9 +104,13 @@ static void test_matmul_gives_a_row_the_same_bits_in_any_batch(void **state) {
         .batch_count = 1,
         .epilogue = {.alpha = 1, .bias_scale = 1}};
     cpu_matmul_prepare(&matmul, device->level);
-    const Launch launch = {.threads = 2};
+    Launch launch = {.threads = 2};
     bool abandoned = false;
     CpuMatmulBuffers buffers = {.a = a, .b = b, .c = all};
+    float *packed = malloc((size_t)cpu_matmul_packed_count(K, N) * sizeof(float));
+    assert_non_null(packed);
+    for (int panel = 0; panel < PANELS; panel++)
+        cpu_matmul_pack_panel(b, N, 1, K, N, panel, packed);
     assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
     matmul.rows = 1;
     buffers.c = one;
@@ -115,6 +119,20 @@ static void test_matmul_gives_a_row_the_same_bits_in_any_batch(void **state) {
         assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
         assert_memory_equal(one, all + row * N, sizeof one);
     }
+    matmul.b_packed = true;
+    buffers.b = packed;
+    for (launch.threads = 1; launch.threads < 4; launch.threads++) {
+        memset(one, 0, sizeof one);
+        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+        assert_memory_equal(one, all + 129 * N, sizeof one);
+    }
+    float bias[N];
+    for (int i = 0; i < N; i++) bias[i] = (float)i;
+    matmul.has_bias = true, matmul.bias_column = 1;
+    buffers.bias = bias;
+    assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+    for (int i = 0; i < N; i++) assert_true(one[i] == all[129 * N + i] + bias[i]);
+    free(packed);
     free(all);
     free(a);
     free(b);
