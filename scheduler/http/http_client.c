@@ -8,12 +8,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <curl/curl.h>
 #include <json-c/json_object.h>
-#include <pthread.h>
 
 #include "base/allocator.h"
 #include "base/file.h"
+#include "scheduler/http/http_libraries.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/server_key.h"
 
@@ -38,10 +37,6 @@ struct HttpClient {
     bool no_proxy;
     uint32_t connect_limit_ms, silence_limit_s;
 };
-
-static pthread_once_t library_once = PTHREAD_ONCE_INIT;
-static CURLcode library_result;
-static void init_library(void) { library_result = curl_global_init(CURL_GLOBAL_DEFAULT); }
 
 static Error *take_server(HttpClient *client, const char *server) {
     TextBuilder OWN_TEXT(base) = {0};
@@ -78,15 +73,9 @@ static Error *take_key(HttpClient *client, const char *key) {
     return memory_copy_text(key, &client->pinned_key);
 }
 
-Error *http_client_init_library(void) {
-    (void)pthread_once(&library_once, init_library);
-    if (library_result != CURLE_OK) FAIL(IO, "libcurl: %s", curl_easy_strerror(library_result));
-    return NULL;
-}
-
 Error *http_client_open(const HttpClientOptions *options, HttpClient **out) {
     void *memory;
-    TRY(http_client_init_library());
+    TRY(http_libraries_open_curl());
     TRY(memory_alloc(1, sizeof(HttpClient), &memory));
     OWN(HttpClient, client) = memory;
     client->connect_limit_ms =
@@ -98,7 +87,7 @@ Error *http_client_open(const HttpClientOptions *options, HttpClient **out) {
     if (options->tenant) TRY(memory_copy_text(options->tenant, &client->tenant));
     if (options->ca_file) TRY(memory_copy_text(options->ca_file, &client->ca_file));
     if (options->pinned_key) TRY(take_key(client, options->pinned_key));
-    client->curl = curl_easy_init();
+    client->curl = libcurl.easy_init();
     if (!client->curl) FAIL(OUT_OF_MEMORY, "no memory for a client");
     *out = TAKE(client);
     return NULL;
@@ -106,7 +95,7 @@ Error *http_client_open(const HttpClientOptions *options, HttpClient **out) {
 
 void http_client_close(HttpClient *client) {
     if (!client) return;
-    if (client->curl) curl_easy_cleanup(client->curl);
+    if (client->curl) libcurl.easy_cleanup(client->curl);
     memory_free(client->socket);
     memory_free(client->base);
     memory_free(client->authorization);
@@ -155,8 +144,8 @@ static void transfer_deinit(Transfer *transfer) {
     text_builder_deinit(&transfer->line);
     error_free(transfer->error);
     if (transfer->body >= 0) (void)close(transfer->body);
-    curl_slist_free_all(transfer->headers);
-    curl_mime_free(transfer->mime);
+    libcurl.slist_free_all(transfer->headers);
+    libcurl.mime_free(transfer->mime);
 }
 #define OWN_TRANSFER(name) __attribute__((cleanup(transfer_deinit))) name
 
@@ -182,7 +171,7 @@ static Error *take_lines(Transfer *transfer, const char *data, size_t size) {
 
 static Error *take_data(Transfer *transfer, const char *data, size_t size) {
     long status = 0;
-    (void)curl_easy_getinfo(transfer->client->curl, CURLINFO_RESPONSE_CODE, &status);
+    (void)libcurl.easy_getinfo(transfer->client->curl, CURLINFO_RESPONSE_CODE, &status);
     bool worked = status >= 200 && status < 300;
     size_t limit = worked ? HTTP_CLIENT_ANSWER_MAX : ERROR_SIZE_MAX;
     transfer->reply->bytes += size;
@@ -243,7 +232,7 @@ static int on_progress(void *self, curl_off_t a, curl_off_t b, curl_off_t c, cur
 }
 
 static Error *add_header(Transfer *transfer, const char *text) {
-    struct curl_slist *grown = curl_slist_append(transfer->headers, text);
+    struct curl_slist *grown = libcurl.slist_append(transfer->headers, text);
     if (!grown) FAIL(OUT_OF_MEMORY, "no memory for a request");
     transfer->headers = grown;
     return NULL;
@@ -258,12 +247,12 @@ static Error *set_file(Transfer *transfer) {
         FAIL(NOT_FOUND, "no file %s", path);
     if (!S_ISREG(status.st_mode)) FAIL(INVALID, "%s is not a regular file", path);
     TRY(add_header(transfer, "Content-Type: application/octet-stream"));
-    (void)curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)status.st_size);
-    (void)curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_read);
-    (void)curl_easy_setopt(curl, CURLOPT_READDATA, transfer);
-    (void)curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
-    (void)curl_easy_setopt(curl, CURLOPT_SEEKDATA, transfer);
+    (void)libcurl.easy_setopt(curl, CURLOPT_POST, 1L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)status.st_size);
+    (void)libcurl.easy_setopt(curl, CURLOPT_READFUNCTION, on_read);
+    (void)libcurl.easy_setopt(curl, CURLOPT_READDATA, transfer);
+    (void)libcurl.easy_setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
+    (void)libcurl.easy_setopt(curl, CURLOPT_SEEKDATA, transfer);
     return NULL;
 }
 
@@ -275,29 +264,29 @@ static Error *set_data(Transfer *transfer) {
     TRY(add_header(transfer, "Content-Type: application/octet-stream"));
     if (call->data_size <= UNASKED_SIZE_MAX) TRY(add_header(transfer, "Expect:"));
     if (call->data_size > SEND_PIECE_SIZE && !call->bytes_per_s)
-        (void)curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, (long)SEND_PIECE_SIZE);
-    (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->data_size);
-    (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, call->data);
+        (void)libcurl.easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, (long)SEND_PIECE_SIZE);
+    (void)libcurl.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->data_size);
+    (void)libcurl.easy_setopt(curl, CURLOPT_POSTFIELDS, call->data);
     return NULL;
 }
 
 static Error *set_parts(Transfer *transfer) {
     const HttpClientCall *call = transfer->call;
-    transfer->mime = curl_mime_init(transfer->client->curl);
+    transfer->mime = libcurl.mime_init(transfer->client->curl);
     if (!transfer->mime) FAIL(OUT_OF_MEMORY, "no memory for a request");
     for (size_t i = 0; i < call->part_count; i++) {
         const HttpClientPart *from = &call->parts[i];
-        curl_mimepart *part = curl_mime_addpart(transfer->mime);
-        CURLcode code = part ? curl_mime_name(part, from->name) : CURLE_OUT_OF_MEMORY;
-        if (!code) code = curl_mime_type(part, from->content_type);
+        curl_mimepart *part = libcurl.mime_addpart(transfer->mime);
+        CURLcode code = part ? libcurl.mime_name(part, from->name) : CURLE_OUT_OF_MEMORY;
+        if (!code) code = libcurl.mime_type(part, from->content_type);
         if (!code)
-            code = from->data ? curl_mime_data(part, from->data, from->size)
-                              : curl_mime_filedata(part, from->path);
-        if (!code) code = curl_mime_filename(part, NULL);
+            code = from->data ? libcurl.mime_data(part, from->data, from->size)
+                              : libcurl.mime_filedata(part, from->path);
+        if (!code) code = libcurl.mime_filename(part, NULL);
         if (code == CURLE_READ_ERROR) FAIL(NOT_FOUND, "no file %s", from->path);
-        if (code) FAIL(OUT_OF_MEMORY, "%s", curl_easy_strerror(code));
+        if (code) FAIL(OUT_OF_MEMORY, "%s", libcurl.easy_strerror(code));
     }
-    (void)curl_easy_setopt(transfer->client->curl, CURLOPT_MIMEPOST, transfer->mime);
+    (void)libcurl.easy_setopt(transfer->client->curl, CURLOPT_MIMEPOST, transfer->mime);
     return NULL;
 }
 
@@ -305,7 +294,7 @@ static Error *set_body(Transfer *transfer) {
     const HttpClientCall *call = transfer->call;
     CURL *curl = transfer->client->curl;
     if (call->bytes_per_s)
-        (void)curl_easy_setopt(
+        (void)libcurl.easy_setopt(
             curl, CURLOPT_MAX_SEND_SPEED_LARGE, (curl_off_t)(call->bytes_per_s & INT64_MAX));
     if (call->file) return set_file(transfer);
     if (call->data) return set_data(transfer);
@@ -313,20 +302,20 @@ static Error *set_body(Transfer *transfer) {
     if (call->method == HTTP_METHOD_POST) {
         const char *json = call->json ? call->json : "";
         TRY(add_header(transfer, "Content-Type: application/json"));
-        (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(json));
-        (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, json);
+        (void)libcurl.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(json));
+        (void)libcurl.easy_setopt(curl, CURLOPT_POSTFIELDS, json);
     } else if (call->method != HTTP_METHOD_GET)
-        (void)curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, route_method_name(call->method));
+        (void)libcurl.easy_setopt(curl, CURLOPT_CUSTOMREQUEST, route_method_name(call->method));
     return NULL;
 }
 
 static void set_trust(HttpClient *client) {
     CURL *curl = client->curl;
-    if (client->ca_file) (void)curl_easy_setopt(curl, CURLOPT_CAINFO, client->ca_file);
+    if (client->ca_file) (void)libcurl.easy_setopt(curl, CURLOPT_CAINFO, client->ca_file);
     if (!client->pinned_key) return;
-    (void)curl_easy_setopt(curl, CURLOPT_PINNEDPUBLICKEY, client->pinned_key);
-    (void)curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
-    (void)curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_PINNEDPUBLICKEY, client->pinned_key);
+    (void)libcurl.easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
 }
 
 static Error *set_call(Transfer *transfer) {
@@ -336,31 +325,31 @@ static Error *set_call(Transfer *transfer) {
     text_appendf(&url, "%s%s", client->base, transfer->call->path);
     if (client->tenant) http_client_query(&url, "tenant", client->tenant);
     TRY(text_builder_check(&url));
-    curl_easy_reset(curl); /* the connection stays */
-    (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_TCP_NODELAY, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    (void)curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    (void)curl_easy_setopt(curl, CURLOPT_PROXY, client->socket || client->no_proxy ? "" : NULL);
-    (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)transfer->call->limit_ms);
-    if (client->socket) (void)curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->socket);
+    libcurl.easy_reset(curl); /* the connection stays */
+    (void)libcurl.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_TCP_NODELAY, 1L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)libcurl.easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_PROXY, client->socket || client->no_proxy ? "" : NULL);
+    (void)libcurl.easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)transfer->call->limit_ms);
+    if (client->socket) (void)libcurl.easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->socket);
     set_trust(client);
-    (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_limit_ms);
+    (void)libcurl.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_limit_ms);
     if (!transfer->call->visit) {
-        (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-        (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)client->silence_limit_s);
+        (void)libcurl.easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        (void)libcurl.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)client->silence_limit_s);
     }
-    (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_data);
-    (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
-    (void)curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
-    (void)curl_easy_setopt(curl, CURLOPT_HEADERDATA, transfer);
-    (void)curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    (void)curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
-    (void)curl_easy_setopt(curl, CURLOPT_XFERINFODATA, transfer);
+    (void)libcurl.easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_data);
+    (void)libcurl.easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
+    (void)libcurl.easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    (void)libcurl.easy_setopt(curl, CURLOPT_HEADERDATA, transfer);
+    (void)libcurl.easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    (void)libcurl.easy_setopt(curl, CURLOPT_XFERINFODATA, transfer);
     if (client->authorization) TRY(add_header(transfer, client->authorization));
     TRY(set_body(transfer));
-    (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, transfer->headers);
-    if (curl_easy_setopt(curl, CURLOPT_URL, text_builder_get(&url)) != CURLE_OK)
+    (void)libcurl.easy_setopt(curl, CURLOPT_HTTPHEADER, transfer->headers);
+    if (libcurl.easy_setopt(curl, CURLOPT_URL, text_builder_get(&url)) != CURLE_OK)
         FAIL(OUT_OF_MEMORY, "no memory for a request");
     return NULL;
 }
@@ -402,7 +391,7 @@ static Error *judge(Transfer *transfer, CURLcode code) {
         transfer->error = NULL;
         return error;
     }
-    (void)curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
+    (void)libcurl.easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
     transfer->reply->status = (int)status;
     bool refused = status >= 400; /* said before all of the body was sent */
     if (code != CURLE_OK && !(refused && transfer->reply->text.size)) {
@@ -412,11 +401,12 @@ static Error *judge(Transfer *transfer, CURLcode code) {
                 client->pinned_key);
         if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY ||
             code == CURLE_BAD_CONTENT_ENCODING)
-            FAIL(CORRUPT, "%s: %s", where, curl_easy_strerror(code));
+            FAIL(CORRUPT, "%s: %s", where, libcurl.easy_strerror(code));
         if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
             FAIL(UNREACHABLE, "%s: %s; LAYOVER_CA names a file of certificates to trust", where,
-                curl_easy_strerror(code));
-        FAIL(UNREACHABLE, "%s: %s; is the daemon running there?", where, curl_easy_strerror(code));
+                libcurl.easy_strerror(code));
+        FAIL(UNREACHABLE, "%s: %s; is the daemon running there?", where,
+            libcurl.easy_strerror(code));
     }
     if (status < 200 || status >= 300) return read_refusal(transfer->reply);
     if (transfer->call->visit && transfer->line.size)
@@ -432,7 +422,7 @@ Error *http_client_call(
         .client = client, .call = call, .reply = out_reply, .body = -1};
     *out_reply = (HttpClientReply){.next = -1};
     TRY(set_call(&transfer));
-    Error *error = judge(&transfer, curl_easy_perform(client->curl));
-    curl_easy_reset(client->curl); /* it points to what ends here */
+    Error *error = judge(&transfer, libcurl.easy_perform(client->curl));
+    libcurl.easy_reset(client->curl); /* it points to what ends here */
     return error;
 }

@@ -23,9 +23,6 @@ typedef struct HttpClientOptions {
     uint32_t silence_limit_s;  /* nothing moved for so long; 0: 600 s. Streams have none */
 } HttpClientOptions;
 
-/* Once, before anything else of libcurl; http_client_open does it. */
-MUST_CHECK Error *http_client_init_library(void);
-
 /* Connects when the first call is made; the connection stays for the next one. For one thread at a
  * time. Errors: INVALID no such form of a server, or of a key, or a key without TLS; a token that
  * no header can hold. */

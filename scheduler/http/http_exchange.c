@@ -49,19 +49,19 @@ bool http_exchange_suspend(HttpExchange *exchange) {
         (void)atomic_fetch_sub(&server->suspended, 1);
         return false;
     }
-    MHD_suspend_connection(exchange->mhd);
+    microhttpd.suspend_connection(exchange->mhd);
     return true;
 }
 
 void http_exchange_resume(HttpExchange *exchange) {
     HttpServer *server = exchange->connection->server;
-    MHD_resume_connection(exchange->mhd);
+    microhttpd.resume_connection(exchange->mhd);
     (void)atomic_fetch_sub(&server->suspended, 1);
 }
 
 void *http_exchange_begin(void *self, const char *uri, struct MHD_Connection *mhd) {
     HttpConnection *connection =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+        microhttpd.get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     void *memory;
     (void)self;
     if (!connection) return NULL;
@@ -112,16 +112,16 @@ static struct MHD_Response *make_body(HttpExchange *exchange) {
     switch (response->kind) {
     case HTTP_BODY_TEXT:
         /* it stays until the exchange ends, which is after the last byte */
-        return MHD_create_response_from_buffer(response->text.size,
+        return microhttpd.create_response_from_buffer(response->text.size,
             (void *)(uintptr_t)text_builder_get(&response->text), MHD_RESPMEM_PERSISTENT);
     case HTTP_BODY_FILE:
         if (fstat(response->descriptor, &status) != 0) return NULL;
         struct MHD_Response *file =
-            MHD_create_response_from_fd64((uint64_t)status.st_size, response->descriptor);
+            microhttpd.create_response_from_fd64((uint64_t)status.st_size, response->descriptor);
         if (file) response->descriptor = -1; /* closed with it */
         return file;
     case HTTP_BODY_STREAM:
-        return MHD_create_response_from_callback(
+        return microhttpd.create_response_from_callback(
             MHD_SIZE_UNKNOWN, STREAM_BLOCK_SIZE, http_stream_read, exchange, NULL);
     }
     return NULL;
@@ -133,16 +133,18 @@ static enum MHD_Result send_answer(HttpExchange *exchange) {
     struct MHD_Response *body = make_body(exchange);
     if (!body) return MHD_NO;
     enum MHD_Result done =
-        MHD_add_response_header(body, MHD_HTTP_HEADER_CONTENT_TYPE, response->content_type);
-    if (done) done = MHD_add_response_header(body, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+        microhttpd.add_response_header(body, MHD_HTTP_HEADER_CONTENT_TYPE, response->content_type);
+    if (done)
+        done = microhttpd.add_response_header(body, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     if (done && status == 401)
-        done = MHD_add_response_header(body, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+        done = microhttpd.add_response_header(body, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     for (uint32_t i = 0; done && i < response->header_count; i++)
-        done = MHD_add_response_header(body, response->headers[i].name, response->headers[i].value);
+        done = microhttpd.add_response_header(
+            body, response->headers[i].name, response->headers[i].value);
     if (done && response->kind == HTTP_BODY_STREAM) http_stream_start(exchange);
     exchange->sent = true;
-    if (done) done = MHD_queue_response(exchange->mhd, (unsigned)status, body);
-    MHD_destroy_response(body);
+    if (done) done = microhttpd.queue_response(exchange->mhd, (unsigned)status, body);
+    microhttpd.destroy_response(body);
     if (done) count_answer(exchange, status);
     return done;
 }
@@ -154,7 +156,7 @@ static enum MHD_Result send_error(HttpExchange *exchange) {
 }
 
 static const char *header(struct MHD_Connection *mhd, const char *name) {
-    return MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
+    return microhttpd.lookup_connection_value(mhd, MHD_HEADER_KIND, name);
 }
 
 /* The head is there. An error is answered at once, whatever body was to come. */

@@ -58,7 +58,7 @@ void http_monitor_notice(void *self, struct MHD_Connection *mhd, void **socket_c
         connection->server = server;
         connection->origin = listener->origin;
         connection->descriptor =
-            MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+            microhttpd.get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
         if (listener->origin == HTTP_ORIGIN_TCP) keep_alive(connection->descriptor);
         link_connection(server, connection);
         http_connection_limit(connection, server->options.head_limit_ms);

@@ -66,19 +66,20 @@ static Error *start_listener(HttpServer *server, HttpListener *listener, HttpOri
     if (!tls) security[0].option = MHD_OPTION_END;
     listener->server = server;
     listener->origin = origin;
-    listener->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-                                            MHD_USE_ITC | (tls ? (unsigned)MHD_USE_TLS : 0u),
-        0, NULL, NULL, http_exchange_continue, listener, MHD_OPTION_ARRAY, security,
-        MHD_OPTION_LISTEN_SOCKET, listener->socket, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)options->connection_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        (unsigned)options->connection_per_peer_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)MEMORY_PER_CONNECTION, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
-        (size_t)MEMORY_INCREMENT, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)(options->idle_limit_ms + 999) / 1000, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, http_exchange_begin,
-        listener, MHD_OPTION_NOTIFY_COMPLETED, http_exchange_end, listener,
-        MHD_OPTION_NOTIFY_CONNECTION, http_monitor_notice, listener, MHD_OPTION_UNESCAPE_CALLBACK,
-        keep_escapes, NULL, MHD_OPTION_END);
+    listener->daemon =
+        microhttpd.start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+                                    MHD_USE_ITC | (tls ? (unsigned)MHD_USE_TLS : 0u),
+            0, NULL, NULL, http_exchange_continue, listener, MHD_OPTION_ARRAY, security,
+            MHD_OPTION_LISTEN_SOCKET, listener->socket, MHD_OPTION_CONNECTION_LIMIT,
+            (unsigned)options->connection_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+            (unsigned)options->connection_per_peer_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+            (size_t)MEMORY_PER_CONNECTION, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+            (size_t)MEMORY_INCREMENT, MHD_OPTION_CONNECTION_TIMEOUT,
+            (unsigned)(options->idle_limit_ms + 999) / 1000, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+            MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, http_exchange_begin,
+            listener, MHD_OPTION_NOTIFY_COMPLETED, http_exchange_end, listener,
+            MHD_OPTION_NOTIFY_CONNECTION, http_monitor_notice, listener,
+            MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
     if (!listener->daemon && tls)
         FAIL(INVALID, "the server does not start: is this a certificate with its key, in PEM?");
     if (!listener->daemon) FAIL(IO, "the HTTP server cannot be started");
@@ -91,7 +92,7 @@ static Error *open_listeners(HttpServer *server) {
         FAIL(INVALID, "a server needs a socket or an address");
     if (!options->tls_certificate != !options->tls_key)
         FAIL(INVALID, "a certificate and its key belong together");
-    if (options->tls_certificate && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+    if (options->tls_certificate && microhttpd.is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         FAIL(UNSUPPORTED, "this libmicrohttpd was built without TLS");
     if (options->listen_address) {
         HttpListener *listener = &server->listeners[HTTP_ORIGIN_TCP];
@@ -110,6 +111,7 @@ static Error *open_listeners(HttpServer *server) {
 
 Error *http_server_open(HttpService *service, const HttpServerOptions *options, HttpServer **out) {
     void *memory;
+    TRY(http_libraries_open_microhttpd());
     TRY(memory_alloc(1, sizeof(HttpServer), &memory));
     OWN(HttpServer, server) = memory;
     pthread_condattr_t monotonic;
@@ -156,10 +158,11 @@ void http_server_close(HttpServer *server) {
     if (!server) return;
     atomic_store(&server->closing, true);
     for (size_t i = 0; i < HTTP_LISTENERS; i++)
-        if (server->listeners[i].daemon) (void)MHD_quiesce_daemon(server->listeners[i].daemon);
+        if (server->listeners[i].daemon)
+            (void)microhttpd.quiesce_daemon(server->listeners[i].daemon);
     settle(server);
     for (size_t i = 0; i < HTTP_LISTENERS; i++) {
-        if (server->listeners[i].daemon) MHD_stop_daemon(server->listeners[i].daemon);
+        if (server->listeners[i].daemon) microhttpd.stop_daemon(server->listeners[i].daemon);
         if (server->listeners[i].socket >= 0) (void)close(server->listeners[i].socket);
     }
     http_monitor_stop(server);

@@ -6,9 +6,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include <microhttpd.h>
-
 #include "scheduler/http/http_body.h"
+#include "scheduler/http/http_libraries.h"
 #include "scheduler/http/http_server.h"
 #include "scheduler/http/http_workers.h"
 #include "scheduler/http/listen_socket.h"

@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <curl/curl.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
 #include "base/digest.h"
 #include "base/text.h"
-#include "scheduler/http/http_client.h"
+#include "scheduler/http/http_libraries.h"
 
 static const char prefix[] = "sha256//";
 enum { PREFIX_SIZE = sizeof prefix - 1, BASE64_SIZE = SERVER_KEY_TEXT_SIZE - PREFIX_SIZE - 1 };
@@ -57,7 +56,7 @@ static size_t discard(char *data, size_t size, size_t count, void *context) {
 static Error *read_certificate(CURL *curl, const char *url, char out[SERVER_KEY_TEXT_SIZE]) {
     static const char name[] = "Cert:";
     struct curl_certinfo *chain = NULL;
-    CURLcode code = curl_easy_getinfo(curl, CURLINFO_CERTINFO, &chain);
+    CURLcode code = libcurl.easy_getinfo(curl, CURLINFO_CERTINFO, &chain);
     if (code != CURLE_OK || !chain || chain->num_of_certs < 1)
         FAIL(UNREACHABLE, "%s: it shows no certificate", url);
     for (const struct curl_slist *at = chain->certinfo[0]; at; at = at->next)
@@ -68,31 +67,31 @@ static Error *read_certificate(CURL *curl, const char *url, char out[SERVER_KEY_
 
 static Error *connect_only(
     CURL *curl, const char *url, uint32_t limit_ms, char out[SERVER_KEY_TEXT_SIZE]) {
-    (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
-    (void)curl_easy_setopt(curl, CURLOPT_PROXY, "");
-    (void)curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_CERTINFO, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
-    (void)curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
-    (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)limit_ms);
-    (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)limit_ms);
-    (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, discard);
-    if (curl_easy_setopt(curl, CURLOPT_URL, url) != CURLE_OK)
+    (void)libcurl.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
+    (void)libcurl.easy_setopt(curl, CURLOPT_PROXY, "");
+    (void)libcurl.easy_setopt(curl, CURLOPT_CONNECT_ONLY, 1L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_CERTINFO, 1L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
+    (void)libcurl.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)limit_ms);
+    (void)libcurl.easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)limit_ms);
+    (void)libcurl.easy_setopt(curl, CURLOPT_WRITEFUNCTION, discard);
+    if (libcurl.easy_setopt(curl, CURLOPT_URL, url) != CURLE_OK)
         FAIL(OUT_OF_MEMORY, "no memory for a request");
-    CURLcode code = curl_easy_perform(curl);
+    CURLcode code = libcurl.easy_perform(curl);
     if (code == CURLE_OUT_OF_MEMORY) FAIL(OUT_OF_MEMORY, "no memory for a request");
-    if (code == CURLE_URL_MALFORMAT) FAIL(INVALID, "%s: %s", url, curl_easy_strerror(code));
-    if (code != CURLE_OK) FAIL(UNREACHABLE, "%s: %s", url, curl_easy_strerror(code));
+    if (code == CURLE_URL_MALFORMAT) FAIL(INVALID, "%s: %s", url, libcurl.easy_strerror(code));
+    if (code != CURLE_OK) FAIL(UNREACHABLE, "%s: %s", url, libcurl.easy_strerror(code));
     return read_certificate(curl, url, out);
 }
 
 Error *server_key_ask(const char *url, uint32_t limit_ms, char out[SERVER_KEY_TEXT_SIZE]) {
     if (!text_starts_with(url, "https://")) FAIL(INVALID, "%s: only https:// has a key", url);
-    TRY(http_client_init_library());
-    CURL *curl = curl_easy_init();
+    TRY(http_libraries_open_curl());
+    CURL *curl = libcurl.easy_init();
     if (!curl) FAIL(OUT_OF_MEMORY, "no memory for a client");
     Error *error = connect_only(curl, url, limit_ms, out);
-    curl_easy_cleanup(curl);
+    libcurl.easy_cleanup(curl);
     return error;
 }

@@ -5,19 +5,17 @@
 #include <string.h>
 #include <strings.h>
 
-#include <curl/curl.h>
-
 #include "base/text.h"
-#include "scheduler/http/http_client.h"
+#include "scheduler/http/http_libraries.h"
 
 enum { HOST_SIZE = 256, LOOPBACK_NETWORK = 127 };
 
 /* Whether the address has this part; out: its text, if it is not too long. */
 static bool has_part(CURLU *parsed, CURLUPart part, char out[HOST_SIZE]) {
     char *text = NULL;
-    if (curl_url_get(parsed, part, &text, 0) != CURLUE_OK) return false;
+    if (libcurl.url_get(parsed, part, &text, 0) != CURLUE_OK) return false;
     int length = snprintf(out, HOST_SIZE, "%s", text);
-    curl_free(text);
+    libcurl.free(text);
     if (length >= HOST_SIZE) out[0] = 0;
     return true;
 }
@@ -54,17 +52,17 @@ Error *server_url_check(const char *url, bool *out_tls) {
         *out_tls = false;
         return NULL;
     }
-    TRY(http_client_init_library());
-    CURLU *parsed = curl_url();
+    TRY(http_libraries_open_curl());
+    CURLU *parsed = libcurl.url();
     if (!parsed) FAIL(OUT_OF_MEMORY, "no memory for an address");
     Error *error = NULL;
-    CURLUcode code = curl_url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME);
+    CURLUcode code = libcurl.url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME);
     if (code == CURLUE_OK)
         error = check_parts(parsed, url, &tls, host);
     else
         error = error_make(ERROR_INVALID, __FILE__, __LINE__, "%s is no address of a server: %s",
-            url, curl_url_strerror(code));
-    curl_url_cleanup(parsed);
+            url, libcurl.url_strerror(code));
+    libcurl.url_cleanup(parsed);
     TRY(error);
     if (!tls && !is_this_machine(host))
         FAIL(REFUSED, "%s is not encrypted, and no address of this machine; use https://", url);
