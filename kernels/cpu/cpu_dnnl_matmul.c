@@ -59,7 +59,8 @@ static bool product_of(const CpuRules *rules, const PlanRequest *request, Produc
     }
     *out = product;
     return product.batch > 0 && product.depth > 0 && product.columns > 0 &&
-           product.rows >= cpu_rule(rules, CPU_RULE_DNNL_MATMUL_ROWS_MIN);
+           product.rows >= cpu_rule(rules, CPU_RULE_DNNL_MATMUL_ROWS_MIN) &&
+           product.columns >= cpu_rule(rules, CPU_RULE_DNNL_MATMUL_COLUMNS_MIN);
 }
 
 /* [batch, rows, columns], or a matrix where the batch is 1; transposed: as it lies in memory. */

@@ -97,7 +97,8 @@ typedef struct Run {
     const CpuMatmul *matmul;
     CpuMatmulBuffers buffers;
     bool packed;
-    int64_t panels, chunks, packed_count;
+    int64_t panels, packed_count;
+    int64_t chunks, chunk_rows; /* what the rows are cut into */
     const atomic_bool *abandon;
     atomic_bool abandoned;
 } Run;
@@ -183,13 +184,13 @@ static void run_row(const CpuMatmul *matmul, const Unit *unit, const float *b) {
     if (!direct) finish_unit(matmul, unit, sums);
 }
 
-/* Rows from `row` on and a panel's columns, as many as make a tile. */
-static Unit unit_at(const CpuMatmul *matmul, int64_t row, int64_t panel) {
+/* Up to `most` rows from `row` on and a panel's columns. */
+static Unit unit_at(const CpuMatmul *matmul, int64_t row, int64_t most, int64_t panel) {
     const int64_t column = panel * CPU_MATMUL_PANEL;
     const int64_t rows_left = matmul->rows - row, columns_left = matmul->columns - column;
     return (Unit){
         .row = row,
-        .rows = rows_left < CPU_MATMUL_ROWS ? rows_left : CPU_MATMUL_ROWS,
+        .rows = rows_left < most ? rows_left : most,
         .column = column,
         .columns = columns_left < CPU_MATMUL_PANEL ? columns_left : CPU_MATMUL_PANEL,
     };
@@ -198,7 +199,7 @@ static Unit unit_at(const CpuMatmul *matmul, int64_t row, int64_t panel) {
 void cpu_matmul_run_panel(const CpuMatmul *matmul, const CpuMatmulBuffers *buffers, int64_t panel) {
     assert(matmul->b_packed && matmul->batch_count == 1);
     for (int64_t row = 0; row < matmul->rows; row += CPU_MATMUL_ROWS) {
-        Unit unit = unit_at(matmul, row, panel);
+        Unit unit = unit_at(matmul, row, CPU_MATMUL_ROWS, panel);
         unit.a = buffers->a;
         unit.c = buffers->c;
         unit.bias = buffers->bias;
@@ -221,7 +222,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
         const int64_t batch = i / per_batch, panel = i % per_batch / run->chunks;
         const int64_t b_offset = batch_offset(&matmul->batch, batch, matmul->b_batch);
         const CpuMatmulBuffers *buffers = &run->buffers;
-        Unit unit = unit_at(matmul, i % run->chunks * CPU_MATMUL_ROWS, panel);
+        Unit unit = unit_at(matmul, i % run->chunks * run->chunk_rows, run->chunk_rows, panel);
         unit.a = buffers->a + batch_offset(&matmul->batch, batch, matmul->a_batch);
         const int64_t c_offset = batch * matmul->rows * matmul->columns;
         unit.c = buffers->c + c_offset;
@@ -296,17 +297,40 @@ static uint64_t units_per_part(int64_t rows, int64_t depth) {
     return (uint64_t)(2000000 / cost) + 1;
 }
 
+enum {
+    CUT_ROWS = 6,        /* that an inner kernel has in registers */
+    CUT_CHUNKS_MAX = 64, /* more of them are shared well as they are */
+    CUT_GAIN = 32,       /* a finer cut has to save so many-th of the time */
+};
+
+/* Into as many tiles' rows as it takes, or up to twice as many where threads share them better. */
+static void cut_rows(Run *run, uint32_t threads) {
+    const CpuMatmul *matmul = run->matmul;
+    const int64_t least = (matmul->rows + CPU_MATMUL_ROWS - 1) / CPU_MATMUL_ROWS;
+    const int64_t others = run->panels * matmul->batch_count;
+    int64_t chunk_rows = CPU_MATMUL_ROWS, best = INT64_MAX;
+    for (int64_t chunks = least; chunks <= 2 * least && chunks <= CUT_CHUNKS_MAX; chunks++) {
+        const int64_t even = (matmul->rows + chunks - 1) / chunks;
+        const int64_t rows = (even + CUT_ROWS - 1) / CUT_ROWS * CUT_ROWS;
+        /* rows of the one who gets most */
+        const int64_t units = (matmul->rows + rows - 1) / rows * others;
+        const int64_t most = (units + threads - 1) / threads * rows;
+        if (rows <= CPU_MATMUL_ROWS && most < best - best / CUT_GAIN)
+            best = most, chunk_rows = rows;
+    }
+    run->chunk_rows = chunk_rows;
+    run->chunks = (matmul->rows + chunk_rows - 1) / chunk_rows;
+}
+
 Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmulBuffers *buffers,
     const Launch *launch, bool *out_abandoned) {
     if (matmul->rows == 0 || matmul->columns == 0 || matmul->batch_count == 0) return NULL;
     const int64_t panels = panel_count(matmul->columns);
-    const int64_t chunks = (matmul->rows + CPU_MATMUL_ROWS - 1) / CPU_MATMUL_ROWS;
     Run run = {
         .matmul = matmul,
         .buffers = *buffers,
         .packed = matmul->b_packed || matmul->b_pack_first,
         .panels = panels,
-        .chunks = chunks,
         .packed_count = cpu_matmul_packed_count(matmul->depth, matmul->columns),
         .abandon = launch->abandon,
     };
@@ -319,8 +343,9 @@ Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmu
             units_per_part(0, matmul->depth), pack_units, &pack));
         run.buffers.b = buffers->scratch;
     }
-    const int64_t rows = matmul->rows < CPU_MATMUL_ROWS ? matmul->rows : CPU_MATMUL_ROWS;
-    TRY(cpu_for_each(device, launch->threads, (uint64_t)(matmul->batch_count * panels * chunks),
+    cut_rows(&run, launch->threads);
+    const int64_t rows = matmul->rows < run.chunk_rows ? matmul->rows : run.chunk_rows;
+    TRY(cpu_for_each(device, launch->threads, (uint64_t)(matmul->batch_count * panels * run.chunks),
         units_per_part(rows, matmul->depth), run_units, &run));
     if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
     return NULL;
