@@ -60,10 +60,18 @@ static inline bool command_flag(const CommandContext *context, const char *name)
 MUST_CHECK Error *command_integer(const CommandContext *context, const char *name, int64_t min,
     int64_t max, int64_t otherwise, int64_t *out);
 
-/* Splits the command line. *out_help: --help was given (context->command NULL: general help).
- * Errors: USAGE. */
+/* What a command line asks for: its verb, or --help or --version, wherever they stand. */
+typedef enum CommandWanted {
+    COMMAND_WANTED_RUN,
+    COMMAND_WANTED_HELP, /* context->command NULL: the general one */
+    COMMAND_WANTED_VERSION,
+} CommandWanted;
+
+/* Splits the command line. Errors: USAGE. */
 MUST_CHECK Error *command_line_parse(
-    int argc, char **argv, CommandContext *context, bool *out_help);
+    int argc, char **argv, CommandContext *context, CommandWanted *out_wanted);
+/* Answers --version. */
+MUST_CHECK Error *command_line_print_version(const CommandContext *context);
 void command_line_print_help(const Command *command);
 
 /* Prints the object as one line (JSON or JSON Lines) and frees it. */

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "include/layover.h"
 #include "tools/command.h"
 
 const Command commands[] = {
@@ -19,6 +20,7 @@ static const CommandOption global_options[] = {
     {"tenant", "T", false, "acts for this tenant; default: default"},
     {"embedded", NULL, false, "works on the home itself, not through a daemon"},
     {"help", NULL, false, "this text"},
+    {"version", NULL, false, "which version this is"},
     {0},
 };
 
@@ -75,7 +77,7 @@ typedef struct Scan {
     int argc;
     char **argv;
     int at;
-    bool help;
+    CommandWanted wanted;
 } Scan;
 
 static Error *add_option(CommandContext *context, const CommandOption *option, const char *value) {
@@ -109,7 +111,9 @@ static Error *scan_option(Scan *scan, CommandContext *context) {
         value = scan->argv[scan->at++];
     }
     if (global && strcmp(option->name, "help") == 0)
-        scan->help = true;
+        scan->wanted = COMMAND_WANTED_HELP;
+    else if (global && strcmp(option->name, "version") == 0)
+        scan->wanted = COMMAND_WANTED_VERSION;
     else if (global)
         set_global(context, option->name, value);
     else
@@ -140,7 +144,8 @@ static Error *check_arguments(const CommandContext *context) {
     return NULL;
 }
 
-Error *command_line_parse(int argc, char **argv, CommandContext *context, bool *out_help) {
+Error *command_line_parse(
+    int argc, char **argv, CommandContext *context, CommandWanted *out_wanted) {
     Scan scan = {.argc = argc, .argv = argv, .at = 1};
     bool words_only = false;
     /* an error about the options is printed as JSON, too, wherever --json stands */
@@ -154,13 +159,24 @@ Error *command_line_parse(int argc, char **argv, CommandContext *context, bool *
         } else if (!words_only && (text_starts_with(word, "--") || strcmp(word, "-o") == 0))
             TRY(scan_option(&scan, context));
         else if (!words_only && strcmp(word, "-h") == 0) {
-            scan.help = true;
+            scan.wanted = COMMAND_WANTED_HELP;
             scan.at++;
         } else
             TRY(scan_word(&scan, context, word));
     }
-    *out_help = scan.help;
-    return scan.help ? NULL : check_arguments(context);
+    *out_wanted = scan.wanted;
+    return scan.wanted == COMMAND_WANTED_RUN ? check_arguments(context) : NULL;
+}
+
+Error *command_line_print_version(const CommandContext *context) {
+    if (!context->json) {
+        printf("layover %s\n", LAYOVER_VERSION);
+        return NULL;
+    }
+    json_object *object;
+    TRY(command_json_object(&object));
+    command_json_text(object, "version", LAYOVER_VERSION);
+    return command_print_json(object);
 }
 
 static void print_options(const CommandOption *options) {

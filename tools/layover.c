@@ -26,7 +26,7 @@ static int report(const CommandContext *context, Error *owned_error) {
 
 int main(int argc, char **argv) {
     void *memory = NULL;
-    bool help = false;
+    CommandWanted wanted = COMMAND_WANTED_RUN;
     /* a reader that went away is an error of the write, not the end of the process */
     (void)signal(SIGPIPE, SIG_IGN);
     Error *error = memory_alloc(1, sizeof(CommandContext), &memory);
@@ -35,9 +35,13 @@ int main(int argc, char **argv) {
         return report(&plain, error);
     }
     CommandContext *context = memory;
-    error = command_line_parse(argc, argv, context, &help);
-    if (!error && help) command_line_print_help(context->command);
-    if (!error && !help) error = context->command->run(context);
+    error = command_line_parse(argc, argv, context, &wanted);
+    if (!error && wanted == COMMAND_WANTED_HELP)
+        command_line_print_help(context->command);
+    else if (!error && wanted == COMMAND_WANTED_VERSION)
+        error = command_line_print_version(context);
+    else if (!error)
+        error = context->command->run(context);
     if (!error && fflush(stdout) != 0)
         error = error_make(ERROR_IO, __FILE__, __LINE__, "the answer cannot be written");
     int exit_code = error ? report(context, error) : context->exit_code;

@@ -2,12 +2,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "include/layover.h"
 #include "tests/tools/tools_fixtures.h"
 
 enum { WORDS_MAX = 16, HELP_SIZE = 1 << 14 };
 
 /* Splits a command line, words separated by blanks. */
-static Error *parse(const char *line, CommandContext **out, bool *out_help) {
+static Error *parse(const char *line, CommandContext **out, CommandWanted *out_wanted) {
     static char words[512];
     char *argv[WORDS_MAX], *rest = words;
     int argc = 0;
@@ -15,23 +16,23 @@ static Error *parse(const char *line, CommandContext **out, bool *out_help) {
     for (char *word; (word = strtok_r(rest, " ", &rest));) argv[argc++] = word;
     CommandContext *context = calloc(1, sizeof *context);
     assert_non_null(context);
-    Error *error = command_line_parse(argc, argv, context, out_help);
+    Error *error = command_line_parse(argc, argv, context, out_wanted);
     *out = context;
     return error;
 }
 
 static void refused(const char *line, const char *message) {
     CommandContext *context;
-    bool help;
-    assert_fails_saying(USAGE, message, parse(line, &context, &help));
+    CommandWanted wanted;
+    assert_fails_saying(USAGE, message, parse(line, &context, &wanted));
     free(context);
 }
 
 static CommandContext *parsed(const char *line) {
     CommandContext *context;
-    bool help;
-    assert_ok(parse(line, &context, &help));
-    assert_false(help);
+    CommandWanted wanted;
+    assert_ok(parse(line, &context, &wanted));
+    assert_int_equal(wanted, COMMAND_WANTED_RUN);
     return context;
 }
 
@@ -108,8 +109,8 @@ static void test_command_line_refuses_what_it_does_not_know(void **state) {
 static void test_command_line_knows_json_before_it_fails(void **state) {
     (void)state;
     CommandContext *context;
-    bool help;
-    assert_fails(USAGE, parse("models --frob --json", &context, &help));
+    CommandWanted wanted;
+    assert_fails(USAGE, parse("models --frob --json", &context, &wanted));
     assert_true(context->json);
     free(context);
 }
@@ -149,11 +150,33 @@ static void test_command_line_help_is_asked_for_anywhere(void **state) {
         {"run a b c --help", "run"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         CommandContext *context;
-        bool help = false;
-        assert_ok(parse(rows[i].line, &context, &help));
-        assert_true(help);
+        CommandWanted wanted = COMMAND_WANTED_RUN;
+        assert_ok(parse(rows[i].line, &context, &wanted));
+        assert_int_equal(wanted, COMMAND_WANTED_HELP);
         assert_true((context->command != NULL) == (rows[i].verb != NULL));
         if (rows[i].verb) assert_string_equal(context->command->verb, rows[i].verb);
+        free(context);
+    }
+}
+
+static void test_command_line_tells_the_version_in_one_line(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *answer;
+    } rows[] = {{"--version", "layover " LAYOVER_VERSION "\n"},
+        {"run a b c --version", "layover " LAYOVER_VERSION "\n"},
+        {"--json --version", "{\"version\":\"" LAYOVER_VERSION "\"}\n"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static char text[HELP_SIZE];
+        CommandContext *context;
+        CommandWanted wanted = COMMAND_WANTED_RUN;
+        Capture capture;
+        assert_ok(parse(rows[i].line, &context, &wanted));
+        assert_int_equal(wanted, COMMAND_WANTED_VERSION);
+        capture_start(&capture, STDOUT_FILENO);
+        assert_ok(command_line_print_version(context));
+        capture_end(&capture, text, HELP_SIZE);
+        assert_string_equal(text, rows[i].answer);
         free(context);
     }
 }
@@ -204,6 +227,7 @@ int test_command_line(void) {
         cmocka_unit_test(test_command_line_knows_json_before_it_fails),
         cmocka_unit_test(test_command_line_reads_integers_in_their_range),
         cmocka_unit_test(test_command_line_help_is_asked_for_anywhere),
+        cmocka_unit_test(test_command_line_tells_the_version_in_one_line),
         cmocka_unit_test(test_command_line_help_names_every_verb_and_option),
         cmocka_unit_test(test_command_line_prints_answers_as_one_line_of_json),
     };

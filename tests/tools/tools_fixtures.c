@@ -11,7 +11,7 @@ enum { WORDS_MAX = 32 };
 
 CommandContext *command_context_make(const char *const *words) {
     char *argv[WORDS_MAX] = {(char *)"layover"};
-    bool help = false;
+    CommandWanted wanted = COMMAND_WANTED_HELP;
     int argc = 1;
     CommandContext *context = calloc(1, sizeof *context);
     assert_non_null(context);
@@ -19,8 +19,8 @@ CommandContext *command_context_make(const char *const *words) {
         assert_true(argc < WORDS_MAX);
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
     }
-    assert_ok(command_line_parse(argc, argv, context, &help));
-    assert_false(help);
+    assert_ok(command_line_parse(argc, argv, context, &wanted));
+    assert_int_equal(wanted, COMMAND_WANTED_RUN);
     return context;
 }
 
