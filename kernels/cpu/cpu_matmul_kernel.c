@@ -308,13 +308,14 @@ static void cut_rows(Run *run, uint32_t threads) {
     const CpuMatmul *matmul = run->matmul;
     const int64_t least = (matmul->rows + CPU_MATMUL_ROWS - 1) / CPU_MATMUL_ROWS;
     const int64_t others = run->panels * matmul->batch_count;
+    const int64_t sharers = threads > 0 ? threads : 1;
     int64_t chunk_rows = CPU_MATMUL_ROWS, best = INT64_MAX;
     for (int64_t chunks = least; chunks <= 2 * least && chunks <= CUT_CHUNKS_MAX; chunks++) {
         const int64_t even = (matmul->rows + chunks - 1) / chunks;
         const int64_t rows = (even + CUT_ROWS - 1) / CUT_ROWS * CUT_ROWS;
         /* rows of the one who gets most */
         const int64_t units = (matmul->rows + rows - 1) / rows * others;
-        const int64_t most = (units + threads - 1) / threads * rows;
+        const int64_t most = (units + sharers - 1) / sharers * rows;
         if (rows <= CPU_MATMUL_ROWS && most < best - best / CUT_GAIN)
             best = most, chunk_rows = rows;
     }
