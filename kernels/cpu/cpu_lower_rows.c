@@ -38,15 +38,21 @@ CPU_INLINE void round_row_body(const float *from, int64_t depth, void *out) {
 CPU_VARIANTS(round_row, (const float *from, int64_t depth, void *out), (from, depth, out));
 
 #if defined(__x86_64__)
-/* To bfloat16 themselves; up to a pair. */
+/* round_lanes to bfloat16 themselves; up to a pair. */
 CPU_TARGET_AVX512 static void round_row_dot(const float *from, int64_t depth, void *out) {
+    const __m512i half = _mm512_set1_epi32(0x7FFF), one = _mm512_set1_epi32(1);
     uint16_t *to = out;
-    for (int64_t i = 0; i < depth; i += CPU_VECTOR_LANES) {
-        const CpuF32x16 x = cpu_f32x16_load_part(from + i, depth - i, 0);
-        const int64_t left = depth + depth % 2 - i;
-        const __mmask16 mask = left < CPU_VECTOR_LANES ? (__mmask16)((1 << left) - 1) : 0xFFFF;
+    for (int64_t i = 0; i < depth; i += 16) {
+        const int64_t left = depth - i, written = left + left % 2;
+        const __mmask16 mask = left < 16 ? (__mmask16)((1 << left) - 1) : 0xFFFF;
+        const __mmask16 to_mask = written < 16 ? (__mmask16)((1 << written) - 1) : 0xFFFF;
+        const __m512 x = _mm512_maskz_loadu_ps(mask, from + i);
+        const __m512i bits = _mm512_castps_si512(x), upper = _mm512_srli_epi32(bits, 16);
+        const __m512i even = _mm512_add_epi32(half, _mm512_and_si512(upper, one));
+        const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, even), 16);
+        const __mmask16 is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
         _mm512_mask_cvtepi32_storeu_epi16(
-            to + i, mask, _mm512_srli_epi32((__m512i)round_lanes(x), 16));
+            to + i, to_mask, _mm512_mask_mov_epi32(rounded, is_nan, _mm512_set1_epi32(0x7FC0)));
     }
 }
 #endif
