@@ -26,13 +26,6 @@ static void product_portable(const CpuIntegerTile *tile) {
 }
 
 #if defined(__x86_64__)
-/* Both elements of a pair of A, next to each other as one word. */
-CPU_INLINE int32_t pair_of(const int16_t *a) {
-    int32_t pair;
-    memcpy(&pair, a, sizeof pair);
-    return pair;
-}
-
 #define AVX2_BLOCK(ROWS)                                                                           \
     CPU_TARGET_AVX2 static void avx2_block_##ROWS(                                                 \
         const CpuIntegerTile *tile, int64_t row, int64_t panel) {                                  \
@@ -46,7 +39,8 @@ CPU_INLINE int32_t pair_of(const int16_t *a) {
             const __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)b);              \
             const __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(b + 16));      \
             CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
-                const __m256i pair = _mm256_set1_epi32(pair_of(a + r * tile->a_row + 2 * p));      \
+                const __m256i pair =                                                               \
+                    _mm256_set1_epi32(cpu_word_load(a + r * tile->a_row + 2 * p));                 \
                 sums[r][0] = _mm256_add_epi32(sums[r][0], _mm256_madd_epi16(pair, low));           \
                 sums[r][1] = _mm256_add_epi32(sums[r][1], _mm256_madd_epi16(pair, high));          \
             }                                                                                      \
@@ -85,7 +79,8 @@ CPU_TARGET_AVX2 static void product_avx2(const CpuIntegerTile *tile) {
             CPU_UNROLL for (int v = 0; v < (PANELS); v++) columns[v] =                             \
                 _mm512_loadu_si512(b + v * tile->b_panel);                                         \
             CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
-                const __m512i pair = _mm512_set1_epi32(pair_of(a + r * tile->a_row + 2 * p));      \
+                const __m512i pair =                                                               \
+                    _mm512_set1_epi32(cpu_word_load(a + r * tile->a_row + 2 * p));                 \
                 CPU_UNROLL for (int v = 0; v < (PANELS); v++) sums[r][v] =                         \
                     _mm512_add_epi32(sums[r][v], _mm512_madd_epi16(pair, columns[v]));             \
             }                                                                                      \

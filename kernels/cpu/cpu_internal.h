@@ -31,9 +31,9 @@ typedef struct CpuDevice {
     bool has_bfloat16, has_vnni; /* AVX512_BF16, AVX512_VNNI; with CPU_LEVEL_AVX512 alone */
     CpuRules rules;              /* the level's */
     /* Opened by device_open_portable: only rows with KERNEL_PORTABLE are asked, level is
-     * CPU_LEVEL_PORTABLE. A kernel that is marked portable must choose its code by `level` alone
-     * and must not call libm functions whose bits depend on the machine (exp, tanh, sin …;
-     * sqrt, floor, fabs, rint are exact). */
+     * CPU_LEVEL_PORTABLE. A kernel that is marked portable must choose its code by `level` and
+     * what the level has, and must not call libm functions whose bits depend on the machine (exp,
+     * tanh, sin …; sqrt, floor, fabs, rint are exact). */
     bool portable_only;
     uint32_t threads_max;      /* a launch never uses more */
     CpuWorkers *workers;       /* threads start with the first launch that wants them */

@@ -15,12 +15,6 @@
 
 enum { WORD = 4, VECTOR = 64 /* bytes */ };
 
-CPU_INLINE int32_t word_of(const char *a) {
-    int32_t word;
-    memcpy(&word, a, sizeof word);
-    return word;
-}
-
 /* ---- bfloat16 ---- */
 
 DOT_INLINE __m512 bfloat16_start(const CpuLowerTile *tile, int64_t row, int64_t panel) {
@@ -71,7 +65,7 @@ DOT_INLINE void int8_store(int32_t *to, __m512i sum) { _mm512_storeu_si512(to, s
             CPU_UNROLL for (int v = 0; v < (PANELS); v++) columns[v] =                             \
                 _mm512_loadu_si512(b + v * b_panel);                                               \
             CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
-                const __m512i words = _mm512_set1_epi32(word_of(a + r * a_row));                   \
+                const __m512i words = _mm512_set1_epi32(cpu_word_load(a + r * a_row));             \
                 CPU_UNROLL for (int v = 0; v < (PANELS); v++) sums[r][v] =                         \
                     name##_add(sums[r][v], words, columns[v]);                                     \
             }                                                                                      \

@@ -40,10 +40,8 @@ typedef struct Run {
 
 static bool is_int8(const State *state) { return cpu_lower_forms[state->form].is_int8; }
 
-/* Bytes of a row as it is multiplied. */
 static int64_t row_bytes(const State *state) {
-    const CpuLowerFormInfo *info = &cpu_lower_forms[state->form];
-    return cpu_lower_groups(state->form, state->depth) * info->group * info->row_size;
+    return cpu_lower_row_bytes(state->form, state->depth);
 }
 
 static Error *prepare_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {

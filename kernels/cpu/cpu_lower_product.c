@@ -118,12 +118,6 @@ BFLOAT16_BLOCK(1, 1);
 BFLOAT16_BLOCK(2, 2);
 BFLOAT16_BLOCK(1, 4);
 
-CPU_INLINE int32_t pair_of(const int16_t *a) {
-    int32_t pair;
-    memcpy(&pair, a, sizeof pair);
-    return pair;
-}
-
 #define INT8_BLOCK(ROWS, PANELS)                                                                   \
     CPU_TARGET_AVX2 static void int8_block_##ROWS##x##PANELS(                                      \
         const CpuLowerTile *tile, int64_t row, int64_t panel) {                                    \
@@ -145,7 +139,7 @@ CPU_INLINE int32_t pair_of(const int16_t *a) {
                 _mm256_cvtepi8_epi16(_mm_loadu_si128(                                              \
                     (const __m128i *)(const void *)(b + v / 2 * b_panel + v % 2 * 16)));           \
             CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
-                const __m256i pair = _mm256_set1_epi32(pair_of(a + r * a_row));                    \
+                const __m256i pair = _mm256_set1_epi32(cpu_word_load(a + r * a_row));              \
                 CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] =                          \
                     _mm256_add_epi32(sums[r][v], _mm256_madd_epi16(pair, pairs[v]));               \
             }                                                                                      \

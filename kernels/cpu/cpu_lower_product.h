@@ -66,6 +66,11 @@ static inline int64_t cpu_lower_groups(CpuLowerForm form, int64_t depth) {
     const int64_t group = cpu_lower_forms[form].group;
     return depth / group + (depth % group != 0);
 }
+/* Bytes of a row as it is multiplied. */
+static inline int64_t cpu_lower_row_bytes(CpuLowerForm form, int64_t depth) {
+    const CpuLowerFormInfo *info = &cpu_lower_forms[form];
+    return cpu_lower_groups(form, depth) * info->group * info->row_size;
+}
 static inline int64_t cpu_lower_panels(int64_t columns) {
     return columns / CPU_LOWER_PANEL + (columns % CPU_LOWER_PANEL != 0);
 }

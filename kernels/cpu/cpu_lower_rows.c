@@ -9,6 +9,8 @@
 #endif
 
 typedef uint32_t U32x16 __attribute__((vector_size(64)));
+typedef uint16_t U16x16 __attribute__((vector_size(32)));
+typedef uint16_t U16x16Unaligned __attribute__((vector_size(32), aligned(2), may_alias));
 typedef int32_t I32x16Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
 
 static const float BYTE_MAX = 255, RANGE_MIN = 0x1p-100F;
@@ -37,25 +39,20 @@ CPU_INLINE void round_row_body(const float *from, int64_t depth, void *out) {
 }
 CPU_VARIANTS(round_row, (const float *from, int64_t depth, void *out), (from, depth, out));
 
-#if defined(__x86_64__)
-/* round_lanes to bfloat16 themselves; up to a pair. */
-CPU_TARGET_AVX512 static void round_row_dot(const float *from, int64_t depth, void *out) {
-    const __m512i half = _mm512_set1_epi32(0x7FFF), one = _mm512_set1_epi32(1);
+/* To bfloat16 themselves. */
+CPU_INLINE void round_row_dot_body(const float *from, int64_t depth, void *out) {
     uint16_t *to = out;
-    for (int64_t i = 0; i < depth; i += 16) {
-        const int64_t left = depth - i, written = left + left % 2;
-        const __mmask16 mask = left < 16 ? (__mmask16)((1 << left) - 1) : 0xFFFF;
-        const __mmask16 to_mask = written < 16 ? (__mmask16)((1 << written) - 1) : 0xFFFF;
-        const __m512 x = _mm512_maskz_loadu_ps(mask, from + i);
-        const __m512i bits = _mm512_castps_si512(x), upper = _mm512_srli_epi32(bits, 16);
-        const __m512i even = _mm512_add_epi32(half, _mm512_and_si512(upper, one));
-        const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, even), 16);
-        const __mmask16 is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-        _mm512_mask_cvtepi32_storeu_epi16(
-            to + i, to_mask, _mm512_mask_mov_epi32(rounded, is_nan, _mm512_set1_epi32(0x7FC0)));
+    for (int64_t i = 0; i < depth; i += CPU_VECTOR_LANES) {
+        const CpuF32x16 rounded = round_lanes(cpu_f32x16_load_part(from + i, depth - i, 0));
+        const U16x16 halves = __builtin_convertvector((U32x16)rounded >> 16, U16x16);
+        const int64_t left = depth + depth % 2 - i;
+        if (left >= CPU_VECTOR_LANES)
+            *(U16x16Unaligned *)(to + i) = halves;
+        else
+            memcpy(to + i, &halves, (size_t)left * sizeof *to);
     }
 }
-#endif
+CPU_VARIANTS(round_row_dot, (const float *from, int64_t depth, void *out), (from, depth, out));
 
 /* ---- int8 ---- */
 
@@ -163,12 +160,17 @@ CPU_TARGET_AVX2 static void quantize_row_avx2(
 
 /* ---- int8 as bytes without a sign ---- */
 
+/* The first `count` lanes; above 16 it is 16. */
+static __mmask16 first_lanes(int64_t count) {
+    return count < 16 ? (__mmask16)((1 << count) - 1) : 0xFFFF;
+}
+
 CPU_TARGET_AVX512 static Scale scale_of_row_dot(const float *from, int64_t depth) {
     const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF);
     __m512 low = _mm512_setzero_ps(), high = low;
     __m512i largest = _mm512_setzero_si512();
     for (int64_t i = 0; i < depth; i += 16) {
-        const __mmask16 mask = depth - i < 16 ? (__mmask16)((1 << (depth - i)) - 1) : 0xFFFF;
+        const __mmask16 mask = first_lanes(depth - i);
         const __m512 x = _mm512_maskz_loadu_ps(mask, from + i);
         low = _mm512_min_ps(x, low);
         high = _mm512_max_ps(x, high);
@@ -193,9 +195,8 @@ CPU_TARGET_AVX512 static void quantize_row_dot(
     const __m512i zero = _mm512_set1_epi32(scale.zero), least = _mm512_setzero_si512();
     const __m512i most = _mm512_set1_epi32((int32_t)BYTE_MAX);
     for (int64_t i = 0; i < depth; i += 16) {
-        const int64_t left = depth - i, written = (left + 3) / 4 * 4;
-        const __mmask16 mask = left < 16 ? (__mmask16)((1 << left) - 1) : 0xFFFF;
-        const __mmask16 to_mask = written < 16 ? (__mmask16)((1 << written) - 1) : 0xFFFF;
+        const int64_t left = depth - i;
+        const __mmask16 mask = first_lanes(left), to_mask = first_lanes((left + 3) / 4 * 4);
         const __m512 x = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, from + i), inverse);
         __m512i n = _mm512_maskz_add_epi32(mask, _mm512_cvtps_epi32(x), zero);
         n = _mm512_min_epi32(_mm512_max_epi32(n, least), most);
@@ -219,12 +220,12 @@ CPU_VARIANTS(scale_row,
     (sums, step, scales, count, to));
 
 CpuLowerRows cpu_lower_rows_for(CpuLevel level, CpuLowerForm form) {
-    CpuLowerRows rows = {round_row_for(level), quantize_row_portable, scale_row_for(level)};
+    CpuLowerRows rows = {
+        form == CPU_LOWER_BFLOAT16_DOT ? round_row_dot_for(level) : round_row_for(level),
+        quantize_row_portable, scale_row_for(level)};
 #if defined(__x86_64__)
     if (level >= CPU_LEVEL_AVX2) rows.quantize = quantize_row_avx2;
-    if (form == CPU_LOWER_BFLOAT16_DOT) rows.round = round_row_dot;
     if (form == CPU_LOWER_INT8_DOT) rows.quantize = quantize_row_dot;
 #endif
-    (void)form;
     return rows;
 }

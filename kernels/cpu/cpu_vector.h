@@ -60,6 +60,13 @@ typedef double CpuF64x8Unaligned __attribute__((vector_size(64), aligned(8), may
 #define CPU_UNROLL _Pragma("GCC unroll 32")
 #endif
 
+/* Four bytes that lie next to each other, as one word. */
+CPU_INLINE int32_t cpu_word_load(const void *from) {
+    int32_t word;
+    memcpy(&word, from, sizeof word);
+    return word;
+}
+
 CPU_INLINE CpuF32x16 cpu_f32x16_load(const float *from) {
     return *(const CpuF32x16Unaligned *)from;
 }

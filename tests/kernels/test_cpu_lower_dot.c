@@ -1,17 +1,11 @@
 #include "kernels/cpu/cpu_lower_product.h"
 #include "kernels/dtype_scalar.h"
+#include "tests/kernels/kernel_call.h"
 #include "tests/support/test_random.h"
-#include "tests/support/test_support.h"
 
 /* test_cpu_lower_product.c has the sums of all forms. */
 
-static bool has_bfloat16(void) {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512bf16");
-#else
-    return false;
-#endif
-}
+static bool has_bfloat16(void) { return cpu_device(kernel_cpu_device())->has_bfloat16; }
 
 /* Where sums are rounded the order shows: every form has the same, row by row and in blocks. */
 static void test_bfloat16_has_the_same_bits_with_and_without_its_instructions(void **state) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "kernels/dtype_scalar.h"
+#include "tests/kernels/kernel_call.h"
 #include "tests/kernels/loop_fixture.h"
 #include "tests/support/test_random.h"
 
@@ -17,20 +18,13 @@ typedef struct Operands {
     int32_t *zeros;
 } Operands;
 
-static int64_t row_bytes(CpuLowerForm form, int64_t depth) {
-    const CpuLowerFormInfo *info = &cpu_lower_forms[form];
-    return cpu_lower_groups(form, depth) * info->group * info->row_size;
-}
-
 static bool is_real(CpuLowerForm form) { return !cpu_lower_forms[form].is_int8; }
 
 /* This machine has its instructions. */
 static bool form_runs(CpuLowerForm form) {
-#if defined(__x86_64__)
-    if (form == CPU_LOWER_BFLOAT16_DOT) return __builtin_cpu_supports("avx512bf16");
-    if (form == CPU_LOWER_INT8_DOT) return __builtin_cpu_supports("avx512vnni");
-#endif
-    return form == CPU_LOWER_BFLOAT16 || form == CPU_LOWER_INT8;
+    const CpuDevice *device = cpu_device(kernel_cpu_device());
+    if (form == CPU_LOWER_BFLOAT16_DOT) return device->has_bfloat16;
+    return form != CPU_LOWER_INT8_DOT || device->has_vnni;
 }
 
 /* Element `at` of rows; bytes without a sign are by their zero larger. */
@@ -47,7 +41,7 @@ static void put_element(CpuLowerForm form, void *rows, int64_t at, double value,
 
 static Operands operands_make(CpuLowerForm form, const Problem *problem) {
     const int64_t a_count = problem->rows * problem->depth,
-                  length = row_bytes(form, problem->depth);
+                  length = cpu_lower_row_bytes(form, problem->depth);
     const int64_t b_count = problem->depth * problem->columns;
     uint64_t bytes, seed = 7;
     assert_ok(cpu_lower_packed_bytes(form, problem->depth, problem->columns, &bytes));
@@ -120,7 +114,7 @@ static void check(CpuLowerForm form, Problem problem) {
             .groups = groups,
             .panels = cpu_lower_panels(problem.columns),
             .a = operands.rows,
-            .a_row = row_bytes(form, problem.depth),
+            .a_row = cpu_lower_row_bytes(form, problem.depth),
             .b = (const char *)operands.packed + info->head,
             .b_panel = cpu_lower_panel_bytes(form, problem.depth),
             .out = out,
