@@ -113,7 +113,7 @@ def write_feeds(folder, names):
 
 
 def main():
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     present = [name for name in FEEDS if os.path.exists(os.path.join(sys.argv[1], f"{name}.onnx"))]
     wanted = sys.argv[2:] or present

@@ -46,7 +46,7 @@ def write_models(folder, names):
 
 
 def main():
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     unknown = [name for name in sys.argv[2:] if name not in ALL_MODELS]
     if unknown:
