@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
-#include "store/chunk_sizes.h"
+#include "store/recent_chunks.h"
 #include "store/chunk_upload_internal.h"
 #include "store/transaction.h"
 
@@ -128,6 +128,13 @@ static Error *read_size(Connection *connection, int64_t id, ChunkSize *out) {
     return NULL;
 }
 
+static Error *pin(ChunkUpload *upload, const ChunkRef *ref, ChunkSize size) {
+    uint64_t sizes = pack_sizes(size.raw, size.stored);
+    TRY(check_raw_size(ref, sizes));
+    need_last_commit(upload);
+    return digest_set_add(&upload->pins, &ref->hash, sizes);
+}
+
 /* Asks the store for one chunk and pins it; gc does not come between. */
 static Error *find_and_pin(
     ChunkUpload *upload, Connection *connection, const ChunkRef *ref, bool *out_found) {
@@ -135,20 +142,22 @@ static Error *find_and_pin(
     int64_t id;
     TRY(find_id(upload, connection, ref, out_found, &id));
     if (!*out_found) return NULL;
-    need_last_commit(upload);
-    if (!chunk_sizes_find(upload->store->chunk_sizes, id, &size)) {
-        TRY(read_size(connection, id, &size));
-        chunk_sizes_note(upload->store->chunk_sizes, id, size);
-    }
-    uint64_t sizes = pack_sizes(size.raw, size.stored);
-    TRY(check_raw_size(ref, sizes));
-    return digest_set_add(&upload->pins, &ref->hash, sizes);
+    TRY(read_size(connection, id, &size));
+    recent_chunks_note(upload->store->recent_chunks, upload->tenant, &ref->hash, size);
+    return pin(upload, ref, size);
 }
 
 static Error *find_pinned(ChunkUpload *upload, const ChunkRef *ref, bool *out_found) {
     uint64_t sizes = digest_set_find(&upload->pins, &ref->hash);
     *out_found = sizes != 0;
     return sizes ? check_raw_size(ref, sizes) : NULL;
+}
+
+static Error *find_recent(ChunkUpload *upload, const ChunkRef *ref, bool *out_found) {
+    ChunkSize size;
+    *out_found =
+        recent_chunks_find(upload->store->recent_chunks, upload->tenant, &ref->hash, &size);
+    return *out_found ? pin(upload, ref, size) : NULL;
 }
 
 static Error *find_stored(ChunkUpload *upload, Connection *reader, const ChunkRef *refs,
@@ -164,6 +173,7 @@ static Error *find_some(ChunkUpload *upload, const ChunkRef *refs, size_t count,
     size_t pinned = 0;
     for (size_t i = 0; i < count; i++) {
         TRY(find_pinned(upload, &refs[i], &out_found[i]));
+        if (!out_found[i]) TRY(find_recent(upload, &refs[i], &out_found[i]));
         pinned += out_found[i];
     }
     if (pinned == count) return NULL;
@@ -211,16 +221,18 @@ static Error *insert_all(ChunkUpload *upload, ChunkBatch *batch, Connection *con
         query_bind_digest(&query, 2, &chunk->ref.hash);
         query_bind_i64(&query, 3, chunk->ref.raw_size);
         query_bind_blob(&query, 4, batch->bytes.data + chunk->offset, chunk->stored_size);
-        TRY(query_insert_new(&query, &chunk->id));
+        TRY(query_insert_new(&query, &chunk->is_new));
     }
     return NULL;
 }
 
-static void note_sizes(ChunkUpload *upload, const ChunkBatch *batch) {
+/* Pinned until the upload ends: gc does not come between. Of a chunk that was there already the
+ * stored size may be another. */
+static void note_stored(ChunkUpload *upload, const ChunkBatch *batch) {
     for (size_t i = 0; i < batch->count; i++) {
         const PendingChunk *chunk = &batch->chunks[i];
-        if (chunk->id)
-            chunk_sizes_note(upload->store->chunk_sizes, chunk->id,
+        if (chunk->is_new)
+            recent_chunks_note(upload->store->recent_chunks, upload->tenant, &chunk->ref.hash,
                 (ChunkSize){chunk->ref.raw_size, (uint32_t)chunk->stored_size});
     }
 }
@@ -232,7 +244,7 @@ static Error *write_transaction(ChunkUpload *upload, ChunkBatch *batch, Committi
     TRY(transaction_begin(upload->store, DATABASE_CHUNKS, &transaction));
     TRY(insert_all(upload, batch, transaction.connection));
     TRY(commit(&transaction));
-    note_sizes(upload, batch);
+    note_stored(upload, batch);
     return NULL;
 }
 

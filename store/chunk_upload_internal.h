@@ -10,7 +10,7 @@ typedef struct PendingChunk {
     ChunkRef ref;
     size_t offset; /* in pending_bytes */
     size_t stored_size;
-    int64_t id; /* once it is inserted; 0: somebody else was first */
+    bool is_new; /* once it is inserted; not: somebody else was first */
 } PendingChunk;
 
 /* What one transaction writes. */

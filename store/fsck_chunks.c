@@ -2,7 +2,7 @@
 
 #include "base/allocator.h"
 #include "store/chunk_reader.h"
-#include "store/chunk_sizes.h"
+#include "store/recent_chunks.h"
 #include "store/fsck_internal.h"
 #include "store/transaction.h"
 
@@ -64,7 +64,7 @@ static Error *replace(
         TRY(query_run(&query));
     }
     TRY(transaction_commit(&transaction));
-    chunk_sizes_forget(store->chunk_sizes);
+    recent_chunks_forget(store->recent_chunks, tenant, &ref->hash);
     return NULL;
 }
 

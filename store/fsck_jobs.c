@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/allocator.h"
+#include "store/chunk_lists.h"
 #include "store/fsck_internal.h"
 #include "store/jobs_internal.h"
 #include "store/stored_content_internal.h"
@@ -81,6 +82,27 @@ static Error *check_contents(Fsck *fsck) {
     }
 }
 
+static Error *next_list(Store *store, int64_t *inout_id, bool *out_found, bool *out_sound) {
+    OWN(Connection, reader) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &reader));
+    return chunk_lists_check_next(reader, inout_id, out_found, out_sound);
+}
+
+/* Later contents are stored as lists that are there. */
+static Error *check_lists(Fsck *fsck) {
+    int64_t id = 0;
+    for (;;) {
+        bool found, sound;
+        Error *error = next_list(fsck->store, &id, &found, &sound);
+        if (error) return fsck_note(fsck, error);
+        if (!found) return NULL;
+        if (sound) continue;
+        TRY(fsck_note(fsck, error_make(ERROR_CORRUPT, __FILE__, __LINE__,
+                                "catalog.db: list of chunks %lld: it is not what its digest names",
+                                (long long)id)));
+    }
+}
+
 static Error *read_miscounted_job(Query *query, bool *out_found, char out[NAME_TEXT_SIZE]) {
     JobId id;
     TRY(query_next(query, out_found));
@@ -137,6 +159,7 @@ static Error *check_migrations(Fsck *fsck) {
 
 Error *fsck_check_jobs(Fsck *fsck) {
     TRY(check_contents(fsck));
+    TRY(check_lists(fsck));
     TRY(check_migrations(fsck));
     TRY(check_counts(fsck, STATEMENT_LIST_MISCOUNTED_JOBS, read_miscounted_job));
     return check_counts(fsck, STATEMENT_LIST_MISCOUNTED_TENANTS, read_miscounted_tenant);

@@ -2,13 +2,18 @@
 
 #include <string.h>
 
+#include "store/chunk_lists.h"
 #include "store/chunk_upload_internal.h"
+#include "store/recent_chunks.h"
 #include "store/stored_executable_internal.h"
 #include "store/transaction.h"
 #include "store/weight_folder.h"
 
 /* Chunks looked at in one transaction: while it lasts, uploads wait. */
 enum { BATCH_CHUNKS = 256 };
+
+/* Of lists of chunks, by their ids: while it lasts, nothing is written into the catalog. */
+enum { BATCH_LISTS = 1024 };
 
 typedef struct SweptChunk {
     TenantId tenant;
@@ -43,6 +48,28 @@ static Error *delete_executables(Store *store, GcResult *result) {
         TRY(query_i64(&query, 0, &tenant));
         TRY(delete_executables_of(store, tenant, result));
     }
+}
+
+static Error *delete_lists_between(Store *store, int64_t first, int64_t last) {
+    Transaction OWN_TRANSACTION(transaction) = {0};
+    TRY(transaction_begin(store, DATABASE_CATALOG, &transaction));
+    TRY(chunk_lists_delete_unused(transaction.connection, first, last));
+    return transaction_commit(&transaction);
+}
+
+static Error *delete_lists(Store *store, const atomic_bool *stop) {
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    int64_t after = 0;
+    while (!atomic_load(stop)) {
+        bool found;
+        int64_t first;
+        TRY(chunk_lists_find_unused(catalog, after, &found, &first));
+        if (!found) break;
+        after = first < INT64_MAX - BATCH_LISTS ? first + BATCH_LISTS : INT64_MAX;
+        TRY(delete_lists_between(store, first, after));
+    }
+    return NULL;
 }
 
 static Error *read_batch(Connection *chunks, Sweep *sweep) {
@@ -108,7 +135,9 @@ static Error *sweep_alone(Store *store, Connection *catalog, Sweep *sweep, GcRes
     for (size_t i = 0; i < sweep->count; i++) {
         bool keep = is_pinned(store, &sweep->batch[i]);
         if (!keep) TRY(is_referred_to(catalog, &sweep->batch[i], &keep));
-        if (!keep) TRY(delete_chunk(transaction.connection, sweep->batch[i].id, &deleted));
+        if (keep) continue;
+        recent_chunks_forget(store->recent_chunks, sweep->batch[i].tenant, &sweep->batch[i].hash);
+        TRY(delete_chunk(transaction.connection, sweep->batch[i].id, &deleted));
     }
     TRY(transaction_commit(&transaction));
     result->chunks += deleted.chunks;
@@ -171,6 +200,7 @@ Error *gc_run(Store *store, GcResult *out_result) {
 Error *gc_run_until(Store *store, const atomic_bool *stop, GcResult *out_result) {
     GcResult result = {0};
     TRY(delete_executables(store, &result));
+    TRY(delete_lists(store, stop));
     atomic_store_explicit(&store->released_bytes, 0, memory_order_relaxed); /* swept from here on */
     TRY(sweep_chunks(store, stop, &result));
     if (result.chunks > 0) TRY(give_back_space(store, stop));

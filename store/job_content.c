@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/clock.h"
+#include "store/chunk_lists.h"
 #include "store/chunk_upload_internal.h"
 #include "store/digest_set.h"
 #include "store/job_content_internal.h"
@@ -15,10 +16,9 @@ Error *job_content_digest(
     TRY(digest_stream_create(&stream));
     TRY(digest_stream_add(stream, bytes, size));
     for (size_t i = 0; i < chunk_count; i++) {
-        uint8_t raw_size[4];
-        for (int j = 0; j < 4; j++) raw_size[j] = (uint8_t)(chunks[i].raw_size >> (8 * j));
-        TRY(digest_stream_add(stream, chunks[i].hash.bytes, DIGEST_SIZE));
-        TRY(digest_stream_add(stream, raw_size, sizeof raw_size));
+        uint8_t packed[CHUNK_REF_PACKED_SIZE];
+        chunk_ref_pack(&chunks[i], packed);
+        TRY(digest_stream_add(stream, packed, sizeof packed));
     }
     return digest_stream_finish(stream, out);
 }
@@ -57,19 +57,6 @@ Error *job_content_stage(ChunkUpload *upload, TenantId tenant, JobContent *inout
     return NULL;
 }
 
-static Error *insert_chunks(Connection *catalog, int64_t id, const JobContent *content) {
-    for (size_t i = 0; i < content->chunk_count; i++) {
-        Query OWN_QUERY(query) = query_start(catalog, STATEMENT_INSERT_CONTENT_CHUNK);
-        query_bind_i64(&query, 1, content->tenant);
-        query_bind_i64(&query, 2, id);
-        query_bind_i64(&query, 3, (int64_t)i);
-        query_bind_digest(&query, 4, &content->chunks[i].hash);
-        query_bind_i64(&query, 5, content->chunks[i].raw_size);
-        TRY(query_run(&query));
-    }
-    return NULL;
-}
-
 Error *job_content_insert(Connection *catalog, TenantId tenant, int64_t job, JobContentKind kind,
     int64_t sequence, const JobContentMarks *marks, const JobContent *content) {
     assert(content->tenant == tenant); /* staged, and for nobody else */
@@ -90,7 +77,7 @@ Error *job_content_insert(Connection *catalog, TenantId tenant, int64_t job, Job
         query_bind_blob(&query, 11, content->size ? content->bytes : "", content->size);
         TRY(query_insert(&query, &id));
     }
-    return insert_chunks(catalog, id, content);
+    return chunk_lists_insert(catalog, tenant, id, content->chunks, content->chunk_count);
 }
 
 Error *job_content_delete(Connection *catalog, int64_t job, JobContentKind kind, int64_t begin,

@@ -28,8 +28,8 @@ static Error *copy_contents(Connection *catalog, const Job *from, Job *inout_to,
     }
 }
 
-static Error *copy_chunks(Connection *catalog, const Job *from, const Job *to) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_COPY_CONTENT_CHUNKS);
+static Error *copy_lists(Connection *catalog, const Job *from, const Job *to) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_COPY_CONTENT_LISTS);
     query_bind_i64(&query, 1, to->row);
     query_bind_i64(&query, 2, from->row);
     return query_run(&query);
@@ -41,7 +41,7 @@ static Error *copy_all(
     TRY(copy_contents(catalog, from, inout_to, JOB_CONTENT_OUTPUT, 0, checkpoint->outputs));
     TRY(copy_contents(catalog, from, inout_to, JOB_CONTENT_CHECKPOINT, checkpoint->number,
         checkpoint->number + 1));
-    TRY(copy_chunks(catalog, from, inout_to));
+    TRY(copy_lists(catalog, from, inout_to));
     return tenants_charge(catalog, inout_to->tenant, inout_to->bytes_stored);
 }
 

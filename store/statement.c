@@ -92,9 +92,9 @@ Error *query_insert(Query *query, int64_t *out_row) {
     return NULL;
 }
 
-Error *query_insert_new(Query *query, int64_t *out_row) {
-    TRY(query_insert(query, out_row));
-    if (sqlite3_changes(query->connection->handle) == 0) *out_row = 0; /* it is an older one's */
+Error *query_insert_new(Query *query, bool *out_new) {
+    TRY(query_run(query));
+    *out_new = sqlite3_changes(query->connection->handle) > 0;
     return NULL;
 }
 

@@ -68,8 +68,8 @@ MUST_CHECK Error *query_next(Query *query, bool *out_row);
 MUST_CHECK Error *query_run(Query *query);
 /* Runs an INSERT of one row; its rowid. */
 MUST_CHECK Error *query_insert(Query *query, int64_t *out_row);
-/* The same of an INSERT that may find the row there already; 0: it inserted nothing. */
-MUST_CHECK Error *query_insert_new(Query *query, int64_t *out_row);
+/* The same of one that may be there already. */
+MUST_CHECK Error *query_insert_new(Query *query, bool *out_new);
 /* The first row's first column; false in out_found when there is no row. */
 MUST_CHECK Error *query_find_i64(Query *query, bool *out_found, int64_t *out);
 

@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "base/text.h"
-#include "store/chunk_sizes.h"
+#include "store/recent_chunks.h"
 #include "store/home.h"
 #include "store/log_copier.h"
 #include "store/schema_upgrade.h"
@@ -74,7 +74,7 @@ Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
     (void)pthread_mutex_init(&store->readers_mutex, NULL);
     (void)pthread_mutex_init(&store->uploads_mutex, NULL);
     init_sweeping(store);
-    TRY(chunk_sizes_create(&store->chunk_sizes));
+    TRY(recent_chunks_create(&store->recent_chunks));
     TRY(memory_copy_text(home, &store->home));
     TRY(open_home(store, flags));
     TRY(log_copier_open(store, &store->log_copier));
@@ -100,7 +100,7 @@ void store_close(Store *store) {
     (void)pthread_mutex_destroy(&store->readers_mutex);
     (void)pthread_mutex_destroy(&store->uploads_mutex);
     (void)pthread_rwlock_destroy(&store->sweeping);
-    chunk_sizes_release(store->chunk_sizes);
+    recent_chunks_release(store->recent_chunks);
     if (store->lock >= 0) home_unlock(store->lock);
     memory_free(store->home);
     memory_free(store->path);

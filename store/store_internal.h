@@ -33,7 +33,7 @@ struct Store {
     _Atomic uint64_t settings_generation;
     StoreWriter writers[DATABASE_COUNT];
     struct LogCopier *log_copier;
-    struct ChunkSizes *chunk_sizes;
+    struct RecentChunks *recent_chunks;
     pthread_mutex_t readers_mutex;
     Connection *idle_readers[DATABASE_COUNT];
     int idle_reader_counts[DATABASE_COUNT];

@@ -1,6 +1,7 @@
 #include "store/stored_content.h"
 
 #include "base/allocator.h"
+#include "store/chunk_lists.h"
 #include "store/chunk_reader.h"
 #include "store/chunk_upload_internal.h"
 #include "store/job_content_internal.h"
@@ -19,36 +20,6 @@ static Error *fail_no_content(JobId job, JobContentKind kind, int64_t sequence) 
         break;
     }
     FAIL(NOT_FOUND, "job %s has no inputs any more", name);
-}
-
-static Error *read_chunk_ref(const Query *query, ChunkRef *out_ref) {
-    uint64_t raw_size;
-    TRY(query_digest(query, 0, &out_ref->hash));
-    TRY(query_size(query, 1, &raw_size));
-    if (raw_size < 1 || raw_size > CHUNK_SIZE)
-        FAIL(CORRUPT, "catalog.db: a chunk of %llu bytes; run fsck", (unsigned long long)raw_size);
-    out_ref->raw_size = (uint32_t)raw_size;
-    return NULL;
-}
-
-static Error *read_chunks(
-    Connection *catalog, int64_t id, uint64_t expected, StoredContent *content) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_CONTENT_CHUNKS);
-    query_bind_i64(&query, 1, id);
-    size_t capacity = 0;
-    for (;;) {
-        bool row;
-        TRY(query_next(&query, &row));
-        if (!row) break;
-        TRY(memory_grow(
-            (void **)&content->chunks, content->chunk_count, &capacity, sizeof *content->chunks));
-        TRY(read_chunk_ref(&query, &content->chunks[content->chunk_count]));
-        content->chunk_count++;
-    }
-    if (content->chunk_count != expected)
-        FAIL(CORRUPT, "catalog.db: %zu references to chunks where %llu should be; run fsck",
-            content->chunk_count, (unsigned long long)expected);
-    return NULL;
 }
 
 /* The row, and its chunks while the same view of the catalog lasts. */
@@ -71,7 +42,7 @@ Error *stored_content_read(Connection *catalog, int64_t job, JobContentKind kind
     TRY(query_blob(&query, 3, &bytes, &size));
     byte_write_bytes(&content->bytes, bytes, size);
     TRY(byte_writer_check(&content->bytes));
-    TRY(read_chunks(catalog, id, chunk_count, content));
+    TRY(chunk_lists_read(catalog, id, chunk_count, &content->chunks, &content->chunk_count));
     TRY(job_content_digest(
         content->bytes.data, size, content->chunks, content->chunk_count, &digest));
     if (!digest_equal(&digest, &expected))

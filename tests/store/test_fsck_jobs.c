@@ -37,7 +37,9 @@ static void test_fsck_finds_damage_in_jobs(void **state) {
     }
     static const char counts[] = "what it counts is not what is there";
     expect_one_error(&home, "UPDATE contents SET bytes = x'00' WHERE kind = 1", "inputs 0");
-    expect_one_error(&home, "DELETE FROM content_chunks", "checkpoint 1: catalog.db: 0 references");
+    expect_one_error(&home, "DELETE FROM content_lists", "checkpoint 1: catalog.db: 0 references");
+    expect_one_error(&home, "UPDATE chunk_lists SET digest = zeroblob(32)",
+        "list of chunks 1: it is not what its digest names");
     expect_one_error(
         &home, "DELETE FROM chunks WHERE id = (SELECT max(id) FROM chunks)", "checkpoint 1: chunk");
     expect_one_error(&home, "UPDATE jobs SET event_count = 9", counts);

@@ -36,10 +36,12 @@ static void test_jobs_remove_takes_everything_of_a_job(void **state) {
     expect_ok(remove_job(store, id));
     expect_error(remove_job(store, id), ERROR_NOT_FOUND, "no job");
     assert_int_equal(count_rows(&home, "contents"), 0);
-    assert_int_equal(count_rows(&home, "content_chunks"), 0);
+    assert_int_equal(count_rows(&home, "content_lists"), 0);
     assert_int_equal(count_rows(&home, "job_events"), 0);
     expect_ok(gc_run(store, &result));
     assert_int_equal(result.chunks, 1);
+    assert_int_equal(count_rows(&home, "chunk_lists"), 0);
+    assert_int_equal(count_rows(&home, "list_chunks"), 0);
     fixture_expect_clean(store); /* the tenant's bytes are right again */
 }
 

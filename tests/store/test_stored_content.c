@@ -71,7 +71,7 @@ static void test_stored_content_refuses_changed_bytes(void **state) {
     (void)state;
     static const char *const damage[] = {"UPDATE contents SET bytes = x'01' WHERE kind = 2",
         "UPDATE contents SET bytes = x'6368756e6b', chunk_count = 2 WHERE kind = 2",
-        "UPDATE contents SET chunk_count = 1; UPDATE content_chunks SET raw_size = 899"};
+        "UPDATE contents SET chunk_count = 1; UPDATE list_chunks SET raw_size = 899"};
     TestHome OWN_HOME(home) = fixture_home_make();
     OWN(Store, store) = fixture_open(&home);
     OWN(StoredContent, content) = NULL;
@@ -81,10 +81,12 @@ static void test_stored_content_refuses_changed_bytes(void **state) {
         expect_error(open_output(store, id, &content), ERROR_CORRUPT, "catalog.db");
     }
     /* Whole again, but its chunk is gone. */
-    fixture_run_sql(&home, "catalog.db", "UPDATE content_chunks SET raw_size = 900");
+    fixture_run_sql(&home, "catalog.db", "UPDATE list_chunks SET raw_size = 900");
     expect_ok(open_output(store, id, &content));
     stored_content_close(TAKE(content));
+    store_close(TAKE(store));
     fixture_run_sql(&home, "chunks.db", "DELETE FROM chunks");
+    expect_ok(store_open(home.path, 0, &store));
     expect_error(open_output(store, id, &content), ERROR_CORRUPT, "job ");
 }
 
