@@ -12,7 +12,7 @@
 /* A transaction is written when it holds this much. */
 enum { PENDING_BYTES_MAX = 32 << 20, PENDING_CHUNKS_MAX = 4096 };
 
-enum { WRITER_NICE = 5 };
+enum { WRITER_NICE = 10 };
 
 /* What the pins remember of a chunk. */
 static uint64_t pack_sizes(uint32_t raw_size, uint64_t stored_size) {
