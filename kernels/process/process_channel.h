@@ -16,6 +16,8 @@ typedef struct ProcessPeer {
     atomic_bool gone;
     /* Ends the worker, which was found to be no good; sets gone before it returns. */
     void (*give_up)(struct ProcessPeer *peer, const char *why);
+    /* Its socket is closed: waits until it has ended, or gives it up when it does not end. */
+    void (*hung_up)(struct ProcessPeer *peer);
     /* DEVICE_LOST, saying why. */
     Error *(*describe)(struct ProcessPeer *peer);
 } ProcessPeer;

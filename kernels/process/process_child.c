@@ -211,22 +211,23 @@ void process_child_describe(ProcessChild *child, TextBuilder *out) {
         text_appendf(out, "ended with exit code %d", WEXITSTATUS(status));
 }
 
-/* Its end, or that of the grace. */
-static void wait_with_grace(ProcessChild *child) {
+bool process_child_wait(ProcessChild *child) {
     struct timespec until;
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += GRACE_S;
     (void)pthread_mutex_lock(&child->mutex);
     while (child->state == CHILD_RUNS)
         if (pthread_cond_timedwait(&child->changed, &child->mutex, &until) != 0) break;
+    bool ended = child->state == CHILD_ENDED;
     (void)pthread_mutex_unlock(&child->mutex);
+    return ended;
 }
 
 void process_child_end(ProcessChild *child) {
     if (!child) return;
     if (child->socket >= 0) (void)shutdown(child->socket, SHUT_RDWR);
     if (child->thread_runs) {
-        wait_with_grace(child);
+        (void)process_child_wait(child);
         process_child_kill(child);
         (void)pthread_join(child->thread, NULL);
     }

@@ -26,6 +26,8 @@ MUST_CHECK Error *process_child_start(const ProcessChildOptions *options, Proces
 int process_child_socket(const ProcessChild *child);
 /* At once. Threads: any. */
 void process_child_kill(ProcessChild *child);
+/* Waits for its end, two seconds at most; whether it came. */
+bool process_child_wait(ProcessChild *child);
 /* How it ended, as in "was ended by signal 9"; "" as long as it runs. */
 void process_child_describe(ProcessChild *child, TextBuilder *out);
 /* Closes the socket, upon which it ends; kills it when it has not after two seconds. `gone` has

@@ -47,6 +47,14 @@ static void give_up(ProcessPeer *peer, const char *why) {
     wake_all(device);
 }
 
+/* A process that is killed closes its socket before its end is known here. */
+static void hung_up(ProcessPeer *peer) {
+    if (process_child_wait(device_of(peer)->child))
+        atomic_store(&peer->gone, true);
+    else
+        give_up(peer, "does not listen");
+}
+
 static Error *describe(ProcessPeer *peer) {
     ProcessDevice *device = device_of(peer);
     TextBuilder OWN_TEXT(text) = {0};
@@ -335,8 +343,8 @@ Error *process_device_open(const char *kind, uint32_t index, const char *spec, D
     device->base.class_ = &device->own_class;
     device->base.index = index;
     (void)snprintf(device->base.name, sizeof device->base.name, "%s:%u", kind, index);
-    device->peer =
-        (ProcessPeer){.name = device->base.name, .give_up = give_up, .describe = describe};
+    device->peer = (ProcessPeer){
+        .name = device->base.name, .give_up = give_up, .hung_up = hung_up, .describe = describe};
     (void)pthread_mutex_init(&device->mutex, NULL);
     OWN(Device, owned) = &device->base;
     TRY(open_worker(device, spec));

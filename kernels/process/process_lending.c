@@ -64,7 +64,7 @@ static Error *open_channel(const ProcessLending *lending, ProcessChannel *channe
     if (channel->open) return NULL;
     ssize_t sent = send(lending->socket, &channel->index, sizeof channel->index, MSG_NOSIGNAL);
     if (sent != sizeof channel->index) {
-        lending->peer->give_up(lending->peer, "does not listen");
+        lending->peer->hung_up(lending->peer);
         return lending->peer->describe(lending->peer);
     }
     TRY(process_channel_call(channel, PROCESS_CALL_PING, NULL, (ProcessBytes){0}, NULL));

@@ -12,6 +12,8 @@ static void give_up(ProcessPeer *peer, const char *why) {
     atomic_store(&peer->gone, true);
 }
 
+static void hung_up(ProcessPeer *peer) { give_up(peer, "hung up"); }
+
 static Error *describe(ProcessPeer *peer) {
     FAIL(DEVICE_LOST, "%s: %s", peer->name, ((ProcessFixture *)peer)->why);
 }
@@ -29,7 +31,8 @@ static void *serve(void *argument) {
 
 void process_fixture_init(ProcessFixture *fixture, const char *spec) {
     void *memory;
-    *fixture = (ProcessFixture){.peer = {.name = "test", .give_up = give_up, .describe = describe}};
+    *fixture = (ProcessFixture){
+        .peer = {.name = "test", .give_up = give_up, .hung_up = hung_up, .describe = describe}};
     assert_ok(memory_map(sizeof(ProcessChannelShared), &memory));
     fixture->shared = memory;
     process_channel_init(&fixture->channel, &fixture->peer, fixture->shared, 0, spin_limit_ns());

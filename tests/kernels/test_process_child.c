@@ -86,6 +86,7 @@ static void test_process_child_can_be_killed(void **state) {
     process_child_describe(child, &text);
     assert_string_equal(text_builder_get(&text), "");
     process_child_kill(child);
+    assert_true(process_child_wait(child));
     wait_gone(&bench);
     process_child_kill(child); /* nobody else's process */
     process_child_describe(child, &text);

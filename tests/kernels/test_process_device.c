@@ -115,6 +115,20 @@ static Error *add_once(Device *device) {
     return error;
 }
 
+/* A stream wants a channel of its own: whether its worker has just closed the socket or its end is
+ * known already, the news is how it ended. */
+static void test_process_device_says_how_its_worker_ended(void **state) {
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        OWN(Device, device) = NULL;
+        DeviceStream *stream;
+        assert_ok(device_open(spec, &device));
+        kill_worker(device);
+        assert_fails_saying(DEVICE_LOST, "sim:3 is lost: its worker process was ended by signal 9",
+            device->class_->stream_create(device, &stream));
+    }
+}
+
 static void test_process_device_is_lost_with_its_worker(void **state) {
     (void)state;
     OWN(Device, device) = NULL;
@@ -212,6 +226,7 @@ int test_process_device(void) {
         cmocka_unit_test(test_process_device_open_says_what_is_wrong),
         cmocka_unit_test(test_process_device_copies_any_size),
         cmocka_unit_test(test_process_device_memory_comes_back_across_streams),
+        cmocka_unit_test(test_process_device_says_how_its_worker_ended),
         cmocka_unit_test(test_process_device_is_lost_with_its_worker),
         cmocka_unit_test(test_process_device_is_not_waited_for_without_end),
         cmocka_unit_test(test_process_device_leaves_nothing_behind),
