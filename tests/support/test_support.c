@@ -1,6 +1,6 @@
 #include "tests/support/test_support.h"
 
-#include <dirent.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -29,14 +29,14 @@ void test_folder_create(char out_path[64]) {
     if (!mkdtemp(out_path)) fail_msg("cannot make a folder like %s", out_path);
 }
 
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
+    (void)status;
+    (void)kind;
+    (void)place;
+    (void)remove(path);
+    return 0;
+}
+
 void test_folder_remove(const char *path) {
-    DIR *folder = opendir(path);
-    if (!folder) return;
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        char file[512];
-        (void)snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-        if (entry->d_name[0] != '.' || strlen(entry->d_name) > 2) (void)unlink(file);
-    }
-    (void)closedir(folder);
-    (void)rmdir(path);
+    (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }

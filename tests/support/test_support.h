@@ -33,6 +33,6 @@ void test_assert_ok(Error *owned_error, const char *what, const char *file, int 
 void test_assert_fails(Error *owned_error, ErrorCode code, const char *text, const char *what,
     const char *file, int line);
 
-/* A fresh folder for the test's files; test_folder_remove removes it with the files in it. */
+/* A fresh folder for the test's files; test_folder_remove removes it with all that is in it. */
 void test_folder_create(char out_path[64]);
 void test_folder_remove(const char *path);
