@@ -160,7 +160,7 @@ typedef struct AttentionState {
     int64_t k_matrices;              /* distinct ones */
     float scale;
     int64_t queries_per_unit;
-    CpuMatmulMicro *micro;
+    CpuMatmulCode code;
     void (*dot_rows)(const float *query, const float *keys, int64_t key_row, int64_t depth,
         int64_t count, float *scores);
     void (*exponents)(float *scores, int64_t count, float scale, const float *mask,
@@ -194,7 +194,7 @@ static Error *pack_units(void *context, uint64_t begin, uint64_t end, uint32_t p
     const int64_t panels = panel_count(state->keys);
     const int64_t packed = cpu_matmul_packed_count(state->depth, state->keys);
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++)
-        cpu_matmul_pack_panel(run->k + i / panels * state->key_matrix, 1, state->key_row,
+        cpu_matmul_pack_panel(&state->code, run->k + i / panels * state->key_matrix, 1, state->key_row,
             state->depth, state->keys, i % panels, run->packed + i / panels * packed);
     return NULL;
 }
@@ -222,8 +222,13 @@ static void score(const Run *run, const float *q, int64_t rows, int64_t k_offset
         tile.out = scores + column;
         tile.b = state->pack_keys ? run->packed + k_offset + column * state->depth
                                   : run->k + k_offset + column;
-        tile.b_row = state->pack_keys ? (tile.columns + 15) / 16 * 16 : state->keys;
-        state->micro(&tile);
+        const CpuPanelSteps steps =
+            state->pack_keys ? cpu_matmul_panel_steps(
+                                   &state->code, state->depth, cpu_matmul_panel_width(left))
+                             : (CpuPanelSteps){state->keys, CPU_MATMUL_STRIP};
+        tile.b_row = steps.row;
+        tile.b_strip = steps.strip;
+        state->code.micro(&tile);
     }
 }
 
@@ -238,6 +243,7 @@ static void weigh(const Run *run, const float *scores, const float *sums, int64_
         .a_row = state->keys,
         .a_column = 1,
         .b_row = state->value_row,
+        .b_strip = CPU_MATMUL_STRIP,
         .out_row = state->columns,
     };
     for (int64_t column = 0; column < state->columns; column += CPU_MATMUL_PANEL) {
@@ -245,7 +251,7 @@ static void weigh(const Run *run, const float *scores, const float *sums, int64_
         tile.columns = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
         tile.b = v + column;
         tile.out = y + column;
-        state->micro(&tile);
+        state->code.micro(&tile);
     }
     for (int64_t i = 0; i < rows; i++)
         state->scale_row(y + i * state->columns, state->columns, 1.0f / sums[i]);
@@ -326,7 +332,7 @@ static void set_mask(AttentionState *state, const Shape *mask) {
 }
 
 static void set_code(AttentionState *state, CpuLevel level) {
-    state->micro = cpu_matmul_micro_for(level);
+    state->code = cpu_matmul_code_for(level);
     state->dot_rows = dot_rows_for(level);
     state->exponents = exponents_for(level);
     state->scale_row = scale_row_for(level);

@@ -61,14 +61,14 @@ static int64_t packed_count_of(
     return cpu_conv_last_packed_count(weights, attributes_int(attributes, "group"));
 }
 
-static void pack(
-    uint32_t layout, int64_t groups, const float *plain, const Shape *weights, float *to) {
+static void pack(const CpuDevice *device, uint32_t layout, int64_t groups, const float *plain,
+    const Shape *weights, float *to) {
     if (layout == CPU_LAYOUT_DEPTHWISE)
         cpu_conv_last_depthwise_pack(plain, weights, to);
     else if (layout == CPU_LAYOUT_WINOGRAD)
-        cpu_winograd_pack(plain, weights, to);
+        cpu_winograd_pack(device->level, plain, weights, to);
     else
-        cpu_conv_last_pack(plain, weights, groups, to);
+        cpu_conv_last_pack(device->level, plain, weights, groups, to);
 }
 
 static bool takes_constant(const PackRequest *request) {
@@ -92,7 +92,7 @@ bool cpu_conv_images_pack(const CpuDevice *device, const PackRequest *request, u
     if (!takes_constant(request)) return false;
     const Shape weights = image_weights(&request->constant.shape);
     if (layout != layout_of(device, request->attributes, &weights)) return false;
-    pack(layout, attributes_int(request->attributes, "group"), plain, &weights, to);
+    pack(device, layout, attributes_int(request->attributes, "group"), plain, &weights, to);
     return true;
 }
 
@@ -152,7 +152,7 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
     static const float nothing = 0; /* stands for an image of size 0, which has no address */
     if (!buffers.x) buffers.x = &nothing;
     if (state->packed_count > 0) {
-        pack(state->layout, state->direct.groups, buffers.w, &state->weights, buffers.scratch);
+        pack(call->device, state->layout, state->direct.groups, buffers.w, &state->weights, buffers.scratch);
         buffers.w = buffers.scratch;
         buffers.scratch += state->packed_count;
     }

@@ -6,6 +6,7 @@ enum {
     FILTERS_MAX = 252, /* of a unit: 63 KiB of sums on the stack */
     FILTERS_MIN = 84,
     UNITS_WANTED = 16,
+    BLOCK_DEPTH = 128, /* gathered at a time: 32 KiB on the stack */
 };
 
 /* 0 for a <= 0 */
@@ -101,7 +102,7 @@ typedef struct Unit {
 
 static void sum_unit(const CpuConv *conv, const Unit *unit, const Panel *panel, float *sums) {
     const int64_t depth = conv->channels * conv->kernel_count;
-    float block[CPU_MATMUL_DEPTH * CPU_MATMUL_PANEL];
+    float block[BLOCK_DEPTH * CPU_MATMUL_PANEL];
     CpuMatmulTile tile = {
         .rows = unit->filters,
         .columns = panel->columns,
@@ -109,12 +110,13 @@ static void sum_unit(const CpuConv *conv, const Unit *unit, const Panel *panel, 
         .a_column = 1,
         .b = block,
         .b_row = CPU_MATMUL_PANEL,
+        .b_strip = CPU_MATMUL_STRIP,
         .out = sums,
         .out_row = CPU_MATMUL_PANEL,
     };
     if (depth == 0) memset(sums, 0, (size_t)unit->filters * CPU_MATMUL_PANEL * sizeof(float));
-    for (int64_t k = 0; k < depth; k += CPU_MATMUL_DEPTH) {
-        tile.depth = depth - k < CPU_MATMUL_DEPTH ? depth - k : CPU_MATMUL_DEPTH;
+    for (int64_t k = 0; k < depth; k += BLOCK_DEPTH) {
+        tile.depth = depth - k < BLOCK_DEPTH ? depth - k : BLOCK_DEPTH;
         gather(conv, unit->x, k, tile.depth, panel, block);
         tile.a = unit->w + unit->filter * depth + k;
         tile.accumulate = k > 0;
@@ -169,7 +171,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
 }
 
 void cpu_conv_prepare(CpuConv *conv, CpuLevel level) {
-    conv->micro = cpu_matmul_micro_for(level);
+    conv->micro = cpu_matmul_code_for(level).micro;
     conv->epilogue_row = cpu_epilogue_row_for(level);
     conv->gather = cpu_conv_gather_for(level);
     const int64_t panels = divide_up(conv->output_count, CPU_MATMUL_PANEL);

@@ -18,28 +18,31 @@ int64_t cpu_conv_last_packed_count(const Shape *weights, int64_t groups) {
     return groups * cpu_matmul_packed_count(depth, weights->dims[0] / groups);
 }
 
-static void pack_group(
-    const float *weights, int64_t filters, int64_t channels, int64_t positions, float *packed) {
+static void pack_group(const CpuMatmulCode *code, const float *weights, int64_t filters,
+    int64_t channels, int64_t positions, float *packed) {
     const int64_t depth = channels * positions;
     for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
         const int64_t left = filters - first;
         const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
-        const int64_t width = (count + 15) / 16 * 16;
+        const int64_t width = cpu_matmul_panel_width(left);
+        const CpuPanelSteps steps = cpu_matmul_panel_steps(code, depth, width);
         float *panel = packed + first * depth;
         memset(panel, 0, (size_t)(width * depth) * sizeof(float));
         for (int64_t f = 0; f < count; f++)
             for (int64_t c = 0; c < channels; c++)
                 for (int64_t p = 0; p < positions; p++)
-                    panel[(p * channels + c) * width + f] =
+                    panel[(p * channels + c) * steps.row + cpu_matmul_panel_offset(steps, f)] =
                         weights[((first + f) * channels + c) * positions + p];
     }
 }
 
-void cpu_conv_last_pack(const float *weights, const Shape *shape, int64_t groups, float *packed) {
+void cpu_conv_last_pack(CpuLevel level, const float *weights, const Shape *shape, int64_t groups,
+    float *packed) {
+    const CpuMatmulCode code = cpu_matmul_code_for(level);
     const int64_t filters = shape->dims[0] / groups, channels = shape->dims[1];
     const int64_t positions = shape_product(shape, 2, shape->rank), depth = channels * positions;
     for (int64_t i = 0; i < groups; i++)
-        pack_group(weights + i * filters * depth, filters, channels, positions,
+        pack_group(&code, weights + i * filters * depth, filters, channels, positions,
             packed + i * cpu_matmul_packed_count(depth, filters));
 }
 
@@ -98,15 +101,15 @@ static void cut_units(CpuConvLast *conv) {
 
 void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level) {
     Window *window = &conv->window;
-    conv->micro = cpu_matmul_micro_for(level);
+    conv->code = cpu_matmul_code_for(level);
     conv->epilogue_rows = cpu_epilogue_rows_for(level);
     if (is_pointwise(window)) {
         window->input[WIDTH] = window->output[WIDTH] *= window->output[HEIGHT];
         window->input[HEIGHT] = window->output[HEIGHT] = 1;
     }
     const int64_t height = window->output[HEIGHT];
-    cut_columns(conv, blocks_of(window->output[WIDTH], CPU_MATMUL_ROWS));
-    const int64_t rows = CPU_MATMUL_ROWS / conv->columns;
+    cut_columns(conv, blocks_of(window->output[WIDTH], conv->code.rows));
+    const int64_t rows = conv->code.rows / conv->columns;
     cut_rows(conv, rows < height ? rows : height);
     conv->filters_per_unit = CPU_MATMUL_PANEL;
     cut_units(conv);
@@ -138,7 +141,7 @@ typedef struct Block {
     const float *band;                  /* the pixels that its windows see */
     int64_t pixel, pitch;               /* floats from pixel to pixel and row to row of the band */
     const float *w;                     /* the part of the panel */
-    int64_t w_row;                      /* the panel's width */
+    CpuPanelSteps steps;                /* of it */
 } Block;
 
 /* The group's channels of pixels side by side. */
@@ -198,17 +201,20 @@ static void add_products(const CpuConvLast *conv, const Block *block, int64_t at
         .columns = (block->filters + 7) / 8 * 8, /* whole vectors: panels are filled up */
         .a_row = window->stride[WIDTH] * block->pixel,
         .a_column = 1,
-        .b_row = block->w_row,
+        .b_row = block->steps.row,
+        .b_strip = block->steps.strip,
         .out_row = CPU_MATMUL_PANEL,
     };
-    for (int64_t k = 0; k < depth; k += CPU_MATMUL_DEPTH) {
-        tile.depth = depth - k < CPU_MATMUL_DEPTH ? depth - k : CPU_MATMUL_DEPTH;
-        tile.b = block->w + (at + k) * block->w_row;
+    const int64_t step = conv->code.depth;
+    for (int64_t k = 0; k < depth; k += step) {
+        tile.depth = depth - k < step ? depth - k : step;
+        tile.b = block->w + (at + k) * block->steps.row;
+        tile.b_next = tile.b + tile.depth * block->steps.row;
         tile.accumulate = at + k > 0;
         for (int64_t row = 0; row < block->rows; row++) {
             tile.a = block->band + row * window->stride[HEIGHT] * block->pitch + offset + k;
             tile.out = sums + row * block->columns * CPU_MATMUL_PANEL;
-            conv->micro(&tile);
+            conv->code.micro(&tile);
         }
     }
 }
@@ -261,11 +267,11 @@ static void find_filters(const Run *run, int64_t chunk, Block *block) {
     block->filter = chunk % chunks_of(conv) * conv->filters_per_unit;
     const int64_t filters = conv->filters - block->filter;
     const int64_t column = block->filter % CPU_MATMUL_PANEL, first = block->filter - column;
-    const int64_t width = conv->filters - first;
     block->filters = filters < conv->filters_per_unit ? filters : conv->filters_per_unit;
-    block->w_row = width < CPU_MATMUL_PANEL ? (width + 15) / 16 * 16 : CPU_MATMUL_PANEL;
+    block->steps = cpu_matmul_panel_steps(
+        &conv->code, depth, cpu_matmul_panel_width(conv->filters - first));
     block->w = run->buffers.w + block->group * cpu_matmul_packed_count(depth, conv->filters) +
-               first * depth + column;
+               first * depth + cpu_matmul_panel_offset(block->steps, column);
 }
 
 /* Units: panel by panel, so that its weights stay in the second level cache. */
@@ -274,7 +280,7 @@ static void run_unit(const Run *run, int64_t unit, float *scratch) {
     const Window *window = &conv->window;
     const int64_t blocks = conv->row_blocks * conv->column_blocks;
     const int64_t at = unit % blocks, image = unit / blocks % conv->images;
-    float sums[CPU_MATMUL_ROWS * CPU_MATMUL_PANEL];
+    float sums[CPU_MATMUL_ROWS_MAX * CPU_MATMUL_PANEL];
     Block block = {
         .row = at / conv->column_blocks * conv->rows,
         .column = at % conv->column_blocks * conv->columns,

@@ -16,7 +16,7 @@ typedef struct CpuConvLast {
     bool has_bias, has_residual;
     CpuEpilogue epilogue;
     /* set by cpu_conv_last_prepare */
-    CpuMatmulMicro *micro;
+    CpuMatmulCode code;
     CpuEpilogueRowsRun *epilogue_rows;
     int64_t columns, rows;             /* outputs of a block */
     int64_t column_blocks, row_blocks; /* of an image */
@@ -35,7 +35,8 @@ typedef struct CpuConvLastBuffers {
  * [kernel height × kernel width × C, filters]. */
 int64_t cpu_conv_last_packed_count(const Shape *weights, int64_t groups);
 /* weights [groups × filters, C, kernel height, kernel width] */
-void cpu_conv_last_pack(const float *weights, const Shape *shape, int64_t groups, float *packed);
+void cpu_conv_last_pack(CpuLevel level, const float *weights, const Shape *shape, int64_t groups,
+    float *packed);
 
 /* Chooses code and the cut into blocks, by shapes alone; call it when all else is set. */
 void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level);

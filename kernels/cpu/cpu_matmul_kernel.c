@@ -12,7 +12,7 @@ CPU_INLINE void portable_row(const CpuMatmulTile *tile, int64_t row, int64_t col
     float *out = tile->out + row * tile->out_row + column;
     CpuF32x16 sums = tile->accumulate ? cpu_f32x16_load_part(out, count, 0) : (CpuF32x16){0};
     const float *a = tile->a + row * tile->a_row;
-    const float *b = tile->b + column;
+    const float *b = tile->b + column / CPU_MATMUL_STRIP * tile->b_strip;
     for (int64_t k = 0; k < tile->depth; k++) {
         sums += cpu_f32x16_load_part(b, count, 0) * *a;
         a += tile->a_column;
@@ -26,13 +26,18 @@ void cpu_matmul_micro_portable(const CpuMatmulTile *tile) {
         for (int64_t row = 0; row < tile->rows; row++) portable_row(tile, row, column);
 }
 
-CpuMatmulMicro *cpu_matmul_micro_for(CpuLevel level) {
+CpuMatmulCode cpu_matmul_code_for(CpuLevel level) {
 #if defined(__x86_64__)
-    if (level == CPU_LEVEL_AVX512) return cpu_matmul_micro_avx512;
-    if (level == CPU_LEVEL_AVX2) return cpu_matmul_micro_avx2;
+    /* 64 columns in registers at a time; oneDNN reads the same panels */
+    if (level == CPU_LEVEL_AVX512)
+        return (CpuMatmulCode){cpu_matmul_micro_avx512, cpu_matmul_row_avx512, 96, 128, false};
+    if (level == CPU_LEVEL_AVX2)
+        return (CpuMatmulCode){cpu_matmul_micro_avx2, NULL, CPU_MATMUL_ROWS_MAX,
+            CPU_MATMUL_DEPTH_MAX, true};
 #endif
     (void)level;
-    return cpu_matmul_micro_portable;
+    return (CpuMatmulCode){
+        cpu_matmul_micro_portable, NULL, CPU_MATMUL_ROWS_MAX, CPU_MATMUL_DEPTH_MAX, true};
 }
 
 /* ---- packing ---- */
@@ -41,57 +46,53 @@ static int64_t panel_count(int64_t columns) {
     return (columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
 }
 
-/* Columns a panel is stored with. */
-static int64_t panel_width(int64_t columns, int64_t panel) {
-    int64_t left = columns - panel * CPU_MATMUL_PANEL;
-    return left >= CPU_MATMUL_PANEL ? CPU_MATMUL_PANEL : (left + 15) / 16 * 16;
-}
-
 int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns) {
     return (columns + 15) / 16 * 16 * depth;
 }
 
 /* B lies by columns: 16 × 16 blocks, so that each line of it is read once. */
-static void pack_panel_columns(
-    const float *from, int64_t b_column, int64_t depth, int64_t count, int64_t width, float *to) {
+static void pack_columns(const float *from, int64_t b_column, int64_t depth, int64_t count,
+    CpuPanelSteps steps, float *to) {
     for (int64_t k0 = 0; k0 < depth; k0 += 16) {
         int64_t k_count = depth - k0 < 16 ? depth - k0 : 16;
         for (int64_t j = 0; j < count; j++)
             for (int64_t k = 0; k < k_count; k++)
-                to[(k0 + k) * width + j] = from[j * b_column + k0 + k];
+                to[cpu_matmul_panel_offset(steps, j) + (k0 + k) * steps.row] =
+                    from[j * b_column + k0 + k];
     }
 }
 
-void cpu_matmul_pack_panel(const float *b, int64_t b_row, int64_t b_column, int64_t depth,
-    int64_t columns, int64_t panel, float *packed) {
-    const int64_t width = panel_width(columns, panel);
+/* `count` columns (1 … 16) of a strip, the others zero. */
+static void pack_strip(const float *from, int64_t b_row, int64_t b_column, int64_t depth,
+    int64_t count, int64_t row, float *to) {
+    for (int64_t k = 0; k < depth; k++) {
+        if (b_column == 1)
+            memcpy(to + k * row, from + k * b_row, (size_t)count * sizeof(float));
+        else
+            for (int64_t j = 0; j < count; j++) to[k * row + j] = from[k * b_row + j * b_column];
+    }
+}
+
+void cpu_matmul_pack_panel(const CpuMatmulCode *code, const float *b, int64_t b_row,
+    int64_t b_column, int64_t depth, int64_t columns, int64_t panel, float *packed) {
     const int64_t left = columns - panel * CPU_MATMUL_PANEL;
+    const int64_t width = cpu_matmul_panel_width(left);
     const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
+    const CpuPanelSteps steps = cpu_matmul_panel_steps(code, depth, width);
     const float *from = b + panel * CPU_MATMUL_PANEL * b_column;
     float *to = packed + panel * CPU_MATMUL_PANEL * depth;
+    if (count < width) memset(to, 0, (size_t)(width * depth) * sizeof(float));
     if (b_row == 1 && b_column != 1) {
-        pack_panel_columns(from, b_column, depth, count, width, to);
-    } else if (b_column == 1) {
-        for (int64_t k = 0; k < depth; k++)
-            memcpy(to + k * width, from + k * b_row, (size_t)count * sizeof(float));
-    } else {
-        for (int64_t k = 0; k < depth; k++)
-            for (int64_t j = 0; j < count; j++) to[k * width + j] = from[k * b_row + j * b_column];
+        pack_columns(from, b_column, depth, count, steps, to);
+        return;
     }
-    if (count == width) return;
-    for (int64_t k = 0; k < depth; k++)
-        memset(to + k * width + count, 0, (size_t)(width - count) * sizeof(float));
+    for (int64_t j = 0; j < count; j += CPU_MATMUL_STRIP)
+        pack_strip(from + j * b_column, b_row, b_column, depth,
+            count - j < CPU_MATMUL_STRIP ? count - j : CPU_MATMUL_STRIP, steps.row,
+            to + cpu_matmul_panel_offset(steps, j));
 }
 
 /* ---- the run ---- */
-
-static CpuMatmulRow *row_for(CpuLevel level) {
-#if defined(__x86_64__)
-    if (level == CPU_LEVEL_AVX512) return cpu_matmul_row_avx512;
-#endif
-    (void)level;
-    return NULL;
-}
 
 typedef struct Run {
     const CpuMatmul *matmul;
@@ -122,6 +123,8 @@ typedef struct Unit {
     int64_t column, columns; /* of C */
     const float *a, *bias, *residual;
     float *c; /* the batch's matrix */
+    const float *b, *b_end; /* of a panel; NULL of plain B */
+    CpuPanelSteps steps;    /* of b */
 } Unit;
 
 static void finish_unit(const CpuMatmul *matmul, const Unit *unit, const float *sums) {
@@ -151,61 +154,71 @@ static void finish_unit(const CpuMatmul *matmul, const Unit *unit, const float *
     }
 }
 
-static void run_unit(const CpuMatmul *matmul, const Unit *unit, const float *b, int64_t b_row) {
-    float sums[CPU_MATMUL_ROWS * CPU_MATMUL_PANEL];
+static void run_unit(const CpuMatmul *matmul, const Unit *unit) {
+    float sums[CPU_MATMUL_ROWS_MAX * CPU_MATMUL_PANEL];
+    const int64_t depth = matmul->code.depth;
     const bool direct = is_direct(matmul);
     CpuMatmulTile tile = {
         .rows = unit->rows,
         .columns = unit->columns,
         .a_row = matmul->a_row,
         .a_column = matmul->a_column,
-        .b_row = b_row,
+        .b_row = unit->steps.row,
+        .b_strip = unit->steps.strip,
         .out = direct ? unit->c + unit->row * matmul->columns + unit->column : sums,
         .out_row = direct ? matmul->columns : CPU_MATMUL_PANEL,
     };
     int64_t k = 0;
     do { /* once for depth 0: writes zeros */
-        tile.depth = matmul->depth - k < CPU_MATMUL_DEPTH ? matmul->depth - k : CPU_MATMUL_DEPTH;
+        tile.depth = matmul->depth - k < depth ? matmul->depth - k : depth;
         tile.a = unit->a + unit->row * matmul->a_row + k * matmul->a_column;
-        tile.b = b + k * b_row;
+        tile.b = unit->b + k * unit->steps.row;
         tile.accumulate = k > 0;
-        matmul->micro(&tile);
-        k += CPU_MATMUL_DEPTH;
+        k += depth;
+        tile.b_next = unit->b_end;
+        if (k < matmul->depth) tile.b_next = unit->b + k * unit->steps.row;
+        matmul->code.micro(&tile);
     } while (k < matmul->depth);
     if (!direct) finish_unit(matmul, unit, sums);
 }
 
 /* One row of A and two whole panels. */
-static void run_row(const CpuMatmul *matmul, const Unit *unit, const float *b) {
+static void run_row(const CpuMatmul *matmul, const Unit *unit) {
     float sums[2 * CPU_MATMUL_PANEL];
     const bool direct = is_direct(matmul);
-    matmul->row(
-        unit->a, matmul->a_column, b, matmul->depth, direct ? unit->c + unit->column : sums);
+    matmul->code.row(unit->a, matmul->a_column, unit->b, matmul->depth,
+        direct ? unit->c + unit->column : sums);
     if (!direct) finish_unit(matmul, unit, sums);
 }
 
-/* Up to `most` rows from `row` on and a panel's columns. */
-static Unit unit_at(const CpuMatmul *matmul, int64_t row, int64_t most, int64_t panel) {
+/* Up to `most` rows from `row` on and a panel's columns. b: the matrix. */
+static Unit unit_at(const CpuMatmul *matmul, bool packed, int64_t row, int64_t most, int64_t panel,
+    const float *b) {
     const int64_t column = panel * CPU_MATMUL_PANEL;
     const int64_t rows_left = matmul->rows - row, columns_left = matmul->columns - column;
+    const int64_t width = cpu_matmul_panel_width(columns_left);
+    if (packed) b += column * matmul->depth;
     return (Unit){
         .row = row,
         .rows = rows_left < most ? rows_left : most,
         .column = column,
         .columns = columns_left < CPU_MATMUL_PANEL ? columns_left : CPU_MATMUL_PANEL,
+        .b = packed ? b : b + column,
+        .b_end = packed ? b + width * matmul->depth : NULL,
+        .steps = packed ? cpu_matmul_panel_steps(&matmul->code, matmul->depth, width)
+                        : (CpuPanelSteps){matmul->b_row, CPU_MATMUL_STRIP},
     };
 }
 
 void cpu_matmul_run_panel(const CpuMatmul *matmul, const CpuMatmulBuffers *buffers, int64_t panel) {
     assert(matmul->b_packed && matmul->batch_count == 1);
-    for (int64_t row = 0; row < matmul->rows; row += CPU_MATMUL_ROWS) {
-        Unit unit = unit_at(matmul, row, CPU_MATMUL_ROWS, panel);
+    for (int64_t row = 0; row < matmul->rows; row += matmul->code.rows) {
+        Unit unit = unit_at(matmul, true, row, matmul->code.rows, panel, buffers->b);
         unit.a = buffers->a;
         unit.c = buffers->c;
         unit.bias = buffers->bias;
         unit.residual = buffers->residual;
-        run_unit(matmul, &unit, buffers->b + unit.column * matmul->depth,
-            panel_width(matmul->columns, panel));
+        run_unit(matmul, &unit);
     }
 }
 
@@ -222,24 +235,21 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
         const int64_t batch = i / per_batch, panel = i % per_batch / run->chunks;
         const int64_t b_offset = batch_offset(&matmul->batch, batch, matmul->b_batch);
         const CpuMatmulBuffers *buffers = &run->buffers;
-        Unit unit = unit_at(matmul, i % run->chunks * run->chunk_rows, run->chunk_rows, panel);
+        Unit unit = unit_at(matmul, run->packed, i % run->chunks * run->chunk_rows,
+            run->chunk_rows, panel, buffers->b + b_offset);
         unit.a = buffers->a + batch_offset(&matmul->batch, batch, matmul->a_batch);
         const int64_t c_offset = batch * matmul->rows * matmul->columns;
         unit.c = buffers->c + c_offset;
         if (matmul->has_residual) unit.residual = buffers->residual + c_offset;
         if (matmul->has_bias)
             unit.bias = buffers->bias + batch_offset(&matmul->batch, batch, matmul->bias_batch);
-        const bool pair = run->packed && matmul->row && matmul->rows == 1 && i + 1 < (int64_t)end &&
-                          matmul->columns - unit.column >= 2 * CPU_MATMUL_PANEL;
-        if (pair) {
+        if (run->packed && matmul->code.row && matmul->rows == 1 && i + 1 < (int64_t)end &&
+            matmul->columns - unit.column >= 2 * CPU_MATMUL_PANEL) {
             unit.columns = 2 * CPU_MATMUL_PANEL;
-            run_row(matmul, &unit, buffers->b + b_offset + unit.column * matmul->depth);
+            run_row(matmul, &unit);
             i++;
-        } else if (run->packed)
-            run_unit(matmul, &unit, buffers->b + b_offset + unit.column * matmul->depth,
-                panel_width(matmul->columns, panel));
-        else
-            run_unit(matmul, &unit, buffers->b + b_offset + unit.column, matmul->b_row);
+        } else
+            run_unit(matmul, &unit);
     }
     return NULL;
 }
@@ -257,16 +267,15 @@ static Error *pack_units(void *context, uint64_t begin, uint64_t end, uint32_t p
     const CpuMatmul *matmul = run->matmul;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
         const int64_t matrix = i / run->panels;
-        cpu_matmul_pack_panel(run->b + matrix * matmul->depth * matmul->columns, matmul->b_row,
-            matmul->b_column, matmul->depth, matmul->columns, i % run->panels,
+        cpu_matmul_pack_panel(&matmul->code, run->b + matrix * matmul->depth * matmul->columns,
+            matmul->b_row, matmul->b_column, matmul->depth, matmul->columns, i % run->panels,
             run->packed + matrix * run->packed_count);
     }
     return NULL;
 }
 
 void cpu_matmul_prepare(CpuMatmul *matmul, CpuLevel level) {
-    matmul->micro = cpu_matmul_micro_for(level);
-    matmul->row = row_for(level);
+    matmul->code = cpu_matmul_code_for(level);
     matmul->epilogue_row = cpu_epilogue_row_for(level);
     matmul->epilogue_rows = cpu_epilogue_rows_for(level);
     /* Columns that are not adjacent have to be gathered. Adjacent ones are read where they lie:
@@ -306,17 +315,18 @@ enum {
 /* Into as many tiles' rows as it takes, or up to twice as many where threads share them better. */
 static void cut_rows(Run *run, uint32_t threads) {
     const CpuMatmul *matmul = run->matmul;
-    const int64_t least = (matmul->rows + CPU_MATMUL_ROWS - 1) / CPU_MATMUL_ROWS;
+    const int64_t rows_max = matmul->code.rows;
+    const int64_t least = (matmul->rows + rows_max - 1) / rows_max;
     const int64_t others = run->panels * matmul->batch_count;
     const int64_t sharers = threads > 0 ? threads : 1;
-    int64_t chunk_rows = CPU_MATMUL_ROWS, best = INT64_MAX;
+    int64_t chunk_rows = rows_max, best = INT64_MAX;
     for (int64_t chunks = least; chunks <= 2 * least && chunks <= CUT_CHUNKS_MAX; chunks++) {
         const int64_t even = (matmul->rows + chunks - 1) / chunks;
         const int64_t rows = (even + CUT_ROWS - 1) / CUT_ROWS * CUT_ROWS;
         /* rows of the one who gets most */
         const int64_t units = (matmul->rows + rows - 1) / rows * others;
         const int64_t most = (units + sharers - 1) / sharers * rows;
-        if (rows <= CPU_MATMUL_ROWS && most < best - best / CUT_GAIN)
+        if (rows <= rows_max && most < best - best / CUT_GAIN)
             best = most, chunk_rows = rows;
     }
     run->chunk_rows = chunk_rows;

@@ -12,12 +12,11 @@
 #include "kernels/cpu/cpu_matmul_epilogue.h"
 #include "kernels/shape.h"
 
-/* A panel is up to 64 columns of B, row after row: panels [N / 64][K][64], the last one narrower
- * (a multiple of 16), filled up with zeros. */
 enum {
-    CPU_MATMUL_PANEL = 64,
-    CPU_MATMUL_ROWS = 96,   /* of a tile: 24 KiB on the stack */
-    CPU_MATMUL_DEPTH = 128, /* of k at a time: 64 KiB of a panel stay in the second level cache */
+    CPU_MATMUL_PANEL = 64,      /* columns */
+    CPU_MATMUL_STRIP = 16,      /* likewise */
+    CPU_MATMUL_ROWS_MAX = 144,  /* of a tile: 36 KiB on the stack */
+    CPU_MATMUL_DEPTH_MAX = 256, /* of k at a time */
 };
 
 /* out[rows][columns] (+)= a[rows][depth] b[depth][columns]; strides in elements. */
@@ -25,8 +24,11 @@ typedef struct CpuMatmulTile {
     int64_t rows, columns, depth; /* columns: 1 … CPU_MATMUL_PANEL */
     const float *a;
     int64_t a_row, a_column;
-    const float *b; /* columns are adjacent */
+    const float *b; /* sixteen columns are adjacent */
     int64_t b_row;
+    int64_t b_strip; /* from sixteen columns to the next; 16 where all of them are adjacent, as
+                        AVX-512 has them always */
+    const float *b_next; /* what the next tile reads, NULL if nobody knows: never read here */
     float *out;
     int64_t out_row;
     bool accumulate; /* go on from what out holds */
@@ -36,7 +38,6 @@ typedef void CpuMatmulMicro(const CpuMatmulTile *tile);
 void cpu_matmul_micro_portable(const CpuMatmulTile *tile);
 void cpu_matmul_micro_avx2(const CpuMatmulTile *tile);
 void cpu_matmul_micro_avx512(const CpuMatmulTile *tile);
-CpuMatmulMicro *cpu_matmul_micro_for(CpuLevel level);
 
 /* out[2 * CPU_MATMUL_PANEL] = a[depth] times two whole panels, one behind the other. One row waits
  * for its weights alone: two streams of them come faster than one. a_column in elements. */
@@ -45,11 +46,44 @@ typedef void CpuMatmulRow(
 void cpu_matmul_row_avx512(
     const float *a, int64_t a_column, const float *b, int64_t depth, float *out);
 
+/* What a level of the instruction set multiplies with, and the sizes that suit it. */
+typedef struct CpuMatmulCode {
+    CpuMatmulMicro *micro;
+    CpuMatmulRow *row; /* NULL: a panel at a time */
+    int64_t rows;      /* of a tile; at most CPU_MATMUL_ROWS_MAX */
+    int64_t depth;     /* of k at a time, so that a panel's part stays in a cache */
+    bool in_strips;    /* how panels lie */
+} CpuMatmulCode;
+CpuMatmulCode cpu_matmul_code_for(CpuLevel level);
+
+/* Packed B: panels [N / 64] of up to 64 columns, the last one narrower (a multiple of 16), filled
+ * up with zeros. A panel is [K][width], or in strips [width / 16][K][16]: of these a first level
+ * cache holds four times as much depth, since their lines do not lie 256 bytes apart.
+ * row: floats from one k to the next. strip: from 16 columns to the next. */
+typedef struct CpuPanelSteps {
+    int64_t row, strip;
+} CpuPanelSteps;
+/* width: cpu_matmul_panel_width. */
+static inline CpuPanelSteps cpu_matmul_panel_steps(
+    const CpuMatmulCode *code, int64_t depth, int64_t width) {
+    if (code->in_strips) return (CpuPanelSteps){CPU_MATMUL_STRIP, CPU_MATMUL_STRIP * depth};
+    return (CpuPanelSteps){width, CPU_MATMUL_STRIP};
+}
+/* Columns that a panel is stored with, of `left` from its first one on. */
+static inline int64_t cpu_matmul_panel_width(int64_t left) {
+    if (left >= CPU_MATMUL_PANEL) return CPU_MATMUL_PANEL;
+    return (left + CPU_MATMUL_STRIP - 1) / CPU_MATMUL_STRIP * CPU_MATMUL_STRIP;
+}
+/* Where a panel has one of its columns. */
+static inline int64_t cpu_matmul_panel_offset(CpuPanelSteps steps, int64_t column) {
+    return column / CPU_MATMUL_STRIP * steps.strip + column % CPU_MATMUL_STRIP;
+}
+
 /* The plan's part: sizes and strides (in elements) of everything. C is compact. */
 typedef struct CpuMatmul {
     int64_t rows, columns, depth; /* M, N, K */
     int64_t a_row, a_column, b_row, b_column;
-    bool b_packed;     /* panels; b_row and b_column are then unused */
+    bool b_packed;     /* panels of the level's; b_row and b_column are then unused */
     bool b_pack_first; /* plain B is packed into scratch by every launch */
     bool has_bias, has_residual;
     Shape batch; /* the batch dimensions of C */
@@ -58,8 +92,7 @@ typedef struct CpuMatmul {
     int64_t b_matrix_count; /* distinct matrices in B, when b_pack_first */
     int64_t bias_row, bias_column;
     CpuEpilogue epilogue;
-    CpuMatmulMicro *micro;
-    CpuMatmulRow *row; /* NULL: a panel at a time */
+    CpuMatmulCode code;
     CpuEpilogueRow *epilogue_row;
     CpuEpilogueRowsRun *epilogue_rows;
 } CpuMatmul;
@@ -82,5 +115,5 @@ void cpu_matmul_run_panel(const CpuMatmul *matmul, const CpuMatmulBuffers *buffe
 /* Floats of a packed K × N matrix. */
 int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns);
 /* Writes panel `panel` of B (strides in elements) where it belongs in `packed`. */
-void cpu_matmul_pack_panel(const float *b, int64_t b_row, int64_t b_column, int64_t depth,
+void cpu_matmul_pack_panel(const CpuMatmulCode *code, const float *b, int64_t b_row, int64_t b_column, int64_t depth,
     int64_t columns, int64_t panel, float *packed);

@@ -1,5 +1,6 @@
 /* The inner kernel of matrix multiplication for AVX-512: blocks of rows × up to four vectors of
  * columns stay in registers over the whole depth. */
+#include <assert.h>
 #include <immintrin.h>
 
 #include "kernels/cpu/cpu_matmul_kernel.h"
@@ -82,6 +83,7 @@ DEFINE_ROWS(12, 2);
 DEFINE_ROWS(16, 1);
 
 void cpu_matmul_micro_avx512(const CpuMatmulTile *tile) {
+    assert(tile->b_strip == CPU_MATMUL_STRIP);
     int64_t vectors = (tile->columns + 15) / 16;
     __mmask16 mask = (__mmask16)(0xffffu >> (vectors * 16 - tile->columns));
     if (vectors == 4)

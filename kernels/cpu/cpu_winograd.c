@@ -56,21 +56,25 @@ static void transform_weights(const float *g, double *out) {
                 half[i][0] * rows[j][0] + half[i][1] * rows[j][1] + half[i][2] * rows[j][2];
 }
 
-/* Panels of filters; in each the positions, in each of these a matrix [C, width]. */
-void cpu_winograd_pack(const float *weights, const Shape *shape, float *packed) {
+/* Panels of filters; in each the positions, in each of these a panel of a matrix [C, filters]. */
+void cpu_winograd_pack(
+    CpuLevel level, const float *weights, const Shape *shape, float *packed) {
+    const CpuMatmulCode code = cpu_matmul_code_for(level);
     const int64_t filters = shape->dims[0], channels = shape->dims[1];
     for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
         const int64_t left = filters - first;
         const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
-        const int64_t width = (count + 15) / 16 * 16;
+        const int64_t width = cpu_matmul_panel_width(left);
+        const CpuPanelSteps steps = cpu_matmul_panel_steps(&code, channels, width);
         float *panel = packed + first * channels * POSITIONS;
         memset(panel, 0, (size_t)(width * channels * POSITIONS) * sizeof(float));
         for (int64_t c = 0; c < channels; c++)
             for (int64_t f = 0; f < count; f++) {
                 double transformed[POSITIONS];
                 transform_weights(weights + ((first + f) * channels + c) * 9, transformed);
+                const int64_t at = c * steps.row + cpu_matmul_panel_offset(steps, f);
                 for (int p = 0; p < POSITIONS; p++)
-                    panel[(p * channels + c) * width + f] = (float)transformed[p];
+                    panel[p * channels * width + at] = (float)transformed[p];
             }
     }
 }
@@ -161,7 +165,7 @@ static int64_t units_of(const CpuWinograd *conv, int64_t tiles) {
 }
 
 void cpu_winograd_prepare(CpuWinograd *conv, CpuLevel level) {
-    conv->micro = cpu_matmul_micro_for(level);
+    conv->code = cpu_matmul_code_for(level);
     conv->epilogue_rows = cpu_epilogue_rows_for(level);
     choose_transforms(conv, level);
     conv->tile_rows = parts_of(conv->window.output[0], OUTPUT);
@@ -234,25 +238,30 @@ static void multiply(
     const CpuWinograd *conv = run->conv;
     const int64_t channels = conv->channels, column = filter % CPU_MATMUL_PANEL;
     const int64_t first = filter - column, left = conv->filters - first;
-    const int64_t width = left < CPU_MATMUL_PANEL ? (left + 15) / 16 * 16 : CPU_MATMUL_PANEL;
-    const float *w = run->buffers.w + first * channels * POSITIONS + column;
+    const int64_t width = cpu_matmul_panel_width(left), depth = conv->code.depth;
+    const CpuPanelSteps steps = cpu_matmul_panel_steps(&conv->code, channels, width);
+    const float *w = run->buffers.w + first * channels * POSITIONS +
+                     cpu_matmul_panel_offset(steps, column);
     CpuMatmulTile product = {
         .rows = count,
         .columns = (filters + 15) / 16 * 16, /* whole vectors: panels are filled up */
         .a_row = channels,
         .a_column = 1,
-        .b_row = width,
+        .b_row = steps.row,
+        .b_strip = steps.strip,
         .out_row = CPU_MATMUL_PANEL,
     };
     for (int64_t p = 0; p < POSITIONS; p++) {
         const float *a = run->buffers.scratch + (p * conv->group + tile) * channels;
         product.out = sums + p * BLOCK * CPU_MATMUL_PANEL;
-        for (int64_t k = 0; k < channels; k += CPU_MATMUL_DEPTH) {
-            product.depth = channels - k < CPU_MATMUL_DEPTH ? channels - k : CPU_MATMUL_DEPTH;
+        for (int64_t k = 0; k < channels; k += depth) {
+            product.depth = channels - k < depth ? channels - k : depth;
             product.a = a + k;
-            product.b = w + (p * channels + k) * width;
+            const int64_t next = k + depth < channels ? (k + depth) * steps.row : channels * width;
+            product.b = w + p * channels * width + k * steps.row;
+            product.b_next = w + p * channels * width + next;
             product.accumulate = k > 0;
-            conv->micro(&product);
+            conv->code.micro(&product);
         }
     }
 }

@@ -14,7 +14,7 @@ typedef struct CpuWinograd {
     bool has_bias, has_residual;
     CpuEpilogue epilogue;
     /* set by cpu_winograd_prepare */
-    CpuMatmulMicro *micro;
+    CpuMatmulCode code;
     CpuEpilogueRowsRun *epilogue_rows;
     int64_t tile_rows, tile_columns, tiles; /* of an image; of all */
     int64_t group;            /* tiles that are transformed before they are multiplied */
@@ -27,7 +27,8 @@ typedef struct CpuWinograd {
  * beside the image. */
 bool cpu_winograd_takes(const CpuRules *rules, const Attributes *attributes, const Shape *weights);
 int64_t cpu_winograd_packed_count(const Shape *weights);
-void cpu_winograd_pack(const float *weights, const Shape *shape, float *packed);
+void cpu_winograd_pack(
+    CpuLevel level, const float *weights, const Shape *shape, float *packed);
 
 void cpu_winograd_prepare(CpuWinograd *conv, CpuLevel level);
 /* Floats of scratch for a launch on as many threads as the device has. */

@@ -5,27 +5,32 @@
 
 #include "tests/kernels/kernel_call.h"
 
-enum { ROWS_MAX = 19, DEPTH = 5, DEEP = 70, WIDE = 70 };
+enum { ROWS_MAX = 19, DEPTH = 5, DEEP = 300, WIDE = 70 };
+
+static int64_t b_offset(const CpuMatmulTile *tile, int64_t k, int64_t column) {
+    return k * tile->b_row + column / CPU_MATMUL_STRIP * tile->b_strip + column % CPU_MATMUL_STRIP;
+}
 
 /* b ends with its last column: an over-read is one of memory that is not there. */
 static void check_tile(CpuMatmulMicro *micro, int64_t rows, int64_t columns, int64_t depth,
-    bool accumulate, bool by_columns) {
+    bool accumulate, bool by_columns, bool in_strips) {
     float *a = kernel_random_floats(1, ROWS_MAX * depth);
-    const int64_t b_count = (depth - 1) * WIDE + columns;
-    float *b = kernel_random_floats(2, b_count);
     float *start = kernel_random_floats(3, ROWS_MAX * WIDE), out[ROWS_MAX * WIDE];
     memcpy(out, start, sizeof out);
-    const CpuMatmulTile tile = {.rows = rows,
+    CpuMatmulTile tile = {.rows = rows,
         .columns = columns,
         .depth = depth,
         .a = a,
         .a_row = by_columns ? 1 : depth,
         .a_column = by_columns ? ROWS_MAX : 1,
-        .b = b,
-        .b_row = WIDE,
+        .b_row = in_strips ? CPU_MATMUL_STRIP : WIDE,
+        .b_strip = in_strips ? CPU_MATMUL_STRIP * depth : CPU_MATMUL_STRIP,
         .out = out,
         .out_row = WIDE,
         .accumulate = accumulate};
+    float *b = kernel_random_floats(2, b_offset(&tile, depth - 1, columns - 1) + 1);
+    tile.b = b;
+    tile.b_next = in_strips ? b : NULL;
     micro(&tile);
     for (int64_t i = 0; i < ROWS_MAX * WIDE; i++) {
         const int64_t row = i / WIDE, column = i % WIDE;
@@ -33,8 +38,8 @@ static void check_tile(CpuMatmulMicro *micro, int64_t rows, int64_t columns, int
         if (row < rows && column < columns) {
             if (!accumulate) expected = 0;
             for (int64_t k = 0; k < depth; k++)
-                expected =
-                    fmaf(a[row * tile.a_row + k * tile.a_column], b[k * WIDE + column], expected);
+                expected = fmaf(a[row * tile.a_row + k * tile.a_column],
+                    b[b_offset(&tile, k, column)], expected);
         }
         assert_true(out[i] == expected);
     }
@@ -43,9 +48,10 @@ static void check_tile(CpuMatmulMicro *micro, int64_t rows, int64_t columns, int
     free(start);
 }
 
-void matmul_micro_check(CpuMatmulMicro *micro) {
+void matmul_micro_check(CpuMatmulMicro *micro, bool takes_strips) {
     for (int64_t rows = 1; rows <= ROWS_MAX; rows++)
         for (int64_t columns = 1; columns <= CPU_MATMUL_PANEL; columns += columns % 16 ? 1 : 5)
-            check_tile(micro, rows, columns, rows % 6 == 1 && columns % 3 == 0 ? DEEP : DEPTH,
-                (rows + columns) % 2, (rows + columns) % 3 == 0);
+            for (int in_strips = 0; in_strips <= takes_strips; in_strips++)
+                check_tile(micro, rows, columns, rows % 6 == 1 && columns % 3 == 0 ? DEEP : DEPTH,
+                    (rows + columns) % 2, (rows + columns) % 3 == 0, in_strips);
 }

@@ -3,4 +3,4 @@
  * multiply-adds, and nothing beside the tile is touched. */
 #include "kernels/cpu/cpu_matmul_kernel.h"
 
-void matmul_micro_check(CpuMatmulMicro *micro);
+void matmul_micro_check(CpuMatmulMicro *micro, bool takes_strips);

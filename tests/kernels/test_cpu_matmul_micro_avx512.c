@@ -4,7 +4,7 @@
 static void test_avx512_tiles_are_chains_of_fused_multiply_adds(void **state) {
     (void)state;
     if (((CpuDevice *)kernel_cpu_device())->level < CPU_LEVEL_AVX512) skip();
-    matmul_micro_check(cpu_matmul_micro_avx512);
+    matmul_micro_check(cpu_matmul_micro_avx512, false);
 }
 
 int test_cpu_matmul_micro_avx512(void) {
