@@ -152,7 +152,8 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
     static const float nothing = 0; /* stands for an image of size 0, which has no address */
     if (!buffers.x) buffers.x = &nothing;
     if (state->packed_count > 0) {
-        pack(call->device, state->layout, state->direct.groups, buffers.w, &state->weights, buffers.scratch);
+        pack(call->device, state->layout, state->direct.groups, buffers.w, &state->weights,
+            buffers.scratch);
         buffers.w = buffers.scratch;
         buffers.scratch += state->packed_count;
     }

@@ -36,8 +36,8 @@ static void pack_group(const CpuMatmulCode *code, const float *weights, int64_t 
     }
 }
 
-void cpu_conv_last_pack(CpuLevel level, const float *weights, const Shape *shape, int64_t groups,
-    float *packed) {
+void cpu_conv_last_pack(
+    CpuLevel level, const float *weights, const Shape *shape, int64_t groups, float *packed) {
     const CpuMatmulCode code = cpu_matmul_code_for(level);
     const int64_t filters = shape->dims[0] / groups, channels = shape->dims[1];
     const int64_t positions = shape_product(shape, 2, shape->rank), depth = channels * positions;
@@ -140,8 +140,9 @@ typedef struct Block {
     int64_t group, filter, filters;     /* filters of the group */
     const float *band;                  /* the pixels that its windows see */
     int64_t pixel, pitch;               /* floats from pixel to pixel and row to row of the band */
-    const float *w;                     /* the part of the panel */
-    CpuPanelSteps steps;                /* of it */
+    int64_t windows[CPU_MATMUL_ROWS_MAX]; /* in the band; row by row */
+    const float *w;                       /* the part of the panel */
+    CpuPanelSteps steps;                  /* of it */
 } Block;
 
 /* The group's channels of pixels side by side. */
@@ -192,28 +193,40 @@ static void find_band(const CpuConvLast *conv, const float *image, float *scratc
         copy_row(conv, image, row + i, column, columns, scratch + i * block->pitch);
 }
 
+/* Where each output's window begins in the band. */
+static void find_windows(const CpuConvLast *conv, Block *block) {
+    const Window *window = &conv->window;
+    for (int64_t row = 0; row < block->rows; row++)
+        for (int64_t column = 0; column < block->columns; column++)
+            block->windows[row * block->columns + column] =
+                row * window->stride[HEIGHT] * block->pitch +
+                column * window->stride[WIDTH] * block->pixel;
+}
+
 /* depth weights from `at` on times the pixels at `offset` of every window's first one. */
 static void add_products(const CpuConvLast *conv, const Block *block, int64_t at, int64_t depth,
     int64_t offset, float *sums) {
-    const Window *window = &conv->window;
+    const int64_t step = conv->code.depth;
+    /* all rows of outputs at once, or each by itself */
+    const int64_t calls = conv->code.takes_rows ? 1 : block->rows;
     CpuMatmulTile tile = {
-        .rows = block->columns,
+        .rows = block->rows * block->columns / calls,
         .columns = (block->filters + 7) / 8 * 8, /* whole vectors: panels are filled up */
-        .a_row = window->stride[WIDTH] * block->pixel,
+        .a_row = conv->window.stride[WIDTH] * block->pixel,
         .a_column = 1,
+        .a_rows = conv->code.takes_rows ? block->windows : NULL,
         .b_row = block->steps.row,
         .b_strip = block->steps.strip,
         .out_row = CPU_MATMUL_PANEL,
     };
-    const int64_t step = conv->code.depth;
     for (int64_t k = 0; k < depth; k += step) {
         tile.depth = depth - k < step ? depth - k : step;
         tile.b = block->w + (at + k) * block->steps.row;
         tile.b_next = tile.b + tile.depth * block->steps.row;
         tile.accumulate = at + k > 0;
-        for (int64_t row = 0; row < block->rows; row++) {
-            tile.a = block->band + row * window->stride[HEIGHT] * block->pitch + offset + k;
-            tile.out = sums + row * block->columns * CPU_MATMUL_PANEL;
+        for (int64_t i = 0; i < calls; i++) {
+            tile.a = block->band + block->windows[i * tile.rows] + offset + k;
+            tile.out = sums + i * tile.rows * CPU_MATMUL_PANEL;
             conv->code.micro(&tile);
         }
     }
@@ -268,8 +281,8 @@ static void find_filters(const Run *run, int64_t chunk, Block *block) {
     const int64_t filters = conv->filters - block->filter;
     const int64_t column = block->filter % CPU_MATMUL_PANEL, first = block->filter - column;
     block->filters = filters < conv->filters_per_unit ? filters : conv->filters_per_unit;
-    block->steps = cpu_matmul_panel_steps(
-        &conv->code, depth, cpu_matmul_panel_width(conv->filters - first));
+    block->steps =
+        cpu_matmul_panel_steps(&conv->code, depth, cpu_matmul_panel_width(conv->filters - first));
     block->w = run->buffers.w + block->group * cpu_matmul_packed_count(depth, conv->filters) +
                first * depth + cpu_matmul_panel_offset(block->steps, column);
 }
@@ -281,10 +294,9 @@ static void run_unit(const Run *run, int64_t unit, float *scratch) {
     const int64_t blocks = conv->row_blocks * conv->column_blocks;
     const int64_t at = unit % blocks, image = unit / blocks % conv->images;
     float sums[CPU_MATMUL_ROWS_MAX * CPU_MATMUL_PANEL];
-    Block block = {
-        .row = at / conv->column_blocks * conv->rows,
-        .column = at % conv->column_blocks * conv->columns,
-    };
+    Block block;
+    block.row = at / conv->column_blocks * conv->rows;
+    block.column = at % conv->column_blocks * conv->columns;
     const int64_t rows = window->output[HEIGHT] - block.row;
     const int64_t columns = window->output[WIDTH] - block.column;
     block.rows = rows < conv->rows ? rows : conv->rows;
@@ -294,6 +306,7 @@ static void run_unit(const Run *run, int64_t unit, float *scratch) {
         run->buffers.x +
             image * window->input[HEIGHT] * window->input[WIDTH] * conv->groups * conv->channels,
         scratch, &block);
+    find_windows(conv, &block);
     sum_block(conv, &block, sums);
     finish_block(run, &block, image, sums);
 }

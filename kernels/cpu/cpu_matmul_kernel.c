@@ -11,7 +11,7 @@ CPU_INLINE void portable_row(const CpuMatmulTile *tile, int64_t row, int64_t col
     const int64_t count = tile->columns - column;
     float *out = tile->out + row * tile->out_row + column;
     CpuF32x16 sums = tile->accumulate ? cpu_f32x16_load_part(out, count, 0) : (CpuF32x16){0};
-    const float *a = tile->a + row * tile->a_row;
+    const float *a = cpu_matmul_tile_row(tile, row);
     const float *b = tile->b + column / CPU_MATMUL_STRIP * tile->b_strip;
     for (int64_t k = 0; k < tile->depth; k++) {
         sums += cpu_f32x16_load_part(b, count, 0) * *a;
@@ -30,14 +30,23 @@ CpuMatmulCode cpu_matmul_code_for(CpuLevel level) {
 #if defined(__x86_64__)
     /* 64 columns in registers at a time; oneDNN reads the same panels */
     if (level == CPU_LEVEL_AVX512)
-        return (CpuMatmulCode){cpu_matmul_micro_avx512, cpu_matmul_row_avx512, 96, 128, false};
-    if (level == CPU_LEVEL_AVX2)
-        return (CpuMatmulCode){cpu_matmul_micro_avx2, NULL, CPU_MATMUL_ROWS_MAX,
-            CPU_MATMUL_DEPTH_MAX, true};
+        return (CpuMatmulCode){.micro = cpu_matmul_micro_avx512,
+            .row = cpu_matmul_row_avx512,
+            .rows = 96,
+            .depth = 128};
+#endif
+    CpuMatmulCode code = {
+        .micro = cpu_matmul_micro_portable,
+        .rows = CPU_MATMUL_ROWS_MAX,
+        .depth = CPU_MATMUL_DEPTH_MAX,
+        .in_strips = true,
+        .takes_rows = true,
+    };
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX2) code.micro = cpu_matmul_micro_avx2;
 #endif
     (void)level;
-    return (CpuMatmulCode){
-        cpu_matmul_micro_portable, NULL, CPU_MATMUL_ROWS_MAX, CPU_MATMUL_DEPTH_MAX, true};
+    return code;
 }
 
 /* ---- packing ---- */
@@ -122,7 +131,7 @@ typedef struct Unit {
     int64_t row, rows;       /* of C */
     int64_t column, columns; /* of C */
     const float *a, *bias, *residual;
-    float *c; /* the batch's matrix */
+    float *c;               /* the batch's matrix */
     const float *b, *b_end; /* of a panel; NULL of plain B */
     CpuPanelSteps steps;    /* of b */
 } Unit;
@@ -186,8 +195,8 @@ static void run_unit(const CpuMatmul *matmul, const Unit *unit) {
 static void run_row(const CpuMatmul *matmul, const Unit *unit) {
     float sums[2 * CPU_MATMUL_PANEL];
     const bool direct = is_direct(matmul);
-    matmul->code.row(unit->a, matmul->a_column, unit->b, matmul->depth,
-        direct ? unit->c + unit->column : sums);
+    matmul->code.row(
+        unit->a, matmul->a_column, unit->b, matmul->depth, direct ? unit->c + unit->column : sums);
     if (!direct) finish_unit(matmul, unit, sums);
 }
 
@@ -235,8 +244,8 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
         const int64_t batch = i / per_batch, panel = i % per_batch / run->chunks;
         const int64_t b_offset = batch_offset(&matmul->batch, batch, matmul->b_batch);
         const CpuMatmulBuffers *buffers = &run->buffers;
-        Unit unit = unit_at(matmul, run->packed, i % run->chunks * run->chunk_rows,
-            run->chunk_rows, panel, buffers->b + b_offset);
+        Unit unit = unit_at(matmul, run->packed, i % run->chunks * run->chunk_rows, run->chunk_rows,
+            panel, buffers->b + b_offset);
         unit.a = buffers->a + batch_offset(&matmul->batch, batch, matmul->a_batch);
         const int64_t c_offset = batch * matmul->rows * matmul->columns;
         unit.c = buffers->c + c_offset;
@@ -326,8 +335,7 @@ static void cut_rows(Run *run, uint32_t threads) {
         /* rows of the one who gets most */
         const int64_t units = (matmul->rows + rows - 1) / rows * others;
         const int64_t most = (units + sharers - 1) / sharers * rows;
-        if (rows <= rows_max && most < best - best / CUT_GAIN)
-            best = most, chunk_rows = rows;
+        if (rows <= rows_max && most < best - best / CUT_GAIN) best = most, chunk_rows = rows;
     }
     run->chunk_rows = chunk_rows;
     run->chunks = (matmul->rows + chunk_rows - 1) / chunk_rows;

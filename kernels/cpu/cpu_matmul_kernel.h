@@ -24,15 +24,20 @@ typedef struct CpuMatmulTile {
     int64_t rows, columns, depth; /* columns: 1 … CPU_MATMUL_PANEL */
     const float *a;
     int64_t a_row, a_column;
-    const float *b; /* sixteen columns are adjacent */
+    const int64_t *a_rows; /* instead of a_row: where each row begins; NULL with AVX-512 */
+    const float *b;        /* sixteen columns are adjacent */
     int64_t b_row;
-    int64_t b_strip; /* from sixteen columns to the next; 16 where all of them are adjacent, as
-                        AVX-512 has them always */
+    int64_t b_strip;     /* from sixteen columns to the next; 16 where all of them are adjacent, as
+                            AVX-512 has them always */
     const float *b_next; /* what the next tile reads, NULL if nobody knows: never read here */
     float *out;
     int64_t out_row;
     bool accumulate; /* go on from what out holds */
 } CpuMatmulTile;
+
+static inline const float *cpu_matmul_tile_row(const CpuMatmulTile *tile, int64_t row) {
+    return tile->a + (tile->a_rows ? tile->a_rows[row] : row * tile->a_row);
+}
 
 typedef void CpuMatmulMicro(const CpuMatmulTile *tile);
 void cpu_matmul_micro_portable(const CpuMatmulTile *tile);
@@ -53,6 +58,7 @@ typedef struct CpuMatmulCode {
     int64_t rows;      /* of a tile; at most CPU_MATMUL_ROWS_MAX */
     int64_t depth;     /* of k at a time, so that a panel's part stays in a cache */
     bool in_strips;    /* how panels lie */
+    bool takes_rows;   /* CpuMatmulTile.a_rows */
 } CpuMatmulCode;
 CpuMatmulCode cpu_matmul_code_for(CpuLevel level);
 
@@ -115,5 +121,5 @@ void cpu_matmul_run_panel(const CpuMatmul *matmul, const CpuMatmulBuffers *buffe
 /* Floats of a packed K × N matrix. */
 int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns);
 /* Writes panel `panel` of B (strides in elements) where it belongs in `packed`. */
-void cpu_matmul_pack_panel(const CpuMatmulCode *code, const float *b, int64_t b_row, int64_t b_column, int64_t depth,
-    int64_t columns, int64_t panel, float *packed);
+void cpu_matmul_pack_panel(const CpuMatmulCode *code, const float *b, int64_t b_row,
+    int64_t b_column, int64_t depth, int64_t columns, int64_t panel, float *packed);

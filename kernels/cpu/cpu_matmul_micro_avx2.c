@@ -34,10 +34,12 @@ CPU_INLINE void store(float *to, bool whole, __m256i mask, __m256 value) {
     CPU_INLINE void block_##ROWS##x##VECTORS(                                                      \
         const CpuMatmulTile *tile, int64_t row, int64_t column, bool whole, __m256i mask) {        \
         __m256 sums[ROWS][VECTORS], factors[ROWS], columns[VECTORS];                               \
-        const int64_t a_row = tile->a_row, a_column = tile->a_column, b_row = tile->b_row;         \
+        const int64_t a_column = tile->a_column, b_row = tile->b_row;                              \
         const int64_t strip = tile->b_strip, depth = tile->depth;                                  \
         const float *b = tile->b + column / STRIP * strip;                                         \
-        const float *a = tile->a + row * a_row;                                                    \
+        const float *rows[ROWS];                                                                   \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) rows[r] = cpu_matmul_tile_row(tile, row + r);  \
+        int64_t at = 0;                                                                            \
         float *out = tile->out + row * tile->out_row + column;                                     \
         CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < (VECTORS); v++) \
             sums[r][v] =                                                                           \
@@ -49,13 +51,13 @@ CPU_INLINE void store(float *to, bool whole, __m256i mask, __m256 value) {
                 CPU_UNROLL for (int v = 0; v < (VECTORS); v++) columns[v] =                        \
                     load(b + v / 2 * strip + v % 2 * 8, whole || v < (VECTORS)-1, mask);           \
                 CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                      \
-                    factors[0] = _mm256_broadcast_ss(a + r * a_row);                               \
+                    factors[0] = _mm256_broadcast_ss(rows[r] + at);                                \
                     CPU_UNROLL for (int v = 0; v < (VECTORS); v++) sums[r][v] =                    \
                         _mm256_fmadd_ps(factors[0], columns[v], sums[r][v]);                       \
                 }                                                                                  \
             } else {                                                                               \
                 CPU_UNROLL for (int r = 0; r < (ROWS); r++) factors[r] =                           \
-                    _mm256_broadcast_ss(a + r * a_row);                                            \
+                    _mm256_broadcast_ss(rows[r] + at);                                             \
                 CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                   \
                     columns[0] =                                                                   \
                         load(b + v / 2 * strip + v % 2 * 8, whole || v < (VECTORS)-1, mask);       \
@@ -63,7 +65,7 @@ CPU_INLINE void store(float *to, bool whole, __m256i mask, __m256 value) {
                         _mm256_fmadd_ps(factors[r], columns[0], sums[r][v]);                       \
                 }                                                                                  \
             }                                                                                      \
-            a += a_column;                                                                         \
+            at += a_column;                                                                        \
             b += b_row;                                                                            \
         }                                                                                          \
         CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < (VECTORS); v++) \
@@ -113,17 +115,16 @@ DEFINE_FEW(3, 4);
 
 /* Strips come from the second level cache or from memory while the one before is multiplied. */
 CPU_INLINE uintptr_t fetch(uintptr_t from, int64_t lines) {
-    for (int64_t i = 0; i < lines; i++, from += 64)
-        _mm_prefetch((const char *)from, _MM_HINT_T1);
+    for (int64_t i = 0; i < lines; i++, from += 64) _mm_prefetch((const char *)from, _MM_HINT_T1);
     return from;
 }
 
 /* A piece of the depth. Blocks are as high as each other, but for one row: low ones waste time.
  * next: what is multiplied after it. */
 static void run_piece(const CpuMatmulTile *tile, const float *next, __m256i mask) {
-    static void (*const strips[ROWS_MOST + 1])(
-        const CpuMatmulTile *tile, int64_t row, int64_t column, __m256i mask) = {
-        NULL, strip_1, strip_2, strip_3, strip_4, strip_5, strip_6};
+    static void (*const strips[ROWS_MOST + 1])(const CpuMatmulTile *tile, int64_t row,
+        int64_t column,
+        __m256i mask) = {NULL, strip_1, strip_2, strip_3, strip_4, strip_5, strip_6};
     const int64_t blocks = (tile->rows + ROWS_MOST - 1) / ROWS_MOST;
     const int64_t lines = tile->b_row == STRIP ? (tile->depth + blocks - 1) / blocks : 0;
     for (int64_t column = 0; column < tile->columns; column += STRIP) {

@@ -83,7 +83,7 @@ DEFINE_ROWS(12, 2);
 DEFINE_ROWS(16, 1);
 
 void cpu_matmul_micro_avx512(const CpuMatmulTile *tile) {
-    assert(tile->b_strip == CPU_MATMUL_STRIP);
+    assert(tile->b_strip == CPU_MATMUL_STRIP && !tile->a_rows);
     int64_t vectors = (tile->columns + 15) / 16;
     __mmask16 mask = (__mmask16)(0xffffu >> (vectors * 16 - tile->columns));
     if (vectors == 4)

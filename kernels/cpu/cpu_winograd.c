@@ -57,8 +57,7 @@ static void transform_weights(const float *g, double *out) {
 }
 
 /* Panels of filters; in each the positions, in each of these a panel of a matrix [C, filters]. */
-void cpu_winograd_pack(
-    CpuLevel level, const float *weights, const Shape *shape, float *packed) {
+void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape, float *packed) {
     const CpuMatmulCode code = cpu_matmul_code_for(level);
     const int64_t filters = shape->dims[0], channels = shape->dims[1];
     for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
@@ -240,8 +239,8 @@ static void multiply(
     const int64_t first = filter - column, left = conv->filters - first;
     const int64_t width = cpu_matmul_panel_width(left), depth = conv->code.depth;
     const CpuPanelSteps steps = cpu_matmul_panel_steps(&conv->code, channels, width);
-    const float *w = run->buffers.w + first * channels * POSITIONS +
-                     cpu_matmul_panel_offset(steps, column);
+    const float *w =
+        run->buffers.w + first * channels * POSITIONS + cpu_matmul_panel_offset(steps, column);
     CpuMatmulTile product = {
         .rows = count,
         .columns = (filters + 15) / 16 * 16, /* whole vectors: panels are filled up */

@@ -27,8 +27,7 @@ typedef struct CpuWinograd {
  * beside the image. */
 bool cpu_winograd_takes(const CpuRules *rules, const Attributes *attributes, const Shape *weights);
 int64_t cpu_winograd_packed_count(const Shape *weights);
-void cpu_winograd_pack(
-    CpuLevel level, const float *weights, const Shape *shape, float *packed);
+void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape, float *packed);
 
 void cpu_winograd_prepare(CpuWinograd *conv, CpuLevel level);
 /* Floats of scratch for a launch on as many threads as the device has. */

@@ -13,8 +13,10 @@ static int64_t b_offset(const CpuMatmulTile *tile, int64_t k, int64_t column) {
 
 /* b ends with its last column: an over-read is one of memory that is not there. */
 static void check_tile(CpuMatmulMicro *micro, int64_t rows, int64_t columns, int64_t depth,
-    bool accumulate, bool by_columns, bool in_strips) {
+    bool accumulate, bool by_columns, bool in_strips, bool by_rows) {
     float *a = kernel_random_floats(1, ROWS_MAX * depth);
+    int64_t a_rows[ROWS_MAX]; /* from the last to the first */
+    for (int64_t i = 0; i < rows; i++) a_rows[i] = (rows - 1 - i) * (by_columns ? 1 : depth);
     float *start = kernel_random_floats(3, ROWS_MAX * WIDE), out[ROWS_MAX * WIDE];
     memcpy(out, start, sizeof out);
     CpuMatmulTile tile = {.rows = rows,
@@ -23,6 +25,7 @@ static void check_tile(CpuMatmulMicro *micro, int64_t rows, int64_t columns, int
         .a = a,
         .a_row = by_columns ? 1 : depth,
         .a_column = by_columns ? ROWS_MAX : 1,
+        .a_rows = by_rows ? a_rows : NULL,
         .b_row = in_strips ? CPU_MATMUL_STRIP : WIDE,
         .b_strip = in_strips ? CPU_MATMUL_STRIP * depth : CPU_MATMUL_STRIP,
         .out = out,
@@ -38,7 +41,7 @@ static void check_tile(CpuMatmulMicro *micro, int64_t rows, int64_t columns, int
         if (row < rows && column < columns) {
             if (!accumulate) expected = 0;
             for (int64_t k = 0; k < depth; k++)
-                expected = fmaf(a[row * tile.a_row + k * tile.a_column],
+                expected = fmaf(a[(by_rows ? a_rows[row] : row * tile.a_row) + k * tile.a_column],
                     b[b_offset(&tile, k, column)], expected);
         }
         assert_true(out[i] == expected);
@@ -48,10 +51,10 @@ static void check_tile(CpuMatmulMicro *micro, int64_t rows, int64_t columns, int
     free(start);
 }
 
-void matmul_micro_check(CpuMatmulMicro *micro, bool takes_strips) {
+void matmul_micro_check(CpuMatmulMicro *micro, bool takes_forms) {
     for (int64_t rows = 1; rows <= ROWS_MAX; rows++)
         for (int64_t columns = 1; columns <= CPU_MATMUL_PANEL; columns += columns % 16 ? 1 : 5)
-            for (int in_strips = 0; in_strips <= takes_strips; in_strips++)
+            for (int form = 0; form < (takes_forms ? 4 : 1); form++)
                 check_tile(micro, rows, columns, rows % 6 == 1 && columns % 3 == 0 ? DEEP : DEPTH,
-                    (rows + columns) % 2, (rows + columns) % 3 == 0, in_strips);
+                    (rows + columns) % 2, (rows + columns) % 3 == 0, form % 2, form / 2);
 }

@@ -3,4 +3,5 @@
  * multiply-adds, and nothing beside the tile is touched. */
 #include "kernels/cpu/cpu_matmul_kernel.h"
 
-void matmul_micro_check(CpuMatmulMicro *micro, bool takes_strips);
+/* takes_forms: B in strips and rows of A from anywhere, too. */
+void matmul_micro_check(CpuMatmulMicro *micro, bool takes_forms);

@@ -48,8 +48,7 @@ static void test_conv_last_packs_panels_of_filters_by_position(void **state) {
                 const int row = p * CHANNELS + c;
                 assert_true(packed[row * first.row + cpu_matmul_panel_offset(first, 37)] ==
                             weights[(37 * CHANNELS + c) * POSITIONS + p]);
-                assert_true(
-                    second[row * 16 + 1] == weights[(65 * CHANNELS + c) * POSITIONS + p]);
+                assert_true(second[row * 16 + 1] == weights[(65 * CHANNELS + c) * POSITIONS + p]);
                 assert_true(second[row * 16 + 2] == 0);
             }
     }

@@ -20,7 +20,8 @@ static void check_packing(CpuLevel level) {
         for (int k = 0; k < K; k++)
             for (int j = 0; j < 80; j++) {
                 const float expected = j < N ? b[transposed ? j * K + k : k * N + j] : 0;
-                const int in_panel = code.in_strips ? j / 16 * K * 16 + k * 16 + j % 16 : k * 64 + j;
+                const int in_panel =
+                    code.in_strips ? j / 16 * K * 16 + k * 16 + j % 16 : k * 64 + j;
                 const int at = j < 64 ? in_panel : K * 64 + k * 16 + j - 64;
                 assert_true(packed[at] == expected);
             }
