@@ -78,18 +78,16 @@ SCALAR float scalar_erf_f32(float x) {
     p = p * z - 3.7612635e-1f;
     p = p * z + 1.2837917e-1f;
     float small = x + x * p;
-    /* log(erfc(a)) as a polynomial; erf is 1 in float32 from 3.93 on */
-    float c = a > 4.05f ? 4.05f : a;
-    float q = 1.6256714e-6f;
-    q = q * c - 4.5839748e-5f;
-    q = q * c + 5.9502374e-4f;
-    q = q * c - 4.7514327e-3f;
-    q = q * c + 2.6398147e-2f;
-    q = q * c - 1.1003929e-1f;
-    q = q * c - 6.318706e-1f;
-    q = q * c - 1.130206f;
-    q = q * c + 3.1291306e-4f;
-    float big = scalar_copy_sign_f32(1.0f - scalar_exp_f32(q), x);
+    /* erfc as a polynomial of c - 2.46, in pairs of pairs: none waits for many others. erf is 1 in
+     * float32 from 3.93 on. */
+    float c = a > 4.0f ? 4.0f : a;
+    float t = c - 2.46f, t2 = t * t, t4 = t2 * t2;
+    float q0 = 5.03353309e-4f + -2.65630707e-3f * t + (6.53452938e-3f + -9.83124319e-3f * t) * t2;
+    float q1 = 9.91409551e-3f + -6.80558523e-3f * t + (2.93744705e-3f + -4.46037186e-4f * t) * t2;
+    float q2 = -3.56302742e-4f + 2.84572481e-4f * t + (-7.55286383e-5f + -1.55753278e-5f * t) * t2;
+    float q3 = 1.72240943e-5f + -2.92089271e-6f * t + (-1.07931658e-6f + 3.5029953e-7f * t) * t2;
+    float q = q0 + q1 * t4 + (q2 + q3 * t4) * (t4 * t4);
+    float big = scalar_copy_sign_f32(1.0f - q, x);
     return scalar_canonical_f32(a < 0.92f ? small : big);
 }
 
