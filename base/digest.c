@@ -1,6 +1,9 @@
 #include "base/digest.h"
 
-#include <openssl/evp.h>
+/* SHA256_Init and the like are what libcrypto's own providers call. EVP, which looks for a provider
+ * first, reads the machine's openssl.cnf and registers every cipher: a millisecond of a process. */
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
 #include <string.h>
 #include <xxhash.h>
 #ifdef __x86_64__
@@ -11,7 +14,7 @@
 #include "base/text.h"
 
 struct DigestStream {
-    EVP_MD_CTX *context;
+    SHA256_CTX context;
 };
 
 /* The AVX-512 code of libxxhash 0.8.1 leaves the upper halves of the registers set. Every SSE
@@ -37,9 +40,10 @@ uint64_t digest_xxh3_seeded(const void *data, size_t size, uint64_t seed) {
 }
 
 Error *digest_sha256(const void *data, size_t size, Digest *out) {
-    unsigned length;
-    if (EVP_Digest(data, size, out->bytes, &length, EVP_sha256(), NULL) != 1)
-        FAIL(INTERNAL, "SHA-256 is not available from libcrypto");
+    SHA256_CTX context;
+    if (SHA256_Init(&context) != 1 || SHA256_Update(&context, data, size) != 1 ||
+        SHA256_Final(out->bytes, &context) != 1)
+        FAIL(INTERNAL, "SHA-256 failed");
     return NULL;
 }
 
@@ -60,27 +64,19 @@ Error *digest_stream_create(DigestStream **out) {
     void *memory;
     TRY(memory_alloc(1, sizeof *stream, &memory));
     stream = memory;
-    stream->context = EVP_MD_CTX_new();
-    if (!stream->context || EVP_DigestInit_ex(stream->context, EVP_sha256(), NULL) != 1)
-        FAIL(INTERNAL, "SHA-256 is not available from libcrypto");
+    if (SHA256_Init(&stream->context) != 1) FAIL(INTERNAL, "SHA-256 failed");
     *out = TAKE(stream);
     return NULL;
 }
 
 Error *digest_stream_add(DigestStream *stream, const void *data, size_t size) {
-    if (EVP_DigestUpdate(stream->context, data, size) != 1) FAIL(INTERNAL, "SHA-256 failed");
+    if (SHA256_Update(&stream->context, data, size) != 1) FAIL(INTERNAL, "SHA-256 failed");
     return NULL;
 }
 
 Error *digest_stream_finish(DigestStream *stream, Digest *out) {
-    unsigned length;
-    if (EVP_DigestFinal_ex(stream->context, out->bytes, &length) != 1)
-        FAIL(INTERNAL, "SHA-256 failed");
+    if (SHA256_Final(out->bytes, &stream->context) != 1) FAIL(INTERNAL, "SHA-256 failed");
     return NULL;
 }
 
-void digest_stream_release(DigestStream *stream) {
-    if (!stream) return;
-    EVP_MD_CTX_free(stream->context);
-    memory_free(stream);
-}
+void digest_stream_release(DigestStream *stream) { memory_free(stream); }
