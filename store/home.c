@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "store/store.h"
 
-enum { PID_TEXT_SIZE = 24 };
+enum { PID_TEXT_SIZE = 24, PID_WIDTH = 20 };
 
 Error *store_default_home(char **out_home) {
     static const struct {
@@ -104,7 +104,7 @@ static Error *fail_in_use(int lock) {
     int64_t pid;
     ssize_t size = pread(lock, text, sizeof text - 1, 0);
     if (size > 0 && text[size - 1] == '\n') text[size - 1] = 0;
-    if (size <= 0 || !text_parse_i64(text, &pid) || pid <= 0)
+    if (size <= 0 || !text_parse_i64(text + strspn(text, " "), &pid) || pid <= 0)
         FAIL(REFUSED, "home is in use by another process; use the daemon or another --home");
     FAIL(REFUSED, "home is in use by pid %lld; use the daemon or another --home", (long long)pid);
 }
@@ -117,10 +117,10 @@ static Error *lock_descriptor(int lock, const char *path) {
     if (result != 0 && errno == EWOULDBLOCK) return fail_in_use(lock);
     if (result != 0) return fail_errno("lock", path);
     char text[PID_TEXT_SIZE];
-    int size = snprintf(text, sizeof text, "%lld\n", (long long)getpid());
-    /* The pid is for people: it need not survive a power cut, so no sync. */
-    if (ftruncate(lock, 0) != 0 || pwrite(lock, text, (size_t)size, 0) != size)
-        return fail_errno("write", path);
+    /* One size for every pid: cutting a file takes half a millisecond. It is for people and need
+     * not survive a power cut, so no sync. */
+    int size = snprintf(text, sizeof text, "%*lld\n", PID_WIDTH, (long long)getpid());
+    if (pwrite(lock, text, (size_t)size, 0) != size) return fail_errno("write", path);
     return NULL;
 }
 

@@ -19,6 +19,7 @@
 
 static const char TEMPORARY[] = "new-";
 enum { FREE_SHARE = 4, NAME_SIZE = 32 };
+#define MARK_STEP_NS ((int64_t)60 * 1000000000)
 
 struct CachedWeights {
     Refcount refcount;
@@ -33,6 +34,7 @@ typedef struct Entry {
     WeightKey key;  /* its size 0 until it was looked for */
     uint64_t bytes; /* of the file */
     int64_t used;   /* greater: more recently */
+    int64_t marked; /* the same as the file says */
     CachedWeights *weights;
 } Entry;
 
@@ -107,7 +109,8 @@ static Error *add_entry(WeightCache *cache, const WeightKey *key, uint64_t bytes
     void *array = cache->entries;
     TRY(memory_grow(&array, cache->count, &cache->capacity, sizeof *cache->entries));
     cache->entries = array;
-    cache->entries[cache->count++] = (Entry){.key = *key, .bytes = bytes, .used = used};
+    cache->entries[cache->count++] =
+        (Entry){.key = *key, .bytes = bytes, .used = used, .marked = used};
     cache->bytes += bytes;
     return NULL;
 }
@@ -247,13 +250,15 @@ static Error *open_weights(WeightCache *cache, const char *name, Entry *entry) {
     return error;
 }
 
-/* Also in the file, for the next process. The system's own idea of now moves in steps of
- * milliseconds. */
+/* Also in the file, for the next process, unless that was done a moment ago: it costs a third of a
+ * millisecond. The system's own idea of now moves in steps of milliseconds. */
 static void mark_used(WeightCache *cache, const char *name, Entry *entry) {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     const int64_t now_ns = (int64_t)clock_timespec_ns(now);
     entry->used = cache->turn = now_ns > cache->turn ? now_ns : cache->turn + 1;
+    if (entry->used >= entry->marked && entry->used - entry->marked < MARK_STEP_NS) return;
+    entry->marked = entry->used;
     const struct timespec times[2] = {
         clock_timespec((uint64_t)entry->used), {.tv_nsec = UTIME_OMIT}};
     (void)utimensat(cache->folder, name, times, AT_SYMLINK_NOFOLLOW);

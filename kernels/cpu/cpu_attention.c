@@ -194,8 +194,9 @@ static Error *pack_units(void *context, uint64_t begin, uint64_t end, uint32_t p
     const int64_t panels = panel_count(state->keys);
     const int64_t packed = cpu_matmul_packed_count(state->depth, state->keys);
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++)
-        cpu_matmul_pack_panel(&state->code, run->k + i / panels * state->key_matrix, 1, state->key_row,
-            state->depth, state->keys, i % panels, run->packed + i / panels * packed);
+        cpu_matmul_pack_panel(&state->code, run->k + i / panels * state->key_matrix, 1,
+            state->key_row, state->depth, state->keys, i % panels,
+            run->packed + i / panels * packed);
     return NULL;
 }
 
@@ -223,9 +224,9 @@ static void score(const Run *run, const float *q, int64_t rows, int64_t k_offset
         tile.b = state->pack_keys ? run->packed + k_offset + column * state->depth
                                   : run->k + k_offset + column;
         const CpuPanelSteps steps =
-            state->pack_keys ? cpu_matmul_panel_steps(
-                                   &state->code, state->depth, cpu_matmul_panel_width(left))
-                             : (CpuPanelSteps){state->keys, CPU_MATMUL_STRIP};
+            state->pack_keys
+                ? cpu_matmul_panel_steps(&state->code, state->depth, cpu_matmul_panel_width(left))
+                : (CpuPanelSteps){state->keys, CPU_MATMUL_STRIP};
         tile.b_row = steps.row;
         tile.b_strip = steps.strip;
         state->code.micro(&tile);

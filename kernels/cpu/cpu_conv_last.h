@@ -35,8 +35,8 @@ typedef struct CpuConvLastBuffers {
  * [kernel height × kernel width × C, filters]. */
 int64_t cpu_conv_last_packed_count(const Shape *weights, int64_t groups);
 /* weights [groups × filters, C, kernel height, kernel width] */
-void cpu_conv_last_pack(CpuLevel level, const float *weights, const Shape *shape, int64_t groups,
-    float *packed);
+void cpu_conv_last_pack(
+    CpuLevel level, const float *weights, const Shape *shape, int64_t groups, float *packed);
 
 /* Chooses code and the cut into blocks, by shapes alone; call it when all else is set. */
 void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level);

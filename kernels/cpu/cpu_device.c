@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "kernels/cpu/cpu_dnnl_library.h"
 #include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/cpu_isa.h"
 #include "kernels/cpu/cpu_pack.h"
 #include "kernels/device_options.h"
 #include "kernels/expansion_plan.h"
@@ -26,22 +28,6 @@ static const Kernel *const *kernels(Device *device) {
     return tables;
 }
 
-/* oneDNN's answer, which knows the processor and the limit set in the environment. */
-static bool has_isa(dnnl_cpu_isa_t wanted) {
-    return ((unsigned)dnnl_get_effective_cpu_isa() & (unsigned)wanted) == (unsigned)wanted;
-}
-
-static CpuLevel effective_level(void) {
-#if defined(__x86_64__)
-    bool fma =
-        __builtin_cpu_supports("fma"); /* no processor has AVX2 and lacks it, but emulators */
-#else
-    bool fma = false;
-#endif
-    if (!fma || !has_isa(dnnl_cpu_isa_avx2)) return CPU_LEVEL_PORTABLE;
-    return has_isa(dnnl_cpu_isa_avx512_core) ? CPU_LEVEL_AVX512 : CPU_LEVEL_AVX2;
-}
-
 static uint32_t processor_count(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
@@ -52,7 +38,6 @@ static uint32_t processor_count(void) {
 static void close_device(Device *base) {
     CpuDevice *device = cpu_device(base);
     cpu_workers_release(device->workers);
-    if (device->dnnl_engine) (void)dnnl_engine_destroy(device->dnnl_engine);
     memory_free(device);
 }
 
@@ -65,15 +50,12 @@ static Error *open_cpu(bool portable_only, CpuDevice **out) {
     device->portable_only = portable_only;
     device->threads_max = portable_only ? 1 : processor_count();
     OWN(Device, owned) = &device->base;
-    if (!portable_only) device->level = effective_level();
-    device->has_vnni = device->level == CPU_LEVEL_AVX512 && has_isa(dnnl_cpu_isa_avx512_core_vnni);
-    device->has_bfloat16 = device->has_vnni && has_isa(dnnl_cpu_isa_avx512_core_bf16);
+    const CpuIsa isa = portable_only ? (CpuIsa){0} : cpu_isa_get();
+    device->level = isa.level;
+    device->has_vnni = isa.has_vnni;
+    device->has_bfloat16 = isa.has_bfloat16;
     device->rules = cpu_rules_of(device->level);
-    if (!portable_only) {
-        if (dnnl_engine_create(&device->dnnl_engine, dnnl_cpu, 0) != dnnl_success)
-            FAIL(INTERNAL, "oneDNN has no engine for this processor");
-        TRY(cpu_workers_create(&device->workers));
-    }
+    if (!portable_only) TRY(cpu_workers_create(&device->workers));
     (void)TAKE(owned);
     *out = device;
     return NULL;
@@ -170,12 +152,12 @@ static void determinism_class(Device *base, TextBuilder *out) {
     }
     text_appendf(out, "rules %d%s; ", CPU_RULES_VERSION, device->rules.forced ? " forced" : "");
     append_model(out);
-    const dnnl_version_t *dnnl = dnnl_version();
     char libc[64] = "libc unknown";
     (void)confstr(_CS_GNU_LIBC_VERSION, libc, sizeof libc);
-    text_appendf(out, "; %s (oneDNN 0x%x); oneDNN %d.%d.%d %.12s; %s", levels[device->level],
-        (unsigned)dnnl_get_effective_cpu_isa(), dnnl->major, dnnl->minor, dnnl->patch, dnnl->hash,
-        libc);
+    text_appendf(out, "; %s%s%s; ", levels[device->level], device->has_vnni ? " vnni" : "",
+        device->has_bfloat16 ? " bf16" : "");
+    cpu_dnnl_library_print(out);
+    text_appendf(out, "; %s", libc);
 }
 
 const DeviceClass cpu_device_class = {

@@ -5,11 +5,7 @@
 #include "base/allocator.h"
 #include "kernels/cpu/cpu_copy.h"
 
-/* Of libgomp, which oneDNN runs on; acts on the calling thread. (omp.h belongs to the compiler, not
- * to the library.) */
-void omp_set_num_threads(int threads);
-
-void cpu_dnnl_use_one_thread(void) { omp_set_num_threads(1); }
+void cpu_dnnl_use_one_thread(void) { dnnl.set_thread_count(1); }
 
 /* Bringing an operand from one form into another: by our own copy on all of a launch's threads
  * where both forms are plain strides, else by oneDNN on one (whose reorder takes as long on one
@@ -53,7 +49,7 @@ dnnl_memory_desc_t cpu_dnnl_plain(uint32_t rank, const int64_t *dims) {
         stride *= dims[i];
     }
     /* cannot fail: dims are those of a tensor without zero dimensions */
-    (void)dnnl_memory_desc_init_by_strides(&made, (int)rank, dims, dnnl_f32, strides);
+    (void)dnnl.memory_desc_init_by_strides(&made, (int)rank, dims, dnnl_f32, strides);
     return made;
 }
 
@@ -68,22 +64,22 @@ uint32_t cpu_dnnl_band_count(const CpuRules *rules, double multiply_adds, int64_
 
 static bool is_slow(const_dnnl_primitive_desc_t description) {
     const char *name = "";
-    if (dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, (void *)&name) !=
+    if (dnnl.primitive_desc_query(description, dnnl_query_impl_info_str, 0, (void *)&name) !=
         dnnl_success)
         return true;
     return strstr(name, "ref") != NULL;
 }
 
-Error *cpu_dnnl_describe(CpuDevice *device, const_dnnl_op_desc_t operation,
-    const_dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *out) {
+Error *cpu_dnnl_describe(const_dnnl_op_desc_t operation, const_dnnl_primitive_attr_t attributes,
+    dnnl_primitive_desc_t *out) {
     dnnl_primitive_desc_t made = NULL;
     *out = NULL;
     cpu_dnnl_use_one_thread();
-    if (dnnl_primitive_desc_create(&made, operation, attributes, device->dnnl_engine, NULL) !=
+    if (dnnl.primitive_desc_create(&made, operation, attributes, cpu_dnnl_engine(), NULL) !=
         dnnl_success)
         return NULL;
     if (is_slow(made))
-        (void)dnnl_primitive_desc_destroy(made);
+        (void)dnnl.primitive_desc_destroy(made);
     else
         *out = made;
     return NULL;
@@ -116,33 +112,33 @@ static dnnl_alg_kind_t activation_kind(Activation activation) {
 static Error *append_post_ops(const DnnlEpilogue *epilogue, dnnl_post_ops_t post_ops) {
     dnnl_alg_kind_t kind = activation_kind(epilogue->activation);
     float alpha = epilogue->activation == ACTIVATION_RELU ? 0 : (float)epilogue->alpha;
-    if (epilogue->adds_residual) TRY(check(dnnl_post_ops_append_sum(post_ops, 1), "a residual"));
+    if (epilogue->adds_residual) TRY(check(dnnl.post_ops_append_sum(post_ops, 1), "a residual"));
     if (kind != dnnl_alg_kind_undef)
-        TRY(check(dnnl_post_ops_append_eltwise(post_ops, 1, kind, alpha, (float)epilogue->beta),
+        TRY(check(dnnl.post_ops_append_eltwise(post_ops, 1, kind, alpha, (float)epilogue->beta),
             "an activation"));
     return NULL;
 }
 
 static Error *fill_attributes(const DnnlEpilogue *epilogue, dnnl_primitive_attr_t attributes) {
     dnnl_post_ops_t post_ops;
-    TRY(check(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user),
+    TRY(check(dnnl.primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user),
         "attributes"));
     if (epilogue->scale != 1)
         TRY(check(
-            dnnl_primitive_attr_set_output_scales(attributes, 1, 0, &epilogue->scale), "a scale"));
-    TRY(check(dnnl_post_ops_create(&post_ops), "attributes"));
+            dnnl.primitive_attr_set_output_scales(attributes, 1, 0, &epilogue->scale), "a scale"));
+    TRY(check(dnnl.post_ops_create(&post_ops), "attributes"));
     Error *error = append_post_ops(epilogue, post_ops);
-    if (!error) error = check(dnnl_primitive_attr_set_post_ops(attributes, post_ops), "attributes");
-    (void)dnnl_post_ops_destroy(post_ops);
+    if (!error) error = check(dnnl.primitive_attr_set_post_ops(attributes, post_ops), "attributes");
+    (void)dnnl.post_ops_destroy(post_ops);
     return error;
 }
 
 Error *cpu_dnnl_attributes(const DnnlEpilogue *epilogue, dnnl_primitive_attr_t *out) {
     dnnl_primitive_attr_t made;
-    TRY(check(dnnl_primitive_attr_create(&made), "attributes"));
+    TRY(check(dnnl.primitive_attr_create(&made), "attributes"));
     Error *error = fill_attributes(epilogue, made);
     if (error)
-        (void)dnnl_primitive_attr_destroy(made);
+        (void)dnnl.primitive_attr_destroy(made);
     else
         *out = made;
     return error;
@@ -150,7 +146,7 @@ Error *cpu_dnnl_attributes(const DnnlEpilogue *epilogue, dnnl_primitive_attr_t *
 
 void cpu_dnnl_problem_deinit(DnnlProblem *problem) {
     for (uint32_t i = 0; i < DNNL_KINDS_MAX; i++) {
-        if (problem->kinds[i]) (void)dnnl_primitive_desc_destroy(problem->kinds[i]);
+        if (problem->kinds[i]) (void)dnnl.primitive_desc_destroy(problem->kinds[i]);
         problem->kinds[i] = NULL;
     }
 }
@@ -158,10 +154,10 @@ void cpu_dnnl_problem_deinit(DnnlProblem *problem) {
 static void destroy(Plan *base) {
     DnnlPlan *plan = plan_state(base);
     for (uint32_t i = 0; i < DNNL_KINDS_MAX; i++)
-        if (plan->primitives[i]) (void)dnnl_primitive_destroy(plan->primitives[i]);
+        if (plan->primitives[i]) (void)dnnl.primitive_destroy(plan->primitives[i]);
     for (uint32_t i = 0; i < DNNL_OPERANDS_MAX; i++)
-        if (plan->operands[i].reorder) (void)dnnl_primitive_destroy(plan->operands[i].reorder);
-    if (plan->residual.reorder) (void)dnnl_primitive_destroy(plan->residual.reorder);
+        if (plan->operands[i].reorder) (void)dnnl.primitive_destroy(plan->operands[i].reorder);
+    if (plan->residual.reorder) (void)dnnl.primitive_destroy(plan->residual.reorder);
     plan_free(base);
 }
 
@@ -171,26 +167,24 @@ typedef struct Argument {
     void *address;
 } Argument;
 
-static Error *execute(
-    const DnnlPlan *plan, dnnl_primitive_t primitive, const Argument *arguments, uint32_t count) {
+static Error *execute(dnnl_primitive_t primitive, const Argument *arguments, uint32_t count) {
     dnnl_exec_arg_t given[DNNL_OPERANDS_MAX + 1];
     dnnl_stream_t stream = NULL;
     cpu_dnnl_use_one_thread();
-    Error *error =
-        check(dnnl_stream_create(&stream, plan->device->dnnl_engine, dnnl_stream_default_flags),
-            "a stream");
+    Error *error = check(
+        dnnl.stream_create(&stream, cpu_dnnl_engine(), dnnl_stream_default_flags), "a stream");
     uint32_t made = 0;
     while (made < count && !error) {
         given[made].arg = arguments[made].index;
-        error = check(dnnl_memory_create(&given[made].memory, arguments[made].form,
-                          plan->device->dnnl_engine, arguments[made].address),
+        error = check(dnnl.memory_create(&given[made].memory, arguments[made].form,
+                          cpu_dnnl_engine(), arguments[made].address),
             "memory");
         if (!error) made++;
     }
     if (!error)
-        error = check(dnnl_primitive_execute(primitive, stream, (int)count, given), "a primitive");
-    for (uint32_t i = 0; i < made; i++) (void)dnnl_memory_destroy(given[i].memory);
-    if (stream) (void)dnnl_stream_destroy(stream);
+        error = check(dnnl.primitive_execute(primitive, stream, (int)count, given), "a primitive");
+    for (uint32_t i = 0; i < made; i++) (void)dnnl.memory_destroy(given[i].memory);
+    if (stream) (void)dnnl.stream_destroy(stream);
     return error;
 }
 
@@ -199,7 +193,7 @@ static Error *move(
     if (!what->reorder) return cpu_copy_run(plan->device, launch->threads, &what->copy, to, from);
     const Argument arguments[] = {
         {DNNL_ARG_FROM, &what->from, (void *)(uintptr_t)from}, {DNNL_ARG_TO, &what->to, to}};
-    return execute(plan, what->reorder, arguments, 2);
+    return execute(what->reorder, arguments, 2);
 }
 
 /* Operands to where the primitives find them; the residual to where the result will be. */
@@ -221,7 +215,7 @@ static Error *prepare(
     const void *residual = cpu_input(launch, 3);
     if (moves) return move(plan, launch, &plan->residual, residual, addresses[DNNL_OPERAND_RESULT]);
     return cpu_copy_bytes(plan->device, launch->threads, result, residual,
-        dnnl_memory_desc_get_size(&plan->plain[DNNL_OPERAND_RESULT]));
+        dnnl.memory_desc_get_size(&plan->plain[DNNL_OPERAND_RESULT]));
 }
 
 /* What the threads of a launch share. */
@@ -246,11 +240,11 @@ static Error *run_band(const Bands *bands, uint64_t unit, uint32_t part) {
     dnnl_memory_desc_t scratch = {0};
     const dnnl_dims_t size = {(int64_t)plan->scratch_bytes}, stride = {1};
     if (plan->scratch_bytes > 0) {
-        (void)dnnl_memory_desc_init_by_strides(&scratch, 1, size, dnnl_u8, stride);
+        (void)dnnl.memory_desc_init_by_strides(&scratch, 1, size, dnnl_u8, stride);
         arguments[count++] =
             (Argument){DNNL_ARG_SCRATCHPAD, &scratch, bands->scratch + part * plan->scratch_bytes};
     }
-    return execute(plan, plan->primitives[band->kind], arguments, count);
+    return execute(plan->primitives[band->kind], arguments, count);
 }
 
 static Error *run_bands(void *context, uint64_t begin, uint64_t end, uint32_t part) {
@@ -294,20 +288,20 @@ static void copy_of(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to
     cpu_copy_make((uint32_t)to->ndims, dims, from_steps, 0, to_steps, 0, sizeof(float), out);
 }
 
-static Error *make_move(CpuDevice *device, const dnnl_memory_desc_t *from,
-    const dnnl_memory_desc_t *to, DnnlMove *out) {
+static Error *make_move(
+    const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, DnnlMove *out) {
     dnnl_primitive_desc_t description = NULL;
-    dnnl_engine_t engine = device->dnnl_engine;
+    dnnl_engine_t engine = cpu_dnnl_engine();
     out->from = *from, out->to = *to;
     if (is_strided(from) && is_strided(to)) {
         copy_of(from, to, &out->copy);
         return NULL;
     }
     cpu_dnnl_use_one_thread();
-    TRY(check(dnnl_reorder_primitive_desc_create(&description, from, engine, to, engine, NULL),
+    TRY(check(dnnl.reorder_primitive_desc_create(&description, from, engine, to, engine, NULL),
         "a reorder"));
-    Error *error = check(dnnl_primitive_create(&out->reorder, description), "a reorder");
-    (void)dnnl_primitive_desc_destroy(description);
+    Error *error = check(dnnl.primitive_create(&out->reorder, description), "a reorder");
+    (void)dnnl.primitive_desc_destroy(description);
     return error;
 }
 
@@ -319,17 +313,16 @@ static uint64_t align(uint64_t bytes) {
 static Error *add_moves(DnnlPlan *plan, const dnnl_memory_desc_t *forms, uint64_t *inout_bytes) {
     for (uint32_t i = 0; i < DNNL_OPERANDS_MAX; i++) {
         const dnnl_memory_desc_t *plain = &plan->plain[i], *wanted = &forms[i];
-        if (!plain->ndims || dnnl_memory_desc_equal(plain, wanted)) continue;
+        if (!plain->ndims || dnnl.memory_desc_equal(plain, wanted)) continue;
         bool is_result = i == DNNL_OPERAND_RESULT;
-        TRY(make_move(plan->device, is_result ? wanted : plain, is_result ? plain : wanted,
-            &plan->operands[i]));
+        TRY(make_move(is_result ? wanted : plain, is_result ? plain : wanted, &plan->operands[i]));
         plan->moves[i] = true;
         plan->offsets[i] = *inout_bytes;
-        *inout_bytes += align(dnnl_memory_desc_get_size(wanted));
+        *inout_bytes += align(dnnl.memory_desc_get_size(wanted));
     }
     if (plan->adds_residual && plan->moves[DNNL_OPERAND_RESULT])
-        TRY(make_move(plan->device, &plan->plain[DNNL_OPERAND_RESULT], &forms[DNNL_OPERAND_RESULT],
-            &plan->residual));
+        TRY(make_move(
+            &plan->plain[DNNL_OPERAND_RESULT], &forms[DNNL_OPERAND_RESULT], &plan->residual));
     return NULL;
 }
 
@@ -338,13 +331,13 @@ static Error *add_kind(DnnlPlan *plan, uint32_t kind, const_dnnl_primitive_desc_
         dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_weights_md, dnnl_query_dst_md};
     for (uint32_t i = 0; i < DNNL_OPERANDS_MAX; i++)
         if (plan->plain[i].ndims)
-            plan->forms[kind][i] = *dnnl_primitive_desc_query_md(
+            plan->forms[kind][i] = *dnnl.primitive_desc_query_md(
                 description, queries[i], i == DNNL_OPERAND_BIAS ? 1 : 0);
-    uint64_t scratch = align(dnnl_memory_desc_get_size(
-        dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0)));
+    uint64_t scratch = align(dnnl.memory_desc_get_size(
+        dnnl.primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0)));
     if (scratch > plan->scratch_bytes) plan->scratch_bytes = scratch;
     cpu_dnnl_use_one_thread();
-    return check(dnnl_primitive_create(&plan->primitives[kind], description), "a primitive");
+    return check(dnnl.primitive_create(&plan->primitives[kind], description), "a primitive");
 }
 
 static Error *fill(DnnlPlan *plan, const DnnlProblem *problem, Plan *base) {

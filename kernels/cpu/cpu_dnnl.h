@@ -5,9 +5,8 @@
  * oneDNN blocks its work by the number of threads, and the bits follow. So every primitive here is
  * made for one thread, and what is to run in parallel is cut into bands (images, rows of an image,
  * rows of a matrix) by shapes alone; bands are computed alike whoever computes them. */
-#include <oneapi/dnnl/dnnl.h>
-
 #include "kernels/activation.h"
+#include "kernels/cpu/cpu_dnnl_library.h"
 #include "kernels/cpu/cpu_internal.h"
 
 enum { DNNL_KINDS_MAX = 3, DNNL_BANDS_MAX = 4, DNNL_OPERANDS_MAX = 4 };
@@ -55,7 +54,7 @@ MUST_CHECK Error *cpu_dnnl_attributes(const DnnlEpilogue *epilogue, dnnl_primiti
 
 /* The primitive's description for one thread; *out NULL where oneDNN has none but reference code.
  */
-MUST_CHECK Error *cpu_dnnl_describe(CpuDevice *device, const_dnnl_op_desc_t operation,
+MUST_CHECK Error *cpu_dnnl_describe(const_dnnl_op_desc_t operation,
     const_dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *out);
 /* A compact row-major descriptor. */
 dnnl_memory_desc_t cpu_dnnl_plain(uint32_t rank, const int64_t *dims);

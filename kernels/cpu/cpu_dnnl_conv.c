@@ -19,12 +19,12 @@ static dnnl_memory_desc_t form_or_any(
     const dnnl_memory_desc_t *form, int rank, const dnnl_dims_t dims) {
     dnnl_memory_desc_t made = *form;
     if (!made.ndims)
-        (void)dnnl_memory_desc_init_by_tag(&made, rank, dims, dnnl_f32, dnnl_format_tag_any);
+        (void)dnnl.memory_desc_init_by_tag(&made, rank, dims, dnnl_f32, dnnl_format_tag_any);
     return made;
 }
 
-static Error *describe(const ConvProblem *problem, CpuDevice *device,
-    const_dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *out) {
+static Error *describe(const ConvProblem *problem, const_dnnl_primitive_attr_t attributes,
+    dnnl_primitive_desc_t *out) {
     dnnl_memory_desc_t source = form_or_any(&problem->source_form, problem->rank, problem->source);
     dnnl_memory_desc_t weights =
         form_or_any(&problem->weights_form, problem->rank + problem->grouped, problem->weights);
@@ -32,12 +32,12 @@ static Error *describe(const ConvProblem *problem, CpuDevice *device,
     dnnl_memory_desc_t bias = cpu_dnnl_plain(1, &problem->result[1]);
     dnnl_convolution_desc_t description;
     *out = NULL;
-    if (dnnl_dilated_convolution_forward_desc_init(&description, dnnl_forward_inference,
+    if (dnnl.dilated_convolution_forward_desc_init(&description, dnnl_forward_inference,
             dnnl_convolution_direct, &source, &weights, problem->has_bias ? &bias : NULL, &result,
             problem->stride, problem->dilation, problem->pad_begin,
             problem->pad_end) != dnnl_success)
         return NULL;
-    return cpu_dnnl_describe(device, &description, attributes, out);
+    return cpu_dnnl_describe(&description, attributes, out);
 }
 
 /* Weights [O, I / groups, …] as oneDNN sees them: [groups, O / groups, I / groups, …] where there
@@ -112,17 +112,18 @@ static Error *packed_form(CpuDevice *device, const Attributes *attributes, const
     dnnl_primitive_desc_t description = NULL;
     *out_packs = false;
     if (!canonical_problem(&device->rules, attributes, weights, &problem)) return NULL;
-    TRY(describe(&problem, device, NULL, &description));
+    TRY(cpu_dnnl_open());
+    TRY(describe(&problem, NULL, &description));
     if (!description) return NULL;
-    *out_form = *dnnl_primitive_desc_query_md(description, dnnl_query_weights_md, 0);
-    (void)dnnl_primitive_desc_destroy(description);
+    *out_form = *dnnl.primitive_desc_query_md(description, dnnl_query_weights_md, 0);
+    (void)dnnl.primitive_desc_destroy(description);
     dnnl_memory_desc_t plain = cpu_dnnl_plain((uint32_t)out_form->ndims, problem.weights);
-    *out_packs = !dnnl_memory_desc_equal(&plain, out_form);
+    *out_packs = !dnnl.memory_desc_equal(&plain, out_form);
     return NULL;
 }
 
 static bool serves(const CpuDevice *device) {
-    return device->dnnl_engine && !device->portable_only && device->level >= CPU_LEVEL_AVX2;
+    return !device->portable_only && device->level >= CPU_LEVEL_AVX2;
 }
 
 static bool is_conv_weight(const PackRequest *request) {
@@ -139,7 +140,7 @@ Error *cpu_dnnl_conv_pack_rule(
     *out_packs = false;
     if (!serves(device) || !is_conv_weight(request)) return NULL;
     TRY(packed_form(device, request->attributes, &request->constant.shape, out_packs, &form));
-    if (*out_packs) *out_bytes = dnnl_memory_desc_get_size(&form);
+    if (*out_packs) *out_bytes = dnnl.memory_desc_get_size(&form);
     return NULL;
 }
 
@@ -158,21 +159,21 @@ Error *cpu_dnnl_conv_pack(
     set_weights(&problem, weights, attributes_int(request->attributes, "group"));
     from = cpu_dnnl_plain((uint32_t)form.ndims, problem.weights);
     cpu_dnnl_use_one_thread();
-    dnnl_engine_t engine = device->dnnl_engine;
+    dnnl_engine_t engine = cpu_dnnl_engine();
     bool worked =
-        dnnl_reorder_primitive_desc_create(&description, &from, engine, &form, engine, NULL) ==
+        dnnl.reorder_primitive_desc_create(&description, &from, engine, &form, engine, NULL) ==
             dnnl_success &&
-        dnnl_primitive_create(&reorder, description) == dnnl_success &&
-        dnnl_memory_create(&memories[0], &from, engine, (void *)(uintptr_t)plain) == dnnl_success &&
-        dnnl_memory_create(&memories[1], &form, engine, to) == dnnl_success &&
-        dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) == dnnl_success;
+        dnnl.primitive_create(&reorder, description) == dnnl_success &&
+        dnnl.memory_create(&memories[0], &from, engine, (void *)(uintptr_t)plain) == dnnl_success &&
+        dnnl.memory_create(&memories[1], &form, engine, to) == dnnl_success &&
+        dnnl.stream_create(&stream, engine, dnnl_stream_default_flags) == dnnl_success;
     dnnl_exec_arg_t arguments[2] = {{DNNL_ARG_FROM, memories[0]}, {DNNL_ARG_TO, memories[1]}};
-    if (worked) worked = dnnl_primitive_execute(reorder, stream, 2, arguments) == dnnl_success;
-    if (stream) (void)dnnl_stream_destroy(stream);
+    if (worked) worked = dnnl.primitive_execute(reorder, stream, 2, arguments) == dnnl_success;
+    if (stream) (void)dnnl.stream_destroy(stream);
     for (int i = 0; i < 2; i++)
-        if (memories[i]) (void)dnnl_memory_destroy(memories[i]);
-    if (reorder) (void)dnnl_primitive_destroy(reorder);
-    if (description) (void)dnnl_primitive_desc_destroy(description);
+        if (memories[i]) (void)dnnl.memory_destroy(memories[i]);
+    if (reorder) (void)dnnl.primitive_destroy(reorder);
+    if (description) (void)dnnl.primitive_desc_destroy(description);
     if (!worked) FAIL(INTERNAL, "oneDNN: packing convolution weights failed");
     return NULL;
 }
@@ -249,7 +250,7 @@ static dnnl_memory_desc_t band_form(
     memcpy(strides, image->format_desc.blocking.strides, sizeof strides);
     strides[0] = 1;
     for (int i = 1; i < rank; i++) strides[0] *= dims[i];
-    (void)dnnl_memory_desc_init_by_strides(&made, rank, dims, dnnl_f32, strides);
+    (void)dnnl.memory_desc_init_by_strides(&made, rank, dims, dnnl_f32, strides);
     return made;
 }
 
@@ -289,9 +290,8 @@ static bool is_strided(const dnnl_memory_desc_t *form) {
 
 /* Rows of the image in that many bands, each with the whole image's forms. False, with the problem
  * as it was, where that cannot be. */
-static Error *cut_into(const ConvProblem *whole, CpuDevice *device,
-    const_dnnl_primitive_attr_t attributes, uint32_t band_count, DnnlProblem *inout,
-    bool *out_cut) {
+static Error *cut_into(const ConvProblem *whole, const_dnnl_primitive_attr_t attributes,
+    uint32_t band_count, DnnlProblem *inout, bool *out_cut) {
     const dnnl_memory_desc_t *source = &inout->wanted[DNNL_OPERAND_SOURCE];
     const dnnl_memory_desc_t *result = &inout->wanted[DNNL_OPERAND_RESULT];
     DnnlProblem cut = {.band_count = band_count};
@@ -309,7 +309,7 @@ static Error *cut_into(const ConvProblem *whole, CpuDevice *device,
     }
     for (uint32_t i = 0; i < kind_count; i++) {
         kinds[i].weights_form = inout->wanted[DNNL_OPERAND_WEIGHTS];
-        Error *error = describe(&kinds[i], device, attributes, &cut.kinds[i]);
+        Error *error = describe(&kinds[i], attributes, &cut.kinds[i]);
         if (error || !cut.kinds[i]) {
             cpu_dnnl_problem_deinit(&cut);
             return error;
@@ -333,7 +333,7 @@ static Error *cut_image(const ConvProblem *whole, CpuDevice *device,
     for (uint32_t count =
              cpu_dnnl_band_count(&device->rules, multiply_adds(whole), whole->result[2]);
          count > 1 && !is_cut; count /= 2)
-        TRY(cut_into(whole, device, attributes, count, inout, &is_cut));
+        TRY(cut_into(whole, attributes, count, inout, &is_cut));
     return NULL;
 }
 
@@ -352,9 +352,9 @@ static void set_operands(const PlanRequest *request, const ConvProblem *problem,
     const dnnl_memory_desc_t source = cpu_dnnl_plain((uint32_t)problem->rank, problem->source);
     const dnnl_memory_desc_t result = cpu_dnnl_plain((uint32_t)problem->rank, problem->result);
     const dnnl_memory_desc_t *source_form =
-        dnnl_primitive_desc_query_md(description, dnnl_query_src_md, 0);
+        dnnl.primitive_desc_query_md(description, dnnl_query_src_md, 0);
     const dnnl_memory_desc_t *result_form =
-        dnnl_primitive_desc_query_md(description, dnnl_query_dst_md, 0);
+        dnnl.primitive_desc_query_md(description, dnnl_query_dst_md, 0);
     common->image_count = (uint64_t)images;
     common->band_count = 1;
     common->plain[DNNL_OPERAND_SOURCE] = of_images(&source, images);
@@ -363,9 +363,9 @@ static void set_operands(const PlanRequest *request, const ConvProblem *problem,
     common->wanted[DNNL_OPERAND_SOURCE] = of_images(source_form, images);
     common->wanted[DNNL_OPERAND_RESULT] = of_images(result_form, images);
     common->wanted[DNNL_OPERAND_WEIGHTS] =
-        *dnnl_primitive_desc_query_md(description, dnnl_query_weights_md, 0);
-    common->image_bytes[DNNL_OPERAND_SOURCE] = dnnl_memory_desc_get_size(source_form);
-    common->image_bytes[DNNL_OPERAND_RESULT] = dnnl_memory_desc_get_size(result_form);
+        *dnnl.primitive_desc_query_md(description, dnnl_query_weights_md, 0);
+    common->image_bytes[DNNL_OPERAND_SOURCE] = dnnl.memory_desc_get_size(source_form);
+    common->image_bytes[DNNL_OPERAND_RESULT] = dnnl.memory_desc_get_size(result_form);
     if (!problem->has_bias) return;
     common->plain[DNNL_OPERAND_BIAS] = cpu_dnnl_plain(1, &problem->result[1]);
     common->wanted[DNNL_OPERAND_BIAS] = common->plain[DNNL_OPERAND_BIAS];
@@ -375,7 +375,7 @@ static Error *plan_with(Device *device, const PlanRequest *request, const ConvPr
     const dnnl_memory_desc_t *given_weights, const_dnnl_primitive_attr_t attributes, Plan **out) {
     DnnlProblem common = {.name = "cpu.dnnl_conv", .adds_residual = plan_request_has(request, 3)};
     CpuDevice *cpu = cpu_device(device);
-    TRY(describe(problem, cpu, attributes, &common.kinds[0]));
+    TRY(describe(problem, attributes, &common.kinds[0]));
     /* packed weights may be in a form that oneDNN does not take for this image: our own kernel
      * unpacks them */
     if (!common.kinds[0]) return cpu_decline(out);
@@ -410,6 +410,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
         shape_count_unchecked(&request->inputs[0].shape) == 0 ||
         shape_count_unchecked(&request->outputs[0].shape) == 0)
         return cpu_decline(out);
+    TRY(cpu_dnnl_open());
     TRY(conv_problem(request, &problem));
     if (weights->layout == CPU_LAYOUT_DNNL) {
         TRY(packed_form(
@@ -420,7 +421,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     if ((weights->layout != CPU_LAYOUT_PLAIN) != packs) return cpu_decline(out);
     TRY(epilogue_of(request, &attributes));
     Error *error = plan_with(device, request, &problem, &given_weights, attributes, out);
-    (void)dnnl_primitive_attr_destroy(attributes);
+    (void)dnnl.primitive_attr_destroy(attributes);
     return error;
 }
 

@@ -16,14 +16,14 @@ typedef struct MatmulProblem {
     bool has_bias;
 } MatmulProblem;
 
-static Error *describe(const MatmulProblem *problem, CpuDevice *device,
-    const_dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *out) {
+static Error *describe(const MatmulProblem *problem, const_dnnl_primitive_attr_t attributes,
+    dnnl_primitive_desc_t *out) {
     dnnl_matmul_desc_t description;
     *out = NULL;
-    if (dnnl_matmul_desc_init(&description, &problem->source, &problem->weights,
+    if (dnnl.matmul_desc_init(&description, &problem->source, &problem->weights,
             problem->has_bias ? &problem->bias : NULL, &problem->result) != dnnl_success)
         return NULL;
-    return cpu_dnnl_describe(device, &description, attributes, out);
+    return cpu_dnnl_describe(&description, attributes, out);
 }
 
 /* The product as batch × [rows, depth] × [depth, columns]. */
@@ -69,7 +69,7 @@ static dnnl_memory_desc_t form_of(int64_t batch, int64_t rows, int64_t columns, 
     const dnnl_dims_t dims = {batch, rows, columns};
     const dnnl_dims_t strides = {rows * columns, transposed ? 1 : columns, transposed ? rows : 1};
     int skip = batch == 1;
-    (void)dnnl_memory_desc_init_by_strides(&made, 3 - skip, dims + skip, dnnl_f32, strides + skip);
+    (void)dnnl.memory_desc_init_by_strides(&made, 3 - skip, dims + skip, dnnl_f32, strides + skip);
     return made;
 }
 
@@ -85,7 +85,7 @@ static bool bias_of(const PlanRequest *request, const Product *product, MatmulPr
     const dnnl_dims_t dims = {1, 1, product->columns};
     const dnnl_dims_t strides = {product->columns, product->columns, 1};
     int skip = product->batch == 1;
-    (void)dnnl_memory_desc_init_by_strides(
+    (void)dnnl.memory_desc_init_by_strides(
         &problem->bias, 3 - skip, dims + skip, dnnl_f32, strides + skip);
     return true;
 }
@@ -111,7 +111,7 @@ static bool weights_of(
         product->depth % DEPTH_MULTIPLE != 0 || product->columns % PANEL_COLUMNS != 0)
         return false;
     const dnnl_dims_t dims = {product->depth, product->columns};
-    return dnnl_memory_desc_init_by_tag(out, 2, dims, dnnl_f32, dnnl_BA16a64b) == dnnl_success;
+    return dnnl.memory_desc_init_by_tag(out, 2, dims, dnnl_f32, dnnl_BA16a64b) == dnnl_success;
 }
 
 /* The problem over matrices or rows [begin, end): whichever there are several of. */
@@ -152,7 +152,7 @@ static Error *describe_bands(const Product *product, const MatmulProblem *whole,
         common->bands[i].kind = kind;
         if (sizes[kind]) continue;
         sizes[kind] = end - begin;
-        TRY(describe(&band, device, attributes, &common->kinds[kind]));
+        TRY(describe(&band, attributes, &common->kinds[kind]));
         if (!common->kinds[kind]) return NULL;
     }
     return NULL;
@@ -184,9 +184,11 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     Product product;
     /* below AVX-512 it has nothing that reads panels, and our own kernel gives the same bits packed
      * or plain */
-    if (!cpu->dnnl_engine || cpu->portable_only || cpu->level < CPU_LEVEL_AVX512 ||
-        request->inputs[1].dtype != DTYPE_FLOAT32 || !product_of(&cpu->rules, request, &product) ||
-        !bias_of(request, &product, &problem) || !scale_of(request, problem.has_bias, &epilogue) ||
+    if (cpu->portable_only || cpu->level < CPU_LEVEL_AVX512 ||
+        request->inputs[1].dtype != DTYPE_FLOAT32 || !product_of(&cpu->rules, request, &product))
+        return cpu_decline(out);
+    TRY(cpu_dnnl_open());
+    if (!bias_of(request, &product, &problem) || !scale_of(request, problem.has_bias, &epilogue) ||
         !weights_of(request, &product, &problem.weights))
         return cpu_decline(out);
     problem.source = form_of(product.batch, product.rows, product.depth, product.transposed_a);
@@ -198,7 +200,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     }
     TRY(cpu_dnnl_attributes(&epilogue, &attributes));
     Error *error = plan_product(device, request, &product, &problem, attributes, out);
-    (void)dnnl_primitive_attr_destroy(attributes);
+    (void)dnnl.primitive_attr_destroy(attributes);
     return error;
 }
 

@@ -5,7 +5,6 @@
  * A kernel file cpu_<family>.c ends with `const Kernel cpu_<family>[] = {…, KERNELS_END};` and is
  * named in cpu_tables.def and meson.build. Inside a launch addresses are pointers (cpu_input,
  * cpu_output). */
-#include <dnnl.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,8 +14,7 @@
 #include "kernels/kernel.h"
 #include "kernels/plan.h"
 
-/* What own kernels may use. The same answer as oneDNN's: ONEDNN_MAX_CPU_ISA / DNNL_MAX_CPU_ISA
- * limit both, so that the determinism class says one thing. */
+/* What own kernels may use: cpu_isa.h. */
 typedef enum CpuLevel {
     CPU_LEVEL_PORTABLE = 0, /* baseline x86-64 (or any machine): plain C */
     CPU_LEVEL_AVX2 = 1,     /* AVX2 and FMA */
@@ -35,9 +33,8 @@ typedef struct CpuDevice {
      * what the level has, and must not call libm functions whose bits depend on the machine (exp,
      * tanh, sin …; sqrt, floor, fabs, rint are exact). */
     bool portable_only;
-    uint32_t threads_max;      /* a launch never uses more */
-    CpuWorkers *workers;       /* threads start with the first launch that wants them */
-    dnnl_engine_t dnnl_engine; /* NULL when portable_only */
+    uint32_t threads_max; /* a launch never uses more */
+    CpuWorkers *workers;  /* threads start with the first launch that wants them */
 } CpuDevice;
 
 static inline CpuDevice *cpu_device(Device *device) { return (CpuDevice *)device; }

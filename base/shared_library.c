@@ -1,0 +1,83 @@
+#include "base/shared_library.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+enum { HEADERS_MAX = 64, NOTES_SIZE_MAX = 4096 };
+
+Error *shared_library_open(
+    const char *file, const SharedLibraryFunction *functions, size_t count, void *table) {
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) FAIL(UNSUPPORTED, "no %s on this machine: %s", file, dlerror());
+    for (size_t i = 0; i < count; i++) {
+        void *function = dlsym(handle, functions[i].name);
+        if (!function)
+            FAIL(UNSUPPORTED, "the %s on this machine has no %s", file, functions[i].name);
+        memcpy((char *)table + functions[i].offset, &function, sizeof function);
+    }
+    return NULL;
+}
+
+/* What is behind the end is zero. */
+static Error *read_at(int file, const char *path, uint64_t offset, void *out, size_t size) {
+    memset(out, 0, size);
+    if (offset > INT64_MAX) return NULL;
+    if (pread(file, out, size, (off_t)offset) < 0) FAIL(IO, "%s: %s", path, strerror(errno));
+    return NULL;
+}
+
+static size_t padded(uint32_t size) { return ((size_t)size + 3) & ~(size_t)3; }
+
+/* Notes: {name size, content size, type, name, content}, each padded to four bytes. */
+static bool find_build(const char *notes, size_t size, char out[SHARED_LIBRARY_BUILD_SIZE]) {
+    Elf64_Nhdr note;
+    while (size >= sizeof note) {
+        memcpy(&note, notes, sizeof note);
+        const size_t name = padded(note.n_namesz), content = padded(note.n_descsz);
+        if (name > size - sizeof note || content > size - sizeof note - name) return false;
+        const char *at = notes + sizeof note;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU &&
+            memcmp(at, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && note.n_descsz > 0 &&
+            note.n_descsz <= (SHARED_LIBRARY_BUILD_SIZE - 1) / 2) {
+            text_hex((const uint8_t *)at + name, note.n_descsz, out);
+            return true;
+        }
+        notes = at + name + content;
+        size -= sizeof note + name + content;
+    }
+    return false;
+}
+
+static Error *read_build(int file, const char *path, char out[SHARED_LIBRARY_BUILD_SIZE]) {
+    Elf64_Ehdr header;
+    TRY(read_at(file, path, 0, &header, sizeof header));
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_phentsize != sizeof(Elf64_Phdr))
+        return NULL;
+    for (uint16_t i = 0; i < header.e_phnum && i < HEADERS_MAX; i++) {
+        Elf64_Phdr segment;
+        char notes[NOTES_SIZE_MAX];
+        TRY(read_at(file, path, header.e_phoff + i * sizeof segment, &segment, sizeof segment));
+        if (segment.p_type != PT_NOTE) continue;
+        const size_t size = segment.p_filesz < sizeof notes ? segment.p_filesz : sizeof notes;
+        TRY(read_at(file, path, segment.p_offset, notes, size));
+        if (find_build(notes, size, out)) return NULL;
+    }
+    return NULL;
+}
+
+Error *shared_library_read_build(const char *path, char out[SHARED_LIBRARY_BUILD_SIZE]) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) FAIL(IO, "%s: %s", path, strerror(errno));
+    out[0] = 0;
+    Error *error = read_build(file, path, out);
+    (void)close(file);
+    return error;
+}

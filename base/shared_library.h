@@ -1,0 +1,27 @@
+#pragma once
+/* Shared libraries that are opened when they are first needed: loading one with all that it needs
+ * takes longer than many a short process runs. */
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* A function by its name, and where its pointer is in the caller's table. */
+typedef struct SharedLibraryFunction {
+    const char *name;
+    size_t offset;
+} SharedLibraryFunction;
+
+/* Fills `table`; the library stays until the process ends.
+ *
+ * file:   a path, or a name as the loader searches for it
+ * Errors: UNSUPPORTED it is not on this machine, or lacks a function */
+MUST_CHECK Error *shared_library_open(
+    const char *file, const SharedLibraryFunction *functions, size_t count, void *table);
+
+enum { SHARED_LIBRARY_BUILD_SIZE = 65 };
+/* What the linker wrote into a library's file to tell it from every other build, in hexadecimal;
+ * the file is read and not loaded. Empty where it has none, or is no 64-bit ELF file. The note is
+ * NT_GNU_BUILD_ID of the System V ABI's note sections.
+ *
+ * Errors: IO it can't be read. */
+MUST_CHECK Error *shared_library_read_build(const char *path, char out[SHARED_LIBRARY_BUILD_SIZE]);
