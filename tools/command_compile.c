@@ -10,8 +10,7 @@
 const CommandOption command_compile_options[] = {
     {"output", "OUT.lvx", false, "the executable file to write (also -o)"},
     {"format", "F", false, "onnx, lva or lvx; default: by the file"},
-    {"precision", "P", false,
-        "fp32 (default), bf16 or int8: of products whose weights are constant"},
+    {"precision", "P", false, "fp32 (default), bf16 or int8: of what has constant weights"},
     {"dump-after", "PASS", false, "prints the program as it is behind this pass"},
     {"sandbox", NULL, false,
         "gives up everything but the working folder before it reads FILE, which must hold all its "

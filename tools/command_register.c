@@ -14,8 +14,7 @@
 
 const CommandOption command_register_options[] = {
     {"alias", "A", true, "also gives the version this alias"},
-    {"precision", "P", false,
-        "fp32 (default), bf16 or int8: of products whose weights are constant"},
+    {"precision", "P", false, "fp32 (default), bf16 or int8: of what has constant weights"},
     {"input", "FILE.npz|NAME=FILE.npy", true,
         "with --precision: what to run on to say how accurate it is; default: made up"},
     {"format", "F", false, "onnx, lva or lvx; default: by the file"},

@@ -1,14 +1,15 @@
-/* Products with constant weights become products at the precision that was asked for; everything
- * else stays as it is, and is counted. Weights that several products share are made once. */
+/* Products and convolutions with constant weights become such at the precision that was asked for;
+ * everything else stays as it is, and is counted. Weights that several share are made once. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/lower_weights.h"
 #include "compiler/passes/pass.h"
+#include "kernels/shape_rules/shape_rules.h"
 
 enum {
-    SIZE_MIN = 16,       /* of either side of the weights */
-    DEPTH_MAX = 1 << 16, /* 2^16 products of 255 and 127 fit 32 bits */
+    SIZE_MIN = 16,         /* of either side of the weights; channels and filters */
+    CHANNELS_MULTIPLE = 4, /* which kernels take four of at a time */
     OPERANDS_MAX = 5,
 };
 
@@ -23,10 +24,10 @@ typedef struct Lowering {
     Lowered (*lowered)[2]; /* by variable id, of those that were there before the pass */
 } Lowering;
 
-/* A product as it stands. */
+/* A product or a convolution as it stands. */
 typedef struct Product {
     IrVariable *left, *weights, *bias, *residual;
-    bool transposed;
+    bool transposed, is_conv;
     double alpha;
     const char *activation;
     double activation_alpha, activation_beta;
@@ -105,7 +106,7 @@ static PrecisionLeft judge(const Lowering *lowering, const Product *product) {
     if (dims[0] < SIZE_MIN || dims[1] < SIZE_MIN) return PRECISION_LEFT_SMALL;
     const IrType *left = &product->left->type;
     if (!left->rank_known || left->rank < 2) return PRECISION_LEFT_FORM;
-    const bool deep = dims[product->transposed ? 1 : 0] > DEPTH_MAX;
+    const bool deep = dims[product->transposed ? 1 : 0] > SHAPE_RULE_INT8_DEPTH_MAX;
     if (deep && lowering->context->precision == PRECISION_INT8) return PRECISION_LEFT_VALUES;
     return PRECISION_LEFT_COUNT;
 }
@@ -113,7 +114,11 @@ static PrecisionLeft judge(const Lowering *lowering, const Product *product) {
 static Error *make_weights(const Lowering *lowering, const Product *product, Lowered *out) {
     IrModule *module = lowering->context->module;
     const LowerWeights weights = {
-        ir_variable_tensor(product->weights), product->transposed, product->alpha};
+        .tensor = ir_variable_tensor(product->weights),
+        .transposed = product->transposed,
+        .is_filters = product->is_conv,
+        .alpha = product->alpha,
+    };
     OWN(Tensor, made) = NULL;
     OWN(Tensor, scales) = NULL;
     if (lowering->context->precision == PRECISION_BF16)
@@ -135,7 +140,13 @@ static Error *find_weights(const Lowering *lowering, const Product *product, Low
     return NULL;
 }
 
+static const char *operator_of(const Product *product, bool int8) {
+    if (product->is_conv) return int8 ? "FusedConvInt8" : "FusedConvBFloat16";
+    return int8 ? "FusedMatMulInt8" : "FusedMatMulBFloat16";
+}
+
 static Error *replace(IrBinding *binding, const Product *product, const Lowered *lowered) {
+    const char *name = operator_of(product, lowered->scales);
     OWN(Attributes, attributes) = NULL;
     IrVariable *inputs[OPERANDS_MAX] = {product->left, lowered->weights};
     IrVariable **results;
@@ -144,12 +155,12 @@ static Error *replace(IrBinding *binding, const Product *product, const Lowered 
     inputs[count++] = product->bias;
     inputs[count++] = product->residual;
     TRY(attributes_create(&attributes));
+    if (product->is_conv)
+        TRY(attributes_copy_declared(binding->attributes, operator_find(name), attributes));
     TRY(attributes_set_text(attributes, "activation", product->activation));
     TRY(attributes_set_float(attributes, "activation_alpha", product->activation_alpha));
     TRY(attributes_set_float(attributes, "activation_beta", product->activation_beta));
-    TRY(ir_build_operator(ir_before(binding),
-        lowered->scales ? "FusedMatMulInt8" : "FusedMatMulBFloat16", attributes, count, inputs, 1,
-        &results));
+    TRY(ir_build_operator(ir_before(binding), name, attributes, count, inputs, 1, &results));
     results[0]->type = binding->results[0]->type;
     results[0]->name = binding->results[0]->name;
     results[0]->binding->name = binding->name;
@@ -158,10 +169,25 @@ static Error *replace(IrBinding *binding, const Product *product, const Lowered 
     return NULL;
 }
 
-static Error *lower_product(const Lowering *lowering, IrBinding *binding) {
+/* left: PRECISION_LEFT_COUNT, or why it stays as it is. */
+static Error *finish(
+    const Lowering *lowering, IrBinding *binding, const Product *product, PrecisionLeft left) {
     PrecisionReport *report = lowering->context->report;
-    Product product;
     Lowered lowered;
+    if (left == PRECISION_LEFT_COUNT) {
+        TRY(find_weights(lowering, product, &lowered));
+        if (!lowered.weights) left = PRECISION_LEFT_VALUES;
+    }
+    if (left != PRECISION_LEFT_COUNT) {
+        report->left[left]++;
+        return NULL;
+    }
+    report->lowered++;
+    return replace(binding, product, &lowered);
+}
+
+static Error *lower_product(const Lowering *lowering, IrBinding *binding) {
+    Product product;
     const bool readable = product_read(binding, &product);
     PrecisionLeft left = judge(lowering, &product);
     if (left == PRECISION_LEFT_COUNT && !readable) left = PRECISION_LEFT_FORM;
@@ -171,26 +197,52 @@ static Error *lower_product(const Lowering *lowering, IrBinding *binding) {
             &product.bias));
         if (!product.bias) left = PRECISION_LEFT_FORM;
     }
-    if (left == PRECISION_LEFT_COUNT) {
-        TRY(find_weights(lowering, &product, &lowered));
-        if (!lowered.weights) left = PRECISION_LEFT_VALUES;
-    }
-    if (left != PRECISION_LEFT_COUNT) {
-        report->left[left]++;
-        return NULL;
-    }
-    report->lowered++;
-    return replace(binding, &product, &lowered);
+    return finish(lowering, binding, &product, left);
+}
+
+/* Between images [N, H, W, C], which the pass channels_last made. */
+static bool conv_read(const IrBinding *binding, Product *out) {
+    const Attributes *attributes = binding->attributes;
+    *out = (Product){.left = operand(binding, 0),
+        .weights = operand(binding, 1),
+        .bias = operand(binding, 2),
+        .residual = operand(binding, 3),
+        .is_conv = true,
+        .alpha = 1};
+    if (binding->operator_info->id != OPERATOR_FUSED_CONV) return false;
+    out->activation = attributes_text(attributes, "activation");
+    out->activation_alpha = attributes_float(attributes, "activation_alpha");
+    out->activation_beta = attributes_float(attributes, "activation_beta");
+    return attributes_int(attributes, "channels_last") != 0 &&
+           attributes_int(attributes, "group") == 1;
+}
+
+static PrecisionLeft judge_conv(const Lowering *lowering, const Product *conv, bool readable) {
+    const Tensor *tensor = ir_variable_tensor(conv->weights);
+    if (!tensor) return PRECISION_LEFT_COMPUTED;
+    const Shape *shape = &tensor->shape;
+    if (!readable || shape->rank != 4) return PRECISION_LEFT_CONVOLUTION;
+    if (shape->dims[0] < SIZE_MIN || shape->dims[1] < SIZE_MIN) return PRECISION_LEFT_SMALL;
+    if (shape->dims[1] % CHANNELS_MULTIPLE != 0) return PRECISION_LEFT_CONVOLUTION;
+    const bool deep = shape_product(shape, 1, shape->rank) > SHAPE_RULE_INT8_DEPTH_MAX;
+    if (deep && lowering->context->precision == PRECISION_INT8) return PRECISION_LEFT_VALUES;
+    return PRECISION_LEFT_COUNT;
+}
+
+static Error *lower_conv(const Lowering *lowering, IrBinding *binding) {
+    Product conv;
+    const bool readable = conv_read(binding, &conv);
+    return finish(lowering, binding, &conv, judge_conv(lowering, &conv, readable));
 }
 
 static Error *visit(const Lowering *lowering, IrBinding *binding) {
     if (binding->kind != IR_OPERATOR || binding->result_count == 0) return NULL;
     if (!is_float(binding->results[0])) return NULL;
-    if (is_conv(binding)) lowering->context->report->left[PRECISION_LEFT_CONVOLUTION]++;
     if (is_recurrent(binding)) lowering->context->report->left[PRECISION_LEFT_RECURRENT]++;
-    if (!is_product(binding)) return NULL;
-    return error_wrap(lower_product(lowering, binding), "node %s",
-        binding->name ? binding->name : "without a name");
+    if (!is_product(binding) && !is_conv(binding)) return NULL;
+    return error_wrap(
+        is_conv(binding) ? lower_conv(lowering, binding) : lower_product(lowering, binding),
+        "node %s", binding->name ? binding->name : "without a name");
 }
 
 Error *lower_precision_pass(PassContext *context) {

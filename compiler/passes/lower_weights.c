@@ -19,31 +19,47 @@ static Matrix matrix_of(const LowerWeights *weights) {
     Matrix matrix = {tensor_data(weights->tensor), dims[0], dims[1], dims[1], 1, weights->alpha};
     if (weights->transposed)
         matrix.depth = dims[1], matrix.columns = dims[0], matrix.row = 1, matrix.column = dims[1];
+    if (weights->is_filters) {
+        const Shape *shape = &weights->tensor->shape;
+        matrix.depth = matrix.column = shape_product(shape, 1, shape->rank);
+        matrix.columns = dims[0], matrix.row = 1;
+    }
     return matrix;
+}
+
+/* How the made ones lie. */
+typedef struct Order {
+    int64_t row, column;
+    Shape shape;
+} Order;
+
+static Order order_of(const LowerWeights *weights, const Matrix *matrix) {
+    if (weights->is_filters) return (Order){1, matrix->depth, weights->tensor->shape};
+    const int64_t dims[2] = {matrix->depth, matrix->columns};
+    return (Order){matrix->columns, 1, shape_make(2, dims)};
 }
 
 static double at(const Matrix *matrix, int64_t k, int64_t n) {
     return (double)matrix->data[k * matrix->row + n * matrix->column] * matrix->alpha;
 }
 
-static Error *create(DType dtype, uint32_t rank, const int64_t *dims, Tensor **out) {
-    const Shape shape = shape_make(rank, dims);
-    return tensor_create_on_host(device_host(), dtype, &shape, out);
+static Error *create(DType dtype, const Shape *shape, Tensor **out) {
+    return tensor_create_on_host(device_host(), dtype, shape, out);
 }
 
 Error *lower_weights_bfloat16(const LowerWeights *weights, Tensor **out) {
     const Matrix matrix = matrix_of(weights);
-    const int64_t dims[2] = {matrix.depth, matrix.columns};
+    const Order order = order_of(weights, &matrix);
     OWN(Tensor, made) = NULL;
     *out = NULL;
-    TRY(create(DTYPE_BFLOAT16, 2, dims, &made));
+    TRY(create(DTYPE_BFLOAT16, &order.shape, &made));
     uint16_t *to = tensor_data(made);
     bool finite = true;
     for (int64_t k = 0; k < matrix.depth; k++)
         for (int64_t n = 0; n < matrix.columns; n++) {
             const uint16_t element = dtype_scalar_bfloat16(at(&matrix, k, n));
             finite = finite && (element & 0x7F80) != 0x7F80;
-            *to++ = element;
+            to[k * order.row + n * order.column] = element;
         }
     if (finite) *out = TAKE(made);
     return NULL;
@@ -62,12 +78,13 @@ static float scale_of(const Matrix *matrix, int64_t n) {
 
 Error *lower_weights_int8(const LowerWeights *weights, Tensor **out, Tensor **out_scales) {
     const Matrix matrix = matrix_of(weights);
-    const int64_t dims[2] = {matrix.depth, matrix.columns};
+    const Order order = order_of(weights, &matrix);
+    const Shape per_column = shape_make(1, &matrix.columns);
     OWN(Tensor, made) = NULL;
     OWN(Tensor, scales) = NULL;
     *out = NULL;
-    TRY(create(DTYPE_INT8, 2, dims, &made));
-    TRY(create(DTYPE_FLOAT32, 1, &matrix.columns, &scales));
+    TRY(create(DTYPE_INT8, &order.shape, &made));
+    TRY(create(DTYPE_FLOAT32, &per_column, &scales));
     int8_t *to = tensor_data(made);
     float *scale = tensor_data(scales);
     for (int64_t n = 0; n < matrix.columns; n++) {
@@ -77,9 +94,9 @@ Error *lower_weights_int8(const LowerWeights *weights, Tensor **out, Tensor **ou
         const double inverse = scale[n] > 0 ? 1 / (double)scale[n] : 0;
         for (int64_t k = 0; k < matrix.depth; k++) {
             const double element = rint(at(&matrix, k, n) * inverse);
-            to[k * matrix.columns + n] = (int8_t)(element > BYTE_MAX    ? BYTE_MAX
-                                                  : element < -BYTE_MAX ? -BYTE_MAX
-                                                                        : element);
+            to[k * order.row + n * order.column] = (int8_t)(element > BYTE_MAX    ? BYTE_MAX
+                                                            : element < -BYTE_MAX ? -BYTE_MAX
+                                                                                  : element);
         }
     }
     *out = TAKE(made);

@@ -1,11 +1,13 @@
 #pragma once
-/* Constant weights of a product at a lower precision. */
+/* Constant weights of a product or a convolution at a lower precision. */
 #include "compiler/ir/ir.h"
 
-/* How a product reads float32 weights [rows, columns]: as they lie or transposed, times alpha. */
+/* How a product reads float32 weights [rows, columns]: as they lie or transposed, times alpha. Or
+ * filters [M, …], each of which is a column, and which are made in their own order. */
 typedef struct LowerWeights {
     const Tensor *tensor;
     bool transposed;
+    bool is_filters;
     double alpha;
 } LowerWeights;
 

@@ -1,8 +1,6 @@
 /* FusedMatMulBFloat16 and FusedMatMulInt8. Rows of A are rounded or made bytes once, into the
  * workspace; then tiles of rows × four panels of weights are computed block by block of the depth.
  * Weights that are not packed are packed by every launch. */
-#include "kernels/cpu/cpu_lower_matmul.h"
-
 #include <stdatomic.h>
 
 #include "base/checked.h"
@@ -51,10 +49,16 @@ static Error *prepare_rows(void *context, uint64_t begin, uint64_t end, uint32_t
     for (uint64_t i = begin; i < end; i++) {
         const float *from = run->a + i * (uint64_t)state->depth;
         void *to = run->rows + i * (uint64_t)row_bytes(state);
-        if (is_int8(state))
-            state->row.quantize(from, state->depth, to, &run->steps[i], &run->zeros[i]);
-        else
+        if (!is_int8(state)) {
             state->row.round(from, state->depth, to);
+            continue;
+        }
+        CpuLowerRange range = CPU_LOWER_NOTHING;
+        state->row.measure(from, state->depth, &range);
+        const CpuLowerScale scale = cpu_lower_scale_of(&range);
+        state->row.quantize(from, state->depth, &scale, to);
+        run->steps[i] = scale.step;
+        run->zeros[i] = cpu_lower_zero(state->form, &scale);
     }
     return NULL;
 }
@@ -251,48 +255,6 @@ static Error *plan_bfloat16_portable(Device *device, const PlanRequest *request,
 
 static Error *plan_int8(Device *device, const PlanRequest *request, Plan **out) {
     return plan_at(device, cpu_device(device)->level, "cpu.matmul_int8", request, out);
-}
-
-/* ---- packed weights ---- */
-
-/* False: none of ours. */
-static bool weight_form(
-    const CpuDevice *device, const PackRequest *request, CpuLowerForm *out_form) {
-    const OperatorId id = request->operator_info->id;
-    const TensorSpec *constant = &request->constant;
-    const bool int8 = id == OPERATOR_FUSED_MATMUL_INT8;
-    if (request->input_index != 1 || constant->shape.rank != 2 ||
-        (!int8 && id != OPERATOR_FUSED_MATMUL_BFLOAT16) ||
-        constant->dtype != (int8 ? DTYPE_INT8 : DTYPE_BFLOAT16))
-        return false;
-    *out_form = cpu_lower_form(device, int8);
-    return true;
-}
-
-bool cpu_lower_pack_rule(const CpuDevice *device, const PackRequest *request, uint32_t *out_layout,
-    uint64_t *out_bytes) {
-    CpuLowerForm form;
-    if (device->portable_only || !weight_form(device, request, &form)) return false;
-    const int64_t *dims = request->constant.shape.dims;
-    uint64_t bytes = 0;
-    Error *error = cpu_lower_packed_bytes(form, dims[0], dims[1], &bytes);
-    if (error || dims[0] == 0 || bytes == 0) {
-        error_free(error); /* then it stays as it is, and a plan refuses it */
-        return false;
-    }
-    *out_layout = cpu_lower_forms[form].layout;
-    *out_bytes = bytes;
-    return true;
-}
-
-bool cpu_lower_pack_weights(const CpuDevice *device, const PackRequest *request, uint32_t layout,
-    const void *plain, void *to) {
-    CpuLowerForm form;
-    if (!weight_form(device, request, &form) || layout != cpu_lower_forms[form].layout)
-        return false;
-    const int64_t *dims = request->constant.shape.dims;
-    cpu_lower_pack(form, plain, dims[0], dims[1], 0, cpu_lower_panels(dims[1]), to);
-    return true;
 }
 
 const Kernel cpu_lower_matmul[] = {

@@ -25,6 +25,7 @@ enum {
     CPU_LOWER_COLUMNS = 64, /* of a tile: four panels */
     CPU_LOWER_ROWS = 96,    /* of a tile: 24 KiB of sums on the stack */
     CPU_LOWER_BLOCK = 8192, /* bytes of a panel at a time, which stay in the first level cache */
+    CPU_LOWER_CHANNELS = 4, /* a multiple: whole groups of every form in each pixel of an image */
 };
 
 typedef struct CpuLowerFormInfo {

@@ -56,48 +56,43 @@ CPU_VARIANTS(round_row_dot, (const float *from, int64_t depth, void *out), (from
 
 /* ---- int8 ---- */
 
-/* How a row becomes bytes; step NaN: it has no finite range. */
-typedef struct Scale {
-    float inverse, step;
-    int32_t zero;
-} Scale;
-
-static Scale scale_of(float low, float high, bool finite) {
-    float range = high - low;
-    if (!finite || range == INFINITY) return (Scale){0, NAN, 0};
-    range = range > RANGE_MIN ? range : RANGE_MIN;
-    const float inverse = BYTE_MAX / range;
-    return (Scale){inverse, range / BYTE_MAX, (int32_t)(-low * inverse + ROUNDER - ROUNDER)};
+CpuLowerScale cpu_lower_scale_of(const CpuLowerRange *range) {
+    float width = range->high - range->low;
+    if (!range->finite || width == INFINITY) return (CpuLowerScale){0, NAN, 0};
+    width = width > RANGE_MIN ? width : RANGE_MIN;
+    const float inverse = BYTE_MAX / width;
+    const float zero = -range->low * inverse + ROUNDER - ROUNDER;
+    return (CpuLowerScale){inverse, width / BYTE_MAX, (int32_t)zero};
 }
 
 /* A byte less its zero. */
-static int16_t quantize(const Scale *scale, float x) {
+static int16_t quantize(const CpuLowerScale *scale, float x) {
     const int32_t n = (int32_t)(x * scale->inverse + ROUNDER - ROUNDER);
     const int32_t least = -scale->zero, most = (int32_t)BYTE_MAX - scale->zero;
     return (int16_t)(n < least ? least : n > most ? most : n);
 }
 
-static void quantize_row_portable(
-    const float *from, int64_t depth, void *out, float *out_step, int32_t *out_zero) {
-    int16_t *to = out;
-    float low = 0, high = 0;
-    bool finite = true;
-    for (int64_t i = 0; i < depth; i++) {
-        low = from[i] < low ? from[i] : low;
-        high = from[i] > high ? from[i] : high;
-        finite = finite && isfinite(from[i]);
+static void measure_portable(const float *from, int64_t count, CpuLowerRange *inout_range) {
+    CpuLowerRange range = *inout_range;
+    for (int64_t i = 0; i < count; i++) {
+        range.low = from[i] < range.low ? from[i] : range.low;
+        range.high = from[i] > range.high ? from[i] : range.high;
+        range.finite = range.finite && isfinite(from[i]);
     }
-    const Scale scale = scale_of(low, high, finite);
-    for (int64_t i = 0; i < depth; i++) to[i] = isnan(scale.step) ? 0 : quantize(&scale, from[i]);
-    if (depth % 2) to[depth] = 0;
-    *out_step = scale.step;
-    *out_zero = 0;
+    *inout_range = range;
+}
+
+static void quantize_portable(
+    const float *from, int64_t count, const CpuLowerScale *scale, void *out) {
+    int16_t *to = out;
+    for (int64_t i = 0; i < count; i++) to[i] = isnan(scale->step) ? 0 : quantize(scale, from[i]);
+    if (count % 2) to[count] = 0;
 }
 
 #if defined(__x86_64__)
 /* The same, eight at a time: in vectors of the compiler's making it cost as much as the product. */
-CPU_TARGET_AVX2 static void range_avx2(
-    const float *from, int64_t count, float *out_low, float *out_high, bool *out_finite) {
+CPU_TARGET_AVX2 static void measure_whole_avx2(
+    const float *from, int64_t count, CpuLowerRange *inout_range) {
     const __m256i magnitude = _mm256_set1_epi32(0x7FFFFFFF);
     __m256 low = _mm256_setzero_ps(), high = low;
     __m256i largest = _mm256_setzero_si256();
@@ -112,15 +107,24 @@ CPU_TARGET_AVX2 static void range_avx2(
     _mm256_storeu_ps(lows, low);
     _mm256_storeu_ps(highs, high);
     _mm256_storeu_si256((__m256i *)(void *)sizes, largest);
+    CpuLowerRange range = *inout_range;
     for (int i = 0; i < 8; i++) {
-        *out_low = lows[i] < *out_low ? lows[i] : *out_low;
-        *out_high = highs[i] > *out_high ? highs[i] : *out_high;
-        *out_finite = *out_finite && sizes[i] < 0x7F800000;
+        range.low = lows[i] < range.low ? lows[i] : range.low;
+        range.high = highs[i] > range.high ? highs[i] : range.high;
+        range.finite = range.finite && sizes[i] < 0x7F800000;
     }
+    *inout_range = range;
 }
 
-CPU_TARGET_AVX2 static void quantize_avx2(
-    const float *from, int64_t count, const Scale *scale, int16_t *to) {
+CPU_TARGET_AVX2 static void measure_avx2(
+    const float *from, int64_t count, CpuLowerRange *inout_range) {
+    const int64_t whole = count / 8 * 8;
+    measure_whole_avx2(from, whole, inout_range);
+    measure_portable(from + whole, count - whole, inout_range);
+}
+
+CPU_TARGET_AVX2 static void quantize_whole_avx2(
+    const float *from, int64_t count, const CpuLowerScale *scale, int16_t *to) {
     const __m256 inverse = _mm256_set1_ps(scale->inverse);
     const __m256i least = _mm256_set1_epi32(-scale->zero);
     const __m256i most = _mm256_set1_epi32((int32_t)BYTE_MAX - scale->zero);
@@ -136,25 +140,19 @@ CPU_TARGET_AVX2 static void quantize_avx2(
     }
 }
 
-CPU_TARGET_AVX2 static void quantize_row_avx2(
-    const float *from, int64_t depth, void *out, float *out_step, int32_t *out_zero) {
-    int16_t *to = out;
-    const int64_t whole = depth / 16 * 16, rest = depth - whole;
-    float low = 0, high = 0, end[16] = {0};
-    int16_t bytes[16];
-    bool finite = true;
-    for (int64_t i = 0; i < rest; i++) end[i] = from[whole + i];
-    range_avx2(from, whole, &low, &high, &finite);
-    range_avx2(end, 16, &low, &high, &finite);
-    const Scale scale = scale_of(low, high, finite);
-    *out_step = scale.step;
-    *out_zero = 0;
-    if (isnan(scale.step)) {
-        memset(to, 0, (size_t)(depth + depth % 2) * sizeof *to);
+CPU_TARGET_AVX2 static void quantize_avx2(
+    const float *from, int64_t count, const CpuLowerScale *scale, void *out) {
+    int16_t *to = out, bytes[16];
+    const int64_t whole = count / 16 * 16, rest = count - whole;
+    if (isnan(scale->step)) {
+        memset(to, 0, (size_t)(count + count % 2) * sizeof *to);
         return;
     }
-    quantize_avx2(from, whole, &scale, to);
-    quantize_avx2(end, 16, &scale, bytes);
+    quantize_whole_avx2(from, whole, scale, to);
+    if (rest == 0) return;
+    float end[16] = {0};
+    for (int64_t i = 0; i < rest; i++) end[i] = from[whole + i];
+    quantize_whole_avx2(end, 16, scale, bytes);
     memcpy(to + whole, bytes, (size_t)(rest + rest % 2) * sizeof *to);
 }
 
@@ -165,37 +163,35 @@ static __mmask16 first_lanes(int64_t count) {
     return count < 16 ? (__mmask16)((1 << count) - 1) : 0xFFFF;
 }
 
-CPU_TARGET_AVX512 static Scale scale_of_row_dot(const float *from, int64_t depth) {
+CPU_TARGET_AVX512 static void measure_dot(
+    const float *from, int64_t count, CpuLowerRange *inout_range) {
     const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF);
-    __m512 low = _mm512_setzero_ps(), high = low;
+    __m512 low = _mm512_set1_ps(inout_range->low), high = _mm512_set1_ps(inout_range->high);
     __m512i largest = _mm512_setzero_si512();
-    for (int64_t i = 0; i < depth; i += 16) {
-        const __mmask16 mask = first_lanes(depth - i);
+    for (int64_t i = 0; i < count; i += 16) {
+        const __mmask16 mask = first_lanes(count - i);
         const __m512 x = _mm512_maskz_loadu_ps(mask, from + i);
         low = _mm512_min_ps(x, low);
         high = _mm512_max_ps(x, high);
         largest = _mm512_max_epi32(largest, _mm512_and_si512(_mm512_castps_si512(x), magnitude));
     }
-    return scale_of(_mm512_reduce_min_ps(low), _mm512_reduce_max_ps(high),
-        _mm512_reduce_max_epi32(largest) < 0x7F800000);
+    inout_range->low = _mm512_reduce_min_ps(low);
+    inout_range->high = _mm512_reduce_max_ps(high);
+    inout_range->finite = inout_range->finite && _mm512_reduce_max_epi32(largest) < 0x7F800000;
 }
 
-CPU_TARGET_AVX512 static void quantize_row_dot(
-    const float *from, int64_t depth, void *out, float *out_step, int32_t *out_zero) {
+CPU_TARGET_AVX512 static void quantize_dot(
+    const float *from, int64_t count, const CpuLowerScale *scale, void *out) {
     uint8_t *to = out;
-    Scale scale = scale_of_row_dot(from, depth);
-    *out_step = scale.step;
-    if (isnan(scale.step)) {
-        memset(to, 0, (size_t)(depth + 3) / 4 * 4);
-        *out_zero = 0;
+    if (isnan(scale->step)) {
+        memset(to, 0, (size_t)(count + 3) / 4 * 4);
         return;
     }
-    *out_zero = scale.zero;
-    const __m512 inverse = _mm512_set1_ps(scale.inverse);
-    const __m512i zero = _mm512_set1_epi32(scale.zero), least = _mm512_setzero_si512();
+    const __m512 inverse = _mm512_set1_ps(scale->inverse);
+    const __m512i zero = _mm512_set1_epi32(scale->zero), least = _mm512_setzero_si512();
     const __m512i most = _mm512_set1_epi32((int32_t)BYTE_MAX);
-    for (int64_t i = 0; i < depth; i += 16) {
-        const int64_t left = depth - i;
+    for (int64_t i = 0; i < count; i += 16) {
+        const int64_t left = count - i;
         const __mmask16 mask = first_lanes(left), to_mask = first_lanes((left + 3) / 4 * 4);
         const __m512 x = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, from + i), inverse);
         __m512i n = _mm512_maskz_add_epi32(mask, _mm512_cvtps_epi32(x), zero);
@@ -221,11 +217,14 @@ CPU_VARIANTS(scale_row,
 
 CpuLowerRows cpu_lower_rows_for(CpuLevel level, CpuLowerForm form) {
     CpuLowerRows rows = {
-        form == CPU_LOWER_BFLOAT16_DOT ? round_row_dot_for(level) : round_row_for(level),
-        quantize_row_portable, scale_row_for(level)};
+        .round = form == CPU_LOWER_BFLOAT16_DOT ? round_row_dot_for(level) : round_row_for(level),
+        .measure = measure_portable,
+        .quantize = quantize_portable,
+        .scale = scale_row_for(level),
+    };
 #if defined(__x86_64__)
-    if (level >= CPU_LEVEL_AVX2) rows.quantize = quantize_row_avx2;
-    if (form == CPU_LOWER_INT8_DOT) rows.quantize = quantize_row_dot;
+    if (level >= CPU_LEVEL_AVX2) rows.measure = measure_avx2, rows.quantize = quantize_avx2;
+    if (form == CPU_LOWER_INT8_DOT) rows.measure = measure_dot, rows.quantize = quantize_dot;
 #endif
     return rows;
 }

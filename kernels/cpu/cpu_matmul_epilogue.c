@@ -152,7 +152,8 @@ Error *cpu_epilogue_of(const PlanRequest *request, CpuLevel level, DType dtype, 
         epilogue.alpha = attributes_float(attributes, "alpha");
     if (id == OPERATOR_GEMM) epilogue.bias_scale = attributes_float(attributes, "beta");
     if (id == OPERATOR_FUSED_CONV || id == OPERATOR_FUSED_MATMUL ||
-        id == OPERATOR_FUSED_MATMUL_BFLOAT16 || id == OPERATOR_FUSED_MATMUL_INT8) {
+        id == OPERATOR_FUSED_MATMUL_BFLOAT16 || id == OPERATOR_FUSED_MATMUL_INT8 ||
+        id == OPERATOR_FUSED_CONV_BFLOAT16 || id == OPERATOR_FUSED_CONV_INT8) {
         TRY(activation_of(attributes, &epilogue.activation));
         epilogue.parameters.alpha = attributes_float(attributes, "activation_alpha");
         epilogue.parameters.beta = attributes_float(attributes, "activation_beta");

@@ -7,7 +7,7 @@
 #include "kernels/cpu/cpu_dnnl.h"
 #include "kernels/cpu/cpu_matmul.h"
 #include "kernels/cpu/cpu_loops.h"
-#include "kernels/cpu/cpu_lower_matmul.h"
+#include "kernels/cpu/cpu_lower_weights.h"
 
 /* A matmul's B, or the transposed W or R of a recurrent network, as K × N with strides. */
 typedef struct Weight {
@@ -103,8 +103,10 @@ Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request
     (void)stream;
     if (cpu_conv_images_pack(cpu_device(device), request, layout, plain, (float *)(uintptr_t)to))
         return NULL;
-    if (cpu_lower_pack_weights(cpu_device(device), request, layout, plain, (void *)(uintptr_t)to))
-        return NULL;
+    bool packed;
+    TRY(cpu_lower_pack_weights(
+        cpu_device(device), request, layout, plain, (void *)(uintptr_t)to, &packed));
+    if (packed) return NULL;
     if (layout == CPU_LAYOUT_DNNL)
         return cpu_dnnl_conv_pack(cpu_device(device), request, plain, (void *)(uintptr_t)to);
     if (layout != CPU_LAYOUT_PANELS || !wants_panels(cpu_device(device), request))

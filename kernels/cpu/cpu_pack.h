@@ -12,11 +12,12 @@ typedef enum CpuLayout {
     CPU_LAYOUT_CONV_LAST = 4, /* FusedConv's W for images with their channels last: panels as in
                                  cpu_conv_last.h; float32 */
     CPU_LAYOUT_WINOGRAD = 5, /* the same for what cpu_winograd_takes: see cpu_winograd.h; float32 */
-    CPU_LAYOUT_DEPTHWISE = 6,      /* the same with a group for each channel: see
-                                      cpu_conv_last_depthwise.h; float32 */
-    CPU_LAYOUT_PAIRS_BFLOAT16 = 7, /* FusedMatMulBFloat16's B: see cpu_lower_product.h; bfloat16 */
-    CPU_LAYOUT_PAIRS_INT8 = 8,     /* FusedMatMulInt8's B: see cpu_lower_product.h; int8 */
-    CPU_LAYOUT_QUADS_INT8 = 9,     /* the same for AVX512_VNNI */
+    CPU_LAYOUT_DEPTHWISE = 6, /* the same with a group for each channel: see
+                                 cpu_conv_last_depthwise.h; float32 */
+    CPU_LAYOUT_PAIRS_BFLOAT16 =
+        7,                     /* weights at lower precision: see cpu_lower_product.h; bfloat16 */
+    CPU_LAYOUT_PAIRS_INT8 = 8, /* likewise: see cpu_lower_product.h; int8 */
+    CPU_LAYOUT_QUADS_INT8 = 9, /* the same for AVX512_VNNI */
 } CpuLayout;
 
 /* DeviceClass.pack_rule and DeviceClass.pack. */

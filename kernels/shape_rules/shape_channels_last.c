@@ -1,4 +1,5 @@
 /* Operators over images [N, spatial…, C]: the rules of those over [N, C, spatial…]. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "kernels/shape_rules/channels_first.h"
@@ -45,3 +46,44 @@ Error *shape_rule_fused_pool(PlanRequest *request) {
 }
 
 Error *shape_rule_fused_lrn(PlanRequest *request) { return infer_as(request, OPERATOR_LRN, 1); }
+
+/* Convolutions at lower precision: weights of one type, bias (and scales in front of it) one for
+ * each filter. */
+static Error *lower_conv(PlanRequest *request, DType weights, uint32_t bias) {
+    ChannelsFirst first;
+    TRY(rule_check_dtype(request, 0, DTYPE_BIT(DTYPE_FLOAT32)));
+    TRY(rule_check_dtype(request, 1, DTYPE_BIT(weights)));
+    TRY(rule_check_rank(request, 0, 4));
+    if (attributes_int(request->attributes, "group") != 1)
+        FAIL(INVALID, "group %" PRId64, attributes_int(request->attributes, "group"));
+    channels_first_of(request, &first);
+    first.request.operator_info = operator_get(OPERATOR_CONV);
+    first.request.input_count = 2;
+    first.inputs[1].dtype = DTYPE_FLOAT32;
+    TRY(shape_rule_conv(&first.request));
+    Shape shape;
+    channels_last_shape(&first.request.outputs[0].shape, &shape);
+    const int64_t filters = rule_shape(request, 1)->dims[0];
+    for (uint32_t i = 2; i <= bias + 1; i++)
+        TRY(rule_check_dtype(request, i, DTYPE_BIT(DTYPE_FLOAT32)));
+    for (uint32_t i = 2; i <= bias; i++) TRY(rule_check_shape(request, i, 1, &filters));
+    TRY(rule_check_shape(request, bias + 1, shape.rank, shape.dims));
+    rule_set(request, 0, DTYPE_FLOAT32, &shape);
+    return NULL;
+}
+
+Error *shape_rule_fused_conv_bfloat16(PlanRequest *request) {
+    return lower_conv(request, DTYPE_BFLOAT16, 2);
+}
+
+Error *shape_rule_fused_conv_int8(PlanRequest *request) {
+    TRY(lower_conv(request, DTYPE_INT8, 3));
+    const Shape *weights = rule_shape(request, 1);
+    int64_t depth = weights->dims[1];
+    for (uint32_t i = 2; i < weights->rank; i++)
+        if (__builtin_mul_overflow(depth, weights->dims[i], &depth)) depth = INT64_MAX;
+    if (depth > SHAPE_RULE_INT8_DEPTH_MAX)
+        FAIL(INVALID, "filters of %" PRId64 " weights, more than %d", depth,
+            SHAPE_RULE_INT8_DEPTH_MAX);
+    return NULL;
+}

@@ -7,6 +7,9 @@
  * version does not do), never asserts, never overflows. */
 #include "kernels/plan.h"
 
+/* Products of a byte without a sign and one from -127 on whose sum fits 32 bits. */
+enum { SHAPE_RULE_INT8_DEPTH_MAX = 1 << 16 };
+
 #define OPERATOR(id, name, version, inputs, outputs, attributes, rule, kind, purity, in_place,     \
     tolerance, expansion)                                                                          \
     MUST_CHECK Error *shape_rule_##rule(PlanRequest *request);

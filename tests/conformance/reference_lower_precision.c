@@ -79,3 +79,65 @@ void reference_matmul_int8(ReferenceCall *call) {
     }
     finish(call, 3);
 }
+
+/* ---- images [N, H, W, C] ---- */
+
+static int64_t setting(const ReferenceCall *call, const char *name, uint32_t i, int64_t otherwise) {
+    uint32_t count;
+    const int64_t *values = attributes_ints(call->attributes, name, &count);
+    return values && i < count ? values[i] : otherwise;
+}
+
+/* An element as it is multiplied. */
+typedef double Lowered(const Row *row, double x);
+
+static double as_bfloat16(const Row *row, double x) {
+    (void)row;
+    return (double)to_bfloat16(x);
+}
+
+static double as_byte(const Row *row, double x) {
+    const double byte = (double)rintf((float)x * row->inverse) + row->zero;
+    return fmin(fmax(byte, 0), 255) - row->zero;
+}
+
+static double window_sum(
+    const ReferenceCall *call, Lowered *lowered, const Row *row, const int64_t *at) {
+    const ReferenceTensor *x = &call->inputs[0], *w = &call->inputs[1];
+    const int64_t *image = x->shape.dims, *kernel = w->shape.dims;
+    double sum = 0;
+    for (int64_t i = 0; i < kernel[2]; i++)
+        for (int64_t j = 0; j < kernel[3]; j++) {
+            const int64_t h = at[1] * setting(call, "strides", 0, 1) +
+                              i * setting(call, "dilations", 0, 1) - setting(call, "pads", 0, 0);
+            const int64_t v = at[2] * setting(call, "strides", 1, 1) +
+                              j * setting(call, "dilations", 1, 1) - setting(call, "pads", 1, 0);
+            if (h < 0 || h >= image[1] || v < 0 || v >= image[2]) continue;
+            for (int64_t c = 0; c < image[3]; c++)
+                sum += lowered(
+                           row, x->values[((at[0] * image[1] + h) * image[2] + v) * image[3] + c]) *
+                       w->values[((at[3] * kernel[1] + c) * kernel[2] + i) * kernel[3] + j];
+        }
+    return sum;
+}
+
+void reference_conv_bfloat16(ReferenceCall *call) {
+    ReferenceTensor *out = &call->outputs[0];
+    int64_t index[SHAPE_RANK_MAX] = {0};
+    for (int64_t i = 0; i < out->count; i++, (void)reference_next(&out->shape, index))
+        out->values[i] = window_sum(call, as_bfloat16, NULL, index);
+    finish(call, 2);
+}
+
+void reference_conv_int8(ReferenceCall *call) {
+    const ReferenceTensor *x = &call->inputs[0];
+    ReferenceTensor *out = &call->outputs[0];
+    int64_t index[SHAPE_RANK_MAX] = {0};
+    for (int64_t i = 0; i < out->count; i++, (void)reference_next(&out->shape, index)) {
+        const int64_t image = x->count / x->shape.dims[0];
+        const Row row = row_of(x->values + index[0] * image, image);
+        const float sum = row.step == row.step ? (float)window_sum(call, as_byte, &row, index) : 0;
+        out->values[i] = (double)(sum * (row.step * (float)call->inputs[2].values[index[3]]));
+    }
+    finish(call, 3);
+}

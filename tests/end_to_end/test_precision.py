@@ -43,6 +43,29 @@ def perceptron(tmp_path):
     return path, source
 
 
+@pytest.fixture
+def images(tmp_path):
+    """Three convolutions with bias, stride and residual, of which the first sees too few channels; with its inputs."""
+    generator = np.random.default_rng(6)
+
+    def filters(*shape):
+        return (generator.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+
+    constants = {"w1": filters(24, 3, 3, 3), "w2": filters(24, 24, 3, 3), "b2": filters(24, 1)[:, 0], "w3": filters(40, 24, 3, 3)}
+    nodes = [helper.make_node("Conv", ["x", "w1"], ["c1"], pads=[1, 1, 1, 1]), helper.make_node("Relu", ["c1"], ["r1"]),
+             helper.make_node("Conv", ["r1", "w2", "b2"], ["c2"], pads=[1, 1, 1, 1]), helper.make_node("Add", ["c2", "r1"], ["a2"]),
+             helper.make_node("Conv", ["a2", "w3"], ["c3"], strides=[2, 2]), helper.make_node("GlobalAveragePool", ["c3"], ["y"])]
+    graph = helper.make_graph(
+        nodes, "images", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 15, 17])],
+        [helper.make_tensor_value_info("c3", TensorProto.FLOAT, ["n", 40, 7, 8]),
+         helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 40, 1, 1])],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()])
+    path, source = tmp_path / "images.onnx", tmp_path / "in.npz"
+    path.write_bytes(model_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])))
+    np.savez(source, x=generator.standard_normal((3, 3, 15, 17)).astype(np.float32))
+    return path, source
+
+
 def _run(home, reference, source, output, *options, expect=0):
     home.call("run", reference, "--input", source, "--output", output, *options, expect=expect)
     with np.load(output) as arrays:
@@ -70,6 +93,25 @@ def test_a_lower_precision_says_what_it_costs_and_that_is_true(home, perceptron,
         assert output["argmax_agreement"] == pytest.approx(same)
     sizes = {line["model"]: line["bytes_raw"] for line in home.call("models").lines}
     assert sizes["lower"] < sizes["full"] * (0.6 if precision == "bf16" else 0.4)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_convolutions_between_images_are_lowered(home, images, tmp_path, precision):
+    path, source = images
+    home.call("register", "full", path)
+    said = home.call("register", "lower", path, "--precision", precision, "--input", source).json["precision"]
+    assert (said["lowered"], said["left"], said["left_by"]) == (2, 1, {"small": 1})
+    wanted, got = (_run(home, name, source, tmp_path / f"{name}.npz") for name in ("full", "lower"))
+    for output in said["outputs"]:
+        name = output["name"]
+        assert 0 < _relative(got[name], wanted[name]) < LIMITS[precision]
+        assert output["rms_error_relative"] == pytest.approx(_relative(got[name], wanted[name]), rel=1e-3)
+    on_sim = _run(home, "lower", source, tmp_path / "sim.npz", "--device", "sim:0")
+    one = np.load(source)["x"][1:2]
+    np.savez(tmp_path / "one.npz", x=one)
+    alone = _run(home, "lower", tmp_path / "one.npz", tmp_path / "alone.npz", "--threads", "2")
+    for name in got:
+        assert np.array_equal(on_sim[name], got[name]) and np.array_equal(alone[name], got[name][1:2])
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -108,7 +150,7 @@ def test_a_loop_is_lowered_and_inputs_are_made_up(home):
     assert said["lowered"] == 9 and said["inputs"] == "generated" and "unmeasured" not in said
     assert [output["name"] for output in said["outputs"]] == ["generated", "log_probabilities"]
     shown = home.call("register", "gpt", path, "--precision", "int8", as_json=False).out
-    assert "9 products were lowered" in shown and "made up" in shown
+    assert "9 products and convolutions were lowered" in shown and "made up" in shown
 
 
 def test_a_model_without_products_says_so(home):

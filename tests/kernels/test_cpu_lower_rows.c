@@ -77,6 +77,18 @@ static float quantize(const float *from, int64_t depth, int16_t *to) {
     return range / 255;
 }
 
+static float make_bytes(
+    CpuLevel level, CpuLowerForm form, const float *from, int64_t depth, void *to, int32_t *zero) {
+    const CpuLowerRows row = cpu_lower_rows_for(level, form);
+    CpuLowerRange range = CPU_LOWER_NOTHING;
+    row.measure(from, depth / 2, &range);
+    row.measure(from + depth / 2, depth - depth / 2, &range);
+    const CpuLowerScale scale = cpu_lower_scale_of(&range);
+    row.quantize(from, depth, &scale, to);
+    *zero = cpu_lower_zero(form, &scale);
+    return scale.step;
+}
+
 static void test_rows_become_bytes_with_the_same_bits_at_every_level(void **state) {
     (void)state;
     static const float scales[] = {1, 1e-20F, 1e-38F, 1e30F}, shifts[] = {0, 0.9F, -1, 5, -5};
@@ -84,14 +96,14 @@ static void test_rows_become_bytes_with_the_same_bits_at_every_level(void **stat
     const uint32_t level_count = loop_fixture_levels(levels);
     for (uint32_t l = 0; l < level_count; l++)
         for (int64_t depth = 1; depth < MOST; depth++) {
-            float from[MOST], step;
+            float from[MOST];
             int16_t to[MOST + 2], wanted[MOST + 2];
             int32_t zero;
             uint64_t seed = (uint64_t)depth;
             for (int64_t i = 0; i < depth; i++)
                 from[i] = (noise(&seed) + shifts[depth % 5]) * scales[depth % 4];
             to[depth + depth % 2] = 99;
-            cpu_lower_rows_for(levels[l], CPU_LOWER_INT8).quantize(from, depth, to, &step, &zero);
+            const float step = make_bytes(levels[l], CPU_LOWER_INT8, from, depth, to, &zero);
             assert_int_equal(zero, 0);
             assert_true(step == quantize(from, depth, wanted));
             assert_memory_equal(to, wanted, (size_t)(depth + depth % 2) * sizeof *to);
@@ -104,7 +116,7 @@ static void test_bytes_without_a_sign_are_by_their_zero_larger(void **state) {
     static const float shifts[] = {0, 0.9F, -1, 5, -5};
     if (!has_avx512()) skip();
     for (int64_t depth = 1; depth < MOST; depth++) {
-        float from[MOST], step;
+        float from[MOST];
         int16_t wanted[MOST + 2];
         uint8_t to[MOST + 5];
         int32_t zero;
@@ -112,15 +124,13 @@ static void test_bytes_without_a_sign_are_by_their_zero_larger(void **state) {
         const int64_t length = (depth + 3) / 4 * 4;
         for (int64_t i = 0; i < depth; i++) from[i] = noise(&seed) + shifts[depth % 5];
         to[length] = 99;
-        cpu_lower_rows_for(CPU_LEVEL_AVX512, CPU_LOWER_INT8_DOT)
-            .quantize(from, depth, to, &step, &zero);
+        float step = make_bytes(CPU_LEVEL_AVX512, CPU_LOWER_INT8_DOT, from, depth, to, &zero);
         assert_true(step == quantize(from, depth, wanted));
         for (int64_t i = 0; i < length; i++)
             assert_int_equal(to[i], i < depth ? wanted[i] + zero : 0);
         assert_int_equal(to[length], 99);
         from[depth / 2] = INFINITY;
-        cpu_lower_rows_for(CPU_LEVEL_AVX512, CPU_LOWER_INT8_DOT)
-            .quantize(from, depth, to, &step, &zero);
+        step = make_bytes(CPU_LEVEL_AVX512, CPU_LOWER_INT8_DOT, from, depth, to, &zero);
         assert_true(isnan(step) && zero == 0 && to[0] == 0 && to[depth - 1] == 0);
     }
 }
@@ -134,21 +144,20 @@ static void test_rows_without_a_finite_range_have_no_step(void **state) {
         float from[MOST] = {0}, step;
         int16_t to[MOST];
         int32_t zero;
-        const CpuLowerRows row = cpu_lower_rows_for(levels[l], CPU_LOWER_INT8);
         for (int i = 0; i < 3; i++)
             for (int at = 0; at < MOST; at += 23) {
                 memset(from, 0, sizeof from);
                 from[at] = bad[i];
-                row.quantize(from, MOST, to, &step, &zero);
+                step = make_bytes(levels[l], CPU_LOWER_INT8, from, MOST, to, &zero);
                 assert_true(isnan(step));
                 assert_int_equal(to[at], 0);
             }
         memset(from, 0, sizeof from);
         from[3] = 3e38F, from[40] = -3e38F;
-        row.quantize(from, MOST, to, &step, &zero);
+        step = make_bytes(levels[l], CPU_LOWER_INT8, from, MOST, to, &zero);
         assert_true(isnan(step));
         memset(from, 0, sizeof from);
-        row.quantize(from, MOST, to, &step, &zero);
+        step = make_bytes(levels[l], CPU_LOWER_INT8, from, MOST, to, &zero);
         assert_true(step > 0 && to[0] == 0);
     }
 }

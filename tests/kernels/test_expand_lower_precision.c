@@ -10,6 +10,13 @@ static void test_products_of_lower_precision_are_plain_operators(void **state) {
             "Div(6 18) Div(18 6) Add(20 17) Neg(11) Mul(22 19) Round(23) Mul(0 19) Round(25) "
             "Add(26 24) Clip(27 7 6) Cast(28) Cast(24) MatMulInteger(29 1 30) Cast(31) Mul(21 2) "
             "Mul(32 33) Add(34 4) -> 35"},
+        {"FusedConvBFloat16", NULL, "float32[1,5,5,3] bfloat16[4,3,2,2] - float32[1,4,4,4]", 1,
+            "Cast(0) Cast(4) Cast(1) Transpose(5) Conv(7 6) Transpose(8) Add(9 3) -> 10"},
+        {"FusedConvInt8", NULL, "float32[1,5,5,3] int8[4,3,2,2] float32[4] float32[4]", 1,
+            "ReduceMin(0 8) Min(9 7) ReduceMax(0 12) Max(13 11) Sub(14 10) Sub(15 15) Max(15 4) "
+            "Div(5 17) Div(17 5) Add(19 16) Neg(10) Mul(21 18) Round(22) Mul(0 18) Round(24) "
+            "Add(25 23) Clip(26 6 5) Sub(27 23) Cast(28) Cast(1) Transpose(29) Conv(31 30) "
+            "Transpose(32) Cast(33) Mul(20 2) Mul(34 35) Add(36 3) -> 37"},
     };
     expansion_text_check(rows, sizeof rows / sizeof rows[0]);
 }

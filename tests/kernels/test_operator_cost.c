@@ -68,6 +68,8 @@ static void test_operator_cost_of_windows(void **state) {
             4 * (48 + 24 + 50)},
         {"MaxPool", "{kernel_shape=[2, 2], strides=[2, 2]}", "float32[1,3,8,8]", 1, 48 * 4,
             4 * (192 + 48)},
+        {"FusedConvInt8", NULL, "float32[1,8,8,4] int8[5,4,3,3] float32[5]", 1, 2 * 5 * 36 * 36,
+            4 * 256 + 180 + 4 * 5 + 4 * 180},
         {"FusedPool", "{operator=\"GlobalAveragePool\"}", "float32[1,8,8,3]", 1, 192,
             4 * (192 + 3)},
     };

@@ -26,6 +26,23 @@ static void test_rules_of_channels_last_are_those_of_channels_first(void **state
         {"FusedLRN", "{size=3}", "float32[2,7,9,3]", "float32[2, 7, 9, 3]"},
         {"FusedLRN", "{size=0}", "float32[2,7,9,3]", "! size 0"},
         {"FusedLRN", "{size=3}", "float32[2,7]", "! an image of rank 2"},
+        {"FusedConvBFloat16", "{pads=[1, 1, 1, 1], strides=[2, 1]}",
+            "float32[2,7,9,3] bfloat16[4,3,3,3] float32[4] float32[2,4,9,4]",
+            "float32[2, 4, 9, 4]"},
+        {"FusedConvBFloat16", NULL, "float32[2,7,9,3] float32[4,3,3,3]", "! input 1 is float32"},
+        {"FusedConvBFloat16", NULL, "float32[7,9,3] bfloat16[4,3,3]", "! input 0 has rank 3"},
+        {"FusedConvBFloat16", NULL, "float32[2,3,9,7] bfloat16[4,3,3,3]", "! 7 channels"},
+        {"FusedConvBFloat16", "{group=3}", "float32[2,7,9,3] bfloat16[3,1,3,3]", "! group 3"},
+        {"FusedConvBFloat16", NULL, "float32[2,7,9,3] bfloat16[4,3,3,3] float32[3]",
+            "! input 2 has shape"},
+        {"FusedConvBFloat16", NULL, "float32[2,7,9,3] bfloat16[4,3,8,3]", "! a window of 8 over 7"},
+        {"FusedConvInt8", NULL, "float32[2,7,9,3] int8[4,3,3,3] float32[4] - float32[2,5,7,4]",
+            "float32[2, 5, 7, 4]"},
+        {"FusedConvInt8", NULL, "float32[2,7,9,3] int8[4,3,3,3] float32[4] - float32[2,4,5,7]",
+            "! input 4 has shape"},
+        {"FusedConvInt8", NULL, "float32[2,7,9,3] uint8[4,3,3,3] float32[4]", "! input 1 is uint8"},
+        {"FusedConvInt8", NULL, "float32[2,7,9,16385] int8[4,16385,2,2] float32[4]",
+            "! filters of 65540 weights"},
     };
     infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
 }
