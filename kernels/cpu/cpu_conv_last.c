@@ -7,7 +7,7 @@ enum {
     WIDTH = 1,
     COLUMNS_STEP = 6,      /* rows of a block of the inner kernel */
     FILTERS_STEP = 16,     /* columns of it */
-    UNITS_WANTED = 8,      /* so that several threads have as much to do each */
+    UNITS_WANTED = 8,      /* so that several threads can have as much to do each */
     BLOCK_PIXELS_MIN = 24, /* fewer read the weights more often than that is worth */
 };
 
@@ -326,10 +326,22 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *conv,
+/* Whole panels, unless threads would have little to do: a part of one skips lines of memory. */
+static void join_panels(const CpuDevice *device, uint32_t threads, CpuConvLast *conv) {
+    const int64_t least = conv->filters_per_unit;
+    conv->filters_per_unit = CPU_MATMUL_PANEL;
+    while (conv->filters_per_unit > least &&
+           !cpu_is_even(device, threads, cpu_conv_last_units(conv)))
+        conv->filters_per_unit /= 2;
+}
+
+Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *planned,
     const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned) {
+    CpuConvLast joined = *planned;
+    const CpuConvLast *conv = &joined;
     const Window *window = &conv->window;
     Run run = {.conv = conv, .buffers = *buffers, .abandon = launch->abandon};
+    join_panels(device, launch->threads, &joined);
     atomic_init(&run.abandoned, false);
     /* about 20 µs are worth a thread */
     const int64_t cost = (conv->rows * conv->columns + 32) * conv->filters_per_unit *

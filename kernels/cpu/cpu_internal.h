@@ -65,6 +65,8 @@ enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 6 /* raise when any kernel's 
  * CPU_THREADS_MAX or take scratch from the stack. Never more than `threads`. */
 uint32_t cpu_part_count(
     const CpuDevice *device, uint32_t threads, uint64_t units, uint64_t units_per_part_min);
+/* Whether so many units give every thread work, within an eighth as much as each other. */
+bool cpu_is_even(const CpuDevice *device, uint32_t threads, uint64_t units);
 /* Cuts 0 … units into cpu_part_count contiguous parts, equal within one unit, and runs them on that
  * many threads, the calling one among them; waits. units_per_part_min: what is worth a thread (aim
  * at 20 µs). When the workers are busy with another launch the calling thread runs all parts. */

@@ -12,7 +12,7 @@ enum {
     GROUP_FLOATS = 1 << 18, /* of transformed tiles: 1 MiB stays in the second level cache */
     SUMS = POSITIONS * BLOCK * CPU_MATMUL_PANEL,
     FILTERS_STEP = 16, /* columns of the inner kernel */
-    UNITS_WANTED = 8,  /* so that several threads have as much to do each */
+    UNITS_WANTED = 8,  /* so that several threads can have as much to do each */
 };
 
 /* ---- weights ---- */
@@ -321,9 +321,21 @@ static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *conv,
+/* Whole panels, unless threads would have little to do: a part of one skips lines of memory. */
+static void join_panels(const CpuDevice *device, uint32_t threads, CpuWinograd *conv) {
+    const int64_t least = conv->filters_per_unit;
+    conv->filters_per_unit = CPU_MATMUL_PANEL;
+    while (conv->filters_per_unit > least &&
+           !cpu_is_even(device, threads, (uint64_t)units_of(conv, conv->group)))
+        conv->filters_per_unit /= 2;
+}
+
+Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *planned,
     const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned) {
+    CpuWinograd joined = *planned;
+    const CpuWinograd *conv = &joined;
     Run run = {.conv = conv, .buffers = *buffers, .abandon = launch->abandon};
+    join_panels(device, launch->threads, &joined);
     run.zeros = buffers->scratch + POSITIONS * conv->group * conv->channels;
     run.sums = buffers->scratch + shared_count(conv);
     memset(run.zeros, 0, (size_t)conv->channels * sizeof(float));

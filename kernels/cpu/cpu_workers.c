@@ -200,6 +200,11 @@ uint32_t cpu_part_count(
     return parts ? (uint32_t)parts : 1;
 }
 
+bool cpu_is_even(const CpuDevice *device, uint32_t threads, uint64_t units) {
+    const uint64_t parts = threads < device->threads_max ? threads : device->threads_max;
+    return (units + parts - 1) / parts * parts <= units + units / 8;
+}
+
 Error *cpu_for_each(CpuDevice *device, uint32_t threads, uint64_t units,
     uint64_t units_per_part_min, CpuTask *task, void *context) {
     if (units == 0) return NULL;
