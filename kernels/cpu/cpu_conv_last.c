@@ -330,8 +330,8 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
 static void join_panels(const CpuDevice *device, uint32_t threads, CpuConvLast *conv) {
     const int64_t least = conv->filters_per_unit;
     conv->filters_per_unit = CPU_MATMUL_PANEL;
-    while (conv->filters_per_unit > least &&
-           !cpu_is_even(device, threads, cpu_conv_last_units(conv)))
+    while (
+        conv->filters_per_unit > least && !cpu_is_even(device, threads, cpu_conv_last_units(conv)))
         conv->filters_per_unit /= 2;
 }
 

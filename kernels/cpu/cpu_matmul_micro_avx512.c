@@ -6,11 +6,14 @@
 #include "kernels/cpu/cpu_matmul_kernel.h"
 #include "kernels/cpu/cpu_vector.h"
 
+enum { LINE = 64 };
+
 /* 24 sums, one vector each of B per column group: 28 of 32 registers. The last vector is masked, so
- * that nothing behind the columns is read or written. */
+ * that nothing behind the columns is read or written. lines: that many from `next` on are
+ * fetched for each step of the depth. */
 #define DEFINE_BLOCK(ROWS, VECTORS)                                                                \
     CPU_INLINE void block_##ROWS##x##VECTORS(                                                      \
-        const CpuMatmulTile *tile, int64_t row, __mmask16 mask) {                                  \
+        const CpuMatmulTile *tile, int64_t row, __mmask16 mask, uintptr_t next, int lines) {       \
         __m512 sums[ROWS][VECTORS];                                                                \
         const float *b = tile->b;                                                                  \
         const float *a = tile->a + row * tile->a_row;                                              \
@@ -37,6 +40,9 @@
                 CPU_UNROLL for (int v = 0; v < (VECTORS); v++) sums[r][v] =                        \
                     _mm512_fmadd_ps(factor, columns[v], sums[r][v]);                               \
             }                                                                                      \
+            CPU_UNROLL for (int i = 0; i < lines; i++)                                             \
+                _mm_prefetch((const char *)next + i * LINE, _MM_HINT_T1);                          \
+            next += lines == (VECTORS) ? (uint64_t)b_row * sizeof(float) : (uint64_t)lines * LINE; \
             a += a_column;                                                                         \
             b += b_row;                                                                            \
         }                                                                                          \
@@ -66,14 +72,33 @@ DEFINE_BLOCK(4, 1);
 DEFINE_BLOCK(2, 1);
 DEFINE_BLOCK(1, 1);
 
+/* What the next tile reads is fetched on the way, from memory if it must be: by the first block, or
+ * where it lies together by the first two, half each. */
+#define RUN_BLOCK(ROWS, VECTORS)                                                                   \
+    do {                                                                                           \
+        if (fetches == 0)                                                                          \
+            block_##ROWS##x##VECTORS(tile, row, mask, 0, 0);                                       \
+        else if (lines == (VECTORS))                                                               \
+            block_##ROWS##x##VECTORS(tile, row, mask, next, (VECTORS));                            \
+        else                                                                                       \
+            block_##ROWS##x##VECTORS(tile, row, mask, next, HALF_OF(VECTORS));                     \
+        if (fetches > 0) fetches--;                                                                \
+        next += (uint64_t)(tile->depth * lines) * LINE;                                            \
+        row += (ROWS);                                                                             \
+    } while (0)
+#define HALF_OF(VECTORS) (((VECTORS) + 1) / 2)
+
 #define DEFINE_ROWS(MOST, VECTORS)                                                                 \
     static void rows_x##VECTORS(const CpuMatmulTile *tile, __mmask16 mask) {                       \
+        const bool together = tile->rows > (MOST) && tile->b_row == (VECTORS)*16;                  \
+        const int lines = together ? HALF_OF(VECTORS) : (VECTORS);                                 \
+        int fetches = !tile->b_next ? 0 : together ? 2 : 1;                                        \
+        uintptr_t next = (uintptr_t)tile->b_next;                                                  \
         int64_t row = 0;                                                                           \
-        for (; row + (MOST) <= tile->rows; row += (MOST))                                          \
-            block_##MOST##x##VECTORS(tile, row, mask);                                             \
-        for (; row + 4 <= tile->rows; row += 4) block_4x##VECTORS(tile, row, mask);                \
-        for (; row + 2 <= tile->rows; row += 2) block_2x##VECTORS(tile, row, mask);                \
-        for (; row < tile->rows; row++) block_1x##VECTORS(tile, row, mask);                        \
+        while (row + (MOST) <= tile->rows) RUN_BLOCK(MOST, VECTORS);                               \
+        while (row + 4 <= tile->rows) RUN_BLOCK(4, VECTORS);                                       \
+        while (row + 2 <= tile->rows) RUN_BLOCK(2, VECTORS);                                       \
+        if (row < tile->rows) RUN_BLOCK(1, VECTORS);                                               \
     }                                                                                              \
     struct rows_needs_semicolon
 
