@@ -133,9 +133,13 @@ Error *memory_grow(void **inout_array, size_t count, size_t *inout_capacity, siz
     return NULL;
 }
 
-/* Not rounded to huge pages: a block of 2.4 MiB would then take, and have the system clear, 4. */
+/* Rounded to huge pages where most of the last one is used: small ones would fault one by one. A
+ * block of 2.4 MiB would take, and have the system clear, 4. */
 static size_t mapped_size(size_t size) {
-    return (size + SMALL_PAGE_BYTES - 1) & ~(size_t)(SMALL_PAGE_BYTES - 1);
+    const size_t page = size % HUGE_PAGE_BYTES >= HUGE_PAGE_BYTES / 2 && size > HUGE_PAGE_BYTES
+                            ? HUGE_PAGE_BYTES
+                            : SMALL_PAGE_BYTES;
+    return (size + page - 1) & ~(page - 1);
 }
 
 Error *memory_map(size_t size, void **out) {

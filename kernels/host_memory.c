@@ -8,9 +8,23 @@
 
 #include "base/allocator.h"
 #include "base/checked.h"
+#include "kernels/host_chunks.h"
 
-/* From here on blocks are mapped, so that they can lie on huge pages and go back to the system. */
-enum { MAP_BYTES_MIN = 1 << 20 };
+/* From here on blocks are mapped each by itself, so that they go back to the system at once. */
+enum { MAP_BYTES_MIN = HOST_CHUNKS_BLOCK_MAX + 1 };
+
+#if defined(__has_feature)
+#define HAS_SANITIZER __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define HAS_SANITIZER 1
+#else
+#define HAS_SANITIZER 0
+#endif
+
+/* Not with a sanitizer, which sees what lies beyond a block of malloc's alone. */
+static bool is_cut(uint64_t size) {
+    return !HAS_SANITIZER && size >= HOST_CHUNKS_BLOCK_MIN && size < MAP_BYTES_MIN;
+}
 
 Error *host_memory_alloc(
     Device *device, DeviceStream *stream, uint64_t size, uint64_t *out_address) {
@@ -18,6 +32,12 @@ Error *host_memory_alloc(
     void *block;
     if (size >= MAP_BYTES_MIN) {
         TRY_WRAP(error_recode(memory_map(size, &block), ERROR_EXHAUSTED), "%s", device->name);
+        *out_address = (uint64_t)(uintptr_t)block;
+        return NULL;
+    }
+    if (is_cut(size)) {
+        TRY_WRAP(
+            error_recode(host_chunks_alloc(size, &block), ERROR_EXHAUSTED), "%s", device->name);
         *out_address = (uint64_t)(uintptr_t)block;
         return NULL;
     }
@@ -36,6 +56,10 @@ void host_memory_free(Device *device, DeviceStream *stream, uint64_t address, ui
     if (address == 0) return;
     if (size >= MAP_BYTES_MIN) {
         memory_unmap((void *)(uintptr_t)address, size);
+        return;
+    }
+    if (is_cut(size)) {
+        host_chunks_free((void *)(uintptr_t)address, size);
         return;
     }
     void *block;
