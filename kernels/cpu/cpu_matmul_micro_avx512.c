@@ -6,7 +6,10 @@
 #include "kernels/cpu/cpu_matmul_kernel.h"
 #include "kernels/cpu/cpu_vector.h"
 
-enum { LINE = 64 };
+enum {
+    LINE = 64,
+    FETCHING_ROWS = 4, /* fewer need their weights so fast that nothing comes sooner */
+};
 
 /* 24 sums, one vector each of B per column group: 28 of 32 registers. The last vector is masked, so
  * that nothing behind the columns is read or written. lines: that many from `next` on are
@@ -92,7 +95,7 @@ DEFINE_BLOCK(1, 1);
     static void rows_x##VECTORS(const CpuMatmulTile *tile, __mmask16 mask) {                       \
         const bool together = tile->rows > (MOST) && tile->b_row == (VECTORS)*16;                  \
         const int lines = together ? HALF_OF(VECTORS) : (VECTORS);                                 \
-        int fetches = !tile->b_next ? 0 : together ? 2 : 1;                                        \
+        int fetches = !tile->b_next || tile->rows < FETCHING_ROWS ? 0 : together ? 2 : 1;          \
         uintptr_t next = (uintptr_t)tile->b_next;                                                  \
         int64_t row = 0;                                                                           \
         while (row + (MOST) <= tile->rows) RUN_BLOCK(MOST, VECTORS);                               \
