@@ -71,7 +71,7 @@ static void unlist(ChunkUpload *upload) {
 /* The page cache of the last transaction, which may be 32 MiB. */
 static void release_pages(ChunkUpload *upload) {
     Transaction OWN_TRANSACTION(lock) = transaction_lock(upload->store, DATABASE_CHUNKS);
-    (void)sqlite3_db_release_memory(lock.connection->handle);
+    if (lock.connection) (void)sqlite3_db_release_memory(lock.connection->handle);
 }
 
 static void batch_deinit(ChunkBatch *batch) {

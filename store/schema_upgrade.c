@@ -1,7 +1,12 @@
 #include "store/schema_upgrade.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/text.h"
 #include "store/schema_scripts.h"
 
 enum { SETTINGS_SQL_SIZE = 128, MODE_SIZE = 16 };
@@ -35,6 +40,48 @@ Error *schema_upgrade_check(Connection *connection, int64_t *out_version) {
             info->file, (long long)version, (long long)schema_upgrade_latest(connection->kind));
     *out_version = version;
     return NULL;
+}
+
+/* SQLite, "Database File Format", section 1.3; numbers are big-endian. */
+enum {
+    HEADER_SIZE = 100,
+    HEADER_WRITE_MODE = 18, /* and the mode of reading behind it */
+    HEADER_MODE_LOG = 2,
+    HEADER_USER_VERSION = 60,
+    HEADER_APPLICATION_ID = 68,
+};
+
+static int64_t header_number(const uint8_t *at) {
+    return (int64_t)at[0] << 24 | (int64_t)at[1] << 16 | (int64_t)at[2] << 8 | at[3];
+}
+
+static bool read_header(const char *path, uint8_t header[HEADER_SIZE]) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) return false;
+    const bool whole = pread(file, header, HEADER_SIZE, 0) == HEADER_SIZE;
+    (void)close(file);
+    return whole;
+}
+
+static bool is_latest(const char *path, const char *log_path, DatabaseKind kind) {
+    static const char magic[] = "SQLite format 3";
+    uint8_t header[HEADER_SIZE];
+    struct stat log;
+    if (stat(log_path, &log) == 0 ? log.st_size > 0 : errno != ENOENT) return false;
+    return read_header(path, header) && memcmp(header, magic, sizeof magic) == 0 &&
+           header[HEADER_WRITE_MODE] == HEADER_MODE_LOG &&
+           header[HEADER_WRITE_MODE + 1] == HEADER_MODE_LOG &&
+           header_number(header + HEADER_USER_VERSION) == schema_upgrade_latest(kind) &&
+           header_number(header + HEADER_APPLICATION_ID) == database_infos[kind].application_id;
+}
+
+bool schema_upgrade_is_done(const char *home, DatabaseKind kind) {
+    TextBuilder OWN_TEXT(path) = {0};
+    TextBuilder OWN_TEXT(log_path) = {0};
+    text_appendf(&path, "%s/%s", home, database_infos[kind].file);
+    text_appendf(&log_path, "%s/%s-wal", home, database_infos[kind].file);
+    return !path.failed && !log_path.failed &&
+           is_latest(text_builder_get(&path), text_builder_get(&log_path), kind);
 }
 
 static Error *run_script(Connection *connection, int64_t version) {

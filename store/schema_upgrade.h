@@ -1,12 +1,17 @@
 #pragma once
 /* Bringing a database's tables up to date: schema/DATABASE_NNNN_what.sql, run in order, each in one
  * transaction with the version it leads to (user_version in the file's header). */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "store/connection.h"
 
 /* The version that this build makes. */
 int64_t schema_upgrade_latest(DatabaseKind kind);
+
+/* Whether there is nothing to upgrade, by the file's header alone: false, too, where a log could
+ * say otherwise, or something cannot be read. Nobody in this process has the file open. */
+bool schema_upgrade_is_done(const char *home, DatabaseKind kind);
 
 /* Looks whose file it is, without changing it.
  *

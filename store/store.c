@@ -24,19 +24,42 @@ static Error *open_writer(Store *store, DatabaseKind kind, int64_t *out_version)
     return schema_upgrade_check(connection, out_version);
 }
 
+static Error *fail_lost_chunks(void) {
+    FAIL(CORRUPT,
+        "%s: missing or empty beside a %s that is not; put it back, or start with another --home",
+        database_infos[DATABASE_CHUNKS].file, database_infos[DATABASE_CATALOG].file);
+}
+
+static Error *make_writer(Store *store, DatabaseKind kind) {
+    int64_t version;
+    TRY(open_writer(store, kind, &version));
+    if (version == 0) return fail_lost_chunks();
+    TRY(schema_upgrade_run(store->writers[kind].connection, version));
+    return connection_make_ready(store->writers[kind].connection);
+}
+
+Error *store_open_writer(Store *store, DatabaseKind kind) {
+    StoreWriter *writer = &store->writers[kind];
+    if (writer->connection) return NULL;
+    Error *error = make_writer(store, kind);
+    if (error) {
+        connection_close(writer->connection);
+        writer->connection = NULL;
+    }
+    return error;
+}
+
 /* Both files are looked at before either is changed; chunks.db is made first, so a catalog without
- * one has lost it. */
+ * one has lost it. Where both are as this version leaves them, they are opened when they are
+ * needed: three connections are a third of a short process. */
 static Error *open_databases(Store *store) {
     int64_t versions[DATABASE_COUNT];
-    const char *catalog = database_infos[DATABASE_CATALOG].file;
-    const char *chunks = database_infos[DATABASE_CHUNKS].file;
+    if (schema_upgrade_is_done(store->path, DATABASE_CATALOG) &&
+        schema_upgrade_is_done(store->path, DATABASE_CHUNKS))
+        return NULL;
     TRY(open_writer(store, DATABASE_CATALOG, &versions[DATABASE_CATALOG]));
     TRY(open_writer(store, DATABASE_CHUNKS, &versions[DATABASE_CHUNKS]));
-    if (versions[DATABASE_CATALOG] > 0 && versions[DATABASE_CHUNKS] == 0)
-        FAIL(CORRUPT,
-            "%s: missing or empty beside a %s that is not; put it back, or start with another "
-            "--home",
-            chunks, catalog);
+    if (versions[DATABASE_CATALOG] > 0 && versions[DATABASE_CHUNKS] == 0) return fail_lost_chunks();
     TRY(schema_upgrade_run(store->writers[DATABASE_CHUNKS].connection, versions[DATABASE_CHUNKS]));
     TRY(schema_upgrade_run(
         store->writers[DATABASE_CATALOG].connection, versions[DATABASE_CATALOG]));

@@ -19,8 +19,8 @@ typedef struct StoreWriter {
     pthread_mutex_t mutex; /* guards the next four, for a moment */
     pthread_cond_t turn;
     uint64_t last_ticket, serving;
-    bool copies_log; /* whose turn it is only copies the log, and stops when somebody asks */
-    Connection *connection;
+    bool copies_log;        /* whose turn it is only copies the log, and stops when somebody asks */
+    Connection *connection; /* NULL: nobody has written yet */
     /* Commits, counted as they begin, and how many of the first ones are durable. */
     _Atomic uint64_t commits, durable_commits;
 } StoreWriter;
@@ -43,6 +43,9 @@ struct Store {
     struct ChunkUpload *uploads; /* guarded by it; read by gc, which holds sweeping alone */
     struct StoredExecutable *open_executables;
 };
+
+/* For whose turn it is: the writer has its connection. */
+MUST_CHECK Error *store_open_writer(Store *store, DatabaseKind kind);
 
 /* So many bytes are referred to no more: worth a gc when they have become many. */
 void store_note_released(Connection *writer, uint64_t bytes);

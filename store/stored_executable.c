@@ -13,7 +13,9 @@ enum { UNUSED_BATCH = 64 };
 /* From here on removal leaves the row alone. */
 static Error *pin(StoredExecutable *executable, TenantId tenant, const Digest *identity) {
     Transaction OWN_TRANSACTION(lock) = transaction_lock(executable->store, DATABASE_CATALOG);
-    Query OWN_QUERY(query) = query_start(lock.connection, STATEMENT_FIND_EXECUTABLE);
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(executable->store, DATABASE_CATALOG, &catalog));
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_EXECUTABLE);
     query_bind_i64(&query, 1, tenant);
     query_bind_digest(&query, 2, identity);
     bool found;

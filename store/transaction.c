@@ -35,6 +35,10 @@ static void unlock(StoreWriter *writer) {
     (void)pthread_mutex_unlock(&writer->mutex);
 }
 
+static StoreWriter *writer_of(const Transaction *transaction) {
+    return &transaction->store->writers[transaction->kind];
+}
+
 static Error *check_sync(const Store *store) {
     if (!atomic_load(&store->sync_failed)) return NULL;
     FAIL(IO, "the disk failed to sync before; nothing more is written until the store is reopened");
@@ -42,6 +46,8 @@ static Error *check_sync(const Store *store) {
 
 Error *transaction_begin_locked(Transaction *transaction) {
     TRY(check_sync(transaction->store));
+    TRY(store_open_writer(transaction->store, transaction->kind));
+    transaction->connection = writer_of(transaction)->connection;
     return statement_run(transaction->connection, STATEMENT_BEGIN);
 }
 
@@ -53,10 +59,6 @@ Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out) {
     else
         *out = transaction;
     return error;
-}
-
-static StoreWriter *writer_of(const Transaction *transaction) {
-    return &transaction->store->writers[transaction->kind];
 }
 
 static Error *commit(Transaction *transaction) {
@@ -116,7 +118,7 @@ Error *transaction_sync(Store *store, DatabaseKind kind, uint64_t commit) {
 void transaction_end(Transaction *transaction) {
     if (!transaction->store) return;
     /* Some failures have rolled back already. */
-    if (!sqlite3_get_autocommit(transaction->connection->handle))
+    if (transaction->connection && !sqlite3_get_autocommit(transaction->connection->handle))
         error_free(statement_run(
             transaction->connection, STATEMENT_ROLLBACK)); /* the reason for it was reported */
     unlock(&transaction->store->writers[transaction->kind]);

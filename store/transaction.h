@@ -7,7 +7,7 @@
 typedef struct Transaction {
     Store *store; /* NULL: ended */
     DatabaseKind kind;
-    Connection *connection; /* the writer's, while the transaction lasts */
+    Connection *connection; /* the writer's, while the transaction lasts; NULL: not open yet */
 } Transaction;
 
 /* Only takes the lock, to look at what it guards. Who asked first gets it first. */

@@ -133,6 +133,35 @@ static void test_schema_upgrade_finishes_a_store_that_was_left_empty(void **stat
     fixture_expect_clean(store);
 }
 
+static bool both_done(const TestHome *home) {
+    return schema_upgrade_is_done(home->path, DATABASE_CATALOG) &&
+           schema_upgrade_is_done(home->path, DATABASE_CHUNKS);
+}
+
+/* What the header does not settle is looked at with SQLite. */
+static void test_schema_upgrade_is_done_where_the_header_says_so(void **state) {
+    (void)state;
+    static const char *const changes[] = {"PRAGMA user_version = 0", "PRAGMA user_version = 99",
+        "PRAGMA application_id = 7", "PRAGMA journal_mode = DELETE"};
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        TestHome OWN_HOME(home) = fixture_home_make();
+        assert_false(both_done(&home));
+        make_store(&home);
+        assert_true(both_done(&home));
+        fixture_run_sql(&home, "chunks.db", changes[i]);
+        assert_true(schema_upgrade_is_done(home.path, DATABASE_CATALOG));
+        assert_false(schema_upgrade_is_done(home.path, DATABASE_CHUNKS));
+    }
+    TestHome OWN_HOME(home) = fixture_home_make();
+    make_store(&home);
+    expect_ok(file_write_atomic(fixture_path(&home, "catalog.db-wal"), "x", 1));
+    assert_false(schema_upgrade_is_done(home.path, DATABASE_CATALOG));
+    expect_ok(file_write_atomic(fixture_path(&home, "catalog.db-wal"), "", 0));
+    assert_true(schema_upgrade_is_done(home.path, DATABASE_CATALOG));
+    assert_int_equal(truncate(fixture_path(&home, "catalog.db"), 99), 0);
+    assert_false(schema_upgrade_is_done(home.path, DATABASE_CATALOG));
+}
+
 TEST_GROUP(schema_upgrade,
     cmocka_unit_test(test_schema_upgrade_brings_a_new_home_to_the_latest_version),
     cmocka_unit_test(test_schema_upgrade_refuses_a_newer_store_and_leaves_it_alone),
@@ -141,4 +170,5 @@ TEST_GROUP(schema_upgrade,
     cmocka_unit_test(test_schema_upgrade_refuses_one_database_in_the_place_of_the_other),
     cmocka_unit_test(test_schema_upgrade_refuses_impossible_versions),
     cmocka_unit_test(test_schema_upgrade_refuses_what_is_no_database),
-    cmocka_unit_test(test_schema_upgrade_finishes_a_store_that_was_left_empty))
+    cmocka_unit_test(test_schema_upgrade_finishes_a_store_that_was_left_empty),
+    cmocka_unit_test(test_schema_upgrade_is_done_where_the_header_says_so))

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/transaction.h"
 #include "tests/store/store_fixtures.h"
 
 static void test_store_open_makes_a_private_home_when_asked(void **state) {
@@ -43,6 +44,28 @@ static void test_store_open_refuses_a_catalog_that_lost_its_chunks(void **state)
     assert_int_equal(unlink(fixture_path(&home, "chunks.db")), 0);
     Store *store = NULL;
     expect_error(store_open(home.path, STORE_CREATE, &store), ERROR_CORRUPT, "chunks.db: missing");
+}
+
+/* And says so when chunks.db goes between opening and writing. */
+static void test_store_opens_a_database_when_it_is_needed(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    store_close(fixture_open(&home));
+    OWN(Store, store) = fixture_open(&home);
+    TenantId tenant;
+    expect_ok(store_find_tenant(store, "default", &tenant));
+    assert_null(store->writers[DATABASE_CATALOG].connection);
+    assert_null(store->writers[DATABASE_CHUNKS].connection);
+    expect_ok(fixture_register(store, TENANT_DEFAULT, "a", 1, 3, 500, NULL, NULL));
+    assert_non_null(store->writers[DATABASE_CATALOG].connection);
+    assert_non_null(store->writers[DATABASE_CHUNKS].connection);
+    store_close(TAKE(store));
+    store = fixture_open(&home);
+    assert_int_equal(unlink(fixture_path(&home, "chunks.db")), 0);
+    Transaction OWN_TRANSACTION(transaction) = {0};
+    expect_error(transaction_begin(store, DATABASE_CHUNKS, &transaction), ERROR_CORRUPT,
+        "chunks.db: missing");
+    assert_null(store->writers[DATABASE_CHUNKS].connection);
 }
 
 /* A daemon may change its working directory; readers are opened later. */
@@ -133,6 +156,7 @@ static void test_store_find_tenant_knows_the_default_one(void **state) {
 TEST_GROUP(store, cmocka_unit_test(test_store_open_makes_a_private_home_when_asked),
     cmocka_unit_test(test_store_open_refuses_a_home_in_use),
     cmocka_unit_test(test_store_open_refuses_a_catalog_that_lost_its_chunks),
+    cmocka_unit_test(test_store_opens_a_database_when_it_is_needed),
     cmocka_unit_test(test_store_of_a_relative_home_does_not_depend_on_the_folder),
     cmocka_unit_test(test_store_keeps_what_was_registered),
     cmocka_unit_test(test_store_survives_kills_at_random_moments),
