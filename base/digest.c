@@ -1,9 +1,5 @@
 #include "base/digest.h"
 
-/* SHA256_Init and the like are what libcrypto's own providers call. EVP, which looks for a provider
- * first, reads the machine's openssl.cnf and registers every cipher: a millisecond of a process. */
-#define OPENSSL_SUPPRESS_DEPRECATED
-#include <openssl/sha.h>
 #include <string.h>
 #include <xxhash.h>
 #ifdef __x86_64__
@@ -11,7 +7,12 @@
 #endif
 
 #include "base/allocator.h"
+#include "base/crypto_library.h"
 #include "base/text.h"
+
+/* Smaller messages are hashed here where there are instructions for it, though as a pair: a short
+ * process then needs no libcrypto. */
+enum { SMALL_MESSAGE = 64 << 10 };
 
 struct DigestStream {
     SHA256_CTX context;
@@ -39,10 +40,20 @@ uint64_t digest_xxh3_seeded(const void *data, size_t size, uint64_t seed) {
     return with_clean_registers(XXH3_64bits_withSeed(data, size, seed));
 }
 
+static Error *hash_small(const void *data, size_t size, Digest *out) {
+    Digest both[2];
+    TRY(digest_sha256_pair((const void *const[]){data, data}, size, both));
+    *out = both[0];
+    return NULL;
+}
+
 Error *digest_sha256(const void *data, size_t size, Digest *out) {
     SHA256_CTX context;
-    if (SHA256_Init(&context) != 1 || SHA256_Update(&context, data, size) != 1 ||
-        SHA256_Final(out->bytes, &context) != 1)
+    if (size <= SMALL_MESSAGE && digest_has_instructions()) return hash_small(data, size, out);
+    TRY(crypto_library_open());
+    if (libcrypto.SHA256_Init(&context) != 1 ||
+        libcrypto.SHA256_Update(&context, data, size) != 1 ||
+        libcrypto.SHA256_Final(out->bytes, &context) != 1)
         FAIL(INTERNAL, "SHA-256 failed");
     return NULL;
 }
@@ -62,20 +73,22 @@ bool digest_parse(const char *text, Digest *out) {
 Error *digest_stream_create(DigestStream **out) {
     OWN(DigestStream, stream) = NULL;
     void *memory;
+    TRY(crypto_library_open());
     TRY(memory_alloc(1, sizeof *stream, &memory));
     stream = memory;
-    if (SHA256_Init(&stream->context) != 1) FAIL(INTERNAL, "SHA-256 failed");
+    if (libcrypto.SHA256_Init(&stream->context) != 1) FAIL(INTERNAL, "SHA-256 failed");
     *out = TAKE(stream);
     return NULL;
 }
 
 Error *digest_stream_add(DigestStream *stream, const void *data, size_t size) {
-    if (SHA256_Update(&stream->context, data, size) != 1) FAIL(INTERNAL, "SHA-256 failed");
+    if (libcrypto.SHA256_Update(&stream->context, data, size) != 1)
+        FAIL(INTERNAL, "SHA-256 failed");
     return NULL;
 }
 
 Error *digest_stream_finish(DigestStream *stream, Digest *out) {
-    if (SHA256_Final(out->bytes, &stream->context) != 1) FAIL(INTERNAL, "SHA-256 failed");
+    if (libcrypto.SHA256_Final(out->bytes, &stream->context) != 1) FAIL(INTERNAL, "SHA-256 failed");
     return NULL;
 }
 

@@ -20,6 +20,8 @@ MUST_CHECK Error *digest_sha256(const void *data, size_t size, Digest *out);
 /* Of two contents of one size, by turns: 1.4 times as fast as one after the other where the
  * processor has SHA instructions. */
 MUST_CHECK Error *digest_sha256_pair(const void *const data[2], size_t size, Digest out[2]);
+/* Whether it has, and their bits do not go through libcrypto. */
+bool digest_has_instructions(void);
 bool digest_equal(const Digest *a, const Digest *b);
 /* Lower-case hexadecimal with a terminating NUL. */
 void digest_print(const Digest *digest, char out[DIGEST_TEXT_SIZE]);

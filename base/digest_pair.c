@@ -135,16 +135,18 @@ SHA_TARGET static void hash_pair(const uint8_t *const data[LANES], size_t size, 
 }
 
 /* CPUID leaf 7, EBX bit 29; gcc's own question does not know it in every version. */
-static bool has_sha(void) {
+bool digest_has_instructions(void) {
     unsigned a, b = 0, c, d;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 29 & 1) &&
            __builtin_cpu_supports("sse4.1");
 }
+#else
+bool digest_has_instructions(void) { return false; }
 #endif
 
 Error *digest_sha256_pair(const void *const data[2], size_t size, Digest out[2]) {
 #ifdef __x86_64__
-    if (has_sha()) {
+    if (digest_has_instructions()) {
         hash_pair((const uint8_t *const[]){data[0], data[1]}, size, out);
         return NULL;
     }

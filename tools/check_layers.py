@@ -37,7 +37,7 @@ LIBRARIES = (
     (r"protobuf-c/.*|.*\.pb-c\.h", ("compiler/",), "protobuf-c"),
     (r"zlib\.h", ("serialize/",), "zlib"),
     (r"xxhash\.h|xxh_x86dispatch\.h", ("base/digest.c",), "digests"),
-    (r"openssl/.*", ("base/digest.c", "scheduler/http/server_key.c"), "OpenSSL"),
+    (r"openssl/.*", ("base/crypto_library.h",), "OpenSSL"),
     (r"json-c/.*|json\.h", ("compiler/", "scheduler/", "tools/"), "json-c"),
     (r"microhttpd\.h|curl/.*", ("scheduler/http/",), "HTTP"),
     (r"dlpack/.*", ("kernels/", "include/", "vm/"), "DLPack"),

@@ -4,10 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
-
+#include "base/crypto_library.h"
 #include "base/digest.h"
 #include "base/text.h"
 #include "scheduler/http/http_libraries.h"
@@ -25,25 +22,26 @@ bool server_key_is_text(const char *text) {
 
 static Error *print_key(X509 *certificate, char out[SERVER_KEY_TEXT_SIZE]) {
     unsigned char *der = NULL, base64[BASE64_SIZE + 1];
-    int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
+    int size = libcrypto.i2d_X509_PUBKEY(libcrypto.X509_get_X509_PUBKEY(certificate), &der);
     Digest digest;
     if (size <= 0) FAIL(CORRUPT, "the certificate has no public key");
     Error *error = digest_sha256(der, (size_t)size, &digest);
-    OPENSSL_free(der);
+    libcrypto.CRYPTO_free(der, __FILE__, __LINE__);
     TRY(error);
-    (void)EVP_EncodeBlock(base64, digest.bytes, DIGEST_SIZE);
+    (void)libcrypto.EVP_EncodeBlock(base64, digest.bytes, DIGEST_SIZE);
     (void)snprintf(out, SERVER_KEY_TEXT_SIZE, "%s%s", prefix, (const char *)base64);
     return NULL;
 }
 
 Error *server_key_of_certificate(const char *pem, char out[SERVER_KEY_TEXT_SIZE]) {
-    BIO *bio = BIO_new_mem_buf(pem, -1);
+    TRY(crypto_library_open());
+    BIO *bio = libcrypto.BIO_new_mem_buf(pem, -1);
     if (!bio) FAIL(OUT_OF_MEMORY, "no memory for a certificate");
-    X509 *certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL);
-    BIO_free(bio);
+    X509 *certificate = libcrypto.PEM_read_bio_X509(bio, NULL, NULL, NULL);
+    libcrypto.BIO_free(bio);
     if (!certificate) FAIL(CORRUPT, "there is no certificate in this PEM");
     Error *error = print_key(certificate, out);
-    X509_free(certificate);
+    libcrypto.X509_free(certificate);
     return error;
 }
 
