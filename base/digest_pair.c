@@ -1,3 +1,4 @@
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -135,10 +136,22 @@ SHA_TARGET static void hash_pair(const uint8_t *const data[LANES], size_t size, 
 }
 
 /* CPUID leaf 7, EBX bit 29; gcc's own question does not know it in every version. */
-bool digest_has_instructions(void) {
+static bool ask_processor(void) {
     unsigned a, b = 0, c, d;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 29 & 1) &&
            __builtin_cpu_supports("sse4.1");
+}
+
+/* Asked once: a virtual machine answers in 20 us. */
+bool digest_has_instructions(void) {
+    enum { UNKNOWN, NO, YES };
+    static atomic_int answer;
+    int known = atomic_load_explicit(&answer, memory_order_relaxed);
+    if (known == UNKNOWN) {
+        known = ask_processor() ? YES : NO;
+        atomic_store_explicit(&answer, known, memory_order_relaxed);
+    }
+    return known == YES;
 }
 #else
 bool digest_has_instructions(void) { return false; }
