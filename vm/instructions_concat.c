@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "base/checked.h"
+#include "kernels/string_tensor.h"
 #include "vm/instructions.h"
 #include "vm/list.h"
 
@@ -9,7 +10,7 @@ typedef struct Joined {
     Shape shape;
     DType dtype;
     uint64_t outer;
-    uint64_t row_bytes; /* of the result: one outer step */
+    uint64_t row_bytes; /* of the result: one outer step; 0: strings */
 } Joined;
 
 static Error *piece(
@@ -54,7 +55,7 @@ static Error *plan_join(const Execution *execution, const List *list, uint8_t sl
     shape.dims[axis] = along;
     int64_t count;
     TRY(shape_count(&shape, &count));
-    if (dtype_bits(first->dtype) % 8 != 0)
+    if (dtype_bits(first->dtype) % 8 != 0) /* strings have 0 */
         FAIL(UNSUPPORTED, "joining tensors of %s", dtype_name(first->dtype));
     *out = (Joined){.shape = shape, .dtype = first->dtype};
     out->outer = (uint64_t)shape_product(&shape, 0, axis);
@@ -80,6 +81,47 @@ static Error *copy_pieces(const List *list, const Joined *joined, Tensor *to) {
     return NULL;
 }
 
+/* ---- strings, which are in host memory ---- */
+
+static Error *measure_strings(const List *list, const Joined *joined, uint64_t *out_bytes) {
+    uint64_t bytes = string_tensor_head_bytes(shape_count_unchecked(&joined->shape));
+    for (uint32_t i = 0; i < list->count; i++) {
+        const Tensor *from = list->items[i].tensor;
+        const uint64_t head = string_tensor_head_bytes(shape_count_unchecked(&from->shape));
+        if (!checked_add_u64(bytes, tensor_bytes(from) - head, &bytes))
+            FAIL(INVALID, "too many bytes of strings");
+    }
+    *out_bytes = bytes;
+    return NULL;
+}
+
+static void copy_strings(const List *list, const Joined *joined, Tensor *to) {
+    StringWriter writer =
+        string_writer_open(tensor_data(to), shape_count_unchecked(&joined->shape));
+    for (uint64_t row = 0; row < joined->outer; row++)
+        for (uint32_t i = 0; i < list->count; i++) {
+            const Tensor *from = list->items[i].tensor;
+            const int64_t count = shape_count_unchecked(&from->shape);
+            const int64_t piece = count / (int64_t)joined->outer;
+            for (int64_t at = 0; at < piece; at++) {
+                string_writer_add(
+                    &writer, string_tensor_at(tensor_data(from), count, (int64_t)row * piece + at));
+                string_writer_end(&writer);
+            }
+        }
+}
+
+static Error *create(Execution *execution, const List *list, const Joined *joined, uint8_t slot,
+    MemoryAnswer *out_answer, Tensor **out) {
+    uint64_t bytes;
+    MemoryPool *pool = execution->pools[slot];
+    if (joined->dtype != DTYPE_STRING)
+        return tensor_create_in_pool(pool, slot, joined->dtype, &joined->shape, out_answer, out);
+    TRY(measure_strings(list, joined, &bytes));
+    return tensor_create_bytes_in_pool(
+        pool, slot, joined->dtype, &joined->shape, bytes, out_answer, out);
+}
+
 Error *instruction_list_concat(
     Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
     const DecodedOperand *operands = instruction->operands;
@@ -93,13 +135,16 @@ Error *instruction_list_concat(
         operands[2].constant->integer == 1, &joined, &axis));
     MemoryAnswer answer;
     OWN(Tensor, tensor) = NULL;
-    TRY(tensor_create_in_pool(
-        execution->pools[slot], slot, joined.dtype, &joined.shape, &answer, &tensor));
+    TRY(create(execution, value->list, &joined, slot, &answer, &tensor));
     if (answer.kind != MEMORY_GRANTED) {
         execution_need_memory(execution, slot, answer.bytes, out_step);
         return NULL;
     }
-    if (shape_count_unchecked(&joined.shape) > 0) TRY(copy_pieces(value->list, &joined, tensor));
+    const bool any = shape_count_unchecked(&joined.shape) > 0;
+    if (any && joined.dtype == DTYPE_STRING)
+        copy_strings(value->list, &joined, tensor);
+    else if (any)
+        TRY(copy_pieces(value->list, &joined, tensor));
     execution->counters.kernel_calls++;
     operand_finish(&operands[0], registers);
     register_set(registers, instruction->destination, value_object(OBJECT_TENSOR, TAKE(tensor)));

@@ -15,8 +15,9 @@ static bool is_outermost(const Invocation *invocation) {
 bool invocation_is_append(const Invocation *invocation) {
     if (invocation->info->id != OPERATOR_APPEND) return false;
     const CallInput *inputs = invocation->inputs;
-    return inputs[0].tensor && inputs[1].tensor &&
-           dtype_bits(invocation->plan->outputs[0].dtype) % 8 == 0 && is_outermost(invocation) &&
+    const uint32_t bits = dtype_bits(invocation->plan->outputs[0].dtype);
+    return inputs[0].tensor && inputs[1].tensor && bits > 0 && bits % 8 == 0 &&
+           is_outermost(invocation) &&
            shape_count_unchecked(&invocation->plan->outputs[0].shape) > 0;
 }
 

@@ -1,12 +1,16 @@
 /* FusedAttention of float32 and, through float32, of float16 and bfloat16: blocks of queries whose
- * scores stay on the stack. */
+ * scores stay on the stack. Many keys are gone through in blocks, too: what was weighed so far is
+ * scaled down where a block has a larger score (Milakov and Gimelshein, "Online normalizer
+ * calculation for softmax", 2018). */
 #include "kernels/cpu/cpu_float_plan.h"
 #include "kernels/cpu/cpu_matmul_kernel.h"
 #include "kernels/cpu/cpu_vector.h"
 
 enum {
-    SCORES_MAX = 16384, /* of a block: 64 KiB on the stack */
-    QUERIES_MAX = 48,   /* of a block */
+    SCORES_MAX = 16384,    /* of a block: 64 KiB on the stack */
+    QUERIES_MAX = 48,      /* of a block */
+    KEYS_AT_ONCE = 2048,   /* more are gone through in blocks */
+    KEYS_OF_A_BLOCK = 512, /* whole panels */
     /* fewer queries than this are multiplied with keys as they lie, since bringing the keys into
      * columns costs about as much as four rows of products */
     QUERIES_TO_PACK = 8,
@@ -53,10 +57,10 @@ CPU_VARIANTS_HALVES(dot_rows,
         float *scores),
     (query, keys, key_row, depth, count, scores));
 
-/* scores = e^(scale * scores + mask - their maximum); *out_sum: of them. mask_step 0: one for all.
- */
+/* scores = e^(scale * scores + mask - *inout_most), which becomes their maximum first where that is
+ * larger; *out_sum: of them. Where all are -inf, they are 0. mask_step 0: one for all. */
 CPU_INLINE void exponents_body(float *scores, int64_t count, float scale, const float *mask,
-    int64_t mask_step, float *out_sum) {
+    int64_t mask_step, float *inout_most, float *out_sum) {
     const float least = -__builtin_inff();
     CpuF32x16 most = cpu_f32x16_all(least);
     for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
@@ -68,9 +72,11 @@ CPU_INLINE void exponents_body(float *scores, int64_t count, float scale, const 
         cpu_f32x16_store_part(scores + i, count - i, x);
         most = cpu_f32x16_max(cpu_f32x16_load_part(scores + i, count - i, least), most);
     }
-    float shift = most[0];
-    for (int lane = 1; lane < CPU_VECTOR_LANES; lane++)
+    float shift = *inout_most;
+    for (int lane = 0; lane < CPU_VECTOR_LANES; lane++)
         shift = most[lane] > shift ? most[lane] : shift;
+    *inout_most = shift;
+    if (shift == least) shift = 0;
     CpuF32x16 sum = {0};
     for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
         const CpuF32x16 term =
@@ -101,7 +107,7 @@ CPU_INLINE float largest(const float *scores, int64_t count) {
 }
 
 CPU_INLINE void exponents_halves_body(float *scores, int64_t count, float scale, const float *mask,
-    int64_t mask_step, float *out_sum) {
+    int64_t mask_step, float *inout_most, float *out_sum) {
     const float all = mask && !mask_step ? *mask : 0;
     if (mask && mask_step)
         CPU_EACH_LANE(i, count) scores[i] = scores[i] * scale + mask[i];
@@ -109,7 +115,9 @@ CPU_INLINE void exponents_halves_body(float *scores, int64_t count, float scale,
         CPU_EACH_LANE(i, count) scores[i] = scores[i] * scale + all;
     else
         CPU_EACH_LANE(i, count) scores[i] = scores[i] * scale;
-    const float shift = largest(scores, count);
+    float shift = largest(scores, count);
+    shift = *inout_most = shift > *inout_most ? shift : *inout_most;
+    if (shift == -__builtin_inff()) shift = 0;
     CpuF32x8 low = {0}, high = {0};
     int64_t i = 0;
     for (; i + CPU_VECTOR_LANES <= count; i += CPU_VECTOR_LANES) {
@@ -137,8 +145,8 @@ CPU_INLINE void exponents_halves_body(float *scores, int64_t count, float scale,
 }
 CPU_VARIANTS_HALVES(exponents,
     (float *scores, int64_t count, float scale, const float *mask, int64_t mask_step,
-        float *out_sum),
-    (scores, count, scale, mask, mask_step, out_sum));
+        float *inout_most, float *out_sum),
+    (scores, count, scale, mask, mask_step, inout_most, out_sum));
 
 CPU_INLINE void scale_row_body(float *row, int64_t count, float factor) {
     CPU_EACH_LANE(i, count) row[i] *= factor;
@@ -159,12 +167,12 @@ typedef struct AttentionState {
     int64_t value_row, value_matrix; /* the same of V */
     int64_t k_matrices;              /* distinct ones */
     float scale;
-    int64_t queries_per_unit;
+    int64_t queries_per_unit, keys_at_once;
     CpuMatmulCode code;
     void (*dot_rows)(const float *query, const float *keys, int64_t key_row, int64_t depth,
         int64_t count, float *scores);
     void (*exponents)(float *scores, int64_t count, float scale, const float *mask,
-        int64_t mask_step, float *out_sum);
+        int64_t mask_step, float *inout_most, float *out_sum);
     void (*scale_row)(float *row, int64_t count, float factor);
 } AttentionState;
 
@@ -200,53 +208,94 @@ static Error *pack_units(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-/* scores [rows, T] = q [rows, D] K' */
-static void score(const Run *run, const float *q, int64_t rows, int64_t k_offset, float *scores) {
+/* Queries, and keys that they are compared with. */
+typedef struct Block {
+    int64_t batch;
+    int64_t first, rows; /* queries */
+    int64_t key, keys;
+    float *scores; /* [rows][keys_at_once] */
+    /* of each query: the largest score so far, the sum of its weights, and what was weighed with a
+     * smaller maximum is to be multiplied with */
+    float most[QUERIES_MAX], sums[QUERIES_MAX], factors[QUERIES_MAX];
+} Block;
+
+/* scores [rows, keys] = q [rows, D] K' */
+static void score(const Run *run, const Block *block) {
     const AttentionState *state = run->state;
+    const float *q = run->q + offset_of(&state->batch, block->batch, state->q_batch) +
+                     block->first * state->depth;
+    const int64_t k_offset = offset_of(&state->batch, block->batch, state->k_batch);
     if (!state->keys_in_columns && !state->pack_keys) {
-        for (int64_t i = 0; i < rows; i++)
-            state->dot_rows(q + i * state->depth, run->k + k_offset, state->key_row, state->depth,
-                state->keys, scores + i * state->keys);
+        for (int64_t i = 0; i < block->rows; i++)
+            state->dot_rows(q + i * state->depth, run->k + k_offset + block->key * state->key_row,
+                state->key_row, state->depth, block->keys, block->scores + i * state->keys_at_once);
         return;
     }
     CpuMatmulTile tile = {
-        .rows = rows,
+        .rows = block->rows,
         .depth = state->depth,
         .a = q,
         .a_row = state->depth,
         .a_column = 1,
-        .out_row = state->keys,
+        .out_row = state->keys_at_once,
     };
-    for (int64_t column = 0; column < state->keys; column += CPU_MATMUL_PANEL) {
-        const int64_t left = state->keys - column;
+    for (int64_t column = 0; column < block->keys; column += CPU_MATMUL_PANEL) {
+        const int64_t left = block->keys - column, key = block->key + column;
         tile.columns = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
-        tile.out = scores + column;
-        tile.b = state->pack_keys ? run->packed + k_offset + column * state->depth
-                                  : run->k + k_offset + column;
-        const CpuPanelSteps steps =
-            state->pack_keys
-                ? cpu_matmul_panel_steps(&state->code, state->depth, cpu_matmul_panel_width(left))
-                : (CpuPanelSteps){state->keys, CPU_MATMUL_STRIP};
+        tile.out = block->scores + column;
+        tile.b = state->pack_keys ? run->packed + k_offset + key * state->depth
+                                  : run->k + k_offset + key;
+        const CpuPanelSteps steps = state->pack_keys
+                                        ? cpu_matmul_panel_steps(&state->code, state->depth,
+                                              cpu_matmul_panel_width(state->keys - key))
+                                        : (CpuPanelSteps){state->keys, CPU_MATMUL_STRIP};
         tile.b_row = steps.row;
         tile.b_strip = steps.strip;
         state->code.micro(&tile);
     }
 }
 
-/* y [rows, E] = scores [rows, T] V, each row times 1 / its sum */
-static void weigh(const Run *run, const float *scores, const float *sums, int64_t rows,
-    const float *v, float *y) {
+/* Scores become weights. */
+static void compare(const Run *run, Block *block) {
     const AttentionState *state = run->state;
+    for (int64_t i = 0; i < block->rows; i++) {
+        const float *mask = NULL;
+        const float before = block->most[i];
+        float sum;
+        if (state->has_mask)
+            mask = run->mask + offset_of(&state->batch, block->batch, state->mask_batch) +
+                   (block->first + i) * state->mask_row + block->key * state->mask_column;
+        state->exponents(block->scores + i * state->keys_at_once, block->keys, state->scale, mask,
+            state->mask_column, &block->most[i], &sum);
+        block->factors[i] = 1;
+        if (block->key > 0 && before < block->most[i]) { /* e^(before - most) */
+            float most = block->most[i], ignored;
+            block->factors[i] = before;
+            state->exponents(&block->factors[i], 1, 1, NULL, 0, &most, &ignored);
+        }
+        block->sums[i] = block->sums[i] * block->factors[i] + sum;
+    }
+}
+
+/* y [rows, E] = y * factors + scores [rows, keys] V */
+static void weigh(const Run *run, const Block *block, float *y) {
+    const AttentionState *state = run->state;
+    const float *v = run->v + offset_of(&state->batch, block->batch, state->v_batch) +
+                     block->key * state->value_row;
     CpuMatmulTile tile = {
-        .rows = rows,
-        .depth = state->keys,
-        .a = scores,
-        .a_row = state->keys,
+        .rows = block->rows,
+        .depth = block->keys,
+        .a = block->scores,
+        .a_row = state->keys_at_once,
         .a_column = 1,
         .b_row = state->value_row,
         .b_strip = CPU_MATMUL_STRIP,
         .out_row = state->columns,
+        .accumulate = block->key > 0,
     };
+    for (int64_t i = 0; i < block->rows && tile.accumulate; i++)
+        if (block->factors[i] != 1)
+            state->scale_row(y + i * state->columns, state->columns, block->factors[i]);
     for (int64_t column = 0; column < state->columns; column += CPU_MATMUL_PANEL) {
         const int64_t left = state->columns - column;
         tile.columns = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
@@ -254,26 +303,23 @@ static void weigh(const Run *run, const float *scores, const float *sums, int64_
         tile.out = y + column;
         state->code.micro(&tile);
     }
-    for (int64_t i = 0; i < rows; i++)
-        state->scale_row(y + i * state->columns, state->columns, 1.0f / sums[i]);
 }
 
 static void run_block(const Run *run, int64_t batch, int64_t first, int64_t rows) {
     const AttentionState *state = run->state;
-    float scores[SCORES_MAX], sums[QUERIES_MAX];
-    const float *q = run->q + offset_of(&state->batch, batch, state->q_batch);
-    score(run, q + first * state->depth, rows, offset_of(&state->batch, batch, state->k_batch),
-        scores);
-    for (int64_t i = 0; i < rows; i++) {
-        const float *mask = NULL;
-        if (state->has_mask)
-            mask = run->mask + offset_of(&state->batch, batch, state->mask_batch) +
-                   (first + i) * state->mask_row;
-        state->exponents(scores + i * state->keys, state->keys, state->scale, mask,
-            state->mask_column, &sums[i]);
+    float scores[SCORES_MAX];
+    float *y = run->y + (batch * state->queries + first) * state->columns;
+    Block block = {.batch = batch, .first = first, .rows = rows, .scores = scores};
+    for (int64_t i = 0; i < rows; i++) block.most[i] = -__builtin_inff(), block.sums[i] = 0;
+    for (; block.key < state->keys; block.key += state->keys_at_once) {
+        const int64_t left = state->keys - block.key;
+        block.keys = left < state->keys_at_once ? left : state->keys_at_once;
+        score(run, &block);
+        compare(run, &block);
+        weigh(run, &block, y);
     }
-    weigh(run, scores, sums, rows, run->v + offset_of(&state->batch, batch, state->v_batch),
-        run->y + (batch * state->queries + first) * state->columns);
+    for (int64_t i = 0; i < rows; i++)
+        state->scale_row(y + i * state->columns, state->columns, 1.0f / block.sums[i]);
 }
 
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
@@ -381,10 +427,9 @@ static bool fits(const Shape *mask, uint32_t from_end, int64_t size) {
     return dim == 1 || dim == size;
 }
 
-/* Scores too long for the stack, sums of nothing, and operands that the mask would repeat go to the
- * plain operators. */
+/* Sums of nothing and operands that the mask would repeat go to the plain operators. */
 static bool is_taken(const AttentionState *state, const PlanRequest *request) {
-    if (state->keys == 0 || state->keys > SCORES_MAX || state->depth == 0) return false;
+    if (state->keys == 0 || state->depth == 0) return false;
     const Shape *k = &request->inputs[1].shape;
     const bool rows_first = attributes_int(request->attributes, "key_rows_first") != 0;
     const int64_t k_keys = k->dims[rows_first               ? 0
@@ -402,7 +447,8 @@ static Error *plan_at(
     if (!is_taken(&attention, request)) return cpu_decline(out);
     if (request->input_count > 3 && request->inputs[3].present)
         set_mask(&attention, &request->inputs[3].shape);
-    attention.queries_per_unit = SCORES_MAX / attention.keys;
+    attention.keys_at_once = attention.keys > KEYS_AT_ONCE ? KEYS_OF_A_BLOCK : attention.keys;
+    attention.queries_per_unit = SCORES_MAX / attention.keys_at_once;
     if (attention.queries_per_unit > QUERIES_MAX) attention.queries_per_unit = QUERIES_MAX;
     void *state;
     TRY(cpu_float_plan_create(device, request, name, sizeof(AttentionState), run, out, &state));

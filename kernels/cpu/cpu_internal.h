@@ -59,7 +59,7 @@ static inline void *cpu_workspace(const Launch *launch) {
  * round-to-nearest and without flush-to-zero. */
 typedef Error *CpuTask(void *context, uint64_t begin, uint64_t end, uint32_t part);
 
-enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 6 /* raise when any kernel's bits change */ };
+enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 7 /* raise when any kernel's bits change */ };
 
 /* How many parts cpu_for_each would cut into: for per-part scratch in the workspace; plan for
  * CPU_THREADS_MAX or take scratch from the stack. Never more than `threads`. */

@@ -1,40 +1,84 @@
 /* Operators that move elements, of strings: the same operator moves the elements' numbers, then the
- * texts follow. So indices are checked where they always are, and every such operator is there. */
+ * texts follow. So indices are checked where they always are, and every such operator is there.
+ * Number 0 is the empty string. For operators that compare, numbers are ordered as the texts are.
+ */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/allocator.h"
 #include "kernels/cpu/cpu_strings.h"
 
 typedef struct State {
-    Plan *inner;                        /* int64 in the place of strings */
-    uint32_t input_count, output_count; /* all outputs are strings */
-    bool is_string[PLAN_INPUTS_MAX];
+    Plan *inner; /* int64 in the place of strings */
+    uint32_t input_count, output_count;
+    bool compares; /* one input, whose equal elements have one number */
+    bool is_string[PLAN_INPUTS_MAX], makes_strings[PLAN_OUTPUTS_MAX];
     int64_t counts[PLAN_INPUTS_MAX]; /* elements of each input of strings */
     int64_t bases[PLAN_INPUTS_MAX];  /* their first element's number */
 } State;
 
-/* The texts of a number; it came out of the inner operator. */
-static StringView find_text(const State *state, const Launch *launch, int64_t number) {
-    for (uint32_t i = state->input_count; i-- > 0;) {
-        if (!state->is_string[i] || number < state->bases[i]) continue;
-        return string_tensor_at(cpu_input(launch, i), state->counts[i], number - state->bases[i]);
-    }
-    return (StringView){"", 0};
-}
+typedef struct Ordered {
+    StringView view;
+    int64_t index; /* of the element */
+} Ordered;
 
 /* What the inner operator works on: numbers of inputs and of outputs, and its own workspace. */
 typedef struct Numbers {
     uint64_t inputs[PLAN_INPUTS_MAX], outputs[PLAN_OUTPUTS_MAX];
     int64_t *block;
+    Ordered *ordered; /* of an operator that compares: by their numbers */
     void *workspace;
 } Numbers;
 
 static void numbers_deinit(Numbers *numbers) {
     memory_free(numbers->block);
+    memory_free(numbers->ordered);
     memory_free(numbers->workspace);
 }
 
+/* The text of a number, which came out of the inner operator. */
+static StringView find_text(
+    const State *state, const Launch *launch, const Numbers *numbers, int64_t number) {
+    for (uint32_t i = state->input_count; i-- > 0;) {
+        if (!state->is_string[i] || number < state->bases[i]) continue;
+        const int64_t at = number - state->bases[i];
+        if (numbers->ordered) return numbers->ordered[at].view;
+        return string_tensor_at(cpu_input(launch, i), state->counts[i], at);
+    }
+    return (StringView){"", 0};
+}
+
+/* By bytes, which orders UTF-8 by code points. */
+static int compare_texts(const StringView *a, const StringView *b) {
+    const uint64_t shorter = a->size < b->size ? a->size : b->size;
+    const int order = shorter > 0 ? memcmp(a->text, b->text, shorter) : 0;
+    return order ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+static int compare_ordered(const void *a, const void *b) {
+    const Ordered *first = a, *second = b;
+    const int order = compare_texts(&first->view, &second->view);
+    return order ? order : (first->index > second->index) - (first->index < second->index);
+}
+
+static Error *order_input(
+    const State *state, const Launch *launch, uint32_t input, Numbers *numbers, int64_t *to) {
+    const int64_t count = state->counts[input];
+    void *memory;
+    TRY(memory_alloc((size_t)count, sizeof(Ordered), &memory));
+    Ordered *ordered = numbers->ordered = memory;
+    for (int64_t i = 0; i < count; i++)
+        ordered[i] = (Ordered){string_tensor_at(cpu_input(launch, input), count, i), i};
+    qsort(ordered, (size_t)count, sizeof *ordered, compare_ordered);
+    for (int64_t i = 0, first = 0; i < count; i++) {
+        if (i > 0 && compare_texts(&ordered[i - 1].view, &ordered[i].view) != 0) first = i;
+        to[ordered[i].index] = state->bases[input] + first;
+    }
+    return NULL;
+}
+
+/* shapes: of the outputs, where there are some to be made. */
 static Error *number_inputs(
     const State *state, const Launch *launch, const Shape *shapes, Numbers *numbers) {
     uint64_t count = 0;
@@ -50,7 +94,10 @@ static Error *number_inputs(
         numbers->inputs[i] = launch->inputs[i];
         if (!state->is_string[i]) continue;
         numbers->inputs[i] = state->counts[i] ? (uint64_t)(uintptr_t)to : 0;
-        for (int64_t at = 0; at < state->counts[i]; at++) *to++ = state->bases[i] + at;
+        if (state->compares) TRY(order_input(state, launch, i, numbers, to));
+        for (int64_t at = 0; !state->compares && at < state->counts[i]; at++)
+            to[at] = state->bases[i] + at;
+        to += state->counts[i];
     }
     for (uint32_t i = 0; shapes && i < state->output_count; i++) {
         int64_t made = shape_count_unchecked(&shapes[i]);
@@ -99,10 +146,11 @@ static Error *measure_bytes(
     Error *error = move_numbers(state, launch, shapes, &numbers);
     for (uint32_t o = 0; !error && o < state->output_count; o++) {
         int64_t count = shape_count_unchecked(&shapes[o]);
+        if (!state->makes_strings[o]) continue;
         out_bytes[o] = string_tensor_head_bytes(count);
         for (int64_t i = 0; i < count && !error; i++)
             error = cpu_strings_add_size(
-                &out_bytes[o], find_text(state, launch, moved(&numbers, o)[i]).size);
+                &out_bytes[o], find_text(state, launch, &numbers, moved(&numbers, o)[i]).size);
     }
     numbers_deinit(&numbers);
     return error;
@@ -116,9 +164,15 @@ static Error *launch_move(
     Error *error = move_numbers(state, launch, output_shapes, &numbers);
     for (uint32_t o = 0; !error && o < state->output_count; o++) {
         int64_t count = shape_count_unchecked(&output_shapes[o]);
+        if (!state->makes_strings[o]) {
+            /* a list of indices */
+            if (count > 0 && launch->outputs[o])
+                memcpy(cpu_output(launch, o), moved(&numbers, o), (size_t)count * sizeof(int64_t));
+            continue;
+        }
         StringWriter writer = string_writer_open(cpu_output(launch, o), count);
         for (int64_t i = 0; i < count; i++) {
-            string_writer_add(&writer, find_text(state, launch, moved(&numbers, o)[i]));
+            string_writer_add(&writer, find_text(state, launch, &numbers, moved(&numbers, o)[i]));
             string_writer_end(&writer);
         }
     }
@@ -140,6 +194,9 @@ static Error *plan_inner(Device *device, const PlanRequest *request, Plan **out)
     TensorSpec *inputs = (TensorSpec *)(inner + 1);
     *inner = *request;
     inner->inputs = inputs;
+    /* an expansion otherwise, and of strings those have no plan */
+    if (request->operator_info->id == OPERATOR_APPEND)
+        inner->operator_info = operator_get(OPERATOR_CONCAT);
     for (uint32_t i = 0; i < request->input_count; i++) {
         inputs[i] = request->inputs[i];
         if (inputs[i].present && inputs[i].dtype == DTYPE_STRING) inputs[i].dtype = DTYPE_INT64;
@@ -155,6 +212,7 @@ static bool only_moves(const PlanRequest *request) {
     OperatorId id = request->operator_info->id;
     if (id == OPERATOR_SCATTER_ELEMENTS || id == OPERATOR_SCATTER_ND)
         if (strcmp(attributes_text(request->attributes, "reduction"), "none") != 0) return false;
+    if (id == OPERATOR_UNIQUE) return true;
     for (uint32_t i = 0; i < request->output_count; i++)
         if (request->outputs[i].dtype != DTYPE_STRING) return false;
     return true;
@@ -165,7 +223,7 @@ static Error *plan_move(Device *device, const PlanRequest *request, Plan **out) 
     if (!only_moves(request)) return NULL;
     OWN(Plan, inner) = NULL;
     OWN(Plan, plan) = NULL;
-    int64_t base = 0;
+    int64_t base = 1;
     TRY(plan_inner(device, request, &inner));
     if (inner->view) return NULL;
     TRY(plan_create(device, request, "cpu.string_move", sizeof(State), &plan));
@@ -174,6 +232,9 @@ static Error *plan_move(Device *device, const PlanRequest *request, Plan **out) 
     state->inner = TAKE(inner);
     state->input_count = request->input_count;
     state->output_count = request->output_count;
+    state->compares = request->operator_info->id == OPERATOR_UNIQUE;
+    for (uint32_t i = 0; i < request->output_count; i++)
+        state->makes_strings[i] = request->outputs[i].dtype == DTYPE_STRING;
     for (uint32_t i = 0; i < request->input_count; i++) {
         const TensorSpec *input = &request->inputs[i];
         state->is_string[i] = input->present && input->dtype == DTYPE_STRING;
@@ -189,11 +250,12 @@ static Error *plan_move(Device *device, const PlanRequest *request, Plan **out) 
     return NULL;
 }
 
-/* Where: chosen by its first input, which is bool, so all of its types are taken here. */
+/* Where and OneHot: chosen by their first input, so all of its types are taken here. */
 #define MOVES(id)                                                                                  \
     { OPERATOR_##id, DTYPES_STRING, plan_move, "cpu.string_move", KERNEL_PORTABLE }
 
 const Kernel cpu_string_move[] = {
+    MOVES(APPEND),
     MOVES(CONCAT),
     MOVES(SPLIT),
     MOVES(SLICE),
@@ -209,6 +271,9 @@ const Kernel cpu_string_move[] = {
     MOVES(SPACE_TO_DEPTH),
     MOVES(REVERSE_SEQUENCE),
     MOVES(COMPRESS),
+    MOVES(PAD),
+    MOVES(UNIQUE),
+    {OPERATOR_ONE_HOT, DTYPES_NUMBER, plan_move, "cpu.string_move", KERNEL_PORTABLE},
     {OPERATOR_WHERE, DTYPE_BIT(DTYPE_BOOL), plan_move, "cpu.string_move", KERNEL_PORTABLE},
     KERNELS_END,
 };

@@ -33,7 +33,8 @@ Error *shape_rule_compress(PlanRequest *request) {
 Error *shape_rule_unique(PlanRequest *request) {
     Shape shape, found = {.rank = 1, .dims = {-1}};
     uint32_t axis;
-    TRY(rule_check_dtype(request, 0, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)));
+    TRY(rule_check_dtype(
+        request, 0, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL) | DTYPE_BIT(DTYPE_STRING)));
     TRY(flatten_without_axis(request, &shape, &axis));
     Shape all = {.rank = 1, .dims = {shape.dims[axis]}};
     shape.dims[axis] = -1;

@@ -142,7 +142,7 @@ Error *shape_rule_reverse_sequence(PlanRequest *request) {
 
 Error *shape_rule_one_hot(PlanRequest *request) {
     TRY(rule_check_dtype(request, 0, DTYPES_NUMBER));
-    TRY(rule_check_dtype(request, 2, DTYPES_ANY));
+    TRY(rule_check_dtype(request, 2, DTYPES_ANY | DTYPE_BIT(DTYPE_STRING)));
     const Shape *indices = rule_shape(request, 0);
     int64_t depth;
     uint32_t axis;

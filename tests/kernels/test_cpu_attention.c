@@ -87,6 +87,10 @@ static void test_attention_agrees_with_the_definition(void **state) {
         {2, 1, 200, 64, 64, true, false, {1, {1}}},
         {2, 9, 20, 16, 5, false, true, {3, {2, 9, 1}}},
         {1, 60, 600, 17, 16, false, false, {0}},
+        {2, 50, 2200, 20, 24, true, false, {3, {1, 50, 2200}}},
+        {1, 3, 2561, 16, 8, false, false, {1, {2561}}},
+        {1, 9, 2049, 8, 70, false, false, {2, {9, 1}}},
+        {1, 1, 20000, 4, 3, false, false, {0}},
         {1, 2, 1, 4, 4, false, false, {0}},
         {0, 2, 3, 4, 4, false, false, {0}},
         {1, 0, 3, 4, 4, false, false, {0}},
@@ -157,10 +161,53 @@ static void test_attention_reads_rows_wherever_they_lie(void **state) {
     free(first_v);
 }
 
+/* Blocks of keys that are masked at the front, at the end, and altogether, beside rows that are
+ * not. */
+static void test_attention_passes_over_masked_blocks(void **state) {
+    (void)state;
+    enum { QUERIES = 9, KEYS = 2200, DEPTH = 16, COLUMNS = 24 };
+    const AttentionCase a = {1, QUERIES, KEYS, DEPTH, COLUMNS, false, false, {2, {QUERIES, KEYS}}};
+    Device *const devices[] = {kernel_cpu_device(), kernel_portable_device()};
+    float *q = kernel_random_floats(1, QUERIES * DEPTH), *k = kernel_random_floats(2, KEYS * DEPTH);
+    float *v = kernel_random_floats(3, KEYS * COLUMNS),
+          *mask = kernel_random_floats(4, QUERIES * KEYS);
+    for (int64_t t = 0; t < KEYS; t++) {
+        if (t < 600) mask[t] = -INFINITY;
+        if (t >= 600) mask[KEYS + t] = -INFINITY;
+        mask[2 * KEYS + t] = -INFINITY;
+    }
+    const KernelCall call = {.name = "FusedAttention",
+        .attributes = "{scale=0.5}",
+        .input_count = 4,
+        .output_count = 1,
+        .inputs = {{DTYPE_FLOAT32, {3, {1, QUERIES, DEPTH}}, q},
+            {DTYPE_FLOAT32, {3, {1, KEYS, DEPTH}}, k}, {DTYPE_FLOAT32, {3, {1, KEYS, COLUMNS}}, v},
+            {DTYPE_FLOAT32, a.mask, mask}}};
+    double *expected = naive(&a, q, k, v, mask, 0.5);
+    for (int i = 0; i < 2; i++) {
+        KernelResult result;
+        kernel_call_check_bits(devices[i], &call, &result);
+        for (int64_t at = 0; at < QUERIES * COLUMNS; at++) {
+            const double got = kernel_result_at(&result, 0, at);
+            if (at / COLUMNS == 2)
+                assert_true(isnan(got));
+            else
+                assert_true(fabs(got - expected[at]) <= 1e-5);
+        }
+        kernel_result_deinit(&result);
+    }
+    free(expected);
+    free(q);
+    free(k);
+    free(v);
+    free(mask);
+}
+
 int test_cpu_attention(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention_agrees_with_the_definition),
         cmocka_unit_test(test_attention_reads_rows_wherever_they_lie),
+        cmocka_unit_test(test_attention_passes_over_masked_blocks),
     };
     return cmocka_run_group_tests_name("cpu_attention", tests, NULL, NULL);
 }

@@ -54,6 +54,53 @@ static void test_moves_take_texts_along(void **state) {
         ints(1, &one, (int64_t[]){1}), string_fixture_tensor("new", 1, &one), "[2] p|new"));
 }
 
+static void test_what_is_filled_up_is_empty_or_given(void **state) {
+    (void)state;
+    const int64_t one = 1, two = 2;
+    Shape scalar = {0};
+    Tensor *depth;
+    assert_ok(move("Pad", NULL, string_fixture_tensor("a|b", 1, &two),
+        ints(1, &two, (int64_t[]){1, 2}), NULL, "[5] |a|b||"));
+    assert_ok(move("Pad", NULL, string_fixture_tensor("a|b", 1, &two),
+        ints(1, &two, (int64_t[]){-1, 1}), string_fixture_tensor("x", 1, &one), "[2] b|x"));
+    assert_ok(move("Pad", "{mode=\"reflect\"}", string_fixture_tensor("a|b", 1, &two),
+        ints(1, &two, (int64_t[]){1, 1}), NULL, "[4] b|a|b|a"));
+    assert_ok(tensor_create_on_host(device_host(), DTYPE_INT64, &scalar, &depth));
+    assert_ok(tensor_copy_from_host(depth, &(int64_t){3}));
+    assert_ok(move("OneHot", NULL, ints(1, &two, (int64_t[]){2, -3}), depth,
+        string_fixture_tensor("off|on", 1, &two), "[2, 3] off|off|on|on|off|off"));
+}
+
+static void check_unique(const char *attributes, const char *texts, uint32_t rank,
+    const int64_t *dims, const char *expected, const int64_t *first, const int64_t *inverse,
+    const int64_t *counts) {
+    StringCall call = {.operator_name = "Unique",
+        .attributes = attributes,
+        .input_count = 1,
+        .output_count = 4,
+        .inputs = {string_fixture_tensor(texts, rank, dims)}};
+    const int64_t *const wanted[] = {first, inverse, counts};
+    assert_ok(string_call_run(&call));
+    string_fixture_expect(call.outputs[0], expected);
+    for (int o = 0; o < 3; o++)
+        for (int64_t i = 0; i < shape_count_unchecked(&call.outputs[o + 1]->shape); i++)
+            assert_int_equal(((const int64_t *)tensor_data(call.outputs[o + 1]))[i], wanted[o][i]);
+    string_call_deinit(&call);
+}
+
+/* By bytes: "B" before "a", a prefix before what is longer. */
+static void test_texts_are_ordered_and_found_once(void **state) {
+    (void)state;
+    const int64_t six = 6, none = 0, pairs[] = {3, 2};
+    check_unique(NULL, "b|aa|B|a|b|", 1, &six, "[5] |B|a|aa|b", (int64_t[]){5, 2, 3, 1, 0},
+        (int64_t[]){4, 3, 1, 2, 4, 0}, (int64_t[]){1, 1, 1, 1, 2});
+    check_unique("{sorted=0}", "b|aa|B|a|b|", 1, &six, "[5] b|aa|B|a|", (int64_t[]){0, 1, 2, 3, 5},
+        (int64_t[]){0, 1, 2, 3, 0, 4}, (int64_t[]){2, 1, 1, 1, 1});
+    check_unique("{axis=0}", "x|y|a|z|x|y", 2, pairs, "[2, 2] a|z|x|y", (int64_t[]){1, 0},
+        (int64_t[]){1, 0, 1}, (int64_t[]){1, 2});
+    check_unique(NULL, "", 1, &none, "[0]", NULL, NULL, NULL);
+}
+
 static void test_moves_make_several_outputs(void **state) {
     (void)state;
     StringCall call = {.operator_name = "Split",
@@ -80,6 +127,8 @@ static void test_moves_check_indices_and_refuse_sums(void **state) {
 int test_cpu_string_move(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moves_take_texts_along),
+        cmocka_unit_test(test_what_is_filled_up_is_empty_or_given),
+        cmocka_unit_test(test_texts_are_ordered_and_found_once),
         cmocka_unit_test(test_moves_make_several_outputs),
         cmocka_unit_test(test_moves_check_indices_and_refuse_sums),
     };

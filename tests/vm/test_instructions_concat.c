@@ -1,3 +1,4 @@
+#include "kernels/string_tensor.h"
 #include "tests/vm/vm_fixture.h"
 #include "vm/execution.h"
 #include "vm/list.h"
@@ -41,9 +42,41 @@ static void test_concat_along_a_middle_axis(void **state) {
     vm_machine_deinit(&machine);
 }
 
+/* Texts follow their elements, row by row. */
+static void test_concat_of_strings(void **state) {
+    (void)state;
+    VmMachine machine = vm_machine(
+        "function f(1) exported {\n ListConcat.host r0, 1, 0 -> r1\n Ret r1\n}\n", "cpu");
+    static const StringView texts[2][4] = {
+        {{"a", 1}, {"", 0}, {"ccc", 3}, {"d", 1}}, {{"x", 1}, {"yy", 2}}};
+    static const char *const wanted[] = {"a", "", "x", "ccc", "d", "yy"};
+    List *list;
+    assert_ok(list_create(NULL, 0, &list));
+    for (int64_t i = 0; i < 2; i++) {
+        const Shape shape = shape_make(2, (int64_t[]){2, 2 - i});
+        Tensor *tensor;
+        assert_ok(string_tensor_create(&shape, texts[i], &tensor));
+        assert_ok(list_append(list, value_object(OBJECT_TENSOR, tensor)));
+    }
+    Value argument = value_object(OBJECT_LIST, list);
+    Execution *execution = vm_start(&machine, "f", &argument, 1, NULL);
+    assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
+    const Value *result = execution_get_result(execution);
+    assert_true(value_is(result, OBJECT_TENSOR) && result->tensor->dtype == DTYPE_STRING);
+    for (int64_t i = 0; i < 6; i++) {
+        const StringView text = string_tensor_at(tensor_data(result->tensor), 6, i);
+        assert_int_equal(text.size, strlen(wanted[i]));
+        assert_memory_equal(text.text, wanted[i], text.size);
+    }
+    execution_release(execution);
+    value_release(&argument);
+    vm_machine_deinit(&machine);
+}
+
 int test_instructions_concat(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_concat_along_a_middle_axis),
+        cmocka_unit_test(test_concat_of_strings),
     };
     return cmocka_run_group_tests_name("instructions_concat", tests, NULL, NULL);
 }
