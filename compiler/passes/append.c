@@ -1,10 +1,11 @@
-/* What a loop carries and only makes longer, v' = Concat(v, x), becomes v' = Append(v, x), which
+/* What a loop carries and only makes longer, v' = Concat(v, x, …), becomes v' = Append(v, x), which
  * writes the piece behind what is there.
  *
  * The pieces follow each other in memory only where nothing but ones stands before the grown axis.
- * Elsewhere the loop carries the value with that axis outermost, if all that reads it every round
- * can: attention (key_rows_first, value_rows_first) and reads of its shape. It is brought into that
- * order once, before the loop, and back once, where the loop is left. */
+ * Elsewhere the loop carries the value with that axis outermost. It is brought into that order
+ * once, before the loop, and back once, where the loop is left. Attention reads it so
+ * (key_rows_first, value_rows_first), and so does what asks for its shape; other operators get a
+ * copy in the old order, which costs what the Concat did. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
@@ -19,6 +20,7 @@ typedef struct Growth {
     uint32_t axis;
     int64_t outwards[SHAPE_RANK_MAX]; /* brings the axis to the front */
     int64_t back[SHAPE_RANK_MAX];
+    IrVariable *turned, *plain; /* the last copy in the old order: of what */
 } Growth;
 
 static bool is_self_call(const Growth *growth, const IrBinding *binding) {
@@ -44,13 +46,15 @@ static bool is_exit(const Growth *growth, const IrBlock *block) {
     return false;
 }
 
-/* The Concat of the carried value and one piece that makes the variable, in a round that may go on.
- */
+/* The Concat of the carried value and what follows it that makes the variable, in a round that may
+ * go on. */
 static IrBinding *grown_by(const Growth *growth, const IrVariable *variable, uint32_t *out_axis) {
     IrBinding *maker = variable->binding;
     if (!maker || maker->kind != IR_OPERATOR || maker->operator_info->id != OPERATOR_CONCAT)
         return NULL;
-    if (maker->operand_count != 2 || maker->operands[0] != growth->value) return NULL;
+    if (maker->operand_count < 2 || maker->operands[0] != growth->value) return NULL;
+    for (uint32_t i = 1; i < maker->operand_count; i++)
+        if (maker->operands[i] == growth->value) return NULL;
     if (is_exit(growth, maker->block)) return NULL;
     const int64_t axis = attributes_int(maker->attributes, "axis");
     const uint32_t rank = growth->value->type.rank;
@@ -101,10 +105,9 @@ static bool reads(const Growth *growth, const IrBinding *binding, uint32_t opera
     if (is_exit(growth, binding->block) || binding->kind == IR_SHAPE_OF) return true;
     if (is_self_call(growth, binding)) return operand == growth->parameter;
     if (binding->kind != IR_OPERATOR) return false;
-    if (operand == 0 && binding->operands[0] == growth->value &&
-        grown_by(growth, binding->results[0], &axis) && axis == growth->axis)
-        return true;
-    return attention_reads(growth, binding, operand);
+    /* one that grows along another axis would grow what it gets a copy of */
+    return binding->operands[0] != growth->value || !grown_by(growth, binding->results[0], &axis) ||
+           axis == growth->axis;
 }
 
 static bool results_allow(const Growth *growth, const IrBlock *block) {
@@ -164,9 +167,24 @@ static Error *transpose(const Growth *growth, IrCursor at, IrVariable *from,
     return NULL;
 }
 
+/* All that is grown by, as one. */
+static Error *join_pieces(const Growth *growth, IrBinding *grower, IrVariable **out) {
+    OWN(Attributes, attributes) = NULL;
+    IrVariable **results;
+    *out = grower->operands[1];
+    if (grower->operand_count == 2) return NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_int(attributes, "axis", growth->axis));
+    TRY(ir_build_operator(ir_before(grower), "Concat", attributes, grower->operand_count - 1,
+        grower->operands + 1, 1, &results));
+    results[0]->type = ir_type_tensor(growth->value->type.dtype);
+    *out = results[0];
+    return NULL;
+}
+
 /* The piece with its axis first. What only brought it into its present order goes. */
-static Error *turn_piece(const Growth *growth, IrBinding *grower, IrVariable **out) {
-    IrVariable *piece = grower->operands[1];
+static Error *turn_piece(
+    const Growth *growth, IrBinding *grower, IrVariable *piece, IrVariable **out) {
     IrBinding *maker = piece->binding;
     uint32_t count = 0;
     int64_t permutation[SHAPE_RANK_MAX];
@@ -188,8 +206,9 @@ static Error *turn_piece(const Growth *growth, IrBinding *grower, IrVariable **o
 
 /* Puts the Append in the Concat's place. */
 static Error *replace_grower(const Growth *growth, IrBinding *grower, bool turned) {
-    IrVariable *piece = grower->operands[1], *result;
-    if (turned) TRY(turn_piece(growth, grower, &piece));
+    IrVariable *piece, *result;
+    TRY(join_pieces(growth, grower, &piece));
+    if (turned) TRY(turn_piece(growth, grower, piece, &piece));
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", turned ? 0 : growth->axis));
@@ -245,7 +264,7 @@ static Error *turn_back(const Growth *growth, IrCursor at, IrVariable **variable
     return NULL;
 }
 
-static Error *turn_results(const Growth *growth, IrBinding *binding) {
+static Error *turn_results(Growth *growth, IrBinding *binding) {
     for (uint32_t i = 0; i < binding->block_count; i++) {
         IrBlock *block = binding->blocks[i];
         TRY(turn_back(growth, ir_at_end(block), block->results, block->result_count));
@@ -259,17 +278,44 @@ static bool has_operand(const Growth *growth, const IrBinding *binding) {
     return false;
 }
 
-static Error *turn_reader(const Growth *growth, IrBinding *binding) {
+static bool attends(const Growth *growth, const IrBinding *binding) {
+    for (uint32_t i = 0; i < binding->operand_count; i++)
+        if (is_of_growth(growth, binding->operands[i]) && !attention_reads(growth, binding, i))
+            return false;
+    return true;
+}
+
+static bool grows(const Growth *growth, const IrBinding *binding) {
+    uint32_t axis;
+    return binding->operands[0] == growth->value && grown_by(growth, binding->results[0], &axis);
+}
+
+/* Readers of one block that follow each other share a copy in the old order. */
+static Error *copy_for_reader(Growth *growth, IrBinding *binding) {
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        IrVariable **operand = &binding->operands[i];
+        if (!is_of_growth(growth, *operand)) continue;
+        if (growth->turned != *operand || growth->plain->binding->block != binding->block) {
+            growth->turned = *operand;
+            TRY(transpose(growth, ir_before(binding), *operand, growth->back, &growth->plain));
+        }
+        *operand = growth->plain;
+    }
+    return NULL;
+}
+
+static Error *turn_reader(Growth *growth, IrBinding *binding) {
     if (!has_operand(growth, binding) || is_self_call(growth, binding)) return NULL;
     if (binding->kind == IR_SHAPE_OF) return turn_shape(growth, binding);
     if (is_exit(growth, binding->block))
         return turn_back(growth, ir_before(binding), binding->operands, binding->operand_count);
-    const bool attends = binding->operator_info->id == OPERATOR_FUSED_ATTENTION;
-    return attends ? turn_attention(growth, binding) : NULL;
+    if (grows(growth, binding)) return NULL;
+    return attends(growth, binding) ? turn_attention(growth, binding)
+                                    : copy_for_reader(growth, binding);
 }
 
-static Error *for_each_binding(const Growth *growth, const IrFunction *function,
-    Error *(*visit)(const Growth *growth, IrBinding *binding)) {
+static Error *for_each_binding(Growth *growth, const IrFunction *function,
+    Error *(*visit)(Growth *growth, IrBinding *binding)) {
     IrBinding *binding = ir_walk_first(function->body);
     while (binding) {
         IrBinding *next = ir_walk_next(binding);
@@ -279,13 +325,13 @@ static Error *for_each_binding(const Growth *growth, const IrFunction *function,
     return NULL;
 }
 
-static Error *turn_argument(const Growth *growth, IrBinding *binding) {
+static Error *turn_argument(Growth *growth, IrBinding *binding) {
     if (!is_self_call(growth, binding)) return NULL;
     IrVariable **argument = &binding->operands[growth->parameter];
     return transpose(growth, ir_before(binding), *argument, growth->outwards, argument);
 }
 
-static Error *turn_type(const Growth *growth, IrBinding *binding) {
+static Error *turn_type(Growth *growth, IrBinding *binding) {
     uint32_t axis;
     if (binding->result_count != 1 || !grown_by(growth, binding->results[0], &axis)) return NULL;
     IrType *type = &binding->results[0]->type;
@@ -293,13 +339,13 @@ static Error *turn_type(const Growth *growth, IrBinding *binding) {
     return NULL;
 }
 
-static Error *replace_turned(const Growth *growth, IrBinding *binding) {
+static Error *replace_turned(Growth *growth, IrBinding *binding) {
     uint32_t axis;
     if (binding->result_count != 1 || !grown_by(growth, binding->results[0], &axis)) return NULL;
     return axis == growth->axis ? replace_grower(growth, binding, true) : NULL;
 }
 
-static Error *replace_plain(const Growth *growth, IrBinding *binding) {
+static Error *replace_plain(Growth *growth, IrBinding *binding) {
     uint32_t axis;
     if (!is_self_call(growth, binding)) return NULL;
     IrBinding *grower = grown_by(growth, binding->operands[growth->parameter], &axis);
@@ -329,7 +375,10 @@ static Error *turn(Growth *growth) {
 }
 
 static Error *carry(IrModule *module, IrFunction *loop, uint32_t parameter) {
-    Growth growth = {module, loop, loop->body->parameters[parameter], parameter, 0, {0}, {0}};
+    Growth growth = {.module = module,
+        .loop = loop,
+        .value = loop->body->parameters[parameter],
+        .parameter = parameter};
     const IrType *type = &growth.value->type;
     if (type->kind != IR_TYPE_TENSOR || !type->rank_known || !find_axis(&growth)) return NULL;
     if (is_outermost(&growth))

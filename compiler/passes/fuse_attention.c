@@ -1,5 +1,9 @@
 /* Softmax(scale * Q @ K' + mask) @ V in one operator, so that the scores are never in memory. A
- * mask by Where (scores, or a large negative number) becomes one that is added. */
+ * mask by Where (scores, or a large negative number) becomes one that is added. So does ONNX's
+ * Attention that asks for no more, its past joined with keys and values before: what a loop then
+ * makes longer is seen by the pass append. */
+#include <math.h>
+
 #include "compiler/passes/constants.h"
 #include "compiler/passes/fusion.h"
 #include "kernels/dtype_scalar.h"
@@ -130,7 +134,76 @@ static Error *key_in_rows(Fusion *fusion, IrBinding *root, Scores *scores) {
     return fusion_insert(fusion, root, "Transpose", attributes, 1, &input, &type, &scores->key);
 }
 
+/* ---- ONNX's Attention ---- */
+
+enum {
+    ATTENTION_MASK = 3,
+    ATTENTION_PAST = 4,
+    ATTENTION_LENGTHS = 6,
+    ATTENTION_SCORES = 3,
+    HEADS = 1
+};
+
+/* [batch, heads, rows, size] of the same element type and heads. */
+static bool are_of_heads(const IrBinding *attention) {
+    const IrType *query = &fusion_operand(attention, 0)->type;
+    for (uint32_t i = 0; i < 3; i++) {
+        const IrType *type = &fusion_operand(attention, i)->type;
+        if (!type->rank_known || type->rank != 4 || type->dtype != query->dtype) return false;
+        if (type->dims[HEADS] < 1 || type->dims[HEADS] != query->dims[HEADS]) return false;
+    }
+    return fusion_takes(query->dtype);
+}
+
+static bool is_plain(const Fusion *fusion, const IrBinding *attention) {
+    const Attributes *attributes = attention->attributes;
+    if (attributes_int(attributes, "is_causal") != 0) return false;
+    if (attributes_int(attributes, "left_window_size") >= 0) return false;
+    if (attributes_int(attributes, "right_window_size") >= 0) return false;
+    if (attributes_float(attributes, "softcap") != 0) return false;
+    if (attributes_has(attributes, "softmax_precision")) return false;
+    if (fusion_operand(attention, ATTENTION_MASK)) return false;
+    if (fusion_operand(attention, ATTENTION_LENGTHS)) return false;
+    return attention->result_count <= ATTENTION_SCORES ||
+           fusion_uses(fusion, attention->results[ATTENTION_SCORES]) == 0;
+}
+
+/* Keys or values with those of the past in front. */
+static Error *join_past(Fusion *fusion, IrBinding *attention, uint32_t index, IrVariable **out) {
+    OWN(Attributes, attributes) = NULL;
+    IrVariable *inputs[2] = {
+        fusion_operand(attention, ATTENTION_PAST + index - 1), fusion_operand(attention, index)};
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_int(attributes, "axis", 2));
+    return fusion_insert(
+        fusion, attention, "Concat", attributes, 2, inputs, &attention->results[index]->type, out);
+}
+
+static Error *fuse_operator(Fusion *fusion, IrBinding *root) {
+    const bool has_past = fusion_operand(root, ATTENTION_PAST) != NULL;
+    if (!is_plain(fusion, root) || !are_of_heads(root)) return NULL;
+    if (has_past && (root->result_count < 3 || !fusion_operand(root, ATTENTION_PAST + 1)))
+        return NULL;
+    const int64_t size = fusion_operand(root, 0)->type.dims[3];
+    if (!attributes_has(root->attributes, "scale") && size < 1) return NULL;
+    const double scale = attributes_has(root->attributes, "scale")
+                             ? attributes_float(root->attributes, "scale")
+                             : (double)(float)(1 / sqrt((double)size));
+    if (!dtype_scalar_holds(DTYPE_FLOAT32, scale)) return NULL;
+    OWN(Attributes, attributes) = NULL;
+    IrVariable *inputs[3] = {
+        fusion_operand(root, 0), fusion_operand(root, 1), fusion_operand(root, 2)};
+    for (uint32_t i = 1; i < 3 && has_past; i++) TRY(join_past(fusion, root, i, &inputs[i]));
+    for (uint32_t i = 1; i < 3 && i < root->result_count; i++)
+        root->results[i]->replacement = inputs[i];
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_float(attributes, "scale", scale));
+    TRY(attributes_set_int(attributes, "transposed_key", 0));
+    return fusion_replace(fusion, root, "FusedAttention", attributes, 3, inputs);
+}
+
 static Error *rule(Fusion *fusion, IrBinding *root) {
+    if (root->operator_info->id == OPERATOR_ATTENTION) return fuse_operator(fusion, root);
     if (root->operator_info->id != OPERATOR_MATMUL) return NULL;
     const IrBinding *softmax =
         fusion_sole_maker(fusion, root, fusion_operand(root, 0), OPERATOR_SOFTMAX);
