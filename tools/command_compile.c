@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/crypto_library.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/model_json.h"
 #include "serialize/executable_file.h"
@@ -28,6 +29,8 @@ static Error *enter_sandbox(const CommandContext *context) {
     TRY(command_integer(context, "seconds-max", 0, INT32_MAX, 0, &seconds));
     TRY(command_integer(context, "file-max", 0, INT64_MAX, 0, &file));
     if (!command_flag(context, "sandbox")) return NULL;
+    TRY(crypto_library_open()); /* large constants are hashed with it, and no library opens inside
+                                 */
     return sandbox_enter(&(SandboxLimits){.memory_bytes = (uint64_t)memory,
         .file_bytes = (uint64_t)file,
         .cpu_seconds = (uint64_t)seconds * 2});
