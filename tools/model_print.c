@@ -63,6 +63,8 @@ void model_print_all(json_object *version) {
         json_object_is_type(functions, json_type_array) ? json_object_array_length(functions) : 0;
     model_print_header();
     model_print_row(version);
+    const char *lowered = remote_text(version, "lowered_to");
+    if (*lowered) printf("lowered to %s\n", lowered);
     for (size_t i = 0; i < count; i++) {
         json_object *function = json_object_array_get_idx(functions, i);
         printf("function %s\n", remote_text(function, "name"));

@@ -74,6 +74,17 @@ Error *model_version_json(const ModelVersion *version, json_object **out) {
     return NULL;
 }
 
+/* The precision below float32 that --precision compiled it for; NULL: none, or nothing to lower. */
+static const char *lowered_to(const Executable *executable) {
+    for (uint32_t i = 0; i < executable->primitive_count; i++) {
+        const OperatorId id = executable->primitives[i].operator_info->id;
+        if (id == OPERATOR_FUSED_MATMUL_INT8 || id == OPERATOR_FUSED_CONV_INT8) return "int8";
+        if (id == OPERATOR_FUSED_MATMUL_BFLOAT16 || id == OPERATOR_FUSED_CONV_BFLOAT16)
+            return "bf16";
+    }
+    return NULL;
+}
+
 Error *model_json(const ModelVersion *version, const Executable *executable, json_object **out) {
     json_object *object, *functions;
     TRY(model_version_json(version, &object));
@@ -83,6 +94,7 @@ Error *model_json(const ModelVersion *version, const Executable *executable, jso
         return error;
     }
     json_object_object_add(object, "functions", functions);
+    if (lowered_to(executable)) json_fields_text(object, "lowered_to", lowered_to(executable));
     *out = object;
     return NULL;
 }

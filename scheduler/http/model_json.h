@@ -12,7 +12,7 @@
 MUST_CHECK Error *model_functions_json(const Executable *executable, json_object **out);
 /* {"model", "version", "aliases", "executable", "bytes_raw", "bytes_stored", "created"} */
 MUST_CHECK Error *model_version_json(const ModelVersion *version, json_object **out);
-/* The latter with "functions". */
+/* The latter with "functions", and with "lowered_to" (bf16 or int8) where something is. */
 MUST_CHECK Error *model_json(
     const ModelVersion *version, const Executable *executable, json_object **out);
 MUST_CHECK Error *model_fsck_json(const FsckResult *result, json_object **out);

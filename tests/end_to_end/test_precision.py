@@ -106,6 +106,9 @@ def test_convolutions_between_images_are_lowered(home, images, tmp_path, precisi
         name = output["name"]
         assert 0 < _relative(got[name], wanted[name]) < LIMITS[precision]
         assert output["rms_error_relative"] == pytest.approx(_relative(got[name], wanted[name]), rel=1e-3)
+    assert home.call("show", "lower").json["lowered_to"] == precision
+    assert f"lowered to {precision}" in home.call("show", "lower", as_json=False).out
+    assert "lowered_to" not in home.call("show", "full").json
     on_sim = _run(home, "lower", source, tmp_path / "sim.npz", "--device", "sim:0")
     one = np.load(source)["x"][1:2]
     np.savez(tmp_path / "one.npz", x=one)
