@@ -1,7 +1,5 @@
 #include "base/crypto_library.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
 
 #include "base/shared_library.h"
@@ -14,17 +12,12 @@ static const SharedLibraryFunction functions[] = {
 
 CryptoLibrary libcrypto;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards opening */
-static atomic_bool is_open;
+static Error *open_crypto(void) {
+    return shared_library_open(
+        CRYPTO_FILE, functions, sizeof functions / sizeof functions[0], &libcrypto);
+}
 
 Error *crypto_library_open(void) {
-    Error *error = NULL;
-    if (atomic_load_explicit(&is_open, memory_order_acquire)) return NULL;
-    (void)pthread_mutex_lock(&mutex);
-    if (!atomic_load_explicit(&is_open, memory_order_relaxed))
-        error = shared_library_open(
-            CRYPTO_FILE, functions, sizeof functions / sizeof functions[0], &libcrypto);
-    atomic_store_explicit(&is_open, !error, memory_order_release);
-    (void)pthread_mutex_unlock(&mutex);
-    return error;
+    static SharedLibraryOnce once = SHARED_LIBRARY_CLOSED;
+    return shared_library_open_once(&once, open_crypto);
 }

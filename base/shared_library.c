@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,6 +22,16 @@ Error *shared_library_open(
         memcpy((char *)table + functions[i].offset, &function, sizeof function);
     }
     return NULL;
+}
+
+Error *shared_library_open_once(SharedLibraryOnce *once, Error *(*open)(void)) {
+    Error *error = NULL;
+    if (atomic_load_explicit(&once->is_open, memory_order_acquire)) return NULL;
+    (void)pthread_mutex_lock(&once->mutex);
+    if (!atomic_load_explicit(&once->is_open, memory_order_relaxed)) error = open();
+    atomic_store_explicit(&once->is_open, !error, memory_order_release);
+    (void)pthread_mutex_unlock(&once->mutex);
+    return error;
 }
 
 /* What is behind the end is zero. */

@@ -1,6 +1,9 @@
 #pragma once
 /* Shared libraries that are opened when they are first needed: loading one with all that it needs
  * takes longer than many a short process runs. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -17,6 +20,20 @@ typedef struct SharedLibraryFunction {
  * Errors: UNSUPPORTED it is not on this machine, or lacks a function */
 MUST_CHECK Error *shared_library_open(
     const char *file, const SharedLibraryFunction *functions, size_t count, void *table);
+
+/* Whether a library of the process is open already; a static variable, SHARED_LIBRARY_CLOSED. */
+typedef struct SharedLibraryOnce {
+    pthread_mutex_t mutex; /* guards opening */
+    atomic_bool is_open;
+} SharedLibraryOnce;
+#define SHARED_LIBRARY_CLOSED                                                                      \
+    { PTHREAD_MUTEX_INITIALIZER, false }
+
+/* Calls `open` (shared_library_open and what the library wants first) until it succeeded once. From
+ * any thread; what `open` wrote is seen by every caller.
+ *
+ * Errors: those of `open`, which the next call tries again */
+MUST_CHECK Error *shared_library_open_once(SharedLibraryOnce *once, Error *(*open)(void));
 
 enum { SHARED_LIBRARY_BUILD_SIZE = 65 };
 /* What the linker wrote into a library's file to tell it from every other build, in hexadecimal;

@@ -8,36 +8,24 @@
 
 #include "base/allocator.h"
 #include "base/checked.h"
+#include "base/sanitizers.h"
 #include "kernels/host_chunks.h"
 
 /* From here on blocks are mapped each by itself, so that they go back to the system at once. */
 enum { MAP_BYTES_MIN = HOST_CHUNKS_BLOCK_MAX + 1 };
 
-#if defined(__has_feature)
-#define HAS_SANITIZER __has_feature(address_sanitizer)
-#elif defined(__SANITIZE_ADDRESS__)
-#define HAS_SANITIZER 1
-#else
-#define HAS_SANITIZER 0
-#endif
-
 /* Not with a sanitizer, which sees what lies beyond a block of malloc's alone. */
 static bool is_cut(uint64_t size) {
-    return !HAS_SANITIZER && size >= HOST_CHUNKS_BLOCK_MIN && size < MAP_BYTES_MIN;
+    return !BUILT_WITH_ADDRESS_SANITIZER && size >= HOST_CHUNKS_BLOCK_MIN && size < MAP_BYTES_MIN;
 }
 
 Error *host_memory_alloc(
     Device *device, DeviceStream *stream, uint64_t size, uint64_t *out_address) {
     (void)stream;
     void *block;
-    if (size >= MAP_BYTES_MIN) {
-        TRY_WRAP(error_recode(memory_map(size, &block), ERROR_EXHAUSTED), "%s", device->name);
-        *out_address = (uint64_t)(uintptr_t)block;
-        return NULL;
-    }
-    if (is_cut(size)) {
-        TRY_WRAP(
-            error_recode(host_chunks_alloc(size, &block), ERROR_EXHAUSTED), "%s", device->name);
+    if (size >= MAP_BYTES_MIN || is_cut(size)) {
+        Error *error = is_cut(size) ? host_chunks_alloc(size, &block) : memory_map(size, &block);
+        TRY_WRAP(error_recode(error, ERROR_EXHAUSTED), "%s", device->name);
         *out_address = (uint64_t)(uintptr_t)block;
         return NULL;
     }

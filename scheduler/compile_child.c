@@ -14,16 +14,10 @@
 #include <json-c/json_tokener.h>
 
 #include "base/clock.h"
+#include "base/sanitizers.h"
 #include "base/text.h"
 
-#if defined(__has_feature)
-#define HAS_SANITIZER (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER 1
-#else
-#define HAS_SANITIZER 0
-#endif
-enum { SANITIZED = HAS_SANITIZER };
+enum { SANITIZED = BUILT_WITH_ADDRESS_SANITIZER || BUILT_WITH_THREAD_SANITIZER };
 
 enum { NUMBER_SIZE = 24, ARGUMENTS_MAX = 20, FIRST_CLOSED = 3, LAST_SIGNAL = 31 };
 

@@ -56,25 +56,33 @@ static bool is_float(const IrVariable *variable) {
     return variable->type.kind == IR_TYPE_TENSOR && variable->type.dtype == DTYPE_FLOAT32;
 }
 
-/* Of the constant weights of a product: what they are when they are read. */
-static bool product_read(const IrBinding *binding, Product *out) {
-    const Attributes *attributes = binding->attributes;
-    const OperatorId id = binding->operator_info->id;
-    *out = (Product){.left = operand(binding, 0),
+static Product operands_of(const IrBinding *binding) {
+    return (Product){.left = operand(binding, 0),
         .weights = operand(binding, 1),
         .bias = operand(binding, 2),
         .residual = operand(binding, 3),
         .alpha = 1,
         .activation = ""};
+}
+
+static void read_activation(const Attributes *attributes, Product *product) {
+    product->activation = attributes_text(attributes, "activation");
+    product->activation_alpha = attributes_float(attributes, "activation_alpha");
+    product->activation_beta = attributes_float(attributes, "activation_beta");
+}
+
+/* Of the constant weights of a product: what they are when they are read. */
+static bool product_read(const IrBinding *binding, Product *out) {
+    const Attributes *attributes = binding->attributes;
+    const OperatorId id = binding->operator_info->id;
+    *out = operands_of(binding);
     if (id == OPERATOR_MATMUL) return true;
     out->alpha = attributes_float(attributes, "alpha");
     out->transposed = attributes_int(attributes, "transB") != 0;
     if (id == OPERATOR_GEMM) {
         if (out->bias && attributes_float(attributes, "beta") != 1) return false;
     } else {
-        out->activation = attributes_text(attributes, "activation");
-        out->activation_alpha = attributes_float(attributes, "activation_alpha");
-        out->activation_beta = attributes_float(attributes, "activation_beta");
+        read_activation(attributes, out);
     }
     return attributes_int(attributes, "transA") == 0;
 }
@@ -203,16 +211,10 @@ static Error *lower_product(const Lowering *lowering, IrBinding *binding) {
 /* Between images [N, H, W, C], which the pass channels_last made. */
 static bool conv_read(const IrBinding *binding, Product *out) {
     const Attributes *attributes = binding->attributes;
-    *out = (Product){.left = operand(binding, 0),
-        .weights = operand(binding, 1),
-        .bias = operand(binding, 2),
-        .residual = operand(binding, 3),
-        .is_conv = true,
-        .alpha = 1};
+    *out = operands_of(binding);
+    out->is_conv = true;
     if (binding->operator_info->id != OPERATOR_FUSED_CONV) return false;
-    out->activation = attributes_text(attributes, "activation");
-    out->activation_alpha = attributes_float(attributes, "activation_alpha");
-    out->activation_beta = attributes_float(attributes, "activation_beta");
+    read_activation(attributes, out);
     return attributes_int(attributes, "channels_last") != 0 &&
            attributes_int(attributes, "group") == 1;
 }

@@ -48,11 +48,6 @@ void cpu_conv_last_pack(
 
 /* ---- blocks ---- */
 
-static int64_t reach(const Window *window, uint32_t dimension, int64_t outputs) {
-    return (outputs - 1) * window->stride[dimension] +
-           (window->kernel[dimension] - 1) * window->dilation[dimension] + 1;
-}
-
 static int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
 static bool is_pointwise(const Window *window) {
@@ -67,9 +62,13 @@ static int64_t chunks_of(const CpuConvLast *conv) {
     return blocks_of(conv->filters, conv->filters_per_unit);
 }
 
+/* Of outputs, over all images and groups. */
+static int64_t all_blocks(const CpuConvLast *conv) {
+    return conv->images * conv->groups * conv->row_blocks * conv->column_blocks;
+}
+
 uint64_t cpu_conv_last_units(const CpuConvLast *conv) {
-    return (uint64_t)(conv->images * conv->groups * conv->row_blocks * conv->column_blocks *
-                      chunks_of(conv));
+    return (uint64_t)(all_blocks(conv) * chunks_of(conv));
 }
 
 static void cut_rows(CpuConvLast *conv, int64_t rows) {
@@ -113,11 +112,12 @@ void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level) {
     cut_rows(conv, rows < height ? rows : height);
     conv->filters_per_unit = CPU_MATMUL_PANEL;
     cut_units(conv);
-    conv->band_columns = reach(window, WIDTH, conv->columns);
-    conv->band_rows = reach(window, HEIGHT, conv->rows);
+    conv->band_columns = window_reach(window, WIDTH, conv->columns);
+    conv->band_rows = window_reach(window, HEIGHT, conv->rows);
     for (uint32_t i = 0; i < 2; i++)
-        conv->pads = conv->pads || window->pad_begin[i] > 0 ||
-                     reach(window, i, window->output[i]) - window->pad_begin[i] > window->input[i];
+        conv->pads =
+            conv->pads || window->pad_begin[i] > 0 ||
+            window_reach(window, i, window->output[i]) - window->pad_begin[i] > window->input[i];
 }
 
 int64_t cpu_conv_last_scratch_count(const CpuConvLast *conv) {
@@ -184,8 +184,8 @@ static void find_band(const CpuConvLast *conv, const float *image, float *scratc
         block->band = image + row * block->pitch + column * block->pixel;
         return;
     }
-    const int64_t rows = reach(window, HEIGHT, block->rows);
-    const int64_t columns = reach(window, WIDTH, block->columns);
+    const int64_t rows = window_reach(window, HEIGHT, block->rows);
+    const int64_t columns = window_reach(window, WIDTH, block->columns);
     block->pixel = conv->channels;
     block->pitch = columns * block->pixel;
     block->band = scratch;
@@ -326,13 +326,13 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-/* Whole panels, unless threads would have little to do: a part of one skips lines of memory. */
-static void join_panels(const CpuDevice *device, uint32_t threads, CpuConvLast *conv) {
-    const int64_t least = conv->filters_per_unit;
-    conv->filters_per_unit = CPU_MATMUL_PANEL;
-    while (
-        conv->filters_per_unit > least && !cpu_is_even(device, threads, cpu_conv_last_units(conv)))
-        conv->filters_per_unit /= 2;
+int64_t cpu_conv_last_filters_per_unit(
+    const CpuDevice *device, uint32_t threads, int64_t blocks, int64_t filters, int64_t least) {
+    int64_t size = CPU_MATMUL_PANEL;
+    while (size > least &&
+           !cpu_is_even(device, threads, (uint64_t)(blocks * blocks_of(filters, size))))
+        size /= 2;
+    return size;
 }
 
 Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *planned,
@@ -341,7 +341,8 @@ Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *planned,
     const CpuConvLast *conv = &joined;
     const Window *window = &conv->window;
     Run run = {.conv = conv, .buffers = *buffers, .abandon = launch->abandon};
-    join_panels(device, launch->threads, &joined);
+    joined.filters_per_unit = cpu_conv_last_filters_per_unit(
+        device, launch->threads, all_blocks(planned), planned->filters, planned->filters_per_unit);
     atomic_init(&run.abandoned, false);
     /* about 20 µs are worth a thread */
     const int64_t cost = (conv->rows * conv->columns + 32) * conv->filters_per_unit *

@@ -41,6 +41,11 @@ void cpu_conv_last_pack(
 /* Chooses code and the cut into blocks, by shapes alone; call it when all else is set. */
 void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level);
 uint64_t cpu_conv_last_units(const CpuConvLast *conv);
+/* Filters that a unit has of `filters`, for each of so many blocks of outputs: whole panels, unless
+ * threads would have little to do (a part of one skips lines of memory), and never fewer than
+ * `least`. */
+int64_t cpu_conv_last_filters_per_unit(
+    const CpuDevice *device, uint32_t threads, int64_t blocks, int64_t filters, int64_t least);
 int64_t cpu_conv_last_scratch_count(const CpuConvLast *conv);
 MUST_CHECK Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *conv,
     const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned);

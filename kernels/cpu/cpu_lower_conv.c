@@ -4,10 +4,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/checked.h"
-#include "kernels/cpu/cpu_lower_rows.h"
+#include "kernels/cpu/cpu_lower_operands.h"
 #include "kernels/cpu/cpu_lower_weights.h"
-#include "kernels/cpu/cpu_matmul_epilogue.h"
 #include "kernels/cpu/cpu_pack.h"
 #include "kernels/shape_rules/channels_first.h"
 #include "kernels/shape_rules/window.h"
@@ -20,39 +18,31 @@ enum {
 };
 
 typedef struct State {
-    CpuLowerForm form;
-    bool packed;
+    CpuLowerOperands operands; /* whose columns are filters */
     Window window;
-    int64_t images, channels, filters, depth;
+    int64_t images, channels;
     int64_t padded_rows, padded_columns; /* of an image in the workspace */
     int64_t rows, columns;               /* outputs of a block */
     int64_t row_blocks, column_blocks;   /* of an image */
     int64_t measured_rows, measurements; /* of an image */
-    uint32_t bias, residual;             /* inputs */
-    bool has_bias, has_residual;
-    uint64_t ranges_offset, filters_offset, panels_offset; /* in the workspace, behind the images */
-    CpuLowerProduct *product;
-    CpuLowerRows row;
-    CpuEpilogue epilogue;
-    CpuEpilogueRow *epilogue_row;
+    /* in the workspace, behind the images */
+    uint64_t ranges_offset, image_scales_offset, filters_offset, panels_offset;
 } State;
 
 typedef struct Run {
     const State *state;
-    const float *x, *scales, *bias, *residual;
+    const float *x;
     char *images;
-    CpuLowerRange *ranges; /* [images][measurements] */
-    const void *filters;   /* as they came, or turned */
+    CpuLowerRange *ranges;       /* int8: [images][measurements] */
+    CpuLowerScale *image_scales; /* int8: [images] */
     char *panels;
-    float *y;
+    CpuLowerResults y;
     const atomic_bool *abandon;
     atomic_bool abandoned;
 } Run;
 
-static bool is_int8(const State *state) { return cpu_lower_forms[state->form].is_int8; }
-
 static int64_t pixel_bytes(const State *state) {
-    return cpu_lower_row_bytes(state->form, state->channels);
+    return cpu_lower_row_bytes(state->operands.form, state->channels);
 }
 static int64_t pitch_bytes(const State *state) {
     return state->padded_columns * pixel_bytes(state);
@@ -79,28 +69,36 @@ static Error *measure(void *context, uint64_t begin, uint64_t end, uint32_t part
         const int64_t left = height - row;
         const int64_t rows = left < state->measured_rows ? left : state->measured_rows;
         CpuLowerRange range = CPU_LOWER_NOTHING;
-        state->row.measure(image_row(run, unit / state->measurements, row),
+        state->operands.row.measure(image_row(run, unit / state->measurements, row),
             rows * state->window.input[WIDTH] * state->channels, &range);
         run->ranges[unit] = range;
     }
     return NULL;
 }
 
-static CpuLowerScale scale_of(const Run *run, int64_t image) {
+static void find_scales(const Run *run) {
     const State *state = run->state;
-    CpuLowerRange all = CPU_LOWER_NOTHING;
-    for (int64_t i = 0; i < state->measurements; i++) {
-        const CpuLowerRange *range = &run->ranges[image * state->measurements + i];
-        all.low = range->low < all.low ? range->low : all.low;
-        all.high = range->high > all.high ? range->high : all.high;
-        all.finite = all.finite && range->finite;
+    for (int64_t image = 0; image < state->images; image++) {
+        CpuLowerRange all = CPU_LOWER_NOTHING;
+        for (int64_t i = 0; i < state->measurements; i++) {
+            const CpuLowerRange *range = &run->ranges[image * state->measurements + i];
+            all.low = range->low < all.low ? range->low : all.low;
+            all.high = range->high > all.high ? range->high : all.high;
+            all.finite = all.finite && range->finite;
+        }
+        run->image_scales[image] = cpu_lower_scale_of(&all);
     }
-    return cpu_lower_scale_of(&all);
+}
+
+/* bfloat16 has none. */
+static const CpuLowerScale *scale_of(const Run *run, int64_t image) {
+    static const CpuLowerScale none = {0};
+    return run->state->operands.is_int8 ? &run->image_scales[image] : &none;
 }
 
 /* What a zero is as it is multiplied: of bytes without a sign it is their zero. */
 static void fill(const State *state, const CpuLowerScale *scale, char *to, int64_t pixels) {
-    memset(to, cpu_lower_zero(state->form, scale), (size_t)(pixels * pixel_bytes(state)));
+    memset(to, cpu_lower_zero(state->operands.form, scale), (size_t)(pixels * pixel_bytes(state)));
 }
 
 /* Rows of padded images, one after the other. */
@@ -114,21 +112,20 @@ static Error *prepare_rows(void *context, uint64_t begin, uint64_t end, uint32_t
     for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
         const int64_t image = unit / state->padded_rows;
         const int64_t row = unit % state->padded_rows - window->pad_begin[HEIGHT];
-        CpuLowerScale scale = {0};
-        if (is_int8(state)) scale = scale_of(run, image);
+        const CpuLowerScale *scale = scale_of(run, image);
         char *to = run->images + unit * pitch_bytes(state);
         if (row < 0 || row >= window->input[HEIGHT]) {
-            fill(state, &scale, to, state->padded_columns);
+            fill(state, scale, to, state->padded_columns);
             continue;
         }
         const float *from = image_row(run, image, row);
         char *middle = to + before * pixel_bytes(state);
-        fill(state, &scale, to, before);
-        if (is_int8(state))
-            state->row.quantize(from, pixels * state->channels, &scale, middle);
+        fill(state, scale, to, before);
+        if (state->operands.is_int8)
+            state->operands.row.quantize(from, pixels * state->channels, scale, middle);
         else
-            state->row.round(from, pixels * state->channels, middle);
-        fill(state, &scale, middle + pixels * pixel_bytes(state), behind);
+            state->operands.row.round(from, pixels * state->channels, middle);
+        fill(state, scale, middle + pixels * pixel_bytes(state), behind);
     }
     return NULL;
 }
@@ -146,8 +143,9 @@ typedef struct Block {
 static void add_products(const Run *run, const Block *block, CpuLowerTile *tile, const char *a,
     int64_t at, int64_t groups, char *sums) {
     const State *state = run->state;
-    const CpuLowerFormInfo *info = &cpu_lower_forms[state->form];
-    const int64_t group = cpu_lower_group_bytes(state->form), most = CPU_LOWER_BLOCK / group;
+    const CpuLowerForm form = state->operands.form;
+    const CpuLowerFormInfo *info = &cpu_lower_forms[form];
+    const int64_t group = cpu_lower_group_bytes(form), most = CPU_LOWER_BLOCK / group;
     const int64_t row_step = state->window.stride[HEIGHT] * pitch_bytes(state);
     for (int64_t k = 0; k < groups; k += most) {
         tile->groups = groups - k < most ? groups - k : most;
@@ -156,7 +154,7 @@ static void add_products(const Run *run, const Block *block, CpuLowerTile *tile,
         for (int64_t row = 0; row < block->rows; row++) {
             tile->a = a + row * row_step + k * info->group * info->row_size;
             tile->out = sums + row * block->columns * CPU_LOWER_COLUMNS * (int64_t)sizeof(float);
-            state->product(tile);
+            state->operands.product(tile);
         }
     }
 }
@@ -166,11 +164,12 @@ static void sum_block(const Run *run, const Block *block, const CpuLowerScale *s
     const Window *window = &state->window;
     const bool whole = window->dilation[WIDTH] == 1;
     const int64_t pieces = whole ? 1 : window->kernel[WIDTH], pixel = pixel_bytes(state);
+    const CpuLowerForm form = state->operands.form;
     const int64_t groups =
-        cpu_lower_groups(state->form, state->channels * (whole ? window->kernel[WIDTH] : 1));
-    const int64_t panel = cpu_lower_panel_bytes(state->form, state->depth);
+        cpu_lower_groups(form, state->channels * (whole ? window->kernel[WIDTH] : 1));
+    const int64_t panel = cpu_lower_panel_bytes(form, state->operands.depth);
     int32_t zeros[CPU_LOWER_ROWS];
-    for (int64_t i = 0; i < block->columns; i++) zeros[i] = cpu_lower_zero(state->form, scale);
+    for (int64_t i = 0; i < block->columns; i++) zeros[i] = cpu_lower_zero(form, scale);
     CpuLowerTile tile = {
         .rows = block->columns,
         .panels = cpu_lower_panels(block->filters),
@@ -191,23 +190,14 @@ static void sum_block(const Run *run, const Block *block, const CpuLowerScale *s
 }
 
 static void finish_block(
-    const Run *run, const Block *block, const CpuLowerScale *scale, const void *sums) {
+    const Run *run, const Block *block, const CpuLowerScale *scale, const float *sums) {
     const State *state = run->state;
     const int64_t *output = state->window.output;
-    float scaled[CPU_LOWER_COLUMNS];
     for (int64_t i = 0; i < block->rows * block->columns; i++) {
         const int64_t line = block->image * output[HEIGHT] + block->row + i / block->columns;
         const int64_t pixel = line * output[WIDTH] + block->column + i % block->columns;
-        const int64_t at = pixel * state->filters + block->filter;
-        const float *row = (const float *)sums + i * CPU_LOWER_COLUMNS;
-        if (is_int8(state)) {
-            state->row.scale((const int32_t *)sums + i * CPU_LOWER_COLUMNS, scale->step,
-                run->scales + block->filter, block->filters, scaled);
-            row = scaled;
-        }
-        state->epilogue_row(&state->epilogue, row, block->filters,
-            run->bias ? run->bias + block->filter : NULL, 1,
-            run->residual ? run->residual + at : NULL, run->y + at);
+        cpu_lower_finish_row(&state->operands, &run->y, sums + i * CPU_LOWER_COLUMNS, scale->step,
+            pixel, block->filter, block->filters);
     }
 }
 
@@ -223,7 +213,7 @@ static Block block_at(const State *state, int64_t unit) {
         .filter = unit / (blocks * state->images) * CPU_LOWER_COLUMNS,
     };
     const int64_t rows = output[HEIGHT] - block.row, columns = output[WIDTH] - block.column;
-    const int64_t filters = state->filters - block.filter;
+    const int64_t filters = state->operands.columns - block.filter;
     block.rows = rows < state->rows ? rows : state->rows;
     block.columns = columns < state->columns ? columns : state->columns;
     block.filters = filters < CPU_LOWER_COLUMNS ? filters : CPU_LOWER_COLUMNS;
@@ -245,20 +235,10 @@ static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t p
             return NULL;
         }
         const Block block = block_at(state, unit);
-        CpuLowerScale scale = {0};
-        if (is_int8(state)) scale = scale_of(run, block.image);
-        sum_block(run, &block, &scale, sums.bytes);
-        finish_block(run, &block, &scale, &sums);
+        const CpuLowerScale *scale = scale_of(run, block.image);
+        sum_block(run, &block, scale, sums.bytes);
+        finish_block(run, &block, scale, sums.real);
     }
-    return NULL;
-}
-
-static Error *pack_panels(void *context, uint64_t begin, uint64_t end, uint32_t part) {
-    (void)part;
-    const Run *run = context;
-    const State *state = run->state;
-    cpu_lower_pack(state->form, run->filters, state->depth, state->filters, (int64_t)begin,
-        (int64_t)end, run->panels);
     return NULL;
 }
 
@@ -266,31 +246,29 @@ static Error *pack_panels(void *context, uint64_t begin, uint64_t end, uint32_t 
 
 static uint64_t units_of(const State *state) {
     return (uint64_t)(state->images * state->row_blocks * state->column_blocks *
-                      blocks_of(state->filters, CPU_LOWER_COLUMNS));
-}
-
-/* Units that are worth a thread: about 20 µs of passing over memory. */
-static uint64_t units_of_elements(int64_t elements) {
-    return (uint64_t)(65536 / (elements + 1)) + 1;
+                      blocks_of(state->operands.columns, CPU_LOWER_COLUMNS));
 }
 
 static Error *prepare_images(CpuDevice *device, uint32_t threads, Run *run) {
     const State *state = run->state;
     const int64_t row = state->window.input[WIDTH] * state->channels;
-    if (is_int8(state))
+    if (state->operands.is_int8) {
         TRY(cpu_for_each(device, threads, (uint64_t)(state->images * state->measurements),
-            units_of_elements(row * state->measured_rows), measure, run));
+            cpu_lower_units_of_elements(row * state->measured_rows), measure, run));
+        find_scales(run);
+    }
     return cpu_for_each(device, threads, (uint64_t)(state->images * state->padded_rows),
-        units_of_elements(row), prepare_rows, run);
+        cpu_lower_units_of_elements(row), prepare_rows, run);
 }
 
 static Error *pack(
-    CpuDevice *device, const Launch *launch, const Shape *shape, void *turned, Run *run) {
-    const State *state = run->state;
-    cpu_lower_turn_filters(state->form, cpu_input(launch, 1), shape, turned);
-    run->filters = turned;
-    return cpu_for_each(device, launch->threads, (uint64_t)cpu_lower_panels(state->filters),
-        units_of_elements(state->depth * CPU_LOWER_PANEL), pack_panels, run);
+    CpuDevice *device, const Launch *launch, const State *state, void *turned, void *panels) {
+    const int64_t *kernel = state->window.kernel;
+    const int64_t dims[4] = {
+        state->operands.columns, state->channels, kernel[HEIGHT], kernel[WIDTH]};
+    const Shape filters = shape_make(4, dims);
+    cpu_lower_turn_filters(state->operands.form, cpu_input(launch, 1), &filters, turned);
+    return cpu_lower_pack_plain(device, launch->threads, &state->operands, turned, panels);
 }
 
 static Error *launch_conv(
@@ -302,26 +280,22 @@ static Error *launch_conv(
     Run run = {
         .state = state,
         .x = cpu_input(launch, 0),
-        .scales = is_int8(state) ? cpu_input(launch, 2) : NULL,
-        .bias = state->has_bias ? cpu_input(launch, state->bias) : NULL,
-        .residual = state->has_residual ? cpu_input(launch, state->residual) : NULL,
         .images = workspace,
         .ranges = (CpuLowerRange *)(void *)(workspace + state->ranges_offset),
+        .image_scales = (CpuLowerScale *)(void *)(workspace + state->image_scales_offset),
         .panels = workspace + state->panels_offset,
-        .y = cpu_output(launch, 0),
+        .y = cpu_lower_results(&state->operands, launch),
         .abandon = launch->abandon,
     };
-    const int64_t shape[4] = {
-        state->filters, state->channels, state->window.kernel[HEIGHT], state->window.kernel[WIDTH]};
-    const Shape filters = shape_make(4, shape);
     if (units_of(state) == 0) return NULL;
     atomic_init(&run.abandoned, false);
-    if (state->packed)
+    if (state->operands.is_packed)
         run.panels = (char *)(uintptr_t)launch->inputs[1];
     else
-        TRY(pack(device, launch, &filters, workspace + state->filters_offset, &run));
+        TRY(pack(device, launch, state, workspace + state->filters_offset, run.panels));
     TRY(prepare_images(device, launch->threads, &run));
-    const int64_t cost = (state->rows * state->columns + 32) * CPU_LOWER_COLUMNS * state->depth;
+    const int64_t cost =
+        (state->rows * state->columns + 32) * CPU_LOWER_COLUMNS * state->operands.depth;
     TRY(cpu_for_each(device, launch->threads, units_of(state), (uint64_t)(2000000 / cost) + 1,
         run_blocks, &run));
     if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
@@ -330,14 +304,9 @@ static Error *launch_conv(
 
 /* ---- the plan ---- */
 
-static int64_t reach(const Window *window, uint32_t dimension) {
-    return (window->output[dimension] - 1) * window->stride[dimension] +
-           (window->kernel[dimension] - 1) * window->dilation[dimension] + 1;
-}
-
 static int64_t padded(const Window *window, uint32_t dimension) {
     const int64_t there = window->pad_begin[dimension] + window->input[dimension];
-    const int64_t seen = reach(window, dimension);
+    const int64_t seen = window_reach(window, dimension, window->output[dimension]);
     return there > seen ? there : seen;
 }
 
@@ -363,42 +332,24 @@ static void cut(State *state) {
         state->measured_rows > 0 ? blocks_of(window->input[HEIGHT], state->measured_rows) : 0;
 }
 
-static Error *multiply(uint64_t *inout_bytes, int64_t count) {
-    if (count < 0 || !checked_mul_u64(*inout_bytes, (uint64_t)count, inout_bytes))
-        FAIL(INVALID, "the operands are too large");
-    return NULL;
-}
-
-static Error *add(uint64_t bytes, uint64_t *inout_total) {
-    if (!checked_align_u64(bytes, DEVICE_ALIGNMENT, &bytes) ||
-        !checked_add_u64(*inout_total, bytes, inout_total) || *inout_total > INT64_MAX)
-        FAIL(INVALID, "the operands are too large");
-    return NULL;
-}
-
 static Error *place_workspace(Plan *plan, State *state) {
-    const CpuLowerFormInfo *info = &cpu_lower_forms[state->form];
-    uint64_t bytes = (uint64_t)pixel_bytes(state), total = 0;
-    TRY(multiply(&bytes, state->padded_columns));
-    TRY(multiply(&bytes, state->padded_rows));
-    TRY(multiply(&bytes, state->images));
-    TRY(add(bytes, &total));
+    const CpuLowerOperands *operands = &state->operands;
+    const CpuLowerFormInfo *info = &cpu_lower_forms[operands->form];
+    const int64_t pixels[3] = {state->images, state->padded_rows, state->padded_columns};
+    const int64_t ranges[2] = {state->images, state->measurements};
+    const int64_t filters[2] = {operands->depth, operands->columns};
+    uint64_t total = 0, bytes;
+    TRY(cpu_lower_reserve((uint64_t)pixel_bytes(state), 3, pixels, &total));
     state->ranges_offset = total;
-    if (is_int8(state)) {
-        bytes = sizeof(CpuLowerRange);
-        TRY(multiply(&bytes, state->images));
-        TRY(multiply(&bytes, state->measurements));
-        TRY(add(bytes, &total));
-    }
+    if (operands->is_int8) TRY(cpu_lower_reserve(sizeof(CpuLowerRange), 2, ranges, &total));
+    state->image_scales_offset = total;
+    if (operands->is_int8) TRY(cpu_lower_reserve(sizeof(CpuLowerScale), 1, &state->images, &total));
     state->filters_offset = state->panels_offset = total;
-    if (!state->packed) {
-        bytes = info->weight_size;
-        TRY(multiply(&bytes, state->depth));
-        TRY(multiply(&bytes, state->filters));
-        TRY(add(bytes, &total));
+    if (!operands->is_packed) {
+        TRY(cpu_lower_reserve(info->weight_size, 2, filters, &total));
         state->panels_offset = total;
-        TRY(cpu_lower_packed_bytes(state->form, state->depth, state->filters, &bytes));
-        TRY(add(bytes, &total));
+        TRY(cpu_lower_packed_bytes(operands->form, operands->depth, operands->columns, &bytes));
+        TRY(cpu_lower_reserve(bytes, 0, NULL, &total));
     }
     plan->workspace_bytes = total > 0 ? total : DEVICE_ALIGNMENT; /* has an address */
     return NULL;
@@ -407,7 +358,6 @@ static Error *place_workspace(Plan *plan, State *state) {
 static Error *plan_at(
     Device *device, CpuLevel level, const char *name, const PlanRequest *request, Plan **out) {
     const Shape *x = &request->inputs[0].shape, *w = &request->inputs[1].shape;
-    const bool int8 = request->operator_info->id == OPERATOR_FUSED_CONV_INT8;
     ChannelsFirst first;
     OWN(Plan, plan) = NULL;
     if (w->dims[1] % CPU_LOWER_CHANNELS != 0 || w->dims[1] == 0) return cpu_decline(out);
@@ -415,22 +365,12 @@ static Error *plan_at(
     TRY(plan_create(device, request, name, sizeof(State), &plan));
     State *state = plan_state(plan);
     TRY(window_of(&first.request, &state->window));
-    state->form = cpu_lower_form(cpu_device(device), int8);
-    state->packed = request->inputs[1].layout != CPU_LAYOUT_PLAIN;
     state->images = x->dims[0];
     state->channels = w->dims[1];
-    state->filters = w->dims[0];
-    state->depth = shape_product(w, 1, w->rank);
     state->padded_rows = padded(&state->window, HEIGHT);
     state->padded_columns = padded(&state->window, WIDTH);
-    state->bias = int8 ? 3 : 2;
-    state->residual = state->bias + 1;
-    state->has_bias = plan_request_has(request, state->bias);
-    state->has_residual = plan_request_has(request, state->residual);
-    state->product = cpu_lower_product_for(level, state->form);
-    state->row = cpu_lower_rows_for(level, state->form);
-    state->epilogue_row = cpu_epilogue_row_for(level);
-    TRY(cpu_epilogue_of(request, level, DTYPE_FLOAT32, &state->epilogue));
+    TRY(cpu_lower_operands_of(
+        device, level, request, shape_product(w, 1, w->rank), w->dims[0], &state->operands));
     cut(state);
     TRY(place_workspace(plan, state));
     plan->launch = launch_conv;

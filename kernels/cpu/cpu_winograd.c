@@ -321,21 +321,13 @@ static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-/* Whole panels, unless threads would have little to do: a part of one skips lines of memory. */
-static void join_panels(const CpuDevice *device, uint32_t threads, CpuWinograd *conv) {
-    const int64_t least = conv->filters_per_unit;
-    conv->filters_per_unit = CPU_MATMUL_PANEL;
-    while (conv->filters_per_unit > least &&
-           !cpu_is_even(device, threads, (uint64_t)units_of(conv, conv->group)))
-        conv->filters_per_unit /= 2;
-}
-
 Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *planned,
     const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned) {
     CpuWinograd joined = *planned;
     const CpuWinograd *conv = &joined;
     Run run = {.conv = conv, .buffers = *buffers, .abandon = launch->abandon};
-    join_panels(device, launch->threads, &joined);
+    joined.filters_per_unit = cpu_conv_last_filters_per_unit(device, launch->threads,
+        parts_of(planned->group, BLOCK), planned->filters, planned->filters_per_unit);
     run.zeros = buffers->scratch + POSITIONS * conv->group * conv->channels;
     run.sums = buffers->scratch + shared_count(conv);
     memset(run.zeros, 0, (size_t)conv->channels * sizeof(float));

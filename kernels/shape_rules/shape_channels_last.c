@@ -63,13 +63,7 @@ static Error *lower_conv(PlanRequest *request, DType weights, uint32_t bias) {
     TRY(shape_rule_conv(&first.request));
     Shape shape;
     channels_last_shape(&first.request.outputs[0].shape, &shape);
-    const int64_t filters = rule_shape(request, 1)->dims[0];
-    for (uint32_t i = 2; i <= bias + 1; i++)
-        TRY(rule_check_dtype(request, i, DTYPE_BIT(DTYPE_FLOAT32)));
-    for (uint32_t i = 2; i <= bias; i++) TRY(rule_check_shape(request, i, 1, &filters));
-    TRY(rule_check_shape(request, bias + 1, shape.rank, shape.dims));
-    rule_set(request, 0, DTYPE_FLOAT32, &shape);
-    return NULL;
+    return rule_set_lower(request, bias, &shape);
 }
 
 Error *shape_rule_fused_conv_bfloat16(PlanRequest *request) {

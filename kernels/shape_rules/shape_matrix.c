@@ -88,12 +88,7 @@ static Error *lower_matmul(PlanRequest *request, DType weights, uint32_t bias) {
             b->dims[0]);
     Shape shape = *a;
     shape.dims[shape.rank - 1] = b->dims[1];
-    for (uint32_t i = 2; i <= bias + 1; i++)
-        TRY(rule_check_dtype(request, i, DTYPE_BIT(DTYPE_FLOAT32)));
-    for (uint32_t i = 2; i <= bias; i++) TRY(rule_check_shape(request, i, 1, &b->dims[1]));
-    TRY(rule_check_shape(request, bias + 1, shape.rank, shape.dims));
-    rule_set(request, 0, DTYPE_FLOAT32, &shape);
-    return NULL;
+    return rule_set_lower(request, bias, &shape);
 }
 
 Error *shape_rule_fused_matmul_bfloat16(PlanRequest *request) {

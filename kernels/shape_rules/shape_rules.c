@@ -41,6 +41,16 @@ Error *rule_check_shape(
     FAIL(INVALID, "input %u has shape %s", index, text_builder_get(&text));
 }
 
+Error *rule_set_lower(PlanRequest *request, uint32_t bias, const Shape *shape) {
+    const int64_t *columns = &shape->dims[shape->rank - 1];
+    for (uint32_t i = 2; i <= bias + 1; i++)
+        TRY(rule_check_dtype(request, i, DTYPE_BIT(DTYPE_FLOAT32)));
+    for (uint32_t i = 2; i <= bias; i++) TRY(rule_check_shape(request, i, 1, columns));
+    TRY(rule_check_shape(request, bias + 1, shape->rank, shape->dims));
+    rule_set(request, 0, DTYPE_FLOAT32, shape);
+    return NULL;
+}
+
 Error *rule_push(Shape *inout_shape, int64_t dim) {
     if (inout_shape->rank == SHAPE_RANK_MAX)
         FAIL(INVALID, "a result of rank above %d", SHAPE_RANK_MAX);

@@ -21,6 +21,9 @@ MUST_CHECK Error *rule_check_rank(const PlanRequest *request, uint32_t index, ui
 /* Present input `index` has exactly these dimensions. */
 MUST_CHECK Error *rule_check_shape(
     const PlanRequest *request, uint32_t index, uint32_t rank, const int64_t *dims);
+/* The result of a product or convolution at lower precision, float32, when the operands behind the
+ * weights fit it: up to input `bias` one for each of its last dimension, then a residual. */
+MUST_CHECK Error *rule_set_lower(PlanRequest *request, uint32_t bias, const Shape *shape);
 /* Errors: INVALID beyond SHAPE_RANK_MAX. */
 MUST_CHECK Error *rule_push(Shape *inout_shape, int64_t dim);
 MUST_CHECK Error *rule_push_dims(

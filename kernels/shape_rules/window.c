@@ -98,9 +98,7 @@ static Error *read_window(
     return read_steps(request, window, out_auto_pad);
 }
 
-static int64_t extent(const Window *window, uint32_t i) {
-    return (window->kernel[i] - 1) * window->dilation[i] + 1;
-}
+static int64_t extent(const Window *window, uint32_t i) { return window_reach(window, i, 1); }
 
 static void split_padding(Window *window, uint32_t i, int64_t total, bool more_at_begin) {
     if (total < 0) total = 0;

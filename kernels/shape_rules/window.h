@@ -16,6 +16,11 @@ typedef struct Window {
     int64_t output[WINDOW_RANK_MAX];
 } Window;
 
+/* Of the input, padding included, what so many windows next to each other see. */
+static inline int64_t window_reach(const Window *window, uint32_t dimension, int64_t outputs) {
+    return (outputs - 1) * window->stride[dimension] +
+           (window->kernel[dimension] - 1) * window->dilation[dimension] + 1;
+}
 /* Of a Conv, FusedConv, ConvInteger, QLinearConv, DeformConv, MaxPool, AveragePool or LpPool
  * request. Errors: INVALID. */
 MUST_CHECK Error *window_of(const PlanRequest *request, Window *out);

@@ -1,7 +1,5 @@
 #include "scheduler/http/http_libraries.h"
 
-#include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/shared_library.h"
@@ -26,9 +24,6 @@ enum {
 CurlLibrary libcurl;
 MicrohttpdLibrary microhttpd;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards opening */
-static bool curl_is_open, microhttpd_is_open;
-
 static Error *open_curl(void) {
     TRY(shared_library_open(CURL_FILE, curl_functions, CURL_FUNCTION_COUNT, &libcurl));
     const CURLcode code = libcurl.global_init(CURL_GLOBAL_DEFAULT);
@@ -36,21 +31,17 @@ static Error *open_curl(void) {
     return NULL;
 }
 
-static Error *open_once(bool *inout_is_open, Error *(*open)(void)) {
-    Error *error = NULL;
-    (void)pthread_mutex_lock(&mutex);
-    if (!*inout_is_open) error = open();
-    *inout_is_open = !error;
-    (void)pthread_mutex_unlock(&mutex);
-    return error;
-}
-
 static Error *open_microhttpd(void) {
     return shared_library_open(
         MICROHTTPD_FILE, microhttpd_functions, MICROHTTPD_FUNCTION_COUNT, &microhttpd);
 }
 
-Error *http_libraries_open_curl(void) { return open_once(&curl_is_open, open_curl); }
+Error *http_libraries_open_curl(void) {
+    static SharedLibraryOnce once = SHARED_LIBRARY_CLOSED;
+    return shared_library_open_once(&once, open_curl);
+}
+
 Error *http_libraries_open_microhttpd(void) {
-    return open_once(&microhttpd_is_open, open_microhttpd);
+    static SharedLibraryOnce once = SHARED_LIBRARY_CLOSED;
+    return shared_library_open_once(&once, open_microhttpd);
 }

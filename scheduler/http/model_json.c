@@ -94,7 +94,8 @@ Error *model_json(const ModelVersion *version, const Executable *executable, jso
         return error;
     }
     json_object_object_add(object, "functions", functions);
-    if (lowered_to(executable)) json_fields_text(object, "lowered_to", lowered_to(executable));
+    const char *lowered = lowered_to(executable);
+    if (lowered) json_fields_text(object, "lowered_to", lowered);
     *out = object;
     return NULL;
 }

@@ -27,6 +27,29 @@ static void test_shared_library_gives_the_functions_of_its_table(void **state) {
         shared_library_open("libnobody.so.1", known, 1, &functions));
 }
 
+static uint32_t opened, failures_left;
+
+static Error *open_with_failures(void) {
+    if (failures_left > 0) {
+        failures_left--;
+        FAIL(UNSUPPORTED, "not yet");
+    }
+    opened++;
+    return NULL;
+}
+
+static void test_shared_library_is_opened_until_it_succeeded_once(void **state) {
+    (void)state;
+    static SharedLibraryOnce once = SHARED_LIBRARY_CLOSED;
+    opened = 0;
+    failures_left = 2;
+    for (int i = 0; i < 2; i++)
+        assert_fails_saying(
+            UNSUPPORTED, "not yet", shared_library_open_once(&once, open_with_failures));
+    for (int i = 0; i < 3; i++) assert_ok(shared_library_open_once(&once, open_with_failures));
+    assert_int_equal(opened, 1);
+}
+
 /* A file of one program header, whose segment holds a note of another kind before the one that is
  * asked for; cut at every length it must end without it, or with it. */
 static void test_shared_library_reads_the_build_of_a_file(void **state) {
@@ -74,6 +97,7 @@ static void test_shared_library_reads_the_build_of_a_file(void **state) {
 int test_shared_library(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared_library_gives_the_functions_of_its_table),
+        cmocka_unit_test(test_shared_library_is_opened_until_it_succeeded_once),
         cmocka_unit_test(test_shared_library_reads_the_build_of_a_file),
     };
     return cmocka_run_group_tests_name("shared_library", tests, NULL, NULL);

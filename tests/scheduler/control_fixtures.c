@@ -10,7 +10,7 @@
 #include "scheduler/model_loader.h"
 #include "store/stored_content.h"
 #include "tests/scheduler/executor_fixtures.h"
-#include "tests/support/sanitizers.h"
+#include "tests/support/test_sanitizers.h"
 #include "vm/assembly.h"
 
 /* Two instructions each; a sanitizer makes them ten times as long. */

@@ -2,7 +2,7 @@
 
 #include "tests/scheduler/job_file_fixtures.h"
 #include "tests/scheduler/migration_fixtures.h"
-#include "tests/support/sanitizers.h"
+#include "tests/support/test_sanitizers.h"
 
 /* Jobs that run without end, on both nodes: a sanitizer's machine has no time for many of them. */
 #if defined(TEST_WITH_THREAD_SANITIZER) || defined(TEST_WITH_ADDRESS_SANITIZER)

@@ -1,7 +1,7 @@
 #include "scheduler/simulate/simulation.h"
 
 #include "tests/scheduler/random_scenario.h"
-#include "tests/support/sanitizers.h"
+#include "tests/support/test_sanitizers.h"
 #include "tests/support/test_support.h"
 
 #ifdef TEST_WITH_ADDRESS_SANITIZER

@@ -22,7 +22,7 @@
 
 #define GROUP(name) int test_##name(void);
 #include "tests/store/groups.def"
-#include "tests/support/sanitizers.h"
+#include "tests/support/test_sanitizers.h"
 #undef GROUP
 
 #define TEST_GROUP(group, ...)                                                                     \

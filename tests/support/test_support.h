@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "tests/support/sanitizers.h"
+#include "tests/support/test_sanitizers.h"
 #include "tests/support/test_random.h"
 
 /* Each file's group: int test_chunk(void), called by test_main.c. The build says whose groups. */

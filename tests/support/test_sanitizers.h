@@ -1,17 +1,11 @@
 #pragma once
-/* Which sanitizer a test is built with, as clang and gcc say it: for tests that do less then. */
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
+/* For tests that do less with a sanitizer. */
+#include "base/sanitizers.h"
+
+#if BUILT_WITH_THREAD_SANITIZER
 #define TEST_WITH_THREAD_SANITIZER
 #endif
-#if __has_feature(address_sanitizer)
-#define TEST_WITH_ADDRESS_SANITIZER
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#define TEST_WITH_THREAD_SANITIZER
-#endif
-#ifdef __SANITIZE_ADDRESS__
+#if BUILT_WITH_ADDRESS_SANITIZER
 #define TEST_WITH_ADDRESS_SANITIZER
 #endif
 
