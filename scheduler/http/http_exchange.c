@@ -159,10 +159,12 @@ static const char *header(struct MHD_Connection *mhd, const char *name) {
     return microhttpd.lookup_connection_value(mhd, MHD_HEADER_KIND, name);
 }
 
-/* The head is there. An error is answered at once, whatever body was to come. */
+/* The head is there. */
 static Error *open_exchange(HttpExchange *exchange, const char *method) {
     HttpServer *server = exchange->connection->server;
     const char *length = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    exchange->body_start_ns = clock_now_ns(clock_real());
+    http_connection_limit(exchange->connection, server->options.body_limit_ms);
     HttpHead head = {
         .origin = exchange->connection->origin,
         .method = method,
@@ -178,9 +180,17 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
     TRY(http_service_open(server->service, &head, &exchange->request));
     exchange->body.size_max = exchange->request.body_size_max;
     exchange->body.quota_limits = exchange->request.quota_limits_body;
-    exchange->body_start_ns = clock_now_ns(clock_real());
-    http_connection_limit(exchange->connection, server->options.body_limit_ms);
     return NULL;
+}
+
+/* Whether the client reads an answer that comes before its body: it waits for leave to send it, or
+ * sends so much that the connection is cut. Any other may find the connection closed while it
+ * sends, and never look for an answer. */
+static bool reads_at_once(HttpExchange *exchange) {
+    const char *length = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    uint64_t size;
+    if (header(exchange->mhd, MHD_HTTP_HEADER_EXPECT)) return true;
+    return length && (!text_parse_u64(length, &size) || size > DISCARD_MAX);
 }
 
 /* A piece of the body. One that is refused is read on for a while, so that the client comes to read
@@ -230,7 +240,7 @@ enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, c
     if (!exchange->opened) {
         exchange->opened = true;
         if (!exchange->error) exchange->error = open_exchange(exchange, method);
-        return exchange->error ? send_error(exchange) : MHD_YES;
+        return exchange->error && reads_at_once(exchange) ? send_error(exchange) : MHD_YES;
     }
     if (*upload_data_size) return take_body(exchange, upload_data, upload_data_size);
     return atomic_load(&exchange->answered) ? send_answer(exchange) : start_handler(exchange);

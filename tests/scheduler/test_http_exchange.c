@@ -43,10 +43,39 @@ static void test_http_exchange_takes_bodies_in_pieces(void **state) {
     (void)close(descriptor);
 }
 
+/* A client that sends its body without asking finds the connection open until it has sent it, and
+ * the refusal behind it; one that asks first, or has much to send, is refused at once. */
+static void test_http_exchange_refuses_behind_short_bodies(void **state) {
+    (void)state;
+    static const char *const eager[] = {"Expect: 100-continue\r\nContent-Length: 5",
+        "Content-Length: 99999999", "Content-Length: five"};
+    TestServer OWN_SERVER(server);
+    char text[TEXT_SIZE];
+    test_server_open(&server, NULL);
+    int descriptor = test_connect(&server, false);
+    for (int i = 0; i < 2; i++) {
+        test_send(descriptor, "POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n");
+        assert_int_equal(test_receive(descriptor, text, sizeof text, 100), 0);
+        test_send(descriptor, "hello");
+        assert_true(test_receive_until(descriptor, "NOT_FOUND", text, sizeof text, 5000));
+    }
+    (void)close(descriptor);
+    for (size_t i = 0; i < sizeof eager / sizeof *eager; i++) {
+        char head[128];
+        (void)snprintf(
+            head, sizeof head, "POST /nowhere HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", eager[i]);
+        descriptor = test_connect(&server, false);
+        test_send(descriptor, head);
+        assert_true(test_receive_until(descriptor, "HTTP/1.1 4", text, sizeof text, 5000));
+        (void)close(descriptor);
+    }
+}
+
 int test_http_exchange(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_http_exchange_counts_answers),
         cmocka_unit_test(test_http_exchange_takes_bodies_in_pieces),
+        cmocka_unit_test(test_http_exchange_refuses_behind_short_bodies),
     };
     return cmocka_run_group_tests_name("http_exchange", tests, NULL, NULL);
 }
