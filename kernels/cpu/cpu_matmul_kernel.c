@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "kernels/cpu/cpu_sweep.h"
 #include "kernels/cpu/cpu_vector.h"
 
 /* ---- the portable inner kernel: no fused multiply-add ---- */
@@ -109,6 +110,8 @@ typedef struct Run {
     bool packed;
     int64_t panels, packed_count;
     int64_t chunks, chunk_rows; /* what the rows are cut into */
+    bool one_row;               /* over packed panels, which two streams of weights suit */
+    bool backwards;             /* from the last panel to the first */
     const atomic_bool *abandon;
     atomic_bool abandoned;
 } Run;
@@ -231,32 +234,49 @@ void cpu_matmul_run_panel(const CpuMatmul *matmul, const CpuMatmulBuffers *buffe
     }
 }
 
+static Unit unit_of(const Run *run, int64_t index) {
+    const CpuMatmul *matmul = run->matmul;
+    const CpuMatmulBuffers *buffers = &run->buffers;
+    const int64_t per_batch = run->panels * run->chunks;
+    const int64_t batch = index / per_batch, panel = index % per_batch / run->chunks;
+    Unit unit = unit_at(matmul, run->packed, index % run->chunks * run->chunk_rows, run->chunk_rows,
+        panel, buffers->b + batch_offset(&matmul->batch, batch, matmul->b_batch));
+    unit.a = buffers->a + batch_offset(&matmul->batch, batch, matmul->a_batch);
+    const int64_t c_offset = batch * matmul->rows * matmul->columns;
+    unit.c = buffers->c + c_offset;
+    if (matmul->has_residual) unit.residual = buffers->residual + c_offset;
+    if (matmul->has_bias)
+        unit.bias = buffers->bias + batch_offset(&matmul->batch, batch, matmul->bias_batch);
+    return unit;
+}
+
+/* Whether this unit and the next are two whole panels of one row. */
+static bool is_pair(const Run *run, int64_t index) {
+    const CpuMatmul *matmul = run->matmul;
+    return run->one_row && matmul->code.row &&
+           (index % run->panels + 2) * CPU_MATMUL_PANEL <= matmul->columns;
+}
+
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     Run *run = context;
     const CpuMatmul *matmul = run->matmul;
-    const int64_t per_batch = run->panels * run->chunks;
-    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+    const int64_t count = (int64_t)(end - begin);
+    for (int64_t done = 0, taken; done < count; done += taken) {
         if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
             atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
             return NULL;
         }
-        const int64_t batch = i / per_batch, panel = i % per_batch / run->chunks;
-        const int64_t b_offset = batch_offset(&matmul->batch, batch, matmul->b_batch);
-        const CpuMatmulBuffers *buffers = &run->buffers;
-        Unit unit = unit_at(matmul, run->packed, i % run->chunks * run->chunk_rows, run->chunk_rows,
-            panel, buffers->b + b_offset);
-        unit.a = buffers->a + batch_offset(&matmul->batch, batch, matmul->a_batch);
-        const int64_t c_offset = batch * matmul->rows * matmul->columns;
-        unit.c = buffers->c + c_offset;
-        if (matmul->has_residual) unit.residual = buffers->residual + c_offset;
-        if (matmul->has_bias)
-            unit.bias = buffers->bias + batch_offset(&matmul->batch, batch, matmul->bias_batch);
-        if (run->packed && matmul->code.row && matmul->rows == 1 && i + 1 < (int64_t)end &&
-            matmul->columns - unit.column >= 2 * CPU_MATMUL_PANEL) {
+        taken = done + 1 < count ? 2 : 1;
+        int64_t first = (int64_t)begin + (run->backwards ? count - done - taken : done);
+        if (taken == 2 && !is_pair(run, first)) {
+            taken = 1;
+            if (run->backwards) first++;
+        }
+        Unit unit = unit_of(run, first);
+        if (taken == 2) {
             unit.columns = 2 * CPU_MATMUL_PANEL;
             run_row(matmul, &unit);
-            i++;
         } else
             run_unit(matmul, &unit);
     }
@@ -363,6 +383,10 @@ Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmu
         run.buffers.b = buffers->scratch;
     }
     cut_rows(&run, launch->threads);
+    run.one_row = run.packed && matmul->rows == 1;
+    run.backwards =
+        run.one_row && cpu_sweep_backwards(run.buffers.b,
+                           (uint64_t)(run.packed_count * matmul->batch_count) * sizeof(float));
     const int64_t rows = matmul->rows < run.chunk_rows ? matmul->rows : run.chunk_rows;
     TRY(cpu_for_each(device, launch->threads, (uint64_t)(matmul->batch_count * panels * run.chunks),
         units_per_part(rows, matmul->depth), run_units, &run));

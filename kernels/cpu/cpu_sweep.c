@@ -1,0 +1,27 @@
+#include "kernels/cpu/cpu_sweep.h"
+
+enum {
+    CLASSES = 64,
+    CLASS_BITS = 6,
+    KEPT = 1 << 20, /* bytes of a second level cache: processors of servers have 0.5 to 2 MiB */
+};
+
+/* The last reading of weights whose addresses fall into a class. */
+typedef struct Reading {
+    const void *weights;
+    uint64_t end; /* bytes that the thread had read behind it */
+    bool backwards;
+} Reading;
+
+static _Thread_local Reading readings[CLASSES];
+static _Thread_local uint64_t bytes_read;
+
+bool cpu_sweep_backwards(const void *weights, uint64_t size) {
+    /* Knuth, The Art of Computer Programming, section 6.4: Fibonacci hashing */
+    const uint64_t hash = (uintptr_t)weights / 64 * UINT64_C(0x9e3779b97f4a7c15);
+    Reading *last = &readings[hash >> (64 - CLASS_BITS)];
+    const bool is_near = last->weights == weights && bytes_read - last->end < KEPT;
+    bytes_read += size;
+    *last = (Reading){weights, bytes_read, is_near && !last->backwards};
+    return last->backwards;
+}
