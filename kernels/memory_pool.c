@@ -18,6 +18,8 @@ enum {
     SMALL_MAX_LOG2 = 9,
     SIZE_LOG2_MAX = 62,
     CLASS_COUNT = SMALL_COUNT + (SIZE_LOG2_MAX - SMALL_MAX_LOG2) * STEPS,
+    WORD_BITS = 64,
+    WORD_COUNT = (CLASS_COUNT + WORD_BITS - 1) / WORD_BITS,
 };
 
 /* Idle blocks beyond what was ever in use at once. In host memory up to the larger number, as a
@@ -43,6 +45,7 @@ struct MemoryPool {
     uint64_t idle_bytes;
     uint64_t peak_bytes;
     FreeList lists[CLASS_COUNT];
+    uint64_t kept[WORD_COUNT]; /* a bit for each list that ever had a block: a few of hundreds */
     MemoryPool *reserve; /* retained, or NULL; its mutex is locked inside this one's */
 };
 
@@ -68,6 +71,16 @@ static uint64_t class_bytes(uint32_t index) {
     uint32_t log2 = SMALL_MAX_LOG2 + (index - SMALL_COUNT) / STEPS;
     uint64_t steps = (index - SMALL_COUNT) % STEPS + 1;
     return ((uint64_t)1 << log2) + (steps << (log2 - STEPS_LOG2));
+}
+
+/* The first class from `index` on whose list ever had a block; CLASS_COUNT: none. */
+static uint32_t next_kept(const MemoryPool *pool, uint32_t index) {
+    for (uint32_t word = index / WORD_BITS; word < WORD_COUNT; word++) {
+        uint64_t bits = pool->kept[word];
+        if (word == index / WORD_BITS) bits &= UINT64_MAX << index % WORD_BITS;
+        if (bits) return word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
+    }
+    return CLASS_COUNT;
 }
 
 Error *memory_pool_create(Device *device, uint64_t limit_bytes, MemoryPool **out) {
@@ -147,6 +160,7 @@ static void keep(MemoryPool *pool, uint32_t index, uint64_t address) {
         return;
     }
     list->addresses[list->count++] = address;
+    pool->kept[index / WORD_BITS] |= UINT64_C(1) << index % WORD_BITS;
     pool->idle_bytes += class_bytes(index);
 }
 
@@ -155,7 +169,7 @@ static void leave_to_reserve(MemoryPool *pool) {
     MemoryPool *reserve = pool->reserve;
     (void)pthread_mutex_lock(&reserve->mutex);
     if (reserve->peak_bytes < pool->peak_bytes) reserve->peak_bytes = pool->peak_bytes;
-    for (uint32_t i = 0; i < CLASS_COUNT; i++) {
+    for (uint32_t i = 0; (i = next_kept(pool, i)) < CLASS_COUNT; i++) {
         FreeList *list = &pool->lists[i];
         while (list->count > 0) keep(reserve, i, list->addresses[--list->count]);
     }
@@ -173,8 +187,8 @@ void memory_pool_release(MemoryPool *pool) {
     if (pool->reserve) leave_to_reserve(pool);
     memory_pool_release(pool->reserve);
     trim(pool, 0);
-    for (uint32_t i = 0; i < CLASS_COUNT; i++) /* most are empty, and a short run feels 400 calls */
-        if (pool->lists[i].addresses) memory_free(pool->lists[i].addresses);
+    for (uint32_t i = 0; (i = next_kept(pool, i)) < CLASS_COUNT; i++)
+        memory_free(pool->lists[i].addresses);
     device_stream_destroy(pool->device, pool->stream);
     (void)pthread_mutex_destroy(&pool->mutex);
     memory_free(pool);
