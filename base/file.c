@@ -133,10 +133,15 @@ static Error *sync_folder_of(const char *path) {
     return error;
 }
 
-Error *file_output_commit(FileOutput *output) {
-    if (fsync(output->descriptor) != 0) return io_error("sync", output->path);
+Error *file_output_publish(FileOutput *output) {
     if (rename(output->temporary, output->path) != 0) return io_error("rename", output->path);
     output->temporary[0] = 0;
+    return NULL;
+}
+
+Error *file_output_commit(FileOutput *output) {
+    if (fsync(output->descriptor) != 0) return io_error("sync", output->path);
+    TRY(file_output_publish(output));
     return sync_folder_of(output->path);
 }
 

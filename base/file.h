@@ -1,6 +1,6 @@
 #pragma once
-/* Whole files, read within a limit and written so that a crash leaves the old content or the new,
- * never half. */
+/* Whole files, read within a limit and written so that a crash of the program leaves the old
+ * content or the new, never half. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +15,7 @@ MUST_CHECK Error *file_read_descriptor(
     int descriptor, const char *path, size_t size_max, uint8_t **out_data, size_t *out_size);
 
 /* A file being written beside its final path. Nothing appears under the path before
- * file_output_commit. */
+ * file_output_commit or file_output_publish. */
 typedef struct FileOutput FileOutput;
 MUST_CHECK Error *file_output_create(const char *path, FileOutput **out);
 /* Errors: IO (EXHAUSTED when the disk is full). */
@@ -24,9 +24,13 @@ MUST_CHECK Error *file_output_write(FileOutput *output, const void *data, size_t
 MUST_CHECK Error *file_output_write_at(
     FileOutput *output, uint64_t offset, const void *data, size_t size);
 uint64_t file_output_size(const FileOutput *output);
-/* Syncs, renames over the path, syncs the folder. */
+/* Syncs, renames over the path, syncs the folder: a power cut leaves the old content or the new. */
 MUST_CHECK Error *file_output_commit(FileOutput *output);
-/* Removes the temporary file unless it was committed. */
+/* Renames over the path, and leaves it to the system when that reaches the disk, as cp and numpy
+ * do: a killed process leaves the old content or the new, a power cut within the next seconds may
+ * leave neither. For what can be made again. */
+MUST_CHECK Error *file_output_publish(FileOutput *output);
+/* Removes the temporary file unless it was committed or published. */
 void file_output_release(FileOutput *output);
 DEFINE_OWN(FileOutput, file_output_release);
 

@@ -1,11 +1,14 @@
 #include "base/worker_pool.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
+
+enum { NAME_SIZE = 12 };
 
 /* One call of worker_pool_for_each: lives on its caller's stack until every helper has let go of
  * it. */
@@ -26,7 +29,8 @@ struct WorkerPool {
     pthread_cond_t finished; /* a helper left a batch */
     Batch *batches;          /* those with indices not yet started */
     bool ending;
-    uint32_t thread_count;
+    uint32_t thread_count, started;
+    char name[NAME_SIZE];
     pthread_t threads[WORKER_POOL_THREADS_MAX];
 };
 
@@ -89,14 +93,8 @@ Error *worker_pool_create(const char *name, uint32_t thread_count, WorkerPool **
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->finished, NULL);
-    for (uint32_t i = 0; i < thread_count; i++) {
-        if (pthread_create(&pool->threads[i], NULL, worker_main, pool) != 0)
-            FAIL(OUT_OF_MEMORY, "cannot start thread %u of %u", i + 1, thread_count);
-        pool->thread_count++;
-        char thread_name[16];
-        (void)snprintf(thread_name, sizeof thread_name, "%.11s-%u", name, i);
-        (void)pthread_setname_np(pool->threads[i], thread_name); /* only for people */
-    }
+    pool->thread_count = thread_count;
+    (void)snprintf(pool->name, sizeof pool->name, "%s", name);
     *out = TAKE(pool);
     return NULL;
 }
@@ -107,7 +105,7 @@ void worker_pool_release(WorkerPool *pool) {
     pool->ending = true;
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->mutex);
-    for (uint32_t i = 0; i < pool->thread_count; i++) pthread_join(pool->threads[i], NULL);
+    for (uint32_t i = 0; i < pool->started; i++) pthread_join(pool->threads[i], NULL);
     pthread_cond_destroy(&pool->finished);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->mutex);
@@ -115,6 +113,24 @@ void worker_pool_release(WorkerPool *pool) {
 }
 
 uint32_t worker_pool_thread_count(const WorkerPool *pool) { return pool->thread_count; }
+
+/* As many threads as the pool has and this many tasks keep busy. Signals are for the program's own
+ * threads. When the system gives no thread, the others and the calling one do more. Called with the
+ * mutex held. */
+static void start_threads(WorkerPool *pool, size_t tasks) {
+    sigset_t all, before;
+    if (pool->started == pool->thread_count || pool->started >= tasks) return;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (pool->started < pool->thread_count && pool->started < tasks) {
+        char thread_name[NAME_SIZE + 4];
+        pthread_t *thread = &pool->threads[pool->started];
+        if (pthread_create(thread, NULL, worker_main, pool) != 0) break;
+        (void)snprintf(thread_name, sizeof thread_name, "%s-%u", pool->name, pool->started++);
+        (void)pthread_setname_np(*thread, thread_name); /* only for people */
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
 
 static Error *run_here(size_t count, WorkerTask *task, void *context) {
     for (size_t i = 0; i < count; i++) TRY(task(context, i));
@@ -125,6 +141,7 @@ Error *worker_pool_for_each(WorkerPool *pool, size_t count, WorkerTask *task, vo
     if (!pool || count < 2) return run_here(count, task, context);
     Batch batch = {.task = task, .context = context, .count = count};
     pthread_mutex_lock(&pool->mutex);
+    start_threads(pool, count - 1);
     Batch **link = &pool->batches;
     while (*link) link = &(*link)->following;
     *link = &batch;

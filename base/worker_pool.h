@@ -1,6 +1,6 @@
 #pragma once
-/* A fixed set of named threads for work that is no execution's: encoding chunks, hashing, packing
- * weights. */
+/* A set of named threads for work that is no execution's: encoding chunks, hashing, packing
+ * weights. They start when there is something to do: a short command often has nothing. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +12,8 @@ enum { WORKER_POOL_THREADS_MAX = 64 };
 
 /* Cores of this machine, 1 to WORKER_POOL_THREADS_MAX. */
 uint32_t worker_pool_core_count(void);
-/* name: at most 11 letters, shown by ps and gdb. Threads: 1 … WORKER_POOL_THREADS_MAX. */
+/* name: of which 11 letters are shown by ps and gdb. Threads: 1 … WORKER_POOL_THREADS_MAX, as many
+ * at most. */
 MUST_CHECK Error *worker_pool_create(const char *name, uint32_t thread_count, WorkerPool **out);
 /* Waits for what runs, then ends the threads. */
 void worker_pool_release(WorkerPool *pool);
