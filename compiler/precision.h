@@ -1,6 +1,6 @@
 #pragma once
-/* Below float32: which products of matrices and which convolutions a model's executable computes at
- * a lower precision, and what became of the others. */
+/* Below float32: which products of matrices, convolutions and recurrent networks a model's
+ * executable computes at a lower precision, and what became of the others. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -8,7 +8,7 @@
 
 typedef enum Precision {
     PRECISION_FP32 = 0, /* as the model says */
-    PRECISION_BF16,     /* FusedMatMulBFloat16, FusedConvBFloat16 */
+    PRECISION_BF16,     /* FusedMatMulBFloat16, FusedConvBFloat16, LSTMBFloat16, GRU…, RNN… */
     PRECISION_INT8,     /* FusedMatMulInt8, FusedConvInt8 */
 } Precision;
 
@@ -20,7 +20,7 @@ typedef enum PrecisionLeft {
 } PrecisionLeft;
 
 typedef struct PrecisionReport {
-    uint32_t lowered;                    /* products and convolutions, as the others */
+    uint32_t lowered;                    /* operators, as the others */
     uint32_t left[PRECISION_LEFT_COUNT]; /* by why */
 } PrecisionReport;
 

@@ -46,7 +46,7 @@ struct MemoryPool {
     uint64_t peak_bytes;
     FreeList lists[CLASS_COUNT];
     uint64_t kept[WORD_COUNT]; /* a bit for each list that ever had a block: a few of hundreds */
-    MemoryPool *reserve; /* retained, or NULL; its mutex is locked inside this one's */
+    MemoryPool *reserve;       /* retained, or NULL; its mutex is locked inside this one's */
 };
 
 /* Class index and block size; false when size is beyond all classes. */

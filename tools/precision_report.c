@@ -39,8 +39,8 @@ void precision_print_counts(json_object *precision) {
     if (lowered == 0)
         printf("%s: nothing was lowered", remote_text(precision, "mode"));
     else
-        printf("%s: %lld products and convolutions were lowered", remote_text(precision, "mode"),
-            (long long)lowered);
+        printf(
+            "%s: %lld operators were lowered", remote_text(precision, "mode"), (long long)lowered);
     for (uint32_t i = 0; i < PRECISION_LEFT_COUNT; i++) {
         const char *name = precision_left_name((PrecisionLeft)i);
         if (!remote_field(reasons, name)) continue;

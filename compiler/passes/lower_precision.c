@@ -1,5 +1,6 @@
-/* Products and convolutions with constant weights become such at the precision that was asked for;
- * everything else stays as it is, and is counted. Weights that several share are made once. */
+/* Products, convolutions and, at bfloat16, recurrent networks with constant weights become such at
+ * the precision that was asked for; everything else stays as it is, and is counted. Weights that
+ * several share are made once. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
@@ -11,6 +12,8 @@ enum {
     SIZE_MIN = 16,         /* of either side of the weights; channels and filters */
     CHANNELS_MULTIPLE = 4, /* which kernels take four of at a time */
     OPERANDS_MAX = 5,
+    RECURRENT_WEIGHTS = 2,
+    RECURRENT_OPERANDS_MAX = 8,
 };
 
 /* What became of a constant, as it lies and transposed. */
@@ -237,14 +240,74 @@ static Error *lower_conv(const Lowering *lowering, IrBinding *binding) {
     return finish(lowering, binding, &conv, judge_conv(lowering, &conv, readable));
 }
 
+/* ---- recurrent networks: W and R ---- */
+
+static PrecisionLeft judge_recurrent(const Lowering *lowering, const IrBinding *binding) {
+    if (lowering->context->precision != PRECISION_BF16) return PRECISION_LEFT_RECURRENT;
+    for (uint32_t i = 1; i <= RECURRENT_WEIGHTS; i++) {
+        const Tensor *tensor = ir_variable_tensor(operand(binding, i));
+        if (!tensor) return PRECISION_LEFT_COMPUTED;
+        if (tensor->shape.rank != 3) return PRECISION_LEFT_FORM;
+        if (tensor->shape.dims[1] < SIZE_MIN || tensor->shape.dims[2] < SIZE_MIN)
+            return PRECISION_LEFT_SMALL;
+    }
+    return PRECISION_LEFT_COUNT;
+}
+
+static Error *replace_recurrent(
+    IrBinding *binding, const char *name, const Lowered lowered[RECURRENT_WEIGHTS]) {
+    OWN(Attributes, attributes) = NULL;
+    IrVariable *inputs[RECURRENT_OPERANDS_MAX], **results;
+    for (uint32_t i = 0; i < binding->operand_count; i++) inputs[i] = operand(binding, i);
+    for (uint32_t i = 0; i < RECURRENT_WEIGHTS; i++) inputs[i + 1] = lowered[i].weights;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_copy_declared(binding->attributes, operator_find(name), attributes));
+    TRY(ir_build_operator(ir_before(binding), name, attributes, binding->operand_count, inputs,
+        binding->result_count, &results));
+    for (uint32_t i = 0; i < binding->result_count; i++) {
+        results[i]->type = binding->results[i]->type;
+        results[i]->name = binding->results[i]->name;
+        binding->results[i]->replacement = results[i];
+    }
+    results[0]->binding->name = binding->name;
+    ir_remove(binding);
+    return NULL;
+}
+
+static const char *recurrent_name(OperatorId id) {
+    if (id == OPERATOR_LSTM) return "LSTMBFloat16";
+    return id == OPERATOR_GRU ? "GRUBFloat16" : "RNNBFloat16";
+}
+
+static Error *lower_recurrent(const Lowering *lowering, IrBinding *binding) {
+    PrecisionReport *report = lowering->context->report;
+    PrecisionLeft left = judge_recurrent(lowering, binding);
+    Lowered lowered[RECURRENT_WEIGHTS];
+    for (uint32_t i = 0; i < RECURRENT_WEIGHTS && left == PRECISION_LEFT_COUNT; i++) {
+        /* in their own order, as filters are */
+        const Product weights = {.weights = operand(binding, i + 1), .is_conv = true, .alpha = 1};
+        TRY(find_weights(lowering, &weights, &lowered[i]));
+        if (!lowered[i].weights) left = PRECISION_LEFT_VALUES;
+    }
+    if (left != PRECISION_LEFT_COUNT) {
+        report->left[left]++;
+        return NULL;
+    }
+    report->lowered++;
+    return replace_recurrent(binding, recurrent_name(binding->operator_info->id), lowered);
+}
+
+static Error *lower(const Lowering *lowering, IrBinding *binding) {
+    if (is_recurrent(binding)) return lower_recurrent(lowering, binding);
+    if (is_conv(binding)) return lower_conv(lowering, binding);
+    return is_product(binding) ? lower_product(lowering, binding) : NULL;
+}
+
 static Error *visit(const Lowering *lowering, IrBinding *binding) {
     if (binding->kind != IR_OPERATOR || binding->result_count == 0) return NULL;
     if (!is_float(binding->results[0])) return NULL;
-    if (is_recurrent(binding)) lowering->context->report->left[PRECISION_LEFT_RECURRENT]++;
-    if (!is_product(binding) && !is_conv(binding)) return NULL;
     return error_wrap(
-        is_conv(binding) ? lower_conv(lowering, binding) : lower_product(lowering, binding),
-        "node %s", binding->name ? binding->name : "without a name");
+        lower(lowering, binding), "node %s", binding->name ? binding->name : "without a name");
 }
 
 Error *lower_precision_pass(PassContext *context) {

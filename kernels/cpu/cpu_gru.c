@@ -68,5 +68,8 @@ static Error *plan_portable(Device *device, const PlanRequest *request, Plan **o
 const Kernel cpu_gru[] = {
     {OPERATOR_GRU, DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.gru", 0},
     {OPERATOR_GRU, DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.gru_portable", KERNEL_PORTABLE},
+    {OPERATOR_GRU_BFLOAT16, DTYPE_BIT(DTYPE_FLOAT32), plan_fast, "cpu.gru", 0},
+    {OPERATOR_GRU_BFLOAT16, DTYPE_BIT(DTYPE_FLOAT32), plan_portable, "cpu.gru_portable",
+        KERNEL_PORTABLE},
     KERNELS_END,
 };

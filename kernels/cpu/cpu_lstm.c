@@ -49,5 +49,8 @@ static Error *plan_portable(Device *device, const PlanRequest *request, Plan **o
 const Kernel cpu_lstm[] = {
     {OPERATOR_LSTM, DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.lstm", 0},
     {OPERATOR_LSTM, DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.lstm_portable", KERNEL_PORTABLE},
+    {OPERATOR_LSTM_BFLOAT16, DTYPE_BIT(DTYPE_FLOAT32), plan_fast, "cpu.lstm", 0},
+    {OPERATOR_LSTM_BFLOAT16, DTYPE_BIT(DTYPE_FLOAT32), plan_portable, "cpu.lstm_portable",
+        KERNEL_PORTABLE},
     KERNELS_END,
 };

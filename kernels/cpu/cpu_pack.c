@@ -8,19 +8,33 @@
 #include "kernels/cpu/cpu_matmul.h"
 #include "kernels/cpu/cpu_loops.h"
 #include "kernels/cpu/cpu_lower_weights.h"
+#include "kernels/cpu/cpu_panels_bfloat16.h"
 
 /* A matmul's B, or the transposed W or R of a recurrent network, as K × N with strides. */
 typedef struct Weight {
     int64_t batch_count, depth, columns, row, column;
 } Weight;
 
+static bool is_recurrent_bfloat16(OperatorId id) {
+    return id == OPERATOR_LSTM_BFLOAT16 || id == OPERATOR_GRU_BFLOAT16 ||
+           id == OPERATOR_RNN_BFLOAT16;
+}
+
 /* A GRU that resets its state first reads R in two pieces. */
 static bool is_recurrent_weight(const PackRequest *request) {
     const OperatorId id = request->operator_info->id;
-    if (id != OPERATOR_LSTM && id != OPERATOR_GRU && id != OPERATOR_RNN) return false;
-    if (request->input_index == 2 && id == OPERATOR_GRU)
+    if (id != OPERATOR_LSTM && id != OPERATOR_GRU && id != OPERATOR_RNN &&
+        !is_recurrent_bfloat16(id))
+        return false;
+    if (request->input_index == 2 && (id == OPERATOR_GRU || id == OPERATOR_GRU_BFLOAT16))
         return attributes_int(request->attributes, "linear_before_reset") != 0;
     return request->input_index == 1 || request->input_index == 2;
+}
+
+/* What each step reads, while W is read once for many. */
+static bool stays_bfloat16(const PackRequest *request, const Weight *weight) {
+    return is_recurrent_bfloat16(request->operator_info->id) && request->input_index == 2 &&
+           weight->depth % CPU_MATMUL_PANEL == 0;
 }
 
 static Weight weight_of(const PackRequest *request) {
@@ -65,6 +79,12 @@ Error *cpu_pack_rule(
     if (cpu_device(device)->portable_only || !wants_panels(cpu_device(device), request))
         return NULL;
     const Weight weight = weight_of(request);
+    if (stays_bfloat16(request, &weight)) {
+        *out_layout = CPU_LAYOUT_PANELS_BFLOAT16;
+        *out_bytes =
+            (uint64_t)(weight.batch_count * weight.depth * weight.columns) * sizeof(uint16_t);
+        return NULL;
+    }
     *out_layout = CPU_LAYOUT_PANELS;
     *out_bytes =
         (uint64_t)(weight.batch_count * cpu_matmul_packed_count(weight.depth, weight.columns)) *
@@ -98,6 +118,14 @@ static Error *pack_panels(
     return NULL;
 }
 
+static void pack_bfloat16(const PackRequest *request, const uint16_t *plain, uint16_t *to) {
+    const Weight weight = weight_of(request);
+    const int64_t matrix = weight.depth * weight.columns;
+    for (int64_t batch = 0; batch < weight.batch_count; batch++)
+        cpu_panels_bfloat16_pack(
+            plain + batch * matrix, weight.depth, weight.columns, to + batch * matrix);
+}
+
 Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request, uint32_t layout,
     const void *plain, uint64_t to) {
     (void)stream;
@@ -109,7 +137,12 @@ Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request
     if (packed) return NULL;
     if (layout == CPU_LAYOUT_DNNL)
         return cpu_dnnl_conv_pack(cpu_device(device), request, plain, (void *)(uintptr_t)to);
-    if (layout != CPU_LAYOUT_PANELS || !wants_panels(cpu_device(device), request))
+    const bool in_panels = wants_panels(cpu_device(device), request);
+    if (in_panels && layout == CPU_LAYOUT_PANELS_BFLOAT16) {
+        pack_bfloat16(request, plain, (uint16_t *)(uintptr_t)to);
+        return NULL;
+    }
+    if (!in_panels || layout != CPU_LAYOUT_PANELS)
         FAIL(INVALID, "%s: input %u is not packed in layout %u", request->operator_info->name,
             request->input_index, layout);
     return pack_panels(device, request, plain, (float *)(uintptr_t)to);

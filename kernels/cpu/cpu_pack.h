@@ -18,6 +18,7 @@ typedef enum CpuLayout {
         7,                     /* weights at lower precision: see cpu_lower_product.h; bfloat16 */
     CPU_LAYOUT_PAIRS_INT8 = 8, /* likewise: see cpu_lower_product.h; int8 */
     CPU_LAYOUT_QUADS_INT8 = 9, /* the same for AVX512_VNNI */
+    CPU_LAYOUT_PANELS_BFLOAT16 = 10, /* R of a recurrent network: see cpu_panels_bfloat16.h */
 } CpuLayout;
 
 /* DeviceClass.pack_rule and DeviceClass.pack. */

@@ -106,34 +106,34 @@ static Error *read_activations(const Attributes *attributes, CpuLevel level, DTy
 /* ---- a request ---- */
 
 typedef struct Kind {
-    OperatorId operator_id;
+    OperatorId operator_id, of_bfloat16;
     int64_t gates;
     uint32_t activation_count;
     const char *activations[CPU_RECURRENT_ACTIVATIONS_MAX];
 } Kind;
 
 static const Kind kinds[] = {
-    {OPERATOR_LSTM, 4, 3, {"Sigmoid", "Tanh", "Tanh"}},
-    {OPERATOR_GRU, 3, 2, {"Sigmoid", "Tanh"}},
-    {OPERATOR_RNN, 1, 1, {"Tanh"}},
+    {OPERATOR_LSTM, OPERATOR_LSTM_BFLOAT16, 4, 3, {"Sigmoid", "Tanh", "Tanh"}},
+    {OPERATOR_GRU, OPERATOR_GRU_BFLOAT16, 3, 2, {"Sigmoid", "Tanh"}},
+    {OPERATOR_RNN, OPERATOR_RNN_BFLOAT16, 1, 1, {"Tanh"}},
 };
 
 static const Kind *kind_of(OperatorId operator_id) {
     const Kind *kind = kinds;
-    while (kind->operator_id != operator_id) kind++;
+    while (kind->operator_id != operator_id && kind->of_bfloat16 != operator_id) kind++;
     return kind;
 }
 
 /* Attributes and operands of LSTM or GRU alone. */
-static void read_own(const PlanRequest *request, CpuRecurrent *recurrent) {
+static void read_own(const PlanRequest *request, OperatorId operator_id, CpuRecurrent *recurrent) {
     const Attributes *attributes = request->attributes;
     recurrent->joined_gates = recurrent->first_gates = recurrent->gates;
-    if (request->operator_info->id == OPERATOR_LSTM) {
+    if (operator_id == OPERATOR_LSTM) {
         recurrent->has_c = plan_request_has(request, 6);
         recurrent->has_peepholes = plan_request_has(request, 7);
         recurrent->input_forget = attributes_int(attributes, "input_forget") != 0;
     }
-    if (request->operator_info->id != OPERATOR_GRU) return;
+    if (operator_id != OPERATOR_GRU) return;
     if (attributes_int(attributes, "linear_before_reset") != 0)
         recurrent->joined_gates = 2;
     else
@@ -169,9 +169,10 @@ Error *cpu_recurrent_of(
     };
     recurrent.length = x->dims[recurrent.batch_first ? 1 : 0];
     recurrent.batch = x->dims[recurrent.batch_first ? 0 : 1];
-    read_own(request, &recurrent);
+    read_own(request, kind->operator_id, &recurrent);
     for (uint32_t i = 0; i < 2; i++)
         recurrent.packed[i] = request->inputs[i + 1].layout == CPU_LAYOUT_PANELS;
+    recurrent.packed_bfloat16 = request->inputs[2].layout == CPU_LAYOUT_PANELS_BFLOAT16;
     for (uint32_t i = 0; i < 3; i++)
         recurrent.wanted[i] = i < request->output_count && request->outputs[i].present;
     read_clip(attributes, level, dtype, &recurrent);

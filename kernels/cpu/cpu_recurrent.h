@@ -1,7 +1,7 @@
 #pragma once
-/* What LSTM, GRU and RNN share: a call read, one matrix product for all inputs, one for each step's
- * states, and the order of steps. What happens to one element of the batch in a step is a cell of
- * cpu_lstm.c, cpu_gru.c or cpu_rnn.c. */
+/* What LSTM, GRU and RNN share, and those whose weights are bfloat16: a call read, one matrix
+ * product for all inputs, one for each step's states, and the order of steps. What happens to one
+ * element of the batch in a step is a cell of cpu_lstm.c, cpu_gru.c or cpu_rnn.c. */
 #include "kernels/cpu/cpu_float_plan.h"
 #include "kernels/cpu/cpu_loops.h"
 #include "kernels/cpu/cpu_matmul_kernel.h"
@@ -56,10 +56,12 @@ struct CpuRecurrent {
     bool batch_first;
     bool reverse_only; /* one direction, the reverse one */
     bool has_bias, has_lengths, has_h, has_c, has_peepholes, input_forget;
-    bool packed[2]; /* W, R */
-    bool wanted[3]; /* Y, Y_h, Y_c */
+    bool packed[2];       /* W, R */
+    bool packed_bfloat16; /* R, as cpu_panels_bfloat16.h has it; LSTM's, or a GRU's as a whole */
+    bool wanted[3];       /* Y, Y_h, Y_c */
     uint32_t activation_count;
     CpuRecurrentActivation activations[2][CPU_RECURRENT_ACTIVATIONS_MAX]; /* of each direction */
+    CpuLevel level;
     CpuMatmul inputs, first, second;
     CpuLoop *clip_loop; /* NULL: none */
     float clip_limits[2];

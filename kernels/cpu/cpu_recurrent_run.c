@@ -1,6 +1,7 @@
 /* The steps of LSTM, GRU and RNN in float32. */
 #include <string.h>
 
+#include "kernels/cpu/cpu_panels_bfloat16.h"
 #include "kernels/cpu/cpu_recurrent.h"
 #include "kernels/cpu/cpu_vector.h"
 
@@ -81,6 +82,7 @@ static int64_t weight_count(const CpuRecurrent *recurrent, int index) {
 
 static bool is_packed_here(const CpuRecurrent *recurrent, int index) {
     if (weight_columns(recurrent, index) == 0) return false;
+    if (index != WEIGHTS_INPUT && recurrent->packed_bfloat16) return !recurrent->sliced;
     return !recurrent->packed[index == WEIGHTS_INPUT ? 0 : 1];
 }
 
@@ -204,14 +206,31 @@ static int64_t phase_gates(const CpuRecurrent *recurrent, int phase) {
     return phase == 0 ? recurrent->first_gates : recurrent->gates - recurrent->first_gates;
 }
 
+/* A slice's columns of the product. */
+static void multiply_slice(const Run *run, int64_t index) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const CpuMatmulBuffers *buffers = &run->products[run->phase];
+    const CpuMatmul *product = run->phase == 0 ? &recurrent->first : &recurrent->second;
+    const int64_t slices = recurrent->hidden / CPU_MATMUL_PANEL;
+    const int64_t panels = phase_gates(recurrent, run->phase) * slices;
+    if (!recurrent->packed_bfloat16) {
+        for (int64_t panel = index; panel < panels; panel += slices)
+            cpu_matmul_run_panel(product, buffers, panel);
+        return;
+    }
+    const uint16_t *weights = (const uint16_t *)(const void *)run->call->inputs[2] +
+                              run->direction * product->depth * product->columns;
+    for (int64_t panel = index; panel < panels; panel += 2 * slices)
+        cpu_panels_bfloat16_run(product, recurrent->level, buffers->a, weights, panel,
+            panel + slices < panels ? panel + slices : CPU_PANEL_NONE, buffers->c);
+}
+
 /* Slices of the state with their columns of the product. Every other step goes backwards, and finds
  * the last of the weights that it left in the cache. */
 static Error *step_slices(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     Run *run = context;
     const CpuRecurrent *recurrent = run->recurrent;
-    const CpuMatmul *product = run->phase == 0 ? &recurrent->first : &recurrent->second;
-    const int64_t slices = recurrent->hidden / CPU_MATMUL_PANEL;
     const atomic_bool *abandon = run->call->launch->abandon;
     for (uint64_t i = begin; i < end; i++) {
         if (abandon && atomic_load_explicit(abandon, memory_order_relaxed)) {
@@ -220,8 +239,7 @@ static Error *step_slices(void *context, uint64_t begin, uint64_t end, uint32_t 
         }
         const int64_t index = (int64_t)(run->step % 2 == 0 ? i : begin + (end - 1 - i));
         const Slice slice = {index * CPU_MATMUL_PANEL, CPU_MATMUL_PANEL};
-        for (int64_t gate = 0; gate < phase_gates(recurrent, run->phase); gate++)
-            cpu_matmul_run_panel(product, &run->products[run->phase], gate * slices + index);
+        multiply_slice(run, index);
         for (int64_t n = 0; n < recurrent->batch; n++) step_element(run, &slice, n);
     }
     return NULL;
@@ -256,6 +274,13 @@ static const float *weights_of(const Run *run, int index) {
     const int64_t columns = weight_columns(recurrent, index);
     float *to = run->scratch.packed[index];
     if (columns == 0) return NULL;
+    if (index != WEIGHTS_INPUT && recurrent->packed_bfloat16) {
+        const uint16_t *half = (const uint16_t *)(const void *)given;
+        if (recurrent->sliced) return NULL; /* they are read as they are */
+        cpu_panels_bfloat16_widen(&recurrent->first.code, recurrent->level,
+            half + run->direction * depth * columns, depth, columns, to);
+        return to;
+    }
     if (!is_packed_here(recurrent, index))
         return given + run->direction * weight_count(recurrent, index);
     given += run->direction * recurrent->gates * recurrent->hidden * depth;
@@ -357,6 +382,7 @@ static bool is_sliced(const CpuRecurrent *recurrent) {
 }
 
 void cpu_recurrent_prepare(CpuRecurrent *recurrent, CpuLevel level) {
+    recurrent->level = level;
     recurrent->sliced = is_sliced(recurrent);
     recurrent->rows = (CpuRecurrentRows){add_rows_for(level), multiply_rows_for(level),
         multiply_add_rows_for(level), combine_rows_for(level), blend_rows_for(level)};

@@ -23,5 +23,8 @@ static Error *plan_portable(Device *device, const PlanRequest *request, Plan **o
 const Kernel cpu_rnn[] = {
     {OPERATOR_RNN, DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.rnn", 0},
     {OPERATOR_RNN, DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.rnn_portable", KERNEL_PORTABLE},
+    {OPERATOR_RNN_BFLOAT16, DTYPE_BIT(DTYPE_FLOAT32), plan_fast, "cpu.rnn", 0},
+    {OPERATOR_RNN_BFLOAT16, DTYPE_BIT(DTYPE_FLOAT32), plan_portable, "cpu.rnn_portable",
+        KERNEL_PORTABLE},
     KERNELS_END,
 };

@@ -1,7 +1,7 @@
-/* Matrix products and convolutions at a lower precision. */
+/* Matrix products, convolutions and recurrent networks at a lower precision. */
 #include "kernels/expansions/expand_fused.h"
 
-enum { BYTE_MAX = 255, CONV_INPUTS = 2 };
+enum { BYTE_MAX = 255, CONV_INPUTS = 2, RECURRENT_INPUTS_MAX = 8 };
 static const double RANGE_MIN = 0x1p-100;
 
 Error *expand_fused_matmul_bfloat16(ExpansionBuilder *builder) {
@@ -122,3 +122,26 @@ Error *expand_fused_conv_int8(ExpansionBuilder *builder) {
     TRY(expansion_cast(builder, value, DTYPE_FLOAT32, &value));
     return scale(builder, &bytes, value);
 }
+
+/* The same network of wider weights. */
+static Error *recurrent(ExpansionBuilder *builder, OperatorId wide) {
+    const PlanRequest *request = builder->request;
+    uint32_t inputs[RECURRENT_INPUTS_MAX], first;
+    OWN(Attributes, attributes) = NULL;
+    for (uint32_t i = 0; i < request->input_count; i++) inputs[i] = expansion_input(builder, i);
+    for (uint32_t i = 1; i < 3; i++)
+        TRY(expansion_cast(builder, inputs[i], DTYPE_FLOAT32, &inputs[i]));
+    TRY(attributes_create(&attributes));
+    TRY(attributes_copy_declared(request->attributes, operator_get(wide), attributes));
+    TRY(expansion_call(builder,
+        (ExpansionCall){
+            wide, TAKE(attributes), request->input_count, inputs, request->output_count},
+        &first));
+    for (uint32_t i = 0; i < request->output_count; i++)
+        expansion_set_output(builder, i, first + i);
+    return NULL;
+}
+
+Error *expand_lstm_bfloat16(ExpansionBuilder *builder) { return recurrent(builder, OPERATOR_LSTM); }
+Error *expand_gru_bfloat16(ExpansionBuilder *builder) { return recurrent(builder, OPERATOR_GRU); }
+Error *expand_rnn_bfloat16(ExpansionBuilder *builder) { return recurrent(builder, OPERATOR_RNN); }

@@ -39,7 +39,7 @@ static Error *check_inputs(const PlanRequest *request, const RecurrentShape *sha
     const int64_t bias[] = {directions, 2 * gates * hidden}, peepholes[] = {directions, 3 * hidden};
     const int64_t state[] = {shape->batch_first ? shape->batch : directions,
         shape->batch_first ? directions : shape->batch, hidden};
-    for (uint32_t i = 1; i < request->input_count; i++)
+    for (uint32_t i = 3; i < request->input_count; i++)
         if (i != 4) TRY(rule_check_same_dtype(request, i, 0));
     TRY(rule_check_dtype(request, 4, DTYPE_BIT(DTYPE_INT32)));
     TRY(rule_check_shape(request, 1, 3, weights));
@@ -51,10 +51,9 @@ static Error *check_inputs(const PlanRequest *request, const RecurrentShape *sha
     return rule_check_shape(request, 7, 2, peepholes);
 }
 
-/* Gates: how many products of an input and of a state there are. */
+/* Gates: how many products of an input and of a state there are. W and R are checked before. */
 static Error *recurrent(PlanRequest *request, int64_t gates) {
     RecurrentShape shape;
-    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
     TRY(read_shape(request, &shape));
     TRY(check_inputs(request, &shape, gates));
     int64_t directions = shape.directions;
@@ -70,6 +69,23 @@ static Error *recurrent(PlanRequest *request, int64_t gates) {
     return NULL;
 }
 
-Error *shape_rule_lstm(PlanRequest *request) { return recurrent(request, 4); }
-Error *shape_rule_gru(PlanRequest *request) { return recurrent(request, 3); }
-Error *shape_rule_rnn(PlanRequest *request) { return recurrent(request, 1); }
+static Error *of_one_type(PlanRequest *request, int64_t gates) {
+    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
+    TRY(rule_check_same_dtype(request, 1, 0));
+    TRY(rule_check_same_dtype(request, 2, 0));
+    return recurrent(request, gates);
+}
+
+static Error *of_bfloat16(PlanRequest *request, int64_t gates) {
+    TRY(rule_check_dtype(request, 0, DTYPE_BIT(DTYPE_FLOAT32)));
+    TRY(rule_check_dtype(request, 1, DTYPE_BIT(DTYPE_BFLOAT16)));
+    TRY(rule_check_dtype(request, 2, DTYPE_BIT(DTYPE_BFLOAT16)));
+    return recurrent(request, gates);
+}
+
+Error *shape_rule_lstm(PlanRequest *request) { return of_one_type(request, 4); }
+Error *shape_rule_gru(PlanRequest *request) { return of_one_type(request, 3); }
+Error *shape_rule_rnn(PlanRequest *request) { return of_one_type(request, 1); }
+Error *shape_rule_lstm_bfloat16(PlanRequest *request) { return of_bfloat16(request, 4); }
+Error *shape_rule_gru_bfloat16(PlanRequest *request) { return of_bfloat16(request, 3); }
+Error *shape_rule_rnn_bfloat16(PlanRequest *request) { return of_bfloat16(request, 1); }

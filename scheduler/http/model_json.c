@@ -79,7 +79,9 @@ static const char *lowered_to(const Executable *executable) {
     for (uint32_t i = 0; i < executable->primitive_count; i++) {
         const OperatorId id = executable->primitives[i].operator_info->id;
         if (id == OPERATOR_FUSED_MATMUL_INT8 || id == OPERATOR_FUSED_CONV_INT8) return "int8";
-        if (id == OPERATOR_FUSED_MATMUL_BFLOAT16 || id == OPERATOR_FUSED_CONV_BFLOAT16)
+        if (id == OPERATOR_FUSED_MATMUL_BFLOAT16 || id == OPERATOR_FUSED_CONV_BFLOAT16 ||
+            id == OPERATOR_LSTM_BFLOAT16 || id == OPERATOR_GRU_BFLOAT16 ||
+            id == OPERATOR_RNN_BFLOAT16)
             return "bf16";
     }
     return NULL;

@@ -153,7 +153,7 @@ def test_a_loop_is_lowered_and_inputs_are_made_up(home):
     assert said["lowered"] == 9 and said["inputs"] == "generated" and "unmeasured" not in said
     assert [output["name"] for output in said["outputs"]] == ["generated", "log_probabilities"]
     shown = home.call("register", "gpt", path, "--precision", "int8", as_json=False).out
-    assert "9 products and convolutions were lowered" in shown and "made up" in shown
+    assert "9 operators were lowered" in shown and "made up" in shown
 
 
 def test_a_model_without_products_says_so(home):

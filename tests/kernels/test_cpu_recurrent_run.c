@@ -103,12 +103,68 @@ static void test_recurrent_gives_a_sequence_the_same_bits_in_any_batch(void **st
     check_alone_and_among_others("RNN", NULL, 1);
 }
 
+/* Weights of bfloat16, plain and packed, alone and in batches: the bits of the network that has
+ * them in float32. */
+static void check_bfloat16(
+    const char *name, const char *half_name, const char *attributes, int64_t gates, int64_t batch) {
+    enum { LENGTH = 3, INPUT = 5, HIDDEN = 128 };
+    const int64_t counts[2] = {gates * HIDDEN * INPUT, gates * HIDDEN * HIDDEN};
+    float *x = kernel_random_floats(1, LENGTH * batch * INPUT);
+    float *wide[2] = {kernel_random_floats(2, counts[0]), kernel_random_floats(3, counts[1])};
+    uint16_t *half[2];
+    for (int i = 0; i < 2; i++) {
+        half[i] = malloc((size_t)counts[i] * sizeof(uint16_t));
+        assert_non_null(half[i]);
+        for (int64_t j = 0; j < counts[i]; j++) {
+            uint32_t word;
+            memcpy(&word, &wide[i][j], sizeof word);
+            half[i][j] = (uint16_t)(word >> 16);
+            word = word >> 16 << 16;
+            memcpy(&wide[i][j], &word, sizeof word);
+        }
+    }
+    KernelCall call = {.name = name,
+        .attributes = attributes,
+        .input_count = 3,
+        .output_count = 2,
+        .inputs = {{DTYPE_FLOAT32, {3, {LENGTH, batch, INPUT}}, x},
+            {DTYPE_FLOAT32, {3, {1, gates * HIDDEN, INPUT}}, wide[0]},
+            {DTYPE_FLOAT32, {3, {1, gates * HIDDEN, HIDDEN}}, wide[1]}}};
+    KernelResult expected, result;
+    assert_ok(kernel_call_run(kernel_cpu_device(), &call, KERNEL_MODE_PLAIN, &expected));
+    call.name = half_name;
+    for (int i = 0; i < 2; i++) {
+        call.inputs[i + 1].dtype = DTYPE_BFLOAT16;
+        call.inputs[i + 1].data = half[i];
+    }
+    kernel_call_check_bits(kernel_cpu_device(), &call, &result);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_memory_equal(result.data[i], expected.data[i], expected.bytes[i]);
+    (void)kernel_call_check_packed(kernel_cpu_device(), &call, 6, &result);
+    kernel_result_deinit(&result);
+    kernel_result_deinit(&expected);
+    for (int i = 0; i < 2; i++) free(half[i]), free(wide[i]);
+    free(x);
+}
+
+static void test_recurrent_of_bfloat16_has_the_bits_of_its_weights_in_float32(void **state) {
+    (void)state;
+    static const int64_t batches[] = {1, 3, 17};
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        check_bfloat16("LSTM", "LSTMBFloat16", NULL, 4, batches[i]);
+        check_bfloat16("GRU", "GRUBFloat16", NULL, 3, batches[i]);
+        check_bfloat16("GRU", "GRUBFloat16", "{linear_before_reset=1}", 3, batches[i]);
+        check_bfloat16("RNN", "RNNBFloat16", NULL, 1, batches[i]);
+    }
+}
+
 int test_cpu_recurrent_run(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recurrent_workspace_holds_only_what_it_must),
         cmocka_unit_test(test_recurrent_workspace_holds_a_second_product),
         cmocka_unit_test(test_recurrent_stops_at_each_sequences_length),
         cmocka_unit_test(test_recurrent_workspace_holds_two_states_of_slices),
+        cmocka_unit_test(test_recurrent_of_bfloat16_has_the_bits_of_its_weights_in_float32),
         cmocka_unit_test(test_recurrent_gives_a_sequence_the_same_bits_in_any_batch),
     };
     return cmocka_run_group_tests_name("cpu_recurrent_run", tests, NULL, NULL);

@@ -17,6 +17,13 @@ static void test_products_of_lower_precision_are_plain_operators(void **state) {
             "Div(5 17) Div(17 5) Add(19 16) Neg(10) Mul(21 18) Round(22) Mul(0 18) Round(24) "
             "Add(25 23) Clip(26 6 5) Sub(27 23) Cast(28) Cast(1) Transpose(29) Conv(31 30) "
             "Transpose(32) Cast(33) Mul(20 2) Mul(34 35) Add(36 3) -> 37"},
+        {"LSTMBFloat16", "{input_forget=1}",
+            "float32[5,2,3] bfloat16[1,16,3] bfloat16[1,16,4] - int32[2]", 3,
+            "Cast(1) Cast(2) LSTM(0 5 6 - 4) -> 7 8 9"},
+        {"GRUBFloat16", NULL, "float32[5,2,3] bfloat16[1,12,3] bfloat16[1,12,4]", 2,
+            "Cast(1) Cast(2) GRU(0 3 4) -> 5 6"},
+        {"RNNBFloat16", NULL, "float32[5,2,3] bfloat16[1,4,3] bfloat16[1,4,4] float32[1,8]", 1,
+            "Cast(1) Cast(2) RNN(0 4 5 3) -> 6"},
     };
     expansion_text_check(rows, sizeof rows / sizeof rows[0]);
 }

@@ -46,6 +46,8 @@ static void test_operator_cost_of_products(void **state) {
         {"MatMulInteger", NULL, "uint8[3,5] int8[5,7]", 1, 2 * 3 * 5 * 7, 15 + 35 + 4 * 21},
         {"LSTM", "{hidden_size=4}", "float32[6,2,3] float32[1,16,3] float32[1,16,4]", 1,
             2 * 6 * 2 * (48 + 64), 4 * (36 + 48 + 64 + 48)},
+        {"LSTMBFloat16", NULL, "float32[6,2,3] bfloat16[1,16,3] bfloat16[1,16,4]", 1,
+            2 * 6 * 2 * (48 + 64), 4 * 36 + 2 * (48 + 64) + 4 * 48},
         {"FusedAttention", NULL, "float32[2,5,8] float32[2,9,8] float32[2,9,3]", 1,
             2 * 2 * 5 * 9 * (8 + 3), 4 * (80 + 144 + 54 + 30)},
         {"FusedAttention", "{key_rows_first=1, value_rows_first=1}",

@@ -22,6 +22,17 @@ static void test_lstm_rule_checks_every_operand(void **state) {
             "! direction \"up\""},
         {"LSTM", NULL, "float32[5,2,3] float32[1,0,3] float32[1,0,0]", "! a hidden size of 0"},
         {"LSTM", NULL, "float32[5,2] float32[1,16,3] float32[1,16,4]", "! input 0 has rank 2"},
+        {"LSTM", NULL, "float32[5,2,3] bfloat16[1,16,3] float32[1,16,4]", "! input 1 is bfloat16"},
+        {"LSTMBFloat16", NULL, "float32[5,2,3] bfloat16[1,16,3] bfloat16[1,16,4] float32[1,32]",
+            "float32[5, 1, 2, 4] float32[1, 2, 4] float32[1, 2, 4]"},
+        {"LSTMBFloat16", NULL, "float32[5,2,3] bfloat16[1,16,3] float32[1,16,4]",
+            "! input 2 is float32"},
+        {"LSTMBFloat16", NULL, "bfloat16[5,2,3] bfloat16[1,16,3] bfloat16[1,16,4]",
+            "! input 0 is bfloat16"},
+        {"GRUBFloat16", NULL, "float32[5,2,3] bfloat16[1,12,3] bfloat16[1,12,4] bfloat16[1,24]",
+            "! input 3 is bfloat16"},
+        {"RNNBFloat16", NULL, "float32[5,2,3] bfloat16[1,5,3] bfloat16[1,4,4]",
+            "! input 1 has shape"},
     };
     infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
 }
