@@ -6,6 +6,7 @@
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/lower_weights.h"
 #include "compiler/passes/pass.h"
+#include "kernels/operator_lower.h"
 #include "kernels/shape_rules/shape_rules.h"
 
 enum {
@@ -151,13 +152,13 @@ static Error *find_weights(const Lowering *lowering, const Product *product, Low
     return NULL;
 }
 
-static const char *operator_of(const Product *product, bool int8) {
-    if (product->is_conv) return int8 ? "FusedConvInt8" : "FusedConvBFloat16";
-    return int8 ? "FusedMatMulInt8" : "FusedMatMulBFloat16";
+static const char *name_of(OperatorId plain, DType weights) {
+    return operator_get(operator_lower_find(plain, weights))->name;
 }
 
 static Error *replace(IrBinding *binding, const Product *product, const Lowered *lowered) {
-    const char *name = operator_of(product, lowered->scales);
+    const char *name = name_of(product->is_conv ? OPERATOR_FUSED_CONV : OPERATOR_FUSED_MATMUL,
+        lowered->scales ? DTYPE_INT8 : DTYPE_BFLOAT16);
     OWN(Attributes, attributes) = NULL;
     IrVariable *inputs[OPERANDS_MAX] = {product->left, lowered->weights};
     IrVariable **results;
@@ -254,8 +255,8 @@ static PrecisionLeft judge_recurrent(const Lowering *lowering, const IrBinding *
     return PRECISION_LEFT_COUNT;
 }
 
-static Error *replace_recurrent(
-    IrBinding *binding, const char *name, const Lowered lowered[RECURRENT_WEIGHTS]) {
+static Error *replace_recurrent(IrBinding *binding, const Lowered lowered[RECURRENT_WEIGHTS]) {
+    const char *name = name_of(binding->operator_info->id, DTYPE_BFLOAT16);
     OWN(Attributes, attributes) = NULL;
     IrVariable *inputs[RECURRENT_OPERANDS_MAX], **results;
     for (uint32_t i = 0; i < binding->operand_count; i++) inputs[i] = operand(binding, i);
@@ -274,11 +275,6 @@ static Error *replace_recurrent(
     return NULL;
 }
 
-static const char *recurrent_name(OperatorId id) {
-    if (id == OPERATOR_LSTM) return "LSTMBFloat16";
-    return id == OPERATOR_GRU ? "GRUBFloat16" : "RNNBFloat16";
-}
-
 static Error *lower_recurrent(const Lowering *lowering, IrBinding *binding) {
     PrecisionReport *report = lowering->context->report;
     PrecisionLeft left = judge_recurrent(lowering, binding);
@@ -294,7 +290,7 @@ static Error *lower_recurrent(const Lowering *lowering, IrBinding *binding) {
         return NULL;
     }
     report->lowered++;
-    return replace_recurrent(binding, recurrent_name(binding->operator_info->id), lowered);
+    return replace_recurrent(binding, lowered);
 }
 
 static Error *lower(const Lowering *lowering, IrBinding *binding) {

@@ -2,6 +2,7 @@
 
 #include "base/allocator.h"
 #include "kernels/cpu/cpu_pack.h"
+#include "kernels/operator_lower.h"
 
 /* Constant weights that are a matrix when they are multiplied. */
 typedef struct Weights {
@@ -10,28 +11,20 @@ typedef struct Weights {
     bool is_filters;
 } Weights;
 
-static bool is_conv(OperatorId id) {
-    return id == OPERATOR_FUSED_CONV_BFLOAT16 || id == OPERATOR_FUSED_CONV_INT8;
-}
-
-static bool is_product(OperatorId id) {
-    return id == OPERATOR_FUSED_MATMUL_BFLOAT16 || id == OPERATOR_FUSED_MATMUL_INT8;
-}
-
 /* False: none of ours. */
 static bool weights_of(const CpuDevice *device, const PackRequest *request, Weights *out) {
-    const OperatorId id = request->operator_info->id;
+    const OperatorLower *lower = operator_lower_get(request->operator_info->id);
     const TensorSpec *constant = &request->constant;
     const Shape *shape = &constant->shape;
-    const bool int8 = id == OPERATOR_FUSED_MATMUL_INT8 || id == OPERATOR_FUSED_CONV_INT8;
-    if (request->input_index != 1 || (!is_conv(id) && !is_product(id)) ||
-        constant->dtype != (int8 ? DTYPE_INT8 : DTYPE_BFLOAT16) ||
-        shape->rank != (is_conv(id) ? 4 : 2))
+    if (!lower || request->input_index != 1 || constant->dtype != lower->weights) return false;
+    const bool is_conv = lower->of == OPERATOR_FUSED_CONV;
+    if ((!is_conv && lower->of != OPERATOR_FUSED_MATMUL) || shape->rank != (is_conv ? 4 : 2))
         return false;
-    if (is_conv(id) && shape->dims[1] % CPU_LOWER_CHANNELS != 0) return false;
-    *out = (Weights){.form = cpu_lower_form(device, int8), .is_filters = is_conv(id)};
-    out->depth = is_conv(id) ? shape_product(shape, 1, shape->rank) : shape->dims[0];
-    out->columns = shape->dims[is_conv(id) ? 0 : 1];
+    if (is_conv && shape->dims[1] % CPU_LOWER_CHANNELS != 0) return false;
+    *out = (Weights){
+        .form = cpu_lower_form(device, lower->weights == DTYPE_INT8), .is_filters = is_conv};
+    out->depth = is_conv ? shape_product(shape, 1, shape->rank) : shape->dims[0];
+    out->columns = shape->dims[is_conv ? 0 : 1];
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "kernels/cpu/cpu_vector.h"
+#include "kernels/operator_lower.h"
 
 static void activate(
     const CpuEpilogue *epilogue, void *row, int64_t count, const void *low, const void *high) {
@@ -151,9 +152,8 @@ Error *cpu_epilogue_of(const PlanRequest *request, CpuLevel level, DType dtype, 
     if (id == OPERATOR_GEMM || id == OPERATOR_FUSED_MATMUL)
         epilogue.alpha = attributes_float(attributes, "alpha");
     if (id == OPERATOR_GEMM) epilogue.bias_scale = attributes_float(attributes, "beta");
-    if (id == OPERATOR_FUSED_CONV || id == OPERATOR_FUSED_MATMUL ||
-        id == OPERATOR_FUSED_MATMUL_BFLOAT16 || id == OPERATOR_FUSED_MATMUL_INT8 ||
-        id == OPERATOR_FUSED_CONV_BFLOAT16 || id == OPERATOR_FUSED_CONV_INT8) {
+    const OperatorId plain = operator_lower_of(id);
+    if (plain == OPERATOR_FUSED_CONV || plain == OPERATOR_FUSED_MATMUL) {
         TRY(activation_of(attributes, &epilogue.activation));
         epilogue.parameters.alpha = attributes_float(attributes, "activation_alpha");
         epilogue.parameters.beta = attributes_float(attributes, "activation_beta");

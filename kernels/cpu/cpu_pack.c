@@ -9,32 +9,26 @@
 #include "kernels/cpu/cpu_loops.h"
 #include "kernels/cpu/cpu_lower_weights.h"
 #include "kernels/cpu/cpu_panels_bfloat16.h"
+#include "kernels/operator_lower.h"
 
 /* A matmul's B, or the transposed W or R of a recurrent network, as K × N with strides. */
 typedef struct Weight {
     int64_t batch_count, depth, columns, row, column;
 } Weight;
 
-static bool is_recurrent_bfloat16(OperatorId id) {
-    return id == OPERATOR_LSTM_BFLOAT16 || id == OPERATOR_GRU_BFLOAT16 ||
-           id == OPERATOR_RNN_BFLOAT16;
-}
-
 /* A GRU that resets its state first reads R in two pieces. */
 static bool is_recurrent_weight(const PackRequest *request) {
-    const OperatorId id = request->operator_info->id;
-    if (id != OPERATOR_LSTM && id != OPERATOR_GRU && id != OPERATOR_RNN &&
-        !is_recurrent_bfloat16(id))
-        return false;
-    if (request->input_index == 2 && (id == OPERATOR_GRU || id == OPERATOR_GRU_BFLOAT16))
+    const OperatorId id = operator_lower_of(request->operator_info->id);
+    if (id != OPERATOR_LSTM && id != OPERATOR_GRU && id != OPERATOR_RNN) return false;
+    if (request->input_index == 2 && id == OPERATOR_GRU)
         return attributes_int(request->attributes, "linear_before_reset") != 0;
     return request->input_index == 1 || request->input_index == 2;
 }
 
 /* What each step reads, while W is read once for many. */
 static bool stays_bfloat16(const PackRequest *request, const Weight *weight) {
-    return is_recurrent_bfloat16(request->operator_info->id) && request->input_index == 2 &&
-           weight->depth % CPU_MATMUL_PANEL == 0;
+    return operator_lower_get(request->operator_info->id) && is_recurrent_weight(request) &&
+           request->input_index == 2 && weight->depth % CPU_MATMUL_PANEL == 0;
 }
 
 static Weight weight_of(const PackRequest *request) {

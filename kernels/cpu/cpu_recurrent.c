@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "kernels/cpu/cpu_pack.h"
+#include "kernels/operator_lower.h"
 #include "kernels/scalar/scalar_hyperbolic.h"
 
 /* ---- activations that are no operators of their own ---- */
@@ -106,21 +107,21 @@ static Error *read_activations(const Attributes *attributes, CpuLevel level, DTy
 /* ---- a request ---- */
 
 typedef struct Kind {
-    OperatorId operator_id, of_bfloat16;
+    OperatorId operator_id;
     int64_t gates;
     uint32_t activation_count;
     const char *activations[CPU_RECURRENT_ACTIVATIONS_MAX];
 } Kind;
 
 static const Kind kinds[] = {
-    {OPERATOR_LSTM, OPERATOR_LSTM_BFLOAT16, 4, 3, {"Sigmoid", "Tanh", "Tanh"}},
-    {OPERATOR_GRU, OPERATOR_GRU_BFLOAT16, 3, 2, {"Sigmoid", "Tanh"}},
-    {OPERATOR_RNN, OPERATOR_RNN_BFLOAT16, 1, 1, {"Tanh"}},
+    {OPERATOR_LSTM, 4, 3, {"Sigmoid", "Tanh", "Tanh"}},
+    {OPERATOR_GRU, 3, 2, {"Sigmoid", "Tanh"}},
+    {OPERATOR_RNN, 1, 1, {"Tanh"}},
 };
 
 static const Kind *kind_of(OperatorId operator_id) {
     const Kind *kind = kinds;
-    while (kind->operator_id != operator_id && kind->of_bfloat16 != operator_id) kind++;
+    while (kind->operator_id != operator_id) kind++;
     return kind;
 }
 
@@ -153,7 +154,7 @@ Error *cpu_recurrent_of(
     const PlanRequest *request, CpuLevel level, DType dtype, CpuRecurrent *out) {
     const Attributes *attributes = request->attributes;
     const Shape *x = &request->inputs[0].shape, *states = &request->inputs[2].shape;
-    const Kind *kind = kind_of(request->operator_info->id);
+    const Kind *kind = kind_of(operator_lower_of(request->operator_info->id));
     CpuRecurrent recurrent = {
         .name = request->operator_info->name,
         .batch_first = attributes_int(attributes, "layout") != 0,

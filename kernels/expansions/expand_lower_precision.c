@@ -1,5 +1,6 @@
 /* Matrix products, convolutions and recurrent networks at a lower precision. */
 #include "kernels/expansions/expand_fused.h"
+#include "kernels/operator_lower.h"
 
 enum { BYTE_MAX = 255, CONV_INPUTS = 2, RECURRENT_INPUTS_MAX = 8 };
 static const double RANGE_MIN = 0x1p-100;
@@ -124,8 +125,9 @@ Error *expand_fused_conv_int8(ExpansionBuilder *builder) {
 }
 
 /* The same network of wider weights. */
-static Error *recurrent(ExpansionBuilder *builder, OperatorId wide) {
+Error *expand_recurrent_bfloat16(ExpansionBuilder *builder) {
     const PlanRequest *request = builder->request;
+    const OperatorId wide = operator_lower_of(request->operator_info->id);
     uint32_t inputs[RECURRENT_INPUTS_MAX], first;
     OWN(Attributes, attributes) = NULL;
     for (uint32_t i = 0; i < request->input_count; i++) inputs[i] = expansion_input(builder, i);
@@ -141,7 +143,3 @@ static Error *recurrent(ExpansionBuilder *builder, OperatorId wide) {
         expansion_set_output(builder, i, first + i);
     return NULL;
 }
-
-Error *expand_lstm_bfloat16(ExpansionBuilder *builder) { return recurrent(builder, OPERATOR_LSTM); }
-Error *expand_gru_bfloat16(ExpansionBuilder *builder) { return recurrent(builder, OPERATOR_GRU); }
-Error *expand_rnn_bfloat16(ExpansionBuilder *builder) { return recurrent(builder, OPERATOR_RNN); }

@@ -1,5 +1,6 @@
 #include "scheduler/http/model_json.h"
 
+#include "kernels/operator_lower.h"
 #include "scheduler/http/json_fields.h"
 
 /* Names of the dimensions that are free; NULL where none has one. */
@@ -77,12 +78,9 @@ Error *model_version_json(const ModelVersion *version, json_object **out) {
 /* The precision below float32 that --precision compiled it for; NULL: none, or nothing to lower. */
 static const char *lowered_to(const Executable *executable) {
     for (uint32_t i = 0; i < executable->primitive_count; i++) {
-        const OperatorId id = executable->primitives[i].operator_info->id;
-        if (id == OPERATOR_FUSED_MATMUL_INT8 || id == OPERATOR_FUSED_CONV_INT8) return "int8";
-        if (id == OPERATOR_FUSED_MATMUL_BFLOAT16 || id == OPERATOR_FUSED_CONV_BFLOAT16 ||
-            id == OPERATOR_LSTM_BFLOAT16 || id == OPERATOR_GRU_BFLOAT16 ||
-            id == OPERATOR_RNN_BFLOAT16)
-            return "bf16";
+        const OperatorLower *lower =
+            operator_lower_get(executable->primitives[i].operator_info->id);
+        if (lower) return lower->weights == DTYPE_INT8 ? "int8" : "bf16";
     }
     return NULL;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "kernels/operator_lower.h"
 #include "tests/conformance/reference.h"
 
 enum { HIDDEN_MAX = 256 };
@@ -19,9 +20,9 @@ static Network network_of(const ReferenceCall *call) {
     const Shape *x = &call->inputs[0].shape, *r = &call->inputs[2].shape;
     Network network = {.call = call, .input = x->dims[2], .directions = r->dims[0]};
     network.batch_first = attributes_int(call->attributes, "layout") != 0;
-    const OperatorId id = call->operator_info->id;
-    network.is_lstm = id == OPERATOR_LSTM || id == OPERATOR_LSTM_BFLOAT16;
-    network.is_gru = id == OPERATOR_GRU || id == OPERATOR_GRU_BFLOAT16;
+    const OperatorId id = operator_lower_of(call->operator_info->id);
+    network.is_lstm = id == OPERATOR_LSTM;
+    network.is_gru = id == OPERATOR_GRU;
     network.length = x->dims[network.batch_first ? 1 : 0];
     network.batch = x->dims[network.batch_first ? 0 : 1];
     network.hidden = r->dims[2];
