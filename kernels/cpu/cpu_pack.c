@@ -27,8 +27,11 @@ static bool is_recurrent_weight(const PackRequest *request) {
 
 /* What each step reads, while W is read once for many. */
 static bool stays_bfloat16(const PackRequest *request, const Weight *weight) {
-    return operator_lower_get(request->operator_info->id) && is_recurrent_weight(request) &&
-           request->input_index == 2 && weight->depth % CPU_MATMUL_PANEL == 0;
+    const OperatorLower *lower = operator_lower_get(request->operator_info->id);
+    if (!lower || !is_recurrent_weight(request) || request->input_index != 2) return false;
+    /* what an executable holds may be of any shape and type here */
+    return request->constant.dtype == DTYPE_BFLOAT16 && lower->weights == DTYPE_BFLOAT16 &&
+           weight->depth % CPU_MATMUL_PANEL == 0 && weight->columns % CPU_MATMUL_PANEL == 0;
 }
 
 static Weight weight_of(const PackRequest *request) {

@@ -51,6 +51,8 @@ static void test_pack_rule_looks_at_the_constant_alone(void **state) {
         {"LSTMBFloat16", "{}", 2, DTYPE_BFLOAT16, {3, {2, 256, 64}}, CPU_LAYOUT_PANELS_BFLOAT16,
             2 * 64 * 256 * 2},
         {"LSTMBFloat16", "{}", 2, DTYPE_BFLOAT16, {3, {1, 32, 8}}, CPU_LAYOUT_PANELS, 8 * 32 * 4},
+        {"LSTMBFloat16", "{}", 2, DTYPE_BFLOAT16, {3, {1, 100, 64}}, CPU_LAYOUT_PANELS,
+            64 * 112 * 4},
         {"GRUBFloat16", "{}", 2, DTYPE_BFLOAT16, {3, {1, 192, 64}}, CPU_LAYOUT_PLAIN, 0},
         {"GRUBFloat16", "{linear_before_reset=1}", 2, DTYPE_BFLOAT16, {3, {1, 192, 64}},
             CPU_LAYOUT_PANELS_BFLOAT16, 64 * 192 * 2},
