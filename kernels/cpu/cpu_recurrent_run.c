@@ -1,4 +1,4 @@
-/* The steps of LSTM, GRU and RNN in float32. */
+/* The steps of LSTM, GRU and RNN in float32, whose R may be bfloat16. */
 #include <string.h>
 
 #include "kernels/cpu/cpu_panels_bfloat16.h"
