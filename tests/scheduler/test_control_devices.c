@@ -121,7 +121,7 @@ static void test_control_devices_go_on_from_checkpoints(void **state) {
 /* Who demands the device waits, and says what for; nobody else is held up. */
 static void test_control_devices_are_waited_for(void **state) {
     (void)state;
-    static const char *const devices[] = {"cpu", "sim:0,lose-after=3", NULL};
+    static const char *const devices[] = {"cpu", "sim:0,lose-after=1", NULL};
     OWN(Metrics, metrics) = NULL;
     ControlFixture OWN_CONTROL(fixture);
     JobId pinned, other;
