@@ -156,6 +156,17 @@ static const char *name_of(OperatorId plain, DType weights) {
     return operator_get(operator_lower_find(plain, weights))->name;
 }
 
+/* Of the results of one binding, those of another one. */
+static void take_place(IrBinding *binding, IrVariable *const *results) {
+    for (uint32_t i = 0; i < binding->result_count; i++) {
+        results[i]->type = binding->results[i]->type;
+        results[i]->name = binding->results[i]->name;
+        binding->results[i]->replacement = results[i];
+    }
+    results[0]->binding->name = binding->name;
+    ir_remove(binding);
+}
+
 static Error *replace(IrBinding *binding, const Product *product, const Lowered *lowered) {
     const char *name = name_of(product->is_conv ? OPERATOR_FUSED_CONV : OPERATOR_FUSED_MATMUL,
         lowered->scales ? DTYPE_INT8 : DTYPE_BFLOAT16);
@@ -173,11 +184,7 @@ static Error *replace(IrBinding *binding, const Product *product, const Lowered 
     TRY(attributes_set_float(attributes, "activation_alpha", product->activation_alpha));
     TRY(attributes_set_float(attributes, "activation_beta", product->activation_beta));
     TRY(ir_build_operator(ir_before(binding), name, attributes, count, inputs, 1, &results));
-    results[0]->type = binding->results[0]->type;
-    results[0]->name = binding->results[0]->name;
-    results[0]->binding->name = binding->name;
-    binding->results[0]->replacement = results[0];
-    ir_remove(binding);
+    take_place(binding, results);
     return NULL;
 }
 
@@ -265,13 +272,7 @@ static Error *replace_recurrent(IrBinding *binding, const Lowered lowered[RECURR
     TRY(attributes_copy_declared(binding->attributes, operator_find(name), attributes));
     TRY(ir_build_operator(ir_before(binding), name, attributes, binding->operand_count, inputs,
         binding->result_count, &results));
-    for (uint32_t i = 0; i < binding->result_count; i++) {
-        results[i]->type = binding->results[i]->type;
-        results[i]->name = binding->results[i]->name;
-        binding->results[i]->replacement = results[i];
-    }
-    results[0]->binding->name = binding->name;
-    ir_remove(binding);
+    take_place(binding, results);
     return NULL;
 }
 

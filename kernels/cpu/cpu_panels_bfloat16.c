@@ -126,16 +126,22 @@ static void run_panel(
     } while (k < matmul->depth);
 }
 
-void cpu_panels_bfloat16_run(const CpuMatmul *matmul, CpuLevel level, const float *a,
-    const uint16_t *b, int64_t first, int64_t second, float *c) {
-    const int64_t numbers[2] = {first, second};
-    const uint32_t count = second == CPU_PANEL_NONE ? 1 : 2;
-    const uint16_t *panels[2] = {NULL};
-    float *out[2] = {NULL};
-    for (uint32_t i = 0; i < count; i++) {
-        panels[i] = b + numbers[i] * CPU_MATMUL_PANEL * matmul->depth;
-        out[i] = c + numbers[i] * CPU_MATMUL_PANEL;
-    }
+/* One or two of them. */
+static void run_panels(const CpuMatmul *matmul, CpuLevel level, const float *a,
+    const uint16_t *const *panels, uint32_t count, float *const *out) {
     if (run_row(matmul, level, a, panels, count, out)) return;
     for (uint32_t i = 0; i < count; i++) run_panel(matmul, level, a, panels[i], out[i]);
+}
+
+void cpu_panels_bfloat16_run(const CpuMatmul *matmul, CpuLevel level, const float *a,
+    const uint16_t *b, int64_t first, int64_t step, float *c) {
+    const int64_t end = matmul->columns / CPU_MATMUL_PANEL;
+    for (int64_t panel = first; panel < end; panel += 2 * step) {
+        const int64_t at[2] = {panel * CPU_MATMUL_PANEL, (panel + step) * CPU_MATMUL_PANEL};
+        const uint32_t count = panel + step < end ? 2 : 1;
+        const uint16_t *const panels[2] = {
+            b + at[0] * matmul->depth, count == 2 ? b + at[1] * matmul->depth : NULL};
+        float *const out[2] = {c + at[0], count == 2 ? c + at[1] : NULL};
+        run_panels(matmul, level, a, panels, count, out);
+    }
 }

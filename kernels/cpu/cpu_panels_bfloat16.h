@@ -7,14 +7,12 @@
  * vector of words is two of columns, with a shift and with a mask. The same at every level. */
 #include "kernels/cpu/cpu_matmul_kernel.h"
 
-enum { CPU_PANEL_NONE = -1 };
-
 /* from: [N][K], as a recurrent network's R lies. to: K * N elements. */
 void cpu_panels_bfloat16_pack(const uint16_t *from, int64_t depth, int64_t columns, uint16_t *to);
 /* As the level's panels of float32: cpu_matmul_packed_count floats. */
 void cpu_panels_bfloat16_widen(const CpuMatmulCode *code, CpuLevel level, const uint16_t *from,
     int64_t depth, int64_t columns, float *to);
-/* The columns of C that one panel, or two, make: c = a b, what follows the product aside. b: all
- * panels; second: another one, or CPU_PANEL_NONE. */
+/* The columns of C that the panels first, first + step, … make: c = a b, what follows the product
+ * aside. b: all panels. */
 void cpu_panels_bfloat16_run(const CpuMatmul *matmul, CpuLevel level, const float *a,
-    const uint16_t *b, int64_t first, int64_t second, float *c);
+    const uint16_t *b, int64_t first, int64_t step, float *c);

@@ -220,9 +220,8 @@ static void multiply_slice(const Run *run, int64_t index) {
     }
     const uint16_t *weights = (const uint16_t *)(const void *)run->call->inputs[2] +
                               run->direction * product->depth * product->columns;
-    for (int64_t panel = index; panel < panels; panel += 2 * slices)
-        cpu_panels_bfloat16_run(product, recurrent->level, buffers->a, weights, panel,
-            panel + slices < panels ? panel + slices : CPU_PANEL_NONE, buffers->c);
+    cpu_panels_bfloat16_run(
+        product, recurrent->level, buffers->a, weights, index, slices, buffers->c);
 }
 
 /* Slices of the state with their columns of the product. Every other step goes backwards, and finds

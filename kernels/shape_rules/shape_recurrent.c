@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernels/operator_lower.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 typedef struct RecurrentShape {
@@ -31,6 +32,16 @@ static Error *read_shape(const PlanRequest *request, RecurrentShape *out) {
     return NULL;
 }
 
+/* X, W and R: of one type, or W and R of fewer bits. */
+static Error *check_weights(const PlanRequest *request) {
+    const OperatorLower *lower = operator_lower_get(request->operator_info->id);
+    TRY(rule_check_dtype(request, 0, lower ? DTYPE_BIT(DTYPE_FLOAT32) : DTYPES_FLOAT));
+    for (uint32_t i = 1; i < 3; i++)
+        TRY(lower ? rule_check_dtype(request, i, DTYPE_BIT(lower->weights))
+                  : rule_check_same_dtype(request, i, 0));
+    return NULL;
+}
+
 /* Inputs X, W, R, B, lengths, initial states, peepholes. */
 static Error *check_inputs(const PlanRequest *request, const RecurrentShape *shape, int64_t gates) {
     int64_t directions = shape->directions, hidden = shape->hidden;
@@ -51,9 +62,10 @@ static Error *check_inputs(const PlanRequest *request, const RecurrentShape *sha
     return rule_check_shape(request, 7, 2, peepholes);
 }
 
-/* Gates: how many products of an input and of a state there are. W and R are checked before. */
+/* Gates: how many products of an input and of a state there are. */
 static Error *recurrent(PlanRequest *request, int64_t gates) {
     RecurrentShape shape;
+    TRY(check_weights(request));
     TRY(read_shape(request, &shape));
     TRY(check_inputs(request, &shape, gates));
     int64_t directions = shape.directions;
@@ -69,23 +81,6 @@ static Error *recurrent(PlanRequest *request, int64_t gates) {
     return NULL;
 }
 
-static Error *of_one_type(PlanRequest *request, int64_t gates) {
-    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
-    TRY(rule_check_same_dtype(request, 1, 0));
-    TRY(rule_check_same_dtype(request, 2, 0));
-    return recurrent(request, gates);
-}
-
-static Error *of_bfloat16(PlanRequest *request, int64_t gates) {
-    TRY(rule_check_dtype(request, 0, DTYPE_BIT(DTYPE_FLOAT32)));
-    TRY(rule_check_dtype(request, 1, DTYPE_BIT(DTYPE_BFLOAT16)));
-    TRY(rule_check_dtype(request, 2, DTYPE_BIT(DTYPE_BFLOAT16)));
-    return recurrent(request, gates);
-}
-
-Error *shape_rule_lstm(PlanRequest *request) { return of_one_type(request, 4); }
-Error *shape_rule_gru(PlanRequest *request) { return of_one_type(request, 3); }
-Error *shape_rule_rnn(PlanRequest *request) { return of_one_type(request, 1); }
-Error *shape_rule_lstm_bfloat16(PlanRequest *request) { return of_bfloat16(request, 4); }
-Error *shape_rule_gru_bfloat16(PlanRequest *request) { return of_bfloat16(request, 3); }
-Error *shape_rule_rnn_bfloat16(PlanRequest *request) { return of_bfloat16(request, 1); }
+Error *shape_rule_lstm(PlanRequest *request) { return recurrent(request, 4); }
+Error *shape_rule_gru(PlanRequest *request) { return recurrent(request, 3); }
+Error *shape_rule_rnn(PlanRequest *request) { return recurrent(request, 1); }

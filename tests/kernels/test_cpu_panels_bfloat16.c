@@ -89,8 +89,8 @@ static void test_panels_bfloat16_multiply_like_float32(void **state) {
             for (int64_t panel = 0; panel < 3; panel++)
                 cpu_matmul_run_panel(&matmul, &buffers, panel);
             memset(c, 0xee, sizeof c);
-            cpu_panels_bfloat16_run(&matmul, level, a, packed, 2, 0, c);
-            cpu_panels_bfloat16_run(&matmul, level, a, packed, 1, CPU_PANEL_NONE, c);
+            cpu_panels_bfloat16_run(&matmul, level, a, packed, 0, 2, c);
+            cpu_panels_bfloat16_run(&matmul, level, a, packed, 1, 2, c);
             assert_memory_equal(c, expected, sizeof(float) * (size_t)(rows * N));
             free(wide);
         }
