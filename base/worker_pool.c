@@ -1,12 +1,12 @@
 #include "base/worker_pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/thread.h"
 
 enum { NAME_SIZE = 12 };
 
@@ -114,22 +114,15 @@ void worker_pool_release(WorkerPool *pool) {
 
 uint32_t worker_pool_thread_count(const WorkerPool *pool) { return pool->thread_count; }
 
-/* As many threads as the pool has and this many tasks keep busy. Signals are for the program's own
- * threads. When the system gives no thread, the others and the calling one do more. Called with the
- * mutex held. */
+/* As many threads as the pool has and this many tasks keep busy. When the system gives no thread,
+ * the others and the calling one do more. Called with the mutex held. */
 static void start_threads(WorkerPool *pool, size_t tasks) {
-    sigset_t all, before;
-    if (pool->started == pool->thread_count || pool->started >= tasks) return;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     while (pool->started < pool->thread_count && pool->started < tasks) {
-        char thread_name[NAME_SIZE + 4];
-        pthread_t *thread = &pool->threads[pool->started];
-        if (pthread_create(thread, NULL, worker_main, pool) != 0) break;
-        (void)snprintf(thread_name, sizeof thread_name, "%s-%u", pool->name, pool->started++);
-        (void)pthread_setname_np(*thread, thread_name); /* only for people */
+        char name[NAME_SIZE + 4];
+        (void)snprintf(name, sizeof name, "%s-%u", pool->name, pool->started);
+        if (!thread_start(&pool->threads[pool->started], name, worker_main, pool)) break;
+        pool->started++;
     }
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static Error *run_here(size_t count, WorkerTask *task, void *context) {

@@ -1,13 +1,13 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/thread.h"
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/float_environment.h"
 
@@ -143,18 +143,11 @@ void cpu_workers_release(CpuWorkers *workers) {
     memory_free(workers);
 }
 
-/* Signals are for the program's own threads. When the system gives no thread the launching one does
- * more parts. */
+/* When the system gives no thread the launching one does more parts. */
 static void start_workers(CpuWorkers *workers, uint32_t count) {
-    sigset_t all, before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (workers->started < count) {
-        if (pthread_create(&workers->threads[workers->started], NULL, worker_main, workers) != 0)
-            break;
-        (void)pthread_setname_np(workers->threads[workers->started++], "kernels");
-    }
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    while (workers->started < count &&
+           thread_start(&workers->threads[workers->started], "kernels", worker_main, workers))
+        workers->started++;
 }
 
 static void wait_until_done(CpuWorkers *workers, uint32_t parts) {

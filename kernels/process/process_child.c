@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/thread.h"
 #include "kernels/process/process_memory.h"
 
 enum { GRACE_S = 2, LAST_SIGNAL = 31, FIRST_FREE = 16, PROGRAM_MAX = 4096 };
@@ -157,14 +158,9 @@ static Error *open_sockets(ProcessChild *child) {
 }
 
 static Error *start_thread(ProcessChild *child) {
-    sigset_t all, before;
-    (void)sigfillset(&all); /* signals are for the threads that were there */
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int number = pthread_create(&child->thread, NULL, thread_main, child);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (number) FAIL(OUT_OF_MEMORY, "the system gives no more threads");
+    if (!thread_start(&child->thread, "device-worker", thread_main, child))
+        FAIL(OUT_OF_MEMORY, "the system gives no more threads");
     child->thread_runs = true;
-    (void)pthread_setname_np(child->thread, "device-worker");
     (void)pthread_mutex_lock(&child->mutex);
     while (child->state == CHILD_STARTING) (void)pthread_cond_wait(&child->changed, &child->mutex);
     Error *error = TAKE(child->error);
