@@ -86,10 +86,17 @@ static Error *stage_checkpoint(JobImportState *self) {
     return stage(self, &content, container_get_source(self->container), &self->checkpoint);
 }
 
+/* A damaged file is refused also where this home has what was damaged. */
+static Error *open_upload(JobImportState *self) {
+    TRY(chunk_upload_open(self->store, self->wanted.tenant, &self->upload));
+    if (!self->wanted.path) return NULL;
+    return container_check_known_chunks(
+        self->container, self->pool, self->wanted.verify, chunk_upload_sink(self->upload));
+}
+
 static Error *stage_all(JobImportState *self) {
     ChunkSource source = container_get_source(self->container);
     void *memory;
-    TRY(chunk_upload_open(self->store, self->wanted.tenant, &self->upload));
     TRY_WRAP(stage(self, &self->inputs, source, &self->input_content), "inputs");
     TRY(make_point(self));
     if (self->has_point) TRY(stage_checkpoint(self));
@@ -221,6 +228,7 @@ const Container *job_import_get_execution(const JobImportState *state) { return 
 Error *job_import_stage(JobImportState *state) {
     const char *what = job_import_what(state);
     if (state->is_staged) return NULL;
+    TRY_WRAP(job_import_of_file(open_upload(state)), "%s", what);
     TRY_WRAP(import_model(state), "%s", what);
     state->imports_model = false; /* the tenant has it now */
     TRY(name_model(state));

@@ -183,3 +183,8 @@ MUST_CHECK Error *container_read_bulks(const Container *container, const BulkRea
  * Errors: as container_read_bulks; whatever the sink returns. */
 MUST_CHECK Error *container_copy_chunks(
     const Container *container, WorkerPool *pool, ChunkVerify verify, ChunkSink sink);
+
+/* Checks the chunks of a container's file that the sink has, each once: nothing copies those, so
+ * damage to them would go unseen. Errors: as container_read_bulks; whatever the sink returns. */
+MUST_CHECK Error *container_check_known_chunks(
+    const Container *container, WorkerPool *pool, ChunkVerify verify, ChunkSink sink);

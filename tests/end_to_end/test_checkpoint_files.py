@@ -306,6 +306,19 @@ def test_other_tenants_and_quotas(served, tmp_path):
     served.is_clean()
 
 
+def test_damage_of_what_the_home_has_itself(served):
+    with Daemon(served) as daemon:
+        job = daemon.submit("gen", generation(), suspend_after=500)
+        daemon.wait(job, lambda it: it["state"] == "suspended")
+        whole = daemon.request("GET", f"/v1/jobs/{job}/checkpoint")
+        damaged = bytearray(whole)
+        damaged[100] ^= 1  # of the first chunk, behind the file's header
+        with pytest.raises(Refused) as refused:
+            daemon.request("POST", "/v1/checkpoints", damaged, "application/octet-stream")
+        assert refused.value.status == 400 and "checksum" in str(refused.value)
+        daemon.request("POST", "/v1/checkpoints", whole, "application/octet-stream")
+
+
 def test_files_that_were_damaged(served, batch_file):
     path, job, expected = batch_file
     data, rng = path.read_bytes(), random.Random(7)
