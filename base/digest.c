@@ -8,6 +8,7 @@
 
 #include "base/allocator.h"
 #include "base/crypto_library.h"
+#include "base/processor.h"
 #include "base/text.h"
 
 /* Smaller messages are hashed here where there are instructions for it, though as a pair: a short
@@ -25,7 +26,7 @@ struct DigestStream {
 __attribute__((target("avx"))) static void zero_upper_halves(void) { __builtin_ia32_vzeroupper(); }
 
 static uint64_t with_clean_registers(uint64_t hash) {
-    if (__builtin_cpu_supports("avx")) zero_upper_halves();
+    if (PROCESSOR_HAS(AVX)) zero_upper_halves();
     return hash;
 }
 #else

@@ -1,12 +1,11 @@
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/processor.h"
 
 /* The rounds of FIPS 180-4, section 6.2.2, by the SHA instructions of x86-64 processors. One round
  * waits for the one before it; two messages in turn fill the waits of one another. */
 #ifdef __x86_64__
-#include <cpuid.h>
 #include <immintrin.h>
 
 #define SHA_TARGET __attribute__((target("sha,sse4.1")))
@@ -135,27 +134,9 @@ SHA_TARGET static void hash_pair(const uint8_t *const data[LANES], size_t size, 
     for (int i = 0; i < LANES; i++) lane_print(&lanes[i], &out[i]);
 }
 
-/* CPUID leaf 7, EBX bit 29; gcc's own question does not know it in every version. */
-static bool ask_processor(void) {
-    unsigned a, b = 0, c, d;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 29 & 1) &&
-           __builtin_cpu_supports("sse4.1");
-}
-
-/* Asked once: a virtual machine answers in 20 us. */
-bool digest_has_instructions(void) {
-    enum { UNKNOWN, NO, YES };
-    static atomic_int answer;
-    int known = atomic_load_explicit(&answer, memory_order_relaxed);
-    if (known == UNKNOWN) {
-        known = ask_processor() ? YES : NO;
-        atomic_store_explicit(&answer, known, memory_order_relaxed);
-    }
-    return known == YES;
-}
-#else
-bool digest_has_instructions(void) { return false; }
 #endif
+
+bool digest_has_instructions(void) { return PROCESSOR_HAS(SHA) && PROCESSOR_HAS(SSE4_1); }
 
 Error *digest_sha256_pair(const void *const data[2], size_t size, Digest out[2]) {
 #ifdef __x86_64__

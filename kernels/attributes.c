@@ -49,6 +49,7 @@ void attribute_deinit(Attribute *attribute) {
 void attributes_release(Attributes *attributes) {
     if (!attributes || !refcount_release(&attributes->refcount)) return;
     for (uint32_t i = 0; i < attributes->count; i++) attribute_deinit(&attributes->entries[i]);
+    memory_free(attributes->entries);
     memory_free(attributes);
 }
 
@@ -71,12 +72,19 @@ const Attribute *attributes_get(const Attributes *attributes, const char *name) 
     return NULL;
 }
 
+Error *attributes_grow(Attributes *attributes) {
+    void *entries = attributes->entries;
+    if (attributes->count == ATTRIBUTES_COUNT_MAX)
+        FAIL(INVALID, "more than %d attributes", ATTRIBUTES_COUNT_MAX);
+    TRY(memory_grow(&entries, attributes->count, &attributes->capacity, sizeof(Attribute)));
+    attributes->entries = entries;
+    return NULL;
+}
+
 Error *attributes_put(Attributes *attributes, const char *name, Attribute owned_attribute) {
     Error *error = attributes_check_name(name);
     Attribute *found = error ? NULL : (Attribute *)attributes_get(attributes, name);
-    if (!error && !found && attributes->count == ATTRIBUTES_COUNT_MAX)
-        error = error_make(
-            ERROR_INVALID, __FILE__, __LINE__, "more than %d attributes", ATTRIBUTES_COUNT_MAX);
+    if (!error && !found) error = attributes_grow(attributes);
     if (error) {
         attribute_deinit(&owned_attribute);
         return error;

@@ -123,6 +123,7 @@ static Error *settle(
     Attribute *at = (Attribute *)attributes_get(attributes, declaration->name);
     if (!at && !declaration->default_text) return NULL;
     if (!at) {
+        TRY(attributes_grow(attributes));
         at = &attributes->entries[attributes->count];
         TRY(make_default(declaration, at));
         attributes->count++;

@@ -39,13 +39,16 @@ struct Attributes {
     Refcount refcount;
     uint32_t count;
     const OperatorInfo *operator_info; /* set by attributes_check */
-    Attribute entries[ATTRIBUTES_COUNT_MAX];
+    Attribute *entries;
+    size_t capacity;
 };
 
 void attribute_deinit(Attribute *attribute);
 /* Adds or replaces; consumes what the attribute owns even on failure. */
 MUST_CHECK Error *attributes_put(
     Attributes *attributes, const char *name, Attribute owned_attribute);
+/* Room for one more at entries[count]; pointers to entries are void then. */
+MUST_CHECK Error *attributes_grow(Attributes *attributes);
 /* NULL when absent. */
 const Attribute *attributes_get(const Attributes *attributes, const char *name);
 MUST_CHECK Error *attributes_check_name(const char *name);

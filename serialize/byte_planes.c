@@ -4,6 +4,8 @@
 #include <immintrin.h>
 #endif
 
+#include "base/processor.h"
+
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "stored elements are little-endian; this file reads and writes them as the host's"
 #endif
@@ -91,24 +93,24 @@ static void merge64(const uint8_t *const planes[], size_t count, Loose64 *restri
 }
 
 #ifdef __x86_64__
-/* Blocks of 32 elements with AVX2: 3 to 5 times as fast as the loops above, which neither compiler
- * turns into good vector code at every level of optimisation. */
+/* Blocks of 32 elements with AVX2: 3 to 5 times as fast as the loops above, which neither
+ * compiler turns into good vector code at every level of optimisation. */
 enum { BLOCK = 32 };
-#define AVX2 __attribute__((target("avx2")))
+#define AVX2_TARGET __attribute__((target("avx2")))
 
 typedef struct Block32 {
     __m256i rows[4]; /* 8 elements each, or the 32 bytes of a plane */
 } Block32;
 
 /* In each 128-bit lane: 4 elements of 4 bytes become 4 planes of 4 bytes, and back. */
-AVX2 INLINE __m256i transpose_bytes(__m256i row) {
+AVX2_TARGET INLINE __m256i transpose_bytes(__m256i row) {
     const __m256i order = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0,
         4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return _mm256_shuffle_epi8(row, order);
 }
 
 /* In each 128-bit lane: row r's word w becomes row w's word r. */
-AVX2 INLINE Block32 transpose_words(Block32 in) {
+AVX2_TARGET INLINE Block32 transpose_words(Block32 in) {
     __m256i low01 = _mm256_unpacklo_epi32(in.rows[0], in.rows[1]);
     __m256i high01 = _mm256_unpackhi_epi32(in.rows[0], in.rows[1]);
     __m256i low23 = _mm256_unpacklo_epi32(in.rows[2], in.rows[3]);
@@ -118,7 +120,7 @@ AVX2 INLINE Block32 transpose_words(Block32 in) {
 }
 
 /* 32 elements of 4 bytes to 4 planes of 32 bytes. */
-AVX2 INLINE Block32 block_split(Block32 elements) {
+AVX2_TARGET INLINE Block32 block_split(Block32 elements) {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     for (int i = 0; i < 4; i++) elements.rows[i] = transpose_bytes(elements.rows[i]);
     Block32 planes = transpose_words(elements);
@@ -126,7 +128,7 @@ AVX2 INLINE Block32 block_split(Block32 elements) {
     return planes;
 }
 
-AVX2 INLINE Block32 block_merge(Block32 planes) {
+AVX2_TARGET INLINE Block32 block_merge(Block32 planes) {
     const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
     for (int i = 0; i < 4; i++) planes.rows[i] = _mm256_permutevar8x32_epi32(planes.rows[i], order);
     Block32 elements = transpose_words(planes);
@@ -134,24 +136,24 @@ AVX2 INLINE Block32 block_merge(Block32 planes) {
     return elements;
 }
 
-AVX2 INLINE __m256i row_rotate_left(__m256i row) {
+AVX2_TARGET INLINE __m256i row_rotate_left(__m256i row) {
     __m256i shifted = _mm256_slli_epi32(_mm256_and_si256(row, _mm256_set1_epi32(0x7fff0000)), 1);
     __m256i top = _mm256_slli_epi32(_mm256_srli_epi32(row, 31), 16);
     return _mm256_or_si256(
         _mm256_or_si256(_mm256_and_si256(row, _mm256_set1_epi32(0xffff)), shifted), top);
 }
 
-AVX2 INLINE __m256i row_rotate_right(__m256i row) {
+AVX2_TARGET INLINE __m256i row_rotate_right(__m256i row) {
     __m256i shifted = _mm256_and_si256(_mm256_srli_epi32(row, 1), _mm256_set1_epi32(0x7fff0000));
     __m256i top = _mm256_slli_epi32(_mm256_and_si256(row, _mm256_set1_epi32(0x10000)), 15);
     return _mm256_or_si256(
         _mm256_or_si256(_mm256_and_si256(row, _mm256_set1_epi32(0xffff)), shifted), top);
 }
 
-AVX2 INLINE __m256i row_load(const void *from) { return _mm256_loadu_si256(from); }
-AVX2 INLINE void row_store(void *to, __m256i row) { _mm256_storeu_si256(to, row); }
+AVX2_TARGET INLINE __m256i row_load(const void *from) { return _mm256_loadu_si256(from); }
+AVX2_TARGET INLINE void row_store(void *to, __m256i row) { _mm256_storeu_si256(to, row); }
 
-AVX2 static size_t blocks_split32(
+AVX2_TARGET static size_t blocks_split32(
     const uint8_t *from, size_t count, uint8_t *const planes[], int rotate) {
     size_t i = 0;
     for (; i + BLOCK <= count; i += BLOCK) {
@@ -166,7 +168,7 @@ AVX2 static size_t blocks_split32(
     return i;
 }
 
-AVX2 static size_t blocks_merge32(
+AVX2_TARGET static size_t blocks_merge32(
     const uint8_t *const planes[], size_t count, uint8_t *to, int rotate) {
     size_t i = 0;
     for (; i + BLOCK <= count; i += BLOCK) {
@@ -181,7 +183,7 @@ AVX2 static size_t blocks_merge32(
     return i;
 }
 
-AVX2 static size_t blocks_split16(
+AVX2_TARGET static size_t blocks_split16(
     const uint8_t *from, size_t count, uint8_t *const planes[], int rotate) {
     const __m256i low_byte = _mm256_set1_epi16(0xff);
     size_t i = 0;
@@ -203,7 +205,7 @@ AVX2 static size_t blocks_split16(
     return i;
 }
 
-AVX2 static size_t blocks_merge16(
+AVX2_TARGET static size_t blocks_merge16(
     const uint8_t *const planes[], size_t count, uint8_t *to, int rotate) {
     size_t i = 0;
     for (; i + BLOCK <= count; i += BLOCK) {
@@ -222,7 +224,8 @@ AVX2 static size_t blocks_merge16(
 }
 
 /* Eight planes are the four of the lower halves and the four of the upper ones. */
-AVX2 static size_t blocks_split64(const uint8_t *from, size_t count, uint8_t *const planes[]) {
+AVX2_TARGET static size_t blocks_split64(
+    const uint8_t *from, size_t count, uint8_t *const planes[]) {
     size_t i = 0;
     for (; i + BLOCK <= count; i += BLOCK) {
         Block32 lower, upper;
@@ -244,7 +247,7 @@ AVX2 static size_t blocks_split64(const uint8_t *from, size_t count, uint8_t *co
     return i;
 }
 
-AVX2 static size_t blocks_merge64(const uint8_t *const planes[], size_t count, uint8_t *to) {
+AVX2_TARGET static size_t blocks_merge64(const uint8_t *const planes[], size_t count, uint8_t *to) {
     size_t i = 0;
     for (; i + BLOCK <= count; i += BLOCK) {
         Block32 lower, upper;
@@ -267,7 +270,7 @@ AVX2 static size_t blocks_merge64(const uint8_t *const planes[], size_t count, u
 static size_t blocks_split(
     ChunkFilter filter, const void *from, size_t count, uint8_t *const planes[]) {
     uint32_t plane_count = byte_planes_count(filter);
-    if (plane_count < 2 || !__builtin_cpu_supports("avx2")) return 0;
+    if (plane_count < 2 || !PROCESSOR_HAS(AVX2)) return 0;
     if (plane_count == 2)
         return blocks_split16(from, count, planes, filter == CHUNK_FILTER_BFLOAT16);
     if (plane_count == 8) return blocks_split64(from, count, planes);
@@ -277,7 +280,7 @@ static size_t blocks_split(
 static size_t blocks_merge(
     ChunkFilter filter, const uint8_t *const planes[], size_t count, void *to) {
     uint32_t plane_count = byte_planes_count(filter);
-    if (plane_count < 2 || !__builtin_cpu_supports("avx2")) return 0;
+    if (plane_count < 2 || !PROCESSOR_HAS(AVX2)) return 0;
     if (plane_count == 2) return blocks_merge16(planes, count, to, filter == CHUNK_FILTER_BFLOAT16);
     if (plane_count == 8) return blocks_merge64(planes, count, to);
     return blocks_merge32(planes, count, to, filter == CHUNK_FILTER_FLOAT32);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/processor.h"
+
 /* In the order of what they allow. */
 typedef enum IsaRank { RANK_NONE, RANK_AVX2, RANK_AVX512, RANK_VNNI, RANK_BFLOAT16 } IsaRank;
 
@@ -28,17 +30,13 @@ static IsaRank limit_of(const char *name) {
 }
 
 static IsaRank processor_rank(void) {
-#if defined(__x86_64__)
     /* no processor has AVX2 and lacks FMA, but emulators */
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return RANK_NONE;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
+    if (!PROCESSOR_HAS(AVX2) || !PROCESSOR_HAS(FMA)) return RANK_NONE;
+    if (!PROCESSOR_HAS(AVX512F) || !PROCESSOR_HAS(AVX512BW) || !PROCESSOR_HAS(AVX512DQ) ||
+        !PROCESSOR_HAS(AVX512VL))
         return RANK_AVX2;
-    if (!__builtin_cpu_supports("avx512vnni")) return RANK_AVX512;
-    return __builtin_cpu_supports("avx512bf16") ? RANK_BFLOAT16 : RANK_VNNI;
-#else
-    return RANK_NONE;
-#endif
+    if (!PROCESSOR_HAS(AVX512_VNNI)) return RANK_AVX512;
+    return PROCESSOR_HAS(AVX512_BF16) ? RANK_BFLOAT16 : RANK_VNNI;
 }
 
 CpuIsa cpu_isa_get(void) {

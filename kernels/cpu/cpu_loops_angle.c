@@ -57,18 +57,20 @@ LOOP_HALVES(atanh, 1, 2)
 #define FLOAT_ENTRIES(loop)                                                                        \
     { LOOP_FLOAT_ENTRIES(loop) }
 
-static CpuLoop *const loops[CPU_LOOP_COUNT][DTYPE_COUNT] = {
-    [CPU_LOOP_SIN] = FLOAT_ENTRIES(sin),
-    [CPU_LOOP_COS] = FLOAT_ENTRIES(cos),
-    [CPU_LOOP_TAN] = FLOAT_ENTRIES(tan),
-    [CPU_LOOP_ASIN] = FLOAT_ENTRIES(asin),
-    [CPU_LOOP_ACOS] = FLOAT_ENTRIES(acos),
-    [CPU_LOOP_ATAN] = FLOAT_ENTRIES(atan),
-    [CPU_LOOP_SINH] = FLOAT_ENTRIES(sinh),
-    [CPU_LOOP_COSH] = FLOAT_ENTRIES(cosh),
-    [CPU_LOOP_ASINH] = FLOAT_ENTRIES(asinh),
-    [CPU_LOOP_ACOSH] = FLOAT_ENTRIES(acosh),
-    [CPU_LOOP_ATANH] = FLOAT_ENTRIES(atanh),
+static const LoopRow rows[] = {
+    {CPU_LOOP_SIN, FLOAT_ENTRIES(sin)},
+    {CPU_LOOP_COS, FLOAT_ENTRIES(cos)},
+    {CPU_LOOP_TAN, FLOAT_ENTRIES(tan)},
+    {CPU_LOOP_ASIN, FLOAT_ENTRIES(asin)},
+    {CPU_LOOP_ACOS, FLOAT_ENTRIES(acos)},
+    {CPU_LOOP_ATAN, FLOAT_ENTRIES(atan)},
+    {CPU_LOOP_SINH, FLOAT_ENTRIES(sinh)},
+    {CPU_LOOP_COSH, FLOAT_ENTRIES(cosh)},
+    {CPU_LOOP_ASINH, FLOAT_ENTRIES(asinh)},
+    {CPU_LOOP_ACOSH, FLOAT_ENTRIES(acosh)},
+    {CPU_LOOP_ATANH, FLOAT_ENTRIES(atanh)},
 };
 
-CpuLoop *CPU_LOOPS_NAME(cpu_loops_angle)(CpuLoopId id, DType dtype) { return loops[id][dtype]; }
+CpuLoop *CPU_LOOPS_NAME(cpu_loops_angle)(CpuLoopId id, DType dtype) {
+    return loop_find(rows, sizeof rows / sizeof *rows, id, dtype);
+}

@@ -110,24 +110,25 @@ WHERE_LOOP(64, uint64_t)
 #define ORDER_ENTRIES(loop)                                                                        \
     { LOOP_INTEGER_ENTRIES(loop), LOOP_FLOAT_ENTRIES(loop) }
 
-static CpuLoop *const loops[CPU_LOOP_COUNT][DTYPE_COUNT] = {
-    [CPU_LOOP_EQUAL] = {LOOP_INTEGER_ENTRIES(equal),
-        LOOP_FLOAT_ENTRIES(equal), [DTYPE_BOOL] = equal_bool},
-    [CPU_LOOP_LESS] = ORDER_ENTRIES(less),
-    [CPU_LOOP_LESS_OR_EQUAL] = ORDER_ENTRIES(less_or_equal),
-    [CPU_LOOP_IS_NAN] = {LOOP_FLOAT_ENTRIES(is_nan)},
-    [CPU_LOOP_IS_INF] = {LOOP_FLOAT_ENTRIES(is_inf)},
-    [CPU_LOOP_BIT_NOT] = WHOLE_ENTRIES(bit_not),
-    [CPU_LOOP_SHIFT_LEFT] = {LOOP_INTEGER_ENTRIES(shift_left)},
-    [CPU_LOOP_SHIFT_RIGHT] = {LOOP_INTEGER_ENTRIES(shift_right)},
-    [CPU_LOOP_NOT] = {[DTYPE_BOOL] = not_bool},
-    [CPU_LOOP_BIT_AND] = BIT_ENTRIES(and),
-    [CPU_LOOP_BIT_OR] = BIT_ENTRIES(or),
-    [CPU_LOOP_BIT_XOR] = BIT_ENTRIES(xor),
+static const LoopRow rows[] = {
+    {CPU_LOOP_EQUAL,
+        {LOOP_INTEGER_ENTRIES(equal), LOOP_FLOAT_ENTRIES(equal), [DTYPE_BOOL] = equal_bool}},
+    {CPU_LOOP_LESS, ORDER_ENTRIES(less)},
+    {CPU_LOOP_LESS_OR_EQUAL, ORDER_ENTRIES(less_or_equal)},
+    {CPU_LOOP_IS_NAN, {LOOP_FLOAT_ENTRIES(is_nan)}},
+    {CPU_LOOP_IS_INF, {LOOP_FLOAT_ENTRIES(is_inf)}},
+    {CPU_LOOP_BIT_NOT, WHOLE_ENTRIES(bit_not)},
+    {CPU_LOOP_SHIFT_LEFT, {LOOP_INTEGER_ENTRIES(shift_left)}},
+    {CPU_LOOP_SHIFT_RIGHT, {LOOP_INTEGER_ENTRIES(shift_right)}},
+    {CPU_LOOP_NOT, {[DTYPE_BOOL] = not_bool}},
+    {CPU_LOOP_BIT_AND, BIT_ENTRIES(and)},
+    {CPU_LOOP_BIT_OR, BIT_ENTRIES(or)},
+    {CPU_LOOP_BIT_XOR, BIT_ENTRIES(xor)},
 };
 
 CpuLoop *CPU_LOOPS_NAME(cpu_loops_compare)(CpuLoopId id, DType dtype) {
-    if (id != CPU_LOOP_WHERE && id != CPU_LOOP_COPY) return loops[id][dtype];
+    if (id != CPU_LOOP_WHERE && id != CPU_LOOP_COPY)
+        return loop_find(rows, sizeof rows / sizeof *rows, id, dtype);
     bool where = id == CPU_LOOP_WHERE;
     if (!dtype_in(DTYPES_POINTWISE, dtype)) return 0;
     switch (dtype_bits(dtype)) {

@@ -41,14 +41,16 @@ LOOP_HALVES(swiglu, 2, 2)
 #define FLOAT_ENTRIES(loop)                                                                        \
     { LOOP_FLOAT_ENTRIES(loop) }
 
-static CpuLoop *const loops[CPU_LOOP_COUNT][DTYPE_COUNT] = {
-    [CPU_LOOP_SHRINK] = {LOOP_INTEGER_ENTRIES(shrink), LOOP_FLOAT_ENTRIES(shrink)},
-    [CPU_LOOP_CELU] = FLOAT_ENTRIES(celu),
-    [CPU_LOOP_SOFTSIGN] = FLOAT_ENTRIES(softsign),
-    [CPU_LOOP_MISH] = FLOAT_ENTRIES(mish),
-    [CPU_LOOP_SWISH] = FLOAT_ENTRIES(swish),
-    [CPU_LOOP_THRESHOLDED_RELU] = FLOAT_ENTRIES(thresholded_relu),
-    [CPU_LOOP_SWIGLU] = FLOAT_ENTRIES(swiglu),
+static const LoopRow rows[] = {
+    {CPU_LOOP_SHRINK, {LOOP_INTEGER_ENTRIES(shrink), LOOP_FLOAT_ENTRIES(shrink)}},
+    {CPU_LOOP_CELU, FLOAT_ENTRIES(celu)},
+    {CPU_LOOP_SOFTSIGN, FLOAT_ENTRIES(softsign)},
+    {CPU_LOOP_MISH, FLOAT_ENTRIES(mish)},
+    {CPU_LOOP_SWISH, FLOAT_ENTRIES(swish)},
+    {CPU_LOOP_THRESHOLDED_RELU, FLOAT_ENTRIES(thresholded_relu)},
+    {CPU_LOOP_SWIGLU, FLOAT_ENTRIES(swiglu)},
 };
 
-CpuLoop *CPU_LOOPS_NAME(cpu_loops_gate)(CpuLoopId id, DType dtype) { return loops[id][dtype]; }
+CpuLoop *CPU_LOOPS_NAME(cpu_loops_gate)(CpuLoopId id, DType dtype) {
+    return loop_find(rows, sizeof rows / sizeof *rows, id, dtype);
+}

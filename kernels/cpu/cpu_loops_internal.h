@@ -139,3 +139,17 @@ HALF_BLOCKS(bfloat16)
 #define LOOP_FLOAT_ENTRIES(loop)                                                                   \
     [DTYPE_FLOAT32] = loop##_float32, [DTYPE_FLOAT64] = loop##_float64,                            \
     [DTYPE_FLOAT16] = loop##_float16, [DTYPE_BFLOAT16] = loop##_bfloat16
+
+/* A source's loops: only its own, since every pointer of a table costs each process a relocation
+ * and every page of it a copy. */
+typedef struct LoopRow {
+    CpuLoopId id;
+    CpuLoop *loops[DTYPE_COUNT];
+} LoopRow;
+
+__attribute__((unused)) static CpuLoop *loop_find(
+    const LoopRow *rows, size_t count, CpuLoopId id, DType dtype) {
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].id == id) return rows[i].loops[dtype];
+    return 0;
+}

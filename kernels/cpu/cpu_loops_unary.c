@@ -83,30 +83,32 @@ LOOP_HALVES(clip, 3, 2)
 #define FLOAT_ENTRIES(loop)                                                                        \
     { LOOP_FLOAT_ENTRIES(loop) }
 
-static CpuLoop *const loops[CPU_LOOP_COUNT][DTYPE_COUNT] = {
-    [CPU_LOOP_NEG] = NUMBER_ENTRIES(neg),
-    [CPU_LOOP_ABS] = NUMBER_ENTRIES(abs),
-    [CPU_LOOP_SIGN] = NUMBER_ENTRIES(sign),
-    [CPU_LOOP_RELU] = NUMBER_ENTRIES(relu),
-    [CPU_LOOP_CLIP] = NUMBER_ENTRIES(clip),
-    [CPU_LOOP_SQRT] = FLOAT_ENTRIES(sqrt),
-    [CPU_LOOP_RECIPROCAL] = FLOAT_ENTRIES(reciprocal),
-    [CPU_LOOP_EXP] = FLOAT_ENTRIES(exp),
-    [CPU_LOOP_LOG] = FLOAT_ENTRIES(log),
-    [CPU_LOOP_ERF] = FLOAT_ENTRIES(erf),
-    [CPU_LOOP_TANH] = FLOAT_ENTRIES(tanh),
-    [CPU_LOOP_SIGMOID] = FLOAT_ENTRIES(sigmoid),
-    [CPU_LOOP_LEAKY_RELU] = FLOAT_ENTRIES(leaky_relu),
-    [CPU_LOOP_ELU] = FLOAT_ENTRIES(elu),
-    [CPU_LOOP_SELU] = FLOAT_ENTRIES(selu),
-    [CPU_LOOP_GELU_ERF] = FLOAT_ENTRIES(gelu_erf),
-    [CPU_LOOP_GELU_TANH] = FLOAT_ENTRIES(gelu_tanh),
-    [CPU_LOOP_SOFTPLUS] = FLOAT_ENTRIES(softplus),
-    [CPU_LOOP_HARD_SIGMOID] = FLOAT_ENTRIES(hard_sigmoid),
-    [CPU_LOOP_HARD_SWISH] = FLOAT_ENTRIES(hard_swish),
-    [CPU_LOOP_FLOOR] = FLOAT_ENTRIES(floor),
-    [CPU_LOOP_CEIL] = FLOAT_ENTRIES(ceil),
-    [CPU_LOOP_ROUND] = FLOAT_ENTRIES(round),
+static const LoopRow rows[] = {
+    {CPU_LOOP_NEG, NUMBER_ENTRIES(neg)},
+    {CPU_LOOP_ABS, NUMBER_ENTRIES(abs)},
+    {CPU_LOOP_SIGN, NUMBER_ENTRIES(sign)},
+    {CPU_LOOP_RELU, NUMBER_ENTRIES(relu)},
+    {CPU_LOOP_CLIP, NUMBER_ENTRIES(clip)},
+    {CPU_LOOP_SQRT, FLOAT_ENTRIES(sqrt)},
+    {CPU_LOOP_RECIPROCAL, FLOAT_ENTRIES(reciprocal)},
+    {CPU_LOOP_EXP, FLOAT_ENTRIES(exp)},
+    {CPU_LOOP_LOG, FLOAT_ENTRIES(log)},
+    {CPU_LOOP_ERF, FLOAT_ENTRIES(erf)},
+    {CPU_LOOP_TANH, FLOAT_ENTRIES(tanh)},
+    {CPU_LOOP_SIGMOID, FLOAT_ENTRIES(sigmoid)},
+    {CPU_LOOP_LEAKY_RELU, FLOAT_ENTRIES(leaky_relu)},
+    {CPU_LOOP_ELU, FLOAT_ENTRIES(elu)},
+    {CPU_LOOP_SELU, FLOAT_ENTRIES(selu)},
+    {CPU_LOOP_GELU_ERF, FLOAT_ENTRIES(gelu_erf)},
+    {CPU_LOOP_GELU_TANH, FLOAT_ENTRIES(gelu_tanh)},
+    {CPU_LOOP_SOFTPLUS, FLOAT_ENTRIES(softplus)},
+    {CPU_LOOP_HARD_SIGMOID, FLOAT_ENTRIES(hard_sigmoid)},
+    {CPU_LOOP_HARD_SWISH, FLOAT_ENTRIES(hard_swish)},
+    {CPU_LOOP_FLOOR, FLOAT_ENTRIES(floor)},
+    {CPU_LOOP_CEIL, FLOAT_ENTRIES(ceil)},
+    {CPU_LOOP_ROUND, FLOAT_ENTRIES(round)},
 };
 
-CpuLoop *CPU_LOOPS_NAME(cpu_loops_unary)(CpuLoopId id, DType dtype) { return loops[id][dtype]; }
+CpuLoop *CPU_LOOPS_NAME(cpu_loops_unary)(CpuLoopId id, DType dtype) {
+    return loop_find(rows, sizeof rows / sizeof *rows, id, dtype);
+}

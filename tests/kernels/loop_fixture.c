@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/processor.h"
 #include "kernels/dtype_scalar.h"
 
 enum { EDGE_COUNT = 14, SPACE = LOOP_FIXTURE_COUNT * 8 + 64 };
@@ -33,13 +34,10 @@ void loop_fixture_fill(DType dtype, uint64_t seed, void *out, int64_t count) {
 uint32_t loop_fixture_levels(CpuLevel out_levels[3]) {
     uint32_t count = 0;
     out_levels[count++] = CPU_LEVEL_PORTABLE;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        out_levels[count++] = CPU_LEVEL_AVX2;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (PROCESSOR_HAS(AVX2) && PROCESSOR_HAS(FMA)) out_levels[count++] = CPU_LEVEL_AVX2;
+    if (PROCESSOR_HAS(AVX512F) && PROCESSOR_HAS(AVX512BW) && PROCESSOR_HAS(AVX512DQ) &&
+        PROCESSOR_HAS(AVX512VL))
         out_levels[count++] = CPU_LEVEL_AVX512;
-#endif
     return count;
 }
 
