@@ -93,12 +93,21 @@ void allocator_free(Allocator allocator, void *block, size_t size) {
     if (block) (void)allocator.class_->resize(allocator.self, block, size, 0);
 }
 
+/* glibc's malloc finds small blocks in the thread's own cache; its calloc, before 2.41, takes the
+ * arena's lock. NULL where there is none, never for no bytes: callers would take that for "absent".
+ */
+static void *alloc_cleared(size_t bytes) {
+    enum { SMALL = 1024 };
+    if (bytes > SMALL) return calloc(bytes, 1);
+    void *block = malloc(bytes ? bytes : 1);
+    if (block) memset(block, 0, bytes);
+    return block;
+}
+
 Error *memory_alloc(size_t count, size_t size, void **out) {
-    /* calloc(0) may answer NULL, which callers would take for "absent" */
     size_t bytes;
-    bool fits =
-        checked_mul_size(count, size, &bytes); /* sanitizers stop where calloc is left to see */
-    void *block = fits ? calloc(count ? count : 1, size ? size : 1) : NULL;
+    bool fits = checked_mul_size(count, size, &bytes);
+    void *block = fits ? alloc_cleared(bytes) : NULL;
     if (!block) FAIL(OUT_OF_MEMORY, "no memory for %zu elements of %zu bytes", count, size);
     *out = block;
     return NULL;

@@ -1,15 +1,19 @@
 #include "vm/decoded_code.h"
 
+#include <pthread.h>
+
 #include "base/allocator.h"
 #include "vm/instruction.h"
 #include "vm/interpreter.h"
 
-/* A kept cache's key is at most this long: it is for shapes, and for values as short. */
-enum { KEPT_KEY_WORDS_MAX = 256 };
+enum {
+    KEPT_KEY_WORDS_MAX = 256, /* of a kept cache: it is for shapes, and for values as short */
+    KEPT_SITES_MAX = 16,      /* sets of caches: so many executions side by side find one */
+};
 
 typedef struct CodeEntry {
     _Atomic(DecodedFunction *) function;
-    _Atomic(InlineCache *) sites; /* that no execution uses */
+    _Atomic(InlineCache *) sites[KEPT_SITES_MAX]; /* that no execution uses */
 } CodeEntry;
 
 struct DecodedCode {
@@ -47,17 +51,47 @@ void decoded_code_release(DecodedCode *code) {
     if (!code) return;
     for (uint32_t i = 0; i < code->function_count; i++) {
         DecodedFunction *function = atomic_load(&code->entries[i].function);
-        if (function) release_sites(atomic_load(&code->entries[i].sites), function->site_count);
+        for (uint32_t kept = 0; function && kept < KEPT_SITES_MAX; kept++)
+            release_sites(atomic_load(&code->entries[i].sites[kept]), function->site_count);
         decoded_function_release(function);
     }
     memory_free(code);
 }
 
+/* Where a thread begins to look: it finds what it left, which is in its cache still. */
+static uint32_t first_place(void) {
+    const uint64_t thread = (uint64_t)(uintptr_t)pthread_self();
+    return (uint32_t)(thread * UINT64_C(0x9e3779b97f4a7c15) >> 32) % KEPT_SITES_MAX;
+}
+
+static InlineCache *take_kept(CodeEntry *entry) {
+    const uint32_t first = first_place();
+    for (uint32_t i = 0; i < KEPT_SITES_MAX; i++) {
+        _Atomic(InlineCache *) *place = &entry->sites[(first + i) % KEPT_SITES_MAX];
+        if (!atomic_load_explicit(place, memory_order_relaxed)) continue;
+        InlineCache *sites = atomic_exchange_explicit(place, NULL, memory_order_acq_rel);
+        if (sites) return sites;
+    }
+    return NULL;
+}
+
+/* False: there are enough of them. */
+static bool keep(CodeEntry *entry, InlineCache *sites) {
+    const uint32_t first = first_place();
+    for (uint32_t i = 0; i < KEPT_SITES_MAX; i++) {
+        _Atomic(InlineCache *) *place = &entry->sites[(first + i) % KEPT_SITES_MAX];
+        InlineCache *none = NULL;
+        if (!atomic_load_explicit(place, memory_order_relaxed) &&
+            atomic_compare_exchange_strong(place, &none, sites))
+            return true;
+    }
+    return false;
+}
+
 Error *decoded_code_take_sites(DecodedCode *code, uint32_t function, InlineCache **out) {
     const DecodedFunction *decoded;
     TRY(decoded_code_get(code, function, &decoded));
-    void *sites =
-        atomic_exchange_explicit(&code->entries[function].sites, NULL, memory_order_acq_rel);
+    void *sites = take_kept(&code->entries[function]);
     if (!sites) TRY(memory_alloc(decoded->site_count, sizeof(InlineCache), &sites));
     *out = sites;
     return NULL;
@@ -69,9 +103,7 @@ void decoded_code_leave_sites(DecodedCode *code, uint32_t function, InlineCache 
     const uint32_t count = atomic_load_explicit(&entry->function, memory_order_acquire)->site_count;
     for (uint32_t i = 0; i < count; i++)
         if (owned_sites[i].key_capacity > KEPT_KEY_WORDS_MAX) inline_cache_deinit(&owned_sites[i]);
-    InlineCache *none = NULL;
-    if (!atomic_compare_exchange_strong(&entry->sites, &none, owned_sites))
-        release_sites(owned_sites, count);
+    if (!keep(entry, owned_sites)) release_sites(owned_sites, count);
 }
 
 static const PackedWeight *find_weight(
