@@ -3,11 +3,21 @@
  * the process began: a virtual machine answers a question to the processor itself in 4 us, and
  * libgcc asks a dozen of them. */
 #include <stdbool.h>
+#include <stdint.h>
 
 #if defined(__x86_64__)
 #include <sys/platform/x86.h>
+
+/* As glibc's x86_cpu_active, which shifts a sign bit for features like AVX512VL. */
+static inline bool processor_has_feature(uint32_t index) {
+    enum { WORD_BITS = 32, LEAF_BITS = 4 * WORD_BITS };
+    const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(index / LEAF_BITS);
+    const uint32_t word = leaf->active_array[index % LEAF_BITS / WORD_BITS];
+    return word >> index % WORD_BITS & 1;
+}
+
 /* feature: its name in glibc's manual, "X86"; AVX2, AVX512F. */
-#define PROCESSOR_HAS(feature) (CPU_FEATURE_ACTIVE(feature) != 0)
+#define PROCESSOR_HAS(feature) processor_has_feature(x86_cpu_##feature)
 #else
 #define PROCESSOR_HAS(feature) false
 #endif
