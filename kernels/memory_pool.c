@@ -17,15 +17,16 @@ enum {
     STEPS = 1 << STEPS_LOG2,
     SMALL_MAX_LOG2 = 9,
     SIZE_LOG2_MAX = 62,
-    CLASS_COUNT = SMALL_COUNT + (SIZE_LOG2_MAX - SMALL_MAX_LOG2) * STEPS,
-    WORD_BITS = 64,
-    WORD_COUNT = (CLASS_COUNT + WORD_BITS - 1) / WORD_BITS,
+    GROUP_COUNT = 1 + SIZE_LOG2_MAX - SMALL_MAX_LOG2, /* the small ones, then a power of two each */
+    CLASS_COUNT = GROUP_COUNT * STEPS,
 };
 
 /* Idle blocks beyond what was ever in use at once. In host memory up to the larger number, as a
  * network needs whose images grow: each is of another size, and a fresh one's first writes fault
  * page by page. A device's memory does not, and is what executions share. */
 static const uint64_t IDLE_BYTES_MIN = (uint64_t)16 << 20, IDLE_BYTES_MAX = (uint64_t)64 << 20;
+
+_Static_assert((int)SMALL_COUNT == (int)STEPS, "small blocks are a group like the others");
 
 typedef struct FreeList {
     uint64_t *addresses;
@@ -44,9 +45,8 @@ struct MemoryPool {
     uint64_t used_bytes;
     uint64_t idle_bytes;
     uint64_t peak_bytes;
-    FreeList lists[CLASS_COUNT];
-    uint64_t kept[WORD_COUNT]; /* a bit for each list that ever had a block: a few of hundreds */
-    MemoryPool *reserve;       /* retained, or NULL; its mutex is locked inside this one's */
+    FreeList *groups[GROUP_COUNT]; /* STEPS lists each; NULL: none of them ever had a block */
+    MemoryPool *reserve;           /* retained, or NULL; its mutex is locked inside this one's */
 };
 
 /* Class index and block size; false when size is beyond all classes. */
@@ -66,6 +66,12 @@ static bool size_class(uint64_t size, uint32_t *out_class, uint64_t *out_bytes) 
     return true;
 }
 
+/* NULL: it never had a block, and none of its group did. */
+static FreeList *list_of(const MemoryPool *pool, uint32_t index) {
+    FreeList *group = pool->groups[index / STEPS];
+    return group ? &group[index % STEPS] : NULL;
+}
+
 static uint64_t class_bytes(uint32_t index) {
     if (index < SMALL_COUNT) return (uint64_t)(index + 1) * SMALL_STEP;
     uint32_t log2 = SMALL_MAX_LOG2 + (index - SMALL_COUNT) / STEPS;
@@ -75,10 +81,10 @@ static uint64_t class_bytes(uint32_t index) {
 
 /* The first class from `index` on whose list ever had a block; CLASS_COUNT: none. */
 static uint32_t next_kept(const MemoryPool *pool, uint32_t index) {
-    for (uint32_t word = index / WORD_BITS; word < WORD_COUNT; word++) {
-        uint64_t bits = pool->kept[word];
-        if (word == index / WORD_BITS) bits &= UINT64_MAX << index % WORD_BITS;
-        if (bits) return word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
+    for (; index < CLASS_COUNT; index++) {
+        const FreeList *list = list_of(pool, index);
+        if (list && list->capacity > 0) return index;
+        if (!list) index |= STEPS - 1;
     }
     return CLASS_COUNT;
 }
@@ -120,9 +126,9 @@ MemoryPool *memory_pool_retain(MemoryPool *pool) {
 /* Largest blocks first, until at most idle_max stay. */
 static void trim(MemoryPool *pool, uint64_t idle_max) {
     for (uint32_t i = CLASS_COUNT; i-- > 0 && pool->idle_bytes > idle_max;) {
-        FreeList *list = &pool->lists[i];
+        FreeList *list = list_of(pool, i);
         uint64_t bytes = class_bytes(i);
-        while (list->count > 0 && pool->idle_bytes > idle_max) {
+        while (list && list->count > 0 && pool->idle_bytes > idle_max) {
             pool->device->class_->free(
                 pool->device, pool->stream, list->addresses[--list->count], bytes);
             pool->idle_bytes -= bytes;
@@ -139,8 +145,8 @@ void memory_pool_set_reserve(MemoryPool *pool, MemoryPool *reserve) {
 static uint64_t take_from_reserve(MemoryPool *reserve, uint32_t index) {
     uint64_t address = 0;
     (void)pthread_mutex_lock(&reserve->mutex);
-    FreeList *list = &reserve->lists[index];
-    if (list->count > 0) {
+    FreeList *list = list_of(reserve, index);
+    if (list && list->count > 0) {
         address = list->addresses[--list->count];
         reserve->idle_bytes -= class_bytes(index);
     }
@@ -148,19 +154,28 @@ static uint64_t take_from_reserve(MemoryPool *reserve, uint32_t index) {
     return address;
 }
 
+static Error *reserve_list(MemoryPool *pool, uint32_t index, FreeList **out) {
+    void *group = pool->groups[index / STEPS];
+    if (!group) TRY(memory_alloc(STEPS, sizeof(FreeList), &group));
+    pool->groups[index / STEPS] = group;
+    FreeList *list = list_of(pool, index);
+    void *array = list->addresses;
+    TRY(memory_grow(&array, list->count, &list->capacity, sizeof list->addresses[0]));
+    list->addresses = array;
+    *out = list;
+    return NULL;
+}
+
 /* Remembers an idle block, or gives it back to the device where there is no room to. */
 static void keep(MemoryPool *pool, uint32_t index, uint64_t address) {
-    FreeList *list = &pool->lists[index];
-    void *array = list->addresses;
-    Error *error = memory_grow(&array, list->count, &list->capacity, sizeof list->addresses[0]);
-    list->addresses = array;
+    FreeList *list;
+    Error *error = reserve_list(pool, index, &list);
     if (error) {
         error_free(error); /* the device gets it back, which is as good */
         pool->device->class_->free(pool->device, pool->stream, address, class_bytes(index));
         return;
     }
     list->addresses[list->count++] = address;
-    pool->kept[index / WORD_BITS] |= UINT64_C(1) << index % WORD_BITS;
     pool->idle_bytes += class_bytes(index);
 }
 
@@ -170,7 +185,7 @@ static void leave_to_reserve(MemoryPool *pool) {
     (void)pthread_mutex_lock(&reserve->mutex);
     if (reserve->peak_bytes < pool->peak_bytes) reserve->peak_bytes = pool->peak_bytes;
     for (uint32_t i = 0; (i = next_kept(pool, i)) < CLASS_COUNT; i++) {
-        FreeList *list = &pool->lists[i];
+        FreeList *list = list_of(pool, i);
         while (list->count > 0) keep(reserve, i, list->addresses[--list->count]);
     }
     pool->idle_bytes = 0;
@@ -188,7 +203,8 @@ void memory_pool_release(MemoryPool *pool) {
     memory_pool_release(pool->reserve);
     trim(pool, 0);
     for (uint32_t i = 0; (i = next_kept(pool, i)) < CLASS_COUNT; i++)
-        memory_free(pool->lists[i].addresses);
+        memory_free(list_of(pool, i)->addresses);
+    for (uint32_t i = 0; i < GROUP_COUNT; i++) memory_free(pool->groups[i]);
     device_stream_destroy(pool->device, pool->stream);
     (void)pthread_mutex_destroy(&pool->mutex);
     memory_free(pool);
@@ -245,11 +261,12 @@ static Error *alloc_locked(
         FAIL(EXHAUSTED,
             "%" PRIu64 " bytes on %s beside %" PRIu64 " in use are beyond the limit of %" PRIu64,
             size, pool->device->name, pool->used_bytes, pool->limit_bytes);
+    FreeList *idle = list_of(pool, index);
     uint64_t address = 0;
     if (bytes > pool->grant_bytes || pool->used_bytes > pool->grant_bytes - bytes) {
         answer.kind = MEMORY_NEEDED;
-    } else if (pool->lists[index].count > 0) {
-        address = pool->lists[index].addresses[--pool->lists[index].count];
+    } else if (idle && idle->count > 0) {
+        address = idle->addresses[--idle->count];
         pool->idle_bytes -= bytes;
     } else {
         TRY(device_alloc(pool, index, &answer, &address));
