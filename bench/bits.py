@@ -25,7 +25,7 @@ def prepare(options, folder, name):
     model, source = model_files(options.models, name)
     subprocess.run([options.layover, "compile", model, "--precision", options.precision, "--quiet",
                     "-o", f"{folder}/{name}.lvx"], check=True, stdout=subprocess.DEVNULL)
-    os.symlink(source, f"{folder}/{name}.case.npz")
+    os.symlink(os.path.abspath(source), f"{folder}/{name}.case.npz")
     subprocess.run([options.layover, "--home", f"{folder}/home", "register", name, f"{folder}/{name}.lvx", "--quiet"],
                    check=True, stdout=subprocess.DEVNULL)
     if options.precision == "fp32":
