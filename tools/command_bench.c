@@ -23,10 +23,9 @@ enum { WARM_UP_RUNS = 2, REPEAT_MAX = 1000000, EXECUTIONS_MAX = 64 };
 
 /* What is measured. */
 typedef struct Bench {
+    const CommandContext *context;
     RunMachine *machine;
     uint32_t function;
-    const Value *values; /* its inputs */
-    uint32_t value_count;
     int64_t threads, repeat, executions; /* as given */
     double seconds;                      /* from the first start to the last end */
     double *each;                        /* seconds of every run, executions × repeat of them */
@@ -36,7 +35,9 @@ typedef struct Bench {
 typedef struct Lane {
     Bench *bench;
     ExecutionOptions options; /* with reserves of its own */
-    double *seconds;          /* repeat of them */
+    Value *values;            /* inputs of its own, as jobs have them */
+    uint32_t value_count;
+    double *seconds; /* repeat of them */
     pthread_t thread;
     Error *error;
 } Lane;
@@ -45,8 +46,8 @@ static Error *run_once(const Lane *lane, double *out_seconds) {
     const Bench *bench = lane->bench;
     OWN(Execution, execution) = NULL;
     uint64_t start_ns = clock_now_ns(clock_real());
-    TRY(execution_create(bench->machine->residency, &lane->options, bench->function, bench->values,
-        bench->value_count, &execution));
+    TRY(execution_create(bench->machine->residency, &lane->options, bench->function, lane->values,
+        lane->value_count, &execution));
     TRY(run_machine_finish(execution));
     *out_seconds = (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9;
     return NULL;
@@ -57,6 +58,8 @@ static Error *open_lane(Bench *bench, double *seconds, Lane *lane) {
     double ignored;
     *lane = (Lane){.bench = bench, .options = machine->options, .seconds = seconds};
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) lane->options.reserves[slot] = NULL;
+    TRY(run_inputs_read(
+        bench->context, machine->executable, bench->function, &lane->values, &lane->value_count));
     TRY(memory_pool_create(machine->host, 0, &lane->options.reserves[SLOT_HOST]));
     TRY(memory_pool_create(machine->device, 0, &lane->options.reserves[SLOT_DEVICE]));
     for (int i = 0; i < WARM_UP_RUNS; i++) TRY(run_once(lane, &ignored));
@@ -66,6 +69,7 @@ static Error *open_lane(Bench *bench, double *seconds, Lane *lane) {
 static void close_lane(Lane *lane) {
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
         memory_pool_release(lane->options.reserves[slot]);
+    if (lane->values) array_values_release(lane->values, lane->value_count);
     error_free(lane->error);
 }
 
@@ -164,9 +168,8 @@ Error *command_bench(CommandContext *context) {
     ModelAccess OWN_ACCESS(access) = {0};
     RunMachine OWN_MACHINE(machine) = {0};
     OWN(HttpClient, client) = NULL;
-    Bench bench = {.machine = &machine};
+    Bench bench = {.context = context, .machine = &machine};
     const char *name = command_option(context, "function");
-    Value *values;
     void *memory;
     TRY(read_counts(context, &bench));
     TRY(remote_find(context, &client));
@@ -174,13 +177,7 @@ Error *command_bench(CommandContext *context) {
     TRY(executable_find_function(machine.executable, name ? name : "main", &bench.function));
     TRY(memory_alloc((size_t)(bench.executions * bench.repeat), sizeof(double), &memory));
     bench.each = memory;
-    Error *error =
-        run_inputs_read(context, machine.executable, bench.function, &values, &bench.value_count);
-    if (!error) {
-        bench.values = values;
-        error = measure(&bench);
-        array_values_release(values, bench.value_count);
-    }
+    Error *error = measure(&bench);
     if (!error) error = answer(context, &bench);
     memory_free(memory);
     return error;

@@ -11,9 +11,15 @@ enum {
     KEPT_SITES_MAX = 16,      /* sets of caches: so many executions side by side find one */
 };
 
+/* A cache line each: threads side by side take and leave them all the time. */
+typedef struct KeptSites {
+    _Atomic(InlineCache *) caches; /* that no execution uses; NULL: none */
+    uint8_t padding[64 - sizeof(void *)];
+} KeptSites;
+
 typedef struct CodeEntry {
     _Atomic(DecodedFunction *) function;
-    _Atomic(InlineCache *) sites[KEPT_SITES_MAX]; /* that no execution uses */
+    KeptSites sites[KEPT_SITES_MAX];
 } CodeEntry;
 
 struct DecodedCode {
@@ -52,7 +58,7 @@ void decoded_code_release(DecodedCode *code) {
     for (uint32_t i = 0; i < code->function_count; i++) {
         DecodedFunction *function = atomic_load(&code->entries[i].function);
         for (uint32_t kept = 0; function && kept < KEPT_SITES_MAX; kept++)
-            release_sites(atomic_load(&code->entries[i].sites[kept]), function->site_count);
+            release_sites(atomic_load(&code->entries[i].sites[kept].caches), function->site_count);
         decoded_function_release(function);
     }
     memory_free(code);
@@ -67,7 +73,7 @@ static uint32_t first_place(void) {
 static InlineCache *take_kept(CodeEntry *entry) {
     const uint32_t first = first_place();
     for (uint32_t i = 0; i < KEPT_SITES_MAX; i++) {
-        _Atomic(InlineCache *) *place = &entry->sites[(first + i) % KEPT_SITES_MAX];
+        _Atomic(InlineCache *) *place = &entry->sites[(first + i) % KEPT_SITES_MAX].caches;
         if (!atomic_load_explicit(place, memory_order_relaxed)) continue;
         InlineCache *sites = atomic_exchange_explicit(place, NULL, memory_order_acq_rel);
         if (sites) return sites;
@@ -79,7 +85,7 @@ static InlineCache *take_kept(CodeEntry *entry) {
 static bool keep(CodeEntry *entry, InlineCache *sites) {
     const uint32_t first = first_place();
     for (uint32_t i = 0; i < KEPT_SITES_MAX; i++) {
-        _Atomic(InlineCache *) *place = &entry->sites[(first + i) % KEPT_SITES_MAX];
+        _Atomic(InlineCache *) *place = &entry->sites[(first + i) % KEPT_SITES_MAX].caches;
         InlineCache *none = NULL;
         if (!atomic_load_explicit(place, memory_order_relaxed) &&
             atomic_compare_exchange_strong(place, &none, sites))

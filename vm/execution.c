@@ -44,6 +44,11 @@ static Error *find_packed(Execution *execution) {
     return NULL;
 }
 
+/* The residency's own is there as long as the residency: no count that all its executions share. */
+static bool has_own_registry(const Execution *execution) {
+    return execution->packed != execution->residency->builtins;
+}
+
 static Error *create_tables(Execution *execution) {
     uint32_t count = execution->executable->function_count;
     void *memory;
@@ -65,8 +70,8 @@ Error *execution_create_empty(
     execution->executable = residency->executable;
     if (options) execution->options = *options;
     set_defaults(&execution->options);
-    execution->packed = packed_registry_retain(
-        execution->options.packed ? execution->options.packed : residency->builtins);
+    execution->packed = execution->options.packed ? execution->options.packed : residency->builtins;
+    if (has_own_registry(execution)) (void)packed_registry_retain(execution->packed);
     execution->options.packed = execution->packed;
     TRY(create_pools(execution));
     TRY(create_tables(execution));
@@ -139,7 +144,7 @@ void execution_release(Execution *execution) {
     object_meter_release(execution->meter);
     run_ahead_deinit(&execution->ahead, execution->residency->devices[SLOT_DEVICE]);
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) memory_pool_release(execution->pools[slot]);
-    packed_registry_release(execution->packed);
+    if (has_own_registry(execution)) packed_registry_release(execution->packed);
     residency_release(execution->residency);
     memory_free(execution);
 }
