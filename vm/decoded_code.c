@@ -17,30 +17,38 @@ typedef struct KeptSites {
     uint8_t padding[64 - sizeof(void *)];
 } KeptSites;
 
+/* There once a function was called: an executable may have a million of them. */
 typedef struct CodeEntry {
-    _Atomic(DecodedFunction *) function;
+    DecodedFunction function;
     KeptSites sites[KEPT_SITES_MAX];
 } CodeEntry;
 
 struct DecodedCode {
     const Residency *residency;
     uint32_t function_count;
-    CodeEntry entries[];
+    _Atomic(CodeEntry *) entries[];
 };
 
-static void decoded_function_release(DecodedFunction *function) {
-    if (!function) return;
-    memory_free(function->instructions);
-    memory_free(function->operands);
-    memory_free(function->immediates);
-    memory_free(function);
+static void release_sites(InlineCache *sites, uint32_t count) {
+    for (uint32_t i = 0; sites && i < count; i++) inline_cache_deinit(&sites[i]);
+    memory_free(sites);
 }
-DEFINE_OWN(DecodedFunction, decoded_function_release);
+
+static void code_entry_release(CodeEntry *entry) {
+    if (!entry) return;
+    for (uint32_t i = 0; i < KEPT_SITES_MAX; i++)
+        release_sites(atomic_load(&entry->sites[i].caches), entry->function.site_count);
+    memory_free(entry->function.instructions);
+    memory_free(entry->function.operands);
+    memory_free(entry->function.immediates);
+    memory_free(entry);
+}
+DEFINE_OWN(CodeEntry, code_entry_release);
 
 Error *decoded_code_create(const Residency *residency, DecodedCode **out) {
     uint32_t count = residency->executable->function_count;
     void *memory;
-    TRY(memory_alloc(1, sizeof(DecodedCode) + count * sizeof(CodeEntry), &memory));
+    TRY(memory_alloc(1, sizeof(DecodedCode) + count * sizeof(_Atomic(CodeEntry *)), &memory));
     DecodedCode *code = memory;
     code->residency = residency;
     code->function_count = count;
@@ -48,68 +56,11 @@ Error *decoded_code_create(const Residency *residency, DecodedCode **out) {
     return NULL;
 }
 
-static void release_sites(InlineCache *sites, uint32_t count) {
-    for (uint32_t i = 0; sites && i < count; i++) inline_cache_deinit(&sites[i]);
-    memory_free(sites);
-}
-
 void decoded_code_release(DecodedCode *code) {
     if (!code) return;
-    for (uint32_t i = 0; i < code->function_count; i++) {
-        DecodedFunction *function = atomic_load(&code->entries[i].function);
-        for (uint32_t kept = 0; function && kept < KEPT_SITES_MAX; kept++)
-            release_sites(atomic_load(&code->entries[i].sites[kept].caches), function->site_count);
-        decoded_function_release(function);
-    }
+    for (uint32_t i = 0; i < code->function_count; i++)
+        code_entry_release(atomic_load(&code->entries[i]));
     memory_free(code);
-}
-
-/* Where a thread begins to look: it finds what it left, which is in its cache still. */
-static uint32_t first_place(void) {
-    const uint64_t thread = (uint64_t)(uintptr_t)pthread_self();
-    return (uint32_t)(thread * UINT64_C(0x9e3779b97f4a7c15) >> 32) % KEPT_SITES_MAX;
-}
-
-static InlineCache *take_kept(CodeEntry *entry) {
-    const uint32_t first = first_place();
-    for (uint32_t i = 0; i < KEPT_SITES_MAX; i++) {
-        _Atomic(InlineCache *) *place = &entry->sites[(first + i) % KEPT_SITES_MAX].caches;
-        if (!atomic_load_explicit(place, memory_order_relaxed)) continue;
-        InlineCache *sites = atomic_exchange_explicit(place, NULL, memory_order_acq_rel);
-        if (sites) return sites;
-    }
-    return NULL;
-}
-
-/* False: there are enough of them. */
-static bool keep(CodeEntry *entry, InlineCache *sites) {
-    const uint32_t first = first_place();
-    for (uint32_t i = 0; i < KEPT_SITES_MAX; i++) {
-        _Atomic(InlineCache *) *place = &entry->sites[(first + i) % KEPT_SITES_MAX].caches;
-        InlineCache *none = NULL;
-        if (!atomic_load_explicit(place, memory_order_relaxed) &&
-            atomic_compare_exchange_strong(place, &none, sites))
-            return true;
-    }
-    return false;
-}
-
-Error *decoded_code_take_sites(DecodedCode *code, uint32_t function, InlineCache **out) {
-    const DecodedFunction *decoded;
-    TRY(decoded_code_get(code, function, &decoded));
-    void *sites = take_kept(&code->entries[function]);
-    if (!sites) TRY(memory_alloc(decoded->site_count, sizeof(InlineCache), &sites));
-    *out = sites;
-    return NULL;
-}
-
-void decoded_code_leave_sites(DecodedCode *code, uint32_t function, InlineCache *owned_sites) {
-    if (!owned_sites) return;
-    CodeEntry *entry = &code->entries[function];
-    const uint32_t count = atomic_load_explicit(&entry->function, memory_order_acquire)->site_count;
-    for (uint32_t i = 0; i < count; i++)
-        if (owned_sites[i].key_capacity > KEPT_KEY_WORDS_MAX) inline_cache_deinit(&owned_sites[i]);
-    if (!keep(entry, owned_sites)) release_sites(owned_sites, count);
 }
 
 static const PackedWeight *find_weight(
@@ -168,7 +119,7 @@ static void decode_instruction(const Residency *residency, const uint64_t *words
         function->instructions[pc].site = function->site_count++;
 }
 
-static Error *decode(const Residency *residency, uint32_t index, DecodedFunction **out) {
+static Error *decode(const Residency *residency, uint32_t index, CodeEntry **out) {
     const Executable *executable = residency->executable;
     const Function *from = &executable->functions[index];
     uint32_t operand_count = from->word_count - from->instruction_count, immediate_count = 0;
@@ -178,8 +129,9 @@ static Error *decode(const Residency *residency, uint32_t index, DecodedFunction
             immediate_count += operand_kind(instruction.operands[i]) == OPERAND_IMMEDIATE;
     }
     void *memory;
-    TRY(memory_alloc(1, sizeof(DecodedFunction), &memory));
-    OWN(DecodedFunction, function) = memory;
+    TRY(memory_alloc(1, sizeof(CodeEntry), &memory));
+    OWN(CodeEntry, entry) = memory;
+    DecodedFunction *function = &entry->function;
     TRY(memory_alloc(from->instruction_count, sizeof(DecodedInstruction), &memory));
     function->instructions = memory;
     TRY(memory_alloc(operand_count, sizeof(DecodedOperand), &memory));
@@ -195,21 +147,76 @@ static Error *decode(const Residency *residency, uint32_t index, DecodedFunction
         decode_instruction(residency, words, pc, function, operands, &immediates);
         operands += head_operand_count(words[0]);
     }
-    *out = TAKE(function);
+    *out = TAKE(entry);
+    return NULL;
+}
+
+static Error *get_entry(DecodedCode *code, uint32_t function, CodeEntry **out) {
+    CodeEntry *known = atomic_load_explicit(&code->entries[function], memory_order_acquire);
+    if (!known) {
+        CodeEntry *made;
+        TRY(decode(code->residency, function, &made));
+        if (atomic_compare_exchange_strong(&code->entries[function], &known, made))
+            known = made;
+        else
+            code_entry_release(made);
+    }
+    *out = known;
     return NULL;
 }
 
 Error *decoded_code_get(DecodedCode *code, uint32_t function, const DecodedFunction **out) {
-    DecodedFunction *known =
-        atomic_load_explicit(&code->entries[function].function, memory_order_acquire);
-    if (!known) {
-        DecodedFunction *made;
-        TRY(decode(code->residency, function, &made));
-        if (atomic_compare_exchange_strong(&code->entries[function].function, &known, made))
-            known = made;
-        else
-            decoded_function_release(made);
-    }
-    *out = known;
+    CodeEntry *entry;
+    TRY(get_entry(code, function, &entry));
+    *out = &entry->function;
     return NULL;
+}
+
+/* ---- inline caches ---- */
+
+/* Where a thread looks, its own place first: it finds what it left, which is in its cache still. */
+static _Atomic(InlineCache *) *place_of(CodeEntry *entry, uint32_t i) {
+    const uint64_t thread = (uint64_t)(uintptr_t)pthread_self();
+    const uint32_t own = (uint32_t)(thread * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+    return &entry->sites[(own + i) % KEPT_SITES_MAX].caches;
+}
+
+static InlineCache *take_kept(CodeEntry *entry) {
+    for (uint32_t i = 0; i < KEPT_SITES_MAX; i++) {
+        _Atomic(InlineCache *) *place = place_of(entry, i);
+        if (!atomic_load_explicit(place, memory_order_relaxed)) continue;
+        InlineCache *sites = atomic_exchange_explicit(place, NULL, memory_order_acq_rel);
+        if (sites) return sites;
+    }
+    return NULL;
+}
+
+/* False: there are enough of them. */
+static bool keep(CodeEntry *entry, InlineCache *sites) {
+    for (uint32_t i = 0; i < KEPT_SITES_MAX; i++) {
+        _Atomic(InlineCache *) *place = place_of(entry, i);
+        InlineCache *none = NULL;
+        if (!atomic_load_explicit(place, memory_order_relaxed) &&
+            atomic_compare_exchange_strong(place, &none, sites))
+            return true;
+    }
+    return false;
+}
+
+Error *decoded_code_take_sites(DecodedCode *code, uint32_t function, InlineCache **out) {
+    CodeEntry *entry;
+    TRY(get_entry(code, function, &entry));
+    void *sites = take_kept(entry);
+    if (!sites) TRY(memory_alloc(entry->function.site_count, sizeof(InlineCache), &sites));
+    *out = sites;
+    return NULL;
+}
+
+void decoded_code_leave_sites(DecodedCode *code, uint32_t function, InlineCache *owned_sites) {
+    if (!owned_sites) return;
+    CodeEntry *entry = atomic_load_explicit(&code->entries[function], memory_order_acquire);
+    const uint32_t count = entry->function.site_count;
+    for (uint32_t i = 0; i < count; i++)
+        if (owned_sites[i].key_capacity > KEPT_KEY_WORDS_MAX) inline_cache_deinit(&owned_sites[i]);
+    if (!keep(entry, owned_sites)) release_sites(owned_sites, count);
 }
