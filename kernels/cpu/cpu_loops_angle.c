@@ -54,23 +54,20 @@ LOOP_HALVES(asinh, 1, 2)
 LOOP_HALVES(acosh, 1, 2)
 LOOP_HALVES(atanh, 1, 2)
 
-#define FLOAT_ENTRIES(loop)                                                                        \
-    { LOOP_FLOAT_ENTRIES(loop) }
-
 static const LoopRow rows[] = {
-    {CPU_LOOP_SIN, FLOAT_ENTRIES(sin)},
-    {CPU_LOOP_COS, FLOAT_ENTRIES(cos)},
-    {CPU_LOOP_TAN, FLOAT_ENTRIES(tan)},
-    {CPU_LOOP_ASIN, FLOAT_ENTRIES(asin)},
-    {CPU_LOOP_ACOS, FLOAT_ENTRIES(acos)},
-    {CPU_LOOP_ATAN, FLOAT_ENTRIES(atan)},
-    {CPU_LOOP_SINH, FLOAT_ENTRIES(sinh)},
-    {CPU_LOOP_COSH, FLOAT_ENTRIES(cosh)},
-    {CPU_LOOP_ASINH, FLOAT_ENTRIES(asinh)},
-    {CPU_LOOP_ACOSH, FLOAT_ENTRIES(acosh)},
-    {CPU_LOOP_ATANH, FLOAT_ENTRIES(atanh)},
+    LOOP_FLOAT_ROW(SIN, sin),
+    LOOP_FLOAT_ROW(COS, cos),
+    LOOP_FLOAT_ROW(TAN, tan),
+    LOOP_FLOAT_ROW(ASIN, asin),
+    LOOP_FLOAT_ROW(ACOS, acos),
+    LOOP_FLOAT_ROW(ATAN, atan),
+    LOOP_FLOAT_ROW(SINH, sinh),
+    LOOP_FLOAT_ROW(COSH, cosh),
+    LOOP_FLOAT_ROW(ASINH, asinh),
+    LOOP_FLOAT_ROW(ACOSH, acosh),
+    LOOP_FLOAT_ROW(ATANH, atanh),
 };
 
 CpuLoop *CPU_LOOPS_NAME(cpu_loops_angle)(CpuLoopId id, DType dtype) {
-    return loop_find(rows, sizeof rows / sizeof *rows, id, dtype);
+    return LOOP_FIND(rows, id, dtype);
 }

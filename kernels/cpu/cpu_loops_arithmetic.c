@@ -67,24 +67,21 @@ LOOP_HALVES(min, 2, 2)
 LOOP_HALVES(prelu, 2, 2)
 LOOP_HALVES(pow, 2, 2)
 
-#define NUMBER_ENTRIES(loop)                                                                       \
-    { LOOP_INTEGER_ENTRIES(loop), LOOP_FLOAT_ENTRIES(loop) }
-
 static const LoopRow rows[] = {
-    {CPU_LOOP_ADD, NUMBER_ENTRIES(add)},
-    {CPU_LOOP_SUB, NUMBER_ENTRIES(sub)},
-    {CPU_LOOP_MUL, NUMBER_ENTRIES(mul)},
-    {CPU_LOOP_DIV, NUMBER_ENTRIES(div)},
-    {CPU_LOOP_MOD, NUMBER_ENTRIES(mod)},
-    {CPU_LOOP_FMOD, NUMBER_ENTRIES(fmod)},
-    {CPU_LOOP_MAX, NUMBER_ENTRIES(max)},
-    {CPU_LOOP_MIN, NUMBER_ENTRIES(min)},
-    {CPU_LOOP_PRELU, NUMBER_ENTRIES(prelu)},
-    {CPU_LOOP_POW, {LOOP_FLOAT_ENTRIES(pow)}},
+    LOOP_NUMBER_ROW(ADD, add),
+    LOOP_NUMBER_ROW(SUB, sub),
+    LOOP_NUMBER_ROW(MUL, mul),
+    LOOP_NUMBER_ROW(DIV, div),
+    LOOP_NUMBER_ROW(MOD, mod),
+    LOOP_NUMBER_ROW(FMOD, fmod),
+    LOOP_NUMBER_ROW(MAX, max),
+    LOOP_NUMBER_ROW(MIN, min),
+    LOOP_NUMBER_ROW(PRELU, prelu),
+    LOOP_FLOAT_ROW(POW, pow),
     {CPU_LOOP_POW_BY_INT64, {LOOP_INTEGER_ENTRIES(pow_by_int64)}},
     {CPU_LOOP_POW_BY_FLOAT64, {LOOP_INTEGER_ENTRIES(pow_by_float64)}},
 };
 
 CpuLoop *CPU_LOOPS_NAME(cpu_loops_arithmetic)(CpuLoopId id, DType dtype) {
-    return loop_find(rows, sizeof rows / sizeof *rows, id, dtype);
+    return LOOP_FIND(rows, id, dtype);
 }

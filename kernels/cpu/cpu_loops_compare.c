@@ -107,16 +107,13 @@ WHERE_LOOP(16, uint16_t)
 WHERE_LOOP(32, uint32_t)
 WHERE_LOOP(64, uint64_t)
 
-#define ORDER_ENTRIES(loop)                                                                        \
-    { LOOP_INTEGER_ENTRIES(loop), LOOP_FLOAT_ENTRIES(loop) }
-
 static const LoopRow rows[] = {
     {CPU_LOOP_EQUAL,
         {LOOP_INTEGER_ENTRIES(equal), LOOP_FLOAT_ENTRIES(equal), [DTYPE_BOOL] = equal_bool}},
-    {CPU_LOOP_LESS, ORDER_ENTRIES(less)},
-    {CPU_LOOP_LESS_OR_EQUAL, ORDER_ENTRIES(less_or_equal)},
-    {CPU_LOOP_IS_NAN, {LOOP_FLOAT_ENTRIES(is_nan)}},
-    {CPU_LOOP_IS_INF, {LOOP_FLOAT_ENTRIES(is_inf)}},
+    LOOP_NUMBER_ROW(LESS, less),
+    LOOP_NUMBER_ROW(LESS_OR_EQUAL, less_or_equal),
+    LOOP_FLOAT_ROW(IS_NAN, is_nan),
+    LOOP_FLOAT_ROW(IS_INF, is_inf),
     {CPU_LOOP_BIT_NOT, WHOLE_ENTRIES(bit_not)},
     {CPU_LOOP_SHIFT_LEFT, {LOOP_INTEGER_ENTRIES(shift_left)}},
     {CPU_LOOP_SHIFT_RIGHT, {LOOP_INTEGER_ENTRIES(shift_right)}},
@@ -127,8 +124,7 @@ static const LoopRow rows[] = {
 };
 
 CpuLoop *CPU_LOOPS_NAME(cpu_loops_compare)(CpuLoopId id, DType dtype) {
-    if (id != CPU_LOOP_WHERE && id != CPU_LOOP_COPY)
-        return loop_find(rows, sizeof rows / sizeof *rows, id, dtype);
+    if (id != CPU_LOOP_WHERE && id != CPU_LOOP_COPY) return LOOP_FIND(rows, id, dtype);
     bool where = id == CPU_LOOP_WHERE;
     if (!dtype_in(DTYPES_POINTWISE, dtype)) return 0;
     switch (dtype_bits(dtype)) {

@@ -38,19 +38,16 @@ LOOP_HALVES(swish, 1, 2)
 LOOP_HALVES(thresholded_relu, 1, 2)
 LOOP_HALVES(swiglu, 2, 2)
 
-#define FLOAT_ENTRIES(loop)                                                                        \
-    { LOOP_FLOAT_ENTRIES(loop) }
-
 static const LoopRow rows[] = {
-    {CPU_LOOP_SHRINK, {LOOP_INTEGER_ENTRIES(shrink), LOOP_FLOAT_ENTRIES(shrink)}},
-    {CPU_LOOP_CELU, FLOAT_ENTRIES(celu)},
-    {CPU_LOOP_SOFTSIGN, FLOAT_ENTRIES(softsign)},
-    {CPU_LOOP_MISH, FLOAT_ENTRIES(mish)},
-    {CPU_LOOP_SWISH, FLOAT_ENTRIES(swish)},
-    {CPU_LOOP_THRESHOLDED_RELU, FLOAT_ENTRIES(thresholded_relu)},
-    {CPU_LOOP_SWIGLU, FLOAT_ENTRIES(swiglu)},
+    LOOP_NUMBER_ROW(SHRINK, shrink),
+    LOOP_FLOAT_ROW(CELU, celu),
+    LOOP_FLOAT_ROW(SOFTSIGN, softsign),
+    LOOP_FLOAT_ROW(MISH, mish),
+    LOOP_FLOAT_ROW(SWISH, swish),
+    LOOP_FLOAT_ROW(THRESHOLDED_RELU, thresholded_relu),
+    LOOP_FLOAT_ROW(SWIGLU, swiglu),
 };
 
 CpuLoop *CPU_LOOPS_NAME(cpu_loops_gate)(CpuLoopId id, DType dtype) {
-    return loop_find(rows, sizeof rows / sizeof *rows, id, dtype);
+    return LOOP_FIND(rows, id, dtype);
 }

@@ -146,7 +146,17 @@ typedef struct LoopRow {
     CpuLoopId id;
     CpuLoop *loops[DTYPE_COUNT];
 } LoopRow;
+#define LOOP_FLOAT_ROW(name, loop)                                                                 \
+    {                                                                                              \
+        CPU_LOOP_##name, { LOOP_FLOAT_ENTRIES(loop) }                                              \
+    }
+#define LOOP_NUMBER_ROW(name, loop)                                                                \
+    {                                                                                              \
+        CPU_LOOP_##name, { LOOP_INTEGER_ENTRIES(loop), LOOP_FLOAT_ENTRIES(loop) }                  \
+    }
 
+/* In the table `rows` of a source; NULL: it has none. */
+#define LOOP_FIND(rows, id, dtype) loop_find(rows, sizeof(rows) / sizeof *(rows), id, dtype)
 __attribute__((unused)) static CpuLoop *loop_find(
     const LoopRow *rows, size_t count, CpuLoopId id, DType dtype) {
     for (size_t i = 0; i < count; i++)

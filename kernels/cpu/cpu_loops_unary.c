@@ -78,37 +78,32 @@ LOOP_HALVES(ceil, 1, 2)
 LOOP_HALVES(round, 1, 2)
 LOOP_HALVES(clip, 3, 2)
 
-#define NUMBER_ENTRIES(loop)                                                                       \
-    { LOOP_INTEGER_ENTRIES(loop), LOOP_FLOAT_ENTRIES(loop) }
-#define FLOAT_ENTRIES(loop)                                                                        \
-    { LOOP_FLOAT_ENTRIES(loop) }
-
 static const LoopRow rows[] = {
-    {CPU_LOOP_NEG, NUMBER_ENTRIES(neg)},
-    {CPU_LOOP_ABS, NUMBER_ENTRIES(abs)},
-    {CPU_LOOP_SIGN, NUMBER_ENTRIES(sign)},
-    {CPU_LOOP_RELU, NUMBER_ENTRIES(relu)},
-    {CPU_LOOP_CLIP, NUMBER_ENTRIES(clip)},
-    {CPU_LOOP_SQRT, FLOAT_ENTRIES(sqrt)},
-    {CPU_LOOP_RECIPROCAL, FLOAT_ENTRIES(reciprocal)},
-    {CPU_LOOP_EXP, FLOAT_ENTRIES(exp)},
-    {CPU_LOOP_LOG, FLOAT_ENTRIES(log)},
-    {CPU_LOOP_ERF, FLOAT_ENTRIES(erf)},
-    {CPU_LOOP_TANH, FLOAT_ENTRIES(tanh)},
-    {CPU_LOOP_SIGMOID, FLOAT_ENTRIES(sigmoid)},
-    {CPU_LOOP_LEAKY_RELU, FLOAT_ENTRIES(leaky_relu)},
-    {CPU_LOOP_ELU, FLOAT_ENTRIES(elu)},
-    {CPU_LOOP_SELU, FLOAT_ENTRIES(selu)},
-    {CPU_LOOP_GELU_ERF, FLOAT_ENTRIES(gelu_erf)},
-    {CPU_LOOP_GELU_TANH, FLOAT_ENTRIES(gelu_tanh)},
-    {CPU_LOOP_SOFTPLUS, FLOAT_ENTRIES(softplus)},
-    {CPU_LOOP_HARD_SIGMOID, FLOAT_ENTRIES(hard_sigmoid)},
-    {CPU_LOOP_HARD_SWISH, FLOAT_ENTRIES(hard_swish)},
-    {CPU_LOOP_FLOOR, FLOAT_ENTRIES(floor)},
-    {CPU_LOOP_CEIL, FLOAT_ENTRIES(ceil)},
-    {CPU_LOOP_ROUND, FLOAT_ENTRIES(round)},
+    LOOP_NUMBER_ROW(NEG, neg),
+    LOOP_NUMBER_ROW(ABS, abs),
+    LOOP_NUMBER_ROW(SIGN, sign),
+    LOOP_NUMBER_ROW(RELU, relu),
+    LOOP_NUMBER_ROW(CLIP, clip),
+    LOOP_FLOAT_ROW(SQRT, sqrt),
+    LOOP_FLOAT_ROW(RECIPROCAL, reciprocal),
+    LOOP_FLOAT_ROW(EXP, exp),
+    LOOP_FLOAT_ROW(LOG, log),
+    LOOP_FLOAT_ROW(ERF, erf),
+    LOOP_FLOAT_ROW(TANH, tanh),
+    LOOP_FLOAT_ROW(SIGMOID, sigmoid),
+    LOOP_FLOAT_ROW(LEAKY_RELU, leaky_relu),
+    LOOP_FLOAT_ROW(ELU, elu),
+    LOOP_FLOAT_ROW(SELU, selu),
+    LOOP_FLOAT_ROW(GELU_ERF, gelu_erf),
+    LOOP_FLOAT_ROW(GELU_TANH, gelu_tanh),
+    LOOP_FLOAT_ROW(SOFTPLUS, softplus),
+    LOOP_FLOAT_ROW(HARD_SIGMOID, hard_sigmoid),
+    LOOP_FLOAT_ROW(HARD_SWISH, hard_swish),
+    LOOP_FLOAT_ROW(FLOOR, floor),
+    LOOP_FLOAT_ROW(CEIL, ceil),
+    LOOP_FLOAT_ROW(ROUND, round),
 };
 
 CpuLoop *CPU_LOOPS_NAME(cpu_loops_unary)(CpuLoopId id, DType dtype) {
-    return loop_find(rows, sizeof rows / sizeof *rows, id, dtype);
+    return LOOP_FIND(rows, id, dtype);
 }
