@@ -133,7 +133,6 @@ SHA_TARGET static void hash_pair(const uint8_t *const data[LANES], size_t size, 
     compress(lanes, (const uint8_t *const[]){ends[0], ends[1]}, blocks);
     for (int i = 0; i < LANES; i++) lane_print(&lanes[i], &out[i]);
 }
-
 #endif
 
 bool digest_has_instructions(void) { return PROCESSOR_HAS(SHA) && PROCESSOR_HAS(SSE4_1); }

@@ -73,10 +73,16 @@ class Yardstick:
 
     def compare_two(self):
         """Runs a second of two in one process and of two processes, over those of one alone."""
-        def rate(*benches):
-            return sum(json.loads(bench.communicate()[0])["per_second"] for bench in benches)
+        def finish(bench):
+            output = bench.communicate()[0]
+            if bench.returncode != 0:
+                sys.exit(f"{' '.join(bench.args)} ended with {bench.returncode}")
+            return json.loads(output)
 
-        once = json.loads(self.start_bench(self.home, 1).communicate()[0])["min"]
+        def rate(*benches):
+            return sum(finish(bench)["per_second"] for bench in benches)
+
+        once = finish(self.start_bench(self.home, 1))["min"]
         repeat = max(3, int(EXECUTIONS_SECONDS / once))
         rounds = [(rate(self.start_bench(self.home, repeat)), rate(self.start_bench(self.home, repeat, 2)),
                    rate(*(self.start_bench(home, repeat) for home in (self.home, self.second_home))))

@@ -154,7 +154,8 @@ static uint64_t take_from_reserve(MemoryPool *reserve, uint32_t index) {
     return address;
 }
 
-static Error *reserve_list(MemoryPool *pool, uint32_t index, FreeList **out) {
+/* Room for one more block of a class. */
+static Error *grow_list(MemoryPool *pool, uint32_t index, FreeList **out) {
     void *group = pool->groups[index / STEPS];
     if (!group) TRY(memory_alloc(STEPS, sizeof(FreeList), &group));
     pool->groups[index / STEPS] = group;
@@ -169,7 +170,7 @@ static Error *reserve_list(MemoryPool *pool, uint32_t index, FreeList **out) {
 /* Remembers an idle block, or gives it back to the device where there is no room to. */
 static void keep(MemoryPool *pool, uint32_t index, uint64_t address) {
     FreeList *list;
-    Error *error = reserve_list(pool, index, &list);
+    Error *error = grow_list(pool, index, &list);
     if (error) {
         error_free(error); /* the device gets it back, which is as good */
         pool->device->class_->free(pool->device, pool->stream, address, class_bytes(index));

@@ -93,8 +93,8 @@ static void merge64(const uint8_t *const planes[], size_t count, Loose64 *restri
 }
 
 #ifdef __x86_64__
-/* Blocks of 32 elements with AVX2: 3 to 5 times as fast as the loops above, which neither
- * compiler turns into good vector code at every level of optimisation. */
+/* Blocks of 32 elements with AVX2: 3 to 5 times as fast as the loops above, which neither compiler
+ * turns into good vector code at every level of optimisation. */
 enum { BLOCK = 32 };
 #define AVX2_TARGET __attribute__((target("avx2")))
 

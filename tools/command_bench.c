@@ -69,7 +69,7 @@ static Error *open_lane(Bench *bench, double *seconds, Lane *lane) {
 static void close_lane(Lane *lane) {
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
         memory_pool_release(lane->options.reserves[slot]);
-    if (lane->values) array_values_release(lane->values, lane->value_count);
+    array_values_release(lane->values, lane->value_count);
     error_free(lane->error);
 }
 
