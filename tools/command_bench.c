@@ -27,11 +27,16 @@ typedef struct Bench {
     RunMachine *machine;
     uint32_t function;
     int64_t threads, repeat, executions; /* as given */
-    double seconds;                      /* from the first start to the last end */
+    double seconds;                      /* from the common start to the last end */
     double *each;                        /* seconds of every run, executions × repeat of them */
+    pthread_mutex_t mutex;               /* guards what follows */
+    pthread_cond_t changed;
+    int64_t ready; /* lanes that have warmed up */
+    bool started;
 } Bench;
 
-/* One after the other, on a thread of its own. */
+/* One run after the other, on a thread of its own. What it uses is made there, too: objects of two
+ * lanes in one cache line would make them wait for each other. */
 typedef struct Lane {
     Bench *bench;
     ExecutionOptions options; /* with reserves of its own */
@@ -39,6 +44,7 @@ typedef struct Lane {
     uint32_t value_count;
     double *seconds; /* repeat of them */
     pthread_t thread;
+    uint64_t end_ns;
     Error *error;
 } Lane;
 
@@ -53,10 +59,11 @@ static Error *run_once(const Lane *lane, double *out_seconds) {
     return NULL;
 }
 
-static Error *open_lane(Bench *bench, double *seconds, Lane *lane) {
+static Error *open_lane(Lane *lane) {
+    const Bench *bench = lane->bench;
     const RunMachine *machine = bench->machine;
     double ignored;
-    *lane = (Lane){.bench = bench, .options = machine->options, .seconds = seconds};
+    lane->options = machine->options;
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) lane->options.reserves[slot] = NULL;
     TRY(run_inputs_read(
         bench->context, machine->executable, bench->function, &lane->values, &lane->value_count));
@@ -66,33 +73,66 @@ static Error *open_lane(Bench *bench, double *seconds, Lane *lane) {
     return NULL;
 }
 
-static void close_lane(Lane *lane) {
+static void close_lane(const Lane *lane) {
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
         memory_pool_release(lane->options.reserves[slot]);
     array_values_release(lane->values, lane->value_count);
-    error_free(lane->error);
 }
 
-static void *run_lane(void *context) {
+/* Until all lanes may start. */
+static void wait_for_start(Bench *bench) {
+    (void)pthread_mutex_lock(&bench->mutex);
+    bench->ready++;
+    (void)pthread_cond_broadcast(&bench->changed);
+    while (!bench->started) (void)pthread_cond_wait(&bench->changed, &bench->mutex);
+    (void)pthread_mutex_unlock(&bench->mutex);
+}
+
+/* Lets that many lanes start together, once they are ready. Answers when. */
+static uint64_t start_lanes(Bench *bench, int64_t count) {
+    (void)pthread_mutex_lock(&bench->mutex);
+    while (bench->ready < count) (void)pthread_cond_wait(&bench->changed, &bench->mutex);
+    const uint64_t start_ns = clock_now_ns(clock_real());
+    bench->started = true;
+    (void)pthread_cond_broadcast(&bench->changed);
+    (void)pthread_mutex_unlock(&bench->mutex);
+    return start_ns;
+}
+
+static void run_lane(Lane *shared_lane) {
+    Lane lane = *shared_lane; /* on this thread's stack: beside nobody else's */
+    for (int64_t i = 0; i < lane.bench->repeat && !lane.error; i++)
+        lane.error = run_once(&lane, &lane.seconds[i]);
+    lane.end_ns = clock_now_ns(clock_real());
+    *shared_lane = lane;
+}
+
+static void *serve_lane(void *context) {
     Lane *lane = context;
-    for (int64_t i = 0; i < lane->bench->repeat && !lane->error; i++)
-        lane->error = run_once(lane, &lane->seconds[i]);
+    lane->error = open_lane(lane);
+    wait_for_start(lane->bench);
+    run_lane(lane);
+    close_lane(lane);
     return NULL;
 }
 
 /* All at once. The first runs here: alone it needs no other thread. */
 static Error *run_lanes(Bench *bench, Lane *lanes) {
-    const uint64_t start_ns = clock_now_ns(clock_real());
-    int64_t started = 1;
+    int64_t created = 1;
     int status = 0;
-    while (started < bench->executions && status == 0) {
-        Lane *lane = &lanes[started];
-        status = pthread_create(&lane->thread, NULL, run_lane, lane);
-        if (status == 0) started++;
+    lanes[0].error = open_lane(&lanes[0]);
+    while (created < bench->executions && status == 0) {
+        status = pthread_create(&lanes[created].thread, NULL, serve_lane, &lanes[created]);
+        if (status == 0) created++;
     }
-    if (status == 0) (void)run_lane(&lanes[0]);
-    for (int64_t i = 1; i < started; i++) (void)pthread_join(lanes[i].thread, NULL);
-    bench->seconds = (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9;
+    const uint64_t start_ns = start_lanes(bench, created - 1);
+    if (status == 0) run_lane(&lanes[0]);
+    close_lane(&lanes[0]);
+    for (int64_t i = 1; i < created; i++) (void)pthread_join(lanes[i].thread, NULL);
+    uint64_t end_ns = start_ns;
+    for (int64_t i = 0; i < bench->executions; i++)
+        if (lanes[i].end_ns > end_ns) end_ns = lanes[i].end_ns;
+    bench->seconds = (double)(end_ns - start_ns) * 1e-9;
     if (status != 0) FAIL(EXHAUSTED, "a thread: %s", strerror(status));
     for (int64_t i = 0; i < bench->executions; i++) TRY(TAKE(lanes[i].error));
     return NULL;
@@ -133,11 +173,14 @@ static Error *measure(Bench *bench) {
     void *memory;
     TRY(memory_alloc((size_t)bench->executions, sizeof(Lane), &memory));
     Lane *lanes = memory;
-    Error *error = NULL;
-    for (int64_t i = 0; i < bench->executions && !error; i++)
-        error = open_lane(bench, bench->each + i * bench->repeat, &lanes[i]);
-    if (!error) error = run_lanes(bench, lanes);
-    for (int64_t i = 0; i < bench->executions; i++) close_lane(&lanes[i]);
+    for (int64_t i = 0; i < bench->executions; i++)
+        lanes[i] = (Lane){.bench = bench, .seconds = bench->each + i * bench->repeat};
+    (void)pthread_mutex_init(&bench->mutex, NULL);
+    (void)pthread_cond_init(&bench->changed, NULL);
+    Error *error = run_lanes(bench, lanes);
+    (void)pthread_cond_destroy(&bench->changed);
+    (void)pthread_mutex_destroy(&bench->mutex);
+    for (int64_t i = 0; i < bench->executions; i++) error_free(lanes[i].error);
     memory_free(memory);
     return error;
 }
