@@ -8,6 +8,7 @@
 #include "base/checked.h"
 
 enum { HUGE_PAGE_BYTES = 2 << 20, SMALL_PAGE_BYTES = 4 << 10, ARRAY_COUNT_MIN = 8 };
+enum { CACHE_LINE_BYTES = 64 };
 
 static void *system_resize(void *self, void *old, size_t old_size, size_t new_size) {
     (void)self;
@@ -110,6 +111,18 @@ Error *memory_alloc(size_t count, size_t size, void **out) {
     void *block = fits ? alloc_cleared(bytes) : NULL;
     if (!block) FAIL(OUT_OF_MEMORY, "no memory for %zu elements of %zu bytes", count, size);
     *out = block;
+    return NULL;
+}
+
+Error *memory_alloc_lines(size_t count, size_t size, void **out) {
+    size_t bytes;
+    void *block = NULL;
+    if (checked_mul_size(count, size, &bytes) && bytes <= SIZE_MAX - CACHE_LINE_BYTES) {
+        const size_t lines = bytes / CACHE_LINE_BYTES + 1; /* never none */
+        block = aligned_alloc(CACHE_LINE_BYTES, lines * CACHE_LINE_BYTES);
+    }
+    if (!block) FAIL(OUT_OF_MEMORY, "no memory for %zu elements of %zu bytes", count, size);
+    *out = memset(block, 0, bytes);
     return NULL;
 }
 

@@ -51,6 +51,9 @@ void allocator_free(Allocator allocator, void *block, size_t size);
 
 /* Plain system memory for small things: release with memory_free. Errors: OUT_OF_MEMORY. */
 MUST_CHECK Error *memory_alloc(size_t count, size_t size, void **out); /* cleared */
+/* The same in cache lines of its own, for what many threads read all the time: in a line with what
+ * one of them writes, each would wait for it. */
+MUST_CHECK Error *memory_alloc_lines(size_t count, size_t size, void **out);
 MUST_CHECK Error *memory_resize(
     void **inout, size_t count, size_t size); /* new bytes not cleared */
 MUST_CHECK Error *memory_copy_text(const char *text, char **out);

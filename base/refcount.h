@@ -19,6 +19,8 @@ static inline void refcount_retain(Refcount *refcount) {
 
 /* True when this was the last reference: the caller destroys the object. */
 static inline bool refcount_release(Refcount *refcount) {
+    /* the only reference is the caller's: nobody can take another meanwhile */
+    if (atomic_load_explicit(&refcount->count, memory_order_acquire) == 1) return true;
     return atomic_fetch_sub_explicit(&refcount->count, 1, memory_order_acq_rel) == 1;
 }
 

@@ -42,12 +42,26 @@ struct MemoryPool {
     uint64_t device_bytes; /* the device's whole memory */
     pthread_mutex_t mutex; /* guards what follows */
     uint64_t grant_bytes;
+    uint64_t block_count; /* in use: together they hold one reference */
     uint64_t used_bytes;
     uint64_t idle_bytes;
     uint64_t peak_bytes;
     FreeList *groups[GROUP_COUNT]; /* STEPS lists each; NULL: none of them ever had a block */
     MemoryPool *reserve;           /* retained, or NULL; its mutex is locked inside this one's */
 };
+
+/* One more block is in use. */
+static void count_block(MemoryPool *pool, uint64_t bytes) {
+    if (pool->block_count++ == 0) (void)memory_pool_retain(pool);
+    pool->used_bytes += bytes;
+    if (pool->used_bytes > pool->peak_bytes) pool->peak_bytes = pool->used_bytes;
+}
+
+/* One less. True: it was the last, and the caller releases the pool once it has unlocked it. */
+static bool uncount_block(MemoryPool *pool, uint64_t bytes) {
+    pool->used_bytes -= bytes;
+    return --pool->block_count == 0;
+}
 
 /* Class index and block size; false when size is beyond all classes. */
 static bool size_class(uint64_t size, uint32_t *out_class, uint64_t *out_bytes) {
@@ -70,6 +84,11 @@ static bool size_class(uint64_t size, uint32_t *out_class, uint64_t *out_bytes) 
 static FreeList *list_of(const MemoryPool *pool, uint32_t index) {
     FreeList *group = pool->groups[index / STEPS];
     return group ? &group[index % STEPS] : NULL;
+}
+
+static bool has_idle(const MemoryPool *pool, uint32_t index) {
+    const FreeList *list = list_of(pool, index);
+    return list && list->count > 0;
 }
 
 static uint64_t class_bytes(uint32_t index) {
@@ -141,19 +160,6 @@ void memory_pool_set_reserve(MemoryPool *pool, MemoryPool *reserve) {
     pool->reserve = memory_pool_retain(reserve);
 }
 
-/* A block of that class that an earlier pool left; 0: there is none. */
-static uint64_t take_from_reserve(MemoryPool *reserve, uint32_t index) {
-    uint64_t address = 0;
-    (void)pthread_mutex_lock(&reserve->mutex);
-    FreeList *list = list_of(reserve, index);
-    if (list && list->count > 0) {
-        address = list->addresses[--list->count];
-        reserve->idle_bytes -= class_bytes(index);
-    }
-    (void)pthread_mutex_unlock(&reserve->mutex);
-    return address;
-}
-
 /* Room for one more block of a class. */
 static Error *grow_list(MemoryPool *pool, uint32_t index, FreeList **out) {
     void *group = pool->groups[index / STEPS];
@@ -178,6 +184,25 @@ static void keep(MemoryPool *pool, uint32_t index, uint64_t address) {
     }
     list->addresses[list->count++] = address;
     pool->idle_bytes += class_bytes(index);
+}
+
+/* Half of the blocks of every class that earlier pools left, rounded up, so that pools beside this
+ * one find some; at once, because each visit locks. Of `wanted` one in any case, of all together no
+ * more than idle_max. */
+static void take_from_reserve(MemoryPool *pool, uint32_t wanted, uint64_t idle_max) {
+    MemoryPool *reserve = pool->reserve;
+    (void)pthread_mutex_lock(&reserve->mutex);
+    for (uint32_t i = 0; (i = next_kept(reserve, i)) < CLASS_COUNT; i++) {
+        FreeList *list = list_of(reserve, i);
+        const uint64_t bytes = class_bytes(i);
+        for (size_t count = (list->count + 1) / 2; count > 0; count--) {
+            const bool needed = i == wanted && !has_idle(pool, i);
+            if (!needed && pool->idle_bytes + bytes > idle_max) break;
+            reserve->idle_bytes -= bytes;
+            keep(pool, i, list->addresses[--list->count]);
+        }
+    }
+    (void)pthread_mutex_unlock(&reserve->mutex);
 }
 
 /* All idle blocks to the reserve, which keeps what the largest of its pools needed at once. */
@@ -224,6 +249,12 @@ void memory_pool_set_grant(MemoryPool *pool, uint64_t grant_bytes) {
 Device *memory_pool_get_device(const MemoryPool *pool) { return pool->device; }
 DeviceStream *memory_pool_get_stream(const MemoryPool *pool) { return pool->stream; }
 
+static uint64_t take_idle(MemoryPool *pool, uint32_t index) {
+    FreeList *list = list_of(pool, index);
+    pool->idle_bytes -= class_bytes(index);
+    return list->addresses[--list->count];
+}
+
 /* A block of the reserve, or a fresh one; when the device is full, idle blocks are given back
  * first. */
 static Error *device_alloc(MemoryPool *pool, uint32_t index, MemoryAnswer *answer, uint64_t *out) {
@@ -232,10 +263,11 @@ static Error *device_alloc(MemoryPool *pool, uint32_t index, MemoryAnswer *answe
     uint64_t kept = kept_bytes(pool);
     if (kept > most) kept = most;
     uint64_t after = pool->used_bytes + bytes; /* <= most */
-    trim(pool, kept > after ? kept - after : 0);
-    uint64_t reserved = pool->reserve ? take_from_reserve(pool->reserve, index) : 0;
-    if (reserved) {
-        *out = reserved;
+    const uint64_t idle_max = kept > after ? kept - after : 0;
+    trim(pool, idle_max);
+    if (pool->reserve) take_from_reserve(pool, index, idle_max);
+    if (has_idle(pool, index)) {
+        *out = take_idle(pool, index);
         return NULL;
     }
     const DeviceClass *class_ = pool->device->class_;
@@ -262,19 +294,16 @@ static Error *alloc_locked(
         FAIL(EXHAUSTED,
             "%" PRIu64 " bytes on %s beside %" PRIu64 " in use are beyond the limit of %" PRIu64,
             size, pool->device->name, pool->used_bytes, pool->limit_bytes);
-    FreeList *idle = list_of(pool, index);
     uint64_t address = 0;
     if (bytes > pool->grant_bytes || pool->used_bytes > pool->grant_bytes - bytes) {
         answer.kind = MEMORY_NEEDED;
-    } else if (idle && idle->count > 0) {
-        address = idle->addresses[--idle->count];
-        pool->idle_bytes -= bytes;
+    } else if (has_idle(pool, index)) {
+        address = take_idle(pool, index);
     } else {
         TRY(device_alloc(pool, index, &answer, &address));
     }
     if (answer.kind == MEMORY_GRANTED) {
-        pool->used_bytes += bytes;
-        if (pool->used_bytes > pool->peak_bytes) pool->peak_bytes = pool->used_bytes;
+        count_block(pool, bytes);
         *out_address = address;
     }
     *out_answer = answer;
@@ -297,19 +326,19 @@ void memory_pool_free(MemoryPool *pool, uint64_t address, uint64_t size) {
     assert(known);
     if (!known) return;
     (void)pthread_mutex_lock(&pool->mutex);
-    pool->used_bytes -= bytes;
+    const bool last = uncount_block(pool, bytes);
     if (pool->grant_bytes < pool->used_bytes + pool->idle_bytes + bytes)
         pool->device->class_->free(pool->device, pool->stream, address, bytes);
     else
         keep(pool, index, address);
     (void)pthread_mutex_unlock(&pool->mutex);
+    if (last) memory_pool_release(pool);
 }
 
 static bool take_over(MemoryPool *pool, uint64_t bytes) {
     uint64_t most = pool->limit_bytes < pool->grant_bytes ? pool->limit_bytes : pool->grant_bytes;
     if (bytes > most || pool->used_bytes > most - bytes) return false;
-    pool->used_bytes += bytes;
-    if (pool->used_bytes > pool->peak_bytes) pool->peak_bytes = pool->used_bytes;
+    count_block(pool, bytes);
     trim(pool, most - pool->used_bytes);
     return true;
 }
@@ -325,8 +354,9 @@ bool memory_pool_move(MemoryPool *from, MemoryPool *to, uint64_t size) {
     (void)pthread_mutex_unlock(&to->mutex);
     if (!taken) return false;
     (void)pthread_mutex_lock(&from->mutex);
-    from->used_bytes -= bytes;
+    const bool last = uncount_block(from, bytes);
     (void)pthread_mutex_unlock(&from->mutex);
+    if (last) memory_pool_release(from);
     return true;
 }
 

@@ -42,7 +42,8 @@ Device *memory_pool_get_device(const MemoryPool *pool);
 DeviceStream *memory_pool_get_stream(const MemoryPool *pool);
 
 /* size > 0. Aligned to DEVICE_ALIGNMENT; contents undefined: of this execution, of an earlier one
- * with the same reserve, or zero. Nothing of anybody else: a device gives zeroed memory.
+ * with the same reserve, or zero. Nothing of anybody else: a device gives zeroed memory. The pool
+ * stays until its last block was given back.
  * Errors: EXHAUSTED beyond the limit or beyond the whole device. */
 MUST_CHECK Error *memory_pool_alloc(
     MemoryPool *pool, uint64_t size, MemoryAnswer *out_answer, uint64_t *out_address);

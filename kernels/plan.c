@@ -48,7 +48,7 @@ Error *plan_create(struct Device *device, const PlanRequest *request, const char
     if (!checked_add_size(state_offset(request->output_count), state_size, &size))
         FAIL(INTERNAL, "a plan state of %zu bytes", state_size);
     void *block;
-    TRY(memory_alloc(1, size, &block));
+    TRY(memory_alloc_lines(1, size, &block));
     PlanBlock *made = block;
     memcpy(made->outputs, request->outputs, request->output_count * sizeof(TensorSpec));
     Plan *plan = &made->plan;

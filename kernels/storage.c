@@ -28,7 +28,7 @@ Error *storage_create(
     MemoryAnswer answer = {.kind = MEMORY_GRANTED};
     if (size > 0) TRY(memory_pool_alloc(pool, size, &answer, &storage->address));
     if (answer.kind == MEMORY_GRANTED) {
-        storage->pool = memory_pool_retain(pool);
+        storage->pool = size > 0 ? pool : memory_pool_retain(pool);
         *out = TAKE(storage);
     }
     *out_answer = answer;
@@ -61,9 +61,13 @@ bool storage_move(Storage *storage, MemoryPool *to) {
     assert(refcount_is_sole(&storage->refcount) && storage->pool);
     if (storage->pool == to) return true;
     if (memory_pool_get_device(to) != storage->device) return false;
-    if (storage->size > 0 && !memory_pool_move(storage->pool, to, storage->size)) return false;
-    memory_pool_release(storage->pool);
-    storage->pool = memory_pool_retain(to);
+    if (storage->size > 0) {
+        if (!memory_pool_move(storage->pool, to, storage->size)) return false;
+    } else {
+        memory_pool_release(storage->pool);
+        (void)memory_pool_retain(to);
+    }
+    storage->pool = to;
     return true;
 }
 
@@ -135,6 +139,7 @@ StorageAnnotation *storage_get_annotation(const Storage *storage) {
 }
 
 void storage_forget_annotation(Storage *storage) {
+    if (!storage_get_annotation(storage)) return; /* nobody adds one to what may be overwritten */
     StorageAnnotation *annotation =
         atomic_exchange_explicit(&storage->annotation, NULL, memory_order_acq_rel);
     if (annotation) annotation->release(annotation);
@@ -148,10 +153,10 @@ Storage *storage_retain(Storage *storage) {
 void storage_release(Storage *storage) {
     if (!storage || !refcount_release(&storage->refcount)) return;
     storage_forget_annotation(storage);
-    if (storage->pool) {
-        if (storage->address) memory_pool_free(storage->pool, storage->address, storage->size);
+    if (storage->pool && storage->size > 0)
+        memory_pool_free(storage->pool, storage->address, storage->size);
+    else
         memory_pool_release(storage->pool);
-    }
     if (storage->release_owner) storage->release_owner(storage->owner);
     memory_free(storage);
 }

@@ -30,7 +30,7 @@ typedef struct Storage {
     uint8_t slot;            /* which slot of the execution it belongs to: 0 host, 1 device */
     uint32_t constant_index; /* index in the executable's constants, or STORAGE_NOT_CONSTANT */
     Device *device;          /* borrowed: outlives its storages */
-    MemoryPool *pool;        /* retained; NULL: memory belongs to owner */
+    MemoryPool *pool;        /* there as long as its block is; NULL: memory belongs to owner */
     uint64_t address;        /* of the device; 0 when size is 0 */
     uint64_t size;           /* bytes usable */
     uint64_t filled;         /* of an append storage; the execution's thread alone looks at it */

@@ -6,19 +6,29 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 
-static Error *make(
-    Storage *storage, uint64_t offset, DType dtype, const Shape *shape, Tensor **out) {
+/* Takes over the caller's reference to the storage, on failure too. */
+static Error *make_owning(
+    Storage *owned_storage, uint64_t offset, DType dtype, const Shape *shape, Tensor **out) {
     void *block;
-    TRY(memory_alloc(1, sizeof(Tensor), &block));
+    Error *error = memory_alloc(1, sizeof(Tensor), &block);
+    if (error) {
+        storage_release(owned_storage);
+        return error;
+    }
     Tensor *tensor = block;
     refcount_init(&tensor->refcount);
     tensor->written = true;
     tensor->dtype = dtype;
     tensor->offset = offset;
     tensor->shape = *shape;
-    tensor->storage = storage_retain(storage);
+    tensor->storage = owned_storage;
     *out = tensor;
     return NULL;
+}
+
+static Error *make(
+    Storage *storage, uint64_t offset, DType dtype, const Shape *shape, Tensor **out) {
+    return make_owning(storage_retain(storage), offset, dtype, shape, out);
 }
 
 /* What a tensor of no fixed size needs at least: an offset for each string and for the end. */
@@ -59,7 +69,7 @@ Error *tensor_create_in_pool(MemoryPool *pool, uint8_t slot, DType dtype, const 
     OWN(Storage, storage) = NULL;
     MemoryAnswer answer;
     TRY(storage_create(pool, slot, bytes, &answer, &storage));
-    if (answer.kind == MEMORY_GRANTED) TRY(make(storage, 0, dtype, shape, out));
+    if (answer.kind == MEMORY_GRANTED) TRY(make_owning(TAKE(storage), 0, dtype, shape, out));
     *out_answer = answer;
     return NULL;
 }
@@ -69,7 +79,7 @@ Error *tensor_create_on_host(Device *cpu_device, DType dtype, const Shape *shape
     TRY(shape_bytes(shape, dtype, &bytes));
     OWN(Storage, storage) = NULL;
     TRY(storage_create_on_host(cpu_device, bytes, &storage));
-    return make(storage, 0, dtype, shape, out);
+    return make_owning(TAKE(storage), 0, dtype, shape, out);
 }
 
 Error *tensor_create_bytes_in_pool(MemoryPool *pool, uint8_t slot, DType dtype, const Shape *shape,
@@ -78,7 +88,7 @@ Error *tensor_create_bytes_in_pool(MemoryPool *pool, uint8_t slot, DType dtype, 
     MemoryAnswer answer;
     TRY(check_unsized(shape, bytes));
     TRY(storage_create(pool, slot, bytes, &answer, &storage));
-    if (answer.kind == MEMORY_GRANTED) TRY(make(storage, 0, dtype, shape, out));
+    if (answer.kind == MEMORY_GRANTED) TRY(make_owning(TAKE(storage), 0, dtype, shape, out));
     *out_answer = answer;
     return NULL;
 }
@@ -88,14 +98,14 @@ Error *tensor_create_bytes_on_host(
     OWN(Storage, storage) = NULL;
     TRY(check_unsized(shape, bytes));
     TRY(storage_create_on_host(cpu_device, bytes, &storage));
-    return make(storage, 0, dtype, shape, out);
+    return make_owning(TAKE(storage), 0, dtype, shape, out);
 }
 
 Error *tensor_create_copy_on_host(Device *cpu_device, const Tensor *from, Tensor **out) {
     OWN(Storage, storage) = NULL;
     OWN(Tensor, copy) = NULL;
     TRY(storage_create_on_host(cpu_device, tensor_bytes(from), &storage));
-    TRY(make(storage, 0, from->dtype, &from->shape, &copy));
+    TRY(make_owning(TAKE(storage), 0, from->dtype, &from->shape, &copy));
     if (tensor_bytes(from) > 0) TRY(tensor_copy_from_host(copy, tensor_data(from)));
     *out = TAKE(copy);
     return NULL;

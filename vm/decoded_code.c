@@ -48,7 +48,8 @@ DEFINE_OWN(CodeEntry, code_entry_release);
 Error *decoded_code_create(const Residency *residency, DecodedCode **out) {
     uint32_t count = residency->executable->function_count;
     void *memory;
-    TRY(memory_alloc(1, sizeof(DecodedCode) + count * sizeof(_Atomic(CodeEntry *)), &memory));
+    const size_t size = sizeof(DecodedCode) + count * sizeof(_Atomic(CodeEntry *));
+    TRY(memory_alloc_lines(1, size, &memory));
     DecodedCode *code = memory;
     code->residency = residency;
     code->function_count = count;
@@ -129,14 +130,14 @@ static Error *decode(const Residency *residency, uint32_t index, CodeEntry **out
             immediate_count += operand_kind(instruction.operands[i]) == OPERAND_IMMEDIATE;
     }
     void *memory;
-    TRY(memory_alloc(1, sizeof(CodeEntry), &memory));
+    TRY(memory_alloc_lines(1, sizeof(CodeEntry), &memory));
     OWN(CodeEntry, entry) = memory;
     DecodedFunction *function = &entry->function;
-    TRY(memory_alloc(from->instruction_count, sizeof(DecodedInstruction), &memory));
+    TRY(memory_alloc_lines(from->instruction_count, sizeof(DecodedInstruction), &memory));
     function->instructions = memory;
-    TRY(memory_alloc(operand_count, sizeof(DecodedOperand), &memory));
+    TRY(memory_alloc_lines(operand_count, sizeof(DecodedOperand), &memory));
     function->operands = memory;
-    TRY(memory_alloc(immediate_count, sizeof(Value), &memory));
+    TRY(memory_alloc_lines(immediate_count, sizeof(Value), &memory));
     function->immediates = memory;
     function->instruction_count = from->instruction_count;
     function->register_count = from->register_count;

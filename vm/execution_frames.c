@@ -3,7 +3,7 @@
 #include "base/allocator.h"
 #include "vm/execution_internal.h"
 
-enum { FRAMES_MIN = 16, REGISTERS_MIN = 256 };
+enum { FRAMES_MIN = 16, REGISTERS_MIN = 32 };
 
 static Error *reserve_frames(Execution *execution) {
     if (execution->frame_count < execution->frame_capacity) return NULL;

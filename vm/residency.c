@@ -232,10 +232,10 @@ static Error *fill(
 static Error *alloc_tables(Residency *residency) {
     uint32_t count = residency->executable->constant_count;
     void *memory;
-    TRY(memory_alloc(count, sizeof(Value), &memory));
+    TRY(memory_alloc_lines(count, sizeof(Value), &memory));
     residency->constant_values = memory;
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) {
-        TRY(memory_alloc(count, sizeof(Tensor *), &memory));
+        TRY(memory_alloc_lines(count, sizeof(Tensor *), &memory));
         residency->constants[slot] = memory;
         TRY(memory_pool_create(residency->devices[slot], 0, &residency->pools[slot]));
         TRY(plan_table_create(residency->devices[slot], &residency->plans[slot]));
@@ -248,7 +248,7 @@ Error *residency_create_from(Executable *executable, Device *host, Device *devic
     if (!host->class_->host_memory)
         FAIL(INVALID, "slot 0 must be a cpu device, not %s", host->name);
     void *memory;
-    TRY(memory_alloc(1, sizeof(Residency), &memory));
+    TRY(memory_alloc_lines(1, sizeof(Residency), &memory));
     OWN(Residency, residency) = memory;
     refcount_init(&residency->refcount);
     residency->executable = executable_retain(executable);

@@ -18,7 +18,8 @@ typedef struct PackedWeight {
 } PackedWeight;
 
 typedef struct Residency {
-    Refcount refcount;
+    Refcount refcount; /* every execution writes it, and reads the rest at every call */
+    uint8_t padding[64 - sizeof(Refcount)];
     Executable *executable;      /* retained */
     Device *devices[SLOT_COUNT]; /* borrowed: outlive the residency */
     PlanTable *plans[SLOT_COUNT];
