@@ -70,6 +70,32 @@ static void test_memory_alloc_clears_and_checks_products(void **state) {
     memory_free(text);
 }
 
+static void test_memory_alloc_lines_shares_no_cache_line(void **state) {
+    (void)state;
+    enum { LINE = 64, COUNT = 40 };
+    uint8_t *blocks[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        const size_t size = i * 7;
+        void *block;
+        assert_ok(memory_alloc_lines(i, 7, &block));
+        assert_non_null(block);
+        assert_int_equal((uintptr_t)block % LINE, 0);
+        blocks[i] = block;
+        for (size_t at = 0; at < size; at++) assert_int_equal(blocks[i][at], 0);
+        memset(block, 0xff, size);
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        for (size_t k = 0; k < COUNT; k++)
+            if (i != k)
+                assert_true(
+                    blocks[k] < blocks[i] || blocks[k] >= blocks[i] + i * 7 / LINE * LINE + LINE);
+    for (size_t i = 0; i < COUNT; i++) memory_free(blocks[i]);
+    void *none = NULL;
+    assert_fails(OUT_OF_MEMORY, memory_alloc_lines(SIZE_MAX / 2, 3, &none));
+    assert_fails(OUT_OF_MEMORY, memory_alloc_lines(1, SIZE_MAX, &none));
+    assert_null(none);
+}
+
 static void test_memory_grow_doubles(void **state) {
     (void)state;
     void *array = NULL;
@@ -110,6 +136,7 @@ int test_allocator(void) {
         cmocka_unit_test(test_allocator_limited_counts_and_refuses),
         cmocka_unit_test(test_allocator_failing_fails_the_nth),
         cmocka_unit_test(test_memory_alloc_clears_and_checks_products),
+        cmocka_unit_test(test_memory_alloc_lines_shares_no_cache_line),
         cmocka_unit_test(test_memory_grow_doubles),
         cmocka_unit_test(test_memory_map_is_aligned_and_zeroed),
     };

@@ -199,6 +199,54 @@ static void test_memory_pool_leaves_its_blocks_to_the_next(void **state) {
     assert_int_equal(device_free(), 1 << 20);
 }
 
+/* Two pools beside each other find their blocks, one that needs them all does, too. */
+static void test_memory_pool_leaves_half_of_a_reserve_to_others(void **state) {
+    (void)state;
+    enum { COUNT = 4, SIZE = 3000 };
+    OWN(MemoryPool, reserve) = NULL;
+    MemoryPool *first, *second;
+    uint64_t blocks[COUNT];
+    assert_ok(memory_pool_create(device, 0, &reserve));
+    assert_ok(memory_pool_create(device, 0, &first));
+    memory_pool_set_reserve(first, reserve);
+    for (int i = 0; i < COUNT; i++) blocks[i] = take(first, SIZE);
+    for (int i = 0; i < COUNT; i++) memory_pool_free(first, blocks[i], SIZE);
+    memory_pool_release(first);
+    const uint64_t free_bytes = device_free();
+
+    assert_ok(memory_pool_create(device, 0, &first));
+    assert_ok(memory_pool_create(device, 0, &second));
+    memory_pool_set_reserve(first, reserve);
+    memory_pool_set_reserve(second, reserve);
+    for (int i = 0; i < COUNT; i++) blocks[i] = take(i % 2 ? second : first, SIZE);
+    assert_int_equal(device_free(), free_bytes);
+    for (int i = 0; i < COUNT; i++) memory_pool_free(i % 2 ? second : first, blocks[i], SIZE);
+    memory_pool_release(second);
+    memory_pool_release(first);
+
+    assert_ok(memory_pool_create(device, 0, &first));
+    memory_pool_set_reserve(first, reserve);
+    for (int i = 0; i < COUNT; i++) blocks[i] = take(first, SIZE);
+    assert_int_equal(device_free(), free_bytes);
+    for (int i = 0; i < COUNT; i++) memory_pool_free(first, blocks[i], SIZE);
+    memory_pool_release(first);
+    memory_pool_trim(reserve);
+    assert_int_equal(device_free(), 1 << 20);
+}
+
+/* A block keeps its pool. */
+static void test_memory_pool_stays_for_its_blocks(void **state) {
+    (void)state;
+    MemoryPool *pool;
+    assert_ok(memory_pool_create(device, 0, &pool));
+    uint64_t a = take(pool, 1000), b = take(pool, 1000);
+    memory_pool_release(pool);
+    memory_pool_free(pool, a, 1000);
+    assert_true(device_free() < (1 << 20) - 1000);
+    memory_pool_free(pool, b, 1000);
+    assert_int_equal(device_free(), 1 << 20);
+}
+
 /* The same block at the same address, on the other one's account. */
 static void test_memory_pool_moves_a_block_where_there_is_room(void **state) {
     (void)state;
@@ -241,6 +289,8 @@ int test_memory_pool(void) {
         cmocka_unit_test(test_memory_pool_gives_idle_blocks_back_when_it_needs_others),
         cmocka_unit_test(test_memory_pool_lowering_the_grant_gives_idle_blocks_back),
         cmocka_unit_test(test_memory_pool_serves_several_threads),
+        cmocka_unit_test(test_memory_pool_leaves_half_of_a_reserve_to_others),
+        cmocka_unit_test(test_memory_pool_stays_for_its_blocks),
         cmocka_unit_test(test_memory_pool_moves_a_block_where_there_is_room),
     };
     return cmocka_run_group_tests_name("memory_pool", tests, setup, teardown);
