@@ -218,10 +218,24 @@ static Error *strings_to_array(ArraySink sink, const char *name, const Tensor *t
     return error;
 }
 
+/* The tensor's own memory as an array, for a sink that only reads it. */
+static Error *lend_tensor(ArraySink sink, const char *name, const Tensor *tensor) {
+    NamedArray array = {.dtype = tensor->dtype, .shape = tensor->shape};
+    TRY(memory_copy_text(name, &array.name));
+    array.size = tensor_bytes(tensor);
+    array.data = array.size > 0 ? tensor_data(tensor) : NULL;
+    Error *error = sink.add(sink.self, &array);
+    array.data = NULL;
+    named_array_deinit(&array);
+    return error;
+}
+
 static Error *tensor_to_array(ArraySink sink, const char *name, const Tensor *tensor) {
     NamedArray array;
     if (!tensor->written) FAIL(INVALID, "output %s is a tensor that was never written", name);
     if (tensor->dtype == DTYPE_STRING) return strings_to_array(sink, name, tensor);
+    if (sink.only_reads && tensor->storage->device->class_->host_memory)
+        return lend_tensor(sink, name, tensor);
     TRY(named_array_init(&array, name, tensor->dtype, &tensor->shape));
     Error *error = tensor_copy_to_host(tensor, array.data);
     if (!error) error = sink.add(sink.self, &array);

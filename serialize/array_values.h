@@ -27,6 +27,9 @@ bool array_values_find_parameter(const Function *function, const char *name, uin
 typedef struct ArraySink {
     Error *(*add)(void *self, NamedArray *inout_array);
     void *self;
+    /* It only reads the array, during the call: what lies in host memory is lent to it, not copied.
+     */
+    bool only_reads;
 } ArraySink;
 
 /* Tensors and scalars; tuples and lists of them under NAME.0, NAME.1 …, an empty list as NAME.count

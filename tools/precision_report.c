@@ -98,7 +98,7 @@ static Error *add_to_list(void *self, NamedArray *inout_array) {
 
 static Error *finish(Execution *execution, ArrayList *out) {
     TRY(run_machine_finish(execution));
-    return array_values_export_result(execution, (ArraySink){add_to_list, out});
+    return array_values_export_result(execution, (ArraySink){.add = add_to_list, .self = out});
 }
 
 static Error *run(

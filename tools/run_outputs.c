@@ -27,7 +27,7 @@ Error *run_outputs_write(Execution *execution, const ArrayList *earlier, const c
     OWN(NpzWriter, writer) = NULL;
     TRY(file_output_create(path, &output));
     TRY(npz_writer_create(output, &writer));
-    ArraySink sink = {add_to_npz, writer};
+    ArraySink sink = {.add = add_to_npz, .self = writer, .only_reads = true};
     TRY(array_values_export_result(execution, sink));
     for (size_t i = 0; earlier && i < earlier->count; i++)
         TRY(npz_writer_add(writer, &earlier->items[i]));

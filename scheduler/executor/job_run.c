@@ -120,7 +120,8 @@ static Error *emit_yields(JobRun *run, JobRunSink sink, bool *out_any) {
         char name[64];
         *out_any = true;
         (void)snprintf(name, sizeof name, "yield.%" PRId64, run->sequence);
-        Error *error = array_values_export(&value, name, (ArraySink){collect, &output});
+        Error *error =
+            array_values_export(&value, name, (ArraySink){.add = collect, .self = &output});
         value_release(&value);
         if (!error) error = emit(run, sink, &output.arrays);
         TRY(error);
@@ -130,7 +131,7 @@ static Error *emit_yields(JobRun *run, JobRunSink sink, bool *out_any) {
 
 static Error *end_run(JobRun *run, JobRunSink sink) {
     Collection OWN_COLLECTION(output) = collection(run);
-    TRY(array_values_export_result(run->execution, (ArraySink){collect, &output}));
+    TRY(array_values_export_result(run->execution, (ArraySink){.add = collect, .self = &output}));
     int64_t items = batch_items_before(run->batch, run->next_run + 1) -
                     batch_items_before(run->batch, run->next_run);
     if (batch_item_count(run->batch) != BATCH_SINGLE)

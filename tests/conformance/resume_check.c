@@ -109,7 +109,7 @@ static Error *run(Execution *execution, uint64_t instructions, RunKind wanted) {
 
 static Error *run_to_end(Execution *execution, ArrayList *out) {
     TRY(run(execution, 0, RUN_FINISHED));
-    return array_values_export_result(execution, (ArraySink){keep_array, out});
+    return array_values_export_result(execution, (ArraySink){.add = keep_array, .self = out});
 }
 
 static Error *start(const ResumeModel *model, const ResumePlace *place, Execution **out) {

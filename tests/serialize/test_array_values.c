@@ -93,7 +93,7 @@ static Error *run(Machine *machine, const char *name, ArrayList *inputs, ArrayLi
     TRY(error);
     TRY(execution_run(execution, (Budget){0}, &result));
     assert_int_equal(result.kind, RUN_FINISHED);
-    return array_values_export_result(execution, (ArraySink){keep, out});
+    return array_values_export_result(execution, (ArraySink){.add = keep, .self = out});
 }
 
 static void test_array_values_go_through_a_function(void **state) {
@@ -110,6 +110,34 @@ static void test_array_values_go_through_a_function(void **state) {
     assert_int_equal(outputs.items[0].data[11], 12);
     assert_int_equal(outputs.items[1].dtype, DTYPE_INT64);
     assert_int_equal(outputs.items[1].data[7], 8);
+}
+
+static Error *look(void *self, NamedArray *inout_array) {
+    const Value *value = self;
+    assert_string_equal(inout_array->name, "x");
+    assert_ptr_equal(inout_array->data, tensor_data(value->tensor));
+    assert_int_equal(inout_array->size, tensor_bytes(value->tensor));
+    assert_int_equal(inout_array->shape.dims[0], 3);
+    return NULL;
+}
+
+/* To a sink that only reads, nothing is copied, and the tensor keeps its memory. */
+static void test_array_values_lend_what_is_only_read(void **state) {
+    (void)state;
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    Value value = value_nil();
+    add(&inputs, "a", DTYPE_FLOAT32, 1, 3);
+    assert_ok(array_values_from_array(&inputs.items[0], &value));
+    assert_ok(array_values_export(
+        &value, "x", (ArraySink){.add = look, .self = &value, .only_reads = true}));
+    assert_int_equal(((const uint8_t *)tensor_data(value.tensor))[11], 12);
+    value_release(&value);
+    add(&inputs, "empty", DTYPE_FLOAT32, 1, 0);
+    assert_ok(array_values_from_array(&inputs.items[1], &value));
+    assert_ok(array_values_export(
+        &value, "e", (ArraySink){.add = keep, .self = &inputs, .only_reads = true}));
+    assert_null(inputs.items[2].data);
+    value_release(&value);
 }
 
 /* Containers' parts are numbered, undeclared results are called output. */
@@ -237,6 +265,7 @@ static void test_array_values_inputs_are_all_there_once(void **state) {
 int test_array_values(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_array_values_go_through_a_function),
+        cmocka_unit_test(test_array_values_lend_what_is_only_read),
         cmocka_unit_test(test_array_values_name_what_is_nested),
         cmocka_unit_test(test_array_values_refuse_what_is_no_array),
         cmocka_unit_test(test_array_values_refuse_what_was_never_written),
