@@ -111,7 +111,7 @@ typedef struct Run {
     int64_t panels, packed_count;
     int64_t chunks, chunk_rows; /* what the rows are cut into */
     bool one_row;               /* over packed panels, which two streams of weights suit */
-    bool backwards;             /* from the last panel to the first */
+    CpuSweep sweep;             /* backwards: from the last panel to the first */
     const atomic_bool *abandon;
     atomic_bool abandoned;
 } Run;
@@ -194,12 +194,14 @@ static void run_unit(const CpuMatmul *matmul, const Unit *unit) {
     if (!direct) finish_unit(matmul, unit, sums);
 }
 
-/* One row of A and two whole panels. */
-static void run_row(const CpuMatmul *matmul, const Unit *unit) {
+/* One row of A and one or two whole panels. */
+static void run_row(const CpuMatmul *matmul, const Unit *unit, bool near) {
     float sums[2 * CPU_MATMUL_PANEL];
     const bool direct = is_direct(matmul);
-    matmul->code.row(
-        unit->a, matmul->a_column, unit->b, matmul->depth, direct ? unit->c + unit->column : sums);
+    const CpuRowPanels panels = {.count = (int)(unit->columns / CPU_MATMUL_PANEL),
+        .near = near,
+        .out = direct ? unit->c + unit->column : sums};
+    matmul->code.row(unit->a, matmul->a_column, unit->b, matmul->depth, &panels);
     if (!direct) finish_unit(matmul, unit, sums);
 }
 
@@ -222,7 +224,8 @@ static Unit unit_at(const CpuMatmul *matmul, bool packed, int64_t row, int64_t m
     };
 }
 
-void cpu_matmul_run_panel(const CpuMatmul *matmul, const CpuMatmulBuffers *buffers, int64_t panel) {
+void cpu_matmul_run_panel(
+    const CpuMatmul *matmul, const CpuMatmulBuffers *buffers, int64_t panel, bool near) {
     assert(matmul->b_packed && matmul->batch_count == 1);
     for (int64_t row = 0; row < matmul->rows; row += matmul->code.rows) {
         Unit unit = unit_at(matmul, true, row, matmul->code.rows, panel, buffers->b);
@@ -230,7 +233,10 @@ void cpu_matmul_run_panel(const CpuMatmul *matmul, const CpuMatmulBuffers *buffe
         unit.c = buffers->c;
         unit.bias = buffers->bias;
         unit.residual = buffers->residual;
-        run_unit(matmul, &unit);
+        if (matmul->rows == 1 && matmul->code.row && unit.columns == CPU_MATMUL_PANEL)
+            run_row(matmul, &unit, near);
+        else
+            run_unit(matmul, &unit);
     }
 }
 
@@ -268,15 +274,15 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
             return NULL;
         }
         taken = done + 1 < count ? 2 : 1;
-        int64_t first = (int64_t)begin + (run->backwards ? count - done - taken : done);
+        int64_t first = (int64_t)begin + (run->sweep.backwards ? count - done - taken : done);
         if (taken == 2 && !is_pair(run, first)) {
             taken = 1;
-            if (run->backwards) first++;
+            if (run->sweep.backwards) first++;
         }
         Unit unit = unit_of(run, first);
         if (taken == 2) {
             unit.columns = 2 * CPU_MATMUL_PANEL;
-            run_row(matmul, &unit);
+            run_row(matmul, &unit, run->sweep.near);
         } else
             run_unit(matmul, &unit);
     }
@@ -384,9 +390,9 @@ Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmu
     }
     cut_rows(&run, launch->threads);
     run.one_row = run.packed && matmul->rows == 1;
-    run.backwards =
-        run.one_row && cpu_sweep_backwards(run.buffers.b,
-                           (uint64_t)(run.packed_count * matmul->batch_count) * sizeof(float));
+    if (run.one_row)
+        run.sweep = cpu_sweep_begin(
+            run.buffers.b, (uint64_t)(run.packed_count * matmul->batch_count) * sizeof(float));
     const int64_t rows = matmul->rows < run.chunk_rows ? matmul->rows : run.chunk_rows;
     TRY(cpu_for_each(device, launch->threads, (uint64_t)(matmul->batch_count * panels * run.chunks),
         units_per_part(rows, matmul->depth), run_units, &run));

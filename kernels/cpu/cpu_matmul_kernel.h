@@ -44,12 +44,21 @@ void cpu_matmul_micro_portable(const CpuMatmulTile *tile);
 void cpu_matmul_micro_avx2(const CpuMatmulTile *tile);
 void cpu_matmul_micro_avx512(const CpuMatmulTile *tile);
 
-/* out[2 * CPU_MATMUL_PANEL] = a[depth] times two whole panels, one behind the other. One row waits
- * for its weights alone: two streams of them come faster than one. a_column in elements. */
+/* One or two whole panels, one behind the other. */
+typedef struct CpuRowPanels {
+    int count;
+    bool near; /* the third level cache has them (cpu_sweep.h) */
+    float *out;
+} CpuRowPanels;
+
+/* panels->out[count * CPU_MATMUL_PANEL] = a[depth] times the panels from b on. One row waits for
+ * its weights alone: from memory two streams of them come faster than one, from a near cache one
+ * does that is fetched ahead (4 MiB of them: 41 µs, 33 ahead; 32 MiB: 383, 525 ahead). a_column in
+ * elements. */
 typedef void CpuMatmulRow(
-    const float *a, int64_t a_column, const float *b, int64_t depth, float *out);
+    const float *a, int64_t a_column, const float *b, int64_t depth, const CpuRowPanels *panels);
 void cpu_matmul_row_avx512(
-    const float *a, int64_t a_column, const float *b, int64_t depth, float *out);
+    const float *a, int64_t a_column, const float *b, int64_t depth, const CpuRowPanels *panels);
 
 /* What a level of the instruction set multiplies with, and the sizes that suit it. */
 typedef struct CpuMatmulCode {
@@ -115,8 +124,10 @@ void cpu_matmul_prepare(CpuMatmul *matmul, CpuLevel level);
 int64_t cpu_matmul_scratch_count(const CpuMatmul *matmul);
 MUST_CHECK Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul,
     const CpuMatmulBuffers *buffers, const Launch *launch, bool *out_abandoned);
-/* All rows of one panel's columns, on the calling thread. B is packed; one matrix. */
-void cpu_matmul_run_panel(const CpuMatmul *matmul, const CpuMatmulBuffers *buffers, int64_t panel);
+/* All rows of one panel's columns, on the calling thread. B is packed; one matrix. near: B lies in
+ * a near cache, if all of it does (cpu_sweep.h). */
+void cpu_matmul_run_panel(
+    const CpuMatmul *matmul, const CpuMatmulBuffers *buffers, int64_t panel, bool near);
 
 /* Floats of a packed K × N matrix. */
 int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns);

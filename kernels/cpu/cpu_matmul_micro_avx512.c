@@ -124,22 +124,39 @@ void cpu_matmul_micro_avx512(const CpuMatmulTile *tile) {
         rows_x1(tile, mask);
 }
 
-void cpu_matmul_row_avx512(
-    const float *a, int64_t a_column, const float *b, int64_t depth, float *out) {
-    enum { VECTORS = CPU_MATMUL_PANEL / 16 };
-    const float *second = b + depth * CPU_MATMUL_PANEL;
+CPU_INLINE void row_panels(const float *a, int64_t a_column, const float *b, int64_t depth,
+    int panels, bool near, float *out) {
+    enum { VECTORS = CPU_MATMUL_PANEL / 16, AHEAD_BYTES = 1024 };
+    const float *from[2] = {b, b + depth * CPU_MATMUL_PANEL};
     __m512 sums[2][VECTORS];
-    CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[0][v] = sums[1][v] = _mm512_setzero_ps();
+    CPU_UNROLL for (int p = 0; p < panels; p++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)
+        sums[p][v] = _mm512_setzero_ps();
     for (int64_t k = 0; k < depth; k++) {
         const __m512 factor = _mm512_set1_ps(*a);
-        CPU_UNROLL for (int v = 0; v < VECTORS; v++) {
-            sums[0][v] = _mm512_fmadd_ps(factor, _mm512_loadu_ps(b + v * 16), sums[0][v]);
-            sums[1][v] = _mm512_fmadd_ps(factor, _mm512_loadu_ps(second + v * 16), sums[1][v]);
+        CPU_UNROLL for (int v = 0; v < VECTORS; v++) CPU_UNROLL for (int p = 0; p < panels; p++) {
+            const float *at = from[p] + v * 16;
+            if (near) _mm_prefetch((const char *)at + AHEAD_BYTES, _MM_HINT_T0);
+            sums[p][v] = _mm512_fmadd_ps(factor, _mm512_loadu_ps(at), sums[p][v]);
         }
         a += a_column;
-        b += CPU_MATMUL_PANEL;
-        second += CPU_MATMUL_PANEL;
+        CPU_UNROLL for (int p = 0; p < panels; p++) from[p] += CPU_MATMUL_PANEL;
     }
-    CPU_UNROLL for (int p = 0; p < 2; p++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)
+    CPU_UNROLL for (int p = 0; p < panels; p++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)
         _mm512_storeu_ps(out + p * CPU_MATMUL_PANEL + v * 16, sums[p][v]);
+}
+
+void cpu_matmul_row_avx512(
+    const float *a, int64_t a_column, const float *b, int64_t depth, const CpuRowPanels *panels) {
+    if (!panels->near && panels->count == 2) {
+        row_panels(a, a_column, b, depth, 2, false, panels->out);
+        return;
+    }
+    for (int64_t p = 0; p < panels->count; p++) {
+        const float *panel = b + p * depth * CPU_MATMUL_PANEL;
+        float *out = panels->out + p * CPU_MATMUL_PANEL;
+        if (panels->near)
+            row_panels(a, a_column, panel, depth, 1, true, out);
+        else
+            row_panels(a, a_column, panel, depth, 1, false, out);
+    }
 }

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/cpu_panels_bfloat16.h"
 #include "kernels/cpu/cpu_recurrent.h"
+#include "kernels/cpu/cpu_sweep.h"
 #include "kernels/cpu/cpu_vector.h"
 
 enum {
@@ -206,16 +207,24 @@ static int64_t phase_gates(const CpuRecurrent *recurrent, int phase) {
     return phase == 0 ? recurrent->first_gates : recurrent->gates - recurrent->first_gates;
 }
 
+/* Every other step reads the weights from their end, and finds the last of those that it left in
+ * the cache. */
+static bool goes_back(const Run *run) { return run->step % 2 != 0; }
+
 /* A slice's columns of the product. */
 static void multiply_slice(const Run *run, int64_t index) {
     const CpuRecurrent *recurrent = run->recurrent;
     const CpuMatmulBuffers *buffers = &run->products[run->phase];
     const CpuMatmul *product = run->phase == 0 ? &recurrent->first : &recurrent->second;
     const int64_t slices = recurrent->hidden / CPU_MATMUL_PANEL;
-    const int64_t panels = phase_gates(recurrent, run->phase) * slices;
+    const int64_t gates = phase_gates(recurrent, run->phase);
     if (!recurrent->packed_bfloat16) {
-        for (int64_t panel = index; panel < panels; panel += slices)
-            cpu_matmul_run_panel(product, buffers, panel);
+        const uint64_t bytes = (uint64_t)(product->depth * product->columns) * sizeof(float);
+        const bool near = bytes <= CPU_SWEEP_NEAR_BYTES;
+        for (int64_t i = 0; i < gates; i++) {
+            const int64_t gate = goes_back(run) ? gates - 1 - i : i;
+            cpu_matmul_run_panel(product, buffers, gate * slices + index, near);
+        }
         return;
     }
     const uint16_t *weights = (const uint16_t *)(const void *)run->call->inputs[2] +
@@ -224,8 +233,7 @@ static void multiply_slice(const Run *run, int64_t index) {
         product, recurrent->level, buffers->a, weights, index, slices, buffers->c);
 }
 
-/* Slices of the state with their columns of the product. Every other step goes backwards, and finds
- * the last of the weights that it left in the cache. */
+/* Slices of the state with their columns of the product. */
 static Error *step_slices(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     Run *run = context;
@@ -236,7 +244,7 @@ static Error *step_slices(void *context, uint64_t begin, uint64_t end, uint32_t 
             atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
             return NULL;
         }
-        const int64_t index = (int64_t)(run->step % 2 == 0 ? i : begin + (end - 1 - i));
+        const int64_t index = (int64_t)(goes_back(run) ? begin + (end - 1 - i) : i);
         const Slice slice = {index * CPU_MATMUL_PANEL, CPU_MATMUL_PANEL};
         multiply_slice(run, index);
         for (int64_t n = 0; n < recurrent->batch; n++) step_element(run, &slice, n);

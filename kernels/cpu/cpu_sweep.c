@@ -16,12 +16,16 @@ typedef struct Reading {
 static _Thread_local Reading readings[CLASSES];
 static _Thread_local uint64_t bytes_read;
 
-bool cpu_sweep_backwards(const void *weights, uint64_t size) {
+CpuSweep cpu_sweep_begin(const void *weights, uint64_t size) {
     /* Knuth, The Art of Computer Programming, section 6.4: Fibonacci hashing */
     const uint64_t hash = (uintptr_t)weights / 64 * UINT64_C(0x9e3779b97f4a7c15);
     Reading *last = &readings[hash >> (64 - CLASS_BITS)];
-    const bool is_near = last->weights == weights && bytes_read - last->end < KEPT;
+    const bool known = last->weights == weights;
+    const uint64_t between = bytes_read - last->end;
     bytes_read += size;
-    *last = (Reading){weights, bytes_read, is_near && !last->backwards};
-    return last->backwards;
+    *last = (Reading){weights, bytes_read, known && between < KEPT && !last->backwards};
+    return (CpuSweep){
+        .backwards = last->backwards,
+        .near = known && between <= CPU_SWEEP_NEAR_BYTES && size <= CPU_SWEEP_NEAR_BYTES - between,
+    };
 }

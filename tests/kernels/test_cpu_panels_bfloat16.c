@@ -87,7 +87,7 @@ static void test_panels_bfloat16_multiply_like_float32(void **state) {
             float *wide = make_wide(&matmul.code);
             const CpuMatmulBuffers buffers = {.a = a, .b = wide, .c = expected};
             for (int64_t panel = 0; panel < 3; panel++)
-                cpu_matmul_run_panel(&matmul, &buffers, panel);
+                cpu_matmul_run_panel(&matmul, &buffers, panel, false);
             memset(c, 0xee, sizeof c);
             cpu_panels_bfloat16_run(&matmul, level, a, packed, 0, 2, c);
             cpu_panels_bfloat16_run(&matmul, level, a, packed, 1, 2, c);
