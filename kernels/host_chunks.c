@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -12,6 +13,9 @@ enum {
     CHUNK_BYTES = 16 << 20, /* of which the system makes present what is written */
     PAGE_BYTES = 4 << 10,
     CLEARED_BYTES_MAX = 1 << 20, /* of an empty chunk that is cut again rather than mapped anew */
+    /* Chunks that are cut at a time, of which each thread has one: where blocks of two threads lie
+     * side by side, the processor's fetching ahead takes the one's lines from the other. */
+    CUTS = 8,
 };
 
 typedef struct Chunk Chunk;
@@ -30,23 +34,33 @@ struct Chunk {
     Chunk *previous, *next;
     uint64_t used_bytes, live_count, idle_bytes;
     BlockHead *idle; /* given back, and still present */
-    uint8_t padding[2 * DEVICE_ALIGNMENT - 3 * sizeof(void *) - 3 * sizeof(uint64_t)];
+    uint64_t cut;    /* whose current one it is or was */
+    uint8_t padding[2 * DEVICE_ALIGNMENT - 3 * sizeof(void *) - 4 * sizeof(uint64_t)];
 };
 _Static_assert(sizeof(Chunk) % DEVICE_ALIGNMENT == 0, "blocks are aligned");
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static Chunk *chunks;                                     /* all of them */
-static Chunk *current;                                    /* that blocks are cut from; NULL: none */
+static Chunk *current[CUTS];                              /* that blocks are cut from; NULL: none */
 static uint64_t idle_bytes, chunk_count;
 
-static Error *add_chunk(void) {
+/* This thread's. */
+static uint64_t own_cut(void) {
+    static atomic_uint threads;
+    static _Thread_local uint32_t number; /* from 1 on */
+    if (number == 0) number = atomic_fetch_add(&threads, 1) % CUTS + 1;
+    return number - 1;
+}
+
+static Error *add_chunk(uint64_t cut) {
     void *mapped;
     TRY(memory_map(CHUNK_BYTES, &mapped));
     Chunk *chunk = mapped;
     chunk->used_bytes = sizeof *chunk;
+    chunk->cut = cut;
     chunk->next = chunks;
     if (chunks) chunks->previous = chunk;
-    chunks = current = chunk;
+    chunks = current[cut] = chunk;
     chunk_count++;
     return NULL;
 }
@@ -58,7 +72,7 @@ static void remove_chunk(Chunk *chunk) {
     else
         chunks = chunk->next;
     if (chunk->next) chunk->next->previous = chunk->previous;
-    if (chunk == current) current = NULL;
+    if (chunk == current[chunk->cut]) current[chunk->cut] = NULL;
     idle_bytes -= chunk->idle_bytes;
     chunk_count--;
     memory_unmap(chunk, CHUNK_BYTES);
@@ -66,7 +80,7 @@ static void remove_chunk(Chunk *chunk) {
 
 /* The one that is being cut is kept where little of it was: blocks that come and go one by one. */
 static void leave_empty(Chunk *chunk) {
-    if (chunk != current || chunk->used_bytes > CLEARED_BYTES_MAX) {
+    if (chunk != current[chunk->cut] || chunk->used_bytes > CLEARED_BYTES_MAX) {
         remove_chunk(chunk);
         return;
     }
@@ -82,13 +96,15 @@ static uint64_t bytes_of(uint64_t size) {
 }
 
 static Error *alloc_locked(uint64_t size, void **out_block) {
-    const uint64_t bytes = bytes_of(size);
-    if (current && current->used_bytes + bytes > CHUNK_BYTES) current = NULL;
-    if (!current) TRY(add_chunk());
-    BlockHead *head = (BlockHead *)(void *)((char *)current + current->used_bytes);
-    *head = (BlockHead){.chunk = current, .bytes = bytes};
-    current->used_bytes += bytes;
-    current->live_count++;
+    const uint64_t bytes = bytes_of(size), cut = own_cut();
+    Chunk *chunk = current[cut];
+    if (chunk && chunk->used_bytes + bytes > CHUNK_BYTES) chunk = NULL;
+    if (!chunk) TRY(add_chunk(cut));
+    chunk = current[cut];
+    BlockHead *head = (BlockHead *)(void *)((char *)chunk + chunk->used_bytes);
+    *head = (BlockHead){.chunk = chunk, .bytes = bytes};
+    chunk->used_bytes += bytes;
+    chunk->live_count++;
     *out_block = head + 1;
     return NULL;
 }
