@@ -2,8 +2,6 @@
 /* The floating-point environment that every launch needs: round to nearest, denormals kept, no
  * traps. A thread of an embedding program may come with another one, which would change bits. */
 #ifdef __x86_64__
-#include <immintrin.h>
-
 /* The vector unit's control and status: nothing here computes with the x87 unit (long double),
  * whose environment takes 0.2 us to save, set and restore. */
 typedef struct FloatEnvironment {
@@ -12,11 +10,11 @@ typedef struct FloatEnvironment {
 
 static inline void float_environment_enter(FloatEnvironment *out) {
     enum { AS_AT_RESET = 0x1f80 }; /* Intel SDM volume 1, section 10.2.3: all traps masked */
-    out->saved = _mm_getcsr();
-    _mm_setcsr(AS_AT_RESET);
+    out->saved = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(AS_AT_RESET);
 }
 static inline void float_environment_leave(const FloatEnvironment *environment) {
-    _mm_setcsr(environment->saved);
+    __builtin_ia32_ldmxcsr(environment->saved);
 }
 #else
 #include <fenv.h>
