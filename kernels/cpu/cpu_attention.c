@@ -2,6 +2,7 @@
  * scores stay on the stack. Many keys are gone through in blocks, too: what was weighed so far is
  * scaled down where a block has a larger score (Milakov and Gimelshein, "Online normalizer
  * calculation for softmax", 2018). */
+#include "kernels/cpu/cpu_attention_row.h"
 #include "kernels/cpu/cpu_float_plan.h"
 #include "kernels/cpu/cpu_matmul_kernel.h"
 #include "kernels/cpu/cpu_vector.h"
@@ -15,143 +16,6 @@ enum {
      * columns costs about as much as four rows of products */
     QUERIES_TO_PACK = 8,
 };
-
-/* ---- rows of scores; fixed lanes, no fused multiply-add: the same bits at every level ---- */
-
-/* scores[i] = query · keys[i], a sum of 16 lanes; keys lie key_row elements apart */
-CPU_INLINE void dot_rows_body(const float *query, const float *keys, int64_t key_row, int64_t depth,
-    int64_t count, float *scores) {
-    for (int64_t i = 0; i < count; i++) {
-        const float *key = keys + i * key_row;
-        CpuF32x16 sum = {0};
-        int64_t k = 0;
-        for (; k + CPU_VECTOR_LANES <= depth; k += CPU_VECTOR_LANES)
-            sum += cpu_f32x16_load(query + k) * cpu_f32x16_load(key + k);
-        if (k < depth)
-            sum += cpu_f32x16_load_part(query + k, depth - k, 0) *
-                   cpu_f32x16_load_part(key + k, depth - k, 0);
-        scores[i] = cpu_f32x16_sum(sum);
-    }
-}
-CPU_INLINE void dot_rows_halves_body(const float *query, const float *keys, int64_t key_row,
-    int64_t depth, int64_t count, float *scores) {
-    for (int64_t i = 0; i < count; i++) {
-        const float *key = keys + i * key_row;
-        CpuF32x8 low = {0}, high = {0};
-        int64_t k = 0;
-        for (; k + CPU_VECTOR_LANES <= depth; k += CPU_VECTOR_LANES) {
-            low += cpu_f32x8_load(query + k) * cpu_f32x8_load(key + k);
-            high += cpu_f32x8_load(query + k + CPU_HALF_LANES) *
-                    cpu_f32x8_load(key + k + CPU_HALF_LANES);
-        }
-        for (int lane = 0; k < depth; lane++, k++)
-            if (lane < CPU_HALF_LANES)
-                low[lane] += query[k] * key[k];
-            else
-                high[lane - CPU_HALF_LANES] += query[k] * key[k];
-        scores[i] = cpu_f32x8_sum(low, high);
-    }
-}
-CPU_VARIANTS_HALVES(dot_rows,
-    (const float *query, const float *keys, int64_t key_row, int64_t depth, int64_t count,
-        float *scores),
-    (query, keys, key_row, depth, count, scores));
-
-/* scores = e^(scale * scores + mask - *inout_most), which becomes their maximum first where that is
- * larger; *out_sum: of them. Where all are -inf, they are 0. mask_step 0: one for all. */
-CPU_INLINE void exponents_body(float *scores, int64_t count, float scale, const float *mask,
-    int64_t mask_step, float *inout_most, float *out_sum) {
-    const float least = -__builtin_inff();
-    CpuF32x16 most = cpu_f32x16_all(least);
-    for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
-        CpuF32x16 x = cpu_f32x16_load_part(scores + i, count - i, 0) * scale;
-        if (mask && mask_step)
-            x += cpu_f32x16_load_part(mask + i, count - i, least);
-        else if (mask)
-            x += *mask;
-        cpu_f32x16_store_part(scores + i, count - i, x);
-        most = cpu_f32x16_max(cpu_f32x16_load_part(scores + i, count - i, least), most);
-    }
-    float shift = *inout_most;
-    for (int lane = 0; lane < CPU_VECTOR_LANES; lane++)
-        shift = most[lane] > shift ? most[lane] : shift;
-    *inout_most = shift;
-    if (shift == least) shift = 0;
-    CpuF32x16 sum = {0};
-    for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
-        const CpuF32x16 term =
-            cpu_f32x16_exp(cpu_f32x16_load_part(scores + i, count - i, least) - shift);
-        cpu_f32x16_store_part(scores + i, count - i, term);
-        sum += term;
-    }
-    *out_sum = cpu_f32x16_sum(sum);
-}
-/* The first of sixteen lanes that are the largest in order, as exponents_body has it. */
-CPU_INLINE float largest(const float *scores, int64_t count) {
-    const float least = -__builtin_inff();
-    float most[CPU_VECTOR_LANES];
-    CpuF32x8 low = least - (CpuF32x8){0}, high = low;
-    int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= count; i += CPU_VECTOR_LANES) {
-        low = cpu_f32x8_max(cpu_f32x8_load(scores + i), low);
-        high = cpu_f32x8_max(cpu_f32x8_load(scores + i + CPU_HALF_LANES), high);
-    }
-    cpu_f32x8_store(most, low);
-    cpu_f32x8_store(most + CPU_HALF_LANES, high);
-    for (int lane = 0; i < count; lane++, i++)
-        most[lane] = scores[i] > most[lane] ? scores[i] : most[lane];
-    float shift = most[0];
-    for (int lane = 1; lane < CPU_VECTOR_LANES; lane++)
-        shift = most[lane] > shift ? most[lane] : shift;
-    return shift;
-}
-
-CPU_INLINE void exponents_halves_body(float *scores, int64_t count, float scale, const float *mask,
-    int64_t mask_step, float *inout_most, float *out_sum) {
-    const float all = mask && !mask_step ? *mask : 0;
-    if (mask && mask_step)
-        CPU_EACH_LANE(i, count) scores[i] = scores[i] * scale + mask[i];
-    else if (mask)
-        CPU_EACH_LANE(i, count) scores[i] = scores[i] * scale + all;
-    else
-        CPU_EACH_LANE(i, count) scores[i] = scores[i] * scale;
-    float shift = largest(scores, count);
-    shift = *inout_most = shift > *inout_most ? shift : *inout_most;
-    if (shift == -__builtin_inff()) shift = 0;
-    CpuF32x8 low = {0}, high = {0};
-    int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= count; i += CPU_VECTOR_LANES) {
-        const CpuF32x8 first = cpu_f32x8_exp(cpu_f32x8_load(scores + i) - shift);
-        const CpuF32x8 second = cpu_f32x8_exp(cpu_f32x8_load(scores + i + CPU_HALF_LANES) - shift);
-        cpu_f32x8_store(scores + i, first);
-        cpu_f32x8_store(scores + i + CPU_HALF_LANES, second);
-        low += first;
-        high += second;
-    }
-    for (int64_t half = 0; i < count; half++, i += CPU_HALF_LANES) { /* at most two, one of parts */
-        float lanes[CPU_HALF_LANES];
-        const int64_t left = count - i < CPU_HALF_LANES ? count - i : CPU_HALF_LANES;
-        for (int64_t lane = 0; lane < CPU_HALF_LANES; lane++)
-            lanes[lane] = lane < left ? scores[i + lane] : -__builtin_inff();
-        const CpuF32x8 term = cpu_f32x8_exp(cpu_f32x8_load(lanes) - shift);
-        cpu_f32x8_store(lanes, term);
-        memcpy(scores + i, lanes, (size_t)left * sizeof *lanes);
-        if (half == 0)
-            low += term;
-        else
-            high += term;
-    }
-    *out_sum = cpu_f32x8_sum(low, high);
-}
-CPU_VARIANTS_HALVES(exponents,
-    (float *scores, int64_t count, float scale, const float *mask, int64_t mask_step,
-        float *inout_most, float *out_sum),
-    (scores, count, scale, mask, mask_step, inout_most, out_sum));
-
-CPU_INLINE void scale_row_body(float *row, int64_t count, float factor) {
-    CPU_EACH_LANE(i, count) row[i] *= factor;
-}
-CPU_VARIANTS(scale_row, (float *row, int64_t count, float factor), (row, count, factor));
 
 /* ---- the plan ---- */
 
@@ -168,12 +32,9 @@ typedef struct AttentionState {
     int64_t k_matrices;              /* distinct ones */
     float scale;
     int64_t queries_per_unit, keys_at_once;
+    int64_t score_row; /* from one query's scores to the next one's: whole vectors */
     CpuMatmulCode code;
-    void (*dot_rows)(const float *query, const float *keys, int64_t key_row, int64_t depth,
-        int64_t count, float *scores);
-    void (*exponents)(float *scores, int64_t count, float scale, const float *mask,
-        int64_t mask_step, float *inout_most, float *out_sum);
-    void (*scale_row)(float *row, int64_t count, float factor);
+    CpuAttentionRowCode row_code;
 } AttentionState;
 
 typedef struct Run {
@@ -213,7 +74,7 @@ typedef struct Block {
     int64_t batch;
     int64_t first, rows; /* queries */
     int64_t key, keys;
-    float *scores; /* [rows][keys_at_once] */
+    float *scores; /* [rows][score_row] */
     /* of each query: the largest score so far, the sum of its weights, and what was weighed with a
      * smaller maximum is to be multiplied with */
     float most[QUERIES_MAX], sums[QUERIES_MAX], factors[QUERIES_MAX];
@@ -227,8 +88,9 @@ static void score(const Run *run, const Block *block) {
     const int64_t k_offset = offset_of(&state->batch, block->batch, state->k_batch);
     if (!state->keys_in_columns && !state->pack_keys) {
         for (int64_t i = 0; i < block->rows; i++)
-            state->dot_rows(q + i * state->depth, run->k + k_offset + block->key * state->key_row,
-                state->key_row, state->depth, block->keys, block->scores + i * state->keys_at_once);
+            state->row_code.dot(q + i * state->depth,
+                run->k + k_offset + block->key * state->key_row, state->key_row, state->depth,
+                block->keys, block->scores + i * state->score_row);
         return;
     }
     CpuMatmulTile tile = {
@@ -237,7 +99,7 @@ static void score(const Run *run, const Block *block) {
         .a = q,
         .a_row = state->depth,
         .a_column = 1,
-        .out_row = state->keys_at_once,
+        .out_row = state->score_row,
     };
     for (int64_t column = 0; column < block->keys; column += CPU_MATMUL_PANEL) {
         const int64_t left = block->keys - column, key = block->key + column;
@@ -255,25 +117,42 @@ static void score(const Run *run, const Block *block) {
     }
 }
 
+/* e^(before - most) */
+static float factor_of(const AttentionState *state, float before, float most) {
+    float lanes[CPU_VECTOR_LANES] = {before};
+    CpuAttentionRow row = {.scores = lanes, .count = 1, .scale = 1, .most = most};
+    state->row_code.weights(&row);
+    return lanes[0];
+}
+
 /* Scores become weights. */
 static void compare(const Run *run, Block *block) {
     const AttentionState *state = run->state;
+    const int64_t left = block->keys % CPU_VECTOR_LANES;
+    const float *mask = NULL;
+    float mask_end[CPU_VECTOR_LANES] = {0};
+    if (state->has_mask)
+        mask = run->mask + offset_of(&state->batch, block->batch, state->mask_batch) +
+               block->first * state->mask_row + block->key * state->mask_column;
     for (int64_t i = 0; i < block->rows; i++) {
-        const float *mask = NULL;
         const float before = block->most[i];
-        float sum;
-        if (state->has_mask)
-            mask = run->mask + offset_of(&state->batch, block->batch, state->mask_batch) +
-                   (block->first + i) * state->mask_row + block->key * state->mask_column;
-        state->exponents(block->scores + i * state->keys_at_once, block->keys, state->scale, mask,
-            state->mask_column, &block->most[i], &sum);
+        CpuAttentionRow row = {
+            .scores = block->scores + i * state->score_row,
+            .count = block->keys,
+            .scale = state->scale,
+            .mask = mask ? mask + i * state->mask_row : NULL,
+            .mask_is_one = state->mask_column == 0,
+            .mask_end = mask_end,
+            .most = before,
+        };
+        if (row.mask && !row.mask_is_one && (i == 0 || state->mask_row != 0))
+            cpu_f32_copy_part(mask_end, row.mask + block->keys - left, left);
+        state->row_code.weights(&row);
+        block->most[i] = row.most;
         block->factors[i] = 1;
-        if (block->key > 0 && before < block->most[i]) { /* e^(before - most) */
-            float most = block->most[i], ignored;
-            block->factors[i] = before;
-            state->exponents(&block->factors[i], 1, 1, NULL, 0, &most, &ignored);
-        }
-        block->sums[i] = block->sums[i] * block->factors[i] + sum;
+        if (block->key > 0 && before < row.most)
+            block->factors[i] = factor_of(state, before, row.most);
+        block->sums[i] = block->sums[i] * block->factors[i] + row.sum;
     }
 }
 
@@ -286,7 +165,7 @@ static void weigh(const Run *run, const Block *block, float *y) {
         .rows = block->rows,
         .depth = block->keys,
         .a = block->scores,
-        .a_row = state->keys_at_once,
+        .a_row = state->score_row,
         .a_column = 1,
         .b_row = state->value_row,
         .b_strip = CPU_MATMUL_STRIP,
@@ -295,7 +174,7 @@ static void weigh(const Run *run, const Block *block, float *y) {
     };
     for (int64_t i = 0; i < block->rows && tile.accumulate; i++)
         if (block->factors[i] != 1)
-            state->scale_row(y + i * state->columns, state->columns, block->factors[i]);
+            state->row_code.scale(y + i * state->columns, state->columns, block->factors[i]);
     for (int64_t column = 0; column < state->columns; column += CPU_MATMUL_PANEL) {
         const int64_t left = state->columns - column;
         tile.columns = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
@@ -319,7 +198,7 @@ static void run_block(const Run *run, int64_t batch, int64_t first, int64_t rows
         weigh(run, &block, y);
     }
     for (int64_t i = 0; i < rows; i++)
-        state->scale_row(y + i * state->columns, state->columns, 1.0f / block.sums[i]);
+        state->row_code.scale(y + i * state->columns, state->columns, 1.0f / block.sums[i]);
 }
 
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
@@ -380,9 +259,7 @@ static void set_mask(AttentionState *state, const Shape *mask) {
 
 static void set_code(AttentionState *state, CpuLevel level) {
     state->code = cpu_matmul_code_for(level);
-    state->dot_rows = dot_rows_for(level);
-    state->exponents = exponents_for(level);
-    state->scale_row = scale_row_for(level);
+    state->row_code = cpu_attention_row_code_for(level);
 }
 
 /* Of [.., rows, columns], or of [rows, .., columns]. */
@@ -448,7 +325,9 @@ static Error *plan_at(
     if (request->input_count > 3 && request->inputs[3].present)
         set_mask(&attention, &request->inputs[3].shape);
     attention.keys_at_once = attention.keys > KEYS_AT_ONCE ? KEYS_OF_A_BLOCK : attention.keys;
-    attention.queries_per_unit = SCORES_MAX / attention.keys_at_once;
+    attention.score_row =
+        (attention.keys_at_once + CPU_VECTOR_LANES - 1) / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
+    attention.queries_per_unit = SCORES_MAX / attention.score_row;
     if (attention.queries_per_unit > QUERIES_MAX) attention.queries_per_unit = QUERIES_MAX;
     void *state;
     TRY(cpu_float_plan_create(device, request, name, sizeof(AttentionState), run, out, &state));

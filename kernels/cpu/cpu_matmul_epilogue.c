@@ -5,6 +5,8 @@
 #include "kernels/cpu/cpu_vector.h"
 #include "kernels/operator_lower.h"
 
+enum { GROUP_MAX = 1024 }; /* floats: rows that an activation takes at once */
+
 static void activate(
     const CpuEpilogue *epilogue, void *row, int64_t count, const void *low, const void *high) {
     const CpuOperand operands[CPU_LOOP_OPERANDS_MAX] = {{row, 1}, {low, 0}, {high, 0}};
@@ -51,13 +53,12 @@ CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bi
         if (!row->relu) return x;                                                                  \
         return (name##Vector)(~(name##Mask)(x < zero) & (name##Mask)x);                            \
     }                                                                                              \
-    TARGET CPU_INLINE void name##_row(const CpuEpilogue *epilogue, const Row *row,                 \
-        const float *sums, int64_t count, const float *residual, float *to) {                      \
+    TARGET CPU_INLINE void name##_row(                                                             \
+        const Row *row, const float *sums, int64_t count, const float *residual, float *to) {      \
         const name##Vector last = name##_at(row, sums, residual, count - (LANES));                 \
         for (int64_t i = 0; i + (LANES) < count; i += (LANES))                                     \
             *(name##Unaligned *)(to + i) = name##_at(row, sums, residual, i);                      \
         *(name##Unaligned *)(to + count - (LANES)) = last;                                         \
-        if (epilogue->loop) activate(epilogue, to, count, epilogue->limits, epilogue->limits + 1); \
     }                                                                                              \
     TARGET static void name(const CpuEpilogue *epilogue, const float *sums, int64_t count,         \
         const float *bias, int64_t bias_step, const float *residual, float *to) {                  \
@@ -66,7 +67,8 @@ CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bi
             return;                                                                                \
         }                                                                                          \
         const Row row = row_of(epilogue, bias, bias_step);                                         \
-        name##_row(epilogue, &row, sums, count, residual, to);                                     \
+        name##_row(&row, sums, count, residual, to);                                               \
+        if (epilogue->loop) activate(epilogue, to, count, epilogue->limits, epilogue->limits + 1); \
     }                                                                                              \
     TARGET static void name##_rows(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows) {     \
         if (rows->count < (LANES)) {                                                               \
@@ -75,9 +77,22 @@ CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bi
         }                                                                                          \
         const CpuEpilogueRows all = *rows;                                                         \
         const Row row = row_of(epilogue, all.bias, 1);                                             \
-        for (int64_t i = 0; i < all.rows; i++)                                                     \
-            name##_row(epilogue, &row, all.sums + i * all.sums_step, all.count,                    \
-                all.residual ? all.residual + i * all.to_step : NULL, all.to + i * all.to_step);   \
+        float group[GROUP_MAX];                                                                    \
+        const int64_t most = epilogue->loop ? GROUP_MAX / all.count : 0;                           \
+        for (int64_t i = 0, taken; i < all.rows; i += taken) {                                     \
+            const bool grouped = most > 1;                                                         \
+            taken = !grouped ? 1 : all.rows - i < most ? all.rows - i : most;                      \
+            for (int64_t r = 0; r < taken; r++)                                                    \
+                name##_row(&row, all.sums + (i + r) * all.sums_step, all.count,                    \
+                    all.residual ? all.residual + (i + r) * all.to_step : NULL,                    \
+                    grouped ? group + r * all.count : all.to + i * all.to_step);                   \
+            if (epilogue->loop)                                                                    \
+                activate(epilogue, grouped ? group : all.to + i * all.to_step, taken * all.count,  \
+                    epilogue->limits, epilogue->limits + 1);                                       \
+            for (int64_t r = 0; r < taken && grouped; r++)                                         \
+                memcpy(all.to + (i + r) * all.to_step, group + r * all.count,                      \
+                    (size_t)all.count * sizeof(float));                                            \
+        }                                                                                          \
     }                                                                                              \
     struct epilogue_needs_semicolon
 

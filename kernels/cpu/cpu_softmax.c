@@ -23,10 +23,7 @@ CPU_INLINE float row_max(const float *x, int64_t size) {
         most = cpu_f32x16_max(cpu_f32x16_load(x + i), most);
     if (i < size)
         most = cpu_f32x16_max(cpu_f32x16_load_part(x + i, size - i, MINUS_INFINITY), most);
-    float result = most[0];
-    for (int lane = 1; lane < CPU_VECTOR_LANES; lane++)
-        result = most[lane] > result ? most[lane] : result;
-    return result;
+    return cpu_f32x16_largest(most);
 }
 
 /* Adds up e^(x - shift), and writes the terms to y where y is given. */

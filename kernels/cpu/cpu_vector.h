@@ -20,6 +20,7 @@ typedef float CpuF32x8 __attribute__((vector_size(32)));
 typedef float CpuF32x4 __attribute__((vector_size(16)));
 typedef int32_t CpuI32x16 __attribute__((vector_size(64)));
 typedef int32_t CpuI32x8 __attribute__((vector_size(32)));
+typedef int32_t CpuI32x4 __attribute__((vector_size(16)));
 typedef double CpuF64x8 __attribute__((vector_size(64)));
 typedef float CpuF32x8Unaligned __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float CpuF32x16Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
@@ -112,16 +113,33 @@ CPU_INLINE void cpu_f32x16_store_part(float *to, int64_t count, CpuF32x16 value)
     if (count > 0) cpu_f32_copy_part(to, lanes, count);
 }
 
-/* mask lanes are all ones or all zeros, as comparisons give them. */
-CPU_INLINE CpuF32x16 cpu_f32x16_select(CpuI32x16 mask, CpuF32x16 yes, CpuF32x16 no) {
-    return (CpuF32x16)((mask & (CpuI32x16)yes) | (~mask & (CpuI32x16)no));
+/* select: mask lanes are all ones or all zeros, as comparisons give them. max, min: where the
+ * comparison is false, NaN included, the second one. */
+#define CPU_DEFINE_CHOICE(name, F32, I32)                                                          \
+    CPU_INLINE F32 name##_select(I32 mask, F32 yes, F32 no) {                                      \
+        return (F32)((mask & (I32)yes) | (~mask & (I32)no));                                       \
+    }                                                                                              \
+    CPU_INLINE F32 name##_max(F32 a, F32 b) { return name##_select(a > b, a, b); }                 \
+    CPU_INLINE F32 name##_min(F32 a, F32 b) { return name##_select(a < b, a, b); }                 \
+    struct cpu_choice_needs_semicolon_##name
+CPU_DEFINE_CHOICE(cpu_f32x16, CpuF32x16, CpuI32x16);
+CPU_DEFINE_CHOICE(cpu_f32x8, CpuF32x8, CpuI32x8);
+CPU_DEFINE_CHOICE(cpu_f32x4, CpuF32x4, CpuI32x4);
+
+/* No lane is NaN. */
+CPU_INLINE float cpu_f32x4_largest(CpuF32x4 v) {
+    const float a = v[0] > v[2] ? v[0] : v[2], b = v[1] > v[3] ? v[1] : v[3];
+    return a > b ? a : b;
 }
-/* Where the comparison is false, NaN included, the second one. */
-CPU_INLINE CpuF32x16 cpu_f32x16_max(CpuF32x16 a, CpuF32x16 b) {
-    return cpu_f32x16_select(a > b, a, b);
+CPU_INLINE float cpu_f32x8_largest(CpuF32x8 v) {
+    const CpuF32x4 a = __builtin_shufflevector(v, v, 0, 1, 2, 3);
+    const CpuF32x4 b = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    return cpu_f32x4_largest(cpu_f32x4_max(a, b));
 }
-CPU_INLINE CpuF32x16 cpu_f32x16_min(CpuF32x16 a, CpuF32x16 b) {
-    return cpu_f32x16_select(a < b, a, b);
+CPU_INLINE float cpu_f32x16_largest(CpuF32x16 v) {
+    const CpuF32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
+    const CpuF32x8 b = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    return cpu_f32x8_largest(cpu_f32x8_max(a, b));
 }
 
 /* Lanes folded in halves: a fixed order. */
@@ -135,14 +153,15 @@ CPU_INLINE float cpu_f32x16_sum(CpuF32x16 v) {
 
 /* e^x within 2 units in the last place; 0 below -104, infinity above 88.73, NaN for NaN.
  * 1.5 * 2^23 leaves the rounded integer in the low mantissa bits; 2^n comes in two factors, so that
- * results below the normal range come out right. */
+ * results below the normal range come out right. What is 0 is not multiplied down to it: products
+ * below that range take processors ten times as long. */
 #define CPU_DEFINE_EXP(name, F32, I32)                                                             \
     CPU_INLINE F32 name(F32 x) {                                                                   \
         const F32 zero = {0}, most = 89.0f - zero, least = -104.0f - zero;                         \
         const I32 above = x > most;                                                                \
         x = (F32)((above & (I32)most) | (~above & (I32)x));                                        \
         const I32 below = x < least;                                                               \
-        x = (F32)((below & (I32)least) | (~below & (I32)x));                                       \
+        x = (F32)(~below & (I32)x);                                                                \
         const F32 shifted = x * 1.44269504088896341f + 12582912.0f;                                \
         const I32 n = (I32)shifted - 0x4b400000;                                                   \
         const F32 count = shifted - 12582912.0f;                                                   \
@@ -155,7 +174,8 @@ CPU_INLINE float cpu_f32x16_sum(CpuF32x16 v) {
         p = p * r + 5.0000001201e-1f;                                                              \
         p = p * (r * r) + r + 1.0f;                                                                \
         const I32 half = n >> 1;                                                                   \
-        return p * (F32)((half + 127) << 23) * (F32)((n - half + 127) << 23);                      \
+        p = p * (F32)((half + 127) << 23) * (F32)((n - half + 127) << 23);                         \
+        return (F32)(~below & (I32)p);                                                             \
     }                                                                                              \
     struct cpu_exp_needs_semicolon_##name
 CPU_DEFINE_EXP(cpu_f32x16_exp, CpuF32x16, CpuI32x16);
@@ -192,10 +212,6 @@ enum { CPU_HALF_LANES = CPU_VECTOR_LANES / 2 };
 
 CPU_INLINE CpuF32x8 cpu_f32x8_load(const float *from) { return *(const CpuF32x8Unaligned *)from; }
 CPU_INLINE void cpu_f32x8_store(float *to, CpuF32x8 value) { *(CpuF32x8Unaligned *)to = value; }
-CPU_INLINE CpuF32x8 cpu_f32x8_max(CpuF32x8 a, CpuF32x8 b) {
-    const CpuI32x8 above = a > b;
-    return (CpuF32x8)((above & (CpuI32x8)a) | (~above & (CpuI32x8)b));
-}
 CPU_DEFINE_EXP(cpu_f32x8_exp, CpuF32x8, CpuI32x8);
 
 /* cpu_f32x16_sum of both halves. */
