@@ -128,20 +128,21 @@ static void run_panel(
 
 /* One or two of them. */
 static void run_panels(const CpuMatmul *matmul, CpuLevel level, const float *a,
-    const uint16_t *const *panels, uint32_t count, float *const *out) {
-    if (run_row(matmul, level, a, panels, count, out)) return;
-    for (uint32_t i = 0; i < count; i++) run_panel(matmul, level, a, panels[i], out[i]);
+    const uint16_t *panels, uint32_t count, float *c) {
+    const uint16_t *const each[2] = {
+        panels, count == 2 ? panels + CPU_MATMUL_PANEL * matmul->depth : NULL};
+    float *const out[2] = {c, count == 2 ? c + CPU_MATMUL_PANEL : NULL};
+    if (run_row(matmul, level, a, each, count, out)) return;
+    for (uint32_t i = 0; i < count; i++) run_panel(matmul, level, a, each[i], out[i]);
 }
 
 void cpu_panels_bfloat16_run(const CpuMatmul *matmul, CpuLevel level, const float *a,
-    const uint16_t *b, int64_t first, int64_t step, float *c) {
-    const int64_t end = matmul->columns / CPU_MATMUL_PANEL;
-    for (int64_t panel = first; panel < end; panel += 2 * step) {
-        const int64_t at[2] = {panel * CPU_MATMUL_PANEL, (panel + step) * CPU_MATMUL_PANEL};
-        const uint32_t count = panel + step < end ? 2 : 1;
-        const uint16_t *const panels[2] = {
-            b + at[0] * matmul->depth, count == 2 ? b + at[1] * matmul->depth : NULL};
-        float *const out[2] = {c + at[0], count == 2 ? c + at[1] : NULL};
-        run_panels(matmul, level, a, panels, count, out);
+    const CpuBfloat16Panels *panels, float *c) {
+    for (int64_t done = 0; done < panels->count; done += 2) {
+        const int64_t left = panels->count - done, taken = left < 2 ? left : 2;
+        const int64_t panel = panels->first + (panels->backwards ? left - taken : done);
+        const int64_t column = panel * CPU_MATMUL_PANEL;
+        run_panels(
+            matmul, level, a, panels->b + column * matmul->depth, (uint32_t)taken, c + column);
     }
 }

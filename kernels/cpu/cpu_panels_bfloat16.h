@@ -12,7 +12,12 @@ void cpu_panels_bfloat16_pack(const uint16_t *from, int64_t depth, int64_t colum
 /* As the level's panels of float32: cpu_matmul_packed_count floats. */
 void cpu_panels_bfloat16_widen(const CpuMatmulCode *code, CpuLevel level, const uint16_t *from,
     int64_t depth, int64_t columns, float *to);
-/* The columns of C that the panels first, first + step, … make: c = a b, what follows the product
- * aside. b: all panels. */
+typedef struct CpuBfloat16Panels {
+    const uint16_t *b; /* all of the matrix's */
+    int64_t first, count;
+    bool backwards; /* the last of them is read first */
+} CpuBfloat16Panels;
+
+/* The columns of C that these panels make: c = a b, what follows the product aside. */
 void cpu_panels_bfloat16_run(const CpuMatmul *matmul, CpuLevel level, const float *a,
-    const uint16_t *b, int64_t first, int64_t step, float *c);
+    const CpuBfloat16Panels *panels, float *c);

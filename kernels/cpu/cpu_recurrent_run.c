@@ -211,44 +211,49 @@ static int64_t phase_gates(const CpuRecurrent *recurrent, int phase) {
  * the cache. */
 static bool goes_back(const Run *run) { return run->step % 2 != 0; }
 
-/* A slice's columns of the product. */
-static void multiply_slice(const Run *run, int64_t index) {
+/* Panels of the product from `first` on, all of one gate. */
+static void multiply_panels(const Run *run, int64_t first, int64_t count) {
     const CpuRecurrent *recurrent = run->recurrent;
     const CpuMatmulBuffers *buffers = &run->products[run->phase];
     const CpuMatmul *product = run->phase == 0 ? &recurrent->first : &recurrent->second;
-    const int64_t slices = recurrent->hidden / CPU_MATMUL_PANEL;
-    const int64_t gates = phase_gates(recurrent, run->phase);
-    if (!recurrent->packed_bfloat16) {
-        const uint64_t bytes = (uint64_t)(product->depth * product->columns) * sizeof(float);
-        const bool near = bytes <= CPU_SWEEP_NEAR_BYTES;
-        for (int64_t i = 0; i < gates; i++) {
-            const int64_t gate = goes_back(run) ? gates - 1 - i : i;
-            cpu_matmul_run_panel(product, buffers, gate * slices + index, near);
-        }
+    const int64_t weights = product->depth * product->columns;
+    if (recurrent->packed_bfloat16) {
+        const uint16_t *b = (const uint16_t *)(const void *)run->call->inputs[2];
+        const CpuBfloat16Panels panels = {
+            b + run->direction * weights, first, count, goes_back(run)};
+        cpu_panels_bfloat16_run(product, recurrent->level, buffers->a, &panels, buffers->c);
         return;
     }
-    const uint16_t *weights = (const uint16_t *)(const void *)run->call->inputs[2] +
-                              run->direction * product->depth * product->columns;
-    cpu_panels_bfloat16_run(
-        product, recurrent->level, buffers->a, weights, index, slices, buffers->c);
+    const bool near = (uint64_t)weights * sizeof(float) <= CPU_SWEEP_NEAR_BYTES;
+    for (int64_t i = 0; i < count; i++)
+        cpu_matmul_run_panel(product, buffers, first + (goes_back(run) ? count - 1 - i : i), near);
 }
 
-/* Slices of the state with their columns of the product. */
-static Error *step_slices(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+/* The slice's columns of the product, those of each gate in the order that they lie in. */
+static void multiply_slice(const Run *run, const Slice *slice) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t gates = phase_gates(recurrent, run->phase);
+    for (int64_t i = 0; i < gates; i++) {
+        const int64_t gate = goes_back(run) ? gates - 1 - i : i;
+        multiply_panels(run, (gate * recurrent->hidden + slice->first) / CPU_MATMUL_PANEL,
+            slice->count / CPU_MATMUL_PANEL);
+    }
+}
+
+/* A slice of the state, of so many panels, with its columns of the product. */
+static Error *step_slice(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     Run *run = context;
     const CpuRecurrent *recurrent = run->recurrent;
     const atomic_bool *abandon = run->call->launch->abandon;
-    for (uint64_t i = begin; i < end; i++) {
-        if (abandon && atomic_load_explicit(abandon, memory_order_relaxed)) {
-            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
-            return NULL;
-        }
-        const int64_t index = (int64_t)(goes_back(run) ? begin + (end - 1 - i) : i);
-        const Slice slice = {index * CPU_MATMUL_PANEL, CPU_MATMUL_PANEL};
-        multiply_slice(run, index);
-        for (int64_t n = 0; n < recurrent->batch; n++) step_element(run, &slice, n);
+    const Slice slice = {
+        (int64_t)begin * CPU_MATMUL_PANEL, (int64_t)(end - begin) * CPU_MATMUL_PANEL};
+    if (abandon && atomic_load_explicit(abandon, memory_order_relaxed)) {
+        atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
+        return NULL;
     }
+    multiply_slice(run, &slice);
+    for (int64_t n = 0; n < recurrent->batch; n++) step_element(run, &slice, n);
     return NULL;
 }
 
@@ -317,7 +322,7 @@ static Error *run_phase(Run *run, int phase, bool *out_abandoned) {
             phase_gates(recurrent, phase) * recurrent->hidden * (recurrent->batch + 32) / 32;
         TRY(cpu_for_each(call->device, call->launch->threads,
             (uint64_t)(recurrent->hidden / CPU_MATMUL_PANEL), (uint64_t)(SLICE_COST / cost) + 1,
-            step_slices, run));
+            step_slice, run));
         *out_abandoned = atomic_load_explicit(&run->abandoned, memory_order_relaxed);
         return NULL;
     }

@@ -88,10 +88,15 @@ static void test_panels_bfloat16_multiply_like_float32(void **state) {
             const CpuMatmulBuffers buffers = {.a = a, .b = wide, .c = expected};
             for (int64_t panel = 0; panel < 3; panel++)
                 cpu_matmul_run_panel(&matmul, &buffers, panel, false);
-            memset(c, 0xee, sizeof c);
-            cpu_panels_bfloat16_run(&matmul, level, a, packed, 0, 2, c);
-            cpu_panels_bfloat16_run(&matmul, level, a, packed, 1, 2, c);
-            assert_memory_equal(c, expected, sizeof(float) * (size_t)(rows * N));
+            for (int first = 0; first < 3; first++)
+                for (int backwards = 0; backwards < 2; backwards++) {
+                    const CpuBfloat16Panels before = {packed, 0, first, backwards == 1};
+                    const CpuBfloat16Panels rest = {packed, first, 3 - first, backwards == 1};
+                    memset(c, 0xee, sizeof c);
+                    cpu_panels_bfloat16_run(&matmul, level, a, &before, c);
+                    cpu_panels_bfloat16_run(&matmul, level, a, &rest, c);
+                    assert_memory_equal(c, expected, sizeof(float) * (size_t)(rows * N));
+                }
             free(wide);
         }
     free(packed);
