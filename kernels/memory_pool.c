@@ -26,6 +26,16 @@ enum {
  * page by page. A device's memory does not, and is what executions share. */
 static const uint64_t IDLE_BYTES_MIN = (uint64_t)16 << 20, IDLE_BYTES_MAX = (uint64_t)64 << 20;
 
+/* Where no idle block is of a size, the smallest larger one is lent for it, in host memory: what
+ * was written last is in the caches, and a fresh block's first writes fault page by page.
+ * densenet121, whose images grow layer by layer, takes 24.8 ms and 88 MB with it, 28.3 ms and 125
+ * MB without, squeezenet 2.49 ms and 27 MB, 2.68 ms and 33 MB. */
+enum {
+    LENT_MAX = 16,   /* blocks at a time */
+    LENT_TIMES = 16, /* as large as asked for, at most */
+};
+static const uint64_t LENT_BYTES_MIN = (uint64_t)64 << 10, SPARE_BYTES_MAX = (uint64_t)16 << 20;
+
 _Static_assert((int)SMALL_COUNT == (int)STEPS, "small blocks are a group like the others");
 
 typedef struct FreeList {
@@ -33,6 +43,12 @@ typedef struct FreeList {
     size_t count;
     size_t capacity;
 } FreeList;
+
+/* A block in use that is larger than its size says. */
+typedef struct LentBlock {
+    uint64_t address;
+    uint32_t index; /* its own class */
+} LentBlock;
 
 struct MemoryPool {
     Refcount refcount;
@@ -46,6 +62,9 @@ struct MemoryPool {
     uint64_t used_bytes;
     uint64_t idle_bytes;
     uint64_t peak_bytes;
+    uint64_t spare_bytes; /* that lent blocks have beyond their size's class; not in use */
+    uint32_t lent_count;
+    LentBlock lent[LENT_MAX];
     FreeList *groups[GROUP_COUNT]; /* STEPS lists each; NULL: none of them ever had a block */
     MemoryPool *reserve;           /* retained, or NULL; its mutex is locked inside this one's */
 };
@@ -61,6 +80,12 @@ static void count_block(MemoryPool *pool, uint64_t bytes) {
 static bool uncount_block(MemoryPool *pool, uint64_t bytes) {
     pool->used_bytes -= bytes;
     return --pool->block_count == 0;
+}
+
+/* What may be idle where no more than `most` may be in use and idle together. */
+static uint64_t idle_room(const MemoryPool *pool, uint64_t used_bytes, uint64_t most) {
+    const uint64_t taken = used_bytes + pool->spare_bytes;
+    return most > taken ? most - taken : 0;
 }
 
 /* Class index and block size; false when size is beyond all classes. */
@@ -239,10 +264,7 @@ void memory_pool_release(MemoryPool *pool) {
 void memory_pool_set_grant(MemoryPool *pool, uint64_t grant_bytes) {
     (void)pthread_mutex_lock(&pool->mutex);
     pool->grant_bytes = grant_bytes;
-    if (pool->used_bytes >= grant_bytes)
-        trim(pool, 0);
-    else
-        trim(pool, grant_bytes - pool->used_bytes);
+    trim(pool, idle_room(pool, pool->used_bytes, grant_bytes));
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 
@@ -255,6 +277,48 @@ static uint64_t take_idle(MemoryPool *pool, uint32_t index) {
     return list->addresses[--list->count];
 }
 
+/* Class of the smallest idle block that is not too large for one of class `index`; CLASS_COUNT:
+ * there is none. */
+static uint32_t find_larger(const MemoryPool *pool, uint32_t index) {
+    const uint64_t most = LENT_TIMES * class_bytes(index);
+    for (index++; index < CLASS_COUNT && class_bytes(index) <= most; index++)
+        if (has_idle(pool, index)) return index;
+    return CLASS_COUNT;
+}
+
+/* False: no idle block can stand in for one of class `index`. */
+static bool lend(MemoryPool *pool, uint32_t index, uint64_t *out) {
+    const uint64_t bytes = class_bytes(index);
+    if (!pool->device->class_->host_memory || bytes < LENT_BYTES_MIN ||
+        pool->lent_count == LENT_MAX)
+        return false;
+    const uint32_t larger = find_larger(pool, index);
+    if (larger == CLASS_COUNT) return false;
+    const uint64_t spare = pool->spare_bytes + class_bytes(larger) - bytes;
+    if (spare > SPARE_BYTES_MAX) return false;
+    if (class_bytes(larger) > idle_room(pool, pool->used_bytes, pool->grant_bytes)) return false;
+    *out = take_idle(pool, larger);
+    pool->spare_bytes = spare;
+    pool->lent[pool->lent_count++] = (LentBlock){*out, larger};
+    return true;
+}
+
+static uint32_t find_lent(const MemoryPool *pool, uint64_t address) {
+    uint32_t i = 0;
+    while (i < pool->lent_count && pool->lent[i].address != address) i++;
+    return i;
+}
+
+/* The block's own class, `index` where it was not lent; it is not any longer. */
+static uint32_t unlend(MemoryPool *pool, uint32_t index, uint64_t address) {
+    const uint32_t at = find_lent(pool, address);
+    if (at == pool->lent_count) return index;
+    const uint32_t own = pool->lent[at].index;
+    pool->lent[at] = pool->lent[--pool->lent_count];
+    pool->spare_bytes -= class_bytes(own) - class_bytes(index);
+    return own;
+}
+
 /* A block of the reserve, or a fresh one; when the device is full, idle blocks are given back
  * first. */
 static Error *device_alloc(MemoryPool *pool, uint32_t index, MemoryAnswer *answer, uint64_t *out) {
@@ -263,13 +327,14 @@ static Error *device_alloc(MemoryPool *pool, uint32_t index, MemoryAnswer *answe
     uint64_t kept = kept_bytes(pool);
     if (kept > most) kept = most;
     uint64_t after = pool->used_bytes + bytes; /* <= most */
-    const uint64_t idle_max = kept > after ? kept - after : 0;
+    const uint64_t idle_max = idle_room(pool, after, kept);
     trim(pool, idle_max);
     if (pool->reserve) take_from_reserve(pool, index, idle_max);
     if (has_idle(pool, index)) {
         *out = take_idle(pool, index);
         return NULL;
     }
+    if (pool->reserve && lend(pool, index, out)) return NULL;
     const DeviceClass *class_ = pool->device->class_;
     Error *error = class_->alloc(pool->device, pool->stream, bytes, out);
     if (error_code(error) == ERROR_EXHAUSTED && (pool->idle_bytes > 0 || pool->reserve)) {
@@ -299,7 +364,7 @@ static Error *alloc_locked(
         answer.kind = MEMORY_NEEDED;
     } else if (has_idle(pool, index)) {
         address = take_idle(pool, index);
-    } else {
+    } else if (!lend(pool, index, &address)) {
         TRY(device_alloc(pool, index, &answer, &address));
     }
     if (answer.kind == MEMORY_GRANTED) {
@@ -327,7 +392,9 @@ void memory_pool_free(MemoryPool *pool, uint64_t address, uint64_t size) {
     if (!known) return;
     (void)pthread_mutex_lock(&pool->mutex);
     const bool last = uncount_block(pool, bytes);
-    if (pool->grant_bytes < pool->used_bytes + pool->idle_bytes + bytes)
+    index = unlend(pool, index, address);
+    bytes = class_bytes(index);
+    if (bytes > idle_room(pool, pool->used_bytes + pool->idle_bytes, pool->grant_bytes))
         pool->device->class_->free(pool->device, pool->stream, address, bytes);
     else
         keep(pool, index, address);
@@ -335,26 +402,38 @@ void memory_pool_free(MemoryPool *pool, uint64_t address, uint64_t size) {
     if (last) memory_pool_release(pool);
 }
 
-static bool take_over(MemoryPool *pool, uint64_t bytes) {
+/* larger: the block's own class. */
+static bool take_over(MemoryPool *pool, uint64_t address, uint32_t index, uint32_t larger) {
+    const uint64_t bytes = class_bytes(index);
     uint64_t most = pool->limit_bytes < pool->grant_bytes ? pool->limit_bytes : pool->grant_bytes;
     if (bytes > most || pool->used_bytes > most - bytes) return false;
+    if (larger != index) {
+        if (pool->lent_count == LENT_MAX) return false;
+        pool->lent[pool->lent_count++] = (LentBlock){address, larger};
+        pool->spare_bytes += class_bytes(larger) - bytes;
+    }
     count_block(pool, bytes);
-    trim(pool, most - pool->used_bytes);
+    trim(pool, idle_room(pool, pool->used_bytes, most));
     return true;
 }
 
-bool memory_pool_move(MemoryPool *from, MemoryPool *to, uint64_t size) {
+bool memory_pool_move(MemoryPool *from, MemoryPool *to, uint64_t address, uint64_t size) {
     uint32_t index;
     uint64_t bytes;
     bool known = size_class(size, &index, &bytes);
     assert(known && from->device == to->device);
     if (!known) return false;
+    (void)pthread_mutex_lock(&from->mutex);
+    const uint32_t at = find_lent(from, address);
+    const uint32_t larger = at < from->lent_count ? from->lent[at].index : index;
+    (void)pthread_mutex_unlock(&from->mutex);
     (void)pthread_mutex_lock(&to->mutex);
-    bool taken = take_over(to, bytes);
+    bool taken = take_over(to, address, index, larger);
     (void)pthread_mutex_unlock(&to->mutex);
     if (!taken) return false;
     (void)pthread_mutex_lock(&from->mutex);
     const bool last = uncount_block(from, bytes);
+    (void)unlend(from, index, address);
     (void)pthread_mutex_unlock(&from->mutex);
     if (last) memory_pool_release(from);
     return true;

@@ -35,7 +35,9 @@ DEFINE_OWN(MemoryPool, memory_pool_release);
  * before the first block; the reserve is a pool of the same device that nobody allocates from, and
  * is retained. */
 void memory_pool_set_reserve(MemoryPool *pool, MemoryPool *reserve);
-/* What the execution may hold at present; UINT64_MAX (the start) means up to the limit. */
+/* What the execution may hold at present; UINT64_MAX (the start) means up to the limit. In host
+ * memory, where a larger idle block is lent for want of one of the size, what those in use have to
+ * spare comes on top where it was lent before the grant shrank or was used up: at most 16 MiB. */
 void memory_pool_set_grant(MemoryPool *pool, uint64_t grant_bytes);
 Device *memory_pool_get_device(const MemoryPool *pool);
 /* NULL: the device has no queues. Borrowed. */
@@ -51,7 +53,7 @@ void memory_pool_free(MemoryPool *pool, uint64_t address, uint64_t size);
 /* Makes a block of one pool another's, of the same device, at its address: nothing is copied.
  * Nothing that was queued may be under way on it. False: the other one's limit or grant has no room
  * for it, and nothing has changed. */
-MUST_CHECK bool memory_pool_move(MemoryPool *from, MemoryPool *to, uint64_t size);
+MUST_CHECK bool memory_pool_move(MemoryPool *from, MemoryPool *to, uint64_t address, uint64_t size);
 /* Gives unused blocks back to the device. */
 void memory_pool_trim(MemoryPool *pool);
 uint64_t memory_pool_used_bytes(const MemoryPool *pool);

@@ -62,7 +62,7 @@ bool storage_move(Storage *storage, MemoryPool *to) {
     if (storage->pool == to) return true;
     if (memory_pool_get_device(to) != storage->device) return false;
     if (storage->size > 0) {
-        if (!memory_pool_move(storage->pool, to, storage->size)) return false;
+        if (!memory_pool_move(storage->pool, to, storage->address, storage->size)) return false;
     } else {
         memory_pool_release(storage->pool);
         (void)memory_pool_retain(to);

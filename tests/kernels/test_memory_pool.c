@@ -261,21 +261,97 @@ static void test_memory_pool_moves_a_block_where_there_is_room(void **state) {
     assert_ok(memory_pool_alloc(from, 5000, &answer, &address));
     const uint64_t used = memory_pool_used_bytes(from);
     memory_pool_set_grant(to, 4096);
-    assert_false(memory_pool_move(from, to, 5000));
+    assert_false(memory_pool_move(from, to, address, 5000));
     assert_int_equal(memory_pool_used_bytes(from), used);
     assert_int_equal(memory_pool_used_bytes(to), 0);
     memory_pool_set_grant(to, UINT64_MAX);
-    assert_true(memory_pool_move(from, to, 5000));
+    assert_true(memory_pool_move(from, to, address, 5000));
     assert_int_equal(memory_pool_used_bytes(from), 0);
     assert_int_equal(memory_pool_used_bytes(to), used);
     assert_int_equal(memory_pool_peak_bytes(to), used);
     assert_ok(memory_pool_alloc(from, 5000, &answer, &other));
-    assert_false(memory_pool_move(from, to, 5000)); /* beyond its limit */
+    assert_false(memory_pool_move(from, to, address, 5000)); /* beyond its limit */
     memory_pool_free(from, other, 5000);
     memory_pool_free(to, address, 5000);
     assert_ok(memory_pool_alloc(to, 5000, &answer, &other));
     assert_int_equal(other, address); /* it is the pool's own */
     memory_pool_free(to, other, 5000);
+}
+
+enum { LARGE = 4 << 20, SMALL = 1 << 20 };
+
+/* It counts as what was asked for, and comes back as what it is. */
+static void test_memory_pool_lends_a_larger_block(void **state) {
+    (void)state;
+    OWN(Device, cpu) = NULL;
+    OWN(MemoryPool, pool) = NULL;
+    assert_ok(device_open("cpu", &cpu));
+    assert_ok(memory_pool_create(cpu, LARGE + SMALL, &pool));
+    const uint64_t large = take(pool, LARGE);
+    memory_pool_free(pool, large, LARGE);
+    const uint64_t small = take(pool, SMALL);
+    assert_int_equal(small, large);
+    assert_int_equal(memory_pool_used_bytes(pool), SMALL);
+    const uint64_t other = take(pool, LARGE); /* the limit is one of what is in use */
+    assert_int_not_equal(other, large);
+    memory_pool_free(pool, other, LARGE);
+    memory_pool_free(pool, small, SMALL);
+    const uint64_t first = take(pool, LARGE), again = take(pool, SMALL);
+    assert_true((first == large && again == other) || (first == other && again == large));
+    memory_pool_free(pool, first, LARGE);
+    memory_pool_free(pool, again, SMALL);
+    assert_int_equal(memory_pool_peak_bytes(pool), LARGE + SMALL);
+}
+
+static void test_memory_pool_lends_no_more_than_its_grant(void **state) {
+    (void)state;
+    OWN(Device, cpu) = NULL;
+    OWN(MemoryPool, pool) = NULL;
+    assert_ok(device_open("cpu", &cpu));
+    assert_ok(memory_pool_create(cpu, 0, &pool));
+    memory_pool_set_grant(pool, LARGE + SMALL);
+    const uint64_t large = take(pool, LARGE), small = take(pool, SMALL);
+    memory_pool_free(pool, large, LARGE);
+    const uint64_t lent = take(pool, SMALL);
+    assert_int_equal(lent, large);
+    const uint64_t fresh = take(pool, SMALL); /* nothing is idle */
+    assert_true(fresh != large && fresh != small);
+    memory_pool_free(pool, lent, SMALL); /* the grant has no room for all of it */
+    const uint64_t last = take(pool, LARGE - SMALL);
+    memory_pool_free(pool, last, LARGE - SMALL);
+    memory_pool_free(pool, fresh, SMALL);
+    memory_pool_free(pool, small, SMALL);
+}
+
+static void test_memory_pool_moves_a_lent_block(void **state) {
+    (void)state;
+    OWN(Device, cpu) = NULL;
+    OWN(MemoryPool, from) = NULL;
+    OWN(MemoryPool, to) = NULL;
+    assert_ok(device_open("cpu", &cpu));
+    assert_ok(memory_pool_create(cpu, 0, &from));
+    assert_ok(memory_pool_create(cpu, 0, &to));
+    const uint64_t large = take(from, LARGE);
+    memory_pool_free(from, large, LARGE);
+    assert_int_equal(take(from, SMALL), large);
+    assert_true(memory_pool_move(from, to, large, SMALL));
+    assert_int_equal(memory_pool_used_bytes(from), 0);
+    assert_int_equal(memory_pool_used_bytes(to), SMALL);
+    memory_pool_free(to, large, SMALL);
+    assert_int_equal(take(to, LARGE), large);
+    memory_pool_free(to, large, LARGE);
+}
+
+/* Small blocks, and those of devices that executions share, are of their size. */
+static void test_memory_pool_lends_in_host_memory_alone(void **state) {
+    (void)state;
+    OWN(MemoryPool, pool) = NULL;
+    assert_ok(memory_pool_create(device, 0, &pool));
+    const uint64_t large = take(pool, 400000);
+    memory_pool_free(pool, large, 400000);
+    const uint64_t small = take(pool, 200000);
+    assert_int_not_equal(small, large);
+    memory_pool_free(pool, small, 200000);
 }
 
 int test_memory_pool(void) {
@@ -292,6 +368,10 @@ int test_memory_pool(void) {
         cmocka_unit_test(test_memory_pool_leaves_half_of_a_reserve_to_others),
         cmocka_unit_test(test_memory_pool_stays_for_its_blocks),
         cmocka_unit_test(test_memory_pool_moves_a_block_where_there_is_room),
+        cmocka_unit_test(test_memory_pool_lends_a_larger_block),
+        cmocka_unit_test(test_memory_pool_lends_no_more_than_its_grant),
+        cmocka_unit_test(test_memory_pool_moves_a_lent_block),
+        cmocka_unit_test(test_memory_pool_lends_in_host_memory_alone),
     };
     return cmocka_run_group_tests_name("memory_pool", tests, setup, teardown);
 }
