@@ -33,6 +33,28 @@ CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bi
     return row;
 }
 
+typedef void Linear(
+    const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, float *to, int64_t to_step);
+
+/* As many rows at once as the activation's loop is worth being called for. */
+static void run_groups(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, Linear *linear) {
+    float group[GROUP_MAX];
+    const int64_t fitting = GROUP_MAX / rows->count, most = fitting > 1 ? fitting : 1;
+    CpuEpilogueRows part = *rows;
+    for (int64_t left = rows->rows; left > 0; left -= part.rows) {
+        part.rows = left < most ? left : most;
+        float *to = part.rows > 1 ? group : part.to;
+        linear(epilogue, &part, to, part.count);
+        activate(epilogue, to, part.rows * part.count, epilogue->limits, epilogue->limits + 1);
+        for (int64_t i = 0; i < part.rows && to == group; i++)
+            memcpy(part.to + i * part.to_step, group + i * part.count,
+                (size_t)part.count * sizeof(float));
+        part.sums += part.rows * part.sums_step;
+        part.to += part.rows * part.to_step;
+        if (part.residual) part.residual += part.rows * part.to_step;
+    }
+}
+
 /* Rows by vectors that the level has: wider ones go through memory with gcc. A row's last vector
  * ends with the row and is computed first, since `to` may be what is read; rows shorter than a
  * vector go to the next narrower one. */
@@ -42,7 +64,7 @@ CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bi
     typedef float name##Unaligned                                                                  \
         __attribute__((vector_size(4 * (LANES)), aligned(4), may_alias));                          \
     TARGET CPU_INLINE name##Vector name##_at(                                                      \
-        const Row *row, const float *sums, const float *residual, int64_t i) {                     \
+        const Row *row, bool relu, const float *sums, const float *residual, int64_t i) {          \
         const name##Vector zero = {0};                                                             \
         name##Vector x = *(const name##Unaligned *)(sums + i) * row->alpha;                        \
         if (row->biases)                                                                           \
@@ -50,14 +72,14 @@ CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bi
         else if (row->has_bias)                                                                    \
             x += row->bias;                                                                        \
         if (residual) x += *(const name##Unaligned *)(residual + i);                               \
-        if (!row->relu) return x;                                                                  \
+        if (!relu) return x;                                                                       \
         return (name##Vector)(~(name##Mask)(x < zero) & (name##Mask)x);                            \
     }                                                                                              \
-    TARGET CPU_INLINE void name##_row(                                                             \
-        const Row *row, const float *sums, int64_t count, const float *residual, float *to) {      \
-        const name##Vector last = name##_at(row, sums, residual, count - (LANES));                 \
+    TARGET CPU_INLINE void name##_row(const Row *row, bool relu, const float *sums, int64_t count, \
+        const float *residual, float *to) {                                                        \
+        const name##Vector last = name##_at(row, relu, sums, residual, count - (LANES));           \
         for (int64_t i = 0; i + (LANES) < count; i += (LANES))                                     \
-            *(name##Unaligned *)(to + i) = name##_at(row, sums, residual, i);                      \
+            *(name##Unaligned *)(to + i) = name##_at(row, relu, sums, residual, i);                \
         *(name##Unaligned *)(to + count - (LANES)) = last;                                         \
     }                                                                                              \
     TARGET static void name(const CpuEpilogue *epilogue, const float *sums, int64_t count,         \
@@ -67,32 +89,41 @@ CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bi
             return;                                                                                \
         }                                                                                          \
         const Row row = row_of(epilogue, bias, bias_step);                                         \
-        name##_row(&row, sums, count, residual, to);                                               \
+        name##_row(&row, row.relu, sums, count, residual, to);                                     \
         if (epilogue->loop) activate(epilogue, to, count, epilogue->limits, epilogue->limits + 1); \
     }                                                                                              \
+    /* inlined where it is known whether there is a residual, and a relu */                        \
+    TARGET CPU_INLINE void name##_each(const Row *row, bool relu, const CpuEpilogueRows *rows,     \
+        const float *residual, float *to, int64_t to_step) {                                       \
+        const float *sums = rows->sums;                                                            \
+        const int64_t count = rows->count, sums_step = rows->sums_step, step = rows->to_step;      \
+        for (int64_t i = rows->rows; i > 0; i--) {                                                 \
+            name##_row(row, relu, sums, count, residual, to);                                      \
+            sums += sums_step;                                                                     \
+            to += to_step;                                                                         \
+            if (residual) residual += step;                                                        \
+        }                                                                                          \
+    }                                                                                              \
+    /* without the activation, if that is another than relu */                                     \
+    TARGET static void name##_linear(                                                              \
+        const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, float *to, int64_t to_step) {    \
+        const Row row = row_of(epilogue, rows->bias, 1);                                           \
+        if (row.relu && rows->residual)                                                            \
+            name##_each(&row, true, rows, rows->residual, to, to_step);                            \
+        else if (row.relu)                                                                         \
+            name##_each(&row, true, rows, NULL, to, to_step);                                      \
+        else if (rows->residual)                                                                   \
+            name##_each(&row, false, rows, rows->residual, to, to_step);                           \
+        else                                                                                       \
+            name##_each(&row, false, rows, NULL, to, to_step);                                     \
+    }                                                                                              \
     TARGET static void name##_rows(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows) {     \
-        if (rows->count < (LANES)) {                                                               \
+        if (rows->count < (LANES))                                                                 \
             narrower##_rows(epilogue, rows);                                                       \
-            return;                                                                                \
-        }                                                                                          \
-        const CpuEpilogueRows all = *rows;                                                         \
-        const Row row = row_of(epilogue, all.bias, 1);                                             \
-        float group[GROUP_MAX];                                                                    \
-        const int64_t most = epilogue->loop ? GROUP_MAX / all.count : 0;                           \
-        for (int64_t i = 0, taken; i < all.rows; i += taken) {                                     \
-            const bool grouped = most > 1;                                                         \
-            taken = !grouped ? 1 : all.rows - i < most ? all.rows - i : most;                      \
-            for (int64_t r = 0; r < taken; r++)                                                    \
-                name##_row(&row, all.sums + (i + r) * all.sums_step, all.count,                    \
-                    all.residual ? all.residual + (i + r) * all.to_step : NULL,                    \
-                    grouped ? group + r * all.count : all.to + i * all.to_step);                   \
-            if (epilogue->loop)                                                                    \
-                activate(epilogue, grouped ? group : all.to + i * all.to_step, taken * all.count,  \
-                    epilogue->limits, epilogue->limits + 1);                                       \
-            for (int64_t r = 0; r < taken && grouped; r++)                                         \
-                memcpy(all.to + (i + r) * all.to_step, group + r * all.count,                      \
-                    (size_t)all.count * sizeof(float));                                            \
-        }                                                                                          \
+        else if (epilogue->loop)                                                                   \
+            run_groups(epilogue, rows, name##_linear);                                             \
+        else                                                                                       \
+            name##_linear(epilogue, rows, rows->to, rows->to_step);                                \
     }                                                                                              \
     struct epilogue_needs_semicolon
 
