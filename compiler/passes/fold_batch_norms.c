@@ -1,7 +1,7 @@
 /* A batch normalisation with constant statistics is a scale and a shift of each channel, as are a
- * product with and a sum of a constant of each channel. Behind a convolution with constant weights
- * they go into the weights and the bias, with portable arithmetic. It is done in float32; what goes
- * into a half type is rounded once, at the end. */
+ * product with and a sum of a constant of each channel. Several in a row become one. Behind a
+ * convolution with constant weights they go into the weights and the bias, with portable
+ * arithmetic. It is done in float32; what goes into a half type is rounded once, at the end. */
 #include <math.h>
 
 #include "base/allocator.h"
@@ -244,32 +244,120 @@ static Error *channel_constant(
     return rounded ? constants_copy(fusion->module, rounded, out) : NULL;
 }
 
-/* By itself a normalisation of float32 is a product and a sum, which elementwise operators around
- * them take in. Half types would round twice. */
-static Error *into_pointwise(Fusion *fusion, IrBinding *norm, const Affine *affine) {
-    const IrType *type = &norm->results[0]->type;
-    IrVariable *product[2] = {fusion_operand(norm, 0)}, *sum[2];
+/* By itself a scale and a shift of float32 is a product and a sum, which elementwise operators
+ * around them take in. Half types would round twice. */
+static Error *into_pointwise(
+    Fusion *fusion, IrBinding *binding, IrVariable *image, const Affine *affine) {
+    const IrType *type = &binding->results[0]->type;
+    IrVariable *product[2] = {image}, *sum[2] = {image};
     if (type->dtype != DTYPE_FLOAT32 || !type->rank_known || type->rank < 2) return NULL;
-    TRY(channel_constant(fusion, affine->scale, type->dtype, type->rank, &product[1]));
+    if (affine->scale) {
+        TRY(channel_constant(fusion, affine->scale, type->dtype, type->rank, &product[1]));
+        if (!product[1]) return NULL;
+    }
+    if (!affine->shift) return fusion_replace(fusion, binding, "Mul", NULL, 2, product);
     TRY(channel_constant(fusion, affine->shift, type->dtype, type->rank, &sum[1]));
-    if (!product[1] || !sum[1]) return NULL;
-    TRY(fusion_insert(fusion, norm, "Mul", NULL, 2, product, type, &sum[0]));
-    return fusion_replace(fusion, norm, "Add", NULL, 2, sum);
+    if (!sum[1]) return NULL;
+    if (affine->scale) TRY(fusion_insert(fusion, binding, "Mul", NULL, 2, product, type, &sum[0]));
+    return fusion_replace(fusion, binding, "Add", NULL, 2, sum);
+}
+
+static bool is_finite(const Tensor *vector) {
+    const float *values = vector ? tensor_data(vector) : NULL;
+    const int64_t count = vector ? shape_count_unchecked(&vector->shape) : 0;
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+static int64_t channels_of(const Affine *affine) {
+    return shape_count_unchecked(affine->scale ? &affine->scale->shape : &affine->shift->shape);
+}
+
+/* *out: what `before` and then `affine` do; as it was where one of them cannot be had so. */
+static Error *compose(
+    Fusion *fusion, const Affine *before, const Affine *affine, Affine *out, bool *out_done) {
+    Affine both = {0};
+    Error *error = NULL;
+    *out_done = false;
+    if (channels_of(before) != channels_of(affine)) return NULL;
+    if (before->scale && affine->scale)
+        error = compute(fusion, "Mul", before->scale, affine->scale, &both.scale);
+    else if (before->scale || affine->scale)
+        both.scale = tensor_retain(before->scale ? before->scale : affine->scale);
+    if (!error) error = fold_bias(fusion, affine, before->shift, &both.shift);
+    const bool whole = !!both.scale == (before->scale || affine->scale) &&
+                       !!both.shift == (before->shift || affine->shift);
+    if (error || !whole || !is_finite(both.scale) || !is_finite(both.shift)) {
+        affine_release(&both);
+        return error;
+    }
+    *out = both;
+    *out_done = true;
+    return NULL;
+}
+
+/* A row of operators, each a scale or a shift or both, of which nobody else uses what is between.
+ */
+typedef struct Row {
+    Affine affine;
+    const IrBinding *first;
+    IrVariable *image; /* its operand */
+    uint32_t count;    /* operators as which the row stands there; a normalisation is three */
+} Row;
+
+static uint32_t count_of(const IrBinding *binding) {
+    enum { NORMALIZATION = 3 }; /* more than it becomes */
+    return binding->operator_info->id == OPERATOR_BATCH_NORMALIZATION ? NORMALIZATION : 1;
+}
+
+static const IrBinding *maker_of_affine(const Fusion *fusion, const Row *row) {
+    static const OperatorId ids[] = {OPERATOR_MUL, OPERATOR_ADD, OPERATOR_BATCH_NORMALIZATION};
+    const IrBinding *maker = NULL;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids && !maker; i++)
+        maker = fusion_sole_maker(fusion, row->first, row->image, ids[i]);
+    return maker && maker->result_count == 1 ? maker : NULL;
+}
+
+/* Takes in the operator before the row. *out_done false: there is none that can be. */
+static Error *lengthen(Fusion *fusion, Row *row, bool *out_done) {
+    const IrBinding *maker = maker_of_affine(fusion, row);
+    Affine before = {0}, both;
+    IrVariable *image = NULL;
+    *out_done = false;
+    if (!maker) return NULL;
+    Error *error = read_affine(fusion, maker, &image, &before);
+    if (!error && (before.scale || before.shift))
+        error = compose(fusion, &before, &row->affine, &both, out_done);
+    affine_release(&before);
+    if (!*out_done) return error;
+    affine_release(&row->affine);
+    *row = (Row){both, maker, image, row->count + count_of(maker)};
+    return NULL;
+}
+
+/* The row that ends with the binding; count 0: it is none. The caller releases its affine. */
+static Error *read_row(Fusion *fusion, const IrBinding *binding, Row *out) {
+    *out = (Row){.first = binding};
+    TRY(read_affine(fusion, binding, &out->image, &out->affine));
+    if (!out->affine.scale && !out->affine.shift) return NULL;
+    out->count = count_of(binding);
+    for (bool longer = true; longer;) TRY(lengthen(fusion, out, &longer));
+    return NULL;
 }
 
 static Error *rule(Fusion *fusion, IrBinding *binding) {
-    Affine affine = {0};
-    IrVariable *image = NULL;
+    Row row;
     if (binding->result_count != 1) return NULL;
-    Error *error = read_affine(fusion, binding, &image, &affine);
-    const bool known = !error && (affine.scale || affine.shift);
-    const bool norm = binding->operator_info->id == OPERATOR_BATCH_NORMALIZATION;
-    const IrBinding *conv = known ? fusion_sole_maker(fusion, binding, image, OPERATOR_CONV) : NULL;
+    Error *error = read_row(fusion, binding, &row);
+    const bool known = !error && row.count > 0;
+    const IrBinding *conv =
+        known ? fusion_sole_maker(fusion, row.first, row.image, OPERATOR_CONV) : NULL;
     if (conv)
-        error = into_conv(fusion, binding, conv, &affine);
-    else if (known && norm && affine.scale && affine.shift)
-        error = into_pointwise(fusion, binding, &affine);
-    affine_release(&affine);
+        error = into_conv(fusion, binding, conv, &row.affine);
+    else if (known && row.count > (uint32_t) !!row.affine.scale + (uint32_t) !!row.affine.shift)
+        error = into_pointwise(fusion, binding, row.image, &row.affine);
+    affine_release(&row.affine);
     return error;
 }
 

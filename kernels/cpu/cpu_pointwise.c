@@ -18,6 +18,7 @@ typedef enum WalkKind {
     WALK_LINEAR, /* every operand is contiguous or one element */
     WALK_ROWS,   /* blocks end with the innermost dimension */
     WALK_FLAT,   /* the innermost dimension is short: blocks span rows */
+    WALK_TILED,  /* the same, and of whole rows, which every broadcast operand repeats */
 } WalkKind;
 
 typedef enum InputKind {
@@ -30,7 +31,7 @@ typedef enum InputKind {
 typedef struct Input {
     InputKind kind;
     uint32_t size;            /* of an element */
-    uint32_t expanded_offset; /* WALK_FLAT: where in the scratch its block goes */
+    uint32_t expanded_offset; /* WALK_FLAT and WALK_TILED: where in the scratch its block goes */
     int64_t strides[SHAPE_RANK_MAX];
 } Input;
 
@@ -227,6 +228,7 @@ static void run_flat(const Run *run, uint64_t begin, uint64_t end) {
     for (uint64_t unit = begin; unit < end; unit++) {
         int64_t at = (int64_t)unit * state->block;
         int64_t n = state->shape.count - at < state->block ? state->shape.count - at : state->block;
+        const bool expands = state->walk == WALK_FLAT || unit == begin;
         for (uint32_t k = 0; k < state->input_count; k++) {
             const Input *input = &state->inputs[k];
             const uint8_t *base = input_base(run, k);
@@ -235,7 +237,7 @@ static void run_flat(const Run *run, uint64_t begin, uint64_t end) {
                 inputs[k] = (CpuOperand){base + at * input->size, 1};
             if (input->kind == INPUT_BROADCAST) {
                 uint8_t *block = scratch + input->expanded_offset;
-                expand(state, input, block, base, at, n);
+                if (expands) expand(state, input, block, base, at, n);
                 inputs[k] = (CpuOperand){block, 1};
             }
         }
@@ -249,7 +251,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     (void)part;
     if (state->walk == WALK_ROWS) {
         run_rows(run, begin, end);
-    } else if (state->walk == WALK_FLAT) {
+    } else if (state->walk == WALK_FLAT || state->walk == WALK_TILED) {
         run_flat(run, begin, end);
     } else {
         int64_t from = (int64_t)begin * state->block, to = (int64_t)end * state->block;
@@ -358,36 +360,61 @@ static void place_inputs(const PlanRequest *request, State *state) {
     }
 }
 
-/* False when a block of BLOCK_MIN elements does not fit the scratch. */
-static bool place_blocks(State *state, uint32_t slot_count, uint32_t slot_size) {
-    int64_t inner = state->shape.dims[state->shape.rank - 1];
-    bool broadcasts = false;
-    uint64_t element_bytes = state->step_count > 1 ? (uint64_t)slot_count * slot_size : 0;
-    for (uint32_t k = 0; k < state->input_count; k++)
-        broadcasts = broadcasts || state->inputs[k].kind == INPUT_BROADCAST;
-    state->walk = WALK_LINEAR;
-    if (broadcasts) state->walk = inner < INNER_MIN ? WALK_FLAT : WALK_ROWS;
-    uint64_t expanded_bytes = 0;
-    for (uint32_t k = 0; k < state->input_count; k++)
-        if (state->walk == WALK_FLAT && state->inputs[k].kind == INPUT_BROADCAST)
-            expanded_bytes += state->inputs[k].size;
-    uint64_t block = element_bytes + expanded_bytes == 0
-                         ? LINEAR_BLOCK
-                         : (SCRATCH_BYTES / (element_bytes + expanded_bytes)) & ~(uint64_t)7;
-    if (element_bytes + expanded_bytes > 0 && block > BLOCK_MAX) block = BLOCK_MAX;
-    if (block < BLOCK_MIN) return false;
-    state->block = (int64_t)block;
-    state->slot_bytes = (uint32_t)block * slot_size;
-    uint64_t offset = block * element_bytes;
+/* Whether it is a row that comes again and again. */
+static bool repeats_row(const State *state, const Input *input) {
+    for (uint32_t d = 0; d + 1 < state->shape.rank; d++)
+        if (input->strides[d] != 0) return false;
+    return true;
+}
+
+/* Elements of a block; element_bytes: what the scratch holds of each. */
+static int64_t block_of(uint64_t element_bytes) {
+    if (element_bytes == 0) return LINEAR_BLOCK;
+    const uint64_t block = (SCRATCH_BYTES / element_bytes) & ~(uint64_t)7;
+    return block < BLOCK_MAX ? (int64_t)block : BLOCK_MAX;
+}
+
+/* Slots of results first, then what is expanded. room: elements that each of them has. */
+static void place_scratch(State *state, int64_t room, uint64_t slot_bytes, uint32_t slot_size) {
+    uint64_t offset = (uint64_t)room * slot_bytes;
+    state->slot_bytes = (uint32_t)room * slot_size;
     for (uint32_t k = 0; k < state->input_count; k++) {
         Input *input = &state->inputs[k];
-        if (state->walk != WALK_FLAT || input->kind != INPUT_BROADCAST) continue;
+        if (state->walk == WALK_ROWS || input->kind != INPUT_BROADCAST) continue;
         input->expanded_offset = (uint32_t)offset;
-        offset += block * input->size;
+        offset += (uint64_t)room * input->size;
     }
-    uint64_t count = (uint64_t)state->shape.count;
-    state->blocks_per_row = ((uint64_t)inner + block - 1) / block;
-    state->units = (count + block - 1) / block;
+}
+
+/* False when a block of BLOCK_MIN elements does not fit the scratch. */
+static bool place_blocks(State *state, uint32_t slot_count, uint32_t slot_size) {
+    const int64_t inner = state->shape.dims[state->shape.rank - 1];
+    const uint64_t slot_bytes = state->step_count > 1 ? (uint64_t)slot_count * slot_size : 0;
+    uint64_t expanded_bytes = 0;
+    bool tiled = true;
+    for (uint32_t k = 0; k < state->input_count; k++) {
+        const Input *input = &state->inputs[k];
+        if (input->kind != INPUT_BROADCAST) continue;
+        expanded_bytes += input->size;
+        tiled = tiled && repeats_row(state, input);
+    }
+    int64_t block = block_of(slot_bytes + expanded_bytes);
+    state->walk = WALK_LINEAR;
+    if (expanded_bytes > 0 && tiled && 2 * inner <= block) {
+        state->walk = WALK_TILED;
+    } else if (expanded_bytes > 0 && inner < INNER_MIN) {
+        state->walk = WALK_FLAT;
+    } else if (expanded_bytes > 0) {
+        state->walk = WALK_ROWS;
+        block = block_of(slot_bytes);
+    }
+    if (block < BLOCK_MIN) return false;
+    place_scratch(state, block, slot_bytes, slot_size);
+    if (state->walk == WALK_TILED) block -= block % inner;
+    const uint64_t count = (uint64_t)state->shape.count;
+    state->block = block;
+    state->blocks_per_row = (uint64_t)((inner + block - 1) / block);
+    state->units = (count + (uint64_t)block - 1) / (uint64_t)block;
     if (state->walk == WALK_ROWS) state->units = count / (uint64_t)inner * state->blocks_per_row;
     uint64_t per_unit = state->units ? count / state->units * state->step_count : 1;
     state->units_per_part_min = ELEMENTS_PER_PART / (per_unit ? per_unit : 1) + 1;
