@@ -136,6 +136,7 @@ typedef struct Run {
 
 /* A block of outputs of one image, and a part of a panel of filters. */
 typedef struct Block {
+    int64_t image;
     int64_t row, rows, column, columns; /* of outputs */
     int64_t group, filter, filters;     /* filters of the group */
     const float *band;                  /* the pixels that its windows see */
@@ -203,9 +204,38 @@ static void find_windows(const CpuConvLast *conv, Block *block) {
                 column * window->stride[WIDTH] * block->pixel;
 }
 
-/* depth weights from `at` on times the pixels at `offset` of every window's first one. */
-static void add_products(const CpuConvLast *conv, const Block *block, int64_t at, int64_t depth,
-    int64_t offset, float *sums) {
+/* What one row of the block's outputs takes from the sums to y. */
+static CpuTileFinish finish_of(const Run *run, const Block *block, int64_t row) {
+    const CpuConvLast *conv = run->conv;
+    const Window *window = &conv->window;
+    const CpuConvLastBuffers *buffers = &run->buffers;
+    const int64_t filter = block->group * conv->filters + block->filter;
+    const int64_t line = block->image * window->output[HEIGHT] + block->row + row;
+    const int64_t pixel = line * window->output[WIDTH] + block->column;
+    const int64_t step = conv->groups * conv->filters, at = pixel * step + filter;
+    return (CpuTileFinish){
+        .bias = conv->has_bias ? buffers->bias + filter : NULL,
+        .residual = conv->has_residual ? buffers->residual + at : NULL,
+        .relu = conv->epilogue.activation == ACTIVATION_RELU,
+        .to = buffers->y + at,
+        .to_row = step,
+    };
+}
+
+/* Whether the tiles with the last products can do the rest. */
+static bool finishes(const CpuConvLast *conv) {
+    return conv->code.finishes && cpu_epilogue_is_linear(&conv->epilogue);
+}
+
+/* Weights of a window, from the `first` on, times the pixels at `offset` of every window's first
+ * one. */
+typedef struct Piece {
+    int64_t first, depth, offset;
+    bool is_last;
+} Piece;
+
+static void add_products(const Run *run, const Block *block, const Piece *piece, float *sums) {
+    const CpuConvLast *conv = run->conv;
     const int64_t step = conv->code.depth;
     /* all rows of outputs at once, or each by itself */
     const int64_t calls = conv->code.takes_rows ? 1 : block->rows;
@@ -219,14 +249,18 @@ static void add_products(const CpuConvLast *conv, const Block *block, int64_t at
         .b_strip = block->steps.strip,
         .out_row = CPU_MATMUL_PANEL,
     };
-    for (int64_t k = 0; k < depth; k += step) {
-        tile.depth = depth - k < step ? depth - k : step;
-        tile.b = block->w + (at + k) * block->steps.row;
+    for (int64_t k = 0; k < piece->depth; k += step) {
+        const bool finish = piece->is_last && k + step >= piece->depth && finishes(conv);
+        tile.depth = piece->depth - k < step ? piece->depth - k : step;
+        tile.b = block->w + (piece->first + k) * block->steps.row;
         tile.b_next = tile.b + tile.depth * block->steps.row;
-        tile.accumulate = at + k > 0;
+        tile.accumulate = piece->first + k > 0;
+        if (finish) tile.columns = block->filters;
         for (int64_t i = 0; i < calls; i++) {
-            tile.a = block->band + block->windows[i * tile.rows] + offset + k;
+            const CpuTileFinish row = finish_of(run, block, i);
+            tile.a = block->band + block->windows[i * tile.rows] + piece->offset + k;
             tile.out = sums + i * tile.rows * CPU_MATMUL_PANEL;
+            tile.finish = finish ? &row : NULL;
             conv->code.micro(&tile);
         }
     }
@@ -234,38 +268,38 @@ static void add_products(const CpuConvLast *conv, const Block *block, int64_t at
 
 /* Pixels side by side in the image are side by side in the kernel, too, but for dilated ones and
  * those of other groups. */
-static void sum_block(const CpuConvLast *conv, const Block *block, float *sums) {
+static void sum_block(const Run *run, const Block *block, float *sums) {
+    const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;
     const bool whole = window->dilation[WIDTH] == 1 && block->pixel == conv->channels;
     const int64_t pieces = whole ? 1 : window->kernel[WIDTH];
     const int64_t depth = conv->channels * (whole ? window->kernel[WIDTH] : 1);
-    for (int64_t i = 0; i < window->kernel[HEIGHT]; i++)
-        for (int64_t j = 0; j < pieces; j++)
-            add_products(conv, block, (i * pieces + j) * depth, depth,
-                i * window->dilation[HEIGHT] * block->pitch +
-                    j * window->dilation[WIDTH] * block->pixel,
-                sums);
+    const int64_t count = window->kernel[HEIGHT] * pieces;
+    for (int64_t i = 0; i < count; i++) {
+        const Piece piece = {
+            .first = i * depth,
+            .depth = depth,
+            .offset = i / pieces * window->dilation[HEIGHT] * block->pitch +
+                      i % pieces * window->dilation[WIDTH] * block->pixel,
+            .is_last = i == count - 1,
+        };
+        add_products(run, block, &piece, sums);
+    }
 }
 
-static void finish_block(const Run *run, const Block *block, int64_t image, const float *sums) {
+static void finish_block(const Run *run, const Block *block, const float *sums) {
     const CpuConvLast *conv = run->conv;
-    const Window *window = &conv->window;
-    const CpuConvLastBuffers *buffers = &run->buffers;
-    const int64_t filter = block->group * conv->filters + block->filter;
-    const float *bias = conv->has_bias ? buffers->bias + filter : NULL;
     for (int64_t row = 0; row < block->rows; row++) {
-        const int64_t line = image * window->output[HEIGHT] + block->row + row;
-        const int64_t pixel = line * window->output[WIDTH] + block->column;
-        const int64_t step = conv->groups * conv->filters, at = pixel * step + filter;
+        const CpuTileFinish finish = finish_of(run, block, row);
         const CpuEpilogueRows rows = {
             .rows = block->columns,
             .count = block->filters,
             .sums = sums + row * block->columns * CPU_MATMUL_PANEL,
             .sums_step = CPU_MATMUL_PANEL,
-            .bias = bias,
-            .residual = conv->has_residual ? buffers->residual + at : NULL,
-            .to = buffers->y + at,
-            .to_step = step,
+            .bias = finish.bias,
+            .residual = finish.residual,
+            .to = finish.to,
+            .to_step = finish.to_row,
         };
         conv->epilogue_rows(&conv->epilogue, &rows);
     }
@@ -295,6 +329,7 @@ static void run_unit(const Run *run, int64_t unit, float *scratch) {
     const int64_t at = unit % blocks, image = unit / blocks % conv->images;
     float sums[CPU_MATMUL_ROWS_MAX * CPU_MATMUL_PANEL];
     Block block;
+    block.image = image;
     block.row = at / conv->column_blocks * conv->rows;
     block.column = at % conv->column_blocks * conv->columns;
     const int64_t rows = window->output[HEIGHT] - block.row;
@@ -307,8 +342,8 @@ static void run_unit(const Run *run, int64_t unit, float *scratch) {
             image * window->input[HEIGHT] * window->input[WIDTH] * conv->groups * conv->channels,
         scratch, &block);
     find_windows(conv, &block);
-    sum_block(conv, &block, sums);
-    finish_block(run, &block, image, sums);
+    sum_block(run, &block, sums);
+    if (!finishes(conv)) finish_block(run, &block, sums);
 }
 
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {

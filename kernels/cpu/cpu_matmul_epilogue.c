@@ -217,6 +217,10 @@ bool cpu_epilogue_is_plain(const CpuEpilogue *epilogue) {
     return epilogue->alpha == 1 && epilogue->activation == ACTIVATION_NONE;
 }
 
+bool cpu_epilogue_is_linear(const CpuEpilogue *epilogue) {
+    return epilogue->alpha == 1 && epilogue->bias_scale == 1 && !epilogue->loop;
+}
+
 CpuEpilogueRow *cpu_epilogue_row_for(CpuLevel level) {
 #if defined(__x86_64__)
     if (level == CPU_LEVEL_AVX512) return epilogue_16;

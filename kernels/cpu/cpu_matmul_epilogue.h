@@ -44,3 +44,5 @@ MUST_CHECK Error *cpu_epilogue_of(
     const PlanRequest *request, CpuLevel level, DType dtype, CpuEpilogue *out);
 /* True when the sums are the result, but for bias and residual. */
 bool cpu_epilogue_is_plain(const CpuEpilogue *epilogue);
+/* True when bias, residual and relu are all there is, without factors. */
+bool cpu_epilogue_is_linear(const CpuEpilogue *epilogue);

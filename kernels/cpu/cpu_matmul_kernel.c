@@ -34,7 +34,8 @@ CpuMatmulCode cpu_matmul_code_for(CpuLevel level) {
         return (CpuMatmulCode){.micro = cpu_matmul_micro_avx512,
             .row = cpu_matmul_row_avx512,
             .rows = 96,
-            .depth = 128};
+            .depth = 128,
+            .finishes = true};
 #endif
     CpuMatmulCode code = {
         .micro = cpu_matmul_micro_portable,
@@ -166,10 +167,24 @@ static void finish_unit(const CpuMatmul *matmul, const Unit *unit, const float *
     }
 }
 
+/* Whether a tile can do it all. */
+static bool finishes(const CpuMatmul *matmul, const Unit *unit) {
+    return matmul->code.finishes && cpu_epilogue_is_linear(&matmul->epilogue) &&
+           (!unit->bias || (matmul->bias_row == 0 && matmul->bias_column == 1));
+}
+
 static void run_unit(const CpuMatmul *matmul, const Unit *unit) {
     float sums[CPU_MATMUL_ROWS_MAX * CPU_MATMUL_PANEL];
     const int64_t depth = matmul->code.depth;
-    const bool direct = is_direct(matmul);
+    const int64_t first = unit->row * matmul->columns + unit->column;
+    const bool direct = is_direct(matmul), finished = !direct && finishes(matmul, unit);
+    const CpuTileFinish finish = {
+        .bias = unit->bias ? unit->bias + unit->column : NULL,
+        .residual = unit->residual ? unit->residual + first : NULL,
+        .relu = matmul->epilogue.activation == ACTIVATION_RELU,
+        .to = unit->c + first,
+        .to_row = matmul->columns,
+    };
     CpuMatmulTile tile = {
         .rows = unit->rows,
         .columns = unit->columns,
@@ -177,7 +192,7 @@ static void run_unit(const CpuMatmul *matmul, const Unit *unit) {
         .a_column = matmul->a_column,
         .b_row = unit->steps.row,
         .b_strip = unit->steps.strip,
-        .out = direct ? unit->c + unit->row * matmul->columns + unit->column : sums,
+        .out = direct ? unit->c + first : sums,
         .out_row = direct ? matmul->columns : CPU_MATMUL_PANEL,
     };
     int64_t k = 0;
@@ -188,10 +203,13 @@ static void run_unit(const CpuMatmul *matmul, const Unit *unit) {
         tile.accumulate = k > 0;
         k += depth;
         tile.b_next = unit->b_end;
-        if (k < matmul->depth) tile.b_next = unit->b + k * unit->steps.row;
+        if (k < matmul->depth)
+            tile.b_next = unit->b + k * unit->steps.row;
+        else if (finished)
+            tile.finish = &finish;
         matmul->code.micro(&tile);
     } while (k < matmul->depth);
-    if (!direct) finish_unit(matmul, unit, sums);
+    if (!direct && !finished) finish_unit(matmul, unit, sums);
 }
 
 /* One row of A and one or two whole panels. */

@@ -19,6 +19,16 @@ enum {
     CPU_MATMUL_DEPTH_MAX = 256, /* of k at a time */
 };
 
+/* What becomes of a tile's sums on the way out of the registers: to = relu(sums + bias + residual),
+ * in that order. */
+typedef struct CpuTileFinish {
+    const float *bias;     /* of each column; NULL: none */
+    const float *residual; /* lies as `to` does, and may be it; NULL: none */
+    bool relu;
+    float *to;
+    int64_t to_row;
+} CpuTileFinish;
+
 /* out[rows][columns] (+)= a[rows][depth] b[depth][columns]; strides in elements. */
 typedef struct CpuMatmulTile {
     int64_t rows, columns, depth; /* columns: 1 … CPU_MATMUL_PANEL */
@@ -33,6 +43,8 @@ typedef struct CpuMatmulTile {
     float *out;
     int64_t out_row;
     bool accumulate; /* go on from what out holds */
+    /* instead of writing the sums to out; NULL: none, as where the code does not finish */
+    const CpuTileFinish *finish;
 } CpuMatmulTile;
 
 static inline const float *cpu_matmul_tile_row(const CpuMatmulTile *tile, int64_t row) {
@@ -68,6 +80,7 @@ typedef struct CpuMatmulCode {
     int64_t depth;     /* of k at a time, so that a panel's part stays in a cache */
     bool in_strips;    /* how panels lie */
     bool takes_rows;   /* CpuMatmulTile.a_rows */
+    bool finishes;     /* CpuMatmulTile.finish */
 } CpuMatmulCode;
 CpuMatmulCode cpu_matmul_code_for(CpuLevel level);
 

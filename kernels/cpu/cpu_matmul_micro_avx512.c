@@ -11,6 +11,26 @@ enum {
     FETCHING_ROWS = 4, /* fewer need their weights so fast that nothing comes sooner */
 };
 
+/* whole is a constant. */
+CPU_INLINE __m512 load_part(const float *from, bool whole, __mmask16 mask) {
+    return whole ? _mm512_loadu_ps(from) : _mm512_maskz_loadu_ps(mask, from);
+}
+CPU_INLINE void store_part(float *to, bool whole, __mmask16 mask, __m512 value) {
+    if (whole)
+        _mm512_storeu_ps(to, value);
+    else
+        _mm512_mask_storeu_ps(to, mask, value);
+}
+/* NaN stays. */
+CPU_INLINE __m512 relu(__m512 x) {
+    const __mmask16 kept = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NLT_UQ);
+    return _mm512_maskz_mov_ps(kept, x);
+}
+#define EACH_SUM(ROWS, VECTORS)                                                                    \
+    CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < (VECTORS); v++)
+/* Of vector v. */
+#define PART(VECTORS) v < (VECTORS)-1, mask
+
 /* 24 sums, one vector each of B per column group: 28 of 32 registers. The last vector is masked, so
  * that nothing behind the columns is read or written. lines: that many from `next` on are
  * fetched for each step of the depth. */
@@ -22,22 +42,13 @@ enum {
         const float *a = tile->a + row * tile->a_row;                                              \
         float *out = tile->out + row * tile->out_row;                                              \
         const int64_t a_row = tile->a_row, a_column = tile->a_column, b_row = tile->b_row;         \
-        CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                              \
-            CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                       \
-                const float *from = out + r * tile->out_row + v * 16;                              \
-                if (!tile->accumulate)                                                             \
-                    sums[r][v] = _mm512_setzero_ps();                                              \
-                else if (v < (VECTORS)-1)                                                          \
-                    sums[r][v] = _mm512_loadu_ps(from);                                            \
-                else                                                                               \
-                    sums[r][v] = _mm512_maskz_loadu_ps(mask, from);                                \
-            }                                                                                      \
-        }                                                                                          \
+        EACH_SUM(ROWS, VECTORS)                                                                    \
+        sums[r][v] = tile->accumulate ? load_part(out + r * tile->out_row + v * 16, PART(VECTORS)) \
+                                      : _mm512_setzero_ps();                                       \
         for (int64_t k = 0; k < tile->depth; k++) {                                                \
             __m512 columns[VECTORS];                                                               \
-            CPU_UNROLL for (int v = 0; v < (VECTORS)-1; v++) columns[v] =                          \
-                _mm512_loadu_ps(b + v * 16);                                                       \
-            columns[(VECTORS)-1] = _mm512_maskz_loadu_ps(mask, b + ((VECTORS)-1) * 16);            \
+            CPU_UNROLL for (int v = 0; v < (VECTORS); v++) columns[v] =                            \
+                load_part(b + v * 16, PART(VECTORS));                                              \
             CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
                 __m512 factor = _mm512_set1_ps(a[r * a_row]);                                      \
                 CPU_UNROLL for (int v = 0; v < (VECTORS); v++) sums[r][v] =                        \
@@ -49,12 +60,27 @@ enum {
             a += a_column;                                                                         \
             b += b_row;                                                                            \
         }                                                                                          \
-        CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                              \
-            CPU_UNROLL for (int v = 0; v < (VECTORS)-1; v++)                                       \
-                _mm512_storeu_ps(out + r * tile->out_row + v * 16, sums[r][v]);                    \
-            _mm512_mask_storeu_ps(                                                                 \
-                out + r * tile->out_row + ((VECTORS)-1) * 16, mask, sums[r][(VECTORS)-1]);         \
+        int64_t out_row = tile->out_row;                                                           \
+        if (tile->finish) {                                                                        \
+            const CpuTileFinish *finish = tile->finish;                                            \
+            out_row = finish->to_row;                                                              \
+            out = finish->to + row * out_row;                                                      \
+            if (finish->bias) {                                                                    \
+                CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                   \
+                    const __m512 bias = load_part(finish->bias + v * 16, PART(VECTORS));           \
+                    CPU_UNROLL for (int r = 0; r < (ROWS); r++) sums[r][v] =                       \
+                        _mm512_add_ps(sums[r][v], bias);                                           \
+                }                                                                                  \
+            }                                                                                      \
+            if (finish->residual) {                                                                \
+                const float *residual = finish->residual + row * out_row;                          \
+                EACH_SUM(ROWS, VECTORS)                                                            \
+                sums[r][v] = _mm512_add_ps(                                                        \
+                    sums[r][v], load_part(residual + r * out_row + v * 16, PART(VECTORS)));        \
+            }                                                                                      \
+            if (finish->relu) EACH_SUM(ROWS, VECTORS) sums[r][v] = relu(sums[r][v]);               \
         }                                                                                          \
+        EACH_SUM(ROWS, VECTORS) store_part(out + r * out_row + v * 16, PART(VECTORS), sums[r][v]); \
     }                                                                                              \
     struct block_needs_semicolon
 

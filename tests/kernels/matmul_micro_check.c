@@ -58,3 +58,71 @@ void matmul_micro_check(CpuMatmulMicro *micro, bool takes_forms) {
                 check_tile(micro, rows, columns, rows % 6 == 1 && columns % 3 == 0 ? DEEP : DEPTH,
                     (rows + columns) % 2, (rows + columns) % 3 == 0, form % 2, form / 2);
 }
+
+typedef struct FinishForm {
+    bool accumulate, bias, residual, in_place, relu;
+} FinishForm;
+
+static float finished(float x, const CpuTileFinish *finish, float residual, int64_t column) {
+    if (finish->bias) x += finish->bias[column];
+    if (finish->residual) x += residual;
+    return finish->relu && x < 0 ? 0 : x;
+}
+
+/* Against the same tile without it. */
+static void check_finish(
+    CpuMatmulMicro *micro, int64_t rows, int64_t columns, const FinishForm *form) {
+    float *a = kernel_random_floats(1, ROWS_MAX * DEPTH),
+          *b = kernel_random_floats(2, DEPTH * WIDE);
+    float *start = kernel_random_floats(3, ROWS_MAX * WIDE),
+          *bias = kernel_random_floats(4, columns);
+    float *residual = kernel_random_floats(5, ROWS_MAX * WIDE);
+    float sums[ROWS_MAX * WIDE], left[ROWS_MAX * WIDE], to[ROWS_MAX * WIDE];
+    memcpy(sums, start, sizeof sums);
+    memcpy(left, start, sizeof left);
+    memcpy(to, residual, sizeof to);
+    CpuMatmulTile tile = {.rows = rows,
+        .columns = columns,
+        .depth = DEPTH,
+        .a = a,
+        .a_row = DEPTH,
+        .a_column = 1,
+        .b = b,
+        .b_row = WIDE,
+        .b_strip = CPU_MATMUL_STRIP,
+        .out = sums,
+        .out_row = WIDE,
+        .accumulate = form->accumulate};
+    micro(&tile);
+    const CpuTileFinish finish = {.bias = form->bias ? bias : NULL,
+        .residual = !form->residual  ? NULL
+                    : form->in_place ? to
+                                     : residual,
+        .relu = form->relu,
+        .to = to,
+        .to_row = WIDE};
+    tile.out = left;
+    tile.finish = &finish;
+    micro(&tile);
+    assert_memory_equal(left, start, sizeof left);
+    for (int64_t i = 0; i < ROWS_MAX * WIDE; i++) {
+        float expected = residual[i];
+        if (i / WIDE < rows && i % WIDE < columns)
+            expected = finished(sums[i], &finish, residual[i], i % WIDE);
+        assert_true(to[i] == expected);
+    }
+    free(a);
+    free(b);
+    free(start);
+    free(bias);
+    free(residual);
+}
+
+void matmul_micro_check_finish(CpuMatmulMicro *micro) {
+    for (int64_t rows = 1; rows <= ROWS_MAX; rows++)
+        for (int64_t columns = 1; columns <= CPU_MATMUL_PANEL; columns += columns % 16 ? 1 : 5)
+            for (int form = 0; form < 32; form++)
+                check_finish(micro, rows, columns,
+                    &(FinishForm){
+                        form & 1, form >> 1 & 1, form >> 2 & 1, form >> 3 & 1, form >> 4});
+}

@@ -5,3 +5,5 @@
 
 /* takes_forms: B in strips and rows of A from anywhere, too. */
 void matmul_micro_check(CpuMatmulMicro *micro, bool takes_forms);
+/* The same of CpuMatmulTile.finish. */
+void matmul_micro_check_finish(CpuMatmulMicro *micro);

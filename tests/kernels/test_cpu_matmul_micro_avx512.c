@@ -9,6 +9,12 @@ static void test_avx512_tiles_are_chains_of_fused_multiply_adds(void **state) {
     matmul_micro_check(cpu_matmul_micro_avx512, false);
 }
 
+static void test_avx512_tiles_finish_their_sums(void **state) {
+    (void)state;
+    if (((CpuDevice *)kernel_cpu_device())->level < CPU_LEVEL_AVX512) skip();
+    matmul_micro_check_finish(cpu_matmul_micro_avx512);
+}
+
 /* One panel or two, fetched ahead or not: the bits of tiles of one row. */
 static void test_avx512_rows_are_as_tiles_of_one_row(void **state) {
     enum { DEPTH = 37, A_COLUMN = 3, N = CPU_MATMUL_PANEL };
@@ -44,6 +50,7 @@ static void test_avx512_rows_are_as_tiles_of_one_row(void **state) {
 int test_cpu_matmul_micro_avx512(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_avx512_tiles_are_chains_of_fused_multiply_adds),
+        cmocka_unit_test(test_avx512_tiles_finish_their_sums),
         cmocka_unit_test(test_avx512_rows_are_as_tiles_of_one_row),
     };
     return cmocka_run_group_tests_name("cpu_matmul_micro_avx512", tests, NULL, NULL);
