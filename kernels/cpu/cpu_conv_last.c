@@ -222,9 +222,11 @@ static CpuTileFinish finish_of(const Run *run, const Block *block, int64_t row) 
     };
 }
 
-/* Whether the tiles with the last products can do the rest. */
-static bool finishes(const CpuConvLast *conv) {
-    return conv->code.finishes && cpu_epilogue_is_linear(&conv->epilogue);
+/* Whether the tiles with the last products can do the rest: their outputs lie a step apart. */
+static bool finishes(const CpuConvLast *conv, const Block *block) {
+    const bool even =
+        !conv->code.takes_rows || block->rows == 1 || block->columns == conv->window.output[WIDTH];
+    return even && conv->code.finishes && cpu_epilogue_is_linear(&conv->epilogue);
 }
 
 /* Weights of a window, from the `first` on, times the pixels at `offset` of every window's first
@@ -250,7 +252,7 @@ static void add_products(const Run *run, const Block *block, const Piece *piece,
         .out_row = CPU_MATMUL_PANEL,
     };
     for (int64_t k = 0; k < piece->depth; k += step) {
-        const bool finish = piece->is_last && k + step >= piece->depth && finishes(conv);
+        const bool finish = piece->is_last && k + step >= piece->depth && finishes(conv, block);
         tile.depth = piece->depth - k < step ? piece->depth - k : step;
         tile.b = block->w + (piece->first + k) * block->steps.row;
         tile.b_next = tile.b + tile.depth * block->steps.row;
@@ -343,7 +345,7 @@ static void run_unit(const Run *run, int64_t unit, float *scratch) {
         scratch, &block);
     find_windows(conv, &block);
     sum_block(run, &block, sums);
-    if (!finishes(conv)) finish_block(run, &block, sums);
+    if (!finishes(conv, &block)) finish_block(run, &block, sums);
 }
 
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {

@@ -45,7 +45,7 @@ CpuMatmulCode cpu_matmul_code_for(CpuLevel level) {
         .takes_rows = true,
     };
 #if defined(__x86_64__)
-    if (level == CPU_LEVEL_AVX2) code.micro = cpu_matmul_micro_avx2;
+    if (level == CPU_LEVEL_AVX2) code.micro = cpu_matmul_micro_avx2, code.finishes = true;
 #endif
     (void)level;
     return code;

@@ -43,7 +43,8 @@ typedef struct CpuMatmulTile {
     float *out;
     int64_t out_row;
     bool accumulate; /* go on from what out holds */
-    /* instead of writing the sums to out; NULL: none, as where the code does not finish */
+    /* Instead of leaving the sums in out, which may hold some on the way. NULL: none, as where the
+     * code does not finish. */
     const CpuTileFinish *finish;
 } CpuMatmulTile;
 

@@ -27,6 +27,16 @@ CPU_INLINE void store(float *to, bool whole, __m256i mask, __m256 value) {
         _mm256_maskstore_ps(to, mask, value);
 }
 
+/* NaN stays. */
+CPU_INLINE __m256 relu(__m256 x) {
+    return _mm256_andnot_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_LT_OQ), x);
+}
+
+#define EACH_SUM(ROWS, VECTORS)                                                                    \
+    CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < (VECTORS); v++)
+/* Of vector v. */
+#define PART(VECTORS) whole || v < (VECTORS)-1, mask
+
 /* At least eight sums, since each waits four cycles for itself and two are made in one. Sums, what
  * they are made of and a broadcast are at most 16 registers. The last vector is masked unless
  * `whole`, which is a constant. Columns begin with a strip. */
@@ -41,15 +51,13 @@ CPU_INLINE void store(float *to, bool whole, __m256i mask, __m256 value) {
         CPU_UNROLL for (int r = 0; r < (ROWS); r++) rows[r] = cpu_matmul_tile_row(tile, row + r);  \
         int64_t at = 0;                                                                            \
         float *out = tile->out + row * tile->out_row + column;                                     \
-        CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < (VECTORS); v++) \
-            sums[r][v] =                                                                           \
-                tile->accumulate                                                                   \
-                    ? load(out + r * tile->out_row + v * 8, whole || v < (VECTORS)-1, mask)        \
-                    : _mm256_setzero_ps();                                                         \
+        EACH_SUM(ROWS, VECTORS)                                                                    \
+        sums[r][v] = tile->accumulate ? load(out + r * tile->out_row + v * 8, PART(VECTORS))       \
+                                      : _mm256_setzero_ps();                                       \
         for (int64_t k = 0; k < depth; k++) {                                                      \
             if ((ROWS) > (VECTORS)) {                                                              \
                 CPU_UNROLL for (int v = 0; v < (VECTORS); v++) columns[v] =                        \
-                    load(b + v / 2 * strip + v % 2 * 8, whole || v < (VECTORS)-1, mask);           \
+                    load(b + v / 2 * strip + v % 2 * 8, PART(VECTORS));                            \
                 CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                      \
                     factors[0] = _mm256_broadcast_ss(rows[r] + at);                                \
                     CPU_UNROLL for (int v = 0; v < (VECTORS); v++) sums[r][v] =                    \
@@ -59,8 +67,7 @@ CPU_INLINE void store(float *to, bool whole, __m256i mask, __m256 value) {
                 CPU_UNROLL for (int r = 0; r < (ROWS); r++) factors[r] =                           \
                     _mm256_broadcast_ss(rows[r] + at);                                             \
                 CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                   \
-                    columns[0] =                                                                   \
-                        load(b + v / 2 * strip + v % 2 * 8, whole || v < (VECTORS)-1, mask);       \
+                    columns[0] = load(b + v / 2 * strip + v % 2 * 8, PART(VECTORS));               \
                     CPU_UNROLL for (int r = 0; r < (ROWS); r++) sums[r][v] =                       \
                         _mm256_fmadd_ps(factors[r], columns[0], sums[r][v]);                       \
                 }                                                                                  \
@@ -68,8 +75,27 @@ CPU_INLINE void store(float *to, bool whole, __m256i mask, __m256 value) {
             at += a_column;                                                                        \
             b += b_row;                                                                            \
         }                                                                                          \
-        CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < (VECTORS); v++) \
-            store(out + r * tile->out_row + v * 8, whole || v < (VECTORS)-1, mask, sums[r][v]);    \
+        int64_t out_row = tile->out_row;                                                           \
+        if (tile->finish) {                                                                        \
+            const CpuTileFinish *finish = tile->finish;                                            \
+            out_row = finish->to_row;                                                              \
+            out = finish->to + row * out_row + column;                                             \
+            if (finish->bias) {                                                                    \
+                CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                   \
+                    const __m256 bias = load(finish->bias + column + v * 8, PART(VECTORS));        \
+                    CPU_UNROLL for (int r = 0; r < (ROWS); r++) sums[r][v] =                       \
+                        _mm256_add_ps(sums[r][v], bias);                                           \
+                }                                                                                  \
+            }                                                                                      \
+            if (finish->residual) {                                                                \
+                const float *residual = finish->residual + row * out_row + column;                 \
+                EACH_SUM(ROWS, VECTORS)                                                            \
+                sums[r][v] = _mm256_add_ps(                                                        \
+                    sums[r][v], load(residual + r * out_row + v * 8, PART(VECTORS)));              \
+            }                                                                                      \
+            if (finish->relu) EACH_SUM(ROWS, VECTORS) sums[r][v] = relu(sums[r][v]);               \
+        }                                                                                          \
+        EACH_SUM(ROWS, VECTORS) store(out + r * out_row + v * 8, PART(VECTORS), sums[r][v]);       \
     }                                                                                              \
     struct block_needs_semicolon
 
@@ -160,6 +186,7 @@ void cpu_matmul_micro_avx2(const CpuMatmulTile *tile) {
         piece.b = tile->b + k * tile->b_row;
         piece.accumulate = tile->accumulate || k > 0;
         k += most;
+        piece.finish = k < tile->depth ? NULL : tile->finish;
         run_piece(&piece, k < tile->depth ? tile->b + k * tile->b_row : tile->b_next, mask);
     } while (k < tile->depth);
 }
