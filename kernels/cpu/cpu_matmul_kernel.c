@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "kernels/cpu/cpu_scan.h"
 #include "kernels/cpu/cpu_sweep.h"
 #include "kernels/cpu/cpu_vector.h"
 
@@ -51,59 +52,11 @@ CpuMatmulCode cpu_matmul_code_for(CpuLevel level) {
     return code;
 }
 
-/* ---- packing ---- */
+/* ---- the run ---- */
 
 static int64_t panel_count(int64_t columns) {
     return (columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
 }
-
-int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns) {
-    return (columns + 15) / 16 * 16 * depth;
-}
-
-/* B lies by columns: 16 × 16 blocks, so that each line of it is read once. */
-static void pack_columns(const float *from, int64_t b_column, int64_t depth, int64_t count,
-    CpuPanelSteps steps, float *to) {
-    for (int64_t k0 = 0; k0 < depth; k0 += 16) {
-        int64_t k_count = depth - k0 < 16 ? depth - k0 : 16;
-        for (int64_t j = 0; j < count; j++)
-            for (int64_t k = 0; k < k_count; k++)
-                to[cpu_matmul_panel_offset(steps, j) + (k0 + k) * steps.row] =
-                    from[j * b_column + k0 + k];
-    }
-}
-
-/* `count` columns (1 … 16) of a strip, the others zero. */
-static void pack_strip(const float *from, int64_t b_row, int64_t b_column, int64_t depth,
-    int64_t count, int64_t row, float *to) {
-    for (int64_t k = 0; k < depth; k++) {
-        if (b_column == 1)
-            memcpy(to + k * row, from + k * b_row, (size_t)count * sizeof(float));
-        else
-            for (int64_t j = 0; j < count; j++) to[k * row + j] = from[k * b_row + j * b_column];
-    }
-}
-
-void cpu_matmul_pack_panel(const CpuMatmulCode *code, const float *b, int64_t b_row,
-    int64_t b_column, int64_t depth, int64_t columns, int64_t panel, float *packed) {
-    const int64_t left = columns - panel * CPU_MATMUL_PANEL;
-    const int64_t width = cpu_matmul_panel_width(left);
-    const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
-    const CpuPanelSteps steps = cpu_matmul_panel_steps(code, depth, width);
-    const float *from = b + panel * CPU_MATMUL_PANEL * b_column;
-    float *to = packed + panel * CPU_MATMUL_PANEL * depth;
-    if (count < width) memset(to, 0, (size_t)(width * depth) * sizeof(float));
-    if (b_row == 1 && b_column != 1) {
-        pack_columns(from, b_column, depth, count, steps, to);
-        return;
-    }
-    for (int64_t j = 0; j < count; j += CPU_MATMUL_STRIP)
-        pack_strip(from + j * b_column, b_row, b_column, depth,
-            count - j < CPU_MATMUL_STRIP ? count - j : CPU_MATMUL_STRIP, steps.row,
-            to + cpu_matmul_panel_offset(steps, j));
-}
-
-/* ---- the run ---- */
 
 typedef struct Run {
     const CpuMatmul *matmul;
@@ -173,43 +126,67 @@ static bool finishes(const CpuMatmul *matmul, const Unit *unit) {
            (!unit->bias || (matmul->bias_row == 0 && matmul->bias_column == 1));
 }
 
+/* A unit that is gone through by parts of the depth. */
+typedef struct Pass {
+    const CpuMatmul *matmul;
+    const Unit *unit;
+    float *sums; /* [rows][CPU_MATMUL_PANEL] */
+    bool direct, finished;
+    CpuTileFinish finish;
+    CpuMatmulTile tile;
+} Pass;
+
+static Pass begin_pass(const CpuMatmul *matmul, const Unit *unit, float *sums) {
+    const int64_t first = unit->row * matmul->columns + unit->column;
+    const bool direct = is_direct(matmul);
+    return (Pass){
+        .matmul = matmul,
+        .unit = unit,
+        .sums = sums,
+        .direct = direct,
+        .finished = !direct && finishes(matmul, unit),
+        .finish = {.bias = unit->bias ? unit->bias + unit->column : NULL,
+            .residual = unit->residual ? unit->residual + first : NULL,
+            .relu = matmul->epilogue.activation == ACTIVATION_RELU,
+            .to = unit->c + first,
+            .to_row = matmul->columns},
+        .tile = {.rows = unit->rows,
+            .columns = unit->columns,
+            .a_row = matmul->a_row,
+            .a_column = matmul->a_column,
+            .b_row = unit->steps.row,
+            .b_strip = unit->steps.strip,
+            .out = direct ? unit->c + first : sums,
+            .out_row = direct ? matmul->columns : CPU_MATMUL_PANEL},
+    };
+}
+
+/* The part from k on. Once for depth 0, too: writes zeros. */
+static void pass_part(Pass *pass, int64_t k) {
+    const CpuMatmul *matmul = pass->matmul;
+    const Unit *unit = pass->unit;
+    CpuMatmulTile *tile = &pass->tile;
+    const int64_t next = k + matmul->code.depth;
+    tile->depth = (next < matmul->depth ? next : matmul->depth) - k;
+    tile->a = unit->a + unit->row * matmul->a_row + k * matmul->a_column;
+    tile->b = unit->b + k * unit->steps.row;
+    tile->accumulate = k > 0;
+    tile->b_next = next < matmul->depth ? unit->b + next * unit->steps.row : unit->b_end;
+    if (next >= matmul->depth && pass->finished) tile->finish = &pass->finish;
+    matmul->code.micro(tile);
+}
+
+static void end_pass(const Pass *pass) {
+    if (!pass->direct && !pass->finished) finish_unit(pass->matmul, pass->unit, pass->sums);
+}
+
 static void run_unit(const CpuMatmul *matmul, const Unit *unit) {
     float sums[CPU_MATMUL_ROWS_MAX * CPU_MATMUL_PANEL];
-    const int64_t depth = matmul->code.depth;
-    const int64_t first = unit->row * matmul->columns + unit->column;
-    const bool direct = is_direct(matmul), finished = !direct && finishes(matmul, unit);
-    const CpuTileFinish finish = {
-        .bias = unit->bias ? unit->bias + unit->column : NULL,
-        .residual = unit->residual ? unit->residual + first : NULL,
-        .relu = matmul->epilogue.activation == ACTIVATION_RELU,
-        .to = unit->c + first,
-        .to_row = matmul->columns,
-    };
-    CpuMatmulTile tile = {
-        .rows = unit->rows,
-        .columns = unit->columns,
-        .a_row = matmul->a_row,
-        .a_column = matmul->a_column,
-        .b_row = unit->steps.row,
-        .b_strip = unit->steps.strip,
-        .out = direct ? unit->c + first : sums,
-        .out_row = direct ? matmul->columns : CPU_MATMUL_PANEL,
-    };
+    Pass pass = begin_pass(matmul, unit, sums);
     int64_t k = 0;
-    do { /* once for depth 0: writes zeros */
-        tile.depth = matmul->depth - k < depth ? matmul->depth - k : depth;
-        tile.a = unit->a + unit->row * matmul->a_row + k * matmul->a_column;
-        tile.b = unit->b + k * unit->steps.row;
-        tile.accumulate = k > 0;
-        k += depth;
-        tile.b_next = unit->b_end;
-        if (k < matmul->depth)
-            tile.b_next = unit->b + k * unit->steps.row;
-        else if (finished)
-            tile.finish = &finish;
-        matmul->code.micro(&tile);
-    } while (k < matmul->depth);
-    if (!direct && !finished) finish_unit(matmul, unit, sums);
+    do pass_part(&pass, k);
+    while ((k += matmul->code.depth) < matmul->depth);
+    end_pass(&pass);
 }
 
 /* One row of A and one or two whole panels. */
@@ -281,10 +258,19 @@ static bool is_pair(const Run *run, int64_t index) {
            (index % run->panels + 2) * CPU_MATMUL_PANEL <= matmul->columns;
 }
 
+/* Unit `first` and, where they are a pair, the next one. */
+static void run_pair(const Run *run, int64_t first, bool is_whole) {
+    Unit unit = unit_of(run, first);
+    if (is_whole) {
+        unit.columns = 2 * CPU_MATMUL_PANEL;
+        run_row(run->matmul, &unit, run->sweep.near);
+    } else
+        run_unit(run->matmul, &unit);
+}
+
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     Run *run = context;
-    const CpuMatmul *matmul = run->matmul;
     const int64_t count = (int64_t)(end - begin);
     for (int64_t done = 0, taken; done < count; done += taken) {
         if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
@@ -297,14 +283,63 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
             taken = 1;
             if (run->sweep.backwards) first++;
         }
-        Unit unit = unit_of(run, first);
-        if (taken == 2) {
-            unit.columns = 2 * CPU_MATMUL_PANEL;
-            run_row(matmul, &unit, run->sweep.near);
-        } else
-            run_unit(matmul, &unit);
+        run_pair(run, first, taken == 2);
     }
     return NULL;
+}
+
+/* ---- one row, with those of others ---- */
+
+enum {
+    SCAN_BYTES_MIN = 4 << 20
+}; /* of smaller ones waiting for the last part costs more than it gains */
+
+/* Weights that come from memory. */
+static bool is_scanned(const Run *run, const Launch *launch) {
+    const CpuMatmul *matmul = run->matmul;
+    return run->one_row && launch->threads <= 1 && !run->sweep.near && matmul->batch_count == 1 &&
+           (uint64_t)run->packed_count * sizeof(float) >= SCAN_BYTES_MIN;
+}
+
+static bool alike(Run *const *runs, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++)
+        if (runs[i]->matmul->depth != runs[0]->matmul->depth ||
+            runs[i]->matmul->columns != runs[0]->matmul->columns ||
+            runs[i]->matmul->code.micro != runs[0]->matmul->code.micro)
+            return false;
+    return true;
+}
+
+/* A panel for several rows: each part of its depth is read from memory for the first one. */
+static void run_rows(Run *const *runs, uint32_t count, int64_t panel) {
+    float sums[CPU_SCAN_READERS_MAX][CPU_MATMUL_PANEL];
+    Unit units[CPU_SCAN_READERS_MAX];
+    Pass passes[CPU_SCAN_READERS_MAX];
+    const CpuMatmul *matmul = runs[0]->matmul;
+    for (uint32_t i = 0; i < count; i++) {
+        units[i] = unit_of(runs[i], panel);
+        passes[i] = begin_pass(runs[i]->matmul, &units[i], sums[i]);
+    }
+    for (int64_t k = 0; k < matmul->depth; k += matmul->code.depth)
+        for (uint32_t i = 0; i < count; i++) pass_part(&passes[i], k);
+    for (uint32_t i = 0; i < count; i++) end_pass(&passes[i]);
+}
+
+/* Two panels or the last one. */
+static void scan_part(void *const *contexts, uint32_t count, int64_t part) {
+    Run *runs[CPU_SCAN_READERS_MAX];
+    for (uint32_t i = 0; i < count; i++) runs[i] = contexts[i];
+    const bool shared = count > 1 && alike(runs, count);
+    for (uint32_t i = 0; i < count && !shared; i++)
+        if (is_pair(runs[i], 2 * part)) {
+            run_pair(runs[i], 2 * part, true);
+        } else {
+            run_pair(runs[i], 2 * part, false);
+            if (2 * part + 1 < runs[i]->panels) run_pair(runs[i], 2 * part + 1, false);
+        }
+    for (int64_t panel = 2 * part; shared && panel < 2 * part + 2 && panel < runs[0]->panels;
+         panel++)
+        run_rows(runs, count, panel);
 }
 
 typedef struct PackRun {
@@ -411,6 +446,11 @@ Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmu
     if (run.one_row)
         run.sweep = cpu_sweep_begin(
             run.buffers.b, (uint64_t)(run.packed_count * matmul->batch_count) * sizeof(float));
+    if (is_scanned(&run, launch)) {
+        *out_abandoned =
+            !cpu_scan_run(run.buffers.b, (panels + 1) / 2, scan_part, &run, launch->abandon);
+        return NULL;
+    }
     const int64_t rows = matmul->rows < run.chunk_rows ? matmul->rows : run.chunk_rows;
     TRY(cpu_for_each(device, launch->threads, (uint64_t)(matmul->batch_count * panels * run.chunks),
         units_per_part(rows, matmul->depth), run_units, &run));

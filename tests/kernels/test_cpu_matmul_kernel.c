@@ -1,38 +1,9 @@
 #include "kernels/cpu/cpu_matmul_kernel.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "tests/kernels/kernel_call.h"
-
-/* Depth 3, 70 columns: a panel of 64 and one of 6, which is stored 16 wide. */
-static void check_packing(CpuLevel level) {
-    enum { K = 3, N = 70 };
-    const CpuMatmulCode code = cpu_matmul_code_for(level);
-    assert_true(code.in_strips == (level != CPU_LEVEL_AVX512));
-    float b[K * N], packed[K * 80];
-    for (int i = 0; i < K * N; i++) b[i] = (float)(i + 1);
-    assert_int_equal(cpu_matmul_packed_count(K, N), K * 80);
-    for (int transposed = 0; transposed < 2; transposed++) {
-        memset(packed, 0xee, sizeof packed);
-        for (int panel = 0; panel < 2; panel++)
-            cpu_matmul_pack_panel(
-                &code, b, transposed ? 1 : N, transposed ? K : 1, K, N, panel, packed);
-        for (int k = 0; k < K; k++)
-            for (int j = 0; j < 80; j++) {
-                const float expected = j < N ? b[transposed ? j * K + k : k * N + j] : 0;
-                const int in_panel =
-                    code.in_strips ? j / 16 * K * 16 + k * 16 + j % 16 : k * 64 + j;
-                const int at = j < 64 ? in_panel : K * 64 + k * 16 + j - 64;
-                assert_true(packed[at] == expected);
-            }
-    }
-}
-
-static void test_matmul_pack_panel_fills_up_with_zeros(void **state) {
-    (void)state;
-    for (CpuLevel level = CPU_LEVEL_PORTABLE; level <= CPU_LEVEL_AVX512; level++)
-        check_packing(level);
-}
 
 /* A launch that is told to stop does so between tiles and says it. */
 static void test_matmul_run_is_abandoned_when_asked(void **state) {
@@ -150,9 +121,85 @@ static void test_matmul_gives_a_row_the_same_bits_in_any_batch(void **state) {
     free(b);
 }
 
+/* ---- one row, with those of others ---- */
+
+enum { SHARED_K = 2100, SHARED_N = 596, SHARED_THREADS = 5, SHARED_ROUNDS = 30 };
+
+typedef struct SharedRow {
+    CpuMatmul matmul;
+    CpuMatmulBuffers buffers;
+    float c[SHARED_N], expected[SHARED_N];
+} SharedRow;
+
+static void run_shared(SharedRow *row, float *c) {
+    const Launch launch = {.threads = 1};
+    CpuMatmulBuffers buffers = row->buffers;
+    bool abandoned = false;
+    buffers.c = c;
+    assert_ok(cpu_matmul_run(
+        (CpuDevice *)kernel_cpu_device(), &row->matmul, &buffers, &launch, &abandoned));
+    assert_false(abandoned);
+}
+
+static void *run_often(void *argument) {
+    SharedRow *row = argument;
+    for (int i = 0; i < SHARED_ROUNDS; i++) {
+        memset(row->c, 0xee, sizeof row->c);
+        run_shared(row, row->c);
+        assert_memory_equal(row->c, row->expected, sizeof row->c);
+    }
+    return NULL;
+}
+
+/* Each has its own row and what follows it; some have fewer weights of the same address. */
+static SharedRow *make_shared_row(int index, CpuLevel level, const float *b) {
+    SharedRow *row = calloc(1, sizeof *row);
+    assert_non_null(row);
+    row->matmul = (CpuMatmul){.rows = 1,
+        .columns = SHARED_N,
+        .depth = index == 3 ? SHARED_K - 100 : SHARED_K,
+        .a_row = SHARED_K,
+        .a_column = 1,
+        .b_packed = true,
+        .has_bias = index % 2,
+        .has_residual = index == 2,
+        .bias_column = 1,
+        .batch_count = 1,
+        .epilogue = {.alpha = index == 1 ? 0.5 : 1, .bias_scale = 1}};
+    if (index == 4) row->matmul.epilogue.activation = ACTIVATION_RELU;
+    cpu_matmul_prepare(&row->matmul, level);
+    row->buffers = (CpuMatmulBuffers){.a = kernel_random_floats((uint64_t)index + 10, SHARED_K),
+        .b = b,
+        .bias = kernel_random_floats(8, SHARED_N),
+        .residual = kernel_random_floats(9, SHARED_N)};
+    return row;
+}
+
+static void test_rows_that_are_read_together_have_the_bits_of_one(void **state) {
+    (void)state;
+    const CpuLevel level = ((CpuDevice *)kernel_cpu_device())->level;
+    float *b = kernel_random_floats(3, cpu_matmul_packed_count(SHARED_K, SHARED_N));
+    SharedRow *rows[SHARED_THREADS];
+    pthread_t threads[SHARED_THREADS];
+    for (int i = 0; i < SHARED_THREADS; i++) {
+        rows[i] = make_shared_row(i, level, b);
+        run_shared(rows[i], rows[i]->expected);
+    }
+    for (int i = 0; i < SHARED_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, run_often, rows[i]), 0);
+    for (int i = 0; i < SHARED_THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        free((float *)(uintptr_t)rows[i]->buffers.a);
+        free((float *)(uintptr_t)rows[i]->buffers.bias);
+        free((float *)(uintptr_t)rows[i]->buffers.residual);
+        free(rows[i]);
+    }
+    free(b);
+}
+
 int test_cpu_matmul_kernel(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul_pack_panel_fills_up_with_zeros),
+        cmocka_unit_test(test_rows_that_are_read_together_have_the_bits_of_one),
         cmocka_unit_test(test_matmul_run_is_abandoned_when_asked),
         cmocka_unit_test(test_matmul_gives_a_row_the_same_bits_in_any_batch),
         cmocka_unit_test(test_matmul_packs_columns_that_are_not_adjacent),
