@@ -59,7 +59,7 @@ static Error *launch_dynamic(
     (void)output_shapes;
     (void)out_abandoned;
     for (uint32_t i = 0; i < CPU_THREADS_MAX; i++) run.ranges[i] = range;
-    TRY(cpu_for_each(device, launch->threads, units, RUNS_PER_PART, find_ranges, &run));
+    TRY(cpu_for_each_share(device, launch->threads, units, RUNS_PER_PART, find_ranges, &run));
     for (uint32_t i = 0; i < parts; i++) {
         range.low = run.ranges[i].low < range.low ? run.ranges[i].low : range.low;
         range.high = run.ranges[i].high > range.high ? run.ranges[i].high : range.high;

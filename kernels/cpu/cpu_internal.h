@@ -54,23 +54,30 @@ static inline void *cpu_workspace(const Launch *launch) {
     return (void *)(uintptr_t)launch->workspace;
 }
 
-/* Works on units [begin, end) as participant `part`. Bits must not depend on how units are cut into
- * parts: one unit is always computed the same way, and no two units write the same byte. Runs with
+/* Works on units [begin, end) as participant `part`, a number that no other thread has at the time,
+ * below cpu_part_count. Bits must not depend on how units are cut into pieces and who gets which:
+ * one unit is always computed the same way, and no two units write the same byte. Runs with
  * round-to-nearest and without flush-to-zero. */
 typedef Error *CpuTask(void *context, uint64_t begin, uint64_t end, uint32_t part);
 
 enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 7 /* raise when any kernel's bits change */ };
 
-/* How many parts cpu_for_each would cut into: for per-part scratch in the workspace; plan for
+/* How many threads cpu_for_each would take: for scratch of each in the workspace; plan for
  * CPU_THREADS_MAX or take scratch from the stack. Never more than `threads`. */
 uint32_t cpu_part_count(
     const CpuDevice *device, uint32_t threads, uint64_t units, uint64_t units_per_part_min);
 /* Whether so many units give every thread work, within an eighth as much as each other. */
 bool cpu_is_even(const CpuDevice *device, uint32_t threads, uint64_t units);
-/* Cuts 0 … units into cpu_part_count contiguous parts, equal within one unit, and runs them on that
- * many threads, the calling one among them; waits. units_per_part_min: what is worth a thread (aim
- * at 20 µs). When the workers are busy with another launch the calling thread runs all parts. */
+/* Does units 0 to units - 1 on cpu_part_count threads, the calling one among them, which take
+ * pieces of them as they come along; waits. A thread whose core is slow does less: a quarter of its
+ * share is what another one may wait for. units_per_part_min: what is worth a thread (aim at 20
+ * µs). When the workers are busy with another launch the calling thread does everything. */
 MUST_CHECK Error *cpu_for_each(CpuDevice *device, uint32_t threads, uint64_t units,
+    uint64_t units_per_part_min, CpuTask *task, void *context);
+/* The same in one contiguous share for each of the threads, equal within one unit: part is the
+ * share's number. For what a thread finds in its own caches launch after launch, or does as a
+ * whole. */
+MUST_CHECK Error *cpu_for_each_share(CpuDevice *device, uint32_t threads, uint64_t units,
     uint64_t units_per_part_min, CpuTask *task, void *context);
 
 MUST_CHECK Error *cpu_workers_create(CpuWorkers **out);

@@ -112,7 +112,7 @@ static Error *time_task(
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < REPEATS; i++) {
         const uint64_t start = clock_now_ns(clock_real());
-        TRY(cpu_for_each(device, threads, units, 1, task, probe));
+        TRY(cpu_for_each_share(device, threads, units, 1, task, probe));
         const uint64_t ns = clock_now_ns(clock_real()) - start;
         if (ns < least) least = ns ? ns : 1;
     }

@@ -452,8 +452,9 @@ Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmu
         return NULL;
     }
     const int64_t rows = matmul->rows < run.chunk_rows ? matmul->rows : run.chunk_rows;
-    TRY(cpu_for_each(device, launch->threads, (uint64_t)(matmul->batch_count * panels * run.chunks),
-        units_per_part(rows, matmul->depth), run_units, &run));
+    TRY((run.one_row ? cpu_for_each_share : cpu_for_each)(device, launch->threads,
+        (uint64_t)(matmul->batch_count * panels * run.chunks), units_per_part(rows, matmul->depth),
+        run_units, &run));
     if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
     return NULL;
 }

@@ -320,7 +320,7 @@ static Error *run_phase(Run *run, int phase, bool *out_abandoned) {
     if (recurrent->sliced) {
         const int64_t cost =
             phase_gates(recurrent, phase) * recurrent->hidden * (recurrent->batch + 32) / 32;
-        TRY(cpu_for_each(call->device, call->launch->threads,
+        TRY(cpu_for_each_share(call->device, call->launch->threads,
             (uint64_t)(recurrent->hidden / CPU_MATMUL_PANEL), (uint64_t)(SLICE_COST / cost) + 1,
             step_slice, run));
         *out_abandoned = atomic_load_explicit(&run->abandoned, memory_order_relaxed);

@@ -11,22 +11,34 @@
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/float_environment.h"
 
-/* One job at a time. Its parts are claimed one by one with a compare-and-swap on `claim`, by the
+/* One job at a time. Its pieces are claimed one by one with a compare-and-swap on `claim`, by the
  * workers and by the thread that launched: a worker that the system holds up delays nothing but the
- * part it is in. The launching thread takes them from the front and workers from behind, so that
- * with two threads each gets the same part of one job after the other, and finds in its own caches
- * what it wrote or read there: a recurrent network's weights, the rows of a layer.
+ * piece it is in, and one whose core is slower does fewer. The launching thread takes them from the
+ * front and workers from behind, so that with two threads each gets nearly the same units of one
+ * job after the other, and finds in its own caches what it wrote or read there.
  *
- *   claim = generation (32 bits) | parts (8) | taken from behind (8) | taken from the front (8)
+ *   claim = generation (32 bits) | places (8) | pieces (8) | taken from behind (8) | from the front
+ * (8)
  *
- * A part can be claimed only under the generation that was seen, and the launching thread returns
- * only when all parts are done: so the job's fields stay still as long as anybody reads them. */
+ * A worker takes a place with its first piece, so that no more take part than the launch has
+ * threads. A piece can be claimed only under the generation that was seen, and the launching thread
+ * returns only when all pieces are done: so the job's fields stay still as long as anybody reads
+ * them. */
 
 /* About 20 µs: what a wake-up costs. Longer spinning would take the core from a busy neighbour, so
  * for some 100 µs more, the length of what a network does on one thread in between, each turn
  * offers it the core. */
-enum { SPIN_COUNT = 1000, YIELD_COUNT = 200, YIELD_SPINS = 10, COUNT_BITS = 8, COUNT_MASK = 0xFF };
-_Static_assert((int)CPU_THREADS_MAX <= (int)COUNT_MASK, "counts of parts have eight bits");
+enum { SPIN_COUNT = 1000, YIELD_COUNT = 200, YIELD_SPINS = 10 };
+
+enum {
+    BEHIND_SHIFT = 8,
+    PIECES_SHIFT = 16,
+    PLACES_SHIFT = 24,
+    GENERATION_SHIFT = 32,
+    COUNT_MASK = 0xFF,
+    PIECES_PER_THREAD = 4
+};
+_Static_assert((int)CPU_THREADS_MAX <= (int)COUNT_MASK, "counts have eight bits");
 
 typedef enum Side { SIDE_FRONT, SIDE_BEHIND } Side;
 
@@ -34,9 +46,13 @@ typedef struct CpuJob {
     CpuTask *task;
     void *context;
     uint64_t units;
-    uint32_t parts;
-    Error *errors[CPU_THREADS_MAX];
+    uint32_t pieces;
+    bool is_shared; /* a piece for each participant, whose number is the piece's */
+    Error *error;   /* of the first piece that failed; guarded by failures */
+    uint32_t failed;
 } CpuJob;
+
+static pthread_mutex_t failures = PTHREAD_MUTEX_INITIALIZER;
 
 struct CpuWorkers {
     pthread_mutex_t mutex; /* held by the launch that uses the workers; guards started, threads */
@@ -46,7 +62,7 @@ struct CpuWorkers {
     _Atomic uint64_t claim;
     _Atomic uint32_t generation; /* what idle workers wait on */
     _Atomic uint32_t sleepers;
-    _Atomic uint32_t done;    /* parts done; the launching thread waits on it */
+    _Atomic uint32_t done;    /* pieces done; the launching thread waits on it */
     _Atomic uint32_t waiting; /* whether the launching thread sleeps on `done` */
     CpuJob job;
 };
@@ -73,27 +89,52 @@ static bool spin(uint32_t i) {
     return true;
 }
 
-static void run_part(CpuJob *job, uint32_t part) {
-    uint64_t whole = job->units / job->parts, rest = job->units % job->parts;
-    uint64_t begin = whole * part + (part < rest ? part : rest);
-    uint64_t end = begin + whole + (part < rest);
-    job->errors[part] = job->task(job->context, begin, end, part);
+/* Of several failures the first piece's counts. */
+static void take_error(CpuJob *job, uint32_t piece, Error *error) {
+    if (!error) return;
+    (void)pthread_mutex_lock(&failures);
+    if (!job->error || piece < job->failed) {
+        Error *dropped = job->error;
+        job->error = error;
+        job->failed = piece;
+        error = dropped;
+    }
+    (void)pthread_mutex_unlock(&failures);
+    error_free(error);
 }
 
-/* Claims and runs parts of one generation until none is left. */
-static void run_parts(CpuWorkers *workers, uint32_t generation, Side side) {
+static void run_piece(CpuJob *job, uint32_t piece, uint32_t place) {
+    uint64_t whole = job->units / job->pieces, rest = job->units % job->pieces;
+    uint64_t begin = whole * piece + (piece < rest ? piece : rest);
+    uint64_t end = begin + whole + (piece < rest);
+    const uint32_t part = job->is_shared ? piece : place;
+    take_error(job, piece, job->task(job->context, begin, end, part));
+}
+
+static uint32_t count_in(uint64_t claim, int shift) {
+    return (uint32_t)(claim >> shift) & COUNT_MASK;
+}
+
+/* Claims and runs pieces of one generation until none is left. The launching thread's place is 0.
+ */
+static void run_pieces(CpuWorkers *workers, uint32_t generation, Side side) {
+    uint32_t place = 0;
     uint64_t claim = atomic_load_explicit(&workers->claim, memory_order_acquire);
     for (;;) {
-        const uint32_t front = (uint32_t)claim & COUNT_MASK;
-        const uint32_t behind = (uint32_t)(claim >> COUNT_BITS) & COUNT_MASK;
-        const uint32_t parts = (uint32_t)(claim >> 2 * COUNT_BITS) & COUNT_MASK;
-        if ((uint32_t)(claim >> 32) != generation || front + behind >= parts) return;
-        const uint64_t taken = claim + (side == SIDE_FRONT ? 1u : 1u << COUNT_BITS);
+        const uint32_t front = count_in(claim, 0), behind = count_in(claim, BEHIND_SHIFT);
+        const uint32_t pieces = count_in(claim, PIECES_SHIFT),
+                       places = count_in(claim, PLACES_SHIFT);
+        const bool enters = side == SIDE_BEHIND && place == 0;
+        if ((uint32_t)(claim >> GENERATION_SHIFT) != generation || front + behind >= pieces) return;
+        if (enters && places == 0) return;
+        uint64_t taken = claim + (side == SIDE_FRONT ? 1u : 1u << BEHIND_SHIFT);
+        if (enters) taken -= 1u << PLACES_SHIFT;
         if (!atomic_compare_exchange_weak_explicit(
                 &workers->claim, &claim, taken, memory_order_acq_rel, memory_order_acquire))
             continue;
-        run_part(&workers->job, side == SIDE_FRONT ? front : parts - 1 - behind);
-        if (atomic_fetch_add(&workers->done, 1) + 1 == parts && atomic_load(&workers->waiting))
+        if (enters) place = places;
+        run_piece(&workers->job, side == SIDE_FRONT ? front : pieces - 1 - behind, place);
+        if (atomic_fetch_add(&workers->done, 1) + 1 == pieces && atomic_load(&workers->waiting))
             futex_wake(&workers->done, 1);
         claim = atomic_load_explicit(&workers->claim, memory_order_acquire);
     }
@@ -118,7 +159,7 @@ static void *worker_main(void *argument) {
     float_environment_enter(&environment);
     uint32_t seen = 0;
     while (!atomic_load_explicit(&workers->stop, memory_order_acquire)) {
-        run_parts(workers, seen, SIDE_BEHIND);
+        run_pieces(workers, seen, SIDE_BEHIND);
         seen = wait_for_generation(workers, seen);
     }
     return NULL;
@@ -143,46 +184,37 @@ void cpu_workers_release(CpuWorkers *workers) {
     memory_free(workers);
 }
 
-/* When the system gives no thread the launching one does more parts. */
+/* When the system gives no thread the launching one does more pieces. */
 static void start_workers(CpuWorkers *workers, uint32_t count) {
     while (workers->started < count &&
            thread_start(&workers->threads[workers->started], "kernels", worker_main, workers))
         workers->started++;
 }
 
-static void wait_until_done(CpuWorkers *workers, uint32_t parts) {
+static void wait_until_done(CpuWorkers *workers, uint32_t pieces) {
     for (uint32_t i = 0; spin(i); i++)
-        if (atomic_load_explicit(&workers->done, memory_order_acquire) == parts) return;
+        if (atomic_load_explicit(&workers->done, memory_order_acquire) == pieces) return;
     atomic_store(&workers->waiting, 1);
     uint32_t done;
-    while ((done = atomic_load(&workers->done)) != parts) futex_wait(&workers->done, done);
+    while ((done = atomic_load(&workers->done)) != pieces) futex_wait(&workers->done, done);
     atomic_store(&workers->waiting, 0);
 }
 
-/* The failure of the first part that failed; the others are dropped. */
-static Error *collect(CpuJob *job) {
-    Error *first = NULL;
-    for (uint32_t i = 0; i < job->parts; i++) {
-        if (!first)
-            first = job->errors[i];
-        else
-            error_free(job->errors[i]);
-    }
-    return first;
-}
-
-static Error *run_with_workers(CpuWorkers *workers, const CpuJob *job) {
-    if (workers->started < job->parts - 1) start_workers(workers, job->parts - 1);
+/* threads: the launching one among them, at least 2. */
+static Error *run_with_workers(CpuWorkers *workers, const CpuJob *job, uint32_t threads) {
+    if (workers->started < threads - 1) start_workers(workers, threads - 1);
     workers->job = *job;
     atomic_store_explicit(&workers->done, 0, memory_order_relaxed);
     uint32_t generation = atomic_load(&workers->generation) + 1;
     atomic_store_explicit(&workers->claim,
-        (uint64_t)generation << 32 | (uint64_t)job->parts << 2 * COUNT_BITS, memory_order_release);
+        (uint64_t)generation << GENERATION_SHIFT | (uint64_t)(threads - 1) << PLACES_SHIFT |
+            (uint64_t)job->pieces << PIECES_SHIFT,
+        memory_order_release);
     atomic_store(&workers->generation, generation);
-    if (atomic_load(&workers->sleepers) > 0) futex_wake(&workers->generation, job->parts - 1);
-    run_parts(workers, generation, SIDE_FRONT);
-    wait_until_done(workers, job->parts);
-    return collect(&workers->job);
+    if (atomic_load(&workers->sleepers) > 0) futex_wake(&workers->generation, threads - 1);
+    run_pieces(workers, generation, SIDE_FRONT);
+    wait_until_done(workers, job->pieces);
+    return workers->job.error;
 }
 
 uint32_t cpu_part_count(
@@ -198,17 +230,35 @@ bool cpu_is_even(const CpuDevice *device, uint32_t threads, uint64_t units) {
     return (units + parts - 1) / parts * parts <= units + units / 8;
 }
 
+/* On `threads` of them. */
+static Error *run_job(CpuDevice *device, CpuJob *job, uint32_t threads) {
+    if (device->workers && pthread_mutex_trylock(&device->workers->mutex) == 0) {
+        Error *error = run_with_workers(device->workers, job, threads);
+        (void)pthread_mutex_unlock(&device->workers->mutex);
+        return error;
+    }
+    for (uint32_t i = 0; i < job->pieces; i++) run_piece(job, i, 0);
+    return job->error;
+}
+
 Error *cpu_for_each(CpuDevice *device, uint32_t threads, uint64_t units,
     uint64_t units_per_part_min, CpuTask *task, void *context) {
     if (units == 0) return NULL;
     const uint32_t parts = cpu_part_count(device, threads, units, units_per_part_min);
     if (parts == 1) return task(context, 0, units, 0);
-    CpuJob job = {task, context, units, parts, {NULL}};
-    if (device->workers && pthread_mutex_trylock(&device->workers->mutex) == 0) {
-        Error *error = run_with_workers(device->workers, &job);
-        (void)pthread_mutex_unlock(&device->workers->mutex);
-        return error;
-    }
-    for (uint32_t i = 0; i < job.parts; i++) run_part(&job, i);
-    return collect(&job);
+    uint32_t pieces =
+        parts * PIECES_PER_THREAD < COUNT_MASK ? parts * PIECES_PER_THREAD : COUNT_MASK;
+    if (pieces > units) pieces = (uint32_t)units;
+    CpuJob job = {.task = task, .context = context, .units = units, .pieces = pieces};
+    return run_job(device, &job, parts);
+}
+
+Error *cpu_for_each_share(CpuDevice *device, uint32_t threads, uint64_t units,
+    uint64_t units_per_part_min, CpuTask *task, void *context) {
+    if (units == 0) return NULL;
+    const uint32_t parts = cpu_part_count(device, threads, units, units_per_part_min);
+    if (parts == 1) return task(context, 0, units, 0);
+    CpuJob job = {
+        .task = task, .context = context, .units = units, .pieces = parts, .is_shared = true};
+    return run_job(device, &job, parts);
 }
