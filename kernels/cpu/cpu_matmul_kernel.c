@@ -290,9 +290,8 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
 
 /* ---- one row, with those of others ---- */
 
-enum {
-    SCAN_BYTES_MIN = 4 << 20
-}; /* of smaller ones waiting for the last part costs more than it gains */
+/* For smaller weights waiting for the last part costs more than it gains. */
+enum { SCAN_BYTES_MIN = 4 << 20 };
 
 /* Weights that come from memory. */
 static bool is_scanned(const Run *run, const Launch *launch) {
