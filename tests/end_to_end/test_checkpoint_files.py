@@ -415,11 +415,11 @@ def test_killed_while_a_job_goes_into_a_file_or_comes_back(served):
     rng, body = random.Random(5), json.dumps({"release": True}).encode()
     daemon = Daemon(served)
     with daemon:
-        expected = daemon.finished(submit_batch(daemon, 2000))
+        expected = daemon.finished(submit_batch(daemon, 4000))
     seen = set()
     for _ in range(KILLS):
         daemon.start()
-        job = submit_batch(daemon, 2000)
+        job = submit_batch(daemon, 4000)
         path = f"/v1/jobs/{job}/checkpoint"
         daemon.change(job, "suspend")
         killed(daemon, rng.uniform(0, 0.03), lambda: daemon.request("POST", path, body, "application/json"))

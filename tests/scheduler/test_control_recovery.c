@@ -44,9 +44,15 @@ static void test_control_drains_with_checkpoints(void **state) {
         assert_ok(control_fixture_submit(&fixture, "slow", DRAINED_ROWS, true, NULL, &ids[i]));
     control_fixture_wait_outputs(&fixture, ids[0], 1);
     assert_ok(control_drain(fixture.control, (uint64_t)30 * 1000000000, &left));
-    assert_int_equal(left, 3);
-    assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, ids[0], &job));
-    assert_true(job.checkpoint_last > 0);
+    /* one may have ended before, where the cores or the disk are busy */
+    size_t unfinished = 0, written = 0;
+    for (int i = 0; i < 3; i++) {
+        assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, ids[i], &job));
+        unfinished += job.state != JOB_STATE_SUCCEEDED;
+        written += job.state != JOB_STATE_SUCCEEDED && job.checkpoint_last > 0;
+    }
+    assert_int_equal(left, unfinished);
+    assert_true(written > 0);
     assert_fails(UNREACHABLE, control_fixture_submit(&fixture, "four", 1, false, NULL, &ids[0]));
     control_fixture_stop(&fixture);
     control_fixture_start(&fixture, NULL);
