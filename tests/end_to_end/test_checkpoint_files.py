@@ -49,9 +49,10 @@ def running(job):
 
 
 def test_a_copy_goes_on_in_another_home(served, elsewhere, tmp_path):
-    expected = undisturbed(served, "gen", tmp_path, **generation())
+    arrays = generation(400)  # long enough to be copied in its middle
+    expected = undisturbed(served, "gen", tmp_path, **arrays)
     with Daemon(served) as daemon:
-        job = daemon.submit("gen", generation())
+        job = daemon.submit("gen", arrays)
         daemon.wait(job, running)
         served.call("checkpoint", job, "-o", tmp_path / "job.lvc", "--with-model")
         equal(daemon.finished(job), expected)
