@@ -286,6 +286,14 @@ static uint32_t find_larger(const MemoryPool *pool, uint32_t index) {
     return CLASS_COUNT;
 }
 
+/* Of class `index` by its size. False: there is no room to remember it. */
+static bool add_lent(MemoryPool *pool, uint64_t address, uint32_t index, uint32_t own) {
+    if (pool->lent_count == LENT_MAX) return false;
+    pool->lent[pool->lent_count++] = (LentBlock){address, own};
+    pool->spare_bytes += class_bytes(own) - class_bytes(index);
+    return true;
+}
+
 /* False: no idle block can stand in for one of class `index`. */
 static bool lend(MemoryPool *pool, uint32_t index, uint64_t *out) {
     const uint64_t bytes = class_bytes(index);
@@ -298,8 +306,13 @@ static bool lend(MemoryPool *pool, uint32_t index, uint64_t *out) {
     if (spare > SPARE_BYTES_MAX) return false;
     if (class_bytes(larger) > idle_room(pool, pool->used_bytes, pool->grant_bytes)) return false;
     *out = take_idle(pool, larger);
-    pool->spare_bytes = spare;
-    pool->lent[pool->lent_count++] = (LentBlock){*out, larger};
+    return add_lent(pool, *out, index, larger);
+}
+
+/* An idle block. False: there is none, of the size or larger. */
+static bool reuse(MemoryPool *pool, uint32_t index, uint64_t *out) {
+    if (!has_idle(pool, index)) return lend(pool, index, out);
+    *out = take_idle(pool, index);
     return true;
 }
 
@@ -330,11 +343,7 @@ static Error *device_alloc(MemoryPool *pool, uint32_t index, MemoryAnswer *answe
     const uint64_t idle_max = idle_room(pool, after, kept);
     trim(pool, idle_max);
     if (pool->reserve) take_from_reserve(pool, index, idle_max);
-    if (has_idle(pool, index)) {
-        *out = take_idle(pool, index);
-        return NULL;
-    }
-    if (pool->reserve && lend(pool, index, out)) return NULL;
+    if (reuse(pool, index, out)) return NULL;
     const DeviceClass *class_ = pool->device->class_;
     Error *error = class_->alloc(pool->device, pool->stream, bytes, out);
     if (error_code(error) == ERROR_EXHAUSTED && (pool->idle_bytes > 0 || pool->reserve)) {
@@ -362,9 +371,7 @@ static Error *alloc_locked(
     uint64_t address = 0;
     if (bytes > pool->grant_bytes || pool->used_bytes > pool->grant_bytes - bytes) {
         answer.kind = MEMORY_NEEDED;
-    } else if (has_idle(pool, index)) {
-        address = take_idle(pool, index);
-    } else if (!lend(pool, index, &address)) {
+    } else if (!reuse(pool, index, &address)) {
         TRY(device_alloc(pool, index, &answer, &address));
     }
     if (answer.kind == MEMORY_GRANTED) {
@@ -407,11 +414,7 @@ static bool take_over(MemoryPool *pool, uint64_t address, uint32_t index, uint32
     const uint64_t bytes = class_bytes(index);
     uint64_t most = pool->limit_bytes < pool->grant_bytes ? pool->limit_bytes : pool->grant_bytes;
     if (bytes > most || pool->used_bytes > most - bytes) return false;
-    if (larger != index) {
-        if (pool->lent_count == LENT_MAX) return false;
-        pool->lent[pool->lent_count++] = (LentBlock){address, larger};
-        pool->spare_bytes += class_bytes(larger) - bytes;
-    }
+    if (larger != index && !add_lent(pool, address, index, larger)) return false;
     count_block(pool, bytes);
     trim(pool, idle_room(pool, pool->used_bytes, most));
     return true;

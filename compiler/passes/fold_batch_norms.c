@@ -303,10 +303,10 @@ typedef struct Row {
     Affine affine;
     const IrBinding *first;
     IrVariable *image; /* its operand */
-    uint32_t count;    /* operators as which the row stands there; a normalisation is three */
+    int count;         /* operators as which the row stands there; a normalisation is three */
 } Row;
 
-static uint32_t count_of(const IrBinding *binding) {
+static int count_of(const IrBinding *binding) {
     enum { NORMALIZATION = 3 }; /* more than it becomes */
     return binding->operator_info->id == OPERATOR_BATCH_NORMALIZATION ? NORMALIZATION : 1;
 }
@@ -351,11 +351,12 @@ static Error *rule(Fusion *fusion, IrBinding *binding) {
     if (binding->result_count != 1) return NULL;
     Error *error = read_row(fusion, binding, &row);
     const bool known = !error && row.count > 0;
+    const int least = (row.affine.scale != NULL) + (row.affine.shift != NULL);
     const IrBinding *conv =
         known ? fusion_sole_maker(fusion, row.first, row.image, OPERATOR_CONV) : NULL;
     if (conv)
         error = into_conv(fusion, binding, conv, &row.affine);
-    else if (known && row.count > (uint32_t) !!row.affine.scale + (uint32_t) !!row.affine.shift)
+    else if (known && row.count > least)
         error = into_pointwise(fusion, binding, row.image, &row.affine);
     affine_release(&row.affine);
     return error;

@@ -208,7 +208,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     const int64_t size = state->queries_per_unit;
     const int64_t blocks = (state->queries + size - 1) / size;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
+        if (cpu_is_abandoned(run->abandon)) {
             atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
             return NULL;
         }

@@ -259,7 +259,8 @@ static void add_products(const Run *run, const Block *block, const Piece *piece,
         tile.accumulate = piece->first + k > 0;
         if (finish) tile.columns = block->filters;
         for (int64_t i = 0; i < calls; i++) {
-            const CpuTileFinish row = finish_of(run, block, i);
+            CpuTileFinish row;
+            if (finish) row = finish_of(run, block, i);
             tile.a = block->band + block->windows[i * tile.rows] + piece->offset + k;
             tile.out = sums + i * tile.rows * CPU_MATMUL_PANEL;
             tile.finish = finish ? &row : NULL;
@@ -354,7 +355,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     if (run->conv->pads)
         scratch = run->buffers.scratch + part * cpu_conv_last_scratch_count(run->conv);
     for (uint64_t i = begin; i < end; i++) {
-        if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
+        if (cpu_is_abandoned(run->abandon)) {
             atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
             return NULL;
         }

@@ -186,7 +186,7 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     Run *run = context;
     const int64_t rows = run->conv->window.output[HEIGHT];
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
+        if (cpu_is_abandoned(run->abandon)) {
             atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
             return NULL;
         }

@@ -54,6 +54,11 @@ static inline void *cpu_workspace(const Launch *launch) {
     return (void *)(uintptr_t)launch->workspace;
 }
 
+/* Whether a launch is to stop between tiles. abandon: of the launch, or NULL. */
+static inline bool cpu_is_abandoned(const atomic_bool *abandon) {
+    return abandon && atomic_load_explicit(abandon, memory_order_relaxed);
+}
+
 /* Works on units [begin, end) as participant `part`, a number that no other thread has at the time,
  * below cpu_part_count. Bits must not depend on how units are cut into pieces and who gets which:
  * one unit is always computed the same way, and no two units write the same byte. Runs with

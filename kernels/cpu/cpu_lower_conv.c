@@ -230,7 +230,7 @@ static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t p
         char bytes[CPU_LOWER_ROWS * CPU_LOWER_COLUMNS * sizeof(float)];
     } sums;
     for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
-        if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
+        if (cpu_is_abandoned(run->abandon)) {
             atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
             return NULL;
         }

@@ -102,7 +102,7 @@ static Error *run_tiles(void *context, uint64_t begin, uint64_t end, uint32_t pa
     Run *run = context;
     const State *state = run->state;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
+        if (cpu_is_abandoned(run->abandon)) {
             atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
             return NULL;
         }

@@ -273,7 +273,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     Run *run = context;
     const int64_t count = (int64_t)(end - begin);
     for (int64_t done = 0, taken; done < count; done += taken) {
-        if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
+        if (cpu_is_abandoned(run->abandon)) {
             atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
             return NULL;
         }

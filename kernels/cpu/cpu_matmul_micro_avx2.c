@@ -2,8 +2,7 @@
  * registers over the whole depth. */
 #include <immintrin.h>
 
-#include "kernels/cpu/cpu_matmul_kernel.h"
-#include "kernels/cpu/cpu_vector.h"
+#include "kernels/cpu/cpu_matmul_finish.h"
 
 /* Many rows take the depth in pieces, so that those of a strip (16 KiB) stay in the first level
  * cache while all rows go by. Lines of B that lie a row apart share the cache's sets: of these
@@ -16,11 +15,11 @@ enum {
     DEPTH_OF_ROWS = 64,
 };
 
-CPU_INLINE __m256 load(const float *from, bool whole, __m256i mask) {
+CPU_INLINE __m256 load_part(const float *from, bool whole, __m256i mask) {
     return whole ? _mm256_loadu_ps(from) : _mm256_maskload_ps(from, mask);
 }
 
-CPU_INLINE void store(float *to, bool whole, __m256i mask, __m256 value) {
+CPU_INLINE void store_part(float *to, bool whole, __m256i mask, __m256 value) {
     if (whole)
         _mm256_storeu_ps(to, value);
     else
@@ -32,8 +31,6 @@ CPU_INLINE __m256 relu(__m256 x) {
     return _mm256_andnot_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_LT_OQ), x);
 }
 
-#define EACH_SUM(ROWS, VECTORS)                                                                    \
-    CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < (VECTORS); v++)
 /* Of vector v. */
 #define PART(VECTORS) whole || v < (VECTORS)-1, mask
 
@@ -51,13 +48,13 @@ CPU_INLINE __m256 relu(__m256 x) {
         CPU_UNROLL for (int r = 0; r < (ROWS); r++) rows[r] = cpu_matmul_tile_row(tile, row + r);  \
         int64_t at = 0;                                                                            \
         float *out = tile->out + row * tile->out_row + column;                                     \
-        EACH_SUM(ROWS, VECTORS)                                                                    \
-        sums[r][v] = tile->accumulate ? load(out + r * tile->out_row + v * 8, PART(VECTORS))       \
+        CPU_EACH_SUM(ROWS, VECTORS)                                                                \
+        sums[r][v] = tile->accumulate ? load_part(out + r * tile->out_row + v * 8, PART(VECTORS))  \
                                       : _mm256_setzero_ps();                                       \
         for (int64_t k = 0; k < depth; k++) {                                                      \
             if ((ROWS) > (VECTORS)) {                                                              \
                 CPU_UNROLL for (int v = 0; v < (VECTORS); v++) columns[v] =                        \
-                    load(b + v / 2 * strip + v % 2 * 8, PART(VECTORS));                            \
+                    load_part(b + v / 2 * strip + v % 2 * 8, PART(VECTORS));                       \
                 CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                      \
                     factors[0] = _mm256_broadcast_ss(rows[r] + at);                                \
                     CPU_UNROLL for (int v = 0; v < (VECTORS); v++) sums[r][v] =                    \
@@ -67,7 +64,7 @@ CPU_INLINE __m256 relu(__m256 x) {
                 CPU_UNROLL for (int r = 0; r < (ROWS); r++) factors[r] =                           \
                     _mm256_broadcast_ss(rows[r] + at);                                             \
                 CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                   \
-                    columns[0] = load(b + v / 2 * strip + v % 2 * 8, PART(VECTORS));               \
+                    columns[0] = load_part(b + v / 2 * strip + v % 2 * 8, PART(VECTORS));          \
                     CPU_UNROLL for (int r = 0; r < (ROWS); r++) sums[r][v] =                       \
                         _mm256_fmadd_ps(factors[r], columns[0], sums[r][v]);                       \
                 }                                                                                  \
@@ -75,27 +72,7 @@ CPU_INLINE __m256 relu(__m256 x) {
             at += a_column;                                                                        \
             b += b_row;                                                                            \
         }                                                                                          \
-        int64_t out_row = tile->out_row;                                                           \
-        if (tile->finish) {                                                                        \
-            const CpuTileFinish *finish = tile->finish;                                            \
-            out_row = finish->to_row;                                                              \
-            out = finish->to + row * out_row + column;                                             \
-            if (finish->bias) {                                                                    \
-                CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                   \
-                    const __m256 bias = load(finish->bias + column + v * 8, PART(VECTORS));        \
-                    CPU_UNROLL for (int r = 0; r < (ROWS); r++) sums[r][v] =                       \
-                        _mm256_add_ps(sums[r][v], bias);                                           \
-                }                                                                                  \
-            }                                                                                      \
-            if (finish->residual) {                                                                \
-                const float *residual = finish->residual + row * out_row + column;                 \
-                EACH_SUM(ROWS, VECTORS)                                                            \
-                sums[r][v] = _mm256_add_ps(                                                        \
-                    sums[r][v], load(residual + r * out_row + v * 8, PART(VECTORS)));              \
-            }                                                                                      \
-            if (finish->relu) EACH_SUM(ROWS, VECTORS) sums[r][v] = relu(sums[r][v]);               \
-        }                                                                                          \
-        EACH_SUM(ROWS, VECTORS) store(out + r * out_row + v * 8, PART(VECTORS), sums[r][v]);       \
+        CPU_LEAVE_SUMS(ROWS, VECTORS, 8, column);                                                  \
     }                                                                                              \
     struct block_needs_semicolon
 

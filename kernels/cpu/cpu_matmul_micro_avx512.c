@@ -3,8 +3,7 @@
 #include <assert.h>
 #include <immintrin.h>
 
-#include "kernels/cpu/cpu_matmul_kernel.h"
-#include "kernels/cpu/cpu_vector.h"
+#include "kernels/cpu/cpu_matmul_finish.h"
 
 enum {
     LINE = 64,
@@ -26,8 +25,6 @@ CPU_INLINE __m512 relu(__m512 x) {
     const __mmask16 kept = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NLT_UQ);
     return _mm512_maskz_mov_ps(kept, x);
 }
-#define EACH_SUM(ROWS, VECTORS)                                                                    \
-    CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < (VECTORS); v++)
 /* Of vector v. */
 #define PART(VECTORS) v < (VECTORS)-1, mask
 
@@ -42,7 +39,7 @@ CPU_INLINE __m512 relu(__m512 x) {
         const float *a = tile->a + row * tile->a_row;                                              \
         float *out = tile->out + row * tile->out_row;                                              \
         const int64_t a_row = tile->a_row, a_column = tile->a_column, b_row = tile->b_row;         \
-        EACH_SUM(ROWS, VECTORS)                                                                    \
+        CPU_EACH_SUM(ROWS, VECTORS)                                                                \
         sums[r][v] = tile->accumulate ? load_part(out + r * tile->out_row + v * 16, PART(VECTORS)) \
                                       : _mm512_setzero_ps();                                       \
         for (int64_t k = 0; k < tile->depth; k++) {                                                \
@@ -60,27 +57,7 @@ CPU_INLINE __m512 relu(__m512 x) {
             a += a_column;                                                                         \
             b += b_row;                                                                            \
         }                                                                                          \
-        int64_t out_row = tile->out_row;                                                           \
-        if (tile->finish) {                                                                        \
-            const CpuTileFinish *finish = tile->finish;                                            \
-            out_row = finish->to_row;                                                              \
-            out = finish->to + row * out_row;                                                      \
-            if (finish->bias) {                                                                    \
-                CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                   \
-                    const __m512 bias = load_part(finish->bias + v * 16, PART(VECTORS));           \
-                    CPU_UNROLL for (int r = 0; r < (ROWS); r++) sums[r][v] =                       \
-                        _mm512_add_ps(sums[r][v], bias);                                           \
-                }                                                                                  \
-            }                                                                                      \
-            if (finish->residual) {                                                                \
-                const float *residual = finish->residual + row * out_row;                          \
-                EACH_SUM(ROWS, VECTORS)                                                            \
-                sums[r][v] = _mm512_add_ps(                                                        \
-                    sums[r][v], load_part(residual + r * out_row + v * 16, PART(VECTORS)));        \
-            }                                                                                      \
-            if (finish->relu) EACH_SUM(ROWS, VECTORS) sums[r][v] = relu(sums[r][v]);               \
-        }                                                                                          \
-        EACH_SUM(ROWS, VECTORS) store_part(out + r * out_row + v * 16, PART(VECTORS), sums[r][v]); \
+        CPU_LEAVE_SUMS(ROWS, VECTORS, 16, 0);                                                      \
     }                                                                                              \
     struct block_needs_semicolon
 

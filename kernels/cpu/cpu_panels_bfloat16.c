@@ -53,8 +53,8 @@ void cpu_panels_bfloat16_widen(const CpuMatmulCode *code, CpuLevel level, const 
 
 /* One row of A and `PANELS` of them. */
 #define DEFINE_ROW(PANELS)                                                                         \
-    CPU_TARGET_AVX512 static void row_x##PANELS(const float *a, int64_t a_column,                  \
-        const uint16_t *const *panels, int64_t depth, float *const *out) {                         \
+    CPU_TARGET_AVX512 static void row_x##PANELS(                                                   \
+        const float *a, int64_t a_column, const uint16_t *panels, int64_t depth, float *out) {     \
         const __m512i high = _mm512_set1_epi32((int)0xffff0000u);                                  \
         __m512 sums[PANELS][2 * GROUPS];                                                           \
         CPU_UNROLL for (int p = 0; p < (PANELS); p++)                                              \
@@ -64,7 +64,7 @@ void cpu_panels_bfloat16_widen(const CpuMatmulCode *code, CpuLevel level, const 
             CPU_UNROLL for (int p = 0; p < (PANELS); p++)                                          \
                 CPU_UNROLL for (int g = 0; g < GROUPS; g++) {                                      \
                 const __m512i words =                                                              \
-                    _mm512_loadu_si512(panels[p] + k * CPU_MATMUL_PANEL + g * GROUP);              \
+                    _mm512_loadu_si512(panels + (p * depth + k) * CPU_MATMUL_PANEL + g * GROUP);   \
                 const __m512 first = _mm512_castsi512_ps(_mm512_slli_epi32(words, HALF_BITS));     \
                 const __m512 second = _mm512_castsi512_ps(_mm512_and_si512(words, high));          \
                 sums[p][2 * g] = _mm512_fmadd_ps(factor, first, sums[p][2 * g]);                   \
@@ -73,24 +73,24 @@ void cpu_panels_bfloat16_widen(const CpuMatmulCode *code, CpuLevel level, const 
         }                                                                                          \
         CPU_UNROLL for (int p = 0; p < (PANELS); p++)                                              \
             CPU_UNROLL for (int v = 0; v < 2 * GROUPS; v++)                                        \
-                _mm512_storeu_ps(out[p] + v * CPU_VECTOR_LANES, sums[p][v]);                       \
+                _mm512_storeu_ps(out + p * CPU_MATMUL_PANEL + v * CPU_VECTOR_LANES, sums[p][v]);   \
     }                                                                                              \
     struct row_needs_semicolon
 DEFINE_ROW(1);
 DEFINE_ROW(2);
 
-static bool run_row(const CpuMatmul *matmul, CpuLevel level, const float *a,
-    const uint16_t *const *panels, uint32_t count, float *const *out) {
+static bool run_row(const CpuMatmul *matmul, CpuLevel level, const float *a, const uint16_t *panels,
+    uint32_t count, float *c) {
     if (matmul->rows != 1 || level != CPU_LEVEL_AVX512) return false;
-    (count == 2 ? row_x2 : row_x1)(a, matmul->a_column, panels, matmul->depth, out);
+    (count == 2 ? row_x2 : row_x1)(a, matmul->a_column, panels, matmul->depth, c);
     return true;
 }
 
 #else
 
-static bool run_row(const CpuMatmul *matmul, CpuLevel level, const float *a,
-    const uint16_t *const *panels, uint32_t count, float *const *out) {
-    (void)matmul, (void)level, (void)a, (void)panels, (void)count, (void)out;
+static bool run_row(const CpuMatmul *matmul, CpuLevel level, const float *a, const uint16_t *panels,
+    uint32_t count, float *c) {
+    (void)matmul, (void)level, (void)a, (void)panels, (void)count, (void)c;
     return false;
 }
 
@@ -129,11 +129,10 @@ static void run_panel(
 /* One or two of them. */
 static void run_panels(const CpuMatmul *matmul, CpuLevel level, const float *a,
     const uint16_t *panels, uint32_t count, float *c) {
-    const uint16_t *const each[2] = {
-        panels, count == 2 ? panels + CPU_MATMUL_PANEL * matmul->depth : NULL};
-    float *const out[2] = {c, count == 2 ? c + CPU_MATMUL_PANEL : NULL};
-    if (run_row(matmul, level, a, each, count, out)) return;
-    for (uint32_t i = 0; i < count; i++) run_panel(matmul, level, a, each[i], out[i]);
+    if (run_row(matmul, level, a, panels, count, c)) return;
+    for (uint32_t i = 0; i < count; i++)
+        run_panel(matmul, level, a, panels + i * CPU_MATMUL_PANEL * matmul->depth,
+            c + i * CPU_MATMUL_PANEL);
 }
 
 void cpu_panels_bfloat16_run(const CpuMatmul *matmul, CpuLevel level, const float *a,

@@ -229,15 +229,18 @@ static void multiply_panels(const Run *run, int64_t first, int64_t count) {
         cpu_matmul_run_panel(product, buffers, first + (goes_back(run) ? count - 1 - i : i), near);
 }
 
-/* The slice's columns of the product, those of each gate in the order that they lie in. */
-static void multiply_slice(const Run *run, const Slice *slice) {
+/* The slice's columns of the product, those of each gate in the order that they lie in. False:
+ * abandoned. */
+static bool multiply_slice(const Run *run, const Slice *slice) {
     const CpuRecurrent *recurrent = run->recurrent;
     const int64_t gates = phase_gates(recurrent, run->phase);
     for (int64_t i = 0; i < gates; i++) {
+        if (cpu_is_abandoned(run->call->launch->abandon)) return false;
         const int64_t gate = goes_back(run) ? gates - 1 - i : i;
         multiply_panels(run, (gate * recurrent->hidden + slice->first) / CPU_MATMUL_PANEL,
             slice->count / CPU_MATMUL_PANEL);
     }
+    return true;
 }
 
 /* A slice of the state, of so many panels, with its columns of the product. */
@@ -245,14 +248,12 @@ static Error *step_slice(void *context, uint64_t begin, uint64_t end, uint32_t p
     (void)part;
     Run *run = context;
     const CpuRecurrent *recurrent = run->recurrent;
-    const atomic_bool *abandon = run->call->launch->abandon;
     const Slice slice = {
         (int64_t)begin * CPU_MATMUL_PANEL, (int64_t)(end - begin) * CPU_MATMUL_PANEL};
-    if (abandon && atomic_load_explicit(abandon, memory_order_relaxed)) {
+    if (!multiply_slice(run, &slice)) {
         atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
         return NULL;
     }
-    multiply_slice(run, &slice);
     for (int64_t n = 0; n < recurrent->batch; n++) step_element(run, &slice, n);
     return NULL;
 }

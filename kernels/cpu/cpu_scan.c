@@ -3,18 +3,18 @@
 #include <pthread.h>
 #include <stddef.h>
 
-enum {
-    SCANS_MAX = 32, /* more at a time are not shared */
-    SPINS = 64,     /* before a wait sleeps: a part takes some microseconds */
-    PAUSES = 64,
-};
+#include "base/spin.h"
+#include "kernels/cpu/cpu_internal.h"
+
+enum { SCANS_MAX = 32 }; /* more at a time are not shared */
 
 typedef struct Reader {
     struct Reader *next;
     void *context;
-    int64_t unclaimed; /* parts that nobody has begun for it */
-    int64_t in_flight; /* that somebody computes */
-    bool leaves;       /* nothing more is to be begun for it */
+    int64_t unclaimed;  /* parts that nobody has begun for it */
+    int64_t in_flight;  /* that somebody computes */
+    bool leaves;        /* nothing more is to be begun for it */
+    atomic_bool landed; /* nothing is in flight, and nothing will be */
 } Reader;
 
 typedef struct Scan {
@@ -30,14 +30,10 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows
 static pthread_cond_t landed = PTHREAD_COND_INITIALIZER;  /* nothing is in flight for some reader */
 static Scan scans[SCANS_MAX];
 
-static bool is_abandoned(const atomic_bool *abandon) {
-    return abandon && atomic_load_explicit(abandon, memory_order_relaxed);
-}
-
 static bool read_alone(
     int64_t parts, CpuScanPart *code, void *context, const atomic_bool *abandon) {
     for (int64_t part = 0; part < parts; part++) {
-        if (is_abandoned(abandon)) return false;
+        if (cpu_is_abandoned(abandon)) return false;
         code(&context, 1, part);
     }
     return true;
@@ -88,22 +84,21 @@ static void read_part(Scan *scan) {
     scan->code(contexts, count, part);
     (void)pthread_mutex_lock(&mutex);
     bool ended = false;
-    for (uint32_t i = 0; i < count; i++) ended = --readers[i]->in_flight == 0 || ended;
+    for (uint32_t i = 0; i < count; i++) {
+        Reader *reader = readers[i];
+        if (--reader->in_flight > 0 || (reader->unclaimed > 0 && !reader->leaves)) continue;
+        atomic_store_explicit(&reader->landed, true, memory_order_release);
+        ended = true;
+    }
     if (ended && count > 1) (void)pthread_cond_broadcast(&landed);
 }
 
-static void pause_a_little(void) {
-#if defined(__x86_64__)
-    for (int i = 0; i < PAUSES; i++) __builtin_ia32_pause();
-#endif
-}
-
+/* Nothing more is begun for it. A part takes some microseconds. */
 static void wait_until_landed(const Reader *reader) {
-    for (int i = 0; i < SPINS && reader->in_flight > 0; i++) {
-        (void)pthread_mutex_unlock(&mutex);
-        pause_a_little();
-        (void)pthread_mutex_lock(&mutex);
-    }
+    if (reader->in_flight == 0) return;
+    (void)pthread_mutex_unlock(&mutex);
+    (void)spin_until(&reader->landed, spin_limit_ns());
+    (void)pthread_mutex_lock(&mutex);
     while (reader->in_flight > 0) (void)pthread_cond_wait(&landed, &mutex);
 }
 
@@ -118,7 +113,7 @@ bool cpu_scan_run(const void *weights, int64_t parts, CpuScanPart *code, void *c
     }
     join(scan, &reader);
     while (reader.unclaimed > 0 && !reader.leaves) {
-        reader.leaves = is_abandoned(abandon);
+        reader.leaves = cpu_is_abandoned(abandon);
         if (!reader.leaves) read_part(scan);
     }
     wait_until_landed(&reader);

@@ -309,7 +309,7 @@ static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t p
     const int64_t size = parts_of(parts_of(run->count, parts_of(run->count, BLOCK)), 6) * 6;
     const int64_t blocks = parts_of(run->count, BLOCK);
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        if (run->abandon && atomic_load_explicit(run->abandon, memory_order_relaxed)) {
+        if (cpu_is_abandoned(run->abandon)) {
             atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
             return NULL;
         }

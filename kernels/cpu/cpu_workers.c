@@ -17,8 +17,7 @@
  * front and workers from behind, so that with two threads each gets nearly the same units of one
  * job after the other, and finds in its own caches what it wrote or read there.
  *
- *   claim = generation (32 bits) | places (8) | pieces (8) | taken from behind (8) | from the front
- * (8)
+ *   claim = generation (32 bits) | places (8) | pieces (8) | taken from behind (8), the front (8)
  *
  * A worker takes a place with its first piece, so that no more take part than the launch has
  * threads. A piece can be claimed only under the generation that was seen, and the launching thread
@@ -230,10 +229,17 @@ bool cpu_is_even(const CpuDevice *device, uint32_t threads, uint64_t units) {
     return (units + parts - 1) / parts * parts <= units + units / 8;
 }
 
-/* On `threads` of them. */
-static Error *run_job(CpuDevice *device, CpuJob *job, uint32_t threads) {
+/* In up to so many pieces for each of the threads. */
+static Error *run_job(CpuDevice *device, CpuJob *job, uint32_t threads, uint64_t units_per_part_min,
+    uint32_t pieces_per_thread) {
+    if (job->units == 0) return NULL;
+    const uint32_t parts = cpu_part_count(device, threads, job->units, units_per_part_min);
+    if (parts == 1) return job->task(job->context, 0, job->units, 0);
+    uint32_t pieces = parts * pieces_per_thread;
+    if (pieces > COUNT_MASK) pieces = COUNT_MASK;
+    job->pieces = pieces < job->units ? pieces : (uint32_t)job->units;
     if (device->workers && pthread_mutex_trylock(&device->workers->mutex) == 0) {
-        Error *error = run_with_workers(device->workers, job, threads);
+        Error *error = run_with_workers(device->workers, job, parts);
         (void)pthread_mutex_unlock(&device->workers->mutex);
         return error;
     }
@@ -243,22 +249,12 @@ static Error *run_job(CpuDevice *device, CpuJob *job, uint32_t threads) {
 
 Error *cpu_for_each(CpuDevice *device, uint32_t threads, uint64_t units,
     uint64_t units_per_part_min, CpuTask *task, void *context) {
-    if (units == 0) return NULL;
-    const uint32_t parts = cpu_part_count(device, threads, units, units_per_part_min);
-    if (parts == 1) return task(context, 0, units, 0);
-    uint32_t pieces =
-        parts * PIECES_PER_THREAD < COUNT_MASK ? parts * PIECES_PER_THREAD : COUNT_MASK;
-    if (pieces > units) pieces = (uint32_t)units;
-    CpuJob job = {.task = task, .context = context, .units = units, .pieces = pieces};
-    return run_job(device, &job, parts);
+    CpuJob job = {.task = task, .context = context, .units = units};
+    return run_job(device, &job, threads, units_per_part_min, PIECES_PER_THREAD);
 }
 
 Error *cpu_for_each_share(CpuDevice *device, uint32_t threads, uint64_t units,
     uint64_t units_per_part_min, CpuTask *task, void *context) {
-    if (units == 0) return NULL;
-    const uint32_t parts = cpu_part_count(device, threads, units, units_per_part_min);
-    if (parts == 1) return task(context, 0, units, 0);
-    CpuJob job = {
-        .task = task, .context = context, .units = units, .pieces = parts, .is_shared = true};
-    return run_job(device, &job, parts);
+    CpuJob job = {.task = task, .context = context, .units = units, .is_shared = true};
+    return run_job(device, &job, threads, units_per_part_min, 1);
 }
