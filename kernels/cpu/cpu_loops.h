@@ -42,6 +42,18 @@ CpuLoop *cpu_loop_find(CpuLevel level, CpuLoopId id, DType dtype);
 CpuLoop *cpu_loop_find_cast(CpuLevel level, DType from, DType to, bool saturate);
 uint32_t cpu_loop_operands(CpuLoopId id);
 
+/* Units of an LSTM whose gates go through sigmoid and tanh and nothing else. */
+typedef struct CpuLstmRow {
+    const float *gates, *products; /* input, output, forget, cell: added up before all else */
+    int64_t gate_step;             /* from one gate to the next, in elements */
+    int64_t count;                 /* units */
+    float *c, *h;                  /* [count] each: c goes on from what it holds, h is written */
+} CpuLstmRow;
+
+/* Bits as those of CPU_LOOP_ADD, _SIGMOID, _TANH and _MUL in turn. */
+typedef void CpuLstmLoop(const CpuLstmRow *row);
+CpuLstmLoop *cpu_lstm_loop_find(CpuLevel level);
+
 typedef enum CpuReduction {
     CPU_REDUCE_SUM,
     CPU_REDUCE_SUM_SQUARE,

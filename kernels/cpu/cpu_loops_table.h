@@ -10,6 +10,7 @@
     CpuLoop *cpu_loops_angle_##level(CpuLoopId id, DType dtype);                                   \
     CpuLoop *cpu_loops_cast_##level(DType from, DType to, bool saturate);                          \
     CpuLoop *cpu_loops_sticky_##level(DType from);                                                 \
+    CpuLstmLoop *cpu_loops_lstm_##level(void);                                                     \
     const CpuReducer *cpu_loops_reduce_##level(CpuReduction reduction, DType dtype);
 CPU_LOOPS_OF_LEVEL(portable)
 #if defined(__x86_64__)

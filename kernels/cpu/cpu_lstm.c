@@ -4,8 +4,22 @@
 
 #include "kernels/cpu/cpu_recurrent.h"
 
+/* No more than most LSTMs have. */
+static bool is_plain(const CpuCellCall *call) {
+    const CpuRecurrentActivation *activations = call->activations;
+    const CpuRecurrent *lstm = call->recurrent;
+    return activations[0].id == CPU_LOOP_SIGMOID && activations[1].id == CPU_LOOP_TANH &&
+           activations[2].id == CPU_LOOP_TANH && !call->peepholes && !lstm->clip_loop &&
+           !lstm->input_forget;
+}
+
 static void run_cell(const CpuCellCall *call) {
     const CpuRecurrent *lstm = call->recurrent;
+    if (is_plain(call)) {
+        lstm->lstm_loop(&(CpuLstmRow){
+            call->gates, call->products, lstm->hidden, call->count, call->c, call->h});
+        return;
+    }
     const CpuRecurrentRows *rows = &lstm->rows;
     const CpuRecurrentActivation *activations = call->activations;
     const int64_t hidden = lstm->hidden, count = call->count;

@@ -66,6 +66,7 @@ struct CpuRecurrent {
     CpuLoop *clip_loop; /* NULL: none */
     float clip_limits[2];
     CpuRecurrentRows rows;
+    CpuLstmLoop *lstm_loop;
     CpuCell *cells[2]; /* the second: behind the second product */
 };
 

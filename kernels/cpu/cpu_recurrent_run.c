@@ -399,6 +399,7 @@ void cpu_recurrent_prepare(CpuRecurrent *recurrent, CpuLevel level) {
     recurrent->sliced = is_sliced(recurrent);
     recurrent->rows = (CpuRecurrentRows){add_rows_for(level), multiply_rows_for(level),
         multiply_add_rows_for(level), combine_rows_for(level), blend_rows_for(level)};
+    recurrent->lstm_loop = cpu_lstm_loop_find(level);
     recurrent->inputs = (CpuMatmul){
         .rows = recurrent->length * recurrent->batch,
         .columns = weight_columns(recurrent, WEIGHTS_INPUT),

@@ -80,15 +80,24 @@ SCALAR double scalar_exp_join_f64(ScalarExpF64 parts) {
     return (1.0 + parts.m) * scalar_pow2_f64((int64_t)half) * scalar_pow2_f64((int64_t)(n - half));
 }
 
-/* Below the first bound it is 0, and not multiplied down to it: products below the normal range
- * take processors ten times as long. NaN passes both bounds. */
-SCALAR float scalar_exp_f32(float x) {
-    float c = x < -104.0f ? 0.0f : x;
-    c = c > 89.0f ? 89.0f : c;
-    float y = scalar_exp_join_f32(scalar_exp_parts_f32(c));
-    return scalar_canonical_f32(x < -104.0f ? 0.0f : y);
+/* x where `mask` has ones. */
+SCALAR float scalar_keep_f32(float x, uint32_t mask) {
+    return scalar_make_f32(scalar_bits_f32(x) & mask);
 }
 
+/* e^x of x <= 0 in few steps; a NaN comes out as any NaN. Below the bound it is 0, and not
+ * multiplied down to it: products below the normal range take processors ten times as long. */
+SCALAR float scalar_exp_falling_f32(float x) {
+    uint32_t kept = x < -104.0f ? 0 : UINT32_MAX; /* NaN is */
+    float y = scalar_exp_join_f32(scalar_exp_parts_f32(scalar_keep_f32(x, kept)));
+    return scalar_keep_f32(y, kept);
+}
+
+SCALAR float scalar_exp_f32(float x) {
+    return scalar_canonical_f32(scalar_exp_falling_f32(x > 89.0f ? 89.0f : x));
+}
+
+/* As scalar_exp_f32. NaN passes both bounds. */
 SCALAR double scalar_exp_f64(double x) {
     double c = x < -746.0 ? 0.0 : x;
     c = c > 710.0 ? 710.0 : c;

@@ -13,7 +13,9 @@ SCALAR float scalar_tanh_f32(float x) {
     p = p * z + 1.3333304e-1f;
     p = p * z - 3.3333334e-1f;
     float small = x + x * (z * p);
-    float big = 1.0f - 2.0f / (scalar_exp_f32(a + a) + 1.0f);
+    float c = a > 20.0f ? 20.0f : a; /* it has long been 1, and e^2c needs no second factor */
+    ScalarExpF32 e = scalar_exp_parts_f32(c + c);
+    float big = 1.0f - 2.0f / ((1.0f + e.m) * scalar_pow2_f32(e.n) + 1.0f);
     float y = a < 0.625f ? small : scalar_copy_sign_f32(big, x);
     return scalar_canonical_f32(y);
 }
@@ -56,9 +58,12 @@ SCALAR float scalar_cosh_f32(float x) {
 }
 
 SCALAR float scalar_sigmoid_f32(float x) {
-    float e = scalar_exp_f32(-scalar_abs_f32(x));
-    float y = (x < 0.0f ? e : 1.0f) / (1.0f + e);
-    return scalar_canonical_f32(y);
+    float e = scalar_exp_falling_f32(-scalar_abs_f32(x));
+    uint32_t negative = 0 - (scalar_bits_f32(x) >> 31);
+    /* chosen as bits: compilers make two divisions of a choice between floats */
+    float above =
+        scalar_make_f32((scalar_bits_f32(e) & negative) | (scalar_bits_f32(1.0f) & ~negative));
+    return scalar_canonical_f32(above / (1.0f + e));
 }
 
 SCALAR double scalar_sigmoid_f64(double x) {
