@@ -34,6 +34,7 @@ CpuMatmulCode cpu_matmul_code_for(CpuLevel level) {
     if (level == CPU_LEVEL_AVX512)
         return (CpuMatmulCode){.micro = cpu_matmul_micro_avx512,
             .row = cpu_matmul_row_avx512,
+            .woven = cpu_matmul_woven_avx512,
             .rows = 96,
             .depth = 128,
             .finishes = true};

@@ -163,3 +163,50 @@ void cpu_matmul_row_avx512(
             row_panels(a, a_column, panel, depth, 1, false, out);
     }
 }
+
+/* A step of k: what lies there is in the cache once the next steps need it. */
+CPU_INLINE void add_step(__m512 *sums, float factor, const float *at, const int ahead_bytes) {
+    enum { VECTORS = CPU_MATMUL_PANEL / 16 };
+    const __m512 factors = _mm512_set1_ps(factor);
+    CPU_UNROLL for (int v = 0; v < VECTORS; v++) {
+        if (ahead_bytes) _mm_prefetch((const char *)(at + v * 16) + ahead_bytes, _MM_HINT_T0);
+        sums[v] = _mm512_fmadd_ps(factors, _mm512_loadu_ps(at + v * 16), sums[v]);
+    }
+}
+
+/* `steps` of the panel's k for each k of the other rows: as many as it takes to do the last of both
+ * at the same time, or nearly. */
+CPU_INLINE void weave(const float *a, const float *b, int64_t depth, float *out,
+    const CpuWovenRows *rows, const int steps) {
+    enum { VECTORS = CPU_MATMUL_PANEL / 16, AHEAD_BYTES = 1024 };
+    __m512 sums[VECTORS];
+    int64_t k = 0;
+    CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[v] = _mm512_setzero_ps();
+    for (int64_t row = 0; row < rows->count; row++) {
+        const float *factors = rows->a + row * rows->a_row, *columns = rows->b;
+        float *to = rows->out + row * rows->out_row;
+        __m512 others[VECTORS];
+        CPU_UNROLL for (int v = 0; v < VECTORS; v++) others[v] =
+            rows->accumulate ? _mm512_loadu_ps(to + v * 16) : _mm512_setzero_ps();
+        for (int64_t i = 0; i < CPU_WOVEN_DEPTH; i++) {
+            CPU_UNROLL for (int s = 0; s < steps; s++, k++)
+                add_step(sums, a[k], b + k * CPU_MATMUL_PANEL, AHEAD_BYTES);
+            add_step(others, factors[i], columns + i * CPU_MATMUL_PANEL, 0);
+        }
+        CPU_UNROLL for (int v = 0; v < VECTORS; v++) {
+            if (rows->bias) others[v] += _mm512_loadu_ps(rows->bias + v * 16);
+            _mm512_storeu_ps(to + v * 16, others[v]);
+        }
+    }
+    for (; k < depth; k++) add_step(sums, a[k], b + k * CPU_MATMUL_PANEL, AHEAD_BYTES);
+    CPU_UNROLL for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(out + v * 16, sums[v]);
+}
+
+void cpu_matmul_woven_avx512(
+    const float *a, const float *b, int64_t depth, float *out, const CpuWovenRows *rows) {
+    assert(rows->count * CPU_WOVEN_DEPTH <= depth);
+    if (2 * rows->count * CPU_WOVEN_DEPTH <= depth)
+        weave(a, b, depth, out, rows, 2);
+    else
+        weave(a, b, depth, out, rows, 1);
+}

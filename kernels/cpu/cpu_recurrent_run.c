@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu_panels_bfloat16.h"
-#include "kernels/cpu/cpu_recurrent.h"
+#include "kernels/cpu/cpu_recurrent_weave.h"
 #include "kernels/cpu/cpu_sweep.h"
 #include "kernels/cpu/cpu_vector.h"
 
@@ -129,6 +129,7 @@ typedef struct Run {
     int64_t step;
     int phase;                    /* which cell */
     CpuMatmulBuffers products[2]; /* of the two phases */
+    CpuRecurrentWeave weave;
     atomic_bool abandoned;
 } Run;
 
@@ -211,9 +212,11 @@ static int64_t phase_gates(const CpuRecurrent *recurrent, int phase) {
  * the cache. */
 static bool goes_back(const Run *run) { return run->step % 2 != 0; }
 
-/* Panels of the product from `first` on, all of one gate. */
-static void multiply_panels(const Run *run, int64_t first, int64_t count) {
+/* The slice's panels of the product of a gate, behind so many other gates. */
+static void multiply_panels(const Run *run, const Slice *slice, int64_t gate, int64_t before) {
     const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t count = slice->count / CPU_MATMUL_PANEL, own = slice->first / CPU_MATMUL_PANEL;
+    const int64_t first = gate * (recurrent->hidden / CPU_MATMUL_PANEL) + own;
     const CpuMatmulBuffers *buffers = &run->products[run->phase];
     const CpuMatmul *product = run->phase == 0 ? &recurrent->first : &recurrent->second;
     const int64_t weights = product->depth * product->columns;
@@ -222,6 +225,11 @@ static void multiply_panels(const Run *run, int64_t first, int64_t count) {
         const CpuBfloat16Panels panels = {
             b + run->direction * weights, first, count, goes_back(run)};
         cpu_panels_bfloat16_run(product, recurrent->level, buffers->a, &panels, buffers->c);
+        return;
+    }
+    if (cpu_recurrent_weaves(&run->weave, run->step)) {
+        const CpuWeavePlace place = {run->step, gate, own, count, before, goes_back(run)};
+        cpu_recurrent_weave_panels(recurrent, &run->weave, buffers, &place);
         return;
     }
     const bool near = (uint64_t)weights * sizeof(float) <= CPU_SWEEP_NEAR_BYTES;
@@ -237,8 +245,7 @@ static bool multiply_slice(const Run *run, const Slice *slice) {
     for (int64_t i = 0; i < gates; i++) {
         if (cpu_is_abandoned(run->call->launch->abandon)) return false;
         const int64_t gate = goes_back(run) ? gates - 1 - i : i;
-        multiply_panels(run, (gate * recurrent->hidden + slice->first) / CPU_MATMUL_PANEL,
-            slice->count / CPU_MATMUL_PANEL);
+        multiply_panels(run, slice, gate, i);
     }
     return true;
 }
@@ -344,20 +351,53 @@ static Error *run_step(Run *run, bool *out_abandoned) {
     return NULL;
 }
 
+/* X W' + bias of `count` rows of X. */
+static Error *multiply_inputs(Run *run, int64_t first, int64_t count, bool *out_abandoned) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const CpuRecurrentWeave *weave = &run->weave;
+    CpuMatmul product = recurrent->inputs;
+    product.rows = count;
+    const CpuMatmulBuffers buffers = {.a = run->call->inputs[0] + first * product.depth,
+        .b = weave->weights,
+        .bias = weave->bias,
+        .c = run->scratch.gates + first * product.columns};
+    if (count == 0) return NULL;
+    return cpu_matmul_run(run->call->device, &product, &buffers, run->call->launch, out_abandoned);
+}
+
+/* Of all rows, or of those that are not woven into the steps: the first block's and what is left
+ * behind the last one. */
+static Error *begin_inputs(Run *run, bool *out_abandoned) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t length = run->scratch.lengths[0];
+    CpuRecurrentWeave *weave = &run->weave;
+    *weave = cpu_recurrent_weave_of(recurrent, length);
+    const int64_t rows = weave->block > 0 ? 0 : recurrent->length * recurrent->batch;
+    const int64_t last = run->reverse && length > 0 ? length - 1 : 0; /* row of step 0 */
+    weave->x = run->call->inputs[0] + last * recurrent->input;
+    weave->weights = weights_of(run, WEIGHTS_INPUT);
+    weave->bias = recurrent->has_bias ? run->scratch.bias : NULL;
+    weave->gates = run->scratch.gates + last * recurrent->gates * recurrent->hidden;
+    weave->reverse = run->reverse;
+    if (rows > 0) return multiply_inputs(run, 0, rows, out_abandoned);
+    const int64_t left = length - weave->blocks * weave->block;
+    TRY(multiply_inputs(
+        run, run->reverse ? length - weave->block : 0, weave->block, out_abandoned));
+    if (*out_abandoned) return NULL;
+    return multiply_inputs(run, run->reverse ? 0 : length - left, left, out_abandoned);
+}
+
 static Error *run_direction(Run *run, bool *out_abandoned) {
     const CpuRecurrent *recurrent = run->recurrent;
     const CpuFloatCall *call = run->call;
     const Scratch *scratch = &run->scratch;
     if (recurrent->has_bias) add_biases(run);
-    const CpuMatmulBuffers inputs = {.a = call->inputs[0],
-        .b = weights_of(run, WEIGHTS_INPUT),
-        .bias = recurrent->has_bias ? scratch->bias : NULL,
-        .c = scratch->gates};
     run->products[0] = (CpuMatmulBuffers){
         .a = scratch->h, .b = weights_of(run, WEIGHTS_FIRST), .c = scratch->products};
     run->products[1] = (CpuMatmulBuffers){
         .a = scratch->reset, .b = weights_of(run, WEIGHTS_SECOND), .c = scratch->candidate};
-    TRY(cpu_matmul_run(call->device, &recurrent->inputs, &inputs, call->launch, out_abandoned));
+    TRY(begin_inputs(run, out_abandoned));
+    if (*out_abandoned) return NULL;
     load_states(run, recurrent->has_h ? call->inputs[5] : NULL, scratch->h);
     load_states(run, recurrent->has_c ? call->inputs[6] : NULL, scratch->c);
     /* rows of sequences that have ended go through the product, too */
