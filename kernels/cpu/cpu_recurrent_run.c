@@ -352,39 +352,45 @@ static Error *run_step(Run *run, bool *out_abandoned) {
 }
 
 /* X W' + bias of `count` rows of X. */
-static Error *multiply_inputs(Run *run, int64_t first, int64_t count, bool *out_abandoned) {
-    const CpuRecurrent *recurrent = run->recurrent;
-    const CpuRecurrentWeave *weave = &run->weave;
-    CpuMatmul product = recurrent->inputs;
+static Error *multiply_inputs(
+    Run *run, const float *x, int64_t count, float *gates, bool *out_abandoned) {
+    CpuMatmul product = run->recurrent->inputs;
     product.rows = count;
-    const CpuMatmulBuffers buffers = {.a = run->call->inputs[0] + first * product.depth,
-        .b = weave->weights,
-        .bias = weave->bias,
-        .c = run->scratch.gates + first * product.columns};
-    if (count == 0) return NULL;
+    const CpuMatmulBuffers buffers = {
+        .a = x, .b = run->weave.weights, .bias = run->weave.bias, .c = gates};
     return cpu_matmul_run(run->call->device, &product, &buffers, run->call->launch, out_abandoned);
 }
 
-/* Of all rows, or of those that are not woven into the steps: the first block's and what is left
- * behind the last one. */
+/* The rows that are not woven into steps: the first block's and what is left behind the last one.
+ */
+static Error *begin_weave(Run *run, bool *out_abandoned) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t length = run->scratch.lengths[0], columns = recurrent->inputs.columns;
+    const float *x = run->call->inputs[0];
+    float *gates = run->scratch.gates;
+    CpuRecurrentWeave *weave = &run->weave;
+    const int64_t left = length - weave->blocks * weave->block;
+    const int64_t step_0 = run->reverse ? length - 1 : 0;
+    const int64_t first = run->reverse ? length - weave->block : 0;
+    const int64_t last = run->reverse ? 0 : length - left;
+    weave->reverse = run->reverse;
+    weave->x = x + step_0 * recurrent->input;
+    weave->gates = gates + step_0 * columns;
+    TRY(multiply_inputs(
+        run, x + first * recurrent->input, weave->block, gates + first * columns, out_abandoned));
+    if (left == 0 || *out_abandoned) return NULL;
+    return multiply_inputs(
+        run, x + last * recurrent->input, left, gates + last * columns, out_abandoned);
+}
+
 static Error *begin_inputs(Run *run, bool *out_abandoned) {
     const CpuRecurrent *recurrent = run->recurrent;
-    const int64_t length = run->scratch.lengths[0];
-    CpuRecurrentWeave *weave = &run->weave;
-    *weave = cpu_recurrent_weave_of(recurrent, length);
-    const int64_t rows = weave->block > 0 ? 0 : recurrent->length * recurrent->batch;
-    const int64_t last = run->reverse && length > 0 ? length - 1 : 0; /* row of step 0 */
-    weave->x = run->call->inputs[0] + last * recurrent->input;
-    weave->weights = weights_of(run, WEIGHTS_INPUT);
-    weave->bias = recurrent->has_bias ? run->scratch.bias : NULL;
-    weave->gates = run->scratch.gates + last * recurrent->gates * recurrent->hidden;
-    weave->reverse = run->reverse;
-    if (rows > 0) return multiply_inputs(run, 0, rows, out_abandoned);
-    const int64_t left = length - weave->blocks * weave->block;
-    TRY(multiply_inputs(
-        run, run->reverse ? length - weave->block : 0, weave->block, out_abandoned));
-    if (*out_abandoned) return NULL;
-    return multiply_inputs(run, run->reverse ? 0 : length - left, left, out_abandoned);
+    run->weave = cpu_recurrent_weave_of(recurrent, run->scratch.lengths[0]);
+    run->weave.weights = weights_of(run, WEIGHTS_INPUT);
+    run->weave.bias = recurrent->has_bias ? run->scratch.bias : NULL;
+    if (run->weave.block > 0) return begin_weave(run, out_abandoned);
+    return multiply_inputs(
+        run, run->call->inputs[0], recurrent->inputs.rows, run->scratch.gates, out_abandoned);
 }
 
 static Error *run_direction(Run *run, bool *out_abandoned) {
