@@ -130,6 +130,7 @@ int64_t cpu_conv_last_scratch_count(const CpuConvLast *conv) {
 typedef struct Run {
     const CpuConvLast *conv;
     CpuConvLastBuffers buffers;
+    bool pixels_first;
     const atomic_bool *abandon;
     atomic_bool abandoned;
 } Run;
@@ -324,12 +325,15 @@ static void find_filters(const Run *run, int64_t chunk, Block *block) {
                first * depth + cpu_matmul_panel_offset(block->steps, column);
 }
 
-/* Units: panel by panel, so that its weights stay in the second level cache. */
+/* Units: panel by panel, so that its weights stay in the second level cache, or block by block of
+ * pixels. */
 static void run_unit(const Run *run, int64_t unit, float *scratch) {
     const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;
     const int64_t blocks = conv->row_blocks * conv->column_blocks;
-    const int64_t at = unit % blocks, image = unit / blocks % conv->images;
+    const int64_t all = conv->images * blocks, parts = conv->groups * chunks_of(conv);
+    const int64_t place = run->pixels_first ? unit / parts : unit % all;
+    const int64_t at = place % blocks, image = place / blocks;
     float sums[CPU_MATMUL_ROWS_MAX * CPU_MATMUL_PANEL];
     Block block;
     block.image = image;
@@ -339,7 +343,7 @@ static void run_unit(const Run *run, int64_t unit, float *scratch) {
     const int64_t columns = window->output[WIDTH] - block.column;
     block.rows = rows < conv->rows ? rows : conv->rows;
     block.columns = columns < conv->columns ? columns : conv->columns;
-    find_filters(run, unit / (conv->images * blocks), &block);
+    find_filters(run, run->pixels_first ? unit % parts : unit / all, &block);
     find_band(conv,
         run->buffers.x +
             image * window->input[HEIGHT] * window->input[WIDTH] * conv->groups * conv->channels,
@@ -381,6 +385,10 @@ Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *planned,
     Run run = {.conv = conv, .buffers = *buffers, .abandon = launch->abandon};
     joined.filters_per_unit = cpu_conv_last_filters_per_unit(
         device, launch->threads, all_blocks(planned), planned->filters, planned->filters_per_unit);
+    run.pixels_first = cpu_matmul_shares_rows(launch->threads,
+        conv->images * window->output[HEIGHT] * window->output[WIDTH],
+        window->kernel[HEIGHT] * window->kernel[WIDTH] * conv->groups * conv->filters,
+        conv->channels);
     atomic_init(&run.abandoned, false);
     /* about 20 µs are worth a thread */
     const int64_t cost = (conv->rows * conv->columns + 32) * conv->filters_per_unit *

@@ -65,6 +65,7 @@ typedef struct Run {
     bool packed;
     int64_t panels, packed_count;
     int64_t chunks, chunk_rows; /* what the rows are cut into */
+    bool rows_first;            /* all panels of some rows, then of the next ones */
     bool one_row;               /* over packed panels, which two streams of weights suit */
     CpuSweep sweep;             /* backwards: from the last panel to the first */
     const atomic_bool *abandon;
@@ -240,9 +241,11 @@ static Unit unit_of(const Run *run, int64_t index) {
     const CpuMatmul *matmul = run->matmul;
     const CpuMatmulBuffers *buffers = &run->buffers;
     const int64_t per_batch = run->panels * run->chunks;
-    const int64_t batch = index / per_batch, panel = index % per_batch / run->chunks;
-    Unit unit = unit_at(matmul, run->packed, index % run->chunks * run->chunk_rows, run->chunk_rows,
-        panel, buffers->b + batch_offset(&matmul->batch, batch, matmul->b_batch));
+    const int64_t batch = index / per_batch, at = index % per_batch;
+    const int64_t panel = run->rows_first ? at % run->panels : at / run->chunks;
+    const int64_t chunk = run->rows_first ? at / run->panels : at % run->chunks;
+    Unit unit = unit_at(matmul, run->packed, chunk * run->chunk_rows, run->chunk_rows, panel,
+        buffers->b + batch_offset(&matmul->batch, batch, matmul->b_batch));
     unit.a = buffers->a + batch_offset(&matmul->batch, batch, matmul->a_batch);
     const int64_t c_offset = batch * matmul->rows * matmul->columns;
     unit.c = buffers->c + c_offset;
@@ -388,6 +391,13 @@ int64_t cpu_matmul_scratch_count(const CpuMatmul *matmul) {
     return matmul->b_matrix_count * cpu_matmul_packed_count(matmul->depth, matmul->columns);
 }
 
+enum { SHARED_ROWS_BYTES = 512 << 10 };
+
+bool cpu_matmul_shares_rows(uint32_t threads, int64_t rows, int64_t columns, int64_t depth) {
+    return threads > 1 && rows >= columns &&
+           (uint64_t)(columns * depth) * sizeof(float) <= SHARED_ROWS_BYTES;
+}
+
 /* About 20 µs of work: 2 million multiply-adds, or 256 KiB of B read once. */
 static uint64_t units_per_part(int64_t rows, int64_t depth) {
     const int64_t cost = (rows + 32) * CPU_MATMUL_PANEL * depth + 1;
@@ -442,6 +452,8 @@ Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmu
         run.buffers.b = buffers->scratch;
     }
     cut_rows(&run, launch->threads);
+    run.rows_first = run.packed && cpu_matmul_shares_rows(launch->threads, matmul->rows,
+                                       matmul->columns, matmul->depth);
     run.one_row = run.packed && matmul->rows == 1;
     if (run.one_row)
         run.sweep = cpu_sweep_begin(

@@ -168,6 +168,10 @@ void cpu_matmul_run_panel(
 
 /* Floats of a packed K × N matrix. */
 int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns);
+/* Whether threads that share a product had better have all columns of some rows each than some
+ * columns of all rows: the next layer then finds the rows where they were written. Not where B is
+ * the larger one, or does not stay in a core's cache. */
+bool cpu_matmul_shares_rows(uint32_t threads, int64_t rows, int64_t columns, int64_t depth);
 /* Writes panel `panel` of B (strides in elements) where it belongs in `packed`. */
 void cpu_matmul_pack_panel(const CpuMatmulCode *code, const float *b, int64_t b_row,
     int64_t b_column, int64_t depth, int64_t columns, int64_t panel, float *packed);

@@ -121,6 +121,44 @@ static void test_matmul_gives_a_row_the_same_bits_in_any_batch(void **state) {
     free(b);
 }
 
+static void test_threads_that_share_rows_give_the_same_bits(void **state) {
+    (void)state;
+    enum { M = 1001, K = 37, N = 150, PANELS = (N + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL };
+    float *a = kernel_random_floats(3, M * K), *b = kernel_random_floats(4, K * N);
+    float *c[2] = {kernel_random_floats(5, M * N), kernel_random_floats(6, M * N)};
+    float *packed = malloc((size_t)cpu_matmul_packed_count(K, N) * sizeof(float));
+    assert_non_null(packed);
+    CpuDevice *device = (CpuDevice *)kernel_cpu_device();
+    CpuMatmul matmul = {.rows = M,
+        .columns = N,
+        .depth = K,
+        .a_row = K,
+        .a_column = 1,
+        .b_packed = true,
+        .batch_count = 1,
+        .epilogue = {.alpha = 1, .bias_scale = 1}};
+    cpu_matmul_prepare(&matmul, device->level);
+    for (int panel = 0; panel < PANELS; panel++)
+        cpu_matmul_pack_panel(&matmul.code, b, N, 1, K, N, panel, packed);
+    for (uint32_t threads = 1; threads <= 3; threads++) {
+        const CpuMatmulBuffers buffers = {.a = a, .b = packed, .c = c[threads > 1]};
+        const Launch launch = {.threads = threads};
+        bool abandoned = false;
+        assert_int_equal(cpu_matmul_shares_rows(threads, M, N, K), threads > 1);
+        memset(c[1], 0xFF, M * N * sizeof(float));
+        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+        if (threads > 1) assert_memory_equal(c[0], c[1], M * N * sizeof(float));
+    }
+    free(packed), free(a), free(b), free(c[0]), free(c[1]);
+}
+
+static void test_rows_are_shared_where_they_are_more_than_the_weights(void **state) {
+    (void)state;
+    assert_true(cpu_matmul_shares_rows(2, 128, 128, 1024));
+    assert_false(cpu_matmul_shares_rows(2, 127, 128, 1024));
+    assert_false(cpu_matmul_shares_rows(2, 4096, 128, 1025)); /* beyond a core's cache */
+}
+
 /* ---- one row, with those of others ---- */
 
 enum { SHARED_K = 2100, SHARED_N = 596, SHARED_THREADS = 5, SHARED_ROUNDS = 30 };
@@ -202,6 +240,8 @@ int test_cpu_matmul_kernel(void) {
         cmocka_unit_test(test_rows_that_are_read_together_have_the_bits_of_one),
         cmocka_unit_test(test_matmul_run_is_abandoned_when_asked),
         cmocka_unit_test(test_matmul_gives_a_row_the_same_bits_in_any_batch),
+        cmocka_unit_test(test_threads_that_share_rows_give_the_same_bits),
+        cmocka_unit_test(test_rows_are_shared_where_they_are_more_than_the_weights),
         cmocka_unit_test(test_matmul_packs_columns_that_are_not_adjacent),
     };
     return cmocka_run_group_tests_name("cpu_matmul_kernel", tests, NULL, NULL);
