@@ -4,6 +4,7 @@
 #include "base/allocator.h"
 #include "base/bytes.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "serialize/npy.h"
 #include "serialize/npz.h"
 #include "serialize/zip_internal.h"
@@ -63,6 +64,7 @@ static void write_common(ByteWriter *out, const WrittenMember *member, bool zip6
     byte_write_u16(out, (uint16_t)strlen(member->file_name));
 }
 
+/* Of the same length each time. */
 static Error *write_local(const NpzWriter *writer, const WrittenMember *member) {
     bool zip64 = member->size >= writer->zip64_from;
     ByteWriter OWN_BYTES(header) = {0};
@@ -77,7 +79,8 @@ static Error *write_local(const NpzWriter *writer, const WrittenMember *member) 
         byte_write_u64(&header, member->size);
     }
     TRY(byte_writer_check(&header));
-    return file_output_write(writer->output, header.data, header.size);
+    return file_output_write_at(
+        writer->output, writer->start + member->offset, header.data, header.size);
 }
 
 static void write_central(const NpzWriter *writer, const WrittenMember *member, ByteWriter *out) {
@@ -121,20 +124,58 @@ static Error *begin_member(NpzWriter *writer, const char *name, WrittenMember *o
     return text_builder_take(&file_name, &out->file_name);
 }
 
+/* From these bytes on a thread adds the checksum up while they are written, which takes twice as
+ * long. */
+enum { SUMMED_ASIDE_BYTES = 1 << 20 };
+
+typedef struct Content {
+    const ByteWriter *header; /* the array's */
+    const uint8_t *data;
+    size_t size;
+    uLong crc;
+} Content;
+
+static void *add_up(void *argument) {
+    Content *content = argument;
+    content->crc = crc32_z(0, content->header->data, content->header->size);
+    if (content->size > 0) content->crc = crc32_z(content->crc, content->data, content->size);
+    return NULL;
+}
+
+static Error *write_bytes(NpzWriter *writer, const Content *content) {
+    TRY(file_output_write(writer->output, content->header->data, content->header->size));
+    if (content->size == 0) return NULL;
+    return file_output_write(writer->output, content->data, content->size);
+}
+
+/* The local header comes once more when the checksum is known. */
+static Error *write_large(NpzWriter *writer, Content *content, WrittenMember *member) {
+    pthread_t thread;
+    TRY(write_local(writer, member));
+    const bool aside = thread_start(&thread, "checksum", add_up, content);
+    Error *error = write_bytes(writer, content);
+    if (aside)
+        (void)pthread_join(thread, NULL);
+    else
+        (void)add_up(content);
+    member->crc32 = (uint32_t)content->crc;
+    return error ? error : write_local(writer, member);
+}
+
 static Error *write_content(NpzWriter *writer, const NamedArray *array, WrittenMember *member) {
     ByteWriter OWN_BYTES(header) = {0}, OWN_BYTES(converted) = {0};
     TRY(npy_write_header(array, &header));
     TRY(npy_write_elements(array, &converted));
     bool as_is = npy_is_written_as_is(array);
-    const uint8_t *data = as_is ? array->data : converted.data;
-    size_t size = as_is ? (size_t)array->size : converted.size;
-    uLong crc = crc32_z(0, header.data, header.size);
-    if (size > 0) crc = crc32_z(crc, data, size);
-    member->crc32 = (uint32_t)crc;
-    member->size = header.size + size;
+    Content content = {.header = &header,
+        .data = as_is ? array->data : converted.data,
+        .size = as_is ? (size_t)array->size : converted.size};
+    member->size = header.size + content.size;
+    if (content.size >= SUMMED_ASIDE_BYTES) return write_large(writer, &content, member);
+    (void)add_up(&content);
+    member->crc32 = (uint32_t)content.crc;
     TRY(write_local(writer, member));
-    TRY(file_output_write(writer->output, header.data, header.size));
-    return size > 0 ? file_output_write(writer->output, data, size) : NULL;
+    return write_bytes(writer, &content);
 }
 
 static Error *add_one(NpzWriter *writer, const NamedArray *array) {

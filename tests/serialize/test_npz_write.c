@@ -17,6 +17,27 @@ static void test_npz_round_trips_with_and_without_zip64(void **state) {
     }
 }
 
+/* Their checksums are added up while they are written. */
+static void test_npz_round_trips_large_arrays_among_small_ones(void **state) {
+    (void)state;
+    ArrayList OWN_ARRAYS(arrays) = {0};
+    static const char *const names[] = {"large", "small", "larger"};
+    static const Shape shapes[] = {{2, {600, 901}}, {1, {3}}, {1, {1 << 20}}};
+    for (size_t i = 0; i < 3; i++) {
+        NamedArray array = {0};
+        assert_ok(named_array_init(&array, names[i], DTYPE_FLOAT32, &shapes[i]));
+        for (uint64_t at = 0; at < array.size; at++) array.data[at] = (uint8_t)(at * 31 >> i);
+        assert_ok(array_list_add(&arrays, &array));
+    }
+    for (uint64_t zip64_from = 0; zip64_from < 2; zip64_from++) {
+        ByteWriter OWN_BYTES(file) = {0};
+        ArrayList OWN_ARRAYS(read) = {0};
+        example_npz(&arrays, zip64_from, &file);
+        assert_ok(npz_read(file.data, file.size, 1 << 24, &read));
+        assert_arrays_equal(&arrays, &read);
+    }
+}
+
 static void test_npz_files_of_equal_arrays_are_equal(void **state) {
     (void)state;
     ArrayList OWN_ARRAYS(arrays) = {0};
@@ -59,6 +80,7 @@ static void test_npz_refuses_a_name_twice(void **state) {
 int test_npz_write(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_npz_round_trips_with_and_without_zip64),
+        cmocka_unit_test(test_npz_round_trips_large_arrays_among_small_ones),
         cmocka_unit_test(test_npz_files_of_equal_arrays_are_equal),
         cmocka_unit_test(test_npz_refuses_a_name_twice),
     };
