@@ -91,6 +91,7 @@ class Yardstick:
         return together / alone, apart / alone
 
     def compare(self):
+        os.sync()  # what registering wrote, and taking the last model's homes away, is not written behind the rounds
         first = self.layover()[0]
         rounds = [(self.onnxruntime(), self.layover()) for _ in range(self.options.rounds)]
         together, apart = self.compare_two()
