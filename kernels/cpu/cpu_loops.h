@@ -50,7 +50,8 @@ typedef struct CpuLstmRow {
     float *c, *h;                  /* [count] each: c goes on from what it holds, h is written */
 } CpuLstmRow;
 
-/* Bits as those of CPU_LOOP_ADD, _SIGMOID, _TANH and _MUL in turn. */
+/* Bits as those of CPU_LOOP_ADD, _SIGMOID, _TANH and _MUL in turn; a NaN in c becomes the canonical
+ * one. */
 typedef void CpuLstmLoop(const CpuLstmRow *row);
 CpuLstmLoop *cpu_lstm_loop_find(CpuLevel level);
 

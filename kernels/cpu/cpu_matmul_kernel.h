@@ -175,3 +175,6 @@ bool cpu_matmul_shares_rows(uint32_t threads, int64_t rows, int64_t columns, int
 /* Writes panel `panel` of B (strides in elements) where it belongs in `packed`. */
 void cpu_matmul_pack_panel(const CpuMatmulCode *code, const float *b, int64_t b_row,
     int64_t b_column, int64_t depth, int64_t columns, int64_t panel, float *packed);
+/* All of them, on the calling thread. Of depth 0 nothing is read or written. */
+void cpu_matmul_pack(const CpuMatmulCode *code, const float *b, int64_t b_row, int64_t b_column,
+    int64_t depth, int64_t columns, float *packed);

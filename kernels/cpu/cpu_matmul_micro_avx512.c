@@ -127,16 +127,20 @@ void cpu_matmul_micro_avx512(const CpuMatmulTile *tile) {
         rows_x1(tile, mask);
 }
 
+enum { PANEL_VECTORS = CPU_MATMUL_PANEL / 16, AHEAD_BYTES = 1024 };
+
+/* Two panels alternate line by line: a whole step of each by turns (add_step) took gpt2_gen, whose
+ * weights come from memory, 1 to 2 % longer. */
 CPU_INLINE void row_panels(const float *a, int64_t a_column, const float *b, int64_t depth,
     int panels, bool near, float *out) {
-    enum { VECTORS = CPU_MATMUL_PANEL / 16, AHEAD_BYTES = 1024 };
     const float *from[2] = {b, b + depth * CPU_MATMUL_PANEL};
-    __m512 sums[2][VECTORS];
-    CPU_UNROLL for (int p = 0; p < panels; p++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)
+    __m512 sums[2][PANEL_VECTORS];
+    CPU_UNROLL for (int p = 0; p < panels; p++) CPU_UNROLL for (int v = 0; v < PANEL_VECTORS; v++)
         sums[p][v] = _mm512_setzero_ps();
     for (int64_t k = 0; k < depth; k++) {
         const __m512 factor = _mm512_set1_ps(*a);
-        CPU_UNROLL for (int v = 0; v < VECTORS; v++) CPU_UNROLL for (int p = 0; p < panels; p++) {
+        CPU_UNROLL for (int v = 0; v < PANEL_VECTORS; v++)
+            CPU_UNROLL for (int p = 0; p < panels; p++) {
             const float *at = from[p] + v * 16;
             if (near) _mm_prefetch((const char *)at + AHEAD_BYTES, _MM_HINT_T0);
             sums[p][v] = _mm512_fmadd_ps(factor, _mm512_loadu_ps(at), sums[p][v]);
@@ -144,7 +148,7 @@ CPU_INLINE void row_panels(const float *a, int64_t a_column, const float *b, int
         a += a_column;
         CPU_UNROLL for (int p = 0; p < panels; p++) from[p] += CPU_MATMUL_PANEL;
     }
-    CPU_UNROLL for (int p = 0; p < panels; p++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)
+    CPU_UNROLL for (int p = 0; p < panels; p++) CPU_UNROLL for (int v = 0; v < PANEL_VECTORS; v++)
         _mm512_storeu_ps(out + p * CPU_MATMUL_PANEL + v * 16, sums[p][v]);
 }
 
@@ -164,12 +168,11 @@ void cpu_matmul_row_avx512(
     }
 }
 
-/* A step of k: what lies there is in the cache once the next steps need it. */
-CPU_INLINE void add_step(__m512 *sums, float factor, const float *at, const int ahead_bytes) {
-    enum { VECTORS = CPU_MATMUL_PANEL / 16 };
+/* A step of k of one row and one panel. fetches: what lies AHEAD_BYTES behind it, too. */
+CPU_INLINE void add_step(__m512 *sums, float factor, const float *at, const bool fetches) {
     const __m512 factors = _mm512_set1_ps(factor);
-    CPU_UNROLL for (int v = 0; v < VECTORS; v++) {
-        if (ahead_bytes) _mm_prefetch((const char *)(at + v * 16) + ahead_bytes, _MM_HINT_T0);
+    CPU_UNROLL for (int v = 0; v < PANEL_VECTORS; v++) {
+        if (fetches) _mm_prefetch((const char *)(at + v * 16) + AHEAD_BYTES, _MM_HINT_T0);
         sums[v] = _mm512_fmadd_ps(factors, _mm512_loadu_ps(at + v * 16), sums[v]);
     }
 }
@@ -178,28 +181,27 @@ CPU_INLINE void add_step(__m512 *sums, float factor, const float *at, const int 
  * at the same time, or nearly. */
 CPU_INLINE void weave(const float *a, const float *b, int64_t depth, float *out,
     const CpuWovenRows *rows, const int steps) {
-    enum { VECTORS = CPU_MATMUL_PANEL / 16, AHEAD_BYTES = 1024 };
-    __m512 sums[VECTORS];
+    __m512 sums[PANEL_VECTORS];
     int64_t k = 0;
-    CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[v] = _mm512_setzero_ps();
+    CPU_UNROLL for (int v = 0; v < PANEL_VECTORS; v++) sums[v] = _mm512_setzero_ps();
     for (int64_t row = 0; row < rows->count; row++) {
         const float *factors = rows->a + row * rows->a_row, *columns = rows->b;
         float *to = rows->out + row * rows->out_row;
-        __m512 others[VECTORS];
-        CPU_UNROLL for (int v = 0; v < VECTORS; v++) others[v] =
+        __m512 others[PANEL_VECTORS];
+        CPU_UNROLL for (int v = 0; v < PANEL_VECTORS; v++) others[v] =
             rows->accumulate ? _mm512_loadu_ps(to + v * 16) : _mm512_setzero_ps();
         for (int64_t i = 0; i < CPU_WOVEN_DEPTH; i++) {
             CPU_UNROLL for (int s = 0; s < steps; s++, k++)
-                add_step(sums, a[k], b + k * CPU_MATMUL_PANEL, AHEAD_BYTES);
-            add_step(others, factors[i], columns + i * CPU_MATMUL_PANEL, 0);
+                add_step(sums, a[k], b + k * CPU_MATMUL_PANEL, true);
+            add_step(others, factors[i], columns + i * CPU_MATMUL_PANEL, false);
         }
-        CPU_UNROLL for (int v = 0; v < VECTORS; v++) {
+        CPU_UNROLL for (int v = 0; v < PANEL_VECTORS; v++) {
             if (rows->bias) others[v] += _mm512_loadu_ps(rows->bias + v * 16);
             _mm512_storeu_ps(to + v * 16, others[v]);
         }
     }
-    for (; k < depth; k++) add_step(sums, a[k], b + k * CPU_MATMUL_PANEL, AHEAD_BYTES);
-    CPU_UNROLL for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(out + v * 16, sums[v]);
+    for (; k < depth; k++) add_step(sums, a[k], b + k * CPU_MATMUL_PANEL, true);
+    CPU_UNROLL for (int v = 0; v < PANEL_VECTORS; v++) _mm512_storeu_ps(out + v * 16, sums[v]);
 }
 
 void cpu_matmul_woven_avx512(

@@ -48,3 +48,10 @@ void cpu_matmul_pack_panel(const CpuMatmulCode *code, const float *b, int64_t b_
             count - j < CPU_MATMUL_STRIP ? count - j : CPU_MATMUL_STRIP, steps.row,
             to + cpu_matmul_panel_offset(steps, j));
 }
+
+void cpu_matmul_pack(const CpuMatmulCode *code, const float *b, int64_t b_row, int64_t b_column,
+    int64_t depth, int64_t columns, float *packed) {
+    const int64_t panels = (columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
+    for (int64_t panel = 0; depth > 0 && panel < panels; panel++)
+        cpu_matmul_pack_panel(code, b, b_row, b_column, depth, columns, panel, packed);
+}

@@ -94,7 +94,6 @@ static Error *pack_panels(
     const Weight weight = weight_of(request);
     const int64_t matrix = weight.depth * weight.columns;
     const int64_t packed = cpu_matmul_packed_count(weight.depth, weight.columns);
-    const int64_t panels = (weight.columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
     const CpuMatmulCode code = cpu_matmul_code_for(cpu_device(device)->level);
     const DType dtype = request->constant.dtype;
     const float *from = plain;
@@ -108,9 +107,8 @@ static Error *pack_panels(
         from = widened;
     }
     for (int64_t batch = 0; batch < weight.batch_count; batch++)
-        for (int64_t panel = 0; panel < panels; panel++)
-            cpu_matmul_pack_panel(&code, from + batch * matrix, weight.row, weight.column,
-                weight.depth, weight.columns, panel, to + batch * packed);
+        cpu_matmul_pack(&code, from + batch * matrix, weight.row, weight.column, weight.depth,
+            weight.columns, to + batch * packed);
     if (widened) memory_unmap(widened, (size_t)(weight.batch_count * matrix) * sizeof(float));
     return NULL;
 }

@@ -305,9 +305,7 @@ static const float *weights_of(const Run *run, int index) {
         return given + run->direction * weight_count(recurrent, index);
     given += run->direction * recurrent->gates * recurrent->hidden * depth;
     if (index == WEIGHTS_SECOND) given += weight_columns(recurrent, WEIGHTS_FIRST) * depth;
-    const int64_t panels = (columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
-    for (int64_t panel = 0; depth > 0 && panel < panels; panel++)
-        cpu_matmul_pack_panel(&recurrent->inputs.code, given, 1, depth, depth, columns, panel, to);
+    cpu_matmul_pack(&recurrent->inputs.code, given, 1, depth, depth, columns, to);
     return to;
 }
 

@@ -2,26 +2,22 @@
 
 #include "kernels/cpu/cpu_sweep.h"
 
-enum {
-    FAR_BYTES = 1 << 20, /* of R, of which less stays in a second level cache */
-    BLOCK_MAX = 32,      /* its rows of X stay there beside a part of R */
-};
+enum { BLOCK_MAX = 32 }; /* its rows of X stay in a second level cache beside a part of R */
 
 CpuRecurrentWeave cpu_recurrent_weave_of(const CpuRecurrent *recurrent, int64_t steps) {
     const CpuMatmul *state = &recurrent->first;
     const uint64_t bytes = (uint64_t)(state->depth * state->columns) * sizeof(float);
     const int64_t input = recurrent->input, parts = input / CPU_WOVEN_DEPTH;
-    CpuRecurrentWeave weave = {0};
+    const CpuRecurrentWeave none = {0};
     if (!state->code.woven || !recurrent->sliced || recurrent->batch != 1 || recurrent->cells[1] ||
         recurrent->packed_bfloat16)
-        return weave;
-    if (bytes <= FAR_BYTES || bytes > CPU_SWEEP_NEAR_BYTES) return weave;
+        return none;
+    if (bytes <= CPU_SWEEP_KEPT_BYTES || bytes > CPU_SWEEP_NEAR_BYTES) return none;
     /* a panel of R has as much depth as the rows beside it, and these are of one part */
-    if (parts == 0 || input % CPU_WOVEN_DEPTH != 0 || input > recurrent->hidden) return weave;
+    if (parts == 0 || input % CPU_WOVEN_DEPTH != 0 || input > recurrent->hidden) return none;
     const int64_t block = BLOCK_MAX / parts * parts;
-    if (block == 0 || steps < 2 * block) return weave;
-    weave = (CpuRecurrentWeave){.block = block, .blocks = steps / block, .parts = parts};
-    return weave;
+    if (block == 0 || steps < 2 * block) return none;
+    return (CpuRecurrentWeave){.block = block, .blocks = steps / block, .parts = parts};
 }
 
 /* Of the rows that belong to a block of steps, those whose turn it is. */
@@ -51,7 +47,7 @@ static void advance(const CpuRecurrentWeave *weave, Turn *inout_turn) {
 
 static CpuWovenRows rows_of(const CpuRecurrent *recurrent, const CpuRecurrentWeave *weave,
     const CpuWeavePlace *place, const Turn *turn) {
-    const int64_t input = recurrent->input, columns = recurrent->gates * recurrent->hidden;
+    const int64_t input = recurrent->input, columns = recurrent->inputs.columns;
     const int64_t gate = turn->panel / place->panels;
     const int64_t column =
         gate * recurrent->hidden + (place->first + turn->panel % place->panels) * CPU_MATMUL_PANEL;

@@ -3,7 +3,6 @@
 enum {
     CLASSES = 64,
     CLASS_BITS = 6,
-    KEPT = 1 << 20, /* bytes of a second level cache: processors of servers have 0.5 to 2 MiB */
 };
 
 /* The last reading of weights whose addresses fall into a class. */
@@ -23,7 +22,8 @@ CpuSweep cpu_sweep_begin(const void *weights, uint64_t size) {
     const bool known = last->weights == weights;
     const uint64_t between = bytes_read - last->end;
     bytes_read += size;
-    *last = (Reading){weights, bytes_read, known && between < KEPT && !last->backwards};
+    *last =
+        (Reading){weights, bytes_read, known && between < CPU_SWEEP_KEPT_BYTES && !last->backwards};
     return (CpuSweep){
         .backwards = last->backwards,
         .near = known && between <= CPU_SWEEP_NEAR_BYTES && size <= CPU_SWEEP_NEAR_BYTES - between,

@@ -9,6 +9,8 @@
 /* Bytes that are read over and over which a share of a server's third level cache holds: 16 to 32
  * MiB are there for eight cores, and half of those run something else. */
 enum { CPU_SWEEP_NEAR_BYTES = 8 << 20 };
+/* Those that a second level cache holds: processors of servers have 0.5 to 2 MiB. */
+enum { CPU_SWEEP_KEPT_BYTES = 1 << 20 };
 
 typedef struct CpuSweep {
     /* From their end to their start: the other way than this thread's last reading of them, unless

@@ -69,9 +69,12 @@ def submit_batch(daemon, count=400, **policy):
     return daemon.submit("mlp", {"x": images(count)}, items=True, batch=2, **policy)
 
 
+BEGUN_ITEMS = 30  # of a job that stands in the middle
+
+
 def half_done(job):
     assert job["state"] != "succeeded", "the job was too short for this test"
-    return job["items_done"] >= 30
+    return job["items_done"] >= BEGUN_ITEMS
 
 
 def suspended_batch(daemon, least_done=0):
@@ -154,7 +157,7 @@ def test_a_file_owns_its_job_once(served, elsewhere, tmp_path):
     path, second = tmp_path / "own.lvc", tmp_path / "second.lvc"
     with Daemon(served) as daemon:
         whole = daemon.finished(submit_batch(daemon, 4000))
-        job = suspended_batch(daemon, 30)
+        job = suspended_batch(daemon, BEGUN_ITEMS)
         served.call("checkpoint", job, "-o", path, "--release", "--with-model")
         assert daemon.job(job)["state"] == "released"
         for verb in ("resume", "cancel", "suspend"):
@@ -286,7 +289,7 @@ def test_other_tenants_and_quotas(served, tmp_path):
         daemon.json("POST", "/v1/tenants", {"tenant": "acme"})
         token = daemon.json("POST", "/v1/tokens", {"tenant": "acme", "role": "user"})["token"]
         theirs = {"Authorization": f"Bearer {token}"}
-        job = suspended_batch(daemon, 30)
+        job = suspended_batch(daemon, BEGUN_ITEMS)
         for method, body in (("GET", None), ("POST", b'{"release":true}')):
             with pytest.raises(Refused) as refused:
                 daemon.request(method, f"/v1/jobs/{job}/checkpoint", body, body and "application/json", headers=theirs)

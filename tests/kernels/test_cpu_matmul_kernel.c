@@ -4,20 +4,13 @@
 #include <stdlib.h>
 
 #include "tests/kernels/kernel_call.h"
+#include "tests/kernels/matmul_fixture.h"
 
 /* A launch that is told to stop does so between tiles and says it. */
 static void test_matmul_run_is_abandoned_when_asked(void **state) {
     (void)state;
     float a[4] = {1, 2, 3, 4}, b[4] = {1, 0, 0, 1}, c[4] = {0};
-    CpuMatmul matmul = {.rows = 2,
-        .columns = 2,
-        .depth = 2,
-        .a_row = 2,
-        .a_column = 1,
-        .b_row = 2,
-        .b_column = 1,
-        .batch_count = 1,
-        .epilogue = {.alpha = 1, .bias_scale = 1}};
+    CpuMatmul matmul = matmul_fixture_make(2, 2, 2);
     CpuDevice *device = (CpuDevice *)kernel_cpu_device();
     cpu_matmul_prepare(&matmul, device->level);
     const CpuMatmulBuffers buffers = {.a = a, .b = b, .c = c};
@@ -44,15 +37,8 @@ static void test_matmul_packs_columns_that_are_not_adjacent(void **state) {
     CpuDevice *device = (CpuDevice *)kernel_cpu_device();
     const Launch launch = {.threads = 3};
     for (int i = 0; i < 2; i++) {
-        CpuMatmul matmul = {.rows = M,
-            .columns = N,
-            .depth = K,
-            .a_row = K,
-            .a_column = 1,
-            .b_row = i ? 1 : N,
-            .b_column = i ? K : 1,
-            .batch_count = 1,
-            .epilogue = {.alpha = 1, .bias_scale = 1}};
+        CpuMatmul matmul = matmul_fixture_make(M, N, K);
+        if (i) matmul.b_row = 1, matmul.b_column = K;
         cpu_matmul_prepare(&matmul, device->level);
         assert_int_equal(cpu_matmul_scratch_count(&matmul), i ? K * 96 : 0);
         float *scratch = malloc((size_t)cpu_matmul_scratch_count(&matmul) * sizeof(float) + 4);
@@ -71,28 +57,19 @@ static void test_matmul_packs_columns_that_are_not_adjacent(void **state) {
  * threads and on the order of panels. */
 static void test_matmul_gives_a_row_the_same_bits_in_any_batch(void **state) {
     (void)state;
-    enum { M = 130, K = 700, N = 470, PANELS = (N + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL };
+    enum { M = 130, K = 700, N = 470 };
     float *a = kernel_random_floats(3, M * K), *b = kernel_random_floats(4, K * N);
     float *all = malloc(M * N * sizeof(float)), one[N];
     assert_non_null(all);
     CpuDevice *device = (CpuDevice *)kernel_cpu_device();
-    CpuMatmul matmul = {.rows = M,
-        .columns = N,
-        .depth = K,
-        .a_row = K,
-        .a_column = 1,
-        .b_row = N,
-        .b_column = 1,
-        .batch_count = 1,
-        .epilogue = {.alpha = 1, .bias_scale = 1}};
+    CpuMatmul matmul = matmul_fixture_make(M, N, K);
     cpu_matmul_prepare(&matmul, device->level);
     Launch launch = {.threads = 2};
     bool abandoned = false;
     CpuMatmulBuffers buffers = {.a = a, .b = b, .c = all};
     float *packed = malloc((size_t)cpu_matmul_packed_count(K, N) * sizeof(float));
     assert_non_null(packed);
-    for (int panel = 0; panel < PANELS; panel++)
-        cpu_matmul_pack_panel(&matmul.code, b, N, 1, K, N, panel, packed);
+    cpu_matmul_pack(&matmul.code, b, N, 1, K, N, packed);
     assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
     matmul.rows = 1;
     buffers.c = one;
@@ -123,23 +100,16 @@ static void test_matmul_gives_a_row_the_same_bits_in_any_batch(void **state) {
 
 static void test_threads_that_share_rows_give_the_same_bits(void **state) {
     (void)state;
-    enum { M = 1001, K = 37, N = 150, PANELS = (N + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL };
+    enum { M = 1001, K = 37, N = 150 };
     float *a = kernel_random_floats(3, M * K), *b = kernel_random_floats(4, K * N);
     float *c[2] = {kernel_random_floats(5, M * N), kernel_random_floats(6, M * N)};
     float *packed = malloc((size_t)cpu_matmul_packed_count(K, N) * sizeof(float));
     assert_non_null(packed);
     CpuDevice *device = (CpuDevice *)kernel_cpu_device();
-    CpuMatmul matmul = {.rows = M,
-        .columns = N,
-        .depth = K,
-        .a_row = K,
-        .a_column = 1,
-        .b_packed = true,
-        .batch_count = 1,
-        .epilogue = {.alpha = 1, .bias_scale = 1}};
+    CpuMatmul matmul = matmul_fixture_make(M, N, K);
+    matmul.b_packed = true;
     cpu_matmul_prepare(&matmul, device->level);
-    for (int panel = 0; panel < PANELS; panel++)
-        cpu_matmul_pack_panel(&matmul.code, b, N, 1, K, N, panel, packed);
+    cpu_matmul_pack(&matmul.code, b, N, 1, K, N, packed);
     for (uint32_t threads = 1; threads <= 3; threads++) {
         const CpuMatmulBuffers buffers = {.a = a, .b = packed, .c = c[threads > 1]};
         const Launch launch = {.threads = threads};
@@ -193,17 +163,12 @@ static void *run_often(void *argument) {
 static SharedRow *make_shared_row(int index, CpuLevel level, const float *b) {
     SharedRow *row = calloc(1, sizeof *row);
     assert_non_null(row);
-    row->matmul = (CpuMatmul){.rows = 1,
-        .columns = SHARED_N,
-        .depth = index == 3 ? SHARED_K - 100 : SHARED_K,
-        .a_row = SHARED_K,
-        .a_column = 1,
-        .b_packed = true,
-        .has_bias = index % 2,
-        .has_residual = index == 2,
-        .bias_column = 1,
-        .batch_count = 1,
-        .epilogue = {.alpha = index == 1 ? 0.5 : 1, .bias_scale = 1}};
+    row->matmul = matmul_fixture_make(1, SHARED_N, index == 3 ? SHARED_K - 100 : SHARED_K);
+    row->matmul.b_packed = true;
+    row->matmul.has_bias = index % 2;
+    row->matmul.has_residual = index == 2;
+    row->matmul.bias_column = 1;
+    if (index == 1) row->matmul.epilogue.alpha = 0.5;
     if (index == 4) row->matmul.epilogue.activation = ACTIVATION_RELU;
     cpu_matmul_prepare(&row->matmul, level);
     row->buffers = (CpuMatmulBuffers){.a = kernel_random_floats((uint64_t)index + 10, SHARED_K),

@@ -13,9 +13,7 @@ static void check_packing(CpuLevel level) {
     assert_int_equal(cpu_matmul_packed_count(K, N), K * 80);
     for (int transposed = 0; transposed < 2; transposed++) {
         memset(packed, 0xee, sizeof packed);
-        for (int panel = 0; panel < 2; panel++)
-            cpu_matmul_pack_panel(
-                &code, b, transposed ? 1 : N, transposed ? K : 1, K, N, panel, packed);
+        cpu_matmul_pack(&code, b, transposed ? 1 : N, transposed ? K : 1, K, N, packed);
         for (int k = 0; k < K; k++)
             for (int j = 0; j < 80; j++) {
                 const float expected = j < N ? b[transposed ? j * K + k : k * N + j] : 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tests/kernels/kernel_call.h"
+#include "tests/kernels/matmul_fixture.h"
 
 enum { K = 131, N = 192, ROWS = 9 };
 
@@ -33,8 +34,7 @@ static float *make_wide(const CpuMatmulCode *code) {
     assert_true(plain && packed);
     for (int64_t n = 0; n < N; n++)
         for (int64_t k = 0; k < K; k++) plain[n * K + k] = wide_at(n, k);
-    for (int64_t panel = 0; panel < N / CPU_MATMUL_PANEL; panel++)
-        cpu_matmul_pack_panel(code, plain, 1, K, K, N, panel, packed);
+    cpu_matmul_pack(code, plain, 1, K, K, N, packed);
     free(plain);
     return packed;
 }
@@ -75,14 +75,8 @@ static void test_panels_bfloat16_multiply_like_float32(void **state) {
     const CpuLevel most = ((CpuDevice *)kernel_cpu_device())->level;
     for (CpuLevel level = CPU_LEVEL_PORTABLE; level <= most; level++)
         for (int64_t rows = 1; rows <= ROWS; rows += ROWS - 1) {
-            CpuMatmul matmul = {.rows = rows,
-                .columns = N,
-                .depth = K,
-                .a_row = K,
-                .a_column = 1,
-                .b_packed = true,
-                .batch_count = 1,
-                .epilogue = {.alpha = 1, .bias_scale = 1}};
+            CpuMatmul matmul = matmul_fixture_make(rows, N, K);
+            matmul.b_packed = true;
             cpu_matmul_prepare(&matmul, level);
             float *wide = make_wide(&matmul.code);
             const CpuMatmulBuffers buffers = {.a = a, .b = wide, .c = expected};
