@@ -76,7 +76,7 @@ static Error *run_rule(
 }
 
 /* Operators whose values are polynomials of their inputs' elements, so that what is the same for
- * three sizes is the same for all; of those the ones that take where to read from inputs 1 and
+ * a few sizes is the same for all; of those the ones that take where to read from inputs 1 and
  * up. */
 typedef enum ValueKind { VALUES_CUT, VALUES_POLYNOMIAL, VALUES_MOVED } ValueKind;
 
@@ -108,25 +108,52 @@ static bool value_is_tainted(const ProbeContext *context, const IrBinding *bindi
     return false;
 }
 
-/* True when a slice of a fixed dimension has a symbolic length: it is cut off for larger sizes. */
-static bool slice_has_limit(
-    const ProbeContext *context, const IrBinding *binding, const Probe *result) {
-    if (binding->operator_info->id != OPERATOR_SLICE) return false;
+static bool dim_is_fixed(const Probe *probe, uint32_t dim) {
+    for (uint32_t w = 1; w < PROBE_WORLDS; w++)
+        if (probe->dims[w][dim] != probe->dims[0][dim]) return false;
+    return true;
+}
+
+/* Whether an element that is cut from a symbolic dimension may not be there: unless it is the first
+ * or the last one, which only an empty dimension has not. */
+static Error *element_may_lack(const ProbeContext *context, const IrBinding *binding, uint32_t dim,
+    ProbeScratch *scratch, bool *out) {
+    fill_request(context, binding, 0, scratch);
+    scratch->specs[0].shape.dims[dim] = 1;
+    Error *error = operator_infer(&scratch->request);
+    *out = error || scratch->request.outputs[0].shape.dims[dim] != 1;
+    if (!error || error_code(error) == ERROR_OUT_OF_MEMORY) return error;
+    error_free(error);
+    return NULL;
+}
+
+/* True when a slice of a fixed dimension has a symbolic length, which is cut off for larger sizes,
+ * or one of a symbolic dimension an element that smaller sizes have not. */
+static Error *slice_has_limit(const ProbeContext *context, const IrBinding *binding,
+    const Probe *result, ProbeScratch *scratch, bool *out) {
+    *out = false;
+    if (binding->operator_info->id != OPERATOR_SLICE) return NULL;
     const Probe *input = input_probe(context, binding, 0);
-    for (uint32_t i = 0; i < result->rank; i++) {
-        bool fixed = true, same = true;
-        for (uint32_t w = 1; w < PROBE_WORLDS; w++) {
-            fixed = fixed && input->dims[w][i] == input->dims[0][i];
-            same = same && result->dims[w][i] == result->dims[0][i];
-        }
-        if (fixed && !same) return true;
+    for (uint32_t i = 0; !*out && i < result->rank; i++) {
+        const bool fixed = dim_is_fixed(result, i);
+        if (dim_is_fixed(input, i))
+            *out = !fixed;
+        else if (fixed && result->dims[0][i] == 1)
+            TRY(element_may_lack(context, binding, i, scratch, out));
     }
-    return false;
+    return NULL;
+}
+
+/* True when a range's length is not clearly above zero: a smaller size may leave none of it. */
+static bool range_has_limit(
+    const ProbeContext *context, const IrBinding *binding, const Probe *result) {
+    if (binding->operator_info->id != OPERATOR_RANGE || dim_is_fixed(result, 0)) return false;
+    return !probe_is_sum(context, result, 0);
 }
 
 /* Dimensions that come out the same for the sizes tried but perhaps not for all: a slice that ends
- * inside a dimension of symbolic size, whatever follows from a tainted value. They become symbols.
- * One element cut from such a dimension is taken to be there. */
+ * inside a dimension of symbolic size, whatever follows from a tainted value. They become symbols;
+ * not so one element, which is one or none. */
 static Error *unsettle(
     ProbeContext *context, const IrBinding *binding, uint32_t output, Probe *inout_result) {
     bool slices = binding->operator_info->id == OPERATOR_SLICE, tainted = false;
@@ -223,8 +250,10 @@ static Error *infer(ProbeContext *context, const IrBinding *binding) {
     if (!known) return infer_fallback_run(context, binding);
     for (uint32_t o = 0; o < binding->result_count; o++) {
         Probe *result = &scratch->results[o];
+        bool cut;
+        TRY(slice_has_limit(context, binding, result, scratch, &cut));
         result->shape_tainted =
-            shape_is_tainted(context, binding) || slice_has_limit(context, binding, result);
+            cut || shape_is_tainted(context, binding) || range_has_limit(context, binding, result);
         TRY(unsettle(context, binding, o, result));
     }
     if (values_are_known(context, binding, scratch)) TRY(run_values(context, binding, scratch));

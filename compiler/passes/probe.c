@@ -6,12 +6,10 @@
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/probe_groups.h"
 
-/* Where each world's sizes begin, and how many primes it goes on by for the next symbol: different
- * steps, so that sums of sizes do not meet by accident. Set 0 is below the length of most tables of
- * positions, set 1 is large enough for deep stacks of windows, set 2 is below short tables too. */
+/* Where each world's sizes begin. Set 0 is below the length of most tables of positions, set 1 is
+ * large enough for deep stacks of windows, set 2 is below short tables too. */
 static const int64_t first_sizes[PROBE_SETS][PROBE_WORLDS] = {
-    {23, 41, 59}, {1009, 10007, 499}, {5, 7, 3}};
-static const uint32_t prime_steps[PROBE_WORLDS] = {1, 2, 3};
+    {23, 43, 61, 96, 26}, {1009, 10007, 499, 1024, 1018}, {5, 7, 3, 8, 6}};
 
 enum { CONTAINERS_MAX = 16 }; /* lists and optionals in each other that are followed */
 
@@ -21,6 +19,19 @@ static int64_t next_prime(int64_t above) {
         for (int64_t d = 2; prime && d * d <= candidate; d++) prime = candidate % d != 0;
         if (prime) return candidate;
     }
+}
+
+/* The size of a world's next symbol. In the first three worlds so many primes on: different steps,
+ * so that sums of sizes do not meet by accident. How often a window fits is no polynomial of a
+ * size, and what holds for odd ones may not for others: the fourth world has multiples of a power
+ * of two, the last one twice a prime. */
+static int64_t next_size(uint32_t set, uint32_t world, int64_t size) {
+    enum { MULTIPLES = 3 };
+    static const int64_t steps[PROBE_SETS] = {32, 32, 8};
+    if (world == MULTIPLES) return size + steps[set];
+    if (world > MULTIPLES) return 2 * next_prime(size / 2);
+    for (uint32_t i = 0; i <= world; i++) size = next_prime(size);
+    return size;
 }
 
 static uint32_t *table_find(const ProbeContext *context, const int64_t sizes[PROBE_WORLDS]) {
@@ -58,8 +69,7 @@ static Error *symbols_fill(ProbeContext *context) {
         ProbeSymbol symbol;
         for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
             symbol.sizes[w] = context->next_size[w];
-            for (uint32_t i = 0; i < prime_steps[w]; i++)
-                context->next_size[w] = next_prime(context->next_size[w]);
+            context->next_size[w] = next_size(context->set, w, symbol.sizes[w]);
         }
         TRY(symbol_add(context, symbol.sizes));
     }
@@ -67,8 +77,10 @@ static Error *symbols_fill(ProbeContext *context) {
 }
 
 Error *probe_context_init(IrModule *module, Device *portable, uint32_t set, ProbeContext *out) {
-    ProbeContext context = {
-        .module = module, .portable = portable, .variable_count = module->variable_count};
+    ProbeContext context = {.module = module,
+        .portable = portable,
+        .variable_count = module->variable_count,
+        .set = set};
     memcpy(context.next_size, first_sizes[set], sizeof first_sizes[set]);
     void *table;
     TRY(ir_side_table(module, sizeof(Probe), &table));
@@ -333,6 +345,19 @@ Error *probe_join_elements(IrModule *module, const IrType *a, const IrType *b, c
         *out = copy;
     }
     return NULL;
+}
+
+bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim) {
+    for (size_t i = 0; i < context->symbol_count; i++) {
+        int64_t rest[PROBE_WORLDS];
+        bool fixed = true;
+        for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+            rest[w] = probe->dims[w][dim] - context->symbols[i].sizes[w];
+            fixed = fixed && rest[w] == rest[0];
+        }
+        if (fixed ? rest[0] >= 0 : *table_find(context, rest) > 0) return true;
+    }
+    return false;
 }
 
 static Error *dim_to_type(ProbeContext *context, const Probe *probe, uint32_t dim, int64_t *out) {

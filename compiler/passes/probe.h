@@ -4,13 +4,13 @@
  *
  * The kernels' own shape rules run in every world, so there is no second set of rules. What comes
  * out the same in all worlds is a constant; what equals a symbol in all worlds is that symbol; any
- * other triple of numbers becomes a nameless symbol of its own, so that equal expressions stay
- * equal. A shape or value is tainted where that conclusion may not hold for all sizes (a slice that
+ * other row of numbers becomes a nameless symbol of its own, so that equal expressions stay equal.
+ * A shape or value is tainted where that conclusion may not hold for all sizes (a slice that
  * is cut off, a comparison): then it helps to choose, but nothing is folded from it. */
 #include "compiler/ir/ir.h"
 #include "kernels/device.h"
 
-enum { PROBE_SETS = 3, PROBE_WORLDS = 3, PROBE_VALUE_COUNT_MAX = 64 };
+enum { PROBE_SETS = 3, PROBE_WORLDS = 5, PROBE_VALUE_COUNT_MAX = 64 };
 
 typedef enum ProbeState {
     PROBE_BOTTOM, /* not reached yet */
@@ -61,6 +61,7 @@ typedef struct ProbeContext {
     size_t symbol_count, symbol_capacity;
     uint32_t *table; /* of symbols by sizes: 1 + symbol */
     size_t table_size;
+    uint32_t set;
     int64_t next_size[PROBE_WORLDS];
     struct ProbeScratch *scratch; /* infer_operator.c */
 } ProbeContext;
@@ -90,6 +91,9 @@ MUST_CHECK Error *probe_join(ProbeContext *context, ProbeGroups *groups, bool st
     const IrVariable *variable, Probe *inout_probe, const Probe *other);
 /* The type that a known probe stands for. */
 MUST_CHECK Error *probe_to_type(ProbeContext *context, const Probe *probe, IrType *out);
+/* Whether a dimension is one symbol, or the sum of two or of one and a number that is not negative.
+ */
+bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim);
 /* What holds for elements of both types; either may be NULL (no element). */
 MUST_CHECK Error *probe_join_elements(
     IrModule *module, const IrType *a, const IrType *b, const IrType **out);
