@@ -34,6 +34,7 @@ static bool is_last_axis(const IrBinding *softmax) {
 static bool match_product(
     const Fusion *fusion, const IrBinding *root, IrVariable *value, Scores *scores) {
     double scalar;
+    const IrVariable *scaled = value;
     scores->scale = 1;
     for (uint32_t step = 0; step < 2; step++) {
         const IrBinding *mul = fusion_sole_maker(fusion, root, value, OPERATOR_MUL);
@@ -50,7 +51,8 @@ static bool match_product(
         }
     }
     const IrBinding *product = fusion_sole_maker(fusion, root, value, OPERATOR_MATMUL);
-    if (!product) return false;
+    if (!product || (scaled != value && !fusion_same_rank(&scaled->type, &value->type)))
+        return false;
     scores->query = fusion_operand(product, 0);
     scores->key = fusion_operand(product, 1);
     const IrBinding *transpose = fusion_sole_maker(fusion, root, scores->key, OPERATOR_TRANSPOSE);
@@ -106,6 +108,7 @@ static bool match_masked(const Fusion *fusion, const IrBinding *root, IrVariable
         IrVariable *inner = fusion_operand(where, 1);
         *out_where = where;
         return is_mask(fusion_operand(where, 0), inner) &&
+               is_mask(fusion_operand(where, 2), inner) &&
                match_product(fusion, root, inner, scores);
     }
     return match_product(fusion, root, value, scores);

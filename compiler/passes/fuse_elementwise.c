@@ -31,13 +31,17 @@ static int member_index(const Group *group, const IrVariable *variable) {
 static bool is_constant_operand(const IrBinding *step, const IrVariable *operand) {
     double value;
     if (!fusion_scalar(operand, &value)) return false;
-    /* a constant is of the type of the step's last operand that is none */
+    /* a constant is of the type of the step's last operand that is none, and gives the result no
+     * dimension that these do not */
     DType dtype = DTYPE_NONE;
+    uint32_t rank = 0;
     for (uint32_t i = 0; i < step->operand_count; i++) {
         const IrVariable *other = fusion_operand(step, i);
-        if (other && !fusion_scalar(other, &value)) dtype = other->type.dtype;
+        if (!other || fusion_scalar(other, &value)) continue;
+        dtype = other->type.dtype;
+        if (other->type.rank_known && other->type.rank > rank) rank = other->type.rank;
     }
-    return dtype == operand->type.dtype && operand->type.rank <= step->results[0]->type.rank;
+    return dtype == operand->type.dtype && operand->type.rank <= rank;
 }
 
 static bool may_be_step(const IrBinding *binding, const IrType *shape) {

@@ -85,6 +85,7 @@ static Error *at_mul(Fusion *fusion, IrBinding *mul) {
         IrVariable *x = sub ? fusion_operand(sub, 0) : NULL;
         bool layer = x && mean_input(mul, fusion_operand(sub, 1)) == x;
         IrVariable *inputs[2] = {layer ? x : centred, scale};
+        if (!fusion_same_rank(&inputs[0]->type, &mul->results[0]->type)) continue;
         return replace(
             fusion, mul, layer ? "LayerNormalization" : "RMSNormalization", epsilon, 2, inputs);
     }

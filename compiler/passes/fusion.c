@@ -62,6 +62,10 @@ bool fusion_same_shape(const IrType *a, const IrType *b) {
     return true;
 }
 
+bool fusion_same_rank(const IrType *a, const IrType *b) {
+    return a->rank_known && b->rank_known && a->rank == b->rank;
+}
+
 bool fusion_broadcasts(const IrType *small, const IrType *large) {
     if (small->kind != IR_TYPE_TENSOR || large->kind != IR_TYPE_TENSOR) return false;
     if (!small->rank_known || !large->rank_known || small->rank > large->rank) return false;

@@ -42,6 +42,8 @@ bool fusion_scalar_is(const IrVariable *variable, double wanted);
 bool fusion_integer(const IrVariable *variable, int64_t *out);
 /* Both shapes are known to be the same. */
 bool fusion_same_shape(const IrType *a, const IrType *b);
+/* Both ranks are known to be the same: constants of one element may have raised one of them. */
+bool fusion_same_rank(const IrType *a, const IrType *b);
 /* `small` is known to broadcast to `large` without making it larger. */
 bool fusion_broadcasts(const IrType *small, const IrType *large);
 /* For a binary operator: *out_made gets the operand that `id` makes for this consumer alone,
