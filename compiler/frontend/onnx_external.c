@@ -56,8 +56,9 @@ static Error *open_component(
     FAIL(IO, "external data %s: %s", location, strerror(errno));
 }
 
-static Error *check_component(const char *name, const char *location) {
-    if (!name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+/* Empty only before the first slash: the path is absolute. */
+static Error *check_component(const char *name, const char *location, int is_first) {
+    if ((is_first && !name[0]) || strcmp(name, "..") == 0)
         FAIL(INVALID, "external data %s is outside the model's folder", location);
     return NULL;
 }
@@ -72,8 +73,9 @@ static Error *open_below(int directory_descriptor, const char *location, int *ou
         char *slash = strchr(name, '/');
         if (slash) *slash = 0;
         int opened = -1;
-        Error *error = check_component(name, location);
-        if (!error) error = open_component(folder, name, slash == NULL, location, &opened);
+        Error *error = check_component(name, location, name == path);
+        const char *component = name[0] ? name : ".";
+        if (!error) error = open_component(folder, component, slash == NULL, location, &opened);
         if (folder != directory_descriptor) (void)close(folder);
         if (error) return error;
         if (!slash) {

@@ -122,8 +122,8 @@ static Error *bind_and_fill(
     if (scope->depth > ONNX_CALL_DEPTH_MAX)
         FAIL(UNSUPPORTED, "functions nested deeper than %d", ONNX_CALL_DEPTH_MAX);
     for (uint32_t i = 0; i < function->n_input; i++)
-        if (onnx_input(node, i))
-            TRY(name_map_set(scope->names, function->input[i], node->inputs[i]));
+        TRY(onnx_input(node, i) ? name_map_set(scope->names, function->input[i], node->inputs[i])
+                                : onnx_scope_set_absent(scope, function->input[i]));
     TRY(onnx_graph_nodes(node->import, scope, function->node, function->n_node));
     for (uint32_t i = 0; i < function->n_output && i < node->proto->n_output; i++) {
         IrVariable *result;

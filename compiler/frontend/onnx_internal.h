@@ -75,6 +75,10 @@ void onnx_scope_deinit(OnnxScope *scope);
 MUST_CHECK Error *onnx_scope_set(OnnxScope *scope, const char *name, IrVariable *variable);
 /* Errors: INVALID there is no value of that name. */
 MUST_CHECK Error *onnx_scope_find(const OnnxScope *scope, const char *name, IrVariable **out);
+/* The same; NULL for an input that the function's call leaves out. */
+MUST_CHECK Error *onnx_scope_find_optional(
+    const OnnxScope *scope, const char *name, IrVariable **out);
+MUST_CHECK Error *onnx_scope_set_absent(OnnxScope *scope, const char *name);
 /* Gives output index its variable; outputs that the node does not name are dropped. */
 MUST_CHECK Error *onnx_node_set_output(const OnnxNode *node, uint32_t index, IrVariable *variable);
 

@@ -119,8 +119,11 @@ Error *onnx_convert_softmax(const OnnxNode *node) {
     TRY(onnx_attribute_int(node, "axis", 1, &axis));
     OWN(Attributes, flatten) = NULL;
     OWN(Attributes, last) = NULL;
+    OWN(Attributes, as_they_are) = NULL; /* dimensions of 0 */
     TRY(attributes_create(&flatten));
     TRY(attributes_create(&last));
+    TRY(attributes_create(&as_they_are));
+    TRY(attributes_set_int(as_they_are, "allowzero", 1));
     TRY(attributes_set_int(last, "axis", -1));
     if (axis == -1) {
         TRY(ir_build_simple(onnx_at(node), node->proto->op_type, last, input, NULL, NULL, &result));
@@ -130,6 +133,6 @@ Error *onnx_convert_softmax(const OnnxNode *node) {
     TRY(ir_build_shape_of(onnx_at(node), input, &shape));
     TRY(ir_build_simple(onnx_at(node), "Flatten", flatten, input, NULL, NULL, &matrix));
     TRY(ir_build_simple(onnx_at(node), node->proto->op_type, last, matrix, NULL, NULL, &matrix));
-    TRY(ir_build_simple(onnx_at(node), "Reshape", NULL, matrix, shape, NULL, &result));
+    TRY(ir_build_simple(onnx_at(node), "Reshape", as_they_are, matrix, shape, NULL, &result));
     return onnx_node_set_output(node, 0, result);
 }

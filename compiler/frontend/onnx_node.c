@@ -74,7 +74,8 @@ static Error *look_up_inputs(OnnxNode *node) {
         node->output_count--;
     for (size_t i = 0; i < count; i++)
         if (proto->input[i][0])
-            TRY(onnx_scope_find(node->scope, proto->input[i], &node->inputs[i]));
+            TRY(onnx_scope_find_optional(node->scope, proto->input[i], &node->inputs[i]));
+    while (node->input_count > 0 && !node->inputs[node->input_count - 1]) node->input_count--;
     return NULL;
 }
 

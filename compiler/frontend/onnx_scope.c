@@ -27,14 +27,26 @@ Error *onnx_scope_set(OnnxScope *scope, const char *name, IrVariable *variable) 
     return name_map_set(scope->names, name, variable);
 }
 
-Error *onnx_scope_find(const OnnxScope *scope, const char *name, IrVariable **out) {
+static IrVariable absent; /* stands for inputs that a call of a function leaves out */
+
+Error *onnx_scope_set_absent(OnnxScope *scope, const char *name) {
+    return name_map_set(scope->names, name, &absent);
+}
+
+Error *onnx_scope_find_optional(const OnnxScope *scope, const char *name, IrVariable **out) {
     for (const OnnxScope *at = scope; at; at = at->outer) {
         IrVariable *variable = name_map_find(at->names, name);
         if (!variable) continue;
-        *out = variable;
+        *out = variable == &absent ? NULL : variable;
         return NULL;
     }
     FAIL(INVALID, "there is no value %s before this", name);
+}
+
+Error *onnx_scope_find(const OnnxScope *scope, const char *name, IrVariable **out) {
+    TRY(onnx_scope_find_optional(scope, name, out));
+    if (!*out) FAIL(INVALID, "the function's input %s is left out", name);
+    return NULL;
 }
 
 Error *onnx_node_set_output(const OnnxNode *node, uint32_t index, IrVariable *variable) {

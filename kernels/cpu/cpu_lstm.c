@@ -33,8 +33,9 @@ static void run_cell(const CpuCellCall *call) {
         rows->multiply_add(call->peepholes, call->c, count, input);
         rows->multiply_add(call->peepholes + 2 * hidden, call->c, count, forget);
     }
-    for (int64_t gate = 0; gate < 4; gate++)
-        cpu_recurrent_clip(lstm, call->gates + gate * hidden, count);
+    cpu_recurrent_clip(lstm, input, count);
+    cpu_recurrent_clip(lstm, forget, count);
+    cpu_recurrent_clip(lstm, update, count);
     cpu_recurrent_activate(&activations[0], input, count);
     cpu_recurrent_activate(&activations[0], forget, count);
     cpu_recurrent_activate(&activations[1], update, count);
@@ -42,6 +43,7 @@ static void run_cell(const CpuCellCall *call) {
         for (int64_t i = 0; i < count; i++) forget[i] = 1.0f - input[i];
     rows->combine(forget, input, update, count, call->c);
     if (call->peepholes) rows->multiply_add(call->peepholes + hidden, call->c, count, output);
+    cpu_recurrent_clip(lstm, output, count);
     cpu_recurrent_activate(&activations[0], output, count);
     memcpy(update, call->c, (size_t)count * sizeof(float));
     cpu_recurrent_activate(&activations[2], update, count);

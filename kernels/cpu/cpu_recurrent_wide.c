@@ -105,7 +105,8 @@ static void step_lstm(const Sequence *sequence) {
         input[i] += peep[i] * c[i];
         forget[i] += peep[2 * hidden + i] * c[i];
     }
-    clip(sequence, input, 4 * hidden);
+    clip(sequence, input, hidden);
+    clip(sequence, forget, 2 * hidden);
     activate(sequence, 0, input, hidden);
     activate(sequence, 0, forget, hidden);
     activate(sequence, 1, update, hidden);
@@ -114,6 +115,7 @@ static void step_lstm(const Sequence *sequence) {
         c[i] = kept * c[i] + input[i] * update[i];
         if (peep) output[i] += peep[hidden + i] * c[i];
     }
+    clip(sequence, output, hidden);
     activate(sequence, 0, output, hidden);
     memcpy(update, c, (size_t)hidden * sizeof(double));
     activate(sequence, 2, update, hidden);

@@ -114,6 +114,7 @@ static void test_onnx_external_reads_files_beside_and_below_the_model(void **sta
         {"uint8[16]", "data.bin", NULL, NULL, "0123456789abcdef"},
         {"uint8[2,2]", "below/data.bin", "4", "4", "4567"},
         {"int32[1]", "data.bin", "12", NULL, "cdef"},
+        {"uint8[4]", "./below//./data.bin", "0", "4", "0123"},
     };
     const Folders *folders = *state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -129,11 +130,12 @@ static void test_onnx_external_reads_files_beside_and_below_the_model(void **sta
 
 static void test_onnx_external_refuses_paths_out_of_the_folder(void **state) {
     static const char *const locations[] = {"/etc/passwd", "..", "../outside/secret",
-        "below/../../outside/secret", "below/../data.bin", "./data.bin", "below//data.bin",
-        "below/", "/", "."};
+        "below/../../outside/secret", "below/../data.bin", "/"};
     for (size_t i = 0; i < sizeof locations / sizeof *locations; i++)
         refused(
             INVALID, "outside the model's folder", external("uint8[4]", locations[i], NULL, NULL));
+    refused(INVALID, "not a regular file", external("uint8[4]", "below/", NULL, NULL));
+    refused(INVALID, "not a regular file", external("uint8[4]", ".", NULL, NULL));
 }
 
 static void test_onnx_external_refuses_symbolic_links(void **state) {

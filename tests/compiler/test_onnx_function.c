@@ -64,6 +64,41 @@ static void test_onnx_function_refuses_calls_with_more_than_the_function_has(voi
         INVALID, "node y (F): 2 inputs and 1 outputs for a function of 1 and 1", model);
 }
 
+/* What a call leaves out is left out where the function uses it, and in calls of its own. */
+static void test_onnx_function_passes_on_that_an_input_is_left_out(void **state) {
+    (void)state;
+    static const struct {
+        const char *inputs, *result;
+    } rows[] = {{"x,,high", "-5 2"}, {"x,low", "-1 5"}, {"x", "-5 5"}, {"x,low,high", "-1 2"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char signature[64];
+        OnnxModel *model = onnx_model_make(13);
+        onnx_add_input(model->graph, "x", "float32[2]");
+        onnx_add_output(model->graph, "y", "float32");
+        onnx_add_initializer(model->graph, "low", "float32[] -1");
+        onnx_add_initializer(model->graph, "high", "float32[] 2");
+        onnx_node_set_domain(onnx_add_node(model->graph, "Outer", rows[i].inputs, "y"), "own");
+        OnnxFunction *outer = onnx_add_function(model, "own", "Outer", "a,b,c", "d");
+        onnx_node_set_domain(onnx_function_add_node(outer, "Inner", "a,b,c", "d"), "own");
+        OnnxFunction *inner = onnx_add_function(model, "own", "Inner", "v,l,h", "w");
+        onnx_function_add_node(inner, "Clip", "v,l,h", "w");
+        (void)snprintf(
+            signature, sizeof signature, "float32[2] -5 5 -> float32[2] %s", rows[i].result);
+        onnx_model_expect(model, signature);
+    }
+}
+
+static void test_onnx_function_refuses_to_give_what_is_left_out(void **state) {
+    (void)state;
+    OnnxModel *model = onnx_model_make(13);
+    onnx_add_input(model->graph, "x", "float32[2]");
+    onnx_add_output(model->graph, "y", "float32");
+    onnx_node_set_domain(onnx_add_node(model->graph, "F", "x", "y"), "own");
+    OnnxFunction *function = onnx_add_function(model, "own", "F", "a,b", "b");
+    onnx_function_add_node(function, "Neg", "a", "c");
+    onnx_model_refused(INVALID, "node y (F): the function's input b is left out", model);
+}
+
 /* A function's body is read by the opset that the function imports. */
 static void test_onnx_function_reads_functions_by_their_own_opset(void **state) {
     (void)state;
@@ -250,6 +285,8 @@ int test_onnx_function(void) {
         cmocka_unit_test(test_onnx_function_prefers_local_functions_to_operators),
         cmocka_unit_test(test_onnx_function_refuses_functions_there_twice),
         cmocka_unit_test(test_onnx_function_refuses_calls_with_more_than_the_function_has),
+        cmocka_unit_test(test_onnx_function_passes_on_that_an_input_is_left_out),
+        cmocka_unit_test(test_onnx_function_refuses_to_give_what_is_left_out),
         cmocka_unit_test(test_onnx_function_reads_functions_by_their_own_opset),
         cmocka_unit_test(test_onnx_function_attributes_have_default_values),
         cmocka_unit_test(test_onnx_function_default_values_go_inwards),

@@ -224,6 +224,10 @@ static void test_onnx_legacy_softmax_flattens(void **state) {
     model = one_node(13, "Softmax", "x", &node);
     onnx_set_int(node, "axis", 1);
     onnx_model_expect(model, rows);
+    model = one_node(11, "Softmax", "x", &node);
+    onnx_set_int(node, "axis", 2);
+    onnx_model_expect(model, "float32[2,3,0] -> float32[2,3,0]");
+    onnx_model_expect(one_node(11, "Softmax", "x", &node), "float32[2,0,4] -> float32[2,0,4]");
     onnx_model_expect(one_node(7, "LogSoftmax", "x", &node),
         "float32[1,2,2] 0 0 0 0 -> float32[1,2,2] -1.38629 -1.38629 -1.38629 -1.38629");
     onnx_model_expect(

@@ -153,14 +153,15 @@ static void step_lstm(Network *network, int64_t d, const double *x, double *h, d
     double next[HIDDEN_MAX];
     for (int64_t i = 0; i < hidden; i++) {
         double in = gate(network, d, i, x, h) + (peep ? peep[i] * c[i] : 0);
-        double out = limited(network, gate(network, d, hidden + i, x, h));
+        double out = gate(network, d, hidden + i, x, h);
         double forget =
             gate(network, d, 2 * hidden + i, x, h) + (peep ? peep[2 * hidden + i] * c[i] : 0);
         double cell = gate(network, d, 3 * hidden + i, x, h);
         in = activate(network, d, 0, limited(network, in));
         forget = coupled ? 1 - in : activate(network, d, 0, limited(network, forget));
         c[i] = forget * c[i] + in * activate(network, d, 1, limited(network, cell));
-        out = activate(network, d, 0, out + (peep ? peep[hidden + i] * c[i] : 0));
+        out += peep ? peep[hidden + i] * c[i] : 0;
+        out = activate(network, d, 0, limited(network, out));
         next[i] = out * activate(network, d, 2, c[i]);
     }
     memcpy(h, next, (size_t)hidden * sizeof(double));

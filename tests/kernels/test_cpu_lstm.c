@@ -48,7 +48,7 @@ static void naive_step(
                 ? 1 - i
                 : sigmoid(limited(l, gates[2] + (p ? (double)p[2 * hidden + j] * old : 0)));
         c[j] = f * old + i * tanh(limited(l, gates[3]));
-        const double out = sigmoid(limited(l, gates[1]) + (p ? (double)p[hidden + j] * c[j] : 0));
+        const double out = sigmoid(limited(l, gates[1] + (p ? (double)p[hidden + j] * c[j] : 0)));
         next[j] = out * tanh(c[j]);
     }
     memcpy(h, next, (size_t)hidden * sizeof(double));
@@ -139,6 +139,7 @@ static void test_lstm_agrees_with_the_definition(void **state) {
         {4, 4, 5, 12, 2, "bidirectional", true, true, true, true, false, 0, false},
         {3, 1, 40, 64, 1, "forward", false, true, false, true, false, 0.25, false},
         {3, 2, 4, 8, 1, "forward", false, true, false, false, false, 0, true},
+        {5, 2, 4, 8, 1, "forward", false, true, false, true, true, 0.25, false},
         {0, 2, 4, 8, 1, "forward", false, true, false, true, false, 0, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

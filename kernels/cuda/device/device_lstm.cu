@@ -48,7 +48,7 @@ DEVICE float lstm_cell(const CudaLstmParams *p, int64_t row, int64_t n, int64_t 
     update = lstm_activate(&p->activations[1], lstm_clip(p, update));
     if (p->input_forget) forget = 1.0f - input;
     *c = forget * *c + input * update;
-    output = lstm_clip(p, output) + lstm_peephole(p, hidden + j, *c);
+    output = lstm_clip(p, output + lstm_peephole(p, hidden + j, *c));
     return lstm_activate(&p->activations[0], output) * lstm_activate(&p->activations[2], *c);
 }
 
