@@ -112,8 +112,8 @@ MUST_CHECK Error *onnx_constant_tensor(
     OnnxImport *import, const Onnx__TensorProto *proto, IrVariable **out);
 
 /* onnx_legacy.c: the element type of a float tensor that nodes before compute. Types are inferred
- * behind the import, so it is followed back to where it is told: the first operand of every
- * operator but Where has its result's type, where both are floats. */
+ * behind the import, so it is followed back to where it is told: the first operand of nearly every
+ * operator has its result's type, where both are floats. float32 where nothing tells it. */
 DType onnx_float_type(const IrVariable *variable);
 
 /* onnx_graph.c */

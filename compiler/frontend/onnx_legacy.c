@@ -12,21 +12,57 @@ static Error *ints_as_input(const OnnxNode *node, const char *name, IrVariable *
     return onnx_constant_ints(node, attribute->ints, attribute->n_ints, out);
 }
 
-DType onnx_float_type(const IrVariable *variable) {
+/* What an operator's attribute says of its result's type: DTYPE_NONE, nothing. */
+static DType attribute_type(const IrBinding *binding) {
+    switch ((int)binding->operator_info->id) {
+    case OPERATOR_CAST:
+        return attributes_dtype(binding->attributes, "to");
+    case OPERATOR_EYE_LIKE:
+        return attributes_has(binding->attributes, "dtype")
+                   ? attributes_dtype(binding->attributes, "dtype")
+                   : DTYPE_NONE;
+    case OPERATOR_CONSTANT_OF_SHAPE:
+        return attributes_has(binding->attributes, "value")
+                   ? attributes_tensor(binding->attributes, "value")->dtype
+                   : DTYPE_FLOAT32;
+    default:
+        return DTYPE_NONE;
+    }
+}
+
+/* The operand whose type is the result's, where both are floats. */
+static uint32_t typed_operand(OperatorId operator_id) {
+    if (operator_id == OPERATOR_WHERE || operator_id == OPERATOR_DEQUANTIZE_LINEAR) return 1;
+    return operator_id == OPERATOR_ONE_HOT ? 2 : 0;
+}
+
+/* DTYPE_NONE: something is behind it whose type only inference knows. */
+static DType told_type(const IrVariable *variable) {
     for (uint32_t i = 0; variable && i < TYPE_STEPS_MAX; i++) {
         const Tensor *tensor = ir_variable_tensor(variable);
         DType dtype = tensor ? tensor->dtype : variable->type.dtype;
         if (dtype_is_float(dtype)) return dtype;
         const IrBinding *binding = variable->binding;
         if (!binding || binding->kind != IR_OPERATOR || binding->operand_count == 0) break;
-        OperatorId operator_id = binding->operator_info->id;
-        if (operator_id == OPERATOR_CAST) {
-            dtype = attributes_dtype(binding->attributes, "to");
-            return dtype_is_float(dtype) ? dtype : DTYPE_FLOAT32;
-        }
-        variable = binding->operands[operator_id == OPERATOR_WHERE ? 1 : 0];
+        dtype = attribute_type(binding);
+        if (dtype != DTYPE_NONE) return dtype_is_float(dtype) ? dtype : DTYPE_FLOAT32;
+        const uint32_t operand = typed_operand(binding->operator_info->id);
+        variable = operand < binding->operand_count ? binding->operands[operand] : NULL;
     }
-    return DTYPE_FLOAT32;
+    return DTYPE_NONE;
+}
+
+DType onnx_float_type(const IrVariable *variable) {
+    const DType told = told_type(variable);
+    return told == DTYPE_NONE ? DTYPE_FLOAT32 : told;
+}
+
+/* A constant of rank 0 and of another value's type. */
+static Error *float_like(const OnnxNode *node, double value, IrVariable *like, IrVariable **out) {
+    const DType told = told_type(like);
+    if (told != DTYPE_NONE) return onnx_constant_float0(node, value, told, out);
+    TRY(onnx_constant_float0(node, value, DTYPE_FLOAT64, out));
+    return ir_build_simple(onnx_at(node), "CastLike", NULL, *out, like, NULL, out);
 }
 
 /* Squeeze, Unsqueeze, the reductions: axes. */
@@ -74,7 +110,7 @@ Error *onnx_convert_pad(const OnnxNode *node) {
     const Onnx__AttributeProto *value = onnx_attribute_find(node, "value");
     TRY(ints_as_input(node, node->scope->opset < 2 ? "paddings" : "pads", &inputs[1]));
     double fill = value && value->has_f ? (double)value->f : 0;
-    TRY(onnx_constant_float0(node, fill, onnx_float_type(inputs[0]), &inputs[2]));
+    TRY(float_like(node, fill, inputs[0], &inputs[2]));
     return onnx_node_emit(node, "Pad", skipped, 3, inputs);
 }
 
@@ -87,9 +123,7 @@ Error *onnx_convert_clip(const OnnxNode *node) {
     if (!inputs[0]) FAIL(INVALID, "input 0 is missing");
     for (uint32_t i = 1; i < 3; i++) {
         const Onnx__AttributeProto *bound = onnx_attribute_find(node, skipped[i - 1]);
-        if (bound && bound->has_f)
-            TRY(onnx_constant_float0(
-                node, (double)bound->f, onnx_float_type(inputs[0]), &inputs[i]));
+        if (bound && bound->has_f) TRY(float_like(node, (double)bound->f, inputs[0], &inputs[i]));
     }
     uint32_t count = inputs[2] ? 3 : inputs[1] ? 2 : 1;
     return onnx_node_emit(node, "Clip", skipped, count, inputs);

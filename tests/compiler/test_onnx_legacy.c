@@ -178,6 +178,30 @@ static void test_onnx_legacy_pad_and_clip_follow_computed_element_types(void **s
     }
 }
 
+/* Types that an attribute tells, and types that only inference will know. */
+static void test_onnx_legacy_pad_and_clip_take_types_from_elsewhere(void **state) {
+    (void)state;
+    OnnxNodeProto *node;
+    OnnxModel *model = onnx_model_make(10);
+    onnx_add_input(model->graph, "x", "float32[2,2]");
+    onnx_add_output(model->graph, "y", "float64");
+    node = onnx_add_node(model->graph, "EyeLike", "x", "eye");
+    onnx_set_int(node, "dtype", 11);
+    node = onnx_add_node(model->graph, "Pad", "eye", "padded");
+    onnx_set_ints(node, "pads", "0 1 0 0");
+    onnx_set_float(node, "value", 7);
+    node = onnx_add_node(model->graph, "Clip", "padded", "y");
+    onnx_set_float(node, "max", 3);
+    onnx_model_expect(model, "float32[2,2] 0 0 0 0 -> float64[2,3] 3 1 0 3 0 1");
+    model = onnx_model_make(10);
+    onnx_add_input(model->graph, "x", "int32[2]");
+    onnx_add_output(model->graph, "y", "int32");
+    node = onnx_add_node(model->graph, "Pad", "x", "y");
+    onnx_set_ints(node, "pads", "1 0");
+    onnx_set_float(node, "value", 7);
+    onnx_model_expect(model, "int32[2] 1 5 -> int32[3] 7 1 5");
+}
+
 static OnnxModel *top_k_model(int64_t opset, const char *inputs, OnnxNodeProto **out_node) {
     OnnxModel *model = onnx_model_make(opset);
     onnx_add_input(model->graph, "x", "float32");
@@ -247,6 +271,7 @@ int test_onnx_legacy(void) {
         cmocka_unit_test(test_onnx_legacy_pad_takes_pads_and_value_from_attributes),
         cmocka_unit_test(test_onnx_legacy_clip_takes_bounds_from_attributes),
         cmocka_unit_test(test_onnx_legacy_pad_and_clip_follow_computed_element_types),
+        cmocka_unit_test(test_onnx_legacy_pad_and_clip_take_types_from_elsewhere),
         cmocka_unit_test(test_onnx_legacy_top_k_takes_k_from_an_attribute),
         cmocka_unit_test(test_onnx_legacy_scatter_is_scatter_elements),
         cmocka_unit_test(test_onnx_legacy_softmax_flattens),
