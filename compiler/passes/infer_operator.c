@@ -44,7 +44,30 @@ static void fill_request(
     }
 }
 
-/* The rule in all worlds. *out_known false: it refused in one of them. */
+static bool dim_is_fixed(const Probe *probe, uint32_t dim) {
+    for (uint32_t w = 1; w < PROBE_WORLDS; w++)
+        if (probe->dims[w][dim] != probe->dims[0][dim]) return false;
+    return true;
+}
+
+/* Whether the operator runs in every run of the program, and with the same shapes. */
+static bool is_certain(const ProbeContext *context, const IrBinding *binding) {
+    const IrBlock *block = binding->block;
+    if (block->parent || !block->function->exported) return false;
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *probe = input_probe(context, binding, i);
+        if (!probe) continue;
+        if (probe->shape_tainted) return false;
+        for (uint32_t d = 0; d < probe->rank; d++)
+            if (!dim_is_fixed(probe, d)) return false;
+        if (!operator_reads_value(binding->operator_info, i)) continue;
+        if (!probe_is_constant(probe) || probe->value_tainted) return false;
+    }
+    return true;
+}
+
+/* The rule in all worlds. *out_known false: it refused in one of them. Errors: what it refuses in
+ * every run. */
 static Error *run_rule(
     ProbeContext *context, const IrBinding *binding, ProbeScratch *scratch, bool *out_known) {
     for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
@@ -52,7 +75,7 @@ static Error *run_rule(
         Error *error = operator_infer(&scratch->request);
         if (error) {
             bool ours = error_code(error) == ERROR_OUT_OF_MEMORY;
-            if (ours) return error;
+            if (ours || is_certain(context, binding)) return error;
             error_free(error); /* the run will say so, if it comes to one */
             *out_known = false;
             return NULL;
@@ -106,12 +129,6 @@ static bool value_is_tainted(const ProbeContext *context, const IrBinding *bindi
             if (!probe_is_constant(probe)) return true;
     }
     return false;
-}
-
-static bool dim_is_fixed(const Probe *probe, uint32_t dim) {
-    for (uint32_t w = 1; w < PROBE_WORLDS; w++)
-        if (probe->dims[w][dim] != probe->dims[0][dim]) return false;
-    return true;
 }
 
 /* Whether an element that is cut from a symbolic dimension may not be there: unless it is the first
