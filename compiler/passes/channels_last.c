@@ -65,11 +65,28 @@ static bool permutes(const IrBinding *binding, const int64_t *order) {
     return true;
 }
 
+/* A constant of float32 in the other form. */
+static Error *transpose_constant(IrModule *module, const IrVariable *constant, IrVariable **out) {
+    const Tensor *first = ir_variable_tensor(constant);
+    const int64_t *dims = first->shape.dims, channels = dims[1], pixels = dims[2] * dims[3];
+    const Shape shape = {.rank = IMAGE_RANK, .dims = {dims[0], dims[2], dims[3], channels}};
+    OWN(Tensor, last) = NULL;
+    TRY(tensor_create_on_host(device_host(), DTYPE_FLOAT32, &shape, &last));
+    const float *from = tensor_data(first);
+    float *to = tensor_data(last);
+    for (int64_t n = 0; n < dims[0]; n++, from += channels * pixels)
+        for (int64_t i = 0; i < pixels; i++)
+            for (int64_t c = 0; c < channels; c++) *to++ = from[c * pixels + i];
+    return ir_constant_tensor(module, last, out);
+}
+
 Error *channels_last_get(ChannelsLast *pass, IrVariable *variable, IrVariable **out) {
     ImageForms *forms = &pass->forms[variable->id];
     if (!forms->last) {
         IrType type = channels_last_type(&variable->type);
-        if (permutes(variable->binding, to_first))
+        if (variable->constant)
+            TRY(transpose_constant(pass->module, variable, &forms->last));
+        else if (permutes(variable->binding, to_first))
             forms->last = variable->binding->operands[0];
         else
             TRY(transpose(variable, to_last, &type, &forms->last));

@@ -22,7 +22,7 @@ IrType channels_last_type(const IrType *first);
 bool channels_last_expects(const ChannelsLast *pass, const IrVariable *variable);
 /* An image as [N, H, W, C]; NULL where it is not there yet. */
 IrVariable *channels_last_find(const ChannelsLast *pass, const IrVariable *variable);
-/* The same, transposed where it is made if need be. */
+/* The same, transposed where it is made if need be; of a constant a copy. */
 MUST_CHECK Error *channels_last_get(ChannelsLast *pass, IrVariable *variable, IrVariable **out);
 /* What stands for the binding's result from now on. */
 void channels_last_set(ChannelsLast *pass, IrBinding *binding, IrVariable *last);
