@@ -401,6 +401,8 @@ void control_answer(ControlRequest *request, Error *owned_error);
 void control_answer_waiters(ControlJob *job, const Error *error);
 /* Its state is stored: those who wait for it have it, the others are told of it. */
 void control_answer_state(ControlJob *job);
+/* The daemon stops: whoever waits for what the job has not come to is told so. */
+void control_answer_drained(ControlJob *job);
 /* It waits for the job's next state or checkpoint. Errors: CONFLICT enough others do. */
 MUST_CHECK Error *control_wait_for(ControlJob *job, ControlRequest *request);
 /* What is not in memory is suspended, has ended or is none of this tenant's: CONFLICT or NOT_FOUND.

@@ -152,7 +152,7 @@ void control_go_on_draining(Control *control) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
         if (!job || job->ended) continue;
         left += job->stored_state == JOB_STATE_QUEUED;
-        control_answer_waiters(job, NULL);
+        control_answer_drained(job);
     }
     ControlRequest *request = control->drainer;
     control->drainer = NULL;

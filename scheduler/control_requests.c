@@ -104,18 +104,30 @@ static JobState state_of(const ControlRequest *request) {
     return state != JOB_STATE_NONE ? state : control_migration_state(request);
 }
 
-void control_answer_state(ControlJob *job) {
+/* Those that wait for the job's state, the others with an error. */
+static void answer_reached(ControlJob *job, const Error *otherwise) {
     ControlRequest *request = job->waiters, *next;
     job->waiters = NULL;
     for (; request; request = next) {
         next = request->next;
-        if (job->stored_state == state_of(request))
-            control_answer(request, NULL);
-        else
-            control_answer(
-                request, error_make(ERROR_CONFLICT, __FILE__, __LINE__, "meanwhile the job is %s",
-                             job_state_info(job->stored_state)->name));
+        const bool reached = job->stored_state == state_of(request);
+        control_answer(request, reached ? NULL : error_copy(otherwise));
     }
+}
+
+void control_answer_state(ControlJob *job) {
+    Error *meanwhile = error_make(ERROR_CONFLICT, __FILE__, __LINE__, "meanwhile the job is %s",
+        job_state_info(job->stored_state)->name);
+    answer_reached(job, meanwhile);
+    error_free(meanwhile);
+}
+
+void control_answer_drained(ControlJob *job) {
+    Error *stopping = error_make(ERROR_UNREACHABLE, __FILE__, __LINE__,
+        "the daemon stops before the job was ready for this; it is still %s",
+        job_state_info(job->stored_state)->name);
+    answer_reached(job, stopping);
+    error_free(stopping);
 }
 
 /* Answers the waiters of one kind, or all but those. */

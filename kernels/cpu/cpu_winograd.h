@@ -3,7 +3,9 @@
  * 3) of Lavin and Gray, "Fast algorithms for convolutional neural networks" (2015). Tiles of 6 x 6
  * pixels are transformed, multiplied with transformed weights, position by position, and
  * transformed back to 4 x 4 outputs: 36 products where 144 were, and sums that are apart from the
- * direct ones by some units in the sixth digit.
+ * direct ones by some units in the sixth digit of the largest term in the tile. So a pixel that is
+ * ten thousand times its neighbours costs these four digits, and one that is no number or infinite
+ * makes all outputs of its tiles NaN.
  *
  * The bits depend neither on the threads nor on how tiles are grouped. */
 #include "kernels/cpu/cpu_conv_last.h"

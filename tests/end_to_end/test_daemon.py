@@ -1,10 +1,14 @@
 """The daemon: jobs of many run side by side, lay over, survive kill -9, and give the bits of an undisturbed run."""
 
+import subprocess
+import time
+
 import numpy as np
 import pytest
 from daemon import Daemon, Refused, equal
 from harness import DONE, FORBIDDEN, SUSPENDED, load
 
+UNREACHABLE = 5
 PROMPT = np.array([[5, 3, 9]], dtype=np.int64)
 
 
@@ -104,6 +108,19 @@ def test_sigterm_drains_and_the_next_start_goes_on(served, tmp_path):
             equal(daemon.finished(job), expected)
         assert daemon.end() == DONE
     served.is_clean()
+
+
+def test_a_stop_says_what_it_has_not_done(served):
+    with Daemon(served, "--device", "sim:0,speed=0.00001", "--grace", "1") as daemon:
+        job = daemon.submit("mlp", {"x": images(40)})
+        daemon.wait(job, lambda it: it["state"] == "running")
+        asked = [subprocess.Popen(served.command(verb, job), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                 for verb in ("cancel", "suspend")]
+        time.sleep(0.5)  # until both wait for the one long kernel
+        assert daemon.end() == SUSPENDED
+        for process in asked:
+            assert process.wait(60) == UNREACHABLE, process.stderr.read()
+            assert "the daemon" in process.stderr.read()
 
 
 def test_other_tenants_see_nothing(served):

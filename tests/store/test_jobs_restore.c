@@ -99,6 +99,35 @@ static void test_jobs_restore_refuses_what_does_not_fit(void **state) {
     fixture_expect_clean(store);
 }
 
+/* Whoever submits it again by its key gets the job that went and came back. */
+static void test_jobs_restore_keeps_the_key_of_the_job_that_went(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    Digest executable = fixture_add_executable(store, TENANT_DEFAULT);
+    JobContent inputs = fixture_content(TENANT_DEFAULT, "x");
+    JobSubmission submission = fixture_submission(&executable, &inputs);
+    submission.key = "monday";
+    submission.request = inputs.digest;
+    Example example;
+    JobId id, back, again;
+    bool created;
+    expect_ok(
+        fixture_end(jobs_submit(fixture_begin(store), TENANT_DEFAULT, &submission, &id, &created)));
+    example_init(&example, &executable);
+    example.restore.id = id;
+    example.restore.job.epoch = 1;
+    example.restore.job.origin = (JobOrigin){JOB_ORIGIN_RELEASE, id, 0};
+    expect_ok(fixture_end(
+        jobs_transition(fixture_begin(store), TENANT_DEFAULT, id, JOB_STATE_RELEASED, NULL)));
+    expect_ok(restore(store, &example.restore, &back));
+    expect_ok(fixture_end(
+        jobs_submit(fixture_begin(store), TENANT_DEFAULT, &submission, &again, &created)));
+    assert_false(created);
+    assert_true(job_id_equal(id, again));
+    fixture_expect_clean(store);
+}
+
 /* The tombstone becomes the job again, with its events; a file gives its job once. */
 static void test_jobs_restore_takes_a_released_job_over_once(void **state) {
     (void)state;
@@ -162,5 +191,6 @@ static void test_jobs_restore_takes_a_job_of_another_home_over_once(void **state
 
 TEST_GROUP(jobs_restore, cmocka_unit_test(test_jobs_restore_makes_a_new_job_of_a_copy),
     cmocka_unit_test(test_jobs_restore_refuses_what_does_not_fit),
+    cmocka_unit_test(test_jobs_restore_keeps_the_key_of_the_job_that_went),
     cmocka_unit_test(test_jobs_restore_takes_a_released_job_over_once),
     cmocka_unit_test(test_jobs_restore_takes_a_job_of_another_home_over_once))
