@@ -2,22 +2,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
 
-enum { PATH_SIZE_MAX = 4096, SYNC_EVERY_BYTES = 32 << 20 };
+enum { PATH_SIZE_MAX = 4096, SYNC_EVERY_BYTES = 32 << 20, ACCESS_MODES = 0777 };
 
 struct FileOutput {
     int descriptor;
     uint64_t size;
     uint64_t flushed; /* handed to the disk so far, so that the final sync has little left to do */
     char *path;
-    char *temporary;
+    char *temporary; /* NULL: a device, written as it is; empty: it has been renamed */
 };
 
 static Error *io_error(const char *verb, const char *path) {
@@ -68,28 +71,51 @@ Error *file_read(const char *path, size_t size_max, uint8_t **out_data, size_t *
     return error;
 }
 
+/* A new file beside the path, with the rights that open(2) gives. */
+static Error *create_temporary(FileOutput *output) {
+    enum { TRIES = 100 };
+    char temporary[PATH_SIZE_MAX];
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t number;
+        if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+            return io_error("create", output->path);
+        int length = snprintf(
+            temporary, sizeof temporary, "%s.%08" PRIx32 ".tmp", output->path, (uint32_t)number);
+        if (length < 0 || (size_t)length >= sizeof temporary)
+            FAIL(INVALID, "the path %s is too long", output->path);
+        output->descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (output->descriptor >= 0) return memory_copy_text(temporary, &output->temporary);
+        if (errno != EEXIST) break;
+    }
+    return io_error("create", output->path);
+}
+
+/* Where a symbolic link leads, if it leads anywhere. */
+static Error *resolve(const char *path, char **out) {
+    char *target = realpath(path, NULL);
+    Error *error = memory_copy_text(target ? target : path, out);
+    free(target);
+    return error;
+}
+
 Error *file_output_create(const char *path, FileOutput **out) {
     OWN(FileOutput, output) = NULL;
     void *memory;
+    struct stat status;
     TRY(memory_alloc(1, sizeof *output, &memory));
     output = memory;
     output->descriptor = -1;
-    TRY(memory_copy_text(path, &output->path));
-    char temporary[PATH_SIZE_MAX];
-    int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX.tmp", path);
-    if (length < 0 || (size_t)length >= sizeof temporary)
-        FAIL(INVALID, "the path %s is too long", path);
-    TRY(memory_copy_text(temporary, &output->temporary));
-    output->descriptor = mkostemps(output->temporary, 4, O_CLOEXEC);
-    if (output->descriptor < 0) {
-        int number = errno;
-        output->temporary[0] = 0;
-        errno = number;
-        return io_error("create", path);
+    TRY(resolve(path, &output->path));
+    const bool exists = stat(output->path, &status) == 0;
+    if (exists && S_ISCHR(status.st_mode)) {
+        output->descriptor = open(output->path, O_WRONLY | O_CLOEXEC);
+        if (output->descriptor < 0) return io_error("open", path);
+    } else {
+        if (exists && !S_ISREG(status.st_mode))
+            FAIL(INVALID, "%s is there and no regular file; it is left alone", path);
+        TRY(create_temporary(output));
+        if (exists) (void)fchmod(output->descriptor, status.st_mode & ACCESS_MODES);
     }
-    mode_t mask = umask(0);
-    (void)umask(mask);
-    (void)fchmod(output->descriptor, 0666 & ~mask); /* as open(2) would; mkostemps gives 0600 */
     *out = TAKE(output);
     return NULL;
 }
@@ -134,12 +160,14 @@ static Error *sync_folder_of(const char *path) {
 }
 
 Error *file_output_publish(FileOutput *output) {
+    if (!output->temporary) return NULL;
     if (rename(output->temporary, output->path) != 0) return io_error("rename", output->path);
     output->temporary[0] = 0;
     return NULL;
 }
 
 Error *file_output_commit(FileOutput *output) {
+    if (!output->temporary) return NULL;
     if (fsync(output->descriptor) != 0) return io_error("sync", output->path);
     TRY(file_output_publish(output));
     return sync_folder_of(output->path);

@@ -14,8 +14,10 @@ MUST_CHECK Error *file_read(
 MUST_CHECK Error *file_read_descriptor(
     int descriptor, const char *path, size_t size_max, uint8_t **out_data, size_t *out_size);
 
-/* A file being written beside its final path. Nothing appears under the path before
- * file_output_commit or file_output_publish. */
+/* A file being written beside its final path, or beside what a symbolic link there leads to.
+ * Nothing appears under the path before file_output_commit or file_output_publish; a file that was
+ * there leaves its rights. Into a device, such as /dev/null, is written at once. Errors: IO;
+ * INVALID something else is there that is no file. */
 typedef struct FileOutput FileOutput;
 MUST_CHECK Error *file_output_create(const char *path, FileOutput **out);
 /* Errors: IO (EXHAUSTED when the disk is full). */

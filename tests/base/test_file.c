@@ -119,7 +119,32 @@ static void test_file_output_refuses_in_words(void **state) {
     memset(long_path, 'x', sizeof long_path - 1);
     long_path[sizeof long_path - 1] = 0;
     assert_fails(INVALID, file_output_create(long_path, &output));
-    assert_fails_saying(IO, folder, file_write_atomic(folder, "x", 1)); /* a folder */
+    assert_fails_saying(INVALID, "no regular file", file_write_atomic(folder, "x", 1));
+    (void)snprintf(gone, sizeof gone, "%s/fifo", folder);
+    assert_int_equal(mkfifo(gone, 0600), 0);
+    assert_fails_saying(INVALID, "no regular file", file_write_atomic(gone, "x", 1));
+}
+
+/* A link is followed, rights stay, a device is written to: nothing is replaced by a file. */
+static void test_file_output_leaves_what_is_there(void **state) {
+    (void)state;
+    struct stat status;
+    char link[128];
+    (void)snprintf(link, sizeof link, "%s/link", folder);
+    assert_ok(file_write_atomic(path, "old", 3));
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(symlink(path, link), 0);
+    assert_ok(file_write_atomic(link, "new", 3));
+    file_is("new");
+    assert_int_equal(lstat(link, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0640);
+    (void)snprintf(link, sizeof link, "%s/null", folder);
+    assert_int_equal(symlink("/dev/null", link), 0);
+    assert_ok(file_write_atomic(link, "away", 4));
+    assert_int_equal(stat(link, &status), 0);
+    assert_true(S_ISCHR(status.st_mode));
 }
 
 int test_file(void) {
@@ -128,6 +153,7 @@ int test_file(void) {
         cmocka_unit_test_setup_teardown(test_file_output_appears_with_commit_only, setup, teardown),
         cmocka_unit_test_setup_teardown(test_file_read_refuses_in_words, setup, teardown),
         cmocka_unit_test_setup_teardown(test_file_output_refuses_in_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_file_output_leaves_what_is_there, setup, teardown),
     };
     return cmocka_run_group_tests_name("file", tests, NULL, NULL);
 }
