@@ -92,10 +92,8 @@ static Error *create_temporary(FileOutput *output) {
 
 /* Where a symbolic link leads, if it leads anywhere. */
 static Error *resolve(const char *path, char **out) {
-    char *target = realpath(path, NULL);
-    Error *error = memory_copy_text(target ? target : path, out);
-    free(target);
-    return error;
+    char target[PATH_SIZE_MAX];
+    return memory_copy_text(realpath(path, target) ? target : path, out);
 }
 
 Error *file_output_create(const char *path, FileOutput **out) {

@@ -105,29 +105,24 @@ static JobState state_of(const ControlRequest *request) {
 }
 
 /* Those that wait for the job's state, the others with an error. */
-static void answer_reached(ControlJob *job, const Error *otherwise) {
+static void answer_reached(ControlJob *job, ErrorCode otherwise, const char *words) {
     ControlRequest *request = job->waiters, *next;
+    const char *name = job_state_info(job->stored_state)->name;
     job->waiters = NULL;
     for (; request; request = next) {
         next = request->next;
         const bool reached = job->stored_state == state_of(request);
-        control_answer(request, reached ? NULL : error_copy(otherwise));
+        control_answer(request,
+            reached ? NULL : error_make(otherwise, __FILE__, __LINE__, "%s %s", words, name));
     }
 }
 
 void control_answer_state(ControlJob *job) {
-    Error *meanwhile = error_make(ERROR_CONFLICT, __FILE__, __LINE__, "meanwhile the job is %s",
-        job_state_info(job->stored_state)->name);
-    answer_reached(job, meanwhile);
-    error_free(meanwhile);
+    answer_reached(job, ERROR_CONFLICT, "meanwhile the job is");
 }
 
 void control_answer_drained(ControlJob *job) {
-    Error *stopping = error_make(ERROR_UNREACHABLE, __FILE__, __LINE__,
-        "the daemon stops before the job was ready for this; it is still %s",
-        job_state_info(job->stored_state)->name);
-    answer_reached(job, stopping);
-    error_free(stopping);
+    answer_reached(job, ERROR_UNREACHABLE, "the daemon stops; the job is still");
 }
 
 /* Answers the waiters of one kind, or all but those. */

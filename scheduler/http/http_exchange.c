@@ -1,4 +1,5 @@
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/allocator.h"
@@ -138,6 +139,8 @@ static enum MHD_Result send_answer(HttpExchange *exchange) {
         done = microhttpd.add_response_header(body, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     if (done && status == 401)
         done = microhttpd.add_response_header(body, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    if (done && exchange->ambiguous)
+        done = microhttpd.add_response_header(body, MHD_HTTP_HEADER_CONNECTION, "close");
     for (uint32_t i = 0; done && i < response->header_count; i++)
         done = microhttpd.add_response_header(
             body, response->headers[i].name, response->headers[i].value);
@@ -159,6 +162,33 @@ static const char *header(struct MHD_Connection *mhd, const char *name) {
     return microhttpd.lookup_connection_value(mhd, MHD_HEADER_KIND, name);
 }
 
+/* Headers that are there once, or one of two that say how long the body is: where a proxy and this
+ * server read another one, what is a body to one is a request to the other. RFC 9112, section 6.3,
+ * and RFC 9110, sections 8.6 and 11.6.2. */
+typedef struct HeadCounts {
+    uint32_t lengths, encodings, authorizations;
+} HeadCounts;
+
+static enum MHD_Result count_header(
+    void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
+    HeadCounts *counts = context;
+    (void)kind, (void)value;
+    counts->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    counts->encodings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+    counts->authorizations += strcasecmp(name, MHD_HTTP_HEADER_AUTHORIZATION) == 0;
+    return MHD_YES;
+}
+
+static Error *check_once(HttpExchange *exchange) {
+    HeadCounts counts = {0};
+    (void)microhttpd.get_connection_values(exchange->mhd, MHD_HEADER_KIND, count_header, &counts);
+    exchange->ambiguous = counts.lengths + counts.encodings > 1 || counts.authorizations > 1;
+    if (counts.authorizations > 1) FAIL(INVALID, "Authorization is there twice");
+    if (exchange->ambiguous)
+        FAIL(INVALID, "Content-Length and Transfer-Encoding: one of them, once");
+    return NULL;
+}
+
 /* The head is there. */
 static Error *open_exchange(HttpExchange *exchange, const char *method) {
     HttpServer *server = exchange->connection->server;
@@ -175,6 +205,7 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
         .has_length = length != NULL,
     };
     if (atomic_load(&server->closing)) FAIL(UNREACHABLE, "the daemon is stopping");
+    TRY(check_once(exchange));
     if (length && !text_parse_u64(length, &head.content_length))
         FAIL(INVALID, "Content-Length is no number");
     TRY(http_service_open(server->service, &head, &exchange->request));
@@ -189,7 +220,7 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
 static bool reads_at_once(HttpExchange *exchange) {
     const char *length = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
     uint64_t size;
-    if (header(exchange->mhd, MHD_HTTP_HEADER_EXPECT)) return true;
+    if (exchange->ambiguous || header(exchange->mhd, MHD_HTTP_HEADER_EXPECT)) return true;
     return length && (!text_parse_u64(length, &size) || size > DISCARD_MAX);
 }
 

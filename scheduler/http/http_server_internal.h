@@ -24,8 +24,9 @@ typedef struct HttpExchange {
     Error *error;       /* of the head or the body; answered when the body has come */
     uint64_t discarded; /* bytes of a body that was refused while it came */
     uint64_t body_start_ns, run_start_ns;
-    bool opened; /* the head was looked at */
-    bool sent;   /* the answer was handed over */
+    bool opened;    /* the head was looked at */
+    bool ambiguous; /* it says two things: nothing is read behind it */
+    bool sent;      /* the answer was handed over */
     atomic_bool answered;
     /* Of a stream. */
     pthread_mutex_t mutex;

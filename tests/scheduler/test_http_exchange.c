@@ -71,11 +71,37 @@ static void test_http_exchange_refuses_behind_short_bodies(void **state) {
     }
 }
 
+/* What a proxy may read another way: refused, and nothing behind it is read as a request. */
+static void test_http_exchange_refuses_heads_that_say_two_things(void **state) {
+    (void)state;
+    static const char *const heads[] = {"Content-Length: 4\r\nTransfer-Encoding: chunked",
+        "Content-Length: 4\r\nContent-Length: 5", "Content-Length: 5\r\nContent-Length: 5",
+        "Content-Length: 5\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b"};
+    TestServer OWN_SERVER(server);
+    test_server_open(&server, NULL);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        char text[TEXT_SIZE], request[256];
+        (void)snprintf(request, sizeof request,
+            "POST /v1/tenants HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n0\r\n\r\n"
+            "GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n",
+            heads[i]);
+        int descriptor = test_connect(&server, false);
+        test_send(descriptor, request);
+        const size_t size = test_receive(descriptor, text, sizeof text - 1, 500);
+        text[size] = 0;
+        assert_int_equal(strncmp(text, "HTTP/1.1 400 ", 13), 0);
+        assert_non_null(strstr(text, "Connection: close"));
+        assert_null(strstr(text, "200 OK"));
+        (void)close(descriptor);
+    }
+}
+
 int test_http_exchange(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_http_exchange_counts_answers),
         cmocka_unit_test(test_http_exchange_takes_bodies_in_pieces),
         cmocka_unit_test(test_http_exchange_refuses_behind_short_bodies),
+        cmocka_unit_test(test_http_exchange_refuses_heads_that_say_two_things),
     };
     return cmocka_run_group_tests_name("http_exchange", tests, NULL, NULL);
 }
