@@ -188,7 +188,7 @@ static Error *submit(Control *control, const JobImportState *self, const Arrival
 static Error *open_container(JobImportState *self) {
     const JobImport *wanted = &self->wanted;
     if (wanted->path)
-        return container_open_path(CONTAINER_CHECKPOINT, wanted->path, &self->container);
+        return container_open_upload(CONTAINER_CHECKPOINT, wanted->path, &self->container);
     return container_open_manifest(CONTAINER_CHECKPOINT, wanted->manifest, wanted->manifest_size,
         wanted->source, &self->container);
 }

@@ -109,13 +109,23 @@ static Error *open_input(const char *path, ContainerInput *input) {
     return NULL;
 }
 
-Error *container_open_path(ContainerKind kind, const char *path, Container **out) {
+/* name: for messages about what is in it; NULL: none. */
+static Error *open_file(ContainerKind kind, const char *path, const char *name, Container **out) {
     OWN(Container, container) = NULL;
     TRY(container_create(&container));
     TRY(open_input(path, &container->input));
-    TRY_WRAP(container_parse_file(container, kind), "%s", path);
+    Error *error = container_parse_file(container, kind);
+    if (error) return name ? error_wrap(error, "%s", name) : error;
     *out = TAKE(container);
     return NULL;
+}
+
+Error *container_open_path(ContainerKind kind, const char *path, Container **out) {
+    return open_file(kind, path, path, out);
+}
+
+Error *container_open_upload(ContainerKind kind, const char *path, Container **out) {
+    return open_file(kind, path, NULL, out);
 }
 
 ContainerKind container_get_kind(const Container *container) { return container->kind; }

@@ -132,6 +132,8 @@ MUST_CHECK Error *container_open_memory(
  *
  * Errors: NOT_FOUND, IO as well. */
 MUST_CHECK Error *container_open_path(ContainerKind kind, const char *path, Container **out);
+/* The same; what is wrong with its content is told without the path, which is the server's. */
+MUST_CHECK Error *container_open_upload(ContainerKind kind, const char *path, Container **out);
 void container_release(Container *container);
 DEFINE_OWN(Container, container_release);
 

@@ -79,6 +79,7 @@ Error *command_resume(CommandContext *context) {
     if (!strchr(what, '/') && !text_ends_with(what, ".lvc"))
         return job_changes_run(context, HTTP_METHOD_POST, "resume");
     TRY(run_options_check(context));
+    if (command_option(context, "from")) FAIL(USAGE, "--from: %s is a file, no job", what);
     TRY(remote_find(context, &client));
     return client ? remote_run_file(context, client) : resume_here(context, what);
 }

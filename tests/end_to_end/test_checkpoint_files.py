@@ -195,6 +195,9 @@ def test_a_lost_file_can_be_asked_for_again(served, tmp_path):
         with pytest.raises(Refused) as refused:
             daemon.request("POST", address, body, "application/json")
         assert refused.value.status == 409
+        with pytest.raises(Refused) as refused:
+            daemon.request("POST", "/v1/checkpoints", b"#!/bin/sh", "application/octet-stream")
+        assert "not a checkpoint" in str(refused.value) and str(served.path) not in str(refused.value)
         made = json.loads(daemon.request("POST", "/v1/checkpoints", files[0], "application/octet-stream"))
         assert made["job"] == job and all(
             len(array) == 4000 for array in daemon.finished(job).values())
