@@ -1,6 +1,5 @@
 #include "base/allocator.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,90 +8,6 @@
 
 enum { HUGE_PAGE_BYTES = 2 << 20, SMALL_PAGE_BYTES = 4 << 10, ARRAY_COUNT_MIN = 8 };
 enum { CACHE_LINE_BYTES = 64 };
-
-static void *system_resize(void *self, void *old, size_t old_size, size_t new_size) {
-    (void)self;
-    (void)old_size;
-    if (new_size == 0) {
-        free(old);
-        return NULL;
-    }
-    return realloc(old, new_size);
-}
-
-static const AllocatorClass system_class = {system_resize};
-
-Allocator allocator_system(void) { return (Allocator){&system_class, NULL}; }
-
-static void *limited_resize(void *self, void *old, size_t old_size, size_t new_size) {
-    LimitedAllocator *limited = self;
-    size_t used = atomic_fetch_add(&limited->used_bytes, new_size) + new_size;
-    if (new_size > 0 && used - old_size > limited->limit_bytes) {
-        atomic_fetch_sub(&limited->used_bytes, new_size);
-        return NULL;
-    }
-    void *block = limited->parent.class_->resize(limited->parent.self, old, old_size, new_size);
-    if (new_size > 0 && !block)
-        atomic_fetch_sub(&limited->used_bytes, new_size);
-    else
-        atomic_fetch_sub(&limited->used_bytes, old_size);
-    return block;
-}
-
-static const AllocatorClass limited_class = {limited_resize};
-
-Allocator allocator_limited(LimitedAllocator *limited) {
-    return (Allocator){&limited_class, limited};
-}
-
-static void *failing_resize(void *self, void *old, size_t old_size, size_t new_size) {
-    FailingAllocator *failing = self;
-    if (new_size > 0) {
-        uint64_t n = atomic_fetch_add(&failing->count, 1) + 1;
-        if (failing->fail_at &&
-            (n == failing->fail_at || (failing->sticky && n > failing->fail_at)))
-            return NULL;
-    }
-    return failing->parent.class_->resize(failing->parent.self, old, old_size, new_size);
-}
-
-static const AllocatorClass failing_class = {failing_resize};
-
-Allocator allocator_failing(FailingAllocator *failing) {
-    return (Allocator){&failing_class, failing};
-}
-
-Error *allocator_alloc(Allocator allocator, size_t size, void **out) {
-    void *block = NULL;
-    if (size > 0) {
-        block = allocator.class_->resize(allocator.self, NULL, 0, size);
-        if (!block) FAIL(OUT_OF_MEMORY, "no memory for %zu bytes", size);
-    }
-    *out = block;
-    return NULL;
-}
-
-Error *allocator_alloc_array(Allocator allocator, size_t count, size_t size, void **out) {
-    size_t bytes;
-    if (!checked_mul_size(count, size, &bytes))
-        FAIL(OUT_OF_MEMORY, "no memory for %zu elements of %zu bytes", count, size);
-    void *block;
-    TRY(allocator_alloc(allocator, bytes, &block));
-    if (block) memset(block, 0, bytes);
-    *out = block;
-    return NULL;
-}
-
-Error *allocator_resize(Allocator allocator, void **inout, size_t old_size, size_t new_size) {
-    void *block = allocator.class_->resize(allocator.self, *inout, old_size, new_size);
-    if (!block && new_size > 0) FAIL(OUT_OF_MEMORY, "no memory for %zu bytes", new_size);
-    *inout = block;
-    return NULL;
-}
-
-void allocator_free(Allocator allocator, void *block, size_t size) {
-    if (block) (void)allocator.class_->resize(allocator.self, block, size, 0);
-}
 
 /* glibc's malloc finds small blocks in the thread's own cache; its calloc, before 2.41, takes the
  * arena's lock. NULL where there is none, never for no bytes: callers would take that for "absent".

@@ -8,7 +8,7 @@
 /* A chunk in memory that is not in the store yet. */
 typedef struct PendingChunk {
     ChunkRef ref;
-    size_t offset; /* in pending_bytes */
+    size_t offset; /* in the batch's bytes */
     size_t stored_size;
     bool is_new; /* once it is inserted; not: somebody else was first */
 } PendingChunk;

@@ -40,7 +40,8 @@ Error *command_jobs(CommandContext *context) {
     TextBuilder OWN_TEXT(path) = {0};
     const char *state = command_option(context, "state");
     JobState found;
-    if (state && !job_state_find(state, &found)) FAIL(USAGE, "--state: there is no state %s", state);
+    if (state && !job_state_find(state, &found))
+        FAIL(USAGE, "--state: there is no state %s", state);
     TRY(remote_need(context, &client));
     text_append(&path, "/v1/jobs");
     if (state) http_client_query(&path, "state", state);

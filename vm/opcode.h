@@ -1,5 +1,5 @@
 #pragma once
-/* Instruction words: one head word and 64-bit operands (DESIGN: instruction set).
+/* Instruction words: one head word and 64-bit operands (docs/isa.md).
  *
  *   head     63            32 31          16 15     8 7      0
  *           | destination    | operand count | flags  | opcode |

@@ -31,7 +31,7 @@ typedef struct OnnxImport {
     IrModule *module;
     Device *device; /* whose addresses are pointers: for constants */
     int directory_descriptor;
-    NameMap *functions; /* "domain:name" (onnx_function_key) to OnnxLocalFunction */
+    NameMap *functions; /* "domain:name" to OnnxLocalFunction */
     /* The address of a TensorProto in a function's body to its constant: however often the function
      * is expanded, its data is held once. */
     NameMap *constants;

@@ -1,6 +1,6 @@
 #pragma once
-/* What two nodes say to each other of one attempt at moving a job. The numbers are the rows of the
- * protocol's table (docs/architecture.md#migration). */
+/* What two nodes say to each other of one attempt at moving a job. The steps are those of
+ * migration_steps.def (docs/architecture.md#the-life-of-one-migration). */
 #include "scheduler/http/route.h"
 #include "store/jobs.h"
 #include "store/tenants.h"
@@ -11,7 +11,7 @@ typedef struct MigrationKey {
     int64_t epoch, attempt;
 } MigrationKey;
 
-/* 2: before anything is sent. */
+/* OFFERED: before anything is sent. */
 typedef struct MigrationOffer {
     MigrationKey key;
     int64_t protocol;
@@ -35,5 +35,5 @@ typedef enum ArrivalAnswer {
 const char *arrival_answer_name(ArrivalAnswer answer);
 bool arrival_answer_find(const char *name, ArrivalAnswer *out);
 
-/* 6: with the manifest of the parcel. */
+/* PREPARED: with the manifest of the parcel. */
 enum { MIGRATION_MANIFEST_MAX = 256 << 20 };

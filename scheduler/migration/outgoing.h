@@ -3,7 +3,7 @@
  * target until that one owns it, or the job goes on here.
  *
  * The steps are the rows of migration_steps.def; what happens at each when a side dies is in
- * docs/architecture.md#migration. */
+ * docs/architecture.md#the-life-of-one-migration. */
 #include "scheduler/control.h"
 #include "scheduler/migration/messages.h"
 #include "store/nodes.h"
@@ -52,7 +52,7 @@ MUST_CHECK Error *outgoing_create(const OutgoingOptions *options, Outgoing **out
 void outgoing_release(Outgoing *outgoing);
 DEFINE_OWN(Outgoing, outgoing_release);
 /* To its end. After an error the job goes on here, unless it moved and the target does not know
- * yet, or nobody knows: outgoings_settle goes on then. Threads: one. */
+ * yet, or nobody knows: migration_settler.h goes on then. Threads: one. */
 void outgoing_run(Outgoing *outgoing);
 /* Ends it at the next chance, before the job has moved. Threads: any, as the next one. */
 void outgoing_cancel(Outgoing *outgoing);

@@ -1,6 +1,6 @@
 #pragma once
 /* What a node asks about a job that went from it, of the node that it went to; that one may have to
- * ask the next. The other end is route_peer.c. Errors: as target_link.h. */
+ * ask the next. The other end is route_arrivals.c. Errors: as target_link.h. */
 #include "scheduler/http/http_client.h"
 #include "scheduler/http/jobs_api.h"
 #include "store/jobs.h"

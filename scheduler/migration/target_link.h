@@ -1,6 +1,6 @@
 #pragma once
 /* What a source says to its target, each of one attempt: the other end is route_arrivals.c. And the
- * one question that a target asks its source: route_departures.c.
+ * one question that a target asks its source: route_migrations.c.
  *
  * Errors of all: UNREACHABLE nobody answers in time, or the connection broke; what the node said,
  * under its code; CORRUPT an answer that is none. Threads: one at a time for a client. */

@@ -2,56 +2,6 @@
 
 #include "tests/support/test_support.h"
 
-static void test_allocator_system_allocates_resizes_and_frees(void **state) {
-    (void)state;
-    Allocator allocator = allocator_system();
-    void *block = &block;
-    assert_ok(allocator_alloc(allocator, 0, &block));
-    assert_null(block);
-    assert_ok(allocator_alloc_array(allocator, 10, 4, &block));
-    for (int i = 0; i < 40; i++) assert_int_equal(((char *)block)[i], 0);
-    assert_int_equal((uintptr_t)block % 16, 0);
-    ((char *)block)[39] = 7;
-    assert_ok(allocator_resize(allocator, &block, 40, 80));
-    assert_int_equal(((char *)block)[39], 7);
-    allocator_free(allocator, block, 80);
-    allocator_free(allocator, NULL, 0);
-    assert_fails(OUT_OF_MEMORY, allocator_alloc_array(allocator, SIZE_MAX, 2, &block));
-}
-
-static void test_allocator_limited_counts_and_refuses(void **state) {
-    (void)state;
-    LimitedAllocator limited = {.parent = allocator_system(), .limit_bytes = 100};
-    Allocator allocator = allocator_limited(&limited);
-    void *a = NULL, *b = NULL;
-    assert_ok(allocator_alloc(allocator, 60, &a));
-    assert_fails(OUT_OF_MEMORY, allocator_alloc(allocator, 41, &b));
-    assert_int_equal(limited.used_bytes, 60);
-    assert_ok(allocator_alloc(allocator, 40, &b));
-    assert_fails(OUT_OF_MEMORY, allocator_resize(allocator, &b, 40, 41));
-    assert_ok(allocator_resize(allocator, &a, 60, 10)); /* shrinking gives back */
-    assert_ok(allocator_resize(allocator, &b, 40, 90));
-    assert_int_equal(limited.used_bytes, 100);
-    allocator_free(allocator, a, 10);
-    allocator_free(allocator, b, 90);
-    assert_int_equal(limited.used_bytes, 0);
-}
-
-static void test_allocator_failing_fails_the_nth(void **state) {
-    (void)state;
-    for (int sticky = 0; sticky < 2; sticky++) {
-        FailingAllocator failing = {.parent = allocator_system(), .fail_at = 2, .sticky = sticky};
-        Allocator allocator = allocator_failing(&failing);
-        void *blocks[3] = {0};
-        assert_ok(allocator_alloc(allocator, 8, &blocks[0]));
-        assert_fails(OUT_OF_MEMORY, allocator_alloc(allocator, 8, &blocks[1]));
-        Error *error = allocator_alloc(allocator, 8, &blocks[2]);
-        assert_int_equal(error_code(error), sticky ? ERROR_OUT_OF_MEMORY : ERROR_NONE);
-        error_free(error); /* compared above */
-        for (int i = 0; i < 3; i++) allocator_free(allocator, blocks[i], 8);
-    }
-}
-
 static void test_memory_alloc_clears_and_checks_products(void **state) {
     (void)state;
     void *block = NULL;
@@ -132,9 +82,6 @@ static void test_memory_map_is_aligned_and_zeroed(void **state) {
 
 int test_allocator(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_allocator_system_allocates_resizes_and_frees),
-        cmocka_unit_test(test_allocator_limited_counts_and_refuses),
-        cmocka_unit_test(test_allocator_failing_fails_the_nth),
         cmocka_unit_test(test_memory_alloc_clears_and_checks_products),
         cmocka_unit_test(test_memory_alloc_lines_shares_no_cache_line),
         cmocka_unit_test(test_memory_grow_doubles),

@@ -1,15 +1,16 @@
 """The command line itself: help, usage errors, formats to come, devices, bench."""
 import json
 import os
+import pathlib
+import re
 import subprocess
 
 import pytest
 
 from harness import NOT_FOUND, REFUSED, SMALL_MODELS, SUSPENDED, USAGE, Home, binary
 
-VERBS = ("register", "models", "show", "rm", "alias", "compile", "export", "import", "disasm", "fsck", "gc", "run",
-         "resume", "inspect", "bench", "devices", "serve", "simulate", "submit", "jobs", "job", "watch", "result", "logs",
-         "suspend", "cancel", "fork", "checkpoint", "checkpoints", "restore", "rm-job", "top", "tenant", "token")
+COMMANDS = pathlib.Path(__file__).resolve().parents[2] / "tools" / "commands.def"
+VERBS = re.findall(r'^COMMAND\("([a-z-]+)"', COMMANDS.read_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -33,6 +34,7 @@ def test_general_help_lists_every_verb(home):
     ["run", "m", "--suspend-after", "-1", "--checkpoint", "c", "--output", "o", "--input", "i"],
     ["run", "m", "--suspend-after", "99999999999999999999", "--checkpoint", "c", "--output", "o", "--input", "i"],
     ["run", "m", "--suspend-after", "5", "--output", "o", "--input", "i"],
+    ["jobs", "--state", "bogus"], ["resume", "./f.lvc", "--from", "1", "--output", "o"],
     ["alias", "m", "a"], ["alias", "m", "a", "three"], ["compile", "f"], ["bench", "m", "--repeat", "0"],
 ])
 def test_usage_errors_are_2(home, arguments):
