@@ -16,7 +16,6 @@ typedef enum JobContentKind {
 
 enum {
     JOB_CONTENT_BYTES_MAX = 64 << 20,
-    JOB_CONTENT_INLINE_SIZE = 32 << 10, /* what is smaller than this better stands in the bytes */
 };
 
 /* Everything is borrowed, until the catalog has it. */

@@ -214,14 +214,6 @@ Error *ir_build_get_field(IrCursor at, IrVariable *object, int64_t field, IrVari
     return NULL;
 }
 
-Error *ir_build_get_field_at(IrCursor at, IrVariable *object, IrVariable *index, IrVariable **out) {
-    IrBinding *binding;
-    IrVariable *operands[2] = {object, index};
-    TRY(build_one(at, IR_GET_FIELD, 2, operands, IR_TYPE_UNKNOWN, &binding));
-    *out = binding->results[0];
-    return NULL;
-}
-
 Error *ir_build_get_tag(IrCursor at, IrVariable *object, IrVariable **out) {
     IrBinding *binding;
     TRY(build_one(at, IR_GET_TAG, 1, &object, IR_TYPE_INT, &binding));
@@ -319,11 +311,6 @@ Error *ir_build_device_copy(IrCursor at, IrVariable *tensor, uint8_t slot, IrVar
     binding->integer = slot;
     *out = binding->results[0];
     return NULL;
-}
-
-Error *ir_build_yield(IrCursor at, IrVariable *value) {
-    IrBinding *binding;
-    return ir_binding_create(at, IR_YIELD, 1, &value, 0, &binding);
 }
 
 Error *ir_build_fatal(

@@ -48,8 +48,6 @@ MUST_CHECK Error *ir_build_construct(IrCursor at, IrConstructor *constructor, ui
     IrVariable *const *fields, IrVariable **out);
 MUST_CHECK Error *ir_build_get_field(
     IrCursor at, IrVariable *object, int64_t field, IrVariable **out);
-MUST_CHECK Error *ir_build_get_field_at(
-    IrCursor at, IrVariable *object, IrVariable *index, IrVariable **out);
 MUST_CHECK Error *ir_build_get_tag(IrCursor at, IrVariable *object, IrVariable **out);
 
 MUST_CHECK Error *ir_build_list(
@@ -76,7 +74,6 @@ MUST_CHECK Error *ir_build_make_tensor(
 MUST_CHECK Error *ir_build_shape_of(IrCursor at, IrVariable *tensor, IrVariable **out);
 MUST_CHECK Error *ir_build_device_copy(
     IrCursor at, IrVariable *tensor, uint8_t slot, IrVariable **out);
-MUST_CHECK Error *ir_build_yield(IrCursor at, IrVariable *value);
 MUST_CHECK Error *ir_build_fatal(
     IrCursor at, const char *text, uint32_t result_count, IrVariable ***out_results);
 

@@ -23,7 +23,6 @@ typedef struct State {
     Attributes *attributes; /* retained: holds the pool */
     const int64_t *pool_ints;
     Ngram *ngrams;
-    uint32_t ngram_count;
     uint32_t *table; /* of ngrams by hash: 1 + index */
     size_t table_size;
 } State;

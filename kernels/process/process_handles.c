@@ -21,7 +21,7 @@ struct ProcessHandles {
     Handle *items;
     size_t count, capacity;
     uint32_t *empty; /* places below count */
-    size_t empty_count, empty_capacity;
+    size_t empty_count;
     bool ending;
 };
 

@@ -206,6 +206,5 @@ struct Policy {
 
 /* policy.c */
 MUST_CHECK Error *policy_act(Policy *policy, PolicyAction action);
-Job *policy_get_job(const Policy *policy, uint64_t id);
 /* The device will look for something to run before the event is over. */
 void policy_decide_later(Policy *policy, Device *device);

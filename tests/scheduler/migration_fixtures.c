@@ -234,13 +234,6 @@ bool migration_node_departs(const MigrationNode *node, JobId id) {
     return false;
 }
 
-bool migration_node_expects(const MigrationNode *node, JobId id) {
-    Arrival arrival;
-    bool found;
-    assert_ok(arrivals_find(node->home.store, id, &found, &arrival));
-    return found;
-}
-
 /* ---- by hand ---- */
 
 static Error *begin(Connection *catalog, void *context) {

@@ -60,7 +60,6 @@ void migration_pair_settle(MigrationPair *pair);
 JobState migration_node_state(const MigrationNode *node, JobId id);
 Job migration_node_job(const MigrationNode *node, JobId id);
 bool migration_node_departs(const MigrationNode *node, JobId id);
-bool migration_node_expects(const MigrationNode *node, JobId id);
 
 /* ---- by hand ---- */
 

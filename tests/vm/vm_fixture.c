@@ -52,16 +52,6 @@ Value vm_evaluate(const char *text, const char *function) {
     return result;
 }
 
-Error *vm_evaluate_error(const char *text, const char *function) {
-    VmMachine machine = vm_machine(text, "cpu");
-    Execution *execution = vm_start(&machine, function, NULL, 0, NULL);
-    RunResult result;
-    Error *error = execution_run(execution, (Budget){0}, &result);
-    execution_release(execution);
-    vm_machine_deinit(&machine);
-    return error;
-}
-
 static Tensor *host_tensor(DType dtype, uint32_t count, const void *values) {
     Shape shape = shape_make(1, (int64_t[]){count});
     Tensor *tensor;

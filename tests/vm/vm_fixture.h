@@ -21,7 +21,6 @@ Execution *vm_start(const VmMachine *machine, const char *function, const Value 
 RunKind vm_run(Execution *execution, uint64_t instructions);
 /* Runs a function without arguments to its end on cpu. */
 Value vm_evaluate(const char *text, const char *function);
-Error *vm_evaluate_error(const char *text, const char *function);
 
 /* float32 on the host. */
 Tensor *vm_floats(uint32_t count, const float *values);
