@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "tools/progress.h"
 #include "tools/run_profile.h"
 #include "tools/run_signals.h"
@@ -13,6 +14,13 @@ typedef struct RunOutcome {
     double seconds;
     uint64_t checkpoint_bytes;
 } RunOutcome;
+
+/* Not only when what it is for has been computed. */
+static Error *check_writable(const CommandContext *context, const char *option) {
+    OWN(FileOutput, probe) = NULL;
+    const char *path = command_option(context, option);
+    return path ? file_output_create(path, &probe) : NULL;
+}
 
 Error *run_options_check(const CommandContext *context) {
     int64_t ignored;
@@ -24,7 +32,9 @@ Error *run_options_check(const CommandContext *context) {
         FAIL(USAGE, "%s: --suspend-after needs --checkpoint FILE", context->command->verb);
     TRY(command_integer(context, "suspend-after", 1, INT64_MAX, 1, &ignored));
     TRY(command_integer(context, "suspend-after-ms", 0, INT32_MAX, 0, &ignored));
-    return command_integer(context, "threads", 1, WORKER_POOL_THREADS_MAX, 1, &ignored);
+    TRY(command_integer(context, "threads", 1, WORKER_POOL_THREADS_MAX, 1, &ignored));
+    TRY(check_writable(context, "output"));
+    return check_writable(context, "checkpoint");
 }
 
 /* A stop that the run asked for, or a signal. */

@@ -141,3 +141,11 @@ def test_the_home_comes_from_the_environment_too(tmp_path):
     assert "\r" not in done.stdout + done.stderr and "\x1b" not in done.stdout + done.stderr
     quiet = subprocess.run([binary(), "--quiet", "models"], env=environment, capture_output=True, text=True, check=False)
     assert quiet.returncode == 0 and quiet.stderr == ""
+
+
+@pytest.mark.parametrize("option", ["--output", "--checkpoint"])
+def test_a_file_that_cannot_be_written_is_noticed_before_the_run(home, tmp_path, option):
+    paths = {"--output": tmp_path / "o.npz", "--checkpoint": tmp_path / "c.lvc", option: tmp_path / "none" / "f"}
+    arguments = [text for pair in paths.items() for text in pair]
+    home.refuses("run", "m", "--input", tmp_path / "x.npz", *arguments, code=REFUSED, words=["cannot create", "none/f"])
+    assert list(tmp_path.glob("*.tmp")) == []
