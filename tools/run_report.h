@@ -16,8 +16,8 @@
         "packed", "LIB.so", true, "a trusted library that registers packed functions"              \
     }
 
-/* Checks the options before anything is opened, and that the files they name can be written. Errors:
- * USAGE; IO. */
+/* Checks the options before anything is opened, and that the files they name can be written.
+ * Errors: USAGE; IO. */
 MUST_CHECK Error *run_options_check(const CommandContext *context);
 /* Runs machine->execution; writes outputs or a checkpoint; prints the answer; sets the exit code.
  */
