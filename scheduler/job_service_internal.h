@@ -1,6 +1,7 @@
 #pragma once
 /* The job service as its files see it. */
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "scheduler/job_service.h"
 
@@ -13,7 +14,8 @@ struct JobService {
     WorkerPool *pool;
     Control *control;
     pthread_mutex_t watches_mutex;
-    JobWatch *watches; /* open streams */
+    JobWatch *watches;  /* open streams */
+    atomic_uint asking; /* threads that wait for another node's word of a job */
 };
 
 /* Whose job a caller means, and its row. An admin may name any tenant's job. */

@@ -6,6 +6,8 @@
 #include "store/departures.h"
 #include "store/nodes.h"
 
+enum { ASKING_MAX = 4 };
+
 static Error *open_owner(JobService *service, const Job *row, HttpClient **out) {
     uint64_t target;
     Node node;
@@ -15,14 +17,24 @@ static Error *open_owner(JobService *service, const Job *row, HttpClient **out) 
     return NULL;
 }
 
-/* What is known there, if anybody answers: else what stands in the tombstone. */
+static Error *ask_owner(
+    JobService *service, const Caller *caller, const Job *row, OwnedJob *out_there) {
+    OWN(HttpClient, link) = NULL;
+    TRY(open_owner(service, row, &link));
+    return owner_link_get(link, row->id, caller->hops, out_there);
+}
+
+/* What is known there, if anybody answers and not too many wait for that already, who would keep
+ * the server's threads from everybody else: else what stands in the tombstone. */
 void job_service_show_moved(
     JobService *service, const Caller *caller, const Job *row, JobsApiJob *inout_job) {
-    OWN(HttpClient, link) = NULL;
     OwnedJob there;
+    Error *error = NULL;
     if (row->state != JOB_STATE_MOVED) return;
-    Error *error = open_owner(service, row, &link);
-    if (!error) error = owner_link_get(link, row->id, caller->hops, &there);
+    const bool asks = atomic_fetch_add(&service->asking, 1) < ASKING_MAX;
+    if (asks) error = ask_owner(service, caller, row, &there);
+    (void)atomic_fetch_sub(&service->asking, 1);
+    if (!asks) return;
     if (error) {
         error_free(error);
         return;

@@ -114,6 +114,7 @@ def test_a_stop_says_what_it_has_not_done(served):
     with Daemon(served, "--device", "sim:0,speed=0.00001", "--grace", "1") as daemon:
         job = daemon.submit("mlp", {"x": images(40)})
         daemon.wait(job, lambda it: it["state"] == "running")
+        assert [row["job"] for row in served.call("jobs", "--state", "running").lines] == [job]
         asked = [subprocess.Popen(served.command(verb, job), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                  for verb in ("cancel", "suspend")]
         time.sleep(0.5)  # until both wait for the one long kernel
