@@ -18,17 +18,46 @@ static bool is_mode(const OnnxNode *node, const char *name) {
     return mode && mode->s.len == strlen(name) && memcmp(mode->s.data, name, mode->s.len) == 0;
 }
 
-/* Resize of opset 10, which is Upsample under another name: no choice of coordinates yet, and of
- * the nearest elements the one before. */
-static Error *resize_by_scales(const OnnxNode *node, IrVariable *scales) {
+static Error *resize(const OnnxNode *node, IrVariable *image, IrVariable *scales,
+    const char *nearest, IrVariable **out) {
     static const char *const skipped[] = {"scales", "height_scale", "width_scale", NULL};
     OWN(Attributes, attributes) = NULL;
-    IrVariable *inputs[3] = {onnx_input(node, 0), NULL, scales};
     TRY(onnx_attribute_convert(node, "Resize", skipped, &attributes));
     TRY(attributes_set_text(attributes, "coordinate_transformation_mode", "asymmetric"));
-    TRY(attributes_set_text(attributes, "nearest_mode", "floor"));
+    TRY(attributes_set_text(attributes, "nearest_mode", nearest));
     if (is_mode(node, "bilinear")) TRY(attributes_set_text(attributes, "mode", "linear"));
-    return emit(node, "Resize", attributes, 3, inputs);
+    return ir_build_simple(onnx_at(node), "Resize", attributes, image, NULL, scales, out);
+}
+
+/* Whether constant scales shrink, grow; of computed ones both may be. */
+static void look_at_scales(const IrVariable *scales, bool *out_shrinks, bool *out_grows) {
+    const Tensor *tensor = scales ? ir_variable_tensor(scales) : NULL;
+    *out_shrinks = *out_grows = !tensor;
+    if (!tensor || tensor->dtype != DTYPE_FLOAT32) return;
+    for (int64_t i = 0; i < shape_count_unchecked(&tensor->shape); i++) {
+        const float scale = ((const float *)tensor_data(tensor))[i];
+        *out_shrinks = *out_shrinks || scale < 1;
+        *out_grows = *out_grows || scale > 1;
+    }
+}
+
+/* Resize of opset 10, which is Upsample under another name: no choice of coordinates yet, and of
+ * the nearest elements the one before where it grows, the one behind where it shrinks, as ONNX's
+ * test_resize_downsample_nearest of that opset has it. Where both may be, it shrinks first. */
+static Error *resize_by_scales(const OnnxNode *node, IrVariable *scales) {
+    IrVariable *image = onnx_input(node, 0), *one, *below, *above;
+    bool shrinks, grows;
+    if (!image || !scales) FAIL(INVALID, "input %d is missing", image ? 1 : 0);
+    look_at_scales(scales, &shrinks, &grows);
+    if (shrinks && grows && !is_mode(node, "linear") && !is_mode(node, "bilinear")) {
+        TRY(onnx_constant_float0(node, 1, DTYPE_FLOAT32, &one));
+        TRY(ir_build_simple(onnx_at(node), "Min", NULL, scales, one, NULL, &below));
+        TRY(ir_build_simple(onnx_at(node), "Max", NULL, scales, one, NULL, &above));
+        TRY(resize(node, image, below, "ceil", &image));
+        TRY(resize(node, image, above, "floor", &image));
+    } else
+        TRY(resize(node, image, scales, shrinks ? "ceil" : "floor", &image));
+    return onnx_node_set_output(node, 0, image);
 }
 
 Error *onnx_convert_resize(const OnnxNode *node) {

@@ -22,7 +22,17 @@ static void test_onnx_vision_resize_by_scales_has_no_half_pixels(void **state) {
     onnx_model_expect(model, "float32[2] 1 2 -> float32[4] 1 1.5 2 2");
     model = one_node(10, "Resize", "x,scales", &node);
     onnx_add_initializer(model->graph, "scales", "float32[1] 0.75");
-    onnx_model_expect(model, "float32[4] 1 2 3 4 -> float32[3] 1 2 3");
+    onnx_model_expect(model, "float32[4] 1 2 3 4 -> float32[3] 1 3 4"); /* the one behind */
+    model = one_node(10, "Resize", "x,scales", &node);
+    onnx_add_initializer(model->graph, "scales", "float32[2] 1.5 0.75");
+    onnx_model_expect(model, "float32[2,4] 1 2 3 4 5 6 7 8 -> float32[3,3] 1 3 4 1 3 4 5 7 8");
+    model = onnx_model_make(10);
+    onnx_add_input(model->graph, "x", "float32");
+    onnx_add_output(model->graph, "y", "float32");
+    onnx_add_initializer(model->graph, "given", "float32[1] 0.75");
+    onnx_add_node(model->graph, "Identity", "given", "scales");
+    onnx_add_node(model->graph, "Resize", "x,scales", "y");
+    onnx_model_expect(model, "float32[4] 1 2 3 4 -> float32[3] 1 3 4");
     model = one_node(11, "Resize", "x,none,scales", &node);
     onnx_set_text(node, "mode", "linear");
     onnx_add_initializer(model->graph, "none", "float32[0] ");
