@@ -12,7 +12,7 @@
 const CommandOption command_bench_options[] = {
     {"input", "FILE.npz|NAME=FILE.npy", true, "inputs, as for run"},
     {"function", "F", false, "which function; default main"},
-    {"device", "D", false, "cpu (default) or sim:0"},
+    {"device", "D[,OPTION=VALUE...]", false, "cpu (default), sim:N, cuda:N"},
     {"threads", "N", false, "threads a kernel may use (default 1)"},
     {"repeat", "R", false, "how often it is measured (default 20)"},
     {"executions", "N", false, "how many run side by side, each R times (default 1)"},

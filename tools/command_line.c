@@ -212,7 +212,10 @@ void command_line_print_help(const Command *command) {
         "  LAYOVER_SERVER               a daemon elsewhere: a socket's path, http://HOST:PORT or "
         "https://HOST:PORT\n"
         "  LAYOVER_TOKEN                the token to show it\n"
-        "  LAYOVER_CA                   a file of certificates to trust instead of the system's\n");
+        "  LAYOVER_CA                   a file of certificates to trust instead of the system's\n"
+        "  LAYOVER_PLUGINS              the folder of liblayover-cuda.so, where it is not "
+        "installed\n"
+        "  LAYOVER_WORKER               the program of devices in a process of their own\n");
     printf("\nlayover VERB --help tells more. exit codes: 0 done, 1 failed or refused input, 2 "
            "usage, 3 not found,\n"
            "4 not allowed, 5 no daemon there, 6 cancelled, 85 suspended, 130 interrupted without a "

@@ -5,7 +5,7 @@
 /* Options that run and resume share. */
 #define RUN_SHARED_OPTIONS                                                                         \
     {"output", "FILE.npz", false, "where the outputs go (also -o)"},                               \
-        {"device", "D", false, "cpu (default) or sim:0"},                                          \
+        {"device", "D[,OPTION=VALUE...]", false, "cpu (default), sim:N, cuda:N"},                  \
         {"threads", "N", false, "threads a kernel may use; never changes the bits (default 1)"},   \
         {"suspend-after", "N", false, "suspends after N instructions; needs --checkpoint"},        \
         {"suspend-after-ms", "T", false, "suspends after T milliseconds; needs --checkpoint"},     \
