@@ -101,6 +101,7 @@ void http_exchange_end(
     byte_writer_deinit(&exchange->buffer);
     error_free(exchange->error);
     memory_free(exchange->target);
+    memory_free(exchange->authorization);
     (void)pthread_mutex_destroy(&exchange->mutex);
     memory_free(exchange);
     *request = NULL;
@@ -128,6 +129,10 @@ static struct MHD_Response *make_body(HttpExchange *exchange) {
     return NULL;
 }
 
+static const char *header(struct MHD_Connection *mhd, const char *name) {
+    return microhttpd.lookup_connection_value(mhd, MHD_HEADER_KIND, name);
+}
+
 static enum MHD_Result send_answer(HttpExchange *exchange) {
     HttpResponse *response = &exchange->response;
     int status = response->status ? response->status : 200;
@@ -144,7 +149,13 @@ static enum MHD_Result send_answer(HttpExchange *exchange) {
     for (uint32_t i = 0; done && i < response->header_count; i++)
         done = microhttpd.add_response_header(
             body, response->headers[i].name, response->headers[i].value);
-    if (done && response->kind == HTTP_BODY_STREAM) http_stream_start(exchange);
+    if (done && response->kind == HTTP_BODY_STREAM) {
+        const char *shown = header(exchange->mhd, MHD_HTTP_HEADER_AUTHORIZATION);
+        Error *error = shown ? memory_copy_text(shown, &exchange->authorization) : NULL;
+        if (error) done = MHD_NO;
+        error_free(error); /* no memory: the connection is cut */
+        if (done) http_stream_start(exchange);
+    }
     exchange->sent = true;
     if (done) done = microhttpd.queue_response(exchange->mhd, (unsigned)status, body);
     microhttpd.destroy_response(body);
@@ -156,10 +167,6 @@ static enum MHD_Result send_error(HttpExchange *exchange) {
     http_response_error(&exchange->response, exchange->error);
     exchange->error = NULL;
     return send_answer(exchange);
-}
-
-static const char *header(struct MHD_Connection *mhd, const char *name) {
-    return microhttpd.lookup_connection_value(mhd, MHD_HEADER_KIND, name);
 }
 
 /* Headers that are there once, or one of two that say how long the body is: where a proxy and this

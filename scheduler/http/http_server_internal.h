@@ -29,6 +29,7 @@ typedef struct HttpExchange {
     bool sent;      /* the answer was handed over */
     atomic_bool answered;
     /* Of a stream. */
+    char *authorization; /* looked at again before each pull; NULL: none was shown */
     pthread_mutex_t mutex;
     ByteWriter buffer;
     size_t buffer_at;

@@ -13,19 +13,28 @@
 static const char scheme[] = "Bearer ";
 
 /* Without a token: the administrator of this node, where only its user can connect. */
-static Error *identify(HttpService *service, const HttpHead *head, HttpRequest *request) {
+static Error *identify(
+    HttpService *service, HttpOrigin origin, const char *authorization, Caller *out_caller) {
     const Accounts *accounts = &service->accounts;
-    const char *authorization = head->authorization;
     if (authorization) {
         if (strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
             FAIL(UNAUTHENTICATED, "Authorization: Bearer TOKEN is wanted");
         const char *token = authorization + sizeof scheme - 1;
         if (strlen(token) > HTTP_TOKEN_SIZE_MAX) FAIL(UNAUTHENTICATED, "the token is unknown");
-        return accounts->class_->check_token(accounts->self, token, &request->caller);
+        return accounts->class_->check_token(accounts->self, token, out_caller);
     }
-    if (head->origin != HTTP_ORIGIN_UNIX)
+    if (origin != HTTP_ORIGIN_UNIX)
         FAIL(UNAUTHENTICATED, "a token is missing: Authorization: Bearer TOKEN");
-    request->caller = (Caller){.tenant = TENANT_DEFAULT, .role = CALLER_ADMIN};
+    *out_caller = (Caller){.tenant = TENANT_DEFAULT, .role = CALLER_ADMIN};
+    return NULL;
+}
+
+Error *http_service_still_may(
+    HttpService *service, HttpOrigin origin, const char *authorization, const Caller *caller) {
+    Caller now;
+    TRY(identify(service, origin, authorization, &now));
+    if (now.token != caller->token || now.role != caller->role)
+        FAIL(UNAUTHENTICATED, "the token is another one now");
     return NULL;
 }
 
@@ -98,7 +107,7 @@ Error *http_service_open(HttpService *service, const HttpHead *head, HttpRequest
     /* who may not come in does not learn which addresses there are */
     Error *unknown = NULL;
     bool open = !error && route_info(request->match.route)->role == ROUTE_ROLE_ANYONE;
-    if (!open) unknown = identify(service, head, request);
+    if (!open) unknown = identify(service, head->origin, head->authorization, &request->caller);
     if (unknown) {
         error_free(error);
         return unknown;

@@ -32,6 +32,9 @@ typedef struct HttpService {
     atomic_bool ready; /* false while the daemon starts or drains */
 } HttpService;
 
+/* Whether a token that opened a request is worth as much still. Errors: UNAUTHENTICATED. */
+MUST_CHECK Error *http_service_still_may(
+    HttpService *service, HttpOrigin origin, const char *authorization, const Caller *caller);
 /* Everything that can be said before the body: the address, whose request it is, whether that may
  * be, how large the body may get. request: zeroed by the caller, and http_request_deinit after.
  * Errors: as the status that is to be answered. */

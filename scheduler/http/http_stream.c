@@ -23,6 +23,13 @@ static void wake(void *self) {
     (void)pthread_mutex_unlock(&exchange->mutex);
 }
 
+static Error *check_caller(HttpExchange *exchange) {
+    const HttpConnection *connection = exchange->connection;
+    if (!exchange->authorization) return NULL;
+    return http_service_still_may(connection->server->service, connection->origin,
+        exchange->authorization, &exchange->request.caller);
+}
+
 /* One pull in a handler thread. Meanwhile the connection is suspended, so the buffer is ours. */
 static void pull(HttpTask *task) {
     HttpExchange *exchange = (HttpExchange *)task;
@@ -33,7 +40,8 @@ static void pull(HttpTask *task) {
            (state == HTTP_STREAM_MORE || exchange->woken)) {
         exchange->woken = false;
         (void)pthread_mutex_unlock(&exchange->mutex);
-        Error *error = stream->pull(stream->self, &exchange->buffer, &state);
+        Error *error = check_caller(exchange); /* whose token may have been revoked */
+        if (!error) error = stream->pull(stream->self, &exchange->buffer, &state);
         if (!error) error = byte_writer_check(&exchange->buffer);
         (void)pthread_mutex_lock(&exchange->mutex);
         if (error) exchange->failed = true;

@@ -301,6 +301,26 @@ def test_a_client_that_vanishes_while_it_watches(served):
     assert served.change(job, "cancel")["state"] == "cancelled"
 
 
+def test_a_revoked_token_watches_no_longer(served):
+    made = served.json("POST", "/v1/tokens", {"tenant": "alice", "role": "user"})
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    job = served.submit("m", {"a": np.zeros(1, np.int64)}, function="endless", headers=headers)
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(served.socket)
+    connection.sendall(f"GET /v1/jobs/{job}/watch HTTP/1.1\r\nHost: x\r\n"
+                       f"Authorization: {headers['Authorization']}\r\n\r\n".encode())
+    connection.settimeout(20)
+    assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+    served.request("DELETE", f"/v1/tokens/{made['id']}")
+    for verb in ("suspend", "resume", "cancel"):  # news that it would be told
+        served.request("POST", f"/v1/jobs/{job}/{verb}?tenant=alice", b"{}", "application/json")
+    told = b""
+    while piece := connection.recv(4096):
+        told += piece
+    assert b"cancelled" not in told
+    connection.close()
+
+
 # Tenants ---------------------------------------------------------------------------------------------------------
 
 def test_guessing_ids_tells_nothing(served):
