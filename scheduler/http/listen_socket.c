@@ -70,12 +70,12 @@ static Error *split_address(const char *address, char host[HOST_SIZE_MAX], const
     const char *colon = strrchr(address, ':');
     int64_t port;
     if (!colon || !text_parse_i64(colon + 1, &port) || port < 0 || port > 65535)
-        FAIL(INVALID, "%s: HOST:PORT is wanted", address);
+        FAIL(USAGE, "%s: HOST:PORT is wanted", address);
     bool brackets = address[0] == '[' && colon > address && colon[-1] == ']';
     const char *start = address + brackets;
     size_t length = (size_t)(colon - start) - brackets;
     if (length == 0 || length >= HOST_SIZE_MAX || (!brackets && memchr(start, ':', length)))
-        FAIL(INVALID, "%s: HOST:PORT is wanted, an IPv6 address in brackets", address);
+        FAIL(USAGE, "%s: HOST:PORT is wanted, an IPv6 address in brackets", address);
     memcpy(host, start, length);
     host[length] = 0;
     *out_port = colon + 1;

@@ -35,6 +35,7 @@ def test_general_help_lists_every_verb(home):
     ["run", "m", "--suspend-after", "99999999999999999999", "--checkpoint", "c", "--output", "o", "--input", "i"],
     ["run", "m", "--suspend-after", "5", "--output", "o", "--input", "i"],
     ["jobs", "--state", "bogus"], ["resume", "./f.lvc", "--from", "1", "--output", "o"],
+    ["serve", "--listen", "foo"], ["serve", "--listen", "127.0.0.1:99999"],
     ["alias", "m", "a"], ["alias", "m", "a", "three"], ["compile", "f"], ["bench", "m", "--repeat", "0"],
 ])
 def test_usage_errors_are_2(home, arguments):

@@ -60,7 +60,7 @@ static void test_listen_socket_picks_a_port(void **state) {
     assert_fails_saying(REFUSED, "in use", listen_socket_open_tcp(address, &second, again));
     (void)close(listener);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_fails(INVALID, listen_socket_open_tcp(wrong[i], &listener, address));
+        assert_fails(USAGE, listen_socket_open_tcp(wrong[i], &listener, address));
     assert_fails(REFUSED, listen_socket_open_tcp("192.0.2.1:0", &listener, address));
 }
 
