@@ -12,7 +12,8 @@ MUST_CHECK Error *listen_socket_open_unix(const char *path, int *out_socket);
 /* HOST:PORT, [IPV6]:PORT; port 0 takes a free one.
  *
  * out_address: with the port that was taken.
- * Errors:      USAGE it is none; INVALID no host of that name; REFUSED the address is in use or not this machine's; IO. */
+ * Errors:      USAGE it is none; INVALID no host of that name; REFUSED the address is in use or not
+ * this machine's; IO. */
 MUST_CHECK Error *listen_socket_open_tcp(
     const char *address, int *out_socket, char out_address[LISTEN_ADDRESS_SIZE]);
 /* Removes the socket file if it is still this socket's. */
