@@ -76,18 +76,19 @@ static Error *create_temporary(FileOutput *output) {
     enum { TRIES = 100 };
     char temporary[PATH_SIZE_MAX];
     for (int i = 0; i < TRIES; i++) {
-        uint64_t number;
-        if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-            return io_error("create", output->path);
-        int length = snprintf(
-            temporary, sizeof temporary, "%s.%08" PRIx32 ".tmp", output->path, (uint32_t)number);
+        uint32_t number;
+        if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) break;
+        int length =
+            snprintf(temporary, sizeof temporary, "%s.%08" PRIx32 ".tmp", output->path, number);
         if (length < 0 || (size_t)length >= sizeof temporary)
             FAIL(INVALID, "the path %s is too long", output->path);
         output->descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (output->descriptor >= 0) return memory_copy_text(temporary, &output->temporary);
-        if (errno != EEXIST) break;
+        if (output->descriptor >= 0 || errno != EEXIST) break;
     }
-    return io_error("create", output->path);
+    if (output->descriptor < 0) return io_error("create", output->path);
+    Error *error = memory_copy_text(temporary, &output->temporary);
+    if (error) (void)unlink(temporary);
+    return error;
 }
 
 /* Where a symbolic link leads, if it leads anywhere. */

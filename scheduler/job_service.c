@@ -173,24 +173,15 @@ static Error *get(void *self, const Caller *caller, const char *job, JobsApiJob 
     return NULL;
 }
 
-/* "running" is queued in the store. */
-static Error *parse_state(const char *text, JobState *out_state, bool *out_running) {
-    *out_running = text && strcmp(text, "running") == 0;
-    *out_state = *out_running ? JOB_STATE_QUEUED : JOB_STATE_NONE;
-    if (!text || *out_running) return NULL;
-    if (!job_state_find(text, out_state)) FAIL(INVALID, "there is no state %s", text);
-    return NULL;
-}
-
 static Error *list(
     void *self, const Caller *caller, const char *state, JobsApiJobVisitor *visit, void *context) {
     JobService *service = self;
-    JobState wanted;
-    bool running;
+    JobState wanted = JOB_STATE_NONE;
     int64_t after = 0;
     size_t count = JOBS_LISTED_MAX;
     Tenant tenant;
-    TRY(parse_state(state, &wanted, &running));
+    if (state && !job_state_find_shown(state, &wanted))
+        FAIL(INVALID, "there is no state %s", state);
     TRY(settings_cache_get_tenant(service->settings, caller->tenant, &tenant));
     while (count == JOBS_LISTED_MAX) {
         OWN(JobList, rows) = NULL;

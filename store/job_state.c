@@ -39,6 +39,11 @@ bool job_state_find(const char *name, JobState *out) {
     return false;
 }
 
+bool job_state_find_shown(const char *name, JobState *out_stored) {
+    const bool runs = strcmp(name, "running") == 0;
+    return job_state_find(runs ? infos[JOB_STATE_QUEUED].name : name, out_stored);
+}
+
 bool job_state_allows(JobState from, JobState to) {
     for (size_t i = 0; i < sizeof transitions / sizeof *transitions; i++)
         if (transitions[i].from == from && transitions[i].to == to) return true;

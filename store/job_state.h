@@ -27,4 +27,6 @@ bool job_state_is_unfinished(JobState state);
 /* Whether the number is one of a state's. */
 bool job_state_exists(long long number);
 bool job_state_find(const char *name, JobState *out);
+/* The same of a state as it is shown: a queued job may be "running". */
+bool job_state_find_shown(const char *name, JobState *out_stored);
 bool job_state_allows(JobState from, JobState to);

@@ -1,6 +1,5 @@
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "store/job_state.h"
 #include "tools/job_watch.h"
@@ -41,8 +40,7 @@ Error *command_jobs(CommandContext *context) {
     TextBuilder OWN_TEXT(path) = {0};
     const char *state = command_option(context, "state");
     JobState found;
-    /* one that is queued may be running */
-    if (state && strcmp(state, "running") != 0 && !job_state_find(state, &found))
+    if (state && !job_state_find_shown(state, &found))
         FAIL(USAGE, "--state: there is no state %s", state);
     TRY(remote_need(context, &client));
     text_append(&path, "/v1/jobs");

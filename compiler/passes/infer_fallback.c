@@ -32,9 +32,8 @@ static bool guess_rank(
         return false;
     }
     if (!shape || shape->state != PROBE_KNOWN || shape->rank != 1) return false;
+    if (!probe_dim_is_fixed(shape, 0)) return false;
     int64_t rank = shape->dims[0][0];
-    for (uint32_t w = 1; w < PROBE_WORLDS; w++)
-        if (shape->dims[w][0] != rank) return false;
     if (rank < 0 || rank > SHAPE_RANK_MAX) return false;
     if (id == OPERATOR_EXPAND && first->rank > rank) rank = first->rank;
     *out_rank = (uint32_t)rank;

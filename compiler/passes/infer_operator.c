@@ -44,12 +44,6 @@ static void fill_request(
     }
 }
 
-static bool dim_is_fixed(const Probe *probe, uint32_t dim) {
-    for (uint32_t w = 1; w < PROBE_WORLDS; w++)
-        if (probe->dims[w][dim] != probe->dims[0][dim]) return false;
-    return true;
-}
-
 /* Whether the operator runs in every run of the program, and with the same shapes. */
 static bool is_certain(const ProbeContext *context, const IrBinding *binding) {
     const IrBlock *block = binding->block;
@@ -59,7 +53,7 @@ static bool is_certain(const ProbeContext *context, const IrBinding *binding) {
         if (!probe) continue;
         if (probe->shape_tainted) return false;
         for (uint32_t d = 0; d < probe->rank; d++)
-            if (!dim_is_fixed(probe, d)) return false;
+            if (!probe_dim_is_fixed(probe, d)) return false;
         if (!operator_reads_value(binding->operator_info, i)) continue;
         if (!probe_is_constant(probe) || probe->value_tainted) return false;
     }
@@ -131,6 +125,10 @@ static bool value_is_tainted(const ProbeContext *context, const IrBinding *bindi
     return false;
 }
 
+static bool dim_is_one(const Probe *probe, uint32_t dim) {
+    return probe->dims[0][dim] == 1 && probe_dim_is_fixed(probe, dim);
+}
+
 /* Whether an element that is cut from a symbolic dimension may not be there: unless it is the first
  * or the last one, which only an empty dimension has not. */
 static Error *element_may_lack(const ProbeContext *context, const IrBinding *binding, uint32_t dim,
@@ -152,10 +150,9 @@ static Error *slice_has_limit(const ProbeContext *context, const IrBinding *bind
     if (binding->operator_info->id != OPERATOR_SLICE) return NULL;
     const Probe *input = input_probe(context, binding, 0);
     for (uint32_t i = 0; !*out && i < result->rank; i++) {
-        const bool fixed = dim_is_fixed(result, i);
-        if (dim_is_fixed(input, i))
-            *out = !fixed;
-        else if (fixed && result->dims[0][i] == 1)
+        if (probe_dim_is_fixed(input, i))
+            *out = !probe_dim_is_fixed(result, i);
+        else if (dim_is_one(result, i))
             TRY(element_may_lack(context, binding, i, scratch, out));
     }
     return NULL;
@@ -164,7 +161,7 @@ static Error *slice_has_limit(const ProbeContext *context, const IrBinding *bind
 /* True when a range's length is not clearly above zero: a smaller size may leave none of it. */
 static bool range_has_limit(
     const ProbeContext *context, const IrBinding *binding, const Probe *result) {
-    if (binding->operator_info->id != OPERATOR_RANGE || dim_is_fixed(result, 0)) return false;
+    if (binding->operator_info->id != OPERATOR_RANGE || probe_dim_is_fixed(result, 0)) return false;
     return !probe_is_sum(context, result, 0);
 }
 
@@ -181,15 +178,13 @@ static Error *unsettle(
     }
     const Probe *input = slices ? input_probe(context, binding, 0) : NULL;
     for (uint32_t i = 0; i < inout_result->rank; i++) {
-        bool same = true, fixed = true, one = true, unknown = false;
+        bool same = true, unknown = false;
         for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
             int64_t dim = inout_result->dims[w][i];
             same = same && slices && input->dims[w][i] == dim;
-            fixed = fixed && slices && input->dims[w][i] == input->dims[0][i];
-            one = one && dim == 1;
             unknown = unknown || dim < 0; /* shape kind `data` */
         }
-        bool cut = slices && !same && !fixed && !one;
+        bool cut = slices && !same && !probe_dim_is_fixed(input, i) && !dim_is_one(inout_result, i);
         if (cut || tainted || unknown)
             TRY(probe_set_fresh(context, binding->results[output], inout_result, i));
     }

@@ -347,6 +347,12 @@ Error *probe_join_elements(IrModule *module, const IrType *a, const IrType *b, c
     return NULL;
 }
 
+bool probe_dim_is_fixed(const Probe *probe, uint32_t dim) {
+    for (uint32_t w = 1; w < PROBE_WORLDS; w++)
+        if (probe->dims[w][dim] != probe->dims[0][dim]) return false;
+    return true;
+}
+
 bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim) {
     for (size_t i = 0; i < context->symbol_count; i++) {
         int64_t rest[PROBE_WORLDS];
@@ -362,13 +368,9 @@ bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim)
 
 static Error *dim_to_type(ProbeContext *context, const Probe *probe, uint32_t dim, int64_t *out) {
     int64_t sizes[PROBE_WORLDS];
-    bool same = true;
-    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
-        sizes[w] = probe->dims[w][dim];
-        same = same && sizes[w] == sizes[0];
-    }
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) sizes[w] = probe->dims[w][dim];
     *out = sizes[0];
-    if (same) return NULL;
+    if (probe_dim_is_fixed(probe, dim)) return NULL;
     uint32_t found = context->table_size ? *table_find(context, sizes) : 0;
     if (!found) {
         uint32_t symbol;

@@ -91,6 +91,8 @@ MUST_CHECK Error *probe_join(ProbeContext *context, ProbeGroups *groups, bool st
     const IrVariable *variable, Probe *inout_probe, const Probe *other);
 /* The type that a known probe stands for. */
 MUST_CHECK Error *probe_to_type(ProbeContext *context, const Probe *probe, IrType *out);
+/* Whether a dimension is the same in all worlds. */
+bool probe_dim_is_fixed(const Probe *probe, uint32_t dim);
 /* Whether a dimension is one symbol, or the sum of two or of one and a number that is not negative.
  */
 bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim);

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "models"))
 import feeds  # noqa: E402
 from graph_builder import model_bytes  # noqa: E402
 
-DONE, REFUSED, USAGE, NOT_FOUND, FORBIDDEN, SUSPENDED, INTERRUPTED = 0, 1, 2, 3, 4, 85, 130
+DONE, REFUSED, USAGE, NOT_FOUND, FORBIDDEN, UNREACHABLE, SUSPENDED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 85, 130
 SMALL_MODELS = os.path.join(ROOT, "tests", "models", "small")
 TIMEOUT_S = 300
 

@@ -6,9 +6,8 @@ import time
 import numpy as np
 import pytest
 from daemon import Daemon, Refused, equal
-from harness import DONE, FORBIDDEN, SUSPENDED, load
+from harness import DONE, FORBIDDEN, SUSPENDED, UNREACHABLE, load
 
-UNREACHABLE = 5
 PROMPT = np.array([[5, 3, 9]], dtype=np.int64)
 
 

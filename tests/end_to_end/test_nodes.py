@@ -13,10 +13,9 @@ import time
 
 import pytest
 from daemon import Daemon, Refused
-from harness import FORBIDDEN, NOT_FOUND, REFUSED, USAGE, Home
+from harness import FORBIDDEN, NOT_FOUND, REFUSED, UNREACHABLE, USAGE, Home
 from migration import make_key
 
-UNREACHABLE = 5
 OTHER_KEY = "sha256//AAAAU6i3vl97CkgYJSy0d+5K+qDgj5dhU6S2B3SzNE4="
 HELLO = {"node": "3f9a0c72d1e4", "role": "node", "protocol": {"min": 1, "max": 1}, "layover": "9.9", "unfinished": 1,
          "waiting": 1, "devices": 2}

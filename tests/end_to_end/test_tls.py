@@ -7,9 +7,7 @@ import subprocess
 
 import pytest
 from daemon import Daemon
-from harness import NOT_FOUND, USAGE
-
-UNREACHABLE = 5
+from harness import NOT_FOUND, UNREACHABLE, USAGE
 
 
 @pytest.fixture(scope="module")

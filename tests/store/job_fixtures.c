@@ -59,13 +59,18 @@ JobSubmission fixture_submission(const Digest *executable, const JobContent *inp
         .inputs = inputs};
 }
 
+Error *fixture_submit_this(
+    Store *store, TenantId tenant, const JobSubmission *submission, JobId *out, bool *out_created) {
+    return fixture_end(jobs_submit(fixture_begin(store), tenant, submission, out, out_created));
+}
+
 JobId fixture_submit_release(Store *store, TenantId tenant, JobRelease release) {
     Digest executable = fixture_add_executable(store, tenant);
     JobContent inputs = fixture_content(tenant, "inputs");
     JobSubmission submission = fixture_submission(&executable, &inputs);
     submission.release = release;
     JobId id = {0, 0};
-    expect_ok(fixture_end(jobs_submit(fixture_begin(store), tenant, &submission, &id, NULL)));
+    expect_ok(fixture_submit_this(store, tenant, &submission, &id, NULL));
     return id;
 }
 

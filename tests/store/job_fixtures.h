@@ -29,6 +29,9 @@ JobContent fixture_chunk_content(
 
 /* A batch job of 10 items without a key; inputs are the caller's. */
 JobSubmission fixture_submission(const Digest *executable, const JobContent *inputs);
+/* out_created: optional. */
+Error *fixture_submit_this(
+    Store *store, TenantId tenant, const JobSubmission *submission, JobId *out, bool *out_created);
 /* fixture_add_executable and a job with inputs "inputs". */
 JobId fixture_submit(Store *store, TenantId tenant);
 JobId fixture_submit_release(Store *store, TenantId tenant, JobRelease release);

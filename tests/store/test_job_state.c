@@ -16,6 +16,11 @@ static void test_job_state_has_the_names_that_are_shown(void **state) {
         assert_string_equal(job_state_info(found)->name, shown[i]);
     }
     assert_false(job_state_find("running", &found)); /* never stored */
+    assert_true(job_state_find_shown("running", &found));
+    assert_int_equal(found, JOB_STATE_QUEUED);
+    assert_true(job_state_find_shown("suspended", &found));
+    assert_int_equal(found, JOB_STATE_SUSPENDED);
+    assert_false(job_state_find_shown("", &found));
     assert_false(job_state_find("", &found));
     assert_false(job_state_exists(0));
     assert_false(job_state_exists(JOB_STATE_COUNT));

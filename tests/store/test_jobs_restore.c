@@ -112,8 +112,7 @@ static void test_jobs_restore_keeps_the_key_of_the_job_that_went(void **state) {
     Example example;
     JobId id, back, again;
     bool created;
-    expect_ok(
-        fixture_end(jobs_submit(fixture_begin(store), TENANT_DEFAULT, &submission, &id, &created)));
+    expect_ok(fixture_submit_this(store, TENANT_DEFAULT, &submission, &id, &created));
     example_init(&example, &executable);
     example.restore.id = id;
     example.restore.job.epoch = 1;
@@ -121,8 +120,7 @@ static void test_jobs_restore_keeps_the_key_of_the_job_that_went(void **state) {
     expect_ok(fixture_end(
         jobs_transition(fixture_begin(store), TENANT_DEFAULT, id, JOB_STATE_RELEASED, NULL)));
     expect_ok(restore(store, &example.restore, &back));
-    expect_ok(fixture_end(
-        jobs_submit(fixture_begin(store), TENANT_DEFAULT, &submission, &again, &created)));
+    expect_ok(fixture_submit_this(store, TENANT_DEFAULT, &submission, &again, &created));
     assert_false(created);
     assert_true(job_id_equal(id, again));
     fixture_expect_clean(store);

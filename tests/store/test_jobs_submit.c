@@ -2,11 +2,6 @@
 
 #include "tests/store/job_fixtures.h"
 
-static Error *submit(
-    Store *store, TenantId tenant, const JobSubmission *submission, JobId *out, bool *out_created) {
-    return fixture_end(jobs_submit(fixture_begin(store), tenant, submission, out, out_created));
-}
-
 static void test_jobs_submit_gives_each_job_another_id(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
@@ -35,17 +30,17 @@ static void test_jobs_submit_answers_the_first_job_of_a_key(void **state) {
     bool created;
     submission.key = "monday";
     submission.request = inputs.digest;
-    expect_ok(submit(store, TENANT_DEFAULT, &submission, &first, &created));
+    expect_ok(fixture_submit_this(store, TENANT_DEFAULT, &submission, &first, &created));
     assert_true(created);
-    expect_ok(submit(store, TENANT_DEFAULT, &submission, &second, &created));
+    expect_ok(fixture_submit_this(store, TENANT_DEFAULT, &submission, &second, &created));
     assert_false(created);
     assert_true(job_id_equal(first, second));
     submission.request.bytes[5] ^= 1;
-    expect_error(submit(store, TENANT_DEFAULT, &submission, &second, &created), ERROR_CONFLICT,
-        "key monday stands for job");
+    expect_error(fixture_submit_this(store, TENANT_DEFAULT, &submission, &second, &created),
+        ERROR_CONFLICT, "key monday stands for job");
     /* Another tenant's keys are its own. */
     submission.inputs = &hers;
-    expect_ok(submit(store, ada, &submission, &second, &created));
+    expect_ok(fixture_submit_this(store, ada, &submission, &second, &created));
     assert_true(created);
     assert_false(job_id_equal(first, second));
     assert_int_equal(fixture_get(store, TENANT_DEFAULT, first).event_count, 1);
@@ -65,28 +60,36 @@ static void test_jobs_submit_refuses_what_it_cannot_store(void **state) {
     text[sizeof text - 1] = 0;
     JobSubmission bad = good;
     bad.key = "";
-    expect_error(submit(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID, "key has 1 to 128");
+    expect_error(fixture_submit_this(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID,
+        "key has 1 to 128");
     bad.key = text;
-    expect_error(submit(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID, "not 199");
+    expect_error(
+        fixture_submit_this(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID, "not 199");
     bad = good;
     bad.model = text;
-    expect_error(submit(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID, "too long");
+    expect_error(
+        fixture_submit_this(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID, "too long");
     bad = good;
     bad.policy_size = JOB_POLICY_SIZE_MAX + 1;
-    expect_error(submit(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID, "policy of 65537");
+    expect_error(fixture_submit_this(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID,
+        "policy of 65537");
     bad = good;
     bad.priority = 256;
-    expect_error(submit(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID, "priority");
+    expect_error(
+        fixture_submit_this(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID, "priority");
     bad = good;
     bad.items_total = -2;
-    expect_error(submit(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID, "-2 items");
+    expect_error(
+        fixture_submit_this(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID, "-2 items");
     bad = good;
     bad.state = JOB_STATE_SUCCEEDED;
-    expect_error(submit(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID, "begin succeeded");
+    expect_error(fixture_submit_this(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_INVALID,
+        "begin succeeded");
     bad = good;
     bad.executable.bytes[0] ^= 1;
-    expect_error(submit(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_NOT_FOUND, "executable");
-    expect_ok(submit(store, TENANT_DEFAULT, &good, &id, NULL));
+    expect_error(
+        fixture_submit_this(store, TENANT_DEFAULT, &bad, &id, NULL), ERROR_NOT_FOUND, "executable");
+    expect_ok(fixture_submit_this(store, TENANT_DEFAULT, &good, &id, NULL));
     assert_int_equal(id.number, 1); /* what failed took no number */
 }
 
@@ -100,7 +103,8 @@ static void test_jobs_submit_runs_only_the_tenants_own_models(void **state) {
     JobContent inputs = fixture_content(eve, "x");
     JobSubmission submission = fixture_submission(&executable, &inputs);
     JobId id;
-    expect_error(submit(store, eve, &submission, &id, NULL), ERROR_NOT_FOUND, "executable");
+    expect_error(
+        fixture_submit_this(store, eve, &submission, &id, NULL), ERROR_NOT_FOUND, "executable");
 }
 
 static void test_jobs_submit_keeps_its_executable_from_removal(void **state) {
@@ -139,12 +143,12 @@ static void test_jobs_submit_stops_at_the_store_quota(void **state) {
     JobContent inputs = fixture_content(TENANT_DEFAULT, "four"), less = fixture_content(1, "two");
     JobSubmission submission = fixture_submission(&executable, &inputs);
     JobId id;
-    expect_error(
-        submit(store, TENANT_DEFAULT, &submission, &id, NULL), ERROR_EXHAUSTED, "store_bytes is");
+    expect_error(fixture_submit_this(store, TENANT_DEFAULT, &submission, &id, NULL),
+        ERROR_EXHAUSTED, "store_bytes is");
     expect_error(fixture_register(store, TENANT_DEFAULT, "big", 90, 3, 900, NULL, NULL),
         ERROR_EXHAUSTED, "tenant default: its quota store_bytes");
     submission.inputs = &less;
-    expect_ok(submit(store, TENANT_DEFAULT, &submission, &id, NULL));
+    expect_ok(fixture_submit_this(store, TENANT_DEFAULT, &submission, &id, NULL));
     fixture_expect_clean(store);
 }
 
@@ -163,7 +167,7 @@ static void test_jobs_submit_remembers_where_a_job_came_from(void **state) {
     submission.why = "restored";
     JobId id;
     OWN(JobEventList, events) = NULL;
-    expect_ok(submit(store, TENANT_DEFAULT, &submission, &id, NULL));
+    expect_ok(fixture_submit_this(store, TENANT_DEFAULT, &submission, &id, NULL));
     Job job = fixture_get(store, TENANT_DEFAULT, id);
     assert_int_equal(job.origin.kind, JOB_ORIGIN_RELEASE);
     assert_true(job_id_equal(job.origin.job, (JobId){77, 5}));
