@@ -1,6 +1,6 @@
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "tests/store/store_fixtures.h"
 
 enum { BYTES = 2000 };
@@ -25,7 +25,8 @@ static void test_models_register_shows_what_it_stored(void **state) {
     static const char *const aliases[] = {"prod", "best"};
     ModelVersion OWN_VERSION(version) = {0};
     bool created;
-    double before = (double)time(NULL) - 1;
+    Clock clock = clock_real();
+    double before = clock.calendar_s(clock.self);
     expect_ok(register_with(store, 5, 3, "net", aliases, 2, &version, &created));
     assert_true(created);
     assert_string_equal(version.model, "net");
@@ -38,7 +39,7 @@ static void test_models_register_shows_what_it_stored(void **state) {
     assert_int_equal(version.bytes_stored,
         (int64_t)manifest +
             fixture_read_sql(&home, "chunks.db", "SELECT sum(length(stored)) FROM chunks"));
-    assert_true(version.created >= before && version.created <= (double)time(NULL) + 1);
+    assert_true(version.created >= before && version.created <= clock.calendar_s(clock.self));
 }
 
 static void test_models_register_takes_the_same_content_for_the_same_version(void **state) {
