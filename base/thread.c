@@ -5,11 +5,17 @@
 
 enum { NAME_SIZE = 16 }; /* pthread_setname_np(3) */
 
+/* What an instruction causes comes to the thread that ran it; where it is blocked the kernel ends
+ * the process whatever handler there is, that of base/mapped_file.h included. */
+static const int own_faults[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+
 bool thread_start(pthread_t *out, const char *name, void *(*main)(void *), void *argument) {
     char shown[NAME_SIZE];
-    sigset_t all, before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t blocked, before;
+    (void)sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own_faults / sizeof *own_faults; i++)
+        (void)sigdelset(&blocked, own_faults[i]);
+    (void)pthread_sigmask(SIG_SETMASK, &blocked, &before);
     const bool started = pthread_create(out, NULL, main, argument) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)snprintf(shown, sizeof shown, "%s", name);

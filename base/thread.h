@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Starts one that no signal is delivered to: those are for the threads that were there. name: of
- * which 15 letters are shown by ps and gdb. False: the system gives none. From any thread. */
+/* Starts one that no signal is delivered to, its own faults aside: those are for the threads that
+ * were there. name: of which 15 letters are shown by ps and gdb. False: the system gives none. From
+ * any thread. */
 bool thread_start(pthread_t *out, const char *name, void *(*main)(void *), void *argument);

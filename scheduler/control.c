@@ -12,6 +12,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/spin.h"
+#include "base/thread.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/refusal_text.h"
 
@@ -291,10 +292,9 @@ static Error *start(Control *control) {
     TRY(control_recover(control));
     control_apply_events(control);
     TRY(control_check(control));
-    if (pthread_create(&control->thread, NULL, thread_main, control) != 0)
+    if (!thread_start(&control->thread, "control", thread_main, control))
         FAIL(OUT_OF_MEMORY, "the system gives no more threads");
     control->thread_runs = true;
-    (void)pthread_setname_np(control->thread, "control");
     return NULL;
 }
 

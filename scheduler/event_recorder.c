@@ -11,6 +11,7 @@
 
 #include "base/allocator.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "scheduler/policy/event_log.h"
 
 enum {
@@ -224,10 +225,9 @@ static Error *start(EventRecorder *recorder, const EventRecorderOptions *options
     recorder->options.path = path;
     TRY(open_file(path, &recorder->descriptor));
     TRY(write_header(recorder));
-    if (pthread_create(&recorder->thread, NULL, thread_main, recorder) != 0)
+    if (!thread_start(&recorder->thread, "event-log", thread_main, recorder))
         FAIL(OUT_OF_MEMORY, "the system gives no more threads");
     recorder->thread_runs = true;
-    (void)pthread_setname_np(recorder->thread, "event-log");
     return NULL;
 }
 

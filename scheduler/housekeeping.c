@@ -8,6 +8,7 @@
 
 #include "base/allocator.h"
 #include "base/duration.h"
+#include "base/thread.h"
 #include "store/gc.h"
 #include "store/jobs.h"
 #include "store/tenants.h"
@@ -166,10 +167,9 @@ Error *housekeeping_create(const HousekeepingOptions *options, Housekeeping **ou
 }
 
 Error *housekeeping_start(Housekeeping *housekeeping) {
-    if (pthread_create(&housekeeping->thread, NULL, thread_main, housekeeping) != 0)
+    if (!thread_start(&housekeeping->thread, "housekeeping", thread_main, housekeeping))
         FAIL(OUT_OF_MEMORY, "the system gives no more threads");
     housekeeping->thread_runs = true;
-    (void)pthread_setname_np(housekeeping->thread, "housekeeping");
     return NULL;
 }
 

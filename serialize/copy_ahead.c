@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/allocator.h"
+#include "base/thread.h"
 
 enum { TOGETHER_MAX = 4 };
 
@@ -144,10 +145,9 @@ static Error *start(CopyAhead *copies, const DeviceRange *ranges, size_t count) 
     TRY(memory_map(buffers * CHUNK_SIZE, &memory));
     copies->buffers = memory;
     copies->buffer_bytes = buffers * CHUNK_SIZE;
-    if (pthread_create(&copies->thread, NULL, copy_all, copies) != 0)
+    if (!thread_start(&copies->thread, "copy-ahead", copy_all, copies))
         FAIL(OUT_OF_MEMORY, "the system gives no more threads");
     copies->thread_runs = true;
-    (void)pthread_setname_np(copies->thread, "copy ahead");
     return NULL;
 }
 

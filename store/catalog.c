@@ -1,8 +1,7 @@
 #include "store/catalog.h"
 
-#include <string.h>
-
 #include "base/allocator.h"
+#include "base/thread.h"
 #include "store/transaction.h"
 
 struct Catalog {
@@ -118,10 +117,9 @@ Error *catalog_open(Store *store, Catalog **out_catalog) {
     catalog->last = &catalog->first;
     (void)pthread_mutex_init(&catalog->mutex, NULL);
     (void)pthread_cond_init(&catalog->arrived, NULL);
-    int number = pthread_create(&catalog->thread, NULL, run_writer, catalog);
-    if (number != 0) {
+    if (!thread_start(&catalog->thread, "catalog", run_writer, catalog)) {
         memory_free(catalog);
-        FAIL(EXHAUSTED, "catalog.db: no thread to write with: %s", strerror(number));
+        FAIL(EXHAUSTED, "catalog.db: no thread to write with");
     }
     *out_catalog = catalog;
     return NULL;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/thread.h"
 #include "store/recent_chunks.h"
 #include "store/chunk_upload_internal.h"
 #include "store/transaction.h"
@@ -271,7 +272,7 @@ static Error *begin_writer(ChunkUpload *upload) {
     upload->pending = upload->writing;
     upload->writing = full;
     upload->wrote = true;
-    upload->writer_runs = pthread_create(&upload->writer, NULL, run_writer, upload) == 0;
+    upload->writer_runs = thread_start(&upload->writer, "chunks", run_writer, upload);
     if (upload->writer_runs) return NULL;
     return write_batch(upload, &upload->writing, transaction_commit);
 }

@@ -6,6 +6,7 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "store/transaction.h"
 
 enum { COPIER_NICE = 5, WRITE_EVERY_MS = 2 };
@@ -71,7 +72,7 @@ static void *write_early(void *argument) {
 
 /* Without it the sync at the end takes longer, and whoever waits for the lock then. */
 static void begin_writing(EarlyWriting *writing) {
-    writing->runs = pthread_create(&writing->thread, NULL, write_early, writing) == 0;
+    writing->runs = thread_start(&writing->thread, "write-early", write_early, writing);
 }
 
 static void end_writing(EarlyWriting *writing) {
@@ -140,7 +141,7 @@ void log_copier_note(LogCopier *copier, uint64_t log_size) {
     copier->last_ns = time_ns;
     if (!was_large) copier->since_ns = time_ns;
     if (is_large(copier) && !copier->thread_runs)
-        copier->thread_runs = pthread_create(&copier->thread, NULL, thread_main, copier) == 0;
+        copier->thread_runs = thread_start(&copier->thread, "log-copier", thread_main, copier);
     if (is_large(copier)) (void)pthread_cond_signal(&copier->wake);
     (void)pthread_mutex_unlock(&copier->mutex);
 }

@@ -31,6 +31,7 @@ ONLY_IN = (
      ("tools/", "scheduler/daemon.c", "tests/", "bench/"), "library code returns an Error"),
     (("exit", "_exit", "_Exit", "quick_exit", "abort"),
      ("tools/", "tests/", "bench/"), "library code returns an Error; assert is for bugs"),
+    (("pthread_create",), ("base/thread.c", "tests/", "bench/"), "use base/thread.h: signals are the program's"),
 )
 # Files without tests/<folder>/test_<file>.c, and what tests them instead.
 TESTED_ELSEWHERE = {"tools/": "tests/end_to_end", "bench/": "nothing: they measure", "examples/": "tests/end_to_end"}

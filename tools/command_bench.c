@@ -1,10 +1,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "serialize/array_values.h"
 #include "tools/remote_models.h"
 #include "tools/run_machine.h"
@@ -130,11 +130,9 @@ static Error *run_alone(Bench *bench, Lane *lane) {
 /* All at once. */
 static Error *run_lanes(Bench *bench, Lane *lanes) {
     int64_t created = 0;
-    int status = 0;
-    while (created < bench->executions && status == 0) {
-        status = pthread_create(&lanes[created].thread, NULL, serve_lane, &lanes[created]);
-        if (status == 0) created++;
-    }
+    while (created < bench->executions &&
+           thread_start(&lanes[created].thread, "execution", serve_lane, &lanes[created]))
+        created++;
     const uint64_t start_ns = start_lanes(bench, created);
     uint64_t end_ns = start_ns;
     for (int64_t i = 0; i < created; i++) {
@@ -142,7 +140,7 @@ static Error *run_lanes(Bench *bench, Lane *lanes) {
         if (lanes[i].end_ns > end_ns) end_ns = lanes[i].end_ns;
     }
     bench->seconds = (double)(end_ns - start_ns) * 1e-9;
-    if (status != 0) FAIL(EXHAUSTED, "a thread: %s", strerror(status));
+    if (created < bench->executions) FAIL(EXHAUSTED, "the system gives no more threads");
     for (int64_t i = 0; i < bench->executions; i++) TRY(TAKE(lanes[i].error));
     return NULL;
 }

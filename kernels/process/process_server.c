@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/thread.h"
 #include "kernels/float_environment.h"
 #include "kernels/process/process_service.h"
 #include "kernels/process/process_wire.h"
@@ -127,10 +128,7 @@ static Error *begin(ProcessServer *server, uint32_t index) {
     Served *served = &server->served[index];
     TRY(process_service_create(
         &server->work, &server->shared->channels[index], server->hello.spin_ns, &served->service));
-    if (pthread_create(&served->thread, NULL, thread_main, served) == 0) {
-        (void)pthread_setname_np(served->thread, "channel");
-        return NULL;
-    }
+    if (thread_start(&served->thread, "channel", thread_main, served)) return NULL;
     process_service_refuse(served->service, error_make(ERROR_OUT_OF_MEMORY, __FILE__, __LINE__,
                                                 "the worker process gets no more threads"));
     process_service_release(TAKE(served->service));

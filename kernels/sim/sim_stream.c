@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/refcount.h"
 #include "base/spin.h"
+#include "base/thread.h"
 #include "kernels/float_environment.h"
 
 enum { THREAD_COUNT = 2 }; /* one command runs while another is copied */
@@ -173,11 +174,10 @@ static void *thread_main(void *argument) {
 static Error *start_threads(SimEngine *engine) {
     while (engine->thread_count < THREAD_COUNT) {
         pthread_t *thread = &engine->threads[engine->thread_count];
-        if (pthread_create(thread, NULL, thread_main, engine) != 0) {
+        if (!thread_start(thread, "sim-engine", thread_main, engine)) {
             if (engine->thread_count > 0) return NULL;
             FAIL(OUT_OF_MEMORY, "the system gives no more threads");
         }
-        (void)pthread_setname_np(*thread, "sim-engine");
         engine->thread_count++;
     }
     return NULL;

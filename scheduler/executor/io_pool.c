@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/allocator.h"
+#include "base/thread.h"
 
 struct IoPool {
     pthread_mutex_t mutex;
@@ -43,11 +44,10 @@ Error *io_pool_create(uint32_t thread_count, IoPool **out_pool) {
     (void)pthread_cond_init(&pool->posted, NULL);
     for (; pool->thread_count < thread_count; pool->thread_count++) {
         pthread_t *thread = &pool->threads[pool->thread_count];
-        if (pthread_create(thread, NULL, thread_main, pool) != 0) {
+        if (!thread_start(thread, "layover-io", thread_main, pool)) {
             io_pool_release(pool);
             FAIL(OUT_OF_MEMORY, "the system gives no more threads");
         }
-        (void)pthread_setname_np(*thread, "layover-io");
     }
     *out_pool = pool;
     return NULL;

@@ -6,6 +6,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/spin.h"
+#include "base/thread.h"
 
 struct Worker {
     pthread_t thread;
@@ -54,14 +55,13 @@ Error *worker_create(const char *name, Worker **out_worker) {
     worker->spin_ns = spin_limit_ns();
     (void)pthread_mutex_init(&worker->mutex, NULL);
     (void)pthread_cond_init(&worker->posted, NULL);
-    if (pthread_create(&worker->thread, NULL, thread_main, worker) != 0) {
+    (void)snprintf(thread_name, sizeof thread_name, "run-%.11s", name);
+    if (!thread_start(&worker->thread, thread_name, thread_main, worker)) {
         (void)pthread_cond_destroy(&worker->posted);
         (void)pthread_mutex_destroy(&worker->mutex);
         memory_free(worker);
         FAIL(OUT_OF_MEMORY, "the system gives no more threads");
     }
-    (void)snprintf(thread_name, sizeof thread_name, "run-%.11s", name);
-    (void)pthread_setname_np(worker->thread, thread_name);
     *out_worker = worker;
     return NULL;
 }

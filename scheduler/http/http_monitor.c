@@ -1,12 +1,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "scheduler/http/http_server_internal.h"
 
 enum { TICK_MS_MAX = 250, TICK_MS_MIN = 5, KEEP_ALIVE_S = 60 };
@@ -127,13 +127,9 @@ static void *monitor(void *argument) {
 
 Error *http_monitor_start(HttpServer *server) {
     server->monitoring = true;
-    int number = pthread_create(&server->monitor, NULL, monitor, server);
-    if (number == 0) {
-        (void)pthread_setname_np(server->monitor, "http-monitor");
-        return NULL;
-    }
+    if (thread_start(&server->monitor, "http-monitor", monitor, server)) return NULL;
     server->monitoring = false;
-    FAIL(EXHAUSTED, "the server's monitor cannot be started: %s", strerror(number));
+    FAIL(EXHAUSTED, "the system gives no more threads");
 }
 
 void http_monitor_stop(HttpServer *server) {

@@ -1,9 +1,9 @@
 #include "scheduler/http/http_workers.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "base/allocator.h"
+#include "base/thread.h"
 
 typedef struct TaskQueue {
     HttpTask *first, **end;
@@ -87,13 +87,11 @@ Error *http_workers_open(uint32_t count, HttpWorkers **out) {
     (void)pthread_mutex_init(&workers->mutex, NULL);
     (void)pthread_cond_init(&workers->posted, NULL);
     for (uint32_t i = 0; i < count; i++) {
-        int number;
         (void)pthread_mutex_lock(&workers->mutex);
-        number = pthread_create(&workers->threads[i], NULL, work, workers);
-        if (number == 0) workers->thread_count++;
+        const bool started = thread_start(&workers->threads[i], "http", work, workers);
+        if (started) workers->thread_count++;
         (void)pthread_mutex_unlock(&workers->mutex);
-        if (number) FAIL(EXHAUSTED, "a handler thread cannot be started: %s", strerror(number));
-        (void)pthread_setname_np(workers->threads[i], "http");
+        if (!started) FAIL(EXHAUSTED, "the system gives no more threads");
     }
     *out = TAKE(workers);
     return NULL;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "scheduler/http/http_service.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
@@ -52,7 +53,7 @@ static void *run_check(void *argument) {
 /* Some at once: those that do not answer take all of the time that they are given. */
 static void run_checks(NodeCheck *checks, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        checks[i].has_thread = pthread_create(&checks[i].thread, NULL, run_check, &checks[i]) == 0;
+        checks[i].has_thread = thread_start(&checks[i].thread, "node-check", run_check, &checks[i]);
         if (!checks[i].has_thread) (void)run_check(&checks[i]);
     }
     for (size_t i = 0; i < count; i++)

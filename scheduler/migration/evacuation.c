@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/allocator.h"
+#include "base/thread.h"
 #include "scheduler/migration/node_loads.h"
 
 enum { POLL_MS = 5, REBALANCED_MAX = 1000 /* jobs at once */ };
@@ -185,7 +186,7 @@ static Error *start(Evacuation *self, const char *to) {
     (void)snprintf(self->to, sizeof self->to, "%s", to ? to : "");
     control_refuse_jobs(self->control, true);
     set_status(self, (EvacuationStatus){.draining = true});
-    self->has_thread = pthread_create(&self->thread, NULL, run_drain, self) == 0;
+    self->has_thread = thread_start(&self->thread, "drain", run_drain, self);
     if (self->has_thread) return NULL;
     control_refuse_jobs(self->control, false);
     set_status(self, (EvacuationStatus){.over = true});

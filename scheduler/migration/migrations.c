@@ -8,6 +8,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/thread.h"
 #include "scheduler/migration/migration_settler.h"
 #include "store/departures.h"
 
@@ -163,9 +164,9 @@ static Error *start(Migrations *self) {
         .warn = self->options.warn};
     TRY(migration_settler_create(&settler, &self->settler));
     for (; self->thread_count < MIGRATIONS_AT_ONCE; self->thread_count++)
-        if (pthread_create(&self->threads[self->thread_count], NULL, run_tasks, self) != 0)
+        if (!thread_start(&self->threads[self->thread_count], "migration", run_tasks, self))
             FAIL(OUT_OF_MEMORY, "the system gives no more threads");
-    if (pthread_create(&self->settle_thread, NULL, run_settling, self) != 0)
+    if (!thread_start(&self->settle_thread, "settling", run_settling, self))
         FAIL(OUT_OF_MEMORY, "the system gives no more threads");
     self->settles = true;
     return NULL;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/allocator.h"
+#include "base/thread.h"
 #include "scheduler/migration/chunk_batch.h"
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/target_link.h"
@@ -135,7 +136,7 @@ static Error *send_missing(Sending *sending, uint64_t bytes) {
     pthread_t thread;
     bool two = sender->target && !sender->bytes_per_s && bytes > 2 * CHUNK_BATCH_BYTES;
     (void)pthread_mutex_init(&sending->mutex, NULL);
-    if (two) two = pthread_create(&thread, NULL, run_second, sending) == 0;
+    if (two) two = thread_start(&thread, "parcel-sender", run_second, sending);
     keep_error(sending, send_batches(sending, sender->client));
     if (two) (void)pthread_join(thread, NULL);
     (void)pthread_mutex_destroy(&sending->mutex);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "tests/support/test_support.h"
 
 enum { PAGE = 4096, PAGES = 64 };
@@ -80,6 +81,28 @@ static void test_mapped_file_survives_truncation(void **state) {
     (void)close(descriptor);
 }
 
+static void *read_last_page(void *argument) {
+    const uint8_t *data = argument;
+    return data[PAGE * (PAGES - 1)] == 0 ? argument : NULL;
+}
+
+/* Kernels read weights from theirs. */
+static void test_mapped_file_survives_in_threads(void **state) {
+    (void)state;
+    int descriptor = make_file();
+    pthread_t thread;
+    void *result;
+    OWN(MappedFile, file) = NULL;
+    assert_ok(mapped_file_open(descriptor, PAGE * PAGES, &file));
+    assert_int_equal(ftruncate(descriptor, PAGE * 3), 0);
+    void *data = (void *)(uintptr_t)mapped_file_data(file);
+    assert_true(thread_start(&thread, "reader", read_last_page, data));
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_ptr_equal(result, data);
+    assert_true(mapped_file_is_damaged(file));
+    (void)close(descriptor);
+}
+
 enum { EXIT_HANDLED = 42 };
 static void exit_handled(int number) {
     (void)number;
@@ -112,6 +135,7 @@ int test_mapped_file(void) {
         cmocka_unit_test(test_mapped_file_shows_the_file),
         cmocka_unit_test(test_mapped_file_refuses_what_is_not_there),
         cmocka_unit_test(test_mapped_file_survives_truncation),
+        cmocka_unit_test(test_mapped_file_survives_in_threads),
         cmocka_unit_test(test_mapped_file_leaves_other_faults_alone),
     };
     return cmocka_run_group_tests_name("mapped_file", tests, NULL, NULL);
