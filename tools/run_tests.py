@@ -52,7 +52,8 @@ END_TO_END = {
                          "tests/end_to_end/test_daemon_bad_input.py", "tests/end_to_end/test_isolation.py"],
                 {"LAYOVER_MUTATIONS": "12"}),
 }
-CASE = re.compile(r"^\[ +(OK|FAILED|ERROR) +\] (\S+)", re.MULTILINE)
+# A case's verdict; cmocka's summary ("[  FAILED  ] 1 test(s), listed below:", "[  ERROR   ] --- ...") is none.
+CASE = re.compile(r"^\[ +(OK|FAILED|ERROR) +\] ([A-Za-z_]\S*)", re.MULTILINE)
 
 
 class Count:
