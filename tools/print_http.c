@@ -18,7 +18,9 @@ static const char WORDS[] =
     "it. What belongs to another tenant answers exactly as what does not exist.\n\n"
     "One result is one JSON object; lists and streams are JSON Lines. An error is "
     "`{\"error\", \"code\"}`. Unknown fields of a\nquery or a body are refused. A body without a "
-    "given length is taken in chunks.\n\n"
+    "given length is taken in chunks.\n"
+    "What is no request at all (a malformed head, one that is too long, another version) the HTTP "
+    "library answers by itself, in HTML, and closes.\n\n"
     "| method | address | role | body | what |\n| --- | --- | --- | --- | --- |\n";
 
 static const char POLICY[] =
