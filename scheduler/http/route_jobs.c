@@ -144,6 +144,7 @@ Error *route_peer_job(HttpService *service, const HttpRequest *request, HttpResp
     TRY(jobs->class_->get(jobs->self, &caller, name, &job));
     TRY(json_fields_create(&object));
     json_fields_text(object, "job", name);
+    json_fields_text(object, "tenant", job.tenant);
     json_fields_text(object, "state", *job.moved_state ? job.moved_state : job.state);
     json_fields_text(object, "why", job.why);
     json_fields_int(object, "epoch", row.epoch);

@@ -28,6 +28,7 @@ static Error *read_text(json_object *answer, const char *name, char *out, size_t
 
 static Error *read_job(json_object *answer, OwnedJob *out) {
     OwnedJob job = {0};
+    TRY(read_text(answer, "tenant", job.tenant, sizeof job.tenant));
     TRY(read_text(answer, "state", job.state, sizeof job.state));
     TRY(read_text(answer, "why", job.why, sizeof job.why));
     TRY(json_body_number(answer, "epoch", 0, INT64_MAX, &job.epoch));

@@ -8,7 +8,8 @@
 enum { OWNER_HOPS_MAX = 8 }; /* nodes that a question passes */
 
 typedef struct OwnedJob {
-    char state[JOBS_API_TEXT_SIZE]; /* "running" among them */
+    char tenant[JOBS_API_TEXT_SIZE]; /* as it is called there; "": an older node does not say */
+    char state[JOBS_API_TEXT_SIZE];  /* "running" among them */
     char why[JOBS_API_WHY_SIZE];
     int64_t epoch;
     int64_t items_done, outputs;

@@ -33,6 +33,7 @@ static void test_owner_link_asks_about_jobs_and_fetches_outputs(void **state) {
     assert_ok(control_fixture_submit(&east->home, "four", 2, true, NULL, &id));
     control_fixture_wait(&east->home, id, JOB_STATE_SUCCEEDED, &job);
     assert_ok(owner_link_get(link, id, 0, &there));
+    assert_string_equal(there.tenant, "default");
     assert_string_equal(there.state, "succeeded");
     assert_int_equal(there.epoch, 0);
     assert_int_equal(there.items_done, 2);
