@@ -159,6 +159,7 @@ static JobRestore make_restore(const JobImportState *self) {
             (JobOrigin){owned ? JOB_ORIGIN_RELEASE : JOB_ORIGIN_COPY, origin, file->origin.epoch};
     if (owned) {
         restore.id = origin;
+        restore.vouched = self->vouched || self->moves; /* the other node's word */
         restore.job.epoch = file->origin.epoch + 1;
     }
     return restore;
@@ -236,6 +237,8 @@ Error *job_import_stage(JobImportState *state) {
     state->is_staged = true;
     return NULL;
 }
+
+void job_import_vouch(JobImportState *state) { state->vouched = true; }
 
 Error *job_import_submit(JobImportState *state, Control *control, JobId *out_id) {
     TRY(job_import_stage(state));

@@ -29,9 +29,10 @@ typedef struct JobImport {
     uint64_t suspend_after_ns; /* 0: never */
 } JobImport;
 
-/* A copy becomes a new job; a file that owns its job gives it back under its id, once in this home,
- * one epoch later. Either is queued. A checkpoint that is no job's becomes a job of a single run. A
- * model that the tenant lacks is imported when the file carries it. Durable on return.
+/* A copy becomes a new job; a file that owns its job gives it back, once in this home, one epoch
+ * later, under its id where it went from here. Either is queued. A checkpoint that is no job's
+ * becomes a job of a single run. A model that the tenant lacks is imported when the file carries
+ * it. Durable on return.
  *
  * Errors: NOT_FOUND the tenant lacks the executable; CORRUPT, INVALID the file, what and where;
  *         CONFLICT the file's job is here already; EXHAUSTED a quota, with its figure. */
@@ -65,6 +66,9 @@ uint32_t job_import_get_function(const JobImportState *state);
 MUST_CHECK Error *job_import_name_run(const JobImportState *state, Digest *out_name);
 /* Of a staged one: where the job goes on (job_point.h). NULL: at its beginning. */
 const void *job_import_get_point(const JobImportState *state, size_t *out_size);
+/* Whoever may know says that the job that the file owns is the tenant's: it may come under its id
+ * where it was not before (jobs_restore). */
+void job_import_vouch(JobImportState *state);
 /* Stages what is not staged, and stores and queues the job: once. */
 MUST_CHECK Error *job_import_submit(JobImportState *state, Control *control, JobId *out_id);
 /* The same of a job that moves here: it is in doubt until the arrival's source gave it up.

@@ -31,7 +31,7 @@ struct JobImportState {
     /* made of them */
     char model_name[MODEL_REFERENCE_SIZE];
     ByteWriter policy_bytes, point_bytes, no_inputs;
-    bool has_point, is_staged;
+    bool has_point, is_staged, vouched;
     ChunkUpload *upload;
     JobContent input_content, checkpoint, *outputs;
     size_t output_count;

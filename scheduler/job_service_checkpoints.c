@@ -62,6 +62,17 @@ Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
 
 /* ---- a job out of a file ---- */
 
+/* Asks whose the job is that the file owns. */
+static Error *check_owner(
+    JobService *service, const Caller *caller, JobImportState *import, JobId id) {
+    const JobFileOrigin *origin = &job_import_get_file(import)->origin;
+    bool vouched;
+    if (origin->owner != JOB_FILE_RELEASE) return NULL;
+    TRY(job_service_check_elsewhere(service, caller, id, origin->epoch, &vouched));
+    if (vouched) job_import_vouch(import);
+    return NULL;
+}
+
 Error *job_service_restore(void *self, const Caller *caller, const char *path,
     const JobsApiRestoreOptions *options, JobsApiJob *out_job) {
     JobService *service = self;
@@ -80,12 +91,14 @@ Error *job_service_restore(void *self, const Caller *caller, const char *path,
         .suspend_after_ns = job_policy_suspend_ns(options->suspend_after_ms)};
     TRY(job_import_open(service->store, service->pool, &wanted, &import));
     const JobFileOrigin *origin = &job_import_get_file(import)->origin;
-    if (origin->owner == JOB_FILE_RELEASE)
-        TRY(job_service_check_elsewhere(
-            service, (JobId){origin->node, origin->number}, origin->epoch));
+    const JobId before = {origin->node, origin->number};
+    TRY(check_owner(service, caller, import, before));
     TRY(job_import_submit(import, service->control, &id));
     TRY(jobs_get(service->store, caller->tenant, id, &row));
-    return job_service_show(service, &row, out_job);
+    TRY(job_service_show(service, &row, out_job));
+    if (origin->owner == JOB_FILE_RELEASE && !job_id_equal(id, before))
+        job_id_print(before, out_job->was);
+    return NULL;
 }
 
 /* ---- an older checkpoint ---- */

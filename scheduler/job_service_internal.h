@@ -41,8 +41,13 @@ MUST_CHECK Error *job_service_fetch_outputs(JobService *service, const Caller *c
     const Job *row, int64_t since, const char *path, JobsApiOutputs *out);
 
 /* A file gives its job once: whether a node that this home knows has taken it already. One that
- * does not answer cannot say so. Errors: CONFLICT. */
-MUST_CHECK Error *job_service_check_elsewhere(JobService *service, JobId job, int64_t epoch);
+ * does not answer cannot say so. Other tenants' jobs there are none to a user.
+ *
+ * out_vouched: one of them released the job, and there it is of the tenant with the caller's
+ *              tenant's name; or an administrator asks.
+ * Errors:      CONFLICT. */
+MUST_CHECK Error *job_service_check_elsewhere(
+    JobService *service, const Caller *caller, JobId job, int64_t epoch, bool *out_vouched);
 
 MUST_CHECK Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
     const JobsApiCheckpointOptions *options, const char *path);

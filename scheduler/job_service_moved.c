@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "scheduler/job_service_internal.h"
 #include "scheduler/migration/node_link.h"
@@ -55,7 +56,9 @@ Error *job_service_fetch_outputs(JobService *service, const Caller *caller, cons
     return NULL;
 }
 
-static Error *check_node(const Node *node, JobId job, int64_t epoch) {
+/* tenant: NULL: any. */
+static Error *check_node(
+    const Node *node, const char *tenant, JobId job, int64_t epoch, bool *inout_vouched) {
     OWN(HttpClient, link) = NULL;
     OwnedJob there;
     char name[JOB_ID_TEXT_SIZE];
@@ -65,15 +68,25 @@ static Error *check_node(const Node *node, JobId job, int64_t epoch) {
         error_free(error);
         return NULL;
     }
-    if (there.epoch <= epoch) return NULL; /* it is where the file comes from */
+    if (tenant && strcmp(there.tenant, tenant) != 0) return NULL;
+    if (there.epoch <= epoch) { /* it is where the file comes from, or it knows who wrote it */
+        *inout_vouched |= strcmp(there.state, job_state_info(JOB_STATE_RELEASED)->name) == 0;
+        return NULL;
+    }
     job_id_print(job, name);
     FAIL(CONFLICT, "job %s is at node %s already, and %s; a file gives its job once", name,
         node->name, there.state);
 }
 
-Error *job_service_check_elsewhere(JobService *service, JobId job, int64_t epoch) {
+Error *job_service_check_elsewhere(
+    JobService *service, const Caller *caller, JobId job, int64_t epoch, bool *out_vouched) {
     OWN(NodeList, list) = NULL;
+    Tenant tenant;
+    bool sees_all = caller->role == CALLER_ADMIN, vouched = sees_all;
+    TRY(settings_cache_get_tenant(service->settings, caller->tenant, &tenant));
     TRY(nodes_list(service->store, &list));
-    for (size_t i = 0; i < list->count; i++) TRY(check_node(&list->items[i], job, epoch));
+    for (size_t i = 0; i < list->count; i++)
+        TRY(check_node(&list->items[i], sees_all ? NULL : tenant.name, job, epoch, &vouched));
+    *out_vouched = vouched;
     return NULL;
 }

@@ -112,7 +112,10 @@ MUST_CHECK Error *jobs_submit(Connection *catalog, TenantId tenant, const JobSub
 typedef struct JobRestore {
     /* Without a key; inputs: those that are not used yet. epoch: of the new row. */
     JobSubmission job;
-    JobId id; /* number 0: a new one. Else the job comes back under this id: a file owned it */
+    JobId id; /* number 0: a new one. Else the file says that it owned this job, which comes back */
+    /* Whoever may know says that the job is the tenant's. Else the file's word counts only for a
+     * job that went from here, and the tenant's. */
+    bool vouched;
     int64_t items_done;
     const JobContent *outputs; /* staged; from sequence number 0 on; they are visible */
     size_t output_count;
@@ -122,10 +125,11 @@ typedef struct JobRestore {
 } JobRestore;
 
 /* Stores a job with what it had when the file was written, or when the other node sent it. Under
- * its own id only when no other job has it: it is unknown here, or a tombstone of a lower epoch,
- * which becomes the job again.
+ * its own id when that is a tombstone of the tenant's, of a lower epoch, which becomes the job
+ * again; or when nobody here has it and it is vouched for. A job of another home that nobody
+ * vouches for gets a new id. What other tenants have makes no difference to that, nor to a refusal.
  *
- * Errors: as jobs_submit; CONFLICT the job is here already. */
+ * Errors: as jobs_submit; CONFLICT the job is here already, maybe under a new id, or never went. */
 MUST_CHECK Error *jobs_restore(
     Connection *catalog, TenantId tenant, const JobRestore *restore, JobId *out_id);
 

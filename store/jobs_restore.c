@@ -24,28 +24,58 @@ static Error *check_restore(const JobRestore *restore) {
     return NULL;
 }
 
-/* Whether a job may come back under its own id: nobody has it, and it is not of this home; or it
- * went from here, and the file is not older than that. */
-static Error *check_take_over(Connection *catalog, TenantId tenant, const JobRestore *restore,
-    bool *out_tombstone, Job *out) {
-    TenantId owner;
+/* A file that nobody vouched for gives its job once, too: under which name that was. */
+static Error *check_given(Connection *catalog, TenantId tenant, const JobRestore *restore) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_BY_FILE);
+    query_bind_i64(&query, 1, tenant);
+    query_bind_i64(&query, 2, (int64_t)restore->id.node);
+    query_bind_i64(&query, 3, (int64_t)restore->id.number);
+    query_bind_i64(&query, 4, restore->job.origin.epoch);
+    bool found;
+    JobId id;
+    char name[JOB_ID_TEXT_SIZE], given[JOB_ID_TEXT_SIZE];
+    TRY(query_next(&query, &found));
+    if (!found) return NULL;
+    TRY(query_size(&query, 0, &id.node));
+    TRY(query_size(&query, 1, &id.number));
+    job_id_print(restore->id, name);
+    job_id_print(id, given);
+    FAIL(CONFLICT, "job %s is here already, as %s; a file gives its job once", name, given);
+}
+
+/* Whether a job that the tenant has no tombstone of may have its own id. The refusals are those of
+ * ids that nobody has, unless somebody vouched for the tenant. */
+static Error *check_unknown(Connection *catalog, TenantId tenant, const JobRestore *restore,
+    bool is_taken, bool *out_keeps_id) {
+    NodeNumbers home;
     char name[JOB_ID_TEXT_SIZE];
     job_id_print(restore->id, name);
-    *out_tombstone = false;
+    TRY(jobs_read_numbers(catalog, &home));
+    /* its tombstone would be here: the file is forged, or of a home that was set back */
+    if (restore->id.node == home.node)
+        FAIL(CONFLICT, "no job %s of this tenant went from this home", name);
+    if (!restore->arrival) TRY(check_given(catalog, tenant, restore));
+    if (restore->vouched && is_taken) FAIL(CONFLICT, "job %s was taken over already", name);
+    *out_keeps_id = restore->vouched;
+    return NULL;
+}
+
+/* Whether a job comes back under its own id: it went from here, and the file is not older than
+ * that; or it is another home's. */
+static Error *check_take_over(Connection *catalog, TenantId tenant, const JobRestore *restore,
+    bool *out_keeps_id, bool *out_tombstone, Job *out) {
+    TenantId owner = tenant;
+    bool is_taken;
+    char name[JOB_ID_TEXT_SIZE];
+    job_id_print(restore->id, name);
     {
         Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_TENANT);
         query_bind_i64(&query, 1, (int64_t)restore->id.node);
         query_bind_i64(&query, 2, (int64_t)restore->id.number);
-        TRY(query_find_i64(&query, out_tombstone, &owner));
+        TRY(query_find_i64(&query, &is_taken, &owner));
     }
-    if (!*out_tombstone) {
-        NodeNumbers home;
-        TRY(jobs_read_numbers(catalog, &home));
-        /* its tombstone would be here: the file is forged, or of a home that was set back */
-        if (restore->id.node == home.node) FAIL(CONFLICT, "job %s never went from this home", name);
-        return NULL;
-    }
-    if (owner != tenant) FAIL(CONFLICT, "job %s was taken over already", name);
+    *out_keeps_id = *out_tombstone = is_taken && owner == tenant;
+    if (!*out_tombstone) return check_unknown(catalog, tenant, restore, is_taken, out_keeps_id);
     TRY(jobs_read(catalog, tenant, restore->id, out));
     const JobStateInfo *info = job_state_info(out->state);
     if (info->class_ != JOB_STATE_CLASS_TOMBSTONE)
@@ -92,14 +122,14 @@ static Error *clear_tombstone(Connection *catalog, const Job *tombstone) {
 }
 
 static Error *make_row(Connection *catalog, TenantId tenant, const JobRestore *restore, Job *job) {
-    bool tombstone = false;
+    bool keeps_id, tombstone = false;
     Job before = {0};
     if (restore->id.number == 0)
         TRY(jobs_take_id(catalog, &job->row, &job->id));
     else {
-        TRY(check_take_over(catalog, tenant, restore, &tombstone, &before));
+        TRY(check_take_over(catalog, tenant, restore, &keeps_id, &tombstone, &before));
         if (!tombstone) TRY(jobs_take_id(catalog, &job->row, &job->id));
-        job->id = restore->id;
+        if (keeps_id) job->id = restore->id;
     }
     if (restore->arrival)
         TRY(arrivals_note_prepared(catalog, restore->arrival, tombstone ? &before : NULL));
@@ -126,8 +156,11 @@ Error *jobs_restore(
         (void)snprintf(why, sizeof why,
             "arrived with epoch %lld, attempt %lld; waits for the other node's word",
             (long long)job.epoch, (long long)restore->arrival->attempt);
-    else if (restore->id.number)
+    else if (restore->id.number && job_id_equal(job.id, restore->id))
         (void)snprintf(why, sizeof why, "taken over from a file, epoch %lld", (long long)job.epoch);
+    else if (restore->id.number)
+        (void)snprintf(why, sizeof why,
+            "restored from a file that says it owned job %s; nobody here knows: a new name", name);
     else
         (void)snprintf(why, sizeof why, "restored from a file with a copy of job %s", name);
     TRY(job_events_add(catalog, &job, JOB_EVENT_STATE, 0, job.outputs_visible, why));

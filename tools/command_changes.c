@@ -173,6 +173,15 @@ Error *job_changes_restore(
     return remote_parse(text_builder_get(&reply.text), out);
 }
 
+/* Nobody who knows said that the job is this tenant's. */
+static void tell_new_name(const CommandContext *context, json_object *job) {
+    const char *was = remote_text(job, "was");
+    if (!*was || context->json || context->quiet) return;
+    (void)fprintf(stderr,
+        "layover: restored under a new name: nobody here knows that job %s is this tenant's\n",
+        was);
+}
+
 Error *command_restore(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
     TextBuilder OWN_TEXT(path) = {0};
@@ -183,5 +192,6 @@ Error *command_restore(CommandContext *context) {
     if (command_flag(context, "with-outputs")) http_client_query(&path, "with_outputs", "1");
     if (device) http_client_query(&path, "device", device);
     TRY(job_changes_restore(client, &path, context->arguments[0], &job));
+    tell_new_name(context, job);
     return remote_show(context, job, print_state);
 }

@@ -58,6 +58,7 @@ typedef struct JobsApiSubmission {
 /* A job as it is shown. Numbers of -1, times that are NaN and empty texts are shown as null. */
 typedef struct JobsApiJob {
     char job[JOBS_API_ID_SIZE];
+    char was[JOBS_API_ID_SIZE]; /* of one restored under a new id: the one that its file owned */
     char model[JOBS_API_MODEL_SIZE];
     char tenant[JOBS_API_TEXT_SIZE];
     char state[JOBS_API_TEXT_SIZE]; /* "running" among them */
@@ -212,7 +213,7 @@ typedef struct JobsApiClass {
      * once that file is synced. */
     Error *(*checkpoint)(void *self, const Caller *caller, const char *job,
         const JobsApiCheckpointOptions *options, const char *path);
-    /* Errors: NOT_FOUND the tenant lacks the model; CORRUPT. */
+    /* Errors: NOT_FOUND the tenant lacks the model; CORRUPT; CONFLICT the file gave its job. */
     Error *(*restore)(void *self, const Caller *caller, const char *path,
         const JobsApiRestoreOptions *options, JobsApiJob *out_job);
     /* All of them; which tenant's job runs is told to that tenant and to admins. */

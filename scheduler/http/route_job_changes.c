@@ -8,12 +8,13 @@
 
 static const char *const no_fields[] = {NULL};
 
-/* {"job", "state"}: what submit and every change answer. */
+/* {"job", "state"}: what submit and every change answer. {"was"}: a file's job has a new id. */
 static Error *answer_state(HttpResponse *response, const JobsApiJob *job) {
     json_object *object;
     TRY(json_fields_create(&object));
     json_fields_text(object, "job", job->job);
     json_fields_text(object, "state", job->state);
+    if (*job->was) json_fields_text(object, "was", job->was);
     return http_response_json(response, object);
 }
 

@@ -75,6 +75,57 @@ static void test_job_import_takes_a_job_over_once(void **state) {
     control_fixture_check(&fixture, id, ROWS, 2); /* its outputs are its own */
 }
 
+/* A file of the job that says it owns another one. */
+static const char *forge(const ControlFixture *fixture, const Container *container,
+    const JobFile *file, JobId id, int64_t epoch) {
+    const char *path = job_file_path(fixture, "forged.lvc");
+    JobFile forged = *file;
+    forged.origin = (JobFileOrigin){id.node, id.number, epoch, JOB_FILE_RELEASE};
+    job_file_forge(path, &forged, container);
+    return path;
+}
+
+/* Anybody can write a file: its word for whose job it owns is not enough. */
+static void test_job_import_keeps_no_id_that_nobody_vouches_for(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    OWN(Container, container) = NULL;
+    JobFile OWN_JOB_FILE(file) = {0};
+    JobId id, made;
+    Job job;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    control_fixture_suspended(&fixture, ROWS, true, &id);
+    const char *path = job_file_path(&fixture, "job.lvc");
+    assert_ok(job_file_export(&fixture, id, false, path));
+    assert_ok(container_open_path(CONTAINER_CHECKPOINT, path, &container));
+    assert_ok(job_file_read(container, &file));
+    const JobId other = {id.node ^ 1, 7}, next = {id.node, id.number + 1};
+    path = forge(&fixture, container, &file, next, 0); /* the id that is given next */
+    assert_fails_saying(
+        CONFLICT, "went from this home", job_file_import(&fixture, path, false, &made));
+    path = forge(&fixture, container, &file, other, INT64_MAX);
+    assert_fails(CORRUPT, job_file_import(&fixture, path, false, &made));
+    path = forge(&fixture, container, &file, other, INT64_MAX - 1);
+    assert_ok(job_file_import(&fixture, path, false, &made));
+    assert_true(job_id_equal(made, next));
+    control_fixture_wait(&fixture, made, JOB_STATE_SUCCEEDED, &job);
+    control_fixture_check(&fixture, made, ROWS, 2);
+    assert_true(job_id_equal(job.origin.job, other));
+    path = forge(&fixture, container, &file, other, 3);
+    assert_fails_saying(CONFLICT, "here already", job_file_import(&fixture, path, false, &made));
+    const JobId known = {other.node, 8};
+    const JobImport wanted = {
+        .tenant = TENANT_DEFAULT, .path = forge(&fixture, container, &file, known, 3)};
+    OWN(JobImportState, import) = NULL;
+    assert_ok(job_import_open(fixture.store, NULL, &wanted, &import));
+    job_import_vouch(import);
+    assert_ok(job_import_submit(import, fixture.control, &made));
+    assert_true(job_id_equal(made, known));
+    control_fixture_wait(&fixture, made, JOB_STATE_SUCCEEDED, &job);
+    assert_int_equal(job.epoch, 4);
+}
+
 /* What the restorer asks for counts, and quotas hold before anything is stored. */
 static void test_job_import_is_admitted_like_a_submission(void **state) {
     (void)state;
@@ -104,6 +155,7 @@ int test_job_import(void) {
         cmocka_unit_test(test_job_import_goes_on_with_a_copy),
         cmocka_unit_test(test_job_import_is_stored_before_it_runs),
         cmocka_unit_test(test_job_import_takes_a_job_over_once),
+        cmocka_unit_test(test_job_import_keeps_no_id_that_nobody_vouches_for),
         cmocka_unit_test(test_job_import_is_admitted_like_a_submission),
     };
     return cmocka_run_group_tests_name("job_import", tests, NULL, NULL);

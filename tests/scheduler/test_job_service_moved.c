@@ -110,15 +110,59 @@ static void test_job_service_asks_whether_a_file_was_used_elsewhere(void **state
     OWN_SERVICES(services) = {pair, serve(&pair->west), serve(&pair->east)};
     char name[JOB_ID_TEXT_SIZE];
     JobId id;
+    bool vouched = true;
     move_one(&services, name, &id);
-    assert_fails_saying(
-        CONFLICT, "at node east already", job_service_check_elsewhere(services.west, id, 0));
+    assert_fails_saying(CONFLICT, "at node east already",
+        job_service_check_elsewhere(services.west, &user, id, 0, &vouched));
+    assert_true(vouched); /* as it was */
+    assert_ok(job_service_check_elsewhere(services.west, &user, id, 1, &vouched));
+    assert_false(vouched); /* it has ended there */
     assert_ok(
-        job_service_check_elsewhere(services.west, id, 1)); /* of what it has released since */
-    assert_ok(job_service_check_elsewhere(services.west, (JobId){id.node, 999}, 0));
+        job_service_check_elsewhere(services.west, &user, (JobId){id.node, 999}, 0, &vouched));
+    assert_false(vouched);
     migration_node_hide(&pair->east);
-    assert_ok(job_service_check_elsewhere(services.west, id, 0)); /* it cannot say */
+    assert_ok(job_service_check_elsewhere(services.west, &user, id, 0, &vouched));
+    assert_false(vouched); /* it cannot say */
     migration_node_show(&pair->east);
+    migration_pair_check(pair);
+}
+
+static Error *add_tenant(Connection *catalog, void *context) {
+    return tenants_add(catalog, "stranger", context);
+}
+
+/* Who released a job says whose it is; what is another tenant's there is nothing to a user. */
+static void test_job_service_asks_who_released_a_job(void **state) {
+    (void)state;
+    OWN_PAIR(pair) = migration_pair_open();
+    OWN_SERVICES(services) = {pair, serve(&pair->west), serve(&pair->east)};
+    JobsApi east = job_service_api(services.east);
+    const Caller admin = {.tenant = TENANT_DEFAULT, .role = CALLER_ADMIN};
+    Caller stranger = {.role = CALLER_USER};
+    const JobsApiCheckpointOptions options = {.release = true};
+    char name[JOB_ID_TEXT_SIZE], path[160];
+    bool vouched;
+    JobId id;
+    control_fixture_suspended(&pair->east.home, ROWS, true, &id);
+    job_id_print(id, name);
+    assert_ok(catalog_run(pair->west.home.catalog, add_tenant, &stranger.tenant));
+    assert_ok(job_service_check_elsewhere(services.west, &user, id, 0, &vouched));
+    assert_false(vouched); /* it has it still */
+    assert_ok(job_service_check_elsewhere(services.west, &admin, id, 0, &vouched));
+    assert_true(vouched);
+    (void)snprintf(path, sizeof path, "%s/job.lvc", pair->east.home.folder);
+    assert_ok(east.class_->checkpoint(east.self, &user, name, &options, path));
+    assert_ok(job_service_check_elsewhere(services.west, &user, id, 0, &vouched));
+    assert_true(vouched);
+    assert_ok(job_service_check_elsewhere(services.west, &user, id, 7, &vouched));
+    assert_true(vouched); /* it went on since, and came into another file */
+    assert_ok(job_service_check_elsewhere(services.west, &stranger, id, 0, &vouched));
+    assert_false(vouched);
+    move_one(&services, name, &id);
+    assert_ok(job_service_check_elsewhere(services.west, &stranger, id, 0, &vouched));
+    assert_false(vouched);
+    assert_fails_saying(CONFLICT, "at node east already",
+        job_service_check_elsewhere(services.west, &admin, id, 0, &vouched));
     migration_pair_check(pair);
 }
 
@@ -127,6 +171,7 @@ int test_job_service_moved(void) {
         cmocka_unit_test(test_job_service_asks_where_a_job_is_now),
         cmocka_unit_test(test_job_service_says_when_nobody_answers_there),
         cmocka_unit_test(test_job_service_asks_whether_a_file_was_used_elsewhere),
+        cmocka_unit_test(test_job_service_asks_who_released_a_job),
     };
     return cmocka_run_group_tests_name("job_service_moved", tests, NULL, NULL);
 }

@@ -27,8 +27,10 @@ static Error *move(Store *store, JobId id, JobState state) {
 static Error *prepare(Store *store, const Digest *executable, const Arrival *arrival) {
     JobContent inputs = fixture_content(TENANT_DEFAULT, "inputs");
     JobId id;
-    JobRestore restore = {
-        .job = fixture_submission(executable, &inputs), .id = arrival->job, .arrival = arrival};
+    JobRestore restore = {.job = fixture_submission(executable, &inputs),
+        .id = arrival->job,
+        .vouched = true,
+        .arrival = arrival};
     restore.job.state = JOB_STATE_IN_DOUBT;
     restore.job.epoch = arrival->epoch + 1;
     restore.job.origin = (JobOrigin){JOB_ORIGIN_RELEASE, arrival->job, arrival->epoch};

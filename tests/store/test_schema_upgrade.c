@@ -46,10 +46,10 @@ static void test_schema_upgrade_refuses_a_newer_store_and_leaves_it_alone(void *
     fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = 77");
     Digest before = digest_file(&home, "catalog.db");
     expect_open_fails(&home, ERROR_UNSUPPORTED,
-        "catalog.db: store version 77, this Layover knows up to 6; use a newer one");
+        "catalog.db: store version 77, this Layover knows up to 7; use a newer one");
     Digest after = digest_file(&home, "catalog.db");
     assert_true(digest_equal(&before, &after));
-    fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = 6");
+    fixture_run_sql(&home, "catalog.db", "PRAGMA user_version = 7");
     fixture_run_sql(&home, "chunks.db", "PRAGMA user_version = 2147483647");
     expect_open_fails(&home, ERROR_UNSUPPORTED, "chunks.db: store version 2147483647");
 }
