@@ -106,7 +106,9 @@ static void split_padding(Window *window, uint32_t i, int64_t total, bool more_a
     window->pad_end[i] = total - window->pad_begin[i];
 }
 
-static Error *slide(Window *window, uint32_t i, AutoPad auto_pad, bool ceil_mode) {
+/* A pool may have nothing to see: where the window just does not fit, its output is empty. */
+static Error *slide(
+    Window *window, uint32_t i, AutoPad auto_pad, int64_t outputs_min, bool ceil_mode) {
     int64_t input = window->input[i], stride = window->stride[i];
     if (auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER) {
         window->output[i] = input / stride + (input % stride != 0);
@@ -115,14 +117,14 @@ static Error *slide(Window *window, uint32_t i, AutoPad auto_pad, bool ceil_mode
         return NULL;
     }
     int64_t room = input + window->pad_begin[i] + window->pad_end[i] - extent(window, i);
-    if (room < 0)
-        FAIL(INVALID, "a window of %" PRId64 " over %" PRId64 " in dimension %u", extent(window, i),
-            room + extent(window, i), i);
-    window->output[i] = room / stride + 1;
+    window->output[i] = room / stride - (room % stride < 0) + 1; /* rounded down */
     /* a last, partial window counts unless it would start in the padding behind the input */
     if (ceil_mode && room % stride != 0 &&
         window->output[i] * stride < input + window->pad_begin[i])
         window->output[i]++;
+    if (window->output[i] < outputs_min)
+        FAIL(INVALID, "a window of %" PRId64 " over %" PRId64 " in dimension %u", extent(window, i),
+            room + extent(window, i), i);
     return NULL;
 }
 
@@ -133,7 +135,8 @@ Error *window_of(const PlanRequest *request, Window *out) {
     AutoPad auto_pad;
     TRY(read_window(request, !is_pool, &window, &auto_pad));
     bool ceil_mode = is_pool && attributes_int(request->attributes, "ceil_mode") != 0;
-    for (uint32_t i = 0; i < window.rank; i++) TRY(slide(&window, i, auto_pad, ceil_mode));
+    for (uint32_t i = 0; i < window.rank; i++)
+        TRY(slide(&window, i, auto_pad, is_pool ? 0 : 1, ceil_mode));
     *out = window;
     return NULL;
 }
@@ -195,7 +198,7 @@ Error *window_of_columns(const PlanRequest *request, Window *out) {
     TRY(read_extents(request, 1, window.rank, window.input));
     TRY(read_extents(request, 2, window.rank, window.kernel));
     TRY(read_steps(request, &window, &none));
-    for (uint32_t i = 0; i < window.rank; i++) TRY(slide(&window, i, PAD_EXPLICIT, false));
+    for (uint32_t i = 0; i < window.rank; i++) TRY(slide(&window, i, PAD_EXPLICIT, 1, false));
     *out = window;
     return NULL;
 }

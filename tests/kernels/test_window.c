@@ -44,6 +44,30 @@ static void test_window_ceil_mode_drops_windows_in_the_padding(void **state) {
     assert_int_equal(window("MaxPool", padded, "float32[1,1,7]").output[0], 3);
 }
 
+/* floor(room / stride) + 1 outputs, as far as there is no less than none of them. */
+static void test_window_of_a_pool_that_does_not_fit_has_no_outputs(void **state) {
+    (void)state;
+    static const char plain[] = "{kernel_shape=[3]}";
+    static const char strided[] = "{kernel_shape=[4], strides=[3], pads=[1, 0]}";
+    static const char partial[] = "{kernel_shape=[4], strides=[3], ceil_mode=1}";
+    static const char far[] = "{kernel_shape=[6], strides=[3], ceil_mode=1}";
+    static const char valid[] = "{kernel_shape=[2], dilations=[2], auto_pad=\"VALID\"}";
+    static const InferRow rows[] = {
+        {"MaxPool", plain, "float32[1,1,1]", "! a window of 3 over 1 in dimension 0"},
+        {"AveragePool", "{kernel_shape=[7], strides=[3]}", "float32[1,1,3]", "! a window of 7"},
+        {"LpPool", "{kernel_shape=[9], strides=[3], ceil_mode=1}", "float32[1,1,2]",
+            "! a window of 9"},
+        {"MaxPool", plain, "float32[1,1,2]", "float32[1, 1, 0] int64[1, 1, 0]"},
+        {"Conv", "{}", "float32[1,1,2] float32[1,1,3]", "! a window of 3 over 2"},
+    };
+    assert_int_equal(window("MaxPool", plain, "float32[1,1,2]").output[0], 0);
+    assert_int_equal(window("AveragePool", strided, "float32[1,1,0]").output[0], 0);
+    assert_int_equal(window("LpPool", partial, "float32[1,1,2]").output[0], 1);
+    assert_int_equal(window("LpPool", far, "float32[1,1,2]").output[0], 0);
+    assert_int_equal(window("MaxPool", valid, "float32[1,1,2]").output[0], 0);
+    infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
+}
+
 static void test_window_index_steps_of_either_order(void **state) {
     (void)state;
     static const int64_t rows[] = {20, 5, 1}, columns[] = {1, 3, 12};
@@ -107,6 +131,7 @@ int test_window(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_window_resolves_auto_pad),
         cmocka_unit_test(test_window_ceil_mode_drops_windows_in_the_padding),
+        cmocka_unit_test(test_window_of_a_pool_that_does_not_fit_has_no_outputs),
         cmocka_unit_test(test_window_index_steps_of_either_order),
         cmocka_unit_test(test_window_of_transpose_gives_padding_for_a_wanted_output),
         cmocka_unit_test(test_window_of_columns_counts_the_blocks_of_an_image),
