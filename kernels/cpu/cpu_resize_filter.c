@@ -17,9 +17,7 @@ static double radius_of(const ResizeArguments *resize, const ResizeAxis *axis) {
 
 static bool stays(const ResizeArguments *resize, const ResizeAxis *axis) {
     if (axis->input != axis->output || axis->scale != 1) return false;
-    /* the coordinates of a region, and of this mode, are others even where the length is the same
-     */
-    if (resize->coordinates == RESIZE_TF_HALF_PIXEL_FOR_NN) return false;
+    /* the coordinates of a region are others even where the length is the same */
     return resize->coordinates != RESIZE_TF_CROP_AND_RESIZE || (axis->start == 0 && axis->end == 1);
 }
 

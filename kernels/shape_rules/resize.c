@@ -81,7 +81,7 @@ static Error *by_scales(
         ResizeAxis *axis = &out->axes[axes[i]];
         if (!(scales[i] > 0 && isfinite(scales[i])))
             FAIL(INVALID, "scale %g of axis %u", scales[i], axes[i]);
-        axis->scale = scales[i];
+        axis->scale = axis->to = scales[i];
         axis->length = (double)axis->input * (axis->end - axis->start) * scales[i];
         TRY(set_output(axis, axes[i], floor(axis->length)));
     }
@@ -90,21 +90,27 @@ static Error *by_scales(
 
 static Error *by_sizes(const uint32_t *axes, uint32_t count, const int64_t *sizes, Policy policy,
     ResizeArguments *out) {
-    double common = 0;
+    ResizeAxis common = {0};
     for (uint32_t i = 0; i < count; i++) {
         ResizeAxis *axis = &out->axes[axes[i]];
         if (sizes[i] < 0) FAIL(INVALID, "size %" PRId64 " of axis %u", sizes[i], axes[i]);
-        if (axis->input > 0) axis->scale = (double)sizes[i] / (double)axis->input;
+        if (axis->input > 0) {
+            axis->to = (double)sizes[i];
+            axis->from = (double)axis->input;
+            axis->scale = axis->to / axis->from;
+        }
         TRY(set_output(axis, axes[i], (double)sizes[i]));
         axis->length = (double)sizes[i];
         const bool better =
-            policy == POLICY_NOT_LARGER ? axis->scale < common : axis->scale > common;
-        if (i == 0 || better) common = axis->scale;
+            policy == POLICY_NOT_LARGER ? axis->scale < common.scale : axis->scale > common.scale;
+        if (i == 0 || better) common = *axis;
     }
     for (uint32_t i = 0; policy != POLICY_STRETCH && i < count; i++) {
         ResizeAxis *axis = &out->axes[axes[i]];
-        axis->scale = common;
-        axis->length = common * (double)axis->input;
+        axis->scale = common.scale;
+        axis->to = common.to;
+        axis->from = common.from;
+        axis->length = common.scale * (double)axis->input;
         TRY(set_output(axis, axes[i], floor(axis->length + 0.5)));
     }
     return NULL;
@@ -124,6 +130,8 @@ Error *resize_arguments(const PlanRequest *request, ResizeArguments *out) {
         resize.axes[i] = (ResizeAxis){.input = shape->dims[i],
             .output = shape->dims[i],
             .scale = 1,
+            .to = 1,
+            .from = 1,
             .length = (double)shape->dims[i],
             .end = 1};
     TRY(read_roi(request, axes, count, &resize));
@@ -142,26 +150,28 @@ Error *resize_arguments(const PlanRequest *request, ResizeArguments *out) {
     return NULL;
 }
 
+/* Divides once, and what is divided is exact: a coordinate that lies in the middle between two
+ * elements is found there, as rounding to the nearest has to know. */
 double resize_coordinate(const ResizeArguments *resize, const ResizeAxis *axis, int64_t at) {
     const double x = (double)at, last = (double)(axis->input - 1);
-    const double half_pixel = (x + 0.5) / axis->scale - 0.5;
+    const double middle = (x + 0.5) * axis->from / axis->to, half_pixel = middle - 0.5;
     switch (resize->coordinates) {
     case RESIZE_HALF_PIXEL:
         break;
     case RESIZE_HALF_PIXEL_SYMMETRIC:
         /* the middle of the input is the middle of the output, rounded down as it may be */
-        return (double)axis->input / 2 * (1 - (double)axis->output / axis->length) + half_pixel;
+        return (x + 0.5 - (double)axis->output / 2) * axis->from / axis->to + last / 2;
     case RESIZE_PYTORCH_HALF_PIXEL:
         return axis->output > 1 ? half_pixel : 0;
     case RESIZE_ALIGN_CORNERS:
         return axis->length == 1 ? 0 : x * last / (axis->length - 1);
     case RESIZE_ASYMMETRIC:
-        return x / axis->scale;
+        return x * axis->from / axis->to;
     case RESIZE_TF_CROP_AND_RESIZE:
         if (axis->length == 1) return (axis->start + axis->end) * last / 2;
         return axis->start * last + x * (axis->end - axis->start) * last / (axis->length - 1);
     case RESIZE_TF_HALF_PIXEL_FOR_NN:
-        return (x + 0.5) / axis->scale;
+        return middle;
     }
     return half_pixel;
 }

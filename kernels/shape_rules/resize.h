@@ -22,9 +22,9 @@ typedef enum ResizeCoordinates {
 
 typedef struct ResizeAxis {
     int64_t input, output;
-    double scale;
-    double length;     /* of the output before it was rounded down */
-    double start, end; /* the region of interest, 0 … 1 */
+    double scale, to, from; /* scale is to / from, which are exact */
+    double length;          /* of the output before it was rounded down */
+    double start, end;      /* the region of interest, 0 … 1 */
 } ResizeAxis;
 
 typedef struct ResizeArguments {

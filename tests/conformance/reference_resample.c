@@ -17,7 +17,7 @@ typedef struct Taps {
 } Taps;
 
 typedef struct Axis {
-    double in, out, scale, length, start, end;
+    double in, out, up, down, length, start, end; /* up / down is the scale */
 } Axis;
 
 static void read_axes(const ReferenceCall *call, Axis *out) {
@@ -27,10 +27,11 @@ static void read_axes(const ReferenceCall *call, Axis *out) {
     uint32_t given;
     const int64_t *axes = attributes_ints(call->attributes, "axes", &given);
     const uint32_t count = axes ? given : rank;
-    double common = 0;
+    const bool scaled = scales->present && scales->count;
+    Axis common = {0};
     for (uint32_t d = 0; d < rank; d++) {
         const double in = (double)x->shape.dims[d];
-        out[d] = (Axis){in, (double)call->outputs[0].shape.dims[d], 1, in, 0, 1};
+        out[d] = (Axis){in, (double)call->outputs[0].shape.dims[d], 1, 1, in, 0, 1};
     }
     for (uint32_t i = 0; i < count; i++) {
         Axis *axis = &out[axes ? reference_axis(axes[i], rank) : i];
@@ -38,29 +39,34 @@ static void read_axes(const ReferenceCall *call, Axis *out) {
             axis->start = roi->values[i];
             axis->end = roi->values[count + i];
         }
-        axis->scale =
-            scales->present && scales->count ? scales->values[i] : sizes->values[i] / axis->in;
+        axis->up = scaled ? scales->values[i] : sizes->values[i];
+        axis->down = scaled ? 1 : axis->in;
         const bool larger = is_text(call, "keep_aspect_ratio_policy", "not_smaller");
-        if (i == 0 || (larger ? axis->scale > common : axis->scale < common)) common = axis->scale;
+        const double more = axis->up * common.down - common.up * axis->down;
+        if (i == 0 || (larger ? more > 0 : more < 0)) common = *axis;
     }
     for (uint32_t i = 0; i < count; i++) {
         Axis *axis = &out[axes ? reference_axis(axes[i], rank) : i];
-        if (!is_text(call, "keep_aspect_ratio_policy", "stretch")) axis->scale = common;
-        axis->length = axis->scale * axis->in;
-        if (scales->present && scales->count) axis->length *= axis->end - axis->start;
+        if (!is_text(call, "keep_aspect_ratio_policy", "stretch")) {
+            axis->up = common.up;
+            axis->down = common.down;
+        }
+        axis->length = axis->up * axis->in / axis->down;
+        if (scaled) axis->length *= axis->end - axis->start;
     }
 }
 
 static double coordinate(const ReferenceCall *call, const Axis *axis, double x) {
     static const char mode[] = "coordinate_transformation_mode";
-    const double half = (x + 0.5) / axis->scale - 0.5;
-    if (is_text(call, mode, "asymmetric")) return x / axis->scale;
-    if (is_text(call, mode, "tf_half_pixel_for_nn")) return (x + 0.5) / axis->scale;
+    const double half = (2 * x + 1) * axis->down / (2 * axis->up) - 0.5;
+    const bool stays = axis->in == axis->out && axis->up == axis->down;
+    if (is_text(call, mode, "asymmetric")) return x * axis->down / axis->up;
+    if (is_text(call, mode, "tf_half_pixel_for_nn")) return stays ? x : half + 0.5;
     if (is_text(call, mode, "pytorch_half_pixel")) return axis->out > 1 ? half : 0;
     if (is_text(call, mode, "align_corners"))
         return axis->length == 1 ? 0 : x * (axis->in - 1) / (axis->length - 1);
     if (is_text(call, mode, "half_pixel_symmetric"))
-        return axis->in / 2 * (1 - axis->out / axis->length) + half;
+        return (axis->in - 1 + (2 * x + 1 - axis->out) * axis->down / axis->up) / 2;
     if (!is_text(call, mode, "tf_crop_and_resize")) return half;
     const double last = axis->in - 1;
     if (axis->length == 1) return 0.5 * (axis->start + axis->end) * last;
@@ -93,7 +99,7 @@ static void taps_of(const ReferenceCall *call, const Axis *axis, int64_t index, 
         return;
     }
     const bool antialias = attributes_int(call->attributes, "antialias") != 0;
-    const double stretch = antialias && axis->scale < 1 ? axis->scale : 1;
+    const double stretch = antialias && axis->up < axis->down ? axis->up / axis->down : 1;
     double total = 0;
     for (double at = floor(x) - 64; at <= floor(x) + 64; at++) {
         double weight = fabs(at - x) * stretch;
