@@ -65,7 +65,7 @@ static inline bool cpu_is_abandoned(const atomic_bool *abandon) {
  * round-to-nearest and without flush-to-zero. */
 typedef Error *CpuTask(void *context, uint64_t begin, uint64_t end, uint32_t part);
 
-enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 7 /* raise when any kernel's bits change */ };
+enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 8 /* raise when any kernel's bits change */ };
 
 /* How many threads cpu_for_each would take: for scratch of each in the workspace; plan for
  * CPU_THREADS_MAX or take scratch from the stack. Never more than `threads`. */

@@ -35,7 +35,8 @@ typedef struct CpuParameters {
 typedef void CpuLoop(
     void *out, const CpuOperand *operands, int64_t count, const CpuParameters *parameters);
 
-/* dtype: of the operands (WHERE: of the last two; POW_BY_…: of the base). Comparisons, IS_NAN and
+/* dtype: of the operands (WHERE: of the last two; POW_BY_…: of the base; SHRINK: of the first,
+ * the others of an integer are float64). Comparisons, IS_NAN and
  * NOT write bool. NULL when there is none. */
 CpuLoop *cpu_loop_find(CpuLevel level, CpuLoopId id, DType dtype);
 /* saturate: what float8 targets do beyond their range. NULL when there is none. */

@@ -5,23 +5,23 @@
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_integer.h"
 
-/* bias and limit are one element each. */
-#define SHRINK_LOOP(name, T, s)                                                                    \
+/* bias and limit are one element each, of type R: an integer's are real numbers. */
+#define SHRINK_LOOP(name, T, R, s)                                                                 \
     LOOP_FUNCTION(shrink_##name) {                                                                 \
         T *to = out;                                                                               \
         const T *from = operands[0].data;                                                          \
-        const T bias = *(const T *)operands[1].data, limit = *(const T *)operands[2].data;         \
+        const R bias = *(const R *)operands[1].data, limit = *(const R *)operands[2].data;         \
         CPU_EACH(i, count) {                                                                       \
             T x = from[i];                                                                         \
             to[i] = scalar_shrink_##s(x, bias, limit);                                             \
         }                                                                                          \
     }
-#define SHRINK_INTEGER_LOOP(name, T) SHRINK_LOOP(name, T, name)
+#define SHRINK_INTEGER_LOOP(name, T) SHRINK_LOOP(name, T, double, name)
 EACH_INTEGER(SHRINK_INTEGER_LOOP)
 
 #define ALPHA(T) const T alpha = (T)parameters->alpha
 #define FLOAT_LOOPS(name, T, s)                                                                    \
-    SHRINK_LOOP(name, T, s)                                                                        \
+    SHRINK_LOOP(name, T, T, s)                                                                     \
     LOOP_UNARY(celu_##name, T, T, ALPHA(T), scalar_celu_##s(x, alpha))                             \
     LOOP_UNARY(softsign_##name, T, T, , scalar_softsign_##s(x))                                    \
     LOOP_UNARY(mish_##name, T, T, , scalar_mish_##s(x))                                            \

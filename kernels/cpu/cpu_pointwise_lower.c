@@ -208,14 +208,15 @@ static CpuSource add_clip(
     return add_step(program, CPU_LOOP_CLIP, result, all, result);
 }
 
-/* The bias and the limit are of the element type, as everything else in it. */
+/* The bias and the limit are of the element type, but real numbers where that is an integer. */
 static CpuSource add_shrink(
     CpuPointwise *program, const Attributes *attributes, CpuSource operand, DType result) {
     double bias = attributes_float(attributes, "bias"),
            limit = attributes_float(attributes, "lambd");
+    const DType real = dtype_is_integer(result) ? DTYPE_FLOAT64 : result;
     CpuSource all[3] = {operand, {0}, {0}};
-    all[1] = cpu_pointwise_add_constant(program, result, bias);
-    all[2] = cpu_pointwise_add_constant(program, result, limit);
+    all[1] = cpu_pointwise_add_constant(program, real, bias);
+    all[2] = cpu_pointwise_add_constant(program, real, limit);
     return add_step(program, CPU_LOOP_SHRINK, result, all, result);
 }
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "kernels/scalar/scalar_base.h"
+#include "kernels/scalar/scalar_convert.h"
 
 /* Small types compute in 32 bits (C's promotion), the rest in their own unsigned type. */
 #define SCALAR_INTEGER(T, U, name)                                                                 \
@@ -14,6 +15,17 @@
     SCALAR T scalar_min_##name(T a, T b) { return a < b ? a : b; }                                 \
     SCALAR T scalar_shift_left_##name(T a, T b) {                                                  \
         return (uint64_t)b < 8 * sizeof(T) ? (T)(U)((U)a << b) : (T)0;                             \
+    }                                                                                              \
+    /* a + b for a real b, exactly, then cut towards zero */                                       \
+    SCALAR T scalar_add_real_##name(T a, double b) {                                               \
+        const int64_t whole = scalar_f64_to_int64(b);                                              \
+        const double rest = b - (double)whole, sum = (double)a + (double)whole;                    \
+        const int64_t cut = (rest > 0 && sum < 0) - (rest < 0 && sum > 0);                         \
+        return (T)(U)((uint64_t)a + (uint64_t)whole + (uint64_t)cut);                              \
+    }                                                                                              \
+    SCALAR T scalar_shrink_##name(T x, double bias, double limit) {                                \
+        T y = (double)x > limit ? scalar_add_real_##name(x, -bias) : (T)0;                         \
+        return (double)x < -limit ? scalar_add_real_##name(x, bias) : y;                           \
     }
 #define SCALAR_SIGNED(T, U, name)                                                                  \
     SCALAR_INTEGER(T, U, name)                                                                     \
@@ -22,10 +34,6 @@
     SCALAR T scalar_sign_##name(T a) { return (T)((a > 0) - (a < 0)); }                            \
     SCALAR T scalar_shift_right_##name(T a, T b) {                                                 \
         return (uint64_t)b < 8 * sizeof(T) ? (T)(a >> b) : (T)(a < 0 ? -1 : 0);                    \
-    }                                                                                              \
-    SCALAR T scalar_shrink_##name(T x, T bias, T limit) {                                          \
-        T y = x > limit ? scalar_sub_##name(x, bias) : (T)0;                                       \
-        return x < scalar_neg_##name(limit) ? scalar_add_##name(x, bias) : y;                      \
     }                                                                                              \
     SCALAR T scalar_div_##name(T a, T b) {                                                         \
         if (b == 0) return 0;                                                                      \
@@ -48,9 +56,6 @@
     SCALAR T scalar_sign_##name(T a) { return (T)(a > 0); }                                        \
     SCALAR T scalar_shift_right_##name(T a, T b) {                                                 \
         return (uint64_t)b < 8 * sizeof(T) ? (T)(a >> b) : (T)0;                                   \
-    }                                                                                              \
-    SCALAR T scalar_shrink_##name(T x, T bias, T limit) {                                          \
-        return x > limit ? scalar_sub_##name(x, bias) : (T)0;                                      \
     }                                                                                              \
     SCALAR T scalar_div_##name(T a, T b) { return b == 0 ? (T)0 : (T)(a / b); }                    \
     SCALAR T scalar_fmod_##name(T a, T b) { return b == 0 ? (T)0 : (T)(a % b); }                   \

@@ -43,11 +43,8 @@ static double swish(double x, double alpha) { return x / (1 + exp(-alpha * x)); 
 static double shrink(const ReferenceCall *call, double x) {
     double bias = attributes_float(call->attributes, "bias");
     double limit = attributes_float(call->attributes, "lambd");
-    if (dtype_is_integer(call->inputs[0].dtype)) {
-        bias = trunc(bias);
-        limit = trunc(limit);
-    }
-    return x < -limit ? x + bias : x > limit ? x - bias : 0;
+    double y = x < -limit ? x + bias : x > limit ? x - bias : 0;
+    return dtype_is_integer(call->inputs[0].dtype) ? trunc(y) : y;
 }
 
 /* Activations with attributes. */

@@ -45,6 +45,7 @@ DType loop_fixture_operand(CpuLoopId id, DType dtype, uint32_t index) {
     if (id == CPU_LOOP_WHERE && index == 0) return DTYPE_BOOL;
     if (id == CPU_LOOP_POW_BY_INT64 && index == 1) return DTYPE_INT64;
     if (id == CPU_LOOP_POW_BY_FLOAT64 && index == 1) return DTYPE_FLOAT64;
+    if (id == CPU_LOOP_SHRINK && index > 0 && dtype_is_integer(dtype)) return DTYPE_FLOAT64;
     return dtype;
 }
 

@@ -201,6 +201,18 @@ static void test_integers_never_trap_and_wrap(void **state) {
     assert_int_equal(scalar_shift_right_uint64(1, UINT64_MAX), 0);
     assert_int_equal(scalar_shrink_int8(INT8_MIN, -1, 3), 127);
     assert_int_equal(scalar_shrink_uint8(3, 1, 3), 0);
+    assert_int_equal(scalar_shrink_int8(2, 0.5, 1.5), 1); /* 1.5 */
+    assert_int_equal(scalar_shrink_int8(-2, 0.5, 1.5), -1);
+    assert_int_equal(scalar_shrink_int8(2, 2.5, 1.5), 0); /* -0.5 */
+    assert_int_equal(scalar_shrink_int8(2, 3.5, 1.5), -1);
+    assert_int_equal(scalar_shrink_int8(127, -100.5, 1.5), -29); /* 227 */
+    assert_int_equal(scalar_shrink_uint8(2, 6.5, 1.5), 252);     /* -4 */
+    assert_int_equal(scalar_shrink_uint8(1, 0.5, -1.5), 1);      /* below 1.5, so 1 + 0.5 */
+    /* beyond the integers that float64 has */
+    assert_true(scalar_shrink_int64(INT64_MAX, 0.5, 0) == INT64_MAX - 1);
+    assert_true(scalar_shrink_uint64(UINT64_MAX, 0, 0.5) == UINT64_MAX);
+    assert_true(scalar_shrink_int64(5, (double)INFINITY, 0.5) == 5 - INT64_MAX - 1);
+    assert_true(scalar_shrink_int64(5, (double)NAN, 0.5) == 5);
 }
 
 static void test_conversions_to_integers_saturate_and_take_nan_for_zero(void **state) {

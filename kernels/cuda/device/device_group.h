@@ -57,8 +57,8 @@ STEP_LONG_FLOATS(GROUP_F64, f64, x, y)
         (void)alpha, (void)beta;                                                                   \
         UNROLLED for (int i = 0; i < LANES; i++) out.bits[i] = element_cut(element_size(result),   \
             group_one_##family##_##OP(dtype, (T)element_widen(dtype, a.bits[i]),                   \
-                (T)step_second(CUDA_POINTWISE_##OP, dtype, b.bits[i]),                             \
-                (T)element_widen(dtype, c.bits[i])));                                              \
+                (T)step_further(CUDA_POINTWISE_##OP, dtype, b.bits[i]),                            \
+                (T)step_further(CUDA_POINTWISE_##OP, dtype, c.bits[i])));                          \
         return out;                                                                                \
     }
 #define GROUP_INT64(OP, expression) GROUP_INTEGER(int64, int64_t, OP, expression)

@@ -95,7 +95,8 @@ typedef struct StepLanes {
     CASE(BIT_NOT, (uint64_t)~x)                                                                    \
     CASE(SHIFT_LEFT, (uint64_t)scalar_shift_left_##name(x, y))                                     \
     CASE(SHIFT_RIGHT, (uint64_t)scalar_shift_right_##name(x, y))                                   \
-    CASE(SHRINK, (uint64_t)scalar_shrink_##name(x, y, z))                                          \
+    CASE(SHRINK, (uint64_t)scalar_shrink_##name(                                                   \
+                     x, scalar_make_f64((uint64_t)y), scalar_make_f64((uint64_t)z)))               \
     CASE(STICKY, scalar_bits_f64(scalar_##name##_to_sticky(x)))                                    \
     CASE(POW_BY_INT64, scalar_pow_integer((uint64_t)x, (int64_t)y))                                \
     CASE(POW_BY_FLOAT64,                                                                           \
@@ -128,11 +129,12 @@ DEVICE uint64_t step_result_f32(uint32_t dtype, float value) {
 DEVICE uint64_t step_result_f64(uint32_t dtype, double value) {
     return dtype == DTYPE_BOOL ? (uint64_t)(value != 0.0) : element_from_f64(dtype, value);
 }
-/* The second operand of an integer step: an exponent is of a type of its own. */
-DEVICE uint64_t step_second(uint32_t op, uint32_t dtype, uint64_t bits) {
-    const int is_exponent =
-        op == CUDA_POINTWISE_POW_BY_INT64 || op == CUDA_POINTWISE_POW_BY_FLOAT64;
-    return is_exponent ? bits : element_widen(dtype, bits);
+/* A further operand of an integer step: exponents, and the numbers of SHRINK, are of a type of
+ * their own. */
+DEVICE uint64_t step_further(uint32_t op, uint32_t dtype, uint64_t bits) {
+    const int is_other = op == CUDA_POINTWISE_POW_BY_INT64 || op == CUDA_POINTWISE_POW_BY_FLOAT64 ||
+                         op == CUDA_POINTWISE_SHRINK;
+    return is_other ? bits : element_widen(dtype, bits);
 }
 
 #define STEP_ANSWER(OP, expression)                                                                \
@@ -216,8 +218,8 @@ DEVICE_CALL void step_f64(const CudaPointwiseStep *step, double alpha, double be
         const StepLanes *b, const StepLanes *c, StepLanes *out) {                                  \
         for (int i = 0; i < LANES; i++) {                                                          \
             const T x = (T)element_widen(step->dtype, a->bits[i]);                                 \
-            const T y = (T)step_second(step->op, step->dtype, b->bits[i]);                         \
-            const T z = (T)element_widen(step->dtype, c->bits[i]);                                 \
+            const T y = (T)step_further(step->op, step->dtype, b->bits[i]);                        \
+            const T z = (T)step_further(step->op, step->dtype, c->bits[i]);                        \
             out->bits[i] = element_cut(                                                            \
                 element_size(step->result), step_any_##name(step->op, step->dtype, x, y, z));      \
         }                                                                                          \
