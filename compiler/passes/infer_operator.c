@@ -1,10 +1,13 @@
 #include "compiler/passes/infer_operator.h"
 
+#include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/allocator.h"
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/infer_fallback.h"
+#include "kernels/dtype_scalar.h"
 
 typedef struct ProbeScratch {
     PlanRequest request;
@@ -12,6 +15,8 @@ typedef struct ProbeScratch {
     const void *values[PLAN_INPUTS_MAX];
     Tensor *tensors[PLAN_INPUTS_MAX];
     Probe results[PLAN_OUTPUTS_MAX];
+    Shape far[PLAN_OUTPUTS_MAX]; /* shapes of the results for sizes far away; if known */
+    bool far_known;
 } ProbeScratch;
 
 static const Probe *input_probe(
@@ -92,20 +97,89 @@ static Error *run_rule(
     return NULL;
 }
 
+/* Strides and scales divide sizes: of small ones they may make the same number each time. So the
+ * rule is asked once more, with each symbolic dimension so many times as long. */
+enum { FAR_TIMES = 1000 };
+
+static Error *run_rule_far(
+    const ProbeContext *context, const IrBinding *binding, ProbeScratch *scratch) {
+    bool symbolic = false;
+    scratch->far_known = false;
+    fill_request(context, binding, 0, scratch);
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *probe = input_probe(context, binding, i);
+        if (!probe) continue;
+        /* a value that belongs to these sizes says nothing about others */
+        if (operator_reads_value(binding->operator_info, i) && !probe_is_constant(probe))
+            return NULL;
+        int64_t *dims = scratch->specs[i].shape.dims;
+        for (uint32_t d = 0; d < probe->rank; d++) {
+            if (probe_dim_is_fixed(probe, d)) continue;
+            symbolic = true;
+            if (__builtin_mul_overflow(dims[d], FAR_TIMES, &dims[d])) return NULL;
+        }
+    }
+    if (!symbolic) return NULL;
+    Error *error = operator_infer(&scratch->request);
+    if (error && error_code(error) == ERROR_OUT_OF_MEMORY) return error;
+    scratch->far_known = !error;
+    for (uint32_t o = 0; !error && o < binding->result_count; o++)
+        scratch->far[o] = scratch->request.outputs[o].shape;
+    error_free(error); /* sizes that do not fit each other, or too large ones */
+    return NULL;
+}
+
+static bool same_sizes(const Probe *a, uint32_t a_dim, const Probe *b, uint32_t b_dim) {
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++)
+        if (a->dims[w][a_dim] != b->dims[w][b_dim]) return false;
+    return true;
+}
+
+/* A dimension that is the same in all worlds, or that of an input, is so far away too. */
+static bool holds_far(const ProbeContext *context, const IrBinding *binding, const Probe *result,
+    uint32_t dim, int64_t far) {
+    if (probe_dim_is_fixed(result, dim)) return far == result->dims[0][dim];
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *probe = input_probe(context, binding, i);
+        for (uint32_t d = 0; probe && d < probe->rank; d++)
+            if (same_sizes(probe, d, result, dim)) return far == probe->dims[0][d] * FAR_TIMES;
+    }
+    return true;
+}
+
+/* A cast of what is no whole number, or to few bits, is no polynomial. */
+static bool cast_is_exact(const ProbeContext *context, const IrBinding *binding) {
+    const DTypeSet wide = DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64) |
+                          DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT64);
+    const DType to = attributes_dtype(binding->attributes, "to");
+    const Probe *input = input_probe(context, binding, 0);
+    if (!dtype_in(wide, to)) return false;
+    if (dtype_is_float(to) || !dtype_is_float(input->dtype)) return true;
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+        const Tensor *values = input->values[w];
+        const uint64_t count = (uint64_t)shape_count_unchecked(&values->shape);
+        const uint8_t *at = tensor_data(values);
+        double value;
+        for (uint64_t i = 0; i < count; i++, at += dtype_bits(input->dtype) / CHAR_BIT)
+            if (!dtype_scalar_read(input->dtype, at, &value) || value != rint(value)) return false;
+    }
+    return true;
+}
+
 /* Operators whose values are polynomials of their inputs' elements, so that what is the same for
  * a few sizes is the same for all; of those the ones that take where to read from inputs 1 and
  * up. */
 typedef enum ValueKind { VALUES_CUT, VALUES_POLYNOMIAL, VALUES_MOVED } ValueKind;
 
-static ValueKind value_kind(const IrBinding *binding) {
+static ValueKind value_kind(const ProbeContext *context, const IrBinding *binding) {
     static const OperatorId polynomial[] = {OPERATOR_ADD, OPERATOR_SUB, OPERATOR_MUL, OPERATOR_NEG,
         OPERATOR_SUM, OPERATOR_CONCAT, OPERATOR_IDENTITY, OPERATOR_TRANSPOSE, OPERATOR_FLATTEN};
     static const OperatorId moved[] = {OPERATOR_RESHAPE, OPERATOR_SQUEEZE, OPERATOR_UNSQUEEZE,
         OPERATOR_GATHER, OPERATOR_SLICE, OPERATOR_SPLIT, OPERATOR_EXPAND, OPERATOR_TILE,
         OPERATOR_REDUCE_SUM, OPERATOR_REDUCE_PROD, OPERATOR_GATHER_ELEMENTS};
     OperatorId id = binding->operator_info->id;
-    if (id == OPERATOR_CAST && attributes_dtype(binding->attributes, "to") != DTYPE_BOOL)
-        return VALUES_POLYNOMIAL;
+    if (id == OPERATOR_CAST)
+        return cast_is_exact(context, binding) ? VALUES_POLYNOMIAL : VALUES_CUT;
     for (size_t i = 0; i < sizeof polynomial / sizeof polynomial[0]; i++)
         if (polynomial[i] == id) return VALUES_POLYNOMIAL;
     for (size_t i = 0; i < sizeof moved / sizeof moved[0]; i++)
@@ -114,7 +188,7 @@ static ValueKind value_kind(const IrBinding *binding) {
 }
 
 static bool value_is_tainted(const ProbeContext *context, const IrBinding *binding) {
-    ValueKind kind = value_kind(binding);
+    ValueKind kind = value_kind(context, binding);
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const Probe *probe = input_probe(context, binding, i);
         if (!probe) continue;
@@ -165,11 +239,30 @@ static bool range_has_limit(
     return !probe_is_sum(context, result, 0);
 }
 
+/* False: a range's length, of which nothing else is known, is the same only because steps are wide:
+ * how far it reaches is not. */
+static bool range_is_settled(const ProbeContext *context, const IrBinding *binding) {
+    double reach[PROBE_WORLDS];
+    if (binding->operator_info->id != OPERATOR_RANGE) return true;
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+        double values[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            const Tensor *value = input_probe(context, binding, i)->values[w];
+            if (!value || !dtype_scalar_read(value->dtype, tensor_data(value), &values[i]))
+                return true; /* then the rule has not said how long it is */
+        }
+        reach[w] = values[1] - values[0];
+        if (reach[w] != reach[0]) return false;
+    }
+    return true;
+}
+
 /* Dimensions that come out the same for the sizes tried but perhaps not for all: a slice that ends
- * inside a dimension of symbolic size, whatever follows from a tainted value. They become symbols;
- * not so one element, which is one or none. */
-static Error *unsettle(
-    ProbeContext *context, const IrBinding *binding, uint32_t output, Probe *inout_result) {
+ * inside a dimension of symbolic size, what wide strides leave, whatever follows from a tainted
+ * value. They become symbols; not so one element, which is one or none.
+ * far: NULL, or the result's shape for sizes far away. */
+static Error *unsettle(ProbeContext *context, const IrBinding *binding, uint32_t output,
+    const Shape *far, Probe *inout_result) {
     bool slices = binding->operator_info->id == OPERATOR_SLICE, tainted = false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const Probe *probe = input_probe(context, binding, i);
@@ -185,7 +278,9 @@ static Error *unsettle(
             unknown = unknown || dim < 0; /* shape kind `data` */
         }
         bool cut = slices && !same && !probe_dim_is_fixed(input, i) && !dim_is_one(inout_result, i);
-        if (cut || tainted || unknown)
+        bool wide = far && !unknown && !holds_far(context, binding, inout_result, i, far->dims[i]);
+        wide = wide || (probe_dim_is_fixed(inout_result, i) && !range_is_settled(context, binding));
+        if (cut || tainted || unknown || wide)
             TRY(probe_set_fresh(context, binding->results[output], inout_result, i));
     }
     return NULL;
@@ -260,13 +355,14 @@ static Error *infer(ProbeContext *context, const IrBinding *binding) {
     bool known;
     TRY(run_rule(context, binding, scratch, &known));
     if (!known) return infer_fallback_run(context, binding);
+    TRY(run_rule_far(context, binding, scratch));
     for (uint32_t o = 0; o < binding->result_count; o++) {
         Probe *result = &scratch->results[o];
         bool cut;
         TRY(slice_has_limit(context, binding, result, scratch, &cut));
         result->shape_tainted =
             cut || shape_is_tainted(context, binding) || range_has_limit(context, binding, result);
-        TRY(unsettle(context, binding, o, result));
+        TRY(unsettle(context, binding, o, scratch->far_known ? &scratch->far[o] : NULL, result));
     }
     if (values_are_known(context, binding, scratch)) TRY(run_values(context, binding, scratch));
     for (uint32_t o = 0; o < binding->result_count; o++)
