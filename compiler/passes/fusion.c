@@ -147,8 +147,11 @@ Error *fusion_insert(Fusion *fusion, IrBinding *before, const char *operator_nam
         ir_before(before), operator_name, attributes, input_count, inputs, 1, &results));
     results[0]->type = *type;
     results[0]->binding->name = before->name;
-    for (uint32_t i = 0; i < input_count; i++)
-        if (inputs[i]) TRY(set_uses(fusion, inputs[i], fusion_uses(fusion, inputs[i]) + 1));
+    for (uint32_t i = 0; i < input_count; i++) {
+        /* as it stands now: another value may have taken its place */
+        const IrVariable *input = fusion_operand(results[0]->binding, i);
+        if (input) TRY(set_uses(fusion, input, fusion_uses(fusion, input) + 1));
+    }
     *out = results[0];
     return NULL;
 }
