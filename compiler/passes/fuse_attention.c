@@ -198,7 +198,7 @@ static Error *fuse_operator(Fusion *fusion, IrBinding *root) {
         fusion_operand(root, 0), fusion_operand(root, 1), fusion_operand(root, 2)};
     for (uint32_t i = 1; i < 3 && has_past; i++) TRY(join_past(fusion, root, i, &inputs[i]));
     for (uint32_t i = 1; i < 3 && i < root->result_count; i++)
-        root->results[i]->replacement = inputs[i];
+        TRY(fusion_stand_for(fusion, root->results[i], inputs[i]));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_float(attributes, "scale", scale));
     TRY(attributes_set_int(attributes, "transposed_key", 0));

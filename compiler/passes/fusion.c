@@ -130,11 +130,15 @@ static void remove_unused(Fusion *fusion, IrBinding *binding) {
     }
 }
 
-Error *fusion_replace_by(Fusion *fusion, IrBinding *binding, IrVariable *variable) {
-    IrVariable *result = binding->results[0];
+Error *fusion_stand_for(Fusion *fusion, IrVariable *result, IrVariable *variable) {
     uint32_t uses = fusion_uses(fusion, variable) + fusion_uses(fusion, result);
     TRY(set_uses(fusion, variable, uses));
     result->replacement = variable;
+    return NULL;
+}
+
+Error *fusion_replace_by(Fusion *fusion, IrBinding *binding, IrVariable *variable) {
+    TRY(fusion_stand_for(fusion, binding->results[0], variable));
     remove_unused(fusion, binding);
     return NULL;
 }

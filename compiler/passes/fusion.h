@@ -53,6 +53,8 @@ bool fusion_split(const Fusion *fusion, const IrBinding *binary, OperatorId id,
 /* The operator whose one result stands for the binding's first result from now on. */
 MUST_CHECK Error *fusion_replace(Fusion *fusion, IrBinding *binding, const char *operator_name,
     Attributes *attributes, uint32_t input_count, IrVariable *const *inputs);
+/* Another value stands for the result from now on; what makes the result stays. */
+MUST_CHECK Error *fusion_stand_for(Fusion *fusion, IrVariable *result, IrVariable *variable);
 /* Another value stands for the binding's first result. */
 MUST_CHECK Error *fusion_replace_by(Fusion *fusion, IrBinding *binding, IrVariable *variable);
 /* An operator in front of the binding, with one use and the type given. */
