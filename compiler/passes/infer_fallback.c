@@ -149,6 +149,11 @@ static Error *known_dtype(const ProbeContext *context, const IrBinding *binding,
     return scalar_dtype(context, binding, out);
 }
 
+bool infer_fallback_drops_ones(const IrBinding *binding) {
+    return binding->operator_info->id == OPERATOR_SQUEEZE &&
+           (binding->operand_count < 2 || !binding->operands[1]);
+}
+
 /* Where the rule does not answer: the rank where that is clear, else what was declared. */
 Error *infer_fallback_run(ProbeContext *context, const IrBinding *binding) {
     DType dtype;
@@ -160,6 +165,8 @@ Error *infer_fallback_run(ProbeContext *context, const IrBinding *binding) {
         const IrVariable *variable = binding->results[o];
         IrType type = variable->type;
         if (type.kind == IR_TYPE_UNKNOWN) type = ir_type_tensor(DTYPE_NONE);
+        /* what is declared of its rank may hold for some sizes only */
+        if (infer_fallback_drops_ones(binding)) type = ir_type_tensor(type.dtype);
         if (o == 0 && type.dtype == DTYPE_NONE) TRY(known_dtype(context, binding, &type.dtype));
         if (o == 0 && guess_rank(context, binding, &dtype, &rank)) {
             bool fits = type.rank_known && type.rank == rank && type.dtype == dtype;

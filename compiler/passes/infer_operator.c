@@ -350,11 +350,20 @@ static Error *run_values(ProbeContext *context, const IrBinding *binding, ProbeS
     return NULL;
 }
 
+/* A Squeeze that names no axes drops each dimension of one: a symbolic one may be that. */
+static bool rank_is_open(const ProbeContext *context, const IrBinding *binding) {
+    if (!infer_fallback_drops_ones(binding)) return false;
+    const Probe *input = input_probe(context, binding, 0);
+    for (uint32_t d = 0; input && d < input->rank; d++)
+        if (!probe_dim_is_fixed(input, d)) return true;
+    return false;
+}
+
 static Error *infer(ProbeContext *context, const IrBinding *binding) {
     ProbeScratch *scratch = context->scratch;
     bool known;
     TRY(run_rule(context, binding, scratch, &known));
-    if (!known) return infer_fallback_run(context, binding);
+    if (!known || rank_is_open(context, binding)) return infer_fallback_run(context, binding);
     TRY(run_rule_far(context, binding, scratch));
     for (uint32_t o = 0; o < binding->result_count; o++) {
         Probe *result = &scratch->results[o];
