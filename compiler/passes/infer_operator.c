@@ -17,6 +17,8 @@ typedef struct ProbeScratch {
     Probe results[PLAN_OUTPUTS_MAX];
     Shape far[PLAN_OUTPUTS_MAX]; /* shapes of the results for sizes far away; if known */
     bool far_known;
+    bool bounds_vary;   /* a slice's, from size to size */
+    uint32_t open_dims; /* of a slice, by bit: its length is another one for other sizes */
 } ProbeScratch;
 
 static const Probe *input_probe(
@@ -216,6 +218,40 @@ static Error *element_may_lack(const ProbeContext *context, const IrBinding *bin
     return NULL;
 }
 
+static bool slice_bounds_vary(const ProbeContext *context, const IrBinding *binding) {
+    if (binding->operator_info->id != OPERATOR_SLICE) return false;
+    for (uint32_t i = 1; i < binding->operand_count; i++) {
+        const Probe *probe = input_probe(context, binding, i);
+        if (probe && !probe_is_constant(probe)) return true;
+    }
+    return false;
+}
+
+/* A slice whose bounds are symbolic keeps a length that is the same in all worlds only if there is
+ * something of it in a longer dimension, too, and as much, or all: neither is it cut off nor do its
+ * bounds count from different ends, nor do these sizes happen to be in this order. */
+static Error *find_open_dims(
+    const ProbeContext *context, const IrBinding *binding, ProbeScratch *scratch) {
+    const Probe *result = &scratch->results[0];
+    scratch->open_dims = 0;
+    scratch->bounds_vary = slice_bounds_vary(context, binding);
+    for (uint32_t w = 0; scratch->bounds_vary && w < PROBE_WORLDS; w++) {
+        fill_request(context, binding, w, scratch);
+        Shape *shape = &scratch->specs[0].shape;
+        for (uint32_t i = 0; i < shape->rank; i++)
+            if (__builtin_mul_overflow(shape->dims[i], FAR_TIMES, &shape->dims[i])) return NULL;
+        Error *error = operator_infer(&scratch->request);
+        if (error && error_code(error) == ERROR_OUT_OF_MEMORY) return error;
+        error_free(error); /* then it is too large to say */
+        for (uint32_t i = 0; !error && i < result->rank; i++) {
+            const int64_t length = scratch->request.outputs[0].shape.dims[i];
+            const bool same = length > 0 && length == result->dims[w][i];
+            if (!same && length != shape->dims[i]) scratch->open_dims |= 1u << i;
+        }
+    }
+    return NULL;
+}
+
 /* True when a slice of a fixed dimension has a symbolic length, which is cut off for larger sizes,
  * or one of a symbolic dimension an element that smaller sizes have not. */
 static Error *slice_has_limit(const ProbeContext *context, const IrBinding *binding,
@@ -259,10 +295,9 @@ static bool range_is_settled(const ProbeContext *context, const IrBinding *bindi
 
 /* Dimensions that come out the same for the sizes tried but perhaps not for all: a slice that ends
  * inside a dimension of symbolic size, what wide strides leave, whatever follows from a tainted
- * value. They become symbols; not so one element, which is one or none.
- * far: NULL, or the result's shape for sizes far away. */
+ * value. They become symbols; not so one element, which is one or none. */
 static Error *unsettle(ProbeContext *context, const IrBinding *binding, uint32_t output,
-    const Shape *far, Probe *inout_result) {
+    const ProbeScratch *scratch, Probe *inout_result) {
     bool slices = binding->operator_info->id == OPERATOR_SLICE, tainted = false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const Probe *probe = input_probe(context, binding, i);
@@ -270,6 +305,7 @@ static Error *unsettle(ProbeContext *context, const IrBinding *binding, uint32_t
             tainted = true;
     }
     const Probe *input = slices ? input_probe(context, binding, 0) : NULL;
+    const Shape *far = scratch->far_known ? &scratch->far[output] : NULL;
     for (uint32_t i = 0; i < inout_result->rank; i++) {
         bool same = true, unknown = false;
         for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
@@ -279,7 +315,8 @@ static Error *unsettle(ProbeContext *context, const IrBinding *binding, uint32_t
         }
         bool cut = slices && !same && !probe_dim_is_fixed(input, i) && !dim_is_one(inout_result, i);
         bool wide = far && !unknown && !holds_far(context, binding, inout_result, i, far->dims[i]);
-        wide = wide || (probe_dim_is_fixed(inout_result, i) && !range_is_settled(context, binding));
+        if (probe_dim_is_fixed(inout_result, i))
+            wide = wide || !range_is_settled(context, binding) || (scratch->open_dims >> i & 1);
         if (cut || tainted || unknown || wide)
             TRY(probe_set_fresh(context, binding->results[output], inout_result, i));
     }
@@ -365,13 +402,14 @@ static Error *infer(ProbeContext *context, const IrBinding *binding) {
     TRY(run_rule(context, binding, scratch, &known));
     if (!known || rank_is_open(context, binding)) return infer_fallback_run(context, binding);
     TRY(run_rule_far(context, binding, scratch));
+    TRY(find_open_dims(context, binding, scratch));
     for (uint32_t o = 0; o < binding->result_count; o++) {
         Probe *result = &scratch->results[o];
         bool cut;
         TRY(slice_has_limit(context, binding, result, scratch, &cut));
-        result->shape_tainted =
-            cut || shape_is_tainted(context, binding) || range_has_limit(context, binding, result);
-        TRY(unsettle(context, binding, o, scratch->far_known ? &scratch->far[o] : NULL, result));
+        result->shape_tainted = cut || scratch->bounds_vary || shape_is_tainted(context, binding) ||
+                                range_has_limit(context, binding, result);
+        TRY(unsettle(context, binding, o, scratch, result));
     }
     if (values_are_known(context, binding, scratch)) TRY(run_values(context, binding, scratch));
     for (uint32_t o = 0; o < binding->result_count; o++)
