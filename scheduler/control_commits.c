@@ -197,6 +197,18 @@ static void halt(ControlJob *job, const Error *error) {
             (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
 }
 
+/* Whoever waits holds a thread of the HTTP server. A cancellation that has not been tried yet waits
+ * for its own commit; one that was is told, and stays wanted. */
+static void answer_stalled(ControlJob *job, const Error *error) {
+    if (job->wanted_state != JOB_STATE_CANCELLED) {
+        control_answer_stalled(job, error);
+        return;
+    }
+    Error *told = error_wrap(error_copy(error), "it stops, and is cancelled when there is room");
+    control_answer_waiters(job, told);
+    error_free(told);
+}
+
 static void stall(ControlJob *job, const Error *error) {
     Control *control = job->control;
     job->stalled = true;
@@ -209,7 +221,7 @@ static void stall(ControlJob *job, const Error *error) {
     if (control->retry_after_ns > RETRY_NS_MAX) control->retry_after_ns = RETRY_NS_MAX;
     if (!control->retry_ns) control->retry_ns = control_now_ns() + control->retry_after_ns;
     control_set_waiting(job, "waits until its data can be stored: ", error);
-    control_answer_stalled(job, error);
+    answer_stalled(job, error);
 }
 
 /* Who cancels a job does not wait for room for what it made last. */

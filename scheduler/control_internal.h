@@ -411,8 +411,8 @@ MUST_CHECK Error *control_fail_absent(
     Control *control, const ControlRequest *request, const char *what);
 /* A checkpoint is stored. */
 void control_answer_checkpoint(ControlJob *job);
-/* There is no room to store what they wait for; it is done when there is. A cancelled job needs
- * none. */
+/* There is no room to store what they wait for; it is done when there is. Those who cancel the job
+ * wait on: that is tried without what had no room. */
 void control_answer_stalled(ControlJob *job, const Error *error);
 /* That the job is queued again is stored. */
 void control_resumed(ControlJob *job);

@@ -6,6 +6,7 @@
 #include "store/job_checkpoints.h"
 #include "store/tenants.h"
 #include "tests/scheduler/control_fixtures.h"
+#include "tests/store/kvfs.h"
 
 static Error *set_quota(Connection *catalog, void *context) {
     return tenants_set_quota(catalog, TENANT_DEFAULT, QUOTA_STORE_BYTES, *(const int64_t *)context);
@@ -113,6 +114,42 @@ static void test_control_stops_a_job_that_gives_without_end(void **state) {
     assert_ok(control_check(fixture.control));
 }
 
+/* Nothing can be written, not even that a job is cancelled: whoever asks is told so and does not
+ * wait for room. What was not written is not so for whoever comes after a crash; with room it
+ * becomes so by itself. */
+static void test_control_answers_who_cancels_on_a_full_disk(void **state) {
+    (void)state;
+    kvfs_install();
+    ControlFixture OWN_CONTROL(fixture);
+    JobId running, suspended;
+    Job job;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    control_fixture_suspended(&fixture, 40, true, &suspended);
+    assert_ok(control_fixture_submit(&fixture, "slow", 40, true, NULL, &running));
+    control_fixture_wait_outputs(&fixture, running, 1);
+    kvfs_arm(KVFS_FULL, 1, true, 0);
+    for (int i = 0; i < 2 * CONTROL_WAITERS_MAX; i++) { /* none of them is left waiting */
+        assert_fails_saying(EXHAUSTED, "cancelled when there is room: catalog.db: no space left",
+            control_cancel(fixture.control, TENANT_DEFAULT, running));
+        assert_fails_saying(EXHAUSTED, "cancelled when there is room: catalog.db: no space left",
+            control_cancel(fixture.control, TENANT_DEFAULT, suspended));
+    }
+    assert_fails_saying(
+        EXHAUSTED, "no space left", control_suspend(fixture.control, TENANT_DEFAULT, running));
+    assert_fails_saying(EXHAUSTED, "no space left",
+        control_resume(fixture.control, TENANT_DEFAULT, suspended, NULL));
+    assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, running, &job));
+    assert_int_equal(job.state, JOB_STATE_QUEUED);
+    assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, suspended, &job));
+    assert_int_equal(job.state, JOB_STATE_SUSPENDED);
+    kvfs_arm(KVFS_NONE, 0, false, 0);
+    control_fixture_wait(&fixture, running, JOB_STATE_CANCELLED, &job);
+    assert_true(job.output_count >= 1);
+    control_fixture_wait(&fixture, suspended, JOB_STATE_CANCELLED, &job);
+    assert_ok(control_check(fixture.control));
+}
+
 /* A checkpoint of a running job comes with all outputs before it. */
 static void test_control_stores_checkpoints_with_their_outputs(void **state) {
     (void)state;
@@ -137,6 +174,7 @@ int test_control_commits(void) {
         cmocka_unit_test(test_control_suspends_a_job_that_has_no_room),
         cmocka_unit_test(test_control_stores_and_resumes_at_once),
         cmocka_unit_test(test_control_stops_a_job_that_gives_without_end),
+        cmocka_unit_test(test_control_answers_who_cancels_on_a_full_disk),
         cmocka_unit_test(test_control_stores_checkpoints_with_their_outputs),
     };
     return cmocka_run_group_tests_name("control_commits", tests, NULL, NULL);
