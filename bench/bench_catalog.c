@@ -88,7 +88,7 @@ static void *wait_each(void *context) {
 
 static Error *start(Caller *caller, Bench *bench, CatalogWork work) {
     *caller = (Caller){.bench = bench, .work = work};
-    caller->request = (CatalogRequest){work, caller, go_on, NULL};
+    caller->request = (CatalogRequest){.work = work, .context = caller, .done = go_on};
     TRY(catalog_run(bench->catalog, submit, caller));
     caller->end_ns = now_ns() + (uint64_t)(bench->seconds * 1e9);
     return NULL;

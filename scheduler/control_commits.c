@@ -140,10 +140,17 @@ static void post_done(CatalogRequest *request, Error *owned_error) {
     message_queue_post(&commit->job->control->queue, &commit->message);
 }
 
+/* An end or a rest, and nothing beside it that takes room. */
+static bool frees(const Commit *commit) {
+    return commit->state != JOB_STATE_NONE && commit->state != JOB_STATE_QUEUED &&
+           commit->outputs.count == 0 && !commit->has_snapshot;
+}
+
 static void run_commit(IoTask *task) {
     Commit *commit = (Commit *)task;
     Control *control = commit->job->control;
-    commit->request = (CatalogRequest){.work = write_rows, .context = commit, .done = post_done};
+    commit->request = (CatalogRequest){
+        .work = write_rows, .context = commit, .frees = frees(commit), .done = post_done};
     Error *error = make_contents(commit);
     if (!error) error = catalog_post(control->options.catalog, &commit->request);
     if (!error) return; /* the commit is the writer's now, and may be done and gone */

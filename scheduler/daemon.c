@@ -244,6 +244,7 @@ static Error *open_all(Daemon *daemon) {
     uint32_t cores = worker_pool_core_count();
     TRY(open_signals(daemon));
     TRY(store_open(daemon->options->home, STORE_CREATE, &daemon->store));
+    error_free(store_take_room(daemon->store)); /* what finds none says so when it is written */
     TRY(claim_identity(daemon));
     TRY(open_paths(daemon));
     TRY(catalog_open(daemon->store, &daemon->catalog));

@@ -72,7 +72,7 @@ static Error *expire_jobs(Housekeeping *housekeeping) {
     size_t total = 0;
     while (expiry.next < expiry.tenant_count && total < HOUSEKEEPING_EXPIRED_MAX &&
            !atomic_load(&housekeeping->ending)) {
-        TRY(catalog_run(options->catalog, expire_some, &expiry));
+        TRY(catalog_run_freeing(options->catalog, expire_some, &expiry));
         total += expiry.deleted;
         count(housekeeping, METRIC_JOBS_EXPIRED, expiry.deleted);
     }

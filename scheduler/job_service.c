@@ -309,7 +309,7 @@ static Error *change(void *self, const Caller *caller, const char *job, JobsApiC
         break;
     case JOBS_API_REMOVE:
         TRY(job_service_show(service, &row, out_job));
-        return catalog_run(service->catalog, do_remove, &row);
+        return catalog_run_freeing(service->catalog, do_remove, &row);
     }
     TRY(jobs_get(service->store, row.tenant, id, &row));
     return job_service_show(service, &row, out_job);

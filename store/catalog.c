@@ -13,6 +13,7 @@ struct Catalog {
     size_t count;
     bool closing;
     Error *failure; /* the final one */
+    bool full;      /* the writer's: the last group, or the last one that needed room, had none */
 };
 
 /* One group and its outcomes. */
@@ -20,6 +21,7 @@ typedef struct Group {
     CatalogRequest *requests[CATALOG_GROUP_MAX];
     Error *errors[CATALOG_GROUP_MAX];
     size_t count;
+    bool frees; /* all of them */
 } Group;
 
 /* One piece of work in its savepoint.
@@ -52,6 +54,7 @@ static Error *run_parts(Connection *connection, Group *group) {
 static Error *run_transaction(Store *store, Group *group) {
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(store, DATABASE_CATALOG, &transaction));
+    transaction.frees = group->frees;
     TRY(run_parts(transaction.connection, group));
     return transaction_commit(&transaction);
 }
@@ -75,6 +78,7 @@ static void run_group(Catalog *catalog, Group *group) {
         failure = run_transaction(catalog->store, group);
         /* A commit that failed may or may not be in the log. */
         if (error_code(failure) == ERROR_IO) remember_failure(catalog, failure);
+        if (failure || !group->frees) catalog->full = error_code(failure) == ERROR_EXHAUSTED;
     }
     for (size_t i = 0; i < group->count; i++) {
         Error *error = TAKE(group->errors[i]);
@@ -87,12 +91,20 @@ static void run_group(Catalog *catalog, Group *group) {
     error_free(failure); /* everybody has a copy */
 }
 
+/* On a full disk what makes room is not refused with what needs some. */
+static bool belongs(const Catalog *catalog, const Group *group) {
+    if (group->count == CATALOG_GROUP_MAX || !catalog->first) return false;
+    return group->count == 0 || !catalog->full || catalog->first->frees == group->frees;
+}
+
 static bool take_group(Catalog *catalog, Group *group) {
     (void)pthread_mutex_lock(&catalog->mutex);
     while (!catalog->first && !catalog->closing)
         (void)pthread_cond_wait(&catalog->arrived, &catalog->mutex);
     group->count = 0;
-    while (catalog->first && group->count < CATALOG_GROUP_MAX) {
+    group->frees = true;
+    while (belongs(catalog, group)) {
+        group->frees &= catalog->first->frees;
         group->requests[group->count++] = catalog->first;
         catalog->first = catalog->first->next;
     }
@@ -170,8 +182,8 @@ static void wake(CatalogRequest *request, Error *owned_error) {
     (void)pthread_mutex_unlock(&waiter->mutex);
 }
 
-Error *catalog_run(Catalog *catalog, CatalogWork work, void *context) {
-    Waiter waiter = {.request = {.work = work, .context = context, .done = wake},
+static Error *run_and_wait(Catalog *catalog, CatalogWork work, void *context, bool frees) {
+    Waiter waiter = {.request = {.work = work, .context = context, .frees = frees, .done = wake},
         .mutex = PTHREAD_MUTEX_INITIALIZER,
         .ended = PTHREAD_COND_INITIALIZER};
     TRY(catalog_post(catalog, &waiter.request));
@@ -181,6 +193,14 @@ Error *catalog_run(Catalog *catalog, CatalogWork work, void *context) {
     (void)pthread_cond_destroy(&waiter.ended);
     (void)pthread_mutex_destroy(&waiter.mutex);
     return waiter.error;
+}
+
+Error *catalog_run(Catalog *catalog, CatalogWork work, void *context) {
+    return run_and_wait(catalog, work, context, false);
+}
+
+Error *catalog_run_freeing(Catalog *catalog, CatalogWork work, void *context) {
+    return run_and_wait(catalog, work, context, true);
 }
 
 Error *catalog_run_directly(Store *store, CatalogWork work, void *context) {

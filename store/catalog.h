@@ -8,6 +8,7 @@
  * Failures of a whole group: a full disk fails it with EXHAUSTED, and the next group is tried
  * again. An IO failure is final: what the disk holds is then unknown, so every later request fails
  * with it, and whoever runs the store stops and opens it anew. */
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "store/store.h"
@@ -27,6 +28,8 @@ typedef Error *(*CatalogWork)(Connection *catalog, void *context);
 typedef struct CatalogRequest {
     CatalogWork work;
     void *context;
+    bool frees; /* it makes room or ends something, and adds a few rows at most: it may use what is
+                 * kept for that on a full disk (disk_room.h) */
     /* Called once, in the writer's thread, when the work is durable or has failed. It may post
      * further requests and release this one; while it runs nothing else is written. */
     void (*done)(struct CatalogRequest *request, Error *owned_error);
@@ -44,6 +47,8 @@ MUST_CHECK Error *catalog_post(Catalog *catalog, CatalogRequest *request);
 /* Posts and waits. Errors: the work's own; EXHAUSTED; IO. Threads: any but the writer's own.
  * Blocks: until the commit. */
 MUST_CHECK Error *catalog_run(Catalog *catalog, CatalogWork work, void *context);
+/* The same for work that makes room; see CatalogRequest. */
+MUST_CHECK Error *catalog_run_freeing(Catalog *catalog, CatalogWork work, void *context);
 
 /* The final failure, if there was one. Threads: any. */
 MUST_CHECK Error *catalog_check(Catalog *catalog);

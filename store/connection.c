@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
 #include "serialize/chunk.h"
+#include "store/disk_room.h"
 #include "store/home.h"
 #include "store/models.h"
 
@@ -30,10 +32,16 @@ enum {
  * being written (log_copier.h). */
 const DatabaseInfo database_infos[DATABASE_COUNT] = {
     [DATABASE_CATALOG] = {"catalog.db", 0x4c794361, 4096, 8 << 10,
-        EXECUTABLE_MANIFEST_SIZE_MAX + ROW_SIZE_SPARE, 16 << 20, false},
+        EXECUTABLE_MANIFEST_SIZE_MAX + ROW_SIZE_SPARE, 16 << 20, 1 << 20, false},
     [DATABASE_CHUNKS] = {"chunks.db", 0x4c794368, 65536, 48 << 10,
-        CHUNK_STORED_SIZE_MAX + ROW_SIZE_SPARE, 48 << 20, true},
+        CHUNK_STORED_SIZE_MAX + ROW_SIZE_SPARE, 48 << 20, 2 << 20, true},
 };
+
+static Error *fail_full(Connection *connection) {
+    connection->log_full = true;
+    FAIL(EXHAUSTED, "%s: no space left on the disk; free some, or run gc, and try again",
+        database_infos[connection->kind].file);
+}
 
 static bool is_failed_sync(int code) {
     return code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC;
@@ -56,7 +64,7 @@ Error *connection_error(Connection *connection, int code) {
     }
     switch (code == SQLITE_IOERR_NOMEM ? SQLITE_NOMEM : code & 0xff) {
     case SQLITE_FULL:
-        FAIL(EXHAUSTED, "%s: no space left on the disk; free some, or run gc, and try again", file);
+        return fail_full(connection);
     case SQLITE_INTERRUPT:
         FAIL(CANCELLED, "%s: stopped", file);
     case SQLITE_NOMEM:
@@ -75,9 +83,7 @@ Error *connection_error(Connection *connection, int code) {
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:
-        if (number == ENOSPC || number == EDQUOT)
-            FAIL(EXHAUSTED, "%s: no space left on the disk; free some, or run gc, and try again",
-                file);
+        if (number == ENOSPC || number == EDQUOT) return fail_full(connection);
         FAIL(IO, "%s: %s%s%s", file, message, number ? ": " : "", number ? strerror(number) : "");
     case SQLITE_ERROR: /* it doesn't understand one of statements.def */
         FAIL(CORRUPT, "%s: its tables are not those of its version: %s; run fsck", file, message);
@@ -108,7 +114,10 @@ Error *connection_read_i64(Connection *connection, const char *sql, int64_t *out
 static int count_log_pages(void *self, sqlite3 *handle, const char *database, int pages) {
     (void)handle;
     (void)database;
-    ((Connection *)self)->log_pages = pages;
+    Connection *connection = self;
+    if (pages < connection->log_pages) disk_room_note_new_log(connection);
+    connection->log_pages = pages;
+    connection->pages = connection->taken_pages;
     return SQLITE_OK;
 }
 
@@ -154,7 +163,10 @@ static Error *configure(Connection *connection) {
 /* SQLite would make it readable for everybody; its log and index take the file's mode. */
 static Error *make_file(Connection *connection, const char *path) {
     connection->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (connection->file < 0) FAIL(IO, "open %s: %s", path, strerror(errno));
+    struct stat status;
+    if (connection->file < 0 || fstat(connection->file, &status) != 0)
+        FAIL(IO, "open %s: %s", path, strerror(errno));
+    connection->file_room = (uint64_t)status.st_size;
     return NULL;
 }
 
@@ -261,6 +273,7 @@ Error *connection_checkpoint(Connection *connection, bool *out_whole) {
     int pages, copied;
     TRY(check(connection, sqlite3_wal_checkpoint_v2(connection->handle, NULL,
                               SQLITE_CHECKPOINT_PASSIVE, &pages, &copied)));
+    if (copied == pages) disk_room_renew(connection);
     if (out_whole) *out_whole = copied == pages;
     return NULL;
 }
@@ -295,12 +308,12 @@ Error *connection_sync_log(Connection *connection) {
 
 /* SQLite keeps its own descriptor to itself. Closing this one drops no lock of SQLite's: those are
  * on the database and on the log's index. */
-static bool open_log(Connection *connection) {
+bool connection_open_log(Connection *connection) {
     if (connection->log_file >= 0) return true;
     const char *database = sqlite3_db_filename(connection->handle, "main");
     const char *path = database ? sqlite3_filename_wal(database) : NULL;
     if (!path || !path[0]) return false;
-    connection->log_file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    connection->log_file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     return connection->log_file >= 0;
 }
 
@@ -308,14 +321,14 @@ bool connection_needs_checkpoint(Connection *connection) {
     struct statvfs disk;
     uint64_t size = connection_log_size(connection);
     if (!connection_wants_checkpoint(connection)) return false;
-    if (size > LOG_SIZE_LAST || !open_log(connection)) return true;
+    if (size > LOG_SIZE_LAST || !connection_open_log(connection)) return true;
     if (fstatvfs(connection->log_file, &disk)) return true;
     return size > (uint64_t)disk.f_bavail * disk.f_frsize / 4;
 }
 
 void connection_write_log(Connection *connection) {
     uint64_t end = connection_log_size(connection), begin = connection->log_written;
-    if (!open_log(connection)) return;
+    if (!connection_open_log(connection)) return;
     if (begin > end) begin = 0; /* the log was begun anew */
     (void)sync_file_range(
         connection->log_file, (off_t)begin, (off_t)(end - begin), SYNC_FILE_RANGE_WRITE);

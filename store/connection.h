@@ -24,6 +24,7 @@ typedef struct DatabaseInfo {
     int cache_kib;        /* of the writer's page cache */
     int length_max;       /* of a row: nothing longer is written or believed */
     int64_t log_size_max; /* the write-ahead log is copied into the file beyond this */
+    int64_t log_room;     /* and has so much ahead (disk_room.h) */
     bool syncs_apart;     /* a commit is durable only behind connection_sync_log */
 } DatabaseInfo;
 
@@ -40,9 +41,12 @@ struct Connection {
     int log_pages;                             /* in the write-ahead log after the last commit */
     uint64_t log_written;                      /* so much of it has been given to the disk */
     int log_file;                              /* a descriptor for that; -1: not yet opened */
-    int file;              /* of a writer: of the database, for connection_write_file; -1: none */
-    bool settings_changed; /* by a statement since the last commit */
-    bool keeps_log;        /* closing leaves the log as it is: until the file is known to be ours */
+    int file;                     /* of a writer: a descriptor of the database; -1: none */
+    int64_t pages, taken_pages;   /* of the file: with the last commit, with the one that comes */
+    uint64_t file_room, log_room; /* blocks are there up to here (disk_room.h) */
+    bool log_full;                /* something found no room since the log was last copied */
+    bool settings_changed;        /* by a statement since the last commit */
+    bool keeps_log; /* closing leaves the log as it is: until the file is known to be ours */
     atomic_bool *sync_failed; /* the store's; set when a sync fails */
     struct Store *store;      /* whose it is; a reader goes back to it */
     struct Connection *next;  /* in the store's list of idle readers */
@@ -83,6 +87,8 @@ void connection_interrupt(Connection *connection);
 /* The disk begins to write what a running checkpoint has copied so far: its sync is short then.
  * Threads: any, while the connection is open. */
 void connection_write_file(Connection *connection);
+/* A writer's log_file; false: there is none. */
+bool connection_open_log(Connection *connection);
 /* Bytes in the log after the last commit. */
 uint64_t connection_log_size(const Connection *connection);
 /* Whether the log has grown enough to be copied. */

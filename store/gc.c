@@ -9,11 +9,12 @@
 #include "store/transaction.h"
 #include "store/weight_folder.h"
 
-/* Chunks looked at in one transaction: while it lasts, uploads wait. */
-enum { BATCH_CHUNKS = 256 };
+/* Chunks looked at in one transaction: while it lasts, uploads wait. On a full disk few of them: a
+ * transaction has no more room than the log then. */
+enum { BATCH_CHUNKS = 256, BATCH_CHUNKS_SHRINK = 16 };
 
 /* Of lists of chunks, by their ids: while it lasts, nothing is written into the catalog. */
-enum { BATCH_LISTS = 1024 };
+enum { BATCH_LISTS = 1024, BATCH_LISTS_FULL = 16 };
 
 typedef struct SweptChunk {
     TenantId tenant;
@@ -24,13 +25,14 @@ typedef struct SweptChunk {
 /* Where the sweep stands in the order of (tenant, hash). */
 typedef struct Sweep {
     SweptChunk batch[BATCH_CHUNKS];
-    size_t count;
+    size_t count, count_max;
     SweptChunk last;
 } Sweep;
 
 static Error *delete_executables_of(Store *store, TenantId tenant, GcResult *result) {
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(store, DATABASE_CATALOG, &transaction));
+    transaction.frees = true;
     TRY(stored_executable_delete_unused(
         store, transaction.connection, tenant, &result->executables));
     return transaction_commit(&transaction);
@@ -53,8 +55,25 @@ static Error *delete_executables(Store *store, GcResult *result) {
 static Error *delete_lists_between(Store *store, int64_t first, int64_t last) {
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(store, DATABASE_CATALOG, &transaction));
+    transaction.frees = true;
     TRY(chunk_lists_delete_unused(transaction.connection, first, last));
     return transaction_commit(&transaction);
+}
+
+static int64_t list_behind(int64_t first, int64_t count) {
+    return first < INT64_MAX - count ? first + count : INT64_MAX;
+}
+
+static Error *delete_lists_from(Store *store, int64_t first, int64_t *out_last) {
+    int64_t last = list_behind(first, BATCH_LISTS);
+    Error *error = delete_lists_between(store, first, last);
+    if (error_code(error) == ERROR_EXHAUSTED) {
+        error_free(error); /* in smaller steps */
+        last = list_behind(first, BATCH_LISTS_FULL);
+        error = delete_lists_between(store, first, last);
+    }
+    if (!error) *out_last = last;
+    return error;
 }
 
 static Error *delete_lists(Store *store, const atomic_bool *stop) {
@@ -66,8 +85,7 @@ static Error *delete_lists(Store *store, const atomic_bool *stop) {
         int64_t first;
         TRY(chunk_lists_find_unused(catalog, after, &found, &first));
         if (!found) break;
-        after = first < INT64_MAX - BATCH_LISTS ? first + BATCH_LISTS : INT64_MAX;
-        TRY(delete_lists_between(store, first, after));
+        TRY(delete_lists_from(store, first, &after));
     }
     return NULL;
 }
@@ -76,7 +94,7 @@ static Error *read_batch(Connection *chunks, Sweep *sweep) {
     Query OWN_QUERY(query) = query_start(chunks, STATEMENT_LIST_CHUNKS);
     query_bind_i64(&query, 1, sweep->last.tenant);
     query_bind_digest(&query, 2, &sweep->last.hash);
-    query_bind_i64(&query, 3, BATCH_CHUNKS);
+    query_bind_i64(&query, 3, (int64_t)sweep->count_max);
     sweep->count = 0;
     for (;;) {
         bool row;
@@ -130,6 +148,7 @@ static Error *delete_chunk(Connection *chunks, int64_t id, GcResult *result) {
 static Error *sweep_alone(Store *store, Connection *catalog, Sweep *sweep, GcResult *result) {
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));
+    transaction.frees = true;
     TRY(read_batch(transaction.connection, sweep));
     GcResult deleted = {0};
     for (size_t i = 0; i < sweep->count; i++) {
@@ -146,19 +165,24 @@ static Error *sweep_alone(Store *store, Connection *catalog, Sweep *sweep, GcRes
 }
 
 static Error *sweep_batch(Store *store, Connection *catalog, Sweep *sweep, GcResult *result) {
+    const SweptChunk last = sweep->last;
     (void)pthread_rwlock_wrlock(&store->sweeping);
     Error *error = sweep_alone(store, catalog, sweep, result);
     (void)pthread_rwlock_unlock(&store->sweeping);
-    return error;
+    if (error_code(error) != ERROR_EXHAUSTED || sweep->count_max == 1) return error;
+    error_free(error); /* from there again, in smaller steps */
+    sweep->last = last;
+    sweep->count = sweep->count_max /= BATCH_CHUNKS_SHRINK;
+    return NULL;
 }
 
 static Error *sweep_chunks(Store *store, const atomic_bool *stop, GcResult *result) {
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
-    Sweep sweep = {.last = {.tenant = INT64_MIN}};
+    Sweep sweep = {.last = {.tenant = INT64_MIN}, .count_max = BATCH_CHUNKS};
     do {
         TRY(sweep_batch(store, catalog, &sweep, result));
-    } while (sweep.count == BATCH_CHUNKS && !atomic_load(stop));
+    } while (sweep.count == sweep.count_max && !atomic_load(stop));
     return NULL;
 }
 
@@ -168,19 +192,30 @@ static Error *count_free_pages(Connection *chunks, int64_t *out_count) {
     return query_find_i64(&query, &found, out_count);
 }
 
-/* 16 MiB a step, each a transaction of its own. */
-static Error *give_back_some(Store *store, int64_t *out_left) {
+static Error *give_back_pages(Store *store, StatementId how_many, int64_t *out_left) {
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));
-    TRY(statement_run(transaction.connection, STATEMENT_GIVE_BACK_PAGES));
+    transaction.frees = true;
+    TRY(statement_run(transaction.connection, how_many));
     TRY(count_free_pages(transaction.connection, out_left));
     return transaction_commit(&transaction);
 }
 
+/* 16 MiB a step, each a transaction of its own; on a full disk 256 KiB. */
+static Error *give_back_some(Store *store, StatementId *inout_how_many, int64_t *out_left) {
+    Error *error = give_back_pages(store, *inout_how_many, out_left);
+    if (error_code(error) != ERROR_EXHAUSTED || *inout_how_many == STATEMENT_GIVE_BACK_FEW_PAGES)
+        return error;
+    error_free(error); /* in smaller steps */
+    *inout_how_many = STATEMENT_GIVE_BACK_FEW_PAGES;
+    return give_back_pages(store, *inout_how_many, out_left);
+}
+
 static Error *give_back_space(Store *store, const atomic_bool *stop) {
     int64_t before = INT64_MAX, left;
+    StatementId how_many = STATEMENT_GIVE_BACK_PAGES;
     for (;;) {
-        TRY(give_back_some(store, &left));
+        TRY(give_back_some(store, &how_many, &left));
         if (left == 0 || left >= before || atomic_load(stop)) break;
         before = left;
     }
@@ -199,6 +234,7 @@ Error *gc_run(Store *store, GcResult *out_result) {
 
 Error *gc_run_until(Store *store, const atomic_bool *stop, GcResult *out_result) {
     GcResult result = {0};
+    TRY(store_take_room(store));
     TRY(delete_executables(store, &result));
     TRY(delete_lists(store, stop));
     atomic_store_explicit(&store->released_bytes, 0, memory_order_relaxed); /* swept from here on */

@@ -176,6 +176,7 @@ Error *models_remove(Store *store, TenantId tenant, const char *reference, uint6
     TRY(model_reference_parse(reference, &parsed));
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(store, DATABASE_CATALOG, &transaction));
+    transaction.frees = true;
     uint64_t versions, executables = 0;
     TRY(remove_rows(transaction.connection, tenant, &parsed, &versions));
     TRY(stored_executable_delete_unused(store, transaction.connection, tenant, &executables));

@@ -7,13 +7,25 @@
 #include "store/recent_chunks.h"
 #include "store/home.h"
 #include "store/log_copier.h"
+#include "store/reserve.h"
 #include "store/schema_upgrade.h"
 #include "store/store_internal.h"
+#include "store/transaction.h"
 
 const char *store_home(const Store *store) { return store->home; }
 
 uint64_t store_settings_generation(const Store *store) {
     return atomic_load(&store->settings_generation);
+}
+
+Error *store_take_room(Store *store) {
+    for (DatabaseKind kind = 0; kind < DATABASE_COUNT; kind++) {
+        Transaction OWN_TRANSACTION(transaction) = {0};
+        TRY(transaction_begin(store, kind, &transaction));
+        transaction.frees = true;
+        TRY(transaction_commit(&transaction));
+    }
+    return NULL;
 }
 
 static Error *open_writer(Store *store, DatabaseKind kind, int64_t *out_version) {
@@ -73,6 +85,7 @@ static Error *open_home(Store *store, StoreFlags flags) {
     if (flags & STORE_CREATE) TRY(home_create(store->home));
     TRY(home_resolve(store->home, &store->path));
     TRY(home_lock(store->path, &store->lock));
+    reserve_open(store->path);
     return error_wrap(open_databases(store), "%s", store->home);
 }
 
@@ -124,6 +137,7 @@ void store_close(Store *store) {
     (void)pthread_mutex_destroy(&store->uploads_mutex);
     (void)pthread_rwlock_destroy(&store->sweeping);
     recent_chunks_release(store->recent_chunks);
+    if (store->lock >= 0) reserve_close(store->path);
     if (store->lock >= 0) home_unlock(store->lock);
     memory_free(store->home);
     memory_free(store->path);

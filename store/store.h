@@ -6,6 +6,7 @@
  *   home/catalog.db  SQLite, 4 KiB pages: tenants, tokens, models, versions, aliases, executables,
  *                    jobs with their data and events, references to chunks
  *   home/chunks.db   SQLite, 64 KiB pages: stored chunks by tenant and hash
+ *   home/reserve     takes room on the disk for what must be written when there is none (reserve.h)
  *   home/cache/weights  what weight_cache.h keeps; may be deleted at any time
  *
  * Chunks become durable first, then one catalog transaction refers to them; deletion goes the other
@@ -44,6 +45,10 @@ MUST_CHECK Error *store_open(const char *home, StoreFlags flags, Store **out_sto
 /* Everything opened from the store (uploads, readers, executables) must be closed before. */
 void store_close(Store *store);
 DEFINE_OWN(Store, store_close);
+
+/* Opens what writes, which otherwise the first change does, while there is room for its logs; so
+ * they have it when the disk is full. Errors: as a change. */
+MUST_CHECK Error *store_take_room(Store *store);
 
 /* Borrowed; as given to store_open. */
 const char *store_home(const Store *store);

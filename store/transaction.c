@@ -1,5 +1,6 @@
 #include "store/transaction.h"
 
+#include "store/disk_room.h"
 #include "store/log_copier.h"
 
 Transaction transaction_lock(Store *store, DatabaseKind kind) {
@@ -9,7 +10,7 @@ Transaction transaction_lock(Store *store, DatabaseKind kind) {
     if (writer->copies_log) connection_interrupt(writer->connection);
     while (writer->serving != ticket) (void)pthread_cond_wait(&writer->turn, &writer->mutex);
     (void)pthread_mutex_unlock(&writer->mutex);
-    return (Transaction){store, kind, writer->connection};
+    return (Transaction){store, kind, writer->connection, false};
 }
 
 Error *transaction_copy_log(Transaction *lock, bool gives_way, bool *out_whole) {
@@ -48,6 +49,7 @@ Error *transaction_begin_locked(Transaction *transaction) {
     TRY(check_sync(transaction->store));
     TRY(store_open_writer(transaction->store, transaction->kind));
     transaction->connection = writer_of(transaction)->connection;
+    disk_room_prepare(transaction->connection);
     return statement_run(transaction->connection, STATEMENT_BEGIN);
 }
 
@@ -63,6 +65,7 @@ Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out) {
 
 static Error *commit(Transaction *transaction) {
     Connection *connection = transaction->connection;
+    TRY(disk_room_take(connection, transaction->frees));
     atomic_fetch_add(&writer_of(transaction)->commits, 1);
     TRY(statement_run(transaction->connection, STATEMENT_COMMIT));
     if (connection->settings_changed) atomic_fetch_add(&transaction->store->settings_generation, 1);

@@ -8,6 +8,7 @@ typedef struct Transaction {
     Store *store; /* NULL: ended */
     DatabaseKind kind;
     Connection *connection; /* the writer's, while the transaction lasts; NULL: not open yet */
+    bool frees; /* it makes room, and may use what is kept for that on a full disk (disk_room.h) */
 } Transaction;
 
 /* Only takes the lock, to look at what it guards. Who asked first gets it first. */

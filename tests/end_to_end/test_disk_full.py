@@ -1,6 +1,8 @@
-"""A disk that fills up under a daemon: jobs are suspended with the reason, not failed, and go on when there is room."""
+"""A disk that fills up under a daemon: jobs are suspended with the reason, not failed, and go on when there is room; cancelling
+and deleting need none."""
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import harness
 import numpy as np
@@ -27,9 +29,9 @@ def small_disk(tmp_path):
 
 
 def fill(folder):
-    """Takes all room there is; the file to remove."""
+    """Takes all room there is, also what came free since the last time; the file to remove."""
     path = folder / "filler"
-    with open(path, "wb", buffering=0) as file:
+    with open(path, "ab", buffering=0) as file:
         size = 1 << 20
         while size >= 512:
             try:
@@ -54,7 +56,7 @@ def test_jobs_are_suspended_and_go_on_when_there_is_room(small_disk, models):
             daemon.change(job, "resume")
         assert refused.value.status in (429, 507)
         with pytest.raises(Refused) as refused:
-            daemon.submit("mlp", {"x": data[:8]}, items=True)
+            daemon.submit("mlp", {"x": -data[:200]}, items=True)
         assert refused.value.status in (429, 507)
         os.remove(filler)
         daemon.change(job, "resume")
@@ -62,3 +64,50 @@ def test_jobs_are_suspended_and_go_on_when_there_is_room(small_disk, models):
         assert daemon.job(job)["outputs"] == ITEMS
         assert daemon.end() == harness.DONE
     home.is_clean()
+
+
+def test_cancelling_and_deleting_need_no_room(small_disk, models):
+    home = harness.Home(small_disk / "home")
+    home.call("register", "mlp", f"{models}/mlp.onnx")
+    data = np.random.default_rng(4).standard_normal((1000, 784), dtype=np.float32)
+    with Daemon(home) as daemon:
+        ended = daemon.submit("mlp", {"x": data[:8]}, items=True)
+        daemon.finished(ended)
+        jobs = [daemon.submit("mlp", {"x": data}, items=True) for _ in range(16)]
+        for job in jobs[:7:-1]:
+            daemon.change(job, "suspend")
+        fill(small_disk)
+
+        def cancel(job):
+            try:
+                daemon.exchange("POST", f"/v1/jobs/{job}/cancel", b"{}", "application/json")
+            except Refused as refused:  # it has ended, or others wait for the same already
+                return refused.status
+            return 200
+
+        with ThreadPoolExecutor(4 * len(jobs)) as pool:  # more than the server has threads
+            answers = list(pool.map(cancel, 4 * jobs))
+        assert answers.count(200) >= 8 and set(answers) <= {200, 409}, answers
+        for job in jobs[8:]:
+            assert daemon.job(job)["state"] == "cancelled"
+        for job in [ended, *jobs[8:]]:
+            home.call("rm-job", job)
+        home.call("gc")
+        for job in jobs[:8]:
+            assert daemon.wait(job, lambda it: it["ended"])["state"] in ("succeeded", "cancelled")
+            home.call("rm-job", job)
+        fill(small_disk)
+        home.call("gc")
+        fill(small_disk)
+        assert daemon.end() == harness.DONE
+    filler = fill(small_disk)
+    with Daemon(home) as daemon:
+        home.call("rm", "mlp")
+        assert home.call("gc").json["chunks"] > 0
+        fill(small_disk)
+        assert daemon.end() == harness.DONE
+    fill(small_disk)
+    home.call("gc")
+    os.remove(filler)
+    home.is_clean()
+    home.call("register", "mlp", f"{models}/mlp.onnx")

@@ -5,6 +5,7 @@
 #include "store/transaction.h"
 #include "tests/store/job_fixtures.h"
 #include "tests/store/kvfs.h"
+#include "tests/store/small_disk.h"
 
 /* Work: a note on a job, and then perhaps a failure. */
 typedef struct Note {
@@ -64,7 +65,10 @@ enum { POSTED = 12 };
 static void post_group(Store *store, Catalog *catalog, Posted posted[POSTED]) {
     Transaction lock = transaction_lock(store, DATABASE_CATALOG);
     for (int i = 0; i < POSTED; i++) {
-        posted[i].request = (CatalogRequest){add_note, &posted[i].note, remember, NULL};
+        posted[i].request = (CatalogRequest){.work = add_note,
+            .context = &posted[i].note,
+            .frees = posted[i].request.frees,
+            .done = remember};
         expect_ok(catalog_post(catalog, &posted[i].request));
     }
     transaction_end(&lock);
@@ -138,6 +142,32 @@ static void expect_final(KvfsFault fault) {
 }
 
 /* Success after a failed write or sync proves nothing: every later request fails. */
+/* Those that need room are refused, and those between them that make some are not. */
+static void test_catalog_tells_what_makes_room_on_a_full_disk(void **state) {
+    (void)state;
+    TestHome OWN_SMALL_DISK(home) = small_disk_make(32);
+    OWN(Store, store) = fixture_open(&home);
+    static Posted posted[POSTED];
+    JobId job = fixture_submit(store, TENANT_DEFAULT);
+    OWN(Catalog, catalog) = NULL;
+    expect_ok(catalog_open(store, &catalog));
+    static char pages[8 << 10];
+    memset(pages, 'x', sizeof pages - 1); /* it finds no place in the file as it is */
+    Note note = {job, pages, false};
+    small_disk_fill(&home);
+    Error *error = NULL;
+    while (!error) error = catalog_run(catalog, add_note, &note);
+    expect_error(error, ERROR_EXHAUSTED, "no space left");
+    for (int i = 0; i < POSTED; i++)
+        posted[i] =
+            (Posted){.note = {job, i % 3 ? pages : "short", false}, .request.frees = i % 3 == 0};
+    post_group(store, catalog, posted);
+    catalog_close(TAKE(catalog));
+    for (int i = 0; i < POSTED; i++)
+        assert_int_equal(posted[i].code, i % 3 ? ERROR_EXHAUSTED : ERROR_NONE);
+    fixture_expect_clean(store);
+}
+
 static void test_catalog_fails_for_good_after_an_io_error(void **state) {
     (void)state;
     kvfs_install();
@@ -159,7 +189,8 @@ static void test_catalog_takes_no_more_than_its_queue_holds(void **state) {
     Transaction lock = transaction_lock(store, DATABASE_CATALOG);
     for (size_t i = 0; i < CATALOG_QUEUE_MAX + 2 * CATALOG_GROUP_MAX; i++) {
         posted[i].note = (Note){job, "x", true};
-        posted[i].request = (CatalogRequest){add_note, &posted[i].note, remember, NULL};
+        posted[i].request =
+            (CatalogRequest){.work = add_note, .context = &posted[i].note, .done = remember};
         Error *error = catalog_post(catalog, &posted[i].request);
         accepted += !error;
         refused += error_code(error) == ERROR_EXHAUSTED;
@@ -238,6 +269,7 @@ static void test_catalog_serves_many_threads_beside_direct_writers(void **state)
 TEST_GROUP(catalog, cmocka_unit_test(test_catalog_run_returns_when_the_work_is_durable),
     cmocka_unit_test(test_catalog_undoes_only_what_failed),
     cmocka_unit_test(test_catalog_says_when_the_disk_is_full_and_goes_on),
+    cmocka_unit_test(test_catalog_tells_what_makes_room_on_a_full_disk),
     cmocka_unit_test(test_catalog_fails_for_good_after_an_io_error),
     cmocka_unit_test(test_catalog_takes_no_more_than_its_queue_holds),
     cmocka_unit_test(test_catalog_serves_many_threads_beside_direct_writers))

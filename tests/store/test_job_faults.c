@@ -178,7 +178,8 @@ static Error *submit_flights(const TestHome *home, int pipe) {
     TRY(catalog_open(store, &catalog));
     for (int i = 0; i < IN_FLIGHT; i++) {
         flights[i] = (Flight){.submission = &submission, .pipe = pipe};
-        flights[i].request = (CatalogRequest){submit_flight, &flights[i], acknowledge, NULL};
+        flights[i].request =
+            (CatalogRequest){.work = submit_flight, .context = &flights[i], .done = acknowledge};
         TRY(catalog_post(catalog, &flights[i].request));
     }
     catalog_close(TAKE(catalog)); /* while what the requests borrow is still there */
