@@ -287,6 +287,14 @@ static Error *do_remove(Connection *catalog, void *context) {
     return jobs_remove(catalog, row->tenant, row->id);
 }
 
+/* In one transaction: the log takes as much as the job's rows were. */
+static Error *remove_job(JobService *service, Job *row) {
+    Error *error = catalog_run_freeing(service->catalog, do_remove, row);
+    if (error_code(error) != ERROR_EXHAUSTED) return error;
+    return error_wrap(
+        error, "it takes some room to remove %lld outputs", (long long)row->output_count);
+}
+
 static Error *change(void *self, const Caller *caller, const char *job, JobsApiChange change_kind,
     const JobsApiChangeOptions *options, JobsApiJob *out_job) {
     JobService *service = self;
@@ -309,7 +317,7 @@ static Error *change(void *self, const Caller *caller, const char *job, JobsApiC
         break;
     case JOBS_API_REMOVE:
         TRY(job_service_show(service, &row, out_job));
-        return catalog_run_freeing(service->catalog, do_remove, &row);
+        return remove_job(service, &row);
     }
     TRY(jobs_get(service->store, row.tenant, id, &row));
     return job_service_show(service, &row, out_job);
