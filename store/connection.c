@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -19,6 +21,7 @@ enum {
     ROW_SIZE_SPARE = 64 << 10, /* what a row holds beside its blob */
     SQL_SIZE_MAX = 64 << 10,
     LOG_HEADER_SIZE = 32,
+    LOG_INDEX_SIZE = 64 << 10,  /* of a log of 8,158 pages: more than 16 MiB */
     LOG_FRAME_HEADER_SIZE = 24, /* of a page in the log; SQLite, "File Format", section 4.1 */
 };
 
@@ -185,7 +188,7 @@ Error *connection_open(const char *home, DatabaseKind kind, ConnectionRole role,
     TRY(memory_alloc(1, sizeof *connection, (void **)&connection));
     connection->kind = kind;
     connection->role = role;
-    connection->log_file = connection->file = -1;
+    connection->log_file = connection->index_file = connection->file = -1;
     connection->keeps_log = true;
     connection->sync_failed = sync_failed;
     Error *error = home_path(home, database_infos[kind].file, &path);
@@ -265,6 +268,7 @@ void connection_close(Connection *connection) {
             connection->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     (void)sqlite3_close(connection->handle);
     if (connection->log_file >= 0) (void)close(connection->log_file);
+    if (connection->index_file >= 0) (void)close(connection->index_file);
     if (connection->file >= 0) (void)close(connection->file);
     memory_free(connection);
 }
@@ -306,6 +310,16 @@ Error *connection_sync_log(Connection *connection) {
     return code == SQLITE_OK ? NULL : connection_error(connection, SQLITE_IOERR_FSYNC);
 }
 
+/* The index is mapped, and SQLite has only one byte of each of its pages written: where blocks are
+ * smaller than pages, the others would be missed when the disk is full, and that is a SIGBUS. */
+static void fill_index(Connection *connection, const char *database) {
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s-shm", database);
+    connection->index_file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (connection->index_file >= 0) /* without room it is as it would have been */
+        (void)fallocate(connection->index_file, FALLOC_FL_KEEP_SIZE, 0, LOG_INDEX_SIZE);
+}
+
 /* SQLite keeps its own descriptor to itself. Closing this one drops no lock of SQLite's: those are
  * on the database and on the log's index. */
 bool connection_open_log(Connection *connection) {
@@ -314,7 +328,9 @@ bool connection_open_log(Connection *connection) {
     const char *path = database ? sqlite3_filename_wal(database) : NULL;
     if (!path || !path[0]) return false;
     connection->log_file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    return connection->log_file >= 0;
+    if (connection->log_file < 0) return false;
+    fill_index(connection, database);
+    return true;
 }
 
 bool connection_needs_checkpoint(Connection *connection) {

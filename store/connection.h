@@ -40,11 +40,12 @@ struct Connection {
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* NULL: not for this connection, or not yet */
     int log_pages;                             /* in the write-ahead log after the last commit */
     uint64_t log_written;                      /* so much of it has been given to the disk */
-    int log_file;                              /* a descriptor for that; -1: not yet opened */
-    int file;                     /* of a writer: a descriptor of the database; -1: none */
+    int index_file; /* of a writer: a descriptor of the log's index; -1: not yet opened */
+    int log_file;   /* a descriptor for that; -1: not yet opened */
+    int file;       /* of a writer: a descriptor of the database; -1: none */
     int64_t pages, taken_pages;   /* of the file: with the last commit, with the one that comes */
     uint64_t file_room, log_room; /* blocks are there up to here (disk_room.h) */
-    bool log_full;                /* something found no room since the log was last copied */
+    bool log_full;                /* something found no room: disk_room_recover */
     bool settings_changed;        /* by a statement since the last commit */
     bool keeps_log; /* closing leaves the log as it is: until the file is known to be ours */
     atomic_bool *sync_failed; /* the store's; set when a sync fails */

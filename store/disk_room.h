@@ -19,6 +19,9 @@
 void disk_room_prepare(Connection *connection);
 /* Before its commit. frees: it may use the spare. Errors: EXHAUSTED. */
 MUST_CHECK Error *disk_room_take(Connection *connection, bool frees);
+/* Behind one that found the disk full: its log is copied, so that the next one has all of the log,
+ * and what it took of the disk in vain is given back. */
+void disk_room_recover(Connection *connection);
 /* The log was copied to its end, and the file cut behind it. */
 void disk_room_renew(Connection *connection);
 /* A commit left the log with fewer pages than the one before: it began anew, and was cut. */

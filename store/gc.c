@@ -201,7 +201,7 @@ static Error *give_back_pages(Store *store, StatementId how_many, int64_t *out_l
     return transaction_commit(&transaction);
 }
 
-/* 16 MiB a step, each a transaction of its own; on a full disk 256 KiB. */
+/* 16 MiB a step, each a transaction of its own; on a full disk 128 KiB. */
 static Error *give_back_some(Store *store, StatementId *inout_how_many, int64_t *out_left) {
     Error *error = give_back_pages(store, *inout_how_many, out_left);
     if (error_code(error) != ERROR_EXHAUSTED || *inout_how_many == STATEMENT_GIVE_BACK_FEW_PAGES)

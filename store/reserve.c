@@ -20,9 +20,10 @@ static void take(const char *path) {
     if (is_taken(path)) return;
     int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0) return;
-    bool taken = fallocate(file, FALLOC_FL_KEEP_SIZE, 0, RESERVE_SIZE) == 0;
+    bool taken = fallocate(file, FALLOC_FL_KEEP_SIZE, 0, RESERVE_SIZE) == 0 ||
+                 fallocate(file, FALLOC_FL_KEEP_SIZE, 0, RESERVE_SIZE_MIN) == 0;
     (void)close(file);
-    if (!taken) (void)unlink(path); /* not a part of it */
+    if (!taken) (void)unlink(path); /* less is of no use */
 }
 
 static bool is_full(const char *home) {

@@ -3,7 +3,9 @@
  * its logs can be written (disk_room.h), and taken again when there is some. Its length is 0: a
  * copy of the home has none of it. */
 
-enum { RESERVE_SIZE = 6 << 20 }; /* both logs' room ahead, their indexes, and the files' spare */
+/* Both logs' room ahead, their indexes, and the files' spare. Where there is not that much, what
+ * both logs can be begun in: less than a closed store gives back. */
+enum { RESERVE_SIZE = 6 << 20, RESERVE_SIZE_MIN = 9 << 18 };
 
 /* Before the home's databases are opened: gives it up where the disk has less than that. Whether it
  * can be had is no failure of anything. */

@@ -124,6 +124,7 @@ void transaction_end(Transaction *transaction) {
     if (transaction->connection && !sqlite3_get_autocommit(transaction->connection->handle))
         error_free(statement_run(
             transaction->connection, STATEMENT_ROLLBACK)); /* the reason for it was reported */
+    if (transaction->connection) disk_room_recover(transaction->connection);
     unlock(&transaction->store->writers[transaction->kind]);
     transaction->store = NULL;
 }

@@ -27,7 +27,7 @@ static void test_reserve_is_given_up_on_a_full_disk(void **state) {
     reserve_open(home.path);
     assert_int_equal(reserve_size(&home), -1);
     small_disk_fill(&home);
-    reserve_close(home.path); /* no part of it is kept either */
+    reserve_close(home.path); /* there is nothing to take */
     assert_int_equal(reserve_size(&home), -1);
     small_disk_empty(&home);
     reserve_close(home.path);
@@ -46,8 +46,9 @@ static void test_reserve_lets_a_store_be_opened_on_a_full_disk(void **state) {
     for (int i = 0; i < 3; i++) { /* each gives it back */
         store = fixture_open(&home);
         expect_ok(store_take_room(store));
+        if (i == 2) small_disk_fill(&home); /* what the logs left of it */
         store_close(TAKE(store));
-        assert_true(reserve_size(&home) >= RESERVE_SIZE);
+        assert_true(reserve_size(&home) >= (i == 2 ? RESERVE_SIZE_MIN : RESERVE_SIZE));
     }
     store = fixture_open(&home);
     expect_ok(models_remove(store, TENANT_DEFAULT, "a", NULL));
