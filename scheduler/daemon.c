@@ -1,11 +1,14 @@
 #include "scheduler/daemon.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
@@ -105,6 +108,15 @@ static Error *open_paths(Daemon *daemon) {
     int length = snprintf(daemon->socket, PATH_SIZE, "%s", options->socket);
     if (length < 0 || length >= PATH_SIZE) FAIL(INVALID, "--socket: the path is too long");
     return NULL;
+}
+
+/* Whoever reads HOME/daemon or what serve says may stand in another folder. Where the whole path is
+ * too long for a socket's address, the one that was given stays: it works from this folder alone.
+ */
+static void make_socket_absolute(Daemon *daemon) {
+    char path[PATH_MAX];
+    if (realpath(daemon->socket, path) && strlen(path) < sizeof((struct sockaddr_un *)0)->sun_path)
+        memcpy(daemon->socket, path, strlen(path) + 1);
 }
 
 /* A home that was copied must not run its original's jobs a second time. */
@@ -232,6 +244,7 @@ static Error *open_server(Daemon *daemon) {
         .nodes = &node_calls_network};
     atomic_init(&daemon->http.ready, true);
     TRY(http_server_open(&daemon->http, &server, &daemon->server));
+    make_socket_absolute(daemon);
     if (daemon->certificate)
         TRY_WRAP(server_key_of_certificate(daemon->certificate, daemon->fingerprint), "--tls-cert");
     TRY(daemon_record_write(

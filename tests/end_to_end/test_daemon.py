@@ -1,12 +1,14 @@
 """The daemon: jobs of many run side by side, lay over, survive kill -9, and give the bits of an undisturbed run."""
 
+import json
+import os
 import subprocess
 import time
 
 import numpy as np
 import pytest
 from daemon import Daemon, Refused, equal
-from harness import DONE, FORBIDDEN, SUSPENDED, UNREACHABLE, load
+from harness import DONE, FORBIDDEN, SUSPENDED, UNREACHABLE, binary, load
 
 PROMPT = np.array([[5, 3, 9]], dtype=np.int64)
 
@@ -93,6 +95,27 @@ def test_a_second_daemon_is_refused(served):
     with Daemon(served):
         second = served.try_call("serve")
         assert second.code == FORBIDDEN and "pid" in second.err
+
+
+@pytest.mark.parametrize("arguments", [[], ["--socket", "here"]])
+def test_it_is_found_from_another_folder(home, tmp_path, arguments):
+    """Where the home or the socket was named from the folder that it was started in."""
+    home.call("models")
+    folder, name = os.path.split(home.path)
+    command = [binary(), "--home", name, "--json", "serve", *arguments]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        ready = json.loads(process.stdout.readline())
+        assert ready["socket"] == os.path.join(os.path.realpath(folder if arguments else home.path),
+                                               "here" if arguments else "socket")
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        home.call("jobs", folder=elsewhere)
+        home.call("jobs", environment={"LAYOVER_SERVER": ready["socket"]}, folder=elsewhere)
+    finally:
+        process.terminate()
+        _, err = process.communicate()
+    assert process.returncode == 0 and not os.path.exists(ready["socket"]), err
 
 
 def test_sigterm_drains_and_the_next_start_goes_on(served, tmp_path):
