@@ -101,6 +101,8 @@ Error *file_output_create(const char *path, FileOutput **out) {
     OWN(FileOutput, output) = NULL;
     void *memory;
     struct stat status;
+    /* a temporary file beside it could be made all the same, and nothing would come of it */
+    if (!*path) FAIL(INVALID, "the name of the file to write is empty");
     TRY(memory_alloc(1, sizeof *output, &memory));
     output = memory;
     output->descriptor = -1;

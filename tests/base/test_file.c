@@ -119,6 +119,7 @@ static void test_file_output_refuses_in_words(void **state) {
     memset(long_path, 'x', sizeof long_path - 1);
     long_path[sizeof long_path - 1] = 0;
     assert_fails(INVALID, file_output_create(long_path, &output));
+    assert_fails_saying(INVALID, "is empty", file_output_create("", &output));
     assert_fails_saying(INVALID, "no regular file", file_write_atomic(folder, "x", 1));
     (void)snprintf(gone, sizeof gone, "%s/fifo", folder);
     assert_int_equal(mkfifo(gone, 0600), 0);
