@@ -82,6 +82,9 @@ void command_json_text(json_object *object, const char *key, const char *value);
 void command_json_int(json_object *object, const char *key, int64_t value);
 void command_json_double(json_object *object, const char *key, double value);
 
+/* One line on stderr: JSON where that was asked for. */
+void command_print_error(const CommandContext *context, const Error *error);
+
 /* Verbs. */
 #define COMMAND(verb, function, usage, min, max, summary, example)                                 \
     Error *command_##function(CommandContext *context);                                            \

@@ -60,7 +60,7 @@ Error *command_disasm(CommandContext *context) {
             first = error;
             continue;
         }
-        (void)fprintf(stderr, "layover: %s\n", error_message(error));
+        command_print_error(context, error);
         error_free(error); /* said; the first one is the command's */
     }
     return first;

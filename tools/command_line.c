@@ -141,6 +141,10 @@ static Error *check_arguments(const CommandContext *context) {
         FAIL(USAGE, "%s: %s arguments; usage: layover %s %s", command->verb,
             context->argument_count < command->argument_count_min ? "missing" : "too many",
             command->verb, command->usage);
+    for (uint32_t i = 0; i < context->argument_count; i++)
+        if (!*context->arguments[i])
+            FAIL(USAGE, "%s: argument %u is empty; usage: layover %s %s", command->verb, i + 1,
+                command->verb, command->usage);
     return NULL;
 }
 
@@ -247,4 +251,19 @@ Error *command_print_json(json_object *owned_object) {
     json_object_put(owned_object);
     if (!printed) FAIL(IO, "the answer cannot be written");
     return NULL;
+}
+
+void command_print_error(const CommandContext *context, const Error *error) {
+    if (!context->json) {
+        (void)fprintf(stderr, "layover: %s\n", error_message(error));
+        return;
+    }
+    json_object *inner = json_object_new_object(), *outer = json_object_new_object();
+    command_json_text(inner, "code", error_info(error_code(error))->name);
+    command_json_text(inner, "message", error_message(error));
+    json_object_object_add(outer, "error", inner);
+    (void)fprintf(stderr, "%s\n",
+        json_object_to_json_string_ext(
+            outer, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(outer);
 }

@@ -7,21 +7,11 @@
 #include "tools/command.h"
 
 static int report(const CommandContext *context, Error *owned_error) {
-    const ErrorInfo *info = error_info(error_code(owned_error));
+    int exit_code = error_info(error_code(owned_error))->exit_code;
     (void)fflush(stdout);
-    if (context->json) {
-        json_object *inner = json_object_new_object(), *outer = json_object_new_object();
-        command_json_text(inner, "code", info->name);
-        command_json_text(inner, "message", error_message(owned_error));
-        json_object_object_add(outer, "error", inner);
-        (void)fprintf(stderr, "%s\n",
-            json_object_to_json_string_ext(
-                outer, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
-        json_object_put(outer);
-    } else
-        (void)fprintf(stderr, "layover: %s\n", error_message(owned_error));
+    command_print_error(context, owned_error);
     error_free(owned_error);
-    return info->exit_code;
+    return exit_code;
 }
 
 int main(int argc, char **argv) {

@@ -1,5 +1,6 @@
 """Names, versions, aliases, export and import, collection and repair, and who owns a home."""
 import fcntl
+import json
 import os
 import sqlite3
 import time
@@ -95,6 +96,10 @@ def test_disasm_answers_for_each_file(small_home, tmp_path):
     result = small_home.try_call("disasm", tmp_path / "good.lvx", tmp_path / "bad.lvx", tmp_path / "good.lvx")
     assert result.code == REFUSED and "bad.lvx" in result.err + result.out, str(result)
     small_home.call("disasm", tmp_path / "good.lvx", "small")
+    result = small_home.call("disasm", tmp_path / "bad.lvx", "small", "gone", expect=REFUSED)
+    assert [line["source"] for line in result.lines] == ["small"], str(result)
+    errors = [json.loads(line)["error"]["message"] for line in result.err.splitlines()]
+    assert any("gone" in message for message in errors) and any("bad.lvx" in message for message in errors), str(result)
 
 
 def test_gc_takes_back_what_nobody_refers_to(home, models):

@@ -37,6 +37,7 @@ def test_general_help_lists_every_verb(home):
     ["jobs", "--state", "bogus"], ["resume", "./f.lvc", "--from", "1", "--output", "o"],
     ["serve", "--listen", "foo"], ["serve", "--listen", "127.0.0.1:99999"],
     ["alias", "m", "a"], ["alias", "m", "a", "three"], ["compile", "f"], ["bench", "m", "--repeat", "0"],
+    ["show", ""], ["job", ""], ["cancel", ""], ["resume", ""], ["register", "m", ""],
 ])
 def test_usage_errors_are_2(home, arguments):
     result = home.try_call(*arguments, as_json=False)
@@ -150,3 +151,6 @@ def test_a_file_that_cannot_be_written_is_noticed_before_the_run(home, tmp_path,
     arguments = [text for pair in paths.items() for text in pair]
     home.refuses("run", "m", "--input", tmp_path / "x.npz", *arguments, code=REFUSED, words=["cannot create", "none/f"])
     assert list(tmp_path.glob("*.tmp")) == []
+    paths[option] = ""
+    arguments = [text for pair in paths.items() for text in pair]
+    home.refuses("run", "m", "--input", tmp_path / "x.npz", *arguments, code=REFUSED, words=["name", "empty"])

@@ -105,6 +105,19 @@ static void test_command_line_refuses_what_it_does_not_know(void **state) {
     refused("models -- --json", "models: too many arguments");
 }
 
+/* As of a script's variable that is not set: not the address of all jobs. */
+static void test_command_line_refuses_an_empty_argument(void **state) {
+    (void)state;
+    char words[][8] = {"layover", "alias", "m", "", "3"};
+    char *argv[] = {words[0], words[1], words[2], words[3], words[4]};
+    CommandContext *context = calloc(1, sizeof *context);
+    CommandWanted wanted;
+    assert_non_null(context);
+    assert_fails_saying(USAGE, "alias: argument 2 is empty; usage: layover alias NAME ALIAS",
+        command_line_parse(5, argv, context, &wanted));
+    free(context);
+}
+
 /* An error about the rest of the line is printed as JSON, too. */
 static void test_command_line_knows_json_before_it_fails(void **state) {
     (void)state;
@@ -217,6 +230,24 @@ static void test_command_line_prints_answers_as_one_line_of_json(void **state) {
         out, "{\"path\":\"/a \\\"b\\\"\\n\",\"bytes\":9223372036854775807,\"ms\":0.5}\n");
 }
 
+static void test_command_line_prints_an_error_as_it_was_asked_for(void **state) {
+    (void)state;
+    static CommandContext context;
+    Error *error = error_make(ERROR_NOT_FOUND, __FILE__, __LINE__, "no file \"a/b\"");
+    static const char *const answers[] = {"layover: no file \"a/b\"\n",
+        "{\"error\":{\"code\":\"NOT_FOUND\",\"message\":\"no file \\\"a/b\\\"\"}}\n"};
+    for (int json = 0; json < 2; json++) {
+        char out[256];
+        Capture capture;
+        context.json = json;
+        capture_start(&capture, STDERR_FILENO);
+        command_print_error(&context, error);
+        capture_end(&capture, out, sizeof out);
+        assert_string_equal(out, answers[json]);
+    }
+    error_free(error);
+}
+
 int test_command_line(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_command_line_gives_a_verb_its_arguments_and_options),
@@ -224,12 +255,14 @@ int test_command_line(void) {
         cmocka_unit_test(test_command_line_takes_everything_behind_dashes_as_words),
         cmocka_unit_test(test_command_line_values_may_be_empty_or_look_like_options),
         cmocka_unit_test(test_command_line_refuses_what_it_does_not_know),
+        cmocka_unit_test(test_command_line_refuses_an_empty_argument),
         cmocka_unit_test(test_command_line_knows_json_before_it_fails),
         cmocka_unit_test(test_command_line_reads_integers_in_their_range),
         cmocka_unit_test(test_command_line_help_is_asked_for_anywhere),
         cmocka_unit_test(test_command_line_tells_the_version_in_one_line),
         cmocka_unit_test(test_command_line_help_names_every_verb_and_option),
         cmocka_unit_test(test_command_line_prints_answers_as_one_line_of_json),
+        cmocka_unit_test(test_command_line_prints_an_error_as_it_was_asked_for),
     };
     return cmocka_run_group_tests_name("command_line", tests, NULL, NULL);
 }
