@@ -163,16 +163,6 @@ Error *command_checkpoint(CommandContext *context) {
     return command_print_json(object);
 }
 
-Error *job_changes_restore(
-    HttpClient *client, const TextBuilder *path, const char *file, json_object **out) {
-    HttpClientReply OWN_REPLY(reply) = {0};
-    TRY(text_builder_check(path));
-    HttpClientCall call = {
-        .method = HTTP_METHOD_POST, .path = text_builder_get(path), .file = file};
-    TRY(http_client_call(client, &call, &reply));
-    return remote_parse(text_builder_get(&reply.text), out);
-}
-
 /* Nobody who knows said that the job is this tenant's. */
 static void tell_new_name(const CommandContext *context, json_object *job) {
     const char *was = remote_text(job, "was");
@@ -191,7 +181,7 @@ Error *command_restore(CommandContext *context) {
     text_append(&path, "/v1/checkpoints");
     if (command_flag(context, "with-outputs")) http_client_query(&path, "with_outputs", "1");
     if (device) http_client_query(&path, "device", device);
-    TRY(job_changes_restore(client, &path, context->arguments[0], &job));
+    TRY(remote_send_file(client, &path, context->arguments[0], &job));
     tell_new_name(context, job);
     return remote_show(context, job, print_state);
 }

@@ -57,10 +57,10 @@ static Error *check_here(
 }
 
 static Error *check_remotely(HttpClient *client, const char *path, json_object **out) {
-    HttpClientReply OWN_REPLY(reply) = {0};
-    HttpClientCall call = {.method = HTTP_METHOD_POST, .path = "/v1/fsck", .file = path};
-    TRY(http_client_call(client, &call, &reply));
-    return remote_parse(text_builder_get(&reply.text), out);
+    TextBuilder OWN_TEXT(address) = {0};
+    text_append(&address, "/v1/fsck");
+    return path ? remote_send_file(client, &address, path, out)
+                : remote_ask(client, HTTP_METHOD_POST, &address, NULL, out);
 }
 
 Error *command_fsck(CommandContext *context) {

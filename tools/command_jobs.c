@@ -85,10 +85,12 @@ static void print_checkpoints_header(void) {
 }
 
 static void print_checkpoint(json_object *checkpoint) {
-    char time[32];
+    char time[32], items[32] = "-"; /* of a single job */
+    int64_t done = remote_int(checkpoint, "items_done");
     remote_print_time(remote_real(checkpoint, "time"), time);
-    printf("%6lld  %-16s %12.1f %10lld %10lld\n", (long long)remote_int(checkpoint, "id"), time,
-        remote_real(checkpoint, "bytes") / 1e6, (long long)remote_int(checkpoint, "items_done"),
+    if (done >= 0) (void)snprintf(items, sizeof items, "%lld", (long long)done);
+    printf("%6lld  %-16s %12.1f %10s %10lld\n", (long long)remote_int(checkpoint, "id"), time,
+        remote_real(checkpoint, "bytes") / 1e6, items,
         (long long)remote_int(checkpoint, "sequence"));
 }
 

@@ -116,6 +116,9 @@ static Error *create(const CommandContext *context, HttpClient *client) {
     TextBuilder OWN_TEXT(path) = {0};
     const char *role = command_option(context, "role");
     json_object *body;
+    if (role && strcmp(role, "admin") != 0 && strcmp(role, "user") != 0 &&
+        strcmp(role, "node") != 0)
+        FAIL(USAGE, "--role %s: admin, user or node is wanted", role);
     text_append(&path, "/v1/tokens");
     TRY(command_json_object(&body));
     if (role) command_json_text(body, "role", role);

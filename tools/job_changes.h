@@ -10,6 +10,3 @@ MUST_CHECK Error *job_changes_fetch_outputs(
 /* A checkpoint, with the command's --from and --with-model. release: the job goes with it. */
 MUST_CHECK Error *job_changes_fetch_checkpoint(HttpClient *client, const CommandContext *context,
     const char *job, const char *path, bool release, uint64_t *out_bytes);
-/* path: /v1/checkpoints with its query. */
-MUST_CHECK Error *job_changes_restore(
-    HttpClient *client, const TextBuilder *path, const char *file, json_object **out);

@@ -118,6 +118,19 @@ static Error *show_lines(
     return http_client_call(client, &call, &reply);
 }
 
+Error *remote_send_file(
+    HttpClient *client, const TextBuilder *path, const char *file, json_object **out) {
+    HttpClientReply OWN_REPLY(reply) = {0};
+    TRY(text_builder_check(path));
+    HttpClientCall call = {
+        .method = HTTP_METHOD_POST, .path = text_builder_get(path), .file = file};
+    Error *error = http_client_call(client, &call, &reply);
+    ErrorCode code = error_code(error);
+    if (code == ERROR_CORRUPT || code == ERROR_UNSUPPORTED) return error_wrap(error, "%s", file);
+    TRY(error);
+    return remote_parse(text_builder_get(&reply.text), out);
+}
+
 Error *remote_list(const CommandContext *context, HttpClient *client, const TextBuilder *path,
     void (*header)(void), void (*print)(json_object *object)) {
     Lines lines = {.context = context, .header = header, .print = print};

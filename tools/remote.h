@@ -25,6 +25,9 @@ MUST_CHECK Error *remote_list(const CommandContext *context, HttpClient *client,
 MUST_CHECK Error *remote_post_list(const CommandContext *context, HttpClient *client,
     const TextBuilder *path, void (*print)(json_object *object));
 MUST_CHECK Error *remote_parse(const char *text, json_object **out);
+/* A POST of a file; what the daemon says about its content names the file. */
+MUST_CHECK Error *remote_send_file(
+    HttpClient *client, const TextBuilder *path, const char *file, json_object **out);
 
 /* Fields of an answer; "" , -1, NaN where they are missing, null, or of another type. */
 const char *remote_text(json_object *object, const char *name);

@@ -54,7 +54,6 @@ Error *remote_models_remove(HttpClient *client, const char *reference, int64_t *
 Error *remote_models_register(const CommandContext *context, HttpClient *client, const char *format,
     const char *precision, json_object **out) {
     TextBuilder OWN_TEXT(path) = {0};
-    HttpClientReply OWN_REPLY(reply) = {0};
     const char *alias;
     text_append(&path, "/v1/models");
     http_client_path(&path, context->arguments[0]);
@@ -63,11 +62,7 @@ Error *remote_models_register(const CommandContext *context, HttpClient *client,
     if (command_flag(context, "no-prepare")) http_client_query(&path, "prepare", "no");
     for (uint32_t i = 0; (alias = command_option_at(context, "alias", i)); i++)
         http_client_query(&path, "alias", alias);
-    TRY(text_builder_check(&path));
-    HttpClientCall call = {
-        .method = HTTP_METHOD_POST, .path = text_builder_get(&path), .file = context->arguments[1]};
-    TRY(http_client_call(client, &call, &reply));
-    return remote_parse(text_builder_get(&reply.text), out);
+    return remote_send_file(client, &path, context->arguments[1], out);
 }
 
 Error *remote_models_fetch(

@@ -197,6 +197,6 @@ Error *remote_run_file(CommandContext *context, HttpClient *client) {
     json_object_object_foreach(fields, name, value) {
         http_client_query(&path, name, json_object_get_string(value));
     }
-    TRY(job_changes_restore(client, &path, context->arguments[0], &job));
+    TRY(remote_send_file(client, &path, context->arguments[0], &job));
     return finish(context, client, remote_text(job, "job"));
 }

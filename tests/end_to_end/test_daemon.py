@@ -62,6 +62,10 @@ def test_suspended_and_resumed_on_another_device(served, tmp_path):
             assert refused.value.status == 409
             assert daemon.change(job, "resume", device=device)["state"] in ("queued", "running")
         equal(daemon.finished(job), expected)
+        header, *rows = served.call("checkpoints", job, as_json=False).out.splitlines()
+        assert "items" in header and rows
+        for row in rows:
+            assert row.split()[-2:] == ["-", "0"], row  # a single job has no items
         with pytest.raises(Refused) as refused:
             daemon.change(job, "cancel")
         assert refused.value.status == 409

@@ -115,6 +115,11 @@ def raw(daemon, data, wait_s=20):
     (["tenant", "set", "nobody", "--weight", "3"], NOT_FOUND, ["nobody"]),
     (["tenant", "add", "../x"], REFUSED, []),
     (["token", "revoke", "999"], NOT_FOUND, ["999"]),
+    (["token", "create", "--role", "king"], USAGE, ["king", "admin"]),
+    (["cancel", ""], USAGE, ["empty"]),
+    (["restore", "IN"], REFUSED, ["in.npz", "not a checkpoint"]),
+    (["import", "m", "IN"], REFUSED, ["in.npz", "not an executable"]),
+    (["fsck", "--repair-from", "IN"], REFUSED, ["in.npz", "not an executable"]),
     (["serve"], FORBIDDEN, ["pid"]),
 ], ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) and value and value[0].islower() else None)
 def test_the_command_line_is_refused_in_one_line(served, tmp_path, arguments, code, words):
