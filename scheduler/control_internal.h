@@ -136,6 +136,7 @@ struct ControlJob {
 
     uint64_t device_ns; /* since this process has it */
     double device_seconds_before;
+    double submitted;   /* seconds since 1970; not of one that is older than this process */
     double started;     /* seconds since 1970; NaN: not yet */
     ControlPhase phase; /* as it is counted; guarded by status_mutex */
     /* On the monotonic clock, for histograms; 0: there is nothing to be measured. */

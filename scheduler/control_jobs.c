@@ -59,6 +59,7 @@ Error *control_job_create(Control *control, ControlJob **out_job) {
     job->control = control;
     job->grant_bytes = UINT64_MAX;
     job->demanded = job->status.demanded = POLICY_NO_DEVICE;
+    job->submitted = clock_real().calendar_s(clock_real().self);
     job->started = NAN;
     job->deadline = NAN;
     job->items_done = job->status.items_done = -1;

@@ -260,9 +260,9 @@ static Error *begin_birth(ControlJob *job, ControlRequest *request, Birth **out_
     birth->job = job;
     birth->sender = request;
     birth->submission = request->submission->job;
-    birth->submission.state = request->submission->state != JOB_STATE_NONE
-                                  ? request->submission->state
-                                  : JOB_STATE_QUEUED;
+    JobState state = request->submission->state;
+    birth->submission.state = state != JOB_STATE_NONE ? state : JOB_STATE_QUEUED;
+    birth->submission.submitted = job->submitted; /* it may begin before it is stored */
     Error *error = catalog_post(control->options.catalog, &birth->request);
     if (error) {
         memory_free(birth);

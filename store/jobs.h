@@ -91,6 +91,7 @@ typedef struct JobSubmission {
     int priority;
     JobRelease release;
     int64_t items_total; /* -1: a single run */
+    double submitted;    /* 0: when it is stored */
     double deadline;     /* NaN: none */
     const void *policy;  /* up to JOB_POLICY_SIZE_MAX */
     size_t policy_size;

@@ -140,7 +140,8 @@ Error *jobs_make(TenantId tenant, const JobSubmission *submission, Job *out_job)
         .priority = submission->priority,
         .release = submission->release,
         .items_total = submission->items_total,
-        .submitted = clock_real().calendar_s(clock_real().self),
+        .submitted = submission->submitted > 0 ? submission->submitted
+                                               : clock_real().calendar_s(clock_real().self),
         .started = NAN,
         .finished = NAN,
         .deadline = submission->deadline,

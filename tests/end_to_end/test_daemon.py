@@ -43,6 +43,7 @@ def test_a_batch_job_equals_runs_with_the_same_items(served, tmp_path):
         equal(found, {name: np.concatenate([part[name] for part in expected]) for name in found})
         shown = daemon.job(job)
         assert (shown["items_done"], shown["items_total"], shown["outputs"]) == (7, 7, 3)
+        assert shown["submitted"] <= shown["started"] <= shown["finished"]
         lines = daemon.watch(job)
         assert [line["seq"] for line in lines] == sorted(line["seq"] for line in lines)
         assert lines[-1]["state"] == "succeeded"

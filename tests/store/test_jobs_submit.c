@@ -17,6 +17,20 @@ static void test_jobs_submit_gives_each_job_another_id(void **state) {
     assert_int_equal(fixture_submit(store, TENANT_DEFAULT).number, b.number + 1);
 }
 
+/* A job may begin before it is stored, so whoever took it says when. */
+static void test_jobs_submit_keeps_the_time_that_it_is_given(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    Digest executable = fixture_add_executable(store, TENANT_DEFAULT);
+    JobContent inputs = fixture_content(TENANT_DEFAULT, "x");
+    JobSubmission submission = fixture_submission(&executable, &inputs);
+    JobId id;
+    submission.submitted = 1234.5;
+    expect_ok(fixture_submit_this(store, TENANT_DEFAULT, &submission, &id, NULL));
+    assert_true(fixture_get(store, TENANT_DEFAULT, id).submitted == 1234.5);
+}
+
 static void test_jobs_submit_answers_the_first_job_of_a_key(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
@@ -181,6 +195,7 @@ static void test_jobs_submit_remembers_where_a_job_came_from(void **state) {
 }
 
 TEST_GROUP(jobs_submit, cmocka_unit_test(test_jobs_submit_gives_each_job_another_id),
+    cmocka_unit_test(test_jobs_submit_keeps_the_time_that_it_is_given),
     cmocka_unit_test(test_jobs_submit_answers_the_first_job_of_a_key),
     cmocka_unit_test(test_jobs_submit_refuses_what_it_cannot_store),
     cmocka_unit_test(test_jobs_submit_runs_only_the_tenants_own_models),
