@@ -4,6 +4,7 @@
 #include <json-c/linkhash.h>
 
 #include "store/tenants.h"
+#include "store/tokens.h"
 #include "tools/remote.h"
 
 const CommandOption command_tenant_options[] = {
@@ -116,8 +117,8 @@ static Error *create(const CommandContext *context, HttpClient *client) {
     TextBuilder OWN_TEXT(path) = {0};
     const char *role = command_option(context, "role");
     json_object *body;
-    if (role && strcmp(role, "admin") != 0 && strcmp(role, "user") != 0 &&
-        strcmp(role, "node") != 0)
+    TokenRole known;
+    if (role && !tokens_find_role(role, &known))
         FAIL(USAGE, "--role %s: admin, user or node is wanted", role);
     text_append(&path, "/v1/tokens");
     TRY(command_json_object(&body));
