@@ -8,15 +8,16 @@ static void lstm(const CpuLstmRow *row) {
     const int64_t output = row->gate_step, forget = 2 * row->gate_step, update = 3 * row->gate_step;
     const int64_t count = row->count;
     float *c = row->c, *h = row->h;
+    /* the last tanh by itself: what waits for it would fill the window that a processor looks
+     * ahead in, and nothing of the next units would begin */
     CPU_EACH(i, count) {
         float taken = scalar_sigmoid_f32(gates[i] + products[i]);
         float kept = scalar_sigmoid_f32(gates[forget + i] + products[forget + i]);
         float next = scalar_tanh_f32(gates[update + i] + products[update + i]);
-        float cell = scalar_canonical_f32(kept * c[i] + taken * next);
-        float shown = scalar_sigmoid_f32(gates[output + i] + products[output + i]);
-        c[i] = cell;
-        h[i] = shown * scalar_tanh_f32(cell);
+        h[i] = scalar_sigmoid_f32(gates[output + i] + products[output + i]);
+        c[i] = scalar_canonical_f32(kept * c[i] + taken * next);
     }
+    CPU_EACH(i, count) h[i] = h[i] * scalar_tanh_f32(c[i]);
 }
 
 CpuLstmLoop *CPU_LOOPS_NAME(cpu_loops_lstm)(void) { return lstm; }
