@@ -92,8 +92,8 @@ static Error *run_all(const CommandContext *context, RunMachine *machine, RunOut
     TRY(run_signals_install());
     run_signals_watch(machine->execution);
     if (command_flag(context, "suspend-after-ms")) {
-        if (after_ms == 0) execution_request_suspend(machine->execution);
-        TRY(run_signals_set_timer(after_ms ? after_ms : 1));
+        ended = outcome->suspended = after_ms == 0; /* before the first instruction */
+        TRY(run_signals_set_timer(after_ms));
     }
     while (!ended) TRY(run_stretch(machine, instructions_end, &ended, &outcome->suspended));
     TRY(run_signals_set_timer(0));

@@ -178,6 +178,15 @@ def test_suspend_after_milliseconds(endless, tmp_path):
     assert more["instructions"] == result["instructions"] + 1000
 
 
+def test_suspend_after_no_milliseconds_is_before_the_first_instruction(straight, tmp_path):
+    home, source, expected, _ = straight("mlp", "one")
+    result = home.call("run", "mlp", "--input", source, "--output", tmp_path / "o.npz", "--suspend-after-ms", 0,
+                       "--checkpoint", tmp_path / "c.lvc", expect=SUSPENDED).json
+    assert (result["state"], result["instructions"]) == ("suspended", 0)
+    home.call("resume", tmp_path / "c.lvc", "--output", tmp_path / "o.npz")
+    same_bits(expected, tmp_path / "o.npz")
+
+
 def started(endless, folder, *more):
     process = endless.start("run", "endless", "--input", endless.input, "--output", folder / "o.npz", *more)
     time.sleep(0.8)
