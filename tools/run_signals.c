@@ -23,11 +23,17 @@ void run_signals_watch(Execution *execution) {
 }
 
 Error *run_signals_install(void) {
-    static const int suspending[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGINT, SIGALRM, SIGTSTP};
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    for (size_t i = 0; i < sizeof suspending / sizeof *suspending; i++)
-        if (sigaction(suspending[i], &action, NULL) != 0)
-            FAIL(IO, "signal %d cannot be handled: %s", suspending[i], strerror(errno));
+    static const int suspending[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGINT, SIGHUP, SIGALRM, SIGTSTP};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
+    for (size_t i = 0; i < sizeof suspending / sizeof *suspending; i++) {
+        const int number = suspending[i];
+        /* nohup(1): the run outlives its terminal */
+        if (number == SIGHUP && sigaction(number, NULL, &before) == 0 &&
+            before.sa_handler == SIG_IGN)
+            continue;
+        if (sigaction(number, &action, NULL) != 0)
+            FAIL(IO, "signal %d cannot be handled: %s", number, strerror(errno));
+    }
     return NULL;
 }
 

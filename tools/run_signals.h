@@ -5,7 +5,8 @@
 
 typedef enum RunSignal {
     RUN_SIGNAL_NONE,
-    RUN_SIGNAL_SUSPEND, /* SIGTERM, SIGUSR1, SIGUSR2, SIGINT, or the time of --suspend-after-ms */
+    RUN_SIGNAL_SUSPEND, /* SIGTERM, SIGUSR1, SIGUSR2, SIGINT, SIGHUP, or the time of
+                           --suspend-after-ms */
     RUN_SIGNAL_PAUSE,   /* SIGTSTP */
 } RunSignal;
 

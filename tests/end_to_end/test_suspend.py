@@ -205,6 +205,22 @@ def test_signals_suspend_to_the_checkpoint(endless, tmp_path, number):
                  tmp_path / "d.lvc", expect=SUSPENDED)
 
 
+@pytest.mark.parametrize("ignored", [False, True], ids=["lost", "nohup"])
+def test_a_lost_terminal_suspends_what_does_not_ignore_it(endless, tmp_path, ignored):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    try:
+        process = started(endless, tmp_path, "--checkpoint", tmp_path / "c.lvc")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    process.send_signal(signal.SIGHUP)
+    if ignored:
+        time.sleep(0.3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+    result = finish(process)
+    assert result.code == SUSPENDED and result.json["state"] == "suspended", str(result)
+
+
 def test_interrupt_without_checkpoint_is_130(endless, tmp_path):
     process = started(endless, tmp_path)
     process.send_signal(signal.SIGINT)
