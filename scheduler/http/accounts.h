@@ -8,7 +8,8 @@ typedef struct AccountsClass {
     Error *(*check_token)(void *self, const char *token, Caller *out_caller);
     /* Errors: NOT_FOUND. */
     Error *(*find_tenant)(void *self, const char *name, TenantId *out_tenant);
-    /* What the tenant's store quota still allows; UINT64_MAX: no limit. */
+    /* What the tenant's store quota still allows; UINT64_MAX: no limit. Errors: EXHAUSTED nothing,
+     * with its figure. */
     Error *(*store_bytes_left)(void *self, TenantId tenant, uint64_t *out_bytes);
 } AccountsClass;
 

@@ -85,7 +85,6 @@ static Error *check_body(HttpService *service, const HttpHead *head, HttpRequest
     if (stored && request->caller.tenant) {
         uint64_t left;
         TRY(accounts->class_->store_bytes_left(accounts->self, request->caller.tenant, &left));
-        if (left == 0) FAIL(EXHAUSTED, "the tenant's quota store_bytes is used up");
         request->quota_limits_body = left < request->body_size_max;
         if (request->quota_limits_body) request->body_size_max = left;
     }

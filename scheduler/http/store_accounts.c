@@ -30,8 +30,11 @@ static Error *store_bytes_left(void *self, TenantId id, uint64_t *out_bytes) {
         return NULL;
     }
     TRY(tenants_get_settings(settings_cache_store(self), id, &tenant)); /* what is used now */
-    uint64_t quota = (uint64_t)tenant.quotas[QUOTA_STORE_BYTES];
-    *out_bytes = quota > tenant.bytes_stored ? quota - tenant.bytes_stored : 0;
+    const uint64_t quota = (uint64_t)tenant.quotas[QUOTA_STORE_BYTES];
+    if (quota <= tenant.bytes_stored)
+        FAIL(EXHAUSTED, "tenant %s: its quota store_bytes is %llu, and %llu are stored",
+            tenant.name, (unsigned long long)quota, (unsigned long long)tenant.bytes_stored);
+    *out_bytes = quota - tenant.bytes_stored;
     return NULL;
 }
 

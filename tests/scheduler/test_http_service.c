@@ -247,6 +247,7 @@ static void test_http_service_limits_uploads_to_the_store_quota(void **state) {
         200);
     assert_int_equal(
         test_server_post_file(&server, TEST_USER, "/v1/models/m", file, text, sizeof text), 429);
+    assert_non_null(strstr(text, "tenant alice: its quota store_bytes is 0, and 0 are stored"));
     assert_int_equal(test_server_ask(&server, TEST_ADMIN, HTTP_METHOD_POST, "/v1/tenants/alice",
                          "{\"quotas\":{\"store_bytes\":null}}", NULL, 0),
         200);
