@@ -38,8 +38,7 @@ static Error *read_tombstone(const Query *query, ArrivalRow *out) {
 static Error *read_row(const Query *query, ArrivalRow *out) {
     Arrival *arrival = &out->arrival;
     int64_t progress, suspended;
-    TRY(query_size(query, 0, &arrival->job.node));
-    TRY(query_size(query, 1, &arrival->job.number));
+    TRY(query_job_id(query, 0, &arrival->job));
     TRY(query_i64(query, 2, &arrival->tenant));
     TRY(query_size(query, 3, &arrival->source));
     TRY(query_i64(query, 4, &arrival->epoch));
@@ -56,8 +55,7 @@ static Error *read_row(const Query *query, ArrivalRow *out) {
 
 static Error *find(Connection *catalog, JobId id, bool *out_found, ArrivalRow *out) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_ARRIVAL);
-    query_bind_i64(&query, 1, (int64_t)id.node);
-    query_bind_i64(&query, 2, (int64_t)id.number);
+    query_bind_job_id(&query, 1, id);
     TRY(query_next(&query, out_found));
     return *out_found ? read_row(&query, out) : NULL;
 }
@@ -65,8 +63,7 @@ static Error *find(Connection *catalog, JobId id, bool *out_found, ArrivalRow *o
 static Error *put(Connection *catalog, const ArrivalRow *row) {
     const Arrival *arrival = &row->arrival;
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_PUT_ARRIVAL);
-    query_bind_i64(&query, 1, (int64_t)arrival->job.node);
-    query_bind_i64(&query, 2, (int64_t)arrival->job.number);
+    query_bind_job_id(&query, 1, arrival->job);
     query_bind_i64(&query, 3, arrival->tenant);
     query_bind_i64(&query, 4, (int64_t)arrival->source);
     query_bind_i64(&query, 5, arrival->epoch);
@@ -84,16 +81,8 @@ static Error *put(Connection *catalog, const ArrivalRow *row) {
 
 static Error *run_on(Connection *catalog, StatementId statement, JobId id) {
     Query OWN_QUERY(query) = query_start(catalog, statement);
-    query_bind_i64(&query, 1, (int64_t)id.node);
-    query_bind_i64(&query, 2, (int64_t)id.number);
+    query_bind_job_id(&query, 1, id);
     return query_run(&query);
-}
-
-static Error *find_tenant(Connection *catalog, JobId id, bool *out_found, TenantId *out) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_TENANT);
-    query_bind_i64(&query, 1, (int64_t)id.node);
-    query_bind_i64(&query, 2, (int64_t)id.number);
-    return query_find_i64(&query, out_found, out);
 }
 
 /* ---- offers ---- */
@@ -105,7 +94,7 @@ static Error *check_absent(Connection *catalog, const Arrival *arrival) {
     Job job;
     char name[JOB_ID_TEXT_SIZE];
     job_id_print(arrival->job, name);
-    TRY(find_tenant(catalog, arrival->job, &found, &owner));
+    TRY(jobs_read_tenant(catalog, arrival->job, &found, &owner));
     if (!found) return NULL;
     if (owner != arrival->tenant) FAIL(CONFLICT, "job %s is here already", name);
     TRY(jobs_read(catalog, owner, arrival->job, &job));

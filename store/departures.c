@@ -16,8 +16,7 @@ void departure_list_release(DepartureList *list) {
 static Error *read_departure(const Query *query, Departure *out) {
     int64_t progress, suspended;
     TRY(query_i64(query, 0, &out->tenant));
-    TRY(query_size(query, 1, &out->job.node));
-    TRY(query_size(query, 2, &out->job.number));
+    TRY(query_job_id(query, 1, &out->job));
     TRY(query_size(query, 3, &out->target));
     TRY(query_i64(query, 4, &out->epoch));
     TRY(query_i64(query, 5, &out->attempt));
@@ -218,12 +217,7 @@ Error *departures_find_outcome(Store *store, JobId id, uint64_t target, int64_t 
     bool found;
     *out_outcome = DEPARTURE_ABORTED;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
-    {
-        Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_TENANT);
-        query_bind_i64(&query, 1, (int64_t)id.node);
-        query_bind_i64(&query, 2, (int64_t)id.number);
-        TRY(query_find_i64(&query, &found, &tenant));
-    }
+    TRY(jobs_read_tenant(catalog, id, &found, &tenant));
     if (!found) return NULL;
     TRY(jobs_read(catalog, tenant, id, &job));
     TRY(find_to(catalog, job.row, epoch, target, &found, &departure));

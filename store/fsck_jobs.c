@@ -31,8 +31,7 @@ static Error *next_content(Store *store, CheckedContent *inout, bool *out_found)
     TRY(query_i64(&query, 2, &inout->kind));
     TRY(query_i64(&query, 3, &inout->sequence));
     TRY(query_i64(&query, 4, &inout->tenant));
-    TRY(query_size(&query, 5, &inout->name.node));
-    return query_size(&query, 6, &inout->name.number);
+    return query_job_id(&query, 5, &inout->name);
 }
 
 static bool has_known_kind(const CheckedContent *content) {
@@ -107,8 +106,7 @@ static Error *read_miscounted_job(Query *query, bool *out_found, char out[NAME_T
     JobId id;
     TRY(query_next(query, out_found));
     if (!*out_found) return NULL;
-    TRY(query_size(query, 0, &id.node));
-    TRY(query_size(query, 1, &id.number));
+    TRY(query_job_id(query, 0, &id));
     char name[JOB_ID_TEXT_SIZE];
     job_id_print(id, name);
     (void)snprintf(out, NAME_TEXT_SIZE, "job %s", name);

@@ -90,8 +90,7 @@ static Error *read_job(const Query *query, Job *out) {
 
 Error *jobs_read(Connection *catalog, TenantId tenant, JobId id, Job *out_job) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_JOB);
-    query_bind_i64(&query, 1, (int64_t)id.node);
-    query_bind_i64(&query, 2, (int64_t)id.number);
+    query_bind_job_id(&query, 1, id);
     query_bind_i64(&query, 3, tenant);
     bool row;
     TRY(query_next(&query, &row));
@@ -139,14 +138,17 @@ Error *jobs_read_policy(Connection *catalog, const Job *job, ByteWriter *inout_p
     return byte_writer_check(inout_policy);
 }
 
+Error *jobs_read_tenant(Connection *catalog, JobId id, bool *out_found, TenantId *out_tenant) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_TENANT);
+    query_bind_job_id(&query, 1, id);
+    return query_find_i64(&query, out_found, out_tenant);
+}
+
 Error *jobs_find_tenant(Store *store, JobId id, TenantId *out_tenant) {
     OWN(Connection, catalog) = NULL;
-    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_TENANT);
-    query_bind_i64(&query, 1, (int64_t)id.node);
-    query_bind_i64(&query, 2, (int64_t)id.number);
     bool found;
-    TRY(query_find_i64(&query, &found, out_tenant));
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    TRY(jobs_read_tenant(catalog, id, &found, out_tenant));
     return found ? NULL : fail_no_job(id);
 }
 

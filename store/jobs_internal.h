@@ -29,6 +29,9 @@ typedef struct NodeNumbers {
 MUST_CHECK Error *jobs_read_numbers(Connection *catalog, NodeNumbers *out_numbers);
 /* The next id of this home. */
 MUST_CHECK Error *jobs_take_id(Connection *catalog, int64_t *out_row, JobId *out_id);
+/* Whose job it is. */
+MUST_CHECK Error *jobs_read_tenant(
+    Connection *catalog, JobId id, bool *out_found, TenantId *out_tenant);
 /* Writes back what changes in a job's life. */
 MUST_CHECK Error *jobs_write(Connection *catalog, const Job *job);
 MUST_CHECK Error *jobs_read_policy(Connection *catalog, const Job *job, ByteWriter *inout_policy);

@@ -28,16 +28,14 @@ static Error *check_restore(const JobRestore *restore) {
 static Error *check_given(Connection *catalog, TenantId tenant, const JobRestore *restore) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_BY_FILE);
     query_bind_i64(&query, 1, tenant);
-    query_bind_i64(&query, 2, (int64_t)restore->id.node);
-    query_bind_i64(&query, 3, (int64_t)restore->id.number);
+    query_bind_job_id(&query, 2, restore->id);
     query_bind_i64(&query, 4, restore->job.origin.epoch);
     bool found;
     JobId id;
     char name[JOB_ID_TEXT_SIZE], given[JOB_ID_TEXT_SIZE];
     TRY(query_next(&query, &found));
     if (!found) return NULL;
-    TRY(query_size(&query, 0, &id.node));
-    TRY(query_size(&query, 1, &id.number));
+    TRY(query_job_id(&query, 0, &id));
     job_id_print(restore->id, name);
     job_id_print(id, given);
     FAIL(CONFLICT, "job %s is here already, as %s; a file gives its job once", name, given);
@@ -68,12 +66,7 @@ static Error *check_take_over(Connection *catalog, TenantId tenant, const JobRes
     bool is_taken;
     char name[JOB_ID_TEXT_SIZE];
     job_id_print(restore->id, name);
-    {
-        Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_TENANT);
-        query_bind_i64(&query, 1, (int64_t)restore->id.node);
-        query_bind_i64(&query, 2, (int64_t)restore->id.number);
-        TRY(query_find_i64(&query, &is_taken, &owner));
-    }
+    TRY(jobs_read_tenant(catalog, restore->id, &is_taken, &owner));
     *out_keeps_id = *out_tombstone = is_taken && owner == tenant;
     if (!*out_tombstone) return check_unknown(catalog, tenant, restore, is_taken, out_keeps_id);
     TRY(jobs_read(catalog, tenant, restore->id, out));

@@ -35,8 +35,7 @@ static Error *find_by_key(Connection *catalog, TenantId tenant, const JobSubmiss
     Digest request;
     TRY(query_next(&query, out_found));
     if (!*out_found) return NULL;
-    TRY(query_size(&query, 0, &id.node));
-    TRY(query_size(&query, 1, &id.number));
+    TRY(query_job_id(&query, 0, &id));
     TRY(query_digest(&query, 2, &request));
     if (!digest_equal(&request, &submission->request)) {
         char name[JOB_ID_TEXT_SIZE];
@@ -84,8 +83,7 @@ Error *jobs_take_id(Connection *catalog, int64_t *out_row, JobId *out_id) {
 static void bind_job(Query *query, const Job *job) {
     query_bind_i64(query, 1, job->row);
     query_bind_i64(query, 2, job->tenant);
-    query_bind_i64(query, 3, (int64_t)job->id.node);
-    query_bind_i64(query, 4, (int64_t)job->id.number);
+    query_bind_job_id(query, 3, job->id);
     query_bind_i64(query, 5, job->state);
     query_bind_i64(query, 6, job->priority);
     query_bind_i64(query, 7, job->release);
@@ -107,8 +105,7 @@ static void bind_job(Query *query, const Job *job) {
     query_bind_digest(query, 24, &job->executable);
     query_bind_i64(query, 25, job->origin.kind);
     if (job->origin.kind != JOB_ORIGIN_SUBMITTED) {
-        query_bind_i64(query, 26, (int64_t)job->origin.job.node);
-        query_bind_i64(query, 27, (int64_t)job->origin.job.number);
+        query_bind_job_id(query, 26, job->origin.job);
         query_bind_i64(query, 28, job->origin.epoch);
     }
     query_bind_text(query, 29, job->model);

@@ -106,8 +106,7 @@ static Error *list_some(
             return NULL;
         }
         TRY(query_i64(&query, 0, &out_jobs[count].tenant));
-        TRY(query_size(&query, 1, &out_jobs[count].id.node));
-        TRY(query_size(&query, 2, &out_jobs[count].id.number));
+        TRY(query_job_id(&query, 1, &out_jobs[count].id));
     }
 }
 

@@ -44,6 +44,11 @@ void query_bind_i64(Query *query, int parameter, int64_t value) {
     remember(query, sqlite3_bind_int64(query->statement, parameter, value));
 }
 
+void query_bind_job_id(Query *query, int parameter, JobId id) {
+    query_bind_i64(query, parameter, (int64_t)id.node);
+    query_bind_i64(query, parameter + 1, (int64_t)id.number);
+}
+
 void query_bind_f64(Query *query, int parameter, double value) {
     remember(query, sqlite3_bind_double(query->statement, parameter, value));
 }
@@ -135,6 +140,11 @@ Error *query_size(const Query *query, int column, uint64_t *out) {
             sqlite3_column_name(query->statement, column));
     *out = (uint64_t)value;
     return NULL;
+}
+
+Error *query_job_id(const Query *query, int column, JobId *out) {
+    TRY(query_size(query, column, &out->node));
+    return query_size(query, column + 1, &out->number);
 }
 
 Error *query_f64(const Query *query, int column, double *out) {

@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "store/job_id.h"
 
 typedef enum StatementId {
 #define STATEMENT(name, databases, use, plan, sql) STATEMENT_##name,
@@ -51,6 +52,8 @@ void query_finish(Query *query);
 
 Query query_start(struct Connection *connection, StatementId id);
 void query_bind_i64(Query *query, int parameter, int64_t value);
+/* Its node here, its number as the next parameter. */
+void query_bind_job_id(Query *query, int parameter, JobId id);
 void query_bind_f64(Query *query, int parameter, double value);
 /* NaN stands for NULL, which is also what a parameter is that nothing was bound to. */
 void query_bind_optional_f64(Query *query, int parameter, double value);
@@ -78,6 +81,8 @@ MUST_CHECK Error *query_find_i64(Query *query, bool *out_found, int64_t *out);
 bool query_is_null(const Query *query, int column);
 MUST_CHECK Error *query_i64(const Query *query, int column, int64_t *out);
 MUST_CHECK Error *query_size(const Query *query, int column, uint64_t *out);
+/* Its node here, its number in the next column. */
+MUST_CHECK Error *query_job_id(const Query *query, int column, JobId *out);
 MUST_CHECK Error *query_f64(const Query *query, int column, double *out);
 /* NaN for a NULL. */
 MUST_CHECK Error *query_optional_f64(const Query *query, int column, double *out);

@@ -51,6 +51,12 @@ static void fill_request(
     }
 }
 
+static bool is_symbolic(const Probe *probe) {
+    for (uint32_t d = 0; d < probe->rank; d++)
+        if (!probe_dim_is_fixed(probe, d)) return true;
+    return false;
+}
+
 /* Whether the operator runs in every run of the program, and with the same shapes. */
 static bool is_certain(const ProbeContext *context, const IrBinding *binding) {
     const IrBlock *block = binding->block;
@@ -59,12 +65,20 @@ static bool is_certain(const ProbeContext *context, const IrBinding *binding) {
         const Probe *probe = input_probe(context, binding, i);
         if (!probe) continue;
         if (probe->shape_tainted) return false;
-        for (uint32_t d = 0; d < probe->rank; d++)
-            if (!probe_dim_is_fixed(probe, d)) return false;
+        if (is_symbolic(probe)) return false;
         if (!operator_reads_value(binding->operator_info, i)) continue;
         if (!probe_is_constant(probe) || probe->value_tainted) return false;
     }
     return true;
+}
+
+/* The rule of what the request was set up for. False: it refuses that. Errors: no memory. */
+static Error *ask_rule(ProbeScratch *scratch, bool *out_answers) {
+    Error *error = operator_infer(&scratch->request);
+    *out_answers = !error;
+    if (!error || error_code(error) == ERROR_OUT_OF_MEMORY) return error;
+    error_free(error);
+    return NULL;
 }
 
 /* The rule in all worlds. *out_known false: it refused in one of them. Errors: what it refuses in
@@ -122,12 +136,10 @@ static Error *run_rule_far(
         }
     }
     if (!symbolic) return NULL;
-    Error *error = operator_infer(&scratch->request);
-    if (error && error_code(error) == ERROR_OUT_OF_MEMORY) return error;
-    scratch->far_known = !error;
-    for (uint32_t o = 0; !error && o < binding->result_count; o++)
+    /* not for sizes that do not fit each other, or too large ones */
+    TRY(ask_rule(scratch, &scratch->far_known));
+    for (uint32_t o = 0; scratch->far_known && o < binding->result_count; o++)
         scratch->far[o] = scratch->request.outputs[o].shape;
-    error_free(error); /* sizes that do not fit each other, or too large ones */
     return NULL;
 }
 
@@ -211,10 +223,9 @@ static Error *element_may_lack(const ProbeContext *context, const IrBinding *bin
     ProbeScratch *scratch, bool *out) {
     fill_request(context, binding, 0, scratch);
     scratch->specs[0].shape.dims[dim] = 1;
-    Error *error = operator_infer(&scratch->request);
-    *out = error || scratch->request.outputs[0].shape.dims[dim] != 1;
-    if (!error || error_code(error) == ERROR_OUT_OF_MEMORY) return error;
-    error_free(error);
+    bool answers;
+    TRY(ask_rule(scratch, &answers));
+    *out = !answers || scratch->request.outputs[0].shape.dims[dim] != 1;
     return NULL;
 }
 
@@ -240,10 +251,9 @@ static Error *find_open_dims(
         Shape *shape = &scratch->specs[0].shape;
         for (uint32_t i = 0; i < shape->rank; i++)
             if (__builtin_mul_overflow(shape->dims[i], FAR_TIMES, &shape->dims[i])) return NULL;
-        Error *error = operator_infer(&scratch->request);
-        if (error && error_code(error) == ERROR_OUT_OF_MEMORY) return error;
-        error_free(error); /* then it is too large to say */
-        for (uint32_t i = 0; !error && i < result->rank; i++) {
+        bool answers; /* not for what is too large */
+        TRY(ask_rule(scratch, &answers));
+        for (uint32_t i = 0; answers && i < result->rank; i++) {
             const int64_t length = scratch->request.outputs[0].shape.dims[i];
             const bool same = length > 0 && length == result->dims[w][i];
             if (!same && length != shape->dims[i]) scratch->open_dims |= 1u << i;
@@ -391,9 +401,7 @@ static Error *run_values(ProbeContext *context, const IrBinding *binding, ProbeS
 static bool rank_is_open(const ProbeContext *context, const IrBinding *binding) {
     if (!infer_fallback_drops_ones(binding)) return false;
     const Probe *input = input_probe(context, binding, 0);
-    for (uint32_t d = 0; input && d < input->rank; d++)
-        if (!probe_dim_is_fixed(input, d)) return true;
-    return false;
+    return input && is_symbolic(input);
 }
 
 static Error *infer(ProbeContext *context, const IrBinding *binding) {

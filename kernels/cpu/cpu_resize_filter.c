@@ -8,7 +8,8 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high) {
 
 /* How the filter is stretched: 1 but for antialiasing where it shrinks. */
 static double stretch_of(const ResizeArguments *resize, const ResizeAxis *axis) {
-    return resize->antialias && axis->scale < 1 ? axis->scale : 1;
+    const double scale = resize_scale(axis);
+    return resize->antialias && scale < 1 ? scale : 1;
 }
 
 static double radius_of(const ResizeArguments *resize, const ResizeAxis *axis) {
@@ -16,7 +17,7 @@ static double radius_of(const ResizeArguments *resize, const ResizeAxis *axis) {
 }
 
 static bool stays(const ResizeArguments *resize, const ResizeAxis *axis) {
-    if (axis->input != axis->output || axis->scale != 1) return false;
+    if (axis->input != axis->output || resize_scale(axis) != 1) return false;
     /* the coordinates of a region are others even where the length is the same */
     return resize->coordinates != RESIZE_TF_CROP_AND_RESIZE || (axis->start == 0 && axis->end == 1);
 }

@@ -81,7 +81,7 @@ static Error *by_scales(
         ResizeAxis *axis = &out->axes[axes[i]];
         if (!(scales[i] > 0 && isfinite(scales[i])))
             FAIL(INVALID, "scale %g of axis %u", scales[i], axes[i]);
-        axis->scale = axis->to = scales[i];
+        axis->to = scales[i];
         axis->length = (double)axis->input * (axis->end - axis->start) * scales[i];
         TRY(set_output(axis, axes[i], floor(axis->length)));
     }
@@ -90,27 +90,25 @@ static Error *by_scales(
 
 static Error *by_sizes(const uint32_t *axes, uint32_t count, const int64_t *sizes, Policy policy,
     ResizeArguments *out) {
-    ResizeAxis common = {0};
+    ResizeAxis common = {.from = 1};
     for (uint32_t i = 0; i < count; i++) {
         ResizeAxis *axis = &out->axes[axes[i]];
         if (sizes[i] < 0) FAIL(INVALID, "size %" PRId64 " of axis %u", sizes[i], axes[i]);
         if (axis->input > 0) {
             axis->to = (double)sizes[i];
             axis->from = (double)axis->input;
-            axis->scale = axis->to / axis->from;
         }
         TRY(set_output(axis, axes[i], (double)sizes[i]));
         axis->length = (double)sizes[i];
-        const bool better =
-            policy == POLICY_NOT_LARGER ? axis->scale < common.scale : axis->scale > common.scale;
+        const double scale = resize_scale(axis), best = resize_scale(&common);
+        const bool better = policy == POLICY_NOT_LARGER ? scale < best : scale > best;
         if (i == 0 || better) common = *axis;
     }
     for (uint32_t i = 0; policy != POLICY_STRETCH && i < count; i++) {
         ResizeAxis *axis = &out->axes[axes[i]];
-        axis->scale = common.scale;
         axis->to = common.to;
         axis->from = common.from;
-        axis->length = common.scale * (double)axis->input;
+        axis->length = resize_scale(&common) * (double)axis->input;
         TRY(set_output(axis, axes[i], floor(axis->length + 0.5)));
     }
     return NULL;
@@ -129,7 +127,6 @@ Error *resize_arguments(const PlanRequest *request, ResizeArguments *out) {
     for (uint32_t i = 0; i < shape->rank; i++)
         resize.axes[i] = (ResizeAxis){.input = shape->dims[i],
             .output = shape->dims[i],
-            .scale = 1,
             .to = 1,
             .from = 1,
             .length = (double)shape->dims[i],
@@ -144,8 +141,8 @@ Error *resize_arguments(const PlanRequest *request, ResizeArguments *out) {
     if (scale_count) TRY(by_scales(axes, count, scales, &resize));
     if (size_count) TRY(by_sizes(axes, count, sizes, policy, &resize));
     for (uint32_t i = 0; resize.antialias && i < resize.rank; i++)
-        if (resize.axes[i].output > 0 && resize.axes[i].scale < ANTIALIAS_SCALE_MIN)
-            FAIL(UNSUPPORTED, "antialias at a scale of %g", resize.axes[i].scale);
+        if (resize.axes[i].output > 0 && resize_scale(&resize.axes[i]) < ANTIALIAS_SCALE_MIN)
+            FAIL(UNSUPPORTED, "antialias at a scale of %g", resize_scale(&resize.axes[i]));
     *out = resize;
     return NULL;
 }

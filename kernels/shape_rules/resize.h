@@ -22,10 +22,12 @@ typedef enum ResizeCoordinates {
 
 typedef struct ResizeAxis {
     int64_t input, output;
-    double scale, to, from; /* scale is to / from, which are exact */
-    double length;          /* of the output before it was rounded down */
-    double start, end;      /* the region of interest, 0 … 1 */
+    double to, from;   /* of the scale, exactly: to / from */
+    double length;     /* of the output before it was rounded down */
+    double start, end; /* the region of interest, 0 … 1 */
 } ResizeAxis;
+
+static inline double resize_scale(const ResizeAxis *axis) { return axis->to / axis->from; }
 
 typedef struct ResizeArguments {
     ResizeMode mode;

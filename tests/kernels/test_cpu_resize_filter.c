@@ -4,7 +4,7 @@
 
 static ResizeAxis axis_of(int64_t input, int64_t output) {
     const double to = (double)output, from = (double)input;
-    return (ResizeAxis){input, output, to / from, to, from, to, 0, 1};
+    return (ResizeAxis){input, output, to, from, to, 0, 1};
 }
 
 static void test_an_axis_that_stays_has_no_taps(void **state) {

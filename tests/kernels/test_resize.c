@@ -83,7 +83,7 @@ static void test_the_aspect_ratio_may_be_kept(void **state) {
     assert_int_equal(resize.axes[0].output, 3);
     assert_int_equal(resize.axes[1].output, 3);
     assert_int_equal(resize.axes[2].output, 6);
-    assert_true(resize.axes[1].scale == 0.75);
+    assert_true(resize_scale(&resize.axes[1]) == 0.75);
     resize = resize_of("{axes=[2, 1], keep_aspect_ratio_policy=\"not_smaller\"}", inputs);
     assert_int_equal(resize.axes[1].output, 6);
     assert_int_equal(resize.axes[2].output, 12);

@@ -36,17 +36,23 @@ static void test_job_import_goes_on_with_a_copy(void **state) {
     assert_true(*(const float *)first.items[0].data == 2 * (float)(2 * job.items_done + 1));
 }
 
+/* A fixture with a job that is suspended in the middle, and a file with a copy of it. */
+static const char *begin_with_a_copy(ControlFixture *fixture, JobId *out_id) {
+    control_fixture_init(fixture);
+    control_fixture_start(fixture, NULL);
+    control_fixture_suspended(fixture, ROWS, true, out_id);
+    const char *path = job_file_path(fixture, "job.lvc");
+    assert_ok(job_file_export(fixture, *out_id, false, path));
+    return path;
+}
+
 /* Killed at any point behind the restore, it goes on from the file's point, not from the start. */
 static void test_job_import_is_stored_before_it_runs(void **state) {
     (void)state;
     ControlFixture OWN_CONTROL(fixture);
     JobId id, made;
     Job job;
-    control_fixture_init(&fixture);
-    control_fixture_start(&fixture, NULL);
-    control_fixture_suspended(&fixture, ROWS, true, &id);
-    const char *path = job_file_path(&fixture, "job.lvc");
-    assert_ok(job_file_export(&fixture, id, false, path));
+    const char *path = begin_with_a_copy(&fixture, &id);
     assert_ok(job_file_import(&fixture, path, true, &made));
     control_fixture_stop(&fixture);
     control_fixture_start(&fixture, NULL);
@@ -93,11 +99,7 @@ static void test_job_import_keeps_no_id_that_nobody_vouches_for(void **state) {
     JobFile OWN_JOB_FILE(file) = {0};
     JobId id, made;
     Job job;
-    control_fixture_init(&fixture);
-    control_fixture_start(&fixture, NULL);
-    control_fixture_suspended(&fixture, ROWS, true, &id);
-    const char *path = job_file_path(&fixture, "job.lvc");
-    assert_ok(job_file_export(&fixture, id, false, path));
+    const char *path = begin_with_a_copy(&fixture, &id);
     assert_ok(container_open_path(CONTAINER_CHECKPOINT, path, &container));
     assert_ok(job_file_read(container, &file));
     const JobId other = {id.node ^ 1, 7}, next = {id.node, id.number + 1};
@@ -132,11 +134,7 @@ static void test_job_import_is_admitted_like_a_submission(void **state) {
     ControlFixture OWN_CONTROL(fixture);
     JobId id, made;
     OWN(JobList, jobs) = NULL;
-    control_fixture_init(&fixture);
-    control_fixture_start(&fixture, NULL);
-    control_fixture_suspended(&fixture, ROWS, true, &id);
-    const char *path = job_file_path(&fixture, "job.lvc");
-    assert_ok(job_file_export(&fixture, id, false, path));
+    const char *path = begin_with_a_copy(&fixture, &id);
     JobImport wanted = {.tenant = TENANT_DEFAULT, .path = path, .device = "sim:7"};
     Store *store = fixture.store;
     Control *control = fixture.control;
