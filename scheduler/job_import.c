@@ -90,6 +90,7 @@ static Error *stage_checkpoint(JobImportState *self) {
 static Error *open_upload(JobImportState *self) {
     TRY(chunk_upload_open(self->store, self->wanted.tenant, &self->upload));
     if (!self->wanted.path) return NULL;
+    chunk_upload_limit(self->upload);
     return container_check_known_chunks(
         self->container, self->pool, self->wanted.verify, chunk_upload_sink(self->upload));
 }
@@ -242,7 +243,9 @@ void job_import_vouch(JobImportState *state) { state->vouched = true; }
 
 Error *job_import_submit(JobImportState *state, Control *control, JobId *out_id) {
     TRY(job_import_stage(state));
-    return submit(control, state, NULL, NULL, out_id);
+    TRY(submit(control, state, NULL, NULL, out_id));
+    if (state->upload) chunk_upload_keep(state->upload);
+    return NULL;
 }
 
 Batch *job_import_take_batch(JobImportState *state) { return TAKE(state->batch); }

@@ -39,6 +39,7 @@ static Error *find_model(SettingsCache *settings, Intake *intake) {
 
 static Error *store_inputs(Store *store, WorkerPool *pool, Intake *intake) {
     TRY(chunk_upload_open(store, intake->wanted->tenant, &intake->upload));
+    chunk_upload_limit(intake->upload);
     TRY(array_bundle_write(
         intake->wanted->inout_inputs, pool, chunk_upload_sink(intake->upload), &intake->bundle));
     intake->inputs = (JobContent){.bytes = intake->bundle.bytes.data,
@@ -120,7 +121,9 @@ static Error *take_in(Control *control, Intake *intake, JobId *out_id, bool *out
     TRY(store_inputs(node->store, node->pool, intake));
     TRY(make_batch(intake));
     TRY(fix_policy(intake));
-    return submit(control, intake, out_id, out_created);
+    TRY(submit(control, intake, out_id, out_created));
+    if (*out_created) chunk_upload_keep(intake->upload);
+    return NULL;
 }
 
 Error *job_intake_submit(

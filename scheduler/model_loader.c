@@ -44,6 +44,7 @@ Error *model_loader_register(Store *store, TenantId tenant, WorkerPool *pool, co
     OWN(Container, container) = NULL;
     ByteWriter OWN_BYTES(manifest) = {0};
     TRY(chunk_upload_open(store, tenant, &upload));
+    chunk_upload_limit(upload);
     TRY(executable_write(executable, pool, chunk_upload_sink(upload), &manifest));
     TRY(container_open_manifest(
         CONTAINER_EXECUTABLE, manifest.data, manifest.size, (ChunkSource){0}, &container));
@@ -57,6 +58,7 @@ Error *model_loader_import(Store *store, TenantId tenant, WorkerPool *pool, cons
     OWN(Executable, executable) = NULL;
     TRY_WRAP(executable_read(container, pool, CHUNK_VERIFY_SHA256, &executable), "%s", what);
     TRY(chunk_upload_open(store, tenant, &upload));
+    chunk_upload_limit(upload);
     TRY_WRAP(container_copy_chunks(container, pool, CHUNK_VERIFY_SHA256, chunk_upload_sink(upload)),
         "%s", what);
     TRY(models_register_container(upload, name, container, aliases, alias_count, out_version));

@@ -6,6 +6,7 @@
 
 #include "base/allocator.h"
 #include "base/thread.h"
+#include "store/gc.h"
 #include "store/recent_chunks.h"
 #include "store/chunk_upload_internal.h"
 #include "store/transaction.h"
@@ -95,10 +96,28 @@ static Error *end_writer(ChunkUpload *upload) {
     return TAKE(upload->write_error);
 }
 
+void chunk_upload_limit(ChunkUpload *upload) {
+    upload->limited = true;
+    upload->charge = in_flight_begin(upload->store, upload->tenant, IN_FLIGHT_CHUNKS);
+}
+
+void chunk_upload_keep(ChunkUpload *upload) { upload->kept = true; }
+
+/* What it brought for nothing would be charged to nobody until the next gc. */
+static void drop_brought(ChunkUpload *upload) {
+    if (!upload->kept && upload->brought.size > 0)
+        error_free(
+            gc_drop_chunks(upload->store, upload->tenant, (const Digest *)upload->brought.data,
+                upload->brought.size / sizeof(Digest))); /* gc finds what stays */
+    in_flight_end(&upload->charge);
+    byte_writer_deinit(&upload->brought);
+}
+
 void chunk_upload_close(ChunkUpload *upload) {
     if (!upload) return;
     error_free(end_writer(upload)); /* whoever wanted to know has flushed */
     if (upload->listed) unlist(upload);
+    drop_brought(upload);
     if (upload->wrote) release_pages(upload);
     digest_set_deinit(&upload->pins);
     batch_deinit(&upload->pending);
@@ -232,9 +251,11 @@ static Error *insert_all(ChunkUpload *upload, ChunkBatch *batch, Connection *con
 static void note_stored(ChunkUpload *upload, const ChunkBatch *batch) {
     for (size_t i = 0; i < batch->count; i++) {
         const PendingChunk *chunk = &batch->chunks[i];
-        if (chunk->is_new)
-            recent_chunks_note(upload->store->recent_chunks, upload->tenant, &chunk->ref.hash,
-                (ChunkSize){chunk->ref.raw_size, (uint32_t)chunk->stored_size});
+        if (!chunk->is_new) continue;
+        recent_chunks_note(upload->store->recent_chunks, upload->tenant, &chunk->ref.hash,
+            (ChunkSize){chunk->ref.raw_size, (uint32_t)chunk->stored_size});
+        /* without memory for it, gc finds the chunk */
+        if (upload->limited) byte_write_bytes(&upload->brought, &chunk->ref.hash, DIGEST_SIZE);
     }
 }
 
@@ -294,6 +315,7 @@ Error *chunk_upload_flush(ChunkUpload *upload) {
 static Error *keep_pending(
     ChunkUpload *upload, const ChunkRef *ref, const void *stored, size_t stored_size) {
     ChunkBatch *batch = &upload->pending;
+    if (upload->limited) TRY(in_flight_add(&upload->charge, stored_size));
     TRY(memory_grow(
         (void **)&batch->chunks, batch->count, &batch->capacity, sizeof *batch->chunks));
     size_t offset = batch->bytes.size;

@@ -21,6 +21,12 @@ MUST_CHECK Error *chunk_upload_open(Store *store, TenantId tenant, ChunkUpload *
  * CHUNK_VERIFY_SHA256 first. Errors of put: EXHAUSTED the disk is full; IO. The upload is then of
  * no use but to be closed. */
 ChunkSink chunk_upload_sink(ChunkUpload *upload);
+/* For chunks that a tenant sends: what is put is charged while it is on its way (in_flight.h), and
+ * closing deletes again what was put and nobody refers to, unless chunk_upload_keep was called. To
+ * be called before the first put. Errors of put: EXHAUSTED the tenant's quota, too. */
+void chunk_upload_limit(ChunkUpload *upload);
+/* The catalog refers to what was put. models_register does it by itself. */
+void chunk_upload_keep(ChunkUpload *upload);
 /* Returns when everything found or put so far is durable. models_register does it by itself. */
 MUST_CHECK Error *chunk_upload_flush(ChunkUpload *upload);
 /* What was not flushed is dropped. */

@@ -4,6 +4,7 @@
 
 #include "store/chunk_upload.h"
 #include "store/digest_set.h"
+#include "store/in_flight.h"
 
 /* A chunk in memory that is not in the store yet. */
 typedef struct PendingChunk {
@@ -28,11 +29,15 @@ struct ChunkUpload {
     ChunkBatch writing; /* the writer's while it runs */
     pthread_t writer;
     bool writer_runs;
-    Error *write_error;       /* its answer, once it has ended */
-    uint64_t last_commit;     /* of the chunks: what it found or wrote is in there or before */
-    bool failed;              /* a put or flush failed: what it holds may be incomplete */
-    bool wrote;               /* something, through the chunks' writer */
-    bool listed;              /* among the store's uploads */
+    Error *write_error;   /* its answer, once it has ended */
+    uint64_t last_commit; /* of the chunks: what it found or wrote is in there or before */
+    bool failed;          /* a put or flush failed: what it holds may be incomplete */
+    bool wrote;           /* something, through the chunks' writer */
+    bool listed;          /* among the store's uploads */
+    bool limited;         /* chunk_upload_limit; else the next three mean nothing */
+    bool kept;            /* the catalog refers to what it put */
+    InFlight charge;
+    ByteWriter brought;       /* the hashes of chunks that were not there before */
     struct ChunkUpload *next; /* in store->uploads, guarded by store->uploads_mutex */
 };
 

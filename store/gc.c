@@ -142,6 +142,18 @@ static Error *delete_chunk(Connection *chunks, int64_t id, GcResult *result) {
     return NULL;
 }
 
+static Error *delete_unneeded(
+    Store *store, Connection *catalog, Connection *chunks, const Sweep *sweep, GcResult *result) {
+    for (size_t i = 0; i < sweep->count; i++) {
+        bool keep = is_pinned(store, &sweep->batch[i]);
+        if (!keep) TRY(is_referred_to(catalog, &sweep->batch[i], &keep));
+        if (keep) continue;
+        recent_chunks_forget(store->recent_chunks, sweep->batch[i].tenant, &sweep->batch[i].hash);
+        TRY(delete_chunk(chunks, sweep->batch[i].id, result));
+    }
+    return NULL;
+}
+
 /* From the look at the pins to the commit nobody looks for chunks. An upload that closed before has
  * committed what it registered, and the catalog is asked only now; one that is open has its pins;
  * one that comes later asks for its chunks after the commit, and does not find the deleted ones. */
@@ -151,13 +163,7 @@ static Error *sweep_alone(Store *store, Connection *catalog, Sweep *sweep, GcRes
     transaction.frees = true;
     TRY(read_batch(transaction.connection, sweep));
     GcResult deleted = {0};
-    for (size_t i = 0; i < sweep->count; i++) {
-        bool keep = is_pinned(store, &sweep->batch[i]);
-        if (!keep) TRY(is_referred_to(catalog, &sweep->batch[i], &keep));
-        if (keep) continue;
-        recent_chunks_forget(store->recent_chunks, sweep->batch[i].tenant, &sweep->batch[i].hash);
-        TRY(delete_chunk(transaction.connection, sweep->batch[i].id, &deleted));
-    }
+    TRY(delete_unneeded(store, catalog, transaction.connection, sweep, &deleted));
     TRY(transaction_commit(&transaction));
     result->chunks += deleted.chunks;
     result->bytes += deleted.bytes;
@@ -183,6 +189,47 @@ static Error *sweep_chunks(Store *store, const atomic_bool *stop, GcResult *resu
     do {
         TRY(sweep_batch(store, catalog, &sweep, result));
     } while (sweep.count == sweep.count_max && !atomic_load(stop));
+    return NULL;
+}
+
+static Error *find_chunk(Connection *chunks, SweptChunk *chunk, bool *out_found) {
+    Query OWN_QUERY(query) = query_start(chunks, STATEMENT_FIND_CHUNK);
+    query_bind_i64(&query, 1, chunk->tenant);
+    query_bind_digest(&query, 2, &chunk->hash);
+    return query_find_i64(&query, out_found, &chunk->id);
+}
+
+/* As sweep_alone, for chunks that are named. */
+static Error *drop_some(Store *store, Connection *catalog, TenantId tenant, const Digest *hashes,
+    size_t count, Sweep *sweep) {
+    GcResult deleted = {0};
+    Transaction OWN_TRANSACTION(transaction) = {0};
+    TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));
+    transaction.frees = true;
+    sweep->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool found;
+        SweptChunk *chunk = &sweep->batch[sweep->count];
+        *chunk = (SweptChunk){.tenant = tenant, .hash = hashes[i]};
+        TRY(find_chunk(transaction.connection, chunk, &found));
+        sweep->count += found;
+    }
+    TRY(delete_unneeded(store, catalog, transaction.connection, sweep, &deleted));
+    return transaction_commit(&transaction);
+}
+
+Error *gc_drop_chunks(Store *store, TenantId tenant, const Digest *hashes, size_t count) {
+    Sweep sweep;
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    for (size_t first = 0; first < count; first += BATCH_CHUNKS_SHRINK) {
+        const size_t left = count - first;
+        (void)pthread_rwlock_wrlock(&store->sweeping);
+        Error *error = drop_some(store, catalog, tenant, &hashes[first],
+            left < BATCH_CHUNKS_SHRINK ? left : BATCH_CHUNKS_SHRINK, &sweep);
+        (void)pthread_rwlock_unlock(&store->sweeping);
+        TRY(error);
+    }
     return NULL;
 }
 

@@ -178,6 +178,7 @@ Error *models_register(ChunkUpload *upload, const char *name, const ExecutableCo
     ModelVersion OWN_VERSION(version) = {0};
     TRY(models_read_version(transaction.connection, registration.tenant, &reference, &version));
     TRY(transaction_commit(&transaction));
+    chunk_upload_keep(upload);
     *out_version = version;
     version.aliases = NULL;
     if (out_created) *out_created = created;

@@ -110,6 +110,7 @@ Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
     (void)pthread_mutex_init(&store->readers_mutex, NULL);
     (void)pthread_mutex_init(&store->uploads_mutex, NULL);
     init_sweeping(store);
+    in_flight_table_init(&store->in_flight);
     TRY(recent_chunks_create(&store->recent_chunks));
     TRY(memory_copy_text(home, &store->home));
     TRY(open_home(store, flags));
@@ -136,6 +137,7 @@ void store_close(Store *store) {
     (void)pthread_mutex_destroy(&store->readers_mutex);
     (void)pthread_mutex_destroy(&store->uploads_mutex);
     (void)pthread_rwlock_destroy(&store->sweeping);
+    in_flight_table_deinit(&store->in_flight);
     recent_chunks_release(store->recent_chunks);
     if (store->lock >= 0) reserve_close(store->path);
     if (store->lock >= 0) home_unlock(store->lock);

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "store/connection.h"
+#include "store/in_flight_internal.h"
 #include "store/store.h"
 
 enum { STORE_IDLE_READERS_MAX = 64 }; /* kept open for each database */
@@ -42,6 +43,7 @@ struct Store {
     pthread_mutex_t uploads_mutex;
     struct ChunkUpload *uploads; /* guarded by it; read by gc, which holds sweeping alone */
     struct StoredExecutable *open_executables;
+    InFlightTable in_flight;
 };
 
 /* For whose turn it is: the writer has its connection. */

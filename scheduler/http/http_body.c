@@ -11,12 +11,31 @@ void http_body_init(HttpBody *body, const HttpService *service, uint64_t size_ma
     *body = (HttpBody){.service = service, .size_max = size_max, .descriptor = -1};
 }
 
-void http_body_deinit(HttpBody *body) {
+void http_body_open(HttpBody *body, const HttpRequest *request) {
+    const RouteBody kind = request->route->body;
+    const bool stored = kind == ROUTE_BODY_STREAM || kind == ROUTE_BODY_MULTIPART;
+    body->size_max = request->body_size_max;
+    body->quota_limits = request->quota_limits_body;
+    if (stored && request->caller.tenant)
+        body->charge =
+            in_flight_begin(body->service->store, request->caller.tenant, IN_FLIGHT_BODY);
+}
+
+/* Its bytes go; how many there were is still known. */
+static void drop(HttpBody *body) {
     if (body->map) (void)munmap(body->map, body->size);
     if (body->descriptor >= 0) (void)close(body->descriptor);
     if (body->path) (void)unlink(body->path);
     memory_free(body->path);
     byte_writer_deinit(&body->memory);
+    in_flight_end(&body->charge);
+    body->map = NULL;
+    body->descriptor = -1;
+    body->path = NULL;
+}
+
+void http_body_deinit(HttpBody *body) {
+    drop(body);
     http_body_init(body, NULL, 0);
 }
 
@@ -40,9 +59,10 @@ Error *http_body_refuse(uint64_t size_max, bool quota_limits) {
         (unsigned long long)size_max);
 }
 
-Error *http_body_add(HttpBody *body, const void *data, size_t size) {
+static Error *add(HttpBody *body, const void *data, size_t size) {
     if (size > body->size_max - body->size)
         return http_body_refuse(body->size_max, body->quota_limits);
+    if (body->charge.store) TRY(in_flight_add(&body->charge, size));
     if (body->descriptor < 0 && body->size + size > HTTP_BODY_MEMORY_MAX) {
         TRY(http_service_make_file(body->service, &body->descriptor, &body->path));
         TRY(http_body_write(body->descriptor, body->memory.data, body->memory.size));
@@ -56,6 +76,12 @@ Error *http_body_add(HttpBody *body, const void *data, size_t size) {
     }
     body->size += size;
     return NULL;
+}
+
+Error *http_body_add(HttpBody *body, const void *data, size_t size) {
+    Error *error = add(body, data, size);
+    if (error) drop(body); /* its room is somebody else's while the client reads on */
+    return error;
 }
 
 Error *http_body_finish(HttpBody *body, HttpRequest *request) {

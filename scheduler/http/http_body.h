@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "scheduler/http/http_service.h"
+#include "store/in_flight.h"
 
 enum { HTTP_BODY_MEMORY_MAX = 256 << 10 };
 
@@ -12,6 +13,7 @@ typedef struct HttpBody {
     uint64_t size_max;
     bool quota_limits; /* size_max is what a quota leaves */
     uint64_t size;
+    InFlight charge; /* to the tenant whose store the body goes into; without a store: to nobody */
     ByteWriter memory;
     int descriptor; /* -1: still in memory */
     char *path;
@@ -19,12 +21,15 @@ typedef struct HttpBody {
 } HttpBody;
 
 void http_body_init(HttpBody *body, const HttpService *service, uint64_t size_max);
-/* Removes the file. */
+/* What the request's head allows, and who is charged while the body comes. */
+void http_body_open(HttpBody *body, const HttpRequest *request);
+/* Removes the file, and gives back what was charged. */
 void http_body_deinit(HttpBody *body);
 /* A body of more than its request's limit. Errors: TOO_LARGE; EXHAUSTED it is the tenant's quota.
  */
 MUST_CHECK Error *http_body_refuse(uint64_t size_max, bool quota_limits);
-/* Errors: TOO_LARGE; EXHAUSTED the tenant's quota is used up, or the disk is full; IO. */
+/* Errors: TOO_LARGE; EXHAUSTED the tenant's quota is used up, with what else it has on its way, or
+ * the disk is full; IO. A body that was refused is dropped. */
 MUST_CHECK Error *http_body_add(HttpBody *body, const void *data, size_t size);
 /* Everything is there: shows it to the request, until deinit. */
 MUST_CHECK Error *http_body_finish(HttpBody *body, HttpRequest *request);

@@ -216,8 +216,7 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
     if (length && !text_parse_u64(length, &head.content_length))
         FAIL(INVALID, "Content-Length is no number");
     TRY(http_service_open(server->service, &head, &exchange->request));
-    exchange->body.size_max = exchange->request.body_size_max;
-    exchange->body.quota_limits = exchange->request.quota_limits_body;
+    http_body_open(&exchange->body, &exchange->request);
     return NULL;
 }
 

@@ -3,7 +3,8 @@
 
 #include "store/chunk_upload_internal.h"
 #include "store/transaction.h"
-#include "tests/store/store_fixtures.h"
+#include "store/tenants.h"
+#include "tests/store/job_fixtures.h"
 
 static int64_t count_chunks(const TestHome *home) {
     return fixture_read_sql(home, "chunks.db", "SELECT count(*) FROM chunks");
@@ -66,6 +67,52 @@ static void test_chunk_upload_drops_what_was_not_flushed(void **state) {
     expect_ok(fixture_upload(upload, 1, 3, 1000));
     chunk_upload_close(TAKE(upload));
     assert_int_equal(count_chunks(&home), 0);
+}
+
+/* What a tenant sends for nothing must not stay on the disk, charged to nobody; what somebody else
+ * has, or refers to, does. */
+static void test_chunk_upload_takes_back_what_nobody_keeps(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(ChunkUpload, upload) = NULL;
+    OWN(ChunkUpload, other) = NULL;
+    expect_ok(fixture_register(store, TENANT_DEFAULT, "m", 1, 2, 1000, NULL, NULL)); /* 1, 2 */
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    chunk_upload_limit(upload);
+    expect_ok(fixture_upload(upload, 2, 4, 1000)); /* 2 … 5 */
+    expect_ok(chunk_upload_flush(upload));
+    assert_int_equal(count_chunks(&home), 5);
+    assert_true(in_flight_bytes(store, TENANT_DEFAULT, IN_FLIGHT_CHUNKS) > 0);
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &other));
+    expect_ok(fixture_upload(other, 5, 1, 1000)); /* found: it is pinned */
+    chunk_upload_close(TAKE(upload));
+    assert_int_equal(count_chunks(&home), 3); /* 1, 2 and 5 */
+    assert_int_equal(in_flight_bytes(store, TENANT_DEFAULT, IN_FLIGHT_CHUNKS), 0);
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    chunk_upload_limit(upload);
+    expect_ok(fixture_upload(upload, 3, 2, 1000)); /* not found any more */
+    expect_ok(chunk_upload_flush(upload));
+    chunk_upload_keep(upload);
+    chunk_upload_close(TAKE(upload));
+    assert_int_equal(count_chunks(&home), 5);
+}
+
+static void test_chunk_upload_is_charged_while_it_lasts(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(ChunkUpload, upload) = NULL;
+    expect_ok(fixture_end(
+        tenants_set_quota(fixture_begin(store), TENANT_DEFAULT, QUOTA_STORE_BYTES, 10000)));
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    chunk_upload_limit(upload);
+    expect_error(fixture_upload(upload, 1, 40, 1000), ERROR_EXHAUSTED, "store_bytes is 10000");
+    chunk_upload_close(TAKE(upload));
+    assert_int_equal(count_chunks(&home), 0);
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    expect_ok(
+        fixture_upload(upload, 1, 40, 1000)); /* what a job makes is charged as it is stored */
 }
 
 static void test_chunk_upload_refuses_sizes_beyond_the_limits(void **state) {
@@ -232,6 +279,8 @@ static void test_chunk_upload_tells_what_its_writer_met(void **state) {
 TEST_GROUP(chunk_upload, cmocka_unit_test(test_chunk_upload_finds_what_it_put_and_what_is_stored),
     cmocka_unit_test(test_chunk_upload_finds_nothing_of_another_tenant),
     cmocka_unit_test(test_chunk_upload_drops_what_was_not_flushed),
+    cmocka_unit_test(test_chunk_upload_takes_back_what_nobody_keeps),
+    cmocka_unit_test(test_chunk_upload_is_charged_while_it_lasts),
     cmocka_unit_test(test_chunk_upload_refuses_sizes_beyond_the_limits),
     cmocka_unit_test(test_chunk_upload_refuses_a_name_with_another_size),
     cmocka_unit_test(test_chunk_upload_finds_while_others_write),
