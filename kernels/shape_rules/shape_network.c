@@ -106,8 +106,6 @@ Error *shape_rule_lp_pool(PlanRequest *request) {
 
 Error *shape_rule_max_unpool(PlanRequest *request) {
     const Shape *input = rule_shape(request, 0);
-    int64_t wanted[SHAPE_RANK_MAX];
-    uint32_t count;
     Window window;
     Shape shape;
     TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
@@ -115,15 +113,6 @@ Error *shape_rule_max_unpool(PlanRequest *request) {
     TRY(rule_check_shape(request, 1, input->rank, input->dims));
     TRY(window_of_unpool(request, &window));
     TRY(window_shape(request, &window, input->dims[1], &shape));
-    TRY(arguments_ints(request, 2, SHAPE_RANK_MAX, wanted, &count));
-    if (count != 0 && count != shape.rank)
-        FAIL(INVALID, "an output_shape of %u dimensions, not %u", count, shape.rank);
-    for (uint32_t i = 0; i < count; i++) {
-        if (wanted[i] < shape.dims[i] || (i < 2 && wanted[i] != shape.dims[i]))
-            FAIL(INVALID, "dimension %u of output_shape is %" PRId64 " for %" PRId64, i, wanted[i],
-                shape.dims[i]);
-        shape.dims[i] = wanted[i];
-    }
     rule_set(request, 0, rule_dtype(request, 0), &shape);
     return NULL;
 }

@@ -203,11 +203,36 @@ Error *window_of_columns(const PlanRequest *request, Window *out) {
     return NULL;
 }
 
+/* What a window over an output_shape could have pooled: a pool that rounds up covers up to
+ * stride - 1 more than there was, one that rounds down leaves any rest. */
+static Error *check_unpooled(const Window *window, uint32_t i, int64_t wanted) {
+    int64_t reach;
+    if (!checked_mul_i64(window->input[i] - 1, window->stride[i], &reach) || reach > INT64_MAX / 2)
+        FAIL(INVALID, "dimension %u becomes too large", i);
+    reach += window->kernel[i] - window->pad_begin[i] - window->pad_end[i];
+    if (wanted >= 1 && wanted > reach - window->stride[i]) return NULL;
+    FAIL(INVALID, "dimension %u of output_shape is %" PRId64 " for %" PRId64, 2 + i, wanted, reach);
+}
+
 Error *window_of_unpool(const PlanRequest *request, Window *out) {
     Window window;
     AutoPad none;
+    int64_t wanted[SHAPE_RANK_MAX];
+    uint32_t count;
     TRY(read_window(request, false, &window, &none));
-    for (uint32_t i = 0; i < window.rank; i++) TRY(slide_back(&window, i, PAD_EXPLICIT, 0, 0));
+    TRY(arguments_ints(request, 2, SHAPE_RANK_MAX, wanted, &count));
+    if (count != 0 && count != window.rank + 2)
+        FAIL(INVALID, "an output_shape of %u dimensions, not %u", count, window.rank + 2);
+    for (uint32_t i = 0; i < 2 && count != 0; i++)
+        if (wanted[i] != request->inputs[0].shape.dims[i])
+            FAIL(INVALID, "dimension %u of output_shape is %" PRId64 " for %" PRId64, i, wanted[i],
+                request->inputs[0].shape.dims[i]);
+    for (uint32_t i = 0; i < window.rank; i++) {
+        if (count == 0)
+            TRY(slide_back(&window, i, PAD_EXPLICIT, 0, 0));
+        else
+            TRY(check_unpooled(&window, i, window.output[i] = wanted[2 + i]));
+    }
     *out = window;
     return NULL;
 }

@@ -37,5 +37,6 @@ MUST_CHECK Error *window_of_transpose(const PlanRequest *request, Window *out);
 /* Of a Col2Im request: the window that cut the image (input) into blocks (kernel), output of them
  * along each dimension. */
 MUST_CHECK Error *window_of_columns(const PlanRequest *request, Window *out);
-/* Of a MaxUnpool request: output is what was pooled, as far as the attributes tell. */
+/* Of a MaxUnpool request: output is what was pooled, by output_shape where it is given, else as far
+ * as the attributes tell. */
 MUST_CHECK Error *window_of_unpool(const PlanRequest *request, Window *out);

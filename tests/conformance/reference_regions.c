@@ -158,22 +158,9 @@ void reference_non_max_suppression(ReferenceCall *call) {
 void reference_max_unpool(ReferenceCall *call) {
     const ReferenceTensor *x = &call->inputs[0];
     ReferenceTensor *out = &call->outputs[0];
-    const uint32_t rank = x->shape.rank - 2;
-    int64_t kernel[SPATIAL_MAX], strides[SPATIAL_MAX], pads[2 * SPATIAL_MAX];
-    Shape pooled = x->shape;
-    read_list(call->attributes, "kernel_shape", rank, 1, kernel);
-    read_list(call->attributes, "strides", rank, 1, strides);
-    read_list(call->attributes, "pads", 2 * rank, 0, pads);
-    for (uint32_t d = 0; d < rank; d++)
-        pooled.dims[2 + d] =
-            (x->shape.dims[2 + d] - 1) * strides[d] + kernel[d] - pads[d] - pads[rank + d];
     for (int64_t i = 0; i < out->count; i++) out->values[i] = 0;
-    for (int64_t i = 0; i < x->count; i++) {
-        int64_t rest = (int64_t)call->inputs[1].values[i], to[SHAPE_RANK_MAX];
-        for (uint32_t d = pooled.rank; d-- > 0; rest /= pooled.dims[d])
-            to[d] = rest % pooled.dims[d];
-        out->values[reference_flat(&out->shape, to)] = x->values[i];
-    }
+    for (int64_t i = 0; i < x->count; i++)
+        out->values[(int64_t)call->inputs[1].values[i]] = x->values[i];
 }
 
 void reference_col_2_im(ReferenceCall *call) {

@@ -110,6 +110,9 @@ static void test_window_of_unpool_is_what_was_pooled(void **state) {
         "MaxUnpool", "{kernel_shape=[3], strides=[2], pads=[1, 0]}", "float32[1,1,4] int64[1,1,4]");
     assert_int_equal(pooled.input[0], 4);
     assert_int_equal(pooled.output[0], 8);
+    Window wider = window("MaxUnpool", "{kernel_shape=[3], strides=[2], pads=[1, 0]}",
+        "float32[1,1,4] int64[1,1,4] int64[3]=1,1,9");
+    assert_int_equal(wider.output[0], 9);
 }
 
 static void test_window_refuses_what_overflows(void **state) {
