@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "base/name_map.h"
 #include "vm/executable_internal.h"
 #include "vm/verifier.h"
 
@@ -93,8 +94,22 @@ static Error *port_check(const Port *port) {
     return NULL;
 }
 
+/* Arrays come and go by their names. */
+static Error *ports_check_names(const Port *ports, uint32_t count) {
+    OWN(NameMap, names) = NULL;
+    TRY(name_map_create(&names));
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = ports[i].name;
+        if (!name || !name[0]) continue;
+        if (name_map_find(names, name)) FAIL(INVALID, "two ports are named %s", name);
+        TRY(name_map_set(names, name, names));
+    }
+    return NULL;
+}
+
 static Error *ports_copy(const Port *ports, uint32_t count, Port **out) {
     void *memory;
+    TRY(ports_check_names(ports, count));
     TRY(memory_alloc(count, sizeof(Port), &memory));
     Port *copy = memory;
     for (uint32_t i = 0; i < count; i++) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compiler/frontend/onnx_internal.h"
+#include "compiler/frontend/onnx_sparse.h"
 #include "compiler/frontend/onnx_tensor.h"
 
 enum { ADDRESS_TEXT_SIZE = 32 };
@@ -58,6 +59,22 @@ Error *onnx_constant_tensor(OnnxImport *import, const Onnx__TensorProto *proto, 
     return NULL;
 }
 
+Error *onnx_constant_sparse(
+    OnnxImport *import, const Onnx__SparseTensorProto *proto, IrVariable **out) {
+    char key[ADDRESS_TEXT_SIZE];
+    (void)snprintf(key, sizeof key, "%p", (const void *)proto);
+    IrVariable *constant = name_map_find(import->constants, key);
+    if (!constant) {
+        OWN(Tensor, tensor) = NULL;
+        TRY(onnx_sparse_read(
+            proto, import->directory_descriptor, import->device, &import->sparse_left, &tensor));
+        TRY(ir_constant_tensor(import->module, tensor, &constant));
+        TRY(name_map_set(import->constants, key, constant));
+    }
+    *out = constant;
+    return NULL;
+}
+
 static Error *constant_floats(const OnnxNode *node, const Onnx__AttributeProto *from) {
     IrVariable *constant;
     if (from->has_type && from->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS)
@@ -83,6 +100,8 @@ Error *onnx_convert_constant(const OnnxNode *node) {
     TRY(onnx_attribute_ints(node, "value_ints", &ints));
     if ((from = onnx_attribute_find(node, "value")) && from->t)
         TRY(onnx_constant_tensor(node->import, from->t, &constant));
+    else if ((from = onnx_attribute_find(node, "sparse_value")) && from->sparse_tensor)
+        TRY(onnx_constant_sparse(node->import, from->sparse_tensor, &constant));
     else if ((from = onnx_attribute_find(node, "value_float")) && from->has_f)
         TRY(make(node, DTYPE_FLOAT32, 0, 1, &from->f, &constant));
     else if ((from = onnx_attribute_find(node, "value_int")) && from->has_i)
@@ -96,7 +115,7 @@ Error *onnx_convert_constant(const OnnxNode *node) {
     else if ((from = onnx_attribute_find(node, "value_strings")))
         return constant_strings(node, 1, from->n_strings, from->strings);
     else
-        FAIL(
-            UNSUPPORTED, "a constant without value, value_int(s), value_float(s), value_string(s)");
+        FAIL(UNSUPPORTED, "a constant without value, sparse_value, value_int(s), value_float(s), "
+                          "value_string(s)");
     return onnx_node_set_output(node, 0, constant);
 }

@@ -2,19 +2,40 @@
 #include "base/allocator.h"
 #include "compiler/frontend/onnx_internal.h"
 #include "compiler/frontend/onnx_wire.h"
+#include "kernels/string_tensor.h"
 
-/* FunctionProto.attribute_proto: the schema that is read here is older, so it stands among the
- * unknown fields, as bytes. */
-enum { ATTRIBUTE_DEFAULTS_FIELD = 11 };
+/* The schema that is read here is older than FunctionProto.attribute_proto and than overloads,
+ * which therefore stand among the unknown fields, as bytes. */
+enum {
+    ATTRIBUTE_DEFAULTS_FIELD = 11,
+    FUNCTION_OVERLOAD_FIELD = 13,
+    NODE_OVERLOAD_FIELD = 8,
+    OVERLOAD_LENGTH_MAX = 1024,
+};
 
-static Error *function_key(const char *domain, const char *name, TextBuilder *out) {
-    text_appendf(out, "%s:%s", onnx_is_default_domain(domain) ? "" : domain, name ? name : "");
+/* What a function is called by; absent ones are "". */
+typedef struct FunctionName {
+    const char *domain, *name;
+    StringView overload;
+} FunctionName;
+
+/* "domain:name", "domain:name:overload" */
+static Error *print_name(const FunctionName *name, TextBuilder *out) {
+    text_appendf(out, "%s:%s", name->domain, name->name);
+    if (name->overload.size)
+        text_appendf(out, ":%.*s", (int)name->overload.size, name->overload.text);
     return text_builder_check(out);
 }
 
+/* With lengths, since each part may hold a colon. */
+static Error *make_key(const FunctionName *name, TextBuilder *out) {
+    text_appendf(out, "%zu:%zu:", strlen(name->domain), strlen(name->name));
+    return print_name(name, out);
+}
+
 /* An unknown field's bytes begin with their length. */
-static Error *unpack_default(
-    const ProtobufCMessageUnknownField *field, Onnx__AttributeProto **out) {
+static Error *read_unknown(
+    const ProtobufCMessageUnknownField *field, const char *what, StringView *out) {
     uint64_t size = 0;
     size_t at = 0;
     bool ended = false;
@@ -22,8 +43,41 @@ static Error *unpack_default(
         size |= (uint64_t)(field->data[at] & 0x7f) << shift;
         ended = !(field->data[at++] & 0x80);
     }
-    if (!ended || size != field->len - at) FAIL(CORRUPT, "a default value that is no attribute");
-    TRY(onnx_wire_unpack_attribute(field->data + at, size, out));
+    if (field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED || !ended ||
+        size != field->len - at)
+        FAIL(CORRUPT, "%s that is none", what);
+    *out = (StringView){(const char *)field->data + at, size};
+    return NULL;
+}
+
+/* Empty: it has none. */
+static Error *read_overload(const ProtobufCMessage *message, unsigned tag, StringView *out) {
+    StringView found = {"", 0};
+    for (unsigned i = 0; i < message->n_unknown_fields; i++)
+        if (message->unknown_fields[i].tag == tag)
+            TRY(read_unknown(&message->unknown_fields[i], "an overload", &found));
+    if (found.size > OVERLOAD_LENGTH_MAX || !text_is_utf8(found.text, found.size) ||
+        memchr(found.text, 0, found.size))
+        FAIL(CORRUPT, "an overload that is no text of at most %d bytes", OVERLOAD_LENGTH_MAX);
+    *out = found;
+    return NULL;
+}
+
+static Error *read_name(const char *domain, const char *name, const ProtobufCMessage *message,
+    unsigned overload_field, FunctionName *out) {
+    *out = (FunctionName){onnx_is_default_domain(domain) ? "" : domain, name ? name : "", {"", 0}};
+    return read_overload(message, overload_field, &out->overload);
+}
+
+static Error *name_of_node(const Onnx__NodeProto *node, FunctionName *out) {
+    return read_name(node->domain, node->op_type, &node->base, NODE_OVERLOAD_FIELD, out);
+}
+
+static Error *unpack_default(
+    const ProtobufCMessageUnknownField *field, Onnx__AttributeProto **out) {
+    StringView bytes;
+    TRY(read_unknown(field, "a default value", &bytes));
+    TRY(onnx_wire_unpack_attribute((const uint8_t *)bytes.text, bytes.size, out));
     if ((*out)->name && (*out)->name[0] && !((*out)->ref_attr_name && (*out)->ref_attr_name[0]))
         return NULL;
     FAIL(INVALID, "a default value without a name, or that refers to another attribute");
@@ -36,8 +90,6 @@ static Error *read_defaults(OnnxLocalFunction *function) {
     function->defaults = memory;
     for (unsigned i = 0; i < base->n_unknown_fields; i++) {
         if (base->unknown_fields[i].tag != ATTRIBUTE_DEFAULTS_FIELD) continue;
-        if (base->unknown_fields[i].wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
-            FAIL(CORRUPT, "a default value that is no attribute");
         TRY(unpack_default(
             &base->unknown_fields[i], &function->defaults[function->default_count++]));
     }
@@ -45,11 +97,17 @@ static Error *read_defaults(OnnxLocalFunction *function) {
 }
 
 static Error *read_function(OnnxLocalFunction *function, NameMap *by_key) {
+    const Onnx__FunctionProto *proto = function->proto;
+    FunctionName name;
     TextBuilder OWN_TEXT(key) = {0};
-    TRY(function_key(function->proto->domain, function->proto->name, &key));
+    TextBuilder OWN_TEXT(label) = {0};
+    TRY_WRAP(read_name(proto->domain, proto->name, &proto->base, FUNCTION_OVERLOAD_FIELD, &name),
+        "function %s", proto->name ? proto->name : "");
+    TRY(make_key(&name, &key));
+    TRY(print_name(&name, &label));
     if (name_map_find(by_key, text_builder_get(&key)))
-        FAIL(INVALID, "function %s is there twice", text_builder_get(&key));
-    TRY_WRAP(read_defaults(function), "function %s", text_builder_get(&key));
+        FAIL(INVALID, "function %s is there twice", text_builder_get(&label));
+    TRY_WRAP(read_defaults(function), "function %s", text_builder_get(&label));
     return name_map_set(by_key, text_builder_get(&key), function);
 }
 
@@ -77,12 +135,18 @@ void onnx_functions_deinit(OnnxLocalFunctions *functions) {
 }
 
 Error *onnx_function_find(NameMap *by_key, const Onnx__NodeProto *node, OnnxLocalFunction **out) {
-    TextBuilder OWN_TEXT(key) = {0};
+    FunctionName name;
     *out = NULL;
-    if (name_map_count(by_key) == 0) return NULL;
-    TRY(function_key(node->domain, node->op_type, &key));
+    if (name_map_count(by_key) == 0 && node->base.n_unknown_fields == 0) return NULL;
+    TRY(name_of_node(node, &name));
+    TextBuilder OWN_TEXT(key) = {0};
+    TRY(make_key(&name, &key));
     *out = name_map_find(by_key, text_builder_get(&key));
-    return NULL;
+    if (*out || name.overload.size == 0) return NULL;
+    /* no operator has overloads */
+    TextBuilder OWN_TEXT(label) = {0};
+    TRY(print_name(&name, &label));
+    FAIL(INVALID, "the model has no function %s", text_builder_get(&label));
 }
 
 static Error *count_function(NameMap *by_key, OnnxLocalFunction *function, uint32_t depth);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "compiler/frontend/onnx_internal.h"
+#include "compiler/frontend/onnx_sparse.h"
 #include "compiler/frontend/onnx_tensor.h"
 
 Error *onnx_graph_nodes(
@@ -11,12 +12,19 @@ Error *onnx_graph_nodes(
 
 static Error *read_initializers(
     OnnxImport *import, OnnxScope *scope, const Onnx__GraphProto *graph) {
-    if (graph->n_sparse_initializer > 0) FAIL(UNSUPPORTED, "sparse initializers");
     for (size_t i = 0; i < graph->n_initializer; i++) {
         const Onnx__TensorProto *proto = graph->initializer[i];
         const char *name = proto->name ? proto->name : "";
         IrVariable *constant;
         TRY_WRAP(onnx_constant_tensor(import, proto, &constant), "initializer %s", name);
+        TRY(onnx_scope_set(scope, name, constant));
+    }
+    for (size_t i = 0; i < graph->n_sparse_initializer; i++) {
+        const Onnx__SparseTensorProto *proto = graph->sparse_initializer[i];
+        const char *name = onnx_sparse_name(proto);
+        IrVariable *constant;
+        if (!name[0]) FAIL(INVALID, "a sparse initializer whose values have no name");
+        TRY_WRAP(onnx_constant_sparse(import, proto, &constant), "initializer %s", name);
         TRY(onnx_scope_set(scope, name, constant));
     }
     return NULL;

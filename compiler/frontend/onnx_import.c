@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/frontend/onnx_internal.h"
+#include "compiler/frontend/onnx_sparse.h"
 #include "compiler/frontend/onnx_wire.h"
 #include "kernels/device.h"
 
@@ -54,6 +55,18 @@ static Error *add_parameters(const Onnx__GraphProto *graph, IrFunction *function
     return NULL;
 }
 
+static Error *check_output_names(const Onnx__GraphProto *graph) {
+    OWN(NameMap, names) = NULL;
+    TRY(name_map_create(&names));
+    for (size_t i = 0; i < graph->n_output; i++) {
+        const char *name = graph->output[i]->name ? graph->output[i]->name : "";
+        if (name_map_find(names, name))
+            FAIL(INVALID, "two outputs of the graph are named %s; results are told by name", name);
+        TRY(name_map_set(names, name, graph->output[i]));
+    }
+    return NULL;
+}
+
 static Error *set_results(
     const Onnx__GraphProto *graph, IrFunction *function, IrVariable *const *results) {
     Arena *arena = &function->module->arena;
@@ -77,8 +90,12 @@ static Error *import_main(
     for (size_t i = 0; i < graph->n_initializer; i++)
         if (graph->initializer[i]->name)
             TRY(name_map_set(initializers, graph->initializer[i]->name, graph->initializer[i]));
+    for (size_t i = 0; i < graph->n_sparse_initializer; i++)
+        TRY(name_map_set(initializers, onnx_sparse_name(graph->sparse_initializer[i]),
+            graph->sparse_initializer[i]));
     TRY(add_parameters(graph, function, scope, initializers));
     IrVariable **results;
+    TRY(check_output_names(graph));
     TRY(onnx_graph_body(import, scope, graph, &results));
     return set_results(graph, function, results);
 }
@@ -120,7 +137,8 @@ Error *onnx_import(const uint8_t *data, size_t size, int directory_descriptor, I
         .device = device_host(),
         .directory_descriptor = directory_descriptor,
         .functions = functions,
-        .constants = constants};
+        .constants = constants,
+        .sparse_left = ONNX_SPARSE_BYTES_MAX};
     TRY(import_model(&import, model));
     *out = TAKE(module);
     return NULL;

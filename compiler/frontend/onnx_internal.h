@@ -31,11 +31,12 @@ typedef struct OnnxImport {
     IrModule *module;
     Device *device; /* whose addresses are pointers: for constants */
     int directory_descriptor;
-    NameMap *functions; /* "domain:name" to OnnxLocalFunction */
+    NameMap *functions; /* OnnxLocalFunction, by domain, name and overload */
     /* The address of a TensorProto in a function's body to its constant: however often the function
      * is expanded, its data is held once. */
     NameMap *constants;
-    uint32_t node_count; /* converted so far, with expansion */
+    uint32_t node_count;  /* converted so far, with expansion */
+    uint64_t sparse_left; /* bytes that sparse tensors may still take */
 } OnnxImport;
 
 /* The names of one graph or function body. */
@@ -110,6 +111,8 @@ MUST_CHECK Error *onnx_constant_float0(
 /* The same constant for the same proto. */
 MUST_CHECK Error *onnx_constant_tensor(
     OnnxImport *import, const Onnx__TensorProto *proto, IrVariable **out);
+MUST_CHECK Error *onnx_constant_sparse(
+    OnnxImport *import, const Onnx__SparseTensorProto *proto, IrVariable **out);
 
 /* onnx_legacy.c: the element type of a float tensor that nodes before compute. Types are inferred
  * behind the import, so it is followed back to where it is told: the first operand of nearly every
@@ -143,7 +146,7 @@ typedef struct OnnxLocalFunctions {
 MUST_CHECK Error *onnx_functions_read(
     const Onnx__ModelProto *model, NameMap *by_key, OnnxLocalFunctions *out);
 void onnx_functions_deinit(OnnxLocalFunctions *functions);
-/* NULL: the node calls none. */
+/* NULL: the node calls none. Errors: INVALID an overload that no function has. */
 MUST_CHECK Error *onnx_function_find(
     NameMap *by_key, const Onnx__NodeProto *node, OnnxLocalFunction **out);
 /* The function's nodes in the place of the call. */

@@ -2,6 +2,7 @@
  * recurrent cell: one product of the whole input before the loop, of which each round takes its
  * rows. A product of one row reads the matrix once a round. */
 #include "compiler/frontend/onnx_scan.h"
+#include "compiler/frontend/onnx_sparse.h"
 
 /* More columns than this for each of depth would keep more than is saved. */
 enum { COLUMNS_PER_DEPTH_MAX = 16 };
@@ -16,6 +17,8 @@ static Error *body_names(const Onnx__GraphProto *body, NameMap **out) {
         TRY(name_map_set(names, text_of(body->input[i]->name), names));
     for (size_t i = 0; i < body->n_initializer; i++)
         TRY(name_map_set(names, text_of(body->initializer[i]->name), names));
+    for (size_t i = 0; i < body->n_sparse_initializer; i++)
+        TRY(name_map_set(names, onnx_sparse_name(body->sparse_initializer[i]), names));
     for (size_t i = 0; i < body->n_node; i++)
         for (size_t j = 0; j < body->node[i]->n_output; j++)
             TRY(name_map_set(names, body->node[i]->output[j], names));
@@ -64,8 +67,11 @@ static bool is_product(const Onnx__NodeProto *node) {
 /* whole NULL: the node stays in the body. */
 static Error *take(const OnnxNode *node, const ScanParts *parts, const NameMap *inner,
     const Onnx__NodeProto *product, ScanProduct *out) {
+    OnnxLocalFunction *function;
     *out = (ScanProduct){.name = is_product(product) ? product->output[0] : NULL};
     if (!out->name || !out->name[0]) return NULL;
+    TRY(onnx_function_find(node->import->functions, product, &function));
+    if (function) return NULL; /* a function of the model that is called MatMul */
     TRY(input_named(node, parts, product->input[0], &out->input));
     if (out->input == parts->input_count) return NULL;
     IrVariable *matrix = matrix_named(node, inner, product->input[1]);

@@ -272,6 +272,32 @@ void onnx_node_set_domain(OnnxNodeProto *node, const char *domain) {
     node->domain = onnx_text(domain);
 }
 
+/* Fields of a schema later than the one that protobuf-c reads. */
+static void add_unknown_text(ProtobufCMessage *message, unsigned tag, const char *text) {
+    const unsigned count = message->n_unknown_fields;
+    const size_t size = strlen(text);
+    assert_true(size < 128);
+    message->unknown_fields =
+        realloc(message->unknown_fields, (count + 1) * sizeof(ProtobufCMessageUnknownField));
+    assert_non_null(message->unknown_fields);
+    ProtobufCMessageUnknownField *field = &message->unknown_fields[count];
+    *field = (ProtobufCMessageUnknownField){.tag = tag,
+        .wire_type = PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED,
+        .len = size + 1,
+        .data = zeroed(1, size + 1)};
+    field->data[0] = (uint8_t)size;
+    memcpy(field->data + 1, text, size);
+    message->n_unknown_fields = count + 1;
+}
+
+void onnx_node_set_overload(OnnxNodeProto *node, const char *overload) {
+    add_unknown_text(&node->base, 8, overload);
+}
+
+void onnx_function_set_overload(OnnxFunction *function, const char *overload) {
+    add_unknown_text(&function->base, 13, overload);
+}
+
 void onnx_node_set_name(OnnxNodeProto *node, const char *name) { node->name = onnx_text(name); }
 
 static OnnxAttribute *add_attribute(
@@ -319,6 +345,29 @@ OnnxAttribute *onnx_set_ints(OnnxNodeProto *node, const char *name, const char *
         assert_true(end > values);
     }
     return attribute;
+}
+
+Onnx__SparseTensorProto *onnx_sparse_make(
+    const char *name, const char *values, const char *indices, const char *dims) {
+    Onnx__SparseTensorProto *sparse = zeroed(1, sizeof *sparse);
+    onnx__sparse_tensor_proto__init(sparse);
+    if (values) sparse->values = onnx_tensor_make(name, values);
+    if (indices) sparse->indices = onnx_tensor_make("indices", indices);
+    sparse->dims = zeroed(strlen(dims) + 1, sizeof *sparse->dims);
+    for (char *end = NULL; *dims; dims = end) {
+        sparse->dims[sparse->n_dims++] = strtoll(dims, &end, 10);
+        assert_true(end > dims);
+    }
+    return sparse;
+}
+
+void onnx_add_sparse_initializer(OnnxGraph *graph, Onnx__SparseTensorProto *owned_sparse) {
+    append(&graph->sparse_initializer, &graph->n_sparse_initializer, owned_sparse);
+}
+
+void onnx_set_sparse(OnnxNodeProto *node, const char *name, Onnx__SparseTensorProto *owned_sparse) {
+    add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR)->sparse_tensor =
+        owned_sparse;
 }
 
 OnnxAttribute *onnx_set_floats(OnnxNodeProto *node, const char *name, const char *values) {

@@ -25,6 +25,11 @@ OnnxGraph *onnx_graph_make(void);
 void onnx_add_input(OnnxGraph *graph, const char *name, const char *type);
 void onnx_add_output(OnnxGraph *graph, const char *name, const char *type);
 OnnxTensor *onnx_add_initializer(OnnxGraph *graph, const char *name, const char *tensor);
+/* values, indices: tensors, NULL for an absent one; dims: "2 3". */
+Onnx__SparseTensorProto *onnx_sparse_make(
+    const char *name, const char *values, const char *indices, const char *dims);
+void onnx_add_sparse_initializer(OnnxGraph *graph, Onnx__SparseTensorProto *owned_sparse);
+void onnx_set_sparse(OnnxNodeProto *node, const char *name, Onnx__SparseTensorProto *owned_sparse);
 /* inputs, outputs: "a,b,,c"; nothing between commas is an absent one. */
 OnnxNodeProto *onnx_add_node(
     OnnxGraph *graph, const char *op_type, const char *inputs, const char *outputs);
@@ -33,6 +38,9 @@ OnnxFunction *onnx_add_function(OnnxModel *model, const char *domain, const char
 OnnxNodeProto *onnx_function_add_node(
     OnnxFunction *function, const char *op_type, const char *inputs, const char *outputs);
 void onnx_node_set_domain(OnnxNodeProto *node, const char *domain);
+/* What a call means, or what a function is, beside domain and name. */
+void onnx_node_set_overload(OnnxNodeProto *node, const char *overload);
+void onnx_function_set_overload(OnnxFunction *function, const char *overload);
 void onnx_node_set_name(OnnxNodeProto *node, const char *name);
 
 OnnxAttribute *onnx_set_int(OnnxNodeProto *node, const char *name, int64_t value);

@@ -224,7 +224,76 @@ static void test_onnx_function_refuses_default_values_that_are_none(void **state
     add_default_int(function, "a", 1);
     function->base.unknown_fields[0].wire_type = PROTOBUF_C_WIRE_TYPE_VARINT;
     function->base.unknown_fields[0].len = 1;
-    onnx_model_refused(CORRUPT, "function own:F: a default value that is no attribute", model);
+    onnx_model_refused(CORRUPT, "function own:F: a default value that is none", model);
+}
+
+static OnnxFunction *add_overload(
+    OnnxModel *model, const char *name, const char *overload, const char *op_type) {
+    OnnxFunction *function = onnx_add_function(model, "own", name, "a", "b");
+    if (overload[0]) onnx_function_set_overload(function, overload);
+    onnx_function_add_node(function, op_type, "a", "b");
+    return function;
+}
+
+/* Three of one name, called from the graph and from a function. */
+static OnnxModel *overloads_model(const char *first, const char *second) {
+    OnnxModel *model = onnx_model_make(13);
+    onnx_add_input(model->graph, "x", "float32[2]");
+    onnx_add_output(model->graph, "y", "float32");
+    onnx_add_output(model->graph, "z", "float32");
+    OnnxNodeProto *node = onnx_add_node(model->graph, "F", "x", "y");
+    onnx_node_set_domain(node, "own");
+    onnx_node_set_overload(node, first);
+    node = onnx_add_node(model->graph, "G", "y", "z");
+    onnx_node_set_domain(node, "own");
+    add_overload(model, "F", "", "Exp");
+    add_overload(model, "F", "negate", "Neg");
+    add_overload(model, "F", "size", "Abs");
+    OnnxFunction *calls = onnx_add_function(model, "own", "G", "a", "c");
+    node = onnx_function_add_node(calls, "F", "a", "b");
+    onnx_node_set_domain(node, "own");
+    onnx_node_set_overload(node, second);
+    onnx_node_set_domain(onnx_function_add_node(calls, "F", "b", "c"), "own");
+    return model;
+}
+
+static void test_onnx_function_is_found_by_its_overload(void **state) {
+    (void)state;
+    onnx_model_expect(overloads_model("negate", "size"),
+        "float32[2] 1 2 -> float32[2] -1 -2; float32[2] 2.71828 7.38906");
+    onnx_model_expect(overloads_model("size", "negate"),
+        "float32[2] 1 2 -> float32[2] 1 2; float32[2] 0.367879 0.135335");
+    onnx_model_expect(
+        overloads_model("", ""), "float32[2] 0 0 -> float32[2] 1 1; float32[2] 15.1543 15.1543");
+}
+
+static void test_onnx_function_refuses_overloads_that_are_not_there(void **state) {
+    (void)state;
+    onnx_model_refused(INVALID, "node y (F): the model has no function own:F:other",
+        overloads_model("other", "size"));
+    onnx_model_refused(
+        INVALID, "the model has no function own:F:other", overloads_model("size", "other"));
+    OnnxNodeProto *node;
+    OnnxModel *model = one_node("Neg", "", &node);
+    onnx_node_set_overload(node, "fast");
+    onnx_model_refused(INVALID, "node y (Neg): the model has no function :Neg:fast", model);
+    model = overloads_model("size", "size");
+    add_overload(model, "F", "size", "Neg");
+    onnx_model_refused(INVALID, "function own:F:size is there twice", model);
+    model = overloads_model("size", "size");
+    onnx_function_set_overload(add_overload(model, "H", "", "Neg"), "\xff");
+    onnx_model_refused(CORRUPT, "function H: an overload that is no text", model);
+}
+
+/* The overload b of a:F is not the function a of F:b's domain. */
+static void test_onnx_function_keeps_names_with_colons_apart(void **state) {
+    (void)state;
+    OnnxNodeProto *node;
+    OnnxModel *model = one_node("F", "own", &node);
+    onnx_node_set_overload(node, "b");
+    add_overload(model, "F:b", "", "Abs");
+    add_overload(model, "F", "b", "Neg");
+    onnx_model_expect(model, "float32[2] 1 2 -> float32[2] -1 -2");
 }
 
 static void test_onnx_function_refuses_functions_that_call_themselves(void **state) {
@@ -291,6 +360,9 @@ int test_onnx_function(void) {
         cmocka_unit_test(test_onnx_function_attributes_have_default_values),
         cmocka_unit_test(test_onnx_function_default_values_go_inwards),
         cmocka_unit_test(test_onnx_function_refuses_default_values_that_are_none),
+        cmocka_unit_test(test_onnx_function_is_found_by_its_overload),
+        cmocka_unit_test(test_onnx_function_refuses_overloads_that_are_not_there),
+        cmocka_unit_test(test_onnx_function_keeps_names_with_colons_apart),
         cmocka_unit_test(test_onnx_function_refuses_functions_that_call_themselves),
         cmocka_unit_test(test_onnx_function_refuses_functions_that_explode),
         cmocka_unit_test(test_onnx_function_holds_a_functions_constants_once),

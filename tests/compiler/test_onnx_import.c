@@ -97,6 +97,14 @@ static void test_onnx_import_takes_initializers_for_inputs_of_their_name(void **
 }
 
 /* The names that people give inputs and outputs by are those of the graph. */
+static void test_onnx_import_refuses_two_outputs_of_one_name(void **state) {
+    (void)state;
+    OnnxModel *model = neg_model(13);
+    onnx_add_output(model->graph, "x", "float32[2]");
+    onnx_add_output(model->graph, "y", "float32[2]");
+    onnx_model_refused(INVALID, "two outputs of the graph are named y", model);
+}
+
 static void test_onnx_import_keeps_the_names_of_ports(void **state) {
     (void)state;
     OWN(IrModule, module) = NULL;
@@ -119,6 +127,7 @@ int test_onnx_import(void) {
         cmocka_unit_test(test_onnx_import_refuses_models_without_graph_or_outputs),
         cmocka_unit_test(test_onnx_import_refuses_what_is_no_model),
         cmocka_unit_test(test_onnx_import_takes_initializers_for_inputs_of_their_name),
+        cmocka_unit_test(test_onnx_import_refuses_two_outputs_of_one_name),
         cmocka_unit_test(test_onnx_import_keeps_the_names_of_ports),
     };
     return cmocka_run_group_tests_name("onnx_import", tests, NULL, NULL);

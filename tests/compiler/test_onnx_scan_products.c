@@ -72,10 +72,23 @@ static void test_onnx_scan_leaves_other_products_in_the_loop(void **state) {
         "float32[1] 0; float32[2,2] 1 2 3 4 -> float32[1] 10; float32[2,1] 3 10");
 }
 
+/* A function of the model may be called MatMul, and is what the body means then. */
+static void test_onnx_scan_leaves_functions_named_like_a_product(void **state) {
+    (void)state;
+    OnnxNodeProto *node;
+    OnnxModel *model = product_model("float32[2,1] 10 1", "float32[2]", &node);
+    OnnxFunction *function = onnx_add_function(model, "", "MatMul", "a,b", "c");
+    onnx_set_int(onnx_function_add_node(function, "Constant", "", "zero"), "value_int", 0);
+    onnx_function_add_node(function, "Gather", "b,zero", "c");
+    onnx_model_expect(
+        model, "float32[1] 0; float32[2,2] 1 2 3 4 -> float32[1] 20; float32[2,1] 10 20");
+}
+
 int test_onnx_scan_products(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx_scan_multiplies_all_slices_before_the_loop),
         cmocka_unit_test(test_onnx_scan_leaves_other_products_in_the_loop),
+        cmocka_unit_test(test_onnx_scan_leaves_functions_named_like_a_product),
     };
     return cmocka_run_group_tests_name("onnx_scan_products", tests, NULL, NULL);
 }

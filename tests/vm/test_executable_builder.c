@@ -46,11 +46,27 @@ static void test_builder_refuses_bad_words(void **state) {
     assert_fails(CORRUPT, executable_builder_set_code(builder, function, 1, words, 2));
 }
 
+static void test_builder_refuses_ports_of_one_name(void **state) {
+    (void)state;
+    OWN(ExecutableBuilder, builder) = NULL;
+    uint32_t function;
+    char name[] = "x";
+    const Port ports[2] = {{.name = name}, {.name = name}};
+    assert_ok(executable_builder_create(&builder));
+    assert_ok(executable_builder_add_function(builder, "f", FUNCTION_BYTECODE, 0, 2, &function));
+    assert_fails_saying(INVALID, "function f: two ports are named x",
+        executable_builder_set_parameters(builder, function, ports, 2));
+    assert_fails_saying(INVALID, "function f: two ports are named x",
+        executable_builder_set_results(builder, function, ports, 2));
+    assert_ok(executable_builder_set_results(builder, function, ports, 1));
+}
+
 int test_executable_builder(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_builder_makes_and_patches_code),
         cmocka_unit_test(test_builder_goes_on_after_a_refusal),
         cmocka_unit_test(test_builder_refuses_bad_words),
+        cmocka_unit_test(test_builder_refuses_ports_of_one_name),
     };
     return cmocka_run_group_tests_name("executable_builder", tests, NULL, NULL);
 }
