@@ -13,6 +13,8 @@ enum {
     STREAM_BLOCK_SIZE = 64 << 10,
 };
 
+static const char RETRY_AFTER_S[] = "1";
+
 /* The rows of METRIC_HTTP_REQUESTS: three classes of status for each route, and for no route. */
 enum { STATUS_CLASSES = 3 };
 static const char *const request_rows[] = {
@@ -149,13 +151,7 @@ static enum MHD_Result send_answer(HttpExchange *exchange) {
     for (uint32_t i = 0; done && i < response->header_count; i++)
         done = microhttpd.add_response_header(
             body, response->headers[i].name, response->headers[i].value);
-    if (done && response->kind == HTTP_BODY_STREAM) {
-        const char *shown = header(exchange->mhd, MHD_HTTP_HEADER_AUTHORIZATION);
-        Error *error = shown ? memory_copy_text(shown, &exchange->authorization) : NULL;
-        if (error) done = MHD_NO;
-        error_free(error); /* no memory: the connection is cut */
-        if (done) http_stream_start(exchange);
-    }
+    if (done && response->kind == HTTP_BODY_STREAM) http_stream_start(exchange);
     exchange->sent = true;
     if (done) done = microhttpd.queue_response(exchange->mhd, (unsigned)status, body);
     microhttpd.destroy_response(body);
@@ -215,6 +211,7 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
     TRY(check_once(exchange));
     if (length && !text_parse_u64(length, &head.content_length))
         FAIL(INVALID, "Content-Length is no number");
+    if (head.authorization) TRY(memory_copy_text(head.authorization, &exchange->authorization));
     TRY(http_service_open(server->service, &head, &exchange->request));
     http_body_open(&exchange->body, &exchange->request);
     return NULL;
@@ -244,27 +241,68 @@ static enum MHD_Result take_body(HttpExchange *exchange, const char *data, size_
     return MHD_YES;
 }
 
-static void run_handler(HttpTask *task) {
-    HttpExchange *exchange = (HttpExchange *)task;
-    http_service_answer(
-        exchange->connection->server->service, &exchange->request, &exchange->response);
+Error *http_exchange_check_caller(HttpExchange *exchange) {
+    const HttpConnection *connection = exchange->connection;
+    const RouteInfo *route = exchange->request.route;
+    if (!exchange->authorization || route->role == ROUTE_ROLE_ANYONE) return NULL;
+    return http_service_still_may(connection->server->service, connection->origin,
+        exchange->authorization, &exchange->request.caller);
+}
+
+static void run_handler(HttpExchange *exchange) {
+    Error *error = http_exchange_check_caller(exchange);
+    if (error)
+        http_response_error(&exchange->response, error);
+    else
+        http_service_answer(
+            exchange->connection->server->service, &exchange->request, &exchange->response);
     http_body_deinit(&exchange->body); /* whoever has the answer finds no file of his any more */
+}
+
+static void run_task(HttpTask *task) {
+    HttpExchange *exchange = (HttpExchange *)task;
+    run_handler(exchange);
     /* a suspended connection is looked after by nobody else */
     atomic_store(&exchange->answered, true);
     http_exchange_resume(exchange);
 }
 
+/* Whose share of the handler threads a request takes: its tenant's, or its node's. */
+static uint64_t share_of(const Caller *caller) {
+    return caller->tenant ? (uint64_t)caller->tenant : caller->node;
+}
+
+static enum MHD_Result post_handler(HttpExchange *exchange, HttpLane lane) {
+    exchange->task.run = run_task;
+    exchange->task.lane = lane;
+    exchange->task.tenant = share_of(&exchange->request.caller);
+    if (!http_exchange_suspend(exchange)) return MHD_NO;
+    Error *error = http_workers_offer(exchange->connection->server->workers, &exchange->task);
+    if (error) {
+        http_response_error(&exchange->response, error);
+        http_response_header(&exchange->response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
+        http_body_deinit(&exchange->body);
+        atomic_store(&exchange->answered, true);
+        http_exchange_resume(exchange);
+    }
+    return MHD_YES;
+}
+
 static enum MHD_Result start_handler(HttpExchange *exchange) {
-    HttpServer *server = exchange->connection->server;
+    static const HttpLane lanes[] = {
+        [ROUTE_PACE_CONTROL] = HTTP_LANE_CONTROL,
+        [ROUTE_PACE_QUICK] = HTTP_LANE_QUICK,
+        [ROUTE_PACE_SLOW] = HTTP_LANE_SLOW,
+        [ROUTE_PACE_COMPILE] = HTTP_LANE_COMPILE,
+    };
+    const RoutePace pace = exchange->request.route ? exchange->request.route->pace : 0;
     http_connection_limit(exchange->connection, 0);
     if (!exchange->error) exchange->error = http_body_finish(&exchange->body, &exchange->request);
     if (exchange->error) return send_error(exchange);
     exchange->run_start_ns = clock_now_ns(clock_real());
-    exchange->task.run = run_handler;
-    exchange->task.slow = exchange->request.route->pace == ROUTE_PACE_SLOW;
-    if (!http_exchange_suspend(exchange)) return MHD_NO;
-    http_workers_post(server->workers, &exchange->task);
-    return MHD_YES;
+    if (pace != ROUTE_PACE_INSTANT) return post_handler(exchange, lanes[pace]);
+    run_handler(exchange);
+    return send_answer(exchange);
 }
 
 enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, const char *url,

@@ -28,8 +28,8 @@ typedef struct HttpExchange {
     bool ambiguous; /* it says two things: nothing is read behind it */
     bool sent;      /* the answer was handed over */
     atomic_bool answered;
+    char *authorization; /* looked at again before anything is done; NULL: none was shown */
     /* Of a stream. */
-    char *authorization; /* looked at again before each pull; NULL: none was shown */
     pthread_mutex_t mutex;
     ByteWriter buffer;
     size_t buffer_at;
@@ -84,6 +84,10 @@ enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, c
     void **request);
 void http_exchange_end(
     void *self, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code);
+
+/* The token may have been revoked while the body came, the task waited or the client read.
+ * Errors: UNAUTHENTICATED. */
+MUST_CHECK Error *http_exchange_check_caller(HttpExchange *exchange);
 
 /* A stream's body. */
 ssize_t http_stream_read(void *self, uint64_t position, char *out, size_t size);

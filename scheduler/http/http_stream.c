@@ -11,7 +11,7 @@ static void stop_waiting(HttpExchange *exchange) {
 
 static void post_pull(HttpExchange *exchange) {
     exchange->pulling = true;
-    exchange->task.slow = false;
+    exchange->task.lane = HTTP_LANE_QUICK;
     http_workers_post(exchange->connection->server->workers, &exchange->task);
 }
 
@@ -21,13 +21,6 @@ static void wake(void *self) {
     exchange->woken = true;
     if (exchange->waiting && !exchange->pulling && !exchange->ended) post_pull(exchange);
     (void)pthread_mutex_unlock(&exchange->mutex);
-}
-
-static Error *check_caller(HttpExchange *exchange) {
-    const HttpConnection *connection = exchange->connection;
-    if (!exchange->authorization) return NULL;
-    return http_service_still_may(connection->server->service, connection->origin,
-        exchange->authorization, &exchange->request.caller);
 }
 
 /* One pull in a handler thread. Meanwhile the connection is suspended, so the buffer is ours. */
@@ -40,7 +33,7 @@ static void pull(HttpTask *task) {
            (state == HTTP_STREAM_MORE || exchange->woken)) {
         exchange->woken = false;
         (void)pthread_mutex_unlock(&exchange->mutex);
-        Error *error = check_caller(exchange); /* whose token may have been revoked */
+        Error *error = http_exchange_check_caller(exchange); /* whose token may have been revoked */
         if (!error) error = stream->pull(stream->self, &exchange->buffer, &state);
         if (!error) error = byte_writer_check(&exchange->buffer);
         (void)pthread_mutex_lock(&exchange->mutex);

@@ -28,7 +28,13 @@ typedef enum RouteBody {
     ROUTE_BODY_STREAM,
 } RouteBody;
 
-typedef enum RoutePace { ROUTE_PACE_QUICK, ROUTE_PACE_SLOW } RoutePace;
+typedef enum RoutePace {
+    ROUTE_PACE_INSTANT,
+    ROUTE_PACE_CONTROL,
+    ROUTE_PACE_QUICK,
+    ROUTE_PACE_SLOW,
+    ROUTE_PACE_COMPILE,
+} RoutePace;
 
 enum {
     HTTP_JSON_MAX = 1 << 20,

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "store/tokens.h"
 #include "tests/scheduler/http_fixtures.h"
 
 enum { TEXT_SIZE = 65536 };
@@ -96,12 +97,47 @@ static void test_http_exchange_refuses_heads_that_say_two_things(void **state) {
     }
 }
 
+static Error *revoke_token(Connection *catalog, void *context) {
+    return tokens_revoke(catalog, *(const int64_t *)context);
+}
+
+/* A token that is revoked while a body comes opens nothing any more: no token is made with it, and
+ * no job is sent. */
+static void test_http_exchange_looks_at_the_token_before_it_acts(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        "POST /v1/tokens", "POST /v1/models/m", "POST /v1/jobs/0000000000aa-1/cancel"};
+    TestServer OWN_SERVER(server);
+    char text[TEXT_SIZE], head[512];
+    int descriptors[sizeof lines / sizeof *lines];
+    Token token;
+    test_server_open(&server, NULL);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        descriptors[i] = test_connect(&server, true);
+        (void)snprintf(head, sizeof head,
+            "%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: "
+            "33\r\n\r\n{\"tenant\":\"alice\",",
+            lines[i], server.tokens[TEST_ADMIN]);
+        test_send(descriptors[i], head);
+        assert_int_equal(test_receive(descriptors[i], text, sizeof text, 100), 0);
+    }
+    assert_ok(settings_cache_check_token(server.settings, server.tokens[TEST_ADMIN], &token));
+    assert_ok(catalog_run(server.catalog, revoke_token, &token.id));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        test_send(descriptors[i], "\"role\":\"admin\"}");
+        assert_true(test_receive_until(descriptors[i], "}", text, sizeof text, 10000));
+        assert_int_equal(strncmp(text, "HTTP/1.1 401 ", 13), 0);
+        (void)close(descriptors[i]);
+    }
+}
+
 int test_http_exchange(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_http_exchange_counts_answers),
         cmocka_unit_test(test_http_exchange_takes_bodies_in_pieces),
         cmocka_unit_test(test_http_exchange_refuses_behind_short_bodies),
         cmocka_unit_test(test_http_exchange_refuses_heads_that_say_two_things),
+        cmocka_unit_test(test_http_exchange_looks_at_the_token_before_it_acts),
     };
     return cmocka_run_group_tests_name("http_exchange", tests, NULL, NULL);
 }
