@@ -194,6 +194,8 @@ static Error *settle(void *context, double now) {
     return job_service_settle_verifications(context, now);
 }
 
+static void look_after_removed(void *housekeeping) { housekeeping_wake(housekeeping); }
+
 static Error *open_housekeeping(Daemon *daemon) {
     HousekeepingOptions options = {.store = daemon->store,
         .catalog = daemon->catalog,
@@ -204,6 +206,7 @@ static Error *open_housekeeping(Daemon *daemon) {
         .settle_context = daemon->jobs,
         .warn = warn};
     TRY(housekeeping_create(&options, &daemon->housekeeping));
+    job_service_set_removed(daemon->jobs, look_after_removed, daemon->housekeeping);
     return housekeeping_start(daemon->housekeeping);
 }
 

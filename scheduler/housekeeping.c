@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "store/gc.h"
 #include "store/jobs.h"
+#include "store/removals.h"
 #include "store/tenants.h"
 
 #define GC_GAP_NS (600 * SECOND_NS)
@@ -30,6 +31,7 @@ struct Housekeeping {
     atomic_bool ending;
     pthread_t thread;
     bool thread_runs;
+    bool woken; /* guarded by the mutex */
     pthread_mutex_t mutex;
     pthread_cond_t wake;
 };
@@ -111,12 +113,21 @@ static Error *settle(Housekeeping *housekeeping) {
 Error *housekeeping_turn(Housekeeping *housekeeping) {
     TRY_WRAP(settle(housekeeping), "verifications that nobody waits for");
     TRY_WRAP(expire_jobs(housekeeping), "finished jobs that are to go");
+    TRY_WRAP(removals_run(housekeeping->options.store, &housekeeping->ending),
+        "what is left of removed jobs");
     TRY_WRAP(sweep(housekeeping), "gc");
     if (housekeeping->options.weights) weight_cache_forget_removed(housekeeping->options.weights);
     return NULL;
 }
 
 /* ---- the thread ---- */
+
+void housekeeping_wake(Housekeeping *housekeeping) {
+    (void)pthread_mutex_lock(&housekeeping->mutex);
+    housekeeping->woken = true;
+    (void)pthread_cond_signal(&housekeeping->wake);
+    (void)pthread_mutex_unlock(&housekeeping->mutex);
+}
 
 static void say(Housekeeping *housekeeping, const Error *error) {
     const HousekeepingOptions *options = &housekeeping->options;
@@ -127,23 +138,29 @@ static void say(Housekeeping *housekeeping, const Error *error) {
     memcpy(housekeeping->said, text, sizeof text);
 }
 
-static void wait_for_turn(Housekeeping *housekeeping) {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += EVERY_S;
+/* False when somebody removed something before the next turn was due. */
+static bool wait_for_turn(Housekeeping *housekeeping, const struct timespec *until) {
+    bool due = false;
     (void)pthread_mutex_lock(&housekeeping->mutex);
-    while (!atomic_load(&housekeeping->ending))
-        if (pthread_cond_timedwait(&housekeeping->wake, &housekeeping->mutex, &until) != 0) break;
+    while (!due && !housekeeping->woken && !atomic_load(&housekeeping->ending))
+        due = pthread_cond_timedwait(&housekeeping->wake, &housekeeping->mutex, until) != 0;
+    housekeeping->woken = false;
     (void)pthread_mutex_unlock(&housekeeping->mutex);
+    return due;
 }
 
 static void *thread_main(void *argument) {
     Housekeeping *housekeeping = argument;
+    struct timespec until = {0};
+    bool due = true;
     while (!atomic_load(&housekeeping->ending)) {
-        Error *error = housekeeping_turn(housekeeping);
+        Error *error = due ? housekeeping_turn(housekeeping)
+                           : removals_run(housekeeping->options.store, &housekeeping->ending);
         say(housekeeping, error);
         error_free(error); /* said; the next turn tries again */
-        wait_for_turn(housekeeping);
+        if (due) (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        if (due) until.tv_sec += EVERY_S;
+        due = wait_for_turn(housekeeping, &until);
     }
     return NULL;
 }

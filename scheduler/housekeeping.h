@@ -1,7 +1,7 @@
 #pragma once
 /* What a daemon does by itself, in a thread of its own: finished jobs go when their tenant's
- * retention is over, verifications that nobody waits for end, and what nothing refers to any more
- * is swept.
+ * retention is over, what is left of removed jobs and models goes, verifications that nobody waits
+ * for end, and what nothing refers to any more is swept.
  *
  * A turn comes at once and then once a minute. It deletes HOUSEKEEPING_EXPIRED_MAX jobs at most, a
  * few in each piece of catalog work, so that nobody waits for it. A gc comes when
@@ -36,6 +36,8 @@ typedef struct HousekeepingOptions {
 MUST_CHECK Error *housekeeping_create(
     const HousekeepingOptions *options, Housekeeping **out_housekeeping);
 MUST_CHECK Error *housekeeping_start(Housekeeping *housekeeping);
+/* Something was removed: what is left of it goes now. Threads: any. */
+void housekeeping_wake(Housekeeping *housekeeping);
 /* Ends a turn that is under way early. */
 void housekeeping_release(Housekeeping *housekeeping);
 DEFINE_OWN(Housekeeping, housekeeping_release);

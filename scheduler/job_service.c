@@ -287,12 +287,10 @@ static Error *do_remove(Connection *catalog, void *context) {
     return jobs_remove(catalog, row->tenant, row->id);
 }
 
-/* In one transaction: the log takes as much as the job's rows were. */
 static Error *remove_job(JobService *service, Job *row) {
-    Error *error = catalog_run_freeing(service->catalog, do_remove, row);
-    if (error_code(error) != ERROR_EXHAUSTED) return error;
-    return error_wrap(
-        error, "it takes some room to remove %lld outputs", (long long)row->output_count);
+    TRY(catalog_run_freeing(service->catalog, do_remove, row));
+    if (service->removed) service->removed(service->removed_context);
+    return NULL;
 }
 
 static Error *change(void *self, const Caller *caller, const char *job, JobsApiChange change_kind,
@@ -365,6 +363,11 @@ Error *job_service_create(
 }
 
 void job_service_set_control(JobService *service, Control *control) { service->control = control; }
+
+void job_service_set_removed(JobService *service, void (*removed)(void *context), void *context) {
+    service->removed = removed;
+    service->removed_context = context;
+}
 
 void job_service_release(JobService *service) {
     if (!service) return;

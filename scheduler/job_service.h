@@ -10,6 +10,8 @@ typedef struct JobService JobService;
 MUST_CHECK Error *job_service_create(
     SettingsCache *settings, Catalog *catalog, WorkerPool *pool, JobService **out_service);
 void job_service_set_control(JobService *service, Control *control);
+/* Called when a job was removed, from any thread: rows of it may be left to delete. */
+void job_service_set_removed(JobService *service, void (*removed)(void *context), void *context);
 /* No stream of it is open any more. */
 void job_service_release(JobService *service);
 DEFINE_OWN(JobService, job_service_release);

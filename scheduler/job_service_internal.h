@@ -14,7 +14,9 @@ struct JobService {
     WorkerPool *pool;
     Control *control;
     pthread_mutex_t watches_mutex;
-    JobWatch *watches;  /* open streams */
+    JobWatch *watches;              /* open streams */
+    void (*removed)(void *context); /* NULL: nobody waits for it */
+    void *removed_context;
     atomic_uint asking; /* threads that wait for another node's word of a job */
 };
 

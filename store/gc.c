@@ -5,6 +5,7 @@
 #include "store/chunk_lists.h"
 #include "store/chunk_upload_internal.h"
 #include "store/recent_chunks.h"
+#include "store/removals.h"
 #include "store/stored_executable_internal.h"
 #include "store/transaction.h"
 #include "store/weight_folder.h"
@@ -29,16 +30,17 @@ typedef struct Sweep {
     SweptChunk last;
 } Sweep;
 
-static Error *delete_executables_of(Store *store, TenantId tenant, GcResult *result) {
+static Error *delete_some_executables(
+    Store *store, TenantId tenant, GcResult *result, bool *out_whole) {
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(store, DATABASE_CATALOG, &transaction));
     transaction.frees = true;
     TRY(stored_executable_delete_unused(
-        store, transaction.connection, tenant, &result->executables));
+        store, transaction.connection, tenant, &result->executables, out_whole));
     return transaction_commit(&transaction);
 }
 
-static Error *delete_executables(Store *store, GcResult *result) {
+static Error *delete_executables(Store *store, const atomic_bool *stop, GcResult *result) {
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_TENANTS);
@@ -48,7 +50,8 @@ static Error *delete_executables(Store *store, GcResult *result) {
         TRY(query_next(&query, &row));
         if (!row) return NULL;
         TRY(query_i64(&query, 0, &tenant));
-        TRY(delete_executables_of(store, tenant, result));
+        for (bool whole = false; !whole && !atomic_load(stop);)
+            TRY(delete_some_executables(store, tenant, result, &whole));
     }
 }
 
@@ -282,7 +285,8 @@ Error *gc_run(Store *store, GcResult *out_result) {
 Error *gc_run_until(Store *store, const atomic_bool *stop, GcResult *out_result) {
     GcResult result = {0};
     TRY(store_take_room(store));
-    TRY(delete_executables(store, &result));
+    TRY(removals_run(store, stop));
+    TRY(delete_executables(store, stop, &result));
     TRY(delete_lists(store, stop));
     atomic_store_explicit(&store->released_bytes, 0, memory_order_relaxed); /* swept from here on */
     TRY(sweep_chunks(store, stop, &result));

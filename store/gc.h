@@ -1,7 +1,7 @@
 #pragma once
-/* Deletes what nobody refers to: executables without a version or job, chunks that no executable
- * and no content of a job needs, prepared weights of deleted executables; gives the space back to
- * the file system. What is open
+/* Deletes what is left of removed jobs and models, and what nobody refers to: executables without a
+ * version or job, chunks that no executable and no content of a job needs, prepared weights of
+ * deleted executables; gives the space back to the file system. What is open
  * (stored_executable_open, stored_content_open) or being uploaded stays. */
 #include <stdatomic.h>
 #include <stdint.h>

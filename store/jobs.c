@@ -61,8 +61,7 @@ static Error *read_origin(const Query *query, JobOrigin *out) {
     return query_i64(query, 27, &out->epoch);
 }
 
-/* A row of JOB_COLUMNS. */
-static Error *read_job(const Query *query, Job *out) {
+Error *jobs_read_row(const Query *query, Job *out) {
     int64_t state, priority, release;
     TRY(query_i64(query, 0, &out->row));
     TRY(query_i64(query, 1, &out->tenant));
@@ -94,7 +93,7 @@ Error *jobs_read(Connection *catalog, TenantId tenant, JobId id, Job *out_job) {
     query_bind_i64(&query, 3, tenant);
     bool row;
     TRY(query_next(&query, &row));
-    return row ? read_job(&query, out_job) : fail_no_job(id);
+    return row ? jobs_read_row(&query, out_job) : fail_no_job(id);
 }
 
 Error *jobs_get(Store *store, TenantId tenant, JobId id, Job *out_job) {
@@ -175,7 +174,7 @@ Error *jobs_list(Store *store, TenantId tenant, JobState state, int64_t after, s
         TRY(query_next(&query, &row));
         if (!row) break;
         TRY(memory_grow((void **)&list->items, list->count, &capacity, sizeof *list->items));
-        TRY(read_job(&query, &list->items[list->count]));
+        TRY(jobs_read_row(&query, &list->items[list->count]));
         list->count++;
     }
     *out_list = TAKE(list);

@@ -196,7 +196,8 @@ MUST_CHECK Error *jobs_apply(
 /* Adds an event that changes nothing else. Errors: NOT_FOUND. */
 MUST_CHECK Error *jobs_add_note(Connection *catalog, TenantId tenant, JobId id, const char *why);
 
-/* Deletes a finished job with everything of it. Errors: NOT_FOUND; CONFLICT it has not ended, or is
+/* Deletes a finished job with everything of it: nobody sees it any more, and what is large goes in
+ * the steps that follow (removals.h). Errors: NOT_FOUND; CONFLICT it has not ended, or is
  * a tombstone. */
 MUST_CHECK Error *jobs_remove(Connection *catalog, TenantId tenant, JobId id);
 /* Deletes a tombstone's inputs, outputs and checkpoints; the job itself stays.

@@ -32,6 +32,8 @@ MUST_CHECK Error *jobs_take_id(Connection *catalog, int64_t *out_row, JobId *out
 /* Whose job it is. */
 MUST_CHECK Error *jobs_read_tenant(
     Connection *catalog, JobId id, bool *out_found, TenantId *out_tenant);
+/* A row of JOB_COLUMNS. */
+MUST_CHECK Error *jobs_read_row(const Query *query, Job *out_job);
 /* Writes back what changes in a job's life. */
 MUST_CHECK Error *jobs_write(Connection *catalog, const Job *job);
 MUST_CHECK Error *jobs_read_policy(Connection *catalog, const Job *job, ByteWriter *inout_policy);
@@ -74,7 +76,7 @@ MUST_CHECK Error *arrivals_follow(Connection *catalog, const Job *job, JobState 
  * Errors: CONFLICT no such offer was taken. */
 MUST_CHECK Error *arrivals_note_prepared(
     Connection *catalog, const Arrival *arrival, const Job *tombstone);
-/* Deletes a job with all that refers to it. */
+/* Deletes a job, in any state, with all that refers to it: see removals.h. */
 MUST_CHECK Error *jobs_delete(Connection *catalog, const Job *job);
 /* Deletes what it has of contents, and forgets its executable; the job is to be written back. */
 MUST_CHECK Error *jobs_clear(Connection *catalog, Job *inout_job);

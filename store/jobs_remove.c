@@ -1,17 +1,17 @@
 #include "store/jobs.h"
 #include "store/jobs_internal.h"
+#include "store/removals_internal.h"
 #include "store/tenants_internal.h"
 
-/* With all that refers to it. */
-static Error *delete_job(Connection *catalog, TenantId tenant, int64_t row, uint64_t bytes_stored) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DELETE_JOB);
-    query_bind_i64(&query, 1, row);
-    TRY(query_run(&query));
-    return tenants_discharge(catalog, tenant, bytes_stored);
+/* With all that refers to it: what is small at once, the rest in steps. */
+static Error *delete_job(Connection *catalog, const Job *job, uint64_t *inout_rows) {
+    TRY(removals_mark_job(catalog, job, true));
+    return removals_step_job(catalog, job->row, inout_rows);
 }
 
 Error *jobs_delete(Connection *catalog, const Job *job) {
-    return delete_job(catalog, job->tenant, job->row, job->bytes_stored);
+    uint64_t rows = REMOVAL_STEP_ROWS;
+    return delete_job(catalog, job, &rows);
 }
 
 Error *jobs_remove(Connection *catalog, TenantId tenant, JobId id) {
@@ -25,22 +25,18 @@ Error *jobs_remove(Connection *catalog, TenantId tenant, JobId id) {
             info->class_ == JOB_STATE_CLASS_UNFINISHED ? "cancel it first"
                                                        : "what stays of it says where it went");
     }
-    return delete_job(catalog, tenant, job.row, job.bytes_stored);
-}
-
-static Error *run_on_row(Connection *catalog, StatementId id, int64_t row) {
-    Query OWN_QUERY(query) = query_start(catalog, id);
-    query_bind_i64(&query, 1, row);
-    return query_run(&query);
+    return jobs_delete(catalog, &job);
 }
 
 Error *jobs_clear(Connection *catalog, Job *inout_job) {
     Job *job = inout_job;
-    TRY(run_on_row(catalog, STATEMENT_DROP_CONTENTS, job->row));
-    TRY(run_on_row(catalog, STATEMENT_DROP_JOB_EXECUTABLE, job->row));
-    TRY(tenants_discharge(catalog, job->tenant, job->bytes_stored));
+    uint64_t rows = REMOVAL_STEP_ROWS;
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DROP_JOB_EXECUTABLE);
+    query_bind_i64(&query, 1, job->row);
+    TRY(query_run(&query));
+    TRY(removals_mark_job(catalog, job, false));
     job->bytes_stored = 0;
-    return NULL;
+    return removals_step_job(catalog, job->row, &rows);
 }
 
 Error *jobs_drop_contents(Connection *catalog, TenantId tenant, JobId id) {
@@ -56,16 +52,11 @@ Error *jobs_drop_contents(Connection *catalog, TenantId tenant, JobId id) {
     return jobs_write(catalog, &job);
 }
 
-enum { EXPIRED_AT_ONCE = 64 };
-
-typedef struct ExpiredJob {
-    int64_t row;
-    uint64_t bytes_stored;
-} ExpiredJob;
+enum { EXPIRED_AT_ONCE = 16 };
 
 /* Collected first: deleting under a running list lets SQLite skip rows. */
 static Error *list_expired(Connection *catalog, TenantId tenant, double before, size_t count_max,
-    ExpiredJob *out_jobs, size_t *out_count) {
+    Job *out_jobs, size_t *out_count) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_EXPIRED_JOBS);
     query_bind_i64(&query, 1, tenant);
     query_bind_f64(&query, 2, before);
@@ -77,22 +68,21 @@ static Error *list_expired(Connection *catalog, TenantId tenant, double before, 
             *out_count = count;
             return NULL;
         }
-        TRY(query_i64(&query, 0, &out_jobs[count].row));
-        TRY(query_size(&query, 1, &out_jobs[count].bytes_stored));
+        TRY(jobs_read_row(&query, &out_jobs[count]));
     }
 }
 
 Error *jobs_expire(
     Connection *catalog, TenantId tenant, double now, size_t count_max, size_t *out_count) {
-    ExpiredJob jobs[EXPIRED_AT_ONCE];
+    Job jobs[EXPIRED_AT_ONCE];
     int64_t retention_s;
     size_t count, total = 0;
+    uint64_t rows = REMOVAL_STEP_ROWS; /* of all of them together */
     TRY(tenants_read_retention(catalog, tenant, &retention_s));
     do {
         TRY(list_expired(
             catalog, tenant, now - (double)retention_s, count_max - total, jobs, &count));
-        for (size_t i = 0; i < count; i++)
-            TRY(delete_job(catalog, tenant, jobs[i].row, jobs[i].bytes_stored));
+        for (size_t i = 0; i < count; i++) TRY(delete_job(catalog, &jobs[i], &rows));
         total += count;
     } while (count == EXPIRED_AT_ONCE && total < count_max);
     *out_count = total;

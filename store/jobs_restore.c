@@ -6,6 +6,7 @@
 #include "store/job_content_internal.h"
 #include "store/jobs.h"
 #include "store/jobs_internal.h"
+#include "store/removals_internal.h"
 #include "store/tenants_internal.h"
 
 static Error *check_restore(const JobRestore *restore) {
@@ -103,6 +104,9 @@ static Error *add_contents(Connection *catalog, const JobRestore *restore, Job *
 /* What is left of the job that went is its name and its events; the numbers of its checkpoints go
  * on. */
 static Error *clear_tombstone(Connection *catalog, const Job *tombstone) {
+    bool busy;
+    TRY(removals_find_job(catalog, tombstone->row, &busy));
+    if (busy) FAIL(EXHAUSTED, "what the job left here is still being deleted; try again");
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DROP_CONTENTS);
     query_bind_i64(&query, 1, tombstone->row);
     TRY(query_run(&query));

@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "store/model_reference.h"
 #include "store/models_internal.h"
+#include "store/removals_internal.h"
 #include "store/stored_executable_internal.h"
 #include "store/transaction.h"
 
@@ -145,9 +146,9 @@ static Error *count_versions(Connection *catalog, int64_t model, int64_t *out_co
 }
 
 static Error *delete_model(Connection *catalog, int64_t model) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DELETE_MODEL);
-    query_bind_i64(&query, 1, model);
-    return query_run(&query);
+    uint64_t rows = REMOVAL_STEP_ROWS;
+    TRY(removals_mark_model(catalog, model));
+    return removals_step_model(catalog, model, &rows);
 }
 
 static Error *delete_version(Connection *catalog, int64_t model, int64_t version) {
@@ -178,8 +179,10 @@ Error *models_remove(Store *store, TenantId tenant, const char *reference, uint6
     TRY(transaction_begin(store, DATABASE_CATALOG, &transaction));
     transaction.frees = true;
     uint64_t versions, executables = 0;
+    bool whole;
     TRY(remove_rows(transaction.connection, tenant, &parsed, &versions));
-    TRY(stored_executable_delete_unused(store, transaction.connection, tenant, &executables));
+    TRY(stored_executable_delete_unused(
+        store, transaction.connection, tenant, &executables, &whole)); /* gc deletes the rest */
     TRY(transaction_commit(&transaction));
     if (out_count) *out_count = versions;
     return NULL;

@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "store/chunk_reader.h"
+#include "store/removals.h"
 #include "store/stored_executable_internal.h"
 #include "store/tenants_internal.h"
 #include "store/transaction.h"
@@ -162,10 +163,15 @@ static Error *delete_one(Connection *catalog, TenantId tenant, int64_t id) {
     return found ? tenants_discharge(catalog, tenant, (uint64_t)bytes_stored) : NULL;
 }
 
+typedef struct UnusedExecutable {
+    int64_t id;
+    uint64_t rows; /* that go with it, about */
+} UnusedExecutable;
+
 /* Some of the unused ones, from after on: collected first, as deleting under a running list lets
  * SQLite skip rows. */
 static Error *list_unused(Connection *catalog, TenantId tenant, Digest *inout_after,
-    int64_t *out_ids, size_t *out_count) {
+    UnusedExecutable *out_unused, size_t *out_count) {
     Digest after = *inout_after;
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_UNUSED_EXECUTABLES);
     query_bind_i64(&query, 1, tenant);
@@ -179,23 +185,30 @@ static Error *list_unused(Connection *catalog, TenantId tenant, Digest *inout_af
             *inout_after = after;
             return NULL;
         }
-        TRY(query_i64(&query, 0, &out_ids[count]));
+        TRY(query_i64(&query, 0, &out_unused[count].id));
         TRY(query_digest(&query, 1, &after));
+        TRY(query_size(&query, 2, &out_unused[count].rows));
+        out_unused[count].rows++;
     }
 }
 
 Error *stored_executable_delete_unused(
-    Store *store, Connection *catalog, TenantId tenant, uint64_t *inout_count) {
-    int64_t ids[UNUSED_BATCH];
+    Store *store, Connection *catalog, TenantId tenant, uint64_t *inout_count, bool *out_whole) {
+    UnusedExecutable unused[UNUSED_BATCH];
     size_t count;
+    uint64_t rows = 0;
     Digest after = {{0}};
+    *out_whole = false;
     do {
-        TRY(list_unused(catalog, tenant, &after, ids, &count));
+        TRY(list_unused(catalog, tenant, &after, unused, &count));
         for (size_t i = 0; i < count; i++) {
-            if (is_open(store, ids[i])) continue;
-            TRY(delete_one(catalog, tenant, ids[i]));
+            if (is_open(store, unused[i].id)) continue;
+            if (rows >= REMOVAL_STEP_ROWS) return NULL;
+            TRY(delete_one(catalog, tenant, unused[i].id));
+            rows += unused[i].rows;
             (*inout_count)++;
         }
     } while (count == UNUSED_BATCH);
+    *out_whole = true;
     return NULL;
 }

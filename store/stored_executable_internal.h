@@ -13,7 +13,10 @@ struct StoredExecutable {
     struct StoredExecutable *next; /* in store->open_executables, guarded by the catalog's writer */
 };
 
-/* Deletes the tenant's executables that no version and no job refers to, but for open ones. In a
- * catalog transaction. */
+/* Deletes executables of the tenant's that no version and no job refers to, but for open ones: a
+ * step of them, in a catalog transaction.
+ *
+ * inout_count: how many were deleted is added.
+ * out_whole:   none is left. */
 MUST_CHECK Error *stored_executable_delete_unused(
-    Store *store, Connection *catalog, TenantId tenant, uint64_t *inout_count);
+    Store *store, Connection *catalog, TenantId tenant, uint64_t *inout_count, bool *out_whole);
