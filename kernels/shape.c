@@ -106,6 +106,14 @@ Error *shape_axis(int64_t axis, uint32_t rank, uint32_t *out_axis) {
     return NULL;
 }
 
+bool shape_join_length(const Shape *first, const Shape *part, uint32_t axis, int64_t *out_length) {
+    bool fits = part->rank == first->rank;
+    for (uint32_t i = 0; fits && i < first->rank; i++)
+        fits = i == axis || part->dims[i] == first->dims[i];
+    *out_length = axis < part->rank ? part->dims[axis] : 0;
+    return fits || (*out_length == 0 && shape_count_unchecked(part) == 0);
+}
+
 void shape_print(const Shape *shape, TextBuilder *out) {
     text_append(out, "[");
     for (uint32_t i = 0; i < shape->rank && i < SHAPE_RANK_MAX; i++)

@@ -33,5 +33,9 @@ void shape_broadcast_strides(
     const Shape *shape, const Shape *target, int64_t out_strides[SHAPE_RANK_MAX]);
 /* -rank <= axis < rank → 0 <= axis < rank. Errors: INVALID. */
 MUST_CHECK Error *shape_axis(int64_t axis, uint32_t rank, uint32_t *out_axis);
+/* How long `part` is along the axis of what it is joined to. first: the first part with elements,
+ * else the first of all. One without elements and without length along the axis is left out,
+ * whatever its shape is, as onnxruntime does. False: the part does not fit. */
+bool shape_join_length(const Shape *first, const Shape *part, uint32_t axis, int64_t *out_length);
 /* "[2, 3]" */
 void shape_print(const Shape *shape, TextBuilder *out);

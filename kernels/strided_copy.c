@@ -29,15 +29,17 @@ static Error *of_view(const PlanRequest *request, StridedCopyVisit *visit, void 
 static Error *of_concat(const PlanRequest *request, StridedCopyVisit *visit, void *context) {
     uint32_t axis;
     int64_t at = 0;
-    TRY(arguments_axis(request, &axis));
+    const Shape *first;
+    TRY(arguments_join(request, &axis, &first));
     for (uint32_t i = 0; i < request->input_count; i++) {
-        const Shape *part = &request->inputs[i].shape;
+        Shape part = *first;
         StridedView view;
-        strided_view_part(&request->outputs[0].shape, part, axis, at, &view);
+        (void)shape_join_length(first, &request->inputs[i].shape, axis, &part.dims[axis]);
+        strided_view_part(&request->outputs[0].shape, &part, axis, at, &view);
         StridedCopy copy = copy_of(&view, false);
         copy.input = i;
         visit(context, i, &copy);
-        at += part->dims[axis];
+        at += part.dims[axis];
     }
     return NULL;
 }

@@ -26,28 +26,40 @@ static Error *piece(
     return NULL;
 }
 
-static bool joins(const Shape *a, const Shape *b, uint32_t axis, bool stack) {
-    if (a->rank != b->rank) return false;
-    for (uint32_t i = 0; i < a->rank; i++)
-        if (a->dims[i] != b->dims[i] && (stack || i != axis)) return false;
-    return true;
+static bool joins(
+    const Shape *first, const Shape *next, uint32_t axis, bool stack, int64_t *out_length) {
+    *out_length = 1;
+    return stack ? shape_equal(first, next) : shape_join_length(first, next, axis, out_length);
+}
+
+/* The one that the others must be like: the first with elements, else the first. */
+static Error *first_piece(
+    const Execution *execution, const List *list, uint8_t slot, Tensor **out) {
+    Tensor *first, *found;
+    TRY(piece(execution, list, 0, slot, &first));
+    found = first;
+    for (uint32_t i = 1; i < list->count && shape_count_unchecked(&found->shape) == 0; i++)
+        TRY(piece(execution, list, i, slot, &found));
+    *out = shape_count_unchecked(&found->shape) ? found : first;
+    return NULL;
 }
 
 static Error *plan_join(const Execution *execution, const List *list, uint8_t slot,
     int64_t given_axis, bool stack, Joined *out, uint32_t *out_axis) {
     if (list->count == 0) FAIL(INVALID, "an empty list");
     Tensor *first, *next;
-    TRY(piece(execution, list, 0, slot, &first));
+    TRY(first_piece(execution, list, slot, &first));
     uint32_t axis, rank = first->shape.rank + stack;
     if (rank > SHAPE_RANK_MAX) FAIL(INVALID, "rank %u; there may be %d", rank, SHAPE_RANK_MAX);
     TRY(shape_axis(given_axis, rank, &axis));
     int64_t along = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         TRY(piece(execution, list, i, slot, &next));
-        if (next->dtype != first->dtype || !joins(&first->shape, &next->shape, axis, stack))
+        int64_t length;
+        if (next->dtype != first->dtype ||
+            !joins(&first->shape, &next->shape, axis, stack, &length))
             FAIL(INVALID, "item %u does not fit item 0", i);
-        if (!checked_add_i64(along, stack ? 1 : next->shape.dims[axis], &along))
-            FAIL(INVALID, "too many items");
+        if (!checked_add_i64(along, length, &along)) FAIL(INVALID, "too many items");
     }
     Shape shape = {.rank = rank};
     for (uint32_t i = 0, from = 0; i < rank; i++)

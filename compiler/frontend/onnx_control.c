@@ -179,9 +179,11 @@ Error *onnx_convert_loop(const OnnxNode *node) {
         TRY(onnx_node_set_output(node, i, loop.results[i]));
     for (uint32_t i = 0; i < parts.scan_count; i++) {
         IrVariable *joined;
+        IrType declared;
         uint32_t at = parts.carried_count + i;
-        TRY(ir_build_list_concat(
-            onnx_at(node), loop.results[at], loop.iterations, 0, true, &joined));
+        TRY(onnx_graph_type(node->import->module, parts.body->output[at + 1], &declared));
+        TRY(ir_build_list_concat_declared(
+            onnx_at(node), loop.results[at], loop.iterations, 0, true, &declared, &joined));
         TRY(onnx_node_set_output(node, at, joined));
     }
     return NULL;

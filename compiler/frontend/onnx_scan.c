@@ -159,8 +159,11 @@ static Error *join_output(const OnnxNode *node, const ScanParts *parts, const Ir
     bool backwards;
     TRY(onnx_scan_list_entry(node, "scan_output_axes", index, parts->output_count, &axis));
     TRY(is_backwards(node, "scan_output_directions", index, parts->output_count, &backwards));
-    TRY(ir_build_list_concat(ir_at_end(parts->block), loop->results[parts->state_count + index],
-        loop->iterations, axis, true, out));
+    const uint32_t at = parts->state_count + index;
+    IrType declared;
+    TRY(onnx_graph_type(node->import->module, parts->body->output[at], &declared));
+    TRY(ir_build_list_concat_declared(
+        ir_at_end(parts->block), loop->results[at], loop->iterations, axis, true, &declared, out));
     return backwards ? reverse(node, parts, axis, out) : NULL;
 }
 

@@ -167,6 +167,7 @@ struct IrBinding {
     IrConstructor *constructor;
     IrConstructor **constructors; /* MATCH: one a block */
     const char *text;             /* FATAL */
+    const IrType *declared;       /* LIST_CONCAT: what the source says of the items; may be NULL */
     const char *name;             /* of the source's node, for messages; may be NULL */
 };
 

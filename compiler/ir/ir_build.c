@@ -247,6 +247,16 @@ Error *ir_build_list_concat(IrCursor at, IrVariable *list, IrVariable *length, i
     return NULL;
 }
 
+Error *ir_build_list_concat_declared(IrCursor at, IrVariable *list, IrVariable *length,
+    int64_t axis, bool new_axis, const IrType *declared, IrVariable **out) {
+    void *copy = NULL;
+    if (declared)
+        TRY(arena_copy(&at.block->function->module->arena, declared, 1, sizeof *declared, &copy));
+    TRY(ir_build_list_concat(at, list, length, axis, new_axis, out));
+    (*out)->binding->declared = copy;
+    return NULL;
+}
+
 Error *ir_build_optional(IrCursor at, IrVariable *value, IrVariable **out) {
     IrBinding *binding;
     TRY(build_one(at, IR_OPTIONAL, value ? 1 : 0, &value, IR_TYPE_OPTIONAL, &binding));

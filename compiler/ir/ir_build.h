@@ -56,6 +56,9 @@ MUST_CHECK Error *ir_build_list_append(
     IrCursor at, IrVariable *list, IrVariable *element, IrVariable **out);
 /* length: NULL, or the list's length as an int: then an empty list gives a tensor of 0 along the
  * axis, where the elements' type is known. */
+/* declared: what the source says of the items, or NULL; for the shape of a join of none. */
+MUST_CHECK Error *ir_build_list_concat_declared(IrCursor at, IrVariable *list, IrVariable *length,
+    int64_t axis, bool new_axis, const IrType *declared, IrVariable **out);
 MUST_CHECK Error *ir_build_list_concat(IrCursor at, IrVariable *list, IrVariable *length,
     int64_t axis, bool new_axis, IrVariable **out);
 

@@ -56,6 +56,7 @@ static Error *clone_binding(const Clone *clone, const IrBinding *from, IrCursor 
     to->constructor = from->constructor;
     to->constructors = from->constructors;
     to->text = from->text;
+    to->declared = from->declared;
     to->name = from->name;
     for (uint32_t i = 0; i < to->result_count; i++) {
         to->results[i]->name = from->results[i]->name;

@@ -85,6 +85,19 @@ static Error *parse_packed_call(IrTokens *tokens, int64_t *out) {
     return ir_tokens_fail(tokens, "a packed function");
 }
 
+/* "of TYPE" */
+static Error *parse_declared(Parser *parser, IrBinding *binding) {
+    IrType type = {0};
+    void *copy;
+    bool given;
+    TRY(ir_tokens_take(&parser->tokens, "of", &given));
+    if (!given) return NULL;
+    TRY(ir_parse_type(parser->module, &parser->tokens, &type));
+    TRY(arena_copy(&parser->module->arena, &type, 1, sizeof type, &copy));
+    binding->declared = copy;
+    return NULL;
+}
+
 /* What a binding of the kind has between its name and its operands. */
 static Error *parse_details(Parser *parser, IrBinding *binding) {
     IrTokens *tokens = &parser->tokens;
@@ -99,7 +112,8 @@ static Error *parse_details(Parser *parser, IrBinding *binding) {
     case IR_LIST_CONCAT:
     case IR_DEVICE_COPY:
         TRY(ir_tokens_integer(tokens, &binding->integer));
-        return ir_tokens_take(tokens, "new", &binding->flag);
+        TRY(ir_tokens_take(tokens, "new", &binding->flag));
+        return parse_declared(parser, binding);
     case IR_GET_FIELD:
         return ir_tokens_is(tokens, "(") ? NULL : ir_tokens_integer(tokens, &binding->integer);
     case IR_CALL_PACKED:
@@ -223,6 +237,7 @@ static Error *parse_binding(Parser *parser, IrBlock *block, Definitions *definit
     binding->operator_info = head.operator_info;
     binding->function = head.function;
     binding->text = head.text;
+    binding->declared = head.declared;
     for (uint32_t i = 0; i < binding->result_count; i++) {
         binding->results[i]->type = definitions->types[i];
         if (head.kind == IR_OPERATOR && definitions->types[i].kind == IR_TYPE_UNKNOWN)

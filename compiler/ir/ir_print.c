@@ -197,6 +197,10 @@ static void print_details(Printer *printer, const IrBinding *binding) {
     } else if (binding->kind == IR_LIST_CONCAT || binding->kind == IR_DEVICE_COPY ||
                (binding->kind == IR_GET_FIELD && binding->operand_count == 1)) {
         text_appendf(out, " %" PRId64 "%s", binding->integer, binding->flag ? " new" : "");
+        if (binding->declared) {
+            text_append(out, " of ");
+            ir_print_type(printer->module, binding->declared, out);
+        }
     } else if (binding->kind == IR_CONSTRUCT && binding->constructor) {
         text_appendf(out, " %s.%s", binding->constructor->data_type, binding->constructor->name);
     } else if (binding->kind == IR_FATAL) {

@@ -1,10 +1,14 @@
 #include "compiler/passes/constants.h"
 
 #include "kernels/device.h"
+#include "kernels/string_tensor.h"
 
 Error *constants_zeros(IrModule *module, DType dtype, const Shape *shape, IrVariable **out) {
     OWN(Tensor, tensor) = NULL;
-    TRY(tensor_create_on_host(device_host(), dtype, shape, &tensor));
+    if (dtype == DTYPE_STRING && shape_count_unchecked(shape) == 0)
+        TRY(string_tensor_create(shape, NULL, &tensor));
+    else
+        TRY(tensor_create_on_host(device_host(), dtype, shape, &tensor));
     return ir_constant_tensor(module, tensor, out);
 }
 

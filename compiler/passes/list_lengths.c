@@ -1,52 +1,144 @@
 /* A list of scan outputs may be empty, and an empty list does not know what its elements would have
- * been: where their type is known, the empty result is a constant. */
+ * been. Each dimension of the join of none is what inference says of the elements, else what the
+ * source declares, else, where it is that of a value which the loop was given (a state that keeps
+ * its shape, a scanned tensor), read from that value when the program runs; else 0. */
+#include <string.h>
+
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/pass.h"
 
-/* The shape of the join of no elements; false where the element's type is not known enough. */
-static bool empty_shape(const IrBinding *binding, DType *out_dtype, Shape *out) {
-    const IrType *list = &binding->operands[0]->type;
-    const IrType *element = list->kind == IR_TYPE_LIST ? list->element : NULL;
-    if (!element || element->kind != IR_TYPE_TENSOR || element->dtype == DTYPE_NONE) return false;
-    if (dtype_bits(element->dtype) == 0) return false;
-    *out_dtype = element->dtype;
-    if (!element->rank_known) { /* as much as can be said */
-        *out = (Shape){.rank = 1};
-        return binding->flag;
+/* The join of no elements. */
+typedef struct Empty {
+    DType dtype;
+    Shape shape;                            /* with 0 where a value knows */
+    const IrVariable *from[SHAPE_RANK_MAX]; /* NULL: shape has it */
+    uint32_t from_dim[SHAPE_RANK_MAX];
+    bool computed; /* one of them is there */
+} Empty;
+
+static bool has_dim(const IrVariable *variable, int64_t symbol, Empty *inout, uint32_t to) {
+    const IrType *type = &variable->type;
+    if (type->kind != IR_TYPE_TENSOR || !type->rank_known || variable->constant) return false;
+    for (uint32_t i = 0; i < type->rank; i++) {
+        if (type->dims[i] != symbol) continue;
+        inout->from[to] = variable;
+        inout->from_dim[to] = i;
+        inout->computed = true;
+        return true;
     }
-    uint32_t rank = element->rank + (binding->flag ? 1 : 0);
-    int64_t axis = binding->integer < 0 ? binding->integer + rank : binding->integer;
+    return false;
+}
+
+/* Among what the loop is called with and what the function around it has. What the loop returns is
+ * left out: where it changes a shape, that is the last round's. */
+static bool find_dim(const IrBinding *concat, int64_t symbol, Empty *inout, uint32_t to) {
+    const IrBinding *loop = ir_resolve(concat->operands[0])->binding;
+    const IrBlock *body = concat->block->function->body;
+    if (symbol == IR_DIM_UNKNOWN) return false;
+    if (loop && loop->kind == IR_CALL)
+        for (uint32_t i = 0; i < loop->operand_count; i++)
+            if (has_dim(ir_resolve(loop->operands[i]), symbol, inout, to)) return true;
+    for (uint32_t i = 0; i < body->parameter_count; i++)
+        if (has_dim(body->parameters[i], symbol, inout, to)) return true;
+    return false;
+}
+
+/* declared: IR_DIM_UNKNOWN where nothing is. */
+static void find_length(
+    const IrBinding *concat, int64_t inferred, int64_t declared, Empty *inout, uint32_t to) {
+    inout->shape.dims[to] = inferred >= 0 ? inferred : declared >= 0 ? declared : 0;
+    if (inferred >= 0 || declared >= 0) return;
+    if (!find_dim(concat, inferred, inout, to)) (void)find_dim(concat, declared, inout, to);
+}
+
+static const IrType *tensor_type(const IrType *type) {
+    return type && type->kind == IR_TYPE_TENSOR ? type : NULL;
+}
+
+/* False: nothing is known of the elements. */
+static bool find_shape(const IrBinding *concat, Empty *out) {
+    const IrType *list = &concat->operands[0]->type;
+    const IrType *element = tensor_type(list->kind == IR_TYPE_LIST ? list->element : NULL);
+    const IrType *declared = tensor_type(concat->declared);
+    *out = (Empty){.dtype = element ? element->dtype : DTYPE_NONE};
+    if (out->dtype == DTYPE_NONE && declared) out->dtype = declared->dtype;
+    if (out->dtype == DTYPE_NONE) return false;
+    if (declared && !declared->rank_known) declared = NULL;
+    if (!element || !element->rank_known) element = declared;
+    if (!element) { /* as much as can be said */
+        out->shape = (Shape){.rank = 1};
+        return concat->flag;
+    }
+    if (declared && declared->rank != element->rank) declared = NULL;
+    uint32_t rank = element->rank + (concat->flag ? 1 : 0), from = 0;
+    int64_t axis = concat->integer < 0 ? concat->integer + rank : concat->integer;
     if (rank > SHAPE_RANK_MAX || axis < 0 || axis >= rank) return false;
-    *out = (Shape){.rank = rank};
-    uint32_t from = 0;
+    out->shape.rank = rank;
     for (uint32_t i = 0; i < rank; i++) {
         bool joined = i == (uint32_t)axis;
-        int64_t dim = joined && binding->flag ? 0 : element->dims[from++];
-        out->dims[i] = joined || dim < 0 ? 0 : dim;
+        if (!joined)
+            find_length(concat, element->dims[from],
+                declared ? declared->dims[from] : IR_DIM_UNKNOWN, out, i);
+        if (!joined || !concat->flag) from++;
     }
     return true;
 }
 
+/* One dimension as an int64 tensor [1]. */
+static Error *read_length(IrCursor at, const Empty *empty, uint32_t i, IrVariable **out) {
+    IrModule *module = at.block->function->module;
+    const int64_t one = 1, dim = empty->from_dim[i];
+    IrVariable *shape, *index;
+    if (!empty->from[i]) return constants_ints(module, 1, 1, &empty->shape.dims[i], out);
+    TRY(ir_build_shape_of(at, (IrVariable *)(uintptr_t)empty->from[i], &shape));
+    TRY(constants_ints(module, 1, 1, &dim, &index));
+    TRY(ir_build_simple(at, "Gather", NULL, shape, index, NULL, out));
+    (*out)->type = ir_type_shaped(DTYPE_INT64, 1, &one);
+    return NULL;
+}
+
+/* A constant without elements, made as wide as values say that are known when the program runs. */
+static Error *build_empty(IrCursor at, const Empty *empty, const IrType *type, IrVariable **out) {
+    IrModule *module = at.block->function->module;
+    const int64_t rank = empty->shape.rank;
+    Shape narrow = empty->shape;
+    if (!empty->computed) return constants_zeros(module, empty->dtype, &empty->shape, out);
+    IrVariable *lengths[SHAPE_RANK_MAX], *none, **joined;
+    for (uint32_t i = 0; i < empty->shape.rank; i++) {
+        TRY(read_length(at, empty, i, &lengths[i]));
+        if (empty->from[i]) narrow.dims[i] = 1;
+    }
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_int(attributes, "axis", 0));
+    TRY(ir_build_operator(at, "Concat", attributes, empty->shape.rank, lengths, 1, &joined));
+    joined[0]->type = ir_type_shaped(DTYPE_INT64, 1, &rank);
+    TRY(constants_zeros(module, empty->dtype, &narrow, &none));
+    TRY(ir_build_simple(at, "Expand", NULL, none, joined[0], NULL, out));
+    (*out)->type = type->dtype == DTYPE_NONE ? ir_type_tensor(empty->dtype) : *type;
+    return NULL;
+}
+
 static Error *lower(IrBinding *binding) {
     IrVariable *length = binding->operands[1];
-    Shape shape;
-    DType dtype;
+    IrVariable *result = binding->results[0];
+    Empty found;
     binding->operand_count = 1;
-    if (!empty_shape(binding, &dtype, &shape)) return NULL;
+    if (!find_shape(binding, &found)) return NULL;
     IrVariable *empty, *joined;
-    TRY(constants_zeros(binding->block->function->module, dtype, &shape, &empty));
     IrBlock *then_block, *else_block;
     IrVariable **results;
     TRY(ir_build_if(ir_before(binding), length, 1, &then_block, &else_block, &results));
     TRY(ir_build_list_concat(ir_at_end(then_block), binding->operands[0], NULL, binding->integer,
         binding->flag, &joined));
-    joined->type = binding->results[0]->type;
+    TRY(build_empty(ir_at_end(else_block), &found, &result->type, &empty));
+    joined->type = result->type;
     results[0]->type = joined->type;
     TRY(ir_block_set_results(then_block, 1, &joined));
     TRY(ir_block_set_results(else_block, 1, &empty));
-    binding->results[0]->replacement = results[0];
+    result->replacement = results[0];
     ir_remove(binding);
     return NULL;
 }

@@ -79,6 +79,16 @@ Error *arguments_axis(const PlanRequest *request, uint32_t *out_axis) {
         attributes_int(request->attributes, "axis"), request->inputs[0].shape.rank, out_axis);
 }
 
+Error *arguments_join(const PlanRequest *request, uint32_t *out_axis, const Shape **out_first) {
+    uint32_t first = 0;
+    while (
+        first < request->input_count && shape_count_unchecked(&request->inputs[first].shape) == 0)
+        first++;
+    if (first == request->input_count) first = 0;
+    *out_first = &request->inputs[first].shape;
+    return shape_axis(attributes_int(request->attributes, "axis"), (*out_first)->rank, out_axis);
+}
+
 /* Axes, each at most once. Absent or empty: count 0. */
 static Error *read_axes(const PlanRequest *request, uint32_t index, uint32_t rank,
     uint32_t out_axes[SHAPE_RANK_MAX], uint32_t *out_count) {

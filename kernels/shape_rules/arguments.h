@@ -15,6 +15,10 @@ MUST_CHECK Error *arguments_floats(const PlanRequest *request, uint32_t index, u
 MUST_CHECK Error *arguments_named_axes(
     const PlanRequest *request, uint32_t out_axes[SHAPE_RANK_MAX], uint32_t *out_count);
 
+/* Concat: the axis, and the shape that the parts must have but for it. */
+MUST_CHECK Error *arguments_join(
+    const PlanRequest *request, uint32_t *out_axis, const Shape **out_first);
+
 /* Slice, per dimension of the input: output element i is input element start + i * step. */
 typedef struct SliceArguments {
     int64_t start[SHAPE_RANK_MAX];

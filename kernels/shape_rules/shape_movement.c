@@ -6,19 +6,29 @@
 #include "kernels/shape_rules/shape_rules_internal.h"
 #include "kernels/tensor.h"
 
+/* Why an input does not join the first. */
+static Error *fail_join(const Shape *first, const Shape *other, uint32_t axis, uint32_t i) {
+    if (other->rank != first->rank)
+        FAIL(INVALID, "input %u has rank %u, not %u", i, other->rank, first->rank);
+    uint32_t d = 0;
+    while (d == axis || other->dims[d] == first->dims[d]) d++;
+    FAIL(INVALID, "input %u has %" PRId64 " in dimension %u, not %" PRId64, i, other->dims[d], d,
+        first->dims[d]);
+}
+
 Error *shape_rule_concat(PlanRequest *request) {
     uint32_t axis;
-    TRY(arguments_axis(request, &axis));
-    Shape shape = *rule_shape(request, 0);
-    for (uint32_t i = 1; i < request->input_count; i++) {
+    const Shape *first;
+    TRY(arguments_join(request, &axis, &first));
+    Shape shape = *first;
+    shape.dims[axis] = 0;
+    for (uint32_t i = 0; i < request->input_count; i++) {
         const Shape *other = rule_shape(request, i);
+        int64_t length;
         TRY(rule_check_same_dtype(request, i, 0));
-        TRY(rule_check_rank(request, i, shape.rank));
-        for (uint32_t d = 0; d < shape.rank; d++)
-            if (d != axis && other->dims[d] != shape.dims[d])
-                FAIL(INVALID, "input %u has %" PRId64 " in dimension %u, not %" PRId64, i,
-                    other->dims[d], d, shape.dims[d]);
-        if (!checked_add_i64(shape.dims[axis], other->dims[axis], &shape.dims[axis]))
+        if (!shape_join_length(first, other, axis, &length))
+            return fail_join(first, other, axis, i);
+        if (!checked_add_i64(shape.dims[axis], length, &shape.dims[axis]))
             FAIL(INVALID, "the result is too large");
     }
     rule_set(request, 0, rule_dtype(request, 0), &shape);

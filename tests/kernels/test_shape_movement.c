@@ -1,5 +1,23 @@
 #include "tests/kernels/infer_fixture.h"
 
+/* What has no elements and no length along the axis is left out. */
+static void test_concat_leaves_out_what_has_no_elements(void **state) {
+    (void)state;
+    static const InferRow rows[] = {
+        {"Concat", "{axis=0}", "int8[2,3] int8[0]", "int8[2, 3]"},
+        {"Concat", "{axis=1}", "int8[0] int8[2,3] int8[2,1]", "int8[2, 4]"},
+        {"Concat", "{axis=0}", "int8[0,0] int8[2,3] int8[0,5]", "int8[2, 3]"},
+        {"Concat", "{axis=-1}", "int8[0] int8[2,3] int8[7,0]", "int8[2, 3]"},
+        {"Concat", "{axis=0}", "int8[0,3] int8[0,4]", "int8[0, 3]"},
+        {"Concat", "{axis=1}", "int8[0,3] int8[0,4]", "int8[0, 7]"},
+        {"Concat", "{axis=0}", "int8[0] int8[0,3]", "int8[0]"},
+        {"Concat", "{axis=0}", "int8[2,3] int8[7,0]", "! input 1 has 0 in dimension 1, not 3"},
+        {"Concat", "{axis=1}", "int8[0,5] int8[2,3]", "! input 0 has 0 in dimension 0, not 2"},
+        {"Concat", "{axis=1}", "int8[2,3] int8[0,3,1]", "! input 1 has rank 3, not 2"},
+    };
+    infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
+}
+
 static void test_movement_rules_follow_values(void **state) {
     (void)state;
     static const InferRow rows[] = {
@@ -66,6 +84,7 @@ static void test_movement_rules_follow_values(void **state) {
 int test_shape_movement(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_movement_rules_follow_values),
+        cmocka_unit_test(test_concat_leaves_out_what_has_no_elements),
     };
     return cmocka_run_group_tests_name("shape_movement", tests, NULL, NULL);
 }
