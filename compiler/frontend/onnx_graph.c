@@ -6,6 +6,7 @@
 
 Error *onnx_graph_nodes(
     OnnxImport *import, OnnxScope *scope, Onnx__NodeProto *const *nodes, size_t count) {
+    TRY(onnx_order_nodes(import, scope, count, &nodes));
     for (size_t i = 0; i < count; i++) TRY(onnx_node_convert(import, scope, nodes[i]));
     return NULL;
 }

@@ -74,6 +74,7 @@ static inline IrVariable *onnx_input(const OnnxNode *node, uint32_t index) {
 MUST_CHECK Error *onnx_scope_init(OnnxScope *scope, const OnnxScope *outer, IrBlock *block);
 void onnx_scope_deinit(OnnxScope *scope);
 MUST_CHECK Error *onnx_scope_set(OnnxScope *scope, const char *name, IrVariable *variable);
+bool onnx_scope_has(const OnnxScope *scope, const char *name);
 /* Errors: INVALID there is no value of that name. */
 MUST_CHECK Error *onnx_scope_find(const OnnxScope *scope, const char *name, IrVariable **out);
 /* The same; NULL for an input that the function's call leaves out. */
@@ -119,6 +120,12 @@ MUST_CHECK Error *onnx_constant_sparse(
  * operator has its result's type, where both are floats. float32 where nothing tells it. */
 DType onnx_float_type(const IrVariable *variable);
 
+/* onnx_order.c: the nodes so that each stands behind what makes its inputs and what its graphs take
+ * from around them: those of *inout_nodes where they are sorted, else from the arena. scope: has
+ * what is there before the first. Errors: INVALID a cycle, with its nodes. */
+MUST_CHECK Error *onnx_order_nodes(
+    OnnxImport *import, const OnnxScope *scope, size_t count, Onnx__NodeProto *const **inout_nodes);
+
 /* onnx_graph.c */
 MUST_CHECK Error *onnx_graph_nodes(
     OnnxImport *import, OnnxScope *scope, Onnx__NodeProto *const *nodes, size_t count);
@@ -153,6 +160,8 @@ MUST_CHECK Error *onnx_function_find(
 MUST_CHECK Error *onnx_function_expand(const OnnxNode *node, OnnxLocalFunction *function);
 
 /* onnx_node.c */
+/* What messages call a node: its name, else its first output. */
+const char *onnx_node_label(const Onnx__NodeProto *proto);
 /* Error: UNSUPPORTED so many more nodes would be too many. */
 MUST_CHECK Error *onnx_check_room(const OnnxImport *import, uint32_t nodes);
 /* Converts one node, adding "node x (Op)" to errors. */

@@ -79,7 +79,7 @@ static Error *look_up_inputs(OnnxNode *node) {
     return NULL;
 }
 
-static const char *node_label(const Onnx__NodeProto *proto) {
+const char *onnx_node_label(const Onnx__NodeProto *proto) {
     if (proto->name && proto->name[0]) return proto->name;
     return proto->n_output > 0 ? proto->output[0] : "without a name";
 }
@@ -88,7 +88,7 @@ static const char *node_label(const Onnx__NodeProto *proto) {
 static Error *name_bindings(const OnnxNode *node, IrBinding *last_before) {
     IrBlock *block = node->scope->block;
     const char *name;
-    TRY(ir_module_text(node->import->module, node_label(node->proto), &name));
+    TRY(ir_module_text(node->import->module, onnx_node_label(node->proto), &name));
     IrBinding *binding = last_before ? last_before->next : block->first;
     for (; binding; binding = binding->next)
         if (!binding->name) binding->name = name;
@@ -102,7 +102,7 @@ Error *onnx_check_room(const OnnxImport *import, uint32_t nodes) {
 
 Error *onnx_node_convert(OnnxImport *import, OnnxScope *scope, const Onnx__NodeProto *proto) {
     OnnxNode node = {.import = import, .scope = scope, .proto = proto};
-    const char *label = node_label(proto);
+    const char *label = onnx_node_label(proto);
     if (!proto->op_type || !proto->op_type[0]) FAIL(INVALID, "node %s has no op_type", label);
     TRY(onnx_check_room(import, 1));
     import->node_count++;

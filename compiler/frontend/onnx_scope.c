@@ -33,6 +33,12 @@ Error *onnx_scope_set_absent(OnnxScope *scope, const char *name) {
     return name_map_set(scope->names, name, &absent);
 }
 
+bool onnx_scope_has(const OnnxScope *scope, const char *name) {
+    for (; scope; scope = scope->outer)
+        if (name_map_find(scope->names, name)) return true;
+    return false;
+}
+
 Error *onnx_scope_find_optional(const OnnxScope *scope, const char *name, IrVariable **out) {
     for (const OnnxScope *at = scope; at; at = at->outer) {
         IrVariable *variable = name_map_find(at->names, name);
@@ -40,7 +46,7 @@ Error *onnx_scope_find_optional(const OnnxScope *scope, const char *name, IrVari
         *out = variable == &absent ? NULL : variable;
         return NULL;
     }
-    FAIL(INVALID, "there is no value %s before this", name);
+    FAIL(INVALID, "there is no value %s", name);
 }
 
 Error *onnx_scope_find(const OnnxScope *scope, const char *name, IrVariable **out) {
