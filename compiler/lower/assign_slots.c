@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
+#include "compiler/lower/slot_check.h"
 #include "compiler/lower/slot_choice.h"
 #include "compiler/passes/pass.h"
 
@@ -114,5 +115,6 @@ Error *assign_slots_pass(PassContext *context) {
     memory_free(assignment.copies);
     memory_free(assignment.constants);
     slot_choice_deinit(&choice);
-    return error;
+    TRY(error);
+    return slot_check(context->module);
 }

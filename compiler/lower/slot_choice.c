@@ -2,6 +2,7 @@
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
+#include "compiler/lower/slot_strings.h"
 
 enum {
     SMALL_COUNT_MAX = 1024, /* elements of integers or bools that may be on the host */
@@ -16,9 +17,8 @@ bool slot_choice_applies(const IrType *type) {
 }
 
 /* Where a value goes that is handed over through a field, a list or a closure. */
-static uint8_t by_convention(const IrType *type) {
-    while (type && ir_type_is_container(type)) type = type->element;
-    return type && type->kind == IR_TYPE_TENSOR && type->dtype == DTYPE_STRING ? 0 : 1;
+static uint8_t by_convention(const SlotChoice *choice, const IrVariable *variable) {
+    return choice->strings[variable->id] ? 0 : 1;
 }
 
 static int64_t static_count(const IrType *type) {
@@ -63,11 +63,11 @@ static bool makes_large(const IrBinding *binding) {
 }
 
 /* Strings are on the host, and so is what makes them or something of them. */
-static bool has_strings(const IrBinding *binding) {
+static bool has_strings(const SlotChoice *choice, const IrBinding *binding) {
     for (uint32_t i = 0; i < binding->operand_count; i++)
-        if (binding->operands[i] && binding->operands[i]->type.dtype == DTYPE_STRING) return true;
+        if (binding->operands[i] && choice->strings[binding->operands[i]->id]) return true;
     for (uint32_t i = 0; i < binding->result_count; i++)
-        if (binding->results[i]->type.dtype == DTYPE_STRING) return true;
+        if (choice->strings[binding->results[i]->id]) return true;
     return false;
 }
 
@@ -84,11 +84,12 @@ static bool results_are(const IrBinding *binding, const IrBlock *block) {
 
 /* What is put into a list goes to where its tensors are, what is taken out as it is comes from
  * there. */
-static uint8_t packed_call_operand(const IrBinding *binding, uint32_t index) {
+static uint8_t packed_call_operand(
+    const SlotChoice *choice, const IrBinding *binding, uint32_t index) {
     const IrType *type = &binding->operands[index]->type;
     if (type->kind != IR_TYPE_TENSOR || binding->integer == IR_PACKED_OPTIONAL_HAS_ELEMENT)
         return SLOT_HOST_ANY;
-    return by_convention(&binding->results[0]->type);
+    return by_convention(choice, binding->results[0]);
 }
 
 uint8_t slot_choice_of_operand(const SlotChoice *choice, const IrBinding *binding, uint32_t index) {
@@ -100,18 +101,18 @@ uint8_t slot_choice_of_operand(const SlotChoice *choice, const IrBinding *bindin
     case IR_CALL:
         return choice->of[binding->function->body->parameters[index]->id];
     case IR_CALL_CLOSURE:
-        return index == 0 ? SLOT_HOST_ANY : by_convention(&operand->type);
+        return index == 0 ? SLOT_HOST_ANY : by_convention(choice, operand);
     case IR_CLOSURE:
     case IR_CONSTRUCT:
-        return by_convention(&operand->type);
+        return by_convention(choice, operand);
     case IR_LIST_NEW:
-        return by_convention(&binding->results[0]->type);
+        return by_convention(choice, binding->results[0]);
     case IR_LIST_APPEND:
-        return index == 0 ? SLOT_HOST_ANY : by_convention(&binding->results[0]->type);
+        return index == 0 ? SLOT_HOST_ANY : by_convention(choice, binding->results[0]);
     case IR_OPTIONAL:
-        return by_convention(&binding->results[0]->type);
+        return by_convention(choice, binding->results[0]);
     case IR_CALL_PACKED:
-        return packed_call_operand(binding, index);
+        return packed_call_operand(choice, binding, index);
     case IR_IF:
     case IR_MATCH:
     case IR_READ_SCALAR:
@@ -175,17 +176,34 @@ static void find_needs(const SlotChoice *choice) {
     }
 }
 
-static bool to_device(uint8_t *slot, bool *inout_changed) {
-    if (*slot == 1) return false;
+/* The only way from the host to the device: what is pinned stays. */
+static void to_device(uint8_t *slot, uint8_t pinned, bool *inout_changed) {
+    if (*slot == 1 || pinned) return;
     *slot = 1;
     *inout_changed = true;
-    return true;
 }
 
-/* Two that must be the same. */
-static void unify(uint8_t *a, uint8_t *b, bool *inout_changed) {
-    if (*a == 1) to_device(b, inout_changed);
-    if (*b == 1) to_device(a, inout_changed);
+static void variable_to_device(
+    SlotChoice *choice, const IrVariable *variable, bool *inout_changed) {
+    to_device(&choice->of[variable->id], choice->pinned[variable->id], inout_changed);
+}
+
+static void result_to_device(SlotChoice *choice, uint32_t index, bool *inout_changed) {
+    to_device(&choice->results[index], choice->result_pinned[index], inout_changed);
+}
+
+/* Two that should be the same, or a copy comes between them. */
+static void unify_variables(
+    SlotChoice *choice, const IrVariable *a, const IrVariable *b, bool *inout_changed) {
+    if (choice->of[a->id] == 1) variable_to_device(choice, b, inout_changed);
+    if (choice->of[b->id] == 1) variable_to_device(choice, a, inout_changed);
+}
+
+/* The same with a function's result. */
+static void unify_with_result(
+    SlotChoice *choice, const IrVariable *variable, uint32_t index, bool *inout_changed) {
+    if (choice->of[variable->id] == 1) result_to_device(choice, index, inout_changed);
+    if (choice->results[index] == 1) variable_to_device(choice, variable, inout_changed);
 }
 
 static bool only_host(uint8_t needs) { return needs == NEEDS_HOST; }
@@ -216,62 +234,59 @@ static bool operator_may_stay(const SlotChoice *choice, const IrBinding *binding
     return only_host(needs) && inputs_small;
 }
 
+/* A kernel has all of its results in one slot: one on the device takes the others with it. */
 static void settle_operator(SlotChoice *choice, const IrBinding *binding, bool *inout_changed) {
-    if (has_strings(binding)) return;
-    if (binding->result_count == 0 || choice->of[binding->results[0]->id] == 1) return;
-    if (operator_may_stay(choice, binding)) return;
+    bool on_host = true;
     for (uint32_t i = 0; i < binding->result_count; i++)
-        to_device(&choice->of[binding->results[i]->id], inout_changed);
+        if (choice->of[binding->results[i]->id] == 1) on_host = false;
+    if (on_host && operator_may_stay(choice, binding)) return;
+    for (uint32_t i = 0; i < binding->result_count; i++)
+        variable_to_device(choice, binding->results[i], inout_changed);
 }
 
 static void settle_if(SlotChoice *choice, const IrBinding *binding, bool *inout_changed) {
     for (uint32_t i = 0; i < binding->result_count; i++) {
-        uint8_t *slot = &choice->of[binding->results[i]->id];
         bool made_on_host = true;
         for (uint32_t b = 0; b < binding->block_count; b++)
             if (slot_of(choice, binding->blocks[b]->results[i]) == 1) made_on_host = false;
         if (!made_on_host && !only_host(choice->needs[binding->results[i]->id]))
-            to_device(slot, inout_changed);
+            variable_to_device(choice, binding->results[i], inout_changed);
     }
     for (uint32_t b = 0; b < binding->block_count; b++) {
         const IrBlock *block = binding->blocks[b];
         /* no copy may come between a tail call and the end */
         for (uint32_t i = 0; results_are(block->last, block) && i < block->result_count; i++)
-            unify(&choice->of[block->results[i]->id], &choice->of[binding->results[i]->id],
-                inout_changed);
+            unify_variables(choice, block->results[i], binding->results[i], inout_changed);
     }
 }
 
 static void settle_call(SlotChoice *choice, const IrBinding *binding, bool *inout_changed) {
     const IrFunction *callee = binding->function;
     for (uint32_t i = 0; i < binding->result_count; i++)
-        unify(&choice->of[binding->results[i]->id],
-            &choice->results[choice->first_result[callee->index] + i], inout_changed);
+        unify_with_result(
+            choice, binding->results[i], choice->first_result[callee->index] + i, inout_changed);
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const IrVariable *parameter = callee->body->parameters[i];
         if (slot_of(choice, binding->operands[i]) == 1 && !only_host(choice->needs[parameter->id]))
-            to_device(&choice->of[parameter->id], inout_changed);
+            variable_to_device(choice, parameter, inout_changed);
     }
 }
 
 static void settle_function(SlotChoice *choice, const IrFunction *function, bool *inout_changed) {
     const IrBlock *body = function->body;
-    uint8_t *results = choice->results + choice->first_result[function->index];
-    const uint8_t *needs = choice->result_needs + choice->first_result[function->index];
+    uint32_t first = choice->first_result[function->index];
+    const uint8_t *needs = choice->result_needs + first;
     bool tail = results_are(body->last, body);
     for (uint32_t i = 0; i < body->result_count; i++) {
         const IrVariable *result = body->results[i];
-        if (tail) unify(&choice->of[result->id], &results[i], inout_changed);
-        if (result->type.dtype == DTYPE_STRING) continue;
+        if (tail) unify_with_result(choice, result, first + i, inout_changed);
         if (function->exported ? slot_of(choice, result) == 1 || result->constant
                                : slot_of(choice, result) == 1 && !only_host(needs[i]))
-            to_device(&results[i], inout_changed);
+            result_to_device(choice, first + i, inout_changed);
     }
-    for (uint32_t i = 0; function->exported && i < body->parameter_count; i++) {
-        uint32_t id = body->parameters[i]->id;
-        if (!only_host(choice->needs[id]) && body->parameters[i]->type.dtype != DTYPE_STRING)
-            to_device(&choice->of[id], inout_changed);
-    }
+    for (uint32_t i = 0; function->exported && i < body->parameter_count; i++)
+        if (!only_host(choice->needs[body->parameters[i]->id]))
+            variable_to_device(choice, body->parameters[i], inout_changed);
 }
 
 static void settle_all(SlotChoice *choice, bool *inout_changed) {
@@ -288,7 +303,8 @@ static void settle_all(SlotChoice *choice, bool *inout_changed) {
 }
 
 /* What can be said of a result from its binding alone. */
-static uint8_t start_of(const IrBinding *binding, const IrVariable *variable) {
+static uint8_t start_of(
+    const SlotChoice *choice, const IrBinding *binding, const IrVariable *variable) {
     switch (binding->kind) {
     case IR_SHAPE_OF:
     case IR_MAKE_TENSOR:
@@ -296,13 +312,13 @@ static uint8_t start_of(const IrBinding *binding, const IrVariable *variable) {
     case IR_DEVICE_COPY:
         return (uint8_t)binding->integer;
     case IR_OPERATOR:
-        return has_strings(binding) || may_be_on_host(&variable->type) ? 0 : 1;
+        return has_strings(choice, binding) || may_be_on_host(&variable->type) ? 0 : 1;
     case IR_CALL:
     case IR_IF:
-        if (ir_type_is_container(&variable->type)) return by_convention(&variable->type);
+        if (ir_type_is_container(&variable->type)) return by_convention(choice, variable);
         return may_be_handed_on_host(&variable->type) ? 0 : 1;
     case IR_LIST_CONCAT:
-        return by_convention(&binding->operands[0]->type);
+        return by_convention(choice, binding->operands[0]);
     case IR_CALL_CLOSURE:
     case IR_CLOSURE:
     case IR_MATCH:
@@ -320,7 +336,7 @@ static uint8_t start_of(const IrBinding *binding, const IrVariable *variable) {
     case IR_KIND_COUNT:
         break;
     }
-    return by_convention(&variable->type);
+    return by_convention(choice, variable);
 }
 
 static void start_function(SlotChoice *choice, const IrFunction *function) {
@@ -330,19 +346,25 @@ static void start_function(SlotChoice *choice, const IrFunction *function) {
         const IrVariable *parameter = body->parameters[i];
         bool may = !closure && parameter->type.kind == IR_TYPE_TENSOR;
         choice->of[parameter->id] = may ? (may_be_handed_on_host(&parameter->type) ? 0 : 1)
-                                        : by_convention(&parameter->type);
+                                        : by_convention(choice, parameter);
+        choice->pinned[parameter->id] = by_convention(choice, parameter) == 0;
     }
     for (uint32_t i = 0; i < body->result_count; i++) {
         const IrType *type = &body->results[i]->type;
         bool may = !closure && type->kind == IR_TYPE_TENSOR;
-        choice->results[choice->first_result[function->index] + i] =
-            may ? (may_be_handed_on_host(type) ? 0 : 1) : by_convention(type);
+        uint32_t at = choice->first_result[function->index] + i;
+        choice->results[at] =
+            may ? (may_be_handed_on_host(type) ? 0 : 1) : by_convention(choice, body->results[i]);
+        choice->result_pinned[at] = by_convention(choice, body->results[i]) == 0;
     }
     for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding)) {
         for (uint32_t i = 0; i < binding->result_count; i++) {
             const IrVariable *result = binding->results[i];
-            choice->of[result->id] = start_of(binding, result);
+            choice->of[result->id] = start_of(choice, binding, result);
             choice->eligible[result->id] = may_be_on_host(&result->type);
+            choice->pinned[result->id] =
+                by_convention(choice, result) == 0 ||
+                (binding->kind == IR_OPERATOR && has_strings(choice, binding));
         }
     }
 }
@@ -361,10 +383,15 @@ static Error *choose(SlotChoice *choice) {
     void *table;
     TRY(ir_side_table(module, 1, &table));
     choice->of = table;
+    TRY(ir_side_table(module, sizeof(bool), &table));
+    choice->strings = table;
+    slot_strings_find(module, choice->strings);
     TRY(ir_side_table(module, 1, &table));
     choice->needs = table;
     TRY(ir_side_table(module, 1, &table));
     choice->eligible = table;
+    TRY(ir_side_table(module, 1, &table));
+    choice->pinned = table;
     TRY(memory_alloc(module->function_count + 1, sizeof(uint32_t), &table));
     choice->first_result = table;
     TRY(memory_alloc(module->function_count + 1, sizeof(bool), &table));
@@ -377,6 +404,8 @@ static Error *choose(SlotChoice *choice) {
     choice->first_result[module->function_count] = count;
     TRY(memory_alloc((size_t)count + 1, 1, &table));
     choice->results = table;
+    TRY(memory_alloc((size_t)count + 1, 1, &table));
+    choice->result_pinned = table;
     TRY(memory_alloc((size_t)count + 1, 1, &table));
     choice->result_needs = table;
     find_closures(choice);
@@ -402,10 +431,13 @@ Error *slot_choice_create(const IrModule *module, SlotChoice *out) {
 
 void slot_choice_deinit(SlotChoice *choice) {
     memory_free(choice->of);
+    memory_free(choice->strings);
     memory_free(choice->needs);
     memory_free(choice->eligible);
+    memory_free(choice->pinned);
     memory_free(choice->first_result);
     memory_free(choice->results);
+    memory_free(choice->result_pinned);
     memory_free(choice->result_needs);
     memory_free(choice->is_closure);
 }

@@ -4,7 +4,11 @@
  * Shapes, trip counts, conditions and strings are on the host, the rest on the device. Small
  * integers and bools whose only uses are of that kind, or that are made from values on the host,
  * stay there too. Starts with every value that might be on the host there and moves to the device
- * what must not stay, until nothing changes: the answer does not depend on the order. */
+ * what must not stay, until nothing changes: the answer does not depend on the order.
+ *
+ * All results of an operator are in the slot that its kernel runs in, whatever their sizes: a small
+ * one that decides something is copied to the host by the pass assign_slots. Strings and all that
+ * is made of them by their operator are pinned to the host. slot_check.h says whether it is so. */
 #include "compiler/ir/ir.h"
 
 enum { SLOT_HOST_ANY = 2 };
@@ -12,10 +16,13 @@ enum { SLOT_HOST_ANY = 2 };
 typedef struct SlotChoice {
     const IrModule *module;
     uint8_t *of;            /* by variable id */
+    bool *strings;          /* by variable id: slot_strings.h */
     uint8_t *needs;         /* by variable id: bit 0 used on the host, bit 1 on the device */
     uint8_t *eligible;      /* by variable id: may be on the host */
+    uint8_t *pinned;        /* by variable id: is on the host whatever uses it: strings */
     uint32_t *first_result; /* by function: its first result in results */
     uint8_t *results;       /* by function and result */
+    uint8_t *result_pinned; /* by function and result */
     uint8_t *result_needs;  /* the same, over all calls */
     bool *is_closure;       /* by function */
 } SlotChoice;
