@@ -4,7 +4,9 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -21,6 +23,66 @@ Error *shared_library_open(
             FAIL(UNSUPPORTED, "the %s on this machine has no %s", file, functions[i].name);
         memcpy((char *)table + functions[i].offset, &function, sizeof function);
     }
+    return NULL;
+}
+
+/* What the loader was told of a library; NULL or 0 where it was not. */
+typedef struct Dynamic {
+    ElfW(Addr) base;
+    const ElfW(Sym) * symbols;
+    const char *names;
+    const ElfW(Rela) * tables[2];
+    size_t counts[2];
+} Dynamic;
+
+static void read_dynamic(const struct link_map *library, Dynamic *out) {
+    *out = (Dynamic){.base = library->l_addr};
+    for (const ElfW(Dyn) *at = library->l_ld; at->d_tag != DT_NULL; at++) {
+        /* glibc has added the base already, others have not */
+        const ElfW(Addr) address = at->d_un.d_ptr + (at->d_un.d_ptr < out->base ? out->base : 0);
+        if (at->d_tag == DT_SYMTAB) out->symbols = (const void *)address;
+        if (at->d_tag == DT_STRTAB) out->names = (const void *)address;
+        if (at->d_tag == DT_JMPREL) out->tables[0] = (const void *)address;
+        if (at->d_tag == DT_RELA) out->tables[1] = (const void *)address;
+        if (at->d_tag == DT_PLTRELSZ) out->counts[0] = at->d_un.d_val / sizeof(ElfW(Rela));
+        if (at->d_tag == DT_RELASZ) out->counts[1] = at->d_un.d_val / sizeof(ElfW(Rela));
+    }
+}
+
+/* A pointer that the loader made read-only behind itself. */
+static bool overwrite(void **pointer, const void *value) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    void *start = (void *)((uintptr_t)pointer & ~(page - 1));
+    if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0) return false;
+    memcpy(pointer, &value, sizeof value);
+    return true;
+}
+
+Error *shared_library_redirect(
+    const void *inside, const char *name, const void *replacement, void **out_previous) {
+    Dl_info info;
+    void *library = NULL;
+    Dynamic dynamic;
+    size_t changed = 0;
+    if (!dladdr1(inside, &info, &library, RTLD_DL_LINKMAP) || !library)
+        FAIL(UNSUPPORTED, "%s: its library is unknown", name);
+    read_dynamic(library, &dynamic);
+    if (!dynamic.symbols || !dynamic.names) FAIL(UNSUPPORTED, "%s: no symbols", info.dli_fname);
+    for (size_t table = 0; table < 2; table++)
+        for (size_t i = 0; dynamic.tables[table] && i < dynamic.counts[table]; i++) {
+            const ElfW(Rela) *at = &dynamic.tables[table][i];
+            const ElfW(Sym) *symbol = &dynamic.symbols[ELF64_R_SYM(at->r_info)];
+            if (ELF64_R_SYM(at->r_info) == 0 || symbol->st_shndx != SHN_UNDEF ||
+                strcmp(dynamic.names + symbol->st_name, name) != 0)
+                continue;
+            void **pointer = (void **)(dynamic.base + at->r_offset), *previous = *pointer;
+            if (previous == replacement) previous = *out_previous; /* both tables name it */
+            if (!overwrite(pointer, replacement))
+                FAIL(UNSUPPORTED, "%s: %s: %s", info.dli_fname, name, strerror(errno));
+            *out_previous = previous;
+            changed++;
+        }
+    if (changed == 0) FAIL(UNSUPPORTED, "%s does not call %s", info.dli_fname, name);
     return NULL;
 }
 

@@ -21,6 +21,15 @@ typedef struct SharedLibraryFunction {
 MUST_CHECK Error *shared_library_open(
     const char *file, const SharedLibraryFunction *functions, size_t count, void *table);
 
+/* From here on, where the library that has `inside` calls the function `name` of another library,
+ * it calls `replacement`. What other libraries call stays. Before the library is used by a second
+ * thread.
+ *
+ * out_previous: what it called before
+ * Errors: UNSUPPORTED it calls no such function, or not in a way that can be changed */
+MUST_CHECK Error *shared_library_redirect(
+    const void *inside, const char *name, const void *replacement, void **out_previous);
+
 /* Whether a library of the process is open already; a static variable, SHARED_LIBRARY_CLOSED. */
 typedef struct SharedLibraryOnce {
     pthread_mutex_t mutex; /* guards opening */

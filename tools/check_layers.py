@@ -41,7 +41,7 @@ LIBRARIES = (
     (r"json-c/.*|json\.h", ("compiler/", "scheduler/", "tools/"), "json-c"),
     (r"microhttpd\.h|curl/.*", ("scheduler/http/",), "HTTP"),
     (r"dlpack/.*", ("kernels/", "include/", "vm/"), "DLPack"),
-    (r"dlfcn\.h|elf\.h", ("base/shared_library.c", "kernels/", "tools/"), "libraries opened at run time"),
+    (r"dlfcn\.h|elf\.h|link\.h", ("base/shared_library.c", "kernels/", "tools/"), "libraries opened at run time"),
     (r"cmocka\.h", (), "cmocka"),
 )
 LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/[\w/]+\.h|(assert|ctype|dirent|endian|errno|fcntl|fenv|float|ftw|"

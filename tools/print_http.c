@@ -19,8 +19,10 @@ static const char WORDS[] =
     "One result is one JSON object; lists and streams are JSON Lines. An error is "
     "`{\"error\", \"code\"}`. Unknown fields of a\nquery or a body are refused. A body without a "
     "given length is taken in chunks.\n"
-    "What is no request at all (a malformed head, one that is too long, another version) the HTTP "
-    "library answers by itself, in HTML, and closes.\n\n"
+    "A head that RFC 9112 has refused, or that another reader could cut differently, is answered "
+    "with 400 (a coding that is not\nknown: 501) and the connection closed. A malformed chunk, and "
+    "a head of more "
+    "than 64 KiB, the HTTP library answers by itself,\nin HTML, and closes.\n\n"
     "| method | address | role | body | what |\n| --- | --- | --- | --- | --- |\n";
 
 static const char POLICY[] =

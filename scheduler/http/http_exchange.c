@@ -75,6 +75,7 @@ void *http_exchange_begin(void *self, const char *uri, struct MHD_Connection *mh
     }
     HttpExchange *exchange = memory;
     exchange->connection = connection;
+    exchange->index = ++connection->requests;
     exchange->mhd = mhd;
     exchange->error = memory_copy_text(uri, &exchange->target);
     http_response_init(&exchange->response);
@@ -159,9 +160,14 @@ static enum MHD_Result send_answer(HttpExchange *exchange) {
     return done;
 }
 
+static bool is_refused(const HttpExchange *exchange) {
+    return exchange->connection->gate.framing.refused_head == exchange->index;
+}
+
 static enum MHD_Result send_error(HttpExchange *exchange) {
     http_response_error(&exchange->response, exchange->error);
     exchange->error = NULL;
+    if (is_refused(exchange)) exchange->response.status = exchange->connection->gate.framing.status;
     return send_answer(exchange);
 }
 
@@ -207,6 +213,8 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
         .content_encoding = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_ENCODING),
         .has_length = length != NULL,
     };
+    exchange->ambiguous = is_refused(exchange);
+    if (exchange->ambiguous) FAIL(INVALID, "%s", exchange->connection->gate.framing.why);
     if (atomic_load(&server->closing)) FAIL(UNREACHABLE, "the daemon is stopping");
     TRY(check_once(exchange));
     if (length && !text_parse_u64(length, &head.content_length))

@@ -60,12 +60,16 @@ void http_monitor_notice(void *self, struct MHD_Connection *mhd, void **socket_c
         connection->descriptor =
             microhttpd.get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
         if (listener->origin == HTTP_ORIGIN_TCP) keep_alive(connection->descriptor);
+        const union MHD_ConnectionInfo *tls =
+            microhttpd.get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        http_gate_open(&connection->gate, connection->descriptor, tls ? tls->tls_session : NULL);
         link_connection(server, connection);
         http_connection_limit(connection, server->options.head_limit_ms);
         metrics_add(server->service->metrics, METRIC_HTTP_CONNECTIONS, 0, 1);
         *socket_context = connection;
     } else if (*socket_context) {
         unlink_connection(server, *socket_context);
+        http_gate_close(&((HttpConnection *)*socket_context)->gate);
         memory_free(*socket_context);
         *socket_context = NULL;
         metrics_add(server->service->metrics, METRIC_HTTP_CONNECTIONS, 0, -1);

@@ -130,6 +130,7 @@ Error *http_server_open(HttpService *service, const HttpServerOptions *options, 
     set_default(&server->options.body_limit_ms, BODY_LIMIT_MS_DEFAULT);
     set_default(&server->options.idle_limit_ms, IDLE_LIMIT_MS_DEFAULT);
     TRY(reserve_descriptors(&server->options.connection_max));
+    TRY(http_gate_install(options->tls_certificate != NULL));
     TRY(http_exchange_declare_metrics(service->metrics));
     TRY(http_workers_open(server->options.handler_threads, &server->workers));
     TRY(http_monitor_start(server));

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "scheduler/http/http_body.h"
+#include "scheduler/http/http_gate.h"
 #include "scheduler/http/http_libraries.h"
 #include "scheduler/http/http_server.h"
 #include "scheduler/http/http_workers.h"
@@ -25,7 +26,8 @@ typedef struct HttpExchange {
     uint64_t discarded; /* bytes of a body that was refused while it came */
     uint64_t body_start_ns, run_start_ns;
     bool opened;    /* the head was looked at */
-    bool ambiguous; /* it says two things: nothing is read behind it */
+    bool ambiguous; /* it can be read in two ways: nothing is read behind it */
+    uint64_t index; /* of its connection's requests, from 1 */
     bool sent;      /* the answer was handed over */
     atomic_bool answered;
     char *authorization; /* looked at again before anything is done; NULL: none was shown */
@@ -46,6 +48,8 @@ typedef struct HttpConnection {
     int descriptor;
     uint64_t deadline_ns;   /* cut then; 0: never */
     HttpExchange *exchange; /* NULL: between two requests */
+    uint64_t requests;      /* that have begun */
+    HttpGate gate;
 } HttpConnection;
 
 typedef struct HttpListener {

@@ -1,5 +1,6 @@
 #include "base/shared_library.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -94,11 +95,24 @@ static void test_shared_library_reads_the_build_of_a_file(void **state) {
     assert_fails_saying(IO, "No such file", shared_library_read_build(path, found));
 }
 
+/* Where a library's call is changed and then comes along is shown by test_http_gate.c. */
+static void test_shared_library_redirects_only_what_is_called(void **state) {
+    (void)state;
+    void *previous = NULL;
+    const void *inside = dlsym(RTLD_DEFAULT, "pthread_create");
+    assert_non_null(inside);
+    assert_fails_saying(UNSUPPORTED, "does not call no_such_function",
+        shared_library_redirect(inside, "no_such_function", inside, &previous));
+    assert_fails(UNSUPPORTED, shared_library_redirect(&previous, "recv", inside, &previous));
+    assert_null(previous);
+}
+
 int test_shared_library(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared_library_gives_the_functions_of_its_table),
         cmocka_unit_test(test_shared_library_is_opened_until_it_succeeded_once),
         cmocka_unit_test(test_shared_library_reads_the_build_of_a_file),
+        cmocka_unit_test(test_shared_library_redirects_only_what_is_called),
     };
     return cmocka_run_group_tests_name("shared_library", tests, NULL, NULL);
 }
