@@ -355,5 +355,5 @@ Error *verifier_check(const Executable *executable) {
     TRY(check_names(executable));
     TRY(check_constants(executable));
     for (uint32_t i = 0; i < executable->function_count; i++) TRY(check_function(executable, i));
-    return NULL;
+    return verifier_check_slots(executable);
 }

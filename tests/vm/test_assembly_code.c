@@ -11,7 +11,7 @@ static void test_code_gets_flags_operands_and_destinations(void **state) {
     Executable *executable = vm_parse("primitive %add = Add\nfunction f(2) {\n"
                                       " InvokePacked.host %add, r0!, r1 => r1\n"
                                       " InvokePacked %add r1, r1! -> r2\n"
-                                      " Call &f, r2, 5\n IntOp lt, 1, -2 -> r3\n Ret r3\n}\n");
+                                      " Call &f, 4, 5\n IntOp lt, 1, -2 -> r3\n Ret r3\n}\n");
     Instruction in = instruction_at(executable, 0);
     assert_int_equal(in.flags, INSTRUCTION_HOST);
     assert_int_equal(in.output_count, 1);
