@@ -6,7 +6,8 @@ import numpy as np
 import onnx
 import pytest
 
-from harness import SUSPENDED, Home
+from daemon import Daemon
+from harness import DONE, SUSPENDED, Home
 
 X = (np.arange(100, dtype=np.float32).reshape(5, 20) - 30) / 8
 INDICES = np.array([2, 0, 3], np.int64)
@@ -84,3 +85,14 @@ def test_every_instruction_is_a_place_to_move_from(home, tmp_path, name, devices
         _check(name, output)
         output.unlink()
     assert after > 1
+
+
+def test_a_daemon_runs_them_on_whichever_device_it_chooses(home):
+    with Daemon(home, "--device", "cpu", "--device", "sim:0") as daemon:
+        jobs = {(name, device): daemon.submit(name, MODELS[name][1], **({"device": device} if device else {}))
+                for name in MODELS for device in ("cpu", "sim:0", None)}
+        for (name, device), job in jobs.items():
+            arrays = daemon.finished(job)
+            np.testing.assert_allclose(arrays["y"], MODELS[name][2], rtol=1e-6, atol=1e-6)
+            assert daemon.job(job)["device"] in ((device,) if device else ("cpu", "sim:0"))
+        assert daemon.end() == DONE
