@@ -185,8 +185,13 @@ static Error *restrict_files(void) {
     return error;
 }
 
+/* A limit that was inherited and is lower stays: no process may raise it. */
 static Error *limit(__rlimit_resource_t resource, uint64_t value) {
-    struct rlimit both = {.rlim_cur = value, .rlim_max = value};
+    struct rlimit both;
+    if (getrlimit(resource, &both) != 0)
+        FAIL(IO, "the sandbox's limits cannot be read: %s", strerror(errno));
+    if (both.rlim_max > value) both.rlim_max = value;
+    if (both.rlim_cur > both.rlim_max) both.rlim_cur = both.rlim_max;
     if (setrlimit(resource, &both) != 0)
         FAIL(IO, "the sandbox's limits cannot be set: %s", strerror(errno));
     return NULL;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -73,10 +74,46 @@ static void test_sandbox_limits_memory_and_files(void **state) {
     assert_true(step == 0 || step == 7);
 }
 
+/* Who starts the daemon may have limited it, below what the sandbox would ask for. */
+static void lower_every_limit(void) {
+    static const struct {
+        __rlimit_resource_t resource;
+        rlim_t value;
+    } rows[] = {
+        {RLIMIT_AS, (rlim_t)8 << 30}, {RLIMIT_FSIZE, 100}, {RLIMIT_CPU, 60}, {RLIMIT_NOFILE, 32}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rlimit both = {rows[i].value, rows[i].value};
+        if (setrlimit(rows[i].resource, &both) != 0) _exit(98);
+    }
+}
+
+static void test_sandbox_keeps_lower_limits_that_it_inherits(void **state) {
+    (void)state;
+    if (getenv("ASAN_OPTIONS") || getenv("TSAN_OPTIONS")) skip();
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        /* root may raise a hard limit, everybody else may not */
+        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(97);
+        lower_every_limit();
+        const SandboxLimits wanted = {
+            .memory_bytes = (uint64_t)32 << 30, .file_bytes = 1 << 20, .cpu_seconds = 1200};
+        Error *error = sandbox_enter(&wanted);
+        error_free(error);
+        void *block = mmap(
+            NULL, (size_t)16 << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        _exit(error ? 1 : block == MAP_FAILED ? 0 : 2);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int test_sandbox(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sandbox_leaves_one_folder_and_threads),
         cmocka_unit_test(test_sandbox_limits_memory_and_files),
+        cmocka_unit_test(test_sandbox_keeps_lower_limits_that_it_inherits),
     };
     return cmocka_run_group_tests_name("sandbox", tests, NULL, NULL);
 }
