@@ -3,7 +3,7 @@
 #include <sys/random.h>
 
 #include "base/allocator.h"
-#include "serialize/array_bundle.h"
+#include "scheduler/intake_inputs.h"
 #include "serialize/array_values.h"
 
 /* What stands behind one submission until the catalog has it. */
@@ -14,11 +14,13 @@ typedef struct Intake {
     Digest executable;
     Executable *outline;
     uint32_t function;
+    IntakeInputs arrays;
     ChunkUpload *upload;
     ArrayBundle bundle;
     JobContent inputs;
     ByteWriter policy;
-    Batch *batch;
+    Batch *batch; /* NULL: the inputs are only in the store */
+    int64_t item_count;
     uint64_t live_bytes;
 } Intake;
 
@@ -27,6 +29,7 @@ static void intake_deinit(Intake *intake) {
     byte_writer_deinit(&intake->policy);
     array_bundle_deinit(&intake->bundle);
     chunk_upload_close(intake->upload);
+    intake_inputs_close(&intake->arrays);
     executable_release(intake->outline);
 }
 
@@ -37,11 +40,22 @@ static Error *find_model(SettingsCache *settings, Intake *intake) {
     return executable_find_function(intake->outline, wanted->policy->function, &intake->function);
 }
 
+/* The policy says so, too; but then the inputs were unpacked for nothing. */
+static Error *check_queue(Control *control, const Tenant *tenant) {
+    ControlTenantStatus status;
+    int64_t quota = tenant->quotas[QUOTA_QUEUED_JOBS];
+    control_get_tenant(control, tenant->id, &status);
+    if (quota != QUOTA_UNLIMITED && (int64_t)status.waiting >= quota)
+        FAIL(EXHAUSTED, "over the tenant's quota queued_jobs: %lld of %lld",
+            (long long)status.waiting + 1, (long long)quota);
+    return NULL;
+}
+
 static Error *store_inputs(Store *store, WorkerPool *pool, Intake *intake) {
     TRY(chunk_upload_open(store, intake->wanted->tenant, &intake->upload));
     chunk_upload_limit(intake->upload);
-    TRY(array_bundle_write(
-        intake->wanted->inout_inputs, pool, chunk_upload_sink(intake->upload), &intake->bundle));
+    TRY(intake_inputs_write(
+        &intake->arrays, pool, chunk_upload_sink(intake->upload), &intake->bundle));
     intake->inputs = (JobContent){.bytes = intake->bundle.bytes.data,
         .size = intake->bundle.bytes.size,
         .chunks = intake->bundle.chunks,
@@ -50,11 +64,12 @@ static Error *store_inputs(Store *store, WorkerPool *pool, Intake *intake) {
 }
 
 /* The first run's arguments against the ports: what fails here would fail when the job runs. */
-static Error *check_first_run(Intake *intake) {
+static Error *check_first_run(Intake *intake, const Batch *batch) {
     const Function *function = &intake->outline->functions[intake->function];
     Value *values;
-    if (batch_run_count(intake->batch) == 0) return NULL;
-    TRY(batch_get_arguments(intake->batch, 0, &values));
+    intake->item_count = batch_item_count(batch);
+    if (batch_run_count(batch) == 0) return NULL;
+    TRY(batch_get_arguments(batch, 0, &values));
     Error *error = execution_check_tensors(function, values);
     for (uint32_t i = 0; i < function->parameter_count; i++)
         intake->live_bytes += array_values_bytes(&values[i]);
@@ -62,11 +77,30 @@ static Error *check_first_run(Intake *intake) {
     return error;
 }
 
-static Error *make_batch(Intake *intake) {
+static Error *make_batch(Intake *intake, ArrayList *inout_arrays, Batch **out_batch) {
     const BatchOptions options = job_policy_batch_options(intake->wanted->policy);
-    TRY(batch_create(
-        intake->outline, intake->function, intake->wanted->inout_inputs, &options, &intake->batch));
-    return check_first_run(intake);
+    return batch_create(intake->outline, intake->function, inout_arrays, &options, out_batch);
+}
+
+/* Everything that the file and the quotas say of the inputs, before one of them is unpacked. */
+static Error *check_inputs(Intake *intake, const Tenant *tenant) {
+    const JobIntake *wanted = intake->wanted;
+    const Function *function = &intake->outline->functions[intake->function];
+    ArrayList OWN_ARRAYS(outlines) = {0};
+    OWN(Batch, batch) = NULL;
+    TRY_WRAP(intake_inputs_open(wanted->inputs, wanted->inputs_size, &intake->arrays), "inputs");
+    TRY(intake_inputs_check(&intake->arrays, function, wanted->policy->items, tenant));
+    TRY(intake_inputs_outline(&intake->arrays, &outlines));
+    TRY(make_batch(intake, &outlines, &batch));
+    return check_first_run(intake, batch);
+}
+
+/* Where all of them are in memory the job can begin with them. */
+static Error *take_inputs(Intake *intake, const ControlOptions *node, const Tenant *tenant) {
+    TRY_WRAP(intake_inputs_read(&intake->arrays, intake->wanted->budget, tenant), "inputs");
+    TRY(store_inputs(node->store, node->pool, intake));
+    if (intake->arrays.streams) return NULL;
+    return make_batch(intake, &intake->arrays.arrays, &intake->batch);
 }
 
 /* Of everything that was asked for: the same key must come with the same digest. */
@@ -105,7 +139,7 @@ static Error *submit(Control *control, Intake *intake, JobId *out_id, bool *out_
             .key = wanted->key,
             .priority = wanted->priority,
             .release = wanted->release,
-            .items_total = batch_item_count(intake->batch),
+            .items_total = intake->item_count,
             .deadline = wanted->deadline,
             .policy = intake->policy.data,
             .policy_size = intake->policy.size,
@@ -117,9 +151,12 @@ static Error *submit(Control *control, Intake *intake, JobId *out_id, bool *out_
 
 static Error *take_in(Control *control, Intake *intake, JobId *out_id, bool *out_created) {
     const ControlOptions *node = control_options(control);
+    Tenant tenant;
     TRY(find_model(node->settings, intake));
-    TRY(store_inputs(node->store, node->pool, intake));
-    TRY(make_batch(intake));
+    TRY(settings_cache_get_tenant(node->settings, intake->wanted->tenant, &tenant));
+    if (!intake->wanted->suspended) TRY(check_queue(control, &tenant));
+    TRY(check_inputs(intake, &tenant));
+    TRY(take_inputs(intake, node, &tenant));
     TRY(fix_policy(intake));
     TRY(submit(control, intake, out_id, out_created));
     if (*out_created) chunk_upload_keep(intake->upload);
@@ -131,6 +168,5 @@ Error *job_intake_submit(
     Intake state = {.wanted = intake};
     Error *error = take_in(control, &state, out_id, out_created);
     intake_deinit(&state);
-    array_list_deinit(intake->inout_inputs);
     return error;
 }

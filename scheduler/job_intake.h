@@ -1,12 +1,16 @@
 #pragma once
-/* Taking a job in: its model is found, its inputs are checked against the function's ports and
- * stored, and the control thread gets it. */
+/* Taking a job in: its model is found; what its inputs' file says of them is checked against the
+ * function's ports and the tenant's quotas; then they are unpacked and stored, and the control
+ * thread gets it. */
 #include "scheduler/control.h"
+#include "scheduler/intake_budget.h"
 
 typedef struct JobIntake {
     TenantId tenant;
-    const char *model;       /* NAME, NAME@3, NAME@alias */
-    ArrayList *inout_inputs; /* consumed, also on failure */
+    const char *model;  /* NAME, NAME@3, NAME@alias */
+    const void *inputs; /* an .npz file; NULL: the function takes none */
+    size_t inputs_size;
+    IntakeBudget *budget; /* the memory in which they are unpacked */
     const JobPolicy *policy;
     int priority; /* PolicyClass */
     JobRelease release;

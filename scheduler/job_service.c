@@ -9,11 +9,8 @@
 #include "scheduler/job_intake.h"
 #include "scheduler/job_service_internal.h"
 #include "scheduler/policy/policy_event.h"
-#include "serialize/npz.h"
 #include "store/job_checkpoints.h"
 #include "store/tenants.h"
-
-#define INPUTS_UNPACKED_MAX ((uint64_t)64 << 30)
 
 static double calendar_now(void) { return clock_real().calendar_s(clock_real().self); }
 
@@ -133,17 +130,16 @@ static Error *fill_policy(const JobsApiSubmission *submission, JobPolicy *out) {
 static Error *submit(
     void *self, const Caller *caller, const JobsApiSubmission *submission, JobsApiJob *out_job) {
     JobService *service = self;
-    ArrayList inputs = {0};
     JobPolicy OWN_POLICY(policy) = {0};
     JobId id;
     bool created;
     Job row;
     TRY(fill_policy(submission, &policy));
-    TRY_WRAP(npz_read(submission->inputs, submission->inputs_size, INPUTS_UNPACKED_MAX, &inputs),
-        "inputs");
     JobIntake intake = {.tenant = caller->tenant,
         .model = submission->model,
-        .inout_inputs = &inputs,
+        .inputs = submission->inputs,
+        .inputs_size = submission->inputs_size,
+        .budget = service->intake,
         .policy = &policy,
         .priority = (int)submission->priority,
         .release = submission->release == JOBS_API_RELEASE_CHECKPOINT ? JOB_RELEASE_CHECKPOINT
@@ -357,6 +353,11 @@ Error *job_service_create(
     service->store = settings_cache_store(settings);
     service->catalog = catalog;
     service->pool = pool;
+    Error *error = intake_budget_create(0, 0, &service->intake);
+    if (error) {
+        memory_free(service);
+        return error;
+    }
     (void)pthread_mutex_init(&service->watches_mutex, NULL);
     *out_service = service;
     return NULL;
@@ -372,6 +373,7 @@ void job_service_set_removed(JobService *service, void (*removed)(void *context)
 void job_service_release(JobService *service) {
     if (!service) return;
     (void)pthread_mutex_destroy(&service->watches_mutex);
+    intake_budget_release(service->intake);
     memory_free(service);
 }
 

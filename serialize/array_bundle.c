@@ -20,15 +20,39 @@ void array_bundle_deinit(ArrayBundle *bundle) {
     *bundle = (ArrayBundle){0};
 }
 
-static Error *write_chunks(
-    const NamedArray *array, WorkerPool *pool, ChunkSink sink, ArrayBundle *bundle) {
+typedef struct BundleWriter {
+    const ArrayList *arrays;
+    ArrayStreams streams; /* open NULL: there are none */
+    WorkerPool *pool;
+    ChunkSink sink;
+    ArrayBundle bundle;
+} BundleWriter;
+
+static Error *write_stream(
+    BundleWriter *self, size_t index, RawChunks chunks, uint64_t size, ChunkRef *refs) {
+    ChunkFilter filter = value_bytes_filter(self->arrays->items[index].dtype);
+    Error *error = chunk_write_read(self->pool, chunks, size, CHUNK_SIZE, filter, self->sink, refs);
+    Error *close_error = self->streams.close(self->streams.self, index);
+    if (!error) return close_error;
+    error_free(close_error); /* of what was not read to its end */
+    return error;
+}
+
+static Error *write_chunks(BundleWriter *self, size_t index) {
+    const NamedArray *array = &self->arrays->items[index];
+    ArrayBundle *bundle = &self->bundle;
     size_t count = chunk_count(array->size, CHUNK_SIZE);
     void *memory = bundle->chunks;
+    RawChunks chunks = {0};
     TRY(memory_resize(&memory, bundle->chunk_count + count, sizeof(ChunkRef)));
     bundle->chunks = memory;
     ChunkRef *refs = bundle->chunks + bundle->chunk_count;
-    TRY(chunk_write_data(pool, array->data, array->size, CHUNK_SIZE,
-        value_bytes_filter(array->dtype), (KnownChunks){0}, sink, refs));
+    if (self->streams.open) TRY(self->streams.open(self->streams.self, index, &chunks));
+    if (chunks.get)
+        TRY(write_stream(self, index, chunks, array->size, refs));
+    else
+        TRY(chunk_write_data(self->pool, array->data, array->size, CHUNK_SIZE,
+            value_bytes_filter(array->dtype), (KnownChunks){0}, self->sink, refs));
     bundle->chunk_count += count;
     byte_write_u8(&bundle->bytes, FORM_CHUNKS);
     return NULL;
@@ -40,9 +64,9 @@ static void write_texts(const NamedArray *array, ByteWriter *writer) {
     for (int64_t i = 0; i < count; i++) byte_write_text(writer, array->texts[i]);
 }
 
-static Error *write_array(
-    const NamedArray *array, WorkerPool *pool, ChunkSink sink, ArrayBundle *bundle) {
-    ByteWriter *writer = &bundle->bytes;
+static Error *write_array(BundleWriter *self, size_t index) {
+    const NamedArray *array = &self->arrays->items[index];
+    ByteWriter *writer = &self->bundle.bytes;
     if (strlen(array->name) > ARRAY_BUNDLE_NAME_MAX)
         FAIL(INVALID, "an array's name of more than %d bytes", ARRAY_BUNDLE_NAME_MAX);
     byte_write_text(writer, array->name);
@@ -51,7 +75,7 @@ static Error *write_array(
     if (array->dtype == DTYPE_STRING)
         write_texts(array, writer);
     else if (array->size > ARRAY_BUNDLE_INLINE_SIZE)
-        TRY(write_chunks(array, pool, sink, bundle));
+        TRY(write_chunks(self, index));
     else {
         byte_write_u8(writer, FORM_INLINE);
         byte_write_bytes(writer, array->data, (size_t)array->size);
@@ -59,21 +83,34 @@ static Error *write_array(
     return byte_writer_check(writer);
 }
 
-Error *array_bundle_write(
-    const ArrayList *arrays, WorkerPool *pool, ChunkSink sink, ArrayBundle *out_bundle) {
-    ArrayBundle OWN_BUNDLE(bundle) = {0};
+static Error *write_bundle(BundleWriter *self) {
+    const ArrayList *arrays = self->arrays;
+    ByteWriter *bytes = &self->bundle.bytes;
     if (arrays->count > ARRAY_BUNDLE_ARRAYS_MAX)
         FAIL(INVALID, "%zu arrays; %d at most are stored together", arrays->count,
             ARRAY_BUNDLE_ARRAYS_MAX);
-    byte_write_bytes(&bundle.bytes, magic, sizeof magic);
-    byte_write_u32(&bundle.bytes, VERSION);
-    byte_write_u32(&bundle.bytes, (uint32_t)arrays->count);
+    byte_write_bytes(bytes, magic, sizeof magic);
+    byte_write_u32(bytes, VERSION);
+    byte_write_u32(bytes, (uint32_t)arrays->count);
     for (size_t i = 0; i < arrays->count; i++)
-        TRY_WRAP(
-            write_array(&arrays->items[i], pool, sink, &bundle), "array %s", arrays->items[i].name);
-    *out_bundle = bundle;
-    bundle = (ArrayBundle){0};
-    return NULL;
+        TRY_WRAP(write_array(self, i), "array %s", arrays->items[i].name);
+    return byte_writer_check(bytes);
+}
+
+Error *array_bundle_write_streams(const ArrayList *arrays, ArrayStreams streams, WorkerPool *pool,
+    ChunkSink sink, ArrayBundle *out_bundle) {
+    BundleWriter self = {.arrays = arrays, .streams = streams, .pool = pool, .sink = sink};
+    Error *error = write_bundle(&self);
+    if (error)
+        array_bundle_deinit(&self.bundle);
+    else
+        *out_bundle = self.bundle;
+    return error;
+}
+
+Error *array_bundle_write(
+    const ArrayList *arrays, WorkerPool *pool, ChunkSink sink, ArrayBundle *out_bundle) {
+    return array_bundle_write_streams(arrays, (ArrayStreams){0}, pool, sink, out_bundle);
 }
 
 typedef struct BundleReader {

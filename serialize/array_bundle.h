@@ -23,12 +23,24 @@ typedef struct ArrayBundle {
 void array_bundle_deinit(ArrayBundle *bundle);
 #define OWN_BUNDLE(name) __attribute__((cleanup(array_bundle_deinit))) name
 
+/* Where the data of large arrays come from that are not in memory. open: chunks of array `index`,
+ * or get NULL: its data are in memory. close: after each open that gave chunks, all of which were
+ * got; it may still refuse them. */
+typedef struct ArrayStreams {
+    Error *(*open)(void *self, size_t index, RawChunks *out_chunks);
+    Error *(*close)(void *self, size_t index);
+    void *self;
+} ArrayStreams;
+
 /* Equal arrays give equal bundles. Chunks that the sink lacks are put there.
  *
  * out_bundle: empty before. Errors: whatever the sink returns. Blocks: encodes on the pool's
  * threads. */
 MUST_CHECK Error *array_bundle_write(
     const ArrayList *arrays, WorkerPool *pool, ChunkSink sink, ArrayBundle *out_bundle);
+/* The same where streams have data of arrays of more than ARRAY_BUNDLE_INLINE_SIZE. */
+MUST_CHECK Error *array_bundle_write_streams(const ArrayList *arrays, ArrayStreams streams,
+    WorkerPool *pool, ChunkSink sink, ArrayBundle *out_bundle);
 
 /* bytes_max: of all arrays together. out_arrays: empty before.
  * Errors: CORRUPT; EXHAUSTED more than bytes_max; whatever the source returns. */

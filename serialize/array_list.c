@@ -147,15 +147,19 @@ Error *array_check_bools(const uint8_t *data, uint64_t size) {
     FAIL(INVALID, "a bool that is neither 0 nor 1");
 }
 
-/* array has the unsigned integers that text says are of another type. */
-static Error *apply_dtype(NamedArray *array, const char *text) {
+Error *array_find_described_dtype(const char *text, DType written, DType *out) {
     DType dtype = dtype_find(text);
     if (dtype == DTYPE_NONE || dtype == DTYPE_STRING)
         FAIL(INVALID, "there is no element type %.40s", text);
-    if (array->dtype == dtype) return NULL;
-    if (dtype_numpy(dtype) || array->dtype != array_raw_dtype(dtype))
+    if (written != dtype && (dtype_numpy(dtype) || written != array_raw_dtype(dtype)))
         FAIL(INVALID, "%s elements are written as %s, not as %s", text,
-            dtype_name(array_raw_dtype(dtype)), dtype_name(array->dtype));
+            dtype_name(array_raw_dtype(dtype)), dtype_name(written));
+    *out = dtype;
+    return NULL;
+}
+
+Error *named_array_describe(NamedArray *array, DType dtype) {
+    if (array->dtype == dtype) return NULL;
     if (dtype_bits(dtype) < 8) {
         NamedArray packed = {0};
         TRY(named_array_init(&packed, array->name, dtype, &array->shape));
@@ -166,6 +170,13 @@ static Error *apply_dtype(NamedArray *array, const char *text) {
     }
     array->dtype = dtype;
     return NULL;
+}
+
+/* array has the unsigned integers that text says are of another type. */
+static Error *apply_dtype(NamedArray *array, const char *text) {
+    DType dtype;
+    TRY(array_find_described_dtype(text, array->dtype, &dtype));
+    return named_array_describe(array, dtype);
 }
 
 /* The array that NAME.dtype stands beside, or NULL. */

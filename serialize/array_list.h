@@ -51,6 +51,11 @@ MUST_CHECK Error *array_list_check_names(const ArrayList *list);
  *
  * Errors: INVALID the type is unknown, or the array's elements are not its raw form. */
 MUST_CHECK Error *array_list_apply_dtypes(ArrayList *list);
+/* What NAME.dtype says of an array whose elements are written as another type. Errors: INVALID. */
+MUST_CHECK Error *array_find_described_dtype(const char *text, DType written, DType *out);
+/* Gives the array that type, whose raw form its elements are. Errors: INVALID an element with more
+ * bits than the type has. */
+MUST_CHECK Error *named_array_describe(NamedArray *array, DType dtype);
 /* The type that elements are written as where numpy is the measure: dtype itself, or the unsigned
  * integers that hold its bits (those of less than a byte: uint8, one each). */
 DType array_raw_dtype(DType dtype);

@@ -104,6 +104,15 @@ static bool find_place(const Function *function, const char *name, ArrayPlace *o
     return strcmp(again, dot + 1) == 0;
 }
 
+Error *array_values_find_port(
+    const Function *function, const char *name, const Port **out_port, bool *out_whole) {
+    ArrayPlace place;
+    if (!find_place(function, name, &place)) return fail_unknown(function, name);
+    *out_port = place.part == PLACE_COUNT ? NULL : &function->parameters[place.parameter];
+    *out_whole = place.part == PLACE_WHOLE;
+    return NULL;
+}
+
 /* Lists with room for their items, all nil so far. */
 static Error *make_lists(const ArrayList *arrays, const Function *function, Value *values) {
     for (size_t i = 0; i < arrays->count; i++) {

@@ -22,6 +22,10 @@ uint64_t array_values_bytes(const Value *value);
 MUST_CHECK Error *array_values_from_array(NamedArray *inout_array, Value *out);
 /* The port of that name. False: there is none. */
 bool array_values_find_parameter(const Function *function, const char *name, uint32_t *out_index);
+/* What an array of that name is for: the port of an input, or of a list that it is an item of; NULL
+ * for NAME.count. out_whole: it is all of the input. Errors: INVALID there is no such input. */
+MUST_CHECK Error *array_values_find_port(
+    const Function *function, const char *name, const Port **out_port, bool *out_whole);
 
 /* Gets one array; it may move it out, leaving it empty. */
 typedef struct ArraySink {

@@ -8,12 +8,12 @@
 #include "kernels/dtype_bits.h"
 #include "serialize/npy_header.h"
 
-enum { HEADER_SIZE_MAX = 64 << 10, ALIGNMENT = 64, PREFIX_SIZE = 10 };
+enum { HEADER_SIZE_MAX = NPY_HEAD_SIZE_MAX - NPY_PREFIX_SIZE, ALIGNMENT = 64, PREFIX_SIZE = 10 };
 
 static const uint8_t magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-/* Leaves the reader at the first element. */
-static Error *read_header(ByteReader *reader, NpyHeader *out) {
+/* Leaves the reader at the header's text. */
+static Error *read_head_size(ByteReader *reader, uint32_t *out_size) {
     const uint8_t *start = NULL;
     if (byte_reader_left(reader) < sizeof magic) FAIL(CORRUPT, "not a npy file");
     TRY(byte_read_view(reader, sizeof magic, &start));
@@ -30,7 +30,15 @@ static Error *read_header(ByteReader *reader, NpyHeader *out) {
     } else
         TRY(byte_read_u32(reader, &size));
     if (size > HEADER_SIZE_MAX) FAIL(CORRUPT, "a header of %u bytes", size);
+    *out_size = size;
+    return NULL;
+}
+
+/* Leaves the reader at the first element. */
+static Error *read_header(ByteReader *reader, NpyHeader *out) {
     const uint8_t *text = NULL;
+    uint32_t size;
+    TRY(read_head_size(reader, &size));
     TRY(byte_read_view(reader, size, &text));
     return npy_header_parse((const char *)text, size, out);
 }
@@ -156,12 +164,10 @@ static Error *read_texts(
     return error;
 }
 
-static Error *read_array(const NpyHeader *header, const uint8_t *elements, size_t size,
+static Error *read_array(const NpyForm *form, const uint8_t *elements, size_t size,
     const char *name, NamedArray *array) {
-    DType dtype = dtype_of(header);
-    if (dtype == DTYPE_NONE)
-        FAIL(UNSUPPORTED, "elements of numpy kind %c with %u bytes", header->kind,
-            header->item_count);
+    const NpyHeader *header = &form->header;
+    DType dtype = form->dtype;
     if (dtype == DTYPE_STRING) {
         TRY(memory_copy_text(name, &array->name));
         return read_texts(header, elements, size, array);
@@ -171,20 +177,49 @@ static Error *read_array(const NpyHeader *header, const uint8_t *elements, size_
     return dtype == DTYPE_BOOL ? array_check_bools(array->data, array->size) : NULL;
 }
 
+Error *npy_head_size(const uint8_t *prefix, uint32_t *out_size) {
+    ByteReader reader = byte_reader(prefix, NPY_PREFIX_SIZE);
+    uint32_t size;
+    TRY(read_head_size(&reader, &size));
+    *out_size = (uint32_t)reader.position + size;
+    return NULL;
+}
+
+Error *npy_read_form(const uint8_t *head, size_t head_size, uint64_t file_size, NpyForm *out_form) {
+    ByteReader reader = byte_reader(head, head_size);
+    NpyForm form = {0};
+    TRY(read_header(&reader, &form.header));
+    form.head_size = (uint32_t)reader.position;
+    form.dtype = dtype_of(&form.header);
+    bool fits = checked_mul_u64((uint64_t)shape_count_unchecked(&form.header.shape),
+        npy_header_item_size(&form.header), &form.size);
+    if (!fits || form.head_size > file_size || form.size != file_size - form.head_size)
+        FAIL(CORRUPT, "%llu bytes of elements do not make the shape in the header",
+            (unsigned long long)(file_size - reader.position));
+    if (form.dtype == DTYPE_NONE)
+        FAIL(UNSUPPORTED, "elements of numpy kind %c with %u bytes", form.header.kind,
+            form.header.item_count);
+    *out_form = form;
+    return NULL;
+}
+
+bool npy_form_is_plain(const NpyForm *form) {
+    return form->dtype != DTYPE_STRING &&
+           !(form->header.fortran_order && form->header.shape.rank > 1);
+}
+
+Error *npy_order_piece(const NpyForm *form, uint8_t *data, size_t size) {
+    if (form->header.big_endian && form->header.item_count > 1)
+        swap_bytes(data, size, form->header.item_count);
+    return form->dtype == DTYPE_BOOL ? array_check_bools(data, size) : NULL;
+}
+
 Error *npy_read(const void *data, size_t size, const char *name, NamedArray *out_array) {
-    ByteReader reader = byte_reader(data, size);
-    NpyHeader header;
-    TRY(read_header(&reader, &header));
-    uint64_t wanted = 0;
-    bool fits = checked_mul_u64(
-        (uint64_t)shape_count_unchecked(&header.shape), npy_header_item_size(&header), &wanted);
-    if (!fits || wanted != byte_reader_left(&reader))
-        FAIL(CORRUPT, "%zu bytes of elements do not make the shape in the header",
-            byte_reader_left(&reader));
-    const uint8_t *elements = NULL;
-    TRY(byte_read_view(&reader, (size_t)wanted, &elements));
+    NpyForm form;
+    TRY(npy_read_form(data, size, size, &form));
     NamedArray array = {0};
-    Error *error = read_array(&header, elements, (size_t)wanted, name, &array);
+    Error *error =
+        read_array(&form, (const uint8_t *)data + form.head_size, (size_t)form.size, name, &array);
     if (error) {
         named_array_deinit(&array);
         return error;

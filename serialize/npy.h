@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "serialize/array_list.h"
+#include "serialize/npy_header.h"
 
 /* The whole of data is the file.
  *
@@ -14,6 +15,28 @@
  * Errors: CORRUPT; UNSUPPORTED objects, records, complex numbers, times; INVALID a shape that no
  *         tensor has, a bool other than 0 and 1. */
 MUST_CHECK Error *npy_read(const void *data, size_t size, const char *name, NamedArray *out_array);
+
+/* How an array stands in its file: what its header says, checked against the file's size. */
+typedef struct NpyForm {
+    NpyHeader header;
+    DType dtype;
+    uint32_t head_size; /* where the elements begin */
+    uint64_t size;      /* of the elements in the file */
+} NpyForm;
+
+enum { NPY_PREFIX_SIZE = 12, NPY_HEAD_SIZE_MAX = (64 << 10) + NPY_PREFIX_SIZE };
+
+/* How many bytes of a file must be there to read its form. prefix: its first NPY_PREFIX_SIZE bytes.
+ * Errors: CORRUPT; UNSUPPORTED a later version. */
+MUST_CHECK Error *npy_head_size(const uint8_t *prefix, uint32_t *out_size);
+/* head: so many bytes. file_size: of the whole file. Errors: as npy_read. */
+MUST_CHECK Error *npy_read_form(
+    const uint8_t *head, size_t head_size, uint64_t file_size, NpyForm *out_form);
+/* Whether a tensor's bytes are those of the file, piece by piece: no text, and rows first. */
+bool npy_form_is_plain(const NpyForm *form);
+/* A piece of a plain one's elements, whole ones, as it stands in the file: in this machine's order
+ * then. Errors: INVALID a bool other than 0 and 1. */
+MUST_CHECK Error *npy_order_piece(const NpyForm *form, uint8_t *data, size_t size);
 
 /* What stands before an array's bytes in a file; its length is a multiple of 64. Element types that
  * numpy lacks: as array_raw_dtype. */

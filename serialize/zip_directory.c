@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "serialize/zip_internal.h"
+#include "serialize/zip_stream.h"
 
 enum { COMMENT_SIZE_MAX = 65535, DEFLATE_RATIO_MAX = 1032, DEFLATE_SLACK = 64 };
 
@@ -249,52 +250,15 @@ Error *zip_directory_read(const void *data, size_t size, ZipDirectory *out) {
     return NULL;
 }
 
-/* zlib counts in 32 bits: larger input and output are handed over in parts. */
-static Error *inflate_all(z_stream *stream, const ZipMember *member, uint8_t *out) {
-    enum { PART = 1 << 30 };
-    uint64_t given = 0, wanted = 0;
-    int status = Z_OK;
-    while (status == Z_OK) {
-        if (stream->avail_in == 0 && given < member->stored_size) {
-            uint64_t left = member->stored_size - given;
-            stream->avail_in = left < PART ? (uInt)left : PART;
-            stream->next_in = (Bytef *)(uintptr_t)(member->data + given);
-            given += stream->avail_in;
-        }
-        if (stream->avail_out == 0 && wanted < member->size) {
-            uint64_t left = member->size - wanted;
-            stream->avail_out = left < PART ? (uInt)left : PART;
-            stream->next_out = out + wanted;
-            wanted += stream->avail_out;
-        }
-        status = inflate(stream, Z_NO_FLUSH);
-    }
-    if (status == Z_MEM_ERROR) FAIL(OUT_OF_MEMORY, "no memory for unpacking");
-    if (status != Z_STREAM_END || stream->avail_out > 0 || wanted < member->size ||
-        stream->avail_in > 0 || given < member->stored_size)
-        FAIL(CORRUPT, "its deflated bytes do not unpack to what the directory says");
-    return NULL;
-}
-
-static Error *check_content(const ZipMember *member, const uint8_t *content) {
-    if (crc32_z(0, content, (z_size_t)member->size) != member->crc32)
+Error *zip_member_check(const ZipMember *member) {
+    if (crc32_z(0, member->data, (z_size_t)member->size) != member->crc32)
         FAIL(CORRUPT, "its content fails its CRC");
     return NULL;
 }
 
-Error *zip_member_check(const ZipMember *member) { return check_content(member, member->data); }
-
 Error *zip_member_read(const ZipMember *member, uint8_t *out) {
-    if (member->method == ZIP_DEFLATED) {
-        z_stream stream = {0};
-        if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-            FAIL(OUT_OF_MEMORY, "no memory for unpacking");
-        uint8_t nothing; /* zlib wants an address even where nothing is to be written */
-        stream.next_out = &nothing;
-        Error *error = inflate_all(&stream, member, out);
-        (void)inflateEnd(&stream);
-        TRY(error);
-    } else if (member->size > 0)
-        memcpy(out, member->data, (size_t)member->size);
-    return check_content(member, out);
+    OWN(ZipStream, stream) = NULL;
+    TRY(zip_stream_open(member, &stream));
+    TRY(zip_stream_read(stream, out, (size_t)member->size));
+    return zip_stream_finish(stream);
 }

@@ -173,7 +173,7 @@ Error *job_inputs_make(const CommandContext *context, HttpClient *client, JobInp
         if (folder_of(option))
             TRY(add_folder(context, client, option, &list));
         else
-            TRY(run_inputs_read_option(option, &list));
+            TRY(run_inputs_read_option(option, NULL, &list));
     TRY(array_list_check_names(&list));
     TRY(make_temporary(&inputs));
     TRY(write_file(inputs.path, &list));

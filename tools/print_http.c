@@ -28,7 +28,7 @@ static const char WORDS[] =
 static const char POLICY[] =
     "\n## A job's policy\n\n"
     "The part `policy` of `POST /v1/jobs`; only `model` must be there. The part `inputs` is an "
-    ".npz file with arrays named like\nthe inputs.\n\n"
+    ".npz file with arrays named like\nthe inputs; a function without inputs needs none.\n\n"
     "| field | what |\n| --- | --- |\n"
     "| `model`, `function` | NAME, NAME@3 or NAME@alias; default main |\n"
     "| `items`, `batch`, `shared` | true: a batch job; items of a run; inputs that go whole to "

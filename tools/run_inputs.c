@@ -1,19 +1,26 @@
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/allocator.h"
 #include "base/file.h"
 #include "serialize/array_values.h"
 #include "serialize/npy.h"
-#include "serialize/npz.h"
+#include "serialize/npz_file.h"
+#include "serialize/npz_ports.h"
 #include "serialize/safetensors.h"
 #include "tools/run_machine.h"
 
 #define INPUT_FILE_SIZE_MAX ((size_t)64 << 30)
 
-typedef Error *FileReader(const uint8_t *data, size_t size, const char *name, ArrayList *list);
+/* function: what the arrays are for; NULL: not known here. */
+typedef Error *FileReader(
+    const uint8_t *data, size_t size, const char *name, const Function *function, ArrayList *list);
 
-static Error *read_npy(const uint8_t *data, size_t size, const char *name, ArrayList *list) {
+static Error *read_npy(
+    const uint8_t *data, size_t size, const char *name, const Function *function, ArrayList *list) {
     NamedArray array;
+    (void)function;
     TRY(npy_read(data, size, name, &array));
     return array_list_add(list, &array);
 }
@@ -24,40 +31,61 @@ static Error *append(ArrayList *list, ArrayList *more) {
     return NULL;
 }
 
-static Error *read_npz(const uint8_t *data, size_t size, const char *name, ArrayList *list) {
+/* What this process could have at best. */
+static uint64_t memory_max(void) {
+    struct rlimit limit;
+    long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGESIZE);
+    uint64_t bytes = INPUT_FILE_SIZE_MAX;
+    if (pages > 0 && page_size > 0 && (uint64_t)pages * (uint64_t)page_size < bytes)
+        bytes = (uint64_t)pages * (uint64_t)page_size;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < bytes) bytes = limit.rlim_cur;
+    return bytes;
+}
+
+/* A small file may unpack to much: what does not fit the function is refused before. */
+static Error *read_npz(
+    const uint8_t *data, size_t size, const char *name, const Function *function, ArrayList *list) {
+    NpzFile OWN_NPZ(file) = {0};
     (void)name;
-    ArrayList OWN_ARRAYS(more) = {0};
-    TRY(npz_read(data, size, INPUT_FILE_SIZE_MAX, &more));
-    return append(list, &more);
+    TRY(npz_file_open(data, size, memory_max(), &file));
+    if (function) TRY(npz_ports_check(&file, function, false));
+    for (size_t i = 0; i < file.count; i++) {
+        NamedArray array = {0};
+        TRY(npz_array_read(&file.items[i], &array));
+        TRY(array_list_add(list, &array));
+    }
+    return NULL;
 }
 
 static Error *read_safetensors(
-    const uint8_t *data, size_t size, const char *name, ArrayList *list) {
-    (void)name;
+    const uint8_t *data, size_t size, const char *name, const Function *function, ArrayList *list) {
+    (void)name, (void)function;
     ArrayList OWN_ARRAYS(more) = {0};
     TRY(safetensors_read(data, size, &more));
     return append(list, &more);
 }
 
-static Error *read_file(const char *path, const char *name, FileReader *reader, ArrayList *list) {
+static Error *read_file(const char *path, const char *name, const Function *function,
+    FileReader *reader, ArrayList *list) {
     uint8_t *data;
     size_t size;
     TRY(file_read(path, INPUT_FILE_SIZE_MAX, &data, &size));
-    Error *error = reader(data, size, name, list);
+    Error *error = reader(data, size, name, function, list);
     memory_unmap(data, size);
     return error_wrap(error, "%s", path);
 }
 
-Error *run_inputs_read_option(const char *text, ArrayList *list) {
+Error *run_inputs_read_option(const char *text, const Function *function, ArrayList *list) {
     const char *equals = strchr(text, '=');
-    if (text_ends_with(text, ".npz")) return read_file(text, NULL, read_npz, list);
-    if (text_ends_with(text, ".safetensors")) return read_file(text, NULL, read_safetensors, list);
+    if (text_ends_with(text, ".npz")) return read_file(text, NULL, function, read_npz, list);
+    if (text_ends_with(text, ".safetensors"))
+        return read_file(text, NULL, function, read_safetensors, list);
     if (!equals || equals == text)
         FAIL(USAGE, "--input %s: FILE.npz, FILE.safetensors or NAME=FILE.npy is wanted", text);
     char *name;
     TRY(memory_copy_text(text, &name));
     name[equals - text] = 0;
-    Error *error = read_file(equals + 1, name, read_npy, list);
+    Error *error = read_file(equals + 1, name, function, read_npy, list);
     memory_free(name);
     return error;
 }
@@ -68,7 +96,7 @@ Error *run_inputs_read(const CommandContext *context, const Executable *executab
     const Function *of = &executable->functions[function];
     const char *text;
     for (uint32_t i = 0; (text = command_option_at(context, "input", i)); i++)
-        TRY(run_inputs_read_option(text, &list));
+        TRY(run_inputs_read_option(text, of, &list));
     TRY(array_values_bind(&list, of, out_values));
     *out_count = of->parameter_count;
     return NULL;

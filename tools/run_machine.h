@@ -55,8 +55,11 @@ MUST_CHECK Error *run_machine_pause(RunMachine *machine);
 MUST_CHECK Error *run_machine_finish(Execution *execution);
 uint64_t run_machine_peak_bytes(const RunMachine *machine);
 
-/* The arrays of one --input: FILE.npz, FILE.safetensors, NAME=FILE.npy. */
-MUST_CHECK Error *run_inputs_read_option(const char *text, ArrayList *list);
+/* The arrays of one --input: FILE.npz, FILE.safetensors, NAME=FILE.npy. function: what they are
+ * for, so that those of a .npz that do not fit are refused before they are unpacked; NULL: not
+ * known. Errors: INVALID also an .npz that unpacks to more than this process could have. */
+MUST_CHECK Error *run_inputs_read_option(
+    const char *text, const Function *function, ArrayList *list);
 /* The inputs of a function from --input options: arrays by name, checked when the execution is
  * made. array_values_release. */
 MUST_CHECK Error *run_inputs_read(const CommandContext *context, const Executable *executable,

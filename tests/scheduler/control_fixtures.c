@@ -10,6 +10,7 @@
 #include "scheduler/model_loader.h"
 #include "store/stored_content.h"
 #include "tests/scheduler/executor_fixtures.h"
+#include "tests/serialize/memory_npz.h"
 #include "tests/support/test_sanitizers.h"
 #include "vm/assembly.h"
 
@@ -88,6 +89,7 @@ void control_fixture_init(ControlFixture *fixture) {
     register_program(fixture->store);
     assert_ok(catalog_open(fixture->store, &fixture->catalog));
     assert_ok(settings_cache_create(fixture->store, &fixture->settings));
+    assert_ok(intake_budget_create(0, 0, &fixture->budget));
 }
 
 void control_fixture_start(ControlFixture *fixture, const char *const *devices) {
@@ -112,15 +114,18 @@ void control_fixture_stop(ControlFixture *fixture) {
 void control_fixture_deinit(ControlFixture *fixture) {
     control_release(fixture->control);
     settings_cache_release(fixture->settings);
+    intake_budget_release(fixture->budget);
     catalog_close(fixture->catalog);
     store_close(fixture->store);
 }
 
 Error *control_fixture_submit(ControlFixture *fixture, const char *function, int64_t rows,
     bool items, const char *key, JobId *out_id) {
-    ArrayList inputs = {0};
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    ByteWriter OWN_BYTES(file) = {0};
     const Shape shape = {.rank = 2, .dims = {rows, 2}};
     fixture_add_floats(&inputs, "a", &shape, 1);
+    stored_npz(&inputs, &file);
     bool created;
     char name[64], device[] = "";
     (void)snprintf(name, sizeof name, "%s", function);
@@ -128,7 +133,9 @@ Error *control_fixture_submit(ControlFixture *fixture, const char *function, int
         .function = name, .device = device, .items = items, .weight = 1, .checkpoint_keep = 2};
     JobIntake intake = {.tenant = TENANT_DEFAULT,
         .model = "m",
-        .inout_inputs = &inputs,
+        .inputs = file.data,
+        .inputs_size = file.size,
+        .budget = fixture->budget,
         .policy = &policy,
         .priority = POLICY_NORMAL,
         .release = JOB_RELEASE_LOG,

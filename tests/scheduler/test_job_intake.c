@@ -6,27 +6,30 @@
 #include "scheduler/policy/policy_event.h"
 #include "tests/scheduler/control_fixtures.h"
 #include "tests/scheduler/executor_fixtures.h"
+#include "tests/serialize/memory_npz.h"
 
 static Error *submit(ControlFixture *fixture, const char *model, const char *function,
     const char *input, Shape shape, bool items) {
-    ArrayList inputs = {0};
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    ByteWriter OWN_BYTES(file) = {0};
     char name[32], device[] = "";
     JobId id;
     bool created;
     (void)snprintf(name, sizeof name, "%s", function);
     fixture_add_floats(&inputs, input, &shape, 1);
+    stored_npz(&inputs, &file);
     JobPolicy policy = {
         .function = name, .device = device, .items = items, .weight = 1, .checkpoint_keep = 1};
     JobIntake intake = {.tenant = TENANT_DEFAULT,
         .model = model,
-        .inout_inputs = &inputs,
+        .inputs = file.data,
+        .inputs_size = file.size,
+        .budget = fixture->budget,
         .policy = &policy,
         .priority = POLICY_LOW,
         .release = JOB_RELEASE_CHECKPOINT,
         .deadline = NAN};
-    Error *error = job_intake_submit(fixture->control, &intake, &id, &created);
-    assert_null(inputs.items); /* consumed in any case */
-    return error;
+    return job_intake_submit(fixture->control, &intake, &id, &created);
 }
 
 /* What would fail at the first run is refused before anything of it is stored. */
@@ -73,10 +76,81 @@ static void test_job_intake_stores_what_was_asked_for(void **state) {
     assert_true(policy.random_key != 0); /* but for one time in 2^64 */
 }
 
+static Error *submit_file(ControlFixture *fixture, const char *model, const char *function,
+    const ByteWriter *file, JobId *out_id) {
+    char name[32], device[] = "";
+    bool created;
+    (void)snprintf(name, sizeof name, "%s", function);
+    JobPolicy policy = {.function = name, .device = device, .weight = 1, .checkpoint_keep = 1};
+    JobIntake intake = {.tenant = TENANT_DEFAULT,
+        .model = model,
+        .inputs = file->data,
+        .inputs_size = file->size,
+        .budget = fixture->budget,
+        .policy = &policy,
+        .priority = POLICY_NORMAL,
+        .release = JOB_RELEASE_LOG,
+        .deadline = NAN};
+    return job_intake_submit(fixture->control, &intake, out_id, &created);
+}
+
+static Error *limit_host_bytes(Connection *catalog, void *context) {
+    const int64_t *bytes = context;
+    return tenants_set_quota(catalog, TENANT_DEFAULT, QUOTA_HOST_BYTES, *bytes);
+}
+
+/* A gigabyte of zeros in a megabyte: not unpacked for a model that is not there, for an input of
+ * another type, or beyond the tenant's quota. */
+static void test_job_intake_refuses_before_it_unpacks(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    ByteWriter OWN_BYTES(floats) = {0};
+    ByteWriter OWN_BYTES(doubles) = {0};
+    JobId id;
+    const uint64_t size = (uint64_t)1 << 30, room = (uint64_t)32 << 20;
+    int64_t quota = 64 << 20;
+    deflated_npz("a", "<f4", "(134217728, 2)", size, &floats);
+    deflated_npz("a", "<f8", "(67108864, 2)", size, &doubles);
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    assert_ok(catalog_run(fixture.catalog, limit_host_bytes, &quota));
+    uint64_t before = resident_bytes();
+    assert_fails(NOT_FOUND, submit_file(&fixture, "nobody", "four", &floats, &id));
+    assert_fails_saying(
+        INVALID, "input a is float64", submit_file(&fixture, "m", "four", &doubles, &id));
+    assert_fails_saying(EXHAUSTED, "quota host_bytes: the inputs are 1073741824 bytes, of 67108864",
+        submit_file(&fixture, "m", "four", &floats, &id));
+    assert_true(resident_bytes() < before + room);
+}
+
+/* Large inputs are only in the store when the job begins. */
+static void test_job_intake_streams_large_inputs(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    ByteWriter OWN_BYTES(file) = {0};
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    Job job;
+    JobId id;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    fixture_add_floats(&inputs, "a", &(Shape){2, {1 << 20, 2}}, 1);
+    stored_npz(&inputs, &file);
+    assert_ok(submit_file(&fixture, "m", "four", &file, &id));
+    control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
+    ArrayList OWN_ARRAYS(outputs) = {0};
+    control_fixture_output(&fixture, id, 0, &outputs);
+    assert_int_equal(outputs.items[0].size, inputs.items[0].size);
+    const float *in = (const float *)inputs.items[0].data;
+    const float *out = (const float *)outputs.items[0].data;
+    for (size_t i = 0; i < (size_t)2 << 20; i++) assert_true(out[i] == 4 * in[i]);
+}
+
 int test_job_intake(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_job_intake_refuses_wrong_inputs),
         cmocka_unit_test(test_job_intake_stores_what_was_asked_for),
+        cmocka_unit_test(test_job_intake_refuses_before_it_unpacks),
+        cmocka_unit_test(test_job_intake_streams_large_inputs),
     };
     return cmocka_run_group_tests_name("job_intake", tests, NULL, NULL);
 }

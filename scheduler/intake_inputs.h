@@ -1,0 +1,41 @@
+#pragma once
+/* The inputs of a submission between its request and the store: looked at first, then charged, then
+ * unpacked. What is large is unpacked chunk by chunk into the store and never lies in memory as a
+ * whole.
+ *
+ *      open: the archive's directory and heads -> check: ports and quota -> charge -> read -> write
+ */
+#include "scheduler/intake_budget.h"
+#include "serialize/array_bundle.h"
+#include "serialize/npz_file.h"
+#include "store/tenants.h"
+#include "vm/executable.h"
+
+typedef struct IntakeInputs {
+    NpzFile file;
+    ArrayList arrays;         /* of the file; those that are streamed without their elements */
+    bool streams;             /* some are */
+    struct NpzStream *stream; /* the one that is being read */
+    IntakeCharge charge;
+} IntakeInputs;
+
+/* data NULL: no inputs. Takes no memory for elements. Errors: as npz_file_open. */
+MUST_CHECK Error *intake_inputs_open(const void *data, size_t size, IntakeInputs *out);
+/* Gives back what was charged. */
+void intake_inputs_close(IntakeInputs *inputs);
+#define OWN_INTAKE_INPUTS(name) __attribute__((cleanup(intake_inputs_close))) name
+
+/* Names, types, shapes and sizes. Errors: INVALID as npz_ports_check; EXHAUSTED the tenant's quota
+ * host_bytes, which the arrays would fill when the job runs; small ones are taken whatever it is.
+ */
+MUST_CHECK Error *intake_inputs_check(
+    const IntakeInputs *inputs, const Function *function, bool items, const Tenant *tenant);
+/* The same arrays without their elements, to see how they are bound. out_arrays: empty before. */
+MUST_CHECK Error *intake_inputs_outline(const IntakeInputs *inputs, ArrayList *out_arrays);
+/* Charges the tenant, then unpacks what is small. Errors: EXHAUSTED as intake_budget_take; as
+ * npz_array_read. */
+MUST_CHECK Error *intake_inputs_read(
+    IntakeInputs *inputs, IntakeBudget *budget, const Tenant *tenant);
+/* Stores all of them. */
+MUST_CHECK Error *intake_inputs_write(
+    IntakeInputs *inputs, WorkerPool *pool, ChunkSink sink, ArrayBundle *out_bundle);
