@@ -67,7 +67,9 @@ Error *compile_module(IrModule *module, const CompileOptions *options, Executabl
         .report = options->report ? options->report : &ignored};
     TRY(precision_find(options->precision, &context.precision));
     TRY(run_passes(&context, options));
-    return emit_executable(module, out);
+    TRY(emit_executable(module, out));
+    if (options->warnings) text_append(options->warnings, text_builder_get(&module->warnings));
+    return NULL;
 }
 
 Error *compile_source(const char *format, const uint8_t *data, size_t size,

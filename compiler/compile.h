@@ -20,6 +20,8 @@ typedef struct CompileOptions {
     const char *precision; /* as precision_find takes it */
     /* NULL, or what the precision came to: added to what is there. */
     PrecisionReport *report;
+    /* NULL, or what the compiler has to say to a person, as lines: added to what is there. */
+    TextBuilder *warnings;
     /* The folder that external data may be in; -1: a model must hold all of its data. */
     int directory_descriptor;
 } CompileOptions;

@@ -40,12 +40,14 @@ Error *command_compile(CommandContext *context) {
     uint64_t start_ns = clock_now_ns(clock_real());
     const char *output = command_option(context, "output");
     TextBuilder OWN_TEXT(dump) = {0};
+    TextBuilder OWN_TEXT(warnings) = {0};
     PrecisionReport report = {0};
     OWN_JSON(precision) = NULL;
     ModelFileOptions options = {
         .format = command_option(context, "format"),
         .precision = command_option(context, "precision"),
         .report = &report,
+        .warnings = &warnings,
         .dump_after = command_option(context, "dump-after"),
         .dump = &dump,
         .self_contained = command_flag(context, "sandbox"),
@@ -66,6 +68,7 @@ Error *command_compile(CommandContext *context) {
     char identity[DIGEST_TEXT_SIZE];
     digest_print(&executable->identity, identity);
     if (!context->json) {
+        model_file_tell_warnings(context, &warnings, NULL);
         printf("%s: executable %.16s, %.2f s\n", output, identity, seconds);
         if (precision) precision_print_counts(precision);
         return NULL;
@@ -79,6 +82,7 @@ Error *command_compile(CommandContext *context) {
     }
     command_json_text(object, "executable", identity);
     json_object_object_add(object, "functions", functions);
+    model_file_tell_warnings(context, &warnings, object);
     command_json_double(object, "seconds", seconds);
     if (precision) json_object_object_add(object, "precision", TAKE(precision));
     return command_print_json(object);

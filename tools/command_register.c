@@ -117,6 +117,8 @@ Error *command_register(CommandContext *context) {
         .format = command_option(context, "format"),
         .precision = command_option(context, "precision"),
     };
+    TextBuilder OWN_TEXT(warnings) = {0};
+    options.warnings = &warnings;
     const bool lowers = precision_is_lower(options.precision);
     OWN(Executable, lower) = NULL;
     OWN_JSON(precision) = NULL;
@@ -135,6 +137,7 @@ Error *command_register(CommandContext *context) {
     progress_end(&progress);
     TRY(error);
     if (precision) json_object_object_add(object, "precision", TAKE(precision));
+    model_file_tell_warnings(context, &warnings, object);
     return remote_show(context, object, print_registered);
 }
 

@@ -38,13 +38,19 @@ typedef struct ModelFileOptions {
     PrecisionReport *report; /* NULL, or what the precision came to is added to it */
     const char *dump_after;
     TextBuilder *dump;
-    bool self_contained; /* data in other files is refused */
+    bool self_contained;   /* data in other files is refused */
+    TextBuilder *warnings; /* NULL, or what the compiler has to say is added to it, as lines */
 } ModelFileOptions;
 /* Compiles, assembles or reads. The identity is set for lvx; writing or registering sets the
  * others'.
  */
 MUST_CHECK Error *model_file_load(ModelAccess *access, const char *path,
     const ModelFileOptions *options, Executable **out_executable);
+
+/* Warnings of the compiler: to stderr, or with --json as the array "warnings" of the object,
+ * which may be NULL where that is not asked for. */
+void model_file_tell_warnings(
+    const CommandContext *context, const TextBuilder *warnings, json_object *inout_object);
 
 /* Stores an executable as the newest version of a name; sets its identity. */
 MUST_CHECK Error *model_access_register(ModelAccess *access, const char *name,

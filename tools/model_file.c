@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,6 +52,7 @@ static Error *compile_file(const char *path, const char *format, const ModelFile
         .dump = options->dump,
         .precision = options->precision,
         .report = options->report,
+        .warnings = options->warnings,
         .directory_descriptor = folder,
     };
     Error *error = compile_source(format, data, size, &compile, out_executable);
@@ -70,4 +72,20 @@ Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOpt
         return executable_read_file(path, access->pool, out_executable);
     }
     return compile_file(path, format, options, out_executable);
+}
+
+void model_file_tell_warnings(
+    const CommandContext *context, const TextBuilder *warnings, json_object *inout_object) {
+    json_object *array = json_object_new_array();
+    for (const char *line = text_builder_get(warnings); *line;) {
+        const int size = (int)strcspn(line, "\n");
+        json_object_array_add(array, json_object_new_string_len(line, size));
+        if (!context->json && !context->quiet)
+            (void)fprintf(stderr, "layover: warning: %.*s\n", size, line);
+        line += size + (line[size] == '\n');
+    }
+    if (inout_object && json_object_array_length(array) > 0)
+        json_object_object_add(inout_object, "warnings", array);
+    else
+        json_object_put(array);
 }

@@ -155,6 +155,7 @@ Error *precision_measure(const CommandContext *context, ModelAccess *access, con
     ModelFileOptions float32 = *options;
     float32.precision = NULL;
     float32.report = NULL;
+    float32.warnings = NULL;
     TRY(model_file_load(access, path, &float32, &full));
     json_object *outputs = json_object_new_array();
     if (!outputs) FAIL(OUT_OF_MEMORY, "no memory for the answer");

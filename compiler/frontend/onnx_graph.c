@@ -54,9 +54,9 @@ static Error *read_dimension(
     if (dimension->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
         dimension->dim_value >= 0)
         *out = dimension->dim_value;
-    if (dimension->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
-        dimension->dim_param && dimension->dim_param[0]) {
-        TRY(ir_module_symbol(module, dimension->dim_param, &symbol));
+    const char *name = onnx_dimension_name(dimension);
+    if (name) {
+        TRY(ir_module_symbol(module, name, &symbol));
         *out = ir_dim_symbol(symbol);
     }
     return NULL;

@@ -93,6 +93,7 @@ static Error *import_main(
     for (size_t i = 0; i < graph->n_sparse_initializer; i++)
         TRY(name_map_set(initializers, onnx_sparse_name(graph->sparse_initializer[i]),
             graph->sparse_initializer[i]));
+    TRY(onnx_dimensions_check(import->module, graph));
     TRY(add_parameters(graph, function, scope, initializers));
     IrVariable **results;
     TRY(check_output_names(graph));

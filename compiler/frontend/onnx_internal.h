@@ -120,6 +120,12 @@ MUST_CHECK Error *onnx_constant_sparse(
  * operator has its result's type, where both are floats. float32 where nothing tells it. */
 DType onnx_float_type(const IrVariable *variable);
 
+/* onnx_dimensions.c: NULL: it has none, or one that binds nothing ("", "?"). */
+const char *onnx_dimension_name(const Onnx__TensorShapeProto__Dimension *dimension);
+/* Takes names away from dimensions of the graph's inputs that they cannot all be meant for, with a
+ * warning. */
+MUST_CHECK Error *onnx_dimensions_check(IrModule *module, const Onnx__GraphProto *graph);
+
 /* onnx_order.c: the nodes so that each stands behind what makes its inputs and what its graphs take
  * from around them: those of *inout_nodes where they are sorted, else from the arena. scope: has
  * what is there before the first. Errors: INVALID a cycle, with its nodes. */

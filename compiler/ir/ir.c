@@ -1,9 +1,13 @@
 #include "compiler/ir/ir.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_internal.h"
+
+enum { WARNING_SIZE = 1024 };
 
 Error *ir_module_create(IrModule **out) {
     void *module;
@@ -19,6 +23,7 @@ void ir_module_release(IrModule *module) {
         if (tensor) tensor_release(tensor);
     }
     for (size_t i = 0; i < module->attribute_count; i++) attributes_release(module->attributes[i]);
+    text_builder_deinit(&module->warnings);
     memory_free(module->functions);
     memory_free(module->symbols);
     memory_free(module->constants);
@@ -26,6 +31,18 @@ void ir_module_release(IrModule *module) {
     memory_free(module->attributes);
     arena_deinit(&module->arena);
     memory_free(module);
+}
+
+Error *ir_module_warn(IrModule *module, const char *format, ...) {
+    char line[WARNING_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    for (char *at = line; *at; at++)
+        if (*at == '\n') *at = ' ';
+    text_appendf(&module->warnings, "%s\n", line);
+    return text_builder_check(&module->warnings);
 }
 
 IrType ir_type_tensor(DType dtype) { return (IrType){.kind = IR_TYPE_TENSOR, .dtype = dtype}; }

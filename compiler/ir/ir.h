@@ -217,11 +217,15 @@ struct IrModule {
     Attributes **attributes; /* kept until the module goes */
     size_t attribute_count, attribute_capacity;
     uint32_t variable_count; /* ids below this are in use */
+    TextBuilder warnings;    /* for the person who compiles: lines */
 };
 
 MUST_CHECK Error *ir_module_create(IrModule **out);
 void ir_module_release(IrModule *module);
 DEFINE_OWN(IrModule, ir_module_release);
+
+/* Adds a line to the module's warnings. */
+MUST_CHECK Error *ir_module_warn(IrModule *module, const char *format, ...) PRINTF_LIKE(2, 3);
 
 IrType ir_type_tensor(DType dtype);                                     /* rank unknown */
 IrType ir_type_shaped(DType dtype, uint32_t rank, const int64_t *dims); /* dims as above */

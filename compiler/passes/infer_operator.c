@@ -72,6 +72,17 @@ static bool is_certain(const ProbeContext *context, const IrBinding *binding) {
     return true;
 }
 
+/* A perm for another rank fits no sizes. */
+static bool never_fits(const ProbeContext *context, const IrBinding *binding) {
+    const IrBlock *block = binding->block;
+    uint32_t count;
+    if (binding->operator_info->id != OPERATOR_TRANSPOSE || binding->operand_count == 0)
+        return false;
+    const Probe *probe = input_probe(context, binding, 0);
+    if (block->parent || !block->function->exported || !probe || probe->shape_tainted) return false;
+    return attributes_ints(binding->attributes, "perm", &count) && count != probe->rank;
+}
+
 /* The rule of what the request was set up for. False: it refuses that. Errors: no memory. */
 static Error *ask_rule(ProbeScratch *scratch, bool *out_answers) {
     Error *error = operator_infer(&scratch->request);
@@ -90,7 +101,7 @@ static Error *run_rule(
         Error *error = operator_infer(&scratch->request);
         if (error) {
             bool ours = error_code(error) == ERROR_OUT_OF_MEMORY;
-            if (ours || is_certain(context, binding)) return error;
+            if (ours || is_certain(context, binding) || never_fits(context, binding)) return error;
             error_free(error); /* the run will say so, if it comes to one */
             *out_known = false;
             return NULL;

@@ -2,12 +2,13 @@
  * CastLike a Cast. */
 #include "compiler/passes/fusion.h"
 
-static bool is_identity_permutation(const IrBinding *binding) {
+/* Of as many dimensions as there are: any other one fails when it runs. */
+static bool is_identity_permutation(const IrBinding *binding, const IrType *from) {
     uint32_t count;
     const int64_t *permutation = attributes_ints(binding->attributes, "perm", &count);
     for (uint32_t i = 0; i < count; i++)
         if (permutation[i] != i) return false;
-    return permutation != NULL;
+    return permutation && from->kind == IR_TYPE_TENSOR && from->rank_known && from->rank == count;
 }
 
 /* CastLike is Cast once the second operand's type is known; that operand is then needed no longer.
@@ -37,7 +38,7 @@ static Error *simplify(Fusion *fusion, IrBinding *binding) {
     if (id == OPERATOR_CAST || id == OPERATOR_CAST_LIKE) nothing = same_dtype;
     if (id == OPERATOR_CAST_LIKE && !nothing && to->dtype != DTYPE_NONE)
         return cast_to(fusion, binding, to->dtype);
-    if (id == OPERATOR_TRANSPOSE) nothing = is_identity_permutation(binding);
+    if (id == OPERATOR_TRANSPOSE) nothing = is_identity_permutation(binding, from);
     if (id == OPERATOR_RESHAPE || id == OPERATOR_SQUEEZE || id == OPERATOR_UNSQUEEZE ||
         id == OPERATOR_FLATTEN || id == OPERATOR_EXPAND)
         nothing = fusion_same_shape(from, to);

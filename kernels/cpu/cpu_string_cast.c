@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "kernels/cpu/cpu_strings.h"
 #include "kernels/dtype_scalar.h"
@@ -117,6 +118,15 @@ static bool read_int(DType dtype, const char *text, void *out) {
     return write_int(dtype, (int64_t)real, out);
 }
 
+/* As bools are printed, in any case; else a number that is not 0. */
+static bool read_bool(const char *text, void *out) {
+    double real;
+    const bool yes = strcasecmp(text, "true") == 0, no = strcasecmp(text, "false") == 0;
+    if (!yes && !no && !read_float(text, &real)) return false;
+    *(uint8_t *)out = yes || (!no && real != 0);
+    return true;
+}
+
 static bool read_number(const State *state, StringView view, void *out) {
     char text[NUMBER_SIZE * 8];
     double real;
@@ -124,6 +134,7 @@ static bool read_number(const State *state, StringView view, void *out) {
     memcpy(text, view.text, (size_t)view.size);
     text[view.size] = '\0';
     if (strlen(text) != view.size || strchr(" \t\n\v\f\r", text[0])) return false;
+    if (state->to == DTYPE_BOOL) return read_bool(text, out);
     if (dtype_is_integer(state->to)) return read_int(state->to, text, out);
     return read_float(text, &real) && dtype_scalar_write(state->to, real, out);
 }
@@ -148,7 +159,7 @@ static Error *plan_cast(Device *device, const PlanRequest *request, Plan **out) 
     DType from = request->inputs[0].dtype, to = request->outputs[0].dtype;
     const DTypeSet numbers = DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL);
     bool prints = to == DTYPE_STRING && numbers >> from & 1;
-    bool reads = from == DTYPE_STRING && DTYPES_NUMBER >> to & 1;
+    bool reads = from == DTYPE_STRING && numbers >> to & 1;
     *out = NULL;
     if (!prints && !reads) return NULL;
     TRY(plan_create(device, request, "cpu.string_cast", sizeof(State), out));

@@ -115,7 +115,7 @@ static Error *cast_to(PlanRequest *request, DType to) {
         FAIL(INVALID, "round_mode \"%.40s\"", mode);
     const DType from = rule_dtype(request, 0);
     const DTypeSet printed = DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL);
-    if ((from == DTYPE_STRING && !(DTYPES_NUMBER >> to & 1)) ||
+    if ((from == DTYPE_STRING && !(printed >> to & 1)) ||
         (to == DTYPE_STRING && !(printed >> from & 1)))
         FAIL(UNSUPPORTED, "from %s to %s", dtype_name(from), dtype_name(to));
     rule_set(request, 0, to, rule_shape(request, 0));

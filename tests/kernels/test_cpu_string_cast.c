@@ -53,6 +53,15 @@ static void test_cast_reads_plain_and_scientific_numbers(void **state) {
     assert_ok(read("{to=uint64}", "18446744073709551615", 1, "[1] 1.84467e+19"));
 }
 
+static void test_cast_reads_bools_as_words_and_numbers(void **state) {
+    (void)state;
+    assert_ok(read("{to=bool}", "True|False|true|FALSE|1|0|-1|2.5|0.0|-0|1e3|nan", 12,
+        "[12] 1|0|1|0|1|0|1|1|0|0|1|1"));
+    static const char *const wrong[] = {"", "yes", "Tru", " 1", "true ", "0x1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_fails_saying(FAILED, "is no bool", read("{to=bool}", wrong[i], 1, ""));
+}
+
 static void test_cast_fails_on_what_is_no_number(void **state) {
     (void)state;
     static const char *const wrong[] = {"", " 1", "1 ", "0x10", "1e", "one", "1,5", "nan(1)"};
@@ -69,6 +78,7 @@ int test_cpu_string_cast(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cast_prints_the_fewest_digits),
         cmocka_unit_test(test_cast_reads_plain_and_scientific_numbers),
+        cmocka_unit_test(test_cast_reads_bools_as_words_and_numbers),
         cmocka_unit_test(test_cast_fails_on_what_is_no_number),
     };
     return cmocka_run_group_tests_name("cpu_string_cast", tests, NULL, NULL);

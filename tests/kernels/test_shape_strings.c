@@ -20,7 +20,7 @@ static void test_string_rules_leave_to_the_data_what_it_decides(void **state) {
         {"RegexFullMatch", "{pattern=\"(\"}", "string[2]", "! ) is missing"},
         {"Cast", "{to=string}", "float32[2]", "string[2]"},
         {"Cast", "{to=int64}", "string[2]", "int64[2]"},
-        {"Cast", "{to=bool}", "string[2]", "? from string to bool"},
+        {"Cast", "{to=bool}", "string[2]", "bool[2]"},
         {"Cast", "{to=string}", "int4[2]", "? from int4 to string"},
     };
     infer_fixture_check(rows, sizeof rows / sizeof rows[0]);

@@ -1,0 +1,80 @@
+/* Names of dimensions that say nothing, or cannot be true of all that they stand for.
+ *
+ * Some exporters give one name to every dimension whose size they do not know. A name that stands
+ * more than once in the shape of one input is such a name, or means a square: it is kept for the
+ * first of them, so that nothing is concluded of the others. One that stands for the first
+ * dimension and another one of the same input, or for three of them, is dropped from all inputs. */
+#include "base/allocator.h"
+#include "compiler/frontend/onnx_internal.h"
+
+static bool is_blank(const char *name) {
+    while (*name == ' ' || *name == '?') name++;
+    return *name == 0;
+}
+
+static const Onnx__TensorShapeProto *shape_of(const Onnx__ValueInfoProto *info) {
+    const Onnx__TypeProto *type = info->type;
+    if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) return NULL;
+    return type->tensor_type->shape;
+}
+
+const char *onnx_dimension_name(const Onnx__TensorShapeProto__Dimension *dimension) {
+    if (dimension->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM) return NULL;
+    const char *name = dimension->dim_param;
+    return name && !is_blank(name) ? name : NULL;
+}
+
+static bool has_name(const Onnx__TensorShapeProto__Dimension *dimension, const char *name) {
+    const char *own = onnx_dimension_name(dimension);
+    return own && strcmp(own, name) == 0;
+}
+
+/* The proto is the import's own. */
+static void drop(Onnx__TensorShapeProto__Dimension *dimension) { dimension->dim_param[0] = 0; }
+
+static void drop_everywhere(const Onnx__GraphProto *graph, const char *name) {
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const Onnx__TensorShapeProto *shape = shape_of(graph->input[i]);
+        for (size_t d = 0; shape && d < shape->n_dim; d++)
+            if (has_name(shape->dim[d], name)) drop(shape->dim[d]);
+    }
+}
+
+/* Of the name of dimension `at`: how often it stands from there on. */
+static size_t count_name(const Onnx__TensorShapeProto *shape, size_t at, const char *name) {
+    size_t count = 0;
+    for (size_t d = at; d < shape->n_dim; d++) count += has_name(shape->dim[d], name);
+    return count;
+}
+
+static Error *warn(IrModule *module, const char *input, const char *name, size_t count) {
+    return ir_module_warn(module,
+        "input %s: %s names %zu of its dimensions; they are taken to be independent of each other",
+        input, name, count);
+}
+
+static Error *check_input(IrModule *module, const Onnx__GraphProto *graph,
+    const Onnx__ValueInfoProto *input, const Onnx__TensorShapeProto *shape) {
+    for (size_t d = 0; d < shape->n_dim; d++) {
+        const char *name = onnx_dimension_name(shape->dim[d]);
+        const size_t count = name ? count_name(shape, d, name) : 0;
+        if (count < 2) continue;
+        TRY(warn(module, input->name ? input->name : "", name, count));
+        char *copy;
+        const bool everywhere = count > 2 || d == 0;
+        TRY(memory_copy_text(name, &copy));
+        for (size_t k = d + 1; k < shape->n_dim; k++)
+            if (has_name(shape->dim[k], copy)) drop(shape->dim[k]);
+        if (everywhere) drop_everywhere(graph, copy);
+        memory_free(copy);
+    }
+    return NULL;
+}
+
+Error *onnx_dimensions_check(IrModule *module, const Onnx__GraphProto *graph) {
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const Onnx__TensorShapeProto *shape = shape_of(graph->input[i]);
+        if (shape) TRY(check_input(module, graph, graph->input[i], shape));
+    }
+    return NULL;
+}
