@@ -241,6 +241,28 @@ static bool drop_for_end(ControlJob *job) {
     return true;
 }
 
+/* The policy lets its device go; what it made is not stored, since that is what fails. Where not
+ * even its end can be stored, this process forgets it: the next one finds it as it is. */
+static void give_up(ControlJob *job, const Commit *commit) {
+    char text[JOB_WHY_SIZE + 64], name[JOB_ID_TEXT_SIZE];
+    const Control *control = job->control;
+    if (!job->broken && job->known)
+        control_post_event(job->control,
+            (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+    job->broken = true;
+    control_outputs_deinit(&job->pending);
+    control_job_drop_snapshot(job);
+    if (commit->state != JOB_STATE_FAILED) {
+        control_want_state(job, JOB_STATE_FAILED, error_message(commit->error));
+        return;
+    }
+    job->ended = true;
+    job_id_print(job->id, name);
+    (void)snprintf(text, sizeof text, "job %s does not run, and its end cannot be stored: %s", name,
+        error_message(commit->error));
+    if (control->options.warn) control->options.warn(NULL, text);
+}
+
 /* A full disk or quota passes; anything else means that the job's row is not what it should be. */
 static void handle_failure(ControlJob *job, Commit *commit) {
     Control *control = job->control;
@@ -267,8 +289,7 @@ static void handle_failure(ControlJob *job, Commit *commit) {
     control_answer_waiters(job, commit->error);
     job->leaving = false;
     if (commit->moving) tell_moved_out(job, false);
-    if (job->stored_state == JOB_STATE_QUEUED && commit->state != JOB_STATE_FAILED)
-        control_want_state(job, JOB_STATE_FAILED, error_message(commit->error));
+    if (job->stored_state == JOB_STATE_QUEUED) give_up(job, commit);
 }
 
 static void handle_success(ControlJob *job, const Commit *commit) {

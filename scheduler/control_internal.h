@@ -107,6 +107,7 @@ struct ControlJob {
     bool preempted;          /* before its slice had begun */
     bool moving_to_disk;
     bool cancelling; /* somebody wants it gone */
+    bool broken;     /* what it made cannot be stored, now or later: it ends */
     /* What of it could not be stored: the policy was told to suspend it. NULL: nothing. */
     char *halt_why;
     bool resume_wanted; /* somebody does, once that is stored */
@@ -444,6 +445,12 @@ JobState control_migration_state(const ControlRequest *request);
 MUST_CHECK Error *control_recover(Control *control);
 /* Takes up one that came since. */
 MUST_CHECK Error *control_adopt(Control *control, TenantId tenant, JobId id);
+/* The job that a request means. One that was held since it could not go on is tried again.
+ * Errors: what control_fail_absent says; why it still cannot. */
+MUST_CHECK Error *control_find_held(
+    Control *control, const ControlRequest *request, const char *what, ControlJob **out_job);
+/* Of a job that is not in memory: it is cancelled in the store if it is held. */
+MUST_CHECK Error *control_cancel_absent(Control *control, ControlRequest *request);
 void control_begin_drain(Control *control, ControlRequest *request);
 /* Ends it when everything is stored, or the time is over. */
 void control_go_on_draining(Control *control);

@@ -70,6 +70,7 @@ void control_rest(ControlJob *job) {
 }
 
 void control_leave(ControlJob *job) {
+    if (job->broken) return; /* it fails */
     if (job->departing)
         control_want_state(job, JOB_STATE_MOVED, job->stop_why);
     else

@@ -1,10 +1,12 @@
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/model_loader.h"
+#include "store/jobs_damaged.h"
 
 /* ---- start: what the store holds ---- */
 
@@ -59,6 +61,8 @@ static Error *fill(ControlJob *job, const Job *row) {
         job->submitted_ns = control_now_ns() - (uint64_t)(age * 1e9);
     TRY(jobs_get_policy(control->options.store, row->tenant, row->id, &policy));
     TRY(job_policy_read(policy.data, policy.size, &job->policy));
+    if (row->priority >= POLICY_CLASS_COUNT)
+        FAIL(CORRUPT, "catalog.db: a job of priority %d; run fsck", row->priority);
     if (job->policy.suspend_after_ns || job->policy.suspend_at) TRY(find_suspension(job, row));
     TRY(get_constant_bytes(control, row, &constant_bytes));
     TRY(control_job_set_model(job, &row->executable, constant_bytes));
@@ -95,21 +99,120 @@ Error *control_adopt(Control *control, TenantId tenant, JobId id) {
     return adopt(control, &row);
 }
 
+/* ---- jobs that cannot go on: one of them must not keep the others from running ---- */
+
+static void warn(const Control *control, const char *text) {
+    if (control->options.warn) control->options.warn(NULL, text);
+}
+
+typedef struct Holding {
+    int64_t row;
+    const char *why;
+} Holding;
+
+static Error *do_hold(Connection *catalog, void *context) {
+    const Holding *holding = context;
+    return jobs_hold(catalog, holding->row, holding->why);
+}
+
+/* It is held in the store, if that can still be written of it; it is not in memory, so it does not
+ * run either way. */
+static void hold(Control *control, int64_t row, const Error *reason) {
+    char why[JOB_WHY_SIZE], text[JOB_WHY_SIZE + 256];
+    char name[JOB_ID_TEXT_SIZE];
+    (void)snprintf(why, sizeof why, "cannot go on here: %s", error_message(reason));
+    Holding holding = {row, why};
+    Error *error = catalog_run(control->options.catalog, do_hold, &holding);
+    jobs_name_at(control->options.store, row, name);
+    (void)snprintf(text, sizeof text, "job %s does not run, %s%s%s", name, why,
+        error ? "; it cannot be marked as held: " : "; it is held",
+        error ? error_message(error) : "");
+    error_free(error); /* said */
+    warn(control, text);
+}
+
+static Error *adopt_at(Control *control, const JobPlace *place, JobState state) {
+    Job row;
+    TRY(jobs_get_at(control->options.store, place->row, &row));
+    if (row.state != state || row.tenant != place->tenant)
+        FAIL(CORRUPT, "catalog.db: an index and a row disagree about it; run fsck");
+    return adopt(control, &row);
+}
+
+static Error *adopt_or_hold(Control *control, const JobPlace *place, JobState state) {
+    Error *error = adopt_at(control, place, state);
+    if (!error || error_code(error) == ERROR_OUT_OF_MEMORY) return error;
+    hold(control, place->row, error);
+    error_free(error); /* told, and in the job's events */
+    return NULL;
+}
+
+static Error *adopt_some(Control *control, JobState state, const JobPlace *places, size_t count) {
+    for (size_t i = 0; i < count; i++) TRY(adopt_or_hold(control, &places[i], state));
+    return NULL;
+}
+
 static Error *adopt_all(Control *control, JobState state) {
+    void *memory;
+    TRY(memory_alloc(JOB_PLACES_MAX, sizeof(JobPlace), &memory));
+    JobPlace *places = memory;
     int64_t after = 0;
-    size_t count = JOBS_LISTED_MAX;
-    while (count == JOBS_LISTED_MAX) {
-        OWN(JobList, list) = NULL;
-        TRY(jobs_list(
-            control->options.store, JOBS_OF_ALL_TENANTS, state, after, JOBS_LISTED_MAX, &list));
-        count = list->count;
-        for (size_t i = 0; i < count; i++) TRY(adopt(control, &list->items[i]));
-        if (count > 0) after = list->items[count - 1].row;
+    size_t count = JOB_PLACES_MAX;
+    Error *error = NULL;
+    while (!error && count == JOB_PLACES_MAX) {
+        error = jobs_list_places(control->options.store, state, after, places, &count);
+        if (!error) error = adopt_some(control, state, places, count);
+        if (!error && count > 0) after = places[count - 1].row;
+    }
+    memory_free(memory);
+    return error;
+}
+
+/* Defaults count in the place of settings that make no sense. */
+static Error *tell_damage(Control *control) {
+    OWN(TenantList, tenants) = NULL;
+    char text[256];
+    TRY(tenants_list(control->options.store, &tenants));
+    for (size_t i = 0; i < tenants->count; i++) {
+        const Tenant *tenant = &tenants->items[i];
+        if (!tenant->damage[0]) continue;
+        (void)snprintf(text, sizeof text,
+            "tenant %s: %s makes no sense, the default counts; `layover fsck --repair` removes it",
+            tenant->name, tenant->damage);
+        warn(control, text);
     }
     return NULL;
 }
 
+Error *control_find_held(
+    Control *control, const ControlRequest *request, const char *what, ControlJob **out_job) {
+    Job row;
+    *out_job = control_job_find(control, request->tenant, request->job);
+    if (*out_job && !(*out_job)->ended) return NULL;
+    TRY(jobs_get(control->options.store, request->tenant, request->job, &row));
+    if (*out_job || row.state != JOB_STATE_HELD) return control_fail_absent(control, request, what);
+    TRY(adopt(control, &row)); /* what kept it from going on may have been repaired */
+    *out_job = control_job_find(control, request->tenant, request->job);
+    return NULL;
+}
+
+static Error *do_cancel(Connection *catalog, void *context) {
+    const ControlRequest *request = context;
+    return jobs_transition(catalog, request->tenant, request->job, JOB_STATE_CANCELLED, NULL);
+}
+
+Error *control_cancel_absent(Control *control, ControlRequest *request) {
+    Job row;
+    TRY(jobs_get(control->options.store, request->tenant, request->job, &row));
+    if (row.state != JOB_STATE_HELD || control_job_find(control, request->tenant, request->job))
+        return control_fail_absent(control, request, "cancel");
+    TRY(catalog_run(control->options.catalog, do_cancel, request));
+    control_answer(request, NULL);
+    return NULL;
+}
+
 Error *control_recover(Control *control) {
+    TRY(tell_damage(control));
     TRY(adopt_all(control, JOB_STATE_QUEUED));
     TRY(adopt_all(control, JOB_STATE_SUSPENDED));
     TRY(adopt_all(control, JOB_STATE_HELD));

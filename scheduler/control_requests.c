@@ -154,7 +154,7 @@ Error *control_wait_for(ControlJob *job, ControlRequest *request) {
     for (const ControlRequest *other = job->waiters; other; other = other->next)
         count += other->kind == request->kind;
     if (count >= CONTROL_WAITERS_MAX)
-        FAIL(CONFLICT, "%u requests for the same wait already", count);
+        FAIL(EXHAUSTED, "%u requests for the same wait already; try again later", count);
     request->next = job->waiters;
     job->waiters = request;
     return NULL;
@@ -368,8 +368,8 @@ static Error *suspend(Control *control, ControlRequest *request) {
 }
 
 static Error *resume(Control *control, ControlRequest *request) {
-    ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job->ended) return control_fail_absent(control, request, "resume");
+    ControlJob *job;
+    TRY(control_find_held(control, request, "resume", &job));
     if (job->leaving) return fail_state("resume", "being released");
     if (job->departing) return fail_state("resume", "migrating");
     if (job->stalled) return resume_halted(job, request);
@@ -406,7 +406,7 @@ void control_resumed(ControlJob *job) {
 
 static Error *cancel(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job->ended) return control_fail_absent(control, request, "cancel");
+    if (!job || job->ended) return control_cancel_absent(control, request);
     if (job->leaving) return fail_state("cancel", "being released");
     if (job->departing) return fail_state("cancel", "migrating");
     if (job->stored_state == JOB_STATE_IN_DOUBT) return fail_state("cancel", "in_doubt");

@@ -110,3 +110,9 @@ Error *job_policy_read(const void *bytes, size_t size, JobPolicy *out_policy) {
     policy = (JobPolicy){0};
     return NULL;
 }
+
+Error *job_policy_check(void *context, const void *bytes, size_t size) {
+    JobPolicy OWN_POLICY(policy) = {0};
+    (void)context;
+    return job_policy_read(bytes, size, &policy);
+}

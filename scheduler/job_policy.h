@@ -50,3 +50,5 @@ void job_policy_deinit(JobPolicy *policy);
 void job_policy_write(const JobPolicy *policy, ByteWriter *writer);
 /* Errors: CORRUPT, UNSUPPORTED. */
 MUST_CHECK Error *job_policy_read(const void *bytes, size_t size, JobPolicy *out_policy);
+/* Whether job_policy_read can read it; context is not looked at (FsckOptions.check_policy). */
+MUST_CHECK Error *job_policy_check(void *context, const void *bytes, size_t size);

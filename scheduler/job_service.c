@@ -9,6 +9,7 @@
 #include "scheduler/job_intake.h"
 #include "scheduler/job_service_internal.h"
 #include "scheduler/policy/policy_event.h"
+#include "store/jobs_damaged.h"
 #include "store/job_checkpoints.h"
 #include "store/tenants.h"
 
@@ -66,7 +67,13 @@ static Error *show_why(JobService *service, const Job *row, JobsApiJob *out) {
     OWN(JobEventList, list) = NULL;
     if (row->state == JOB_STATE_QUEUED || row->state == JOB_STATE_SUCCEEDED) return NULL;
     int64_t since = row->event_count > 8 ? row->event_count - 8 : 0;
-    TRY(job_events_list(service->store, row->tenant, row->id, since, &list));
+    Error *error = job_events_list(service->store, row->tenant, row->id, since, &list);
+    if (error_code(error) == ERROR_CORRUPT) { /* the damage is why, and hides no other job */
+        (void)snprintf(out->why, sizeof out->why, "%s", error_message(error));
+        error_free(error);
+        return NULL;
+    }
+    TRY(error);
     for (size_t i = 0; i < list->count; i++)
         if (list->items[i].kind == JOB_EVENT_STATE)
             (void)snprintf(out->why, sizeof out->why, "%s", list->items[i].why);
@@ -266,9 +273,11 @@ Error *job_service_check_queue(JobService *service, TenantId id) {
 static Error *fork_job(JobService *service, const Job *row, int64_t checkpoint, JobId *out_id) {
     ForkWork work = {row, checkpoint, {0}};
     TRY(job_service_check_queue(service, row->tenant));
-    if (checkpoint == 0 && job_state_is_unfinished(row->state))
-        error_free(control_checkpoint(
-            service->control, row->tenant, row->id)); /* else from the newest there is */
+    if (checkpoint == 0 && job_state_is_unfinished(row->state)) {
+        Error *error = control_checkpoint(service->control, row->tenant, row->id);
+        if (error_code(error) == ERROR_EXHAUSTED) return error; /* not where it is now */
+        error_free(error);                                      /* from the newest there is */
+    }
     TRY(catalog_run(service->catalog, do_fork, &work));
     TRY(control_take_up(service->control, row->tenant, work.id));
     *out_id = work.id;
@@ -289,11 +298,41 @@ static Error *remove_job(JobService *service, Job *row) {
     return NULL;
 }
 
+typedef struct DamagedJob {
+    TenantId tenant;
+    JobId id;
+} DamagedJob;
+
+static Error *do_remove_damaged(Connection *catalog, void *context) {
+    const DamagedJob *job = context;
+    return jobs_remove_damaged(catalog, job->tenant, job->id);
+}
+
+/* Nothing else can be done with it. owned_error: what reading it said. */
+static Error *remove_damaged(JobService *service, const Caller *caller, const char *job,
+    Error *owned_error, JobsApiJob *out_job) {
+    DamagedJob damaged = {.tenant = caller->tenant};
+    if (error_code(owned_error) != ERROR_CORRUPT || !job_id_parse(job, &damaged.id))
+        return owned_error;
+    error_free(owned_error); /* the job goes for it */
+    if (caller->role == CALLER_ADMIN)
+        TRY(jobs_find_tenant(service->store, damaged.id, &damaged.tenant));
+    TRY(catalog_run_freeing(service->catalog, do_remove_damaged, &damaged));
+    *out_job = (JobsApiJob){0};
+    job_id_print(damaged.id, out_job->job);
+    (void)snprintf(
+        out_job->state, sizeof out_job->state, "%s", job_state_info(JOB_STATE_HELD)->name);
+    return NULL;
+}
+
 static Error *change(void *self, const Caller *caller, const char *job, JobsApiChange change_kind,
     const JobsApiChangeOptions *options, JobsApiJob *out_job) {
     JobService *service = self;
     Job row;
-    TRY(job_service_find(service, caller, job, &row));
+    Error *error = job_service_find(service, caller, job, &row);
+    if (error && change_kind == JOBS_API_REMOVE)
+        return remove_damaged(service, caller, job, error, out_job);
+    TRY(error);
     JobId id = row.id;
     switch (change_kind) {
     case JOBS_API_SUSPEND:

@@ -161,6 +161,7 @@ static Error *check_executables(Fsck *fsck) {
 static Error *check_contents(Fsck *fsck) {
     TRY(check_foreign_keys(fsck));
     TRY(check_executables(fsck));
+    TRY(fsck_check_rows(fsck));
     TRY(fsck_check_jobs(fsck));
     TRY(fsck_check_chunks(fsck));
     return weight_folder_check(

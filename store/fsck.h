@@ -1,5 +1,6 @@
 #pragma once
 /* Checks everything that the store holds and repairs chunks that another copy still has. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,11 @@ typedef struct FsckOptions {
      * result's. */
     Error *(*check_manifest)(void *context, const FsckExecutable *executable);
     void *check_manifest_context;
+    /* Looks inside an unfinished job's policy, which is the scheduler's. As check_manifest. */
+    Error *(*check_policy)(void *context, const void *policy, size_t size);
+    /* Settings of tenants that make no sense are set to their defaults, and what is stored for a
+     * tenant is counted anew. */
+    bool repair;
     /* Another copy (an exported file) for chunks that are missing or corrupt. What it gives is
      * verified. */
     const ChunkSource *repair_from;
@@ -44,7 +50,7 @@ typedef struct FsckResult {
     uint64_t weight_files; /* prepared weights that were looked at, and how many were not what they
                               should be and are gone: no error, they are made anew */
     uint64_t weight_files_removed;
-    uint64_t repaired; /* chunks; they are not among the errors */
+    uint64_t repaired; /* chunks, tenants; they are not among the errors */
     uint64_t error_count;
     char **errors; /* the first FSCK_ERRORS_MAX of them, one line each */
 } FsckResult;

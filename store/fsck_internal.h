@@ -33,3 +33,6 @@ MUST_CHECK Error *fsck_check_jobs(Fsck *fsck);
 /* Whether the store has each of the chunks: noted under the name of who needs them. */
 MUST_CHECK Error *fsck_check_chunk_list(
     Fsck *fsck, TenantId tenant, const ChunkRef *chunks, size_t count, const char *needed_by);
+
+/* Every job's row and every tenant's settings, as a daemon reads them when it starts. */
+MUST_CHECK Error *fsck_check_rows(Fsck *fsck);

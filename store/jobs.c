@@ -157,6 +157,26 @@ static StatementId choose_list(TenantId tenant, JobState state) {
     return unfinished ? STATEMENT_LIST_UNFINISHED_JOBS : STATEMENT_LIST_JOBS;
 }
 
+/* A job whose row is damaged does not hide the others: nothing more is known of it than where it
+ * stands, and it does not run. */
+static Error *read_listed(const Query *query, Job *out) {
+    Error *error = jobs_read_row(query, out);
+    if (error_code(error) != ERROR_CORRUPT) return error;
+    error_free(error); /* whoever asks for the job alone is told */
+    *out = (Job){.damaged = true,
+        .state = JOB_STATE_HELD,
+        .release = JOB_RELEASE_LOG,
+        .items_total = -1,
+        .submitted = NAN,
+        .started = NAN,
+        .finished = NAN,
+        .deadline = NAN,
+        .checkpoint_created = NAN};
+    TRY(query_i64(query, 0, &out->row));
+    TRY(query_i64(query, 1, &out->tenant));
+    return read_id(query, 2, &out->id);
+}
+
 Error *jobs_list(Store *store, TenantId tenant, JobState state, int64_t after, size_t count_max,
     JobList **out_list) {
     OWN(JobList, list) = NULL;
@@ -174,7 +194,7 @@ Error *jobs_list(Store *store, TenantId tenant, JobState state, int64_t after, s
         TRY(query_next(&query, &row));
         if (!row) break;
         TRY(memory_grow((void **)&list->items, list->count, &capacity, sizeof *list->items));
-        TRY(jobs_read_row(&query, &list->items[list->count]));
+        TRY(read_listed(&query, &list->items[list->count]));
         list->count++;
     }
     *out_list = TAKE(list);

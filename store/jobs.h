@@ -68,7 +68,8 @@ typedef struct Job {
     Digest executable; /* its identity */
     JobOrigin origin;
     char model[MODEL_REFERENCE_SIZE];
-    char device[JOB_DEVICE_SIZE];       /* the last one that it ran on; "": none */
+    char device[JOB_DEVICE_SIZE]; /* the last one that it ran on; "": none */
+    bool damaged; /* only in lists: its row cannot be read, and no more is known than its name */
     char migrating[JOB_NODE_NAME_SIZE]; /* where to; "": it is not. Of a moved one: where it went */
 } Job;
 
@@ -148,7 +149,8 @@ enum { JOBS_OF_ALL_TENANTS = 0 };
 /* tenant:    or JOBS_OF_ALL_TENANTS, for those who may see them.
  * state:     NONE for any. One tenant's unfinished jobs are found without a look at the others.
  * after:     0, or the row of the last job of the page before.
- * count_max: up to JOBS_LISTED_MAX; fewer were found when there are no more. */
+ * count_max: up to JOBS_LISTED_MAX; fewer were found when there are no more.
+ * A job whose row is damaged is among them, as a held one (jobs_damaged.h). */
 MUST_CHECK Error *jobs_list(Store *store, TenantId tenant, JobState state, int64_t after,
     size_t count_max, JobList **out_list);
 

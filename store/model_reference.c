@@ -18,6 +18,9 @@ Error *model_reference_check_alias(const char *alias) {
     TRY(model_reference_check_name("alias", alias));
     if (is_number(alias))
         FAIL(INVALID, "alias %s reads like a version; use a name with a letter", alias);
+    if (strcmp(alias, "newest") == 0)
+        FAIL(
+            INVALID, "alias newest: the newest version is NAME without an alias; use another name");
     return NULL;
 }
 

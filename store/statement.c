@@ -131,6 +131,11 @@ Error *query_i64(const Query *query, int column, int64_t *out) {
     return NULL;
 }
 
+int64_t query_any_i64(const Query *query, int column, int64_t otherwise) {
+    const bool number = sqlite3_column_type(query->statement, column) == SQLITE_INTEGER;
+    return number ? sqlite3_column_int64(query->statement, column) : otherwise;
+}
+
 Error *query_size(const Query *query, int column, uint64_t *out) {
     int64_t value;
     TRY(query_i64(query, column, &value));

@@ -82,6 +82,8 @@ bool query_is_null(const Query *query, int column);
 MUST_CHECK Error *query_i64(const Query *query, int column, int64_t *out);
 MUST_CHECK Error *query_size(const Query *query, int column, uint64_t *out);
 /* Its node here, its number in the next column. */
+/* For what must be read whatever stands there: otherwise, where it is no number. */
+int64_t query_any_i64(const Query *query, int column, int64_t otherwise);
 MUST_CHECK Error *query_job_id(const Query *query, int column, JobId *out);
 MUST_CHECK Error *query_f64(const Query *query, int column, double *out);
 /* NaN for a NULL. */

@@ -1,6 +1,7 @@
 #include "store/tenants.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/allocator.h"
@@ -56,21 +57,28 @@ Error *tenants_add(Connection *catalog, const char *name, TenantId *out_tenant) 
     return query_insert(&query, out_tenant);
 }
 
+/* The first thing that is wrong is told; one tenant's settings must not stop all the others. */
+static void note_damage(Tenant *tenant, const char *what, int64_t value) {
+    if (tenant->damage[0]) return;
+    (void)snprintf(tenant->damage, sizeof tenant->damage, "%s %lld", what, (long long)value);
+}
+
 static Error *read_quotas(Connection *catalog, Tenant *tenant) {
     for (int i = 0; i < QUOTA_COUNT; i++) tenant->quotas[i] = QUOTA_UNLIMITED;
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_QUOTAS);
     query_bind_i64(&query, 1, tenant->id);
     for (;;) {
         bool row;
-        int64_t quota, value;
         TRY(query_next(&query, &row));
         if (!row) return NULL;
-        TRY(query_i64(&query, 0, &quota));
-        TRY(query_i64(&query, 1, &value));
-        if (!is_quota(quota) || value < 0)
-            FAIL(CORRUPT, "catalog.db: quota %lld of tenant %s; run fsck", (long long)quota,
-                tenant->name);
-        tenant->quotas[quota] = value;
+        const int64_t quota = query_any_i64(&query, 0, QUOTA_NONE);
+        const int64_t value = query_any_i64(&query, 1, -1);
+        if (!is_quota(quota))
+            note_damage(tenant, "the unknown quota", quota);
+        else if (value < 0)
+            note_damage(tenant, quota_names[quota], value);
+        else
+            tenant->quotas[quota] = value;
     }
 }
 
@@ -91,9 +99,19 @@ static Error *read_row(Query *query, bool *out_found, Tenant *out) {
     TRY(query_i64(query, 0, &tenant.id));
     TRY(query_text(query, 1, tenant.name, sizeof tenant.name));
     TRY(query_f64(query, 2, &tenant.created));
-    TRY(query_i64(query, 3, &tenant.weight));
-    TRY(query_i64(query, 4, &tenant.retention_s));
-    TRY(query_size(query, 5, &tenant.bytes_stored));
+    tenant.weight = query_any_i64(query, 3, 0);
+    tenant.retention_s = query_any_i64(query, 4, -1);
+    const int64_t stored = query_any_i64(query, 5, -1);
+    if (stored < 0) note_damage(&tenant, "the stored bytes", stored);
+    tenant.bytes_stored = stored > 0 ? (uint64_t)stored : 0;
+    if (tenant.weight < 1 || tenant.weight > TENANT_WEIGHT_MAX) {
+        note_damage(&tenant, "the weight", tenant.weight);
+        tenant.weight = 1;
+    }
+    if (tenant.retention_s < 0) {
+        note_damage(&tenant, "the retention", tenant.retention_s);
+        tenant.retention_s = TENANT_RETENTION_DEFAULT_S;
+    }
     *out = tenant;
     return NULL;
 }
@@ -155,6 +173,51 @@ Error *tenants_set_quota(Connection *catalog, TenantId tenant, QuotaId quota, in
     query_bind_i64(&query, 2, quota);
     if (limited) query_bind_i64(&query, 3, value);
     return query_run(&query);
+}
+
+Error *tenants_recount(Connection *catalog, TenantId tenant) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_RECOUNT_TENANT);
+    query_bind_i64(&query, 1, tenant);
+    return query_run(&query);
+}
+
+enum { BAD_QUOTAS_MAX = 64 };
+
+/* Collected first: deleting under a running list lets SQLite skip rows. */
+static Error *list_bad_quotas(
+    Connection *catalog, TenantId tenant, int64_t out_quotas[BAD_QUOTAS_MAX], size_t *out_count) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_QUOTAS);
+    query_bind_i64(&query, 1, tenant);
+    for (*out_count = 0; *out_count < BAD_QUOTAS_MAX;) {
+        bool row;
+        TRY(query_next(&query, &row));
+        if (!row) break;
+        const int64_t quota = query_any_i64(&query, 0, QUOTA_NONE);
+        if (!is_quota(quota) || query_any_i64(&query, 1, -1) < 0)
+            out_quotas[(*out_count)++] = quota;
+    }
+    return NULL;
+}
+
+static Error *delete_bad_quotas(Connection *catalog, TenantId tenant) {
+    int64_t quotas[BAD_QUOTAS_MAX];
+    size_t count;
+    TRY(list_bad_quotas(catalog, tenant, quotas, &count));
+    for (size_t i = 0; i < count; i++) {
+        Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DELETE_QUOTA);
+        query_bind_i64(&query, 1, tenant);
+        query_bind_i64(&query, 2, quotas[i]);
+        TRY(query_run(&query));
+    }
+    return NULL;
+}
+
+Error *tenants_repair(Connection *catalog, TenantId tenant) {
+    Tenant row;
+    TRY(read_by_id(catalog, tenant, &row));
+    TRY(write(catalog, &row)); /* as it was read */
+    TRY(delete_bad_quotas(catalog, tenant));
+    return tenants_recount(catalog, tenant);
 }
 
 static Error *get(Store *store, TenantId tenant, bool used, Tenant *out_tenant) {

@@ -16,6 +16,7 @@ typedef enum QuotaId {
 
 enum {
     TENANT_NAME_SIZE = 65, /* with the terminating NUL */
+    TENANT_DAMAGE_SIZE = 64,
     TENANT_WEIGHT_MAX = 1000000,
     TENANT_RETENTION_DEFAULT_S = 7 * 24 * 3600,
 };
@@ -28,6 +29,8 @@ typedef struct Tenant {
     int64_t weight;      /* 1 … TENANT_WEIGHT_MAX */
     int64_t retention_s; /* how long finished jobs stay */
     int64_t quotas[QUOTA_COUNT];
+    char damage[TENANT_DAMAGE_SIZE]; /* settings that the catalog holds no sense of, for people; the
+                                        defaults stand in their place. "": none */
     /* used */
     uint64_t bytes_stored; /* of its executables and jobs; a chunk of two of them counts twice */
     int64_t queued_jobs;   /* queued or running: which of the two the store does not know */
@@ -54,7 +57,11 @@ MUST_CHECK Error *tenants_set_retention(Connection *catalog, TenantId tenant, in
 MUST_CHECK Error *tenants_set_quota(
     Connection *catalog, TenantId tenant, QuotaId quota, int64_t value);
 
-/* Errors: NOT_FOUND. */
+/* Removes quotas that this version does not know, sets a weight and a retention that are out of
+ * range to their defaults, and counts anew what is stored. */
+MUST_CHECK Error *tenants_repair(Connection *catalog, TenantId tenant);
+
+/* Settings that make no sense are as if they were not set (Tenant.damage). Errors: NOT_FOUND. */
 MUST_CHECK Error *tenants_get(Store *store, TenantId tenant, Tenant *out_tenant);
 /* Without counting its jobs; bytes_stored is of some moment. */
 MUST_CHECK Error *tenants_get_settings(Store *store, TenantId tenant, Tenant *out_tenant);

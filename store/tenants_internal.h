@@ -10,6 +10,9 @@ MUST_CHECK Error *tenants_charge(Connection *catalog, TenantId tenant, uint64_t 
 MUST_CHECK Error *tenants_charge_unlimited(Connection *catalog, TenantId tenant, uint64_t bytes);
 MUST_CHECK Error *tenants_discharge(Connection *catalog, TenantId tenant, uint64_t bytes);
 
+/* Counts anew what is stored for the tenant. */
+MUST_CHECK Error *tenants_recount(Connection *catalog, TenantId tenant);
+
 /* Errors: NOT_FOUND. */
 MUST_CHECK Error *tenants_read_retention(
     Connection *catalog, TenantId tenant, int64_t *out_retention_s);

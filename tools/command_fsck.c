@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "scheduler/http/model_json.h"
+#include "scheduler/job_policy.h"
 #include "scheduler/model_loader.h"
 #include "tools/model_access.h"
 #include "tools/progress.h"
@@ -9,6 +10,9 @@
 const CommandOption command_fsck_options[] = {
     {"repair-from", "FILE", false,
         "an exported file that still has what is missing or damaged here"},
+    {"repair", NULL, false,
+        "sets settings of tenants that make no sense to their defaults, and counts anew what they "
+        "have stored"},
     {0},
 };
 
@@ -34,6 +38,21 @@ static void print_found(json_object *found) {
         (long long)remote_int(found, "weight_files_removed"));
 }
 
+enum { ERRORS_SAID_MAX = 10 };
+
+/* Whoever only keeps what a script says when it ends with 1 has it, too. */
+static void say_found(json_object *found, int64_t count) {
+    json_object *errors = remote_field(found, "errors");
+    size_t told =
+        json_object_is_type(errors, json_type_array) ? json_object_array_length(errors) : 0;
+    if (told > ERRORS_SAID_MAX) told = ERRORS_SAID_MAX;
+    for (size_t i = 0; i < told; i++)
+        (void)fprintf(stderr, "layover: fsck: %s\n",
+            json_object_get_string(json_object_array_get_idx(errors, i)));
+    if (count > (int64_t)told)
+        (void)fprintf(stderr, "layover: fsck: and %lld more\n", (long long)count - (int64_t)told);
+}
+
 static Error *check_here(
     const CommandContext *context, const char *path, Progress *progress, json_object **out) {
     ModelAccess OWN_ACCESS(access) = {0};
@@ -48,6 +67,8 @@ static Error *check_here(
     FsckOptions options = {
         .pool = access.pool,
         .check_manifest = model_loader_check_manifest,
+        .check_policy = job_policy_check,
+        .repair = command_flag(context, "repair"),
         .repair_from = path ? &source : NULL,
         .progress = show_progress,
         .progress_context = progress,
@@ -56,9 +77,11 @@ static Error *check_here(
     return model_fsck_json(result, out);
 }
 
-static Error *check_remotely(HttpClient *client, const char *path, json_object **out) {
+static Error *check_remotely(
+    const CommandContext *context, HttpClient *client, const char *path, json_object **out) {
     TextBuilder OWN_TEXT(address) = {0};
     text_append(&address, "/v1/fsck");
+    if (command_flag(context, "repair")) http_client_query(&address, "repair", "1");
     return path ? remote_send_file(client, &address, path, out)
                 : remote_ask(client, HTTP_METHOD_POST, &address, NULL, out);
 }
@@ -69,11 +92,13 @@ Error *command_fsck(CommandContext *context) {
     const char *path = command_option(context, "repair-from");
     TRY(remote_find(context, &client));
     Progress progress = progress_start(context, "checking");
-    Error *error = client ? check_remotely(client, path, &object)
+    Error *error = client ? check_remotely(context, client, path, &object)
                           : check_here(context, path, &progress, &object);
     progress_end(&progress);
     TRY(error);
-    context->exit_code = remote_int(object, "error_count") > 0 ? 1 : 0;
+    const int64_t errors = remote_int(object, "error_count");
+    context->exit_code = errors > 0 ? 1 : 0;
+    say_found(object, errors);
     return remote_show(context, object, print_found);
 }
 

@@ -58,6 +58,18 @@ Error *route_model_get(HttpService *service, const HttpRequest *request, HttpRes
     return http_response_json(response, object);
 }
 
+static Error *name_newest(
+    Store *store, TenantId tenant, char inout_reference[MODEL_REFERENCE_SIZE]) {
+    ModelVersion OWN_VERSION(version) = {0};
+    TextBuilder OWN_TEXT(text) = {0};
+    TRY(models_find(store, tenant, inout_reference, &version));
+    text_appendf(&text, "%s@%lld", version.model, (long long)version.version);
+    TRY(text_builder_check(&text));
+    if (text.size >= MODEL_REFERENCE_SIZE) FAIL(INVALID, "%s: too long", version.model);
+    memcpy(inout_reference, text_builder_get(&text), text.size + 1);
+    return NULL;
+}
+
 Error *route_model_remove(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
     char reference[MODEL_REFERENCE_SIZE];
@@ -65,6 +77,8 @@ Error *route_model_remove(
     json_object *object;
     TRY(http_request_check_query(request, no_fields));
     TRY(read_reference(request, reference));
+    if (request->match.name_count > 1 && !strchr(reference, '@')) /* one version, not all of them */
+        TRY(name_newest(service->store, request->caller.tenant, reference));
     TRY(models_remove(service->store, request->caller.tenant, reference, &count));
     TRY(json_fields_create(&object));
     json_fields_int(object, "removed", (int64_t)count);

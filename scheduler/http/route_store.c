@@ -4,6 +4,7 @@
 #include "scheduler/http/http_service.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/model_json.h"
+#include "scheduler/job_policy.h"
 #include "scheduler/model_loader.h"
 
 static const char *const no_fields[] = {NULL};
@@ -22,7 +23,10 @@ Error *route_store_fsck(HttpService *service, const HttpRequest *request, HttpRe
     OWN(FsckResult, result) = NULL;
     ChunkSource source = {0};
     json_object *object;
-    TRY(http_request_check_query(request, no_fields));
+    static const char *const fields[] = {"repair", NULL};
+    bool repair = false;
+    TRY(http_request_check_query(request, fields));
+    TRY(http_request_query_flag(request, "repair", &repair));
     if (request->body_size) {
         TRY(request->body_path
                 ? container_open_path(CONTAINER_ANY, request->body_path, &copy)
@@ -32,6 +36,8 @@ Error *route_store_fsck(HttpService *service, const HttpRequest *request, HttpRe
     FsckOptions options = {
         .pool = service->pool,
         .check_manifest = model_loader_check_manifest,
+        .check_policy = job_policy_check,
+        .repair = repair,
         .repair_from = request->body_size ? &source : NULL,
     };
     TRY(fsck_run(service->store, &options, &result));

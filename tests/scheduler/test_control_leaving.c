@@ -82,7 +82,8 @@ static void test_control_takes_requests_that_come_too_late(void **state) {
         }
         for (int i = 0; i < THREADS; i++) {
             assert_int_equal(pthread_join(all[i].thread, NULL), 0);
-            assert_true(all[i].code == ERROR_NONE || all[i].code == ERROR_CONFLICT);
+            assert_true(all[i].code == ERROR_NONE || all[i].code == ERROR_CONFLICT ||
+                        all[i].code == ERROR_EXHAUSTED); /* too many that wait */
             suspended += all[i].code == ERROR_NONE;
         }
         assert_true(suspended > 0);

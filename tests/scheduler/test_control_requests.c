@@ -86,7 +86,8 @@ static void test_control_bears_requests_that_cross(void **state) {
         for (int i = 0; i < ASKERS; i++) {
             (void)pthread_join(askers[i].thread, NULL);
             done += !askers[i].error;
-            if (askers[i].error) assert_int_equal(error_code(askers[i].error), ERROR_CONFLICT);
+            ErrorCode code = error_code(askers[i].error); /* too late, or too many that wait */
+            if (askers[i].error) assert_true(code == ERROR_CONFLICT || code == ERROR_EXHAUSTED);
             error_free(askers[i].error);
         }
         assert_true(done > 0);
@@ -116,7 +117,8 @@ static void test_control_lets_few_wait_for_the_same(void **state) {
     for (int i = 0; i < ASKERS; i++) {
         (void)pthread_join(askers[i].thread, NULL);
         done += !askers[i].error;
-        if (askers[i].error) assert_int_equal(error_code(askers[i].error), ERROR_CONFLICT);
+        ErrorCode code = error_code(askers[i].error); /* too many that wait, or it is cancelled */
+        if (askers[i].error) assert_true(code == ERROR_EXHAUSTED || code == ERROR_CONFLICT);
         error_free(askers[i].error);
     }
     assert_in_range(done, 1, CONTROL_WAITERS_MAX);

@@ -42,6 +42,7 @@ static void test_model_reference_refuses_numbers_as_aliases(void **state) {
     (void)state;
     expect_ok(model_reference_check_alias("v3"));
     expect_error(model_reference_check_alias("3"), ERROR_INVALID, "alias 3 reads like a version");
+    expect_error(model_reference_check_alias("newest"), ERROR_INVALID, "alias newest: the newest");
     expect_error(model_reference_check_alias("a@b"), ERROR_INVALID, "\"a@b\" is no name");
 }
 

@@ -1,0 +1,103 @@
+#include "store/fsck_internal.h"
+#include "store/jobs_damaged.h"
+#include "store/jobs_internal.h"
+#include "store/tenants_internal.h"
+#include "store/transaction.h"
+
+/* ---- tenants ---- */
+
+static Error *repair_tenant(Fsck *fsck, TenantId tenant) {
+    Transaction OWN_TRANSACTION(transaction) = {0};
+    TRY(transaction_begin(fsck->store, DATABASE_CATALOG, &transaction));
+    TRY(tenants_repair(transaction.connection, tenant));
+    return transaction_commit(&transaction);
+}
+
+static Error *check_tenant(Fsck *fsck, const Tenant *tenant) {
+    Error *error = NULL;
+    if (fsck->options->repair) {
+        error = repair_tenant(fsck, tenant->id);
+        if (!error) fsck->result->repaired += tenant->damage[0] != 0;
+    }
+    if (error || (tenant->damage[0] && !fsck->options->repair))
+        TRY(fsck_note(fsck,
+            error ? error_wrap(error, "tenant %s", tenant->name)
+                  : error_make(ERROR_CORRUPT, __FILE__, __LINE__,
+                        "catalog.db: tenant %s: %s makes no sense, the default counts; `layover "
+                        "fsck --repair` removes it",
+                        tenant->name, tenant->damage)));
+    return NULL;
+}
+
+static Error *check_tenants(Fsck *fsck) {
+    OWN(TenantList, tenants) = NULL;
+    Error *error = tenants_list(fsck->store, &tenants);
+    if (error) return fsck_note(fsck, error);
+    for (size_t i = 0; i < tenants->count; i++) TRY(check_tenant(fsck, &tenants->items[i]));
+    return NULL;
+}
+
+/* ---- jobs ---- */
+
+static Error *find_after(Store *store, int64_t after, bool *out_found, int64_t *out_row) {
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_AFTER);
+    query_bind_i64(&query, 1, after);
+    return query_find_i64(&query, out_found, out_row);
+}
+
+static Error *check_executable(Fsck *fsck, const Job *job) {
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(fsck->store, DATABASE_CATALOG, &catalog));
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_EXECUTABLE);
+    query_bind_i64(&query, 1, job->row);
+    bool found;
+    int64_t executable;
+    TRY(query_find_i64(&query, &found, &executable));
+    if (!found) FAIL(CORRUPT, "catalog.db: its executable is not the one that it names");
+    return NULL;
+}
+
+static Error *check_policy(Fsck *fsck, const Job *job) {
+    ByteWriter OWN_BYTES(policy) = {0};
+    const FsckOptions *options = fsck->options;
+    if (!job_state_is_unfinished(job->state)) return NULL;
+    TRY(check_executable(fsck, job));
+    if (!options->check_policy) return NULL;
+    TRY(jobs_get_policy(fsck->store, job->tenant, job->id, &policy));
+    return options->check_policy(options->check_manifest_context, policy.data, policy.size);
+}
+
+static Error *check_job(Fsck *fsck, int64_t row) {
+    Job job;
+    char name[JOB_ID_TEXT_SIZE];
+    Error *error = jobs_get_at(fsck->store, row, &job);
+    if (error_code(error) == ERROR_NOT_FOUND) {
+        error_free(error); /* removed meanwhile */
+        return NULL;
+    }
+    const bool read = !error;
+    if (read) error = check_policy(fsck, &job);
+    if (!error) return NULL;
+    jobs_name_at(fsck->store, row, name);
+    return fsck_note(fsck, error_wrap(error,
+                               read ? "job %s does not run; `layover cancel` and `rm-job` remove it"
+                                    : "job %s does not run; `layover rm-job` removes it",
+                               name));
+}
+
+static Error *check_jobs(Fsck *fsck) {
+    for (int64_t row = 0;;) {
+        bool found;
+        Error *error = find_after(fsck->store, row, &found, &row);
+        if (error) return fsck_note(fsck, error); /* the table can't be read any further */
+        if (!found) return NULL;
+        TRY(check_job(fsck, row));
+    }
+}
+
+Error *fsck_check_rows(Fsck *fsck) {
+    TRY(check_tenants(fsck));
+    return check_jobs(fsck);
+}
