@@ -53,7 +53,6 @@ static Error *launch_non_zero(
         if (is_not_zero(state, from, i)) {
             if (found == room) FAIL(FAILED, "NonZero: the input changed while it was read");
             for (uint32_t d = 0; d < state->shape.rank; d++) to[d * room + found] = coordinates[d];
-            if (state->shape.rank == 0) to[found] = 0;
             found++;
         }
         for (uint32_t d = state->shape.rank; d-- > 0;) {

@@ -176,9 +176,9 @@ Error *shape_rule_trilu(PlanRequest *request) {
     return NULL;
 }
 
+/* A scalar has no coordinates: its result is [0, N]. */
 Error *shape_rule_non_zero(PlanRequest *request) {
-    uint32_t rank = rule_shape(request, 0)->rank;
-    Shape shape = {.rank = 2, .dims = {rank ? rank : 1, -1}};
+    Shape shape = {.rank = 2, .dims = {rule_shape(request, 0)->rank, -1}};
     rule_set(request, 0, DTYPE_INT64, &shape);
     return NULL;
 }

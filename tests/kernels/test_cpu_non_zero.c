@@ -31,7 +31,8 @@ static void test_nothing_a_scalar_and_nan(void **state) {
     (void)state;
     check_shape(device_tensor(DTYPE_INT32, zeros, 1, 3), 1, 0);
     check_shape(device_tensor(DTYPE_INT32, zeros, 3, 2, 0, 5), 3, 0);
-    check_shape(device_tensor(DTYPE_FLOAT32, &nan, 0), 1, 1);
+    check_shape(device_tensor(DTYPE_FLOAT32, &nan, 0), 0, 1);
+    check_shape(device_tensor(DTYPE_FLOAT32, zeros, 0), 0, 0);
 }
 
 /* Whoever rewrites the input between counting and writing gets an error, not an overrun. */

@@ -73,7 +73,7 @@ static void test_movement_rules_follow_values(void **state) {
         {"Trilu", NULL, "int8[2,3]", "int8[2, 3]"},
         {"Trilu", NULL, "int8[2]", "! a matrix of rank 1"},
         {"NonZero", NULL, "int8[2,3]", "int64[2, -1]"},
-        {"NonZero", NULL, "int8[]", "int64[1, -1]"},
+        {"NonZero", NULL, "int8[]", "int64[0, -1]"},
         {"RandomUniform", "{shape=[2, 3], dtype=float16}", "", "float16[2, 3]"},
         {"RandomUniform", "{shape=[2, -3]}", "", "! dimension 1 is -3"},
         {"RandomNormal", "{shape=[2], dtype=int32}", "", "! dtype int32"},
