@@ -95,6 +95,7 @@ static Error *bind_tensor(
     Execution *execution, const Port *port, const char *name, Tensor *tensor, Value *out) {
     TRY(check_tensor(port, name, tensor));
     uint8_t slot = port ? port->slot : tensor->storage->slot;
+    if (tensor->dtype == DTYPE_STRING) slot = SLOT_HOST; /* though a port of any type says else */
     if (slot >= SLOT_COUNT) FAIL(INVALID, "input %s is in slot %u", name, slot);
     MemoryAnswer answer;
     Tensor *moved = NULL;

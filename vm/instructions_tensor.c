@@ -186,6 +186,8 @@ Error *instruction_device_copy(
     TRY(instruction_tensor_operand(execution, operand_get(&operands[0], registers), 0, &tensor));
     uint8_t slot = (uint8_t)operands[1].constant->integer;
     MemoryAnswer answer;
+    /* strings are in host memory, whatever code of unknown types says */
+    if (tensor->dtype == DTYPE_STRING) slot = SLOT_HOST;
     TRY(execution_move_tensor(execution, tensor, slot, &answer, &copy));
     if (answer.kind != MEMORY_GRANTED)
         execution_need_memory(execution, slot, answer.bytes, out_step);

@@ -52,6 +52,11 @@ static bool may_be_handed_on_host(const IrType *type) {
     return may_be_on_host(type) && !dtype_is_float(type->dtype);
 }
 
+/* Where a tensor that is handed over starts. */
+static uint8_t handed(const SlotChoice *choice, const IrVariable *variable) {
+    return choice->strings[variable->id] || may_be_handed_on_host(&variable->type) ? 0 : 1;
+}
+
 /* Operators whose results may be large though their inputs are small. */
 static bool makes_large(const IrBinding *binding) {
     static const OperatorId makers[] = {OPERATOR_RANGE, OPERATOR_CONSTANT_OF_SHAPE, OPERATOR_EXPAND,
@@ -316,7 +321,7 @@ static uint8_t start_of(
     case IR_CALL:
     case IR_IF:
         if (ir_type_is_container(&variable->type)) return by_convention(choice, variable);
-        return may_be_handed_on_host(&variable->type) ? 0 : 1;
+        return handed(choice, variable);
     case IR_LIST_CONCAT:
         return by_convention(choice, binding->operands[0]);
     case IR_CALL_CLOSURE:
@@ -345,17 +350,16 @@ static void start_function(SlotChoice *choice, const IrFunction *function) {
     for (uint32_t i = 0; i < body->parameter_count; i++) {
         const IrVariable *parameter = body->parameters[i];
         bool may = !closure && parameter->type.kind == IR_TYPE_TENSOR;
-        choice->of[parameter->id] = may ? (may_be_handed_on_host(&parameter->type) ? 0 : 1)
-                                        : by_convention(choice, parameter);
+        choice->of[parameter->id] =
+            may ? handed(choice, parameter) : by_convention(choice, parameter);
         choice->pinned[parameter->id] = by_convention(choice, parameter) == 0;
     }
     for (uint32_t i = 0; i < body->result_count; i++) {
-        const IrType *type = &body->results[i]->type;
-        bool may = !closure && type->kind == IR_TYPE_TENSOR;
+        const IrVariable *result = body->results[i];
+        bool may = !closure && result->type.kind == IR_TYPE_TENSOR;
         uint32_t at = choice->first_result[function->index] + i;
-        choice->results[at] =
-            may ? (may_be_handed_on_host(type) ? 0 : 1) : by_convention(choice, body->results[i]);
-        choice->result_pinned[at] = by_convention(choice, body->results[i]) == 0;
+        choice->results[at] = may ? handed(choice, result) : by_convention(choice, result);
+        choice->result_pinned[at] = by_convention(choice, result) == 0;
     }
     for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding)) {
         for (uint32_t i = 0; i < binding->result_count; i++) {
