@@ -17,6 +17,7 @@ typedef struct ProbeScratch {
     Probe results[PLAN_OUTPUTS_MAX];
     Shape far[PLAN_OUTPUTS_MAX]; /* shapes of the results for sizes far away; if known */
     bool far_known;
+    bool waits;         /* what the rule refuses is postponed */
     bool bounds_vary;   /* a slice's, from size to size */
     uint32_t open_dims; /* of a slice, by bit: its length is another one for other sizes */
 } ProbeScratch;
@@ -92,19 +93,26 @@ static Error *ask_rule(ProbeScratch *scratch, bool *out_answers) {
     return NULL;
 }
 
-/* The rule in all worlds. *out_known false: it refused in one of them. Errors: what it refuses in
- * every run. */
+/* Consumes what the rule says. Errors: what it refuses in every run. */
+static Error *refused(ProbeContext *context, const IrBinding *binding, Error *owned_error) {
+    bool every_run = is_certain(context, binding) || never_fits(context, binding);
+    if (error_code(owned_error) == ERROR_OUT_OF_MEMORY || (every_run && context->settled))
+        return owned_error;
+    error_free(owned_error); /* the run will say so, if it comes to one */
+    if (every_run) context->postponed = context->scratch->waits = true;
+    return NULL;
+}
+
+/* The rule in all worlds. *out_known false: it refused in one of them. Errors: as refused. */
 static Error *run_rule(
     ProbeContext *context, const IrBinding *binding, ProbeScratch *scratch, bool *out_known) {
+    scratch->waits = false;
     for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
         fill_request(context, binding, w, scratch);
         Error *error = operator_infer(&scratch->request);
         if (error) {
-            bool ours = error_code(error) == ERROR_OUT_OF_MEMORY;
-            if (ours || is_certain(context, binding) || never_fits(context, binding)) return error;
-            error_free(error); /* the run will say so, if it comes to one */
             *out_known = false;
-            return NULL;
+            return refused(context, binding, error);
         }
         for (uint32_t o = 0; o < binding->result_count; o++) {
             const TensorSpec *output = &scratch->request.outputs[o];
@@ -419,6 +427,7 @@ static Error *infer(ProbeContext *context, const IrBinding *binding) {
     ProbeScratch *scratch = context->scratch;
     bool known;
     TRY(run_rule(context, binding, scratch, &known));
+    if (scratch->waits) return NULL; /* not reached yet */
     if (!known || rank_is_open(context, binding)) return infer_fallback_run(context, binding);
     TRY(run_rule_far(context, binding, scratch));
     TRY(find_open_dims(context, binding, scratch));

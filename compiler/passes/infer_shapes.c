@@ -233,10 +233,19 @@ static Error *infer_results(Inference *inference) {
     uint32_t round = 0;
     forget_bindings(inference);
     do {
-        inference->results_changed = false;
+        inference->results_changed = inference->context.postponed = false;
         for (size_t f = 0; f < module->function_count; f++)
             TRY(infer_function(inference, module->functions[f]));
     } while (inference->results_changed && !inference->parameters_changed && ++round < ROUNDS_MAX);
+    return NULL;
+}
+
+/* What operators refuse of the shapes that the rounds came to. */
+static Error *tell_postponed(Inference *inference) {
+    const IrModule *module = inference->context.module;
+    inference->context.settled = true;
+    for (size_t f = 0; inference->context.postponed && f < module->function_count; f++)
+        TRY(infer_function(inference, module->functions[f]));
     return NULL;
 }
 
@@ -252,7 +261,7 @@ static Error *infer_rounds(Inference *inference) {
         TRY(infer_results(inference));
         if (!inference->parameters_changed) break;
     }
-    return NULL;
+    return tell_postponed(inference);
 }
 
 static Error *replace_constant(IrModule *module, const Probe *probe, IrVariable *variable) {

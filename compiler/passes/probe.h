@@ -64,6 +64,9 @@ typedef struct ProbeContext {
     uint32_t set;
     int64_t next_size[PROBE_WORLDS];
     struct ProbeScratch *scratch; /* infer_operator.c */
+    /* While rounds go on, a branch whose other side has not been reached may look certain: what an
+     * operator then refuses is not told, but postponed. */
+    bool settled, postponed;
 } ProbeContext;
 
 /* set: which sizes, below PROBE_SETS. */
