@@ -1,0 +1,180 @@
+"""Where a witness is known not to do what ONNX says, or ONNX says nothing: each with the reason. What stands here is counted
+and told, but it is no difference.
+
+A row: who is apart (onnx: the reference evaluator of onnx 1.23; onnxruntime: 1.31; one witness: the reference evaluator, where
+onnxruntime has no kernel), operators, a condition on the node or None, the reason."""
+import numpy as np
+
+from random_graph import WORDS
+
+
+def attribute(node, name, default=None):
+    for item in node.attribute:
+        if item.name == name:
+            return {1: item.f, 2: item.i, 3: item.s, 6: list(item.floats), 7: list(item.ints)}.get(item.type, default)
+    return default
+
+
+def has_sequence_lengths(node, _model, _inputs, _case):
+    return len(node.input) > 4 and node.input[4] != ""
+
+
+def pads_by_itself(node, _model, _inputs, _case):
+    return attribute(node, "auto_pad", b"NOTSET") != b"NOTSET"
+
+
+def is_dense_p1(node, _model, _inputs, _case):
+    return attribute(node, "p", 2) == 1
+
+
+def goes_on_by_itself(node, model, _inputs, _case):
+    """Without a condition to start with, whose body computes one."""
+    body = next(item.g for item in node.attribute if item.name == "body")
+    makers = {name: inner.op_type for inner in body.node for name in inner.output}
+    return (len(node.input) < 2 or not node.input[1]) and makers.get(body.output[0].name) != "Identity"
+
+
+def gives_one_value_twice(node, _model, _inputs, _case):
+    return any(len({port.name for port in item.g.output}) < len(item.g.output) for item in node.attribute if item.HasField("g"))
+
+
+def pads_otherwise(node, _model, _inputs, _case):
+    return len(set(attribute(node, "pads") or [0])) > 1
+
+
+def is_pytorch_half_pixel(node, _model, _inputs, _case):
+    return attribute(node, "coordinate_transformation_mode") == b"pytorch_half_pixel"
+
+
+def of_no_elements(_node, _model, inputs, case):
+    arrays = [value.data for value in case.values.values() if value.is_tensor] + list(inputs.values())
+    return any(not isinstance(array, list) and array.size == 0 for array in arrays)
+
+
+def overflows(node, _model, _inputs, case):
+    arrays = [case.values[name].data for name in node.output if name in case.values]
+    return any(not isinstance(array, list) and array.dtype == np.int64 and np.abs(array.astype(np.float64)).max(initial=0) > 2 ** 40
+               for array in arrays)
+
+
+def has_ceil_mode(node, _model, _inputs, _case):
+    return attribute(node, "ceil_mode", 0) == 1
+
+
+def of_scalars(_node, _model, inputs, case):
+    arrays = [value.data for value in case.values.values() if value.is_tensor] + list(inputs.values())
+    return any(not isinstance(array, list) and array.ndim == 0 for array in arrays)
+
+
+def is_align_corners(node, _model, _inputs, _case):
+    return attribute(node, "coordinate_transformation_mode") == b"align_corners"
+
+
+def has_indices(node, _model, _inputs, _case):
+    return len(node.output) > 1 and node.output[1] != ""
+
+
+def has_position(node, _model, _inputs, _case):
+    return len(node.input) > 2
+
+
+def of_strings(_node, _model, _inputs, case):
+    return any(value.is_tensor and value.dtype == object for value in case.values.values()) or any(
+        item.dtype == object for item in case.inputs.values())
+
+
+def has_delimiter(node, _model, _inputs, _case):
+    return attribute(node, "delimiter") is not None
+
+
+def has_letters_with_marks(_node, model, inputs, _case):
+    texts = [text for array in inputs.values() if not isinstance(array, list) for text in np.ravel(array) if isinstance(text, str)]
+    return not model.SerializeToString().isascii() and any(mark in model.SerializeToString() for mark in MARKS) or any(
+        not text.isascii() for text in texts)
+
+
+MARKS = tuple(text.encode() for text in WORDS if not text.isascii())
+ROWS = [
+    (("onnx", "one witness"), ["OptionalGetElement"], None,
+     "the reference evaluator gives a list of one tensor where the optional holds a tensor"),
+    (("onnx", "one witness"), ["GlobalMaxPool"], None,
+     "the reference evaluator takes the maximum over channels, too, where there is one axis of space"),
+    (("onnx", "one witness"), ["LpNormalization"], is_dense_p1,
+     "the reference evaluator sums the elements for p = 1; the 1-norm sums their magnitudes"),
+    (("onnx", "one witness"), ["GRU", "LSTM", "RNN"], has_sequence_lengths,
+     "the reference evaluator does not look at sequence_lens"),
+    (("onnx", "one witness"), ["QLinearMatMul", "QLinearConv"], None,
+     "the reference evaluator adds the zero point before it rounds; QuantizeLinear rounds x / scale to even, then adds it"),
+    (("onnx", "one witness"), ["MaxPool", "AveragePool", "LpPool"], pads_by_itself,
+     "the reference evaluator pads by a negative number where a stride is larger than the window; the specification has no "
+     "such padding, and onnxruntime refuses"),
+    (("onnx", "one witness"), ["StringNormalizer"], None,
+     "the reference evaluator drops empty strings, and those that are only marks"),
+    (("onnx", "one witness"), ["MaxPool"], has_indices,
+     "the reference evaluator counts the indices in each channel, not in the whole tensor"),
+    (("onnx", "one witness"), ["MaxPool"], pads_otherwise,
+     "the reference evaluator mixes up the axes of paddings that are not all the same"),
+    (("onnx", "one witness"), ["ReduceSumSquare", "ReduceSum", "ReduceL1", "ReduceProd", "ReduceLogSum"], None,
+     "the reference evaluator sums int32 into int64, as NumPy does; the result has the input's type"),
+    (("onnx", "one witness"), ["SequenceInsert"], has_position,
+     "the reference evaluator inserts one place too early, or from the end, for some positions"),
+    (("onnx", "one witness"), ["LRN"], None,
+     "the reference evaluator takes the count of images for the count of channels"),
+    (("onnxruntime",), ["Loop"], goes_on_by_itself,
+     "the specification of Loop: (trip_count, \"\") is a for loop whose condition is ignored; onnxruntime stops by it"),
+    (("onnx", "one witness"), ["Resize"], is_pytorch_half_pixel,
+     "pytorch_half_pixel takes the coordinate 0 where the output's length is 1; the reference evaluator looks at the product of "
+     "length and scale"),
+    (("onnxruntime",), ["If", "Loop", "Scan"], gives_one_value_twice,
+     "a graph that gives one value as two outputs: onnxruntime writes one of them only, and leaves what was in memory in the other"),
+    (("onnxruntime",), ["ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare",
+                       "ReduceLogSumExp"], of_no_elements,
+     "of no elements: the axes of a reduction go as ever; onnxruntime leaves the shape as it is"),
+    (("onnxruntime",), ["ReduceProd", "Pow", "Mul"], overflows,
+     "a product beyond int64 wraps around; onnxruntime goes through a floating-point number and saturates"),
+    (("onnxruntime",), ["Gemm"], of_no_elements,
+     "a Gemm over no elements is beta * C; onnxruntime leaves beta out"),
+    (("onnx", "one witness"), ["MaxPool", "AveragePool", "LpPool"], has_ceil_mode,
+     "the reference evaluator does not pad where ceil_mode is set and there is one axis of space, or counts a window that begins in "
+     "the padding"),
+    (("onnxruntime",), ["NonZero"], of_scalars,
+     "the specification of NonZero: a scalar gives (0, N); onnxruntime gives (1, N)"),
+    (("onnxruntime",), ["Gather"], of_strings,
+     "onnxruntime copies the first string of each block only, and leaves the others empty"),
+    (("onnxruntime",), ["StringSplit"], has_delimiter,
+     "onnxruntime finds no part in an empty string; the specification splits as Python does, which finds one"),
+    (("onnxruntime",), ["MeanVarianceNormalization"], None,
+     "onnxruntime has no epsilon and divides 0 by 0 where all elements are the same"),
+    (("onnxruntime",), ["Resize"], is_align_corners,
+     "length_resized of align_corners: onnxruntime takes the product of length and scale, the others the output's length"),
+    (("onnx", "onnxruntime", "one witness", "layover"), ["StringNormalizer"], has_letters_with_marks,
+     "letters beyond ASCII: the reference evaluator strips their marks, and onnxruntime leaves to the locale which have another "
+     "case; Layover has Unicode's cases, whatever the locale"),
+]
+
+
+def _nodes_of(node):
+    """A node and those in its graphs."""
+    yield node
+    for item in node.attribute:
+        if item.HasField("g"):
+            for inner in item.g.node:
+                yield from _nodes_of(inner)
+
+
+def _calls(node, model):
+    bodies = {function.name: function.node for function in model.functions}
+    for inner in _nodes_of(node):
+        yield inner
+        for called in bodies.get(inner.op_type, ()) if inner.domain else ():
+            yield from _calls(called, model)
+
+
+def explain(who, node, model, inputs, case):
+    """The reason, or None."""
+    for found in [node] if node is not None else model.graph.node:
+        for inner in _calls(found, model):
+            for apart, names, condition, reason in ROWS:
+                if who in apart and inner.op_type in names and (condition is None or condition(inner, model, inputs, case)):
+                    return reason
+    return None
