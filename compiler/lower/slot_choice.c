@@ -2,13 +2,12 @@
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
+#include "compiler/lower/slot_settle.h"
 #include "compiler/lower/slot_strings.h"
 
 enum {
     SMALL_COUNT_MAX = 1024, /* elements of integers or bools that may be on the host */
     SMALL_FLOAT_COUNT_MAX = 64,
-    NEEDS_HOST = 1,
-    NEEDS_DEVICE = 2,
 };
 
 bool slot_choice_applies(const IrType *type) {
@@ -32,7 +31,7 @@ static int64_t static_count(const IrType *type) {
     return INT64_MAX;
 }
 
-static bool is_small(const IrType *type) {
+bool slot_choice_is_small(const IrType *type) {
     int64_t count = static_count(type);
     return count >= 0 && count <= SMALL_COUNT_MAX;
 }
@@ -57,16 +56,6 @@ static uint8_t handed(const SlotChoice *choice, const IrVariable *variable) {
     return choice->strings[variable->id] || may_be_handed_on_host(&variable->type) ? 0 : 1;
 }
 
-/* Operators whose results may be large though their inputs are small. */
-static bool makes_large(const IrBinding *binding) {
-    static const OperatorId makers[] = {OPERATOR_RANGE, OPERATOR_CONSTANT_OF_SHAPE, OPERATOR_EXPAND,
-        OPERATOR_TILE, OPERATOR_PAD, OPERATOR_ONE_HOT, OPERATOR_NON_ZERO};
-    if (binding->kind != IR_OPERATOR) return false;
-    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
-        if (binding->operator_info->id == makers[i]) return true;
-    return false;
-}
-
 /* Strings are on the host, and so is what makes them or something of them. */
 static bool has_strings(const SlotChoice *choice, const IrBinding *binding) {
     for (uint32_t i = 0; i < binding->operand_count; i++)
@@ -74,17 +63,6 @@ static bool has_strings(const SlotChoice *choice, const IrBinding *binding) {
     for (uint32_t i = 0; i < binding->result_count; i++)
         if (choice->strings[binding->results[i]->id]) return true;
     return false;
-}
-
-static uint8_t slot_of(const SlotChoice *choice, const IrVariable *variable) {
-    return variable->constant ? 0 : choice->of[variable->id];
-}
-
-static bool results_are(const IrBinding *binding, const IrBlock *block) {
-    if (!binding || binding->result_count != block->result_count) return false;
-    for (uint32_t i = 0; i < block->result_count; i++)
-        if (binding->results[i] != block->results[i]) return false;
-    return true;
 }
 
 /* What is put into a list goes to where its tensors are, what is taken out as it is comes from
@@ -140,171 +118,6 @@ uint8_t slot_choice_of_operand(const SlotChoice *choice, const IrBinding *bindin
 uint8_t slot_choice_of_result(const SlotChoice *choice, const IrBlock *block, uint32_t index) {
     if (block->parent) return choice->of[block->parent->results[index]->id];
     return choice->results[choice->first_result[block->function->index] + index];
-}
-
-static void add_need(const SlotChoice *choice, const IrVariable *variable, uint8_t slot) {
-    if (variable && !variable->constant && slot != SLOT_HOST_ANY)
-        choice->needs[variable->id] |= slot == 0 ? NEEDS_HOST : NEEDS_DEVICE;
-}
-
-static void block_needs(const SlotChoice *choice, const IrBlock *block) {
-    for (uint32_t i = 0; i < block->result_count; i++)
-        add_need(choice, block->results[i], slot_choice_of_result(choice, block, i));
-}
-
-/* Who uses what where, as things stand. */
-static void find_needs(const SlotChoice *choice) {
-    const IrModule *module = choice->module;
-    for (uint32_t i = 0; i < module->variable_count; i++) choice->needs[i] = 0;
-    for (size_t f = 0; f < module->function_count; f++) {
-        const IrBlock *body = module->functions[f]->body;
-        block_needs(choice, body);
-        for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding)) {
-            for (uint32_t i = 0; i < binding->operand_count; i++)
-                if (binding->operands[i])
-                    add_need(
-                        choice, binding->operands[i], slot_choice_of_operand(choice, binding, i));
-            for (uint32_t i = 0; i < binding->block_count; i++)
-                block_needs(choice, binding->blocks[i]);
-        }
-    }
-    for (uint32_t i = 0; i < choice->first_result[module->function_count]; i++)
-        choice->result_needs[i] = 0;
-    for (size_t f = 0; f < module->function_count; f++) {
-        IrBinding *binding = ir_walk_first(module->functions[f]->body);
-        for (; binding; binding = ir_walk_next(binding)) {
-            if (binding->kind != IR_CALL) continue;
-            uint32_t first = choice->first_result[binding->function->index];
-            for (uint32_t i = 0; i < binding->result_count; i++)
-                choice->result_needs[first + i] |= choice->needs[binding->results[i]->id];
-        }
-    }
-}
-
-/* The only way from the host to the device: what is pinned stays. */
-static void to_device(uint8_t *slot, uint8_t pinned, bool *inout_changed) {
-    if (*slot == 1 || pinned) return;
-    *slot = 1;
-    *inout_changed = true;
-}
-
-static void variable_to_device(
-    SlotChoice *choice, const IrVariable *variable, bool *inout_changed) {
-    to_device(&choice->of[variable->id], choice->pinned[variable->id], inout_changed);
-}
-
-static void result_to_device(SlotChoice *choice, uint32_t index, bool *inout_changed) {
-    to_device(&choice->results[index], choice->result_pinned[index], inout_changed);
-}
-
-/* Two that should be the same, or a copy comes between them. */
-static void unify_variables(
-    SlotChoice *choice, const IrVariable *a, const IrVariable *b, bool *inout_changed) {
-    if (choice->of[a->id] == 1) variable_to_device(choice, b, inout_changed);
-    if (choice->of[b->id] == 1) variable_to_device(choice, a, inout_changed);
-}
-
-/* The same with a function's result. */
-static void unify_with_result(
-    SlotChoice *choice, const IrVariable *variable, uint32_t index, bool *inout_changed) {
-    if (choice->of[variable->id] == 1) result_to_device(choice, index, inout_changed);
-    if (choice->results[index] == 1) variable_to_device(choice, variable, inout_changed);
-}
-
-static bool only_host(uint8_t needs) { return needs == NEEDS_HOST; }
-
-static bool operator_may_stay(const SlotChoice *choice, const IrBinding *binding) {
-    bool from_host = false, inputs_small = true, inputs_on_host = true;
-    for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const IrVariable *input = binding->operands[i];
-        if (!input || input->constant) continue;
-        if (choice->of[input->id] == 0) {
-            from_host = true;
-            continue;
-        }
-        inputs_on_host = false;
-        bool reads_value = operator_reads_value(binding->operator_info, i);
-        if (!reads_value && !is_small(&input->type)) inputs_small = false;
-    }
-    uint8_t needs = 0;
-    bool integers = true;
-    for (uint32_t i = 0; i < binding->result_count; i++) {
-        const IrVariable *result = binding->results[i];
-        if (!choice->eligible[result->id]) return false;
-        if (makes_large(binding) && !is_small(&result->type)) return false;
-        if (dtype_is_float(result->type.dtype)) integers = false;
-        needs |= choice->needs[result->id];
-    }
-    if (inputs_on_host && from_host && integers) return true;
-    return only_host(needs) && inputs_small;
-}
-
-/* A kernel has all of its results in one slot: one on the device takes the others with it. */
-static void settle_operator(SlotChoice *choice, const IrBinding *binding, bool *inout_changed) {
-    bool on_host = true;
-    for (uint32_t i = 0; i < binding->result_count; i++)
-        if (choice->of[binding->results[i]->id] == 1) on_host = false;
-    if (on_host && operator_may_stay(choice, binding)) return;
-    for (uint32_t i = 0; i < binding->result_count; i++)
-        variable_to_device(choice, binding->results[i], inout_changed);
-}
-
-static void settle_if(SlotChoice *choice, const IrBinding *binding, bool *inout_changed) {
-    for (uint32_t i = 0; i < binding->result_count; i++) {
-        bool made_on_host = true;
-        for (uint32_t b = 0; b < binding->block_count; b++)
-            if (slot_of(choice, binding->blocks[b]->results[i]) == 1) made_on_host = false;
-        if (!made_on_host && !only_host(choice->needs[binding->results[i]->id]))
-            variable_to_device(choice, binding->results[i], inout_changed);
-    }
-    for (uint32_t b = 0; b < binding->block_count; b++) {
-        const IrBlock *block = binding->blocks[b];
-        /* no copy may come between a tail call and the end */
-        for (uint32_t i = 0; results_are(block->last, block) && i < block->result_count; i++)
-            unify_variables(choice, block->results[i], binding->results[i], inout_changed);
-    }
-}
-
-static void settle_call(SlotChoice *choice, const IrBinding *binding, bool *inout_changed) {
-    const IrFunction *callee = binding->function;
-    for (uint32_t i = 0; i < binding->result_count; i++)
-        unify_with_result(
-            choice, binding->results[i], choice->first_result[callee->index] + i, inout_changed);
-    for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const IrVariable *parameter = callee->body->parameters[i];
-        if (slot_of(choice, binding->operands[i]) == 1 && !only_host(choice->needs[parameter->id]))
-            variable_to_device(choice, parameter, inout_changed);
-    }
-}
-
-static void settle_function(SlotChoice *choice, const IrFunction *function, bool *inout_changed) {
-    const IrBlock *body = function->body;
-    uint32_t first = choice->first_result[function->index];
-    const uint8_t *needs = choice->result_needs + first;
-    bool tail = results_are(body->last, body);
-    for (uint32_t i = 0; i < body->result_count; i++) {
-        const IrVariable *result = body->results[i];
-        if (tail) unify_with_result(choice, result, first + i, inout_changed);
-        if (function->exported ? slot_of(choice, result) == 1 || result->constant
-                               : slot_of(choice, result) == 1 && !only_host(needs[i]))
-            result_to_device(choice, first + i, inout_changed);
-    }
-    for (uint32_t i = 0; function->exported && i < body->parameter_count; i++)
-        if (!only_host(choice->needs[body->parameters[i]->id]))
-            variable_to_device(choice, body->parameters[i], inout_changed);
-}
-
-static void settle_all(SlotChoice *choice, bool *inout_changed) {
-    const IrModule *module = choice->module;
-    for (size_t f = 0; f < module->function_count; f++) {
-        settle_function(choice, module->functions[f], inout_changed);
-        IrBinding *binding = ir_walk_first(module->functions[f]->body);
-        for (; binding; binding = ir_walk_next(binding)) {
-            if (binding->kind == IR_OPERATOR) settle_operator(choice, binding, inout_changed);
-            if (binding->kind == IR_IF) settle_if(choice, binding, inout_changed);
-            if (binding->kind == IR_CALL) settle_call(choice, binding, inout_changed);
-        }
-    }
 }
 
 /* What can be said of a result from its binding alone. */
@@ -415,12 +228,7 @@ static Error *choose(SlotChoice *choice) {
     find_closures(choice);
     for (size_t f = 0; f < module->function_count; f++)
         start_function(choice, module->functions[f]);
-    for (bool changed = true; changed;) {
-        changed = false;
-        find_needs(choice);
-        settle_all(choice, &changed);
-    }
-    return NULL;
+    return slot_settle(choice);
 }
 
 Error *slot_choice_create(const IrModule *module, SlotChoice *out) {

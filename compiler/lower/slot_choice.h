@@ -25,6 +25,7 @@ typedef struct SlotChoice {
     uint8_t *result_pinned; /* by function and result */
     uint8_t *result_needs;  /* the same, over all calls */
     bool *is_closure;       /* by function */
+    uint64_t visits;        /* how often a binding or function was looked at; for tests */
 } SlotChoice;
 
 MUST_CHECK Error *slot_choice_create(const IrModule *module, SlotChoice *out);
@@ -33,5 +34,7 @@ void slot_choice_deinit(SlotChoice *choice);
 uint8_t slot_choice_of_operand(const SlotChoice *choice, const IrBinding *binding, uint32_t index);
 /* Where a block's result i goes. */
 uint8_t slot_choice_of_result(const SlotChoice *choice, const IrBlock *block, uint32_t index);
+/* Whether a tensor of that type surely has few elements. */
+bool slot_choice_is_small(const IrType *type);
 /* Whether values of that kind have a slot at all. */
 bool slot_choice_applies(const IrType *type);
