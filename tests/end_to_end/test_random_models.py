@@ -5,7 +5,7 @@ import sys
 
 from harness import ROOT
 
-COUNT = 1200
+COUNT = 800
 PROGRAM = "tests/random_models/compare.py"
 
 
@@ -21,7 +21,7 @@ def test_no_difference_is_unexplained(tmp_path):
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert sum(rows.values()) == COUNT, done.stdout
     assert not [key for key in rows if key.startswith("difference")]
-    assert rows["agree"] >= COUNT * 0.8, done.stdout
+    assert rows["agree"] >= COUNT * 0.65 and rows["agree"] + rows["alone"] >= COUNT * 0.9, done.stdout
     assert rows.get("rejected", 0) + rows.get("invalid", 0) <= COUNT * 0.03, done.stdout
 
 

@@ -4,8 +4,9 @@ and told, but it is no difference.
 A row: who is apart (onnx: the reference evaluator of onnx 1.23; onnxruntime: 1.31; one witness: the reference evaluator, where
 onnxruntime has no kernel), operators, a condition on the node or None, the reason."""
 import numpy as np
+from onnx import numpy_helper
 
-from random_graph import WORDS
+from random_graph import INTEGERS, WORDS
 
 
 def attribute(node, name, default=None):
@@ -46,13 +47,21 @@ def is_pytorch_half_pixel(node, _model, _inputs, _case):
     return attribute(node, "coordinate_transformation_mode") == b"pytorch_half_pixel"
 
 
-def of_no_elements(_node, _model, inputs, case):
-    arrays = [value.data for value in case.values.values() if value.is_tensor] + list(inputs.values())
+def _arrays(model, inputs, case):
+    """What the part reads and what the case names, its constants too."""
+    protos = [*model.graph.initializer, *(item.t for node in model.graph.node if node.op_type == "Constant" for item in node.attribute)]
+    return [*(value.data for value in case.values.values() if value.is_tensor), *inputs.values(), *map(numpy_helper.to_array, protos)]
+
+
+def of_no_elements(_node, model, inputs, case):
+    arrays = _arrays(model, inputs, case)
     return any(not isinstance(array, list) and array.size == 0 for array in arrays)
 
 
 def overflows(node, _model, _inputs, case):
     arrays = [case.values[name].data for name in node.output if name in case.values]
+    if node.op_type == "ReduceProd":
+        return any(array.dtype in INTEGERS for array in arrays)
     return any(not isinstance(array, list) and array.dtype == np.int64 and np.abs(array.astype(np.float64)).max(initial=0) > 2 ** 40
                for array in arrays)
 
@@ -61,8 +70,8 @@ def has_ceil_mode(node, _model, _inputs, _case):
     return attribute(node, "ceil_mode", 0) == 1
 
 
-def of_scalars(_node, _model, inputs, case):
-    arrays = [value.data for value in case.values.values() if value.is_tensor] + list(inputs.values())
+def of_scalars(_node, model, inputs, case):
+    arrays = _arrays(model, inputs, case)
     return any(not isinstance(array, list) and array.ndim == 0 for array in arrays)
 
 
@@ -131,7 +140,7 @@ ROWS = [
                        "ReduceLogSumExp"], of_no_elements,
      "of no elements: the axes of a reduction go as ever; onnxruntime leaves the shape as it is"),
     (("onnxruntime",), ["ReduceProd", "Pow", "Mul"], overflows,
-     "a product beyond int64 wraps around; onnxruntime goes through a floating-point number and saturates"),
+     "a product beyond the integers of its type wraps around; onnxruntime goes through a floating-point number and saturates"),
     (("onnxruntime",), ["Gemm"], of_no_elements,
      "a Gemm over no elements is beta * C; onnxruntime leaves beta out"),
     (("onnx", "one witness"), ["MaxPool", "AveragePool", "LpPool"], has_ceil_mode,
