@@ -82,6 +82,6 @@ Error *compile_source(const char *format, const uint8_t *data, size_t size,
         FAIL(UNSUPPORTED, "format %s is not read by this version; onnx and lva are", format);
     if (strcmp(format, "onnx") != 0) FAIL(USAGE, "unknown format %s; there is onnx, lva", format);
     OWN(IrModule, module) = NULL;
-    TRY(onnx_import(data, size, options->directory_descriptor, &module));
+    TRY(onnx_import(data, size, options->folder, &module));
     return compile_module(module, options, out);
 }

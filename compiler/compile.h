@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compiler/frontend/onnx_folder.h"
 #include "compiler/ir/ir.h"
 #include "compiler/precision.h"
 #include "vm/executable.h"
@@ -22,8 +23,8 @@ typedef struct CompileOptions {
     PrecisionReport *report;
     /* NULL, or what the compiler has to say to a person, as lines: added to what is there. */
     TextBuilder *warnings;
-    /* The folder that external data may be in; -1: a model must hold all of its data. */
-    int directory_descriptor;
+    /* Where external data may be; NULL: a model must hold all of its data. */
+    const OnnxFolder *folder;
 } CompileOptions;
 
 /* format: onnx, lva. Errors: UNSUPPORTED formats, precisions and operators, each named; CORRUPT,

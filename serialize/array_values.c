@@ -75,8 +75,10 @@ static Error *fail_unknown(const Function *function, const char *name) {
     TextBuilder OWN_TEXT(known) = {0};
     for (uint32_t i = 0; function->parameters && i < function->parameter_count; i++)
         text_appendf(&known, "%s%s", i ? ", " : "", function->parameters[i].name);
-    FAIL(INVALID, "function %s has no input %s; it has %s", function->name, name,
-        known.size ? text_builder_get(&known) : "none");
+    FAIL(INVALID,
+        "function %s has no input %s; it has %s. Leave %s out; where the model's file gives it a "
+        "value (an initializer), that is a constant: take it out of the file to give another one",
+        function->name, name, known.size ? text_builder_get(&known) : "none", name);
 }
 
 /* What the name of an array says: an input, or a part of one that is a list. */

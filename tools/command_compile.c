@@ -13,6 +13,8 @@ const CommandOption command_compile_options[] = {
     {"format", "F", false, "onnx, lva or lvx; default: by the file"},
     {"precision", "P", false, "fp32 (default), bf16 or int8: of what has constant weights"},
     {"dump-after", "PASS", false, "prints the program as it is behind this pass"},
+    {"follow-links", NULL, false,
+        "also reads external data that links lead to outside the model's own tree of folders"},
     {"sandbox", NULL, false,
         "gives up everything but the working folder before it reads FILE, which must hold all its "
         "data"},
@@ -51,6 +53,7 @@ Error *command_compile(CommandContext *context) {
         .dump_after = command_option(context, "dump-after"),
         .dump = &dump,
         .self_contained = command_flag(context, "sandbox"),
+        .follow_links = command_flag(context, "follow-links"),
     };
     if (!output && !options.dump_after)
         FAIL(USAGE, "compile: -o OUT.lvx or --dump-after is missing");

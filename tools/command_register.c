@@ -18,6 +18,8 @@ const CommandOption command_register_options[] = {
     {"input", "FILE.npz|NAME=FILE.npy", true,
         "with --precision: what to run on to say how accurate it is; default: made up"},
     {"format", "F", false, "onnx, lva or lvx; default: by the file"},
+    {"follow-links", NULL, false,
+        "also reads external data that links lead to outside the model's own tree of folders"},
     NO_PREPARE,
     {0},
 };
@@ -116,6 +118,7 @@ Error *command_register(CommandContext *context) {
     ModelFileOptions options = {
         .format = command_option(context, "format"),
         .precision = command_option(context, "precision"),
+        .follow_links = command_flag(context, "follow-links"),
     };
     TextBuilder OWN_TEXT(warnings) = {0};
     options.warnings = &warnings;

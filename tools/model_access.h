@@ -39,6 +39,7 @@ typedef struct ModelFileOptions {
     const char *dump_after;
     TextBuilder *dump;
     bool self_contained;   /* data in other files is refused */
+    bool follow_links;     /* external data may be anywhere that links lead to */
     TextBuilder *warnings; /* NULL, or what the compiler has to say is added to it, as lines */
 } ModelFileOptions;
 /* Compiles, assembles or reads. The identity is set for lvx; writing or registering sets the

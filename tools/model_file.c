@@ -1,5 +1,8 @@
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,15 +33,78 @@ Error *model_file_format(const char *path, const char *wanted, const char **out_
     return NULL;
 }
 
-/* The folder of a path, for a model's external data. */
-static int open_folder(const char *path) {
-    char folder[4096];
+/* How far above the folder that the caller names the tree of its links may begin. A hub's cache has
+ * models--x/snapshots/REVISION[/…]/model.onnx, a link to models--x/blobs/…, and so has the data. */
+enum { TREE_LEVELS_MAX = 4 };
+
+static uint32_t count_parts(const char *path) {
+    uint32_t count = 0;
+    for (; *path; path++) count += path[0] == '/' && path[1] != 0;
+    return count;
+}
+
+/* Cuts the last part off; "/a" becomes "". */
+static void cut_part(char *path) {
+    char *slash = strrchr(path, '/');
+    if (slash) *slash = 0;
+}
+
+static bool holds(const char *folder, const char *path) {
+    const size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == 0);
+}
+
+/* The smallest folder that has both the folder which the caller names and the file to which the
+ * name leads, where that is not too far up to be one thing: at most TREE_LEVELS_MAX above, not the
+ * root or one of its folders, not the caller's home. Else the named folder itself. */
+static void find_tree(const char *folder, const char *file, char out[PATH_MAX]) {
+    const char *home = getenv("HOME");
+    char common[PATH_MAX];
+    uint32_t levels = 0;
+    (void)snprintf(out, PATH_MAX, "%s", folder);
+    (void)snprintf(common, sizeof common, "%s", folder);
+    while (!holds(common, file)) {
+        cut_part(common);
+        levels++;
+    }
+    if (levels > TREE_LEVELS_MAX || count_parts(common) < 2) return;
+    if (home && strcmp(home, common) == 0) return;
+    (void)snprintf(out, PATH_MAX, "%s", common);
+}
+
+/* The folder that the caller named, for a model's external data. */
+static Error *open_folder(
+    const char *path, bool follow_links, char tree[PATH_MAX], OnnxFolder *out) {
+    char named[PATH_MAX], folder[PATH_MAX], file[PATH_MAX];
     const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-    if (length + 2 > sizeof folder) return -1;
-    memcpy(folder, slash ? path : ".", slash ? length : 1);
-    folder[slash ? length : 1] = 0;
-    return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int length = slash ? (int)(slash - path) + 1 : 0;
+    (void)snprintf(named, sizeof named, "%.*s.", length, path);
+    if (!realpath(named, folder) || !realpath(path, file))
+        FAIL(IO, "%s: %s", path, strerror(errno));
+    find_tree(folder, file, tree);
+    *out = (OnnxFolder){open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), follow_links ? "" : tree};
+    if (out->descriptor < 0) FAIL(IO, "%s: %s", folder, strerror(errno));
+    return NULL;
+}
+
+static Error *compile_data(const char *path, const char *format, const ModelFileOptions *options,
+    const uint8_t *data, size_t size, Executable **out_executable) {
+    char tree[PATH_MAX];
+    OnnxFolder folder;
+    CompileOptions compile = {
+        .dump_after = options->dump_after,
+        .dump = options->dump,
+        .precision = options->precision,
+        .report = options->report,
+        .warnings = options->warnings,
+    };
+    if (options->self_contained)
+        return compile_source(format, data, size, &compile, out_executable);
+    TRY(open_folder(path, options->follow_links, tree, &folder));
+    compile.folder = &folder;
+    Error *error = compile_source(format, data, size, &compile, out_executable);
+    (void)close(folder.descriptor);
+    return error;
 }
 
 static Error *compile_file(const char *path, const char *format, const ModelFileOptions *options,
@@ -46,17 +112,7 @@ static Error *compile_file(const char *path, const char *format, const ModelFile
     uint8_t *data;
     size_t size;
     TRY(file_read(path, MODEL_FILE_SIZE_MAX, &data, &size));
-    int folder = options->self_contained ? -1 : open_folder(path);
-    CompileOptions compile = {
-        .dump_after = options->dump_after,
-        .dump = options->dump,
-        .precision = options->precision,
-        .report = options->report,
-        .warnings = options->warnings,
-        .directory_descriptor = folder,
-    };
-    Error *error = compile_source(format, data, size, &compile, out_executable);
-    if (folder >= 0) (void)close(folder);
+    Error *error = compile_data(path, format, options, data, size, out_executable);
     memory_unmap(data, size);
     return error_wrap(error, "%s", path);
 }

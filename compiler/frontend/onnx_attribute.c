@@ -124,8 +124,7 @@ static Error *set_floats(
 static Error *set_tensor(const OnnxNode *node, Attributes *attributes,
     const Onnx__AttributeProto *from, const char *name) {
     OWN(Tensor, tensor) = NULL;
-    TRY(onnx_tensor_read(
-        from->t, node->import->directory_descriptor, node->import->device, &tensor));
+    TRY(onnx_tensor_read(from->t, node->import->folder, node->import->device, &tensor));
     if (tensor->dtype == DTYPE_STRING) FAIL(UNSUPPORTED, "attribute %s: strings", name);
     return attributes_set_tensor(attributes, name, tensor);
 }

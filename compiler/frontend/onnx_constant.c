@@ -51,7 +51,7 @@ Error *onnx_constant_tensor(OnnxImport *import, const Onnx__TensorProto *proto, 
     IrVariable *constant = name_map_find(import->constants, key);
     if (!constant) {
         OWN(Tensor, tensor) = NULL;
-        TRY(onnx_tensor_read(proto, import->directory_descriptor, import->device, &tensor));
+        TRY(onnx_tensor_read(proto, import->folder, import->device, &tensor));
         TRY(ir_constant_tensor(import->module, tensor, &constant));
         TRY(name_map_set(import->constants, key, constant));
     }
@@ -66,8 +66,7 @@ Error *onnx_constant_sparse(
     IrVariable *constant = name_map_find(import->constants, key);
     if (!constant) {
         OWN(Tensor, tensor) = NULL;
-        TRY(onnx_sparse_read(
-            proto, import->directory_descriptor, import->device, &import->sparse_left, &tensor));
+        TRY(onnx_sparse_read(proto, import->folder, import->device, &import->sparse_left, &tensor));
         TRY(ir_constant_tensor(import->module, tensor, &constant));
         TRY(name_map_set(import->constants, key, constant));
     }

@@ -2,13 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
 
-enum { LOCATION_LENGTH_MAX = 1024 };
+enum { LOCATION_LENGTH_MAX = 1024, PROC_NAME_SIZE = 48 };
 
 typedef struct ExternalData {
     const char *location;
@@ -87,13 +89,61 @@ static Error *open_below(int directory_descriptor, const char *location, int *ou
     }
 }
 
-static Error *check_file(int descriptor, const ExternalData *data, uint64_t size) {
+static Error *check_names(const char *location) {
+    if (strlen(location) > LOCATION_LENGTH_MAX)
+        FAIL(INVALID, "external data: location of %zu bytes", strlen(location));
+    if (location[0] == '/' || strcmp(location, "..") == 0 || strncmp(location, "../", 3) == 0 ||
+        strstr(location, "/../") || text_ends_with(location, "/.."))
+        FAIL(INVALID, "external data %s is outside the model's folder", location);
+    return NULL;
+}
+
+/* Where the kernel says that an open file is. */
+static Error *check_place(int file, const char *tree, const char *location) {
+    char name[PROC_NAME_SIZE], path[PATH_MAX];
+    (void)snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+    const ssize_t size = readlink(name, path, sizeof path - 1);
+    if (size < 0) FAIL(IO, "external data %s: %s", location, strerror(errno));
+    path[size] = 0;
+    const size_t length = strlen(tree);
+    if (length == 0 || (strncmp(path, tree, length) == 0 && path[length] == '/')) return NULL;
+    FAIL(INVALID,
+        "external data %s leads to %s, which is outside %s; --follow-links reads it all the same",
+        location, path, tree);
+}
+
+/* What is checked is open already, so that no link can change in between; nothing is read before,
+ * and no device or pipe opened. */
+static Error *open_checked(int file, const char *tree, const char *location, int *out) {
+    char name[PROC_NAME_SIZE];
+    struct stat status;
+    TRY(check_place(file, tree, location));
+    if (fstat(file, &status) != 0) FAIL(IO, "external data %s: %s", location, strerror(errno));
+    if (!S_ISREG(status.st_mode)) FAIL(INVALID, "external data %s is not a regular file", location);
+    (void)snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+    *out = open(name, O_RDONLY | O_CLOEXEC);
+    if (*out < 0) FAIL(IO, "external data %s: %s", location, strerror(errno));
+    return NULL;
+}
+
+static Error *open_in_tree(const OnnxFolder *folder, const char *location, int *out) {
+    TRY(check_names(location));
+    const int file = openat(folder->descriptor, location, O_PATH | O_CLOEXEC);
+    if (file < 0 && errno == ENOENT) FAIL(NOT_FOUND, "external data %s does not exist", location);
+    if (file < 0) FAIL(IO, "external data %s: %s", location, strerror(errno));
+    Error *error = open_checked(file, folder->tree, location, out);
+    (void)close(file);
+    return error;
+}
+
+static Error *check_file(
+    int descriptor, const OnnxFolder *folder, const ExternalData *data, uint64_t size) {
     struct stat status;
     if (fstat(descriptor, &status) != 0)
         FAIL(IO, "external data %s: %s", data->location, strerror(errno));
     if (!S_ISREG(status.st_mode))
         FAIL(INVALID, "external data %s is not a regular file", data->location);
-    if (status.st_nlink != 1)
+    if (!folder->tree && status.st_nlink != 1)
         FAIL(INVALID,
             "external data %s has more than one hard link; it may belong to something "
             "outside the model's folder",
@@ -109,15 +159,18 @@ static Error *check_file(int descriptor, const ExternalData *data, uint64_t size
     return NULL;
 }
 
-Error *onnx_external_open(const Onnx__TensorProto *tensor, int directory_descriptor, uint64_t size,
+Error *onnx_external_open(const Onnx__TensorProto *tensor, const OnnxFolder *folder, uint64_t size,
     int *out_descriptor, uint64_t *out_offset) {
     ExternalData data;
     TRY(parse_entries(tensor, &data));
-    if (directory_descriptor < 0)
+    if (!folder)
         FAIL(UNSUPPORTED, "external data %s: this model must hold its data itself", data.location);
     int descriptor = -1;
-    TRY(open_below(directory_descriptor, data.location, &descriptor));
-    Error *error = check_file(descriptor, &data, size);
+    if (folder->tree)
+        TRY(open_in_tree(folder, data.location, &descriptor));
+    else
+        TRY(open_below(folder->descriptor, data.location, &descriptor));
+    Error *error = check_file(descriptor, folder, &data, size);
     if (error) {
         (void)close(descriptor);
         return error;

@@ -125,7 +125,7 @@ static Error *import_model(OnnxImport *import, const Onnx__ModelProto *model) {
     return error;
 }
 
-Error *onnx_import(const uint8_t *data, size_t size, int directory_descriptor, IrModule **out) {
+Error *onnx_import(const uint8_t *data, size_t size, const OnnxFolder *folder, IrModule **out) {
     OWN(Onnx__ModelProto, model) = NULL;
     OWN(IrModule, module) = NULL;
     OWN(NameMap, functions) = NULL;
@@ -136,7 +136,7 @@ Error *onnx_import(const uint8_t *data, size_t size, int directory_descriptor, I
     TRY(name_map_create(&constants));
     OnnxImport import = {.module = module,
         .device = device_host(),
-        .directory_descriptor = directory_descriptor,
+        .folder = folder,
         .functions = functions,
         .constants = constants,
         .sparse_left = ONNX_SPARSE_BYTES_MAX};

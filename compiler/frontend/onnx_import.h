@@ -4,12 +4,13 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "compiler/frontend/onnx_folder.h"
 #include "compiler/ir/ir.h"
 
 enum { ONNX_OPSET_MIN = 1, ONNX_OPSET_MAX = 28, ONNX_IR_MIN = 3, ONNX_IR_MAX = 14 };
 
-/* directory_descriptor: the folder that external data may be in, -1: external data is refused.
+/* folder: where external data may be; NULL: external data is refused.
  * Errors: CORRUPT not a ModelProto; UNSUPPORTED an operator, attribute, element type, opset or IR
  * version, named with its node; INVALID shapes, names, types that contradict each other. */
 MUST_CHECK Error *onnx_import(
-    const uint8_t *data, size_t size, int directory_descriptor, IrModule **out);
+    const uint8_t *data, size_t size, const OnnxFolder *folder, IrModule **out);

@@ -30,7 +30,7 @@ typedef struct OnnxLocalFunction {
 typedef struct OnnxImport {
     IrModule *module;
     Device *device; /* whose addresses are pointers: for constants */
-    int directory_descriptor;
+    const OnnxFolder *folder;
     NameMap *functions; /* OnnxLocalFunction, by domain, name and overload */
     /* The address of a TensorProto in a function's body to its constant: however often the function
      * is expanded, its data is held once. */

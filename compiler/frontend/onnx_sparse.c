@@ -40,19 +40,17 @@ static Error *check_indices(const Sparse *sparse) {
     return NULL;
 }
 
-static Error *read_parts(const Onnx__SparseTensorProto *proto, int directory_descriptor,
+static Error *read_parts(const Onnx__SparseTensorProto *proto, const OnnxFolder *folder,
     Device *device, Sparse *sparse) {
     if (!proto->values) FAIL(INVALID, "a sparse tensor without values");
     TRY(read_shape(proto, sparse));
-    TRY_WRAP(
-        onnx_tensor_read(proto->values, directory_descriptor, device, &sparse->values), "values");
+    TRY_WRAP(onnx_tensor_read(proto->values, folder, device, &sparse->values), "values");
     if (sparse->values->shape.rank != 1)
         FAIL(INVALID, "values have rank %u, not 1", sparse->values->shape.rank);
     sparse->count = sparse->values->shape.dims[0];
     if (!proto->indices && sparse->count > 0) FAIL(INVALID, "a sparse tensor without indices");
     if (!proto->indices) return NULL;
-    TRY_WRAP(onnx_tensor_read(proto->indices, directory_descriptor, device, &sparse->indices),
-        "indices");
+    TRY_WRAP(onnx_tensor_read(proto->indices, folder, device, &sparse->indices), "indices");
     return sparse->count > 0 ? check_indices(sparse) : NULL;
 }
 
@@ -152,10 +150,10 @@ static Error *make_dense(const Sparse *sparse, Device *device, uint64_t *inout_l
     return strings ? make_strings(sparse, out) : make_numbers(sparse, device, out);
 }
 
-Error *onnx_sparse_read(const Onnx__SparseTensorProto *proto, int directory_descriptor,
+Error *onnx_sparse_read(const Onnx__SparseTensorProto *proto, const OnnxFolder *folder,
     Device *device, uint64_t *inout_left, Tensor **out) {
     Sparse sparse = {0};
-    Error *error = read_parts(proto, directory_descriptor, device, &sparse);
+    Error *error = read_parts(proto, folder, device, &sparse);
     if (!error) error = make_dense(&sparse, device, inout_left, out);
     tensor_release(sparse.values);
     tensor_release(sparse.indices);

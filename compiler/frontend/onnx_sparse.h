@@ -1,5 +1,6 @@
 #pragma once
 /* SparseTensorProto to a dense Tensor. */
+#include "compiler/frontend/onnx_folder.h"
 #include "kernels/tensor.h"
 #include "onnx.pb-c.h"
 
@@ -15,5 +16,5 @@ static inline const char *onnx_sparse_name(const Onnx__SparseTensorProto *proto)
  * what is made is taken off. Errors: INVALID dims, or indices that are not int64, in the tensor and
  * in rising order; UNSUPPORTED element types, more than *inout_left bytes; those of
  * onnx_tensor_read. */
-MUST_CHECK Error *onnx_sparse_read(const Onnx__SparseTensorProto *proto, int directory_descriptor,
+MUST_CHECK Error *onnx_sparse_read(const Onnx__SparseTensorProto *proto, const OnnxFolder *folder,
     Device *device, uint64_t *inout_left, Tensor **out);

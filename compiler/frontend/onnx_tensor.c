@@ -108,11 +108,11 @@ static Error *check_held_data(
     return NULL;
 }
 
-static Error *read_external(const Onnx__TensorProto *proto, int directory_descriptor,
+static Error *read_external(const Onnx__TensorProto *proto, const OnnxFolder *folder,
     Device *device, DType dtype, const Shape *shape, uint64_t bytes, Tensor **out) {
     int descriptor;
     uint64_t offset;
-    TRY(onnx_external_open(proto, directory_descriptor, bytes, &descriptor, &offset));
+    TRY(onnx_external_open(proto, folder, bytes, &descriptor, &offset));
     Tensor *tensor = NULL;
     Error *error = tensor_create_on_host(device, dtype, shape, &tensor);
     if (!error) error = onnx_external_read(descriptor, offset, tensor_data(tensor), bytes);
@@ -168,7 +168,7 @@ static Error *read_strings(const Onnx__TensorProto *proto, const Shape *shape, T
 }
 
 Error *onnx_tensor_read(
-    const Onnx__TensorProto *proto, int directory_descriptor, Device *device, Tensor **out) {
+    const Onnx__TensorProto *proto, const OnnxFolder *folder, Device *device, Tensor **out) {
     DType dtype;
     Shape shape;
     uint64_t bytes;
@@ -181,7 +181,7 @@ Error *onnx_tensor_read(
                     proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
     OWN(Tensor, tensor) = NULL;
     if (external)
-        TRY(read_external(proto, directory_descriptor, device, dtype, &shape, bytes, &tensor));
+        TRY(read_external(proto, folder, device, dtype, &shape, bytes, &tensor));
     else
         TRY(read_held(proto, device, dtype, &shape, bytes, &tensor));
     uint8_t *data = tensor_data(tensor);

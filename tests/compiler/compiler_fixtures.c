@@ -47,7 +47,7 @@ void module_run_pass(IrModule *module, const char *pass) {
 }
 
 Executable *module_compile(IrModule *module) {
-    CompileOptions options = {.directory_descriptor = -1};
+    CompileOptions options = {.folder = NULL};
     Executable *executable = NULL;
     assert_ok(compile_module(module, &options, &executable));
     return executable;

@@ -17,13 +17,13 @@ enum { ARGUMENTS_MAX = 16, TEXT_SIZE = 4096 };
 Error *onnx_model_import(OnnxModel *owned_model, IrModule **out) {
     size_t size;
     uint8_t *bytes = onnx_model_pack(owned_model, &size);
-    Error *error = onnx_import(bytes, size, -1, out);
+    Error *error = onnx_import(bytes, size, NULL, out);
     free(bytes);
     return error;
 }
 
 static Error *compile(OnnxModel *owned_model, Executable **out) {
-    CompileOptions options = {.directory_descriptor = -1};
+    CompileOptions options = {.folder = NULL};
     size_t size;
     uint8_t *bytes = onnx_model_pack(owned_model, &size);
     Error *error = compile_source("onnx", bytes, size, &options, out);
@@ -41,7 +41,7 @@ void onnx_model_check_refused(
 Tensor *onnx_tensor_from_text(const char *text) {
     Tensor *tensor = NULL;
     OnnxTensor *made = onnx_tensor_make("", text);
-    assert_ok(onnx_tensor_read(made, -1, device_host(), &tensor));
+    assert_ok(onnx_tensor_read(made, NULL, device_host(), &tensor));
     onnx__tensor_proto__free_unpacked(made, NULL);
     return tensor;
 }

@@ -140,7 +140,7 @@ static void test_compile_dumps_behind_the_pass_asked_for(void **state) {
 static void test_compile_refuses_what_it_does_not_do_in_one_sentence(void **state) {
     (void)state;
     const uint8_t byte = 0;
-    CompileOptions options = {.directory_descriptor = -1};
+    CompileOptions options = {.folder = NULL};
     Executable *executable = NULL;
     assert_fails_saying(
         UNSUPPORTED, "relax", compile_source("relax", &byte, 1, &options, &executable));
@@ -153,7 +153,7 @@ static void test_compile_refuses_what_it_does_not_do_in_one_sentence(void **stat
     options.precision = "int8";
     assert_fails_saying(
         UNSUPPORTED, "compiled already", compile_source("lva", &byte, 1, &options, &executable));
-    options = (CompileOptions){.dump_after = "nothing", .directory_descriptor = -1};
+    options = (CompileOptions){.dump_after = "nothing", .folder = NULL};
     assert_fails_saying(
         USAGE, "fold_constants", compile_source("onnx", &byte, 1, &options, &executable));
     assert_null(executable);

@@ -30,7 +30,7 @@ static void check_warning(OnnxModel *model, const char *wanted) {
     size_t size;
     uint8_t *bytes = onnx_model_pack(model, &size);
     TextBuilder OWN_TEXT(warnings) = {0};
-    CompileOptions options = {.directory_descriptor = -1, .warnings = &warnings};
+    CompileOptions options = {.folder = NULL, .warnings = &warnings};
     OWN(Executable, executable) = NULL;
     assert_ok(compile_source("onnx", bytes, size, &options, &executable));
     assert_string_equal(text_builder_get(&warnings), wanted);

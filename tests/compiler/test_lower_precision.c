@@ -24,8 +24,7 @@ static void test_lower_precision_counts_what_it_left(void **state) {
     static const char *const names[] = {"bf16", "int8", "fp32"};
     for (int i = 0; i < 3; i++) {
         PrecisionReport report = {0};
-        CompileOptions options = {
-            .directory_descriptor = -1, .precision = names[i], .report = &report};
+        CompileOptions options = {.folder = NULL, .precision = names[i], .report = &report};
         OWN(IrModule, module) = module_parse(text);
         OWN(Executable, executable) = NULL;
         assert_ok(compile_module(module, &options, &executable));
@@ -53,7 +52,7 @@ static void test_lower_precision_takes_recurrent_networks(void **state) {
     for (int int8 = 0; int8 < 2; int8++) {
         PrecisionReport report = {0};
         CompileOptions options = {
-            .directory_descriptor = -1, .precision = int8 ? "int8" : "bf16", .report = &report};
+            .folder = NULL, .precision = int8 ? "int8" : "bf16", .report = &report};
         OWN(IrModule, module) = module_parse(text);
         OWN(Executable, executable) = NULL;
         assert_ok(compile_module(module, &options, &executable));

@@ -13,7 +13,7 @@
 /* outside/ secret; model/ data.bin, below/data.bin */
 typedef struct Folders {
     char root[64];
-    int model; /* a descriptor */
+    OnnxFolder model;
 } Folders;
 
 static const char content[] = "0123456789abcdef";
@@ -49,8 +49,8 @@ static int setup(void **state) {
     write_content(folders, "model/data.bin");
     write_content(folders, "model/below/data.bin");
     path_in(folders, "model", path);
-    folders->model = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_true(folders->model >= 0);
+    folders->model.descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(folders->model.descriptor >= 0);
     *state = folders;
     return 0;
 }
@@ -60,7 +60,7 @@ static int teardown(void **state) {
         "model/link", "model/hard", "model/pipe", "model/way", "model", "outside/secret",
         "outside"};
     Folders *folders = *state;
-    (void)close(folders->model);
+    (void)close(folders->model.descriptor);
     for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
         char path[256];
         path_in(folders, left[i], path);
@@ -93,7 +93,7 @@ static OnnxTensor *external(
     return proto;
 }
 
-static Error *read_tensor(OnnxTensor *owned_proto, int folder, Tensor **out) {
+static Error *read_tensor(OnnxTensor *owned_proto, const OnnxFolder *folder, Tensor **out) {
     Error *error = onnx_tensor_read(owned_proto, folder, device_host(), out);
     onnx__tensor_proto__free_unpacked(owned_proto, NULL);
     return error;
@@ -103,7 +103,7 @@ static Error *read_tensor(OnnxTensor *owned_proto, int folder, Tensor **out) {
     do {                                                                                           \
         OWN(Tensor, unmade) = NULL;                                                                \
         const Folders *at = *state;                                                                \
-        assert_fails_saying(CODE, message, read_tensor(owned_proto, at->model, &unmade));          \
+        assert_fails_saying(CODE, message, read_tensor(owned_proto, &at->model, &unmade));         \
         assert_null(unmade);                                                                       \
     } while (0)
 
@@ -122,7 +122,7 @@ static void test_onnx_external_reads_files_beside_and_below_the_model(void **sta
         OnnxTensor *proto =
             external(rows[i].type, rows[i].location, rows[i].offset, rows[i].length);
         add_entry(proto, "checksum", "not looked at");
-        assert_ok(read_tensor(proto, folders->model, &tensor));
+        assert_ok(read_tensor(proto, &folders->model, &tensor));
         assert_int_equal(tensor_bytes(tensor), strlen(rows[i].bytes));
         assert_memory_equal(tensor_data(tensor), rows[i].bytes, strlen(rows[i].bytes));
     }
@@ -206,7 +206,65 @@ static void test_onnx_external_is_unsupported_without_a_folder(void **state) {
     (void)state;
     OWN(Tensor, tensor) = NULL;
     assert_fails_saying(UNSUPPORTED, "data.bin",
-        read_tensor(external("uint8[4]", "data.bin", NULL, NULL), -1, &tensor));
+        read_tensor(external("uint8[4]", "data.bin", NULL, NULL), NULL, &tensor));
+}
+
+static void check_in_tree(void **state, const char *tree, const char *location, const char *says) {
+    const Folders *folders = *state;
+    const OnnxFolder folder = {folders->model.descriptor, tree};
+    OWN(Tensor, tensor) = NULL;
+    Error *error = read_tensor(external("uint8[4]", location, "4", NULL), &folder, &tensor);
+    if (says) {
+        assert_non_null(error);
+        assert_non_null(strstr(error_message(error), says));
+        error_free(error);
+        return;
+    }
+    assert_ok(error);
+    assert_memory_equal(tensor_data(tensor), "4567", 4);
+}
+
+/* Links of files and folders, hard links too; absolute ones, as long as they stay in the tree. */
+static void test_onnx_external_follows_links_inside_a_tree(void **state) {
+    const Folders *folders = *state;
+    char path[256], target[256], own[256];
+    path_in(folders, "model", own);
+    path_in(folders, "model/link", path);
+    path_in(folders, "outside/secret", target);
+    assert_int_equal(symlink("../outside/secret", path), 0);
+    path_in(folders, "model/way", path);
+    path_in(folders, "outside", target);
+    assert_int_equal(symlink(target, path), 0);
+    path_in(folders, "model/hard", path);
+    path_in(folders, "outside/secret", target);
+    assert_int_equal(link(target, path), 0);
+    static const char *const locations[] = {
+        "data.bin", "below/data.bin", "link", "way/secret", "hard"};
+    for (size_t i = 0; i < 5; i++) {
+        const bool leaves = i == 2 || i == 3;
+        check_in_tree(state, folders->root, locations[i], NULL);
+        check_in_tree(state, "", locations[i], NULL);
+        check_in_tree(state, own, locations[i], leaves ? "--follow-links reads it" : NULL);
+    }
+    check_in_tree(state, target, "data.bin", "which is outside"); /* not a prefix of its name */
+}
+
+static void test_onnx_external_refuses_the_same_in_a_tree(void **state) {
+    const Folders *folders = *state;
+    char path[256];
+    path_in(folders, "model/pipe", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    path_in(folders, "model/link", path);
+    assert_int_equal(symlink("link", path), 0);
+    path_in(folders, "model/way", path);
+    assert_int_equal(symlink("gone", path), 0);
+    static const char *const rows[][2] = {{"pipe", "not a regular file"},
+        {"below", "not a regular file"}, {"link", "link"}, {"way", "way does not exist"},
+        {"../outside/secret", "outside the model's folder"}, {"/etc/passwd", "outside the model's"},
+        {"below/..", "outside the model's folder"}, {"data.bin/more", "data.bin/more"},
+        {"gone", "gone does not exist"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check_in_tree(state, i % 2 ? "" : folders->root, rows[i][0], rows[i][1]);
 }
 
 static void test_onnx_external_says_when_the_file_shrank(void **state) {
@@ -215,7 +273,7 @@ static void test_onnx_external_says_when_the_file_shrank(void **state) {
     int descriptor;
     uint64_t offset;
     OnnxTensor *proto = external("uint8[4]", "data.bin", "12", NULL);
-    assert_ok(onnx_external_open(proto, folders->model, 4, &descriptor, &offset));
+    assert_ok(onnx_external_open(proto, &folders->model, 4, &descriptor, &offset));
     onnx__tensor_proto__free_unpacked(proto, NULL);
     path_in(folders, "model/data.bin", path);
     assert_int_equal(truncate(path, 14), 0);
@@ -236,6 +294,8 @@ int test_onnx_external(void) {
         WITH_FOLDERS(test_onnx_external_refuses_locations_that_are_too_long),
         WITH_FOLDERS(test_onnx_external_names_what_does_not_exist),
         WITH_FOLDERS(test_onnx_external_is_unsupported_without_a_folder),
+        WITH_FOLDERS(test_onnx_external_follows_links_inside_a_tree),
+        WITH_FOLDERS(test_onnx_external_refuses_the_same_in_a_tree),
         WITH_FOLDERS(test_onnx_external_says_when_the_file_shrank),
     };
     return cmocka_run_group_tests_name("onnx_external", tests, NULL, NULL);

@@ -78,8 +78,8 @@ static void test_onnx_import_refuses_what_is_no_model(void **state) {
     (void)state;
     static const uint8_t zip[] = "PK\x03\x04 and so on";
     OWN(IrModule, module) = NULL;
-    assert_fails(CORRUPT, onnx_import(zip, sizeof zip, -1, &module));
-    assert_fails_saying(CORRUPT, "not an ONNX model", onnx_import(zip, 0, -1, &module));
+    assert_fails(CORRUPT, onnx_import(zip, sizeof zip, NULL, &module));
+    assert_fails_saying(CORRUPT, "not an ONNX model", onnx_import(zip, 0, NULL, &module));
     assert_null(module);
 }
 

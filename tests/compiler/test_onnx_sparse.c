@@ -72,10 +72,10 @@ static void test_onnx_sparse_bounds_what_is_unpacked(void **state) {
     uint64_t left = 20;
     OWN(Tensor, made) = NULL;
     OWN(Tensor, more) = NULL;
-    assert_ok(onnx_sparse_read(empty, -1, device_host(), &left, &made));
+    assert_ok(onnx_sparse_read(empty, NULL, device_host(), &left, &made));
     assert_int_equal(left, 4);
     assert_int_equal(((const uint8_t *)tensor_data(made))[9], 1);
-    assert_fails(UNSUPPORTED, onnx_sparse_read(empty, -1, device_host(), &left, &more));
+    assert_fails(UNSUPPORTED, onnx_sparse_read(empty, NULL, device_host(), &left, &more));
     onnx__sparse_tensor_proto__free_unpacked((Onnx__SparseTensorProto *)(uintptr_t)empty, NULL);
 }
 

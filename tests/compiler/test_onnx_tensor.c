@@ -7,7 +7,7 @@
 #include "tests/compiler/onnx_run.h"
 
 static Error *read_tensor(OnnxTensor *owned_proto, Tensor **out) {
-    Error *error = onnx_tensor_read(owned_proto, -1, device_host(), out);
+    Error *error = onnx_tensor_read(owned_proto, NULL, device_host(), out);
     onnx__tensor_proto__free_unpacked(owned_proto, NULL);
     return error;
 }

@@ -46,7 +46,7 @@ static bool import_survives(const uint8_t *data, size_t size) {
     assert_non_null(copy);
     if (size) memcpy(copy, data, size);
     OWN(IrModule, module) = NULL;
-    Error *error = onnx_import(copy, size, -1, &module);
+    Error *error = onnx_import(copy, size, NULL, &module);
     bool refused = error != NULL;
     assert_true(refused == (module == NULL));
     if (error) {

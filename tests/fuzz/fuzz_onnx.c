@@ -6,7 +6,7 @@
 enum { MODEL_SIZE_MAX = 1 << 16 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const CompileOptions options = {.directory_descriptor = -1};
+    static const CompileOptions options = {.folder = NULL};
     OWN(Executable, executable) = NULL;
     if (size > MODEL_SIZE_MAX) return 0;
     Error *error = compile_source("onnx", data, size, &options, &executable);

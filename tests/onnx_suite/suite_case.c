@@ -29,7 +29,7 @@ static Error *read_tensor(const char *folder, const char *number, Value *out) {
     Onnx__TensorProto *proto = onnx__tensor_proto__unpack(NULL, size, data);
     memory_unmap(data, size);
     if (!proto) FAIL(CORRUPT, "%s is not a TensorProto", name);
-    Error *error = onnx_tensor_read(proto, -1, device_host(), &tensor);
+    Error *error = onnx_tensor_read(proto, NULL, device_host(), &tensor);
     onnx__tensor_proto__free_unpacked(proto, NULL);
     TRY(error);
     *out = value_object(OBJECT_TENSOR, tensor);

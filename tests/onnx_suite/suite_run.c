@@ -97,7 +97,7 @@ static Error *run_set(const SuiteMachine *machine, Residency *residency,
 }
 
 Error *suite_run(const SuiteMachine *machine, const SuiteCase *suite_case) {
-    CompileOptions options = {.directory_descriptor = -1};
+    CompileOptions options = {.folder = NULL};
     OWN(Executable, executable) = NULL;
     OWN(Residency, residency) = NULL;
     TRY(compile_source("onnx", suite_case->model, suite_case->model_size, &options, &executable));

@@ -228,7 +228,7 @@ static uint64_t answer_run(const Run *run, const Request *request, ByteWriter *a
 }
 
 static Error *answer_model(const Machine *machine, const Request *request, ByteWriter *answer) {
-    CompileOptions options = {.directory_descriptor = -1};
+    CompileOptions options = {.folder = NULL};
     OWN(Executable, executable) = NULL;
     OWN(Residency, cpu) = NULL;
     OWN(Residency, sim) = NULL;

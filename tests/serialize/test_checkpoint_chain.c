@@ -102,7 +102,7 @@ static Executable *load_generation_model(void) {
     uint8_t *data;
     size_t size;
     Executable *executable;
-    const CompileOptions options = {.directory_descriptor = -1};
+    const CompileOptions options = {.folder = NULL};
     assert_ok(file_read(
         TEST_SOURCE_ROOT "/tests/models/small/gpt2_gen_tiny.onnx", 1 << 24, &data, &size));
     assert_ok(compile_source("onnx", data, size, &options, &executable));
