@@ -95,6 +95,18 @@ MUST_CHECK Error *control_cancel(Control *control, TenantId tenant, JobId job);
  * not begun, or has ended. */
 MUST_CHECK Error *control_checkpoint(Control *control, TenantId tenant, JobId job);
 
+/* The last three without waiting: `answer` is called with what they would have returned, once and
+ * on the control thread, so it must not wait. Not called when this returns an error. Threads: any.
+ */
+typedef enum ControlQuestion {
+    CONTROL_ASK_SUSPEND,
+    CONTROL_ASK_CANCEL,
+    CONTROL_ASK_CHECKPOINT,
+} ControlQuestion;
+typedef void ControlAnswer(void *context, Error *owned_error);
+MUST_CHECK Error *control_ask(Control *control, ControlQuestion what, TenantId tenant, JobId job,
+    ControlAnswer *answer, void *context);
+
 /* Before a job goes into a file that owns it: a suspended job stays as it is, nobody can resume or
  * cancel it, until one of the next two. Errors: NOT_FOUND; CONFLICT its state, or somebody does
  * this already. */

@@ -250,7 +250,7 @@ typedef enum ControlRequestKind {
     CONTROL_DRAIN,
 } ControlRequestKind;
 
-enum { CONTROL_WAITERS_MAX = 3 }; /* for the same of one job */
+enum { CONTROL_WAITERS_MAX = 64 }; /* for the same of one job */
 
 /* A request whose sender waits. */
 typedef struct ControlRequest {
@@ -267,7 +267,8 @@ typedef struct ControlRequest {
     uint64_t grace_ns;
     Error *error;
     sem_t done;
-    struct ControlRequest *next; /* of a job's waiters */
+    void (*answered)(struct ControlRequest *request); /* NULL: its sender waits for done */
+    struct ControlRequest *next;                      /* of a job's waiters */
 } ControlRequest;
 
 /* Posts a request and waits for its answer. Threads: any but the control thread. */

@@ -41,26 +41,6 @@ Error *control_submit(
     return NULL;
 }
 
-Error *control_suspend(Control *control, TenantId tenant, JobId job) {
-    return control_send(
-        control, &(ControlRequest){.kind = CONTROL_SUSPEND, .tenant = tenant, .job = job});
-}
-
-Error *control_resume(Control *control, TenantId tenant, JobId job, const char *device) {
-    return control_send(control,
-        &(ControlRequest){.kind = CONTROL_RESUME, .tenant = tenant, .job = job, .device = device});
-}
-
-Error *control_cancel(Control *control, TenantId tenant, JobId job) {
-    return control_send(
-        control, &(ControlRequest){.kind = CONTROL_CANCEL, .tenant = tenant, .job = job});
-}
-
-Error *control_checkpoint(Control *control, TenantId tenant, JobId job) {
-    return control_send(
-        control, &(ControlRequest){.kind = CONTROL_CHECKPOINT, .tenant = tenant, .job = job});
-}
-
 Error *control_take_up(Control *control, TenantId tenant, JobId job) {
     return control_send(
         control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
@@ -81,7 +61,11 @@ Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
 
 void control_answer(ControlRequest *request, Error *owned_error) {
     request->error = owned_error;
-    (void)sem_post(&request->done); /* the request is its sender's again */
+    /* the request is its sender's again */
+    if (request->answered)
+        request->answered(request);
+    else
+        (void)sem_post(&request->done);
 }
 
 void control_answer_waiters(ControlJob *job, const Error *error) {
@@ -147,8 +131,8 @@ void control_answer_stalled(ControlJob *job, const Error *error) {
     answer_some(job, CONTROL_CANCEL, false, error);
 }
 
-/* Each that waits may hold a thread of the HTTP server, and all it would learn is what the first
- * one learns: nobody fills the server with waiting for one long kernel. */
+/* All that one more would learn is what the first one learns: nobody fills the server with waiting
+ * for one long kernel. */
 Error *control_wait_for(ControlJob *job, ControlRequest *request) {
     uint32_t count = 0;
     for (const ControlRequest *other = job->waiters; other; other = other->next)

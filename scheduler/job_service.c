@@ -270,10 +270,11 @@ Error *job_service_check_queue(JobService *service, TenantId id) {
     return NULL;
 }
 
-static Error *fork_job(JobService *service, const Job *row, int64_t checkpoint, JobId *out_id) {
+static Error *fork_job(
+    JobService *service, const Job *row, int64_t checkpoint, bool asked, JobId *out_id) {
     ForkWork work = {row, checkpoint, {0}};
     TRY(job_service_check_queue(service, row->tenant));
-    if (checkpoint == 0 && job_state_is_unfinished(row->state)) {
+    if (checkpoint == 0 && !asked && job_state_is_unfinished(row->state)) {
         Error *error = control_checkpoint(service->control, row->tenant, row->id);
         if (error_code(error) == ERROR_EXHAUSTED) return error; /* not where it is now */
         error_free(error);                                      /* from the newest there is */
@@ -346,7 +347,7 @@ static Error *change(void *self, const Caller *caller, const char *job, JobsApiC
         TRY(control_cancel(service->control, row.tenant, id));
         break;
     case JOBS_API_FORK:
-        TRY(fork_job(service, &row, options->checkpoint, &id));
+        TRY(fork_job(service, &row, options->checkpoint, options->asked, &id));
         break;
     case JOBS_API_REMOVE:
         TRY(job_service_show(service, &row, out_job));
@@ -371,6 +372,7 @@ static const JobsApiClass service_class = {
     .outputs = job_service_outputs,
     .watch = job_service_watch,
     .change = change,
+    .ask = job_service_ask,
     .verify = job_service_verify,
     .verification = job_service_verification,
     .checkpoints = checkpoints,

@@ -26,14 +26,14 @@ static Error *take_newest(JobService *service, Job *inout_row) {
 
 /* The job stands still until the file is durable. A file that is lost on its way can be asked for
  * again, as long as the job's data is here. */
-static Error *release(
-    JobService *service, const Job *row, const JobExport *wanted, const char *path) {
+static Error *release(JobService *service, const Job *row, const JobExport *wanted, bool suspended,
+    const char *path) {
     Control *control = service->control;
-    bool suspends = row->state == JOB_STATE_QUEUED;
+    bool suspends = suspended || row->state == JOB_STATE_QUEUED;
     if (wanted->checkpoint) FAIL(INVALID, "release: the file takes the newest checkpoint");
     if (row->state == JOB_STATE_RELEASED && row->bytes_stored > 0)
         return job_export_write(service->store, service->pool, wanted, path);
-    if (suspends) TRY(control_suspend(control, row->tenant, row->id));
+    if (row->state == JOB_STATE_QUEUED) TRY(control_suspend(control, row->tenant, row->id));
     TRY(control_hold(control, row->tenant, row->id));
     Error *error = job_export_write(service->store, service->pool, wanted, path);
     if (!error) return control_let_go(control, row->tenant, row->id);
@@ -55,8 +55,8 @@ Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
     bool released = row.state == JOB_STATE_RELEASED && row.bytes_stored > 0;
     bool unfinished = job_state_is_unfinished(row.state);
     if (!unfinished && !(released && options->release)) return fail_ended(&row);
-    if (options->release) return release(service, &row, &wanted, path);
-    if (!options->checkpoint) TRY(take_newest(service, &row));
+    if (options->release) return release(service, &row, &wanted, options->suspended, path);
+    if (!options->checkpoint && !options->asked) TRY(take_newest(service, &row));
     return job_export_write(service->store, service->pool, &wanted, path);
 }
 

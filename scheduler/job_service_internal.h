@@ -37,6 +37,8 @@ void job_service_use(void *self, TenantId tenant, JobsApiUse *out_use);
 void job_service_tenant_changed(void *self, TenantId tenant);
 MUST_CHECK Error *job_service_outputs(void *self, const Caller *caller, const char *job,
     int64_t since, const char *path, JobsApiOutputs *out);
+MUST_CHECK Error *job_service_ask(
+    void *self, const Caller *caller, const char *job, JobsApiQuestion what, JobsApiWait *out_wait);
 /* ---- job_service_moved.c: jobs that went to another node ---- */
 /* Adds what that one says of it; nothing where it does not answer. */
 void job_service_show_moved(

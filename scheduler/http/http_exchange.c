@@ -267,12 +267,51 @@ static void run_handler(HttpExchange *exchange) {
     http_body_deinit(&exchange->body); /* whoever has the answer finds no file of his any more */
 }
 
-static void run_task(HttpTask *task) {
-    HttpExchange *exchange = (HttpExchange *)task;
-    run_handler(exchange);
+/* The end of a wait; from any thread. */
+static void wake(void *self) {
+    HttpExchange *exchange = self;
+    http_workers_post(exchange->connection->server->workers, &exchange->task);
+}
+
+static void finish_wait(HttpExchange *exchange) {
+    HttpResponse *response = &exchange->response;
+    const HttpWait wait = response->wait;
+    response->wait = (HttpWait){0};
+    Error *error = http_exchange_check_caller(exchange);
+    if (!error) error = wait.finish(wait.self, response);
+    if (error) http_response_error(response, error);
+    wait.close(wait.self);
+}
+
+static void run_waited(HttpTask *task);
+
+/* Begins a wait, which may be over at once in another thread: then the exchange is that one's. */
+static void begin_wait(HttpExchange *exchange) {
+    const HttpWait wait = exchange->response.wait;
+    exchange->task.run = run_waited;
+    wait.start(wait.self, (HttpWaker){.wake = wake, .self = exchange});
+}
+
+static void answer_or_wait(HttpExchange *exchange) {
+    if (exchange->response.wait.start) {
+        begin_wait(exchange);
+        return;
+    }
     /* a suspended connection is looked after by nobody else */
     atomic_store(&exchange->answered, true);
     http_exchange_resume(exchange);
+}
+
+static void run_waited(HttpTask *task) {
+    HttpExchange *exchange = (HttpExchange *)task;
+    finish_wait(exchange);
+    answer_or_wait(exchange);
+}
+
+static void run_task(HttpTask *task) {
+    HttpExchange *exchange = (HttpExchange *)task;
+    run_handler(exchange);
+    answer_or_wait(exchange);
 }
 
 /* Whose share of the handler threads a request takes: its tenant's, or its node's. */

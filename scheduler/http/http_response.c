@@ -16,6 +16,7 @@ void http_response_deinit(HttpResponse *response) {
     if (response->descriptor >= 0) (void)close(response->descriptor);
     if (response->kind == HTTP_BODY_STREAM && response->stream.close)
         response->stream.close(response->stream.self);
+    if (response->wait.close) response->wait.close(response->wait.self);
     http_response_init(response);
 }
 
@@ -54,6 +55,8 @@ void http_response_stream(HttpResponse *response, HttpStream stream) {
     response->content_type = type_lines;
     response->stream = stream;
 }
+
+void http_response_wait(HttpResponse *response, HttpWait wait) { response->wait = wait; }
 
 void http_response_header(HttpResponse *response, const char *name, const char *value) {
     if (response->header_count == HTTP_HEADERS_MAX) return;

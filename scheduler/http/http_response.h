@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "base/error.h"
 
+struct HttpResponse;
+
 typedef enum HttpStreamState {
     HTTP_STREAM_MORE, /* bytes were appended; there may be more at once */
     HTTP_STREAM_WAIT, /* nothing to say before the waker is called */
@@ -20,6 +22,17 @@ typedef struct HttpWaker {
     void (*wake)(void *self);
     void *self;
 } HttpWaker;
+
+/* What a handler waits for without a thread. */
+typedef struct HttpWait {
+    /* Called once. Wakes once, when it is over; maybe before this returns. */
+    void (*start)(void *self, HttpWaker waker);
+    /* Runs in a handler thread behind that, and writes the answer. */
+    Error *(*finish)(void *self, struct HttpResponse *response);
+    /* It is over, or was never started. */
+    void (*close)(void *self);
+    void *self;
+} HttpWait;
 
 /* A body of unknown length. */
 typedef struct HttpStream {
@@ -48,6 +61,7 @@ typedef struct HttpResponse {
     TextBuilder text;
     int descriptor; /* of FILE: the response closes it */
     HttpStream stream;
+    HttpWait wait; /* start is NULL: there is an answer already */
     struct {
         const char *name; /* a constant */
         char value[HTTP_HEADER_VALUE_SIZE];
@@ -69,6 +83,8 @@ void http_response_lines(HttpResponse *response);
 /* A file to be sent from its start. Consumes the descriptor. */
 void http_response_file(HttpResponse *response, int owned_descriptor);
 void http_response_stream(HttpResponse *response, HttpStream stream);
+/* The answer comes later. */
+void http_response_wait(HttpResponse *response, HttpWait wait);
 void http_response_header(HttpResponse *response, const char *name, const char *value);
 /* The status of its code and {"error", "code"}; replaces whatever there was. */
 void http_response_error(HttpResponse *response, Error *owned_error);

@@ -133,12 +133,15 @@ typedef enum JobsApiChange {
 typedef struct JobsApiChangeOptions {
     const char *device; /* of RESUME; NULL: any */
     int64_t checkpoint; /* of RESUME and FORK: its id; 0: the newest */
+    bool asked;         /* of FORK: for a new checkpoint already */
 } JobsApiChangeOptions;
 
 typedef struct JobsApiCheckpointOptions {
     int64_t checkpoint; /* 0: the newest, or a new one of a running job */
     bool with_model;
-    bool release; /* the file owns the job from then on */
+    bool release;   /* the file owns the job from then on */
+    bool asked;     /* for a new one, or to be suspended, already */
+    bool suspended; /* by that: it goes on where there is no file in the end */
 } JobsApiCheckpointOptions;
 
 typedef struct JobsApiRestoreOptions {
@@ -170,6 +173,26 @@ typedef struct JobsApiOutputs {
     int64_t count;
 } JobsApiOutputs;
 
+/* What a job can only do at its next safepoint, which one long kernel may keep away for long. */
+typedef enum JobsApiQuestion {
+    JOBS_API_ASK_SUSPEND, /* over when the checkpoint is durable */
+    JOBS_API_ASK_CANCEL,
+    JOBS_API_ASK_CHECKPOINT, /* a new one, of a job that runs; over at once for any other */
+    JOBS_API_ASK_RELEASE,    /* suspends a job that is queued or runs; over at once for any other */
+} JobsApiQuestion;
+
+/* A question on its way. Threads: begin and end are its owner's. */
+typedef struct JobsApiWait {
+    /* Called once. Wakes once, when it is over; maybe before this returns. */
+    void (*begin)(void *self, HttpWaker waker);
+    /* What came of it, once it woke; it is freed. out_suspended: a release suspended the job.
+     * Errors: as change. */
+    Error *(*end)(void *self, bool *out_suspended);
+    /* Instead, when it never began. */
+    void (*drop)(void *self);
+    void *self;
+} JobsApiWait;
+
 typedef struct JobsApiClass {
     /* Durable on return. out_job: at least its id and state. A key that was used before with the
      * same content answers that job.
@@ -197,6 +220,10 @@ typedef struct JobsApiClass {
     /* Errors: CONFLICT its state does not allow that; the state is named. */
     Error *(*change)(void *self, const Caller *caller, const char *job, JobsApiChange change,
         const JobsApiChangeOptions *options, JobsApiJob *out_job);
+    /* A change that needs a safepoint, without a thread that waits for it.
+     * Errors: NOT_FOUND; OUT_OF_MEMORY. */
+    Error *(*ask)(void *self, const Caller *caller, const char *job, JobsApiQuestion what,
+        JobsApiWait *out_wait);
     /* Begins a verification. checkpoint: 0 for the newest.
      * Errors: NOT_FOUND no such job, no such checkpoint; CONFLICT no output behind it is stored;
      * EXHAUSTED a quota. */

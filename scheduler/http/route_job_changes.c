@@ -35,8 +35,76 @@ static Error *change(HttpService *service, const HttpRequest *request, HttpRespo
     return answer_state(response, &job);
 }
 
+/* A change that is asked for and answered when it is done. */
+typedef struct AskedChange {
+    HttpService *service;
+    const HttpRequest *request; /* lives as long as its exchange */
+    JobsApiQuestion what;
+    JobsApiWait wait;
+} AskedChange;
+
+static void start_asked(void *self, HttpWaker waker) {
+    AskedChange *asked = self;
+    asked->wait.begin(asked->wait.self, waker);
+}
+
+static Error *finish_asked(void *self, HttpResponse *response) {
+    AskedChange *asked = self;
+    const JobsApi *jobs = &asked->service->jobs;
+    const Caller *caller = &asked->request->caller;
+    const char *id = http_request_name(asked->request, 0);
+    const JobsApiChangeOptions options = {.asked = true};
+    JobsApiJob job = {0};
+    bool suspended;
+    const JobsApiWait wait = asked->wait;
+    asked->wait = (JobsApiWait){0};
+    Error *error = wait.end(wait.self, &suspended);
+    if (asked->what == JOBS_API_ASK_CHECKPOINT) {
+        if (error_code(error) == ERROR_EXHAUSTED) return error; /* not where it is now */
+        error_free(error); /* a fork goes on from the newest there is */
+        TRY(jobs->class_->change(jobs->self, caller, id, JOBS_API_FORK, &options, &job));
+    } else {
+        TRY(error);
+        TRY(jobs->class_->get(jobs->self, caller, id, &job));
+    }
+    return answer_state(response, &job);
+}
+
+static void close_asked(void *self) {
+    AskedChange *asked = self;
+    if (asked->wait.drop) asked->wait.drop(asked->wait.self);
+    memory_free(asked);
+}
+
+static Error *ask(HttpService *service, const HttpRequest *request, HttpResponse *response,
+    JobsApiQuestion what) {
+    const JobsApi *jobs = &service->jobs;
+    void *memory;
+    TRY(memory_alloc(1, sizeof(AskedChange), &memory));
+    AskedChange *asked = memory;
+    *asked = (AskedChange){.service = service, .request = request, .what = what};
+    Error *error = jobs->class_->ask(
+        jobs->self, &request->caller, http_request_name(request, 0), what, &asked->wait);
+    if (error) {
+        memory_free(asked);
+        return error;
+    }
+    http_response_wait(response,
+        (HttpWait){
+            .start = start_asked, .finish = finish_asked, .close = close_asked, .self = asked});
+    return NULL;
+}
+
+static Error *check_empty(const HttpRequest *request) {
+    OWN_JSON(body) = NULL;
+    TRY(http_request_check_query(request, no_fields));
+    TRY(json_body_parse(request->body, request->body_size, &body));
+    return json_body_check_fields(body, no_fields);
+}
+
 Error *route_job_suspend(HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    return change(service, request, response, JOBS_API_SUSPEND, no_fields);
+    TRY(check_empty(request));
+    return ask(service, request, response, JOBS_API_ASK_SUSPEND);
 }
 
 Error *route_job_resume(HttpService *service, const HttpRequest *request, HttpResponse *response) {
@@ -45,12 +113,20 @@ Error *route_job_resume(HttpService *service, const HttpRequest *request, HttpRe
 }
 
 Error *route_job_cancel(HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    return change(service, request, response, JOBS_API_CANCEL, no_fields);
+    TRY(check_empty(request));
+    return ask(service, request, response, JOBS_API_ASK_CANCEL);
 }
 
 Error *route_job_fork(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     static const char *const fields[] = {"from", NULL};
-    return change(service, request, response, JOBS_API_FORK, fields);
+    int64_t from = 0;
+    OWN_JSON(body) = NULL;
+    TRY(http_request_check_query(request, no_fields));
+    TRY(json_body_parse(request->body, request->body_size, &body));
+    TRY(json_body_check_fields(body, fields));
+    TRY(json_body_number(body, "from", 1, INT64_MAX, &from));
+    if (from) return change(service, request, response, JOBS_API_FORK, fields);
+    return ask(service, request, response, JOBS_API_ASK_CHECKPOINT);
 }
 
 static Error *answer_verification(HttpResponse *response, const JobsApiVerification *found) {

@@ -182,15 +182,71 @@ Error *route_job_checkpoints(
         jobs->self, &request->caller, http_request_name(request, 0), add_checkpoint, response);
 }
 
+static Error *write_checkpoint(HttpService *service, const HttpRequest *request,
+    const JobsApiCheckpointOptions *options, HttpResponse *response) {
+    const JobsApi *jobs = &service->jobs;
+    int made;
+    char *path;
+    TRY(http_service_make_file(service, &made, &path));
+    (void)close(made);
+    Error *error = jobs->class_->checkpoint(
+        jobs->self, &request->caller, http_request_name(request, 0), options, path);
+    return answer_file(response, path, error);
+}
+
+/* A new checkpoint of a job that runs, which is written when it is there. */
+typedef struct AskedCheckpoint {
+    HttpService *service;
+    const HttpRequest *request; /* lives as long as its exchange */
+    JobsApiCheckpointOptions options;
+    JobsApiWait wait;
+} AskedCheckpoint;
+
+static void start_asked(void *self, HttpWaker waker) {
+    AskedCheckpoint *asked = self;
+    asked->wait.begin(asked->wait.self, waker);
+}
+
+static Error *finish_asked(void *self, HttpResponse *response) {
+    AskedCheckpoint *asked = self;
+    const JobsApiWait wait = asked->wait;
+    asked->wait = (JobsApiWait){0};
+    TRY(wait.end(wait.self, &asked->options.suspended));
+    return write_checkpoint(asked->service, asked->request, &asked->options, response);
+}
+
+static void close_asked(void *self) {
+    AskedCheckpoint *asked = self;
+    if (asked->wait.drop) asked->wait.drop(asked->wait.self);
+    memory_free(asked);
+}
+
+static Error *ask_checkpoint(HttpService *service, const HttpRequest *request,
+    const JobsApiCheckpointOptions *options, HttpResponse *response) {
+    const JobsApi *jobs = &service->jobs;
+    void *memory;
+    TRY(memory_alloc(1, sizeof(AskedCheckpoint), &memory));
+    AskedCheckpoint *asked = memory;
+    *asked = (AskedCheckpoint){.service = service, .request = request, .options = *options};
+    asked->options.asked = true;
+    Error *error = jobs->class_->ask(jobs->self, &request->caller, http_request_name(request, 0),
+        options->release ? JOBS_API_ASK_RELEASE : JOBS_API_ASK_CHECKPOINT, &asked->wait);
+    if (error) {
+        memory_free(asked);
+        return error;
+    }
+    http_response_wait(response,
+        (HttpWait){
+            .start = start_asked, .finish = finish_asked, .close = close_asked, .self = asked});
+    return NULL;
+}
+
 /* GET takes a copy; POST may take the job along. */
 Error *route_job_checkpoint(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
     static const char *const query_fields[] = {"from", "with_model", NULL};
     static const char *const body_fields[] = {"release", NULL};
-    const JobsApi *jobs = &service->jobs;
     JobsApiCheckpointOptions options = {0};
-    int made;
-    char *path;
     OWN_JSON(body) = NULL;
     TRY(http_request_check_query(request, query_fields));
     TRY(http_request_query_number(request, "from", 0, &options.checkpoint));
@@ -198,9 +254,6 @@ Error *route_job_checkpoint(
     TRY(json_body_parse(request->body, request->body_size, &body));
     TRY(json_body_check_fields(body, body_fields));
     TRY(json_body_flag(body, "release", &options.release));
-    TRY(http_service_make_file(service, &made, &path));
-    (void)close(made);
-    Error *error = jobs->class_->checkpoint(
-        jobs->self, &request->caller, http_request_name(request, 0), &options, path);
-    return answer_file(response, path, error);
+    if (options.checkpoint) return write_checkpoint(service, request, &options, response);
+    return ask_checkpoint(service, request, &options, response);
 }

@@ -274,6 +274,90 @@ static Error *change(void *self, const Caller *caller, const char *id, JobsApiCh
     return error;
 }
 
+/* A question that is over at once, or when memory_jobs_let_go says so. */
+typedef struct MemoryWait {
+    struct MemoryWait *next;
+    MemoryJobs *jobs;
+    Caller caller;
+    char job[JOBS_API_ID_SIZE];
+    JobsApiQuestion what;
+    HttpWaker waker;
+} MemoryWait;
+
+static void begin_wait(void *self, HttpWaker waker) {
+    MemoryWait *wait = self;
+    MemoryJobs *jobs = wait->jobs;
+    wait->waker = waker;
+    lock(jobs);
+    const bool held = jobs->holds;
+    if (held) {
+        wait->next = jobs->waits;
+        jobs->waits = wait;
+        jobs->wait_count++;
+    }
+    unlock(jobs);
+    if (!held) waker.wake(waker.self);
+}
+
+static Error *end_wait(void *self, bool *out_suspended) {
+    MemoryWait *wait = self;
+    const JobsApiChange what =
+        wait->what == JOBS_API_ASK_CANCEL ? JOBS_API_CANCEL : JOBS_API_SUSPEND;
+    JobsApiJob job;
+    Error *error = NULL;
+    *out_suspended = false;
+    if (wait->what != JOBS_API_ASK_CHECKPOINT && wait->what != JOBS_API_ASK_RELEASE)
+        error = change(wait->jobs, &wait->caller, wait->job, what, NULL, &job);
+    free(wait);
+    return error;
+}
+
+static Error *ask(
+    void *self, const Caller *caller, const char *id, JobsApiQuestion what, JobsApiWait *out_wait) {
+    MemoryJob *job;
+    lock(self);
+    Error *error = find(self, caller, id, &job);
+    unlock(self);
+    TRY(error);
+    MemoryWait *wait = calloc(1, sizeof *wait);
+    if (!wait) FAIL(OUT_OF_MEMORY, "no memory for a wait");
+    wait->jobs = self;
+    wait->caller = *caller;
+    wait->what = what;
+    (void)snprintf(wait->job, sizeof wait->job, "%s", id);
+    *out_wait = (JobsApiWait){.begin = begin_wait, .end = end_wait, .drop = free, .self = wait};
+    return NULL;
+}
+
+void memory_jobs_hold(MemoryJobs *jobs) {
+    lock(jobs);
+    jobs->holds = true;
+    unlock(jobs);
+}
+
+uint32_t memory_jobs_let_go(MemoryJobs *jobs) {
+    lock(jobs);
+    MemoryWait *wait = jobs->waits;
+    const uint32_t count = jobs->wait_count;
+    jobs->waits = NULL;
+    jobs->wait_count = 0;
+    jobs->holds = false;
+    unlock(jobs);
+    while (wait) {
+        MemoryWait *next = wait->next; /* freed behind its end */
+        wait->waker.wake(wait->waker.self);
+        wait = next;
+    }
+    return count;
+}
+
+uint32_t memory_jobs_waits(MemoryJobs *jobs) {
+    lock(jobs);
+    const uint32_t count = jobs->wait_count;
+    unlock(jobs);
+    return count;
+}
+
 static Error *show_replay(const MemoryJob *job, const MemoryJob *replay, JobsApiVerification *out) {
     bool ended = replay->shown.ended;
     *out = (JobsApiVerification){.state = ended ? "differs" : "running",
@@ -398,6 +482,7 @@ JobsApi memory_jobs_api(MemoryJobs *jobs) {
         .outputs = outputs,
         .watch = watch,
         .change = change,
+        .ask = ask,
         .verify = verify,
         .verification = verification,
         .checkpoints = checkpoints,

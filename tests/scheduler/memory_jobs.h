@@ -18,6 +18,7 @@ typedef struct MemoryJob {
 } MemoryJob;
 
 struct MemoryWatcher;
+struct MemoryWait;
 
 typedef struct MemoryJobs {
     pthread_mutex_t mutex;
@@ -25,6 +26,9 @@ typedef struct MemoryJobs {
     size_t count;
     struct MemoryWatcher *watchers;
     uint32_t watcher_count;
+    bool holds; /* questions wait */
+    struct MemoryWait *waits;
+    uint32_t wait_count;
     JobsApiSubmission last; /* its numbers; texts are gone */
     char last_function[64], last_shared[64];
     const char *next_state;  /* what a new job comes into at once; NULL: it stays queued */
@@ -36,6 +40,10 @@ typedef struct MemoryJobs {
 void memory_jobs_init(MemoryJobs *jobs);
 void memory_jobs_deinit(MemoryJobs *jobs);
 JobsApi memory_jobs_api(MemoryJobs *jobs);
+/* From here on questions wait until they are let go; answers how many did. */
+void memory_jobs_hold(MemoryJobs *jobs);
+uint32_t memory_jobs_let_go(MemoryJobs *jobs);
+uint32_t memory_jobs_waits(MemoryJobs *jobs);
 /* Adds an event that brings a job (by its number, from 0) into a state. */
 void memory_jobs_set_state(MemoryJobs *jobs, size_t index, const char *state, bool ended);
 uint32_t memory_jobs_watchers(MemoryJobs *jobs);

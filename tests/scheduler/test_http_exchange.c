@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/tokens.h"
@@ -131,6 +132,49 @@ static void test_http_exchange_looks_at_the_token_before_it_acts(void **state) {
     }
 }
 
+/* However many requests wait for a safepoint, of every route that does, no thread waits with them:
+ * others are answered, and they are when it comes. */
+static void test_http_exchange_waits_without_a_thread(void **state) {
+    (void)state;
+    enum { WAITS = 60 };
+    static const char *const lines[] = {"POST /v1/jobs/0000000000aa-%d/suspend",
+        "POST /v1/jobs/0000000000aa-%d/cancel", "POST /v1/jobs/0000000000aa-%d/fork",
+        "GET /v1/jobs/0000000000aa-%d/checkpoint"};
+    static const struct timespec pause = {.tv_nsec = 1000000};
+    TestServer OWN_SERVER(server);
+    char text[TEXT_SIZE], request[256];
+    int waiting[WAITS];
+    test_server_open(&server, NULL);
+    for (int i = 0; i <= WAITS; i++)
+        assert_int_equal(
+            test_server_submit(&server, TEST_LOCAL, "{\"model\":\"m\"}", NULL, 0), 200);
+    const int threads = test_thread_count();
+    memory_jobs_hold(&server.jobs);
+    for (int i = 0; i < WAITS; i++) {
+        char line[128];
+        waiting[i] = test_connect(&server, false);
+        (void)snprintf(line, sizeof line, lines[i % 4], i + 1);
+        (void)snprintf(
+            request, sizeof request, "%s HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", line);
+        test_send(waiting[i], request);
+    }
+    for (int i = 0; i < 10000 && memory_jobs_waits(&server.jobs) < WAITS; i++)
+        (void)nanosleep(&pause, NULL);
+    assert_int_equal(memory_jobs_waits(&server.jobs), WAITS);
+    assert_int_equal(test_thread_count(), threads);
+    assert_int_equal(
+        test_server_ask(&server, TEST_LOCAL, HTTP_METHOD_GET, "/v1/models", NULL, NULL, 0), 200);
+    assert_int_equal(memory_jobs_let_go(&server.jobs), WAITS);
+    for (int i = 0; i < WAITS; i++) {
+        assert_true(test_receive_until(
+            waiting[i], i % 4 == 3 ? "\r\n\r\n" : "}", text, sizeof text, 10000));
+        assert_int_equal(strncmp(text, "HTTP/1.1 200 ", 13), 0);
+        if (i % 4 == 0) assert_non_null(strstr(text, "\"suspended\""));
+        if (i % 4 == 1) assert_non_null(strstr(text, "\"cancelled\""));
+        (void)close(waiting[i]);
+    }
+}
+
 int test_http_exchange(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_http_exchange_counts_answers),
@@ -138,6 +182,7 @@ int test_http_exchange(void) {
         cmocka_unit_test(test_http_exchange_refuses_behind_short_bodies),
         cmocka_unit_test(test_http_exchange_refuses_heads_that_say_two_things),
         cmocka_unit_test(test_http_exchange_looks_at_the_token_before_it_acts),
+        cmocka_unit_test(test_http_exchange_waits_without_a_thread),
     };
     return cmocka_run_group_tests_name("http_exchange", tests, NULL, NULL);
 }
