@@ -6,6 +6,8 @@
 #include "scheduler/intake_inputs.h"
 #include "serialize/array_values.h"
 
+enum { ITEMS_WITHOUT_BYTES_MAX = 65536 };
+
 /* What stands behind one submission until the catalog has it. */
 typedef struct Intake {
     const JobIntake *wanted;
@@ -82,6 +84,19 @@ static Error *make_batch(Intake *intake, ArrayList *inout_arrays, Batch **out_ba
     return batch_create(intake->outline, intake->function, inout_arrays, &options, out_batch);
 }
 
+/* A few bytes of a file may say that there are as many items as one likes, where an item has no
+ * element: each of them is a run and a row all the same. */
+static Error *check_item_count(const Intake *intake) {
+    const uint64_t bytes = intake->arrays.file.bytes;
+    if (!intake->wanted->policy->items || intake->item_count <= ITEMS_WITHOUT_BYTES_MAX)
+        return NULL;
+    if ((uint64_t)intake->item_count - ITEMS_WITHOUT_BYTES_MAX <= bytes) return NULL;
+    FAIL(INVALID,
+        "%lld items of %llu bytes in all: a job takes %d items beyond one for each byte of its "
+        "inputs; split it",
+        (long long)intake->item_count, (unsigned long long)bytes, ITEMS_WITHOUT_BYTES_MAX);
+}
+
 /* Everything that the file and the quotas say of the inputs, before one of them is unpacked. */
 static Error *check_inputs(Intake *intake, const Tenant *tenant) {
     const JobIntake *wanted = intake->wanted;
@@ -92,7 +107,8 @@ static Error *check_inputs(Intake *intake, const Tenant *tenant) {
     TRY(intake_inputs_check(&intake->arrays, function, wanted->policy->items, tenant));
     TRY(intake_inputs_outline(&intake->arrays, &outlines));
     TRY(make_batch(intake, &outlines, &batch));
-    return check_first_run(intake, batch);
+    TRY(check_first_run(intake, batch));
+    return check_item_count(intake);
 }
 
 /* Where all of them are in memory the job can begin with them. */

@@ -8,6 +8,7 @@
 #include "store/chunk_upload_internal.h"
 #include "store/digest_set.h"
 #include "store/job_content_internal.h"
+#include "store/row_costs.h"
 
 Error *job_content_digest(
     const void *bytes, size_t size, const ChunkRef *chunks, size_t chunk_count, Digest *out) {
@@ -46,7 +47,9 @@ Error *job_content_stage(ChunkUpload *upload, TenantId tenant, JobContent *inout
             JOB_CONTENT_BYTES_MAX);
     assert(content.chunk_count == 0 || (upload && upload->tenant == tenant));
     content.tenant = tenant;
-    content.bytes_raw = content.bytes_stored = content.size;
+    content.bytes_raw = content.size;
+    content.bytes_stored =
+        content.size + ROW_COST_CONTENT + (uint64_t)content.chunk_count * ROW_COST_CHUNK;
     TRY(job_content_digest(
         content.bytes, content.size, content.chunks, content.chunk_count, &content.digest));
     if (content.chunk_count > 0) {
@@ -61,6 +64,8 @@ Error *job_content_insert(Connection *catalog, TenantId tenant, int64_t job, Job
     int64_t sequence, const JobContentMarks *marks, const JobContent *content) {
     assert(content->tenant == tenant); /* staged, and for nobody else */
     int64_t id;
+    /* a job has one content of this kind, as long as it has any */
+    const uint64_t job_cost = kind == JOB_CONTENT_INPUTS ? ROW_COST_JOB : 0;
     {
         Query OWN_QUERY(query) = query_start(catalog, STATEMENT_INSERT_CONTENT);
         query_bind_i64(&query, 1, job);
@@ -70,7 +75,7 @@ Error *job_content_insert(Connection *catalog, TenantId tenant, int64_t job, Job
         if (marks) query_bind_i64(&query, 5, marks->items_done);
         if (marks) query_bind_i64(&query, 6, marks->outputs);
         query_bind_i64(&query, 7, (int64_t)content->bytes_raw);
-        query_bind_i64(&query, 8, (int64_t)content->bytes_stored);
+        query_bind_i64(&query, 8, (int64_t)(content->bytes_stored + job_cost));
         query_bind_i64(&query, 9, (int64_t)content->chunk_count);
         query_bind_digest(&query, 10, &content->digest);
         /* NULL would bind NULL, and no bytes are bytes. */

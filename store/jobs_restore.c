@@ -6,6 +6,7 @@
 #include "store/job_content_internal.h"
 #include "store/jobs.h"
 #include "store/jobs_internal.h"
+#include "store/row_costs.h"
 #include "store/removals_internal.h"
 #include "store/tenants_internal.h"
 
@@ -84,7 +85,7 @@ static Error *check_take_over(Connection *catalog, TenantId tenant, const JobRes
 static Error *add_contents(Connection *catalog, const JobRestore *restore, Job *job) {
     TRY(job_content_insert(
         catalog, job->tenant, job->row, JOB_CONTENT_INPUTS, 0, NULL, restore->job.inputs));
-    job->bytes_stored = restore->job.inputs->bytes_stored;
+    job->bytes_stored = restore->job.inputs->bytes_stored + ROW_COST_JOB;
     for (size_t i = 0; i < restore->output_count; i++) {
         TRY(job_content_insert(catalog, job->tenant, job->row, JOB_CONTENT_OUTPUT, (int64_t)i, NULL,
             &restore->outputs[i]));

@@ -5,6 +5,7 @@
 #include "store/job_content_internal.h"
 #include "store/jobs.h"
 #include "store/jobs_internal.h"
+#include "store/row_costs.h"
 #include "store/tenants_internal.h"
 
 static Error *check_submission(const JobSubmission *submission) {
@@ -174,7 +175,7 @@ Error *jobs_submit(Connection *catalog, TenantId tenant, const JobSubmission *su
     TRY(jobs_take_id(catalog, &job.row, &job.id));
     /* The first event is counted in the row as it is inserted. */
     job.event_count = 1;
-    job.bytes_stored = submission->inputs->bytes_stored;
+    job.bytes_stored = submission->inputs->bytes_stored + ROW_COST_JOB;
     TRY(jobs_insert_new(catalog, &job, submission));
     job.event_count = 0;
     TRY(job_events_add(

@@ -6,6 +6,7 @@
 #include "store/digest_set.h"
 #include "store/models.h"
 #include "store/models_internal.h"
+#include "store/row_costs.h"
 #include "store/tenants_internal.h"
 #include "store/transaction.h"
 
@@ -38,7 +39,8 @@ static Error *pin_chunks(ChunkUpload *upload, Registration *registration) {
     const ExecutableContent *content = registration->content;
     DigestSet OWN_DIGEST_SET(counted) = {0};
     registration->bytes_raw = content->manifest_raw_size;
-    registration->bytes_stored = content->manifest_size;
+    registration->bytes_stored = content->manifest_size + ROW_COST_EXECUTABLE +
+                                 (uint64_t)content->chunk_count * ROW_COST_CHUNK;
     for (size_t i = 0; i < content->chunk_count; i++) {
         const ChunkRef *ref = &content->chunks[i];
         uint32_t stored_size;

@@ -13,3 +13,11 @@ CREATE TABLE job_removals (
 CREATE TABLE model_removals (
     model INTEGER PRIMARY KEY REFERENCES models (id) ON DELETE CASCADE
 ) STRICT;
+
+-- Rows cost what they take, with what is stored in them (row_costs.h).
+UPDATE contents SET bytes_stored = bytes_stored + 192 + 128 * chunk_count + iif(kind = 1, 1024, 0);
+UPDATE executables SET bytes_stored = bytes_stored + 1024 + 128 * chunk_count;
+UPDATE jobs SET bytes_stored = (SELECT coalesce(sum(c.bytes_stored), 0) FROM contents c WHERE c.job = jobs.id);
+UPDATE tenants SET bytes_stored =
+    (SELECT coalesce(sum(e.bytes_stored), 0) FROM executables e WHERE e.tenant = tenants.id) +
+    (SELECT coalesce(sum(j.bytes_stored), 0) FROM jobs j WHERE j.tenant = tenants.id);

@@ -53,6 +53,20 @@ static void test_job_intake_refuses_wrong_inputs(void **state) {
     assert_int_equal(list->count, 0);
 }
 
+/* A file of a hundred bytes that says it has as many items as one likes, none of which has any. */
+static void test_job_intake_bounds_items_without_bytes(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    const Shape many = {.rank = 2, .dims = {70000, 0}}, few = {.rank = 2, .dims = {100, 0}};
+    const Shape with_bytes = {.rank = 2, .dims = {70000, 1}};
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    assert_fails_saying(INVALID, "70000 items of 0 bytes in all",
+        submit(&fixture, "m", "any_width", "a", many, true));
+    assert_ok(submit(&fixture, "m", "any_width", "a", few, true));
+    assert_ok(submit(&fixture, "m", "any_width", "a", with_bytes, true));
+}
+
 static void test_job_intake_stores_what_was_asked_for(void **state) {
     (void)state;
     ControlFixture OWN_CONTROL(fixture);
@@ -148,6 +162,7 @@ static void test_job_intake_streams_large_inputs(void **state) {
 int test_job_intake(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_job_intake_refuses_wrong_inputs),
+        cmocka_unit_test(test_job_intake_bounds_items_without_bytes),
         cmocka_unit_test(test_job_intake_stores_what_was_asked_for),
         cmocka_unit_test(test_job_intake_refuses_before_it_unpacks),
         cmocka_unit_test(test_job_intake_streams_large_inputs),

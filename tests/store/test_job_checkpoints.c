@@ -1,3 +1,4 @@
+#include "store/row_costs.h"
 #include "tests/store/job_fixtures.h"
 
 static void test_job_checkpoints_keep_the_newest(void **state) {
@@ -21,7 +22,7 @@ static void test_job_checkpoints_keep_the_newest(void **state) {
         assert_int_equal(list->items[i].number, i + 3);
         assert_int_equal(list->items[i].items_done, i + 3);
         assert_int_equal(list->items[i].outputs, 1);
-        assert_int_equal(list->items[i].bytes_stored, 5);
+        assert_int_equal(list->items[i].bytes_stored, 5 + ROW_COST_CONTENT);
     }
     expect_ok(job_checkpoints_get(store, TENANT_DEFAULT, id, 0, &checkpoint));
     assert_int_equal(checkpoint.number, 5);
@@ -32,7 +33,7 @@ static void test_job_checkpoints_keep_the_newest(void **state) {
     Job job = fixture_get(store, TENANT_DEFAULT, id);
     assert_int_equal(job.items_done, 5);
     assert_true(job.checkpoint_created > 1e9);
-    assert_int_equal(job.bytes_stored, 6 + 1 + 15);
+    assert_int_equal(job.bytes_stored, 6 + 1 + 15 + 5 * ROW_COST_CONTENT + ROW_COST_JOB);
     fixture_expect_clean(store);
 }
 

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "store/row_costs.h"
 #include "tests/store/job_fixtures.h"
 
 static void expect_events(Store *store, JobId id, const char *expected) {
@@ -59,7 +60,7 @@ static void test_job_outputs_first_one_wins(void **state) {
     Job job = fixture_get(store, TENANT_DEFAULT, id);
     assert_int_equal(job.output_count, 4);
     assert_int_equal(job.items_done, 3);
-    assert_int_equal(job.bytes_stored, before + 1);
+    assert_int_equal(job.bytes_stored, before + 1 + ROW_COST_CONTENT);
     assert_string_equal(fixture_read_text(store, TENANT_DEFAULT, id, JOB_CONTENT_OUTPUT, 2), "c");
     expect_events(store, id, "state queued, output queued 0-3, diverged queued, output queued 3-4");
     fixture_expect_clean(store);
@@ -123,11 +124,60 @@ static void test_job_outputs_rewind_leaves_what_was_seen(void **state) {
     job = fixture_get(store, TENANT_DEFAULT, id);
     assert_int_equal(job.output_count, 0);
     assert_int_equal(job.items_done, 0);
-    assert_int_equal(job.bytes_stored, 6);
+    assert_int_equal(job.bytes_stored, 6 + ROW_COST_CONTENT + ROW_COST_JOB);
     fixture_expect_clean(store);
 }
 
-TEST_GROUP(job_outputs, cmocka_unit_test(test_job_outputs_are_visible_once_they_are_logged),
+static int64_t count_pages(const TestHome *home) {
+    return fixture_read_sql(home, "catalog.db", "PRAGMA page_count");
+}
+
+typedef struct ManyOutputs {
+    JobId job;
+    const JobContent *content;
+    int64_t first, count;
+} ManyOutputs;
+
+static Error *add_many(Connection *catalog, const ManyOutputs *many) {
+    for (int64_t i = 0; i < many->count; i++)
+        TRY(job_outputs_add(
+            catalog, TENANT_DEFAULT, many->job, many->first + i, many->content, 1, 0, NULL));
+    return NULL;
+}
+
+/* Outputs without an element, one after the other: each is charged what it takes on the disk, and
+ * no quota leaves room for more of them than that. */
+static void test_job_outputs_without_bytes_cost_what_they_take(void **state) {
+    (void)state;
+    enum { ROWS = 4000, PAGE = 4096, QUOTA = 1 << 20 };
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    Tenant tenant;
+    JobContent empty = {.size = 0};
+    JobId id = fixture_submit(store, TENANT_DEFAULT);
+    expect_ok(job_content_stage(NULL, TENANT_DEFAULT, &empty));
+    ManyOutputs many = {id, &empty, 0, ROWS};
+    store_close(TAKE(store));
+    const int64_t before = count_pages(&home);
+    store = fixture_open(&home);
+    expect_ok(fixture_end(add_many(fixture_begin(store), &many)));
+    expect_ok(tenants_get(store, TENANT_DEFAULT, &tenant));
+    store_close(TAKE(store));
+    const int64_t each = (count_pages(&home) - before) * PAGE / ROWS;
+    if (each > ROW_COST_CONTENT || each < ROW_COST_CONTENT / 2)
+        fail_msg("a row takes %lld bytes, %d are charged", (long long)each, ROW_COST_CONTENT);
+    assert_true(tenant.bytes_stored >= (uint64_t)ROWS * ROW_COST_CONTENT);
+    store = fixture_open(&home);
+    expect_ok(fixture_end(
+        tenants_set_quota(fixture_begin(store), TENANT_DEFAULT, QUOTA_STORE_BYTES, QUOTA)));
+    many = (ManyOutputs){id, &empty, ROWS, 550000};
+    expect_error(fixture_end(add_many(fixture_begin(store), &many)), ERROR_EXHAUSTED,
+        "its quota store_bytes is 1048576");
+    fixture_expect_clean(store);
+}
+
+TEST_GROUP(job_outputs, cmocka_unit_test(test_job_outputs_without_bytes_cost_what_they_take),
+    cmocka_unit_test(test_job_outputs_are_visible_once_they_are_logged),
     cmocka_unit_test(test_job_outputs_first_one_wins),
     cmocka_unit_test(test_job_outputs_leave_no_number_out),
     cmocka_unit_test(test_job_outputs_of_checkpoint_release_wait_for_one),

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "store/departures.h"
+#include "store/row_costs.h"
 #include "tests/store/job_fixtures.h"
 
 static void test_jobs_get_answers_what_was_submitted(void **state) {
@@ -20,7 +21,7 @@ static void test_jobs_get_answers_what_was_submitted(void **state) {
     assert_string_equal(job.model, "m@1");
     assert_true(job.submitted > 1e9 && isnan(job.started) && isnan(job.finished));
     assert_true(isnan(job.deadline) && isnan(job.checkpoint_created));
-    assert_int_equal(job.bytes_stored, 6);
+    assert_int_equal(job.bytes_stored, 6 + ROW_COST_CONTENT + ROW_COST_JOB);
     expect_ok(jobs_get_policy(store, TENANT_DEFAULT, id, &policy));
     assert_memory_equal(policy.data, "policy", 6);
     expect_ok(jobs_find_tenant(store, id, &tenant));
@@ -164,7 +165,8 @@ static void test_jobs_refuse_damaged_rows(void **state) {
         expect_error(jobs_get(store, TENANT_DEFAULT, id, &job), ERROR_CORRUPT, "run fsck");
         store_close(TAKE(store));
         fixture_run_sql(&home, "catalog.db",
-            "UPDATE jobs SET state = 1, release = 1, priority = 1, origin = 0, bytes_stored = 6");
+            "UPDATE jobs SET state = 1, release = 1, priority = 1, origin = 0, bytes_stored = "
+            "(SELECT sum(bytes_stored) FROM contents WHERE job = jobs.id)");
         store = fixture_open(&home);
     }
 }

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "store/row_costs.h"
 #include "tests/store/job_fixtures.h"
 
 static void test_jobs_submit_gives_each_job_another_id(void **state) {
@@ -152,7 +153,7 @@ static void test_jobs_submit_stops_at_the_store_quota(void **state) {
     Tenant tenant;
     expect_ok(tenants_get(store, TENANT_DEFAULT, &tenant));
     expect_ok(fixture_end(tenants_set_quota(fixture_begin(store), TENANT_DEFAULT, QUOTA_STORE_BYTES,
-        (int64_t)tenant.bytes_stored + 3)));
+        (int64_t)tenant.bytes_stored + ROW_COST_CONTENT + ROW_COST_JOB + 3)));
     Digest executable = fixture_add_executable(store, TENANT_DEFAULT);
     JobContent inputs = fixture_content(TENANT_DEFAULT, "four"), less = fixture_content(1, "two");
     JobSubmission submission = fixture_submission(&executable, &inputs);
