@@ -75,8 +75,9 @@ static Error *spawn(const CompileChild *child, uint32_t limit_s, int messages, p
         arguments[count++] = "--precision";
         arguments[count++] = child->precision;
     }
-    static const char *const environment[] = {
-        "LC_ALL=C", SANITIZED ? "ASAN_OPTIONS=detect_leaks=0" : NULL, NULL};
+    static const char *const environment[] = {"LC_ALL=C",
+        "MALLOC_ARENA_MAX=2", /* each of a thread's reserves address space, which is limited */
+        SANITIZED ? "ASAN_OPTIONS=detect_leaks=0" : NULL, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     if (posix_spawn_file_actions_init(&actions)) FAIL(OUT_OF_MEMORY, "no memory for a compiler");

@@ -14,6 +14,7 @@
 #include "base/allocator.h"
 #include "base/file.h"
 #include "base/clock.h"
+#include "scheduler/compile_memory.h"
 #include "scheduler/daemon_metrics.h"
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/http/daemon_record.h"
@@ -48,6 +49,7 @@ typedef struct Daemon {
     Control *control;
     Migrations *migrations;
     Evacuation *evacuation;
+    MemoryBudget *compile_memory;
     HttpService http;
     HttpServer *server;
     char *certificate, *key; /* PEM; NULL: no TLS */
@@ -60,6 +62,7 @@ typedef struct Daemon {
 static void daemon_close(Daemon *daemon) {
     if (daemon->recorded) daemon_record_remove(daemon->options->home);
     http_server_close(daemon->server);
+    memory_budget_release(daemon->compile_memory);
     evacuation_release(daemon->evacuation);
     migrations_release(daemon->migrations);
     memory_free(daemon->certificate);
@@ -232,6 +235,7 @@ static Error *open_server(Daemon *daemon) {
         server.tls_certificate = daemon->certificate;
         server.tls_key = daemon->key;
     }
+    TRY(compile_memory_create(&daemon->compile_memory));
     daemon->http = (HttpService){.store = daemon->store,
         .catalog = daemon->catalog,
         .pool = daemon->pool,
@@ -242,6 +246,7 @@ static Error *open_server(Daemon *daemon) {
         .metrics = daemon->metrics,
         .upload_folder = daemon->uploads,
         .compiler = daemon->options->compiler,
+        .compile_memory = daemon->compile_memory,
         .version = daemon->options->version,
         .node = daemon->node,
         .nodes = &node_calls_network};

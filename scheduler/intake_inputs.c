@@ -10,6 +10,20 @@ enum {
 };
 static const uint64_t UNPACKED_MAX = (uint64_t)64 << 30;
 
+Error *intake_inputs_budget(MemoryBudget **out_budget) {
+    enum { MEMORY_PART = 16, BYTES_MIN = 128 << 20, BYTES_MAX = 1 << 30 };
+    return memory_budget_create("unpacking inputs",
+        memory_budget_part_of_machine(MEMORY_PART, BYTES_MIN, BYTES_MAX), 0, out_budget);
+}
+
+uint64_t intake_inputs_share(const MemoryBudget *budget, int64_t host_bytes) {
+    const uint64_t least = (uint64_t)32 << 20, half = memory_budget_bytes(budget) / 2;
+    uint64_t share = half;
+    if (host_bytes != QUOTA_UNLIMITED && (uint64_t)host_bytes < share) share = (uint64_t)host_bytes;
+    if (share < least) share = least;
+    return share < half ? share : half;
+}
+
 Error *intake_inputs_open(const void *data, size_t size, IntakeInputs *out) {
     *out = (IntakeInputs){0};
     return data ? npz_file_open(data, size, UNPACKED_MAX, &out->file) : NULL;
@@ -19,7 +33,7 @@ void intake_inputs_close(IntakeInputs *inputs) {
     npz_stream_close(inputs->stream);
     array_list_deinit(&inputs->arrays);
     npz_file_close(&inputs->file);
-    intake_charge_end(&inputs->charge);
+    memory_charge_end(&inputs->charge);
     *inputs = (IntakeInputs){0};
 }
 
@@ -79,11 +93,11 @@ static uint64_t memory_wanted(const NpzFile *file, uint64_t share) {
     return window < share - whole ? whole + window : share;
 }
 
-Error *intake_inputs_read(IntakeInputs *inputs, IntakeBudget *budget, const Tenant *tenant) {
+Error *intake_inputs_read(IntakeInputs *inputs, MemoryBudget *budget, const Tenant *tenant) {
     const NpzFile *file = &inputs->file;
-    uint64_t share = intake_budget_share(budget, tenant->quotas[QUOTA_HOST_BYTES]);
+    uint64_t share = intake_inputs_share(budget, tenant->quotas[QUOTA_HOST_BYTES]);
     Error *error =
-        intake_budget_take(budget, tenant->id, share, memory_wanted(file, share), &inputs->charge);
+        memory_budget_take(budget, tenant->id, share, memory_wanted(file, share), &inputs->charge);
     TRY_WRAP(error, "inputs");
     for (size_t i = 0; i < file->count; i++) {
         bool streamed = streams(file, &file->items[i]);

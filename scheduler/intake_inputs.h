@@ -5,7 +5,7 @@
  *
  *      open: the archive's directory and heads -> check: ports and quota -> charge -> read -> write
  */
-#include "scheduler/intake_budget.h"
+#include "scheduler/memory_budget.h"
 #include "serialize/array_bundle.h"
 #include "serialize/npz_file.h"
 #include "store/tenants.h"
@@ -16,8 +16,14 @@ typedef struct IntakeInputs {
     ArrayList arrays;         /* of the file; those that are streamed without their elements */
     bool streams;             /* some are */
     struct NpzStream *stream; /* the one that is being read */
-    IntakeCharge charge;
+    MemoryCharge charge;
 } IntakeInputs;
+
+/* A sixteenth of the machine's memory, within bounds, in which inputs are unpacked. */
+MUST_CHECK Error *intake_inputs_budget(MemoryBudget **out_budget);
+/* What a tenant may hold of it at once: half of everything, and no more than its quota host_bytes,
+ * but always as much as small inputs take. host_bytes: QUOTA_UNLIMITED: no quota. */
+uint64_t intake_inputs_share(const MemoryBudget *budget, int64_t host_bytes);
 
 /* data NULL: no inputs. Takes no memory for elements. Errors: as npz_file_open. */
 MUST_CHECK Error *intake_inputs_open(const void *data, size_t size, IntakeInputs *out);
@@ -32,10 +38,10 @@ MUST_CHECK Error *intake_inputs_check(
     const IntakeInputs *inputs, const Function *function, bool items, const Tenant *tenant);
 /* The same arrays without their elements, to see how they are bound. out_arrays: empty before. */
 MUST_CHECK Error *intake_inputs_outline(const IntakeInputs *inputs, ArrayList *out_arrays);
-/* Charges the tenant, then unpacks what is small. Errors: EXHAUSTED as intake_budget_take; as
+/* Charges the tenant, then unpacks what is small. Errors: EXHAUSTED as memory_budget_take; as
  * npz_array_read. */
 MUST_CHECK Error *intake_inputs_read(
-    IntakeInputs *inputs, IntakeBudget *budget, const Tenant *tenant);
+    IntakeInputs *inputs, MemoryBudget *budget, const Tenant *tenant);
 /* Stores all of them. */
 MUST_CHECK Error *intake_inputs_write(
     IntakeInputs *inputs, WorkerPool *pool, ChunkSink sink, ArrayBundle *out_bundle);

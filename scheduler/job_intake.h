@@ -3,14 +3,14 @@
  * function's ports and the tenant's quotas; then they are unpacked and stored, and the control
  * thread gets it. */
 #include "scheduler/control.h"
-#include "scheduler/intake_budget.h"
+#include "scheduler/memory_budget.h"
 
 typedef struct JobIntake {
     TenantId tenant;
     const char *model;  /* NAME, NAME@3, NAME@alias */
     const void *inputs; /* an .npz file; NULL: the function takes none */
     size_t inputs_size;
-    IntakeBudget *budget; /* the memory in which they are unpacked */
+    MemoryBudget *budget; /* the memory in which they are unpacked */
     const JobPolicy *policy;
     int priority; /* PolicyClass */
     JobRelease release;

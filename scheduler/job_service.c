@@ -6,6 +6,7 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "scheduler/intake_inputs.h"
 #include "scheduler/job_intake.h"
 #include "scheduler/job_service_internal.h"
 #include "scheduler/policy/policy_event.h"
@@ -394,7 +395,7 @@ Error *job_service_create(
     service->store = settings_cache_store(settings);
     service->catalog = catalog;
     service->pool = pool;
-    Error *error = intake_budget_create(0, 0, &service->intake);
+    Error *error = intake_inputs_budget(&service->intake);
     if (error) {
         memory_free(service);
         return error;
@@ -414,7 +415,7 @@ void job_service_set_removed(JobService *service, void (*removed)(void *context)
 void job_service_release(JobService *service) {
     if (!service) return;
     (void)pthread_mutex_destroy(&service->watches_mutex);
-    intake_budget_release(service->intake);
+    memory_budget_release(service->intake);
     memory_free(service);
 }
 

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "scheduler/intake_budget.h"
+#include "scheduler/memory_budget.h"
 #include "scheduler/job_service.h"
 
 typedef struct JobWatch JobWatch;
@@ -14,7 +14,7 @@ struct JobService {
     Catalog *catalog;
     WorkerPool *pool;
     Control *control;
-    IntakeBudget *intake; /* memory for inputs on their way */
+    MemoryBudget *intake; /* memory for inputs on their way */
     pthread_mutex_t watches_mutex;
     JobWatch *watches;              /* open streams */
     void (*removed)(void *context); /* NULL: nobody waits for it */

@@ -22,12 +22,13 @@ typedef struct HttpService {
     Accounts accounts;
     JobsApi jobs;
     Metrics *metrics;
-    const char *upload_folder;     /* for temporary files: in the home */
-    const char *compiler;          /* the layover binary that compiles uploaded models */
-    const char *version;           /* of Layover; NULL: not said */
-    uint64_t node;                 /* this home's number */
-    const struct NodeCalls *nodes; /* NULL: it speaks to no others */
-    struct Migrations *migrations; /* NULL: no job comes or goes, as with the next one */
+    const char *upload_folder;           /* for temporary files: in the home */
+    const char *compiler;                /* the layover binary that compiles uploaded models */
+    struct MemoryBudget *compile_memory; /* NULL: each gets compile_child.h's limit */
+    const char *version;                 /* of Layover; NULL: not said */
+    uint64_t node;                       /* this home's number */
+    const struct NodeCalls *nodes;       /* NULL: it speaks to no others */
+    struct Migrations *migrations;       /* NULL: no job comes or goes, as with the next one */
     struct Evacuation *evacuation;
     atomic_bool ready; /* false while the daemon starts or drains */
 } HttpService;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "scheduler/compile_child.h"
+#include "scheduler/compile_memory.h"
 #include "scheduler/http/http_service.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
@@ -183,6 +184,11 @@ static Error *compile(HttpService *service, const HttpRequest *request, const Up
         .format = http_request_query(request, "format"),
         .precision = http_request_query(request, "precision"),
     };
+    MemoryCharge OWN_CHARGE(charge) = {0};
+    if (service->compile_memory)
+        TRY(compile_memory_take(
+            service->compile_memory, request->caller.tenant, request->body_size, &charge));
+    child.memory_bytes = charge.bytes;
     uint64_t start_ns = clock_now_ns(clock_real());
     TRY(service->accounts.class_->store_bytes_left(
         service->accounts.self, request->caller.tenant, &child.file_bytes));

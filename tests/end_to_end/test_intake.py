@@ -1,6 +1,7 @@
 """What a submission may cost before its job is taken: the daemon's memory and its quotas."""
 import concurrent.futures
 import json
+import resource
 import struct
 import time
 import zlib
@@ -130,3 +131,27 @@ def test_many_submissions_at_once_stay_within_a_share(served):
             return None
         assert all(pool.map(one, range(24)))
     assert peak.bytes < 128 * MIB, peak.bytes / MIB
+
+
+def test_the_command_line_does_not_unpack_what_does_not_fit(tmp_path):
+    home = Home(tmp_path / "home")
+    (tmp_path / "m.lva").write_text(PROGRAM)
+    home.call("register", "m", tmp_path / "m.lva")
+    (tmp_path / "bomb.npz").write_bytes(zeros_npz("a", "<f4", "(134217728, 2)", 1 << 30))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    result = home.try_call("run", "m", "--function", "small", "--input", tmp_path / "bomb.npz",
+                           "--output", tmp_path / "out.npz")
+    assert result.code == 1 and "has shape [134217728, 2], not [1, 2]" in str(result)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < max(before, 256 << 10)
+
+
+def test_a_daemon_with_less_address_space_takes_models(tmp_path, monkeypatch):
+    """Its compiler may not ask for more than the daemon itself has."""
+    home = Home(tmp_path / "home")
+    prlimit = ["prlimit", f"--as={8 << 30}"]
+    command = Daemon.command
+    monkeypatch.setattr(Daemon, "command", lambda self: prlimit + command(self))
+    with Daemon(home) as daemon:
+        (tmp_path / "m.lva").write_text(PROGRAM)
+        daemon.request("POST", "/v1/models/m?format=lva", (tmp_path / "m.lva").read_bytes())
+        assert daemon.json("GET", "/v1/models/m")["version"] == 1

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "scheduler/policy/policy.h"
+#include "scheduler/intake_inputs.h"
 #include "serialize/array_bundle.h"
 #include "scheduler/model_loader.h"
 #include "store/stored_content.h"
@@ -93,7 +94,7 @@ void control_fixture_init(ControlFixture *fixture) {
     register_program(fixture->store);
     assert_ok(catalog_open(fixture->store, &fixture->catalog));
     assert_ok(settings_cache_create(fixture->store, &fixture->settings));
-    assert_ok(intake_budget_create(0, 0, &fixture->budget));
+    assert_ok(intake_inputs_budget(&fixture->budget));
 }
 
 void control_fixture_start(ControlFixture *fixture, const char *const *devices) {
@@ -118,7 +119,7 @@ void control_fixture_stop(ControlFixture *fixture) {
 void control_fixture_deinit(ControlFixture *fixture) {
     control_release(fixture->control);
     settings_cache_release(fixture->settings);
-    intake_budget_release(fixture->budget);
+    memory_budget_release(fixture->budget);
     catalog_close(fixture->catalog);
     store_close(fixture->store);
 }

@@ -9,7 +9,7 @@ typedef struct ControlFixture {
     Catalog *catalog;
     SettingsCache *settings;
     Control *control;
-    IntakeBudget *budget;
+    MemoryBudget *budget;
     Metrics *metrics;           /* NULL unless the test sets it before the start; the test's */
     const WeightImages *images; /* the same */
     uint64_t reopen_pause_ns, loss_window_ns; /* the same; of ControlOptions */

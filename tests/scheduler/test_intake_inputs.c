@@ -26,7 +26,7 @@ static void test_intake_inputs_store_what_reading_all_would(void **state) {
     ArrayBundle OWN_BUNDLE(a) = {0};
     ArrayBundle OWN_BUNDLE(b) = {0};
     IntakeInputs OWN_INTAKE_INPUTS(inputs) = {0};
-    OWN(IntakeBudget, budget) = NULL;
+    OWN(MemoryBudget, budget) = NULL;
     OWN(WorkerPool, pool) = NULL;
     const Tenant tenant = tenant_of(QUOTA_UNLIMITED);
     fixture_add_floats(&arrays, "small", &(Shape){1, {10}}, 3);
@@ -34,7 +34,7 @@ static void test_intake_inputs_store_what_reading_all_would(void **state) {
     fixture_add_floats(&arrays, "middle", &(Shape){1, {50000}}, 2);
     stored_npz(&arrays, &file);
     assert_ok(worker_pool_create("intake", 2, &pool));
-    assert_ok(intake_budget_create(0, 0, &budget));
+    assert_ok(intake_inputs_budget(&budget));
     assert_ok(intake_inputs_open(file.data, file.size, &inputs));
     assert_ok(intake_inputs_read(&inputs, budget, &tenant));
     assert_true(inputs.streams);
@@ -55,14 +55,14 @@ static void test_intake_inputs_keep_a_bomb_out_of_memory(void **state) {
     MemoryStore __attribute__((cleanup(memory_store_deinit))) store = {0};
     ArrayBundle OWN_BUNDLE(bundle) = {0};
     IntakeInputs OWN_INTAKE_INPUTS(inputs) = {0};
-    OWN(IntakeBudget, budget) = NULL;
+    OWN(MemoryBudget, budget) = NULL;
     char name[] = "x", main_name[] = "main";
     Port port = {.name = name, .dtype = DTYPE_FLOAT32, .rank_known = true, .shape = {1, {-1}}};
     const Function function = {.name = main_name, .parameter_count = 1, .parameters = &port};
     const Tenant small = tenant_of(1 << 20), large = tenant_of(QUOTA_UNLIMITED);
     const uint64_t size = (uint64_t)1 << 30, room = (uint64_t)96 << 20;
     deflated_npz("x", "<f4", "(268435456,)", size, &bomb);
-    assert_ok(intake_budget_create((uint64_t)64 << 20, 0, &budget));
+    assert_ok(memory_budget_create("inputs", (uint64_t)64 << 20, 0, &budget));
     uint64_t before = resident_bytes();
     assert_ok(intake_inputs_open(bomb.data, bomb.size, &inputs));
     assert_ok(intake_inputs_outline(&inputs, &outlines));
@@ -81,14 +81,14 @@ static void test_intake_inputs_charge_what_cannot_be_streamed(void **state) {
     (void)state;
     ByteWriter OWN_BYTES(file) = {0};
     IntakeInputs OWN_INTAKE_INPUTS(inputs) = {0};
-    OWN(IntakeBudget, budget) = NULL;
+    OWN(MemoryBudget, budget) = NULL;
     const Tenant tenant = tenant_of(QUOTA_UNLIMITED);
     deflated_npz("x", "<U1", "(16777216,)", 64 << 20, &file);
-    assert_ok(intake_budget_create((uint64_t)64 << 20, 1, &budget));
+    assert_ok(memory_budget_create("inputs", (uint64_t)64 << 20, 1, &budget));
     assert_ok(intake_inputs_open(file.data, file.size, &inputs));
     uint64_t before = resident_bytes();
-    assert_fails_saying(
-        EXHAUSTED, "bytes of memory are needed", intake_inputs_read(&inputs, budget, &tenant));
+    assert_fails_saying(EXHAUSTED, "bytes of memory for inputs are needed",
+        intake_inputs_read(&inputs, budget, &tenant));
     assert_true(resident_bytes() < before + (16 << 20));
 }
 
@@ -100,12 +100,24 @@ static void test_intake_inputs_may_be_none(void **state) {
     assert_fails_saying(CORRUPT, "not a zip file", intake_inputs_open("", 0, &inputs));
 }
 
+static void test_intake_inputs_share_follows_the_quota(void **state) {
+    (void)state;
+    enum { MIB = 1 << 20 };
+    OWN(MemoryBudget, budget) = NULL;
+    assert_ok(memory_budget_create("inputs", (uint64_t)256 * MIB, 1, &budget));
+    assert_int_equal(intake_inputs_share(budget, QUOTA_UNLIMITED), 128 * MIB);
+    assert_int_equal(intake_inputs_share(budget, 100 * MIB), 100 * MIB);
+    assert_int_equal(intake_inputs_share(budget, 10), 32 * MIB);
+    assert_int_equal(intake_inputs_share(budget, INT64_MAX), 128 * MIB);
+}
+
 int test_intake_inputs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_intake_inputs_store_what_reading_all_would),
         cmocka_unit_test(test_intake_inputs_keep_a_bomb_out_of_memory),
         cmocka_unit_test(test_intake_inputs_charge_what_cannot_be_streamed),
         cmocka_unit_test(test_intake_inputs_may_be_none),
+        cmocka_unit_test(test_intake_inputs_share_follows_the_quota),
     };
     return cmocka_run_group_tests_name("intake_inputs", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "scheduler/intake_budget.h"
+#include "scheduler/memory_budget.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -6,11 +6,8 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
-#include "store/tenants.h"
 
-enum { MEMORY_PART = 16, WAIT_MS = 5000 };
-static const uint64_t BYTES_MIN = (uint64_t)128 << 20, BYTES_MAX = (uint64_t)1 << 30;
-static const uint64_t SHARE_MIN = (uint64_t)32 << 20;
+enum { WAIT_MS = 5000 };
 
 typedef struct Holder {
     TenantId tenant;
@@ -18,26 +15,29 @@ typedef struct Holder {
     struct Holder *next;
 } Holder;
 
-struct IntakeBudget {
+struct MemoryBudget {
     pthread_mutex_t mutex;
     pthread_cond_t given_back;
+    const char *what;
     uint64_t total, used;
     uint32_t wait_ms;
     Holder *holders; /* tenants that hold something: as many as requests at once */
 };
 
-static uint64_t part_of_machine(void) {
+uint64_t memory_budget_part_of_machine(uint32_t part, uint64_t min, uint64_t max) {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    uint64_t bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / MEMORY_PART : 0;
-    return bytes < BYTES_MIN ? BYTES_MIN : bytes > BYTES_MAX ? BYTES_MAX : bytes;
+    uint64_t bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / part : 0;
+    return bytes < min ? min : bytes > max ? max : bytes;
 }
 
-Error *intake_budget_create(uint64_t bytes, uint32_t wait_ms, IntakeBudget **out_budget) {
+Error *memory_budget_create(
+    const char *what, uint64_t bytes, uint32_t wait_ms, MemoryBudget **out_budget) {
     void *memory;
     pthread_condattr_t attributes;
-    TRY(memory_alloc(1, sizeof(IntakeBudget), &memory));
-    IntakeBudget *budget = memory;
-    budget->total = bytes ? bytes : part_of_machine();
+    TRY(memory_alloc(1, sizeof(MemoryBudget), &memory));
+    MemoryBudget *budget = memory;
+    budget->what = what;
+    budget->total = bytes;
     budget->wait_ms = wait_ms ? wait_ms : WAIT_MS;
     (void)pthread_mutex_init(&budget->mutex, NULL);
     (void)pthread_condattr_init(&attributes);
@@ -48,21 +48,16 @@ Error *intake_budget_create(uint64_t bytes, uint32_t wait_ms, IntakeBudget **out
     return NULL;
 }
 
-void intake_budget_release(IntakeBudget *budget) {
+void memory_budget_release(MemoryBudget *budget) {
     if (!budget) return;
     (void)pthread_cond_destroy(&budget->given_back);
     (void)pthread_mutex_destroy(&budget->mutex);
     memory_free(budget);
 }
 
-uint64_t intake_budget_share(const IntakeBudget *budget, int64_t host_bytes) {
-    uint64_t share = budget->total / 2;
-    if (host_bytes != QUOTA_UNLIMITED && (uint64_t)host_bytes < share) share = (uint64_t)host_bytes;
-    uint64_t least = SHARE_MIN < budget->total / 2 ? SHARE_MIN : budget->total / 2;
-    return share < least ? least : share;
-}
+uint64_t memory_budget_bytes(const MemoryBudget *budget) { return budget->total; }
 
-static Holder **find(IntakeBudget *budget, TenantId tenant) {
+static Holder **find(MemoryBudget *budget, TenantId tenant) {
     Holder **at = &budget->holders;
     while (*at && (*at)->tenant != tenant) at = &(*at)->next;
     return at;
@@ -81,7 +76,7 @@ static struct timespec deadline_in(uint32_t wait_ms) {
 }
 
 /* Under the mutex. */
-static Error *wait_for_room(IntakeBudget *budget, TenantId tenant, uint64_t share, uint64_t bytes) {
+static Error *wait_for_room(MemoryBudget *budget, TenantId tenant, uint64_t share, uint64_t bytes) {
     const struct timespec deadline = deadline_in(budget->wait_ms);
     for (int status = 0;;) {
         const Holder *holder = *find(budget, tenant);
@@ -89,15 +84,15 @@ static Error *wait_for_room(IntakeBudget *budget, TenantId tenant, uint64_t shar
         if (held + bytes <= share && budget->used + bytes <= budget->total) return NULL;
         if (status == ETIMEDOUT)
             FAIL(EXHAUSTED,
-                "inputs of other submissions are being taken in, %llu bytes of this tenant's share "
-                "of %llu and %llu of %llu of all tenants; try again",
-                (unsigned long long)held, (unsigned long long)share,
+                "memory for %s is in use: this tenant has %llu bytes of its share of %llu, all "
+                "tenants have %llu of %llu; try again",
+                budget->what, (unsigned long long)held, (unsigned long long)share,
                 (unsigned long long)budget->used, (unsigned long long)budget->total);
         status = pthread_cond_timedwait(&budget->given_back, &budget->mutex, &deadline);
     }
 }
 
-static Error *add(IntakeBudget *budget, TenantId tenant, uint64_t bytes) {
+static Error *add(MemoryBudget *budget, TenantId tenant, uint64_t bytes) {
     Holder **at = find(budget, tenant);
     if (!*at) {
         void *memory;
@@ -110,22 +105,22 @@ static Error *add(IntakeBudget *budget, TenantId tenant, uint64_t bytes) {
     return NULL;
 }
 
-Error *intake_budget_take(IntakeBudget *budget, TenantId tenant, uint64_t share, uint64_t bytes,
-    IntakeCharge *out_charge) {
+Error *memory_budget_take(MemoryBudget *budget, TenantId tenant, uint64_t share, uint64_t bytes,
+    MemoryCharge *out_charge) {
     if (bytes > share)
-        FAIL(EXHAUSTED, "%llu bytes of memory are needed at once, and %llu are allowed",
-            (unsigned long long)bytes, (unsigned long long)share);
+        FAIL(EXHAUSTED, "%llu bytes of memory for %s are needed at once, and %llu are allowed",
+            (unsigned long long)bytes, budget->what, (unsigned long long)share);
     if (bytes == 0) return NULL;
     (void)pthread_mutex_lock(&budget->mutex);
     Error *error = wait_for_room(budget, tenant, share, bytes);
     if (!error) error = add(budget, tenant, bytes);
     (void)pthread_mutex_unlock(&budget->mutex);
-    if (!error) *out_charge = (IntakeCharge){budget, tenant, bytes};
+    if (!error) *out_charge = (MemoryCharge){budget, tenant, bytes};
     return error;
 }
 
-void intake_charge_end(IntakeCharge *charge) {
-    IntakeBudget *budget = charge->budget;
+void memory_charge_end(MemoryCharge *charge) {
+    MemoryBudget *budget = charge->budget;
     if (!budget) return;
     (void)pthread_mutex_lock(&budget->mutex);
     Holder **at = find(budget, charge->tenant), *holder = *at;
@@ -137,5 +132,5 @@ void intake_charge_end(IntakeCharge *charge) {
     }
     (void)pthread_cond_broadcast(&budget->given_back);
     (void)pthread_mutex_unlock(&budget->mutex);
-    *charge = (IntakeCharge){0};
+    *charge = (MemoryCharge){0};
 }

@@ -1,0 +1,11 @@
+#pragma once
+/* Memory of the processes that compile uploaded models: all of them together stay within half of
+ * the machine's memory, those of one tenant within three quarters of that, so that another tenant's
+ * small model always finds room. What a process gets is its limit of address space. */
+#include "scheduler/memory_budget.h"
+
+MUST_CHECK Error *compile_memory_create(MemoryBudget **out_budget);
+/* out_charge->bytes: the limit of a process that compiles a file of model_bytes.
+ * Blocks: a few seconds at most. Errors: EXHAUSTED others compile. */
+MUST_CHECK Error *compile_memory_take(
+    MemoryBudget *budget, TenantId tenant, uint64_t model_bytes, MemoryCharge *out_charge);

@@ -1,0 +1,47 @@
+#include "scheduler/compile_memory.h"
+
+#include "scheduler/compile_child.h"
+#include "tests/support/test_support.h"
+
+static const uint64_t GIB = (uint64_t)1 << 30;
+
+/* One tenant's large models leave room for another's small one, and are told to come again. */
+static void test_compile_memory_keeps_room_for_other_tenants(void **state) {
+    (void)state;
+    OWN(MemoryBudget, budget) = NULL;
+    MemoryCharge OWN_CHARGE(large) = {0};
+    MemoryCharge OWN_CHARGE(more) = {0};
+    MemoryCharge OWN_CHARGE(small) = {0};
+    assert_ok(memory_budget_create("compiling models", 128 * GIB, 1, &budget));
+    assert_ok(compile_memory_take(budget, 1, 100 * GIB, &large));
+    assert_int_equal(large.bytes, COMPILE_CHILD_MEMORY_BYTES);
+    memory_charge_end(&large);
+    assert_ok(compile_memory_take(budget, 1, UINT64_MAX, &large));
+    assert_int_equal(large.bytes, COMPILE_CHILD_MEMORY_BYTES);
+    memory_charge_end(&large);
+    memory_budget_release(budget);
+    assert_ok(memory_budget_create("compiling models", 16 * GIB, 1, &budget));
+    assert_ok(compile_memory_take(budget, 1, GIB, &large));
+    assert_int_equal(large.bytes, 12 * GIB);
+    assert_fails_saying(EXHAUSTED, "memory for compiling models is in use",
+        compile_memory_take(budget, 1, 1000, &more));
+    assert_ok(compile_memory_take(budget, 2, 1000, &small));
+    assert_in_range(small.bytes, GIB, 4 * GIB);
+    memory_charge_end(&large);
+    assert_ok(compile_memory_take(budget, 1, 1000, &more));
+}
+
+static void test_compile_memory_follows_the_machine(void **state) {
+    (void)state;
+    OWN(MemoryBudget, budget) = NULL;
+    assert_ok(compile_memory_create(&budget));
+    assert_true(memory_budget_bytes(budget) >= 4 * GIB);
+}
+
+int test_compile_memory(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_compile_memory_keeps_room_for_other_tenants),
+        cmocka_unit_test(test_compile_memory_follows_the_machine),
+    };
+    return cmocka_run_group_tests_name("compile_memory", tests, NULL, NULL);
+}
