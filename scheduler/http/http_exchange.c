@@ -221,6 +221,7 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
         FAIL(INVALID, "Content-Length is no number");
     if (head.authorization) TRY(memory_copy_text(head.authorization, &exchange->authorization));
     TRY(http_service_open(server->service, &head, &exchange->request));
+    if (exchange->request.caller.token) http_connection_trust(exchange->connection);
     http_body_open(&exchange->body, &exchange->request);
     return NULL;
 }

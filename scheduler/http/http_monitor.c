@@ -1,12 +1,14 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "scheduler/http/http_places.h"
 #include "scheduler/http/http_server_internal.h"
 
 enum { TICK_MS_MAX = 250, TICK_MS_MIN = 5, KEEP_ALIVE_S = 60 };
@@ -24,6 +26,7 @@ static void link_connection(HttpServer *server, HttpConnection *connection) {
     connection->next = server->connections;
     if (connection->next) connection->next->previous = connection;
     server->connections = connection;
+    http_places_make(server, connection);
     (void)pthread_mutex_unlock(&server->mutex);
 }
 
@@ -35,6 +38,26 @@ static void unlink_connection(HttpServer *server, HttpConnection *connection) {
     else
         server->connections = connection->next;
     (void)pthread_mutex_unlock(&server->mutex);
+}
+
+void http_connection_trust(HttpConnection *connection) {
+    (void)pthread_mutex_lock(&connection->server->mutex);
+    connection->trusted = true;
+    (void)pthread_mutex_unlock(&connection->server->mutex);
+}
+
+static void read_peer(HttpConnection *connection) {
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    if (getpeername(connection->descriptor, (struct sockaddr *)&address, &size) != 0) return;
+    const struct sockaddr_in *four = (const struct sockaddr_in *)&address;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&address;
+    if (address.ss_family == AF_INET)
+        memcpy(connection->peer, &four->sin_addr, sizeof four->sin_addr);
+    else if (address.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+        memcpy(connection->peer, six->sin6_addr.s6_addr + 12, 4);
+    else if (address.ss_family == AF_INET6)
+        memcpy(connection->peer, &six->sin6_addr, 8);
 }
 
 /* A peer that lost power answers no probe and is then gone. */
@@ -59,6 +82,8 @@ void http_monitor_notice(void *self, struct MHD_Connection *mhd, void **socket_c
         connection->origin = listener->origin;
         connection->descriptor =
             microhttpd.get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        connection->trusted = listener->origin == HTTP_ORIGIN_UNIX;
+        read_peer(connection);
         if (listener->origin == HTTP_ORIGIN_TCP) keep_alive(connection->descriptor);
         const union MHD_ConnectionInfo *tls =
             microhttpd.get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);

@@ -17,6 +17,7 @@ enum {
     IDLE_LIMIT_MS_DEFAULT = 60000,
     DESCRIPTORS_KEPT = 256, /* for everything but connections */
     CONNECTIONS_MIN = 16,
+    CONNECTIONS_LEAVING = 64, /* that were shut down and are not closed yet: http_places.h */
     MEMORY_PER_CONNECTION = 64 << 10, /* so a head is smaller than this */
     MEMORY_INCREMENT = 16 << 10,
     CLOSE_POLL_NS = 2000000,
@@ -71,15 +72,14 @@ static Error *start_listener(HttpServer *server, HttpListener *listener, HttpOri
                                     MHD_USE_ITC | (tls ? (unsigned)MHD_USE_TLS : 0u),
             0, NULL, NULL, http_exchange_continue, listener, MHD_OPTION_ARRAY, security,
             MHD_OPTION_LISTEN_SOCKET, listener->socket, MHD_OPTION_CONNECTION_LIMIT,
-            (unsigned)options->connection_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-            (unsigned)options->connection_per_peer_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-            (size_t)MEMORY_PER_CONNECTION, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
-            (size_t)MEMORY_INCREMENT, MHD_OPTION_CONNECTION_TIMEOUT,
-            (unsigned)(options->idle_limit_ms + 999) / 1000, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-            MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, http_exchange_begin,
-            listener, MHD_OPTION_NOTIFY_COMPLETED, http_exchange_end, listener,
-            MHD_OPTION_NOTIFY_CONNECTION, http_monitor_notice, listener,
-            MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+            (unsigned)options->connection_max + CONNECTIONS_LEAVING,
+            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_PER_CONNECTION,
+            MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)MEMORY_INCREMENT,
+            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(options->idle_limit_ms + 999) / 1000,
+            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+            MHD_OPTION_URI_LOG_CALLBACK, http_exchange_begin, listener, MHD_OPTION_NOTIFY_COMPLETED,
+            http_exchange_end, listener, MHD_OPTION_NOTIFY_CONNECTION, http_monitor_notice,
+            listener, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
     if (!listener->daemon && tls)
         FAIL(INVALID, "the server does not start: is this a certificate with its key, in PEM?");
     if (!listener->daemon) FAIL(IO, "the HTTP server cannot be started");

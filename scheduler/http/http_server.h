@@ -17,7 +17,7 @@ typedef struct HttpServerOptions {
      * long as the server is open. */
     const char *tls_certificate, *tls_key;
     uint32_t connection_max; /* in all, for each of the two; 0: 4096, or what descriptors allow */
-    uint32_t connection_per_peer_max; /* of one IP address; 0: 1024 */
+    uint32_t connection_per_peer_max; /* without a valid token, of one IP address; 0: 1024 */
     uint32_t handler_threads;         /* 0: 32 */
     uint32_t head_limit_ms;           /* for all of a request's head; 0: 10 s */
     uint32_t body_limit_ms;           /* for a body, beside one second for every 64 KiB; 0: 30 s */

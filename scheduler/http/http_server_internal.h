@@ -45,6 +45,9 @@ typedef struct HttpConnection {
     struct HttpServer *server;
     struct HttpConnection *previous, *next;
     HttpOrigin origin;
+    uint8_t peer[16]; /* its address; of IPv6 the network's 64 bits. Zeros: a unix socket */
+    bool trusted;     /* it has shown a valid token, or is of the unix socket */
+    bool leaving;     /* it was shut down */
     int descriptor;
     uint64_t deadline_ns;   /* cut then; 0: never */
     HttpExchange *exchange; /* NULL: between two requests */
@@ -92,6 +95,9 @@ void http_exchange_end(
 /* The token may have been revoked while the body came, the task waited or the client read.
  * Errors: UNAUTHENTICATED. */
 MUST_CHECK Error *http_exchange_check_caller(HttpExchange *exchange);
+
+/* The connection has shown a valid token. */
+void http_connection_trust(HttpConnection *connection);
 
 /* A stream's body. */
 ssize_t http_stream_read(void *self, uint64_t position, char *out, size_t size);
