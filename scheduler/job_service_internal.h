@@ -36,7 +36,7 @@ MUST_CHECK Error *job_service_tenants(
 void job_service_use(void *self, TenantId tenant, JobsApiUse *out_use);
 void job_service_tenant_changed(void *self, TenantId tenant);
 MUST_CHECK Error *job_service_outputs(void *self, const Caller *caller, const char *job,
-    int64_t since, const char *path, JobsApiOutputs *out);
+    int64_t since, const char *path, HttpStream *out_stream, JobsApiOutputs *out);
 MUST_CHECK Error *job_service_ask(
     void *self, const Caller *caller, const char *job, JobsApiQuestion what, JobsApiWait *out_wait);
 /* ---- job_service_moved.c: jobs that went to another node ---- */

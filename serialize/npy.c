@@ -236,7 +236,7 @@ static size_t text_length(const char *text) {
 }
 
 /* The longest text's length, but at least 1: numpy has no strings of length 0. */
-static size_t longest_text(const NamedArray *array) {
+size_t npy_text_width(const NamedArray *array) {
     int64_t count = shape_count_unchecked(&array->shape);
     size_t longest = 1;
     for (int64_t i = 0; i < count; i++) {
@@ -249,7 +249,7 @@ static size_t longest_text(const NamedArray *array) {
 Error *npy_write_header(const NamedArray *array, ByteWriter *out) {
     TextBuilder OWN_TEXT(text) = {0};
     if (array->dtype == DTYPE_STRING)
-        text_appendf(&text, "{'descr': '<U%zu'", longest_text(array));
+        text_appendf(&text, "{'descr': '<U%zu'", npy_text_width(array));
     else
         text_appendf(&text, "{'descr': '%s'", dtype_numpy(array_raw_dtype(array->dtype)));
     text_append(&text, ", 'fortran_order': False, 'shape': (");
@@ -291,7 +291,7 @@ bool npy_is_written_as_is(const NamedArray *array) {
 Error *npy_write_elements(const NamedArray *array, ByteWriter *out) {
     size_t count = (size_t)shape_count_unchecked(&array->shape);
     if (array->dtype == DTYPE_STRING) {
-        size_t length = longest_text(array);
+        size_t length = npy_text_width(array);
         for (size_t i = 0; i < count; i++) write_text(array->texts[i], length, out);
     } else if (dtype_bits(array->dtype) < 8) {
         for (size_t i = 0; i < count; i++) {

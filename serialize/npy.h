@@ -44,4 +44,6 @@ MUST_CHECK Error *npy_write_header(const NamedArray *array, ByteWriter *out);
 /* The bytes of a string array's or 4-bit array's elements as they stand in a file; other arrays'
  * bytes stand there as they are, and nothing is written here. */
 MUST_CHECK Error *npy_write_elements(const NamedArray *array, ByteWriter *out);
+/* Of a string array: the letters that each of its elements takes in a file. */
+size_t npy_text_width(const NamedArray *array);
 bool npy_is_written_as_is(const NamedArray *array);

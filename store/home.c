@@ -102,43 +102,61 @@ bool home_has(const char *home, const char *name) {
 static Error *fail_in_use(int lock) {
     char text[PID_TEXT_SIZE] = {0};
     int64_t pid;
-    ssize_t size = pread(lock, text, sizeof text - 1, 0);
+    ssize_t size = lock < 0 ? 0 : pread(lock, text, sizeof text - 1, 0);
     if (size > 0 && text[size - 1] == '\n') text[size - 1] = 0;
     if (size <= 0 || !text_parse_i64(text + strspn(text, " "), &pid) || pid <= 0)
         FAIL(REFUSED, "home is in use by another process; use the daemon or another --home");
     FAIL(REFUSED, "home is in use by pid %lld; use the daemon or another --home", (long long)pid);
 }
 
-static Error *lock_descriptor(int lock, const char *path) {
+static bool try_flock(int descriptor) {
     int result;
     do {
-        result = flock(lock, LOCK_EX | LOCK_NB);
+        result = flock(descriptor, LOCK_EX | LOCK_NB);
     } while (result != 0 && errno == EINTR);
-    if (result != 0 && errno == EWOULDBLOCK) return fail_in_use(lock);
-    if (result != 0) return fail_errno("lock", path);
+    return result == 0;
+}
+
+static Error *lock_file(const HomeLock *lock, const char *path) {
+    if (!try_flock(lock->file))
+        return errno == EWOULDBLOCK ? fail_in_use(lock->file) : fail_errno("lock", path);
+    /* The file may be removed and made anew; the folder that everything stands in may not. */
+    if (!try_flock(lock->folder))
+        return errno == EWOULDBLOCK ? fail_in_use(-1) : fail_errno("lock the folder of", path);
     char text[PID_TEXT_SIZE];
     /* One size for every pid: cutting a file takes half a millisecond. It is for people and need
      * not survive a power cut, so no sync. */
     int size = snprintf(text, sizeof text, "%*lld\n", PID_WIDTH, (long long)getpid());
-    if (pwrite(lock, text, (size_t)size, 0) != size) return fail_errno("write", path);
+    if (pwrite(lock->file, text, (size_t)size, 0) != size) return fail_errno("write", path);
     return NULL;
 }
 
-Error *home_lock(const char *home, int *out_lock) {
+Error *home_lock(const char *home, HomeLock *out_lock) {
     char *path;
-    TRY(home_path(home, "lock", &path));
-    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    Error *error;
-    if (lock >= 0)
-        error = lock_descriptor(lock, path);
-    else if (errno == ENOENT)
-        error = error_make(ERROR_NOT_FOUND, __FILE__, __LINE__, "no home at %s", home);
+    HomeLock lock = {.file = -1, .folder = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (lock.folder < 0 && errno == ENOENT) FAIL(NOT_FOUND, "no home at %s", home);
+    if (lock.folder < 0) return fail_errno("open", home);
+    Error *error = home_path(home, "lock", &path);
+    if (!error) {
+        lock.file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        error = lock.file < 0 ? fail_errno("open", path) : lock_file(&lock, path);
+        memory_free(path);
+    }
+    if (error)
+        home_unlock(&lock);
     else
-        error = fail_errno("open", path);
-    memory_free(path);
-    if (error && lock >= 0) (void)close(lock);
-    if (!error) *out_lock = lock;
+        *out_lock = lock;
     return error;
 }
 
-void home_unlock(int lock) { (void)close(lock); }
+void home_unlock(HomeLock *lock) {
+    if (lock->file >= 0) (void)close(lock->file);
+    if (lock->folder >= 0) (void)close(lock->folder);
+    lock->file = lock->folder = -1;
+}
+
+bool home_still_has(const HomeLock *lock, const char *name, int descriptor) {
+    struct stat held, found;
+    return fstat(descriptor, &held) == 0 && fstatat(lock->folder, name, &found, 0) == 0 &&
+           held.st_dev == found.st_dev && held.st_ino == found.st_ino;
+}

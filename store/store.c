@@ -101,7 +101,7 @@ static void init_sweeping(Store *store) {
 Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
     OWN(Store, store) = NULL;
     TRY(memory_alloc(1, sizeof *store, (void **)&store));
-    store->lock = -1;
+    store->lock = HOME_UNLOCKED;
     for (int i = 0; i < DATABASE_COUNT; i++) {
         store->writers[i].serving = 1; /* the first ticket */
         (void)pthread_mutex_init(&store->writers[i].mutex, NULL);
@@ -139,8 +139,8 @@ void store_close(Store *store) {
     (void)pthread_rwlock_destroy(&store->sweeping);
     in_flight_table_deinit(&store->in_flight);
     recent_chunks_release(store->recent_chunks);
-    if (store->lock >= 0) reserve_close(store->path);
-    if (store->lock >= 0) home_unlock(store->lock);
+    if (store->lock.folder >= 0) reserve_close(store->path);
+    home_unlock(&store->lock);
     memory_free(store->home);
     memory_free(store->path);
     memory_free(store);

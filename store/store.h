@@ -2,7 +2,7 @@
 /* The home directory: one owner process, a catalog of models and jobs, and the chunks that the
  * catalog refers to.
  *
- *   home/lock        flock of the owner process, with its pid
+ *   home/lock        the owner process's pid; it holds an flock on this file and on home itself
  *   home/catalog.db  SQLite, 4 KiB pages: tenants, tokens, models, versions, aliases, executables,
  *                    jobs with their data and events, references to chunks
  *   home/chunks.db   SQLite, 64 KiB pages: stored chunks by tenant and hash

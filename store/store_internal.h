@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "store/connection.h"
+#include "store/home.h"
 #include "store/in_flight_internal.h"
 #include "store/store.h"
 
@@ -29,7 +30,7 @@ typedef struct StoreWriter {
 struct Store {
     char *home; /* as given */
     char *path; /* absolute: readers are opened at any time, in any working directory */
-    int lock;   /* descriptor; -1: none */
+    HomeLock lock;
     atomic_bool sync_failed; /* refuses every further write */
     _Atomic uint64_t settings_generation;
     StoreWriter writers[DATABASE_COUNT];

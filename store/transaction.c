@@ -63,8 +63,17 @@ Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out) {
     return error;
 }
 
+/* Whoever opens the home next would run the same jobs from other files. */
+static Error *check_home(const Transaction *transaction) {
+    const char *name = database_infos[transaction->kind].file;
+    if (home_still_has(&transaction->store->lock, name, transaction->connection->file)) return NULL;
+    FAIL(IO, "%s was removed or replaced while this process has it open; nothing more is written",
+        name);
+}
+
 static Error *commit(Transaction *transaction) {
     Connection *connection = transaction->connection;
+    TRY(check_home(transaction));
     TRY(disk_room_take(connection, transaction->frees));
     atomic_fetch_add(&writer_of(transaction)->commits, 1);
     TRY(statement_run(transaction->connection, STATEMENT_COMMIT));

@@ -4,6 +4,7 @@
 #include "scheduler/http/json_body.h"
 #include "tools/job_changes.h"
 #include "tools/job_watch.h"
+#include "tools/output_pieces.h"
 
 const CommandOption command_suspend_options[] = {{0}};
 const CommandOption command_cancel_options[] = {{0}};
@@ -66,15 +67,6 @@ Error *command_rm_job(CommandContext *context) {
     return job_changes_run(context, HTTP_METHOD_DELETE, NULL);
 }
 
-Error *job_changes_fetch_outputs(
-    HttpClient *client, const char *job, const char *path, HttpClientReply *reply) {
-    TextBuilder OWN_TEXT(address) = {0};
-    job_watch_path(&address, job, "outputs");
-    TRY(text_builder_check(&address));
-    HttpClientCall call = {.path = text_builder_get(&address), .output = path};
-    return http_client_call(client, &call, reply);
-}
-
 /* Errors: INVALID it has not succeeded, and --partial was not given. */
 static Error *check_state(const CommandContext *context, json_object *job) {
     const char *state = remote_text(job, "state"), *why = remote_text(job, "why");
@@ -96,7 +88,7 @@ Error *command_result(CommandContext *context) {
     job_watch_path(&path, id, NULL);
     TRY(remote_ask(client, HTTP_METHOD_GET, &path, NULL, &job));
     Error *error = check_state(context, job);
-    if (!error) error = job_changes_fetch_outputs(client, id, output, &reply);
+    if (!error) error = output_pieces_fetch(client, job, output, &reply);
     if (error) {
         json_object_put(job);
         return error;

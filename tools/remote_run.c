@@ -11,6 +11,7 @@
 #include "tools/job_changes.h"
 #include "tools/job_inputs.h"
 #include "tools/job_watch.h"
+#include "tools/output_pieces.h"
 #include "tools/progress.h"
 #include "tools/run_signals.h"
 
@@ -154,7 +155,7 @@ static Error *finish(CommandContext *context, HttpClient *client, const char *id
         forget(client, id);
         context->exit_code = job_watch_exit_code(watch.state);
     } else if (strcmp(watch.state, "succeeded") == 0) {
-        TRY(job_changes_fetch_outputs(client, id, command_option(context, "output"), &reply));
+        TRY(output_pieces_fetch(client, job, command_option(context, "output"), &reply));
         forget(client, id);
     } else {
         bool cancelled = strcmp(watch.state, "cancelled") == 0;

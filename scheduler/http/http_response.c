@@ -58,6 +58,11 @@ void http_response_stream(HttpResponse *response, HttpStream stream) {
 
 void http_response_wait(HttpResponse *response, HttpWait wait) { response->wait = wait; }
 
+void http_response_bytes(HttpResponse *response, HttpStream stream) {
+    http_response_stream(response, stream);
+    response->content_type = type_bytes;
+}
+
 void http_response_header(HttpResponse *response, const char *name, const char *value) {
     if (response->header_count == HTTP_HEADERS_MAX) return;
     response->headers[response->header_count].name = name;

@@ -82,9 +82,11 @@ MUST_CHECK Error *http_response_line(HttpResponse *response, json_object *owned_
 void http_response_lines(HttpResponse *response);
 /* A file to be sent from its start. Consumes the descriptor. */
 void http_response_file(HttpResponse *response, int owned_descriptor);
+/* JSON lines, or bytes. */
 void http_response_stream(HttpResponse *response, HttpStream stream);
 /* The answer comes later. */
 void http_response_wait(HttpResponse *response, HttpWait wait);
+void http_response_bytes(HttpResponse *response, HttpStream stream);
 void http_response_header(HttpResponse *response, const char *name, const char *value);
 /* The status of its code and {"error", "code"}; replaces whatever there was. */
 void http_response_error(HttpResponse *response, Error *owned_error);

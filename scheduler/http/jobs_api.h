@@ -171,6 +171,7 @@ typedef struct JobsApiVerification {
 typedef struct JobsApiOutputs {
     int64_t next; /* ?since= for what comes after these */
     int64_t count;
+    bool elsewhere; /* they are in a file */
 } JobsApiOutputs;
 
 /* What a job can only do at its next safepoint, which one long kernel may keep away for long. */
@@ -207,10 +208,12 @@ typedef struct JobsApiClass {
     /* Events with a sequence greater than since. */
     Error *(*events)(void *self, const Caller *caller, const char *job, int64_t since,
         JobsApiEventVisitor *visit, void *context);
-    /* Visible outputs with a sequence number of at least since, as an .npz file written to the
-     * empty file at path; of a moved job from where it is now. Errors: UNREACHABLE. */
+    /* Visible outputs with a sequence number of at least since, as many as one answer takes, as an
+     * .npz file: out_stream. Of a moved job out->elsewhere is set, and the outputs are fetched from
+     * where it is now into the empty file at path; NULL: nothing is fetched. Errors: UNREACHABLE.
+     */
     Error *(*outputs)(void *self, const Caller *caller, const char *job, int64_t since,
-        const char *path, JobsApiOutputs *out);
+        const char *path, HttpStream *out_stream, JobsApiOutputs *out);
     /* out_stream: JSON lines, {"seq", "time", "state", "why"} for a change, {"seq", "items_done",
      * "items_total", "device_seconds", "checkpoint_age"} for progress, {"seq", "outputs"} for
      * outputs and yielded values that became visible: how many there are now. It ends behind the

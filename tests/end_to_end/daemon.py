@@ -86,6 +86,10 @@ class Daemon:
 
     def exchange(self, method, path, body=None, content_type=None, headers=None):
         """As request, whether it runs or not, and on any thread."""
+        return self.answer(method, path, body, content_type, headers)[0]
+
+    def answer(self, method, path, body=None, content_type=None, headers=None):
+        """exchange, with the answer's headers."""
         connection = _UnixConnection(self.socket, harness.TIMEOUT_S)
         try:
             try:
@@ -99,7 +103,7 @@ class Daemon:
             connection.close()
         if response.status != 200:
             raise Refused(response.status, json.loads(data))
-        return data
+        return data, response.headers
 
     def json(self, method, path, body=None, headers=None):
         text = json.dumps(body).encode() if body is not None else None
@@ -122,9 +126,16 @@ class Daemon:
         return self.json("POST", f"/v1/jobs/{job}/{verb}", options)
 
     def outputs(self, job, since=0, headers=None):
-        data = self.request("GET", f"/v1/jobs/{job}/outputs?since={since}", headers=headers)
-        with np.load(io.BytesIO(data)) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+        """All from since on, of as many answers as it takes; a batch job's behind each other."""
+        found, visible = {}, None
+        while visible is None or since < visible:
+            data, head = self.answer("GET", f"/v1/jobs/{job}/outputs?since={since}", headers=headers)
+            with np.load(io.BytesIO(data)) as arrays:
+                for name in arrays.files:
+                    found.setdefault(name, []).append(arrays[name])
+            since = int(head["Layover-Next"])
+            visible = self.job(job, headers)["outputs"] if visible is None else visible
+        return {name: pieces[0] if len(pieces) == 1 else np.concatenate(pieces) for name, pieces in found.items()}
 
     def watch(self, job, since=0):
         data = self.request("GET", f"/v1/jobs/{job}/watch?since={since}")

@@ -66,6 +66,23 @@ def test_jobs_are_suspended_and_go_on_when_there_is_room(small_disk, models):
     home.is_clean()
 
 
+def test_outputs_need_no_room(small_disk, models, tmp_path):
+    """They are made while they are read: who wants to take them away to make room can."""
+    home = harness.Home(small_disk / "home")
+    home.call("register", "mlp", f"{models}/mlp.onnx")
+    data = np.random.default_rng(5).standard_normal((ITEMS, 784), dtype=np.float32)
+    with Daemon(home) as daemon:
+        job = daemon.submit("mlp", {"x": data}, items=True)
+        expected = daemon.finished(job)
+        fill(small_disk)
+        equal(daemon.outputs(job), expected)
+        home.call("result", job, "-o", tmp_path / "out.npz")
+        with np.load(tmp_path / "out.npz") as arrays:
+            equal(dict(arrays), expected)
+        home.call("rm-job", job)
+        assert daemon.end() == harness.DONE
+
+
 def test_cancelling_and_deleting_need_no_room(small_disk, models):
     home = harness.Home(small_disk / "home")
     home.call("register", "mlp", f"{models}/mlp.onnx")

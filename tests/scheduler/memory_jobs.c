@@ -161,15 +161,17 @@ static Error *events(void *self, const Caller *caller, const char *id, int64_t s
 }
 
 static Error *outputs(void *self, const Caller *caller, const char *id, int64_t since,
-    const char *path, JobsApiOutputs *out) {
+    const char *path, HttpStream *out_stream, JobsApiOutputs *out) {
     MemoryJob *job;
+    (void)out_stream;
     char text[64];
     lock(self);
     Error *error = find(self, caller, id, &job);
     unlock(self);
     TRY(error);
     int size = snprintf(text, sizeof text, "outputs since %lld", (long long)since);
-    *out = (JobsApiOutputs){.next = 7, .count = 7 - since};
+    *out = (JobsApiOutputs){.next = 7, .count = 7 - since, .elsewhere = true};
+    if (!path) return NULL;
     return file_write_atomic(path, text, (size_t)size);
 }
 

@@ -58,7 +58,7 @@ void service_fixture_inputs(int64_t rows, ByteWriter *out) {
     assert_ok(npz_writer_add(writer, &arrays.items[0]));
     assert_ok(npz_writer_finish(writer));
     assert_ok(file_output_commit(output));
-    assert_ok(file_read(path, 1 << 20, &data, &size));
+    assert_ok(file_read(path, 1 << 24, &data, &size));
     byte_write_bytes(out, data, size);
     assert_ok(byte_writer_check(out));
     memory_unmap(data, size);
@@ -92,4 +92,17 @@ void service_fixture_wait(ServiceFixture *fixture, const char *state, JobsApiJob
         (void)nanosleep(&pause, NULL);
     }
     fail_msg("the job is %s, not %s", inout_job->state, state);
+}
+
+Error *service_fixture_pull(HttpStream *stream, ByteWriter *out) {
+    HttpStreamState state = HTTP_STREAM_MORE;
+    Error *error = NULL;
+    while (!error && state == HTTP_STREAM_MORE) {
+        ByteWriter OWN_BYTES(piece) = {0};
+        error = stream->pull(stream->self, &piece, &state);
+        byte_write_bytes(out, piece.data, piece.size);
+    }
+    stream->close(stream->self);
+    *stream = (HttpStream){0};
+    return error;
 }

@@ -54,6 +54,7 @@ static void test_job_service_asks_where_a_job_is_now(void **state) {
     JobId id;
     JobsApiJob job = {0};
     JobsApiOutputs outputs = {0};
+    HttpStream stream = {0};
     ArrayList OWN_ARRAYS(arrays) = {0};
     uint8_t *bytes;
     size_t size;
@@ -64,7 +65,7 @@ static void test_job_service_asks_where_a_job_is_now(void **state) {
     assert_string_equal(job.moved_state, "succeeded");
     assert_int_equal(job.items_done, ROWS);
     (void)snprintf(path, sizeof path, "%s/out.npz", pair->west.home.folder);
-    assert_ok(west.class_->outputs(west.self, &user, name, 0, path, &outputs));
+    assert_ok(west.class_->outputs(west.self, &user, name, 0, path, &stream, &outputs));
     assert_int_equal(outputs.next, ROWS);
     assert_int_equal(outputs.count, ROWS);
     assert_ok(file_read(path, 1 << 20, &bytes, &size));
@@ -76,9 +77,11 @@ static void test_job_service_asks_where_a_job_is_now(void **state) {
         assert_true(((const float *)arrays.items[0].data)[i] == 2 * (float)(i + 1));
     const Caller stranger = {.tenant = 77, .role = CALLER_USER};
     assert_fails(NOT_FOUND, west.class_->get(west.self, &stranger, name, &job));
-    assert_fails(NOT_FOUND, west.class_->outputs(west.self, &stranger, name, 0, path, &outputs));
+    assert_fails(
+        NOT_FOUND, west.class_->outputs(west.self, &stranger, name, 0, path, &stream, &outputs));
     const Caller tired = {.tenant = TENANT_DEFAULT, .role = CALLER_USER, .hops = OWNER_HOPS_MAX};
-    assert_fails(INVALID, west.class_->outputs(west.self, &tired, name, 0, path, &outputs));
+    assert_fails(
+        INVALID, west.class_->outputs(west.self, &tired, name, 0, path, &stream, &outputs));
     migration_pair_check(pair);
 }
 
@@ -91,14 +94,15 @@ static void test_job_service_says_when_nobody_answers_there(void **state) {
     JobId id;
     JobsApiJob job = {0};
     JobsApiOutputs outputs = {0};
+    HttpStream stream = {0};
     move_one(&services, name, &id);
     migration_node_hide(&pair->east);
     assert_ok(west.class_->get(west.self, &user, name, &job));
     assert_string_equal(job.state, "moved");
     assert_string_equal(job.moved_state, "");
     (void)snprintf(path, sizeof path, "%s/out.npz", pair->west.home.folder);
-    assert_fails_saying(
-        UNREACHABLE, "east", west.class_->outputs(west.self, &user, name, 0, path, &outputs));
+    assert_fails_saying(UNREACHABLE, "east",
+        west.class_->outputs(west.self, &user, name, 0, path, &stream, &outputs));
     migration_node_show(&pair->east);
     migration_pair_check(pair);
 }

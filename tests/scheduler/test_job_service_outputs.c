@@ -1,23 +1,14 @@
-#include <stdio.h>
-
-#include "base/allocator.h"
-#include "base/file.h"
 #include "serialize/npz.h"
 #include "tests/scheduler/service_fixtures.h"
 
 static void read_outputs(ServiceFixture *fixture, const char *job, int64_t since,
     JobsApiOutputs *out, ArrayList *out_arrays) {
-    char folder[64], path[128];
-    uint8_t *data;
-    size_t size;
-    test_folder_create(folder);
-    (void)snprintf(path, sizeof path, "%s/out.npz", folder);
-    assert_ok(
-        fixture->api.class_->outputs(fixture->api.self, &fixture->user, job, since, path, out));
-    assert_ok(file_read(path, 1 << 20, &data, &size));
-    assert_ok(npz_read(data, size, 1 << 20, out_arrays));
-    memory_unmap(data, size);
-    test_folder_remove(folder);
+    ByteWriter OWN_BYTES(file) = {0};
+    HttpStream stream = {0};
+    assert_ok(fixture->api.class_->outputs(
+        fixture->api.self, &fixture->user, job, since, NULL, &stream, out));
+    assert_ok(service_fixture_pull(&stream, &file));
+    assert_ok(npz_read(file.data, file.size, 1 << 20, out_arrays));
 }
 
 /* A batch job's outputs come as one array, in item order; from any item on. */
@@ -47,6 +38,7 @@ static void test_job_service_outputs_of_a_single_run_are_as_they_are(void **stat
     ServiceFixture OWN_SERVICE(fixture);
     ArrayList OWN_ARRAYS(arrays) = {0};
     JobsApiOutputs outputs;
+    HttpStream stream = {0};
     JobsApiJob job;
     service_fixture_init(&fixture);
     assert_ok(service_fixture_submit(&fixture, "four", 3, false, &job));
@@ -55,7 +47,7 @@ static void test_job_service_outputs_of_a_single_run_are_as_they_are(void **stat
     assert_int_equal(outputs.count, 1);
     assert_int_equal(arrays.items[0].shape.dims[0], 3);
     assert_fails(NOT_FOUND, fixture.api.class_->outputs(fixture.api.self, &fixture.stranger,
-                                job.job, 0, "/nowhere", &outputs));
+                                job.job, 0, NULL, &stream, &outputs));
 }
 
 int test_job_service_outputs(void) {

@@ -58,39 +58,40 @@ static void test_home_create_refuses_a_file_in_the_way(void **state) {
 static void test_home_lock_needs_a_home(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
-    int lock;
+    HomeLock lock;
     expect_error(home_lock(fixture_path(&home, "none"), &lock), ERROR_NOT_FOUND, "no home at");
 }
 
 static void test_home_lock_is_for_one_at_a_time(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
-    int lock, second;
+    HomeLock lock, second;
     char expected[80];
     (void)snprintf(expected, sizeof expected,
         "home is in use by pid %d; use the daemon or another --home", (int)getpid());
     expect_ok(home_lock(home.path, &lock));
     expect_error(home_lock(home.path, &second), ERROR_REFUSED, expected);
-    home_unlock(lock);
+    home_unlock(&lock);
     expect_ok(home_lock(home.path, &second));
-    home_unlock(second);
+    home_unlock(&second);
 }
 
 /* The owner is between taking the lock and writing its pid. */
 static void test_home_lock_does_without_the_owners_pid(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
-    int lock, second;
+    HomeLock lock, second;
     expect_ok(home_lock(home.path, &lock));
     assert_int_equal(truncate(fixture_path(&home, "lock"), 0), 0);
     expect_error(home_lock(home.path, &second), ERROR_REFUSED, "in use by another process");
-    home_unlock(lock);
+    home_unlock(&lock);
 }
 
 static void test_home_lock_of_a_killed_process_is_free(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
-    int ready[2], lock;
+    HomeLock lock;
+    int ready[2];
     assert_int_equal(pipe(ready), 0);
     pid_t child = fork();
     if (child == 0) {
@@ -105,7 +106,7 @@ static void test_home_lock_of_a_killed_process_is_free(void **state) {
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
     expect_ok(home_lock(home.path, &lock));
-    home_unlock(lock);
+    home_unlock(&lock);
     (void)close(ready[0]);
     (void)close(ready[1]);
 }
@@ -113,10 +114,22 @@ static void test_home_lock_of_a_killed_process_is_free(void **state) {
 static void test_home_lock_follows_no_link(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
-    int lock;
+    HomeLock lock;
     assert_int_equal(symlink("elsewhere", fixture_path(&home, "lock")), 0);
     expect_error(home_lock(home.path, &lock), ERROR_IO, "lock");
     assert_int_equal(access(fixture_path(&home, "elsewhere"), F_OK), -1);
+}
+
+static void test_home_lock_outlives_its_file(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    HomeLock lock, second;
+    expect_ok(home_lock(home.path, &lock));
+    assert_int_equal(unlink(fixture_path(&home, "lock")), 0);
+    expect_error(home_lock(home.path, &second), ERROR_REFUSED, "in use by another process");
+    home_unlock(&lock);
+    expect_ok(home_lock(home.path, &second));
+    home_unlock(&second);
 }
 
 TEST_GROUP(home, cmocka_unit_test(test_store_default_home_follows_the_environment),
@@ -126,4 +139,5 @@ TEST_GROUP(home, cmocka_unit_test(test_store_default_home_follows_the_environmen
     cmocka_unit_test(test_home_lock_is_for_one_at_a_time),
     cmocka_unit_test(test_home_lock_does_without_the_owners_pid),
     cmocka_unit_test(test_home_lock_of_a_killed_process_is_free),
-    cmocka_unit_test(test_home_lock_follows_no_link))
+    cmocka_unit_test(test_home_lock_follows_no_link),
+    cmocka_unit_test(test_home_lock_outlives_its_file))

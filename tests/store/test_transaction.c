@@ -114,7 +114,29 @@ static void test_transaction_copies_the_log_while_nobody_waits(void **state) {
     transaction_end(&lock);
 }
 
+/* Somebody restored another home over this one: whoever opens it next has other files. */
+static void test_transaction_writes_into_no_file_that_was_replaced(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    for (int i = 0; i < 2; i++) {
+        Transaction OWN_TRANSACTION(transaction) = {0};
+        expect_ok(transaction_begin(store, DATABASE_CATALOG, &transaction));
+        expect_ok(insert_tenant(transaction.connection, i ? "bob" : "ada"));
+        if (i == 0) {
+            expect_ok(transaction_commit(&transaction));
+            continue;
+        }
+        char old[200];
+        (void)snprintf(old, sizeof old, "%s", fixture_path(&home, "catalog.old"));
+        assert_int_equal(rename(fixture_path(&home, "catalog.db"), old), 0);
+        expect_error(transaction_commit(&transaction), ERROR_IO, "removed or replaced");
+        assert_int_equal(rename(old, fixture_path(&home, "catalog.db")), 0);
+    }
+}
+
 TEST_GROUP(transaction, cmocka_unit_test(test_transaction_copies_the_log_while_nobody_waits),
     cmocka_unit_test(test_transaction_lock_goes_to_who_asked_first),
     cmocka_unit_test(test_transaction_that_is_not_committed_never_was),
-    cmocka_unit_test(test_transaction_is_refused_after_a_failed_sync))
+    cmocka_unit_test(test_transaction_is_refused_after_a_failed_sync),
+    cmocka_unit_test(test_transaction_writes_into_no_file_that_was_replaced))
