@@ -21,9 +21,9 @@ static Error *release_outputs(Connection *catalog, Job *job, int64_t outputs) {
 }
 
 Error *job_checkpoints_drop_old(Connection *catalog, Job *job, int64_t keep) {
-    uint64_t bytes;
-    TRY(job_content_delete(
-        catalog, job->row, JOB_CONTENT_CHECKPOINT, 0, job->checkpoint_last - keep + 1, &bytes));
+    uint64_t bytes, raw;
+    TRY(job_content_delete(catalog, job->row, JOB_CONTENT_CHECKPOINT, 0,
+        job->checkpoint_last - keep + 1, &bytes, &raw));
     job->bytes_stored -= bytes;
     return tenants_discharge(catalog, job->tenant, bytes);
 }

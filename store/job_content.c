@@ -86,21 +86,24 @@ Error *job_content_insert(Connection *catalog, TenantId tenant, int64_t job, Job
 }
 
 Error *job_content_delete(Connection *catalog, int64_t job, JobContentKind kind, int64_t begin,
-    int64_t end, uint64_t *out_bytes) {
+    int64_t end, uint64_t *out_bytes, uint64_t *out_raw) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DELETE_CONTENTS);
     query_bind_i64(&query, 1, job);
     query_bind_i64(&query, 2, kind);
     query_bind_i64(&query, 3, begin);
     query_bind_i64(&query, 4, end);
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, raw = 0;
     for (;;) {
         bool row;
-        uint64_t size;
+        uint64_t size, unpacked;
         TRY(query_next(&query, &row));
         if (!row) break;
         TRY(query_size(&query, 0, &size));
+        TRY(query_size(&query, 1, &unpacked));
         bytes += size;
+        raw += unpacked;
     }
     *out_bytes = bytes;
+    *out_raw = raw;
     return NULL;
 }

@@ -20,6 +20,6 @@ MUST_CHECK Error *job_content_digest(
     const void *bytes, size_t size, const ChunkRef *chunks, size_t chunk_count, Digest *out);
 
 /* Deletes the job's contents of a kind with begin <= sequence < end.
- * out_bytes: what they took as stored. */
+ * out_bytes: what they took as stored. out_raw: unpacked. */
 MUST_CHECK Error *job_content_delete(Connection *catalog, int64_t job, JobContentKind kind,
-    int64_t begin, int64_t end, uint64_t *out_bytes);
+    int64_t begin, int64_t end, uint64_t *out_bytes, uint64_t *out_raw);

@@ -59,8 +59,13 @@ Error *job_outputs_append(Connection *catalog, Job *inout_job, int64_t first,
     if (first < 0 || first > inout_job->output_count)
         FAIL(INVALID, "output %lld, the next one is %lld", (long long)first,
             (long long)inout_job->output_count);
-    for (size_t i = 0; i < count; i++)
+    uint64_t raw = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t before = inout_job->output_count;
         TRY(add_one(catalog, inout_job, first + (int64_t)i, &contents[i], inout_result));
+        if (inout_job->output_count > before) raw += contents[i].bytes_raw;
+    }
+    TRY(tenants_charge_outputs(catalog, inout_job->tenant, raw));
     int64_t begin = inout_job->outputs_visible, end = inout_job->output_count;
     if (inout_job->release != JOB_RELEASE_LOG || begin == end) return NULL;
     inout_job->outputs_visible = end;
@@ -84,15 +89,16 @@ Error *job_outputs_rewind(Connection *catalog, TenantId tenant, JobId job) {
     TRY(jobs_read_unfinished(catalog, tenant, job, &row));
     if (row.release == JOB_RELEASE_LOG) return NULL; /* all that is stored is seen */
     bool found;
-    uint64_t bytes;
+    uint64_t bytes, raw;
     JobCheckpoint checkpoint = {0};
     TRY(job_checkpoints_find(catalog, row.row, 0, &found, &checkpoint));
     row.items_done = found ? checkpoint.items_done : 0;
     TRY(job_content_delete(
-        catalog, row.row, JOB_CONTENT_OUTPUT, row.outputs_visible, row.output_count, &bytes));
+        catalog, row.row, JOB_CONTENT_OUTPUT, row.outputs_visible, row.output_count, &bytes, &raw));
     row.output_count = row.outputs_visible;
     row.bytes_stored -= bytes;
     TRY(tenants_discharge(catalog, tenant, bytes));
+    TRY(tenants_discharge_outputs(catalog, tenant, raw));
     return jobs_write(catalog, &row);
 }
 

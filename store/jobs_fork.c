@@ -11,7 +11,7 @@
 
 /* Rows of contents: from one job to the other, under their numbers. */
 static Error *copy_contents(Connection *catalog, const Job *from, Job *inout_to,
-    JobContentKind kind, int64_t begin, int64_t end) {
+    JobContentKind kind, int64_t begin, int64_t end, uint64_t *inout_raw) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_COPY_CONTENTS);
     query_bind_i64(&query, 1, inout_to->row);
     query_bind_i64(&query, 2, from->row);
@@ -20,11 +20,13 @@ static Error *copy_contents(Connection *catalog, const Job *from, Job *inout_to,
     query_bind_i64(&query, 5, end);
     for (;;) {
         bool row;
-        uint64_t bytes;
+        uint64_t bytes, raw;
         TRY(query_next(&query, &row));
         if (!row) return NULL;
         TRY(query_size(&query, 0, &bytes));
+        TRY(query_size(&query, 1, &raw));
         inout_to->bytes_stored += bytes;
+        *inout_raw += raw;
     }
 }
 
@@ -37,11 +39,13 @@ static Error *copy_lists(Connection *catalog, const Job *from, const Job *to) {
 
 static Error *copy_all(
     Connection *catalog, const Job *from, const JobCheckpoint *checkpoint, Job *inout_to) {
-    TRY(copy_contents(catalog, from, inout_to, JOB_CONTENT_INPUTS, 0, 1));
-    TRY(copy_contents(catalog, from, inout_to, JOB_CONTENT_OUTPUT, 0, checkpoint->outputs));
+    uint64_t raw = 0, other = 0; /* outputs unpacked, and what nobody asks for */
+    TRY(copy_contents(catalog, from, inout_to, JOB_CONTENT_INPUTS, 0, 1, &other));
+    TRY(copy_contents(catalog, from, inout_to, JOB_CONTENT_OUTPUT, 0, checkpoint->outputs, &raw));
     TRY(copy_contents(catalog, from, inout_to, JOB_CONTENT_CHECKPOINT, checkpoint->number,
-        checkpoint->number + 1));
+        checkpoint->number + 1, &other));
     TRY(copy_lists(catalog, from, inout_to));
+    TRY(tenants_charge_outputs(catalog, inout_to->tenant, raw));
     return tenants_charge(catalog, inout_to->tenant, inout_to->bytes_stored);
 }
 

@@ -83,6 +83,7 @@ static Error *check_take_over(Connection *catalog, TenantId tenant, const JobRes
 }
 
 static Error *add_contents(Connection *catalog, const JobRestore *restore, Job *job) {
+    uint64_t raw = 0;
     TRY(job_content_insert(
         catalog, job->tenant, job->row, JOB_CONTENT_INPUTS, 0, NULL, restore->job.inputs));
     job->bytes_stored = restore->job.inputs->bytes_stored + ROW_COST_JOB;
@@ -90,6 +91,7 @@ static Error *add_contents(Connection *catalog, const JobRestore *restore, Job *
         TRY(job_content_insert(catalog, job->tenant, job->row, JOB_CONTENT_OUTPUT, (int64_t)i, NULL,
             &restore->outputs[i]));
         job->bytes_stored += restore->outputs[i].bytes_stored;
+        raw += restore->outputs[i].bytes_raw;
     }
     if (restore->checkpoint) {
         JobContentMarks marks = {restore->items_done, restore->checkpoint_outputs};
@@ -99,6 +101,7 @@ static Error *add_contents(Connection *catalog, const JobRestore *restore, Job *
         job->bytes_stored += restore->checkpoint->bytes_stored;
         job->checkpoint_created = clock_real().calendar_s(clock_real().self);
     }
+    TRY(tenants_charge_outputs(catalog, job->tenant, raw));
     return tenants_charge(catalog, job->tenant, job->bytes_stored);
 }
 
@@ -108,6 +111,13 @@ static Error *clear_tombstone(Connection *catalog, const Job *tombstone) {
     bool busy;
     TRY(removals_find_job(catalog, tombstone->row, &busy));
     if (busy) FAIL(EXHAUSTED, "what the job left here is still being deleted; try again");
+    int64_t raw;
+    {
+        Query OWN_QUERY(sum) = query_start(catalog, STATEMENT_SUM_OUTPUTS);
+        query_bind_i64(&sum, 1, tombstone->row);
+        TRY(query_find_i64(&sum, &busy, &raw));
+    }
+    TRY(tenants_discharge_outputs(catalog, tombstone->tenant, (uint64_t)raw));
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DROP_CONTENTS);
     query_bind_i64(&query, 1, tombstone->row);
     TRY(query_run(&query));

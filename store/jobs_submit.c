@@ -128,6 +128,7 @@ static Error *write_row(Connection *catalog, StatementId statement, const Job *j
 
 Error *jobs_insert(
     Connection *catalog, const Job *job, int64_t executable, const JobSubmission *submission) {
+    TRY(tenants_check_resting(catalog, job->tenant));
     return write_row(catalog, STATEMENT_INSERT_JOB, job, executable, submission);
 }
 
@@ -154,6 +155,7 @@ Error *jobs_make(TenantId tenant, const JobSubmission *submission, Job *out_job)
 
 Error *jobs_insert_new(Connection *catalog, const Job *job, const JobSubmission *submission) {
     int64_t executable;
+    TRY(tenants_check_resting(catalog, job->tenant));
     TRY(find_executable(catalog, job->tenant, &job->executable, &executable));
     return write_row(catalog, STATEMENT_INSERT_JOB, job, executable, submission);
 }

@@ -70,7 +70,7 @@ Error *removals_mark_job(Connection *catalog, const Job *job, bool whole) {
 
 typedef struct DoomedContent {
     int64_t id;
-    uint64_t bytes_stored;
+    uint64_t bytes_stored, output_bytes;
 } DoomedContent;
 
 /* Collected first: deleting under a running list lets SQLite skip rows. Always one, if there is
@@ -90,6 +90,7 @@ static Error *list_contents(Connection *catalog, int64_t job, uint64_t *inout_ro
         TRY(query_size(&query, 1, &content->bytes_stored));
         TRY(query_size(&query, 2, &chunks));
         TRY(query_size(&query, 3, &size));
+        TRY(query_size(&query, 4, &content->output_bytes));
         uint64_t cost = 1 + chunks / CHUNK_LIST_LENGTH_MAX + size / BYTES_OF_A_ROW;
         *inout_rows -= cost < *inout_rows ? cost : *inout_rows;
         ++*out_count;
@@ -101,16 +102,18 @@ static Error *delete_contents(
     Connection *catalog, const JobRemoval *removal, uint64_t *inout_rows) {
     DoomedContent contents[REMOVAL_STEP_ROWS];
     size_t count;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, output_bytes = 0;
     TRY(list_contents(catalog, removal->job, inout_rows, contents, &count));
     for (size_t i = 0; i < count; i++) {
         TRY(run_on(catalog, STATEMENT_DELETE_CONTENT, contents[i].id));
         bytes += contents[i].bytes_stored;
+        output_bytes += contents[i].output_bytes;
     }
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LESSEN_JOB_REMOVAL);
     query_bind_i64(&query, 1, removal->job);
     query_bind_i64(&query, 2, (int64_t)bytes);
     TRY(query_run(&query));
+    TRY(tenants_discharge_outputs(catalog, removal->tenant, output_bytes));
     return tenants_discharge(catalog, removal->tenant, bytes);
 }
 

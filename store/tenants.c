@@ -112,6 +112,9 @@ static Error *read_row(Query *query, bool *out_found, Tenant *out) {
         note_damage(&tenant, "the retention", tenant.retention_s);
         tenant.retention_s = TENANT_RETENTION_DEFAULT_S;
     }
+    const int64_t output_bytes = query_any_i64(query, 6, -1);
+    if (output_bytes < 0) note_damage(&tenant, "the outputs' bytes", output_bytes);
+    tenant.output_bytes = output_bytes > 0 ? (uint64_t)output_bytes : 0;
     *out = tenant;
     return NULL;
 }
@@ -268,17 +271,19 @@ Error *tenants_list(Store *store, TenantList **out_list) {
     return NULL;
 }
 
-static Error *change_bytes(Connection *catalog, TenantId tenant, int64_t bytes) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_CHARGE_TENANT);
+static Error *change_bytes(
+    Connection *catalog, StatementId statement, TenantId tenant, int64_t bytes) {
+    Query OWN_QUERY(query) = query_start(catalog, statement);
     query_bind_i64(&query, 1, tenant);
     query_bind_i64(&query, 2, bytes);
     return query_run(&query);
 }
 
-static Error *check_quota(Connection *catalog, TenantId tenant) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_EXCEEDED_QUOTA);
+static Error *check_quota(
+    Connection *catalog, StatementId statement, TenantId tenant, QuotaId quota) {
+    Query OWN_QUERY(query) = query_start(catalog, statement);
     query_bind_i64(&query, 1, tenant);
-    query_bind_i64(&query, 2, QUOTA_STORE_BYTES);
+    query_bind_i64(&query, 2, quota);
     bool row;
     char name[TENANT_NAME_SIZE];
     int64_t needed, value;
@@ -287,22 +292,40 @@ static Error *check_quota(Connection *catalog, TenantId tenant) {
     TRY(query_text(&query, 0, name, sizeof name));
     TRY(query_i64(&query, 1, &needed));
     TRY(query_i64(&query, 2, &value));
-    FAIL(EXHAUSTED, "tenant %s: its quota store_bytes is %lld, and this would make it %lld", name,
-        (long long)value, (long long)needed);
+    FAIL(EXHAUSTED, "tenant %s: its quota %s is %lld, and this would make it %lld", name,
+        tenants_quota_name(quota), (long long)value, (long long)needed);
 }
 
 Error *tenants_charge(Connection *catalog, TenantId tenant, uint64_t bytes) {
     if (bytes == 0) return NULL;
-    TRY(change_bytes(catalog, tenant, (int64_t)bytes));
-    return check_quota(catalog, tenant);
+    TRY(change_bytes(catalog, STATEMENT_CHARGE_TENANT, tenant, (int64_t)bytes));
+    return check_quota(catalog, STATEMENT_FIND_EXCEEDED_QUOTA, tenant, QUOTA_STORE_BYTES);
+}
+
+Error *tenants_charge_outputs(Connection *catalog, TenantId tenant, uint64_t bytes_raw) {
+    if (bytes_raw == 0) return NULL;
+    TRY(change_bytes(catalog, STATEMENT_CHARGE_OUTPUTS, tenant, (int64_t)bytes_raw));
+    return check_quota(catalog, STATEMENT_FIND_EXCEEDED_OUTPUTS, tenant, QUOTA_OUTPUT_BYTES);
+}
+
+Error *tenants_discharge_outputs(Connection *catalog, TenantId tenant, uint64_t bytes_raw) {
+    if (bytes_raw == 0) return NULL;
+    return change_bytes(catalog, STATEMENT_CHARGE_OUTPUTS, tenant, -(int64_t)bytes_raw);
+}
+
+Error *tenants_check_resting(Connection *catalog, TenantId tenant) {
+    Error *error =
+        check_quota(catalog, STATEMENT_FIND_EXCEEDED_RESTING, tenant, QUOTA_RESTING_JOBS);
+    return error_wrap(error, "resume or cancel suspended jobs before");
 }
 
 Error *tenants_charge_unlimited(Connection *catalog, TenantId tenant, uint64_t bytes) {
-    return bytes == 0 ? NULL : change_bytes(catalog, tenant, (int64_t)bytes);
+    return bytes == 0 ? NULL
+                      : change_bytes(catalog, STATEMENT_CHARGE_TENANT, tenant, (int64_t)bytes);
 }
 
 Error *tenants_discharge(Connection *catalog, TenantId tenant, uint64_t bytes) {
     if (bytes == 0) return NULL;
     store_note_released(catalog, bytes);
-    return change_bytes(catalog, tenant, -(int64_t)bytes);
+    return change_bytes(catalog, STATEMENT_CHARGE_TENANT, tenant, -(int64_t)bytes);
 }

@@ -13,6 +13,15 @@ MUST_CHECK Error *tenants_discharge(Connection *catalog, TenantId tenant, uint64
 /* Counts anew what is stored for the tenant. */
 MUST_CHECK Error *tenants_recount(Connection *catalog, TenantId tenant);
 
+/* The same of what outputs unpack to, which is charged beside what they take as stored: some
+ * compress to nothing. Errors: EXHAUSTED its quota output_bytes. */
+MUST_CHECK Error *tenants_charge_outputs(Connection *catalog, TenantId tenant, uint64_t bytes_raw);
+MUST_CHECK Error *tenants_discharge_outputs(
+    Connection *catalog, TenantId tenant, uint64_t bytes_raw);
+/* Before a new job: whether fewer jobs are suspended or held than the tenant may have. Suspending
+ * is never refused. Errors: EXHAUSTED its quota resting_jobs. */
+MUST_CHECK Error *tenants_check_resting(Connection *catalog, TenantId tenant);
+
 /* Errors: NOT_FOUND. */
 MUST_CHECK Error *tenants_read_retention(
     Connection *catalog, TenantId tenant, int64_t *out_retention_s);

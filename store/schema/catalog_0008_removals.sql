@@ -21,3 +21,8 @@ UPDATE jobs SET bytes_stored = (SELECT coalesce(sum(c.bytes_stored), 0) FROM con
 UPDATE tenants SET bytes_stored =
     (SELECT coalesce(sum(e.bytes_stored), 0) FROM executables e WHERE e.tenant = tenants.id) +
     (SELECT coalesce(sum(j.bytes_stored), 0) FROM jobs j WHERE j.tenant = tenants.id);
+
+-- Of its jobs' outputs, unpacked: what answers are made of.
+ALTER TABLE tenants ADD COLUMN output_bytes INTEGER NOT NULL DEFAULT 0 CHECK (output_bytes >= 0);
+UPDATE tenants SET output_bytes =
+    (SELECT coalesce(sum(c.bytes_raw), 0) FROM contents c JOIN jobs j ON j.id = c.job WHERE c.kind = 2 AND j.tenant = tenants.id);

@@ -176,9 +176,59 @@ static void test_job_outputs_without_bytes_cost_what_they_take(void **state) {
     fixture_expect_clean(store);
 }
 
+static Error *set_quota(Store *store, QuotaId quota, int64_t value) {
+    return fixture_end(tenants_set_quota(fixture_begin(store), TENANT_DEFAULT, quota, value));
+}
+
+static uint64_t output_bytes(Store *store) {
+    Tenant tenant;
+    expect_ok(tenants_get(store, TENANT_DEFAULT, &tenant));
+    return tenant.output_bytes;
+}
+
+/* What outputs unpack to counts, also in a fork, and no more when the job goes. */
+static void test_job_outputs_have_a_quota_of_their_own(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    OWN(ChunkUpload, upload) = NULL;
+    ChunkRef refs[100];
+    JobId fork;
+    int64_t number;
+    JobId id = fixture_submit(store, TENANT_DEFAULT);
+    expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
+    JobContent content = fixture_chunk_content(upload, TENANT_DEFAULT, 500, &refs[0]);
+    for (int i = 1; i < 100; i++) refs[i] = refs[0]; /* the same bytes: stored once */
+    content = (JobContent){.bytes = "x", .size = 1, .chunks = refs, .chunk_count = 100};
+    expect_ok(job_content_stage(upload, TENANT_DEFAULT, &content));
+    assert_true(content.bytes_raw > content.bytes_stored);
+    expect_ok(set_quota(store, QUOTA_OUTPUT_BYTES, (int64_t)content.bytes_raw - 1));
+    expect_error(fixture_end(job_outputs_add(
+                     fixture_begin(store), TENANT_DEFAULT, id, 0, &content, 1, 1, NULL)),
+        ERROR_EXHAUSTED, "its quota output_bytes is");
+    assert_int_equal(output_bytes(store), 0);
+    expect_ok(set_quota(store, QUOTA_OUTPUT_BYTES, 2 * (int64_t)content.bytes_raw));
+    expect_ok(fixture_end(
+        job_outputs_add(fixture_begin(store), TENANT_DEFAULT, id, 0, &content, 1, 1, NULL)));
+    assert_int_equal(output_bytes(store), content.bytes_raw);
+    expect_ok(fixture_add_checkpoint(store, id, "c", 1, 1, 1, &number));
+    expect_ok(fixture_end(jobs_fork(fixture_begin(store), TENANT_DEFAULT, id, 0, &fork)));
+    assert_int_equal(output_bytes(store), 2 * content.bytes_raw);
+    expect_error(fixture_end(jobs_fork(fixture_begin(store), TENANT_DEFAULT, id, 0, &fork)),
+        ERROR_EXHAUSTED, "output_bytes");
+    fixture_expect_clean(store);
+    expect_ok(fixture_end(
+        jobs_transition(fixture_begin(store), TENANT_DEFAULT, id, JOB_STATE_CANCELLED, NULL)));
+    expect_ok(fixture_end(jobs_remove(fixture_begin(store), TENANT_DEFAULT, id)));
+    assert_int_equal(output_bytes(store), content.bytes_raw);
+    chunk_upload_close(TAKE(upload));
+    fixture_expect_clean(store);
+}
+
 TEST_GROUP(job_outputs, cmocka_unit_test(test_job_outputs_without_bytes_cost_what_they_take),
     cmocka_unit_test(test_job_outputs_are_visible_once_they_are_logged),
     cmocka_unit_test(test_job_outputs_first_one_wins),
     cmocka_unit_test(test_job_outputs_leave_no_number_out),
     cmocka_unit_test(test_job_outputs_of_checkpoint_release_wait_for_one),
-    cmocka_unit_test(test_job_outputs_rewind_leaves_what_was_seen))
+    cmocka_unit_test(test_job_outputs_rewind_leaves_what_was_seen),
+    cmocka_unit_test(test_job_outputs_have_a_quota_of_their_own))

@@ -195,6 +195,34 @@ static void test_jobs_submit_remembers_where_a_job_came_from(void **state) {
     assert_string_equal(events->items[0].why, "restored");
 }
 
+/* So many may rest; suspending is never refused, a new job is. */
+static void test_jobs_submit_counts_resting_jobs(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    JobId ids[2], id;
+    for (int i = 0; i < 2; i++) ids[i] = fixture_submit(store, TENANT_DEFAULT);
+    const Digest executable = fixture_get(store, TENANT_DEFAULT, ids[0]).executable;
+    JobContent inputs = fixture_content(TENANT_DEFAULT, "inputs");
+    JobSubmission submission = fixture_submission(&executable, &inputs);
+    expect_ok(fixture_end(
+        tenants_set_quota(fixture_begin(store), TENANT_DEFAULT, QUOTA_RESTING_JOBS, 2)));
+    for (int i = 0; i < 2; i++) {
+        expect_ok(fixture_submit_this(store, TENANT_DEFAULT, &submission, &id, NULL));
+        expect_ok(fixture_end(jobs_transition(
+            fixture_begin(store), TENANT_DEFAULT, ids[i], JOB_STATE_SUSPENDED, NULL)));
+    }
+    expect_error(fixture_submit_this(store, TENANT_DEFAULT, &submission, &id, NULL),
+        ERROR_EXHAUSTED, "its quota resting_jobs is 2, and this would make it 3");
+    expect_ok(fixture_end(
+        jobs_transition(fixture_begin(store), TENANT_DEFAULT, id, JOB_STATE_SUSPENDED, NULL)));
+    expect_ok(fixture_end(
+        jobs_transition(fixture_begin(store), TENANT_DEFAULT, ids[0], JOB_STATE_CANCELLED, NULL)));
+    expect_ok(fixture_end(
+        jobs_transition(fixture_begin(store), TENANT_DEFAULT, id, JOB_STATE_CANCELLED, NULL)));
+    expect_ok(fixture_submit_this(store, TENANT_DEFAULT, &submission, &id, NULL));
+}
+
 TEST_GROUP(jobs_submit, cmocka_unit_test(test_jobs_submit_gives_each_job_another_id),
     cmocka_unit_test(test_jobs_submit_keeps_the_time_that_it_is_given),
     cmocka_unit_test(test_jobs_submit_answers_the_first_job_of_a_key),
@@ -202,4 +230,5 @@ TEST_GROUP(jobs_submit, cmocka_unit_test(test_jobs_submit_gives_each_job_another
     cmocka_unit_test(test_jobs_submit_runs_only_the_tenants_own_models),
     cmocka_unit_test(test_jobs_submit_keeps_its_executable_from_removal),
     cmocka_unit_test(test_jobs_submit_stops_at_the_store_quota),
-    cmocka_unit_test(test_jobs_submit_remembers_where_a_job_came_from))
+    cmocka_unit_test(test_jobs_submit_remembers_where_a_job_came_from),
+    cmocka_unit_test(test_jobs_submit_counts_resting_jobs))

@@ -52,9 +52,10 @@ static JobId make_large_job(const TestHome *home) {
         " INSERT INTO job_events SELECT %lld, i, 3, 0, 3, 0, 0, '' FROM n;"
         "UPDATE jobs SET output_count = %d, outputs_visible = %d, event_count = %d,"
         " bytes_stored = bytes_stored + %d WHERE id = %lld;"
-        "UPDATE tenants SET bytes_stored = bytes_stored + %d WHERE id = 1",
+        "UPDATE tenants SET bytes_stored = bytes_stored + %d,"
+        " output_bytes = output_bytes + %d WHERE id = 1",
         OUTPUTS - 1, (long long)row, EVENTS, (long long)row, OUTPUTS, OUTPUTS, EVENTS, 10 * OUTPUTS,
-        (long long)row, 10 * OUTPUTS);
+        (long long)row, 10 * OUTPUTS, 10 * OUTPUTS);
     fixture_run_sql(home, "catalog.db", sql);
     return id;
 }
