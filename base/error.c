@@ -10,13 +10,13 @@ enum { ERROR_MESSAGE_MAX = 1024 };
 
 struct Error {
     ErrorCode code;
-    bool fixed; /* not from malloc: there was no memory. A plugin has another such one than its host
-                 */
+    bool fixed; /* not from malloc. A plugin has others than its host */
     char where[48];
     char message[ERROR_MESSAGE_MAX];
 };
 
 static Error out_of_memory = {ERROR_OUT_OF_MEMORY, true, "", "out of memory"};
+static Error abandoned = {ERROR_ABANDONED, true, "", "abandoned"};
 
 static const ErrorInfo infos[ERROR_CODE_COUNT] = {
     [ERROR_NONE] = {"NONE", 200, 0, "it worked"},
@@ -70,12 +70,15 @@ Error *error_recode(Error *owned_error, ErrorCode code) {
 }
 
 Error *error_copy(const Error *error) {
-    if (!error || error->fixed) return error ? &out_of_memory : NULL;
+    if (!error) return NULL;
+    if (error->fixed) return error->code == ERROR_ABANDONED ? &abandoned : &out_of_memory;
     Error *copy = malloc(sizeof *copy);
     if (!copy) return &out_of_memory;
     *copy = *error;
     return copy;
 }
+
+Error *error_abandoned(void) { return &abandoned; }
 
 void error_free(Error *error) {
     if (error && !error->fixed) free(error);

@@ -37,9 +37,7 @@ static Error *post_launches(const Bench *bench) {
         .outputs = &bench->address,
         .stream = bench->stream,
         .threads = 1};
-    bool abandoned = false;
-    for (int i = 0; i < POSTS; i++)
-        TRY(plan->launch(plan, &launch, &plan->outputs[0].shape, &abandoned));
+    for (int i = 0; i < POSTS; i++) TRY(plan->launch(plan, &launch, &plan->outputs[0].shape));
     return NULL;
 }
 

@@ -130,10 +130,9 @@ static Error *time_table(const Product *product, double *out_ns) {
         .workspace = product->addresses[OPERANDS],
         .threads = 1};
     uint64_t ns;
-    bool abandoned = false;
     TRY(device->class_->event_record(device, product->before, product->stream));
     for (uint32_t i = 0; i < LAUNCHES; i++)
-        TRY(plan->launch(plan, &launch, &plan->outputs[0].shape, &abandoned));
+        TRY(plan->launch(plan, &launch, &plan->outputs[0].shape));
     TRY(device->class_->event_record(device, product->after, product->stream));
     TRY(device->class_->stream_synchronize(device, product->stream));
     TRY(device->class_->event_elapsed(device, product->before, product->after, &ns));

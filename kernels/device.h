@@ -27,7 +27,7 @@
 /* Raised with every change of what a plugin and its host both see: this table, plans, the numbers
  * of operators and element types, attributes, errors; also where only the meaning changes, which
  * no fingerprint (device_layout.h) shows. */
-enum { DEVICE_ABI_VERSION = 5, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
+enum { DEVICE_ABI_VERSION = 6, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
 
 typedef struct Device Device;
 typedef struct DeviceEvent DeviceEvent; /* a point in the work of a stream */
@@ -92,6 +92,8 @@ typedef struct DeviceClass {
     /* The kernel tables in the order they are asked, NULL-terminated, for listings. NULL function:
      * none. */
     const struct Kernel *const *(*kernels)(Device *device);
+    /* What is queued on its streams looks at the stop of the scope that queued it. */
+    bool stops_kernels;
     /* Addresses are pointers of this process, so that copies may be memcpy. */
     bool host_memory;
     /* Appends the determinism class: device model, effective instruction set, kernel table and

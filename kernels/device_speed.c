@@ -52,10 +52,9 @@ static Error *launch_and_wait(const Probe *probe, const Plan *plan, uint64_t wor
         .stream = probe->stream,
         .workspace = workspace,
         .threads = 1};
-    bool abandoned = false;
     FloatEnvironment environment;
     float_environment_enter(&environment);
-    Error *error = plan->launch(plan, &launch, &plan->outputs[0].shape, &abandoned);
+    Error *error = plan->launch(plan, &launch, &plan->outputs[0].shape);
     float_environment_leave(&environment);
     TRY(error);
     return device_stream_synchronize(probe->device, probe->stream);

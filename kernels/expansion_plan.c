@@ -214,8 +214,7 @@ static uint64_t value_address(const ExpansionState *state, const Launch *launch,
     return 0;
 }
 
-static Error *launch_node(
-    const ExpansionState *state, const Launch *launch, uint32_t index, bool *out_abandoned) {
+static Error *launch_node(const ExpansionState *state, const Launch *launch, uint32_t index) {
     const Expansion *expansion = state->expansion;
     const ExpansionNode *node = &expansion->nodes[index];
     const Plan *inner = state->plans[index];
@@ -235,7 +234,7 @@ static Error *launch_node(
     part.inputs = inputs;
     part.outputs = outputs;
     part.workspace = inner->workspace_bytes ? launch->workspace + state->inner_offset : 0;
-    return inner->launch(inner, &part, shapes, out_abandoned);
+    return inner->launch(inner, &part, shapes);
 }
 
 static Error *write_constants(const Plan *plan, const Launch *launch) {
@@ -263,17 +262,14 @@ static Error *copy_outputs(const Plan *plan, const Launch *launch) {
     return NULL;
 }
 
-static Error *launch_all(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_all(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const ExpansionState *state = plan_state(plan);
     const Expansion *expansion = state->expansion;
     Launch part = *launch;
     (void)output_shapes;
     TRY(write_constants(plan, launch));
     for (uint32_t i = 0; i < expansion->node_count; i++) {
-        TRY_WRAP(launch_node(state, &part, i, out_abandoned), "%s",
-            expansion->nodes[i].operator_info->name);
-        if (*out_abandoned) return NULL;
+        TRY_WRAP(launch_node(state, &part, i), "%s", expansion->nodes[i].operator_info->name);
         part.philox_counter += state->plans[i]->philox_draws;
     }
     return copy_outputs(plan, launch);

@@ -93,8 +93,8 @@ static Launch on_host(const Launch *launch, const Block *block) {
     return host;
 }
 
-static Error *run(const Plan *plan, const Launch *launch, const Shape *output_shapes, Block *block,
-    bool *out_abandoned) {
+static Error *run(
+    const Plan *plan, const Launch *launch, const Shape *output_shapes, Block *block) {
     const FallbackState *state = plan_state(plan);
     uint64_t bytes;
     TRY(copy_inputs(plan, launch, block));
@@ -103,8 +103,8 @@ static Error *run(const Plan *plan, const Launch *launch, const Shape *output_sh
         block->outputs[i] = take(block, bytes);
     }
     Launch host = on_host(launch, block);
-    TRY(state->inner->launch(state->inner, &host, output_shapes, out_abandoned));
-    for (uint32_t i = 0; i < plan->output_count && !*out_abandoned; i++) {
+    TRY(state->inner->launch(state->inner, &host, output_shapes));
+    for (uint32_t i = 0; i < plan->output_count; i++) {
         TRY(output_bytes(plan, output_shapes, i, &bytes));
         TRY(device_transfer((DevicePlace){plan->device, launch->stream, launch->outputs[i]},
             (DevicePlace){state->host, NULL, block->outputs[i]}, bytes));
@@ -112,11 +112,10 @@ static Error *run(const Plan *plan, const Launch *launch, const Shape *output_sh
     return NULL;
 }
 
-static Error *launch_plan(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_plan(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     Block block;
     TRY(block_init(plan, output_shapes, &block));
-    Error *error = run(plan, launch, output_shapes, &block, out_abandoned);
+    Error *error = run(plan, launch, output_shapes, &block);
     block_deinit(&block);
     return error;
 }

@@ -10,8 +10,10 @@
 #include "base/checked.h"
 #include "base/sanitizers.h"
 #include "kernels/host_chunks.h"
+#include "kernels/kernel_stop.h"
 
 /* From here on blocks are mapped each by itself, so that they go back to the system at once. */
+enum { COPY_PART_BYTES = 32 << 20 }; /* some milliseconds between two looks at the stop */
 enum { MAP_BYTES_MIN = HOST_CHUNKS_BLOCK_MAX + 1 };
 
 /* Not with a sanitizer, which sees what lies beyond a block of malloc's alone. */
@@ -97,6 +99,10 @@ Error *host_memory_copy(
     Device *device, DeviceStream *stream, uint64_t to, uint64_t from, uint64_t size) {
     (void)device;
     (void)stream;
-    if (size) memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
+    for (uint64_t done = 0, part; done < size; done += part) {
+        part = size - done < COPY_PART_BYTES ? size - done : COPY_PART_BYTES;
+        if (done > 0) TRY(kernel_stop_check());
+        memmove((char *)(uintptr_t)to + done, (const char *)(uintptr_t)from + done, part);
+    }
     return NULL;
 }

@@ -82,6 +82,11 @@ static double attention(const OperatorCall *call, uint32_t other) {
     return 2 * keys * (count_of(&call->inputs[0]) + count_of(&call->outputs[0]));
 }
 
+/* What is written into a large tensor. */
+static double updating(const OperatorCall *call, uint32_t other) {
+    return has(call, other) ? count_of(&call->inputs[other]) : 0;
+}
+
 static double window(const OperatorCall *call, uint32_t other) {
     (void)other;
     uint32_t count;

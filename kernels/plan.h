@@ -71,9 +71,6 @@ typedef struct Launch {
     uint32_t threads;    /* how many threads this launch may use; never changes the bits */
     uint64_t philox_key; /* counter-based random numbers: draws start at philox_counter */
     uint64_t philox_counter;
-    /* NULL, or set by another thread when the launch should stop between tiles with *out_abandoned
-     * = true. What is queued on a stream is never abandoned. */
-    const atomic_bool *abandon;
 } Launch;
 
 /* Whose kernels a plan runs. */
@@ -109,8 +106,7 @@ struct Plan {
      * only those outputs' are set and read. */
     Error *(*measure_bytes)(
         const Plan *plan, const Launch *launch, const Shape *shapes, uint64_t *out_bytes);
-    Error *(*launch)(
-        const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned);
+    Error *(*launch)(const Plan *plan, const Launch *launch, const Shape *output_shapes);
     /* plan_create sets plan_free. A kernel with more to give back sets its own, which ends with
      * plan_free. */
     void (*destroy)(Plan *plan);

@@ -60,6 +60,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         break;
     case POLICY_ACTION_FAIL:
         job->known = false;
+        control_discard_slice(job);
         end_by_policy(job, JOB_STATE_FAILED, action);
         break;
     case POLICY_ACTION_RUN:
@@ -82,6 +83,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         break;
     case POLICY_ACTION_RELEASE:
         job->known = false;
+        control_discard_slice(job);
         control_leave(job);
         break;
     case POLICY_ACTION_LOAD_WEIGHTS:
@@ -170,6 +172,7 @@ static uint64_t next_of_device(const ControlDevice *device) {
 static void set_timer(Control *control, int timer) {
     uint64_t next_ns = earliest(control->timer_ns, control->retry_ns);
     next_ns = earliest(control_devices_due_ns(control), next_ns);
+    next_ns = earliest(control_aside_due_ns(control), next_ns);
     for (uint32_t i = 0; i < control->device_count; i++)
         next_ns = earliest(next_of_device(&control->devices[i]), next_ns);
     if (control->draining) next_ns = earliest(control->grace_end_ns, next_ns);
@@ -182,6 +185,7 @@ static void set_timer(Control *control, int timer) {
 static void handle_time(Control *control) {
     uint64_t now_ns = control_now_ns();
     control_end_due_slices(control, now_ns);
+    if (!control->draining) control_set_due_aside(control, now_ns);
     control_retry_commits(control, now_ns);
     if (control->timer_ns && now_ns >= control->timer_ns) {
         control->timer_ns = 0;
@@ -346,9 +350,8 @@ void control_release(Control *control) {
         (void)pthread_join(control->thread, NULL);
     }
     control->ending = true; /* nothing is begun any more by what still comes back */
+    control_stop_slices(control, true);
     for (uint32_t i = 0; i < control->device_count; i++) {
-        ControlJob *running = control->devices[i].running;
-        if (running && running->run) job_run_request_slice_end(running->run);
         worker_release(control->devices[i].worker);
     }
     io_pool_release(control->io); /* runs what was posted */

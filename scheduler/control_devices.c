@@ -99,7 +99,7 @@ void control_lose_device(Control *control, uint32_t index) {
     (void)pthread_mutex_lock(&control->status_mutex);
     device->lost = true;
     (void)pthread_mutex_unlock(&control->status_mutex);
-    if (device->running) job_run_request_slice_end(device->running->run);
+    if (device->running) job_run_request_abandon(device->running->run);
     control_count(control, METRIC_DEVICE_LOSSES, 0, 1);
     warn(control, device, "is lost; its jobs go on from their checkpoints when there is a device");
 }

@@ -113,6 +113,16 @@ struct ControlJob {
     bool resume_wanted; /* somebody does, once that is stored */
     WorkerSlice slice;
     Message slice_ended;
+    /* control_aside.c */
+    Message paused;         /* a kernel of the slice waits */
+    atomic_bool pause_told; /* that message is on its way */
+    bool aside;             /* its slice has a thread, and the device is another's */
+    bool aside_moves;       /* the policy wants it moved out, to aside_place */
+    bool aside_failed;      /* it has ended with slice.error; the policy is told when it runs it */
+    PolicyPlace aside_place;
+    uint32_t abandonments; /* what its kernels did was thrown away so often for others' memory */
+    uint64_t abandon_ns;   /* when that is to be done; 0: not */
+    uint64_t resumed_ns;   /* when it had the device last */
     ControlOutputs slice_outputs; /* the worker's while it runs */
 
     /* what is to be stored, and what is being stored */
@@ -185,6 +195,7 @@ typedef struct ControlDevice {
     size_t in_flight;      /* tasks that use it, and commits of snapshots in its memory */
     ControlJob *running;   /* its slice is with the worker; guarded by status_mutex for writing */
     uint64_t slice_end_ns; /* 0: none */
+    uint64_t give_up_ns;   /* the slice was asked to end, and is set aside then; 0: it was not */
     uint64_t busy_ns;
     uint64_t last_end_ns; /* of the slice before; 0: it has been idle since */
     ControlJob *last;     /* whose slice that was; may be gone */
@@ -217,7 +228,8 @@ struct Control {
     bool failed;                    /* fatal is set */
     struct ControlRequest *drainer; /* who waits for the end of draining */
     uint64_t grace_end_ns;
-    size_t in_flight; /* tasks and commits that have not come back */
+    size_t aside_count, patience_count; /* jobs that are aside; of them, with abandon_ns */
+    size_t in_flight;                   /* tasks and commits that have not come back */
     pthread_t thread;
     bool thread_runs;
     /* The last ones that ended, for `run` through a daemon; guarded by status_mutex. */
@@ -385,6 +397,37 @@ void control_load_weights(Control *control, uint64_t model, uint32_t device);
 void control_end_due_slices(Control *control, uint64_t now_ns);
 /* The row of a job from a file is stored, or is not to be: what waited for it goes on. */
 void control_open_stored(ControlJob *job, bool stored);
+/* ---- control_slice_end.c ---- */
+/* On a worker's thread: its slice has ended, and is handled on the control thread. */
+void control_post_slice_ended(WorkerSlice *slice);
+void control_handle_slice_ended(void *context, Message *message);
+/* The policy is told to suspend it, as `run --suspend-after` asked for. */
+void control_suspend_due(ControlJob *job);
+void control_fail_job(ControlJob *job, Error *owned_error);
+/* A slice is over for the policy. */
+void control_end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes);
+
+/* ---- control_aside.c: slices whose kernels take long ---- */
+/* Its slice is to end soon, wherever it is. */
+void control_ask_for_device(ControlJob *job);
+/* Before a slice of a new run. */
+void control_watch_pauses(ControlJob *job);
+/* How long the slice that has ended had the device since it got it last. */
+uint64_t control_slice_ns(const ControlJob *job);
+/* The policy runs a job that is aside. */
+void control_run_aside(ControlJob *job, uint64_t budget_ns);
+/* The policy runs a job whose slice failed while it was aside: it fails now. False: it did not. */
+bool control_run_failed(ControlJob *job);
+void control_move_aside_out(ControlJob *job, PolicyPlace place);
+/* Its slice ends as soon as it can, with nothing. */
+void control_discard_slice(ControlJob *job);
+/* All slices end as soon as they can. */
+void control_stop_slices(Control *control, bool discard);
+/* A slice has ended. True: the job was aside, and the policy knows already. */
+bool control_end_aside(ControlJob *job);
+/* When control_set_due_aside is to be called next; 0: need not. */
+uint64_t control_aside_due_ns(const Control *control);
+void control_set_due_aside(Control *control, uint64_t now_ns);
 
 /* ---- control_commits.c ---- */
 /* Stores what there is to store, unless a commit is under way; that one's end comes back here. */

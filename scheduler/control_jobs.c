@@ -159,6 +159,7 @@ void control_job_close(ControlJob *job) {
 
 void control_job_free(ControlJob *job) {
     control_outputs_append(&job->pending, &job->slice_outputs);
+    if (job->aside_failed) error_free(job->slice.error);
     control_job_close(job);
     control_outputs_deinit(&job->pending);
     control_job_drop_snapshot(job);

@@ -237,16 +237,16 @@ void control_begin_drain(Control *control, ControlRequest *request) {
     control->grace_end_ns = control_now_ns() + request->grace_ns;
     for (uint32_t i = 0; i < control->device_count; i++) {
         ControlDevice *device = &control->devices[i];
-        device->slice_end_ns = 0;
-        if (device->running) job_run_request_slice_end(device->running->run);
+        device->slice_end_ns = device->give_up_ns = 0;
     }
+    control_stop_slices(control, false);
     store_resting(control, false);
     store_resting(control, true);
 }
 
 void control_go_on_draining(Control *control) {
     if (!control->drainer) return;
-    bool busy = control->in_flight > 0;
+    bool busy = control->in_flight > 0 || control->aside_count > 0;
     size_t left = 0;
     for (uint32_t i = 0; i < control->device_count; i++)
         busy |= control->devices[i].running != NULL;

@@ -400,8 +400,10 @@ static Error *cancel(Control *control, ControlRequest *request) {
         control_post_event(
             control, (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
         control_give_up_move(job);
-    } else
-        control_want_state(job, JOB_STATE_CANCELLED, NULL);
+    }
+    control_discard_slice(job);
+    /* stored before anything has stopped: it stays so after a crash */
+    control_want_state(job, JOB_STATE_CANCELLED, NULL);
     return NULL;
 }
 
@@ -427,7 +429,7 @@ static Error *checkpoint(Control *control, ControlRequest *request) {
     return NULL;
 }
 
-/* A request that was answered is its sender's again, and may be gone: nothing looks at it then. */
+/* A request that was answered may be gone: nothing looks at it then. */
 static Error *handle(Control *control, ControlRequest *request) {
     Error *error;
     switch (request->kind) {

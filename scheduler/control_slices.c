@@ -140,114 +140,6 @@ static void run_task(IoTask *io_task) {
 
 /* ---- on the control thread ---- */
 
-static void leave_device(ControlJob *job, uint64_t device_ns) {
-    Control *control = job->control;
-    ControlDevice *device = &control->devices[job->device];
-    (void)pthread_mutex_lock(&control->status_mutex);
-    device->running = NULL;
-    device->busy_ns += device_ns;
-    control_account_slice(job, control_now_ns(), device_ns);
-    (void)pthread_mutex_unlock(&control->status_mutex);
-    device->slice_end_ns = 0;
-    job->running = false;
-}
-
-static void end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes) {
-    if (device_ns > POLICY_TIME_MAX) device_ns = POLICY_TIME_MAX;
-    leave_device(job, device_ns);
-    control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_SLICE_ENDED,
-                                         .job = job->number.low,
-                                         .device = job->device,
-                                         .device_time_ns = device_ns,
-                                         .outcome = outcome,
-                                         .bytes = bytes});
-}
-
-static void fail_job(ControlJob *job, Error *owned_error) {
-    control_want_state(job, JOB_STATE_FAILED, error_message(owned_error));
-    error_free(owned_error);
-}
-
-static void post_ended(WorkerSlice *slice) {
-    ControlJob *job = CONTAINER_OF(slice, ControlJob, slice);
-    message_queue_post(&job->control->queue, &job->slice_ended);
-}
-
-/* At the safepoint where the slice ended: what a checkpoint is to be written from. */
-static void take_snapshot(ControlJob *job) {
-    uint64_t now_ns = control_now_ns();
-    bool due = job->checkpoint_due_ns && now_ns >= job->checkpoint_due_ns;
-    if (!due && !job->checkpoint_wanted && !job->control->draining) return;
-    error_free(control_job_take_snapshot(job)); /* tried again at the next slice's end */
-    if (job->has_snapshot) job->checkpoint_wanted = false;
-    if (due) job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
-}
-
-/* As `run --suspend-after` asked for when it submitted the job. */
-static void request_suspend(ControlJob *job) {
-    job->suspend_due_ns = 0;
-    job->suspend_passed = true;
-    control_post_event(job->control,
-        (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
-}
-
-/* Between the worker's two looks at the clock: the way to this thread and back, and its decision.
- */
-static void note_slice(ControlJob *job) {
-    ControlDevice *device = &job->control->devices[job->device];
-    const WorkerSlice *slice = &job->slice;
-    control_observe(job->control, METRIC_SWITCH_SECONDS, job->switched_from_ns, slice->start_ns);
-    device->last_end_ns = slice->start_ns + slice->device_time_ns;
-    device->last = job;
-}
-
-/* The policy learns of it with the device. */
-static void lose_slice(ControlJob *job) {
-    leave_device(job, job->slice.device_time_ns);
-    error_free(job->slice.error);
-    job->slice.error = NULL;
-    control_lose_device(job->control, job->device);
-    control_update_status(job);
-}
-
-static void handle_slice_ended(void *context, Message *message) {
-    (void)context;
-    ControlJob *job = CONTAINER_OF(message, ControlJob, slice_ended);
-    WorkerSlice *slice = &job->slice;
-    bool needs_memory = !slice->error && slice->result.outcome == JOB_RUN_NEEDS_MEMORY;
-    bool finished = !slice->error && slice->result.outcome == JOB_RUN_FINISHED;
-    control_count(job->control, METRIC_SLICES, 0, 1);
-    note_slice(job);
-    control_outputs_append(&job->pending, &job->slice_outputs);
-    job->items_done = job_run_items_done(job->run);
-    job->counters = job_run_get_counters(job->run);
-    if (error_code(slice->error) == ERROR_DEVICE_LOST) {
-        lose_slice(job);
-        return;
-    }
-    /* told before the slice's end, so that no other one begins between them */
-    if (!slice->error && slice->result.outcome == JOB_RUN_SUSPENDED) request_suspend(job);
-    job->blocked = !slice->error && !finished && !needs_memory && control_outputs_are_many(job);
-    end_slice(job,
-        slice->error   ? POLICY_OUTCOME_FAILED
-        : finished     ? POLICY_OUTCOME_FINISHED
-        : needs_memory ? POLICY_OUTCOME_NEEDS_MEMORY
-        : job->blocked ? POLICY_OUTCOME_BLOCKED
-                       : POLICY_OUTCOME_SLICE_ENDED,
-        slice->device_time_ns, needs_memory ? slice->result.bytes : 0);
-    if (slice->error || finished) job->known = false;
-    if (slice->error)
-        fail_job(job, slice->error);
-    else if (finished)
-        control_want_state(job, JOB_STATE_SUCCEEDED, NULL);
-    else
-        take_snapshot(job);
-    slice->error = NULL;
-    control_commit(job);
-    control_update_status(job);
-    control_job_settle(job);
-}
-
 static void begin_slice(ControlJob *job) {
     Control *control = job->control;
     ControlDevice *device = &control->devices[job->device];
@@ -255,12 +147,14 @@ static void begin_slice(ControlJob *job) {
     job->slice = (WorkerSlice){.run = job->run,
         .residency = job->residency,
         .sink = {control_keep_output, job},
-        .done = post_ended};
-    job->slice_ended.handle = handle_slice_ended;
+        .done = control_post_slice_ended};
+    job->slice_ended.handle = control_handle_slice_ended;
     (void)pthread_mutex_lock(&control->status_mutex);
     device->running = job;
     (void)pthread_mutex_unlock(&control->status_mutex);
     uint64_t now_ns = control_now_ns();
+    job->resumed_ns = now_ns;
+    control_watch_pauses(job);
     device->slice_end_ns = job->budget_ns ? now_ns + job->budget_ns : 0;
     if (!job->checkpoint_due_ns && job->policy.checkpoint_every_ns)
         job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
@@ -341,8 +235,8 @@ static void opened(ControlJob *job, Error *owned_error) {
         return;
     }
     if (owned_error) job->known = false;
-    if (owned_error) fail_job(job, owned_error);
-    end_slice(job, owned_error ? POLICY_OUTCOME_FAILED : POLICY_OUTCOME_SLICE_ENDED, 0, 0);
+    if (owned_error) control_fail_job(job, owned_error);
+    control_end_slice(job, owned_error ? POLICY_OUTCOME_FAILED : POLICY_OUTCOME_SLICE_ENDED, 0, 0);
     control_commit(job);
 }
 
@@ -411,6 +305,11 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
     job->device = device;
     control_job_count_out(job);
     job->budget_ns = budget_ns;
+    if (job->aside) {
+        control_run_aside(job, budget_ns);
+        return;
+    }
+    if (control_run_failed(job)) return;
     if (job->run || open_at_once(job, device))
         begin_slice(job);
     else if (!(job->fresh && job->batch) && job->id.number == 0)
@@ -429,18 +328,13 @@ void control_open_stored(ControlJob *job, bool stored) {
     if (stored)
         post_open(job);
     else
-        end_slice(job, POLICY_OUTCOME_SLICE_ENDED, 0, 0);
-}
-
-static void request_slice_end(ControlJob *job) {
-    job_run_request_slice_end(job->run);
-    job->control->slice_end_asked = true;
+        control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, 0, 0);
 }
 
 void control_preempt_job(ControlJob *job) {
     if (!job->running) return;
     if (job->control->devices[job->device].running == job)
-        request_slice_end(job);
+        control_ask_for_device(job);
     else
         job->preempted = true;
 }
@@ -449,14 +343,22 @@ void control_end_due_slices(Control *control, uint64_t now_ns) {
     for (uint32_t i = 0; i < control->device_count; i++) {
         ControlDevice *device = &control->devices[i];
         ControlJob *job = device->running;
-        if (job && job->suspend_due_ns && now_ns >= job->suspend_due_ns) request_suspend(job);
+        if (job && job->suspend_due_ns && now_ns >= job->suspend_due_ns) control_suspend_due(job);
         if (!device->slice_end_ns || now_ns < device->slice_end_ns) continue;
         device->slice_end_ns = 0;
-        if (device->running) request_slice_end(device->running);
+        if (device->running) control_ask_for_device(device->running);
     }
 }
 
 void control_move_out(ControlJob *job, PolicyPlace place) {
+    if (job->aside) {
+        control_move_aside_out(job, place);
+        return;
+    }
+    if (job->aside_failed) {
+        tell_moved(job, POLICY_EVENT_MOVED_OUT, false);
+        return;
+    }
     if (place == POLICY_PLACE_HOST) {
         post_task(job->control, (Task){.kind = TASK_MOVE_OUT_HOST,
                                     .message.handle = handle_task,

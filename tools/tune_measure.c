@@ -121,8 +121,7 @@ static Error *launch(TuneWay *way, uint32_t threads) {
     way->copy_next = (way->copy_next + 1) % way->copy_count;
     const Launch launch = {
         .inputs = inputs, .outputs = &way->output, .workspace = way->workspace, .threads = threads};
-    bool abandoned = false;
-    return way->plan->launch(way->plan, &launch, &way->plan->outputs[0].shape, &abandoned);
+    return way->plan->launch(way->plan, &launch, &way->plan->outputs[0].shape);
 }
 
 Error *tune_way_run(TuneWay *way, uint32_t threads, uint32_t launches, double *out_ns) {

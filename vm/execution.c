@@ -67,9 +67,12 @@ Error *execution_create_empty(
     TRY(memory_alloc(1, sizeof(Execution), &memory));
     OWN(Execution, execution) = memory;
     execution->residency = residency_retain(residency);
+    kernel_stop_init(&execution->own_stop);
     execution->executable = residency->executable;
     if (options) execution->options = *options;
     set_defaults(&execution->options);
+    execution->kernel_stop = execution->options.kernel_stop;
+    if (!execution->kernel_stop) execution->kernel_stop = &execution->own_stop;
     execution->packed = execution->options.packed ? execution->options.packed : residency->builtins;
     if (has_own_registry(execution)) (void)packed_registry_retain(execution->packed);
     execution->options.packed = execution->packed;
@@ -146,6 +149,7 @@ void execution_release(Execution *execution) {
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) memory_pool_release(execution->pools[slot]);
     if (has_own_registry(execution)) packed_registry_release(execution->packed);
     residency_release(execution->residency);
+    kernel_stop_deinit(&execution->own_stop);
     memory_free(execution);
 }
 
@@ -192,6 +196,29 @@ static Error *finish_queued(Execution *execution) {
     return NULL;
 }
 
+/* An instruction that was left half done has not happened: the stop that it was left for has.
+ * Handlers change nothing before they can fail no more, where a kernel may be abandoned. */
+static Error *take_abandonment(Execution *execution, Error *error, RunResult *out_result) {
+    if (error_code(error) != ERROR_ABANDONED) return error;
+    if (atomic_load(&execution->kernel_stop->wanted) & KERNEL_STOP_DISCARD) return error;
+    const uint32_t stop = atomic_exchange(&execution->stop, 0);
+    kernel_stop_clear(execution->kernel_stop);
+    out_result->kind = stop & STOP_SLICE_END ? RUN_SLICE_ENDED : RUN_SUSPENDED;
+    return NULL;
+}
+
+/* Under the execution's stop; an instruction says so when its kernel may be abandoned. */
+static Error *interpret(Execution *execution, Budget budget, RunResult *out_result) {
+    FloatEnvironment environment;
+    float_environment_enter(&environment);
+    const KernelStopScope outer = kernel_stop_scope;
+    kernel_stop_scope = (KernelStopScope){.stop = execution->kernel_stop, .pauses = true};
+    Error *error = interpreter_run(execution, budget, out_result);
+    kernel_stop_scope = outer;
+    float_environment_leave(&environment);
+    return take_abandonment(execution, error, out_result);
+}
+
 Error *execution_run(Execution *execution, Budget budget, RunResult *out_result) {
     if (execution->failed) FAIL(CONFLICT, "this execution has failed");
     if (execution->finished) {
@@ -199,11 +226,8 @@ Error *execution_run(Execution *execution, Budget budget, RunResult *out_result)
         return NULL;
     }
     if (execution->frame_count == 0) FAIL(CONFLICT, "nothing was called");
-    FloatEnvironment environment;
-    float_environment_enter(&environment);
-    RunResult result;
-    Error *error = interpreter_run(execution, budget, &result);
-    float_environment_leave(&environment);
+    RunResult result = {0};
+    Error *error = interpret(execution, budget, &result);
     if (error) error = locate(execution, error);
     Error *queued = finish_queued(execution);
     if (error)
@@ -220,12 +244,16 @@ Error *execution_run(Execution *execution, Budget budget, RunResult *out_result)
 }
 
 void execution_request_suspend(Execution *execution) {
-    atomic_store_explicit(&execution->abandon, true, memory_order_relaxed);
     atomic_fetch_or_explicit(&execution->stop, STOP_SUSPEND, memory_order_release);
+    kernel_stop_want(execution->kernel_stop, KERNEL_STOP_ABANDON);
 }
 
 void execution_request_slice_end(Execution *execution) {
     atomic_fetch_or_explicit(&execution->stop, STOP_SLICE_END, memory_order_release);
+}
+
+void execution_withdraw_slice_end(Execution *execution) {
+    atomic_fetch_and_explicit(&execution->stop, ~(uint32_t)STOP_SLICE_END, memory_order_acq_rel);
 }
 
 const Value *execution_get_result(const Execution *execution) { return &execution->result; }

@@ -6,6 +6,7 @@
  * instructions. */
 #include <stdatomic.h>
 
+#include "kernels/kernel_stop.h"
 #include "vm/frame.h"
 #include "vm/packed.h"
 #include "vm/residency.h"
@@ -28,6 +29,8 @@ typedef struct ExecutionOptions {
     /* Retained; NULL: none. Blocks that this execution takes from earlier ones and leaves to later
      * ones: for executions of one tenant only. */
     MemoryPool *reserves[SLOT_COUNT];
+    /* Stops the kernels of this execution; borrowed, longer there than it. NULL: one of its own. */
+    KernelStop *kernel_stop;
     bool check_finite; /* fail at the first float output that is not finite, naming the operator */
 } ExecutionOptions;
 
@@ -75,8 +78,12 @@ DEFINE_OWN(Execution, execution_release);
  * MatMul)"; the execution is then failed and can only be inspected and released. Threads: one at a
  * time per execution; the request functions may be called from any. */
 MUST_CHECK Error *execution_run(Execution *execution, Budget budget, RunResult *out_result);
+/* A kernel that takes long is abandoned: its instruction is executed once more after a resume. */
 void execution_request_suspend(Execution *execution);
+/* At the next safepoint; its kernel_stop decides about a kernel that takes long. */
 void execution_request_slice_end(Execution *execution);
+/* Takes that back, if it was not answered yet. */
+void execution_withdraw_slice_end(Execution *execution);
 
 /* Borrowed; nil before RUN_FINISHED. */
 const Value *execution_get_result(const Execution *execution);

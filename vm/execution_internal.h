@@ -65,8 +65,8 @@ struct Execution {
      * Until then a snapshot need not look inside containers. */
     bool has_mutable;
     bool failed;
-    bool not_abandonable; /* the present instruction was abandoned once: it runs to its end now */
-    atomic_bool abandon;
+    KernelStop *kernel_stop; /* the options', or own_stop */
+    KernelStop own_stop;
     _Atomic uint32_t stop; /* StopBits */
 };
 

@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "kernels/operator_cost.h"
 
 /* Key, per input: one word (element type, rank, layout, presence), its dimensions, and for value
  * inputs their bytes padded with zeros to words. */
 enum { KEY_WORDS_MAX = 1 << 16 };
+static const double LONG_OPERATIONS = 1e8;
 
 void inline_cache_deinit(InlineCache *cache) {
     plan_release(cache->plan);
@@ -143,6 +145,21 @@ static Error *size_outputs(InlineCache *cache, const Plan *plan) {
     return NULL;
 }
 
+/* Dimensions that only the data decides count as none. */
+static bool is_long(const Residency *residency, uint32_t primitive, const CallInput *inputs,
+    uint32_t count, const Plan *plan) {
+    const Primitive *called = &residency->executable->primitives[primitive];
+    TensorSpec specs[PLAN_INPUTS_MAX];
+    for (uint32_t i = 0; i < count; i++) specs[i] = call_input_spec(residency, &inputs[i]);
+    const OperatorCall call = {.operator_info = called->operator_info,
+        .attributes = called->attributes,
+        .input_count = count,
+        .output_count = plan->output_count,
+        .inputs = specs,
+        .outputs = plan->outputs};
+    return operator_cost(&call).operations >= LONG_OPERATIONS;
+}
+
 Error *inline_cache_fill(InlineCache *cache, const Residency *residency, uint8_t slot,
     uint32_t primitive, const CallInput *inputs, uint32_t count, uint32_t output_count) {
     OWN(Plan, plan) = NULL;
@@ -162,6 +179,7 @@ Error *inline_cache_fill(InlineCache *cache, const Residency *residency, uint8_t
         cache->key[0] = UINT64_MAX;
         cache->key_words = 1;
     }
+    cache->is_long = is_long(residency, primitive, inputs, count, plan);
     cache->plan = TAKE(plan);
     return NULL;
 }

@@ -8,6 +8,7 @@ typedef struct InlineCache {
     Plan *plan;    /* retained; NULL: nothing cached */
     uint64_t *key; /* inputs' specs and, of those that shape rules read, values */
     uint32_t key_words, key_capacity;
+    bool is_long; /* some 50 ms or more, as far as shapes tell: it shall be abandonable */
     uint64_t output_bytes[4]; /* of the first outputs; UINT64_MAX where only the data decides */
 } InlineCache;
 

@@ -122,7 +122,7 @@ static Error *leave(
 /* A stop that was asked for, once answered, is over. */
 static RunKind take_stop(Execution *execution) {
     uint32_t stop = atomic_exchange_explicit(&execution->stop, 0, memory_order_acq_rel);
-    atomic_store_explicit(&execution->abandon, false, memory_order_relaxed);
+    kernel_stop_clear(execution->kernel_stop);
     return stop & STOP_SUSPEND ? RUN_SUSPENDED : RUN_SLICE_ENDED;
 }
 

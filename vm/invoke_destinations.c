@@ -62,6 +62,19 @@ static Error *check_output(const Invocation *invocation, uint32_t index) {
     return NULL;
 }
 
+/* Whether no out lies where an input does. */
+static bool is_apart(const Invocation *invocation) {
+    for (uint32_t i = 0; i < invocation->output_count; i++) {
+        const Extent written = extent_of(invocation->outputs[i]);
+        for (uint32_t k = 0; k < invocation->input_count; k++) {
+            const Tensor *input = invocation->inputs[k].tensor;
+            if (input && invocation->input_addresses[k] && extents_meet(written, extent_of(input)))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* A view has no kernel: into a given tensor its bytes are copied. */
 static Error *copy_view(Invocation *invocation) {
     Device *device = invocation->execution->residency->devices[invocation->slot];
@@ -91,8 +104,7 @@ static Error *launch(Invocation *invocation, Step *out_step) {
     for (uint32_t i = 0; i < invocation->output_count; i++)
         storage_forget_annotation(invocation->outputs[i]->storage);
     if (invocation->plan->view) return copy_view(invocation);
-    bool abandoned; /* never: it was given no flag to look at */
-    return invocation_launch(invocation, NULL, &abandoned);
+    return invocation_launch(invocation, is_apart(invocation));
 }
 
 Error *invocation_run_destinations(Invocation *invocation, Step *out_step) {

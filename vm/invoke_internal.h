@@ -28,9 +28,9 @@ typedef struct Invocation {
 /* Workspace, and the shapes that only the data decides. *out_step STEP_STOP: memory is needed,
  * nothing is held. */
 MUST_CHECK Error *invocation_prepare(Invocation *invocation, Step *out_step);
-/* Launches; out_abandoned: asked to stop between tiles, nothing counts. Frees the workspace. */
-MUST_CHECK Error *invocation_launch(
-    Invocation *invocation, const atomic_bool *abandon, bool *out_abandoned);
+/* Launches; frees the workspace. whole: nothing of what the kernel reads is written over, so that
+ * it may be left half done. Errors: ABANDONED it was; nothing has happened then. */
+MUST_CHECK Error *invocation_launch(Invocation *invocation, bool whole);
 /* Gives up what invocation_prepare took. */
 void invocation_drop(Invocation *invocation);
 /* Counters, check_finite. */

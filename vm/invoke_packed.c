@@ -80,7 +80,7 @@ static void free_workspace(Invocation *invocation) {
 
 void invocation_drop(Invocation *invocation) { free_workspace(invocation); }
 
-static Launch make_launch(const Invocation *invocation, const atomic_bool *abandon) {
+static Launch make_launch(const Invocation *invocation) {
     const Execution *execution = invocation->execution;
     return (Launch){
         .inputs = invocation->input_addresses,
@@ -90,13 +90,12 @@ static Launch make_launch(const Invocation *invocation, const atomic_bool *aband
         .threads = execution->options.threads,
         .philox_key = execution->options.philox_key,
         .philox_counter = execution->counters.philox,
-        .abandon = abandon,
     };
 }
 
 static Error *measure(Invocation *invocation) {
     const Plan *plan = invocation->plan;
-    Launch launch = make_launch(invocation, NULL);
+    Launch launch = make_launch(invocation);
     if (plan->measure) TRY(plan->measure(plan, &launch, invocation->shapes));
     for (uint32_t i = 0; i < invocation->output_count; i++) {
         int64_t count;
@@ -122,7 +121,9 @@ Error *invocation_prepare(Invocation *invocation, Step *out_step) {
     for (uint32_t i = 0; i < invocation->output_count; i++)
         invocation->shapes[i] = plan->outputs[i].shape;
     if (!plan->measure && !plan->measure_bytes) return NULL;
+    kernel_stop_scope.whole = true;
     Error *error = measure(invocation);
+    kernel_stop_scope.whole = false;
     if (error) free_workspace(invocation);
     return error;
 }
@@ -137,14 +138,24 @@ static uint64_t operand_bytes(const Invocation *invocation) {
     return bytes;
 }
 
-Error *invocation_launch(Invocation *invocation, const atomic_bool *abandon, bool *out_abandoned) {
-    const Plan *plan = invocation->plan;
-    Launch launch = make_launch(invocation, abandon);
-    *out_abandoned = false;
-    Error *error = plan->launch(plan, &launch, invocation->shapes, out_abandoned);
-    if (!error && launch.stream)
-        error = run_ahead_add(
+/* A queued kernel can be left half done only while its instruction has not ended. */
+static Error *wait_or_run_ahead(Invocation *invocation, DeviceStream *stream) {
+    Device *device = memory_pool_get_device(invocation->pool);
+    if (!invocation->cache->is_long || !device->class_->stops_kernels)
+        return run_ahead_add(
             &invocation->execution->ahead, invocation->pool, operand_bytes(invocation));
+    TRY(device_stream_synchronize(device, stream));
+    run_ahead_settle(&invocation->execution->ahead);
+    return NULL;
+}
+
+Error *invocation_launch(Invocation *invocation, bool whole) {
+    const Plan *plan = invocation->plan;
+    Launch launch = make_launch(invocation);
+    kernel_stop_scope.whole = whole && (!launch.stream || invocation->cache->is_long);
+    Error *error = plan->launch(plan, &launch, invocation->shapes);
+    kernel_stop_scope.whole = false;
+    if (!error && launch.stream) error = wait_or_run_ahead(invocation, launch.stream);
     free_workspace(invocation);
     return error;
 }
@@ -174,7 +185,6 @@ Error *invocation_complete(Invocation *invocation) {
             TRY(check_output_finite(invocation, invocation->outputs[i]));
     execution->counters.kernel_calls++;
     execution->counters.philox += invocation->plan->philox_draws;
-    execution->not_abandonable = false;
     return NULL;
 }
 
@@ -283,13 +293,23 @@ static Error *make_tensor(
     return create_tensor(invocation, index, dtype, shape, out_answer, out);
 }
 
+/* What writes over its input has to run to its end: a long call does so only where there is no
+ * memory for another output. */
 static Error *make_output(Invocation *invocation, uint32_t index, MemoryAnswer *out_answer) {
     out_answer->kind = MEMORY_GRANTED;
     invocation->reused[index] = INPUT_NONE;
     uint32_t input = choose_reuse(invocation, index);
-    if (input != INPUT_NONE) return reuse_input(invocation, index, input);
+    if (input != INPUT_NONE && !invocation->cache->is_long)
+        return reuse_input(invocation, index, input);
     Tensor *tensor = NULL;
-    TRY(make_tensor(invocation, index, out_answer, &tensor));
+    Error *error = make_tensor(invocation, index, out_answer, &tensor);
+    if (input != INPUT_NONE &&
+        (error_code(error) == ERROR_EXHAUSTED || out_answer->kind != MEMORY_GRANTED)) {
+        error_free(error);
+        out_answer->kind = MEMORY_GRANTED;
+        return reuse_input(invocation, index, input);
+    }
+    TRY(error);
     invocation->outputs[index] = tensor;
     if (tensor)
         invocation->output_addresses[index] =
@@ -342,7 +362,6 @@ void invocation_store_outputs(Invocation *invocation) {
 }
 
 static Error *run_alloc(Invocation *invocation, Step *out_step) {
-    Execution *execution = invocation->execution;
     TRY(invocation_prepare(invocation, out_step));
     if (*out_step == STEP_STOP) return NULL;
     TRY(make_outputs(invocation, out_step));
@@ -350,20 +369,11 @@ static Error *run_alloc(Invocation *invocation, Step *out_step) {
     for (uint32_t i = 0; i < invocation->output_count; i++)
         if (invocation->reused[i] != INPUT_NONE)
             storage_forget_annotation(invocation->outputs[i]->storage);
-    bool may_abandon = !execution->not_abandonable && !writes_in_place(invocation);
-    bool abandoned;
-    Error *error =
-        invocation_launch(invocation, may_abandon ? &execution->abandon : NULL, &abandoned);
-    if (!error && !abandoned) error = invocation_complete(invocation);
-    if (error || abandoned) {
+    Error *error = invocation_launch(invocation, !writes_in_place(invocation));
+    if (!error) error = invocation_complete(invocation);
+    if (error) {
         release_outputs(invocation, invocation->output_count);
-        if (error) return error;
-        execution->not_abandonable = true;
-        atomic_store_explicit(&execution->abandon, false, memory_order_relaxed);
-        atomic_store_explicit(&execution->stop, 0, memory_order_relaxed);
-        execution->stop_result = (RunResult){.kind = RUN_SUSPENDED};
-        *out_step = STEP_STOP;
-        return NULL;
+        return error;
     }
     invocation_store_outputs(invocation);
     return NULL;

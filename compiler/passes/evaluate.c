@@ -64,8 +64,7 @@ static Error *launch(Evaluation *evaluation, const Plan *plan) {
         .outputs = evaluation->output_addresses,
         .workspace = tensor_address(workspace),
         .threads = 1};
-    bool abandoned = false;
-    return plan->launch(plan, &call, evaluation->shapes, &abandoned);
+    return plan->launch(plan, &call, evaluation->shapes);
 }
 
 static Error *run(Evaluation *evaluation, Device *portable, Tensor *const *inputs,

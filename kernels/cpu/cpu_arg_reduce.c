@@ -90,16 +90,15 @@ static Error *run_chunks(void *context, uint64_t begin, uint64_t end, uint32_t p
 }
 
 static Error *launch_arg_reduce(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     uint64_t units = (uint64_t)(state->outer * ((state->inner + CHUNK - 1) / CHUNK));
     int64_t width = state->inner < CHUNK ? state->inner : CHUNK;
     uint64_t least = ELEMENTS_PER_PART / (uint64_t)(state->dim * (width ? width : 1)) + 1;
     if (units == 0) return NULL;
-    if (launch->threads <= 1 || units <= least) return run_chunks(&run, 0, units, 0);
+    if (units <= least) return run_chunks(&run, 0, units, 0);
     return cpu_for_each(cpu_device(plan->device), launch->threads, units, least, run_chunks, &run);
 }
 

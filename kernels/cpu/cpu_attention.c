@@ -41,8 +41,6 @@ typedef struct Run {
     const AttentionState *state;
     const float *q, *k, *v, *mask;
     float *packed, *y;
-    const atomic_bool *abandon;
-    atomic_bool abandoned;
 } Run;
 
 static int64_t panel_count(int64_t columns) {
@@ -208,22 +206,18 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     const int64_t size = state->queries_per_unit;
     const int64_t blocks = (state->queries + size - 1) / size;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        if (cpu_is_abandoned(run->abandon)) {
-            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
-            return NULL;
-        }
+        TRY(kernel_stop_check());
         const int64_t first = i % blocks * size, left = state->queries - first;
         run_block(run, i / blocks, first, left < size ? left : size);
     }
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const AttentionState *state = opaque;
     if (state->batch_count * state->queries * state->columns == 0) return NULL;
     Run run = {state, call->inputs[0], call->inputs[1], call->inputs[2],
-        state->has_mask ? call->inputs[3] : NULL, call->workspace, call->outputs[0],
-        call->launch->abandon, false};
+        state->has_mask ? call->inputs[3] : NULL, call->workspace, call->outputs[0]};
     if (state->pack_keys)
         TRY(cpu_for_each(call->device, call->launch->threads,
             (uint64_t)(state->k_matrices * panel_count(state->keys)),
@@ -231,10 +225,8 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
     const int64_t blocks = (state->queries + state->queries_per_unit - 1) / state->queries_per_unit;
     const int64_t cost =
         state->queries_per_unit * state->keys * (state->depth + state->columns + 16);
-    TRY(cpu_for_each(call->device, call->launch->threads, (uint64_t)(state->batch_count * blocks),
-        (uint64_t)(1000000 / cost) + 1, run_units, &run));
-    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
-    return NULL;
+    return cpu_for_each(call->device, call->launch->threads,
+        (uint64_t)(state->batch_count * blocks), (uint64_t)(1000000 / cost) + 1, run_units, &run);
 }
 
 /* rows_first: the matrices' dimensions stand behind the rows. */

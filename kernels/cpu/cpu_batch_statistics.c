@@ -69,10 +69,9 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const State *state = opaque;
     Run run = {state, call};
-    (void)out_abandoned;
     return cpu_for_each(call->device, call->launch->threads, (uint64_t)state->channels,
         (uint64_t)(16384 / (state->batch * state->pixels + 1)) + 1, run_units, &run);
 }

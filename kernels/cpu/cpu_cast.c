@@ -110,12 +110,10 @@ static Error *cast_runs(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *launch_cast(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_cast(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     return cpu_for_each(cpu_device(plan->device), launch->threads,
         (state->count + CPU_SMALL_RUN - 1) / CPU_SMALL_RUN, RUNS_PER_PART, cast_runs, &run);
 }

@@ -17,21 +17,25 @@ static bool is_true(const Launch *launch, uint64_t at) {
 static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes) {
     const State *state = plan_state(plan);
     int64_t found = 0;
-    for (uint64_t i = 0; i < state->conditions; i++) found += is_true(launch, i);
+    KernelStopMeter meter = {0};
+    for (uint64_t i = 0; i < state->conditions; i++) {
+        TRY(kernel_stop_count(&meter, 1));
+        found += is_true(launch, i);
+    }
     out_shapes[0].dims[state->axis] = found;
     return NULL;
 }
 
 /* Every slice taken goes to its place in each of the outer blocks. */
-static Error *launch_compress(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_compress(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     const uint64_t room = (uint64_t)output_shapes[0].dims[state->axis];
     const char *from = cpu_input(launch, 0);
     char *to = cpu_output(launch, 0);
     uint64_t found = 0;
-    (void)out_abandoned;
+    KernelStopMeter meter = {0};
     for (uint64_t i = 0; i < state->conditions; i++) {
+        TRY(kernel_stop_count(&meter, 1 + state->outer * (1 + state->slice_bytes / 16)));
         if (!is_true(launch, i)) continue;
         if (found == room) FAIL(FAILED, "Compress: the condition changed while it was read");
         for (uint64_t outer = 0; state->slice_bytes > 0 && outer < state->outer; outer++)

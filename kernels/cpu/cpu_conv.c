@@ -27,13 +27,12 @@ typedef struct ConvState {
         source_count; /* floats in the workspace, in this order; the result's two */
 } ConvState;
 
-static Error *run_conv(const ConvState *state, const CpuConvBuffers *buffers,
-    const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run_conv(
+    const ConvState *state, const CpuConvBuffers *buffers, const CpuFloatCall *call) {
     if (state->way == CONV_DEPTHWISE)
-        return cpu_conv_depthwise_run(
-            call->device, &state->conv, buffers, call->launch, out_abandoned);
+        return cpu_conv_depthwise_run(call->device, &state->conv, buffers, call->launch);
     if (state->way == CONV_GATHERED)
-        return cpu_conv_run(call->device, &state->conv, buffers, call->launch, out_abandoned);
+        return cpu_conv_run(call->device, &state->conv, buffers, call->launch);
     const CpuMatmulBuffers matrices = {
         .a = buffers->w,
         .b = buffers->x,
@@ -41,11 +40,11 @@ static Error *run_conv(const ConvState *state, const CpuConvBuffers *buffers,
         .residual = buffers->residual,
         .c = buffers->y,
     };
-    return cpu_matmul_run(call->device, &state->matmul, &matrices, call->launch, out_abandoned);
+    return cpu_matmul_run(call->device, &state->matmul, &matrices, call->launch);
 }
 
-static Error *run_reordered(const ConvState *state, CpuConvBuffers *buffers,
-    const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run_reordered(
+    const ConvState *state, CpuConvBuffers *buffers, const CpuFloatCall *call) {
     float *source = (float *)call->workspace + state->weight_count;
     float *result = source + state->source_count, *residual = result + state->output_count;
     const uint32_t threads = call->launch->threads;
@@ -56,11 +55,11 @@ static Error *run_reordered(const ConvState *state, CpuConvBuffers *buffers,
     }
     buffers->x = source;
     buffers->y = result;
-    TRY(run_conv(state, buffers, call, out_abandoned));
+    TRY(run_conv(state, buffers, call));
     return cpu_copy_run(call->device, threads, &state->leave, call->outputs[0], result);
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const ConvState *state = opaque;
     if (state->output_count == 0) return NULL;
     CpuConvBuffers buffers = {
@@ -74,8 +73,8 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
         cpu_dnnl_conv_unpack(&state->packed_form, buffers.w, call->workspace);
         buffers.w = call->workspace;
     }
-    if (state->reorders) return run_reordered(state, &buffers, call, out_abandoned);
-    return run_conv(state, &buffers, call, out_abandoned);
+    if (state->reorders) return run_reordered(state, &buffers, call);
+    return run_conv(state, &buffers, call);
 }
 
 static Error *conv_of(const PlanRequest *request, CpuLevel level, CpuConv *out) {

@@ -58,8 +58,6 @@ typedef struct Run {
     CpuConvBuffers buffers;
     CpuPlane plane;
     void (*sum_row)(const CpuPlane *plane, const float *weights, const float *x, float *sums);
-    const atomic_bool *abandon;
-    atomic_bool abandoned;
 } Run;
 
 static void run_band(const Run *run, int64_t image, int64_t band_index) {
@@ -85,31 +83,24 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     (void)part;
     Run *run = context;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        if (cpu_is_abandoned(run->abandon)) {
-            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
-            return NULL;
-        }
+        TRY(kernel_stop_check());
         run_band(run, i / run->plane.bands, i % run->plane.bands);
     }
     return NULL;
 }
 
-Error *cpu_conv_depthwise_run(CpuDevice *device, const CpuConv *conv, const CpuConvBuffers *buffers,
-    const Launch *launch, bool *out_abandoned) {
+Error *cpu_conv_depthwise_run(
+    CpuDevice *device, const CpuConv *conv, const CpuConvBuffers *buffers, const Launch *launch) {
     Run run = {
         .conv = conv,
         .buffers = *buffers,
         .sum_row = sum_row_for(device->level),
-        .abandon = launch->abandon,
     };
-    atomic_init(&run.abandoned, false);
     const bool fits = cpu_plane_of(&conv->window, &run.plane);
     assert(fits); /* cpu_conv_is_depthwise said so */
     (void)fits;
     const int64_t cost = run.plane.band_rows * run.plane.width * conv->kernel_count / 8 + 64;
-    TRY(cpu_for_each(device, launch->threads,
+    return cpu_for_each(device, launch->threads,
         (uint64_t)(conv->batch * conv->groups * conv->filters * run.plane.bands),
-        (uint64_t)(32768 / cost) + 1, run_units, &run));
-    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
-    return NULL;
+        (uint64_t)(32768 / cost) + 1, run_units, &run);
 }

@@ -6,5 +6,5 @@
 
 /* Whether the kernel takes this convolution, a function of its shapes alone. */
 bool cpu_conv_is_depthwise(const CpuConv *conv);
-MUST_CHECK Error *cpu_conv_depthwise_run(CpuDevice *device, const CpuConv *conv,
-    const CpuConvBuffers *buffers, const Launch *launch, bool *out_abandoned);
+MUST_CHECK Error *cpu_conv_depthwise_run(
+    CpuDevice *device, const CpuConv *conv, const CpuConvBuffers *buffers, const Launch *launch);

@@ -109,19 +109,17 @@ typedef struct ImagesState {
     CpuCopy enter, leave, back;         /* back: of the residual */
 } ImagesState;
 
-static Error *run_conv(const ImagesState *state, const CpuFloatCall *call,
-    const CpuConvLastBuffers *buffers, bool *out_abandoned) {
+static Error *run_conv(
+    const ImagesState *state, const CpuFloatCall *call, const CpuConvLastBuffers *buffers) {
     if (state->layout == CPU_LAYOUT_DEPTHWISE)
-        return cpu_conv_last_depthwise_run(
-            call->device, &state->depthwise, buffers, call->launch, out_abandoned);
+        return cpu_conv_last_depthwise_run(call->device, &state->depthwise, buffers, call->launch);
     if (state->layout == CPU_LAYOUT_WINOGRAD)
-        return cpu_winograd_run(
-            call->device, &state->transformed, buffers, call->launch, out_abandoned);
-    return cpu_conv_last_run(call->device, &state->direct, buffers, call->launch, out_abandoned);
+        return cpu_winograd_run(call->device, &state->transformed, buffers, call->launch);
+    return cpu_conv_last_run(call->device, &state->direct, buffers, call->launch);
 }
 
-static Error *run_signal(const ImagesState *state, const CpuFloatCall *call,
-    CpuConvLastBuffers *buffers, bool *out_abandoned) {
+static Error *run_signal(
+    const ImagesState *state, const CpuFloatCall *call, CpuConvLastBuffers *buffers) {
     const uint32_t threads = call->launch->threads;
     float *source = buffers->scratch, *result = source + state->source_count;
     buffers->scratch = result + state->result_count;
@@ -134,11 +132,11 @@ static Error *run_signal(const ImagesState *state, const CpuFloatCall *call,
         buffers->residual = residual;
     }
     buffers->y = result;
-    TRY(run_conv(state, call, buffers, out_abandoned));
+    TRY(run_conv(state, call, buffers));
     return cpu_copy_run(call->device, threads, &state->leave, call->outputs[0], result);
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const ImagesState *state = opaque;
     if (!state->has_output) return NULL;
     CpuConvLastBuffers buffers = {
@@ -157,8 +155,8 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
         buffers.w = buffers.scratch;
         buffers.scratch += state->packed_count;
     }
-    if (state->reorders) return run_signal(state, call, &buffers, out_abandoned);
-    return run_conv(state, call, &buffers, out_abandoned);
+    if (state->reorders) return run_signal(state, call, &buffers);
+    return run_conv(state, call, &buffers);
 }
 
 /* A signal's row as an image's. */

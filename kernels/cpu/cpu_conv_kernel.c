@@ -89,8 +89,6 @@ typedef struct Run {
     const CpuConv *conv;
     CpuConvBuffers buffers;
     int64_t panels, chunks;
-    const atomic_bool *abandon;
-    atomic_bool abandoned;
 } Run;
 
 typedef struct Unit {
@@ -116,6 +114,7 @@ static void sum_unit(const CpuConv *conv, const Unit *unit, const Panel *panel, 
     };
     if (depth == 0) memset(sums, 0, (size_t)unit->filters * CPU_MATMUL_PANEL * sizeof(float));
     for (int64_t k = 0; k < depth; k += BLOCK_DEPTH) {
+        if (kernel_stop_ends()) return;
         tile.depth = depth - k < BLOCK_DEPTH ? depth - k : BLOCK_DEPTH;
         gather(conv, unit->x, k, tile.depth, panel, block);
         tile.a = unit->w + unit->filter * depth + k;
@@ -147,10 +146,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     const CpuConvBuffers *buffers = &run->buffers;
     const int64_t depth = conv->channels * conv->kernel_count;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        if (cpu_is_abandoned(run->abandon)) {
-            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
-            return NULL;
-        }
+        TRY(kernel_stop_check());
         const int64_t image = i / (run->chunks * run->panels); /* batch × group */
         const int64_t group = image % conv->groups;
         const int64_t y = image * conv->filters * conv->output_count;
@@ -185,24 +181,20 @@ void cpu_conv_prepare(CpuConv *conv, CpuLevel level) {
     if (conv->filters_per_unit > FILTERS_MAX) conv->filters_per_unit = FILTERS_MAX;
 }
 
-Error *cpu_conv_run(CpuDevice *device, const CpuConv *conv, const CpuConvBuffers *buffers,
-    const Launch *launch, bool *out_abandoned) {
+Error *cpu_conv_run(
+    CpuDevice *device, const CpuConv *conv, const CpuConvBuffers *buffers, const Launch *launch) {
     Run run = {
         .conv = conv,
         .buffers = *buffers,
         .panels = divide_up(conv->output_count, CPU_MATMUL_PANEL),
         .chunks = divide_up(conv->filters, conv->filters_per_unit),
-        .abandon = launch->abandon,
     };
-    atomic_init(&run.abandoned, false);
     static const float nothing = 0; /* stands for operands of size 0, which have no address */
     if (!run.buffers.x) run.buffers.x = &nothing;
     if (!run.buffers.w) run.buffers.w = &nothing;
     const int64_t units = conv->batch * conv->groups * run.panels * run.chunks;
     const int64_t cost =
         (conv->filters_per_unit + 16) * CPU_MATMUL_PANEL * conv->channels * conv->kernel_count + 1;
-    TRY(cpu_for_each(
-        device, launch->threads, (uint64_t)units, (uint64_t)(2000000 / cost) + 1, run_units, &run));
-    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
-    return NULL;
+    return cpu_for_each(
+        device, launch->threads, (uint64_t)units, (uint64_t)(2000000 / cost) + 1, run_units, &run);
 }

@@ -28,5 +28,5 @@ typedef struct CpuConvBuffers {
 
 /* Chooses code and the cut into units; call it when all else is set. */
 void cpu_conv_prepare(CpuConv *conv, CpuLevel level);
-MUST_CHECK Error *cpu_conv_run(CpuDevice *device, const CpuConv *conv,
-    const CpuConvBuffers *buffers, const Launch *launch, bool *out_abandoned);
+MUST_CHECK Error *cpu_conv_run(
+    CpuDevice *device, const CpuConv *conv, const CpuConvBuffers *buffers, const Launch *launch);

@@ -131,8 +131,6 @@ typedef struct Run {
     const CpuConvLast *conv;
     CpuConvLastBuffers buffers;
     bool pixels_first;
-    const atomic_bool *abandon;
-    atomic_bool abandoned;
 } Run;
 
 /* A block of outputs of one image, and a part of a panel of filters. */
@@ -253,6 +251,7 @@ static void add_products(const Run *run, const Block *block, const Piece *piece,
         .out_row = CPU_MATMUL_PANEL,
     };
     for (int64_t k = 0; k < piece->depth; k += step) {
+        if (kernel_stop_ends()) return;
         const bool finish = piece->is_last && k + step >= piece->depth && finishes(conv, block);
         tile.depth = piece->depth - k < step ? piece->depth - k : step;
         tile.b = block->w + (piece->first + k) * block->steps.row;
@@ -359,10 +358,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     if (run->conv->pads)
         scratch = run->buffers.scratch + part * cpu_conv_last_scratch_count(run->conv);
     for (uint64_t i = begin; i < end; i++) {
-        if (cpu_is_abandoned(run->abandon)) {
-            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
-            return NULL;
-        }
+        TRY(kernel_stop_check());
         run_unit(run, (int64_t)i, scratch);
     }
     return NULL;
@@ -378,24 +374,21 @@ int64_t cpu_conv_last_filters_per_unit(
 }
 
 Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *planned,
-    const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned) {
+    const CpuConvLastBuffers *buffers, const Launch *launch) {
     CpuConvLast joined = *planned;
     const CpuConvLast *conv = &joined;
     const Window *window = &conv->window;
-    Run run = {.conv = conv, .buffers = *buffers, .abandon = launch->abandon};
+    Run run = {.conv = conv, .buffers = *buffers};
     joined.filters_per_unit = cpu_conv_last_filters_per_unit(
         device, launch->threads, all_blocks(planned), planned->filters, planned->filters_per_unit);
     run.pixels_first = cpu_matmul_shares_rows(launch->threads,
         conv->images * window->output[HEIGHT] * window->output[WIDTH],
         window->kernel[HEIGHT] * window->kernel[WIDTH] * conv->groups * conv->filters,
         conv->channels);
-    atomic_init(&run.abandoned, false);
     /* about 20 µs are worth a thread */
     const int64_t cost = (conv->rows * conv->columns + 32) * conv->filters_per_unit *
                              conv->channels * window->kernel[HEIGHT] * window->kernel[WIDTH] +
                          1;
-    TRY(cpu_for_each(device, launch->threads, cpu_conv_last_units(conv),
-        (uint64_t)(2000000 / cost) + 1, run_units, &run));
-    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
-    return NULL;
+    return cpu_for_each(device, launch->threads, cpu_conv_last_units(conv),
+        (uint64_t)(2000000 / cost) + 1, run_units, &run);
 }

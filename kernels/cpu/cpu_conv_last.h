@@ -48,4 +48,4 @@ int64_t cpu_conv_last_filters_per_unit(
     const CpuDevice *device, uint32_t threads, int64_t blocks, int64_t filters, int64_t least);
 int64_t cpu_conv_last_scratch_count(const CpuConvLast *conv);
 MUST_CHECK Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *conv,
-    const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned);
+    const CpuConvLastBuffers *buffers, const Launch *launch);

@@ -112,8 +112,6 @@ static CpuDepthwisePixels *pixels_for(CpuLevel level) {
 typedef struct Run {
     const CpuConvLastDepthwise *conv;
     CpuConvLastBuffers buffers;
-    const atomic_bool *abandon;
-    atomic_bool abandoned;
 } Run;
 
 /* Positions of the kernel, [begin, end), that lie inside the image for an output. */
@@ -186,26 +184,20 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     Run *run = context;
     const int64_t rows = run->conv->window.output[HEIGHT];
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        if (cpu_is_abandoned(run->abandon)) {
-            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
-            return NULL;
-        }
+        TRY(kernel_stop_check());
         run_row(run, i / rows, i % rows);
     }
     return NULL;
 }
 
 Error *cpu_conv_last_depthwise_run(CpuDevice *device, const CpuConvLastDepthwise *conv,
-    const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned) {
+    const CpuConvLastBuffers *buffers, const Launch *launch) {
     const Window *window = &conv->window;
-    Run run = {.conv = conv, .buffers = *buffers, .abandon = launch->abandon};
-    atomic_init(&run.abandoned, false);
+    Run run = {.conv = conv, .buffers = *buffers};
     /* about 20 µs are worth a thread */
     const int64_t cost = window->output[WIDTH] * conv->channels *
                              (window->kernel[HEIGHT] * window->kernel[WIDTH] + 4) +
                          1;
-    TRY(cpu_for_each(device, launch->threads, (uint64_t)(conv->images * window->output[HEIGHT]),
-        (uint64_t)(250000 / cost) + 1, run_rows, &run));
-    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
-    return NULL;
+    return cpu_for_each(device, launch->threads, (uint64_t)(conv->images * window->output[HEIGHT]),
+        (uint64_t)(250000 / cost) + 1, run_rows, &run);
 }

@@ -31,4 +31,4 @@ void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, floa
 void cpu_conv_last_depthwise_prepare(CpuConvLastDepthwise *conv, CpuLevel level);
 /* y is none of the operands. */
 MUST_CHECK Error *cpu_conv_last_depthwise_run(CpuDevice *device, const CpuConvLastDepthwise *conv,
-    const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned);
+    const CpuConvLastBuffers *buffers, const Launch *launch);

@@ -36,18 +36,20 @@ static Error *gather_units(void *context, uint64_t begin, uint64_t end, uint32_t
         float *y = run->y + i * state->output_count;
         const float first = run->bias ? run->bias[i] : 0;
         for (int64_t j = 0; j < state->output_count; j++) y[j] = first;
-        for (int64_t k = 0; k < state->kernel_count; k++)
+        for (int64_t k = 0; k < state->kernel_count; k++) {
+            TRY(kernel_stop_check());
             cpu_fold_position(&state->fold, k,
                 run->terms + (i * state->kernel_count + k) * state->input_count, NULL, y);
+        }
     }
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const TransposeState *state = opaque;
     const int64_t planes = state->groups * state->filters;
     if (planes * state->output_count == 0) return NULL; /* nothing has no address */
-    for (int64_t image = 0; image < state->batch && !*out_abandoned; image++) {
+    for (int64_t image = 0; image < state->batch; image++) {
         const CpuMatmulBuffers matrices = {
             .a = call->inputs[1],
             .b = call->inputs[0] ? call->inputs[0] +
@@ -55,8 +57,7 @@ static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abando
                                  : NULL,
             .c = call->workspace,
         };
-        TRY(cpu_matmul_run(call->device, &state->matmul, &matrices, call->launch, out_abandoned));
-        if (*out_abandoned) return NULL;
+        TRY(cpu_matmul_run(call->device, &state->matmul, &matrices, call->launch));
         Run run = {state, matrices.c, state->has_bias ? call->inputs[2] : NULL,
             call->outputs[0] + image * planes * state->output_count};
         TRY(cpu_for_each(call->device, call->launch->threads, (uint64_t)planes,

@@ -36,6 +36,7 @@ static Error *run_planes(void *context, uint64_t begin, uint64_t end, uint32_t p
         double *y = run->y + plane * state->output_count;
         for (int64_t i = 0; i < state->output_count; i++) y[i] = run->bias ? run->bias[filter] : 0;
         for (int64_t i = 0; i < state->channels * state->kernel_count; i++) {
+            TRY(kernel_stop_check());
             const int64_t channel = group * state->channels + i / state->kernel_count;
             const int64_t position = i % state->kernel_count;
             const int64_t w = (channel * state->filters + filter % state->filters);
@@ -48,8 +49,7 @@ static Error *run_planes(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const State *state = opaque;
     if (state->planes * state->output_count == 0) return NULL;
     Run run = {state, (const void *)call->inputs[0], (const void *)call->inputs[1],

@@ -65,7 +65,9 @@ static void sum_part(const WideConv *conv, const double *x, const double *w, int
     const uint32_t last = window->rank - 1;
     const int64_t stride = window->stride[last];
     for (int64_t i = 0; i < count; i++) sums[i] = 0;
+    KernelStopMeter meter = {0};
     for (int64_t k = 0; k < conv->channels * conv->kernel_count; k++) {
+        if (kernel_stop_ends_after(&meter, (uint64_t)count)) return;
         const int64_t position = k % conv->kernel_count;
         int64_t offset;
         if (!row_offset(window, row, position, &offset)) continue;
@@ -105,8 +107,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const WideConv *conv = opaque;
     if (conv->planes * conv->output_count == 0) return NULL;
     static const double nothing = 0; /* stands for operands of size 0, which have no address */

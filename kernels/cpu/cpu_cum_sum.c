@@ -35,7 +35,9 @@ static void run_block(const Run *run, int64_t at, int64_t count) {
     int64_t step = state->inner * state->size * (state->reverse ? -1 : 1);
     int64_t offset = at * state->size;
     if (state->reverse) offset += (state->dim - 1) * state->inner * state->size;
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->dim; i++, offset += step) {
+        if (kernel_stop_ends_after(&meter, (uint64_t)count + 16)) return;
         CpuOperand operands[2] = {{total, 1}, {run->from + offset, 1}};
         if (i == 0)
             memcpy(next, run->from + offset, bytes);
@@ -52,6 +54,7 @@ static void run_block(const Run *run, int64_t at, int64_t count) {
         int64_t step = state->reverse ? -1 : 1, at = state->reverse ? state->dim - 1 : 0;          \
         T total = identity;                                                                        \
         for (int64_t i = 0; i < state->dim; i++, at += step) {                                     \
+            if (i % KERNEL_STOP_UNITS == KERNEL_STOP_UNITS - 1 && kernel_stop_ends()) return;      \
             T next = i == 0 ? from[at] : combine(total, from[at]);                                 \
             to[at] = state->exclusive ? total : next;                                              \
             total = next;                                                                          \
@@ -100,12 +103,10 @@ static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-static Error *launch_cum_sum(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_cum_sum(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     uint64_t units = (uint64_t)(state->outer * ((state->inner + BLOCK - 1) / BLOCK));
     if (units == 0 || state->dim == 0) return NULL;
     int64_t width = state->inner < BLOCK ? state->inner : BLOCK;

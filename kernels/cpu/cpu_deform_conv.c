@@ -107,8 +107,10 @@ static void fill_columns(
         T *sums = (T *)run->y + to;                                                                \
         for (int64_t i = 0; i < count; i++)                                                        \
             sums[i] = run->bias ? ((const T *)run->bias)[filter] : 0;                              \
-        for (int64_t k = 0; k < depth; k++)                                                        \
+        for (int64_t k = 0; k < depth; k++) {                                                      \
+            if (k % 256 == 0 && kernel_stop_ends()) return;                                        \
             state->add_##name(columns + k * state->block, weights[k], count, sums);                \
+        }                                                                                          \
     }
 MULTIPLY(f32, float)
 MULTIPLY(f64, double)
@@ -133,8 +135,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const State *state = opaque;
     Run run = {state, call->inputs[0], call->inputs[1], call->inputs[2],
         state->has_bias ? call->inputs[3] : NULL, state->has_mask ? call->inputs[4] : NULL,

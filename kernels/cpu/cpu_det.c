@@ -25,6 +25,7 @@ static void swap_rows(double *matrix, int64_t n, int64_t a, int64_t b) {
 /* The matrix is used up. */
 static double eliminate(double *matrix, int64_t n) {
     double product = 1;
+    KernelStopMeter meter = {0};
     for (int64_t column = 0; column < n; column++) {
         int64_t pivot = column;
         for (int64_t row = column + 1; row < n; row++)
@@ -39,6 +40,7 @@ static double eliminate(double *matrix, int64_t n) {
         product *= top[column];
         if (top[column] == 0) return scalar_canonical_f64(product);
         for (int64_t row = column + 1; row < n; row++) {
+            if (kernel_stop_ends_after(&meter, (uint64_t)(n - column))) return 0;
             const double factor = matrix[row * n + column] / top[column];
             for (int64_t i = column + 1; i < n; i++) matrix[row * n + i] -= factor * top[i];
         }
@@ -79,12 +81,10 @@ static Error *run_matrices(void *context, uint64_t begin, uint64_t end, uint32_t
     return NULL;
 }
 
-static Error *launch_det(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_det(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0), cpu_workspace(launch)};
     (void)output_shapes;
-    (void)out_abandoned;
     const uint64_t n = (uint64_t)state->n;
     return cpu_for_each(cpu_device(plan->device), launch->threads, (uint64_t)state->matrices,
         n < 64 ? 32768 / (n * n * n + 1) + 1 : 1, run_matrices, &run);

@@ -252,14 +252,12 @@ static Error *run_bands(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *launch_plan(
-    const Plan *base, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_plan(const Plan *base, const Launch *launch, const Shape *output_shapes) {
     (void)output_shapes;
     const DnnlPlan *plan = plan_state(base);
     Bands bands = {.plan = plan};
     if (plan->scratch_bytes > 0)
         bands.scratch = (char *)cpu_workspace(launch) + plan->scratch_offset;
-    *out_abandoned = false;
     TRY(prepare(plan, launch, bands.addresses));
     TRY(cpu_for_each(
         plan->device, launch->threads, plan->image_count * plan->band_count, 1, run_bands, &bands));

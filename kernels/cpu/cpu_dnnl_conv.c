@@ -371,6 +371,9 @@ static void set_operands(const PlanRequest *request, const ConvProblem *problem,
     common->wanted[DNNL_OPERAND_BIAS] = common->plain[DNNL_OPERAND_BIAS];
 }
 
+/* Some tenths of a second. */
+static const double BAND_MULTIPLY_ADDS_MAX = 2e10;
+
 static Error *plan_with(Device *device, const PlanRequest *request, const ConvProblem *problem,
     const dnnl_memory_desc_t *given_weights, const_dnnl_primitive_attr_t attributes, Plan **out) {
     DnnlProblem common = {.name = "cpu.dnnl_conv", .adds_residual = plan_request_has(request, 3)};
@@ -381,9 +384,11 @@ static Error *plan_with(Device *device, const PlanRequest *request, const ConvPr
     if (!common.kinds[0]) return cpu_decline(out);
     set_operands(request, problem, given_weights, &common);
     Error *error = cut_image(problem, cpu, attributes, &common);
-    if (error) {
+    /* a band cannot be stopped: our own kernel can, and unpacks the weights */
+    const bool is_long = multiply_adds(problem) / common.band_count > BAND_MULTIPLY_ADDS_MAX;
+    if (error || is_long) {
         cpu_dnnl_problem_deinit(&common);
-        return error;
+        return error ? error : cpu_decline(out);
     }
     return cpu_dnnl_plan(device, request, &common, out);
 }

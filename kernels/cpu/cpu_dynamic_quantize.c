@@ -46,8 +46,7 @@ static Error *quantize(void *context, uint64_t begin, uint64_t end, uint32_t par
     return NULL;
 }
 
-static Error *launch_dynamic(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_dynamic(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CpuDevice *device = cpu_device(plan->device);
     Run run = {.count = *(const uint64_t *)plan_state(plan),
         .x = cpu_input(launch, 0),
@@ -57,7 +56,6 @@ static Error *launch_dynamic(
     const uint32_t parts = cpu_part_count(device, launch->threads, units, RUNS_PER_PART);
     Range range = {0, 0};
     (void)output_shapes;
-    (void)out_abandoned;
     for (uint32_t i = 0; i < CPU_THREADS_MAX; i++) run.ranges[i] = range;
     TRY(cpu_for_each_share(device, launch->threads, units, RUNS_PER_PART, find_ranges, &run));
     for (uint32_t i = 0; i < parts; i++) {

@@ -60,7 +60,9 @@ static void run_columns(
     const bool is_integer = dtype_is_integer(state->to);
     double sums[COLUMNS] = {0};
     float values[COLUMNS];
+    KernelStopMeter meter = {0};
     for (int64_t k = 0; k < a->depth; k++) {
+        if (kernel_stop_ends_after(&meter, COLUMNS)) return;
         const double x = (double)run->a[a_matrix * a->matrix_stride + row * a->line_stride + k];
         const float *from = run->b + b_matrix * b->matrix_stride + k * b->depth_stride + column;
         for (int64_t c = 0; c < count; c++) sums[c] += x * (double)from[c];
@@ -94,14 +96,12 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     return NULL;
 }
 
-static Error *launch_matmul(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_matmul(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, launch, cpu_workspace(launch),
         (float *)(void *)((char *)cpu_workspace(launch) + state->b_offset)};
     const int64_t work = (state->a.depth + 1) * (state->b.lines + 1);
     (void)output_shapes;
-    (void)out_abandoned;
     if (state->rows == 0) return NULL;
     widen_matrices(&state->a, &state->a_widen, cpu_input(launch, 0), cpu_input(launch, 2), run.a);
     widen_matrices(&state->b, &state->b_widen, cpu_input(launch, 3), cpu_input(launch, 5), run.b);

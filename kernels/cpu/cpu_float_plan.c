@@ -56,8 +56,7 @@ static Error *convert(CpuDevice *device, const FloatPlan *plan, const Launch *la
 
 static size_t header_size(void) { return (sizeof(FloatPlan) + 15) & ~(size_t)15; }
 
-static Error *launch_plan(
-    const Plan *base, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_plan(const Plan *base, const Launch *launch, const Shape *output_shapes) {
     (void)output_shapes;
     const FloatPlan *plan = plan_state(base);
     CpuDevice *device = cpu_device(base->device);
@@ -80,8 +79,7 @@ static Error *launch_plan(
     }
     if (base->workspace_bytes > plan->converted_bytes)
         call.workspace = workspace + plan->converted_bytes;
-    TRY(plan->run((const char *)plan + header_size(), &call, out_abandoned));
-    if (*out_abandoned) return NULL;
+    TRY(plan->run((const char *)plan + header_size(), &call));
     for (uint32_t i = 0; i < plan->output_count; i++) {
         const Operand *operand = &plan->outputs[i];
         if (operand->stored == DTYPE_NONE || operand->count == 0) continue;

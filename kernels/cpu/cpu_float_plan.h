@@ -15,7 +15,7 @@ typedef struct CpuFloatCall {
     void *workspace; /* the kernel's own */
 } CpuFloatCall;
 
-typedef Error *CpuFloatRun(const void *state, const CpuFloatCall *call, bool *out_abandoned);
+typedef Error *CpuFloatRun(const void *state, const CpuFloatCall *call);
 
 /* out_state: state_size cleared bytes, aligned to 16, to be filled by the caller. */
 MUST_CHECK Error *cpu_float_plan_create(Device *device, const PlanRequest *request,

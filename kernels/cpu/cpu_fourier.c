@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_fourier.h"
 
+#include "kernels/kernel_stop.h"
 #include "kernels/scalar/scalar_trigonometric.h"
 
 enum {
@@ -111,7 +112,9 @@ static void combine(const CpuFourier *fourier, int64_t p, const CpuComplex *in, 
 static void run_pass(const CpuFourier *fourier, int64_t p, int64_t rest, int64_t step,
     const CpuComplex *from, CpuComplex *to) {
     const int64_t columns = rest / p;
+    KernelStopMeter meter = {0};
     for (int64_t j = 0; j < columns; j++) {
+        if (kernel_stop_ends_after(&meter, (uint64_t)(step * p * 4))) return;
         CpuComplex twiddles[RADIX_MAX];
         for (int64_t k = 0; k < p; k++) twiddles[k] = fourier->roots[j * k * step];
         for (int64_t q = 0; q < step; q++) {

@@ -45,11 +45,9 @@ static Error *run_gather(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-static Error *launch_gather(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_gather(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const GatherState *state = plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     uint64_t units = (uint64_t)state->outer * (uint64_t)state->count;
     if (units == 0 || state->slice_bytes == 0) return NULL;
     GatherRun run = make_run(plan, launch, state->wide);
@@ -115,11 +113,9 @@ static Error *run_elements(void *context, uint64_t begin, uint64_t end, uint32_t
     return NULL;
 }
 
-static Error *launch_elements(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_elements(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const ElementsState *state = plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     int64_t length = state->indices.dims[state->indices.rank - 1];
     if (state->rows == 0 || length == 0) return NULL;
     GatherRun run = make_run(plan, launch, state->wide);
@@ -175,11 +171,9 @@ static Error *run_tuples(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-static Error *launch_tuples(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_tuples(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const TupleState *state = plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     uint64_t units = state->batches * state->tuples;
     if (units == 0 || state->slice_bytes == 0) return NULL;
     GatherRun run = make_run(plan, launch, true);

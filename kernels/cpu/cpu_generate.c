@@ -21,11 +21,9 @@ typedef struct FillState {
     CpuCopy copy;
 } FillState;
 
-static Error *launch_fill(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_fill(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const FillState *state = plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     return cpu_copy_run(cpu_device(plan->device), launch->threads, &state->copy,
         cpu_output(launch, 0), state->value);
 }
@@ -48,11 +46,9 @@ typedef struct NumbersState {
     int64_t numbers[SHAPE_RANK_MAX];
 } NumbersState;
 
-static Error *launch_numbers(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_numbers(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const NumbersState *state = plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     if (state->count) memcpy(cpu_output(launch, 0), state->numbers, state->count * sizeof(int64_t));
     return NULL;
 }
@@ -123,12 +119,10 @@ static Error *run_range(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *launch_range(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_range(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const RangeState *state = plan_state(plan);
     RangeRun run = {state, cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     return cpu_for_each(cpu_device(plan->device), launch->threads, (uint64_t)state->range.count,
         ELEMENTS_PER_PART, run_range, &run);
 }
@@ -204,13 +198,11 @@ static Error *run_one_hot(void *context, uint64_t begin, uint64_t end, uint32_t 
     return NULL;
 }
 
-static Error *launch_one_hot(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_one_hot(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const OneHotState *state = plan_state(plan);
     OneHotRun run = {state, cpu_input(launch, 0), cpu_output(launch, 0), {0}, {0}};
     const char *values = cpu_input(launch, 2);
     (void)output_shapes;
-    (void)out_abandoned;
     cpu_move(run.off, values, state->size);
     cpu_move(run.on, values + state->size, state->size);
     uint64_t plane = (uint64_t)(state->depth * state->inner);
@@ -241,12 +233,10 @@ typedef struct EyeState {
     uint8_t one[8];
 } EyeState;
 
-static Error *launch_eye(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_eye(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const EyeState *state = plan_state(plan);
     char *to = cpu_output(launch, 0);
     (void)output_shapes;
-    (void)out_abandoned;
     if (state->rows == 0 || state->columns == 0) return NULL;
     memset(to, 0, (size_t)(state->rows * state->columns) * state->size);
     /* the first row that the diagonal meets, and its column there */

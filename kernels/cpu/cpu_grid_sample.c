@@ -115,19 +115,16 @@ static Error *sample(CpuDevice *device, const Launch *launch, Run run) {
         run_units, &run);
 }
 
-static Error *run_weighted(const void *state, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run_weighted(const void *state, const CpuFloatCall *call) {
     const Run run = {
         state, (const char *)call->inputs[0], call->inputs[1], (char *)call->outputs[0]};
     return sample(call->device, call->launch, run);
 }
 
-static Error *launch_nearest(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_nearest(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const Run run = {
         plan_state(plan), cpu_input(launch, 0), cpu_input(launch, 1), cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     return sample(cpu_device(plan->device), launch, run);
 }
 

@@ -53,12 +53,10 @@ static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *launch_hardmax(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_hardmax(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     if (state->dim == 0) return NULL;
     return cpu_for_each(cpu_device(plan->device), launch->threads,
         (uint64_t)(state->outer * state->inner), (uint64_t)(ELEMENTS_PER_PART / state->dim) + 1,

@@ -139,6 +139,7 @@ static void run_block(
     for (int64_t p = 0; p < tile.panels; p++)
         pack_patches(run, x, pixel + p * CPU_INTEGER_PANEL, columns + p * tile.b_panel);
     for (int64_t row = 0; row < state->filters; row += CPU_INTEGER_ROWS) {
+        if (kernel_stop_ends()) return;
         const int64_t filter = group * state->filters + row;
         tile.rows =
             state->filters - row < CPU_INTEGER_ROWS ? state->filters - row : CPU_INTEGER_ROWS;
@@ -173,8 +174,7 @@ static uint64_t units_of(const State *state) {
     return (uint64_t)(state->images * state->groups * state->blocks);
 }
 
-static Error *launch_conv(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_conv(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     CpuDevice *device = cpu_device(plan->device);
     const uint32_t x_zero = 2, w_zero = state->quantizes ? 5 : 3;
@@ -185,7 +185,6 @@ static Error *launch_conv(
         .columns = (char *)cpu_workspace(launch) + state->columns_offset,
         .out = cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     if (units == 0 || state->filters == 0) return NULL;
     if (state->has_x_zero)
         run.x_zero = cpu_integer_load(state->x_signed, cpu_input(launch, x_zero), 0);

@@ -121,8 +121,7 @@ static const void *zero_points(const Launch *launch, const CpuIntegerOperand *of
     return of->zero_points.count > 0 ? cpu_input(launch, index) : NULL;
 }
 
-static Error *launch_matmul(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_matmul(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     CpuDevice *device = cpu_device(plan->device);
     int16_t *a = cpu_workspace(launch);
@@ -130,7 +129,6 @@ static Error *launch_matmul(
     Run run = {.state = state, .a = a, .b = b, .out = cpu_output(launch, 0)};
     const uint64_t units = (uint64_t)(state->matrices * state->row_tiles * state->column_tiles);
     (void)output_shapes;
-    (void)out_abandoned;
     if (units == 0) return NULL;
     TRY(cpu_integer_pack_rows(device, launch->threads, &state->a, cpu_input(launch, 0),
         zero_points(launch, &state->a, 2), a));

@@ -12,6 +12,7 @@
 #include "kernels/cpu/cpu_rules.h"
 #include "kernels/device.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_stop.h"
 #include "kernels/plan.h"
 
 /* What own kernels may use: cpu_isa.h. */
@@ -54,15 +55,11 @@ static inline void *cpu_workspace(const Launch *launch) {
     return (void *)(uintptr_t)launch->workspace;
 }
 
-/* Whether a launch is to stop between tiles. abandon: of the launch, or NULL. */
-static inline bool cpu_is_abandoned(const atomic_bool *abandon) {
-    return abandon && atomic_load_explicit(abandon, memory_order_relaxed);
-}
-
 /* Works on units [begin, end) as participant `part`, a number that no other thread has at the time,
- * below cpu_part_count. Bits must not depend on how units are cut into pieces and who gets which:
- * one unit is always computed the same way, and no two units write the same byte. Runs with
- * round-to-nearest and without flush-to-zero. */
+ * below cpu_part_count. A unit takes some milliseconds at most, or looks at kernel_stop_check
+ * itself: between units others do. Bits must not depend on how units are cut into pieces and who
+ * gets which: one unit is always computed the same way, and no two units write the same byte. Runs
+ * with round-to-nearest and without flush-to-zero. */
 typedef Error *CpuTask(void *context, uint64_t begin, uint64_t end, uint32_t part);
 
 enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 8 /* raise when any kernel's bits change */ };

@@ -94,7 +94,9 @@ static void run_block(const Run *run, int64_t n, int64_t head, int64_t column, i
         else
             memset(step.state + d * columns, 0, (size_t)count * sizeof(float));
     }
+    KernelStopMeter meter = {0};
     for (int64_t t = n * state->rows; t < (n + 1) * state->rows; t++) {
+        if (kernel_stop_ends_after(&meter, (uint64_t)(depth * count))) return;
         const int64_t row = t * state->heads + head;
         step.key = run->key + row * depth;
         step.value = run->value + row * columns + column;
@@ -119,8 +121,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     static const float nothing = 0; /* stands for keys without depth, which have no address */
     const LinearState *state = opaque;
     Run run = {

@@ -37,8 +37,6 @@ typedef struct Run {
     CpuLowerScale *image_scales; /* int8: [images] */
     char *panels;
     CpuLowerResults y;
-    const atomic_bool *abandon;
-    atomic_bool abandoned;
 } Run;
 
 static int64_t pixel_bytes(const State *state) {
@@ -182,11 +180,13 @@ static void sum_block(const Run *run, const Block *block, const CpuLowerScale *s
                         block->row * window->stride[HEIGHT] * pitch_bytes(state) +
                         block->column * window->stride[WIDTH] * pixel;
     for (int64_t i = 0; i < window->kernel[HEIGHT]; i++)
-        for (int64_t j = 0; j < pieces; j++)
+        for (int64_t j = 0; j < pieces; j++) {
+            if (kernel_stop_ends()) return;
             add_products(run, block, &tile,
                 first + i * window->dilation[HEIGHT] * pitch_bytes(state) +
                     j * window->dilation[WIDTH] * pixel,
                 (i * pieces + j) * groups, groups, sums);
+        }
 }
 
 static void finish_block(
@@ -230,10 +230,7 @@ static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t p
         char bytes[CPU_LOWER_ROWS * CPU_LOWER_COLUMNS * sizeof(float)];
     } sums;
     for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
-        if (cpu_is_abandoned(run->abandon)) {
-            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
-            return NULL;
-        }
+        TRY(kernel_stop_check());
         const Block block = block_at(state, unit);
         const CpuLowerScale *scale = scale_of(run, block.image);
         sum_block(run, &block, scale, sums.bytes);
@@ -271,8 +268,7 @@ static Error *pack(
     return cpu_lower_pack_plain(device, launch->threads, &state->operands, turned, panels);
 }
 
-static Error *launch_conv(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_conv(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     CpuDevice *device = cpu_device(plan->device);
     char *workspace = cpu_workspace(launch);
@@ -285,10 +281,8 @@ static Error *launch_conv(
         .image_scales = (CpuLowerScale *)(void *)(workspace + state->image_scales_offset),
         .panels = workspace + state->panels_offset,
         .y = cpu_lower_results(&state->operands, launch),
-        .abandon = launch->abandon,
     };
     if (units_of(state) == 0) return NULL;
-    atomic_init(&run.abandoned, false);
     if (state->operands.is_packed)
         run.panels = (char *)(uintptr_t)launch->inputs[1];
     else
@@ -296,10 +290,8 @@ static Error *launch_conv(
     TRY(prepare_images(device, launch->threads, &run));
     const int64_t cost =
         (state->rows * state->columns + 32) * CPU_LOWER_COLUMNS * state->operands.depth;
-    TRY(cpu_for_each(device, launch->threads, units_of(state), (uint64_t)(2000000 / cost) + 1,
-        run_blocks, &run));
-    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
-    return NULL;
+    return cpu_for_each(
+        device, launch->threads, units_of(state), (uint64_t)(2000000 / cost) + 1, run_blocks, &run);
 }
 
 /* ---- the plan ---- */

@@ -21,8 +21,6 @@ typedef struct Run {
     char *panels;
     CpuLowerResults c;
     int64_t chunks;
-    const atomic_bool *abandon;
-    atomic_bool abandoned;
 } Run;
 
 static int64_t row_bytes(const CpuLowerOperands *operands) {
@@ -102,10 +100,7 @@ static Error *run_tiles(void *context, uint64_t begin, uint64_t end, uint32_t pa
     Run *run = context;
     const State *state = run->state;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        if (cpu_is_abandoned(run->abandon)) {
-            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
-            return NULL;
-        }
+        TRY(kernel_stop_check());
         Place place = {
             .row = i % run->chunks * CPU_LOWER_ROWS, .column = i / run->chunks * CPU_LOWER_COLUMNS};
         const int64_t rows = state->rows - place.row,
@@ -123,8 +118,7 @@ static uint64_t units_per_part(int64_t rows, int64_t depth) {
     return (uint64_t)(2000000 / cost) + 1;
 }
 
-static Error *launch_matmul(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_matmul(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     const CpuLowerOperands *operands = &state->operands;
     CpuDevice *device = cpu_device(plan->device);
@@ -139,13 +133,11 @@ static Error *launch_matmul(
         .panels = workspace + state->panels_offset,
         .c = cpu_lower_results(operands, launch),
         .chunks = (state->rows + CPU_LOWER_ROWS - 1) / CPU_LOWER_ROWS,
-        .abandon = launch->abandon,
     };
     const int64_t groups = (operands->columns + CPU_LOWER_COLUMNS - 1) / CPU_LOWER_COLUMNS;
     static const float nothing = 0; /* stands for rows of depth 0, which have no address */
     if (state->rows == 0 || groups == 0) return NULL;
     if (operands->depth == 0) run.a = &nothing;
-    atomic_init(&run.abandoned, false);
     if (operands->is_packed)
         run.panels = (char *)(uintptr_t)launch->inputs[1];
     else
@@ -154,10 +146,8 @@ static Error *launch_matmul(
     TRY(cpu_for_each(device, launch->threads, (uint64_t)state->rows,
         cpu_lower_units_of_elements(operands->depth), prepare_rows, &run));
     const int64_t rows = state->rows < CPU_LOWER_ROWS ? state->rows : CPU_LOWER_ROWS;
-    TRY(cpu_for_each(device, launch->threads, (uint64_t)(groups * run.chunks),
-        units_per_part(rows, operands->depth), run_tiles, &run));
-    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
-    return NULL;
+    return cpu_for_each(device, launch->threads, (uint64_t)(groups * run.chunks),
+        units_per_part(rows, operands->depth), run_tiles, &run);
 }
 
 static Error *place_workspace(Plan *plan, State *state) {

@@ -59,10 +59,9 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const State *state = opaque;
     Run run = {state, call->inputs[0], call->outputs[0]};
-    (void)out_abandoned;
     if (state->dim == 0) return NULL; /* lanes of nothing cost no memory: any number */
     const int64_t width = state->inner < BLOCK ? state->inner : BLOCK;
     return cpu_for_each(call->device, call->launch->threads,

@@ -116,15 +116,13 @@ static Error *run(
         (uint64_t)(ELEMENTS_PER_PART / elements) + 1, task, &run);
 }
 
-static Error *run_first(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run_first(const void *opaque, const CpuFloatCall *call) {
     const LrnState *state = opaque;
-    (void)out_abandoned;
     return run(state, call, state->pixels, state->images * state->channels, run_planes);
 }
 
-static Error *run_last(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run_last(const void *opaque, const CpuFloatCall *call) {
     const LrnState *state = opaque;
-    (void)out_abandoned;
     return run(state, call, state->channels, state->images * state->pixels, run_pixels);
 }
 

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/cpu_float_plan.h"
 
-static Error *run(const void *state, const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run(const void *state, const CpuFloatCall *call) {
     const CpuMatmul *matmul = state;
     const CpuMatmulBuffers buffers = {
         .a = call->inputs[0],
@@ -13,7 +13,7 @@ static Error *run(const void *state, const CpuFloatCall *call, bool *out_abandon
         .c = call->outputs[0],
         .scratch = call->workspace,
     };
-    return cpu_matmul_run(call->device, matmul, &buffers, call->launch, out_abandoned);
+    return cpu_matmul_run(call->device, matmul, &buffers, call->launch);
 }
 
 static Error *plan_at(

@@ -68,8 +68,6 @@ typedef struct Run {
     bool rows_first;            /* all panels of some rows, then of the next ones */
     bool one_row;               /* over packed panels, which two streams of weights suit */
     CpuSweep sweep;             /* backwards: from the last panel to the first */
-    const atomic_bool *abandon;
-    atomic_bool abandoned;
 } Run;
 
 static int64_t batch_offset(
@@ -187,7 +185,7 @@ static void run_unit(const CpuMatmul *matmul, const Unit *unit) {
     Pass pass = begin_pass(matmul, unit, sums);
     int64_t k = 0;
     do pass_part(&pass, k);
-    while ((k += matmul->code.depth) < matmul->depth);
+    while ((k += matmul->code.depth) < matmul->depth && !kernel_stop_ends());
     end_pass(&pass);
 }
 
@@ -277,10 +275,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     Run *run = context;
     const int64_t count = (int64_t)(end - begin);
     for (int64_t done = 0, taken; done < count; done += taken) {
-        if (cpu_is_abandoned(run->abandon)) {
-            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
-            return NULL;
-        }
+        TRY(kernel_stop_check());
         taken = done + 1 < count ? 2 : 1;
         int64_t first = (int64_t)begin + (run->sweep.backwards ? count - done - taken : done);
         if (taken == 2 && !is_pair(run, first)) {
@@ -431,7 +426,7 @@ static void cut_rows(Run *run, uint32_t threads) {
 }
 
 Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmulBuffers *buffers,
-    const Launch *launch, bool *out_abandoned) {
+    const Launch *launch) {
     if (matmul->rows == 0 || matmul->columns == 0 || matmul->batch_count == 0) return NULL;
     const int64_t panels = panel_count(matmul->columns);
     Run run = {
@@ -440,9 +435,7 @@ Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmu
         .packed = matmul->b_packed || matmul->b_pack_first,
         .panels = panels,
         .packed_count = cpu_matmul_packed_count(matmul->depth, matmul->columns),
-        .abandon = launch->abandon,
     };
-    atomic_init(&run.abandoned, false);
     static const float nothing = 0; /* stands for matrices of depth 0, which have no address */
     if (matmul->depth == 0) run.buffers.a = run.buffers.b = &nothing;
     if (matmul->b_pack_first) {
@@ -459,14 +452,10 @@ Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul, const CpuMatmu
         run.sweep = cpu_sweep_begin(
             run.buffers.b, (uint64_t)(run.packed_count * matmul->batch_count) * sizeof(float));
     if (is_scanned(&run, launch)) {
-        *out_abandoned =
-            !cpu_scan_run(run.buffers.b, (panels + 1) / 2, scan_part, &run, launch->abandon);
-        return NULL;
+        return cpu_scan_run(run.buffers.b, (panels + 1) / 2, scan_part, &run);
     }
     const int64_t rows = matmul->rows < run.chunk_rows ? matmul->rows : run.chunk_rows;
-    TRY((run.one_row ? cpu_for_each_share : cpu_for_each)(device, launch->threads,
+    return (run.one_row ? cpu_for_each_share : cpu_for_each)(device, launch->threads,
         (uint64_t)(matmul->batch_count * panels * run.chunks), units_per_part(rows, matmul->depth),
-        run_units, &run));
-    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
-    return NULL;
+        run_units, &run);
 }

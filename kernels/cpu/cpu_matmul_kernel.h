@@ -160,7 +160,7 @@ void cpu_matmul_prepare(CpuMatmul *matmul, CpuLevel level);
 /* Floats of scratch a run needs. */
 int64_t cpu_matmul_scratch_count(const CpuMatmul *matmul);
 MUST_CHECK Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul,
-    const CpuMatmulBuffers *buffers, const Launch *launch, bool *out_abandoned);
+    const CpuMatmulBuffers *buffers, const Launch *launch);
 /* All rows of one panel's columns, on the calling thread. B is packed; one matrix. near: B lies in
  * a near cache, if all of it does (cpu_sweep.h). */
 void cpu_matmul_run_panel(

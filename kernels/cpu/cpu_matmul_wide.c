@@ -130,8 +130,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     static const uint64_t nothing = 0; /* stands for matrices of depth 0, which have no address */
     const WideState *state = opaque;
     const CpuMatmul *matmul = &state->matmul;

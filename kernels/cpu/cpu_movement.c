@@ -21,11 +21,9 @@ static uint32_t element_size(const PlanRequest *request) {
     return dtype_bits(request->outputs[0].dtype) / 8;
 }
 
-static Error *launch_copies(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_copies(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     for (uint32_t i = 0; i < state->count; i++) {
         const Step *step = &state->steps[i];
         const void *from = cpu_input(launch, step->input);
@@ -96,12 +94,10 @@ static Error *run_trilu(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *launch_trilu(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_trilu(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const TriluState *state = plan_state(plan);
     TriluRun run = {state, cpu_output(launch, 0), cpu_input(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     uint64_t row_bytes = (uint64_t)state->width * state->size;
     if (state->rows == 0 || row_bytes == 0) return NULL;
     return cpu_for_each(cpu_device(plan->device), launch->threads, state->rows,
@@ -125,11 +121,9 @@ static Error *plan_trilu(Device *device, const PlanRequest *request, Plan **out)
 }
 
 /* Dropout at inference with its mask: a copy, and all true. Without the mask it is a view. */
-static Error *launch_dropout(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_dropout(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const uint64_t *count = plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     if (*count == 0) return NULL;
     memset(cpu_output(launch, 1), 1, (size_t)*count);
     uint64_t bytes = *count * (dtype_bits(plan->outputs[0].dtype) / 8);

@@ -68,7 +68,9 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
         const double *sums = run->sums + row * state->classes;
         if (!sum_row(run, row))
             FAIL(FAILED, "Multinomial: row %" PRId64 " of the logits is no distribution", row);
+        KernelStopMeter meter = {0};
         for (int64_t i = 0; i < state->samples; i++) {
+            TRY(kernel_stop_count(&meter, 64));
             const int64_t at = row * state->samples + i;
             const double number = philox_number(run->key, run->counter, (uint64_t)at, 0);
             const int64_t drawn = class_of(sums, state->classes, number * sums[state->classes - 1]);
@@ -82,9 +84,8 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
 }
 
 static Error *launch_multinomial(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     (void)output_shapes;
-    (void)out_abandoned;
     const MultinomialState *state = plan_state(plan);
     Run run = {
         .state = state,

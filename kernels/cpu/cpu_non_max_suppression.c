@@ -48,7 +48,9 @@ static void sift(Candidate *heap, int64_t count, int64_t at) {
 
 static void sort(Candidate *heap, int64_t count) {
     for (int64_t i = count / 2; i-- > 0;) sift(heap, count, i);
+    KernelStopMeter meter = {0};
     for (int64_t left = count - 1; left > 0; left--) {
+        if (kernel_stop_ends_after(&meter, 64)) return;
         const Candidate last = heap[0];
         heap[0] = heap[left];
         heap[left] = last;
@@ -97,7 +99,9 @@ static int64_t select_boxes(const Run *run, int64_t unit) {
         candidates[count++] = (Candidate){score, i};
     }
     sort(candidates, count);
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < count && kept < run->limit; i++) {
+        if (kernel_stop_ends_after(&meter, (uint64_t)kept * 8 + 16)) return kept;
         const Candidate candidate = candidates[i];
         const Corners corners = corners_of(state, boxes + candidate.box * 4);
         bool keeps = true;
@@ -152,11 +156,10 @@ static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes)
 }
 
 static Error *launch_suppression(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     int64_t *to = cpu_output(launch, 0), total;
     Run run;
-    (void)out_abandoned;
     TRY(select_all(plan, launch, &run, &total));
     if (total != output_shapes[0].dims[0])
         FAIL(FAILED, "NonMaxSuppression: the input changed while it was read");

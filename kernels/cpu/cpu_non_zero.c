@@ -36,20 +36,24 @@ static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes)
     const State *state = plan_state(plan);
     const void *from = cpu_input(launch, 0);
     int64_t found = 0;
-    for (int64_t i = 0; i < state->count; i++) found += is_not_zero(state, from, i);
+    KernelStopMeter meter = {0};
+    for (int64_t i = 0; i < state->count; i++) {
+        TRY(kernel_stop_count(&meter, 1));
+        found += is_not_zero(state, from, i);
+    }
     out_shapes[0].dims[1] = found;
     return NULL;
 }
 
-static Error *launch_non_zero(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_non_zero(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     const void *from = cpu_input(launch, 0);
     int64_t *to = cpu_output(launch, 0);
     int64_t room = output_shapes[0].dims[1], found = 0;
     int64_t coordinates[SHAPE_RANK_MAX] = {0};
-    (void)out_abandoned;
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->count; i++) {
+        TRY(kernel_stop_count(&meter, 1 + state->shape.rank));
         if (is_not_zero(state, from, i)) {
             if (found == room) FAIL(FAILED, "NonZero: the input changed while it was read");
             for (uint32_t d = 0; d < state->shape.rank; d++) to[d * room + found] = coordinates[d];

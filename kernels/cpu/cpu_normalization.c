@@ -180,8 +180,7 @@ static void expand(const Shape *shape, const int64_t *strides, const float *from
     }
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const NormalizationState *state = opaque;
     Run run = {
         .state = state,

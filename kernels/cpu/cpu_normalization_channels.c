@@ -51,8 +51,7 @@ static Error *batch_units(void *context, uint64_t begin, uint64_t end, uint32_t 
     return NULL;
 }
 
-static Error *batch_run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *batch_run(const void *opaque, const CpuFloatCall *call) {
     const BatchState *state = opaque;
     BatchRun run = {state, call->inputs[0], call->inputs[1], call->inputs[2], call->inputs[3],
         call->inputs[4], call->outputs[0]};

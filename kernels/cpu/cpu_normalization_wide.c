@@ -96,8 +96,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const WideState *state = opaque;
     const bool softmax =
         state->operator_id == OPERATOR_SOFTMAX || state->operator_id == OPERATOR_LOG_SOFTMAX;
@@ -237,8 +236,7 @@ static Error *run_planes(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-static Error *run_lrn(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run_lrn(const void *opaque, const CpuFloatCall *call) {
     const LrnState *state = opaque;
     LrnRun run = {state, (const void *)call->inputs[0], (void *)call->outputs[0]};
     if (state->pixels == 0) return NULL;

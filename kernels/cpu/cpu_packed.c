@@ -63,8 +63,7 @@ static uint64_t inner_address(const Launch *launch, const Operand *operand, uint
     return operand->bits == 0 || address == 0 ? address : launch->workspace + operand->offset;
 }
 
-static Error *launch_packed(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_packed(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     const Operand *ins = state->operands, *outs = ins + state->input_count;
     uint64_t inputs[PLAN_INPUTS_MAX], outputs[PLAN_OUTPUTS_MAX];
@@ -79,8 +78,8 @@ static Error *launch_packed(
     inner.inputs = inputs;
     inner.outputs = outputs;
     inner.workspace = launch->workspace + state->inner_workspace;
-    TRY(state->inner->launch(state->inner, &inner, output_shapes, out_abandoned));
-    for (uint32_t i = 0; i < plan->output_count && !*out_abandoned; i++)
+    TRY(state->inner->launch(state->inner, &inner, output_shapes));
+    for (uint32_t i = 0; i < plan->output_count; i++)
         if (outputs[i] != launch->outputs[i])
             TRY(each_run(plan, launch, &outs[i], launch->outputs[i], pack_runs));
     return NULL;

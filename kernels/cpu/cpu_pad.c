@@ -98,12 +98,10 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     return NULL;
 }
 
-static Error *launch_pad(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_pad(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, cpu_output(launch, 0), cpu_input(launch, 0), {0}};
     (void)output_shapes;
-    (void)out_abandoned;
     uint64_t row_bytes = (uint64_t)state->out_dims[state->rank - 1] * state->block_bytes;
     if (state->rows == 0 || row_bytes == 0) return NULL;
     if (state->has_value) cpu_move(run.value, cpu_input(launch, 2), (size_t)state->size);

@@ -264,12 +264,10 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *launch_pointwise(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_pointwise(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, launch};
     (void)output_shapes;
-    (void)out_abandoned;
     if (state->units == 0) return NULL;
     if (launch->threads <= 1 || state->units <= state->units_per_part_min)
         return run_units(&run, 0, state->units, 0);

@@ -103,8 +103,10 @@ static void pool_row(const Run *run, int64_t plane, int64_t row) {
     char *y = run->y + (uint64_t)at * state->element_size;
     const RowPlace place = place_of(window, row);
     state->row->start(y, window->output[last]);
+    KernelStopMeter meter = {0};
     for (int64_t position = 0; position < state->kernel_count; position++) {
         int64_t offset, start;
+        if (kernel_stop_ends_after(&meter, (uint64_t)window->output[last] + 8)) return;
         if (!look(window, &place, position, &offset, &start)) continue;
         state->row->take(x + (uint64_t)offset * state->element_size, start, window->stride[last],
             window->input[last], window->output[last], y);
@@ -120,9 +122,11 @@ static void find_row(const Run *run, int64_t plane, int64_t row) {
     const char *x = run->x + (uint64_t)(plane * state->input_count) * state->element_size;
     const int64_t first = plane * state->output_count + row * window->output[last];
     const RowPlace place = place_of(window, row);
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < window->output[last]; i++) {
         const char *wanted = run->y + (uint64_t)(first + i) * state->element_size;
         int64_t found = 0;
+        if (kernel_stop_ends_after(&meter, (uint64_t)state->kernel_count)) return;
         for (int64_t position = 0; position < state->kernel_count; position++) {
             int64_t offset, start;
             if (!look(window, &place, position, &offset, &start)) continue;
@@ -177,8 +181,7 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const PoolState *state = opaque;
     static const double nothing = 0; /* stands for planes of size 0, which have no address */
     if (state->planes * state->output_count == 0) return NULL;

@@ -97,8 +97,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const GlobalState *state = opaque;
     static const double nothing = 0; /* planes of size 0 have no address */
     Run run = {state, call->inputs[0] ? call->inputs[0] : (const float *)(const void *)&nothing,

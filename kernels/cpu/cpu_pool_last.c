@@ -193,8 +193,7 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const PoolState *state = opaque;
     if (state->images * state->output_count * state->channels == 0) return NULL;
     static const float nothing = 0; /* stands for an image of size 0, which has no address */

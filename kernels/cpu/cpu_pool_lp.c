@@ -82,8 +82,7 @@ static Error *run_planes(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const State *state = opaque;
     Run run = {state, call->inputs[0], call->outputs[0]};
     if (state->planes == 0) return NULL;

@@ -128,17 +128,14 @@ static Error *launch_runs(const Plan *plan, const Launch *launch, CpuTask *task)
         (state->count + CPU_SMALL_RUN - 1) / CPU_SMALL_RUN, RUNS_PER_PART, task, &run);
 }
 
-static Error *launch_quantize(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_quantize(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     (void)output_shapes;
-    (void)out_abandoned;
     return launch_runs(plan, launch, quantize_runs);
 }
 
 static Error *launch_dequantize(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     (void)output_shapes;
-    (void)out_abandoned;
     return launch_runs(plan, launch, dequantize_runs);
 }
 

@@ -39,12 +39,10 @@ static Error *run_elements(void *context, uint64_t begin, uint64_t end, uint32_t
     return NULL;
 }
 
-static Error *launch_random(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_random(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, cpu_output(launch, 0), launch->philox_key, launch->philox_counter};
     (void)output_shapes;
-    (void)out_abandoned;
     if (state->seeded) {
         run.key = state->key;
         run.counter = 0;

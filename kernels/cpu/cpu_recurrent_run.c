@@ -130,7 +130,6 @@ typedef struct Run {
     int phase;                    /* which cell */
     CpuMatmulBuffers products[2]; /* of the two phases */
     CpuRecurrentWeave weave;
-    atomic_bool abandoned;
 } Run;
 
 /* Units of the state: all, or as many as a panel has columns. */
@@ -237,17 +236,16 @@ static void multiply_panels(const Run *run, const Slice *slice, int64_t gate, in
         cpu_matmul_run_panel(product, buffers, first + (goes_back(run) ? count - 1 - i : i), near);
 }
 
-/* The slice's columns of the product, those of each gate in the order that they lie in. False:
- * abandoned. */
-static bool multiply_slice(const Run *run, const Slice *slice) {
+/* The slice's columns of the product, those of each gate in the order that they lie in. */
+static Error *multiply_slice(const Run *run, const Slice *slice) {
     const CpuRecurrent *recurrent = run->recurrent;
     const int64_t gates = phase_gates(recurrent, run->phase);
     for (int64_t i = 0; i < gates; i++) {
-        if (cpu_is_abandoned(run->call->launch->abandon)) return false;
+        TRY(kernel_stop_check());
         const int64_t gate = goes_back(run) ? gates - 1 - i : i;
         multiply_panels(run, slice, gate, i);
     }
-    return true;
+    return NULL;
 }
 
 /* A slice of the state, of so many panels, with its columns of the product. */
@@ -257,10 +255,7 @@ static Error *step_slice(void *context, uint64_t begin, uint64_t end, uint32_t p
     const CpuRecurrent *recurrent = run->recurrent;
     const Slice slice = {
         (int64_t)begin * CPU_MATMUL_PANEL, (int64_t)(end - begin) * CPU_MATMUL_PANEL};
-    if (!multiply_slice(run, &slice)) {
-        atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
-        return NULL;
-    }
+    TRY(multiply_slice(run, &slice));
     for (int64_t n = 0; n < recurrent->batch; n++) step_element(run, &slice, n);
     return NULL;
 }
@@ -318,7 +313,7 @@ static void add_biases(const Run *run) {
         bias, bias + gates, recurrent->joined_gates * recurrent->hidden, run->scratch.bias);
 }
 
-static Error *run_phase(Run *run, int phase, bool *out_abandoned) {
+static Error *run_phase(Run *run, int phase) {
     const CpuRecurrent *recurrent = run->recurrent;
     const CpuFloatCall *call = run->call;
     const CpuMatmul *product = phase == 0 ? &recurrent->first : &recurrent->second;
@@ -326,22 +321,19 @@ static Error *run_phase(Run *run, int phase, bool *out_abandoned) {
     if (recurrent->sliced) {
         const int64_t cost =
             phase_gates(recurrent, phase) * recurrent->hidden * (recurrent->batch + 32) / 32;
-        TRY(cpu_for_each_share(call->device, call->launch->threads,
+        return cpu_for_each_share(call->device, call->launch->threads,
             (uint64_t)(recurrent->hidden / CPU_MATMUL_PANEL), (uint64_t)(SLICE_COST / cost) + 1,
-            step_slice, run));
-        *out_abandoned = atomic_load_explicit(&run->abandoned, memory_order_relaxed);
-        return NULL;
+            step_slice, run);
     }
-    TRY(cpu_matmul_run(call->device, product, &run->products[phase], call->launch, out_abandoned));
-    if (*out_abandoned) return NULL;
+    TRY(cpu_matmul_run(call->device, product, &run->products[phase], call->launch));
     return cpu_for_each(call->device, call->launch->threads, (uint64_t)recurrent->batch,
         (uint64_t)(8192 / recurrent->hidden) + 1, step_elements, run);
 }
 
-static Error *run_step(Run *run, bool *out_abandoned) {
+static Error *run_step(Run *run) {
     Scratch *scratch = &run->scratch;
-    TRY(run_phase(run, 0, out_abandoned));
-    if (run->recurrent->cells[1] && !*out_abandoned) TRY(run_phase(run, 1, out_abandoned));
+    TRY(run_phase(run, 0));
+    if (run->recurrent->cells[1]) TRY(run_phase(run, 1));
     float *left = scratch->next_h;
     scratch->next_h = scratch->h;
     scratch->h = left;
@@ -350,18 +342,17 @@ static Error *run_step(Run *run, bool *out_abandoned) {
 }
 
 /* X W' + bias of `count` rows of X. */
-static Error *multiply_inputs(
-    Run *run, const float *x, int64_t count, float *gates, bool *out_abandoned) {
+static Error *multiply_inputs(Run *run, const float *x, int64_t count, float *gates) {
     CpuMatmul product = run->recurrent->inputs;
     product.rows = count;
     const CpuMatmulBuffers buffers = {
         .a = x, .b = run->weave.weights, .bias = run->weave.bias, .c = gates};
-    return cpu_matmul_run(run->call->device, &product, &buffers, run->call->launch, out_abandoned);
+    return cpu_matmul_run(run->call->device, &product, &buffers, run->call->launch);
 }
 
 /* The rows that are not woven into steps: the first block's and what is left behind the last one.
  */
-static Error *begin_weave(Run *run, bool *out_abandoned) {
+static Error *begin_weave(Run *run) {
     const CpuRecurrent *recurrent = run->recurrent;
     const int64_t length = run->scratch.lengths[0], columns = recurrent->inputs.columns;
     const float *x = run->call->inputs[0];
@@ -374,24 +365,21 @@ static Error *begin_weave(Run *run, bool *out_abandoned) {
     weave->reverse = run->reverse;
     weave->x = x + step_0 * recurrent->input;
     weave->gates = gates + step_0 * columns;
-    TRY(multiply_inputs(
-        run, x + first * recurrent->input, weave->block, gates + first * columns, out_abandoned));
-    if (left == 0 || *out_abandoned) return NULL;
-    return multiply_inputs(
-        run, x + last * recurrent->input, left, gates + last * columns, out_abandoned);
+    TRY(multiply_inputs(run, x + first * recurrent->input, weave->block, gates + first * columns));
+    if (left == 0) return NULL;
+    return multiply_inputs(run, x + last * recurrent->input, left, gates + last * columns);
 }
 
-static Error *begin_inputs(Run *run, bool *out_abandoned) {
+static Error *begin_inputs(Run *run) {
     const CpuRecurrent *recurrent = run->recurrent;
     run->weave = cpu_recurrent_weave_of(recurrent, run->scratch.lengths[0]);
     run->weave.weights = weights_of(run, WEIGHTS_INPUT);
     run->weave.bias = recurrent->has_bias ? run->scratch.bias : NULL;
-    if (run->weave.block > 0) return begin_weave(run, out_abandoned);
-    return multiply_inputs(
-        run, run->call->inputs[0], recurrent->inputs.rows, run->scratch.gates, out_abandoned);
+    if (run->weave.block > 0) return begin_weave(run);
+    return multiply_inputs(run, run->call->inputs[0], recurrent->inputs.rows, run->scratch.gates);
 }
 
-static Error *run_direction(Run *run, bool *out_abandoned) {
+static Error *run_direction(Run *run) {
     const CpuRecurrent *recurrent = run->recurrent;
     const CpuFloatCall *call = run->call;
     const Scratch *scratch = &run->scratch;
@@ -400,31 +388,28 @@ static Error *run_direction(Run *run, bool *out_abandoned) {
         .a = scratch->h, .b = weights_of(run, WEIGHTS_FIRST), .c = scratch->products};
     run->products[1] = (CpuMatmulBuffers){
         .a = scratch->reset, .b = weights_of(run, WEIGHTS_SECOND), .c = scratch->candidate};
-    TRY(begin_inputs(run, out_abandoned));
-    if (*out_abandoned) return NULL;
+    TRY(begin_inputs(run));
     load_states(run, recurrent->has_h ? call->inputs[5] : NULL, scratch->h);
     load_states(run, recurrent->has_c ? call->inputs[6] : NULL, scratch->c);
     /* rows of sequences that have ended go through the product, too */
     if (recurrent->cells[1]) load_states(run, NULL, scratch->reset);
-    for (run->step = 0; run->step < recurrent->length && !*out_abandoned; run->step++)
-        TRY(run_step(run, out_abandoned));
-    if (*out_abandoned) return NULL;
+    for (run->step = 0; run->step < recurrent->length; run->step++) TRY(run_step(run));
     store_states(run, scratch->h, recurrent->wanted[1] ? call->outputs[1] : NULL);
     store_states(run, scratch->c, recurrent->wanted[2] ? call->outputs[2] : NULL);
     return NULL;
 }
 
-static Error *run_recurrent(const void *state, const CpuFloatCall *call, bool *out_abandoned) {
+static Error *run_recurrent(const void *state, const CpuFloatCall *call) {
     const CpuRecurrent *recurrent = state;
     if (recurrent->batch == 0) return NULL;
     Run run = {
         .recurrent = recurrent, .call = call, .scratch = scratch_of(recurrent, call->workspace)};
     TRY(cpu_recurrent_lengths(
         recurrent, recurrent->has_lengths ? call->inputs[4] : NULL, run.scratch.lengths));
-    for (int64_t d = 0; d < recurrent->directions && !*out_abandoned; d++) {
+    for (int64_t d = 0; d < recurrent->directions; d++) {
         run.direction = d;
         run.reverse = d == 1 || recurrent->reverse_only;
-        TRY(run_direction(&run, out_abandoned));
+        TRY(run_direction(&run));
     }
     return NULL;
 }

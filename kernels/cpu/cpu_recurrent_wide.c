@@ -181,8 +181,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     static const double nothing = 0; /* stands for operands of no elements, without an address */
     const WideState *state = opaque;
     const CpuRecurrent *recurrent = &state->recurrent;

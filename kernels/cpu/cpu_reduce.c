@@ -135,6 +135,7 @@ static void run_unit(const Run *run, uint64_t unit) {
     int64_t base = reduce_groups_walk(
         state->groups.kept_rank, state->groups.kept_dims, state->groups.kept_strides, outer);
     for (int64_t i = 0; i < count; i++) totals[i] = state->identity;
+    KernelStopMeter meter = {0};
     for (int64_t repeat = 0; length > 0 && repeat < state->groups.repeats; repeat++) {
         int64_t offset =
             base + reduce_groups_walk(state->groups.reduced_rank, state->groups.reduced_dims,
@@ -142,6 +143,7 @@ static void run_unit(const Run *run, uint64_t unit) {
         offset += state->groups.columns ? from * state->groups.stride + column
                                         : column * state->groups.stride + from;
         const char *x = run->from + offset * state->size;
+        if (kernel_stop_ends_after(&meter, (uint64_t)(count * length))) return;
         if (state->groups.columns)
             state->reducer->columns(totals, x, count, length, state->groups.stride);
         else
@@ -161,19 +163,19 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *launch_reduce(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_reduce(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0), cpu_workspace(launch)};
     (void)output_shapes;
-    (void)out_abandoned;
-    if (launch->threads <= 1 || state->units <= state->units_per_part_min)
+    if (state->units <= state->units_per_part_min)
         TRY(run_units(&run, 0, state->units, 0));
     else
         TRY(cpu_for_each(cpu_device(plan->device), launch->threads, state->units,
             state->units_per_part_min, run_units, &run));
     if (state->segments == 1) return NULL;
+    KernelStopMeter meter = {0};
     for (int64_t output = 0; output < state->groups.outputs; output++) {
+        TRY(kernel_stop_count(&meter, (uint64_t)state->segments));
         CpuTotal total = run.partial[output];
         for (int64_t segment = 1; segment < state->segments; segment++)
             total = combine(state, total, run.partial[segment * state->groups.outputs + output]);

@@ -26,12 +26,10 @@ static Error *match_elements(void *context, uint64_t begin, uint64_t end, uint32
     return NULL;
 }
 
-static Error *launch_match(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_match(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0), cpu_workspace(launch)};
     (void)output_shapes;
-    (void)out_abandoned;
     return cpu_for_each(cpu_device(plan->device), launch->threads, (uint64_t)state->count, 64,
         match_elements, &run);
 }

@@ -175,8 +175,7 @@ static Error *run_round(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const State *state = opaque;
     const uint32_t threads = call->launch->threads;
     const void *from = call->inputs[0];
@@ -323,12 +322,10 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     return NULL;
 }
 
-static Error *launch_move(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_move(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const MoveState *state = plan_state(plan);
     Table late[SHAPE_RANK_MAX];
     (void)output_shapes;
-    (void)out_abandoned;
     const uint64_t row_bytes = (uint64_t)state->out_dims[state->rank - 1] * state->block_bytes;
     if (state->rows == 0 || row_bytes == 0) return NULL;
     MoveRun run = {state, state->tables.axes, cpu_input(launch, 0), cpu_output(launch, 0)};

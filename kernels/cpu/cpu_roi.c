@@ -237,8 +237,7 @@ static Error *read_first_numbers(const State *state, const void *regions, int64_
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const State *state = opaque;
     const uint64_t units = (uint64_t)(state->regions * state->channels);
     Run run = {state, call->inputs[0], call->inputs[1], call->workspace, call->outputs[0]};

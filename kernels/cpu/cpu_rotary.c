@@ -73,8 +73,7 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const RotaryState *state = opaque;
     static const double nothing = 0; /* stands for caches of no columns, which have no address */
     Run run = {

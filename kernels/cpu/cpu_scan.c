@@ -30,13 +30,12 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows
 static pthread_cond_t landed = PTHREAD_COND_INITIALIZER;  /* nothing is in flight for some reader */
 static Scan scans[SCANS_MAX];
 
-static bool read_alone(
-    int64_t parts, CpuScanPart *code, void *context, const atomic_bool *abandon) {
+static Error *read_alone(int64_t parts, CpuScanPart *code, void *context) {
     for (int64_t part = 0; part < parts; part++) {
-        if (cpu_is_abandoned(abandon)) return false;
+        TRY(kernel_stop_check());
         code(&context, 1, part);
     }
-    return true;
+    return NULL;
 }
 
 /* The scan that is under way, or a new one; NULL: there is no room. */
@@ -102,23 +101,22 @@ static void wait_until_landed(const Reader *reader) {
     while (reader->in_flight > 0) (void)pthread_cond_wait(&landed, &mutex);
 }
 
-bool cpu_scan_run(const void *weights, int64_t parts, CpuScanPart *code, void *context,
-    const atomic_bool *abandon) {
+Error *cpu_scan_run(const void *weights, int64_t parts, CpuScanPart *code, void *context) {
     Reader reader = {.context = context, .unclaimed = parts};
     (void)pthread_mutex_lock(&mutex);
     Scan *scan = find_scan(weights, parts, code);
     if (!scan) {
         (void)pthread_mutex_unlock(&mutex);
-        return read_alone(parts, code, context, abandon);
+        return read_alone(parts, code, context);
     }
     join(scan, &reader);
     while (reader.unclaimed > 0 && !reader.leaves) {
-        reader.leaves = cpu_is_abandoned(abandon);
+        reader.leaves = kernel_stop_leaves();
         if (!reader.leaves) read_part(scan);
     }
     wait_until_landed(&reader);
     leave(scan, &reader);
     const bool whole = reader.unclaimed == 0;
     (void)pthread_mutex_unlock(&mutex);
-    return whole;
+    return whole ? NULL : error_abandoned();
 }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 enum { CPU_SCAN_READERS_MAX = 4 }; /* of one scan; others begin another */
 
 /* Computes a part for all of them; contexts: of readers that gave the same weights, parts and code.
@@ -18,7 +20,7 @@ enum { CPU_SCAN_READERS_MAX = 4 }; /* of one scan; others begin another */
 typedef void CpuScanPart(void *const *contexts, uint32_t count, int64_t part);
 
 /* Parts 0 to parts - 1 (parts > 0), in any order, each once, on this thread or another one that
- * reads the same. All are computed when it returns. False: abandoned, some may not be; abandon may
- * be NULL. */
-bool cpu_scan_run(const void *weights, int64_t parts, CpuScanPart *code, void *context,
-    const atomic_bool *abandon);
+ * reads the same. Errors: ABANDONED before all were computed. It does not pause: others may wait
+ * for its part. */
+MUST_CHECK Error *cpu_scan_run(
+    const void *weights, int64_t parts, CpuScanPart *code, void *context);

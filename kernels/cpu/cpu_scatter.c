@@ -55,18 +55,18 @@ typedef struct ElementsState {
     bool wide;
 } ElementsState;
 
-static Error *launch_elements(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_elements(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const ElementsState *state = plan_state(plan);
     const CpuIndices indices = {cpu_input(launch, 1), state->wide};
     const char *updates = cpu_input(launch, 2);
     char *out = cpu_output(launch, 0);
     (void)output_shapes;
-    (void)out_abandoned;
     TRY(copy_data(plan, launch, state->data_bytes));
     int64_t coordinates[SHAPE_RANK_MAX] = {0}, base = 0;
     int64_t count = shape_count_unchecked(&state->indices);
+    KernelStopMeter meter = {0};
     for (int64_t position = 0; position < count; position++) {
+        TRY(kernel_stop_count(&meter, 8));
         int64_t given = cpu_index_load(&indices, position), index;
         if (!cpu_index_wrap(given, state->dim, &index))
             return cpu_index_error("ScatterElements", given, position, state->dim);
@@ -110,16 +110,16 @@ typedef struct TupleState {
     uint64_t tuples, data_bytes;
 } TupleState;
 
-static Error *launch_tuples(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_tuples(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const TupleState *state = plan_state(plan);
     const CpuIndices indices = {cpu_input(launch, 1), true};
     uint64_t slice_bytes = (uint64_t)state->update.length * state->update.size;
     (void)output_shapes;
-    (void)out_abandoned;
     TRY(copy_data(plan, launch, state->data_bytes));
     if (slice_bytes == 0) return NULL;
+    KernelStopMeter meter = {0};
     for (uint64_t tuple = 0; tuple < state->tuples; tuple++) {
+        TRY(kernel_stop_count(&meter, 8 + slice_bytes / 8));
         /* added to the output at last: without elements it has no address, nor an index that fits
          */
         uint64_t offset = 0;

@@ -44,13 +44,11 @@ static Error *run_reverse(void *context, uint64_t begin, uint64_t end, uint32_t 
     return NULL;
 }
 
-static Error *launch_reverse(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_reverse(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const ReverseState *state = plan_state(plan);
     ReverseRun run = {
         state, {cpu_input(launch, 1), true}, cpu_input(launch, 0), cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     const uint64_t rows = (uint64_t)state->first * (uint64_t)state->second;
     if (rows == 0 || state->row_bytes == 0) return NULL;
     return cpu_for_each(cpu_device(plan->device), launch->threads, rows,
@@ -113,13 +111,11 @@ static Error *run_writes(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-static Error *launch_writes(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_writes(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const WriteState *state = plan_state(plan);
     WriteRun run = {
         state, {cpu_input(launch, 2), true}, cpu_input(launch, 1), cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     const uint64_t item_bytes = (uint64_t)(state->prefixes * state->length) * state->row_bytes;
     TRY(cpu_copy_bytes(cpu_device(plan->device), launch->threads, run.cache, cpu_input(launch, 0),
         (uint64_t)(state->batch * state->prefixes * state->room) * state->row_bytes));

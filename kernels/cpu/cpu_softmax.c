@@ -143,8 +143,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *run(const void *opaque, const CpuFloatCall *call, bool *out_abandoned) {
-    (void)out_abandoned;
+static Error *run(const void *opaque, const CpuFloatCall *call) {
     const SoftmaxState *state = opaque;
     if (state->size == 0) return NULL;
     Run run = {state, call->inputs[0], call->outputs[0]};

@@ -10,11 +10,10 @@ typedef struct State {
 } State;
 
 static Error *launch_split_bounds(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     int64_t *to = cpu_output(launch, 0);
     (void)output_shapes;
-    (void)out_abandoned;
     for (int64_t i = 0; i < state->count; i++)
         to[i] = state->step ? i * state->step : state->bounds[i];
     to[state->count] = state->dim;

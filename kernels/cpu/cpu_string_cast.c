@@ -66,13 +66,11 @@ static Error *measure_bytes(
     return NULL;
 }
 
-static Error *launch_print(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_print(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     StringWriter writer = string_writer_open(cpu_output(launch, 0), state->count);
     char text[NUMBER_SIZE];
     (void)output_shapes;
-    (void)out_abandoned;
     for (int64_t i = 0; i < state->count; i++) {
         int size = print_number(state, cpu_input(launch, 0), i, text);
         string_writer_add(&writer, (StringView){text, (uint64_t)size});
@@ -139,12 +137,10 @@ static bool read_number(const State *state, StringView view, void *out) {
     return read_float(text, &real) && dtype_scalar_write(state->to, real, out);
 }
 
-static Error *launch_read(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_read(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     char *to = cpu_output(launch, 0);
     (void)output_shapes;
-    (void)out_abandoned;
     for (int64_t i = 0; i < state->count; i++) {
         StringView text = string_tensor_at(cpu_input(launch, 0), state->count, i);
         if (!read_number(state, text, to + i * state->size))

@@ -113,7 +113,6 @@ static Launch inner_launch(const Launch *launch, const Numbers *numbers) {
     inner.inputs = numbers->inputs;
     inner.outputs = numbers->outputs;
     inner.workspace = (workspace + DEVICE_ALIGNMENT - 1) & ~(uintptr_t)(DEVICE_ALIGNMENT - 1);
-    inner.abandon = NULL;
     return inner;
 }
 
@@ -129,10 +128,9 @@ static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes)
 
 static Error *move_numbers(
     const State *state, const Launch *launch, const Shape *shapes, Numbers *numbers) {
-    bool abandoned = false;
     TRY(number_inputs(state, launch, shapes, numbers));
     Launch inner = inner_launch(launch, numbers);
-    return state->inner->launch(state->inner, &inner, shapes, &abandoned);
+    return state->inner->launch(state->inner, &inner, shapes);
 }
 
 static const int64_t *moved(const Numbers *numbers, uint32_t output) {
@@ -156,11 +154,9 @@ static Error *measure_bytes(
     return error;
 }
 
-static Error *launch_move(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_move(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Numbers numbers = {0};
-    (void)out_abandoned;
     Error *error = move_numbers(state, launch, output_shapes, &numbers);
     for (uint32_t o = 0; !error && o < state->output_count; o++) {
         int64_t count = shape_count_unchecked(&output_shapes[o]);

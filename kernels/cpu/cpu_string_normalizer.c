@@ -78,11 +78,10 @@ static void write_changed(const State *state, StringWriter *writer, StringView t
 }
 
 static Error *launch_normalizer(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+    const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     StringWriter writer =
         string_writer_open(cpu_output(launch, 0), shape_count_unchecked(&output_shapes[0]));
-    (void)out_abandoned;
     for (int64_t i = 0; i < state->count; i++) {
         StringView text = string_tensor_at(cpu_input(launch, 0), state->count, i);
         if (!is_stop_word(state, text)) write_changed(state, &writer, text);

@@ -40,14 +40,12 @@ static CpuStringPairs open_pairs(const State *state, const Launch *launch) {
     return pairs;
 }
 
-static Error *launch_equal(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_equal(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     CpuStringPairs pairs = open_pairs(state, launch);
     uint8_t *to = cpu_output(launch, 0);
     int64_t count = shape_count_unchecked(&state->out);
     (void)output_shapes;
-    (void)out_abandoned;
     for (int64_t i = 0; i < count; i++) {
         StringView a, b;
         cpu_string_pairs_next(&pairs, &a, &b);
@@ -72,14 +70,12 @@ static Error *measure_concat(
     return NULL;
 }
 
-static Error *launch_concat(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_concat(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     CpuStringPairs pairs = open_pairs(state, launch);
     int64_t count = shape_count_unchecked(&state->out);
     StringWriter writer = string_writer_open(cpu_output(launch, 0), count);
     (void)output_shapes;
-    (void)out_abandoned;
     for (int64_t i = 0; i < count; i++) {
         StringView a, b;
         cpu_string_pairs_next(&pairs, &a, &b);

@@ -99,14 +99,12 @@ static Error *measure_bytes(
 }
 
 /* Elements with fewer pieces than the most have empty ones behind. */
-static Error *launch_split(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_split(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     int64_t most = output_shapes[0].dims[output_shapes[0].rank - 1];
     StringWriter writer =
         string_writer_open(cpu_output(launch, 0), shape_count_unchecked(&output_shapes[0]));
     int64_t *counts = cpu_output(launch, 1);
-    (void)out_abandoned;
     for (int64_t i = 0; i < state->count; i++) {
         Rest rest = open_rest(state, cpu_input(launch, 0), i);
         StringView piece;

@@ -117,12 +117,10 @@ static Error *count_rows(void *context, uint64_t first, uint64_t end, uint32_t p
     return NULL;
 }
 
-static Error *launch_tf_idf(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_tf_idf(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     if (state->width == 0) return NULL;
     return cpu_for_each(
         cpu_device(plan->device), launch->threads, (uint64_t)state->rows, 4, count_rows, &run);

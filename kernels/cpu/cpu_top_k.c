@@ -45,7 +45,9 @@ static void sift(Entry *heap, int64_t count, int64_t at) {
 
 /* Best first: the worst goes behind the shrinking heap. */
 static void sort(Entry *heap, int64_t count) {
+    KernelStopMeter meter = {0};
     for (int64_t left = count - 1; left > 0; left--) {
+        if (kernel_stop_ends_after(&meter, 64)) return;
         Entry worst = heap[0];
         heap[0] = heap[left];
         heap[left] = worst;
@@ -72,7 +74,9 @@ static void select_lane(const Run *run, int64_t base, Entry *heap) {
     const State *state = run->state;
     uint64_t keys[BLOCK];
     uint64_t flip = state->largest ? 0 : UINT64_MAX;
+    KernelStopMeter meter = {0};
     for (int64_t begin = 0; begin < state->dim; begin += BLOCK) {
+        if (kernel_stop_ends_after(&meter, BLOCK * 16)) return;
         int64_t count = state->dim - begin < BLOCK ? state->dim - begin : BLOCK;
         const char *from = run->from + (base + begin * state->inner) * state->size;
         cpu_order_keys(state->dtype, from, state->inner, count, keys);
@@ -90,6 +94,7 @@ static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t pa
         int64_t base = outer * state->dim * state->inner + inner;
         int64_t to = outer * state->k * state->inner + inner;
         select_lane(run, base, heap);
+        TRY(kernel_stop_check()); /* else some of it may have nothing in it */
         sort(heap, state->k);
         for (int64_t i = 0; i < state->k; i++, to += state->inner) {
             int64_t from = base + heap[i].index * state->inner;
@@ -100,13 +105,11 @@ static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *launch_top_k(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_top_k(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0), cpu_output(launch, 1),
         cpu_workspace(launch)};
     (void)output_shapes;
-    (void)out_abandoned;
     uint64_t lanes = (uint64_t)(state->outer * state->inner);
     if (lanes == 0 || state->k == 0) return NULL;
     uint64_t least = ELEMENTS_PER_PART / (uint64_t)state->dim + 1;

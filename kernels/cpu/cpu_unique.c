@@ -67,14 +67,17 @@ static int compare(const Work *work, int64_t a, int64_t b) {
 static void merge(const Work *work, const int64_t *from, int64_t *to, int64_t begin, int64_t middle,
     int64_t end) {
     int64_t left = begin, right = middle;
+    KernelStopMeter meter = {0};
     for (int64_t i = begin; i < end; i++) {
+        if (kernel_stop_ends_after(&meter, 16)) return;
         const bool take_left =
             left < middle && (right == end || compare(work, from[left], from[right]) <= 0);
         to[i] = take_left ? from[left++] : from[right++];
     }
 }
 
-/* Items in ascending order, equal ones by their index. */
+/* Items in ascending order, equal ones by their index; in any, each once, when the kernel is to
+ * stop. */
 static void sort(Work *work) {
     const int64_t count = work->state->items;
     for (int64_t i = 0; i < count; i++) work->order[i] = i;
@@ -84,6 +87,7 @@ static void sort(Work *work) {
             const int64_t end = middle + run < count ? middle + run : count;
             merge(work, work->order, work->spare, begin, middle, end);
         }
+        if (kernel_stop_ends()) return;
         int64_t *other = work->order;
         work->order = work->spare;
         work->spare = other;
@@ -117,6 +121,7 @@ static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes)
     if (item_length(state) > 0 && state->items > 0) {
         Work work = work_of(state, launch);
         found = group(&work, cpu_input(launch, 0));
+        TRY(kernel_stop_check());
     }
     out_shapes[0].dims[state->axis] = found;
     if (plan->output_count > 1) out_shapes[1].dims[0] = found;
@@ -144,21 +149,20 @@ static void write_nothing(const State *state, int64_t *first, int64_t *inverse, 
     if (counts) *counts = state->items;
 }
 
-static Error *launch_unique(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_unique(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     const int64_t room = output_shapes[0].dims[state->axis];
     int64_t *first = wanted(plan, launch, 1), *inverse = wanted(plan, launch, 2),
             *counts = wanted(plan, launch, 3);
-    (void)out_abandoned;
     if (state->items == 0) return NULL;
     if (item_length(state) == 0) {
         write_nothing(state, first, inverse, counts);
         return NULL;
     }
     Work work = work_of(state, launch);
-    if (group(&work, cpu_input(launch, 0)) != room)
-        FAIL(FAILED, "Unique: the input changed while it was read");
+    const int64_t found = group(&work, cpu_input(launch, 0));
+    TRY(kernel_stop_check());
+    if (found != room) FAIL(FAILED, "Unique: the input changed while it was read");
     for (int64_t i = 0; counts && i < room; i++) counts[i] = 0;
     for (int64_t item = 0; item < state->items; item++) {
         const int64_t leader = work.leader[item], number = work.number[leader];

@@ -13,18 +13,18 @@ typedef struct State {
     CpuCopy clear;
 } State;
 
-static Error *launch_unpool(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_unpool(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     static const uint64_t zero = 0;
     const State *state = plan_state(plan);
     const CpuIndices indices = {cpu_input(launch, 1), true};
     const char *from = cpu_input(launch, 0);
     char *to = cpu_output(launch, 0);
     (void)output_shapes;
-    (void)out_abandoned;
     if (state->output_count == 0) return NULL;
     TRY(cpu_copy_run(cpu_device(plan->device), launch->threads, &state->clear, to, &zero));
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->count; i++) {
+        TRY(kernel_stop_count(&meter, 8));
         const int64_t index = cpu_index_load(&indices, i);
         if (index < 0 || index >= state->output_count)
             FAIL(FAILED,

@@ -62,12 +62,10 @@ static Error *run_window(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-static Error *launch_window(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_window(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const WindowState *state = plan_state(plan);
     WindowRun run = {state, cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     return cpu_for_each(cpu_device(plan->device), launch->threads, (uint64_t)state->size,
         ELEMENTS_PER_PART, run_window, &run);
 }
@@ -149,12 +147,10 @@ static Error *run_mel(void *context, uint64_t begin, uint64_t end, uint32_t part
     return NULL;
 }
 
-static Error *launch_mel(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_mel(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const MelState *state = plan_state(plan);
     MelRun run = {state, cpu_output(launch, 0)};
     (void)output_shapes;
-    (void)out_abandoned;
     return cpu_for_each(cpu_device(plan->device), launch->threads,
         (uint64_t)((state->mel.bands + BLOCK - 1) / BLOCK), 1, run_mel, &run);
 }

@@ -196,8 +196,6 @@ typedef struct Run {
     CpuConvLastBuffers buffers;
     float *zeros, *sums;
     int64_t first, count; /* the group */
-    const atomic_bool *abandon;
-    atomic_bool abandoned;
 } Run;
 
 /* Of all images: which image, and where its outputs begin. */
@@ -309,10 +307,7 @@ static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t p
     const int64_t size = parts_of(parts_of(run->count, parts_of(run->count, BLOCK)), 6) * 6;
     const int64_t blocks = parts_of(run->count, BLOCK);
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        if (cpu_is_abandoned(run->abandon)) {
-            atomic_store_explicit(&run->abandoned, true, memory_order_relaxed);
-            return NULL;
-        }
+        TRY(kernel_stop_check());
         const int64_t tile = i % blocks * size, left = run->count - tile;
         if (left > 0)
             run_block(run, tile, left < size ? left : size,
@@ -322,16 +317,15 @@ static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t p
 }
 
 Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *planned,
-    const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned) {
+    const CpuConvLastBuffers *buffers, const Launch *launch) {
     CpuWinograd joined = *planned;
     const CpuWinograd *conv = &joined;
-    Run run = {.conv = conv, .buffers = *buffers, .abandon = launch->abandon};
+    Run run = {.conv = conv, .buffers = *buffers};
     joined.filters_per_unit = cpu_conv_last_filters_per_unit(device, launch->threads,
         parts_of(planned->group, BLOCK), planned->filters, planned->filters_per_unit);
     run.zeros = buffers->scratch + POSITIONS * conv->group * conv->channels;
     run.sums = buffers->scratch + shared_count(conv);
     memset(run.zeros, 0, (size_t)conv->channels * sizeof(float));
-    atomic_init(&run.abandoned, false);
     /* about 20 µs are worth a thread; fewer here, since the next phase wants it awake anyway */
     const int64_t block_cost = (BLOCK + 8) * conv->filters_per_unit * POSITIONS * conv->channels;
     for (; run.first < conv->tiles; run.first += run.count) {
@@ -342,6 +336,5 @@ Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *planned,
         TRY(cpu_for_each(device, launch->threads, (uint64_t)units_of(conv, run.count),
             (uint64_t)(2000000 / block_cost) + 1, run_blocks, &run));
     }
-    if (atomic_load_explicit(&run.abandoned, memory_order_relaxed)) *out_abandoned = true;
     return NULL;
 }

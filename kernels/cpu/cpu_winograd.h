@@ -35,4 +35,4 @@ void cpu_winograd_prepare(CpuWinograd *conv, CpuLevel level);
 /* Floats of scratch for a launch on as many threads as the device has. */
 int64_t cpu_winograd_scratch_count(const CpuDevice *device, const CpuWinograd *conv);
 MUST_CHECK Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *conv,
-    const CpuConvLastBuffers *buffers, const Launch *launch, bool *out_abandoned);
+    const CpuConvLastBuffers *buffers, const Launch *launch);

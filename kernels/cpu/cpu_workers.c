@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/float_environment.h"
@@ -45,9 +46,11 @@ typedef struct CpuJob {
     CpuTask *task;
     void *context;
     uint64_t units;
+    uint64_t units_per_turn; /* about so many, between two looks at the stop */
     uint32_t pieces;
-    bool is_shared; /* a piece for each participant, whose number is the piece's */
-    Error *error;   /* of the first piece that failed; guarded by failures */
+    KernelStopScope scope; /* the launching thread's */
+    bool is_shared;        /* a piece for each participant, whose number is the piece's */
+    Error *error;          /* of the first piece that failed; guarded by failures */
     uint32_t failed;
 } CpuJob;
 
@@ -102,12 +105,38 @@ static void take_error(CpuJob *job, uint32_t piece, Error *error) {
     error_free(error);
 }
 
+/* Looking costs nothing, but each call of the task may: it packs, or begins new rows. */
+enum { TURN_MIN_NS = 2000000, TURN_MAX_NS = 8000000, TURN_PARTS = 8 };
+
+/* And a look at the stop behind it: what could not fail may have returned early (kernel_stop_ends).
+ */
+static Error *run_turn(const CpuJob *job, uint64_t begin, uint64_t end, uint32_t part) {
+    TRY(job->task(job->context, begin, end, part));
+    return kernel_stop_check();
+}
+
+/* Units in turns of some milliseconds. Without somebody who may stop it, all at once. */
+static Error *run_range(const CpuJob *job, uint64_t begin, uint64_t end, uint32_t part) {
+    if (!job->scope.stop || job->is_shared) return run_turn(job, begin, end, part);
+    uint64_t turn = job->units_per_turn;
+    while (begin < end) {
+        if (turn >= end - begin) return run_turn(job, begin, end, part);
+        const uint64_t start_ns = clock_now_ns(clock_real());
+        TRY(run_turn(job, begin, begin + turn, part));
+        begin += turn;
+        const uint64_t taken_ns = clock_now_ns(clock_real()) - start_ns;
+        if (taken_ns < TURN_MIN_NS && turn < UINT64_MAX / 2) turn *= 2;
+        if (taken_ns > TURN_MAX_NS && turn > 1) turn /= 2;
+    }
+    return NULL;
+}
+
 static void run_piece(CpuJob *job, uint32_t piece, uint32_t place) {
-    uint64_t whole = job->units / job->pieces, rest = job->units % job->pieces;
+    const uint64_t whole = job->units / job->pieces, rest = job->units % job->pieces;
     uint64_t begin = whole * piece + (piece < rest ? piece : rest);
     uint64_t end = begin + whole + (piece < rest);
     const uint32_t part = job->is_shared ? piece : place;
-    take_error(job, piece, job->task(job->context, begin, end, part));
+    take_error(job, piece, run_range(job, begin, end, part));
 }
 
 static uint32_t count_in(uint64_t claim, int shift) {
@@ -132,6 +161,7 @@ static void run_pieces(CpuWorkers *workers, uint32_t generation, Side side) {
                 &workers->claim, &claim, taken, memory_order_acq_rel, memory_order_acquire))
             continue;
         if (enters) place = places;
+        if (side == SIDE_BEHIND) kernel_stop_scope = workers->job.scope;
         run_piece(&workers->job, side == SIDE_FRONT ? front : pieces - 1 - behind, place);
         if (atomic_fetch_add(&workers->done, 1) + 1 == pieces && atomic_load(&workers->waiting))
             futex_wake(&workers->done, 1);
@@ -234,7 +264,13 @@ static Error *run_job(CpuDevice *device, CpuJob *job, uint32_t threads, uint64_t
     uint32_t pieces_per_thread) {
     if (job->units == 0) return NULL;
     const uint32_t parts = cpu_part_count(device, threads, job->units, units_per_part_min);
-    if (parts == 1) return job->task(job->context, 0, job->units, 0);
+    job->scope = kernel_stop_scope;
+    /* a unit that is worth a thread may be worth many */
+    job->units_per_turn = units_per_part_min < 2 ? 2
+                          : units_per_part_min < UINT64_MAX / 2 / TURN_PARTS
+                              ? units_per_part_min * TURN_PARTS
+                              : UINT64_MAX / 2;
+    if (parts == 1) return run_range(job, 0, job->units, 0);
     uint32_t pieces = parts * pieces_per_thread;
     if (pieces > COUNT_MASK) pieces = COUNT_MASK;
     job->pieces = pieces < job->units ? pieces : (uint32_t)job->units;

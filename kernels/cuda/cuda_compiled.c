@@ -27,13 +27,11 @@ Error *cuda_compiled_open(CudaDevice *device) {
     return cuda_modules_create(&nvrtc, CUDA_MODULES_MAX, &device->modules);
 }
 
-static Error *launch_group(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_group(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     CudaPointwiseOperands operands = state->operands;
     const CudaGrid grid = cuda_grid(cuda_blocks(cuda_pointwise_units(&operands)));
     (void)output_shapes;
-    (void)out_abandoned;
     cuda_pointwise_address(launch, &operands);
     return cuda_launch_function(
         cuda_device(plan->device), launch->stream, state->function, NAME, &grid, &operands);

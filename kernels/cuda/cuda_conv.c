@@ -8,14 +8,12 @@ typedef struct State {
     bool transposed, has_bias, has_residual;
 } State;
 
-static Error *launch_conv(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_conv(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     CudaConvParams params = state->params;
     const bool wide = params.dtype == DTYPE_FLOAT64;
     CudaKernelId kernel = wide ? CUDA_KERNEL_CONV_F64 : CUDA_KERNEL_CONV_F32;
     (void)output_shapes;
-    (void)out_abandoned;
     if (state->transposed) kernel = CUDA_KERNEL_CONV_TRANSPOSE_F32;
     params.x = launch->inputs[0];
     params.w = launch->inputs[1];

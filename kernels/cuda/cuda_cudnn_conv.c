@@ -151,11 +151,9 @@ static Error *run(const Plan *plan, const Launch *launch, CudaOperands *operands
     return cuda_stream_settle(device, launch->stream);
 }
 
-static Error *launch_conv(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_conv(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaOperands operands = {.device = plan->device, .stream = launch->stream};
     (void)output_shapes;
-    (void)out_abandoned;
     Error *error = run(plan, launch, &operands);
     cuda_operands_free(&operands);
     return error;

@@ -16,11 +16,9 @@ static void widen(CudaGatherParams *params) {
     for (uint32_t d = 0; d < params->depth; d++) params->strides[d] /= factor;
 }
 
-static Error *launch_gather(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_gather(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaGatherParams params = *(const CudaGatherParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     if (params.batches * params.tuples * params.slice == 0) return NULL;
     TRY(cuda_index_begin(
         plan, launch, params.indices.wide ? DTYPE_INT64 : DTYPE_INT32, &params.indices));
@@ -83,11 +81,9 @@ static Error *plan_tuples(Device *device, const PlanRequest *request, Plan **out
     return NULL;
 }
 
-static Error *launch_elements(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_elements(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaGatherElementsParams params = *(const CudaGatherElementsParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     if (params.count == 0) return NULL;
     TRY(cuda_index_begin(
         plan, launch, params.indices.wide ? DTYPE_INT64 : DTYPE_INT32, &params.indices));

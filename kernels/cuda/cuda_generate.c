@@ -6,11 +6,9 @@
 #include "kernels/shape_rules/arguments.h"
 #include "kernels/tensor.h"
 
-static Error *launch_fill(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_fill(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const CudaFillParams *state = plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     return cuda_copy_fill(
         plan, launch, launch->outputs[0], state->value, state->size, state->count);
 }
@@ -28,11 +26,9 @@ static Error *plan_constant_of_shape(Device *device, const PlanRequest *request,
     return NULL;
 }
 
-static Error *launch_numbers(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_numbers(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaNumbersParams params = *(const CudaNumbersParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     params.to = launch->outputs[0];
     return cuda_run_units(plan, launch, CUDA_KERNEL_NUMBERS, params.count, &params, sizeof params);
 }
@@ -59,11 +55,9 @@ static Error *plan_size(Device *device, const PlanRequest *request, Plan **out) 
     return NULL;
 }
 
-static Error *launch_range(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_range(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaRangeParams params = *(const CudaRangeParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     params.to = launch->outputs[0];
     return cuda_run_units(plan, launch, CUDA_KERNEL_RANGE, params.count, &params, sizeof params);
 }
@@ -83,11 +77,9 @@ static Error *plan_range(Device *device, const PlanRequest *request, Plan **out)
     return NULL;
 }
 
-static Error *launch_one_hot(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_one_hot(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaOneHotParams params = *(const CudaOneHotParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     params.indices = launch->inputs[0];
     params.values = launch->inputs[2];
     params.to = launch->outputs[0];

@@ -29,11 +29,9 @@ static Error *create(Device *device, const PlanRequest *request, uint32_t axis, 
     return NULL;
 }
 
-static Error *launch_arg(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_arg(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const CudaLanesParams params = with_addresses(plan, launch);
     (void)output_shapes;
-    (void)out_abandoned;
     if (params.inner > 1 || params.dim <= THREAD_DIM_MAX)
         return cuda_run_units(
             plan, launch, CUDA_KERNEL_ARG_THREADS, lane_count(&params), &params, sizeof params);
@@ -52,11 +50,9 @@ static Error *plan_arg(Device *device, const PlanRequest *request, Plan **out) {
     return NULL;
 }
 
-static Error *launch_top_k(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_top_k(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const CudaLanesParams params = with_addresses(plan, launch);
     (void)output_shapes;
-    (void)out_abandoned;
     if (params.k == 0) return NULL;
     return cuda_run_blocks(
         plan, launch, CUDA_KERNEL_TOP_K, lane_count(&params), &params, sizeof params);
@@ -73,11 +69,9 @@ static Error *plan_top_k(Device *device, const PlanRequest *request, Plan **out)
     return NULL;
 }
 
-static Error *launch_cum_sum(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_cum_sum(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const CudaLanesParams params = with_addresses(plan, launch);
     (void)output_shapes;
-    (void)out_abandoned;
     return cuda_run_units(
         plan, launch, CUDA_KERNEL_CUM_SUM, lane_count(&params), &params, sizeof params);
 }

@@ -140,12 +140,10 @@ static Error *check_lengths(const Run *run) {
     return error;
 }
 
-static Error *launch_lstm(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_lstm(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     Run run = {plan, launch, plan_state(plan), 0};
     const CpuRecurrent *lstm = &run.state->lstm;
     (void)output_shapes;
-    (void)out_abandoned;
     if (lstm->batch == 0) return NULL;
     if (lstm->has_lengths) TRY(check_lengths(&run));
     for (; run.direction < lstm->directions; run.direction++) TRY(run_direction(&run));

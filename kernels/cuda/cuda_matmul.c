@@ -39,12 +39,10 @@ typedef struct State {
     bool has_bias, has_residual;
 } State;
 
-static Error *launch_matmul(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_matmul(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     CudaMatmulParams params = state->params;
     (void)output_shapes;
-    (void)out_abandoned;
     params.a = launch->inputs[0];
     params.b = launch->inputs[1];
     params.c = launch->outputs[0];

@@ -21,11 +21,9 @@ static uint32_t element_size(const PlanRequest *request) {
     return dtype_bits(request->outputs[0].dtype) / 8;
 }
 
-static Error *launch_copies(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_copies(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     for (uint32_t i = 0; i < state->count; i++) {
         const Step *step = &state->steps[i];
         const uint64_t from = launch->inputs[step->input], to = launch->outputs[step->output];
@@ -57,11 +55,9 @@ static Error *plan_copies(Device *device, const PlanRequest *request, Plan **out
     return NULL;
 }
 
-static Error *launch_trilu(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_trilu(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaTriluParams params = *(const CudaTriluParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     params.from = launch->inputs[0];
     params.to = launch->outputs[0];
     return cuda_run_units(plan, launch, CUDA_KERNEL_TRILU, params.count, &params, sizeof params);
@@ -84,11 +80,9 @@ static Error *plan_trilu(Device *device, const PlanRequest *request, Plan **out)
 }
 
 /* Dropout at inference with its mask: a copy, and all true. Without the mask it is a view. */
-static Error *launch_dropout(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_dropout(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const uint64_t *count = plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     TRY(cuda_copy_fill(plan, launch, launch->outputs[1], 1, 1, *count));
     return cuda_copy_bytes(plan, launch, launch->outputs[0], launch->inputs[0],
         *count * cuda_element_size(&plan->outputs[0]));
@@ -102,11 +96,9 @@ static Error *plan_dropout(Device *device, const PlanRequest *request, Plan **ou
     return NULL;
 }
 
-static Error *launch_pad(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_pad(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaPadParams params = *(const CudaPadParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     params.from = launch->inputs[0];
     params.to = launch->outputs[0];
     if (plan->input_count > 2) params.value = launch->inputs[2];

@@ -13,12 +13,10 @@ static bool is_even(const PlanRequest *request) {
     return true;
 }
 
-static Error *launch_rows(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_rows(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaNormalizeParams params = *(const CudaNormalizeParams *)plan_state(plan);
     const bool wide = params.dtype == DTYPE_FLOAT64;
     (void)output_shapes;
-    (void)out_abandoned;
     params.from = launch->inputs[0];
     params.to = launch->outputs[0];
     params.scale.address = launch->inputs[1];
@@ -92,12 +90,10 @@ static Error *plan_instances(Device *device, const PlanRequest *request, Plan **
     return NULL;
 }
 
-static Error *launch_batch(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_batch(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaBatchNormalizeParams params = *(const CudaBatchNormalizeParams *)plan_state(plan);
     const bool wide = params.dtype == DTYPE_FLOAT64;
     (void)output_shapes;
-    (void)out_abandoned;
     params.from = launch->inputs[0];
     params.scale = launch->inputs[1];
     params.bias = launch->inputs[2];
@@ -127,11 +123,9 @@ static Error *plan_batch(Device *device, const PlanRequest *request, Plan **out)
     return NULL;
 }
 
-static Error *launch_lrn(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_lrn(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaLrnParams params = *(const CudaLrnParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     params.from = launch->inputs[0];
     params.to = launch->outputs[0];
     return cuda_run_units(plan, launch, CUDA_KERNEL_LRN, params.count, &params, sizeof params);

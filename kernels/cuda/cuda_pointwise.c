@@ -122,11 +122,9 @@ void cuda_pointwise_address(const Launch *launch, CudaPointwiseOperands *inout) 
     for (uint32_t i = 0; i < inout->input_count; i++) inout->inputs[i].address = launch->inputs[i];
 }
 
-static Error *launch_pointwise(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_pointwise(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaPointwiseParams params = *(const CudaPointwiseParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     cuda_pointwise_address(launch, &params.operands);
     return cuda_run_units(plan, launch, CUDA_KERNEL_POINTWISE,
         cuda_pointwise_units(&params.operands), &params, sizeof params);

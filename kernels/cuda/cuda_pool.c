@@ -1,11 +1,9 @@
 /* MaxPool and AveragePool. */
 #include "kernels/cuda/cuda_window.h"
 
-static Error *launch_pool(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_pool(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaPoolParams params = *(const CudaPoolParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     params.x = launch->inputs[0];
     params.y = launch->outputs[0];
     if (plan->output_count > 1) params.indices = launch->outputs[1];

@@ -7,12 +7,10 @@ typedef struct State {
     bool seeded; /* key and counter are the plan's */
 } State;
 
-static Error *launch_random(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_random(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     CudaRandomParams params = state->params;
     (void)output_shapes;
-    (void)out_abandoned;
     params.to = launch->outputs[0];
     if (!state->seeded) {
         params.key = launch->philox_key;

@@ -13,13 +13,11 @@ enum {
     THREAD_TOTAL_MAX = 64, /* rows shorter than this are not worth a block */
 };
 
-static Error *launch_reduce(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_reduce(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaReduceParams params = *(const CudaReduceParams *)plan_state(plan);
     const bool threads = params.segment == THREAD_SEGMENT;
     const uint64_t units = params.outputs * params.segments;
     (void)output_shapes;
-    (void)out_abandoned;
     params.from = launch->inputs[0];
     params.to = launch->outputs[0];
     params.partial = launch->workspace;

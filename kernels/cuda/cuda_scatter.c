@@ -26,11 +26,9 @@ static Error *copy_data(const Plan *plan, const Launch *launch) {
         (uint64_t)shape_count_unchecked(&output->shape) * cuda_element_size(output));
 }
 
-static Error *launch_elements(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_elements(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaScatterElementsParams params = *(const CudaScatterElementsParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     TRY(copy_data(plan, launch));
     if (params.lanes == 0 || params.length == 0) return NULL;
     TRY(cuda_index_begin(
@@ -75,11 +73,9 @@ static Error *plan_elements(Device *device, const PlanRequest *request, Plan **o
     return NULL;
 }
 
-static Error *launch_tuples(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_tuples(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaScatterTuplesParams params = *(const CudaScatterTuplesParams *)plan_state(plan);
     (void)output_shapes;
-    (void)out_abandoned;
     TRY(copy_data(plan, launch));
     if (params.tuples == 0 || params.slice == 0) return NULL;
     TRY(cuda_index_begin(plan, launch, DTYPE_INT64, &params.indices));

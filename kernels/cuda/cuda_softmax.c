@@ -1,12 +1,10 @@
 /* Softmax and LogSoftmax along any axis. */
 #include "kernels/cuda/cuda_internal.h"
 
-static Error *launch_softmax(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_softmax(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CudaSoftmaxParams params = *(const CudaSoftmaxParams *)plan_state(plan);
     const bool wide = params.dtype == DTYPE_FLOAT64;
     (void)output_shapes;
-    (void)out_abandoned;
     params.from = launch->inputs[0];
     params.to = launch->outputs[0];
     if (params.size == 0) return NULL;

@@ -10,12 +10,10 @@ typedef struct ProcessPlan {
 
 /* ---- launches ---- */
 
-static Error *launch_plan(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *launch_plan(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     ProcessPlan *state = plan_state(plan);
     ProcessPlace place;
     ByteWriter OWN_BYTES(head) = {0};
-    (void)out_abandoned;
     process_wire_write_launch(
         &head, state->id, plan, launch, state->measures ? output_shapes : NULL);
     TRY(byte_writer_check(&head));

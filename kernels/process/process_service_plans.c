@@ -55,12 +55,11 @@ static Error *read_launch(ProcessService *service, ByteReader *in, bool measures
 
 Error *process_serve_launch(ProcessService *service, ByteReader *in, ByteWriter *out) {
     Plan *plan;
-    bool abandoned = false;
     (void)out;
     const WireLaunch *launch = &service->launch;
     TRY(read_launch(service, in, false, &plan));
     Error *error = NULL;
-    if (!service->error) error = plan->launch(plan, &launch->launch, launch->shapes, &abandoned);
+    if (!service->error) error = plan->launch(plan, &launch->launch, launch->shapes);
     process_handles_count_use(service->work->handles, launch->plan);
     return error;
 }

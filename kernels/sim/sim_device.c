@@ -240,6 +240,7 @@ const DeviceClass sim_device_class = {
     .copy_from_host = sim_copy_from_host,
     .copy_to_host = sim_copy_to_host,
     .copy = sim_copy,
+    .stops_kernels = true,
     .plan = sim_plan,
     .pack_rule = pack_rule,
     .pack = pack,

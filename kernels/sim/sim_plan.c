@@ -4,6 +4,7 @@
 #include "base/allocator.h"
 #include "kernels/expansion_plan.h"
 #include "kernels/host_fallback.h"
+#include "kernels/kernel_stop.h"
 #include "kernels/sim/sim_internal.h"
 
 /* Behind a plan: the cpu's plan and how large each input is. */
@@ -27,6 +28,7 @@ typedef struct QueuedLaunch {
     Launch launch;
     Shape *output_shapes;
     uint64_t *inputs, *outputs;
+    KernelStopScope scope; /* of the thread that queued it */
 } QueuedLaunch;
 
 static Error *to_host(
@@ -55,23 +57,24 @@ static Error *to_host(
         device, launch->workspace, plan->workspace_bytes, &out->launch.workspace);
 }
 
-static Error *run_now(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
+static Error *run_now(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const SimPlan *state = plan_state(plan);
     SimPace *pace = &sim_device(plan->device)->kernels;
     uint64_t start_ns = sim_pace_begin(pace);
     HostLaunch host;
     TRY(sim_device_check(plan->device, SIM_CALL_LAUNCH));
     TRY(to_host(plan, launch, output_shapes, &host));
-    TRY(state->inner->launch(state->inner, &host.launch, output_shapes, out_abandoned));
+    TRY(state->inner->launch(state->inner, &host.launch, output_shapes));
     sim_pace_end(pace, start_ns, host.bytes);
     return NULL;
 }
 
 static Error *run_queued(SimCommand *command) {
     const QueuedLaunch *self = (const QueuedLaunch *)command;
-    bool abandoned = false;
-    return run_now(self->plan, &self->launch, self->output_shapes, &abandoned);
+    kernel_stop_scope = self->scope;
+    Error *error = run_now(self->plan, &self->launch, self->output_shapes);
+    kernel_stop_scope = (KernelStopScope){0};
+    return error;
 }
 
 static void release_queued(SimCommand *command) {
@@ -79,9 +82,8 @@ static void release_queued(SimCommand *command) {
     memory_free(command);
 }
 
-static Error *launch_plan(
-    const Plan *plan, const Launch *launch, const Shape *output_shapes, bool *out_abandoned) {
-    if (!launch->stream) return run_now(plan, launch, output_shapes, out_abandoned);
+static Error *launch_plan(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
+    if (!launch->stream) return run_now(plan, launch, output_shapes);
     TRY(sim_device_check(plan->device, SIM_CALL_OTHER));
     size_t shapes_size = plan->output_count * sizeof(Shape);
     size_t input_size = plan->input_count * sizeof(uint64_t);
@@ -99,7 +101,7 @@ static Error *launch_plan(
     queued->launch = *launch;
     queued->launch.inputs = queued->inputs;
     queued->launch.outputs = queued->outputs;
-    queued->launch.abandon = NULL;
+    queued->scope = kernel_stop_scope;
     queued->plan = plan_retain((Plan *)(uintptr_t)plan);
     return sim_device_queue(launch->stream, &queued->base);
 }

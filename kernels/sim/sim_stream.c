@@ -10,18 +10,20 @@
 #include "base/thread.h"
 #include "kernels/float_environment.h"
 
-enum { THREAD_COUNT = 2 }; /* one command runs while another is copied */
+/* One command runs while another is copied; more only where these are taken by kernels that
+ * pause or take long. */
+enum { THREAD_COUNT = 2, THREADS_MAX = 32 };
 
 struct SimEngine {
     uint64_t lag_ns, spin_ns;
     pthread_mutex_t mutex; /* guards everything here, in the streams and in the events */
     pthread_cond_t queued; /* a command may be ready */
     pthread_cond_t done;   /* a command has run */
-    pthread_t threads[THREAD_COUNT];
-    uint32_t thread_count;
-    SimStream *streams;  /* with commands; in turn */
-    atomic_bool pending; /* there are such */
-    bool spinning;       /* a thread waits without sleeping */
+    pthread_t threads[THREADS_MAX];
+    uint32_t thread_count, busy_count; /* busy: they run a command */
+    SimStream *streams;                /* with commands; in turn */
+    atomic_bool pending;               /* there are such */
+    bool spinning;                     /* a thread waits without sleeping */
     bool ending;
 };
 
@@ -122,10 +124,12 @@ static void run_next(SimEngine *engine, SimStream *stream) {
     unlist(engine, stream); /* behind the others */
     if (stream->first) list(engine, stream);
     bool skipped = stream->error && !command->always;
+    engine->busy_count++;
     (void)pthread_mutex_unlock(&engine->mutex);
     if (!skipped) error = command->run(command);
     command->release(command);
     (void)pthread_mutex_lock(&engine->mutex);
+    engine->busy_count--;
     stream->running = false;
     if (stream->error)
         error_free(error);
@@ -172,7 +176,8 @@ static void *thread_main(void *argument) {
 
 /* One thread is enough; the second is there for what runs at the same time. */
 static Error *start_threads(SimEngine *engine) {
-    while (engine->thread_count < THREAD_COUNT) {
+    while (engine->thread_count < THREAD_COUNT ||
+           (engine->busy_count == engine->thread_count && engine->thread_count < THREADS_MAX)) {
         pthread_t *thread = &engine->threads[engine->thread_count];
         if (!thread_start(thread, "sim-engine", thread_main, engine)) {
             if (engine->thread_count > 0) return NULL;

@@ -25,6 +25,8 @@ Error *job_run_create(
     run->grant_bytes = UINT64_MAX;
     if (run->options.packed) (void)packed_registry_retain(run->options.packed);
     (void)pthread_mutex_init(&run->mutex, NULL);
+    kernel_stop_init(&run->kernel_stop);
+    run->options.kernel_stop = &run->kernel_stop;
     *out_run = run;
     return NULL;
 }
@@ -37,6 +39,7 @@ void job_run_release(JobRun *run) {
     byte_writer_deinit(&run->out);
     memory_free(run->class_change);
     packed_registry_release(run->options.packed);
+    kernel_stop_deinit(&run->kernel_stop);
     (void)pthread_mutex_destroy(&run->mutex);
     memory_free(run);
 }
@@ -46,15 +49,51 @@ static bool take_request(JobRun *run) {
     (void)pthread_mutex_lock(&run->mutex);
     bool requested = run->slice_end_requested;
     run->slice_end_requested = false;
+    if (requested) kernel_stop_clear(&run->kernel_stop);
     (void)pthread_mutex_unlock(&run->mutex);
     return requested;
 }
 
-void job_run_request_slice_end(JobRun *run) {
-    (void)pthread_mutex_lock(&run->mutex);
+/* Under the mutex. */
+static void request_end(JobRun *run) {
     run->slice_end_requested = true;
     if (run->execution) execution_request_slice_end(run->execution);
+}
+
+void job_run_request_slice_end(JobRun *run) {
+    (void)pthread_mutex_lock(&run->mutex);
+    request_end(run);
     (void)pthread_mutex_unlock(&run->mutex);
+}
+
+void job_run_request_pause(JobRun *run, uint64_t from_ns) {
+    (void)pthread_mutex_lock(&run->mutex);
+    request_end(run);
+    kernel_stop_pause(&run->kernel_stop, from_ns);
+    (void)pthread_mutex_unlock(&run->mutex);
+}
+
+void job_run_resume(JobRun *run) {
+    (void)pthread_mutex_lock(&run->mutex);
+    run->slice_end_requested = false;
+    if (run->execution) execution_withdraw_slice_end(run->execution);
+    kernel_stop_clear(&run->kernel_stop);
+    (void)pthread_mutex_unlock(&run->mutex);
+}
+
+static void request_stop(JobRun *run, uint32_t wanted) {
+    (void)pthread_mutex_lock(&run->mutex);
+    request_end(run);
+    kernel_stop_want(&run->kernel_stop, wanted);
+    (void)pthread_mutex_unlock(&run->mutex);
+}
+
+void job_run_request_abandon(JobRun *run) { request_stop(run, KERNEL_STOP_ABANDON); }
+
+void job_run_request_discard(JobRun *run) { request_stop(run, KERNEL_STOP_DISCARD); }
+
+void job_run_set_paused(JobRun *run, void (*paused)(void *listener), void *listener) {
+    kernel_stop_set_listener(&run->kernel_stop, paused, listener);
 }
 
 static void set_execution(JobRun *run, Execution *owned_execution) {

@@ -54,6 +54,19 @@ MUST_CHECK Error *job_run_slice(
     JobRun *run, Residency *residency, JobRunSink sink, JobRunResult *out_result);
 /* Ends the present slice, or the next one at once. Threads: any. */
 void job_run_request_slice_end(JobRun *run);
+/* The same; a kernel that still computes at that time waits where it is, until one of the next
+ * three. */
+void job_run_request_pause(JobRun *run, uint64_t from_ns);
+/* The slice is to go on: takes back what was requested. */
+void job_run_resume(JobRun *run);
+/* The slice ends within milliseconds: a kernel is left half done and its instruction executed again
+ * some time, unless it writes over what it reads. */
+void job_run_request_abandon(JobRun *run);
+/* The same in any case: the slice ends with an error, and the run can only be released. */
+void job_run_request_discard(JobRun *run);
+/* Called when a kernel has begun to wait, on the thread of its slice or one that works for it; must
+ * not wait. Before the first slice. */
+void job_run_set_paused(JobRun *run, void (*paused)(void *listener), void *listener);
 
 /* Of the run's present execution, or of the last one; all 0 before there is one. */
 typedef struct JobRunCounters {

@@ -21,6 +21,7 @@ struct JobRun {
     char *class_change;    /* see job_run_take_class_change; NULL: nothing to tell */
     pthread_mutex_t mutex; /* guards slice_end_requested and, while it runs, the execution's life */
     bool slice_end_requested;
+    KernelStop kernel_stop; /* of all its executions */
 };
 
 /* Before a checkpoint goes on there. */

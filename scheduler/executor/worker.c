@@ -8,10 +8,17 @@
 #include "base/spin.h"
 #include "base/thread.h"
 
+enum { HANDS_MAX = 64 };
+
+/* Its threads are its hands: one runs slices, the others are in slices that were set aside, or
+ * wait. */
 struct Worker {
-    pthread_t thread;
-    pthread_mutex_t mutex;
+    char name[16];
+    pthread_t hands[HANDS_MAX];
+    uint32_t hand_count, idle_count;
+    pthread_mutex_t mutex; /* guards what follows, and the counts */
     pthread_cond_t posted;
+    pthread_cond_t idle; /* a hand has become idle */
     WorkerSlice *first, **last;
     atomic_bool filled; /* a slice waits */
     bool ending;
@@ -20,8 +27,11 @@ struct Worker {
 
 static WorkerSlice *wait_for_slice(Worker *worker) {
     (void)pthread_mutex_lock(&worker->mutex);
+    worker->idle_count++;
+    (void)pthread_cond_broadcast(&worker->idle);
     while (!worker->first && !worker->ending)
         (void)pthread_cond_wait(&worker->posted, &worker->mutex);
+    worker->idle_count--;
     WorkerSlice *slice = worker->first;
     if (slice) {
         worker->first = slice->next;
@@ -46,17 +56,30 @@ static void *thread_main(void *argument) {
     return NULL;
 }
 
+/* Under the mutex. */
+static bool add_hand(Worker *worker) {
+    if (worker->hand_count == HANDS_MAX) return false;
+    if (!thread_start(&worker->hands[worker->hand_count], worker->name, thread_main, worker))
+        return false;
+    worker->hand_count++;
+    return true;
+}
+
 Error *worker_create(const char *name, Worker **out_worker) {
     void *memory;
-    char thread_name[16];
     TRY(memory_alloc(1, sizeof(Worker), &memory));
     Worker *worker = memory;
     worker->last = &worker->first;
     worker->spin_ns = spin_limit_ns();
     (void)pthread_mutex_init(&worker->mutex, NULL);
     (void)pthread_cond_init(&worker->posted, NULL);
-    (void)snprintf(thread_name, sizeof thread_name, "run-%.11s", name);
-    if (!thread_start(&worker->thread, thread_name, thread_main, worker)) {
+    (void)pthread_cond_init(&worker->idle, NULL);
+    (void)snprintf(worker->name, sizeof worker->name, "run-%.11s", name);
+    (void)pthread_mutex_lock(&worker->mutex);
+    const bool started = add_hand(worker);
+    (void)pthread_mutex_unlock(&worker->mutex);
+    if (!started) {
+        (void)pthread_cond_destroy(&worker->idle);
         (void)pthread_cond_destroy(&worker->posted);
         (void)pthread_mutex_destroy(&worker->mutex);
         memory_free(worker);
@@ -70,9 +93,10 @@ void worker_release(Worker *worker) {
     if (!worker) return;
     (void)pthread_mutex_lock(&worker->mutex);
     worker->ending = true;
-    (void)pthread_cond_signal(&worker->posted);
+    (void)pthread_cond_broadcast(&worker->posted);
     (void)pthread_mutex_unlock(&worker->mutex);
-    (void)pthread_join(worker->thread, NULL);
+    for (uint32_t i = 0; i < worker->hand_count; i++) (void)pthread_join(worker->hands[i], NULL);
+    (void)pthread_cond_destroy(&worker->idle);
     (void)pthread_cond_destroy(&worker->posted);
     (void)pthread_mutex_destroy(&worker->mutex);
     memory_free(worker);
@@ -86,4 +110,22 @@ void worker_post(Worker *worker, WorkerSlice *slice) {
     atomic_store_explicit(&worker->filled, true, memory_order_release);
     (void)pthread_mutex_unlock(&worker->mutex);
     (void)pthread_cond_signal(&worker->posted);
+}
+
+void worker_set_aside(Worker *worker) {
+    (void)pthread_mutex_lock(&worker->mutex);
+    /* one that is there but has not got so far would do; one more waits for the next time */
+    if (worker->idle_count == 0) (void)add_hand(worker);
+    (void)pthread_mutex_unlock(&worker->mutex);
+}
+
+bool worker_wait_until_idle(Worker *worker, uint64_t until_ns) {
+    const struct timespec until = clock_timespec(until_ns);
+    (void)pthread_mutex_lock(&worker->mutex);
+    while (worker->idle_count < worker->hand_count || worker->first)
+        if (pthread_cond_clockwait(&worker->idle, &worker->mutex, CLOCK_MONOTONIC, &until) != 0)
+            break;
+    const bool idle = worker->idle_count == worker->hand_count && !worker->first;
+    (void)pthread_mutex_unlock(&worker->mutex);
+    return idle;
 }

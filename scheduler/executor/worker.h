@@ -1,5 +1,7 @@
 #pragma once
-/* A worker: the thread that runs slices on one device, one job at a time. */
+/* A worker: runs slices on one device, one job at a time. A slice that does not give the device
+ * back in time, because a kernel pauses or takes long, is set aside: it keeps its thread, and
+ * another one takes the slices that come. */
 #include "scheduler/executor/job_run.h"
 
 typedef struct Worker Worker;
@@ -26,3 +28,9 @@ void worker_release(Worker *worker);
 DEFINE_OWN(Worker, worker_release);
 /* Slices run in the order of their posting; job_run_request_slice_end ends one. Threads: any. */
 void worker_post(Worker *worker, WorkerSlice *slice);
+/* The slice that runs does not count any more: those posted from here on do not wait for it, as
+ * long as the system gives threads. Threads: any. */
+void worker_set_aside(Worker *worker);
+/* Until all slices have ended, those set aside too, or until that time on the monotonic clock.
+ * False: some have not. */
+bool worker_wait_until_idle(Worker *worker, uint64_t until_ns);

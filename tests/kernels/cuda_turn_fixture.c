@@ -45,9 +45,8 @@ Error *cuda_turns_start(CudaTurns *turns) {
 
 static Error *launch_plan(CudaTurns *turns, const Plan *plan) {
     const uint64_t block = turns->blocks[turns->at], inputs[] = {block, block};
-    bool abandoned = false;
     Launch launch = {.inputs = inputs, .outputs = &block, .stream = turns->stream, .threads = 1};
-    return plan->launch(plan, &launch, &plan->outputs[0].shape, &abandoned);
+    return plan->launch(plan, &launch, &plan->outputs[0].shape);
 }
 
 static Error *launch_copy(CudaTurns *turns) {

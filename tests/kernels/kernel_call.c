@@ -104,11 +104,9 @@ static Error *launch(const Plan *plan, const KernelMode *mode, Prepared *prepare
         .workspace = (uint64_t)(uintptr_t)prepared->workspace.data,
         .threads = mode->threads,
     };
-    bool abandoned = false;
     Shape shapes[KERNEL_CALL_OUTPUTS_MAX];
     for (uint32_t i = 0; i < plan->output_count; i++) shapes[i] = plan->outputs[i].shape;
-    TRY(plan->launch(plan, &launch, shapes, &abandoned));
-    assert_false(abandoned);
+    TRY(plan->launch(plan, &launch, shapes));
     return NULL;
 }
 

@@ -60,13 +60,12 @@ static Error *run_plan(StringCall *call, const Plan *plan) {
         .outputs = outputs,
         .workspace = (uint64_t)(uintptr_t)workspace,
         .threads = 4};
-    bool abandoned = false;
     Error *error = plan->measure ? plan->measure(plan, &launch, shapes) : NULL;
     if (!error && plan->measure_bytes) error = plan->measure_bytes(plan, &launch, shapes, bytes);
     if (!error) error = make_outputs(call, plan, shapes, bytes);
     for (uint32_t i = 0; !error && i < call->output_count; i++)
         outputs[i] = tensor_address(call->outputs[i]);
-    if (!error) error = plan->launch(plan, &launch, shapes, &abandoned);
+    if (!error) error = plan->launch(plan, &launch, shapes);
     for (uint32_t i = 0; !error && i < call->output_count; i++)
         assert_ok(string_tensor_check(call->outputs[i]));
     free(workspace);

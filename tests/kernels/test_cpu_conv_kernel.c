@@ -44,11 +44,16 @@ static void test_conv_run_is_abandoned_when_asked(void **state) {
     cpu_conv_prepare(&conv, device->level);
     float *x = kernel_random_floats(1, 4 * 9), *w = kernel_random_floats(2, 5 * 36), y[45] = {0};
     const CpuConvBuffers buffers = {.x = x, .w = w, .y = y};
-    atomic_bool abandon = true;
-    const Launch launch = {.threads = 1, .abandon = &abandon};
-    bool abandoned = false;
-    assert_ok(cpu_conv_run(device, &conv, &buffers, &launch, &abandoned));
-    assert_true(abandoned && y[0] == 0);
+    const Launch launch = {.threads = 1};
+    KernelStop stop;
+    kernel_stop_init(&stop);
+    kernel_stop_want(&stop, KERNEL_STOP_ABANDON);
+    kernel_stop_scope = (KernelStopScope){.stop = &stop, .whole = true};
+    assert_fails(ABANDONED, cpu_conv_run(device, &conv, &buffers, &launch));
+    kernel_stop_clear(&stop);
+    kernel_stop_scope = (KernelStopScope){0};
+    kernel_stop_deinit(&stop);
+    assert_true(y[0] == 0);
     free(x);
     free(w);
 }

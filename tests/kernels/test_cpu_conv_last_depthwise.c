@@ -41,7 +41,6 @@ static void test_depthwise_gives_the_same_bits_at_every_level(void **state) {
     float first[COUNT], found[COUNT];
     for (int level = 0; level <= (int)((CpuDevice *)kernel_cpu_device())->level; level++) {
         const Launch launch = {.threads = 1};
-        bool abandoned = false;
         CpuConvLastDepthwise conv = {
             .window = {2, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {SIDE, SIDE}, {SIDE, SIDE}},
             .images = 1,
@@ -51,7 +50,7 @@ static void test_depthwise_gives_the_same_bits_at_every_level(void **state) {
         const CpuConvLastBuffers buffers = {.x = x, .w = w, .y = level ? found : first};
         cpu_conv_last_depthwise_prepare(&conv, (CpuLevel)level);
         assert_ok(cpu_conv_last_depthwise_run(
-            (CpuDevice *)kernel_cpu_device(), &conv, &buffers, &launch, &abandoned));
+            (CpuDevice *)kernel_cpu_device(), &conv, &buffers, &launch));
         if (level) assert_memory_equal(found, first, sizeof first);
     }
     free(x);

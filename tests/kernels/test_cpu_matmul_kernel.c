@@ -14,16 +14,17 @@ static void test_matmul_run_is_abandoned_when_asked(void **state) {
     CpuDevice *device = (CpuDevice *)kernel_cpu_device();
     cpu_matmul_prepare(&matmul, device->level);
     const CpuMatmulBuffers buffers = {.a = a, .b = b, .c = c};
-    atomic_bool abandon = true;
-    const Launch launch = {.threads = 1, .abandon = &abandon};
-    bool abandoned = false;
-    assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
-    assert_true(abandoned);
+    const Launch launch = {.threads = 1};
+    KernelStop stop;
+    kernel_stop_init(&stop);
+    kernel_stop_want(&stop, KERNEL_STOP_ABANDON);
+    kernel_stop_scope = (KernelStopScope){.stop = &stop, .whole = true};
+    assert_fails(ABANDONED, cpu_matmul_run(device, &matmul, &buffers, &launch));
+    kernel_stop_clear(&stop);
     assert_true(c[0] == 0);
-    atomic_store(&abandon, false);
-    abandoned = false;
-    assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
-    assert_false(abandoned);
+    assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch));
+    kernel_stop_scope = (KernelStopScope){0};
+    kernel_stop_deinit(&stop);
     assert_memory_equal(c, a, sizeof a);
 }
 
@@ -44,8 +45,7 @@ static void test_matmul_packs_columns_that_are_not_adjacent(void **state) {
         float *scratch = malloc((size_t)cpu_matmul_scratch_count(&matmul) * sizeof(float) + 4);
         const CpuMatmulBuffers buffers = {
             .a = a, .b = i ? transposed : b, .c = c[i], .scratch = scratch};
-        bool abandoned = false;
-        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch));
         free(scratch);
     }
     assert_memory_equal(c[0], c[1], sizeof c[0]);
@@ -65,17 +65,16 @@ static void test_matmul_gives_a_row_the_same_bits_in_any_batch(void **state) {
     CpuMatmul matmul = matmul_fixture_make(M, N, K);
     cpu_matmul_prepare(&matmul, device->level);
     Launch launch = {.threads = 2};
-    bool abandoned = false;
     CpuMatmulBuffers buffers = {.a = a, .b = b, .c = all};
     float *packed = malloc((size_t)cpu_matmul_packed_count(K, N) * sizeof(float));
     assert_non_null(packed);
     cpu_matmul_pack(&matmul.code, b, N, 1, K, N, packed);
-    assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+    assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch));
     matmul.rows = 1;
     buffers.c = one;
     for (int row = 0; row < M; row += 43) {
         buffers.a = a + row * K;
-        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch));
         assert_memory_equal(one, all + row * N, sizeof one);
     }
     matmul.b_packed = true;
@@ -83,14 +82,14 @@ static void test_matmul_gives_a_row_the_same_bits_in_any_batch(void **state) {
     for (int i = 0; i < 6; i++) { /* each count of threads there and back */
         launch.threads = 1 + (uint32_t)i / 2;
         memset(one, 0, sizeof one);
-        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch));
         assert_memory_equal(one, all + 129 * N, sizeof one);
     }
     float bias[N];
     for (int i = 0; i < N; i++) bias[i] = (float)i;
     matmul.has_bias = true, matmul.bias_column = 1;
     buffers.bias = bias;
-    assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+    assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch));
     for (int i = 0; i < N; i++) assert_true(one[i] == all[129 * N + i] + bias[i]);
     free(packed);
     free(all);
@@ -113,10 +112,9 @@ static void test_threads_that_share_rows_give_the_same_bits(void **state) {
     for (uint32_t threads = 1; threads <= 3; threads++) {
         const CpuMatmulBuffers buffers = {.a = a, .b = packed, .c = c[threads > 1]};
         const Launch launch = {.threads = threads};
-        bool abandoned = false;
         assert_int_equal(cpu_matmul_shares_rows(threads, M, N, K), threads > 1);
         memset(c[1], 0xFF, M * N * sizeof(float));
-        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch, &abandoned));
+        assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch));
         if (threads > 1) assert_memory_equal(c[0], c[1], M * N * sizeof(float));
     }
     free(packed), free(a), free(b), free(c[0]), free(c[1]);
@@ -142,11 +140,8 @@ typedef struct SharedRow {
 static void run_shared(SharedRow *row, float *c) {
     const Launch launch = {.threads = 1};
     CpuMatmulBuffers buffers = row->buffers;
-    bool abandoned = false;
     buffers.c = c;
-    assert_ok(cpu_matmul_run(
-        (CpuDevice *)kernel_cpu_device(), &row->matmul, &buffers, &launch, &abandoned));
-    assert_false(abandoned);
+    assert_ok(cpu_matmul_run((CpuDevice *)kernel_cpu_device(), &row->matmul, &buffers, &launch));
 }
 
 static void *run_often(void *argument) {

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "kernels/kernel_stop.h"
 #include "tests/support/test_support.h"
 
 enum { PARTS = 50, THREADS = 9, ROUNDS = 40 };
@@ -13,7 +14,7 @@ typedef struct Context {
     int computed[PARTS];
     atomic_int beside;        /* parts that were computed for others at once */
     atomic_int abandon_after; /* parts; 0: never */
-    atomic_bool abandon;
+    KernelStop stop;
     bool whole;
 } Context;
 
@@ -24,12 +25,23 @@ static void compute(void *const *contexts, uint32_t count, int64_t part) {
         context->computed[part]++;
         if (count > 1) (void)atomic_fetch_add(&context->beside, 1);
         if (atomic_fetch_sub(&context->abandon_after, 1) == 1)
-            atomic_store(&context->abandon, true);
+            kernel_stop_want(&context->stop, KERNEL_STOP_ABANDON);
     }
     sched_yield();
 }
 
 static const int weights[2];
+
+/* True: nothing was left out. */
+static bool scan(const int *from, Context *context) {
+    kernel_stop_init(&context->stop);
+    kernel_stop_scope = (KernelStopScope){.stop = &context->stop, .whole = true};
+    Error *error = cpu_scan_run(from, PARTS, compute, context);
+    kernel_stop_scope = (KernelStopScope){0};
+    kernel_stop_deinit(&context->stop);
+    assert_true(!error || error_code(error) == ERROR_ABANDONED);
+    return !error;
+}
 
 static void check_whole(const Context *context) {
     assert_true(context->whole);
@@ -39,7 +51,7 @@ static void check_whole(const Context *context) {
 static void test_a_scan_computes_every_part_once(void **state) {
     (void)state;
     Context context = {0};
-    context.whole = cpu_scan_run(weights, PARTS, compute, &context, NULL);
+    context.whole = scan(weights, &context);
     check_whole(&context);
     assert_int_equal(context.beside, 0);
 }
@@ -47,11 +59,11 @@ static void test_a_scan_computes_every_part_once(void **state) {
 static void test_an_abandoned_scan_stops_behind_a_part(void **state) {
     (void)state;
     Context context = {.abandon_after = 7};
-    assert_false(cpu_scan_run(weights, PARTS, compute, &context, &context.abandon));
+    assert_false(scan(weights, &context));
     for (int i = 0; i < PARTS; i++) assert_int_equal(context.computed[i], i < 7);
     /* asked for behind the last part: it is done */
     Context late = {.abandon_after = PARTS};
-    late.whole = cpu_scan_run(weights, PARTS, compute, &late, &late.abandon);
+    late.whole = scan(weights, &late);
     check_whole(&late);
 }
 
@@ -62,8 +74,7 @@ static void *read_often(void *argument) {
     for (int round = 0; round < ROUNDS; round++) {
         const int abandon_after = (thread + round) % 5 == 0 ? 1 + round : 0;
         Context context = {.abandon_after = abandon_after};
-        context.whole =
-            cpu_scan_run(&weights[thread % 3 == 0], PARTS, compute, &context, &context.abandon);
+        context.whole = scan(&weights[thread % 3 == 0], &context);
         int computed = 0;
         for (int i = 0; i < PARTS; i++) computed += context.computed[i];
         if (context.whole)
@@ -101,7 +112,7 @@ static void *read_own(void *argument) {
     static const int many[MANY];
     const intptr_t thread = (intptr_t)argument;
     Context context = {0};
-    context.whole = cpu_scan_run(&many[thread], PARTS, meet, &context, NULL);
+    context.whole = !cpu_scan_run(&many[thread], PARTS, meet, &context);
     check_whole(&context);
     return NULL;
 }

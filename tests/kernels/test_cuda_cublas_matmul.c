@@ -66,7 +66,6 @@ static void test_cuda_cublas_matmul_reads_and_writes_odd_addresses(void **state)
     OWN(Plan, plan) = NULL;
     DeviceStream *stream;
     uint64_t memory, inputs[4], workspace;
-    bool abandoned = false;
     infer_fixture_init(&fixture, "FusedMatMul", "{activation=\"relu\"}",
         "float32[5,3] float32[3,2] float32[2] float32[5,2]", 1);
     assert_ok(operator_infer(&fixture.request));
@@ -86,7 +85,7 @@ static void test_cuda_cublas_matmul_reads_and_writes_odd_addresses(void **state)
         uint64_t output = memory + 4 * OPERAND_BYTES + shift;
         Launch launch = {
             .inputs = inputs, .outputs = &output, .stream = stream, .workspace = workspace};
-        assert_ok(plan->launch(plan, &launch, &plan->outputs[0].shape, &abandoned));
+        assert_ok(plan->launch(plan, &launch, &plan->outputs[0].shape));
         assert_ok(class_->copy_to_host(device, stream, values, output, M * N * sizeof(float)));
         for (int i = 0; i < M * N; i++) assert_true(values[i] == expected(i / N, i % N));
         class_->free(device, stream, workspace, plan->workspace_bytes);

@@ -84,7 +84,6 @@ static void check_launch(Device *device, const Launched *row, uint64_t shift) {
     OWN(Plan, plan) = NULL;
     DeviceStream *stream;
     uint64_t memory, inputs[OPERANDS_MAX] = {0}, workspace, workspace_bytes;
-    bool abandoned = false;
     float to[COUNT_MAX];
     infer_fixture_init(&fixture, row->operator_name, row->attributes, row->inputs, 1);
     assert_ok(operator_infer(&fixture.request));
@@ -106,7 +105,7 @@ static void check_launch(Device *device, const Launched *row, uint64_t shift) {
         .outputs = &output,
         .stream = stream,
         .workspace = workspace + (shift ? DEVICE_ALIGNMENT : 0)};
-    assert_ok(plan->launch(plan, &launch, &plan->outputs[0].shape, &abandoned));
+    assert_ok(plan->launch(plan, &launch, &plan->outputs[0].shape));
     assert_ok(
         class_->copy_to_host(device, stream, to, output, (uint64_t)row->to_count * sizeof(float)));
     for (int i = 0; i < row->to_count; i++)

@@ -9,13 +9,12 @@ enum { COUNT = 1000, SIZE = COUNT * sizeof(float) };
 static Error *launch_negation(Device *device, DeviceStream *stream, uint64_t address) {
     InferFixture fixture;
     OWN(Plan, plan) = NULL;
-    bool abandoned = false;
     infer_fixture_init(&fixture, "Neg", NULL, "float32[1000]", 1);
     assert_ok(operator_infer(&fixture.request));
     assert_ok(device->class_->plan(device, &fixture.request, &plan));
     assert_true(strncmp(plan->kernel_name, "cuda.", 5) == 0);
     Launch launch = {.inputs = &address, .outputs = &address, .stream = stream, .threads = 1};
-    Error *error = plan->launch(plan, &launch, &plan->outputs[0].shape, &abandoned);
+    Error *error = plan->launch(plan, &launch, &plan->outputs[0].shape);
     infer_fixture_deinit(&fixture);
     return error;
 }

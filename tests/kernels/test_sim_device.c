@@ -63,8 +63,7 @@ static void test_sim_device_checks_the_addresses_of_a_launch(void **state) {
     for (int i = 0; i < 4; i++) {
         uint64_t input = address + offsets[i][0], output = address + offsets[i][1];
         Launch launch = {.inputs = &input, .outputs = &output, .threads = 1};
-        bool abandoned = false;
-        Error *error = plan->launch(plan, &launch, &plan->outputs[0].shape, &abandoned);
+        Error *error = plan->launch(plan, &launch, &plan->outputs[0].shape);
         assert_int_equal(error_code(error), i == 0 ? ERROR_NONE : ERROR_INTERNAL);
         error_free(error);
     }
@@ -104,8 +103,7 @@ static void test_sim_device_refuses_a_layout_that_is_not_the_rules(void **state)
 static Error *launch_neg(const Plan *plan, uint64_t address) {
     uint64_t input = address, output = address + 64;
     Launch launch = {.inputs = &input, .outputs = &output, .threads = 1};
-    bool abandoned = false;
-    return plan->launch(plan, &launch, &plan->outputs[0].shape, &abandoned);
+    return plan->launch(plan, &launch, &plan->outputs[0].shape);
 }
 
 static void test_sim_device_fails_the_calls_that_its_spec_names(void **state) {

@@ -24,6 +24,8 @@
 
 static const char program[] =
     "primitive %add = Add\n"
+    "primitive %product = MatMul\n"
+    "primitive %turn = Transpose\n"
     "function four(a: float32[n, 2]) -> (y: float32[n, 2]) exported last_uses {\n"
     "    InvokePacked %add r0, r0 -> r1\n"
     "    InvokePacked %add r1, r1 -> r1\n"
@@ -74,6 +76,13 @@ static const char program[] =
     "constant @why = string \"no luck\"\n"
     "function fails(a: float32[n, 2]) -> (y: float32[n, 2]) exported {\n"
     "    Fatal @why\n"
+    "}\n"
+    /* with thousands of rows the second product takes seconds */
+    "function kernel(a: float32[n, 2]) -> (y: any) exported {\n"
+    "    InvokePacked %turn r0 -> r1\n"
+    "    InvokePacked %product r0, r1 -> r1\n"
+    "    InvokePacked %product r1, r1 -> r1\n"
+    "    Ret r0\n"
     "}\n";
 
 const char *const control_fixture_cpu_and_sim[] = {"cpu", "sim:0", NULL};

@@ -17,7 +17,7 @@ typedef struct ControlFixture {
 
 /* Functions of a: float32 [n, 2] -> y, of the same shape: four (4 a), slow (2 a, after a few
  * million instructions), forever, fails, deep (calls itself), hoards (memory),
- * yields (without end). They are model "m" of the default tenant. */
+ * yields (without end), kernel (a product of [n, n]). They are model "m" of the default tenant. */
 void control_fixture_init(ControlFixture *fixture);
 extern const char *const control_fixture_cpu_and_sim[];
 /* Opens or reopens what runs jobs; devices end with NULL. */

@@ -177,14 +177,11 @@ Error *device_run_open(const DeviceCall *call, DeviceRun **out) {
 Error *device_run_launch(DeviceRun *run) {
     if (run->plan->view) return NULL;
     Launch launch = launch_of(run);
-    bool abandoned = false;
     FloatEnvironment environment;
     float_environment_enter(&environment);
-    Error *error = run->plan->launch(run->plan, &launch, run->output_shapes, &abandoned);
+    Error *error = run->plan->launch(run->plan, &launch, run->output_shapes);
     float_environment_leave(&environment);
-    TRY(error);
-    if (abandoned) FAIL(INTERNAL, "abandoned without being asked");
-    return NULL;
+    return error;
 }
 
 Error *device_run_fetch(DeviceRun *run, Tensor **out_outputs) {

@@ -1,0 +1,88 @@
+#include "kernels/kernel_stop.h"
+
+#include "base/clock.h"
+
+_Thread_local KernelStopScope kernel_stop_scope;
+
+void kernel_stop_init(KernelStop *stop) {
+    *stop = (KernelStop){0};
+    (void)pthread_mutex_init(&stop->mutex, NULL);
+    (void)pthread_cond_init(&stop->changed, NULL);
+}
+
+void kernel_stop_deinit(KernelStop *stop) {
+    (void)pthread_cond_destroy(&stop->changed);
+    (void)pthread_mutex_destroy(&stop->mutex);
+}
+
+void kernel_stop_set_listener(KernelStop *stop, void (*paused)(void *listener), void *listener) {
+    (void)pthread_mutex_lock(&stop->mutex);
+    stop->paused = paused;
+    stop->listener = listener;
+    (void)pthread_mutex_unlock(&stop->mutex);
+}
+
+void kernel_stop_want(KernelStop *stop, uint32_t wanted) {
+    (void)pthread_mutex_lock(&stop->mutex);
+    /* one that may not be abandoned goes on to its end: nobody resumes it */
+    atomic_fetch_and(&stop->wanted, ~(uint32_t)KERNEL_STOP_PAUSE);
+    atomic_fetch_or(&stop->wanted, wanted);
+    (void)pthread_cond_broadcast(&stop->changed);
+    (void)pthread_mutex_unlock(&stop->mutex);
+}
+
+void kernel_stop_pause(KernelStop *stop, uint64_t from_ns) {
+    (void)pthread_mutex_lock(&stop->mutex);
+    if (!(atomic_load(&stop->wanted) & (KERNEL_STOP_ABANDON | KERNEL_STOP_DISCARD))) {
+        stop->pause_from_ns = from_ns;
+        atomic_fetch_or(&stop->wanted, KERNEL_STOP_PAUSE);
+    }
+    (void)pthread_mutex_unlock(&stop->mutex);
+}
+
+static void end_pause(KernelStop *stop, uint32_t kept) {
+    (void)pthread_mutex_lock(&stop->mutex);
+    atomic_fetch_and(&stop->wanted, kept);
+    stop->told = false;
+    (void)pthread_cond_broadcast(&stop->changed);
+    (void)pthread_mutex_unlock(&stop->mutex);
+}
+
+void kernel_stop_resume(KernelStop *stop) { end_pause(stop, ~(uint32_t)KERNEL_STOP_PAUSE); }
+
+void kernel_stop_clear(KernelStop *stop) { end_pause(stop, KERNEL_STOP_DISCARD); }
+
+static bool is_to_leave(KernelStop *stop, bool whole) {
+    const uint32_t wanted = atomic_load(&stop->wanted);
+    if (wanted & KERNEL_STOP_DISCARD) return true;
+    if (!whole) return false;
+    if (wanted & KERNEL_STOP_ABANDON) return true;
+    if (!(wanted & KERNEL_STOP_COUNTED) || atomic_fetch_sub(&stop->countdown, 1) != 1) return false;
+    atomic_fetch_or(&stop->wanted, KERNEL_STOP_ABANDON);
+    return true;
+}
+
+static void wait_for_resume(KernelStop *stop, bool whole) {
+    (void)pthread_mutex_lock(&stop->mutex);
+    while (atomic_load(&stop->wanted) & KERNEL_STOP_PAUSE && !is_to_leave(stop, whole) &&
+           clock_now_ns(clock_real()) >= stop->pause_from_ns) {
+        if (!stop->told && stop->paused) stop->paused(stop->listener);
+        stop->told = true;
+        (void)pthread_cond_wait(&stop->changed, &stop->mutex);
+    }
+    (void)pthread_mutex_unlock(&stop->mutex);
+}
+
+bool kernel_stop_leaves(void) {
+    const KernelStopScope scope = kernel_stop_scope;
+    return scope.stop && atomic_load_explicit(&scope.stop->wanted, memory_order_relaxed) &&
+           is_to_leave(scope.stop, scope.whole);
+}
+
+Error *kernel_stop_obey(void) {
+    const KernelStopScope scope = kernel_stop_scope;
+    if (is_to_leave(scope.stop, scope.whole)) return error_abandoned();
+    if (!scope.pauses || !(atomic_load(&scope.stop->wanted) & KERNEL_STOP_PAUSE)) return NULL;
+    wait_for_resume(scope.stop, scope.whole);
+    return is_to_leave(scope.stop, scope.whole) ? error_abandoned() : NULL;
+}

@@ -1,0 +1,92 @@
+#pragma once
+/* How a long kernel is stopped: an execution has one KernelStop, the control thread sets what it
+ * wants, and kernels look at it between pieces of their work (kernel_stop_check), some milliseconds
+ * apart at most.
+ *
+ *              kernel_stop_want(ABANDON)      the kernel returns error_abandoned(), if what it
+ * reads is still whole: the instruction can be executed again computes   kernel_stop_want(DISCARD)
+ * the same, in any case: the execution is thrown away kernel_stop_pause(from)        from that time
+ * on the kernel waits where it is, all of its threads, until kernel_stop_resume
+ *
+ * A kernel sees the stop of the scope that its thread is in. The VM enters one around an
+ * execution's instructions; whoever lets another thread work for a kernel takes the scope along.
+ *
+ * Threads: any; init, deinit and set_listener while no kernel runs under it. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum {
+    KERNEL_STOP_ABANDON = 1,
+    KERNEL_STOP_DISCARD = 2,
+    KERNEL_STOP_PAUSE = 4,
+    KERNEL_STOP_COUNTED = 8, /* tests: ABANDON at the `countdown`th look */
+};
+
+typedef struct KernelStop {
+    _Atomic uint32_t wanted;
+    _Atomic uint64_t countdown;
+    /* The rest is guarded by the mutex. */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    uint64_t pause_from_ns; /* on the monotonic clock */
+    bool told;              /* the listener, of this pause */
+    /* Called by the first thread that waits, with the mutex held: must not wait. NULL: nobody. */
+    void (*paused)(void *listener);
+    void *listener;
+} KernelStop;
+
+typedef struct KernelStopScope {
+    KernelStop *stop; /* NULL: nothing stops this thread */
+    bool whole;       /* what the kernel reads stays as it is until it has ended */
+    bool pauses;      /* false: it may not wait, since others need its thread */
+} KernelStopScope;
+
+extern _Thread_local KernelStopScope kernel_stop_scope; /* of this thread */
+
+void kernel_stop_init(KernelStop *stop);
+void kernel_stop_deinit(KernelStop *stop);
+void kernel_stop_set_listener(KernelStop *stop, void (*paused)(void *listener), void *listener);
+
+/* wanted: KERNEL_STOP_ABANDON or KERNEL_STOP_DISCARD. A kernel that waits goes on to obey. */
+void kernel_stop_want(KernelStop *stop, uint32_t wanted);
+void kernel_stop_pause(KernelStop *stop, uint64_t from_ns);
+/* A kernel that waits goes on; one that was to wait does not. */
+void kernel_stop_resume(KernelStop *stop);
+/* What was wanted, but for DISCARD, is over. */
+void kernel_stop_clear(KernelStop *stop);
+
+MUST_CHECK Error *kernel_stop_obey(void);
+/* Between two pieces. Errors: ABANDONED. Waits while the kernel is to pause. */
+MUST_CHECK static inline Error *kernel_stop_check(void) {
+    const KernelStop *stop = kernel_stop_scope.stop;
+    if (__builtin_expect(!stop, 0)) return NULL;
+    if (__builtin_expect(!atomic_load_explicit(&stop->wanted, memory_order_relaxed), 1))
+        return NULL;
+    return kernel_stop_obey();
+}
+
+/* The same inside of what cannot fail. True: it is to return at once, and who called it looks with
+ * kernel_stop_check before it believes in a result. */
+static inline bool kernel_stop_ends(void) { return kernel_stop_check() != NULL; }
+/* The same for threads that others wait for: it does not pause. True: to be abandoned. */
+bool kernel_stop_leaves(void);
+
+/* For loops whose turns are short: looks after `every` units of work. */
+typedef struct KernelStopMeter {
+    uint64_t left;
+} KernelStopMeter;
+enum { KERNEL_STOP_UNITS = 1 << 20 }; /* simple steps between two looks: a millisecond or so */
+MUST_CHECK static inline Error *kernel_stop_count(KernelStopMeter *meter, uint64_t units) {
+    meter->left += units;
+    if (__builtin_expect(meter->left < KERNEL_STOP_UNITS, 1)) return NULL;
+    meter->left = 0;
+    return kernel_stop_check();
+}
+/* As kernel_stop_ends. */
+static inline bool kernel_stop_ends_after(KernelStopMeter *meter, uint64_t units) {
+    return kernel_stop_count(meter, units) != NULL;
+}

@@ -1,0 +1,118 @@
+#include "kernels/kernel_stop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "kernels/cpu/cpu_internal.h"
+#include "tests/support/test_support.h"
+
+enum { UNITS = 5000 };
+
+static void enter(KernelStop *stop, bool whole) {
+    kernel_stop_init(stop);
+    kernel_stop_scope = (KernelStopScope){.stop = stop, .whole = whole, .pauses = true};
+}
+
+static void leave(KernelStop *stop) {
+    kernel_stop_scope = (KernelStopScope){0};
+    kernel_stop_deinit(stop);
+}
+
+static void test_a_kernel_that_writes_over_its_input_is_only_discarded(void **state) {
+    (void)state;
+    KernelStop stop;
+    enter(&stop, false);
+    assert_ok(kernel_stop_check());
+    kernel_stop_want(&stop, KERNEL_STOP_ABANDON);
+    assert_ok(kernel_stop_check());
+    kernel_stop_scope.whole = true;
+    assert_fails(ABANDONED, kernel_stop_check());
+    kernel_stop_clear(&stop);
+    assert_ok(kernel_stop_check());
+    kernel_stop_scope.whole = false;
+    kernel_stop_want(&stop, KERNEL_STOP_DISCARD);
+    kernel_stop_clear(&stop); /* that stays */
+    assert_fails(ABANDONED, kernel_stop_check());
+    leave(&stop);
+}
+
+typedef struct Pause {
+    KernelStop stop;
+    _Atomic uint32_t told;
+    _Atomic uint32_t done;
+} Pause;
+
+static void note_pause(void *listener) { atomic_fetch_add(&((Pause *)listener)->told, 1); }
+
+static void *compute(void *argument) {
+    Pause *pause = argument;
+    kernel_stop_scope = (KernelStopScope){.stop = &pause->stop, .whole = true, .pauses = true};
+    Error *error = NULL;
+    while (!error && atomic_load(&pause->told) < 2) error = kernel_stop_check();
+    while (!error) error = kernel_stop_check();
+    assert_int_equal(error_code(error), ERROR_ABANDONED);
+    atomic_store(&pause->done, 1);
+    return NULL;
+}
+
+/* Twice it waits and is told of once; the second time it is abandoned where it waits. */
+static void test_a_kernel_pauses_goes_on_and_is_abandoned(void **state) {
+    (void)state;
+    static Pause pause;
+    pthread_t thread;
+    kernel_stop_init(&pause.stop);
+    kernel_stop_set_listener(&pause.stop, note_pause, &pause);
+    kernel_stop_pause(&pause.stop, 0);
+    assert_true(thread_start(&thread, "test", compute, &pause));
+    while (atomic_load(&pause.told) < 1) continue;
+    kernel_stop_resume(&pause.stop);
+    kernel_stop_pause(&pause.stop, 0);
+    while (atomic_load(&pause.told) < 2) continue;
+    assert_int_equal(atomic_load(&pause.done), 0);
+    kernel_stop_want(&pause.stop, KERNEL_STOP_ABANDON);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&pause.told), 2);
+    kernel_stop_deinit(&pause.stop);
+}
+
+static Error *square(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    for (uint64_t i = begin; i < end; i++) ((uint64_t *)context)[i] = i * i;
+    return NULL;
+}
+
+/* Whichever look it is abandoned at, it can be done again, on any number of threads. */
+static void test_a_launch_is_abandoned_at_every_look(void **state) {
+    (void)state;
+    Device *device;
+    static uint64_t squares[UNITS];
+    assert_ok(device_open("cpu:threads=3", &device));
+    for (uint32_t threads = 1; threads <= 3; threads += 2) {
+        bool whole = false;
+        uint64_t looks = 0;
+        for (; !whole; looks++) {
+            KernelStop stop;
+            enter(&stop, true);
+            atomic_store(&stop.countdown, looks + 1);
+            atomic_store(&stop.wanted, KERNEL_STOP_COUNTED);
+            memset(squares, 0, sizeof squares);
+            Error *error = cpu_for_each(cpu_device(device), threads, UNITS, 10, square, squares);
+            whole = !error;
+            assert_true(whole || error_code(error) == ERROR_ABANDONED);
+            leave(&stop);
+        }
+        assert_true(looks > 2);
+        for (uint64_t i = 0; i < UNITS; i++) assert_int_equal(squares[i], i * i);
+    }
+    device_close(device);
+}
+
+int test_kernel_stop(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_kernel_that_writes_over_its_input_is_only_discarded),
+        cmocka_unit_test(test_a_kernel_pauses_goes_on_and_is_abandoned),
+        cmocka_unit_test(test_a_launch_is_abandoned_at_every_look),
+    };
+    return cmocka_run_group_tests_name("kernel_stop", tests, NULL, NULL);
+}
