@@ -120,6 +120,12 @@ uint8_t slot_choice_of_result(const SlotChoice *choice, const IrBlock *block, ui
     return choice->results[choice->first_result[block->function->index] + index];
 }
 
+/* Instructions that give their result in one slot only. */
+static bool has_one_slot(const IrBinding *binding) {
+    return binding->kind == IR_SHAPE_OF || binding->kind == IR_MAKE_TENSOR ||
+           binding->kind == IR_DEVICE_COPY;
+}
+
 /* What can be said of a result from its binding alone. */
 static uint8_t start_of(
     const SlotChoice *choice, const IrBinding *binding, const IrVariable *variable) {
@@ -180,7 +186,7 @@ static void start_function(SlotChoice *choice, const IrFunction *function) {
             choice->of[result->id] = start_of(choice, binding, result);
             choice->eligible[result->id] = may_be_on_host(&result->type);
             choice->pinned[result->id] =
-                by_convention(choice, result) == 0 ||
+                by_convention(choice, result) == 0 || has_one_slot(binding) ||
                 (binding->kind == IR_OPERATOR && has_strings(choice, binding));
         }
     }

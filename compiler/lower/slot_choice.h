@@ -8,7 +8,8 @@
  *
  * All results of an operator are in the slot that its kernel runs in, whatever their sizes: a small
  * one that decides something is copied to the host by the pass assign_slots. Strings and all that
- * is made of them by their operator are pinned to the host. slot_check.h says whether it is so. */
+ * is made of them by their operator are pinned to the host, and so is what an instruction gives
+ * there only, like a shape. slot_check.h says whether it is so. */
 #include "compiler/ir/ir.h"
 
 enum { SLOT_HOST_ANY = 2 };
@@ -19,7 +20,7 @@ typedef struct SlotChoice {
     bool *strings;          /* by variable id: slot_strings.h */
     uint8_t *needs;         /* by variable id: bit 0 used on the host, bit 1 on the device */
     uint8_t *eligible;      /* by variable id: may be on the host */
-    uint8_t *pinned;        /* by variable id: is on the host whatever uses it: strings */
+    uint8_t *pinned;        /* by variable id: stays where it is whatever uses it */
     uint32_t *first_result; /* by function: its first result in results */
     uint8_t *results;       /* by function and result */
     uint8_t *result_pinned; /* by function and result */
