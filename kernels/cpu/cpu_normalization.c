@@ -1,6 +1,9 @@
 /* LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization: rows brought to
  * mean 0 and variance
- * 1. Sums are kept in 16 lanes, so the bits are the same at every instruction set. */
+ * 1. Sums are kept in 16 lanes, so the bits are the same at every instruction set.
+ *
+ * A mean is rounded, which nearly equal elements show: all of them are as far from it as from each
+ * other. So what the second pass finds the mean to be off by is taken away, too. */
 #include <math.h>
 
 #include "kernels/cpu/cpu_float_plan.h"
@@ -16,19 +19,20 @@ typedef struct Row {
     float epsilon;
     float *y;
     float mean, deviation_inverse; /* results */
+    float mean_off;                /* the mean of what is left when mean is taken away */
 } Row;
 
 typedef void RowKernel(Row *row);
 
 CPU_INLINE void write_channel(const Row *row, int64_t size) {
-    const float mean = row->mean, inverse = row->deviation_inverse;
+    const float mean = row->mean, off = row->mean_off, inverse = row->deviation_inverse;
     const float *x = row->x, *scale = row->scale, *bias = row->bias;
     const float all = *scale, shift = bias && !row->bias_step ? *bias : 0;
     float *y = row->y;
     if (row->scale_step)
-        CPU_EACH_LANE(i, size) y[i] = (x[i] - mean) * inverse * scale[i];
+        CPU_EACH_LANE(i, size) y[i] = (x[i] - mean - off) * inverse * scale[i];
     else
-        CPU_EACH_LANE(i, size) y[i] = (x[i] - mean) * inverse * all;
+        CPU_EACH_LANE(i, size) y[i] = (x[i] - mean - off) * inverse * all;
     if (bias && row->bias_step)
         CPU_EACH_LANE(i, size) y[i] += bias[i];
     else if (bias)
@@ -47,6 +51,16 @@ CPU_INLINE void write_row(const Row *row) {
     }
 }
 
+/* By the sums of what is left when mean is taken away, and of its squares. */
+CPU_INLINE void finish_row(Row *row, float left, float squares) {
+    const float part = 1.0f / (float)row->size; /* known early: nothing waits for the division */
+    const float off = left * part, variance = squares * part - off * off;
+    row->mean_off = off;
+    row->deviation_inverse = 1.0f / sqrtf((variance < 0 ? 0 : variance) + row->epsilon);
+    write_row(row);
+    row->mean += off;
+}
+
 CPU_INLINE void centered_row_body(Row *row) {
     CpuF32x16 sum = {0};
     int64_t i = 0;
@@ -54,18 +68,18 @@ CPU_INLINE void centered_row_body(Row *row) {
         sum += cpu_f32x16_load(row->x + i);
     if (i < row->size) sum += cpu_f32x16_load_part(row->x + i, row->size - i, 0);
     row->mean = cpu_f32x16_sum(sum) / (float)row->size;
-    CpuF32x16 squares = {0};
+    CpuF32x16 left = {0}, squares = {0};
     for (i = 0; i + CPU_VECTOR_LANES <= row->size; i += CPU_VECTOR_LANES) {
         CpuF32x16 x = cpu_f32x16_load(row->x + i) - row->mean;
+        left += x;
         squares += x * x;
     }
     if (i < row->size) {
         CpuF32x16 x = cpu_f32x16_load_part(row->x + i, row->size - i, row->mean) - row->mean;
+        left += x;
         squares += x * x;
     }
-    const float variance = cpu_f32x16_sum(squares) / (float)row->size;
-    row->deviation_inverse = 1.0f / sqrtf(variance + row->epsilon);
-    write_row(row);
+    finish_row(row, cpu_f32x16_sum(left), cpu_f32x16_sum(squares));
 }
 CPU_INLINE void centered_row_halves_body(Row *row) {
     const float *x = row->x;
@@ -81,20 +95,27 @@ CPU_INLINE void centered_row_halves_body(Row *row) {
         else
             high[i - whole - CPU_HALF_LANES] += x[i];
     const float mean = row->mean = cpu_f32x8_sum(low, high) / (float)row->size;
+    low = high = (CpuF32x8){0};
     for (int64_t i = 0; i < whole; i += CPU_VECTOR_LANES) {
         const CpuF32x8 first = cpu_f32x8_load(x + i) - mean;
         const CpuF32x8 second = cpu_f32x8_load(x + i + CPU_HALF_LANES) - mean;
+        low += first;
+        high += second;
         low_squares += first * first;
         high_squares += second * second;
     }
-    for (int64_t i = whole; i < row->size; i++)
-        if (i - whole < CPU_HALF_LANES)
-            low_squares[i - whole] += (x[i] - mean) * (x[i] - mean);
-        else
-            high_squares[i - whole - CPU_HALF_LANES] += (x[i] - mean) * (x[i] - mean);
-    const float variance = cpu_f32x8_sum(low_squares, high_squares) / (float)row->size;
-    row->deviation_inverse = 1.0f / sqrtf(variance + row->epsilon);
-    write_row(row);
+    for (int64_t i = whole; i < row->size; i++) {
+        const int64_t lane = (i - whole) % CPU_HALF_LANES;
+        const float rest = x[i] - mean;
+        if (i - whole < CPU_HALF_LANES) {
+            low[lane] += rest;
+            low_squares[lane] += rest * rest;
+        } else {
+            high[lane] += rest;
+            high_squares[lane] += rest * rest;
+        }
+    }
+    finish_row(row, cpu_f32x8_sum(low, high), cpu_f32x8_sum(low_squares, high_squares));
 }
 CPU_VARIANTS_HALVES(centered_row, (Row * row), (row));
 
@@ -105,7 +126,7 @@ CPU_INLINE void uncentered_row_body(Row *row) {
         squares += x * x;
     }
     const float mean_square = cpu_f32x16_sum(squares) / (float)row->size;
-    row->mean = 0;
+    row->mean = row->mean_off = 0;
     row->deviation_inverse = 1.0f / sqrtf(mean_square + row->epsilon);
     write_row(row);
 }

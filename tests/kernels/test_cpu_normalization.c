@@ -115,11 +115,56 @@ static void test_instance_normalization_has_a_scale_per_channel(void **state) {
         along_channel, 1);
 }
 
+/* Elements that differ in their last bits only: the mean, rounded, is as far away as they are. */
+static void check_nearly_equal(const char *name, const char *attributes, Shape shape, uint32_t axis,
+    float mean, float deviation) {
+    const Rows rows = {
+        shape_product(&shape, 0, axis), shape_product(&shape, axis, shape.rank), true, 1e-5};
+    float *x = kernel_random_floats(1, shape_count_unchecked(&shape)), ones[256], zeros[256] = {0};
+    double means[256], inverse[256];
+    const Shape each = {1, {name[0] == 'L' ? shape.dims[shape.rank - 1] : shape.dims[1]}};
+    assert_true(rows.rows <= 256 && each.dims[0] <= 256);
+    for (int64_t i = 0; i < each.dims[0]; i++) ones[i] = 1;
+    for (int64_t i = 0; i < rows.rows * rows.size; i++) x[i] = mean + deviation * x[i];
+    double *expected = naive(&rows, x, ones, NULL, single, means, inverse);
+    const KernelCall call = {.name = name,
+        .attributes = attributes,
+        .input_count = 3,
+        .output_count = 1,
+        .inputs = {
+            {DTYPE_FLOAT32, shape, x}, {DTYPE_FLOAT32, each, ones}, {DTYPE_FLOAT32, each, zeros}}};
+    KernelResult result, portable;
+    kernel_call_check_bits(kernel_cpu_device(), &call, &result);
+    kernel_check_close(&result, 0, expected, 1e-5);
+    assert_ok(kernel_call_run(kernel_portable_device(), &call, KERNEL_MODE_PLAIN, &portable));
+    assert_memory_equal(portable.data[0], result.data[0], result.bytes[0]);
+    kernel_result_deinit(&portable);
+    kernel_result_deinit(&result);
+    free(expected);
+    free(x);
+}
+
+static void test_nearly_equal_elements_keep_their_differences(void **state) {
+    (void)state;
+    static const float cases[][2] = {{1, 1e-2f}, {100, 1e-2f}, {1000, 1e-3f}, {-1e6f, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const float mean = cases[i][0], deviation = cases[i][1];
+        check_nearly_equal("LayerNormalization", NULL, (Shape){2, {5, 200}}, 1, mean, deviation);
+        check_nearly_equal(
+            "LayerNormalization", "{axis=1}", (Shape){2, {3, 2}}, 1, mean, deviation);
+        check_nearly_equal(
+            "InstanceNormalization", NULL, (Shape){4, {2, 3, 15, 17}}, 2, mean, deviation);
+        check_nearly_equal(
+            "GroupNormalization", "{num_groups=1}", (Shape){4, {2, 6, 11, 13}}, 1, mean, deviation);
+    }
+}
+
 int test_cpu_normalization(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layer_normalization_brings_rows_to_mean_0_and_variance_1),
         cmocka_unit_test(test_rms_normalization_keeps_the_mean),
         cmocka_unit_test(test_instance_normalization_has_a_scale_per_channel),
+        cmocka_unit_test(test_nearly_equal_elements_keep_their_differences),
     };
     return cmocka_run_group_tests_name("cpu_normalization", tests, NULL, NULL);
 }
