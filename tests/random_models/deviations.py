@@ -92,6 +92,21 @@ def of_strings(_node, _model, _inputs, case):
         item.dtype == object for item in case.inputs.values())
 
 
+def of_nearly_equal(node, _model, inputs, case):
+    """A deviation that is lost beside the mean: the error of the mean, of half a unit in the last place, is 1e-4 of it, or the error
+    of the mean's square is."""
+    name = node.input[0]
+    data = inputs.get(name, case.values[name].data if name in case.values else None)
+    if data is None:
+        return False
+    groups = {"LayerNormalization": lambda x: x.reshape(*x.shape[:attribute(node, "axis", -1) % x.ndim], -1),
+              "GroupNormalization": lambda x: x.reshape(x.shape[0], attribute(node, "num_groups"), -1),
+              "InstanceNormalization": lambda x: x.reshape(*x.shape[:2], -1),
+              "MeanVarianceNormalization": lambda x: np.moveaxis(x, 1, 0).reshape(x.shape[1], -1)}
+    wide = groups[node.op_type](np.asarray(data, np.float64))
+    return bool((np.abs(wide.mean(-1)) > 10 * wide.std(-1)).any())
+
+
 def has_delimiter(node, _model, _inputs, _case):
     return attribute(node, "delimiter") is not None
 
@@ -127,8 +142,6 @@ ROWS = [
      "the reference evaluator sums int32 into int64, as NumPy does; the result has the input's type"),
     (("onnx", "one witness"), ["SequenceInsert"], has_position,
      "the reference evaluator inserts one place too early, or from the end, for some positions"),
-    (("onnx", "one witness"), ["LRN"], None,
-     "the reference evaluator takes the count of images for the count of channels"),
     (("onnxruntime",), ["Loop"], goes_on_by_itself,
      "the specification of Loop: (trip_count, \"\") is a for loop whose condition is ignored; onnxruntime stops by it"),
     (("onnx", "one witness"), ["Resize"], is_pytorch_half_pixel,
@@ -154,6 +167,9 @@ ROWS = [
      "onnxruntime finds no part in an empty string; the specification splits as Python does, which finds one"),
     (("onnxruntime",), ["MeanVarianceNormalization"], None,
      "onnxruntime has no epsilon and divides 0 by 0 where all elements are the same"),
+    (("onnxruntime",), ["LayerNormalization", "InstanceNormalization", "GroupNormalization"], of_nearly_equal,
+     "of nearly equal elements: onnxruntime rounds the mean to float32, or (GroupNormalization, by the function of the specification) "
+     "takes the square of the mean from the mean of the squares"),
     (("onnxruntime",), ["Resize"], is_align_corners,
      "length_resized of align_corners: onnxruntime takes the product of length and scale, the others the output's length"),
     (("onnx", "onnxruntime", "one witness", "layover"), ["StringNormalizer"], has_letters_with_marks,

@@ -10,6 +10,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import RuntimeContextError
 
 from reference_loop import Loop
+from reference_normalization import NORMALIZATIONS
 
 DOMAIN = "random.local"
 ELEMENTS_MAX = 6000
@@ -93,7 +94,8 @@ def evaluate(node, opset, known, functions=()):
         warnings.simplefilter("ignore")
         names = [name for name in node.output if name]
         try:
-            evaluator = ReferenceEvaluator(node, opsets={"": opset, DOMAIN: 1}, functions=list(functions), new_ops=[Loop])
+            evaluator = ReferenceEvaluator(node, opsets={"": opset, DOMAIN: 1}, functions=list(functions),
+                                           new_ops=[Loop, *NORMALIZATIONS])
             return dict(zip(names, evaluator.run(names, known)))
         except RuntimeContextError:
             return dict(zip(names, ReferenceEvaluator(_model_of(node, opset, known)).run(names, known)))
