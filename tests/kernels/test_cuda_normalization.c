@@ -14,6 +14,19 @@ static const CudaCall rows_are_normalised[] = {
         "T[5,0] T[0]"},
 };
 
+static const CudaCall nearly_equal_elements[] = {
+    {"cuda.normalization", "LayerNormalization", NULL, DTYPE_BIT(DTYPE_FLOAT32), 166, 3,
+        "T[5,700]:1000:1000.01 T[700] T[700]"},
+    {"cuda.normalization", "InstanceNormalization", NULL, DTYPE_BIT(DTYPE_FLOAT32), 166, 1,
+        "T[2,3,90,5]:-100.1:-100 T[3] T[3]"},
+};
+
+/* Their mean, rounded, is as far away as they are from each other. */
+static void test_nearly_equal_rows_are_normalised(void **state) {
+    (void)state;
+    cuda_fixture_check(nearly_equal_elements);
+}
+
 /* Operands of one element, of a row, and such as only strides can read. */
 static void test_rows_are_normalised(void **state) {
     (void)state;
@@ -36,6 +49,7 @@ static void test_channels_are_scaled(void **state) {
 int test_cuda_normalization(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_are_normalised),
+        cmocka_unit_test(test_nearly_equal_rows_are_normalised),
         cmocka_unit_test(test_channels_are_scaled),
     };
     return cmocka_run_group_tests_name("cuda_normalization", tests, NULL, NULL);

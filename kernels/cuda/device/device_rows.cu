@@ -78,15 +78,17 @@
         return ROW_LOAD(s, along->address, along->dtype, at);                                      \
     }                                                                                              \
     DEVICE void normalize_put_##s(                                                                 \
-        const CudaNormalizeParams *p, int64_t row, int64_t i, T mean, T inverse) {                 \
+        const CudaNormalizeParams *p, int64_t row, int64_t i, T mean, T off, T inverse) {          \
         const int64_t at = row * p->size + i;                                                      \
-        T x = (ROW_LOAD(s, p->from, p->dtype, at) - mean) * inverse;                               \
+        T x = (ROW_LOAD(s, p->from, p->dtype, at) - mean - off) * inverse;                         \
         x *= along_##s(p, &p->scale, row, i);                                                      \
         if (p->bias.address) x += along_##s(p, &p->bias, row, i);                                  \
         ROW_STORE(s, p->to, p->dtype, at, scalar_canonical_##s(x));                                \
     }                                                                                              \
+    /* a mean is rounded: of nearly equal elements, what it is off by is as much as they are */    \
     KERNEL(layover_normalize_##s, CudaNormalizeParams) {                                           \
         SHARED(T, lanes, CUDA_THREADS);                                                            \
+        SHARED(T, left, CUDA_THREADS);                                                             \
         SHARED(T, mean, 1);                                                                        \
         const T size = (T)p.size;                                                                  \
         for (int64_t row = (int64_t)BLOCK; row < p.rows; row += (int64_t)BLOCKS) {                 \
@@ -101,20 +103,26 @@
                 if (t == 0) mean[0] = scalar_canonical_##s(lanes[0] / size);                       \
             }                                                                                      \
             PHASE(t) {                                                                             \
-                T sum = 0;                                                                         \
+                T sum = 0, squares = 0;                                                            \
                 for (int64_t i = t; i < p.size; i += CUDA_THREADS) {                               \
                     const T x = ROW_LOAD(s, p.from, p.dtype, row * p.size + i) - mean[0];          \
-                    sum += x * x;                                                                  \
+                    sum += x;                                                                      \
+                    squares += x * x;                                                              \
                 }                                                                                  \
-                lanes[t] = sum;                                                                    \
+                lanes[t] = squares;                                                                \
+                left[t] = p.centered ? sum : 0;                                                    \
             }                                                                                      \
             BLOCK_FOLD(T, lanes, a + b)                                                            \
+            BLOCK_FOLD(T, left, a + b)                                                             \
             PHASE(t) {                                                                             \
-                const T inverse =                                                                  \
-                    scalar_canonical_##s((T)1 / scalar_sqrt_##s(lanes[0] / size + (T)p.epsilon));  \
+                const T off = left[0] / size, variance = lanes[0] / size - off * off;              \
+                const T inverse = scalar_canonical_##s(                                            \
+                    (T)1 / scalar_sqrt_##s((variance < 0 ? 0 : variance) + (T)p.epsilon));         \
                 for (int64_t i = t; i < p.size; i += CUDA_THREADS)                                 \
-                    normalize_put_##s(&p, row, i, mean[0], inverse);                               \
-                if (t == 0 && p.mean) ROW_STORE(s, p.mean, p.statistics_dtype, row, mean[0]);      \
+                    normalize_put_##s(&p, row, i, mean[0], off, inverse);                          \
+                if (t == 0 && p.mean)                                                              \
+                    ROW_STORE(                                                                     \
+                        s, p.mean, p.statistics_dtype, row, scalar_canonical_##s(mean[0] + off));  \
                 if (t == 0 && p.deviation)                                                         \
                     ROW_STORE(s, p.deviation, p.statistics_dtype, row, inverse);                   \
             }                                                                                      \
