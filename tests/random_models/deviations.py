@@ -107,6 +107,14 @@ def of_nearly_equal(node, _model, inputs, case):
     return bool((np.abs(wide.mean(-1)) > 10 * wide.std(-1)).any())
 
 
+def has_no_room_for_its_window(node, _model, inputs, case):
+    """The output has no elements, though the input has."""
+    def size_of(name):
+        value = inputs.get(name, case.values[name].data if name in case.values else None)
+        return -1 if value is None else np.size(value)
+    return size_of(node.input[0]) != 0 and size_of(node.output[0]) == 0
+
+
 def has_delimiter(node, _model, _inputs, _case):
     return attribute(node, "delimiter") is not None
 
@@ -170,6 +178,9 @@ ROWS = [
     (("onnxruntime",), ["LayerNormalization", "InstanceNormalization", "GroupNormalization"], of_nearly_equal,
      "of nearly equal elements: onnxruntime rounds the mean to float32, or (GroupNormalization, by the function of the specification) "
      "takes the square of the mean from the mean of the squares"),
+    (("layover",), ["Conv"], has_no_room_for_its_window,
+     "a window larger than the padded image: Layover refuses, as onnxruntime does of every opset that it takes; the reference "
+     "evaluator gives an image without rows"),
     (("onnxruntime",), ["Resize"], is_align_corners,
      "length_resized of align_corners: onnxruntime takes the product of length and scale, the others the output's length"),
     (("onnx", "onnxruntime", "one witness", "layover"), ["StringNormalizer"], has_letters_with_marks,
