@@ -13,6 +13,8 @@
 #include "base/clock.h"
 #include "base/spin.h"
 #include "base/thread.h"
+#include "scheduler/control_accounts.h"
+#include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/refusal_text.h"
 
@@ -67,6 +69,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         control_run_job(job, (uint32_t)action->device, action->ns);
         break;
     case POLICY_ACTION_PREEMPT:
+        control_tell_preempted(job);
         control_preempt_job(job);
         break;
     case POLICY_ACTION_MOVE_OUT:
@@ -85,6 +88,12 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         job->known = false;
         control_discard_slice(job);
         control_leave(job);
+        break;
+    case POLICY_ACTION_MISSED:
+        control_tell_missed(job);
+        break;
+    case POLICY_ACTION_PROMISE:
+        control_tell_promise(job, action->ns);
         break;
     case POLICY_ACTION_LOAD_WEIGHTS:
     case POLICY_ACTION_EVICT_WEIGHTS:
@@ -131,6 +140,7 @@ static bool is_late(Control *control, const PolicyEvent *event, const Error *err
     case POLICY_EVENT_CANCEL_REQUESTED:
     case POLICY_EVENT_CHECKPOINTED:
     case POLICY_EVENT_UNBLOCKED:
+    case POLICY_EVENT_JOB_ESTIMATED: /* it was refused */
         return true;
     default:
         return false;
@@ -281,6 +291,7 @@ static Error *start(Control *control) {
     TRY(device_open("cpu", &control->host));
     TRY(device_total_bytes(control->host, &control->host_bytes));
     TRY(policy_create(&control->policy));
+    TRY(memory_alloc(1, sizeof(RunTimes), (void **)&control->run_times));
     TRY(io_pool_create(options->io_threads ? options->io_threads : 2, &control->io));
     const ResidentModelsOptions models = {.store = options->store,
         .host = control->host,
@@ -367,6 +378,7 @@ void control_release(Control *control) {
     }
     device_close(control->host);
     policy_release(control->policy);
+    memory_free(control->run_times);
     message_queue_deinit(&control->queue);
     memory_free(control->events);
     error_free(control->fatal);
@@ -431,7 +443,8 @@ bool control_find_status(Control *control, JobId id, ControlStatus *out_status) 
             .halted = status->halted,
             .items_done = status->items_done,
             .device_seconds = status->device_seconds,
-            .counters = status->counters};
+            .counters = status->counters,
+            .promised_end = status->promised_end};
         if (status->running)
             (void)snprintf(out_status->device, sizeof out_status->device, "%s",
                 control->devices[status->device].name);

@@ -169,6 +169,7 @@ typedef struct ControlStatus {
     double device_seconds;
     char why[JOB_WHY_SIZE];  /* what it waits for; "" */
     JobRunCounters counters; /* of a single run, when it last stopped */
+    double promised_end;     /* seconds since 1970, of a job with a deadline; 0: none is known */
 } ControlStatus;
 /* The counters of one of the last CONTROL_ENDED_MAX jobs that have ended since the start. */
 bool control_find_ended(Control *control, JobId job, JobRunCounters *out_counters);

@@ -1,4 +1,5 @@
 #include "base/duration.h"
+#include "scheduler/control_accounts.h"
 #include "scheduler/control_internal.h"
 
 #define SHARE_WINDOW_NS (10 * SECOND_NS)
@@ -65,6 +66,13 @@ void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns)
     recent_time_add(&tenant->recent, now_ns, device_ns);
     recent_time_add(&tenant->hour, now_ns, device_ns);
     recent_time_add(&control->recent, now_ns, device_ns);
+}
+
+void control_account_run(ControlJob *job) {
+    uint64_t count = job->items_done > 0 ? (uint64_t)job->items_done : 1;
+    uint64_t before_ns = (uint64_t)(job->device_seconds_before * 1e9);
+    run_times_add(job->control->run_times, job->model->key.low, job->function, count,
+        before_ns + job->device_ns);
 }
 
 void control_get_tenant(Control *control, TenantId id, ControlTenantStatus *out_status) {

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/model_loader.h"
 #include "serialize/warm_storages.h"
@@ -124,7 +125,7 @@ bool control_job_move_arrival(ControlJob *job, uint32_t device) {
     if (job->arrived && !there) control_job_close(job);
     job->arrived = false;
     if (!there) return false;
-    control_note_class(job);
+    control_tell_class(job);
     control_post_event(job->control,
         (PolicyEvent){.kind = POLICY_EVENT_MOVED_IN, .job = job->number.low, .worked = true});
     return true;

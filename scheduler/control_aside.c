@@ -1,4 +1,5 @@
 #include "base/container_of.h"
+#include "scheduler/control_accounts.h"
 #include "scheduler/control_internal.h"
 
 /* Slices that do not give their device back when they are asked to: their kernel takes long. The

@@ -4,6 +4,8 @@
 
 #include "base/allocator.h"
 #include "base/container_of.h"
+#include "scheduler/control_accounts.h"
+#include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
 #include "serialize/array_bundle.h"
 #include "store/chunk_upload.h"
@@ -23,7 +25,7 @@ typedef struct Commit {
     ControlOutputs outputs;
     bool has_snapshot;
     uint32_t snapshot_device;
-    char *note;  /* NULL: none */
+    JobTelling *tellings;
     bool moving; /* the snapshot is of where the job left its device */
     JobSnapshot snapshot;
     JobState state; /* NONE: as it is */
@@ -54,7 +56,7 @@ static void commit_free(Commit *commit) {
     if (commit->has_snapshot) job_snapshot_deinit(&commit->snapshot);
     error_free(commit->error);
     memory_free(commit->why);
-    memory_free(commit->note);
+    control_tellings_free(commit->tellings);
     memory_free(commit);
 }
 
@@ -120,7 +122,7 @@ static Error *write_rows(Connection *catalog, void *context) {
             .device_seconds = commit->device_seconds,
             .started = commit->started,
             .device = commit->device[0] ? commit->device : NULL},
-        .note = commit->note,
+        .tellings = commit->tellings,
         .state = commit->state,
         .why = commit->why,
         .epoch = commit->epoch,
@@ -177,7 +179,10 @@ static void take_back(ControlJob *job, Commit *commit) {
         job->snapshot_device = commit->snapshot_device;
         commit->has_snapshot = false;
     }
-    if (!job->note) job->note = TAKE(commit->note);
+    JobTelling **end = &commit->tellings;
+    while (*end) end = &(*end)->next;
+    *end = job->tellings;
+    job->tellings = TAKE(commit->tellings);
     if (commit->state != JOB_STATE_NONE && job->wanted_state == JOB_STATE_NONE) {
         job->wanted_state = commit->state; /* and it is not tried again at once */
         job->why = TAKE(commit->why);
@@ -326,9 +331,10 @@ static void handle_success(ControlJob *job, const Commit *commit) {
     bool ended = !job_state_is_unfinished(commit->state);
     if (ended) control_count_end(control, commit->state); /* who is answered finds it counted */
     if (control_go_on_resuming(job)) return;
+    if (ended) job->ended = true;
+    if (ended) control_update_status(job); /* as well */
     control_answer_state(job);
     if (commit->state == JOB_STATE_QUEUED) control_resumed(job);
-    if (ended) job->ended = true;
 }
 
 /* Enough of its outputs are stored. */
@@ -378,7 +384,7 @@ static bool has_work(const ControlJob *job) {
     if (job->stalled && job->wanted_state != JOB_STATE_CANCELLED && !job->control->draining)
         return false; /* until it is tried again */
     return job->pending.count > 0 || job->has_snapshot || job->wanted_state != JOB_STATE_NONE ||
-           job->moving_to_disk || job->note;
+           job->moving_to_disk || job->tellings;
 }
 
 /* Made in a few microseconds and without chunks: an I/O thread would only be a detour. */
@@ -419,7 +425,8 @@ void control_commit(ControlJob *job) {
     job->has_snapshot = false;
     job->snapshot = (JobSnapshot){0};
     if (commit->has_snapshot) control->devices[commit->snapshot_device].in_flight++;
-    commit->note = TAKE(job->note);
+    if (moving) control_tell_moved_out(job, "to disk");
+    commit->tellings = TAKE(job->tellings);
     commit->state = job->wanted_state;
     job->wanted_state = JOB_STATE_NONE;
     commit->why = TAKE(job->why);
@@ -445,17 +452,6 @@ void control_want_state(ControlJob *job, JobState state, const char *why) {
     memory_free(job->why);
     job->why = NULL;
     if (why) error_free(memory_copy_text(why, &job->why)); /* without memory it has no reason */
-    control_commit(job);
-}
-
-void control_note(ControlJob *job, const char *words) {
-    TextBuilder OWN_TEXT(text) = {0};
-    char *note = NULL;
-    text_appendf(&text, "%s%s%s", job->note ? job->note : "", job->note ? "; " : "", words);
-    error_free(text_builder_take(&text, &note)); /* without memory nothing is told */
-    if (!note) return;
-    memory_free(job->note);
-    job->note = note;
     control_commit(job);
 }
 

@@ -4,6 +4,8 @@
 #include "base/allocator.h"
 #include "base/duration.h"
 #include "kernels/device_speed.h"
+#include "scheduler/control_accounts.h"
+#include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
 
 const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_index) {
@@ -121,9 +123,11 @@ static void throw_back(ControlJob *job) {
         lose_snapshot(job);
         control_set_waiting(job, "", NULL);
         job->fresh = job->blocked = job->moving_to_disk = job->stalled = false;
-        control_note(job, job->has_checkpoint
-                              ? "its device was lost; it goes on from its checkpoint"
-                              : "its device was lost; it begins again");
+        job->told_device = 0;
+        control_tell(job, JOB_EVENT_NOTE,
+            job->has_checkpoint ? "its device was lost; it goes on from its checkpoint"
+                                : "its device was lost; it begins again");
+        control_commit(job);
     }
     control_update_status(job);
     control_job_settle(job);

@@ -13,6 +13,7 @@
 #include "scheduler/policy/id_map.h"
 #include "scheduler/policy/policy.h"
 #include "scheduler/recent_time.h"
+#include "scheduler/run_times.h"
 
 typedef struct ControlJob ControlJob;
 
@@ -22,6 +23,7 @@ typedef struct ControlModel {
     Digest identity;
     TenantId tenant; /* one that has it */
     uint64_t constant_bytes;
+    uint64_t loaded_ns[CONTROL_DEVICES_MAX]; /* its weights, last; 0: never */
     size_t job_count;
 } ControlModel;
 
@@ -58,6 +60,12 @@ typedef struct ControlOutputs {
     size_t count;
     uint64_t bytes;
 } ControlOutputs;
+
+/* What is told of a job at most once in a while. */
+typedef struct ControlRare {
+    uint64_t told_ns; /* 0: never */
+    uint64_t untold;  /* times since */
+} ControlRare;
 
 /* What a job may have of outputs that are not stored yet: beyond it, it does not go on. */
 enum { CONTROL_OUTPUTS_MAX = 8192, CONTROL_OUTPUT_BYTES_MAX = 64 << 20 };
@@ -131,7 +139,10 @@ struct ControlJob {
     bool has_snapshot;
     JobSnapshot snapshot;
     uint32_t snapshot_device;       /* whose memory it refers to */
-    char *note;                     /* an event to be stored; NULL: none */
+    JobTelling *tellings;           /* events that are not stored yet, in their order */
+    ControlRare rare[2];            /* preempted, moved out */
+    uint32_t told_device;           /* where it was last said to run, plus 1; 0: nowhere */
+    bool missed;                    /* its deadline, and that was told */
     JobState wanted_state;          /* NONE: as it is */
     char *why;                      /* of the wanted state; NULL: nothing to say */
     ControlOutputs storing;         /* only its figures: the commit under way has the outputs */
@@ -160,7 +171,8 @@ struct ControlJob {
         int64_t items_done;
         double device_seconds;
         JobRunCounters counters;
-        char *waits_for; /* NULL: nothing */
+        char *waits_for;     /* NULL: nothing */
+        double promised_end; /* seconds since 1970; 0: nothing was promised */
     } status;
 };
 
@@ -213,6 +225,7 @@ struct Control {
     MessageQueue queue; /* posted to by any thread */
     IdMap by_number, by_id, model_map, tenants;
     RecentTime recent; /* of all tenants; guarded by status_mutex */
+    RunTimes *run_times;
     uint64_t last_number;
     uint64_t kept_bytes;     /* of inputs that wait in memory, though the store has them */
     uint64_t timer_ns;       /* the policy's; 0: none */
@@ -296,20 +309,6 @@ void control_update_status(ControlJob *job);
 /* What it waits for: the words and the error's message behind them. NULL: nothing. */
 void control_set_waiting(ControlJob *job, const char *words, const Error *error);
 
-/* ---- control_accounts.c: what is counted ---- */
-/* The metric's row; nothing without metrics. */
-void control_count(Control *control, MetricId metric, size_t row, int64_t value);
-/* New ones. */
-void control_account_begin(Control *control, ControlTenant *tenant);
-MUST_CHECK Error *control_declare_metrics(Metrics *metrics);
-/* That a job came into a state in which it ends. */
-void control_count_end(Control *control, JobState state);
-/* start_ns 0: there is nothing to be measured. */
-void control_observe(Control *control, MetricId metric, uint64_t start_ns, uint64_t end_ns);
-/* Under status_mutex, as the next one: its tenant's jobs are counted anew. */
-void control_account_phase(ControlJob *job);
-void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns);
-
 /* ---- control_failure.c: the end that nobody asked for ---- */
 /* Gives up: nothing is decided any more, everything that waits or comes is answered with the error.
  * On the control thread. */
@@ -341,7 +340,7 @@ void control_job_close(ControlJob *job);
 void control_job_free(ControlJob *job);
 /* Frees it when nothing needs it any more. */
 void control_job_settle(ControlJob *job);
-/* Tells the policy of the job. */
+/* Tells the policy of the job, and how long it will take if it has a deadline and that is known. */
 void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uint64_t live_bytes);
 /* Tells the policy of a tenant and its quotas, where they are new or changed. */
 MUST_CHECK Error *control_tell_tenant(Control *control, TenantId tenant);
@@ -387,8 +386,6 @@ void control_close_device(Control *control, ControlDevice *device);
 void control_open_device(Control *control, ControlDevice *device);
 
 /* ---- control_slices.c: what the policy wants done with executions and weights ---- */
-/* It went on from a checkpoint of other arithmetic: that is noted. */
-void control_note_class(ControlJob *job);
 void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns);
 void control_preempt_job(ControlJob *job);
 void control_move_out(ControlJob *job, PolicyPlace place);
@@ -436,8 +433,6 @@ void control_commit(ControlJob *job);
 void control_give_up_move(ControlJob *job);
 /* The state a job shall be in, and why (may be NULL). */
 void control_want_state(ControlJob *job, JobState state, const char *why);
-/* An event that tells of something; behind one that is not stored yet. */
-void control_note(ControlJob *job, const char *words);
 void control_retry_commits(Control *control, uint64_t now_ns);
 
 /* ---- control_requests.c ---- */

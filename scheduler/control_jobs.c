@@ -3,6 +3,8 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "scheduler/control_accounts.h"
+#include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
 
 /* Inputs of waiting jobs in memory. */
@@ -99,7 +101,10 @@ Error *control_job_set_model(ControlJob *job, const Digest *identity, uint64_t c
         void *memory;
         TRY(memory_alloc(1, sizeof(ControlModel), &memory));
         model = memory;
-        *model = (ControlModel){{0, number}, *identity, job->tenant, constant_bytes, 0};
+        *model = (ControlModel){.key = {0, number},
+            .identity = *identity,
+            .tenant = job->tenant,
+            .constant_bytes = constant_bytes};
         Error *error = id_map_add(&control->model_map, &model->key);
         if (error) {
             memory_free(model);
@@ -166,7 +171,7 @@ void control_job_free(ControlJob *job) {
     job_policy_deinit(&job->policy);
     memory_free(job->why);
     memory_free(job->halt_why);
-    memory_free(job->note);
+    control_tellings_free(job->tellings);
     memory_free(job->status.waits_for);
     memory_free(job);
 }
@@ -254,17 +259,32 @@ static uint64_t deadline_ns(double deadline) {
     return left > 0 ? now_ns + (uint64_t)(left * 1e9) : now_ns;
 }
 
+/* How long it will take, where it has a deadline and others of its kind were seen to end. */
+static void estimate(ControlJob *job) {
+    if (isnan(job->deadline) || !job->batch) return;
+    int64_t items = batch_item_count(job->batch);
+    uint64_t expected_ns = run_times_expect(job->control->run_times, job->model->key.low,
+        job->function, items > 0 ? (uint64_t)items : 1);
+    if (!expected_ns) return;
+    if (expected_ns > POLICY_TIME_MAX) expected_ns = POLICY_TIME_MAX;
+    control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_JOB_ESTIMATED,
+                                         .job = job->number.low,
+                                         .device_time_ns = expected_ns});
+}
+
 void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uint64_t live_bytes) {
     job->demanded = device;
-    control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_JOB_SUBMITTED,
-                                         .job = job->number.low,
-                                         .tenant = (uint64_t)job->tenant,
-                                         .model = job->model->key.low,
-                                         .class_ = (uint64_t)job->priority,
-                                         .weight = job->policy.weight,
-                                         .deadline_ns = deadline_ns(job->deadline),
-                                         .device = device,
-                                         .constant_bytes = job->model->constant_bytes,
-                                         .bytes = live_bytes,
-                                         .place = (uint64_t)place});
+    control_post_event(
+        job->control, (PolicyEvent){.kind = POLICY_EVENT_JOB_SUBMITTED,
+                          .job = job->number.low,
+                          .tenant = (uint64_t)job->tenant,
+                          .model = job->model->key.low,
+                          .class_ = (uint64_t)job->priority,
+                          .weight = job->policy.weight,
+                          .deadline_ns = job->missed ? 0 : deadline_ns(job->deadline),
+                          .device = device,
+                          .constant_bytes = job->model->constant_bytes,
+                          .bytes = live_bytes,
+                          .place = (uint64_t)place});
+    estimate(job);
 }

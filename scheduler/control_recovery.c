@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/model_loader.h"
 #include "store/jobs_damaged.h"
@@ -26,11 +27,11 @@ static Error *get_constant_bytes(Control *control, const Job *row, uint64_t *out
 }
 
 /* Whether it was suspended before: then it is not suspended after a time any more, nor once more
- * where it stands. */
-static Error *find_suspension(ControlJob *job, const Job *row) {
+ * where it stands. And whether it was told that its deadline has passed. */
+static Error *find_past(ControlJob *job, const Job *row) {
     int64_t since = 0;
     size_t count = JOB_EVENTS_READ_MAX;
-    while (count == JOB_EVENTS_READ_MAX && !job->suspend_passed) {
+    while (count == JOB_EVENTS_READ_MAX) {
         OWN(JobEventList, events) = NULL;
         TRY(job_events_list(job->control->options.store, row->tenant, row->id, since, &events));
         count = events->count;
@@ -39,6 +40,7 @@ static Error *find_suspension(ControlJob *job, const Job *row) {
             if (events->items[i].kind == JOB_EVENT_STATE &&
                 events->items[i].state == JOB_STATE_SUSPENDED)
                 job->suspend_passed = true;
+            if (events->items[i].kind == JOB_EVENT_DEADLINE) job->missed = true;
         }
     }
     return NULL;
@@ -63,13 +65,14 @@ static Error *fill(ControlJob *job, const Job *row) {
     TRY(job_policy_read(policy.data, policy.size, &job->policy));
     if (row->priority >= POLICY_CLASS_COUNT)
         FAIL(CORRUPT, "catalog.db: a job of priority %d; run fsck", row->priority);
-    if (job->policy.suspend_after_ns || job->policy.suspend_at) TRY(find_suspension(job, row));
+    bool late = row->deadline < clock_real().calendar_s(clock_real().self);
+    if (job->policy.suspend_after_ns || job->policy.suspend_at || late) TRY(find_past(job, row));
     TRY(get_constant_bytes(control, row, &constant_bytes));
     TRY(control_job_set_model(job, &row->executable, constant_bytes));
     return control_job_name(job, row->id);
 }
 
-static Error *adopt(Control *control, const Job *row) {
+static Error *adopt(Control *control, const Job *row, bool restarted) {
     ControlJob *job;
     uint64_t device;
     TRY(control_tell_tenant(control, row->tenant));
@@ -82,6 +85,10 @@ static Error *adopt(Control *control, const Job *row) {
             job, job->has_checkpoint ? POLICY_PLACE_DISK : POLICY_PLACE_NONE, device, 0);
     }
     if (!error) {
+        if (restarted && row->state == JOB_STATE_QUEUED)
+            control_tell(job, JOB_EVENT_RESTARTED,
+                job->has_checkpoint ? "the daemon was started again; it goes on from its checkpoint"
+                                    : "the daemon was started again; it begins with its inputs");
         control_update_status(job);
         return NULL;
     }
@@ -96,7 +103,7 @@ Error *control_adopt(Control *control, TenantId tenant, JobId id) {
     Job row;
     TRY(jobs_get(control->options.store, tenant, id, &row));
     if (control_job_find(control, tenant, id)) return NULL;
-    return adopt(control, &row);
+    return adopt(control, &row, false);
 }
 
 /* ---- jobs that cannot go on: one of them must not keep the others from running ---- */
@@ -136,7 +143,7 @@ static Error *adopt_at(Control *control, const JobPlace *place, JobState state) 
     TRY(jobs_get_at(control->options.store, place->row, &row));
     if (row.state != state || row.tenant != place->tenant)
         FAIL(CORRUPT, "catalog.db: an index and a row disagree about it; run fsck");
-    return adopt(control, &row);
+    return adopt(control, &row, true);
 }
 
 static Error *adopt_or_hold(Control *control, const JobPlace *place, JobState state) {
@@ -191,7 +198,7 @@ Error *control_find_held(
     if (*out_job && !(*out_job)->ended) return NULL;
     TRY(jobs_get(control->options.store, request->tenant, request->job, &row));
     if (*out_job || row.state != JOB_STATE_HELD) return control_fail_absent(control, request, what);
-    TRY(adopt(control, &row)); /* what kept it from going on may have been repaired */
+    TRY(adopt(control, &row, false)); /* what kept it from going on may have been repaired */
     *out_job = control_job_find(control, request->tenant, request->job);
     return NULL;
 }

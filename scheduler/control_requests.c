@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "base/container_of.h"
+#include "scheduler/control_accounts.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/refusal_text.h"
 

@@ -1,6 +1,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/container_of.h"
+#include "scheduler/control_accounts.h"
 #include "scheduler/control_internal.h"
 
 /* What comes of a slice that is over. */
@@ -145,9 +146,10 @@ void control_handle_slice_ended(void *context, Message *message) {
     if (slice->error || finished) job->known = false;
     if (slice->error)
         control_fail_job(job, slice->error);
-    else if (finished)
+    else if (finished) {
+        control_account_run(job);
         control_want_state(job, JOB_STATE_SUCCEEDED, NULL);
-    else
+    } else
         take_snapshot(job);
     slice->error = NULL;
     control_commit(job);

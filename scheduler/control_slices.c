@@ -5,6 +5,8 @@
 #include "base/allocator.h"
 #include "base/container_of.h"
 #include "base/clock.h"
+#include "scheduler/control_accounts.h"
+#include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/stored_arrays.h"
 #include "store/job_checkpoints.h"
@@ -166,6 +168,7 @@ static void begin_slice(ControlJob *job) {
     }
     control_observe(control, METRIC_RESUME_SECONDS, job->move_in_ns, now_ns);
     job->move_in_ns = 0;
+    control_tell_running(job);
     job->switched_from_ns = device->last != job ? device->last_end_ns : 0;
     worker_post(device->worker, &job->slice);
     control_update_status(job);
@@ -240,11 +243,9 @@ static void opened(ControlJob *job, Error *owned_error) {
     control_commit(job);
 }
 
-/* It went on from a checkpoint of other arithmetic. */
-void control_note_class(ControlJob *job) {
-    char *words = job_run_take_class_change(job->run);
-    if (words) control_note(job, words);
-    memory_free(words);
+static void note_loaded(Control *control, const Task *task) {
+    ControlModel *model = id_map_find(&control->model_map, 0, task->model);
+    if (model) model->loaded_ns[task->device] = control_now_ns();
 }
 
 static void handle_task(void *context, Message *message) {
@@ -260,8 +261,10 @@ static void handle_task(void *context, Message *message) {
         control_job_close(job);
     else if (job) {
         job->items_done = job_run_items_done(job->run);
-        if (worked) control_note_class(job);
+        if (worked) control_tell_class(job);
     }
+    if (worked && task->kind == TASK_MOVE_OUT_HOST) control_tell_moved_out(job, "to host memory");
+    if (worked && task->kind == TASK_LOAD_WEIGHTS) note_loaded(control, task);
     if (task->error && job && task->kind != TASK_OPEN && !is_loss(task->error))
         control_set_waiting(job, "", task->error);
     if (task->kind == TASK_OPEN) {

@@ -31,6 +31,8 @@ static void show_times(const Job *row, JobsApiJob *out) {
     out->started = row->started;
     out->finished = row->finished;
     out->checkpoint_age_s = calendar_now() - row->checkpoint_created; /* NaN stays NaN */
+    out->deadline = row->deadline;
+    out->missed = (out->ended ? row->finished : calendar_now()) > row->deadline; /* NaN: not */
 }
 
 /* Of a run that is over or was stopped, as long as this process knows it. */
@@ -55,6 +57,7 @@ static void show_status(
         (void)snprintf(out->state, sizeof out->state, "running");
     if (status.items_done > out->items_done) out->items_done = status.items_done;
     if (status.device_seconds > out->device_seconds) out->device_seconds = status.device_seconds;
+    out->promised_end = status.promised_end;
     if (status.device[0]) (void)snprintf(out->device, sizeof out->device, "%s", status.device);
     if (status.why[0])
         (void)snprintf(out->why, sizeof out->why, "%s", status.why);
@@ -159,7 +162,10 @@ static Error *submit(
         TRY(jobs_get(service->store, caller->tenant, id, &row));
         return job_service_show(service, &row, out_job);
     }
-    *out_job = (JobsApiJob){0};
+    *out_job = (JobsApiJob){.deadline = intake.deadline};
+    ControlStatus status;
+    if (control_find_status(service->control, id, &status))
+        out_job->promised_end = status.promised_end;
     job_id_print(id, out_job->job);
     (void)snprintf(
         out_job->state, sizeof out_job->state, "%s", job_state_info(JOB_STATE_QUEUED)->name);
@@ -214,13 +220,19 @@ static Error *events(void *self, const Caller *caller, const char *job, int64_t 
         count = rows->count;
         for (size_t i = 0; i < count; i++) {
             const JobEvent *from = &rows->items[i];
+            since = from->sequence;
+            if (from->kind == JOB_EVENT_OUTPUT && i + 1 < count &&
+                rows->items[i + 1].kind == JOB_EVENT_OUTPUT)
+                continue; /* the last one of them tells how many there are */
             JobsApiEvent event = {.sequence = from->sequence, .time = from->time};
             (void)snprintf(
                 event.state, sizeof event.state, "%s", job_state_info(from->state)->name);
             (void)snprintf(event.kind, sizeof event.kind, "%s", job_event_kind_name(from->kind));
             (void)snprintf(event.why, sizeof event.why, "%s", from->why);
+            if (from->kind == JOB_EVENT_OUTPUT)
+                (void)snprintf(
+                    event.why, sizeof event.why, "%lld so far", (long long)from->output_end);
             TRY(visit(context, &event));
-            since = from->sequence;
         }
     }
     return NULL;

@@ -60,6 +60,8 @@ static Error *tell_event(const JobEvent *event, ByteWriter *out) {
     else {
         json_fields_real(object, "time", event->time);
         json_fields_text(object, "state", job_state_info(event->state)->name);
+        if (event->kind != JOB_EVENT_STATE)
+            json_fields_text(object, "kind", job_event_kind_name(event->kind));
         json_fields_text_or_null(object, "why", event->why);
     }
     return append_line(object, out);

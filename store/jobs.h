@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/digest.h"
 #include "store/job_content.h"
+#include "store/job_events.h"
 #include "store/job_id.h"
 #include "store/job_state.h"
 #include "store/models.h"
@@ -175,6 +176,13 @@ typedef struct JobProgress {
 MUST_CHECK Error *jobs_set_progress(
     Connection *catalog, TenantId tenant, JobId id, const JobProgress *progress);
 
+/* An event that changes nothing else. */
+typedef struct JobTelling {
+    JobEventKind kind;
+    char *why; /* may be NULL */
+    struct JobTelling *next;
+} JobTelling;
+
 /* Everything that a stretch of running brings, read and written at once: like job_outputs_add,
  * jobs_set_progress, job_checkpoints_add and jobs_transition after one another. */
 typedef struct JobChanges {
@@ -184,11 +192,11 @@ typedef struct JobChanges {
     JobProgress progress;
     const JobContent *checkpoint; /* staged; NULL: none, and the next three mean nothing */
     int64_t checkpoint_items, checkpoint_outputs, checkpoints_kept;
-    const char *note;  /* an event of its own; NULL: none */
-    JobState state;    /* NONE: as it is */
-    const char *why;   /* of the state; may be NULL */
-    int64_t epoch;     /* whoever writes has the job in this one */
-    int64_t new_epoch; /* 0: it stays */
+    const JobTelling *tellings; /* in their order, before that of the state; NULL: none */
+    JobState state;             /* NONE: as it is */
+    const char *why;            /* of the state; may be NULL */
+    int64_t epoch;              /* whoever writes has the job in this one */
+    int64_t new_epoch;          /* 0: it stays */
 } JobChanges;
 
 /* Errors: of those; CONFLICT the job is in another epoch: another node owned it since. */

@@ -115,7 +115,8 @@ Error *jobs_apply(Connection *catalog, TenantId tenant, JobId id, const JobChang
     if (changes->checkpoint)
         TRY(job_checkpoints_append(catalog, &job, changes->checkpoint, changes->checkpoint_items,
             changes->checkpoint_outputs, changes->checkpoints_kept));
-    if (changes->note) TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, changes->note));
+    for (const JobTelling *telling = changes->tellings; telling; telling = telling->next)
+        TRY(job_events_add(catalog, &job, telling->kind, 0, 0, telling->why));
     if (changes->state != JOB_STATE_NONE)
         TRY(jobs_enter_state(catalog, &job, changes->state, changes->why));
     if (changes->new_epoch) TRY(jobs_set_epoch(catalog, &job, changes->new_epoch));

@@ -29,10 +29,10 @@ static void print_row(json_object *job) {
         (void)snprintf(items, sizeof items, "%lld/%lld", (long long)remote_int(job, "items_done"),
             (long long)remote_int(job, "items_total"));
     remote_print_time(remote_real(job, "submitted"), submitted);
-    printf("%-24s %-20s %-10s %-10s %14s %-8s %-6s %10.3f  %s\n", remote_text(job, "job"),
+    printf("%-24s %-20s %-10s %-10s %14s %-8s %-6s %10.3f  %s%s\n", remote_text(job, "job"),
         remote_text(job, "model"), remote_text(job, "tenant"), remote_text(job, "state"), items,
         remote_text(job, "device"), remote_text(job, "priority"), isfinite(used) ? used : 0,
-        submitted);
+        submitted, json_object_get_boolean(remote_field(job, "missed")) ? "  missed" : "");
 }
 
 Error *command_jobs(CommandContext *context) {
@@ -55,12 +55,28 @@ static void print_event(json_object *event) {
         remote_text(event, "kind"), remote_text(event, "state"), remote_text(event, "why"));
 }
 
+/* Nothing for a job without one. */
+static void print_deadline(json_object *job) {
+    char deadline[32], end[32];
+    json_object *feasible = remote_field(job, "feasible");
+    if (!isfinite(remote_real(job, "deadline"))) return;
+    remote_print_time(remote_real(job, "deadline"), deadline);
+    printf("deadline %s%s", deadline,
+        json_object_get_boolean(remote_field(job, "missed")) ? ", missed" : "");
+    if (feasible) {
+        remote_print_time(remote_real(job, "earliest_end"), end);
+        printf("; the earliest end that was promised: %s", end);
+    }
+    printf("\n");
+}
+
 static void print_job(json_object *job) {
     json_object *events = remote_field(job, "events");
     size_t count =
         json_object_is_type(events, json_type_array) ? json_object_array_length(events) : 0;
     print_header();
     print_row(job);
+    print_deadline(job);
     for (size_t i = 0; i < count; i++) print_event(json_object_array_get_idx(events, i));
 }
 

@@ -83,7 +83,9 @@ static Error *make_policy(const CommandContext *context, json_object *policy) {
 }
 
 static void print_submitted(json_object *job) {
-    printf("%s %s\n", remote_text(job, "job"), remote_text(job, "state"));
+    const char *why = remote_text(job, "why"); /* of one that was waited for */
+    printf(
+        "%s %s%s%s\n", remote_text(job, "job"), remote_text(job, "state"), *why ? ": " : "", why);
 }
 
 static Error *wait_for(CommandContext *context, HttpClient *client, json_object *job) {
@@ -102,6 +104,18 @@ static Error *wait_for(CommandContext *context, HttpClient *client, json_object 
     return NULL;
 }
 
+/* Of a job that is taken in all the same. */
+static void warn_of_deadline(json_object *job) {
+    json_object *feasible = remote_field(job, "feasible");
+    char end[32];
+    if (!json_object_is_type(feasible, json_type_boolean) || json_object_get_boolean(feasible))
+        return;
+    remote_print_time(remote_real(job, "earliest_end"), end);
+    (void)fprintf(stderr,
+        "layover: warning: the deadline cannot be promised: as things stand the job ends at %s\n",
+        end);
+}
+
 Error *command_submit(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
     OWN_JSON(policy) = NULL;
@@ -112,6 +126,7 @@ Error *command_submit(CommandContext *context) {
     TRY(remote_need(context, &client));
     TRY(job_inputs_make(context, client, &inputs));
     TRY(job_inputs_send(client, policy, &inputs, &job));
+    warn_of_deadline(job);
     if (command_flag(context, "wait")) TRY(wait_for(context, client, job));
     return remote_show(context, json_object_get(job), print_submitted);
 }

@@ -33,8 +33,10 @@ static void print_change(json_object *line) {
     char time[32];
     remote_print_time(remote_real(line, "time"), time);
     const char *state = remote_text(line, "state"), *why = remote_text(line, "why");
+    const char *kind = remote_text(line, "kind"); /* "": of a state, or of progress */
     if (*state)
-        printf("%6lld  %s  %-10s %s\n", (long long)remote_int(line, "seq"), time, state, why);
+        printf("%6lld  %s  %-10s %s\n", (long long)remote_int(line, "seq"), time,
+            *kind ? kind : state, why);
     else if (remote_field(line, "items_done"))
         printf("%6lld  %s  %lld of %lld items\n", (long long)remote_int(line, "seq"), time,
             (long long)remote_int(line, "items_done"), (long long)remote_int(line, "items_total"));
@@ -69,8 +71,9 @@ static Error *take_line(void *self, const char *text) {
     const char *state = remote_text(line, "state");
     if (sequence > watch->since) watch->since = sequence;
     if (*state) {
-        /* progress repeats the state without the reason */
-        bool told = remote_field(line, "why") || strcmp(watch->state, state) != 0;
+        /* progress repeats the state without the reason; other events have reasons of their own */
+        bool told = !*remote_text(line, "kind") &&
+                    (remote_field(line, "why") || strcmp(watch->state, state) != 0);
         if (told) (void)snprintf(watch->why, sizeof watch->why, "%s", remote_text(line, "why"));
         (void)snprintf(watch->state, sizeof watch->state, "%s", state);
         watch->ended = job_watch_is_end(state);

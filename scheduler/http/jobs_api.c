@@ -1,5 +1,6 @@
 #include "scheduler/http/jobs_api.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "scheduler/http/json_fields.h"
@@ -15,6 +16,15 @@ bool jobs_api_find_priority(const char *name, JobsApiPriority *out) {
             return true;
         }
     return false;
+}
+
+void jobs_api_deadline_json(const JobsApiJob *job, json_object *inout_object) {
+    bool has = !isnan(job->deadline), promised = has && job->promised_end > 0;
+    bool feasible = job->promised_end <= job->deadline;
+    json_fields_real(inout_object, "deadline", job->deadline);
+    json_fields_add(inout_object, "missed", has ? json_object_new_boolean(job->missed) : NULL);
+    json_fields_add(inout_object, "feasible", promised ? json_object_new_boolean(feasible) : NULL);
+    json_fields_real(inout_object, "earliest_end", promised ? job->promised_end : NAN);
 }
 
 Error *jobs_api_job_json(const JobsApiJob *job, json_object **out) {
@@ -34,6 +44,7 @@ Error *jobs_api_job_json(const JobsApiJob *job, json_object **out) {
     json_fields_real(object, "submitted", job->submitted);
     json_fields_real(object, "started", job->started);
     json_fields_real(object, "finished", job->finished);
+    jobs_api_deadline_json(job, object);
     json_fields_real(object, "device_seconds", job->device_seconds);
     json_fields_real(object, "checkpoint_age", job->checkpoint_age_s);
     json_fields_text_or_null(object, "migrating", job->migrating);

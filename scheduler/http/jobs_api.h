@@ -72,6 +72,9 @@ typedef struct JobsApiJob {
     int64_t outputs;                 /* visible ones */
     int64_t instructions, kernel_calls, peak_bytes;
     double submitted, started, finished; /* seconds since 1970 */
+    double deadline;                     /* the same; NaN: none, and the next two mean nothing */
+    double promised_end;                 /* the earliest end that could be promised; 0: not known */
+    bool missed;                         /* it did not end before the deadline */
     double device_seconds, checkpoint_age_s;
 } JobsApiJob;
 
@@ -214,10 +217,11 @@ typedef struct JobsApiClass {
      */
     Error *(*outputs)(void *self, const Caller *caller, const char *job, int64_t since,
         const char *path, HttpStream *out_stream, JobsApiOutputs *out);
-    /* out_stream: JSON lines, {"seq", "time", "state", "why"} for a change, {"seq", "items_done",
-     * "items_total", "device_seconds", "checkpoint_age"} for progress, {"seq", "outputs"} for
-     * outputs and yielded values that became visible: how many there are now. It ends behind the
-     * line that says that the job has ended. since: the seq of the last line seen before. */
+    /* out_stream: JSON lines, {"seq", "time", "state", "why"} for a change, with "kind" for any
+     * other event that has a reason, {"seq", "items_done", "items_total", "device_seconds",
+     * "checkpoint_age"} for progress, {"seq", "outputs"} for outputs and yielded values that became
+     * visible: how many there are now. It ends behind the line that says that the job has ended.
+     * since: the seq of the last line seen before. */
     Error *(*watch)(
         void *self, const Caller *caller, const char *job, int64_t since, HttpStream *out_stream);
     /* Errors: CONFLICT its state does not allow that; the state is named. */
@@ -264,6 +268,8 @@ typedef struct JobsApi {
 
 const char *jobs_api_priority_name(JobsApiPriority priority);
 bool jobs_api_find_priority(const char *name, JobsApiPriority *out);
+/* What is told of a deadline: deadline, missed, feasible, earliest_end. */
+void jobs_api_deadline_json(const JobsApiJob *job, struct json_object *inout_object);
 /* The JSON that command line and HTTP show. Errors: OUT_OF_MEMORY. */
 MUST_CHECK Error *jobs_api_job_json(const JobsApiJob *job, struct json_object **out);
 MUST_CHECK Error *jobs_api_verification_json(

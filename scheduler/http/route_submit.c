@@ -98,5 +98,6 @@ Error *route_job_submit(HttpService *service, const HttpRequest *request, HttpRe
     TRY(json_fields_create(&object));
     json_fields_text(object, "job", job.job);
     json_fields_text(object, "state", job.state);
+    if (submission.deadline_s > 0) jobs_api_deadline_json(&job, object);
     return http_response_json(response, object);
 }

@@ -2,6 +2,7 @@
 
 #include "base/allocator.h"
 #include "base/duration.h"
+#include "scheduler/policy/deadline.h"
 #include "scheduler/policy/device_index.h"
 #include "scheduler/policy/eviction.h"
 #include "scheduler/policy/fair_share.h"
@@ -117,7 +118,6 @@ Error *admission_submit(Policy *policy, const PolicyEvent *event) {
         .demanded = demanded,
         .bytes = event->bytes,
         .weight = (uint32_t)event->weight,
-        .deadline_ns = event->deadline_ns ? event->deadline_ns : UINT64_MAX,
         .place = (uint8_t)event->place,
         .checkpointed = event->place == POLICY_PLACE_DISK};
     Error *error = get_model(policy, event, &job->model);
@@ -129,6 +129,7 @@ Error *admission_submit(Policy *policy, const PolicyEvent *event) {
     fair_share_begin_job(job);
     quota_enter(job);
     TRY(policy_act(policy, (PolicyAction){.kind = POLICY_ACTION_ACCEPT, .job = job->key.low}));
+    TRY(deadline_enter(policy, job, event->deadline_ns));
     return admission_wait(policy, job);
 }
 
@@ -174,6 +175,7 @@ Error *admission_end(Policy *policy, Job *job, PolicyActionKind action) {
     if (job->host_bytes) eviction_leave_host(policy, job);
     quota_begin(job);
     quota_close(job);
+    TRY(deadline_leave(policy, job));
     if (action) TRY(policy_act(policy, (PolicyAction){.kind = action, .job = job->key.low}));
     replica_unreference_model(policy, job->model);
     id_map_remove(&policy->jobs, &job->key);

@@ -3,12 +3,17 @@
 #include <assert.h>
 
 #include "base/allocator.h"
+#include "scheduler/policy/deadline.h"
 #include "scheduler/policy/quota.h"
 
 /* How far behind the least of the others an account may fall because it has nothing to hand out
  * (all its jobs run or move), in slices, one more for each device. Two accounts that wait all the
  * time are never more than one slice a device apart, so this takes nothing from them. */
 enum { LAG_SLICES = 8 };
+
+/* What an account's jobs without a deadline may be owed at most, in slices: more would make those
+ * with one wait all too long. */
+enum { PLAIN_SLICES = 4 };
 
 static VirtualTime virtual_time(uint64_t device_time_ns, uint64_t weight) {
     return (VirtualTime)device_time_ns * VIRTUAL_TIME_UNIT / weight;
@@ -135,6 +140,22 @@ void fair_share_charge(Job *job, uint64_t budget_ns) {
     set_time(account, account->time + job->charged);
 }
 
+/* Jobs without a deadline earn their part of the time of those with one while they wait, and are
+ * paid in whole slices. */
+static void account_plain(const Policy *policy, const Job *job, uint64_t device_time_ns) {
+    Account *account = job->account;
+    int64_t slice = (int64_t)policy->config.quantum_ns, time = (int64_t)device_time_ns;
+    if (job->deadline_ns == UINT64_MAX)
+        account->plain_ns -= time / 1000 * (1000 - DEADLINE_PLAIN_PERMILLE);
+    else if (account->plain_jobs)
+        account->plain_ns += time / 1000 * DEADLINE_PLAIN_PERMILLE;
+    else
+        account->plain_ns = 0;
+    if (account->plain_ns > PLAIN_SLICES * slice) account->plain_ns = PLAIN_SLICES * slice;
+    if (account->plain_ns < 0) account->plain_ns = 0;
+    account->plain_due = account->plain_ns >= slice;
+}
+
 void fair_share_settle(Policy *policy, Job *job, uint64_t device_time_ns) {
     Account *account = job->account;
     VirtualTime *greatest = &policy->greatest[account->class_];
@@ -147,6 +168,8 @@ void fair_share_settle(Policy *policy, Job *job, uint64_t device_time_ns) {
     join_awake(policy, account);
     if (account->time - account->charged > *greatest) *greatest = account->time - account->charged;
     job->time += virtual_time(device_time_ns, job->weight);
+    account_plain(policy, job, device_time_ns);
+    deadline_serve(job, device_time_ns);
     job->charged = job->budget_ns = 0;
     /* what was given back counts here at once */
     if (job->seat->queued && job->seat->time > account->time) {
@@ -195,16 +218,40 @@ static void release_seat(Policy *policy, Seat *seat) {
     memory_free(seat);
 }
 
+static bool is_plain(const Job *job) { return job->deadline_ns == UINT64_MAX; }
+
+static void add_to_seat(Seat *seat, Job *job) {
+    heap_push(is_plain(job) ? &seat->plain : &seat->urgent, &job->node, job_less);
+    seat->job_count++;
+    if (is_plain(job)) seat->account->plain_jobs++;
+}
+
+static void take_from_seat(Seat *seat, Job *job) {
+    heap_remove(is_plain(job) ? &seat->plain : &seat->urgent, &job->node, job_less);
+    seat->job_count--;
+    if (is_plain(job)) seat->account->plain_jobs--;
+}
+
+/* Its deadline put it into another account, or back into its own. */
+static void change_account(Policy *policy, Job *job) {
+    Account *account = deadline_account(job);
+    if (account == job->account) return;
+    if (job->awake) fair_share_wake(policy, account);
+    if (job->awake) fair_share_sleep(policy, job->account);
+    job->account = account;
+    fair_share_begin_job(job);
+}
+
 Error *fair_share_enqueue(Policy *policy, Job *job, Queue *queue) {
     Seat *seat;
+    change_account(policy, job);
     TRY(find_seat(policy, job, queue, &seat));
     if (job->seat != seat) {
         fair_share_leave(policy, job);
         job->seat = seat;
         seat->holder_count++;
     }
-    heap_push(&seat->jobs, &job->node, job_less);
-    seat->job_count++;
+    add_to_seat(seat, job);
     if (seat->queued) queue->job_count++;
     if (queue->local && !seat->parked) fair_share_wake(policy, job->account);
     fair_share_put_back(seat);
@@ -213,12 +260,11 @@ Error *fair_share_enqueue(Policy *policy, Job *job, Queue *queue) {
 
 void fair_share_dequeue(Policy *policy, Job *job) {
     Seat *seat = job->seat;
-    heap_remove(&seat->jobs, &job->node, job_less);
     if (seat->queued && seat->job_count == 1)
         fair_share_set_aside(seat);
     else if (seat->queued)
         seat->queue->job_count--;
-    seat->job_count--;
+    take_from_seat(seat, job);
     if (seat->queue->local && !seat->parked) fair_share_sleep(policy, job->account);
 }
 
@@ -229,7 +275,30 @@ void fair_share_leave(Policy *policy, Job *job) {
     if (--seat->holder_count == 0) release_seat(policy, seat);
 }
 
-Job *fair_share_first_job(const Seat *seat) { return HEAP_ITEM(seat->jobs.root, Job, node); }
+Error *fair_share_reorder(Policy *policy, Job *job, uint64_t deadline_ns) {
+    bool queued = job->state == POLICY_JOB_WAITING || job->state == POLICY_JOB_READY;
+    if (!queued) {
+        job->deadline_ns = deadline_ns;
+        return NULL;
+    }
+    Queue *queue = job->seat->queue;
+    bool awake = queue->local && !job->seat->parked; /* it stays so, and keeps its credit */
+    if (awake) fair_share_hold(policy, job);
+    fair_share_dequeue(policy, job);
+    job->deadline_ns = deadline_ns;
+    TRY(fair_share_enqueue(policy, job, queue));
+    fair_share_drop(policy, job);
+    return NULL;
+}
+
+bool fair_share_is_due(const Job *a, const Job *b) {
+    return a->account->plain_due && is_plain(a) && !is_plain(b);
+}
+
+Job *fair_share_first_job(const Seat *seat) {
+    bool plain = seat->plain.root && (!seat->urgent.root || seat->account->plain_due);
+    return HEAP_ITEM((plain ? &seat->plain : &seat->urgent)->root, Job, node);
+}
 
 Seat *fair_share_top(Policy *policy, Queue *queue, PolicyClass class_) {
     while (queue->seats[class_].root) {

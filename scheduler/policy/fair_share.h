@@ -21,7 +21,13 @@ void fair_share_dequeue(Policy *policy, Job *job);
 void fair_share_leave(Policy *policy, Job *job);
 /* The seat whose turn it is in that class of the queue, NULL: none. Parks those over a quota. */
 Seat *fair_share_top(Policy *policy, Queue *queue, PolicyClass class_);
+/* The one with the earliest deadline, or without one by virtual time: also beside a deadline, when
+ * that is their part of the account's time. */
 Job *fair_share_first_job(const Seat *seat);
+/* Of two of one account: a is next though b has a deadline, as it is the part of those without. */
+bool fair_share_is_due(const Job *a, const Job *b);
+/* Its deadline is another one, or its account is (deadline_account): it takes its new place. */
+MUST_CHECK Error *fair_share_reorder(Policy *policy, Job *job, uint64_t deadline_ns);
 /* Out of its queue and back, for a caller that passes it over for a moment. */
 void fair_share_set_aside(Seat *seat);
 void fair_share_put_back(Seat *seat);

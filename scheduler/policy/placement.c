@@ -126,7 +126,8 @@ static Seat *first_outside(Policy *policy, Device *device, PolicyClass class_) {
 
 /* Whether a job from outside goes first, though a job of its class is ready here. */
 static bool goes_first(const Policy *policy, const Job *outside, const Job *ready) {
-    if (outside->account == ready->account) return fair_share_far_before(policy, outside, ready);
+    if (outside->account == ready->account)
+        return fair_share_is_due(outside, ready) || fair_share_far_before(policy, outside, ready);
     return fair_share_before(outside, ready);
 }
 
@@ -239,11 +240,11 @@ Error *placement_steal(Policy *policy, Device *device) {
 
 Error *placement_ready(Policy *policy, Job *job, bool fresh) {
     Device *device = job->device;
-    PolicyClass class_ = job->account->class_;
     job->state = POLICY_JOB_READY;
     job->owed = false;
     TRY(fair_share_enqueue(policy, job, &device->queue));
     fair_share_drop(policy, job);
+    PolicyClass class_ = job->account->class_; /* the queue may have changed it */
     if (fresh && class_ < device->fresh) device->fresh = class_;
     policy_decide_later(policy, device);
     return NULL;

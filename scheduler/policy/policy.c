@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "base/duration.h"
 #include "scheduler/policy/admission.h"
+#include "scheduler/policy/deadline.h"
 #include "scheduler/policy/device_index.h"
 #include "scheduler/policy/device_life.h"
 #include "scheduler/policy/dispatch.h"
@@ -34,6 +35,13 @@ Error *policy_create(Policy **out_policy) {
     return NULL;
 }
 
+static void release_deadlines(Policy *policy) {
+    for (size_t i = 0; i < policy->jobs.capacity; i++) {
+        Job *job = (Job *)policy->jobs.slots[i];
+        if (job) memory_free(job->deadline);
+    }
+}
+
 static void release_all(IdMap *map) {
     for (size_t i = 0; i < map->capacity; i++) memory_free(map->slots[i]);
     id_map_deinit(map);
@@ -41,6 +49,7 @@ static void release_all(IdMap *map) {
 
 void policy_release(Policy *policy) {
     if (!policy) return;
+    release_deadlines(policy);
     release_all(&policy->jobs);
     release_all(&policy->seats);
     release_all(&policy->uses);
@@ -119,6 +128,8 @@ static Error *apply_job(Policy *policy, const PolicyEvent *event) {
         if (!job->blocked) FAIL(CONFLICT, "job %llu is not blocked", id);
         return admission_unblock(policy, job);
     }
+    if (event->kind == POLICY_EVENT_JOB_ESTIMATED)
+        return deadline_estimate(policy, job, event->device_time_ns);
     if (event->kind == POLICY_EVENT_CHECKPOINTED) {
         job->checkpointed = true;
         return NULL;
@@ -178,6 +189,7 @@ static Error *apply(Policy *policy, const PolicyEvent *event) {
     case POLICY_EVENT_SUSPEND_REQUESTED:
     case POLICY_EVENT_RESUME_REQUESTED:
     case POLICY_EVENT_CANCEL_REQUESTED:
+    case POLICY_EVENT_JOB_ESTIMATED:
         return apply_job(policy, event);
     case POLICY_EVENT_KIND_COUNT:
         break;
@@ -201,6 +213,7 @@ Error *policy_apply(
         return error;
     }
     if (!error) quota_advance(policy);
+    if (!error) error = deadline_advance(policy);
     if (!error) error = decide(policy);
     if (!error) error = quota_set_timer(policy);
     policy->failed = error != NULL;

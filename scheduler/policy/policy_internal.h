@@ -9,6 +9,7 @@ __extension__ typedef unsigned __int128 VirtualTime;
 #define VIRTUAL_TIME_UNIT POLICY_WEIGHT_MAX
 
 typedef struct Job Job;
+typedef struct JobDeadline JobDeadline;
 typedef struct Seat Seat;
 typedef struct Tenant Tenant;
 typedef struct Device Device;
@@ -29,6 +30,9 @@ typedef struct Account {
     uint64_t awake_jobs;  /* jobs that run, or are ready on a device */
     HeapNode awake_node;  /* in Policy.awake while awake_jobs > 0 */
     Seat *pool_seats;
+    uint64_t plain_jobs; /* of its jobs in seats: without a deadline */
+    int64_t plain_ns;    /* device-time that these are owed by those with one */
+    bool plain_due;      /* enough of it that one of them is next */
 } Account;
 
 /* Jobs of one account that wait in one queue. */
@@ -40,8 +44,9 @@ struct Seat {
     bool queued;           /* in queue->seats: has jobs and is not parked */
     bool parked;           /* a quota of the tenant is used up */
     uint32_t holder_count; /* jobs that point here */
-    uint32_t job_count;    /* of them in jobs */
-    Heap jobs;
+    uint32_t job_count;    /* of them in urgent and plain */
+    Heap urgent;           /* with deadlines, the earliest first */
+    Heap plain;            /* by virtual time */
     HeapNode node;
     VirtualTime time; /* account->time when it was put where it stands in the heap */
     Seat *next_parked;
@@ -79,6 +84,8 @@ struct Tenant {
     uint64_t hour_ns;                /* sum of minutes */
     uint64_t budget_ns;              /* of its running slices */
     Account accounts[POLICY_CLASS_COUNT];
+    JobDeadline *deadlines; /* of its jobs, those to come */
+    uint64_t deadline_count;
     Seat *parked;
     uint64_t wake_ns; /* when its seats are looked at again; 0: not by time */
     HeapNode timer_node;
@@ -154,9 +161,10 @@ struct Job {
     Device *device;   /* where it is placed; NULL: nowhere */
     Device *demanded; /* NULL: any */
     Seat *seat;
-    HeapNode node;        /* in seat->jobs */
-    Job *next, *previous; /* in device->residents, or in Policy.host_jobs */
-    uint64_t deadline_ns; /* UINT64_MAX: none */
+    HeapNode node;         /* in seat->urgent or seat->plain */
+    Job *next, *previous;  /* in device->residents, or in Policy.host_jobs */
+    JobDeadline *deadline; /* NULL: it never had one */
+    uint64_t deadline_ns;  /* to come; UINT64_MAX: none */
     VirtualTime time;
     VirtualTime charged; /* RUNNING: to its account */
     uint64_t bytes;      /* granted, or to be granted */
@@ -191,6 +199,7 @@ struct Policy {
     uint32_t bucket_count, queue_count;
     Heap awake[POLICY_CLASS_COUNT];
     VirtualTime greatest[POLICY_CLASS_COUNT]; /* at the end of any slice */
+    Heap deadlines;                           /* to come, by when they change the order */
     Heap waiting;      /* devices by how many ready executions wait there, most first */
     Heap timers;       /* tenants by wake_ns */
     uint64_t timer_ns; /* set last; 0: none */

@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "base/duration.h"
+#include "scheduler/policy/deadline.h"
 #include "scheduler/policy/eviction.h"
 #include "scheduler/policy/fair_share.h"
 #include "scheduler/policy/placement.h"
@@ -136,7 +137,9 @@ void quota_advance(Policy *policy) {
 Error *quota_set_timer(Policy *policy) {
     HeapNode *root = policy->timers.root;
     uint64_t next = root ? HEAP_ITEM(root, Tenant, timer_node)->wake_ns : 0;
+    uint64_t deadline = deadline_due_ns(policy);
     if (policy->stuck_ns && (!next || policy->stuck_ns < next)) next = policy->stuck_ns;
+    if (deadline && (!next || deadline < next)) next = deadline;
     if (!next || next == policy->timer_ns) return NULL;
     policy->timer_ns = next;
     return policy_act(policy, (PolicyAction){.kind = POLICY_ACTION_SET_TIMER, .ns = next});

@@ -372,6 +372,11 @@ void checker_take_action(Checker *checker, const PolicyEvent *event, const Polic
         if (action->ns <= checker->now_ns)
             checker_violate(checker, "a timer for the past: %llu", (Number)action->ns);
         break;
+    case POLICY_ACTION_MISSED:
+        if (checker->jobs[number].deadline_ns > checker->now_ns)
+            checker_violate(checker, "job %u: its deadline is said to have passed", number);
+        break;
+    case POLICY_ACTION_PROMISE:
     case POLICY_ACTION_KIND_COUNT:
         break;
     }

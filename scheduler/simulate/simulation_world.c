@@ -157,6 +157,8 @@ Error *simulation_carry_out(Simulation *world, const PolicyAction *action) {
     case POLICY_ACTION_ACCEPT:
     case POLICY_ACTION_GRANT:
     case POLICY_ACTION_SUSPENDED:
+    case POLICY_ACTION_MISSED:
+    case POLICY_ACTION_PROMISE:
     case POLICY_ACTION_KIND_COUNT:
         break;
     }

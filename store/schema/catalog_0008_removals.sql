@@ -26,3 +26,19 @@ UPDATE tenants SET bytes_stored =
 ALTER TABLE tenants ADD COLUMN output_bytes INTEGER NOT NULL DEFAULT 0 CHECK (output_bytes >= 0);
 UPDATE tenants SET output_bytes =
     (SELECT coalesce(sum(c.bytes_raw), 0) FROM contents c JOIN jobs j ON j.id = c.job WHERE c.kind = 2 AND j.tenant = tenants.id);
+
+-- Kinds of events are those of job_event_kinds.def, which grows.
+CREATE TABLE job_events_new (
+    job INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+    sequence INTEGER NOT NULL CHECK (sequence >= 1),
+    kind INTEGER NOT NULL CHECK (kind BETWEEN 1 AND 255),
+    time REAL NOT NULL,
+    state INTEGER NOT NULL CHECK (state BETWEEN 1 AND 9), -- after it
+    output_begin INTEGER NOT NULL, -- outputs that became visible: from here
+    output_end INTEGER NOT NULL CHECK (output_end >= output_begin), -- up to before here
+    why TEXT NOT NULL,
+    PRIMARY KEY (job, sequence)
+) STRICT, WITHOUT ROWID;
+INSERT INTO job_events_new SELECT job, sequence, kind, time, state, output_begin, output_end, why FROM job_events;
+DROP TABLE job_events;
+ALTER TABLE job_events_new RENAME TO job_events;

@@ -113,11 +113,15 @@ class Daemon:
         return [json.loads(line) for line in self.request("GET", path, headers=headers).splitlines()]
 
     def submit(self, model, arrays, headers=None, **policy):
+        return self.submitted(model, arrays, headers, **policy)["job"]
+
+    def submitted(self, model, arrays, headers=None, **policy):
+        """The whole answer."""
         data = io.BytesIO()
         np.savez(data, **arrays)
         body, content_type = _multipart({"policy": json.dumps({"model": model, **policy}).encode(),
                                          "inputs": data.getvalue()})
-        return json.loads(self.request("POST", "/v1/jobs", body, content_type, headers))["job"]
+        return json.loads(self.request("POST", "/v1/jobs", body, content_type, headers))
 
     def job(self, job, headers=None):
         return self.json("GET", f"/v1/jobs/{job}", headers=headers)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "scheduler/policy/policy.h"
 #include "scheduler/intake_inputs.h"
 #include "serialize/array_bundle.h"
@@ -153,7 +154,9 @@ Error *control_fixture_submit(ControlFixture *fixture, const char *function, int
         .policy = &policy,
         .priority = POLICY_NORMAL,
         .release = JOB_RELEASE_LOG,
-        .deadline = NAN,
+        .deadline = fixture->deadline_s != 0
+                        ? clock_real().calendar_s(clock_real().self) + fixture->deadline_s
+                        : NAN,
         .key = key};
     return job_intake_submit(fixture->control, &intake, out_id, &created);
 }

@@ -10,6 +10,7 @@ typedef struct ControlFixture {
     SettingsCache *settings;
     Control *control;
     MemoryBudget *budget;
+    double deadline_s;          /* from now, of what is submitted; 0: none */
     Metrics *metrics;           /* NULL unless the test sets it before the start; the test's */
     const WeightImages *images; /* the same */
     uint64_t reopen_pause_ns, loss_window_ns; /* the same; of ControlOptions */

@@ -25,8 +25,8 @@ static void test_intake_inputs_store_what_reading_all_would(void **state) {
     MemoryStore __attribute__((cleanup(memory_store_deinit))) whole = {0};
     ArrayBundle OWN_BUNDLE(a) = {0};
     ArrayBundle OWN_BUNDLE(b) = {0};
-    IntakeInputs OWN_INTAKE_INPUTS(inputs) = {0};
     OWN(MemoryBudget, budget) = NULL;
+    IntakeInputs OWN_INTAKE_INPUTS(inputs) = {0};
     OWN(WorkerPool, pool) = NULL;
     const Tenant tenant = tenant_of(QUOTA_UNLIMITED);
     fixture_add_floats(&arrays, "small", &(Shape){1, {10}}, 3);
@@ -54,8 +54,8 @@ static void test_intake_inputs_keep_a_bomb_out_of_memory(void **state) {
     ArrayList OWN_ARRAYS(outlines) = {0};
     MemoryStore __attribute__((cleanup(memory_store_deinit))) store = {0};
     ArrayBundle OWN_BUNDLE(bundle) = {0};
-    IntakeInputs OWN_INTAKE_INPUTS(inputs) = {0};
     OWN(MemoryBudget, budget) = NULL;
+    IntakeInputs OWN_INTAKE_INPUTS(inputs) = {0};
     char name[] = "x", main_name[] = "main";
     Port port = {.name = name, .dtype = DTYPE_FLOAT32, .rank_known = true, .shape = {1, {-1}}};
     const Function function = {.name = main_name, .parameter_count = 1, .parameters = &port};
@@ -80,8 +80,8 @@ static void test_intake_inputs_keep_a_bomb_out_of_memory(void **state) {
 static void test_intake_inputs_charge_what_cannot_be_streamed(void **state) {
     (void)state;
     ByteWriter OWN_BYTES(file) = {0};
-    IntakeInputs OWN_INTAKE_INPUTS(inputs) = {0};
     OWN(MemoryBudget, budget) = NULL;
+    IntakeInputs OWN_INTAKE_INPUTS(inputs) = {0};
     const Tenant tenant = tenant_of(QUOTA_UNLIMITED);
     deflated_npz("x", "<U1", "(16777216,)", 64 << 20, &file);
     assert_ok(memory_budget_create("inputs", (uint64_t)64 << 20, 1, &budget));

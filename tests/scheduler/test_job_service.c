@@ -12,7 +12,7 @@ static Error *count_job(void *context, const JobsApiJob *job) {
 
 static Error *count_event(void *context, const JobsApiEvent *event) {
     int64_t *last = context;
-    assert_int_equal(event->sequence, *last + 1);
+    assert_true(event->sequence > *last); /* of outputs in a row the last one is told */
     *last = event->sequence;
     return NULL;
 }

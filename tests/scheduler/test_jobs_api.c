@@ -20,13 +20,15 @@ static void test_jobs_api_shows_what_is_unknown_as_null(void **state) {
         .submitted = 1.5,
         .started = NAN,
         .finished = NAN,
+        .deadline = NAN,
         .checkpoint_age_s = NAN};
     json_object *object;
     assert_ok(jobs_api_job_json(&job, &object));
     assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
         "{\"job\":\"j\",\"model\":\"m\",\"tenant\":\"t\",\"state\":\"queued\",\"items_done\":null,"
         "\"items_total\":null,\"device\":null,\"priority\":\"high\",\"submitted\":1.5,\"started\":"
-        "null,\"finished\":null,\"device_seconds\":0.0,\"checkpoint_age\":null,\"migrating\":null,"
+        "null,\"finished\":null,\"deadline\":null,\"missed\":null,\"feasible\":null,\"earliest_"
+        "end\":null,\"device_seconds\":0.0,\"checkpoint_age\":null,\"migrating\":null,"
         "\"why\":null,\"ended\":false,\"outputs\":0,\"instructions\":null,\"kernel_calls\":null,"
         "\"peak_bytes\":null}");
     json_object_put(object);

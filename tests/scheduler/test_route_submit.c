@@ -16,7 +16,8 @@ static void test_route_submit_passes_the_whole_policy_on(void **state) {
             "\"threads\":2,\"suspend_after\":7,\"suspend_after_ms\":0,\"check_finite\":true}",
             text, sizeof text),
         200);
-    assert_string_equal(text, "{\"job\":\"0000000000aa-1\",\"state\":\"queued\"}\n");
+    assert_string_equal(text, "{\"job\":\"0000000000aa-1\",\"state\":\"queued\",\"deadline\":0.0,"
+                              "\"missed\":false,\"feasible\":null,\"earliest_end\":null}\n");
     const JobsApiSubmission *last = &server.jobs.last;
     assert_true(last->items && last->batch == 4 && last->shared_count == 1);
     assert_true(last->priority == JOBS_API_PRIORITY_LOW && last->weight == 3);
