@@ -6,11 +6,20 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 
+/* Whoever reads strings reads their offsets first. */
+static Error *check_memory(const Storage *storage, DType dtype) {
+    if (dtype == DTYPE_STRING && !storage->device->class_->host_memory)
+        FAIL(UNSUPPORTED, "strings cannot be in the memory of %s: they belong in slot 0",
+            storage->device->name);
+    return NULL;
+}
+
 /* Takes over the caller's reference to the storage, on failure too. */
 static Error *make_owning(
     Storage *owned_storage, uint64_t offset, DType dtype, const Shape *shape, Tensor **out) {
     void *block;
-    Error *error = memory_alloc(1, sizeof(Tensor), &block);
+    Error *error = check_memory(owned_storage, dtype);
+    if (!error) error = memory_alloc(1, sizeof(Tensor), &block);
     if (error) {
         storage_release(owned_storage);
         return error;

@@ -399,6 +399,7 @@ void control_update_status(ControlJob *job) {
     status->running = (job->open || job->running) && !status->halted;
     status->device = job->device;
     status->demanded = job->demanded;
+    status->device_strings = job->model && job->model->device_strings;
     status->items_done = job->items_done;
     status->counters = job->counters;
     status->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
@@ -455,6 +456,10 @@ bool control_find_status(Control *control, JobId id, ControlStatus *out_status) 
         else if (lost)
             (void)snprintf(out_status->why, sizeof out_status->why,
                 "waits for %s, which is lost, to come back", lost);
+        else if (waits && status->device_strings && status->demanded != POLICY_NO_DEVICE)
+            (void)snprintf(out_status->why, sizeof out_status->why,
+                "waits for %s: the model has strings in slot 1; only cpu runs it",
+                control->devices[status->demanded].name);
     }
     (void)pthread_mutex_unlock(&control->status_mutex);
     return name;

@@ -74,7 +74,8 @@ typedef struct ControlSubmission {
     Batch *batch;      /* of its inputs, to begin with at once; consumed, also on failure */
     uint32_t function;
     uint64_t constant_bytes, live_bytes;
-    JobState state; /* NONE: queued; or suspended, or in_doubt */
+    bool device_strings; /* of its executable */
+    JobState state;      /* NONE: queued; or suspended, or in_doubt */
     /* A job from a file: stored as this says, with `job` in the place of its own; it begins at its
      * checkpoint, and there is no batch. NULL: a new one. */
     const JobRestore *restore;
@@ -82,13 +83,14 @@ typedef struct ControlSubmission {
 } ControlSubmission;
 
 /* Durable on return. out_created: false when the key stands for that job already.
- * Errors: EXHAUSTED a quota or more than any device has, with the figures; as jobs_submit.
+ * Errors: EXHAUSTED a quota or more than any device has, with the figures; UNSUPPORTED the
+ * device that it demands, or every device here, cannot run its model; as jobs_submit.
  * Threads: any, as the next ones. Blocks: until the commit. */
 MUST_CHECK Error *control_submit(
     Control *control, const ControlSubmission *submission, JobId *out_id, bool *out_created);
 /* Returns when the checkpoint is durable. Errors: NOT_FOUND; CONFLICT, its state is named. */
 MUST_CHECK Error *control_suspend(Control *control, TenantId tenant, JobId job);
-/* device: NULL for any. */
+/* device: NULL for any that can run it. Errors: UNSUPPORTED it cannot. */
 MUST_CHECK Error *control_resume(Control *control, TenantId tenant, JobId job, const char *device);
 MUST_CHECK Error *control_cancel(Control *control, TenantId tenant, JobId job);
 /* Stores a checkpoint of a job that runs, at its next safepoint. Errors: NOT_FOUND; CONFLICT it has

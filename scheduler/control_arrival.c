@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
+#include "scheduler/control_place.h"
 #include "scheduler/model_loader.h"
 #include "serialize/warm_storages.h"
 

@@ -7,6 +7,7 @@
 #include "scheduler/control_accounts.h"
 #include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
+#include "scheduler/control_place.h"
 
 const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_index) {
     for (uint32_t i = 0; i < control->device_count; i++)
@@ -17,12 +18,53 @@ const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_inde
     return NULL;
 }
 
+/* ---- which device a job may have ---- */
+
+static Error *require_device(const ControlJob *job, uint64_t *inout_device) {
+    const Control *control = job->control;
+    if (!job->model->device_strings) return NULL;
+    if (*inout_device != POLICY_NO_DEVICE) {
+        const ControlDevice *device = &control->devices[*inout_device];
+        if (device->host_memory) return NULL;
+        FAIL(UNSUPPORTED, "%s cannot run this model: it has strings in slot 1; only cpu runs it",
+            device->name);
+    }
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (control->devices[i].host_memory) {
+            *inout_device = i;
+            return NULL;
+        }
+    FAIL(UNSUPPORTED,
+        "no device here can run this model: it has strings in slot 1; only cpu runs it");
+}
+
+Error *control_job_find_device(const ControlJob *job, const char *name, uint64_t *out_device) {
+    uint64_t device;
+    TRY(control_find_device(job->control, name, &device));
+    TRY(require_device(job, &device));
+    *out_device = device;
+    return NULL;
+}
+
+bool control_job_place(ControlJob *job, const char *name, uint64_t *out_device) {
+    Error *error = control_job_find_device(job, name, out_device);
+    if (error) {
+        error_free(error);
+        error = control_job_find_device(job, NULL, out_device);
+    }
+    if (!error) return true;
+    control_want_state(job, JOB_STATE_SUSPENDED, error_message(error));
+    error_free(error);
+    return false;
+}
+
 /* ---- coming ---- */
 
 static Error *describe(ControlDevice *device) {
     TextBuilder OWN_TEXT(text) = {0};
     (void)snprintf(device->name, sizeof device->name, "%s", device->device->name);
     (void)snprintf(device->kind, sizeof device->kind, "%s", device->device->class_->kind);
+    device->host_memory = device->device->class_->host_memory;
     device->device->class_->determinism_class(device->device, &text);
     return text_builder_take(&text, &device->determinism_class);
 }

@@ -24,6 +24,7 @@ typedef struct ControlModel {
     TenantId tenant; /* one that has it */
     uint64_t constant_bytes;
     uint64_t loaded_ns[CONTROL_DEVICES_MAX]; /* its weights, last; 0: never */
+    bool device_strings;                     /* of the executable */
     size_t job_count;
 } ControlModel;
 
@@ -168,6 +169,7 @@ struct ControlJob {
         bool running, halted;
         uint32_t device;
         uint64_t demanded;
+        bool device_strings; /* as its model's */
         int64_t items_done;
         double device_seconds;
         JobRunCounters counters;
@@ -192,6 +194,7 @@ typedef struct ControlDevice {
     char *spec; /* as it is opened */
     char name[DEVICE_NAME_MAX];
     char kind[DEVICE_NAME_MAX];
+    bool host_memory;        /* it computes in the host's memory */
     char *determinism_class; /* as text; made when it was first opened */
     uint64_t memory_bytes;   /* in all */
     uint64_t speed;          /* measured when it was first opened; 0: there is no other device */
@@ -325,7 +328,7 @@ MUST_CHECK Error *control_job_name(ControlJob *job, JobId id);
 ControlJob *control_job_find(Control *control, TenantId tenant, JobId id);
 /* The model of a job, one more user of it. */
 MUST_CHECK Error *control_job_set_model(
-    ControlJob *job, const Digest *identity, uint64_t constant_bytes);
+    ControlJob *job, const Digest *identity, uint64_t constant_bytes, bool device_strings);
 /* Its inputs are stored and it waits: they stay in memory if they are small and few do. */
 void control_job_keep_inputs(ControlJob *job);
 /* It begins, or needs them no more: they count no longer. */
@@ -358,9 +361,6 @@ void control_outputs_deinit(ControlOutputs *outputs);
 bool control_outputs_are_many(const ControlJob *job);
 
 /* ---- control_devices.c: devices that come, go and come back ---- */
-/* The first that computes in host memory: it is never lost, and takes nothing from the others.
- * NULL: there is none, and out_index stays. */
-const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_index);
 /* Opens one and tells the policy. Before the thread runs. */
 MUST_CHECK Error *control_add_device(Control *control, const char *spec);
 /* Something on it failed with DEVICE_LOST: from here on nothing is begun there, and what fails

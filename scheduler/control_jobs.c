@@ -92,7 +92,8 @@ ControlJob *control_job_find(Control *control, TenantId tenant, JobId id) {
     return name && name->job->tenant == tenant ? name->job : NULL;
 }
 
-Error *control_job_set_model(ControlJob *job, const Digest *identity, uint64_t constant_bytes) {
+Error *control_job_set_model(
+    ControlJob *job, const Digest *identity, uint64_t constant_bytes, bool device_strings) {
     Control *control = job->control;
     uint64_t number;
     memcpy(&number, identity->bytes, sizeof number);
@@ -104,7 +105,8 @@ Error *control_job_set_model(ControlJob *job, const Digest *identity, uint64_t c
         *model = (ControlModel){.key = {0, number},
             .identity = *identity,
             .tenant = job->tenant,
-            .constant_bytes = constant_bytes};
+            .constant_bytes = constant_bytes,
+            .device_strings = device_strings};
         Error *error = id_map_add(&control->model_map, &model->key);
         if (error) {
             memory_free(model);

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "scheduler/control_internal.h"
+#include "scheduler/control_place.h"
 
 /* ---- on the senders' threads ---- */
 
@@ -124,6 +125,13 @@ static Error *give(ControlJob *job, ControlRequest *request) {
     return NULL;
 }
 
+/* False: no device here can run it; it is suspended then, and that is the answer. */
+static bool place(ControlJob *job, ControlRequest *request) {
+    if (control_job_place(job, job->policy.device, &job->resume_device)) return true;
+    request->suspended = true;
+    return false;
+}
+
 /* A job that could not be held for want of room is suspended by now, or will be: as every job
  * whose data cannot be stored. */
 static Error *take_back(ControlJob *job, ControlRequest *request) {
@@ -132,8 +140,8 @@ static Error *take_back(ControlJob *job, ControlRequest *request) {
     if (!rests(job, JOB_STATE_HELD)) return fail_state(job, "take back");
     TRY(control_wait_for(job, request));
     job->resume_device = job->demanded;
-    if (!job->known) /* since a restart; the device may be gone, then any will do */
-        error_free(control_find_device(job->control, job->policy.device, &job->resume_device));
+    /* since a restart; the device may be gone, then any will do */
+    if (!job->known && !place(job, request)) return NULL;
     control_want_state(job, state_back(request->suspended), request->why);
     return NULL;
 }
@@ -143,9 +151,9 @@ static Error *own(ControlJob *job, ControlRequest *request) {
     Control *control = job->control;
     if (!rests(job, JOB_STATE_IN_DOUBT)) return fail_state(job, "own");
     TRY(control_tell_tenant(control, job->tenant));
-    error_free(control_find_device(control, job->policy.device, &job->resume_device));
     TRY(control_wait_for(job, request));
     job->new_epoch = request->epoch;
+    if (!place(job, request)) return NULL;
     control_want_state(job, state_back(request->suspended), request->why);
     return NULL;
 }

@@ -2,6 +2,7 @@
 #include "base/allocator.h"
 #include "base/container_of.h"
 #include "scheduler/control_internal.h"
+#include "scheduler/control_place.h"
 
 typedef struct Preparation {
     IoTask task;

@@ -6,24 +6,25 @@
 #include "base/clock.h"
 #include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
+#include "scheduler/control_place.h"
 #include "scheduler/model_loader.h"
 #include "store/jobs_damaged.h"
 
 /* ---- start: what the store holds ---- */
 
-/* The size of a model's weights, without reading them. */
-static Error *get_constant_bytes(Control *control, const Job *row, uint64_t *out_bytes) {
+/* What is to be known of a model, without reading its weights. */
+static Error *set_model(ControlJob *job, const Job *row) {
+    const Control *control = job->control;
     OWN(Executable, outline) = NULL;
     uint64_t number;
     memcpy(&number, row->executable.bytes, sizeof number);
     const ControlModel *model = id_map_find(&control->model_map, 0, number);
-    if (model) {
-        *out_bytes = model->constant_bytes;
-        return NULL;
-    }
+    if (model)
+        return control_job_set_model(
+            job, &row->executable, model->constant_bytes, model->device_strings);
     TRY(model_loader_read_outline(control->options.store, row->tenant, &row->executable, &outline));
-    *out_bytes = executable_constant_bytes(outline);
-    return NULL;
+    return control_job_set_model(
+        job, &row->executable, executable_constant_bytes(outline), outline->device_strings);
 }
 
 /* Whether it was suspended before: then it is not suspended after a time any more, nor once more
@@ -49,7 +50,6 @@ static Error *find_past(ControlJob *job, const Job *row) {
 static Error *fill(ControlJob *job, const Job *row) {
     Control *control = job->control;
     ByteWriter OWN_BYTES(policy) = {0};
-    uint64_t constant_bytes;
     job->tenant = row->tenant;
     job->priority = row->priority;
     job->deadline = row->deadline;
@@ -67,8 +67,7 @@ static Error *fill(ControlJob *job, const Job *row) {
         FAIL(CORRUPT, "catalog.db: a job of priority %d; run fsck", row->priority);
     bool late = row->deadline < clock_real().calendar_s(clock_real().self);
     if (job->policy.suspend_after_ns || job->policy.suspend_at || late) TRY(find_past(job, row));
-    TRY(get_constant_bytes(control, row, &constant_bytes));
-    TRY(control_job_set_model(job, &row->executable, constant_bytes));
+    TRY(set_model(job, row));
     return control_job_name(job, row->id);
 }
 
@@ -80,9 +79,9 @@ static Error *adopt(Control *control, const Job *row, bool restarted) {
     Error *error = fill(job, row);
     if (!error && row->state == JOB_STATE_QUEUED) {
         /* the device it demanded may be gone; then any will do */
-        error_free(control_find_device(control, job->policy.device, &device));
-        control_job_submit(
-            job, job->has_checkpoint ? POLICY_PLACE_DISK : POLICY_PLACE_NONE, device, 0);
+        if (control_job_place(job, job->policy.device, &device))
+            control_job_submit(
+                job, job->has_checkpoint ? POLICY_PLACE_DISK : POLICY_PLACE_NONE, device, 0);
     }
     if (!error) {
         if (restarted && row->state == JOB_STATE_QUEUED)

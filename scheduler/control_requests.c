@@ -6,6 +6,7 @@
 #include "base/container_of.h"
 #include "scheduler/control_accounts.h"
 #include "scheduler/control_internal.h"
+#include "scheduler/control_place.h"
 #include "scheduler/refusal_text.h"
 
 /* ---- on the senders' threads ---- */
@@ -232,7 +233,8 @@ static Error *fill_job(ControlJob *job, const ControlSubmission *submission) {
     job->has_checkpoint = submission->restore && submission->restore->checkpoint;
     job->submitted_ns = control_now_ns();
     TRY(copy_policy(submission->policy, &job->policy));
-    return control_job_set_model(job, &submission->job.executable, submission->constant_bytes);
+    return control_job_set_model(
+        job, &submission->job.executable, submission->constant_bytes, submission->device_strings);
 }
 
 static Error *begin_birth(ControlJob *job, ControlRequest *request, Birth **out_birth) {
@@ -283,10 +285,10 @@ static Error *make_job(Control *control, const ControlSubmission *submission, Co
 /* What a submission asks for, before anything is stored of it. */
 static Error *admit(ControlJob *job, ControlRequest *request) {
     const ControlSubmission *submission = request->submission;
-    uint64_t device;
     Birth *birth;
-    TRY(control_find_device(job->control, submission->policy->device, &device));
+    uint64_t device;
     TRY(fill_job(job, submission));
+    TRY(control_job_find_device(job, submission->policy->device, &device));
     if (submission->state == JOB_STATE_NONE) TRY(ask_policy(job, device, submission->live_bytes));
     return begin_birth(job, request, &birth);
 }
@@ -317,7 +319,6 @@ static Error *fail_state(const char *what, const char *state) {
     FAIL(CONFLICT, "cannot %s a job that is %s", what, state);
 }
 
-/* What is not in memory is suspended, has ended or is none of this tenant's. */
 Error *control_fail_absent(Control *control, const ControlRequest *request, const char *what) {
     Job job;
     TRY(jobs_get(control->options.store, request->tenant, request->job, &job));
@@ -333,7 +334,7 @@ static Error *try_to_store(ControlJob *job, ControlRequest *request) {
 }
 
 static Error *resume_halted(ControlJob *job, ControlRequest *request) {
-    TRY(control_find_device(job->control, request->device, &job->resume_device));
+    TRY(control_job_find_device(job, request->device, &job->resume_device));
     TRY(try_to_store(job, request));
     job->resume_wanted = true;
     return NULL;
@@ -363,7 +364,7 @@ static Error *resume(Control *control, ControlRequest *request) {
         return fail_state(
             "resume", job->status.running ? "running" : job_state_info(job->stored_state)->name);
     TRY(control_tell_tenant(control, job->tenant)); /* its quotas may be others now */
-    TRY(control_find_device(control, request->device, &job->resume_device));
+    TRY(control_job_find_device(job, request->device, &job->resume_device));
     TRY(control_wait_for(job, request));
     control_want_state(job, JOB_STATE_QUEUED,
         held ? "somebody said that it is this home's"

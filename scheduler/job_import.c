@@ -178,6 +178,7 @@ static Error *submit(Control *control, const JobImportState *self, const Arrival
         .job = restore.job,
         .function = self->function,
         .constant_bytes = executable_constant_bytes(self->outline),
+        .device_strings = self->outline->device_strings,
         .live_bytes = live_bytes < POLICY_BYTES_MAX ? live_bytes : POLICY_BYTES_MAX,
         .state = arrival ? JOB_STATE_IN_DOUBT : JOB_STATE_NONE,
         .restore = &restore,

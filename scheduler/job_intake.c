@@ -148,6 +148,7 @@ static Error *submit(Control *control, Intake *intake, JobId *out_id, bool *out_
         .policy = &intake->job_policy,
         .function = intake->function,
         .constant_bytes = executable_constant_bytes(intake->outline),
+        .device_strings = intake->outline->device_strings,
         .live_bytes = intake->live_bytes,
         .state = wanted->suspended ? JOB_STATE_SUSPENDED : JOB_STATE_NONE,
         .job = {.model = wanted->model,

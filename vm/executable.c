@@ -75,6 +75,12 @@ Error *executable_find_function(
     return fail_unknown_function(executable, name);
 }
 
+Error *executable_check_device(const Executable *executable, const Device *device) {
+    if (!executable->device_strings || device->class_->host_memory) return NULL;
+    FAIL(UNSUPPORTED, "%s cannot run this model: it has strings in slot 1; only cpu runs it",
+        device->name);
+}
+
 uint64_t executable_constant_bytes(const Executable *executable) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < executable->constant_count; i++)

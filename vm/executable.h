@@ -90,6 +90,9 @@ typedef struct Executable {
     uint32_t function_count, constant_count, primitive_count, code_word_count;
     Digest identity; /* SHA-256 of the manifest; all zero until serialize has computed it */
     bool outline;    /* large constants have no data: their bytes must not be looked at */
+    /* Strings come into slot 1 (device_strings.h), so only a device in host memory can run it
+     * (executable_check_device). Found by the verifier. */
+    bool device_strings;
     struct LivenessCache *liveness; /* liveness.h; filled on demand, thread-safe */
 } Executable;
 
@@ -112,5 +115,7 @@ static inline const uint64_t *function_instruction(
     const Executable *executable, const Function *function, uint32_t pc) {
     return executable->code + function->first_word + function->instruction_words[pc];
 }
+/* Errors: UNSUPPORTED a device that cannot run it. */
+MUST_CHECK Error *executable_check_device(const Executable *executable, const Device *device);
 /* Bytes of all tensor constants. */
 uint64_t executable_constant_bytes(const Executable *executable);

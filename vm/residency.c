@@ -247,6 +247,7 @@ Error *residency_create_from(Executable *executable, Device *host, Device *devic
     const ResidencySource *source, Residency **out) {
     if (!host->class_->host_memory)
         FAIL(INVALID, "slot 0 must be a cpu device, not %s", host->name);
+    TRY(executable_check_device(executable, device));
     void *memory;
     TRY(memory_alloc_lines(1, sizeof(Residency), &memory));
     OWN(Residency, residency) = memory;

@@ -7,6 +7,7 @@
 #include "base/name_map.h"
 #include "vm/adt.h"
 #include "vm/closure.h"
+#include "vm/device_strings.h"
 #include "vm/instruction.h"
 #include "vm/liveness.h"
 
@@ -351,9 +352,11 @@ static Error *check_constants(const Executable *executable) {
     return NULL;
 }
 
-Error *verifier_check(const Executable *executable) {
+Error *verifier_check(Executable *executable) {
     TRY(check_names(executable));
     TRY(check_constants(executable));
     for (uint32_t i = 0; i < executable->function_count; i++) TRY(check_function(executable, i));
-    return verifier_check_slots(executable);
+    TRY(verifier_check_slots(executable));
+    executable->device_strings = device_strings_find(executable);
+    return NULL;
 }

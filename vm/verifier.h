@@ -10,7 +10,8 @@
  * (verifier_slots.c). */
 #include "vm/executable.h"
 
-MUST_CHECK Error *verifier_check(const Executable *executable);
+/* Sets device_strings. */
+MUST_CHECK Error *verifier_check(Executable *executable);
 /* verifier_flow.c: definition before use. */
 MUST_CHECK Error *verifier_check_flow(const Executable *executable, uint32_t function);
 /* verifier_slots.c: operands in the slots they are read from. Of code that passed all else. */

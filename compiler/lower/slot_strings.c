@@ -1,6 +1,7 @@
 #include "compiler/lower/slot_strings.h"
 
 #include "compiler/ir/ir_walk.h"
+#include "kernels/operator_strings.h"
 
 typedef struct Strings {
     bool *of; /* by variable id */
@@ -27,40 +28,31 @@ static void flow(Strings *strings, const IrVariable *from, const IrVariable *to)
     strings->changed = true;
 }
 
-/* Whether result i is of strings where one of the operands is. Operators that are not named keep
- * the element type of what they move. */
-static bool keeps_strings(const IrBinding *binding, uint32_t i) {
-    switch ((int)binding->operator_info->id) {
-    case OPERATOR_CAST:
-        return attributes_dtype(binding->attributes, "to") == DTYPE_STRING;
-    case OPERATOR_UNIQUE:
-    case OPERATOR_STRING_SPLIT:
-        return i == 0;
-    case OPERATOR_EQUAL:
-    case OPERATOR_REGEX_FULL_MATCH:
-    case OPERATOR_TF_IDF_VECTORIZER:
-    case OPERATOR_SHAPE:
-    case OPERATOR_SIZE:
-        return false;
-    default:
-        return true;
-    }
-}
-
-static bool makes_strings(const Strings *strings, const IrBinding *binding) {
-    const OperatorId id = binding->operator_info->id;
-    if (id == OPERATOR_CAST) return attributes_dtype(binding->attributes, "to") == DTYPE_STRING;
-    if (id == OPERATOR_CAST_LIKE) return strings->of[binding->operands[1]->id];
+static bool any_operand(const Strings *strings, const IrBinding *binding) {
     for (uint32_t i = 0; i < binding->operand_count; i++)
         if (binding->operands[i] && strings->of[binding->operands[i]->id]) return true;
     return false;
 }
 
+static bool makes_strings(const Strings *strings, const IrBinding *binding, uint32_t i) {
+    switch (operator_strings(binding->operator_info, binding->attributes, i)) {
+    case OPERATOR_STRINGS_NEVER:
+        return false;
+    case OPERATOR_STRINGS_ALWAYS:
+        return true;
+    case OPERATOR_STRINGS_AS_INPUTS:
+        return any_operand(strings, binding);
+    case OPERATOR_STRINGS_AS_INPUT_1:
+        return strings->of[binding->operands[1]->id];
+    }
+    return false;
+}
+
 static void through_operator(Strings *strings, const IrBinding *binding) {
-    if (!makes_strings(strings, binding)) return;
     for (uint32_t i = 0; i < binding->result_count; i++) {
         const IrVariable *result = binding->results[i];
-        if (strings->of[result->id] || !may_be(result) || !keeps_strings(binding, i)) continue;
+        if (strings->of[result->id] || !may_be(result) || !makes_strings(strings, binding, i))
+            continue;
         strings->of[result->id] = true;
         strings->changed = true;
     }

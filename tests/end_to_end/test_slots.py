@@ -96,3 +96,52 @@ def test_a_daemon_runs_them_on_whichever_device_it_chooses(home):
             np.testing.assert_allclose(arrays["y"], MODELS[name][2], rtol=1e-6, atol=1e-6)
             assert daemon.job(job)["device"] in ((device,) if device else ("cpu", "sim:0"))
         assert daemon.end() == DONE
+
+
+STRINGS_IN_SLOT_1 = """constant @s slot 1 = string[4] {"1.5", "2", "-3e2", "7"}
+primitive %gather = Gather
+primitive %cast = Cast {to=float32}
+function main(i: int64[3]) -> (y: float32[3]) exported {
+    InvokePacked %gather @s, r0 -> r1
+    InvokePacked %cast r1 -> r1
+    Ret r1
+}
+function spin(i: int64[3]) -> (y: any) exported {
+head:
+    Goto head
+}
+function texts(i: int64[3]) -> (y: string[4]) exported {
+    Ret @s
+}
+"""
+
+
+def test_a_model_of_strings_in_slot_1_is_only_run_where_it_can_be(tmp_path):
+    home = Home(tmp_path / "home")
+    (tmp_path / "s.lva").write_text(STRINGS_IN_SLOT_1)
+    np.savez(tmp_path / "i.npz", i=INDICES)
+    home.call("register", "s", tmp_path / "s.lva")
+    home.call("run", "s", "--input", tmp_path / "i.npz", "--output", tmp_path / "y.npz")
+    for function in ("main", "texts"):
+        home.refuses("run", "s", "--function", function, "--input", tmp_path / "i.npz", "--output", tmp_path / "y.npz",
+                     "--device", "sim:0", code=1, words=("sim:0 cannot run this model", "strings in slot 1", "cpu"))
+    with Daemon(home, "--device", "cpu", "--device", "sim:0") as daemon:
+        jobs = [daemon.submit("s", {"i": INDICES}) for _ in range(20)]
+        for job in jobs:
+            np.testing.assert_array_equal(daemon.finished(job)["y"], np.array([-300, 1.5, 7], np.float32))
+            assert daemon.job(job)["device"] == "cpu"
+        home.refuses("submit", "s", "--input", tmp_path / "i.npz", "--device", "sim:0", code=1,
+                     words=("sim:0 cannot run this model", "strings in slot 1"))
+        spinning = daemon.submit("s", {"i": INDICES}, function="spin")
+        daemon.wait(spinning, lambda it: it["state"] == "running")
+        daemon.kill()
+    with Daemon(home, "--device", "sim:0") as daemon:
+        assert "no device here can run this model" in daemon.wait(spinning, lambda it: it["state"] == "suspended")["why"]
+        home.refuses("submit", "s", "--input", tmp_path / "i.npz", code=1, words=("no device here can run this model",))
+        home.refuses("resume", spinning, code=1, words=("no device here can run this model",))
+        assert daemon.end() == DONE
+    with Daemon(home, "--device", "sim:0", "--device", "cpu") as daemon:
+        daemon.change(spinning, "resume")
+        assert daemon.wait(spinning, lambda it: it["state"] == "running")["device"] == "cpu"
+        daemon.change(spinning, "cancel")
+        assert daemon.end() == DONE

@@ -124,6 +124,25 @@ static void test_tensor_on_host_is_zeroed(void **state) {
     assert_fails(EXHAUSTED, tensor_create_on_host(device_host(), DTYPE_UINT8, &huge, &tensor));
 }
 
+/* Whoever reads strings reads them by their address. */
+static void test_tensor_of_strings_is_in_host_memory(void **state) {
+    (void)state;
+    OWN(Device, device) = NULL;
+    OWN(MemoryPool, pool) = NULL;
+    OWN(Storage, storage) = NULL;
+    OWN(Tensor, tensor) = NULL;
+    MemoryAnswer answer;
+    const Shape shape = {.rank = 1, .dims = {3}};
+    assert_ok(device_open("sim:0", &device));
+    assert_ok(memory_pool_create(device, 1 << 20, &pool));
+    assert_ok(storage_create(pool, 1, 64, &answer, &storage));
+    assert_fails_saying(UNSUPPORTED, "strings cannot be in the memory of sim:0",
+        tensor_create(storage, 0, DTYPE_STRING, &shape, &tensor));
+    assert_fails(UNSUPPORTED,
+        tensor_create_bytes_in_pool(pool, 1, DTYPE_STRING, &shape, 64, &answer, &tensor));
+    assert_int_equal(memory_pool_used_bytes(pool), 64);
+}
+
 int test_tensor(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tensor_create_checks_the_extent),
@@ -133,6 +152,7 @@ int test_tensor(void) {
         cmocka_unit_test(test_tensor_view_reads_the_bytes_as_another_type),
         cmocka_unit_test(test_tensor_copies_reach_device_memory),
         cmocka_unit_test(test_tensor_on_host_is_zeroed),
+        cmocka_unit_test(test_tensor_of_strings_is_in_host_memory),
     };
     return cmocka_run_group_tests_name("tensor", tests, NULL, NULL);
 }

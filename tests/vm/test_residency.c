@@ -37,6 +37,20 @@ static void test_residency_finds_only_what_it_packed(void **state) {
     vm_machine_deinit(&machine);
 }
 
+static void test_residency_of_strings_in_slot_1_is_in_host_memory(void **state) {
+    (void)state;
+    OWN(Executable, executable) = vm_parse("constant @s slot 1 = string[1] {\"a\"}\n"
+                                           "function f() exported {\n Ret @s\n}\n");
+    OWN(Device, cpu) = NULL;
+    OWN(Device, sim) = NULL;
+    OWN(Residency, residency) = NULL;
+    assert_ok(device_open("cpu", &cpu));
+    assert_ok(device_open("sim:0", &sim));
+    assert_fails_saying(UNSUPPORTED, "sim:0 cannot run this model: it has strings in slot 1",
+        residency_create(executable, cpu, sim, NULL, &residency));
+    assert_ok(residency_create(executable, cpu, cpu, NULL, &residency));
+}
+
 static void test_residency_wants_host_memory_in_slot_0(void **state) {
     (void)state;
     Device *sim;
@@ -53,6 +67,7 @@ int test_residency(void) {
         cmocka_unit_test(test_residency_places_constants_in_their_slots),
         cmocka_unit_test(test_residency_finds_only_what_it_packed),
         cmocka_unit_test(test_residency_wants_host_memory_in_slot_0),
+        cmocka_unit_test(test_residency_of_strings_in_slot_1_is_in_host_memory),
     };
     return cmocka_run_group_tests_name("residency", tests, NULL, NULL);
 }
