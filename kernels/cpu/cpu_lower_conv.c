@@ -90,7 +90,7 @@ static void find_scales(const Run *run) {
 
 /* bfloat16 has none. */
 static const CpuLowerScale *scale_of(const Run *run, int64_t image) {
-    static const CpuLowerScale none = {0};
+    static const CpuLowerScale none = {.finite = true};
     return run->state->operands.is_int8 ? &run->image_scales[image] : &none;
 }
 
@@ -189,15 +189,37 @@ static void sum_block(const Run *run, const Block *block, const CpuLowerScale *s
         }
 }
 
+/* What the window of an output sees of an image's elements that are not finite. */
+static void add_infinite(
+    const Run *run, const Block *block, int64_t line, int64_t column, float *sums) {
+    const State *state = run->state;
+    const Window *window = &state->window;
+    const int64_t *kernel = window->kernel;
+    for (int64_t tap = 0; tap < kernel[HEIGHT] * kernel[WIDTH]; tap++) {
+        const int64_t h = line * window->stride[HEIGHT] - window->pad_begin[HEIGHT] +
+                          tap / kernel[WIDTH] * window->dilation[HEIGHT];
+        const int64_t w = column * window->stride[WIDTH] - window->pad_begin[WIDTH] +
+                          tap % kernel[WIDTH] * window->dilation[WIDTH];
+        if (h < 0 || h >= window->input[HEIGHT] || w < 0 || w >= window->input[WIDTH]) continue;
+        cpu_lower_add_infinite(&state->operands, run->panels,
+            image_row(run, block->image, h) + w * state->channels, state->channels,
+            tap * state->channels, block->filter, block->filters, sums);
+    }
+}
+
 static void finish_block(
     const Run *run, const Block *block, const CpuLowerScale *scale, const float *sums) {
     const State *state = run->state;
     const int64_t *output = state->window.output;
     for (int64_t i = 0; i < block->rows * block->columns; i++) {
-        const int64_t line = block->image * output[HEIGHT] + block->row + i / block->columns;
-        const int64_t pixel = line * output[WIDTH] + block->column + i % block->columns;
+        const int64_t line = block->row + i / block->columns;
+        const int64_t column = block->column + i % block->columns;
+        const CpuLowerSpan span = {(block->image * output[HEIGHT] + line) * output[WIDTH] + column,
+            block->filter, block->filters};
+        float infinite[CPU_LOWER_COLUMNS] = {0};
+        if (!scale->finite) add_infinite(run, block, line, column, infinite);
         cpu_lower_finish_row(&state->operands, &run->y, sums + i * CPU_LOWER_COLUMNS, scale->step,
-            pixel, block->filter, block->filters);
+            scale->finite ? NULL : infinite, &span);
     }
 }
 

@@ -9,14 +9,14 @@
 typedef struct State {
     CpuLowerOperands operands;
     int64_t rows;
-    uint64_t steps_offset, zeros_offset, panels_offset; /* in the workspace, behind the rows */
+    uint64_t scales_offset, zeros_offset, panels_offset; /* in the workspace, behind the rows */
 } State;
 
 typedef struct Run {
     const State *state;
     const float *a;
-    char *rows; /* A as it is multiplied */
-    float *steps;
+    char *rows;            /* A as it is multiplied */
+    CpuLowerScale *scales; /* int8: of each row */
     int32_t *zeros;
     char *panels;
     CpuLowerResults c;
@@ -42,7 +42,7 @@ static Error *prepare_rows(void *context, uint64_t begin, uint64_t end, uint32_t
         operands->row.measure(from, operands->depth, &range);
         const CpuLowerScale scale = cpu_lower_scale_of(&range);
         operands->row.quantize(from, operands->depth, &scale, to);
-        run->steps[i] = scale.step;
+        run->scales[i] = scale;
         run->zeros[i] = cpu_lower_zero(operands->form, &scale);
     }
     return NULL;
@@ -54,10 +54,16 @@ typedef struct Place {
 
 static void finish_tile(const Run *run, const Place *place, const float *sums) {
     const CpuLowerOperands *operands = &run->state->operands;
+    static const CpuLowerScale none = {.finite = true}; /* bfloat16 has none */
     for (int64_t i = 0; i < place->rows; i++) {
-        const int64_t row = place->row + i;
-        cpu_lower_finish_row(operands, &run->c, sums + i * CPU_LOWER_COLUMNS,
-            operands->is_int8 ? run->steps[row] : 0, row, place->column, place->columns);
+        const CpuLowerSpan span = {place->row + i, place->column, place->columns};
+        const CpuLowerScale *scale = operands->is_int8 ? &run->scales[span.row] : &none;
+        float infinite[CPU_LOWER_COLUMNS] = {0};
+        if (!scale->finite)
+            cpu_lower_add_infinite(operands, run->panels, run->a + span.row * operands->depth,
+                operands->depth, 0, span.column, span.count, infinite);
+        cpu_lower_finish_row(operands, &run->c, sums + i * CPU_LOWER_COLUMNS, scale->step,
+            scale->finite ? NULL : infinite, &span);
     }
 }
 
@@ -128,7 +134,7 @@ static Error *launch_matmul(const Plan *plan, const Launch *launch, const Shape 
         .state = state,
         .a = cpu_input(launch, 0),
         .rows = workspace,
-        .steps = (float *)(void *)(workspace + state->steps_offset),
+        .scales = (CpuLowerScale *)(void *)(workspace + state->scales_offset),
         .zeros = (int32_t *)(void *)(workspace + state->zeros_offset),
         .panels = workspace + state->panels_offset,
         .c = cpu_lower_results(operands, launch),
@@ -155,8 +161,8 @@ static Error *place_workspace(Plan *plan, State *state) {
     const int64_t rows = state->rows;
     uint64_t total = 0, bytes;
     TRY(cpu_lower_reserve((uint64_t)row_bytes(operands), 1, &rows, &total));
-    state->steps_offset = total;
-    if (operands->is_int8) TRY(cpu_lower_reserve(sizeof(float), 1, &rows, &total));
+    state->scales_offset = total;
+    if (operands->is_int8) TRY(cpu_lower_reserve(sizeof(CpuLowerScale), 1, &rows, &total));
     state->zeros_offset = total;
     if (operands->is_int8) TRY(cpu_lower_reserve(sizeof(int32_t), 1, &rows, &total));
     state->panels_offset = total;

@@ -1,5 +1,7 @@
 #include "kernels/cpu/cpu_lower_operands.h"
 
+#include <math.h>
+
 #include "base/checked.h"
 #include "kernels/cpu/cpu_pack.h"
 
@@ -71,13 +73,30 @@ CpuLowerResults cpu_lower_results(const CpuLowerOperands *operands, const Launch
     };
 }
 
+void cpu_lower_add_infinite(const CpuLowerOperands *operands, const char *panels, const float *from,
+    int64_t depth, int64_t first, int64_t column, int64_t count, float *inout_sums) {
+    for (int64_t k = 0; k < depth; k++) {
+        if (isfinite(from[k])) continue;
+        for (int64_t i = 0; i < count; i++) {
+            const int8_t weight =
+                cpu_lower_byte(operands->form, panels, operands->depth, first + k, column + i);
+            inout_sums[i] += from[k] * (float)weight;
+        }
+    }
+}
+
 void cpu_lower_finish_row(const CpuLowerOperands *operands, const CpuLowerResults *results,
-    const void *sums, float step, int64_t row, int64_t column, int64_t count) {
-    const int64_t at = row * operands->columns + column;
+    const void *sums, float step, const float *infinite, const CpuLowerSpan *span) {
+    const int64_t column = span->column, count = span->count;
+    const int64_t at = span->row * operands->columns + column;
     float scaled[CPU_LOWER_COLUMNS];
     const float *from = sums;
     if (operands->is_int8) {
-        operands->row.scale(sums, step, results->scales + column, count, scaled);
+        const float *scales = results->scales + column;
+        const int32_t *whole = sums;
+        operands->row.scale(whole, step, scales, count, scaled);
+        for (int64_t i = 0; infinite && i < count; i++)
+            scaled[i] = ((float)whole[i] + infinite[i]) * (step * scales[i]);
         from = scaled;
     }
     operands->epilogue_row(&operands->epilogue, from, count,

@@ -38,7 +38,15 @@ typedef struct CpuLowerResults {
 } CpuLowerResults;
 
 CpuLowerResults cpu_lower_results(const CpuLowerOperands *operands, const Launch *launch);
-/* From a row of sums (int8: int32, else float32; step: that of the row they came from), count
- * results from column on. */
+/* int8: adds to count sums from column on what elements [0, depth) that are not finite give with
+ * weights [first, first + depth) of the packed panels. */
+void cpu_lower_add_infinite(const CpuLowerOperands *operands, const char *panels, const float *from,
+    int64_t depth, int64_t first, int64_t column, int64_t count, float *inout_sums);
+/* Where one row of sums goes: count results of a row from column on. */
+typedef struct CpuLowerSpan {
+    int64_t row, column, count;
+} CpuLowerSpan;
+/* sums: of int8 int32, else float32; step: that of the row they came from; infinite: of int8 what
+ * is added to the sums as float32, or NULL. */
 void cpu_lower_finish_row(const CpuLowerOperands *operands, const CpuLowerResults *results,
-    const void *sums, float step, int64_t row, int64_t column, int64_t count);
+    const void *sums, float step, const float *infinite, const CpuLowerSpan *span);

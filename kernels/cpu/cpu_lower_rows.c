@@ -13,7 +13,7 @@ typedef uint16_t U16x16 __attribute__((vector_size(32)));
 typedef uint16_t U16x16Unaligned __attribute__((vector_size(32), aligned(2), may_alias));
 typedef int32_t I32x16Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
 
-static const float BYTE_MAX = 255, RANGE_MIN = 0x1p-100F;
+static const float BYTE_MAX = 255, HALF_RANGE_MIN = 0x1p-101F;
 /* 1.5 * 2^23: added and taken away again, it leaves a small number rounded, ties to even */
 static const float ROUNDER = 12582912.0F;
 
@@ -57,16 +57,16 @@ CPU_VARIANTS(round_row_dot, (const float *from, int64_t depth, void *out), (from
 /* ---- int8 ---- */
 
 CpuLowerScale cpu_lower_scale_of(const CpuLowerRange *range) {
-    float width = range->high - range->low;
-    if (!range->finite || width == INFINITY) return (CpuLowerScale){0, NAN, 0};
-    width = width > RANGE_MIN ? width : RANGE_MIN;
-    const float inverse = BYTE_MAX / width;
+    float half = range->high / 2 - range->low / 2; /* the whole may be beyond float32 */
+    half = half > HALF_RANGE_MIN ? half : HALF_RANGE_MIN;
+    const float inverse = BYTE_MAX / 2 / half;
     const float zero = -range->low * inverse + ROUNDER - ROUNDER;
-    return (CpuLowerScale){inverse, width / BYTE_MAX, (int32_t)zero};
+    return (CpuLowerScale){inverse, half / (BYTE_MAX / 2), (int32_t)zero, range->finite};
 }
 
 /* A byte less its zero. */
 static int16_t quantize(const CpuLowerScale *scale, float x) {
+    if (!isfinite(x)) return 0;
     const int32_t n = (int32_t)(x * scale->inverse + ROUNDER - ROUNDER);
     const int32_t least = -scale->zero, most = (int32_t)BYTE_MAX - scale->zero;
     return (int16_t)(n < least ? least : n > most ? most : n);
@@ -75,9 +75,10 @@ static int16_t quantize(const CpuLowerScale *scale, float x) {
 static void measure_portable(const float *from, int64_t count, CpuLowerRange *inout_range) {
     CpuLowerRange range = *inout_range;
     for (int64_t i = 0; i < count; i++) {
-        range.low = from[i] < range.low ? from[i] : range.low;
-        range.high = from[i] > range.high ? from[i] : range.high;
-        range.finite = range.finite && isfinite(from[i]);
+        const bool finite = isfinite(from[i]);
+        range.low = finite && from[i] < range.low ? from[i] : range.low;
+        range.high = finite && from[i] > range.high ? from[i] : range.high;
+        range.finite = range.finite && finite;
     }
     *inout_range = range;
 }
@@ -85,12 +86,13 @@ static void measure_portable(const float *from, int64_t count, CpuLowerRange *in
 static void quantize_portable(
     const float *from, int64_t count, const CpuLowerScale *scale, void *out) {
     int16_t *to = out;
-    for (int64_t i = 0; i < count; i++) to[i] = isnan(scale->step) ? 0 : quantize(scale, from[i]);
+    for (int64_t i = 0; i < count; i++) to[i] = quantize(scale, from[i]);
     if (count % 2) to[count] = 0;
 }
 
 #if defined(__x86_64__)
-/* The same, eight at a time: in vectors of the compiler's making it cost as much as the product. */
+/* The same, eight at a time: in vectors of the compiler's making it cost as much as the product.
+ * Where something is not finite, the portable way is taken: these look at every element alike. */
 CPU_TARGET_AVX2 static void measure_whole_avx2(
     const float *from, int64_t count, CpuLowerRange *inout_range) {
     const __m256i magnitude = _mm256_set1_epi32(0x7FFFFFFF);
@@ -108,12 +110,16 @@ CPU_TARGET_AVX2 static void measure_whole_avx2(
     _mm256_storeu_ps(highs, high);
     _mm256_storeu_si256((__m256i *)(void *)sizes, largest);
     CpuLowerRange range = *inout_range;
+    bool finite = true;
     for (int i = 0; i < 8; i++) {
         range.low = lows[i] < range.low ? lows[i] : range.low;
         range.high = highs[i] > range.high ? highs[i] : range.high;
-        range.finite = range.finite && sizes[i] < 0x7F800000;
+        finite = finite && sizes[i] < 0x7F800000;
     }
-    *inout_range = range;
+    if (finite)
+        *inout_range = range;
+    else
+        measure_portable(from, count, inout_range);
 }
 
 CPU_TARGET_AVX2 static void measure_avx2(
@@ -144,8 +150,8 @@ CPU_TARGET_AVX2 static void quantize_avx2(
     const float *from, int64_t count, const CpuLowerScale *scale, void *out) {
     int16_t *to = out, bytes[16];
     const int64_t whole = count / 16 * 16, rest = count - whole;
-    if (isnan(scale->step)) {
-        memset(to, 0, (size_t)(count + count % 2) * sizeof *to);
+    if (!scale->finite) {
+        quantize_portable(from, count, scale, out);
         return;
     }
     quantize_whole_avx2(from, whole, scale, to);
@@ -175,16 +181,20 @@ CPU_TARGET_AVX512 static void measure_dot(
         high = _mm512_max_ps(x, high);
         largest = _mm512_max_epi32(largest, _mm512_and_si512(_mm512_castps_si512(x), magnitude));
     }
+    if (_mm512_reduce_max_epi32(largest) >= 0x7F800000) {
+        measure_portable(from, count, inout_range);
+        return;
+    }
     inout_range->low = _mm512_reduce_min_ps(low);
     inout_range->high = _mm512_reduce_max_ps(high);
-    inout_range->finite = inout_range->finite && _mm512_reduce_max_epi32(largest) < 0x7F800000;
 }
 
 CPU_TARGET_AVX512 static void quantize_dot(
     const float *from, int64_t count, const CpuLowerScale *scale, void *out) {
     uint8_t *to = out;
-    if (isnan(scale->step)) {
-        memset(to, 0, (size_t)(count + 3) / 4 * 4);
+    if (!scale->finite) {
+        for (int64_t i = 0; i < (count + 3) / 4 * 4; i++)
+            to[i] = i < count ? (uint8_t)(quantize(scale, from[i]) + scale->zero) : 0;
         return;
     }
     const __m512 inverse = _mm512_set1_ps(scale->inverse);

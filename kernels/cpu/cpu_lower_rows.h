@@ -4,17 +4,18 @@
  * at every level. */
 #include "kernels/cpu/cpu_lower_product.h"
 
-/* What becomes bytes together: its extremes, 0 among them. */
+/* What becomes bytes together: the extremes of its finite elements, 0 among them. */
 typedef struct CpuLowerRange {
     float low, high;
     bool finite; /* so far no infinity and no NaN */
 } CpuLowerRange;
 static const CpuLowerRange CPU_LOWER_NOTHING = {0, 0, true};
 
-/* How it becomes bytes; step NaN: it has no finite range. */
+/* How it becomes bytes. */
 typedef struct CpuLowerScale {
     float inverse, step;
     int32_t zero;
+    bool finite; /* else some elements are not, and their products are added to the sums */
 } CpuLowerScale;
 CpuLowerScale cpu_lower_scale_of(const CpuLowerRange *range);
 
@@ -24,7 +25,7 @@ typedef struct CpuLowerRows {
     void (*round)(const float *from, int64_t count, void *to);
     /* int8: widens the range. */
     void (*measure)(const float *from, int64_t count, CpuLowerRange *inout_range);
-    /* int8: to: int16, less their zero; or uint8. Without a finite range zeros. */
+    /* int8: to: int16, less their zero; or uint8. What is not finite is as a zero. */
     void (*quantize)(const float *from, int64_t count, const CpuLowerScale *scale, void *to);
     /* to[i] = sums[i] * (step * scales[i]). */
     void (*scale)(const int32_t *sums, float step, const float *scales, int64_t count, float *to);

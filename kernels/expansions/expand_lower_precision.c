@@ -2,8 +2,8 @@
 #include "kernels/expansions/expand_fused.h"
 #include "kernels/operator_lower.h"
 
-enum { BYTE_MAX = 255, CONV_INPUTS = 2, RECURRENT_INPUTS_MAX = 8 };
-static const double RANGE_MIN = 0x1p-100;
+enum { CONV_INPUTS = 2, RECURRENT_INPUTS_MAX = 8 };
+static const double BYTE_MAX = 255, HALF_RANGE_MIN = 0x1p-101;
 
 Error *expand_fused_matmul_bfloat16(ExpansionBuilder *builder) {
     uint32_t value = 0, weights = 1;
@@ -29,35 +29,53 @@ typedef struct Bytes {
     uint32_t bytes; /* of the operand's shape */
     uint32_t zero;  /* 1 along the axes, as the step */
     uint32_t step;
+    uint32_t finite; /* which elements are: the others are as zeros here */
 } Bytes;
 
-/* The least or the largest along the axes and 0. */
-static Error *extreme(ExpansionBuilder *builder, const Axes *along, OperatorId reduce,
-    OperatorId with_zero, uint32_t *out) {
+/* The operand with 0 for what is not finite. */
+static Error *keep_finite(ExpansionBuilder *builder, uint32_t *out_finite, uint32_t *out) {
     uint32_t zero;
     TRY(expansion_scalar(builder, DTYPE_FLOAT32, 0, &zero));
-    TRY(expansion_reduce(builder, reduce, 0, along->axes, along->count, true, out));
+    TRY(expansion_binary(builder, OPERATOR_SUB, 0, 0, out_finite)); /* 0, else NaN */
+    TRY(expansion_binary(builder, OPERATOR_EQUAL, *out_finite, zero, out_finite));
+    return expansion_where(builder, *out_finite, 0, zero, out);
+}
+
+/* The least or the largest along the axes and 0. */
+static Error *extreme(ExpansionBuilder *builder, uint32_t value, const Axes *along,
+    OperatorId reduce, OperatorId with_zero, uint32_t *out) {
+    uint32_t zero;
+    TRY(expansion_scalar(builder, DTYPE_FLOAT32, 0, &zero));
+    TRY(expansion_reduce(builder, reduce, value, along->axes, along->count, true, out));
     return expansion_binary(builder, with_zero, *out, zero, out);
 }
 
+/* Half of high - low, which may be beyond float32. */
+static Error *half_range(ExpansionBuilder *builder, uint32_t low, uint32_t high, uint32_t *out) {
+    uint32_t half, least;
+    TRY(expansion_scalar(builder, DTYPE_FLOAT32, 0.5, &half));
+    TRY(expansion_scalar(builder, DTYPE_FLOAT32, HALF_RANGE_MIN, &least));
+    TRY(expansion_binary(builder, OPERATOR_MUL, low, half, &low));
+    TRY(expansion_binary(builder, OPERATOR_MUL, high, half, &high));
+    TRY(expansion_binary(builder, OPERATOR_SUB, high, low, out));
+    return expansion_binary(builder, OPERATOR_MAX, *out, least, out);
+}
+
 static Error *quantize(ExpansionBuilder *builder, const Axes *along, Bytes *out) {
-    uint32_t low, high, range, inverse, nothing, least, most, clip[3];
-    TRY(expansion_scalar(builder, DTYPE_FLOAT32, RANGE_MIN, &least));
+    uint32_t value, low, high, range, inverse, most, half_most, clip[3];
     TRY(expansion_scalar(builder, DTYPE_FLOAT32, BYTE_MAX, &most));
+    TRY(expansion_scalar(builder, DTYPE_FLOAT32, BYTE_MAX / 2, &half_most));
     TRY(expansion_scalar(builder, DTYPE_FLOAT32, 0, &clip[1]));
-    TRY(extreme(builder, along, OPERATOR_REDUCE_MIN, OPERATOR_MIN, &low));
-    TRY(extreme(builder, along, OPERATOR_REDUCE_MAX, OPERATOR_MAX, &high));
-    TRY(expansion_binary(builder, OPERATOR_SUB, high, low, &range));
-    /* 0, or NaN for a row that has no finite range */
-    TRY(expansion_binary(builder, OPERATOR_SUB, range, range, &nothing));
-    TRY(expansion_binary(builder, OPERATOR_MAX, range, least, &range));
-    TRY(expansion_binary(builder, OPERATOR_DIV, most, range, &inverse));
-    TRY(expansion_binary(builder, OPERATOR_DIV, range, most, &out->step));
-    TRY(expansion_binary(builder, OPERATOR_ADD, out->step, nothing, &out->step));
+    TRY(keep_finite(builder, &out->finite, &value));
+    TRY(extreme(builder, value, along, OPERATOR_REDUCE_MIN, OPERATOR_MIN, &low));
+    TRY(extreme(builder, value, along, OPERATOR_REDUCE_MAX, OPERATOR_MAX, &high));
+    TRY(half_range(builder, low, high, &range));
+    TRY(expansion_binary(builder, OPERATOR_DIV, half_most, range, &inverse));
+    TRY(expansion_binary(builder, OPERATOR_DIV, range, half_most, &out->step));
     TRY(expansion_unary(builder, OPERATOR_NEG, low, &out->zero));
     TRY(expansion_binary(builder, OPERATOR_MUL, out->zero, inverse, &out->zero));
     TRY(expansion_unary(builder, OPERATOR_ROUND, out->zero, &out->zero));
-    TRY(expansion_binary(builder, OPERATOR_MUL, 0, inverse, &clip[0]));
+    TRY(expansion_binary(builder, OPERATOR_MUL, value, inverse, &clip[0]));
     TRY(expansion_unary(builder, OPERATOR_ROUND, clip[0], &clip[0]));
     TRY(expansion_binary(builder, OPERATOR_ADD, clip[0], out->zero, &clip[0]));
     clip[2] = most;
@@ -74,9 +92,18 @@ static Error *scale(ExpansionBuilder *builder, const Bytes *bytes, uint32_t valu
     return NULL;
 }
 
+/* What elements of A that are not finite give with their weights; 0 where all are. */
+static Error *infinite_products(ExpansionBuilder *builder, uint32_t finite, uint32_t *out) {
+    uint32_t value, weights = 1;
+    TRY(expansion_scalar(builder, DTYPE_FLOAT32, 0, &value));
+    TRY(expansion_where(builder, finite, value, 0, &value));
+    TRY(expansion_cast(builder, weights, DTYPE_FLOAT32, &weights));
+    return expansion_binary(builder, OPERATOR_MATMUL, value, weights, out);
+}
+
 Error *expand_fused_matmul_int8(ExpansionBuilder *builder) {
     Bytes bytes;
-    uint32_t value;
+    uint32_t value, infinite;
     TRY(quantize(builder, &row, &bytes));
     TRY(expansion_cast(builder, bytes.bytes, DTYPE_UINT8, &bytes.bytes));
     TRY(expansion_cast(builder, bytes.zero, DTYPE_UINT8, &bytes.zero));
@@ -84,6 +111,8 @@ Error *expand_fused_matmul_int8(ExpansionBuilder *builder) {
     TRY(expansion_call(
         builder, (ExpansionCall){OPERATOR_MATMUL_INTEGER, NULL, 3, inputs, 1}, &value));
     TRY(expansion_cast(builder, value, DTYPE_FLOAT32, &value));
+    TRY(infinite_products(builder, bytes.finite, &infinite));
+    TRY(expansion_binary(builder, OPERATOR_ADD, value, infinite, &value));
     return scale(builder, &bytes, value);
 }
 
@@ -117,6 +146,7 @@ Error *expand_fused_conv_int8(ExpansionBuilder *builder) {
     uint32_t value, weights = 1;
     TRY(quantize(builder, &image, &bytes));
     TRY(expansion_binary(builder, OPERATOR_SUB, bytes.bytes, bytes.zero, &value));
+    TRY(expansion_where(builder, bytes.finite, value, 0, &value));
     TRY(expansion_cast(builder, value, DTYPE_FLOAT64, &value));
     TRY(expansion_cast(builder, weights, DTYPE_FLOAT64, &weights));
     TRY(conv(builder, value, weights, &value));

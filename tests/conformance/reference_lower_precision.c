@@ -51,15 +51,20 @@ static Row row_of(const double *values, int64_t depth) {
     float low = 0, high = 0;
     for (int64_t k = 0; k < depth; k++) {
         const float x = (float)values[k];
-        if (!isfinite(x)) return (Row){0, NAN, 0};
+        if (!isfinite(x)) continue;
         low = fminf(low, x);
         high = fmaxf(high, x);
     }
-    float range = high - low;
-    if (!isfinite(range)) return (Row){0, NAN, 0};
-    range = fmaxf(range, 0x1p-100F);
-    const float inverse = 255 / range;
-    return (Row){inverse, range / 255, (double)rintf(-low * inverse)};
+    const double range = fmax((double)high - (double)low, 0x1p-100);
+    const float half = (float)(range / 2), inverse = 127.5F / half;
+    return (Row){inverse, half / 127.5F, (double)rintf(-low * inverse)};
+}
+
+/* An element as it is multiplied: a byte less its zero, or what has none. */
+static double as_byte(const Row *row, double x) {
+    if (!isfinite(x)) return x;
+    const double byte = (double)rintf((float)x * row->inverse) + row->zero;
+    return fmin(fmax(byte, 0), 255) - row->zero;
 }
 
 void reference_matmul_int8(ReferenceCall *call) {
@@ -70,10 +75,8 @@ void reference_matmul_int8(ReferenceCall *call) {
         const double *from = a->values + i / columns * depth;
         const Row row = row_of(from, depth);
         double sum = 0;
-        for (int64_t k = 0; k < depth && row.step == row.step; k++) {
-            const double byte = (double)rintf((float)from[k] * row.inverse) + row.zero;
-            sum += (fmin(fmax(byte, 0), 255) - row.zero) * b->values[k * columns + i % columns];
-        }
+        for (int64_t k = 0; k < depth; k++)
+            sum += as_byte(&row, from[k]) * b->values[k * columns + i % columns];
         const float scale = row.step * (float)call->inputs[2].values[i % columns];
         out->values[i] = (double)((float)sum * scale);
     }
@@ -94,11 +97,6 @@ typedef double Lowered(const Row *row, double x);
 static double as_bfloat16(const Row *row, double x) {
     (void)row;
     return (double)to_bfloat16(x);
-}
-
-static double as_byte(const Row *row, double x) {
-    const double byte = (double)rintf((float)x * row->inverse) + row->zero;
-    return fmin(fmax(byte, 0), 255) - row->zero;
 }
 
 static double window_sum(
@@ -136,7 +134,7 @@ void reference_conv_int8(ReferenceCall *call) {
     for (int64_t i = 0; i < out->count; i++, (void)reference_next(&out->shape, index)) {
         const int64_t image = x->count / x->shape.dims[0];
         const Row row = row_of(x->values + index[0] * image, image);
-        const float sum = row.step == row.step ? (float)window_sum(call, as_byte, &row, index) : 0;
+        const float sum = (float)window_sum(call, as_byte, &row, index);
         out->values[i] = (double)(sum * (row.step * (float)call->inputs[2].values[index[3]]));
     }
     finish(call, 3);

@@ -36,13 +36,41 @@ static void test_int8_has_the_same_bits_on_the_portable_device(void **state) {
     lower_fixture_free(&operands);
 }
 
-static void test_rows_without_a_finite_range_give_nan_alone(void **state) {
+static void test_rows_with_a_nan_give_nan_alone(void **state) {
     (void)state;
     LowerOperands operands;
     KernelCall call = call_of(true, 3, 40, 20, &operands);
     call.attributes = NULL;
-    operands.left[40 + 7] = INFINITY;
+    operands.left[40 + 7] = NAN;
     lower_fixture_check_nan(&call, 3, 20, 1);
+    lower_fixture_free(&operands);
+}
+
+/* Over more than one tile of columns, packed or not, on every level: what float32 gives. */
+static void test_infinities_are_multiplied_as_they_are(void **state) {
+    (void)state;
+    enum { ROWS = 4, DEPTH = 37, COLUMNS = 70 };
+    LowerOperands operands;
+    KernelResult result;
+    KernelCall call = call_of(true, ROWS, DEPTH, COLUMNS, &operands);
+    call.attributes = NULL;
+    operands.left[DEPTH + 7] = INFINITY;
+    operands.left[2 * DEPTH + 36] = -INFINITY;
+    operands.left[3 * DEPTH] = INFINITY, operands.left[3 * DEPTH + 17] = -INFINITY;
+    assert_ok(kernel_call_run(kernel_cpu_device(), &call, KERNEL_MODE_PLAIN, &result));
+    for (int64_t i = 0; i < ROWS * COLUMNS; i++) {
+        const float *row = operands.left + i / COLUMNS * DEPTH;
+        const int8_t *weights = (const int8_t *)operands.weights + i % COLUMNS;
+        double wanted = 0;
+        for (int64_t k = 0; k < DEPTH; k++)
+            if (isinf(row[k])) wanted += (double)(row[k] * (float)weights[k * COLUMNS]);
+        wanted *= (double)operands.scales[i % COLUMNS];
+        const double got = kernel_result_at(&result, 0, i);
+        assert_true(isnan(wanted) ? isnan(got) : isinf(wanted) ? got == wanted : isfinite(got));
+    }
+    kernel_result_deinit(&result);
+    lower_fixture_check_portable(&call);
+    lower_fixture_check_runs(&call);
     lower_fixture_free(&operands);
 }
 
@@ -50,7 +78,8 @@ int test_cpu_lower_matmul(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lower_products_have_the_same_bits_however_they_run),
         cmocka_unit_test(test_int8_has_the_same_bits_on_the_portable_device),
-        cmocka_unit_test(test_rows_without_a_finite_range_give_nan_alone),
+        cmocka_unit_test(test_rows_with_a_nan_give_nan_alone),
+        cmocka_unit_test(test_infinities_are_multiplied_as_they_are),
     };
     return cmocka_run_group_tests_name("cpu_lower_matmul", tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 #include "kernels/cpu/cpu_lower_operands.h"
 
+#include <math.h>
+
 #include "tests/kernels/lower_fixture.h"
 
 /* From the third column of the second row on, alone and with what a bias and a residual add;
@@ -21,13 +23,18 @@ static void test_rows_of_sums_are_scaled_and_finished_where_they_belong(void **s
         const CpuLowerResults plain = {.scales = is_int8 ? scales : NULL, .to = to};
         const CpuLowerResults all = {plain.scales, bias, residual, to};
         const void *from = is_int8 ? (const void *)sums : real;
-        cpu_lower_finish_row(&operands, &plain, from, 3, 1, 2, 2);
+        static const CpuLowerSpan span = {1, 2, 2};
+        cpu_lower_finish_row(&operands, &plain, from, 3, NULL, &span);
         /* int8: 2 * (3 * 0.5), -4 * (3 * 0.25) */
         const float alone[8] = {0, 0, 0, 0, 0, 0, 3, -3};
         assert_memory_equal(to, alone, sizeof to);
-        cpu_lower_finish_row(&operands, &all, from, 3, 1, 2, 2);
+        cpu_lower_finish_row(&operands, &all, from, 3, NULL, &span);
         const float with[8] = {0, 0, 0, 0, 0, 0, 3 + 1 + 10, -3 + 2 + 20};
         assert_memory_equal(to, with, sizeof to);
+        static const float infinite[] = {-INFINITY, 8};
+        if (!is_int8) continue;
+        cpu_lower_finish_row(&operands, &plain, from, 3, infinite, &span);
+        assert_true(to[6] == -INFINITY && to[7] == (-4 + 8) * (3 * 0.25F));
     }
 }
 

@@ -6,17 +6,19 @@ static void test_products_of_lower_precision_are_plain_operators(void **state) {
         {"FusedMatMulBFloat16", "{activation=\"relu\"}", "float32[2,3] bfloat16[3,4] float32[4]", 1,
             "Cast(0) Cast(3) Cast(1) MatMul(4 5) Add(6 2) Relu(7) -> 8"},
         {"FusedMatMulInt8", NULL, "float32[2,3] int8[3,4] float32[4] - float32[2,4]", 1,
-            "ReduceMin(0 9) Min(10 8) ReduceMax(0 13) Max(14 12) Sub(15 11) Sub(16 16) Max(16 5) "
-            "Div(6 18) Div(18 6) Add(20 17) Neg(11) Mul(22 19) Round(23) Mul(0 19) Round(25) "
-            "Add(26 24) Clip(27 7 6) Cast(28) Cast(24) MatMulInteger(29 1 30) Cast(31) Mul(21 2) "
-            "Mul(32 33) Add(34 4) -> 35"},
+            "Sub(0 0) Equal(9 8) Where(10 0 8) ReduceMin(11 13) Min(14 12) ReduceMax(11 17) "
+            "Max(18 16) Mul(15 20) Mul(19 20) Sub(23 22) Max(24 21) Div(6 25) Div(25 6) Neg(15) "
+            "Mul(28 26) Round(29) Mul(11 26) Round(31) Add(32 30) Clip(33 7 5) Cast(34) "
+            "Cast(30) MatMulInteger(35 1 36) Cast(37) Where(10 39 0) Cast(1) MatMul(40 41) "
+            "Add(38 42) Mul(27 2) Mul(43 44) Add(45 4) -> 46"},
         {"FusedConvBFloat16", NULL, "float32[1,5,5,3] bfloat16[4,3,2,2] - float32[1,4,4,4]", 1,
             "Cast(0) Cast(4) Cast(1) Transpose(5) Conv(7 6) Transpose(8) Add(9 3) -> 10"},
         {"FusedConvInt8", NULL, "float32[1,5,5,3] int8[4,3,2,2] float32[4] float32[4]", 1,
-            "ReduceMin(0 8) Min(9 7) ReduceMax(0 12) Max(13 11) Sub(14 10) Sub(15 15) Max(15 4) "
-            "Div(5 17) Div(17 5) Add(19 16) Neg(10) Mul(21 18) Round(22) Mul(0 18) Round(24) "
-            "Add(25 23) Clip(26 6 5) Sub(27 23) Cast(28) Cast(1) Transpose(29) Conv(31 30) "
-            "Transpose(32) Cast(33) Mul(20 2) Mul(34 35) Add(36 3) -> 37"},
+            "Sub(0 0) Equal(8 7) Where(9 0 7) ReduceMin(10 12) Min(13 11) ReduceMax(10 16) "
+            "Max(17 15) Mul(14 19) Mul(18 19) Sub(22 21) Max(23 20) Div(5 24) Div(24 5) Neg(14) "
+            "Mul(27 25) Round(28) Mul(10 25) Round(30) Add(31 29) Clip(32 6 4) Sub(33 29) "
+            "Where(9 34 0) Cast(35) Cast(1) Transpose(36) Conv(38 37) Transpose(39) Cast(40) "
+            "Mul(26 2) Mul(41 42) Add(43 3) -> 44"},
         {"LSTMBFloat16", "{input_forget=1}",
             "float32[5,2,3] bfloat16[1,16,3] bfloat16[1,16,4] - int32[2]", 3,
             "Cast(1) Cast(2) LSTM(0 5 6 - 4) -> 7 8 9"},
