@@ -110,7 +110,9 @@ static void test_remote_jobs_are_submitted_and_changed(void **state) {
     RUN(&outcome, "submit", "m", "--input", inputs, "--items", "--batch", "4", "--shared", "w",
         "--priority", "low", "--weight", "2", "--deadline", "60", "--checkpoint-every", "5",
         "--checkpoint-keep", "3", "--release", "checkpoint", "--key", "k", "--json");
-    assert_string_equal(outcome.out, "{\"job\":\"0000000000aa-1\",\"state\":\"queued\"}\n");
+    assert_string_equal(outcome.out,
+        "{\"job\":\"0000000000aa-1\",\"state\":\"queued\",\"deadline\":0.0,\"missed\":false,"
+        "\"feasible\":null,\"earliest_end\":null}\n");
     const JobsApiSubmission *last = &server->jobs.last;
     assert_true(last->items && last->batch == 4 && last->weight == 2 && last->deadline_s == 60);
     assert_true(last->checkpoint_every_s == 5 && last->checkpoint_keep == 3);
