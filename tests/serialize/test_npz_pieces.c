@@ -36,7 +36,6 @@ static void test_npz_pieces_takes_pieces(void **state) {
     (void)state;
     static const Shape three = {1, {3}}, six = {1, {6}};
     static const uint8_t packed[] = {0x21, 0x03};
-    ArrayList OWN_ARRAYS(read) = {0};
     ByteWriter OWN_BYTES(file) = {0};
     OWN(NpzPieces, stream) = NULL;
     NamedArray piece = {0};
