@@ -63,6 +63,7 @@ static Error *read_origin(const Query *query, JobOrigin *out) {
 
 Error *jobs_read_row(const Query *query, Job *out) {
     int64_t state, priority, release;
+    out->damaged = false;
     TRY(query_i64(query, 0, &out->row));
     TRY(query_i64(query, 1, &out->tenant));
     TRY(read_id(query, 2, &out->id));

@@ -110,7 +110,7 @@ static Error *spoil_output(Connection *catalog, void *context) {
     (void)context;
     return connection_execute(catalog,
         "UPDATE contents SET (bytes, digest) = (SELECT bytes, digest FROM contents WHERE kind = 2 "
-        "AND sequence = 9) WHERE kind = 2 AND sequence = 10");
+        "AND sequence = 10) WHERE kind = 2 AND sequence = 11");
 }
 
 static void test_job_service_tells_outputs_that_differ(void **state) {
@@ -125,9 +125,9 @@ static void test_job_service_tells_outputs_that_differ(void **state) {
     assert_ok(verify(&fixture, job.job, 0, &it));
     wait_for_end(&fixture, &it);
     assert_string_equal(it.state, "differs");
-    assert_int_equal(it.sequence, 10);
+    assert_int_equal(it.sequence, 11); /* the last one: every checkpoint stands before it */
     assert_int_equal(
-        count_events(&fixture, job.job, JOB_EVENT_DIVERGED, "output 10 came out differently"), 1);
+        count_events(&fixture, job.job, JOB_EVENT_DIVERGED, "output 11 came out differently"), 1);
 }
 
 static void test_job_service_ends_a_replay_that_is_cancelled(void **state) {

@@ -31,7 +31,7 @@ static void test_zip_stream_gives_what_the_member_holds(void **state) {
 static void test_zip_stream_refuses_what_fails_its_crc_or_was_not_read(void **state) {
     (void)state;
     ByteWriter OWN_BYTES(file) = {0};
-    ZipDirectory directory = {0};
+    ZipDirectory __attribute__((cleanup(zip_directory_deinit))) directory = {0};
     static uint8_t whole[4096 + 128];
     deflated_npz("x", "<f4", "(1024,)", 4096, &file);
     assert_ok(zip_directory_read(file.data, file.size, &directory));
@@ -50,7 +50,6 @@ static void test_zip_stream_refuses_what_fails_its_crc_or_was_not_read(void **st
     assert_ok(zip_stream_open(&directory.members[0], &longer));
     assert_ok(zip_stream_read(longer, whole, sizeof whole - 1));
     assert_fails(CORRUPT, zip_stream_finish(longer));
-    zip_directory_deinit(&directory);
 }
 
 int test_zip_stream(void) {
