@@ -143,8 +143,8 @@ bool control_end_aside(ControlJob *job) {
 void control_stop_slices(Control *control, bool discard) {
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || !job->run || !(job->aside || control->devices[job->device].running == job))
-            continue;
+        if (!job || !(job->aside || control->devices[job->device].running == job)) continue;
+        if (!job->run) continue; /* that of any other job may be an I/O thread's to make */
         if (discard)
             job_run_request_discard(job->run);
         else
