@@ -91,6 +91,8 @@ void control_run_aside(ControlJob *job, uint64_t budget_ns) {
     device->slice_end_ns = budget_ns ? job->resumed_ns + budget_ns : 0;
     device->give_up_ns = 0;
     job_run_resume(job->run);
+    /* behind its kernel, so that what it made is stored before the next one begins */
+    job_run_request_slice_end(job->run);
     control_update_status(job);
 }
 
