@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "scheduler/http/http_body.h"
 #include "scheduler/http/http_service.h"
+#include "scheduler/http/job_question.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
 
@@ -35,64 +36,31 @@ static Error *change(HttpService *service, const HttpRequest *request, HttpRespo
     return answer_state(response, &job);
 }
 
-/* A change that is asked for and answered when it is done. */
-typedef struct AskedChange {
-    HttpService *service;
-    const HttpRequest *request; /* lives as long as its exchange */
-    JobsApiQuestion what;
-    JobsApiWait wait;
-} AskedChange;
-
-static void start_asked(void *self, HttpWaker waker) {
-    AskedChange *asked = self;
-    asked->wait.begin(asked->wait.self, waker);
-}
-
-static Error *finish_asked(void *self, HttpResponse *response) {
-    AskedChange *asked = self;
-    const JobsApi *jobs = &asked->service->jobs;
-    const Caller *caller = &asked->request->caller;
-    const char *id = http_request_name(asked->request, 0);
+static Error *answer_asked(
+    const JobQuestion *question, Error *owned_error, bool suspended, HttpResponse *response) {
+    const JobsApi *jobs = &question->service->jobs;
+    const Caller *caller = &question->request->caller;
+    const char *id = http_request_name(question->request, 0);
     const JobsApiChangeOptions options = {.asked = true};
     JobsApiJob job = {0};
-    bool suspended;
-    const JobsApiWait wait = asked->wait;
-    asked->wait = (JobsApiWait){0};
-    Error *error = wait.end(wait.self, &suspended);
-    if (asked->what == JOBS_API_ASK_CHECKPOINT) {
-        if (error_code(error) == ERROR_EXHAUSTED) return error; /* not where it is now */
-        error_free(error); /* a fork goes on from the newest there is */
+    (void)suspended; /* the job's state says so */
+    if (question->what == JOBS_API_ASK_CHECKPOINT) {
+        if (error_code(owned_error) == ERROR_EXHAUSTED)
+            return owned_error;  /* the newest checkpoint is not where the job is now */
+        error_free(owned_error); /* a fork goes on from the newest there is */
         TRY(jobs->class_->change(jobs->self, caller, id, JOBS_API_FORK, &options, &job));
     } else {
-        TRY(error);
+        TRY(owned_error);
         TRY(jobs->class_->get(jobs->self, caller, id, &job));
     }
     return answer_state(response, &job);
 }
 
-static void close_asked(void *self) {
-    AskedChange *asked = self;
-    if (asked->wait.drop) asked->wait.drop(asked->wait.self);
-    memory_free(asked);
-}
-
 static Error *ask(HttpService *service, const HttpRequest *request, HttpResponse *response,
     JobsApiQuestion what) {
-    const JobsApi *jobs = &service->jobs;
-    void *memory;
-    TRY(memory_alloc(1, sizeof(AskedChange), &memory));
-    AskedChange *asked = memory;
-    *asked = (AskedChange){.service = service, .request = request, .what = what};
-    Error *error = jobs->class_->ask(
-        jobs->self, &request->caller, http_request_name(request, 0), what, &asked->wait);
-    if (error) {
-        memory_free(asked);
-        return error;
-    }
-    http_response_wait(response,
-        (HttpWait){
-            .start = start_asked, .finish = finish_asked, .close = close_asked, .self = asked});
-    return NULL;
+    const JobQuestion question = {
+        .service = service, .request = request, .what = what, .answer = answer_asked};
+    return job_question_ask(&question, response);
 }
 
 static Error *check_empty(const HttpRequest *request) {
@@ -100,6 +68,17 @@ static Error *check_empty(const HttpRequest *request) {
     TRY(http_request_check_query(request, no_fields));
     TRY(json_body_parse(request->body, request->body_size, &body));
     return json_body_check_fields(body, no_fields);
+}
+
+/* {"from"}: a checkpoint's number; 0: the body names none. */
+static Error *read_from(const HttpRequest *request, int64_t *out_from) {
+    static const char *const fields[] = {"from", NULL};
+    OWN_JSON(body) = NULL;
+    *out_from = 0;
+    TRY(http_request_check_query(request, no_fields));
+    TRY(json_body_parse(request->body, request->body_size, &body));
+    TRY(json_body_check_fields(body, fields));
+    return json_body_number(body, "from", 1, INT64_MAX, out_from);
 }
 
 Error *route_job_suspend(HttpService *service, const HttpRequest *request, HttpResponse *response) {
@@ -119,12 +98,8 @@ Error *route_job_cancel(HttpService *service, const HttpRequest *request, HttpRe
 
 Error *route_job_fork(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     static const char *const fields[] = {"from", NULL};
-    int64_t from = 0;
-    OWN_JSON(body) = NULL;
-    TRY(http_request_check_query(request, no_fields));
-    TRY(json_body_parse(request->body, request->body_size, &body));
-    TRY(json_body_check_fields(body, fields));
-    TRY(json_body_number(body, "from", 1, INT64_MAX, &from));
+    int64_t from;
+    TRY(read_from(request, &from));
     if (from) return change(service, request, response, JOBS_API_FORK, fields);
     return ask(service, request, response, JOBS_API_ASK_CHECKPOINT);
 }
@@ -136,15 +111,10 @@ static Error *answer_verification(HttpResponse *response, const JobsApiVerificat
 }
 
 Error *route_job_verify(HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    static const char *const fields[] = {"from", NULL};
     const JobsApi *jobs = &service->jobs;
     JobsApiVerification found = {0};
-    int64_t from = 0;
-    OWN_JSON(body) = NULL;
-    TRY(http_request_check_query(request, no_fields));
-    TRY(json_body_parse(request->body, request->body_size, &body));
-    TRY(json_body_check_fields(body, fields));
-    TRY(json_body_number(body, "from", 1, INT64_MAX, &from));
+    int64_t from;
+    TRY(read_from(request, &from));
     TRY(jobs->class_->verify(
         jobs->self, &request->caller, http_request_name(request, 0), from, &found));
     return answer_verification(response, &found);
@@ -154,10 +124,7 @@ Error *route_job_verification(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
     const JobsApi *jobs = &service->jobs;
     JobsApiVerification found = {0};
-    OWN_JSON(body) = NULL;
-    TRY(http_request_check_query(request, no_fields));
-    TRY(json_body_parse(request->body, request->body_size, &body));
-    TRY(json_body_check_fields(body, no_fields));
+    TRY(check_empty(request));
     TRY(jobs->class_->verification(
         jobs->self, &request->caller, http_request_name(request, 0), &found));
     return answer_verification(response, &found);

@@ -5,6 +5,7 @@
 
 #include "base/allocator.h"
 #include "scheduler/http/http_service.h"
+#include "scheduler/http/job_question.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
 #include "store/jobs.h"
@@ -207,51 +208,13 @@ static Error *write_checkpoint(HttpService *service, const HttpRequest *request,
     return answer_file(response, path, error);
 }
 
-/* A new checkpoint of a job that runs, which is written when it is there. */
-typedef struct AskedCheckpoint {
-    HttpService *service;
-    const HttpRequest *request; /* lives as long as its exchange */
-    JobsApiCheckpointOptions options;
-    JobsApiWait wait;
-} AskedCheckpoint;
-
-static void start_asked(void *self, HttpWaker waker) {
-    AskedCheckpoint *asked = self;
-    asked->wait.begin(asked->wait.self, waker);
-}
-
-static Error *finish_asked(void *self, HttpResponse *response) {
-    AskedCheckpoint *asked = self;
-    const JobsApiWait wait = asked->wait;
-    asked->wait = (JobsApiWait){0};
-    TRY(wait.end(wait.self, &asked->options.suspended));
-    return write_checkpoint(asked->service, asked->request, &asked->options, response);
-}
-
-static void close_asked(void *self) {
-    AskedCheckpoint *asked = self;
-    if (asked->wait.drop) asked->wait.drop(asked->wait.self);
-    memory_free(asked);
-}
-
-static Error *ask_checkpoint(HttpService *service, const HttpRequest *request,
-    const JobsApiCheckpointOptions *options, HttpResponse *response) {
-    const JobsApi *jobs = &service->jobs;
-    void *memory;
-    TRY(memory_alloc(1, sizeof(AskedCheckpoint), &memory));
-    AskedCheckpoint *asked = memory;
-    *asked = (AskedCheckpoint){.service = service, .request = request, .options = *options};
-    asked->options.asked = true;
-    Error *error = jobs->class_->ask(jobs->self, &request->caller, http_request_name(request, 0),
-        options->release ? JOBS_API_ASK_RELEASE : JOBS_API_ASK_CHECKPOINT, &asked->wait);
-    if (error) {
-        memory_free(asked);
-        return error;
-    }
-    http_response_wait(response,
-        (HttpWait){
-            .start = start_asked, .finish = finish_asked, .close = close_asked, .self = asked});
-    return NULL;
+static Error *write_asked(
+    const JobQuestion *question, Error *owned_error, bool suspended, HttpResponse *response) {
+    JobsApiCheckpointOptions options = question->options;
+    TRY(owned_error);
+    options.asked = true;
+    options.suspended = suspended;
+    return write_checkpoint(question->service, question->request, &options, response);
 }
 
 /* GET takes a copy; POST may take the job along. */
@@ -268,5 +231,10 @@ Error *route_job_checkpoint(
     TRY(json_body_check_fields(body, body_fields));
     TRY(json_body_flag(body, "release", &options.release));
     if (options.checkpoint) return write_checkpoint(service, request, &options, response);
-    return ask_checkpoint(service, request, &options, response);
+    const JobQuestion question = {.service = service,
+        .request = request,
+        .what = options.release ? JOBS_API_ASK_RELEASE : JOBS_API_ASK_CHECKPOINT,
+        .options = options,
+        .answer = write_asked};
+    return job_question_ask(&question, response);
 }
