@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/checked.h"
 
@@ -102,4 +103,9 @@ Error *memory_map(size_t size, void **out) {
 
 void memory_unmap(void *block, size_t size) {
     if (block) (void)munmap(block, mapped_size(size));
+}
+
+uint64_t memory_machine_bytes(void) {
+    const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_size > 0 ? (uint64_t)pages * (uint64_t)page_size : 0;
 }

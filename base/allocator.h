@@ -18,6 +18,9 @@ void memory_free(void *block);
 MUST_CHECK Error *memory_grow(
     void **inout_array, size_t count, size_t *inout_capacity, size_t element_size);
 
+/* Bytes of memory that the machine has; 0: the system does not tell. */
+uint64_t memory_machine_bytes(void);
+
 /* Large page-aligned memory, zeroed, on huge pages where it is 2 MiB or more (fresh 4 KiB pages cap
  * a load at 2.9 GB/s, huge ones at 12). Errors: OUT_OF_MEMORY. */
 MUST_CHECK Error *memory_map(size_t size, void **out);

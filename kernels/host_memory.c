@@ -72,9 +72,8 @@ static uint64_t available_bytes(void) {
 }
 
 Error *host_memory_info(Device *device, DeviceMemory *out) {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page <= 0) FAIL(IO, "%s: the system does not tell its memory", device->name);
-    uint64_t total = (uint64_t)pages * (uint64_t)page, free_now = available_bytes();
+    uint64_t total = memory_machine_bytes(), free_now = available_bytes();
+    if (!total) FAIL(IO, "%s: the system does not tell its memory", device->name);
     *out = (DeviceMemory){total, free_now && free_now < total ? free_now : total};
     return NULL;
 }

@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/clock.h"
+#include "base/duration.h"
 
 enum { WAIT_MS = 5000 };
 
@@ -25,8 +26,7 @@ struct MemoryBudget {
 };
 
 uint64_t memory_budget_part_of_machine(uint32_t part, uint64_t min, uint64_t max) {
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    uint64_t bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / part : 0;
+    uint64_t bytes = memory_machine_bytes() / part;
     return bytes < min ? min : bytes > max ? max : bytes;
 }
 
@@ -63,21 +63,10 @@ static Holder **find(MemoryBudget *budget, TenantId tenant) {
     return at;
 }
 
-static struct timespec deadline_in(uint32_t wait_ms) {
-    struct timespec deadline;
-    (void)clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += wait_ms / 1000;
-    deadline.tv_nsec += (long)(wait_ms % 1000) * 1000000;
-    if (deadline.tv_nsec >= 1000000000) {
-        deadline.tv_nsec -= 1000000000;
-        deadline.tv_sec++;
-    }
-    return deadline;
-}
-
 /* Under the mutex. */
 static Error *wait_for_room(MemoryBudget *budget, TenantId tenant, uint64_t share, uint64_t bytes) {
-    const struct timespec deadline = deadline_in(budget->wait_ms);
+    const struct timespec deadline =
+        clock_timespec(clock_now_ns(clock_real()) + budget->wait_ms * MILLISECOND_NS);
     for (int status = 0;;) {
         const Holder *holder = *find(budget, tenant);
         uint64_t held = holder ? holder->bytes : 0;

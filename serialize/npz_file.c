@@ -237,6 +237,15 @@ Error *npz_array_read(const NpzArray *array, NamedArray *out_array) {
     return NULL;
 }
 
+Error *npz_file_read(const NpzFile *file, ArrayList *inout_arrays) {
+    for (size_t i = 0; i < file->count; i++) {
+        NamedArray array = {0};
+        TRY(npz_array_read(&file->items[i], &array));
+        TRY(array_list_add(inout_arrays, &array));
+    }
+    return NULL;
+}
+
 Error *npz_array_outline(const NpzArray *array, NamedArray *out_array) {
     if (array->dtype != DTYPE_STRING)
         return named_array_init(out_array, array->name, array->dtype, &array->shape);

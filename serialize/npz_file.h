@@ -38,6 +38,8 @@ bool npz_array_is_streamable(const NpzArray *array);
 uint64_t npz_array_read_bytes(const NpzArray *array);
 /* The whole array. Errors: as npz_read. */
 MUST_CHECK Error *npz_array_read(const NpzArray *array, NamedArray *out_array);
+/* All arrays of the file, behind those that are in the list. Errors: as npz_read. */
+MUST_CHECK Error *npz_file_read(const NpzFile *file, ArrayList *inout_arrays);
 /* Another of the same name, type and shape whose elements are zeros or empty strings: large ones
  * are memory that nobody has touched. */
 MUST_CHECK Error *npz_array_outline(const NpzArray *array, NamedArray *out_array);

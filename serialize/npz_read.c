@@ -5,11 +5,7 @@ Error *npz_read(const void *data, size_t size, uint64_t bytes_max, ArrayList *ou
     NpzFile OWN_NPZ(file) = {0};
     ArrayList OWN_ARRAYS(arrays) = {0};
     TRY(npz_file_open(data, size, bytes_max, &file));
-    for (size_t i = 0; i < file.count; i++) {
-        NamedArray array = {0};
-        TRY(npz_array_read(&file.items[i], &array));
-        TRY(array_list_add(&arrays, &array));
-    }
+    TRY(npz_file_read(&file, &arrays));
     *out_arrays = arrays;
     arrays = (ArrayList){0};
     return NULL;

@@ -1,6 +1,5 @@
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/allocator.h"
 #include "base/file.h"
@@ -34,10 +33,8 @@ static Error *append(ArrayList *list, ArrayList *more) {
 /* What this process could have at best. */
 static uint64_t memory_max(void) {
     struct rlimit limit;
-    long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGESIZE);
-    uint64_t bytes = INPUT_FILE_SIZE_MAX;
-    if (pages > 0 && page_size > 0 && (uint64_t)pages * (uint64_t)page_size < bytes)
-        bytes = (uint64_t)pages * (uint64_t)page_size;
+    const uint64_t machine = memory_machine_bytes();
+    uint64_t bytes = machine && machine < INPUT_FILE_SIZE_MAX ? machine : INPUT_FILE_SIZE_MAX;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < bytes) bytes = limit.rlim_cur;
     return bytes;
 }
@@ -49,12 +46,7 @@ static Error *read_npz(
     (void)name;
     TRY(npz_file_open(data, size, memory_max(), &file));
     if (function) TRY(npz_ports_check(&file, function, false));
-    for (size_t i = 0; i < file.count; i++) {
-        NamedArray array = {0};
-        TRY(npz_array_read(&file.items[i], &array));
-        TRY(array_list_add(list, &array));
-    }
-    return NULL;
+    return npz_file_read(&file, list);
 }
 
 static Error *read_safetensors(

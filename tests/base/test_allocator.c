@@ -2,6 +2,13 @@
 
 #include "tests/support/test_support.h"
 
+/* In whole pages, and more than this test itself needs. */
+static void test_memory_machine_bytes_is_told(void **state) {
+    (void)state;
+    assert_true(memory_machine_bytes() > (uint64_t)64 << 20);
+    assert_int_equal(memory_machine_bytes() % 4096, 0);
+}
+
 static void test_memory_alloc_clears_and_checks_products(void **state) {
     (void)state;
     void *block = NULL;
@@ -85,6 +92,7 @@ int test_allocator(void) {
         cmocka_unit_test(test_memory_alloc_clears_and_checks_products),
         cmocka_unit_test(test_memory_alloc_lines_shares_no_cache_line),
         cmocka_unit_test(test_memory_grow_doubles),
+        cmocka_unit_test(test_memory_machine_bytes_is_told),
         cmocka_unit_test(test_memory_map_is_aligned_and_zeroed),
     };
     return cmocka_run_group_tests_name("allocator", tests, NULL, NULL);
