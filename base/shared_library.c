@@ -67,7 +67,8 @@ Error *shared_library_redirect(
     if (!dladdr1(inside, &info, &library, RTLD_DL_LINKMAP) || !library)
         FAIL(UNSUPPORTED, "%s: its library is unknown", name);
     read_dynamic(library, &dynamic);
-    if (!dynamic.symbols || !dynamic.names) FAIL(UNSUPPORTED, "%s: no symbols", info.dli_fname);
+    if (!dynamic.symbols || !dynamic.names)
+        FAIL(UNSUPPORTED, "%s: the loader tells none of its symbols", info.dli_fname);
     for (size_t table = 0; table < 2; table++)
         for (size_t i = 0; dynamic.tables[table] && i < dynamic.counts[table]; i++) {
             const ElfW(Rela) *at = &dynamic.tables[table][i];

@@ -84,8 +84,9 @@ static const char *read_first_line(HttpFraming *framing, Span line) {
     if (!second) return "a request begins with a method, an address and a version";
     const Span target = {rest.data, (size_t)(second - rest.data)};
     const Span version = {second + 1, rest.size - target.size - 1};
-    if (!is_token(method)) return "the method is none";
-    if (target.size == 0 || !is_plain(target, false)) return "the address has a byte that none has";
+    if (!is_token(method)) return "the method has a byte that methods cannot have";
+    if (target.size == 0 || !is_plain(target, false))
+        return "the address has a byte that addresses cannot have";
     framing->old = version.size == 8 && memcmp(version.data, "HTTP/1.0", 8) == 0;
     if (!framing->old && !(version.size == 8 && memcmp(version.data, "HTTP/1.1", 8) == 0))
         return "the version is neither HTTP/1.1 nor HTTP/1.0";
