@@ -362,9 +362,7 @@ void control_release(Control *control) {
     }
     control->ending = true; /* nothing is begun any more by what still comes back */
     control_stop_slices(control, true);
-    for (uint32_t i = 0; i < control->device_count; i++) {
-        worker_release(control->devices[i].worker);
-    }
+    for (uint32_t i = 0; i < control->device_count; i++) worker_release(control->devices[i].worker);
     io_pool_release(control->io); /* runs what was posted */
     /* behind what was posted before; what comes back of it is the last that is handled */
     error_free(catalog_run(control->options.catalog, do_nothing, NULL));

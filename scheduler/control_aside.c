@@ -112,9 +112,13 @@ void control_move_aside_out(ControlJob *job, PolicyPlace place) {
     job_run_request_slice_end(job->run);
 }
 
+/* Its run is there and the slice's; that of any other job may be an I/O thread's to make. */
+static bool has_slice(const ControlJob *job) {
+    return job->aside || job->control->devices[job->device].running == job;
+}
+
 void control_discard_slice(ControlJob *job) {
-    if (job->run && (job->aside || job->control->devices[job->device].running == job))
-        job_run_request_discard(job->run);
+    if (has_slice(job) && job->run) job_run_request_discard(job->run);
 }
 
 /* The slice of a job that is aside has ended after all. An error waits until the policy runs it. */
@@ -145,8 +149,7 @@ bool control_end_aside(ControlJob *job) {
 void control_stop_slices(Control *control, bool discard) {
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || !(job->aside || control->devices[job->device].running == job)) continue;
-        if (!job->run) continue; /* that of any other job may be an I/O thread's to make */
+        if (!job || !has_slice(job) || !job->run) continue;
         if (discard)
             job_run_request_discard(job->run);
         else

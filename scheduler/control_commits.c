@@ -331,8 +331,10 @@ static void handle_success(ControlJob *job, const Commit *commit) {
     bool ended = !job_state_is_unfinished(commit->state);
     if (ended) control_count_end(control, commit->state); /* who is answered finds it counted */
     if (control_go_on_resuming(job)) return;
-    if (ended) job->ended = true;
-    if (ended) control_update_status(job); /* as well */
+    if (ended) { /* whoever is answered finds the tenant's counts right, too */
+        job->ended = true;
+        control_update_status(job);
+    }
     control_answer_state(job);
     if (commit->state == JOB_STATE_QUEUED) control_resumed(job);
 }

@@ -8,9 +8,10 @@
 #include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
 
-/* Not stored yet, of one job; what would be more is not told. */
+/* Events of one job that wait to be stored; one more than that is dropped. */
 enum { TELLINGS_MAX = 16 };
-/* What may happen a hundred times a second is told once in so long, with how often it was. */
+/* A job may be preempted or moved out a hundred times a second. An event tells of it once in this
+ * time, with the number of times since the event before. */
 #define RARELY_NS (10 * SECOND_NS)
 
 void control_tellings_free(JobTelling *tellings) {
@@ -21,21 +22,19 @@ void control_tellings_free(JobTelling *tellings) {
     }
 }
 
+/* The job goes on where there is no memory for its event, or too many wait; the event is lost. */
 static void append(ControlJob *job, JobEventKind kind, char *owned_why) {
     JobTelling **end = &job->tellings;
-    void *memory;
+    void *memory = NULL;
     size_t count = 0;
     for (; *end; end = &(*end)->next) count++;
-    Error *error = count < TELLINGS_MAX ? memory_alloc(1, sizeof(JobTelling), &memory)
-                                        : error_make(ERROR_EXHAUSTED, __FILE__, __LINE__, "many");
-    if (error) {
-        error_free(error); /* the job goes on; only this is not told */
+    if (count < TELLINGS_MAX) error_free(memory_alloc(1, sizeof(JobTelling), &memory));
+    if (!memory) {
         memory_free(owned_why);
         return;
     }
-    JobTelling *telling = memory;
-    *telling = (JobTelling){.kind = kind, .why = owned_why};
-    *end = telling;
+    *end = memory;
+    **end = (JobTelling){.kind = kind, .why = owned_why};
 }
 
 void control_tell(ControlJob *job, JobEventKind kind, const char *words) {

@@ -18,7 +18,6 @@ struct Worker {
     uint32_t hand_count, idle_count;
     pthread_mutex_t mutex; /* guards what follows, and the counts */
     pthread_cond_t posted;
-    pthread_cond_t idle; /* a hand has become idle */
     WorkerSlice *first, **last;
     atomic_bool filled; /* a slice waits */
     bool ending;
@@ -28,7 +27,6 @@ struct Worker {
 static WorkerSlice *wait_for_slice(Worker *worker) {
     (void)pthread_mutex_lock(&worker->mutex);
     worker->idle_count++;
-    (void)pthread_cond_broadcast(&worker->idle);
     while (!worker->first && !worker->ending)
         (void)pthread_cond_wait(&worker->posted, &worker->mutex);
     worker->idle_count--;
@@ -73,13 +71,11 @@ Error *worker_create(const char *name, Worker **out_worker) {
     worker->spin_ns = spin_limit_ns();
     (void)pthread_mutex_init(&worker->mutex, NULL);
     (void)pthread_cond_init(&worker->posted, NULL);
-    (void)pthread_cond_init(&worker->idle, NULL);
     (void)snprintf(worker->name, sizeof worker->name, "run-%.11s", name);
     (void)pthread_mutex_lock(&worker->mutex);
     const bool started = add_hand(worker);
     (void)pthread_mutex_unlock(&worker->mutex);
     if (!started) {
-        (void)pthread_cond_destroy(&worker->idle);
         (void)pthread_cond_destroy(&worker->posted);
         (void)pthread_mutex_destroy(&worker->mutex);
         memory_free(worker);
@@ -96,7 +92,6 @@ void worker_release(Worker *worker) {
     (void)pthread_cond_broadcast(&worker->posted);
     (void)pthread_mutex_unlock(&worker->mutex);
     for (uint32_t i = 0; i < worker->hand_count; i++) (void)pthread_join(worker->hands[i], NULL);
-    (void)pthread_cond_destroy(&worker->idle);
     (void)pthread_cond_destroy(&worker->posted);
     (void)pthread_mutex_destroy(&worker->mutex);
     memory_free(worker);
@@ -117,15 +112,4 @@ void worker_set_aside(Worker *worker) {
     /* one that is there but has not got so far would do; one more waits for the next time */
     if (worker->idle_count == 0) (void)add_hand(worker);
     (void)pthread_mutex_unlock(&worker->mutex);
-}
-
-bool worker_wait_until_idle(Worker *worker, uint64_t until_ns) {
-    const struct timespec until = clock_timespec(until_ns);
-    (void)pthread_mutex_lock(&worker->mutex);
-    while (worker->idle_count < worker->hand_count || worker->first)
-        if (pthread_cond_clockwait(&worker->idle, &worker->mutex, CLOCK_MONOTONIC, &until) != 0)
-            break;
-    const bool idle = worker->idle_count == worker->hand_count && !worker->first;
-    (void)pthread_mutex_unlock(&worker->mutex);
-    return idle;
 }

@@ -31,6 +31,3 @@ void worker_post(Worker *worker, WorkerSlice *slice);
 /* The slice that runs does not count any more: those posted from here on do not wait for it, as
  * long as the system gives threads. Threads: any. */
 void worker_set_aside(Worker *worker);
-/* Until all slices have ended, those set aside too, or until that time on the monotonic clock.
- * False: some have not. */
-bool worker_wait_until_idle(Worker *worker, uint64_t until_ns);

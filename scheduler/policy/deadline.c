@@ -76,19 +76,25 @@ Error *deadline_leave(Policy *policy, Job *job) {
     return missed ? tell_missed(policy, job) : NULL;
 }
 
-/* Device-time on one device within a share of weight / sum of the highest class takes so long. */
-static uint64_t stretch(
-    const Policy *policy, const Tenant *tenant, uint64_t device_time_ns, uint64_t device_count) {
-    __extension__ unsigned __int128 sum = 0, time;
-    uint64_t permille =
-        (1000 - 2 * policy->config.floor_permille) * (1000 - DEADLINE_PLAIN_PERMILLE) / 1000;
+/* Of the tenants that have jobs now, this one among them. */
+static uint64_t contending_weight(const Policy *policy, const Tenant *tenant) {
+    uint64_t sum = 0;
     for (size_t i = 0; i < policy->tenants.capacity; i++) {
         const Tenant *other = (const Tenant *)policy->tenants.slots[i];
         if (!other) continue;
         if (other == tenant || other->used.queued_jobs || other->used.running_jobs)
             sum += other->weight;
     }
-    time = device_time_ns * sum / tenant->weight / device_count;
+    return sum;
+}
+
+/* How long device-time takes on so many devices in the tenant's account of the highest class. */
+static uint64_t stretch(const Policy *policy, const Tenant *tenant, uint64_t weights,
+    uint64_t device_time_ns, uint64_t device_count) {
+    __extension__ unsigned __int128 time =
+        (unsigned __int128)device_time_ns * weights / tenant->weight / device_count;
+    uint64_t permille =
+        (1000 - 2 * policy->config.floor_permille) * (1000 - DEADLINE_PLAIN_PERMILLE) / 1000;
     if (time < device_time_ns / device_count) time = device_time_ns / device_count;
     time = time * 1000 / permille;
     return time > INT64_MAX ? INT64_MAX : (uint64_t)time;
@@ -97,13 +103,6 @@ static uint64_t stretch(
 static uint64_t usable_devices(const Policy *policy, const Job *job) {
     uint64_t count = job->demanded ? 1 : policy->devices.count;
     return count ? count : 1;
-}
-
-/* What the job takes from now on, and what it may wait for slices that run already. */
-static uint64_t own_need(const Policy *policy, const Job *job) {
-    const Tenant *tenant = job->account->tenant;
-    uint64_t slices_ns = 2 * policy->config.quantum_ns + 2 * policy->longest_ns;
-    return stretch(policy, tenant, job->deadline->left_ns, 1) + slices_ns;
 }
 
 /* Of the tenant's jobs whose deadlines are not after this one. */
@@ -127,26 +126,33 @@ static void set_turn(Policy *policy, JobDeadline *deadline, uint64_t turn_ns) {
     heap_push(&policy->deadlines, &deadline->node, earlier_turn);
 }
 
-/* When no more time is left than it needs. */
-static uint64_t latest_start(const Policy *policy, const Job *job) {
-    uint64_t need_ns = own_need(policy, job);
-    uint64_t before_ns =
-        stretch(policy, job->account->tenant, work_before(job), usable_devices(policy, job));
-    uint64_t all_ns = need_ns > UINT64_MAX - before_ns ? UINT64_MAX : need_ns + before_ns;
-    return job->deadline->at_ns > all_ns ? job->deadline->at_ns - all_ns : 0;
+/* How long it takes to its end from now on: behind the tenant's earlier deadlines, within the
+ * tenant's share, and behind slices that run already. Less than 2^63. */
+static uint64_t time_needed(const Policy *policy, const Job *job) {
+    const Tenant *tenant = job->account->tenant;
+    uint64_t weights = contending_weight(policy, tenant);
+    __extension__ unsigned __int128 sum =
+        stretch(policy, tenant, weights, job->deadline->left_ns, 1);
+    sum += stretch(policy, tenant, weights, work_before(job), usable_devices(policy, job));
+    sum += 2 * policy->config.quantum_ns + 2 * policy->longest_ns;
+    return sum > INT64_MAX ? INT64_MAX : (uint64_t)sum;
+}
+
+/* The latest time to begin that is early enough. */
+static uint64_t latest_start(const JobDeadline *deadline, uint64_t needed_ns) {
+    return deadline->at_ns > needed_ns ? deadline->at_ns - needed_ns : 0;
 }
 
 Error *deadline_estimate(Policy *policy, Job *job, uint64_t device_time_ns) {
     JobDeadline *deadline = job->deadline;
     if (!deadline) return NULL;
     deadline->left_ns = device_time_ns;
-    uint64_t before_ns =
-        stretch(policy, job->account->tenant, work_before(job), usable_devices(policy, job));
-    uint64_t need_ns = own_need(policy, job) + before_ns; /* both below 2^63 */
-    uint64_t end_ns = need_ns > INT64_MAX - policy->now_ns ? INT64_MAX : policy->now_ns + need_ns;
+    uint64_t needed_ns = time_needed(policy, job);
+    uint64_t end_ns =
+        needed_ns > INT64_MAX - policy->now_ns ? INT64_MAX : policy->now_ns + needed_ns;
     deadline->feasible = !deadline->passed && end_ns <= deadline->at_ns;
     if (deadline->feasible && !deadline->raised)
-        set_turn(policy, deadline, latest_start(policy, job));
+        set_turn(policy, deadline, latest_start(deadline, needed_ns));
     return policy_act(
         policy, (PolicyAction){.kind = POLICY_ACTION_PROMISE, .job = job->key.low, .ns = end_ns});
 }
@@ -169,11 +175,11 @@ static Error *pass(Policy *policy, Job *job) {
     return tell_missed(policy, job);
 }
 
-/* It runs in the highest class from now on; with the time of its slices since it was judged, that
- * may be later. */
+/* The job runs in the highest class from now on, unless slices that it had meanwhile have put off
+ * its latest start. */
 static Error *raise(Policy *policy, Job *job) {
     JobDeadline *deadline = job->deadline;
-    uint64_t start_ns = latest_start(policy, job);
+    uint64_t start_ns = latest_start(deadline, time_needed(policy, job));
     if (start_ns > policy->now_ns) {
         set_turn(policy, deadline, start_ns);
         return NULL;
