@@ -186,6 +186,9 @@ typedef struct ControlTenantStatus {
     double share; /* of the device-time of the last ten seconds, 0 … 1 */
 } ControlTenantStatus;
 void control_get_tenant(Control *control, TenantId tenant, ControlTenantStatus *out_status);
+/* Whether one more of the tenant's jobs may wait for a device: before something is done for it. The
+ * policy decides when it comes. Errors: EXHAUSTED the quota queued_jobs, with its figures. */
+MUST_CHECK Error *control_check_queue(Control *control, const Tenant *tenant);
 /* Jobs of all tenants that run, also while they are sliced out or their end is being stored. */
 size_t control_running_count(Control *control);
 

@@ -107,3 +107,13 @@ size_t control_running_count(Control *control) {
     (void)pthread_mutex_unlock(&control->status_mutex);
     return count;
 }
+
+Error *control_check_queue(Control *control, const Tenant *tenant) {
+    const int64_t quota = tenant->quotas[QUOTA_QUEUED_JOBS];
+    ControlTenantStatus status;
+    control_get_tenant(control, tenant->id, &status);
+    if (quota != QUOTA_UNLIMITED && (int64_t)status.waiting >= quota)
+        FAIL(EXHAUSTED, "over the tenant's quota queued_jobs: %lld of %lld",
+            (long long)status.waiting + 1, (long long)quota);
+    return NULL;
+}

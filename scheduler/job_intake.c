@@ -42,17 +42,6 @@ static Error *find_model(SettingsCache *settings, Intake *intake) {
     return executable_find_function(intake->outline, wanted->policy->function, &intake->function);
 }
 
-/* The policy says so, too; but then the inputs were unpacked for nothing. */
-static Error *check_queue(Control *control, const Tenant *tenant) {
-    ControlTenantStatus status;
-    int64_t quota = tenant->quotas[QUOTA_QUEUED_JOBS];
-    control_get_tenant(control, tenant->id, &status);
-    if (quota != QUOTA_UNLIMITED && (int64_t)status.waiting >= quota)
-        FAIL(EXHAUSTED, "over the tenant's quota queued_jobs: %lld of %lld",
-            (long long)status.waiting + 1, (long long)quota);
-    return NULL;
-}
-
 static Error *store_inputs(Store *store, WorkerPool *pool, Intake *intake) {
     TRY(chunk_upload_open(store, intake->wanted->tenant, &intake->upload));
     chunk_upload_limit(intake->upload);
@@ -171,7 +160,7 @@ static Error *take_in(Control *control, Intake *intake, JobId *out_id, bool *out
     Tenant tenant;
     TRY(find_model(node->settings, intake));
     TRY(settings_cache_get_tenant(node->settings, intake->wanted->tenant, &tenant));
-    if (!intake->wanted->suspended) TRY(check_queue(control, &tenant));
+    if (!intake->wanted->suspended) TRY(control_check_queue(control, &tenant));
     TRY(check_inputs(intake, &tenant));
     TRY(take_inputs(intake, node, &tenant));
     TRY(fix_policy(intake));

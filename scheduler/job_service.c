@@ -273,14 +273,8 @@ static Error *do_fork(Connection *catalog, void *context) {
 /* As a submission is: the fork waits in the same queue. */
 Error *job_service_check_queue(JobService *service, TenantId id) {
     Tenant tenant;
-    ControlTenantStatus status;
     TRY(settings_cache_get_tenant(service->settings, id, &tenant));
-    int64_t quota = tenant.quotas[QUOTA_QUEUED_JOBS];
-    control_get_tenant(service->control, id, &status);
-    if (quota != QUOTA_UNLIMITED && (int64_t)status.waiting >= quota)
-        FAIL(EXHAUSTED, "over the tenant's quota queued_jobs: %lld of %lld",
-            (long long)status.waiting + 1, (long long)quota);
-    return NULL;
+    return control_check_queue(service->control, &tenant);
 }
 
 static Error *fork_job(
