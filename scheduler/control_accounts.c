@@ -1,6 +1,9 @@
+#include "base/allocator.h"
+#include "base/container_of.h"
 #include "base/duration.h"
 #include "scheduler/control_accounts.h"
 #include "scheduler/control_internal.h"
+#include "scheduler/refusal_text.h"
 
 #define SHARE_WINDOW_NS (10 * SECOND_NS)
 
@@ -58,6 +61,43 @@ void control_account_begin(Control *control, ControlTenant *tenant) {
     recent_time_init(&tenant->hour, 3600 * SECOND_NS);
 }
 
+/* Device-time of a job whose end may be stored already. Nobody waits for it. */
+typedef struct LateTime {
+    CatalogRequest request;
+    TenantId tenant;
+    JobId job;
+    double device_seconds;
+} LateTime;
+
+static Error *store_late_time(Connection *catalog, void *context) {
+    const LateTime *late = context;
+    return jobs_set_device_seconds(catalog, late->tenant, late->job, late->device_seconds);
+}
+
+/* The job may be removed meanwhile, or the disk full: then its last slice is missing in its row. */
+static void free_late_time(CatalogRequest *request, Error *owned_error) {
+    error_free(owned_error);
+    memory_free(CONTAINER_OF(request, LateTime, request));
+}
+
+void control_account_late(const ControlJob *job) {
+    void *memory;
+    Error *error = memory_alloc(1, sizeof(LateTime), &memory);
+    if (!error) {
+        LateTime *late = memory;
+        *late = (LateTime){.request = {.work = store_late_time,
+                               .context = late,
+                               .frees = true,
+                               .done = free_late_time},
+            .tenant = job->tenant,
+            .job = job->id,
+            .device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9};
+        error = catalog_post(job->control->options.catalog, &late->request);
+        if (error) memory_free(late);
+    }
+    error_free(error);
+}
+
 void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns) {
     Control *control = job->control;
     ControlTenant *tenant = id_map_find(&control->tenants, 0, (uint64_t)job->tenant);
@@ -108,12 +148,45 @@ size_t control_running_count(Control *control) {
     return count;
 }
 
+/* ---- a place in the queue ---- */
+
 Error *control_check_queue(Control *control, const Tenant *tenant) {
     const int64_t quota = tenant->quotas[QUOTA_QUEUED_JOBS];
     ControlTenantStatus status;
     control_get_tenant(control, tenant->id, &status);
-    if (quota != QUOTA_UNLIMITED && (int64_t)status.waiting >= quota)
-        FAIL(EXHAUSTED, "over the tenant's quota queued_jobs: %lld of %lld",
-            (long long)status.waiting + 1, (long long)quota);
-    return NULL;
+    if (quota == QUOTA_UNLIMITED || (int64_t)status.waiting < quota) return NULL;
+    return control_send(control, &(ControlRequest){.kind = CONTROL_PLACE, .tenant = tenant->id});
+}
+
+Error *control_fail_refused(const PolicyAction *refusal) {
+    char text[REFUSAL_TEXT_SIZE];
+    refusal_text_print(refusal, text);
+    if (refusal->reason == POLICY_REASON_NO_DEVICE) FAIL(NOT_FOUND, "%s", text);
+    FAIL(EXHAUSTED, "%s", text);
+}
+
+/* The policy refuses a job without a model or memory, so its event log has every refusal. */
+Error *control_check_place(Control *control, TenantId tenant) {
+    PolicyUsage usage = {0};
+    ControlJob *job;
+    TRY(control_tell_tenant(control, tenant));
+    control_apply_events(control);
+    TRY(control_check(control));
+    const ControlTenant *known = id_map_find(&control->tenants, 0, (uint64_t)tenant);
+    (void)policy_find_usage(control->policy, (uint64_t)tenant, &usage);
+    if (usage.queued_jobs < known->told.queued_jobs) return NULL;
+    TRY(control_job_create(control, &job));
+    job->tenant = tenant;
+    job->ended = true;
+    control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_JOB_SUBMITTED,
+                                    .job = job->number.low,
+                                    .tenant = (uint64_t)tenant,
+                                    .class_ = POLICY_NORMAL,
+                                    .weight = 1,
+                                    .device = POLICY_NO_DEVICE});
+    control_apply_events(control);
+    PolicyAction refusal = job->refusal;
+    control_job_settle(job);
+    TRY(control_check(control));
+    return control_fail_refused(&refusal);
 }

@@ -15,4 +15,6 @@ void control_account_run(ControlJob *job);
 void control_observe(Control *control, MetricId metric, uint64_t start_ns, uint64_t end_ns);
 /* Under status_mutex, as the next one: its tenant's jobs are counted anew. */
 void control_account_phase(ControlJob *job);
+/* Stores the device-time of a job that ended in its row before its last slice did. */
+void control_account_late(const ControlJob *job);
 void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns);

@@ -275,6 +275,7 @@ typedef enum ControlRequestKind {
     CONTROL_DISOWN,
     CONTROL_TAKE_UP,
     CONTROL_QUOTAS,
+    CONTROL_PLACE, /* in the queue, for one more job */
     CONTROL_DRAIN,
 } ControlRequestKind;
 
@@ -343,6 +344,8 @@ void control_job_close(ControlJob *job);
 void control_job_free(ControlJob *job);
 /* Frees it when nothing needs it any more. */
 void control_job_settle(ControlJob *job);
+MUST_CHECK Error *control_fail_refused(const PolicyAction *refusal);
+MUST_CHECK Error *control_check_place(Control *control, TenantId tenant);
 /* Tells the policy of the job, and how long it will take if it has a deadline and that is known. */
 void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uint64_t live_bytes);
 /* Tells the policy of a tenant and its quotas, where they are new or changed. */

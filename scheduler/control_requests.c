@@ -7,7 +7,6 @@
 #include "scheduler/control_accounts.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/control_place.h"
-#include "scheduler/refusal_text.h"
 
 /* ---- on the senders' threads ---- */
 
@@ -146,13 +145,6 @@ Error *control_wait_for(ControlJob *job, ControlRequest *request) {
     return NULL;
 }
 
-static Error *fail_refused(const PolicyAction *refusal) {
-    char text[REFUSAL_TEXT_SIZE];
-    refusal_text_print(refusal, text);
-    if (refusal->reason == POLICY_REASON_NO_DEVICE) FAIL(NOT_FOUND, "%s", text);
-    FAIL(EXHAUSTED, "%s", text);
-}
-
 /* Storing a new job's row: posted to the catalog, answered on the control thread. */
 typedef struct Birth {
     CatalogRequest request;
@@ -266,7 +258,7 @@ static Error *ask_policy(ControlJob *job, uint64_t device, uint64_t live_bytes) 
     control_job_submit(job, POLICY_PLACE_NONE, device, live_bytes);
     control_apply_events(job->control);
     TRY(control_check(job->control));
-    return job->refusal.kind == POLICY_ACTION_REFUSE ? fail_refused(&job->refusal) : NULL;
+    return job->refusal.kind == POLICY_ACTION_REFUSE ? control_fail_refused(&job->refusal) : NULL;
 }
 
 /* A job of its own, with its batch. */
@@ -464,6 +456,10 @@ static Error *handle(Control *control, ControlRequest *request) {
     case CONTROL_QUOTAS: /* of a tenant that never had a job the policy learns with its first */
         if (id_map_find(&control->tenants, 0, (uint64_t)request->tenant))
             TRY(control_tell_tenant(control, request->tenant));
+        control_answer(request, NULL);
+        return NULL;
+    case CONTROL_PLACE:
+        TRY(control_check_place(control, request->tenant));
         control_answer(request, NULL);
         return NULL;
     case CONTROL_DRAIN:

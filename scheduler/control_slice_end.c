@@ -16,6 +16,7 @@ static void leave_device(ControlJob *job, uint64_t device_ns) {
     (void)pthread_mutex_unlock(&control->status_mutex);
     device->slice_end_ns = device->give_up_ns = 0;
     job->running = false;
+    if ((job->cancelling || job->ended) && device_ns > 0) control_account_late(job);
 }
 
 void control_end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes) {

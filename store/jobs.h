@@ -203,6 +203,11 @@ typedef struct JobChanges {
 MUST_CHECK Error *jobs_apply(
     Connection *catalog, TenantId tenant, JobId id, const JobChanges *changes);
 
+/* The job's device-time in total, also of one that has ended; never less than it was.
+ * Errors: NOT_FOUND. */
+MUST_CHECK Error *jobs_set_device_seconds(
+    Connection *catalog, TenantId tenant, JobId id, double device_seconds);
+
 /* Adds an event that changes nothing else. Errors: NOT_FOUND. */
 MUST_CHECK Error *jobs_add_note(Connection *catalog, TenantId tenant, JobId id, const char *why);
 

@@ -123,6 +123,14 @@ Error *jobs_apply(Connection *catalog, TenantId tenant, JobId id, const JobChang
     return jobs_write(catalog, &job);
 }
 
+Error *jobs_set_device_seconds(
+    Connection *catalog, TenantId tenant, JobId id, double device_seconds) {
+    Job job;
+    TRY(jobs_read(catalog, tenant, id, &job));
+    if (device_seconds > job.device_seconds) job.device_seconds = device_seconds;
+    return jobs_write(catalog, &job);
+}
+
 Error *jobs_add_note(Connection *catalog, TenantId tenant, JobId id, const char *why) {
     Job job;
     TRY(jobs_read(catalog, tenant, id, &job));

@@ -19,6 +19,14 @@ SMALL_MODELS = os.path.join(ROOT, "tests", "models", "small")
 TIMEOUT_S = 300
 
 
+MEASURE = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+print(end=f"\\n{resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss}")
+sys.exit(code)
+"""
+
+
 def binary():
     path = os.environ.get("LAYOVER_BIN", os.path.join(ROOT, "build", "tools", "layover"))
     if not os.path.exists(path):
@@ -82,6 +90,13 @@ class Home:
 
     def start(self, *arguments):
         return subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def measure(self, *arguments):
+        """As try_call, and the most memory the process had, in bytes. A process begins with its parent's peak: this one's is small."""
+        command = [sys.executable, "-c", MEASURE, *self.command(*arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        out, _, peak = done.stdout.rpartition("\n")
+        return Result(command, done.returncode, out, done.stderr), int(peak) << 10
 
     def models(self):
         return [(line["model"], line["version"], line["executable"], tuple(line["aliases"]))

@@ -12,6 +12,11 @@ static Error *set_quotas(Connection *catalog, void *context) {
     return tenants_set_quota(catalog, TENANT_DEFAULT, QUOTA_QUEUED_JOBS, 2);
 }
 
+static Error *raise_quotas(Connection *catalog, void *context) {
+    (void)context;
+    return tenants_set_quota(catalog, TENANT_DEFAULT, QUOTA_QUEUED_JOBS, 3);
+}
+
 /* What a tenant's quotas are is looked up with every job; the refusal names the figure. */
 static void test_control_jobs_are_held_to_their_tenants_quotas(void **state) {
     (void)state;
@@ -30,6 +35,16 @@ static void test_control_jobs_are_held_to_their_tenants_quotas(void **state) {
     assert_non_null(strstr(error_message(error), "of 2"));
     error_free(error);
     assert_int_equal(taken, 2);
+    /* before a submission's inputs are looked at the policy says the same, with the same figures */
+    Tenant tenant;
+    assert_ok(settings_cache_get_tenant(fixture.settings, TENANT_DEFAULT, &tenant));
+    error = control_check_queue(fixture.control, &tenant);
+    assert_int_equal(error_code(error), ERROR_EXHAUSTED);
+    assert_string_equal(error_message(error), "over the tenant's quota queued_jobs: 3 of 2");
+    error_free(error);
+    tenant.quotas[QUOTA_QUEUED_JOBS] = 1; /* it was raised meanwhile: the policy knows */
+    assert_ok(catalog_run(fixture.catalog, raise_quotas, NULL));
+    assert_ok(control_check_queue(fixture.control, &tenant));
 }
 
 /* A device that is demanded must be there; what is shown of a job names the one it has. */

@@ -71,6 +71,23 @@ static void test_jobs_that_have_ended_do_not_change(void **state) {
     fixture_expect_clean(store);
 }
 
+static void test_jobs_device_time_of_an_ended_job_only_grows(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    JobId id = fixture_submit(store, TENANT_DEFAULT), absent = {id.node, id.number + 1};
+    expect_ok(fixture_end(
+        jobs_transition(fixture_begin(store), TENANT_DEFAULT, id, JOB_STATE_CANCELLED, NULL)));
+    expect_ok(fixture_end(jobs_set_device_seconds(fixture_begin(store), TENANT_DEFAULT, id, 1.5)));
+    expect_ok(fixture_end(jobs_set_device_seconds(fixture_begin(store), TENANT_DEFAULT, id, 0.5)));
+    Job job = fixture_get(store, TENANT_DEFAULT, id);
+    assert_true(job.device_seconds == 1.5 && job.state == JOB_STATE_CANCELLED);
+    expect_error(
+        fixture_end(jobs_set_device_seconds(fixture_begin(store), TENANT_DEFAULT, absent, 1)),
+        ERROR_NOT_FOUND, "");
+    fixture_expect_clean(store);
+}
+
 static void test_jobs_set_progress_keeps_what_is_not_given(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
@@ -123,5 +140,6 @@ static void test_jobs_apply_refuses_another_epoch(void **state) {
 TEST_GROUP(jobs_change, cmocka_unit_test(test_jobs_transition_writes_state_and_event_together),
     cmocka_unit_test(test_jobs_transition_takes_only_ways_of_the_table),
     cmocka_unit_test(test_jobs_that_have_ended_do_not_change),
+    cmocka_unit_test(test_jobs_device_time_of_an_ended_job_only_grows),
     cmocka_unit_test(test_jobs_set_progress_keeps_what_is_not_given),
     cmocka_unit_test(test_jobs_apply_refuses_another_epoch))
