@@ -85,11 +85,13 @@ static Error *show_why(JobService *service, const Job *row, JobsApiJob *out) {
 }
 
 static Error *show(JobService *service, const Job *row, const Tenant *tenant, JobsApiJob *out_job) {
-    JobsApiJob job = {.priority = (JobsApiPriority)row->priority,
+    JobsApiJob job = {.place = row->row,
+        .priority = (JobsApiPriority)row->priority,
         .ended = !job_state_is_unfinished(row->state),
         .items_done = row->items_done,
         .items_total = row->items_total,
         .outputs = row->outputs_visible,
+        .last_event = row->event_count,
         .instructions = -1,
         .kernel_calls = -1,
         .peak_bytes = -1,
@@ -183,68 +185,72 @@ static Error *get(void *self, const Caller *caller, const char *job, JobsApiJob 
     return NULL;
 }
 
-static Error *list(
-    void *self, const Caller *caller, const char *state, JobsApiJobVisitor *visit, void *context) {
+static Error *list(void *self, const Caller *caller, const char *state, int64_t after,
+    size_t count_max, JobsApiJobVisitor *visit, void *context) {
+    enum { READ_MAX = 1024 };
     JobService *service = self;
     JobState wanted = JOB_STATE_NONE;
-    int64_t after = 0;
-    size_t count = JOBS_LISTED_MAX;
+    size_t count = READ_MAX;
     Tenant tenant;
     if (state && !job_state_find_shown(state, &wanted))
         FAIL(INVALID, "there is no state %s", state);
     TRY(settings_cache_get_tenant(service->settings, caller->tenant, &tenant));
-    while (count == JOBS_LISTED_MAX) {
+    while (count == READ_MAX && count_max > 0) {
         OWN(JobList, rows) = NULL;
-        TRY(jobs_list(service->store, caller->tenant, wanted, after, JOBS_LISTED_MAX, &rows));
+        TRY(jobs_list(service->store, caller->tenant, wanted, after, READ_MAX, &rows));
         count = rows->count;
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count && count_max > 0; i++) {
             JobsApiJob job;
             TRY(show(service, &rows->items[i], &tenant, &job));
             if (state && strcmp(job.state, state) != 0) continue;
             TRY(visit(context, &job));
+            count_max--;
         }
         if (count > 0) after = rows->items[count - 1].row;
     }
     return NULL;
 }
 
-static Error *events(void *self, const Caller *caller, const char *job, int64_t since,
-    JobsApiEventVisitor *visit, void *context) {
+static Error *tell_event(const JobEvent *from, JobsApiEventVisitor *visit, void *context) {
+    JobsApiEvent event = {.sequence = from->sequence, .time = from->time};
+    (void)snprintf(event.state, sizeof event.state, "%s", job_state_info(from->state)->name);
+    (void)snprintf(event.kind, sizeof event.kind, "%s", job_event_kind_name(from->kind));
+    (void)snprintf(event.why, sizeof event.why, "%s", from->why);
+    if (from->kind == JOB_EVENT_OUTPUT)
+        (void)snprintf(event.why, sizeof event.why, "%lld so far", (long long)from->output_end);
+    return visit(context, &event);
+}
+
+static Error *events(void *self, const Caller *caller, const char *job, int64_t after,
+    size_t count_max, JobsApiEventVisitor *visit, void *context) {
     JobService *service = self;
     Job row;
     size_t count = JOB_EVENTS_READ_MAX;
     TRY(job_service_find(service, caller, job, &row));
-    while (count == JOB_EVENTS_READ_MAX) {
+    while (count == JOB_EVENTS_READ_MAX && count_max > 0) {
         OWN(JobEventList, rows) = NULL;
-        TRY(job_events_list(service->store, row.tenant, row.id, since, &rows));
+        TRY(job_events_list(service->store, row.tenant, row.id, after, &rows));
         count = rows->count;
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count && count_max > 0; i++) {
             const JobEvent *from = &rows->items[i];
-            since = from->sequence;
+            after = from->sequence;
             if (from->kind == JOB_EVENT_OUTPUT && i + 1 < count &&
                 rows->items[i + 1].kind == JOB_EVENT_OUTPUT)
                 continue; /* the last one of them tells how many there are */
-            JobsApiEvent event = {.sequence = from->sequence, .time = from->time};
-            (void)snprintf(
-                event.state, sizeof event.state, "%s", job_state_info(from->state)->name);
-            (void)snprintf(event.kind, sizeof event.kind, "%s", job_event_kind_name(from->kind));
-            (void)snprintf(event.why, sizeof event.why, "%s", from->why);
-            if (from->kind == JOB_EVENT_OUTPUT)
-                (void)snprintf(
-                    event.why, sizeof event.why, "%lld so far", (long long)from->output_end);
-            TRY(visit(context, &event));
+            TRY(tell_event(from, visit, context));
+            count_max--;
         }
     }
     return NULL;
 }
 
-static Error *checkpoints(void *self, const Caller *caller, const char *job,
-    JobsApiCheckpointVisitor *visit, void *context) {
+static Error *checkpoints(void *self, const Caller *caller, const char *job, int64_t after,
+    size_t count_max, JobsApiCheckpointVisitor *visit, void *context) {
     JobService *service = self;
     OWN(JobCheckpointList, rows) = NULL;
     Job row;
     TRY(job_service_find(service, caller, job, &row));
-    TRY(job_checkpoints_list(service->store, row.tenant, row.id, &rows));
+    TRY(job_checkpoints_list_page(service->store, row.tenant, row.id, after, count_max, &rows));
     for (size_t i = 0; i < rows->count; i++) {
         const JobCheckpoint *from = &rows->items[i];
         JobsApiCheckpoint checkpoint = {.id = from->number,

@@ -31,8 +31,8 @@ MUST_CHECK Error *job_service_show(JobService *service, const Job *row, JobsApiJ
 void job_service_explain_wait(JobService *service, const Tenant *tenant, JobsApiJob *inout_job);
 MUST_CHECK Error *job_service_devices(
     void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
-MUST_CHECK Error *job_service_tenants(
-    void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context);
+MUST_CHECK Error *job_service_tenants(void *self, const Caller *caller, const char *after,
+    size_t count_max, JobsApiTenantVisitor *visit, void *context);
 void job_service_use(void *self, TenantId tenant, JobsApiUse *out_use);
 void job_service_tenant_changed(void *self, TenantId tenant);
 MUST_CHECK Error *job_service_outputs(void *self, const Caller *caller, const char *job,

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "scheduler/job_service_internal.h"
 
@@ -22,24 +23,33 @@ Error *job_service_devices(
     return NULL;
 }
 
-Error *job_service_tenants(
-    void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context) {
+static Error *tell_tenant(
+    JobService *service, const Tenant *row, JobsApiTenantVisitor *visit, void *context) {
+    ControlTenantStatus status;
+    control_get_tenant(service->control, row->id, &status);
+    JobsApiTenant tenant = {.weight = row->weight,
+        .queued = (int64_t)status.waiting,
+        .running = (int64_t)(status.running + status.ending),
+        .suspended = (int64_t)status.suspended,
+        .device_seconds = status.device_seconds,
+        .share = status.share};
+    (void)snprintf(tenant.tenant, sizeof tenant.tenant, "%s", row->name);
+    return visit(context, &tenant);
+}
+
+Error *job_service_tenants(void *self, const Caller *caller, const char *after, size_t count_max,
+    JobsApiTenantVisitor *visit, void *context) {
     JobService *service = self;
     OWN(TenantList, rows) = NULL;
-    TRY(tenants_list(service->store, &rows));
-    for (size_t i = 0; i < rows->count; i++) {
-        ControlTenantStatus status;
-        if (caller->role != CALLER_ADMIN && rows->items[i].id != caller->tenant) continue;
-        control_get_tenant(service->control, rows->items[i].id, &status);
-        JobsApiTenant tenant = {.weight = rows->items[i].weight,
-            .queued = (int64_t)status.waiting,
-            .running = (int64_t)(status.running + status.ending),
-            .suspended = (int64_t)status.suspended,
-            .device_seconds = status.device_seconds,
-            .share = status.share};
-        (void)snprintf(tenant.tenant, sizeof tenant.tenant, "%s", rows->items[i].name);
-        TRY(visit(context, &tenant));
+    Tenant own;
+    if (caller->role != CALLER_ADMIN) {
+        if (!caller->tenant) return NULL;
+        TRY(tenants_get_settings(service->store, caller->tenant, &own));
+        return strcmp(own.name, after) > 0 ? tell_tenant(service, &own, visit, context) : NULL;
     }
+    TRY(tenants_list_page(service->store, after, count_max, &rows));
+    for (size_t i = 0; i < rows->count; i++)
+        TRY(tell_tenant(service, &rows->items[i], visit, context));
     return NULL;
 }
 

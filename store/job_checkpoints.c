@@ -113,17 +113,18 @@ Error *job_checkpoints_get(
     return job_checkpoints_need(catalog, &row, number, out_checkpoint);
 }
 
-Error *job_checkpoints_list(
-    Store *store, TenantId tenant, JobId job, JobCheckpointList **out_list) {
+Error *job_checkpoints_list_page(Store *store, TenantId tenant, JobId job, int64_t after,
+    size_t count_max, JobCheckpointList **out_list) {
     OWN(JobCheckpointList, list) = NULL;
     TRY(memory_alloc(1, sizeof *list, (void **)&list));
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     Job row;
     TRY(jobs_read(catalog, tenant, job, &row));
-    Query OWN_QUERY(query) = start_list(catalog, row.row, 0, INT64_MAX);
+    Query OWN_QUERY(query) =
+        start_list(catalog, row.row, after < INT64_MAX ? after + 1 : after, INT64_MAX);
     size_t capacity = 0;
-    for (;;) {
+    while (list->count < count_max) {
         bool found;
         TRY(query_next(&query, &found));
         if (!found) break;
@@ -133,4 +134,9 @@ Error *job_checkpoints_list(
     }
     *out_list = TAKE(list);
     return NULL;
+}
+
+Error *job_checkpoints_list(
+    Store *store, TenantId tenant, JobId job, JobCheckpointList **out_list) {
+    return job_checkpoints_list_page(store, tenant, job, 0, SIZE_MAX, out_list);
 }

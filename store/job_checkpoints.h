@@ -38,3 +38,6 @@ MUST_CHECK Error *job_checkpoints_get(
     Store *store, TenantId tenant, JobId job, int64_t number, JobCheckpoint *out_checkpoint);
 MUST_CHECK Error *job_checkpoints_list(
     Store *store, TenantId tenant, JobId job, JobCheckpointList **out_list);
+/* Those with a number above after, count_max at most. */
+MUST_CHECK Error *job_checkpoints_list_page(Store *store, TenantId tenant, JobId job, int64_t after,
+    size_t count_max, JobCheckpointList **out_list);

@@ -110,24 +110,42 @@ Error *models_find(
     return models_read_version(catalog, tenant, &parsed, out_version);
 }
 
-Error *models_list(Store *store, TenantId tenant, ModelList **out_list) {
+/* Models that are being removed have names that begin with a blank, which are before all others. */
+static const char before_all_names[] = "!";
+
+static Error *list_versions(Store *store, TenantId tenant, const char *after_model,
+    int64_t after_version, size_t count_max, size_t aliases_max, ModelList **out_list) {
     OWN(ModelList, list) = NULL;
+    size_t capacity = 0, aliases = 0;
     TRY(memory_alloc(1, sizeof *list, (void **)&list));
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_VERSIONS);
     query_bind_i64(&query, 1, tenant);
-    size_t capacity = 0;
+    query_bind_text(&query, 2, *after_model ? after_model : before_all_names);
+    query_bind_i64(&query, 3, after_version);
+    query_bind_i64(&query, 4, count_max < INT64_MAX ? (int64_t)count_max + 1 : INT64_MAX);
     for (;;) {
         bool row;
         TRY(query_next(&query, &row));
-        if (!row) break;
+        list->more = row && (list->count == count_max || aliases > aliases_max);
+        if (!row || list->more) break;
         TRY(memory_grow((void **)&list->items, list->count, &capacity, sizeof *list->items));
         TRY(read_version(&query, &list->items[list->count]));
-        list->count++;
+        aliases += list->items[list->count++].alias_count;
     }
     *out_list = TAKE(list);
     return NULL;
+}
+
+Error *models_list(Store *store, TenantId tenant, ModelList **out_list) {
+    return list_versions(store, tenant, "", 0, SIZE_MAX, SIZE_MAX, out_list);
+}
+
+Error *models_list_page(Store *store, TenantId tenant, const char *after_model,
+    int64_t after_version, size_t count_max, ModelList **out_list) {
+    return list_versions(
+        store, tenant, after_model, after_version, count_max, MODELS_PAGE_ALIASES_MAX, out_list);
 }
 
 Error *models_find_row(

@@ -47,6 +47,7 @@ void model_version_deinit(ModelVersion *version);
 typedef struct ModelList {
     ModelVersion *items; /* in order of name, version */
     size_t count;
+    bool more; /* there are versions behind these */
 } ModelList;
 
 void model_list_release(ModelList *list);
@@ -76,6 +77,10 @@ MUST_CHECK Error *models_find(
     Store *store, TenantId tenant, const char *reference, ModelVersion *out_version);
 
 MUST_CHECK Error *models_list(Store *store, TenantId tenant, ModelList **out_list);
+enum { MODELS_PAGE_ALIASES_MAX = 10000 }; /* of a page, beside those of its last version */
+/* The versions behind that one of that model ("", 0: from the first on), count_max at most. */
+MUST_CHECK Error *models_list_page(Store *store, TenantId tenant, const char *after_model,
+    int64_t after_version, size_t count_max, ModelList **out_list);
 
 /* NAME removes the model with all its versions, NAME@3 and NAME@alias one version with its aliases.
  * A model whose last version goes, goes. Executables that no version is left of go too, unless they

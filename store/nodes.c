@@ -124,13 +124,13 @@ Error *nodes_remove(Connection *catalog, const char *name) {
     return query_run(&query);
 }
 
-Error *nodes_list(Store *store, NodeList **out_list) {
+Error *nodes_list_page(Store *store, const char *after, size_t count_max, NodeList **out_list) {
     OWN(NodeList, list) = NULL;
     TRY(memory_alloc(1, sizeof *list, (void **)&list));
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     size_t capacity = 0;
-    for (const char *last = "";;) {
+    for (const char *last = after; list->count < count_max;) {
         bool found;
         int64_t id;
         TRY(memory_grow((void **)&list->items, list->count, &capacity, sizeof *list->items));
@@ -143,6 +143,10 @@ Error *nodes_list(Store *store, NodeList **out_list) {
     }
     *out_list = TAKE(list);
     return NULL;
+}
+
+Error *nodes_list(Store *store, NodeList **out_list) {
+    return nodes_list_page(store, "", SIZE_MAX, out_list);
 }
 
 Error *nodes_get(Store *store, const char *name, Node *out) {

@@ -38,6 +38,9 @@ MUST_CHECK Error *nodes_add(Connection *catalog, const Node *node);
 /* Errors: NOT_FOUND; CONFLICT jobs are on their way to it or from it. */
 MUST_CHECK Error *nodes_remove(Connection *catalog, const char *name);
 MUST_CHECK Error *nodes_list(Store *store, NodeList **out_list);
+/* Those behind that name, count_max at most. */
+MUST_CHECK Error *nodes_list_page(
+    Store *store, const char *after, size_t count_max, NodeList **out_list);
 /* Errors: NOT_FOUND. */
 MUST_CHECK Error *nodes_get(Store *store, const char *name, Node *out);
 MUST_CHECK Error *nodes_find(Store *store, uint64_t number, bool *out_found, Node *out);

@@ -253,22 +253,26 @@ static Error *read_after(Connection *catalog, const char *name, bool *out_found,
     return count_queued(catalog, out);
 }
 
-Error *tenants_list(Store *store, TenantList **out_list) {
+Error *tenants_list_page(Store *store, const char *after, size_t count_max, TenantList **out_list) {
     OWN(TenantList, list) = NULL;
     TRY(memory_alloc(1, sizeof *list, (void **)&list));
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     size_t capacity = 0;
-    for (;;) {
+    while (list->count < count_max) {
         bool found;
         TRY(memory_grow((void **)&list->items, list->count, &capacity, sizeof *list->items));
-        const char *last = list->count ? list->items[list->count - 1].name : "";
+        const char *last = list->count ? list->items[list->count - 1].name : after;
         TRY(read_after(catalog, last, &found, &list->items[list->count]));
         if (!found) break;
         list->count++;
     }
     *out_list = TAKE(list);
     return NULL;
+}
+
+Error *tenants_list(Store *store, TenantList **out_list) {
+    return tenants_list_page(store, "", SIZE_MAX, out_list);
 }
 
 static Error *change_bytes(

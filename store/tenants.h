@@ -67,3 +67,6 @@ MUST_CHECK Error *tenants_get(Store *store, TenantId tenant, Tenant *out_tenant)
 /* Without counting its jobs; bytes_stored is of some moment. */
 MUST_CHECK Error *tenants_get_settings(Store *store, TenantId tenant, Tenant *out_tenant);
 MUST_CHECK Error *tenants_list(Store *store, TenantList **out_list);
+/* Those behind that name, count_max at most. */
+MUST_CHECK Error *tenants_list_page(
+    Store *store, const char *after, size_t count_max, TenantList **out_list);

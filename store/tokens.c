@@ -166,13 +166,13 @@ Error *tokens_bind_node(Connection *catalog, int64_t id, uint64_t node) {
     return query_run(&query);
 }
 
-Error *tokens_list(Store *store, TokenList **out_list) {
+Error *tokens_list(Store *store, int64_t after, size_t count_max, TokenList **out_list) {
     OWN(TokenList, list) = NULL;
     TRY(memory_alloc(1, sizeof *list, (void **)&list));
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     size_t capacity = 0;
-    for (int64_t last = 0;;) {
+    for (int64_t last = after; list->count < count_max;) {
         bool found;
         Digest hash;
         TRY(memory_grow((void **)&list->items, list->count, &capacity, sizeof *list->items));

@@ -51,7 +51,8 @@ MUST_CHECK Error *tokens_revoke(Connection *catalog, int64_t id);
  * Errors: NOT_FOUND; INVALID a token with another role, or no node's number; REFUSED it is bound to
  *         another node, or the node to another token. */
 MUST_CHECK Error *tokens_bind_node(Connection *catalog, int64_t id, uint64_t node);
-MUST_CHECK Error *tokens_list(Store *store, TokenList **out_list);
+/* Those with an id above after, count_max at most. */
+MUST_CHECK Error *tokens_list(Store *store, int64_t after, size_t count_max, TokenList **out_list);
 /* Whose token this is. Takes as long for a wrong secret as for the right one.
  * Errors: REFUSED it is none. */
 MUST_CHECK Error *tokens_check(Store *store, const char *text, Token *out_token);

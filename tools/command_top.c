@@ -46,9 +46,11 @@ Error *command_top(CommandContext *context) {
     TRY(remote_need(context, &client));
     text_append(&path, "/v1/top");
     for (;;) {
+        json_object *top;
         bool live = !command_flag(context, "once") && !context->json && isatty(STDOUT_FILENO);
         if (live) printf("\x1b[H\x1b[2J");
-        TRY(remote_do(context, client, HTTP_METHOD_GET, &path, NULL, print_top));
+        TRY(remote_ask_pages(client, &path, "tenants", &top));
+        TRY(remote_show(context, top, print_top));
         if (command_flag(context, "once")) return NULL;
         (void)nanosleep(&second, NULL);
     }

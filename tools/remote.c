@@ -106,16 +106,70 @@ static Error *show_line(void *self, const char *line) {
     return remote_show(lines->context, object, lines->print);
 }
 
+/* A server that names the same page again would be asked for ever. */
+static Error *check_progress(const char *place, const HttpClientReply *reply) {
+    if (strcmp(place, reply->place) == 0)
+        FAIL(CORRUPT, "the server's list goes on at %s again", place);
+    return NULL;
+}
+
+static void append_items(json_object *from, json_object *inout_to) {
+    if (!json_object_is_type(from, json_type_array)) return;
+    if (!json_object_is_type(inout_to, json_type_array)) return;
+    for (size_t i = 0; i < json_object_array_length(from); i++)
+        json_object_array_add(inout_to, json_object_get(json_object_array_get_idx(from, i)));
+}
+
+/* Writes the address of the page that begins where the reply says. */
+static Error *write_next(const TextBuilder *path, const HttpClientReply *reply, TextBuilder *out) {
+    text_builder_deinit(out);
+    text_append(out, text_builder_get(path));
+    http_client_query(out, "after", reply->place);
+    return text_builder_check(out);
+}
+
+/* All pages of a list. */
 static Error *show_lines(
     HttpClient *client, HttpMethod method, const TextBuilder *path, Lines *lines) {
-    HttpClientReply OWN_REPLY(reply) = {0};
+    TextBuilder OWN_TEXT(next) = {0};
     TRY(text_builder_check(path));
-    HttpClientCall call = {.method = method,
-        .path = text_builder_get(path),
-        .json = method == HTTP_METHOD_POST ? "{}" : NULL,
-        .visit = show_line,
-        .visit_context = lines};
-    return http_client_call(client, &call, &reply);
+    for (char place[HTTP_CLIENT_PLACE_SIZE] = "";;) {
+        HttpClientReply OWN_REPLY(reply) = {0};
+        HttpClientCall call = {.method = method,
+            .path = text_builder_get(*place ? &next : path),
+            .json = method == HTTP_METHOD_POST ? "{}" : NULL,
+            .visit = show_line,
+            .visit_context = lines};
+        TRY(http_client_call(client, &call, &reply));
+        if (!*reply.place) return NULL;
+        TRY(check_progress(place, &reply));
+        memcpy(place, reply.place, sizeof place);
+        TRY(write_next(path, &reply, &next));
+    }
+}
+
+Error *remote_ask_pages(
+    HttpClient *client, const TextBuilder *path, const char *list, json_object **out) {
+    TextBuilder OWN_TEXT(next) = {0};
+    OWN_JSON(first) = NULL;
+    TRY(text_builder_check(path));
+    for (char place[HTTP_CLIENT_PLACE_SIZE] = "";;) {
+        HttpClientReply OWN_REPLY(reply) = {0};
+        HttpClientCall call = {.path = text_builder_get(*place ? &next : path)};
+        OWN_JSON(page) = NULL;
+        TRY(http_client_call(client, &call, &reply));
+        TRY(remote_parse(text_builder_get(&reply.text), &page));
+        if (!first)
+            first = TAKE(page);
+        else
+            append_items(remote_field(page, list), remote_field(first, list));
+        if (!*reply.place) break;
+        TRY(check_progress(place, &reply));
+        memcpy(place, reply.place, sizeof place);
+        TRY(write_next(path, &reply, &next));
+    }
+    *out = TAKE(first);
+    return NULL;
 }
 
 Error *remote_send_file(

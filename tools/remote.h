@@ -18,7 +18,11 @@ MUST_CHECK Error *remote_show(
 /* remote_ask and remote_show. */
 MUST_CHECK Error *remote_do(const CommandContext *context, HttpClient *client, HttpMethod method,
     const TextBuilder *path, json_object *owned_body, void (*print)(json_object *object));
-/* A GET that answers JSON Lines. header: printed before the first for people; may be NULL. */
+/* A GET of one object whose array named list comes in pages: with the items of all of them. */
+MUST_CHECK Error *remote_ask_pages(
+    HttpClient *client, const TextBuilder *path, const char *list, json_object **out);
+/* A GET that answers JSON Lines, all pages of them. header: printed before the first for people;
+ * may be NULL. */
 MUST_CHECK Error *remote_list(const CommandContext *context, HttpClient *client,
     const TextBuilder *path, void (*header)(void), void (*print)(json_object *object));
 /* The same of a POST that says nothing more. */

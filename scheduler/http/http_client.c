@@ -194,17 +194,16 @@ static size_t on_data(char *data, size_t size, size_t count, void *self) {
 
 static size_t on_header(char *data, size_t size, size_t count, void *self) {
     static const char name[] = "layover-next:";
-    Transfer *transfer = self;
-    size_t length = size * count;
-    char value[32];
-    if (length > sizeof name && strncasecmp(data, name, sizeof name - 1) == 0) {
-        (void)snprintf(
-            value, sizeof value, "%.*s", (int)(length - sizeof name + 1), data + sizeof name - 1);
-        const char *start = value + strspn(value, " ");
-        value[strcspn(value, "\r\n")] = 0;
-        int64_t next;
-        if (text_parse_i64(start, &next) && next >= 0) transfer->reply->next = next;
-    }
+    HttpClientReply *reply = ((Transfer *)self)->reply;
+    const size_t length = size * count, name_size = sizeof name - 1;
+    if (length <= name_size || strncasecmp(data, name, name_size) != 0) return length;
+    size_t start = name_size, end = length;
+    while (start < end && data[start] == ' ') start++;
+    while (end > start && strchr(" \r\n", data[end - 1])) end--;
+    if (end - start >= sizeof reply->place) return length;
+    memcpy(reply->place, data + start, end - start);
+    reply->place[end - start] = 0;
+    if (!text_parse_i64(reply->place, &reply->next) || reply->next < 0) reply->next = -1;
     return length;
 }
 

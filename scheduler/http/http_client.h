@@ -30,7 +30,11 @@ MUST_CHECK Error *http_client_open(const HttpClientOptions *options, HttpClient 
 void http_client_close(HttpClient *client);
 DEFINE_OWN(HttpClient, http_client_close);
 
-enum { HTTP_CLIENT_PARTS_MAX = 2, HTTP_CLIENT_ANSWER_MAX = 64 << 20 };
+enum {
+    HTTP_CLIENT_PARTS_MAX = 2,
+    HTTP_CLIENT_ANSWER_MAX = 64 << 20,
+    HTTP_CLIENT_PLACE_SIZE = 128,
+};
 
 /* A part of multipart/form-data: bytes or a file. */
 typedef struct HttpClientPart {
@@ -68,7 +72,8 @@ typedef struct HttpClientCall {
 typedef struct HttpClientReply {
     int status;
     TextBuilder text;
-    int64_t next; /* Layover-Next; -1: none */
+    char place[HTTP_CLIENT_PLACE_SIZE]; /* Layover-Next: where the next answer begins; "": none */
+    int64_t next;                       /* the same as a number; -1: it is none */
     uint64_t bytes;
 } HttpClientReply;
 

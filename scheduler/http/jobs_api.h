@@ -57,6 +57,7 @@ typedef struct JobsApiSubmission {
 
 /* A job as it is shown. Numbers of -1, times that are NaN and empty texts are shown as null. */
 typedef struct JobsApiJob {
+    int64_t place; /* in the list of jobs: the next page is what comes after it */
     char job[JOBS_API_ID_SIZE];
     char was[JOBS_API_ID_SIZE]; /* of one restored under a new id: the one that its file owned */
     char model[JOBS_API_MODEL_SIZE];
@@ -70,6 +71,7 @@ typedef struct JobsApiJob {
     bool ended;                      /* nothing more will come of it here */
     int64_t items_done, items_total; /* total -1: a single run */
     int64_t outputs;                 /* visible ones */
+    int64_t last_event;              /* the newest one's sequence number */
     int64_t instructions, kernel_calls, peak_bytes;
     double submitted, started, finished; /* seconds since 1970 */
     double deadline;                     /* the same; NaN: none, and the next two mean nothing */
@@ -205,12 +207,14 @@ typedef struct JobsApiClass {
     Error *(*submit)(
         void *self, const Caller *caller, const JobsApiSubmission *submission, JobsApiJob *out_job);
     Error *(*get)(void *self, const Caller *caller, const char *job, JobsApiJob *out_job);
-    /* state: NULL for any. Errors: INVALID no such state. */
-    Error *(*list)(void *self, const Caller *caller, const char *state, JobsApiJobVisitor *visit,
-        void *context);
-    /* Events with a sequence greater than since. */
-    Error *(*events)(void *self, const Caller *caller, const char *job, int64_t since,
-        JobsApiEventVisitor *visit, void *context);
+    /* Lists are told in the order of what after stands for, from behind it on, count_max at most.
+     *
+     * state: NULL for any. after: a job's place. Errors: INVALID no such state. */
+    Error *(*list)(void *self, const Caller *caller, const char *state, int64_t after,
+        size_t count_max, JobsApiJobVisitor *visit, void *context);
+    /* after: a sequence number. */
+    Error *(*events)(void *self, const Caller *caller, const char *job, int64_t after,
+        size_t count_max, JobsApiEventVisitor *visit, void *context);
     /* Visible outputs with a sequence number of at least since, as many as one answer takes, as an
      * .npz file: out_stream. Of a moved job out->elsewhere is set, and the outputs are fetched from
      * where it is now into the empty file at path; NULL: nothing is fetched. Errors: UNREACHABLE.
@@ -241,8 +245,9 @@ typedef struct JobsApiClass {
      */
     Error *(*verification)(void *self, const Caller *caller, const char *replay,
         JobsApiVerification *out_verification);
-    Error *(*checkpoints)(void *self, const Caller *caller, const char *job,
-        JobsApiCheckpointVisitor *visit, void *context);
+    /* after: a checkpoint's id. */
+    Error *(*checkpoints)(void *self, const Caller *caller, const char *job, int64_t after,
+        size_t count_max, JobsApiCheckpointVisitor *visit, void *context);
     /* Writes a checkpoint file to the empty file at path; with release the job is released only
      * once that file is synced. */
     Error *(*checkpoint)(void *self, const Caller *caller, const char *job,
@@ -252,8 +257,9 @@ typedef struct JobsApiClass {
         const JobsApiRestoreOptions *options, JobsApiJob *out_job);
     /* All of them; which tenant's job runs is told to that tenant and to admins. */
     Error *(*devices)(void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
-    /* An admin sees all tenants, a user its own. */
-    Error *(*tenants)(void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context);
+    /* An admin sees all tenants, a user its own. after: a tenant's name. */
+    Error *(*tenants)(void *self, const Caller *caller, const char *after, size_t count_max,
+        JobsApiTenantVisitor *visit, void *context);
     void (*use)(void *self, TenantId tenant, JobsApiUse *out_use);
     /* A tenant's weight or quotas are others now, also for jobs that wait. */
     void (*tenant_changed)(void *self, TenantId tenant);

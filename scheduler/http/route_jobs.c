@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "scheduler/http/http_page.h"
 #include "scheduler/http/http_service.h"
 #include "scheduler/http/job_question.h"
 #include "scheduler/http/json_body.h"
@@ -13,29 +14,50 @@
 static const char *const no_fields[] = {NULL};
 static const char *const since_fields[] = {"since", NULL};
 
+enum { EVENTS_SHOWN_MAX = 1000, EVENTS_LOOKED_AT_MAX = 100000 }; /* with the job itself */
+
+/* A page of one of these lists, while it is told. */
+typedef struct Listing {
+    HttpPage page;
+    int64_t last; /* where its last line stands in the list */
+    HttpResponse *response;
+} Listing;
+
 static Error *add_job(void *context, const JobsApiJob *job) {
+    Listing *listing = context;
     json_object *line;
+    if (!http_page_take(&listing->page, listing->response)) return NULL;
+    listing->last = job->place;
     TRY(jobs_api_job_json(job, &line));
-    return http_response_line(context, line);
+    return http_response_line(listing->response, line);
 }
 
 static Error *add_event(void *context, const JobsApiEvent *event) {
+    Listing *listing = context;
     json_object *line;
+    if (!http_page_take(&listing->page, listing->response)) return NULL;
+    listing->last = event->sequence;
     TRY(jobs_api_event_json(event, &line));
-    return http_response_line(context, line);
+    return http_response_line(listing->response, line);
 }
 
 Error *route_job_list(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     static const char *const fields[] = {"state", NULL};
     const JobsApi *jobs = &service->jobs;
-    TRY(http_request_check_query(request, fields));
+    Listing listing = {.response = response};
+    TRY(http_page_read(request, fields, &listing.page));
     http_response_lines(response);
-    return jobs->class_->list(
-        jobs->self, &request->caller, http_request_query(request, "state"), add_job, response);
+    TRY(jobs->class_->list(jobs->self, &request->caller, http_request_query(request, "state"),
+        listing.page.after, listing.page.limit + 1, add_job, &listing));
+    http_page_end(&listing.page, listing.last, response);
+    return NULL;
 }
 
+/* The newest of them. */
 static Error *collect_event(void *context, const JobsApiEvent *event) {
     json_object *item;
+    if (json_object_array_length(context) == EVENTS_SHOWN_MAX)
+        (void)json_object_array_del_idx(context, 0, 1);
     TRY(jobs_api_event_json(event, &item));
     json_object_array_add(context, item);
     return NULL;
@@ -49,7 +71,10 @@ Error *route_job_get(HttpService *service, const HttpRequest *request, HttpRespo
     OWN_JSON(events) = json_object_new_array();
     TRY(http_request_check_query(request, no_fields));
     TRY(jobs->class_->get(jobs->self, &request->caller, id, &job));
-    TRY(jobs->class_->events(jobs->self, &request->caller, id, 0, collect_event, events));
+    const int64_t after =
+        job.last_event > EVENTS_LOOKED_AT_MAX ? job.last_event - EVENTS_LOOKED_AT_MAX : 0;
+    TRY(jobs->class_->events(
+        jobs->self, &request->caller, id, after, EVENTS_LOOKED_AT_MAX, collect_event, events));
     TRY(jobs_api_job_json(&job, &object));
     json_object_object_add(object, "events", TAKE(events));
     return http_response_json(response, object);
@@ -57,12 +82,16 @@ Error *route_job_get(HttpService *service, const HttpRequest *request, HttpRespo
 
 Error *route_job_events(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     const JobsApi *jobs = &service->jobs;
+    Listing listing = {.response = response};
     int64_t since;
-    TRY(http_request_check_query(request, since_fields));
+    TRY(http_page_read(request, since_fields, &listing.page));
     TRY(http_request_query_number(request, "since", 0, &since));
+    if (since > listing.page.after) listing.page.after = since;
     http_response_lines(response);
-    return jobs->class_->events(
-        jobs->self, &request->caller, http_request_name(request, 0), since, add_event, response);
+    TRY(jobs->class_->events(jobs->self, &request->caller, http_request_name(request, 0),
+        listing.page.after, listing.page.limit + 1, add_event, &listing));
+    http_page_end(&listing.page, listing.last, response);
+    return NULL;
 }
 
 Error *route_job_watch(HttpService *service, const HttpRequest *request, HttpResponse *response) {
@@ -177,23 +206,29 @@ Error *route_peer_outputs(
 }
 
 static Error *add_checkpoint(void *context, const JobsApiCheckpoint *checkpoint) {
+    Listing *listing = context;
     json_object *line;
+    if (!http_page_take(&listing->page, listing->response)) return NULL;
+    listing->last = checkpoint->id;
     TRY(json_fields_create(&line));
     json_fields_int(line, "id", checkpoint->id);
     json_fields_real(line, "time", checkpoint->time);
     json_fields_int(line, "bytes", (int64_t)checkpoint->bytes);
     json_fields_int_or_null(line, "items_done", checkpoint->items_done);
     json_fields_int(line, "sequence", checkpoint->sequence);
-    return http_response_line(context, line);
+    return http_response_line(listing->response, line);
 }
 
 Error *route_job_checkpoints(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
     const JobsApi *jobs = &service->jobs;
-    TRY(http_request_check_query(request, no_fields));
+    Listing listing = {.response = response};
+    TRY(http_page_read(request, NULL, &listing.page));
     http_response_lines(response);
-    return jobs->class_->checkpoints(
-        jobs->self, &request->caller, http_request_name(request, 0), add_checkpoint, response);
+    TRY(jobs->class_->checkpoints(jobs->self, &request->caller, http_request_name(request, 0),
+        listing.page.after, listing.page.limit + 1, add_checkpoint, &listing));
+    http_page_end(&listing.page, listing.last, response);
+    return NULL;
 }
 
 static Error *write_checkpoint(HttpService *service, const HttpRequest *request,

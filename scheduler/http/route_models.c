@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 #include "base/file.h"
 #include "scheduler/compile_child.h"
 #include "scheduler/compile_memory.h"
+#include "scheduler/http/http_page.h"
 #include "scheduler/http/http_service.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
@@ -18,16 +20,44 @@
 static const char *const no_fields[] = {NULL};
 static const char output_name[] = "compiled.lvx";
 
+/* NAME@VERSION of the last version of the page before, or nothing. */
+static Error *read_place(
+    const HttpPage *page, char out_model[MODEL_NAME_SIZE], int64_t *out_version) {
+    const char *at = strchr(page->after_text, '@');
+    size_t length = at ? (size_t)(at - page->after_text) : 0;
+    out_model[0] = 0;
+    *out_version = 0;
+    if (!*page->after_text) return NULL;
+    if (length == 0 || length >= MODEL_NAME_SIZE || !text_parse_i64(at + 1, out_version))
+        FAIL(INVALID, "?after=%.80s: NAME@VERSION of a page before is wanted", page->after_text);
+    memcpy(out_model, page->after_text, length);
+    out_model[length] = 0;
+    return NULL;
+}
+
+static void name_next(const HttpPage *page, const ModelVersion *last, HttpResponse *response) {
+    char place[MODEL_REFERENCE_SIZE];
+    (void)snprintf(place, sizeof place, "%s@%lld", last->model, (long long)last->version);
+    http_page_end_text(page, place, response);
+}
+
 Error *route_model_list(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     OWN(ModelList, list) = NULL;
+    HttpPage page;
+    char model[MODEL_NAME_SIZE];
+    int64_t version;
     json_object *line;
-    TRY(http_request_check_query(request, no_fields));
-    TRY(models_list(service->store, request->caller.tenant, &list));
+    TRY(http_page_read_text(request, &page));
+    TRY(read_place(&page, model, &version));
+    TRY(models_list_page(
+        service->store, request->caller.tenant, model, version, page.limit, &list));
     http_response_lines(response);
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count && http_page_take(&page, response); i++) {
         TRY(model_version_json(&list->items[i], &line));
         TRY(http_response_line(response, line));
     }
+    page.more = page.more || list->more;
+    if (page.count > 0) name_next(&page, &list->items[page.count - 1], response);
     return NULL;
 }
 

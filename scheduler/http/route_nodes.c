@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "scheduler/http/http_page.h"
 #include "scheduler/http/http_service.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
@@ -88,12 +89,14 @@ static Error *add_line(HttpResponse *response, const NodeCheck *check) {
 
 Error *route_node_list(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     OWN(NodeList, list) = NULL;
-    TRY(http_request_check_query(request, no_fields));
-    TRY(nodes_list(service->store, &list));
+    HttpPage page;
+    TRY(http_page_read_text(request, &page));
+    TRY(nodes_list_page(service->store, page.after_text, page.limit + 1, &list));
     http_response_lines(response);
-    for (size_t start = 0; start < list->count; start += ASKED_AT_ONCE) {
+    while (page.count < list->count && http_page_take(&page, response)) continue;
+    for (size_t start = 0; start < page.count; start += ASKED_AT_ONCE) {
         NodeCheck checks[ASKED_AT_ONCE] = {0};
-        size_t left = list->count - start, count = left < ASKED_AT_ONCE ? left : ASKED_AT_ONCE;
+        size_t left = page.count - start, count = left < ASKED_AT_ONCE ? left : ASKED_AT_ONCE;
         Error *error = NULL;
         for (size_t i = 0; i < count; i++)
             checks[i] = (NodeCheck){.service = service, .node = &list->items[start + i]};
@@ -104,6 +107,7 @@ Error *route_node_list(HttpService *service, const HttpRequest *request, HttpRes
         }
         TRY(error);
     }
+    if (page.count > 0) http_page_end_text(&page, list->items[page.count - 1].name, response);
     return NULL;
 }
 
@@ -234,7 +238,7 @@ Error *route_peer_hello(HttpService *service, const HttpRequest *request, HttpRe
     /* an admin may look, and speaks for no node */
     if (hello.is_node && caller->node != binding.node)
         TRY(http_service_change(service, bind_token, &binding));
-    TRY(jobs->class_->tenants(jobs->self, &everybody, count_tenant, &hello));
+    TRY(jobs->class_->tenants(jobs->self, &everybody, "", SIZE_MAX, count_tenant, &hello));
     TRY(jobs->class_->devices(jobs->self, &everybody, count_device, &hello));
     if (service->evacuation) {
         EvacuationStatus status;

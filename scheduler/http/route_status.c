@@ -1,5 +1,9 @@
+#include <stdio.h>
+
 #include "base/clock.h"
+#include "scheduler/http/http_page.h"
 #include "scheduler/http/http_service.h"
+#include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
 
 static const char *const no_fields[] = {NULL};
@@ -66,8 +70,18 @@ static Error *collect_device(void *context, const JobsApiDevice *device) {
     return NULL;
 }
 
+typedef struct TenantPage {
+    HttpPage page;
+    char last[JOBS_API_TEXT_SIZE];
+    json_object *items;
+    HttpResponse *response;
+} TenantPage;
+
 static Error *collect_tenant(void *context, const JobsApiTenant *tenant) {
+    TenantPage *page = context;
     json_object *item;
+    if (!http_page_take(&page->page, page->response)) return NULL;
+    (void)snprintf(page->last, sizeof page->last, "%s", tenant->tenant);
     TRY(json_fields_create(&item));
     json_fields_text(item, "tenant", tenant->tenant);
     json_fields_int(item, "weight", tenant->weight);
@@ -76,27 +90,25 @@ static Error *collect_tenant(void *context, const JobsApiTenant *tenant) {
     json_fields_int(item, "suspended", tenant->suspended);
     json_fields_real(item, "device_seconds", tenant->device_seconds);
     json_fields_real(item, "share", tenant->share);
-    json_object_array_add(context, item);
+    json_object_array_add(page->items, item);
     return NULL;
 }
 
 Error *route_top_get(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     const JobsApi *jobs = &service->jobs;
     Clock clock = clock_real();
-    json_object *object, *devices = json_object_new_array(), *tenants = json_object_new_array();
-    Error *error = http_request_check_query(request, no_fields);
-    if (!error)
-        error = jobs->class_->devices(jobs->self, &request->caller, collect_device, devices);
-    if (!error)
-        error = jobs->class_->tenants(jobs->self, &request->caller, collect_tenant, tenants);
-    if (!error) error = json_fields_create(&object);
-    if (error) {
-        json_object_put(devices);
-        json_object_put(tenants);
-        return error;
-    }
+    json_object *object;
+    OWN_JSON(devices) = json_object_new_array();
+    OWN_JSON(tenants) = json_object_new_array();
+    TenantPage page = {.items = tenants, .response = response};
+    TRY(http_page_read_text(request, &page.page));
+    TRY(jobs->class_->devices(jobs->self, &request->caller, collect_device, devices));
+    TRY(jobs->class_->tenants(jobs->self, &request->caller, page.page.after_text,
+        page.page.limit + 1, collect_tenant, &page));
+    TRY(json_fields_create(&object));
     json_fields_real(object, "time", clock.calendar_s(clock.self));
-    json_object_object_add(object, "devices", devices);
-    json_object_object_add(object, "tenants", tenants);
+    json_object_object_add(object, "devices", TAKE(devices));
+    json_object_object_add(object, "tenants", TAKE(tenants));
+    http_page_end_text(&page.page, page.last, response);
     return http_response_json(response, object);
 }

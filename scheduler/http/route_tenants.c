@@ -2,6 +2,7 @@
 
 #include <json-c/linkhash.h>
 
+#include "scheduler/http/http_page.h"
 #include "scheduler/http/http_service.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
@@ -39,14 +40,16 @@ static Error *tenant_json(const HttpService *service, const Tenant *tenant, json
 
 Error *route_tenant_list(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     OWN(TenantList, list) = NULL;
+    HttpPage page;
     json_object *line;
-    TRY(http_request_check_query(request, no_fields));
-    TRY(tenants_list(service->store, &list));
+    TRY(http_page_read_text(request, &page));
+    TRY(tenants_list_page(service->store, page.after_text, page.limit + 1, &list));
     http_response_lines(response);
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count && http_page_take(&page, response); i++) {
         TRY(tenant_json(service, &list->items[i], &line));
         TRY(http_response_line(response, line));
     }
+    if (page.count > 0) http_page_end_text(&page, list->items[page.count - 1].name, response);
     return NULL;
 }
 
@@ -148,14 +151,16 @@ static Error *token_json(const Token *token, const char *text, json_object **out
 
 Error *route_token_list(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     OWN(TokenList, list) = NULL;
+    HttpPage page;
     json_object *line;
-    TRY(http_request_check_query(request, no_fields));
-    TRY(tokens_list(service->store, &list));
+    TRY(http_page_read(request, NULL, &page));
+    TRY(tokens_list(service->store, page.after, page.limit + 1, &list));
     http_response_lines(response);
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count && http_page_take(&page, response); i++) {
         TRY(token_json(&list->items[i], NULL, &line));
         TRY(http_response_line(response, line));
     }
+    if (page.count > 0) http_page_end(&page, list->items[page.count - 1].id, response);
     return NULL;
 }
 

@@ -59,10 +59,9 @@ uint32_t memory_jobs_watchers(MemoryJobs *jobs) {
 static Error *find(MemoryJobs *jobs, const Caller *caller, const char *id, MemoryJob **out) {
     for (size_t i = 0; i < jobs->count; i++) {
         MemoryJob *job = &jobs->jobs[i];
-        if (!job->removed && job->tenant == caller->tenant && strcmp(job->shown.job, id) == 0) {
-            *out = job;
-            return NULL;
-        }
+        if (job->removed || job->tenant != caller->tenant || strcmp(job->shown.job, id)) continue;
+        *out = job;
+        return NULL;
     }
     FAIL(NOT_FOUND, "no job %.64s", id);
 }
@@ -133,29 +132,32 @@ static Error *get(void *self, const Caller *caller, const char *id, JobsApiJob *
     return error;
 }
 
-static Error *list(
-    void *self, const Caller *caller, const char *state, JobsApiJobVisitor *visit, void *context) {
+static Error *list(void *self, const Caller *caller, const char *state, int64_t after,
+    size_t count_max, JobsApiJobVisitor *visit, void *context) {
     MemoryJobs *jobs = self;
     Error *error = NULL;
     if (state && strcmp(state, "queued") && strcmp(state, "suspended"))
         FAIL(INVALID, "there is no state %.64s", state);
     lock(jobs);
     for (size_t i = 0; !error && i < jobs->count; i++) {
-        const MemoryJob *job = &jobs->jobs[i];
-        if (job->removed || job->tenant != caller->tenant) continue;
-        if (!state || strcmp(state, job->shown.state) == 0) error = visit(context, &job->shown);
+        MemoryJob *job = &jobs->jobs[i];
+        job->shown.place = (int64_t)i + 1;
+        if (job->removed || job->tenant != caller->tenant || count_max == 0) continue;
+        if (job->shown.place <= after || (state && strcmp(state, job->shown.state) != 0)) continue;
+        count_max--;
+        error = visit(context, &job->shown);
     }
     unlock(jobs);
     return error;
 }
 
-static Error *events(void *self, const Caller *caller, const char *id, int64_t since,
-    JobsApiEventVisitor *visit, void *context) {
+static Error *events(void *self, const Caller *caller, const char *id, int64_t after,
+    size_t count_max, JobsApiEventVisitor *visit, void *context) {
     MemoryJob *job;
     lock(self);
     Error *error = find(self, caller, id, &job);
-    for (size_t i = 0; !error && i < job->event_count; i++)
-        if (job->events[i].sequence > since) error = visit(context, &job->events[i]);
+    for (size_t i = (size_t)after; !error && i < job->event_count && count_max-- > 0; i++)
+        error = visit(context, &job->events[i]);
     unlock(self);
     return error;
 }
@@ -192,10 +194,8 @@ static Error *watch_pull(void *self, ByteWriter *out, HttpStreamState *out_state
     for (; watcher->since < (int64_t)job->event_count; watcher->since++) {
         json_object *line;
         Error *error = jobs_api_event_json(&job->events[watcher->since], &line);
-        if (error) {
-            unlock(watcher->jobs);
-            return error;
-        }
+        if (error) unlock(watcher->jobs);
+        TRY(error);
         const char *text = json_object_to_json_string_ext(line, JSON_C_TO_STRING_PLAIN);
         byte_write_bytes(out, text, strlen(text));
         byte_write_bytes(out, "\n", 1);
@@ -210,12 +210,10 @@ static void watch_close(void *self) {
     MemoryWatcher *watcher = self;
     MemoryJobs *jobs = watcher->jobs;
     lock(jobs);
-    for (MemoryWatcher **at = &jobs->watchers; *at; at = &(*at)->next)
-        if (*at == watcher) {
-            *at = watcher->next;
-            jobs->watcher_count--;
-            break;
-        }
+    MemoryWatcher **at = &jobs->watchers;
+    while (*at && *at != watcher) at = &(*at)->next;
+    if (*at) jobs->watcher_count--;
+    if (*at) *at = watcher->next;
     unlock(jobs);
     free(watcher);
 }
@@ -400,9 +398,10 @@ static Error *verification(
     return error;
 }
 
-static Error *checkpoints(void *self, const Caller *caller, const char *id,
-    JobsApiCheckpointVisitor *visit, void *context) {
+static Error *checkpoints(void *self, const Caller *caller, const char *id, int64_t after,
+    size_t count_max, JobsApiCheckpointVisitor *visit, void *context) {
     MemoryJob *job;
+    (void)after, (void)count_max;
     lock(self);
     Error *error = find(self, caller, id, &job);
     unlock(self);
@@ -449,9 +448,9 @@ static Error *devices(
                               .free_bytes = 50});
 }
 
-static Error *tenants(
-    void *self, const Caller *caller, JobsApiTenantVisitor *visit, void *context) {
-    (void)self, (void)caller;
+static Error *tenants(void *self, const Caller *caller, const char *after, size_t count_max,
+    JobsApiTenantVisitor *visit, void *context) {
+    (void)self, (void)caller, (void)after, (void)count_max;
     return visit(context, &(JobsApiTenant){.tenant = "default", .weight = 1});
 }
 

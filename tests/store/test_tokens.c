@@ -29,7 +29,7 @@ static void test_tokens_let_their_holder_in(void **state) {
     assert_int_equal(found.tenant, TOKEN_TENANT_NONE);
     assert_string_equal(tokens_role_name(found.role), "node");
     OWN(TokenList, list) = NULL;
-    expect_ok(tokens_list(store, &list));
+    expect_ok(tokens_list(store, 0, SIZE_MAX, &list));
     assert_int_equal(list->count, 3);
     for (size_t i = 0; i < 3; i++) assert_int_equal(list->items[i].id, i + 1);
     fixture_expect_clean(store);
@@ -140,7 +140,7 @@ static void test_tokens_of_a_node_belong_to_the_first_that_uses_them(void **stat
     expect_error(fixture_end(tokens_bind_node(fixture_begin(store), found.id, 0x3f9a0c72d1e4)),
         ERROR_REFUSED, "has the token 1");
     OWN(TokenList, list) = NULL;
-    expect_ok(tokens_list(store, &list));
+    expect_ok(tokens_list(store, 0, SIZE_MAX, &list));
     assert_int_equal(list->items[0].node, 0x3f9a0c72d1e4);
     assert_int_equal(list->items[1].node, 0);
     expect_ok(fixture_end(tokens_revoke(fixture_begin(store), node.id)));
