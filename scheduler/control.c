@@ -64,6 +64,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         job->known = false;
         control_discard_slice(job);
         end_by_policy(job, JOB_STATE_FAILED, action);
+        control_job_settle(job);
         break;
     case POLICY_ACTION_RUN:
         control_run_job(job, (uint32_t)action->device, action->ns);
@@ -88,6 +89,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         job->known = false;
         control_discard_slice(job);
         control_leave(job);
+        control_job_settle(job);
         break;
     case POLICY_ACTION_MISSED:
         control_tell_missed(job);

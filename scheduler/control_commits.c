@@ -196,6 +196,12 @@ void control_give_up_move(ControlJob *job) {
     tell_moved_out(job, false);
 }
 
+void control_leave_policy(ControlJob *job) {
+    if (!job->known || !job->moving_to_disk) return;
+    job->moving_to_disk = false;
+    tell_moved_out(job, false);
+}
+
 /* A job whose data has no room stops where it is: it would only make more of it. What has ended
  * waits until its end can be stored. */
 static void halt(ControlJob *job, const Error *error) {

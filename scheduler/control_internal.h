@@ -434,6 +434,8 @@ void control_set_due_aside(Control *control, uint64_t now_ns);
 void control_commit(ControlJob *job);
 /* A move to disk that finds no room ends where it is. */
 void control_give_up_move(ControlJob *job);
+/* Of a job that has ended: nothing is stored of it any more, so its move to disk has failed. */
+void control_leave_policy(ControlJob *job);
 /* The state a job shall be in, and why (may be NULL). */
 void control_want_state(ControlJob *job, JobState state, const char *why);
 void control_retry_commits(Control *control, uint64_t now_ns);

@@ -181,6 +181,8 @@ void control_job_free(ControlJob *job) {
 void control_job_settle(ControlJob *job) {
     Control *control = job->control;
     if (!job->ended || job->running || job->committing || job->task_count > 0) return;
+    control_leave_policy(job);
+    if (job->known && !control->draining && !control->ending && !control->failed) return;
     (void)pthread_mutex_lock(&control->status_mutex);
     control_account_phase(job);
     if (job->name.job) id_map_remove(&control->by_id, &job->name.key);

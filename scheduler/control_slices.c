@@ -308,6 +308,10 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
     job->device = device;
     control_job_count_out(job);
     job->budget_ns = budget_ns;
+    if (job->ended) { /* the policy hears of that behind this decision */
+        control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, 0, 0);
+        return;
+    }
     if (job->aside) {
         control_run_aside(job, budget_ns);
         return;
@@ -371,6 +375,7 @@ void control_move_out(ControlJob *job, PolicyPlace place) {
     }
     job->moving_to_disk = true; /* control_commits.c goes on */
     control_commit(job);
+    if (job->ended) control_leave_policy(job);
 }
 
 void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place) {

@@ -145,6 +145,49 @@ static void test_control_resumes_only_where_there_is_room(void **state) {
     assert_ok(control_check(fixture.control));
 }
 
+typedef struct Repeater {
+    ControlFixture *fixture;
+    int64_t rows;
+    pthread_t thread;
+} Repeater;
+
+static void *submit_again(void *argument) {
+    const Repeater *repeater = argument;
+    for (int i = 0; i < 250; i++) {
+        JobId id;
+        bool same = i % 2; /* the other content is a conflict */
+        Error *error = control_fixture_submit(
+            repeater->fixture, "forever", same ? 2 : repeater->rows, false, "k", &id);
+        if (same) assert_ok(error);
+        if (!same) assert_fails(CONFLICT, error);
+    }
+    return NULL;
+}
+
+/* A job that the store refuses may have begun, may wait, or may be chosen in the same moment: its
+ * device runs others all the same. */
+static void test_control_forgets_jobs_that_are_not_stored(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    enum { REPEATERS = 4 };
+    Repeater repeaters[REPEATERS];
+    JobId first, id;
+    Job job;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    assert_ok(control_fixture_submit(&fixture, "forever", 2, false, "k", &first));
+    assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, first));
+    for (int i = 0; i < REPEATERS; i++) {
+        repeaters[i] = (Repeater){&fixture, 3 + i, 0};
+        assert_int_equal(
+            pthread_create(&repeaters[i].thread, NULL, submit_again, &repeaters[i]), 0);
+    }
+    for (int i = 0; i < REPEATERS; i++) (void)pthread_join(repeaters[i].thread, NULL);
+    assert_ok(control_fixture_submit(&fixture, "four", 2, false, NULL, &id));
+    control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
+    assert_ok(control_check(fixture.control));
+}
+
 int test_control_requests(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_refuses_what_cannot_run),
@@ -152,6 +195,7 @@ int test_control_requests(void) {
         cmocka_unit_test(test_control_cancels_what_runs),
         cmocka_unit_test(test_control_bears_requests_that_cross),
         cmocka_unit_test(test_control_lets_few_wait_for_the_same),
+        cmocka_unit_test(test_control_forgets_jobs_that_are_not_stored),
         cmocka_unit_test(test_control_resumes_only_where_there_is_room),
     };
     return cmocka_run_group_tests_name("control_requests", tests, NULL, NULL);
