@@ -56,17 +56,19 @@ static Error *fill_attributes(posix_spawnattr_t *attributes) {
 }
 
 static Error *spawn(const CompileChild *child, uint32_t limit_s, int messages, pid_t *out_pid) {
-    char memory[NUMBER_SIZE], seconds[NUMBER_SIZE], files[NUMBER_SIZE];
+    char memory[NUMBER_SIZE], data[NUMBER_SIZE], seconds[NUMBER_SIZE], files[NUMBER_SIZE];
     /* address space means nothing to a sanitizer, which reserves terabytes of it */
     uint64_t bytes = SANITIZED ? 0 : child->memory_bytes;
     if (!SANITIZED && !bytes) bytes = COMPILE_CHILD_MEMORY_BYTES;
     (void)snprintf(memory, sizeof memory, "%llu", (unsigned long long)bytes);
+    (void)snprintf(
+        data, sizeof data, "%llu", (unsigned long long)(SANITIZED ? 0 : child->data_bytes));
     (void)snprintf(seconds, sizeof seconds, "%u", limit_s);
     (void)snprintf(files, sizeof files, "%llu", (unsigned long long)child->file_bytes);
     const char *arguments[ARGUMENTS_MAX] = {child->compiler, "--json", "compile", child->source,
-        "-o", child->output, "--sandbox", "--memory-max", memory, "--seconds-max", seconds,
-        "--file-max", files};
-    size_t count = 13;
+        "-o", child->output, "--sandbox", "--memory-max", memory, "--data-max", data,
+        "--seconds-max", seconds, "--file-max", files};
+    size_t count = 15;
     if (child->format) {
         arguments[count++] = "--format";
         arguments[count++] = child->format;

@@ -14,6 +14,7 @@ typedef struct CompileChild {
     const char *format;    /* onnx, lva; NULL: found out */
     const char *precision; /* NULL: fp32 */
     uint64_t memory_bytes; /* of address space; 0: COMPILE_CHILD_MEMORY_BYTES */
+    uint64_t data_bytes;   /* of it what can be written to; 0: no limit */
     uint64_t file_bytes;   /* of the output; 0: no limit */
     uint32_t limit_s;      /* on the clock, and of processor time for each of two cores; 0: 600 */
 } CompileChild;

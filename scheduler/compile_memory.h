@@ -5,7 +5,11 @@
 #include "scheduler/memory_budget.h"
 
 MUST_CHECK Error *compile_memory_create(MemoryBudget **out_budget);
-/* out_charge->bytes: the limit of a process that compiles a file of model_bytes.
+/* What a process may write to that compiles a file of model_bytes for a tenant with that quota
+ * host_bytes; 0: no limit, since UINT64_MAX is no quota. */
+uint64_t compile_memory_data_bytes(uint64_t host_quota, uint64_t model_bytes);
+/* out_charge->bytes: the limit of a process that compiles a file of model_bytes. A tenant with a
+ * quota host_bytes (UINT64_MAX: none) has one process at a time.
  * Blocks: a few seconds at most. Errors: EXHAUSTED others compile. */
-MUST_CHECK Error *compile_memory_take(
-    MemoryBudget *budget, TenantId tenant, uint64_t model_bytes, MemoryCharge *out_charge);
+MUST_CHECK Error *compile_memory_take(MemoryBudget *budget, TenantId tenant, uint64_t host_quota,
+    uint64_t model_bytes, MemoryCharge *out_charge);

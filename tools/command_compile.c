@@ -19,6 +19,7 @@ const CommandOption command_compile_options[] = {
         "gives up everything but the working folder before it reads FILE, which must hold all its "
         "data"},
     {"memory-max", "BYTES", false, "with --sandbox: of address space; 0: no limit"},
+    {"data-max", "BYTES", false, "with --sandbox: of memory that can be written; 0: no limit"},
     {"seconds-max", "S", false, "with --sandbox: of processor time, for each of two cores"},
     {"file-max", "BYTES", false, "with --sandbox: of the output; 0: no limit"},
     {0},
@@ -26,14 +27,16 @@ const CommandOption command_compile_options[] = {
 
 /* Before a second thread or an untrusted byte. */
 static Error *enter_sandbox(const CommandContext *context) {
-    int64_t memory, seconds, file;
+    int64_t memory, data, seconds, file;
     TRY(command_integer(context, "memory-max", 0, INT64_MAX, 0, &memory));
+    TRY(command_integer(context, "data-max", 0, INT64_MAX, 0, &data));
     TRY(command_integer(context, "seconds-max", 0, INT32_MAX, 0, &seconds));
     TRY(command_integer(context, "file-max", 0, INT64_MAX, 0, &file));
     if (!command_flag(context, "sandbox")) return NULL;
     TRY(crypto_library_open()); /* large constants are hashed with it, and no library opens inside
                                  */
     return sandbox_enter(&(SandboxLimits){.memory_bytes = (uint64_t)memory,
+        .data_bytes = (uint64_t)data,
         .file_bytes = (uint64_t)file,
         .cpu_seconds = (uint64_t)seconds * 2});
 }

@@ -199,6 +199,7 @@ static Error *limit(__rlimit_resource_t resource, uint64_t value) {
 
 Error *sandbox_enter(const SandboxLimits *limits) {
     if (limits->memory_bytes) TRY(limit(RLIMIT_AS, limits->memory_bytes));
+    if (limits->data_bytes) TRY(limit(RLIMIT_DATA, limits->data_bytes));
     if (limits->file_bytes) TRY(limit(RLIMIT_FSIZE, limits->file_bytes));
     if (limits->cpu_seconds) TRY(limit(RLIMIT_CPU, limits->cpu_seconds));
     TRY(limit(RLIMIT_NOFILE, DESCRIPTORS_MAX));

@@ -7,6 +7,7 @@
 
 typedef struct SandboxLimits {
     uint64_t memory_bytes; /* of address space; 0: none */
+    uint64_t data_bytes;   /* of it what can be written to; 0: none */
     uint64_t file_bytes;   /* of a file written; 0: none */
     uint64_t cpu_seconds;  /* 0: none */
 } SandboxLimits;

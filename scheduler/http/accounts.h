@@ -11,6 +11,8 @@ typedef struct AccountsClass {
     /* What the tenant's store quota still allows; UINT64_MAX: no limit. Errors: EXHAUSTED nothing,
      * with its figure. */
     Error *(*store_bytes_left)(void *self, TenantId tenant, uint64_t *out_bytes);
+    /* The tenant's quota host_bytes; UINT64_MAX: none. */
+    Error *(*host_bytes)(void *self, TenantId tenant, uint64_t *out_bytes);
 } AccountsClass;
 
 typedef struct Accounts {

@@ -205,6 +205,17 @@ static Error *make_upload(
     return NULL;
 }
 
+/* Where a tenant's quota was what ended a compilation, it is named. */
+static Error *name_quota(Error *owned_error, const CompileChild *child, uint64_t host_quota) {
+    if (!child->data_bytes || error_code(owned_error) != ERROR_OUT_OF_MEMORY) return owned_error;
+    error_free(owned_error);
+    FAIL(EXHAUSTED,
+        "compiling this model takes more than %llu bytes of memory, which is what the tenant's "
+        "quota "
+        "host_bytes of %llu allows for it",
+        (unsigned long long)child->data_bytes, (unsigned long long)host_quota);
+}
+
 static Error *compile(HttpService *service, const HttpRequest *request, const Upload *upload) {
     CompileChild child = {
         .compiler = service->compiler,
@@ -215,10 +226,14 @@ static Error *compile(HttpService *service, const HttpRequest *request, const Up
         .precision = http_request_query(request, "precision"),
     };
     MemoryCharge OWN_CHARGE(charge) = {0};
+    uint64_t host_quota;
+    TRY(service->accounts.class_->host_bytes(
+        service->accounts.self, request->caller.tenant, &host_quota));
     if (service->compile_memory)
-        TRY(compile_memory_take(
-            service->compile_memory, request->caller.tenant, request->body_size, &charge));
+        TRY(compile_memory_take(service->compile_memory, request->caller.tenant, host_quota,
+            request->body_size, &charge));
     child.memory_bytes = charge.bytes;
+    child.data_bytes = compile_memory_data_bytes(host_quota, request->body_size);
     uint64_t start_ns = clock_now_ns(clock_real());
     TRY(service->accounts.class_->store_bytes_left(
         service->accounts.self, request->caller.tenant, &child.file_bytes));
@@ -226,7 +241,7 @@ static Error *compile(HttpService *service, const HttpRequest *request, const Up
     Error *error = compile_child_run(&child);
     metrics_observe_ns(
         service->metrics, METRIC_COMPILE_SECONDS, clock_now_ns(clock_real()) - start_ns);
-    return error;
+    return name_quota(error, &child, host_quota);
 }
 
 static bool is_executable(const HttpRequest *request) {

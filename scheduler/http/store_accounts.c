@@ -38,11 +38,20 @@ static Error *store_bytes_left(void *self, TenantId id, uint64_t *out_bytes) {
     return NULL;
 }
 
+static Error *host_bytes(void *self, TenantId id, uint64_t *out_bytes) {
+    Tenant tenant;
+    TRY(settings_cache_get_tenant(self, id, &tenant));
+    const int64_t quota = tenant.quotas[QUOTA_HOST_BYTES];
+    *out_bytes = quota == QUOTA_UNLIMITED ? UINT64_MAX : (uint64_t)quota;
+    return NULL;
+}
+
 Accounts store_accounts(SettingsCache *settings) {
     static const AccountsClass class_ = {
         .check_token = check_token,
         .find_tenant = find_tenant,
         .store_bytes_left = store_bytes_left,
+        .host_bytes = host_bytes,
     };
     return (Accounts){.class_ = &class_, .self = settings};
 }

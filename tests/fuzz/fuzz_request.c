@@ -53,6 +53,12 @@ static Error *store_bytes_left(void *self, TenantId tenant, uint64_t *out_bytes)
     return NULL;
 }
 
+static Error *host_bytes(void *self, TenantId tenant, uint64_t *out_bytes) {
+    (void)self, (void)tenant;
+    *out_bytes = UINT64_MAX;
+    return NULL;
+}
+
 static void must(Error *owned_error) {
     if (!owned_error) return;
     (void)fprintf(stderr, "fuzz_request: %s\n", error_message(owned_error));
@@ -71,7 +77,7 @@ static void close_service(void) {
 }
 
 static void open_service(void) {
-    static const AccountsClass accounts = {check_token, find_tenant, store_bytes_left};
+    static const AccountsClass accounts = {check_token, find_tenant, store_bytes_left, host_bytes};
     char home[96];
     static char uploads[96];
     (void)snprintf(fuzz.folder, sizeof fuzz.folder, "/tmp/layover_fuzz_XXXXXX");

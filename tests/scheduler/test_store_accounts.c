@@ -26,6 +26,8 @@ static void test_store_accounts_reads_tokens_and_tenants(void **state) {
     assert_fails(NOT_FOUND, accounts.class_->find_tenant(accounts.self, "nobody", &tenant));
     assert_ok(accounts.class_->store_bytes_left(accounts.self, tenant, &bytes));
     assert_true(bytes == UINT64_MAX);
+    assert_ok(accounts.class_->host_bytes(accounts.self, tenant, &bytes));
+    assert_true(bytes == UINT64_MAX);
 }
 
 int test_store_accounts(void) {
