@@ -111,8 +111,21 @@ def _comparable(case, node):
             and (not case.values[name].is_tensor or case.values[name].dtype.name != "bfloat16")]
 
 
+class _NoRefusals:
+    """Of a witness that takes the whole model: that it refuses a part says nothing."""
+
+    def __init__(self, witness):
+        self.witness = witness
+
+    def differs(self, *part):
+        found = self.witness.differs(*part)
+        return [] if found == ["refused"] else found
+
+
 def find(case, witness):
     """(node, model, inputs): the smallest part of the case in which this witness is not as the reference."""
+    if witness.differs(case.model, case.inputs, case.values, case.is_coarse) != ["refused"]:
+        witness = _NoRefusals(witness)
     nodes = _sorted_nodes(case.model.graph)
     for i, node in enumerate(nodes):
         outputs = _comparable(case, node)

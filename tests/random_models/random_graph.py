@@ -11,6 +11,7 @@ from onnx.reference.op_run import RuntimeContextError
 
 from reference_loop import Loop
 from reference_normalization import NORMALIZATIONS
+from reference_reduction import ReduceSumSquare
 
 DOMAIN = "random.local"
 ELEMENTS_MAX = 6000
@@ -95,7 +96,7 @@ def evaluate(node, opset, known, functions=()):
         names = [name for name in node.output if name]
         try:
             evaluator = ReferenceEvaluator(node, opsets={"": opset, DOMAIN: 1}, functions=list(functions),
-                                           new_ops=[Loop, *NORMALIZATIONS])
+                                           new_ops=[Loop, ReduceSumSquare, *NORMALIZATIONS])
             return dict(zip(names, evaluator.run(names, known)))
         except RuntimeContextError:
             return dict(zip(names, ReferenceEvaluator(_model_of(node, opset, known)).run(names, known)))
