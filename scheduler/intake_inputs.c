@@ -93,12 +93,15 @@ static uint64_t memory_wanted(const NpzFile *file, uint64_t share) {
     return window < share - whole ? whole + window : share;
 }
 
-Error *intake_inputs_read(IntakeInputs *inputs, MemoryBudget *budget, const Tenant *tenant) {
+Error *intake_inputs_charge(IntakeInputs *inputs, MemoryBudget *budget, const Tenant *tenant) {
     const NpzFile *file = &inputs->file;
     uint64_t share = intake_inputs_share(budget, tenant->quotas[QUOTA_HOST_BYTES]);
-    Error *error =
-        memory_budget_take(budget, tenant->id, share, memory_wanted(file, share), &inputs->charge);
-    TRY_WRAP(error, "inputs");
+    return memory_budget_take(
+        budget, tenant->id, share, memory_wanted(file, share), &inputs->charge);
+}
+
+Error *intake_inputs_read(IntakeInputs *inputs) {
+    const NpzFile *file = &inputs->file;
     for (size_t i = 0; i < file->count; i++) {
         bool streamed = streams(file, &file->items[i]);
         inputs->streams |= streamed;

@@ -3,7 +3,9 @@
  * unpacked. What is large is unpacked chunk by chunk into the store and never lies in memory as a
  * whole.
  *
- *      open: the archive's directory and heads -> check: ports and quota -> charge -> read -> write
+ *      open: the archive's directory and heads -> check: ports and quota -> charge -> outline ->
+ * read
+ *      -> write
  */
 #include "scheduler/memory_budget.h"
 #include "serialize/array_bundle.h"
@@ -36,12 +38,16 @@ void intake_inputs_close(IntakeInputs *inputs);
  */
 MUST_CHECK Error *intake_inputs_check(
     const IntakeInputs *inputs, const Function *function, bool items, const Tenant *tenant);
-/* The same arrays without their elements, to see how they are bound. out_arrays: empty before. */
-MUST_CHECK Error *intake_inputs_outline(const IntakeInputs *inputs, ArrayList *out_arrays);
-/* Charges the tenant, then unpacks what is small. Errors: EXHAUSTED as memory_budget_take; as
- * npz_array_read. */
-MUST_CHECK Error *intake_inputs_read(
+/* Charges the tenant what reading takes, which is more than outlines do. Errors: EXHAUSTED as
+ * memory_budget_take. */
+MUST_CHECK Error *intake_inputs_charge(
     IntakeInputs *inputs, MemoryBudget *budget, const Tenant *tenant);
+/* The same arrays without their elements, to see how they are bound: numbers are memory that
+ * nobody touches, but each string takes some, so they must be charged. out_arrays: empty before. */
+MUST_CHECK Error *intake_inputs_outline(const IntakeInputs *inputs, ArrayList *out_arrays);
+/* Unpacks what is small. Outlines are gone before, for the charge covers one of the two. Errors: as
+ * npz_array_read. */
+MUST_CHECK Error *intake_inputs_read(IntakeInputs *inputs);
 /* Stores all of them. */
 MUST_CHECK Error *intake_inputs_write(
     IntakeInputs *inputs, WorkerPool *pool, ChunkSink sink, ArrayBundle *out_bundle);

@@ -94,6 +94,7 @@ static Error *check_inputs(Intake *intake, const Tenant *tenant) {
     OWN(Batch, batch) = NULL;
     TRY_WRAP(intake_inputs_open(wanted->inputs, wanted->inputs_size, &intake->arrays), "inputs");
     TRY(intake_inputs_check(&intake->arrays, function, wanted->policy->items, tenant));
+    TRY_WRAP(intake_inputs_charge(&intake->arrays, wanted->budget, tenant), "inputs");
     TRY(intake_inputs_outline(&intake->arrays, &outlines));
     TRY(make_batch(intake, &outlines, &batch));
     TRY(check_first_run(intake, batch));
@@ -101,8 +102,8 @@ static Error *check_inputs(Intake *intake, const Tenant *tenant) {
 }
 
 /* Where all of them are in memory the job can begin with them. */
-static Error *take_inputs(Intake *intake, const ControlOptions *node, const Tenant *tenant) {
-    TRY_WRAP(intake_inputs_read(&intake->arrays, intake->wanted->budget, tenant), "inputs");
+static Error *take_inputs(Intake *intake, const ControlOptions *node) {
+    TRY_WRAP(intake_inputs_read(&intake->arrays), "inputs");
     TRY(store_inputs(node->store, node->pool, intake));
     if (intake->arrays.streams) return NULL;
     return make_batch(intake, &intake->arrays.arrays, &intake->batch);
@@ -162,7 +163,7 @@ static Error *take_in(Control *control, Intake *intake, JobId *out_id, bool *out
     TRY(settings_cache_get_tenant(node->settings, intake->wanted->tenant, &tenant));
     if (!intake->wanted->suspended) TRY(control_check_queue(control, &tenant));
     TRY(check_inputs(intake, &tenant));
-    TRY(take_inputs(intake, node, &tenant));
+    TRY(take_inputs(intake, node));
     TRY(fix_policy(intake));
     TRY(submit(control, intake, out_id, out_created));
     if (*out_created) chunk_upload_keep(intake->upload);

@@ -36,7 +36,8 @@ static void test_intake_inputs_store_what_reading_all_would(void **state) {
     assert_ok(worker_pool_create("intake", 2, &pool));
     assert_ok(intake_inputs_budget(&budget));
     assert_ok(intake_inputs_open(file.data, file.size, &inputs));
-    assert_ok(intake_inputs_read(&inputs, budget, &tenant));
+    assert_ok(intake_inputs_charge(&inputs, budget, &tenant));
+    assert_ok(intake_inputs_read(&inputs));
     assert_true(inputs.streams);
     assert_ok(intake_inputs_write(&inputs, pool, memory_store_sink(&streamed), &a));
     assert_ok(array_bundle_write(&arrays, pool, memory_store_sink(&whole), &b));
@@ -69,7 +70,8 @@ static void test_intake_inputs_keep_a_bomb_out_of_memory(void **state) {
     assert_fails_saying(EXHAUSTED, "host_bytes: the inputs are 1073741824 bytes, of 1048576",
         intake_inputs_check(&inputs, &function, false, &small));
     assert_ok(intake_inputs_check(&inputs, &function, false, &large));
-    assert_ok(intake_inputs_read(&inputs, budget, &large));
+    assert_ok(intake_inputs_charge(&inputs, budget, &large));
+    assert_ok(intake_inputs_read(&inputs));
     assert_true(resident_bytes() < before + room);
     assert_ok(intake_inputs_write(&inputs, NULL, memory_store_sink(&store), &bundle));
     assert_true(resident_bytes() < before + room);
@@ -88,7 +90,7 @@ static void test_intake_inputs_charge_what_cannot_be_streamed(void **state) {
     assert_ok(intake_inputs_open(file.data, file.size, &inputs));
     uint64_t before = resident_bytes();
     assert_fails_saying(EXHAUSTED, "bytes of memory for inputs are needed",
-        intake_inputs_read(&inputs, budget, &tenant));
+        intake_inputs_charge(&inputs, budget, &tenant));
     assert_true(resident_bytes() < before + (16 << 20));
 }
 
