@@ -10,9 +10,11 @@
 enum { WARNING_SIZE = 1024 };
 
 Error *ir_module_create(IrModule **out) {
-    void *module;
-    TRY(memory_alloc(1, sizeof(IrModule), &module));
-    *out = module;
+    void *memory;
+    TRY(memory_alloc(1, sizeof(IrModule), &memory));
+    OWN(IrModule, module) = memory;
+    TRY(name_map_create(&module->symbol_names));
+    *out = TAKE(module);
     return NULL;
 }
 
@@ -26,6 +28,7 @@ void ir_module_release(IrModule *module) {
     text_builder_deinit(&module->warnings);
     memory_free(module->functions);
     memory_free(module->symbols);
+    name_map_release(module->symbol_names);
     memory_free(module->constants);
     memory_free(module->constructors);
     memory_free(module->attributes);
@@ -103,9 +106,9 @@ Error *ir_module_text(IrModule *module, const char *text, const char **out) {
 }
 
 Error *ir_module_symbol(IrModule *module, const char *name, uint32_t *out_symbol) {
-    for (size_t i = 0; *name && i < module->symbol_count; i++) {
-        if (strcmp(module->symbols[i], name) != 0) continue;
-        *out_symbol = (uint32_t)i;
+    const uint32_t *known = *name ? name_map_find(module->symbol_names, name) : NULL;
+    if (known) {
+        *out_symbol = *known;
         return NULL;
     }
     if (module->symbol_count >= IR_SYMBOLS_MAX)
@@ -116,8 +119,14 @@ Error *ir_module_symbol(IrModule *module, const char *name, uint32_t *out_symbol
     module->symbols = array;
     const char *copy;
     TRY(ir_module_text(module, name, &copy));
-    *out_symbol = (uint32_t)module->symbol_count;
+    const uint32_t symbol = (uint32_t)module->symbol_count;
+    if (*name) {
+        void *number;
+        TRY(arena_copy(&module->arena, &symbol, 1, sizeof symbol, &number));
+        TRY(name_map_set(module->symbol_names, name, number));
+    }
     module->symbols[module->symbol_count++] = copy;
+    *out_symbol = symbol;
     return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/name_map.h"
 #include "compiler/ir/arena.h"
 #include "kernels/attributes.h"
 #include "kernels/operator.h"
@@ -24,7 +25,7 @@ enum {
     IR_NESTING_MAX = 200,
     IR_VARIABLES_MAX = 1 << 24,
     IR_FUNCTIONS_MAX = 1 << 16,
-    IR_SYMBOLS_MAX = 1 << 16,
+    IR_SYMBOLS_MAX = 1 << 20,
     IR_OPERANDS_MAX = 4000, /* of one binding; an instruction has at most 4096 */
     IR_SLOT_NONE = 255,
 };
@@ -210,6 +211,7 @@ struct IrModule {
     size_t function_count, function_capacity;
     const char **symbols; /* names of dimensions; "" for ones without */
     size_t symbol_count, symbol_capacity;
+    NameMap *symbol_names; /* of those with names: uint32_t in the arena */
     IrVariable **constants;
     size_t constant_count, constant_capacity;
     IrConstructor **constructors;

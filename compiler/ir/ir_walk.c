@@ -59,16 +59,18 @@ static void block_replace(IrBlock *block) {
         block->results[i] = ir_resolve(block->results[i]);
 }
 
-void ir_replace_all(IrModule *module) {
-    for (size_t f = 0; f < module->function_count; f++) {
-        IrBlock *body = module->functions[f]->body;
-        block_replace(body);
-        for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding)) {
-            for (uint32_t i = 0; i < binding->operand_count; i++)
-                binding->operands[i] = ir_resolve(binding->operands[i]);
-            for (uint32_t i = 0; i < binding->block_count; i++) block_replace(binding->blocks[i]);
-        }
+void ir_replace_in(IrFunction *function) {
+    IrBlock *body = function->body;
+    block_replace(body);
+    for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding)) {
+        for (uint32_t i = 0; i < binding->operand_count; i++)
+            binding->operands[i] = ir_resolve(binding->operands[i]);
+        for (uint32_t i = 0; i < binding->block_count; i++) block_replace(binding->blocks[i]);
     }
+}
+
+void ir_replace_all(IrModule *module) {
+    for (size_t f = 0; f < module->function_count; f++) ir_replace_in(module->functions[f]);
 }
 
 static void block_count_uses(const IrBlock *block, uint32_t *counts) {

@@ -16,6 +16,8 @@ void ir_remove(IrBinding *binding);
 IrVariable *ir_resolve(IrVariable *variable);
 /* Puts replacements into every operand and block result of the module. */
 void ir_replace_all(IrModule *module);
+/* The same for one function, where all that was replaced is its own. */
+void ir_replace_in(IrFunction *function);
 /* Uses of each variable as operand or block result, by id; out_counts: module->variable_count
  * entries. */
 void ir_count_uses(const IrModule *module, uint32_t *out_counts);

@@ -1,7 +1,5 @@
 #include "compiler/lower/emit.h"
 
-#include <string.h>
-
 #include "base/allocator.h"
 #include "compiler/ir/ir_print.h"
 #include "compiler/ir/ir_walk.h"
@@ -191,9 +189,7 @@ static Error *emit_module(Emitter *emitter, Executable **out) {
     TRY(ir_side_table(module, sizeof(uint32_t), &table));
     emitter->uses = table;
     ir_count_uses(module, emitter->uses);
-    TRY(ir_side_table(module, sizeof(uint32_t), &table));
-    emitter->registers.of = table;
-    memset(table, 0xff, module->variable_count * sizeof(uint32_t));
+    TRY(registers_init(module, &emitter->registers));
     TRY(memory_alloc(module->function_count + 1, sizeof(uint32_t), &table));
     emitter->functions = table;
     for (size_t f = 0; f < module->function_count; f++)
@@ -237,7 +233,7 @@ Error *emit_executable(const IrModule *module, Executable **out) {
     emitter->module = module;
     Error *error = emit_all(emitter, out);
     memory_free(emitter->uses);
-    memory_free(emitter->registers.of);
+    registers_deinit(&emitter->registers);
     memory_free(emitter->functions);
     memory_free(emitter);
     return error;

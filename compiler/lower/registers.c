@@ -213,11 +213,6 @@ static Error *block_place(Allocation *allocation, const IrBlock *block) {
 
 static Error *allocate(const IrFunction *function, Allocation *allocation) {
     const IrBlock *body = function->body;
-    void *table;
-    TRY(ir_side_table(function->module, sizeof(uint32_t), &table));
-    allocation->last_use = table;
-    TRY(ir_side_table(function->module, sizeof(uint32_t), &table));
-    allocation->prefer = table;
     block_number(allocation, body);
     allocation->position = 0;
     for (uint32_t i = 0; i < body->parameter_count; i++) {
@@ -231,11 +226,30 @@ static Error *allocate(const IrFunction *function, Allocation *allocation) {
     return block_place(allocation, body);
 }
 
+Error *registers_init(const IrModule *module, Registers *out) {
+    *out = (Registers){0};
+    uint32_t **tables[] = {&out->of, &out->last_use, &out->prefer};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        void *table;
+        TRY(ir_side_table(module, sizeof(uint32_t), &table));
+        *tables[i] = table;
+    }
+    memset(out->of, 0xff, module->variable_count * sizeof(uint32_t));
+    return NULL;
+}
+
+void registers_deinit(Registers *registers) {
+    memory_free(registers->of);
+    memory_free(registers->last_use);
+    memory_free(registers->prefer);
+    *registers = (Registers){0};
+}
+
 Error *registers_assign(const IrFunction *function, Registers *inout_registers) {
-    Allocation allocation = {.of = inout_registers->of};
+    Allocation allocation = {.of = inout_registers->of,
+        .last_use = inout_registers->last_use,
+        .prefer = inout_registers->prefer};
     Error *error = allocate(function, &allocation);
-    memory_free(allocation.last_use);
-    memory_free(allocation.prefer);
     memory_free(allocation.free_bits);
     memory_free(allocation.owner);
     if (error) return error_wrap(error, "function %s", function->name);

@@ -6,15 +6,18 @@
  * once, before the loop, and back once, where the loop is left. Attention reads it so
  * (key_rows_first, value_rows_first), and so does what asks for its shape; other operators get a
  * copy in the old order, which costs what the Concat did. */
-#include "base/allocator.h"
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
+#include "compiler/passes/call_lists.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/pass.h"
 
 typedef struct Growth {
     IrModule *module;
+    const CallLists *lists;
     IrFunction *loop;
+    IrBinding *const *calls; /* of the loop, its own ones too */
+    size_t call_count;
     IrVariable *value;  /* the parameter */
     uint32_t parameter; /* its index */
     uint32_t axis;
@@ -27,12 +30,17 @@ static bool is_self_call(const Growth *growth, const IrBinding *binding) {
     return binding->kind == IR_CALL && binding->function == growth->loop;
 }
 
-static bool contains_self_call(const Growth *growth, const IrBlock *block) {
-    for (const IrBinding *binding = block->first; binding; binding = binding->next) {
-        if (is_self_call(growth, binding)) return true;
-        for (uint32_t i = 0; i < binding->block_count; i++)
-            if (contains_self_call(growth, binding->blocks[i])) return true;
+static bool is_in(const IrBinding *binding, const IrBlock *block) {
+    for (const IrBlock *around = binding->block; around; around = around->parent->block) {
+        if (around == block) return true;
+        if (!around->parent) return false;
     }
+    return false;
+}
+
+static bool contains_self_call(const Growth *growth, const IrBlock *block) {
+    for (size_t i = 0; i < growth->call_count; i++)
+        if (is_in(growth->calls[i], block)) return true;
     return false;
 }
 
@@ -65,11 +73,10 @@ static IrBinding *grown_by(const Growth *growth, const IrVariable *variable, uin
 /* Every round carries on the value as it is or grown along the one axis. */
 static bool find_axis(Growth *growth) {
     uint32_t grown = 0;
-    for (IrBinding *binding = ir_walk_first(growth->loop->body); binding;
-         binding = ir_walk_next(binding)) {
+    for (size_t i = 0; i < growth->call_count; i++) {
         uint32_t axis;
-        if (!is_self_call(growth, binding)) continue;
-        const IrVariable *next = binding->operands[growth->parameter];
+        if (growth->calls[i]->block->function != growth->loop) continue;
+        const IrVariable *next = growth->calls[i]->operands[growth->parameter];
         if (next == growth->value) continue;
         if (!grown_by(growth, next, &axis)) return false;
         if (grown++ > 0 && axis != growth->axis) return false;
@@ -129,21 +136,12 @@ static bool readers_allow(const Growth *growth) {
     return true;
 }
 
-static bool calls_itself(const IrFunction *function) {
-    const Growth growth = {.loop = (IrFunction *)function};
-    return contains_self_call(&growth, function->body);
-}
-
 /* It is called by name and from outside of loops, so that the order is changed seldom. */
 static bool callers_allow(const Growth *growth) {
-    if (growth->loop->exported) return false;
-    for (size_t f = 0; f < growth->module->function_count; f++) {
-        const IrFunction *function = growth->module->functions[f];
-        for (IrBinding *binding = ir_walk_first(function->body); binding;
-             binding = ir_walk_next(binding)) {
-            if (binding->function != growth->loop || function == growth->loop) continue;
-            if (binding->kind != IR_CALL || calls_itself(function)) return false;
-        }
+    if (growth->loop->exported || growth->lists->is_closure[growth->loop->index]) return false;
+    for (size_t i = 0; i < growth->call_count; i++) {
+        const IrFunction *caller = growth->calls[i]->block->function;
+        if (caller != growth->loop && call_lists_calls_itself(growth->lists, caller)) return false;
     }
     return true;
 }
@@ -182,23 +180,37 @@ static Error *join_pieces(const Growth *growth, IrBinding *grower, IrVariable **
     return NULL;
 }
 
+static size_t count_in(IrVariable *const *variables, uint32_t count, const IrVariable *variable) {
+    size_t found = 0;
+    for (uint32_t i = 0; i < count; i++) found += variables[i] == variable;
+    return found;
+}
+
+static size_t count_uses(const IrFunction *function, const IrVariable *variable) {
+    size_t uses = count_in(function->body->results, function->body->result_count, variable);
+    for (IrBinding *binding = ir_walk_first(function->body); binding;
+         binding = ir_walk_next(binding)) {
+        uses += count_in(binding->operands, binding->operand_count, variable);
+        for (uint32_t i = 0; i < binding->block_count; i++)
+            uses +=
+                count_in(binding->blocks[i]->results, binding->blocks[i]->result_count, variable);
+    }
+    return uses;
+}
+
 /* The piece with its axis first. What only brought it into its present order goes. */
 static Error *turn_piece(
     const Growth *growth, IrBinding *grower, IrVariable *piece, IrVariable **out) {
     IrBinding *maker = piece->binding;
     uint32_t count = 0;
     int64_t permutation[SHAPE_RANK_MAX];
-    void *memory;
     const int64_t *before = NULL;
     if (maker && maker->kind == IR_OPERATOR && maker->operator_info->id == OPERATOR_TRANSPOSE)
         before = attributes_ints(maker->attributes, "perm", &count);
     if (!before || count != growth->value->type.rank)
         return transpose(growth, ir_before(grower), piece, growth->outwards, out);
     for (uint32_t i = 0; i < count; i++) permutation[i] = before[growth->outwards[i]];
-    TRY(ir_side_table(growth->module, sizeof(uint32_t), &memory));
-    ir_count_uses(growth->module, memory);
-    const bool sole = ((uint32_t *)memory)[piece->id] == 1;
-    memory_free(memory);
+    const bool sole = count_uses(growth->loop, piece) == 1;
     TRY(transpose(growth, ir_before(grower), maker->operands[0], permutation, out));
     if (sole) ir_remove(maker);
     return NULL;
@@ -325,8 +337,7 @@ static Error *for_each_binding(Growth *growth, const IrFunction *function,
     return NULL;
 }
 
-static Error *turn_argument(Growth *growth, IrBinding *binding) {
-    if (!is_self_call(growth, binding)) return NULL;
+static Error *turn_argument(const Growth *growth, IrBinding *binding) {
     IrVariable **argument = &binding->operands[growth->parameter];
     return transpose(growth, ir_before(binding), *argument, growth->outwards, argument);
 }
@@ -363,9 +374,9 @@ static void set_orders(Growth *growth) {
 
 static Error *turn(Growth *growth) {
     set_orders(growth);
-    for (size_t f = 0; f < growth->module->function_count; f++)
-        if (growth->module->functions[f] != growth->loop)
-            TRY(for_each_binding(growth, growth->module->functions[f], turn_argument));
+    for (size_t i = 0; i < growth->call_count; i++)
+        if (growth->calls[i]->block->function != growth->loop)
+            TRY(turn_argument(growth, growth->calls[i]));
     /* the readers first: they are known by the Concat */
     growth->value->type = type_of(&growth->value->type, growth->outwards);
     TRY(for_each_binding(growth, growth->loop, turn_type));
@@ -374,28 +385,33 @@ static Error *turn(Growth *growth) {
     return for_each_binding(growth, growth->loop, replace_turned);
 }
 
-static Error *carry(IrModule *module, IrFunction *loop, uint32_t parameter) {
+static Error *carry(
+    IrModule *module, const CallLists *lists, IrFunction *loop, uint32_t parameter) {
     Growth growth = {.module = module,
+        .lists = lists,
         .loop = loop,
         .value = loop->body->parameters[parameter],
         .parameter = parameter};
+    growth.calls = call_lists_get(lists, loop, &growth.call_count);
     const IrType *type = &growth.value->type;
     if (type->kind != IR_TYPE_TENSOR || !type->rank_known || !find_axis(&growth)) return NULL;
     if (is_outermost(&growth))
         TRY(for_each_binding(&growth, loop, replace_plain));
     else if (callers_allow(&growth) && readers_allow(&growth))
         TRY(turn(&growth));
-    ir_replace_all(module);
+    ir_replace_in(loop);
     return NULL;
 }
 
 Error *append_pass(PassContext *context) {
     IrModule *module = context->module;
+    CallLists OWN_CALLS(lists) = {0};
+    TRY(call_lists_init(module, &lists));
     for (size_t f = 0; f < module->function_count; f++) {
         IrFunction *function = module->functions[f];
-        if (!calls_itself(function)) continue;
+        if (!call_lists_calls_itself(&lists, function)) continue;
         for (uint32_t i = 0; i < function->body->parameter_count; i++)
-            TRY_WRAP(carry(module, function, i), "@%s", function->name);
+            TRY_WRAP(carry(module, &lists, function, i), "@%s", function->name);
     }
     return NULL;
 }

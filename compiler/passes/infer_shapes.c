@@ -1,9 +1,11 @@
 /* Shape inference: element types and shapes of all values, with symbols, through calls and loops.
  *
- * Functions are looked at in rounds until nothing changes. A parameter's probe holds for all calls
- * seen so far: a dimension that differs between two calls (a loop's growing cache) becomes a symbol
- * of that parameter, once, so the rounds end. What turns out to be a small constant is replaced by
- * one. */
+ * A parameter's probe holds for all calls seen so far: a dimension that differs between two calls
+ * (a loop's growing cache) becomes a symbol of that parameter, once. A function is inferred where
+ * the first call of it stands, and again until the calls that it makes to itself change nothing: so
+ * what a loop gives is known to the nodes behind it, however many loops there are. Rounds through
+ * all functions go on until nothing changes, for callers that came before a parameter changed. What
+ * turns out to be a small constant is replaced by one. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/constants.h"
@@ -12,16 +14,37 @@
 #include "compiler/passes/infer_scalars.h"
 #include "compiler/passes/pass.h"
 
-enum { ROUNDS_MAX = 64 };
+enum { ROUNDS_MAX = 64, CALL_DEPTH_MAX = 100 };
+
+typedef struct InferredFunction {
+    bool is_closure; /* its arguments are not seen */
+    bool gave_up;    /* too many rounds: it may get anything */
+    bool running;    /* it is being inferred */
+    bool seen;       /* inferred in this round */
+    bool changed;    /* a parameter has changed since */
+    bool calls_itself;
+    bool read_early; /* another function took its results before they were settled */
+} InferredFunction;
 
 typedef struct Inference {
     ProbeContext context;
-    bool *is_closure; /* by function: its arguments are not seen */
-    bool give_up;     /* too many rounds: local functions may get anything */
+    InferredFunction *functions; /* by index */
+    const IrFunction *current;
+    uint32_t depth; /* of functions that are being inferred for a call */
     bool parameters_changed;
     bool results_changed;
     size_t unknown_count;
 } Inference;
+
+static InferredFunction *state_of(const Inference *inference, const IrFunction *function) {
+    return &inference->functions[function->index];
+}
+
+/* Whether its parameters have the types that it declares, whoever calls it. */
+static bool is_open(const Inference *inference, const IrFunction *function) {
+    const InferredFunction *state = state_of(inference, function);
+    return function->exported || state->is_closure || state->gave_up;
+}
 
 static Error *start_constants(Inference *inference) {
     const IrModule *module = inference->context.module;
@@ -41,19 +64,23 @@ static Error *start_constants(Inference *inference) {
     return NULL;
 }
 
+static Error *start_function(Inference *inference, const IrFunction *function) {
+    bool gave_up = state_of(inference, function)->gave_up;
+    for (uint32_t i = 0; i < function->body->parameter_count; i++) {
+        const IrVariable *parameter = function->body->parameters[i];
+        Probe *probe = probe_of(&inference->context, parameter);
+        /* what was declared for a loop's parameter may hold for its first round only */
+        IrType type = gave_up && !function->exported ? (IrType){0} : parameter->type;
+        TRY(probe_from_type(&inference->context, parameter, &type, probe));
+    }
+    return NULL;
+}
+
 static Error *start_functions(Inference *inference) {
     const IrModule *module = inference->context.module;
-    for (size_t f = 0; f < module->function_count; f++) {
-        const IrFunction *function = module->functions[f];
-        bool open = function->exported || inference->is_closure[f] || inference->give_up;
-        for (uint32_t i = 0; open && i < function->body->parameter_count; i++) {
-            const IrVariable *parameter = function->body->parameters[i];
-            Probe *probe = probe_of(&inference->context, parameter);
-            /* what was declared for a loop's parameter may hold for its first round only */
-            IrType type = inference->give_up && !function->exported ? (IrType){0} : parameter->type;
-            TRY(probe_from_type(&inference->context, parameter, &type, probe));
-        }
-    }
+    for (size_t f = 0; f < module->function_count; f++)
+        if (is_open(inference, module->functions[f]))
+            TRY(start_function(inference, module->functions[f]));
     return NULL;
 }
 
@@ -62,7 +89,8 @@ static void find_closures(Inference *inference) {
     for (size_t f = 0; f < module->function_count; f++) {
         IrBinding *binding = ir_walk_first(module->functions[f]->body);
         for (; binding; binding = ir_walk_next(binding))
-            if (binding->kind == IR_CLOSURE) inference->is_closure[binding->function->index] = true;
+            if (binding->kind == IR_CLOSURE)
+                state_of(inference, binding->function)->is_closure = true;
     }
 }
 
@@ -75,28 +103,50 @@ static Error *join_arguments(Inference *inference, const IrBinding *binding, Pro
         probe_set(&before, probe);
         Error *error = probe_join(
             context, groups, true, parameter, probe, probe_of(context, binding->operands[i]));
-        if (!probe_equal(&before, probe)) inference->parameters_changed = true;
+        if (!probe_equal(&before, probe))
+            inference->parameters_changed = state_of(inference, binding->function)->changed = true;
         probe_clear(&before);
         TRY(error);
     }
     return NULL;
 }
 
+static Error *infer_function(Inference *inference, const IrFunction *function);
+
+/* Infers the function of a call if that has not been done with these parameters. */
+static Error *infer_callee(Inference *inference, const IrFunction *callee) {
+    InferredFunction *state = state_of(inference, callee);
+    if (callee == inference->current)
+        state->calls_itself = true;
+    else if (state->running)
+        state->read_early = true;
+    if (state->running || (state->seen && !state->changed)) return NULL;
+    if (inference->depth == CALL_DEPTH_MAX) {
+        state->read_early = true;
+        return NULL;
+    }
+    inference->depth++;
+    Error *error = infer_function(inference, callee);
+    inference->depth--;
+    return error;
+}
+
 static Error *infer_call(Inference *inference, const IrBinding *binding) {
     ProbeContext *context = &inference->context;
     const IrFunction *callee = binding->function;
-    bool open = callee->exported || inference->is_closure[callee->index] || inference->give_up;
-    if (!open) {
+    if (!is_open(inference, callee)) {
         ProbeGroups groups = {0};
         Error *error = join_arguments(inference, binding, &groups);
         probe_groups_deinit(&groups);
         TRY(error);
     }
+    TRY(infer_callee(inference, callee));
     for (uint32_t i = 0; i < binding->result_count; i++) {
         Probe *probe = probe_of(context, binding->results[i]);
         IrType unknown = {0};
         probe_set(probe, probe_of(context, callee->body->results[i]));
-        if (inference->give_up) TRY(probe_from_type(context, binding->results[i], &unknown, probe));
+        if (state_of(inference, callee)->gave_up)
+            TRY(probe_from_type(context, binding->results[i], &unknown, probe));
     }
     return NULL;
 }
@@ -196,46 +246,83 @@ static Error *infer_block(Inference *inference, const IrBlock *block) {
     return NULL;
 }
 
-static Error *infer_function(Inference *inference, const IrFunction *function) {
+/* Forgets what was made of parameters that have changed since: a loop's results would otherwise
+ * keep what they were for its first round. */
+static void forget_bindings(Inference *inference, const IrFunction *function) {
+    IrBinding *binding = ir_walk_first(function->body);
+    for (; binding; binding = ir_walk_next(binding))
+        for (uint32_t i = 0; i < binding->result_count; i++)
+            probe_clear(probe_of(&inference->context, binding->results[i]));
+}
+
+/* Its body once, with the parameters as they are. */
+static Error *infer_body(Inference *inference, const IrFunction *function, bool *out_changed) {
     ProbeContext *context = &inference->context;
+    InferredFunction *state = state_of(inference, function);
     const IrBlock *body = function->body;
-    if (function->exported) return infer_block(inference, body);
     void *block;
     TRY(memory_alloc((size_t)body->result_count + 1, sizeof(Probe), &block));
     Probe *before = block;
     for (uint32_t i = 0; i < body->result_count; i++)
         probe_set(&before[i], probe_of(context, body->results[i]));
+    if (state->changed) forget_bindings(inference, function);
+    state->changed = state->calls_itself = false;
+    state->seen = true;
     Error *error = infer_block(inference, body);
+    *out_changed = false;
     for (uint32_t i = 0; i < body->result_count; i++) {
-        if (!probe_equal(&before[i], probe_of(context, body->results[i])))
-            inference->results_changed = true;
+        *out_changed |= !probe_equal(&before[i], probe_of(context, body->results[i]));
         probe_clear(&before[i]);
     }
     memory_free(before);
     return error;
 }
 
-/* Forgets what was made of parameters that have changed since: a loop's results would otherwise
- * keep what they were for its first round. */
-static void forget_bindings(Inference *inference) {
-    const IrModule *module = inference->context.module;
-    for (size_t f = 0; f < module->function_count; f++) {
-        IrBinding *binding = ir_walk_first(module->functions[f]->body);
-        for (; binding; binding = ir_walk_next(binding))
-            for (uint32_t i = 0; i < binding->result_count; i++)
-                probe_clear(probe_of(&inference->context, binding->results[i]));
+/* Its body, until what it gives to itself is settled. */
+static Error *infer_until_settled(Inference *inference, const IrFunction *function) {
+    InferredFunction *state = state_of(inference, function);
+    bool results_changed = true;
+    for (uint32_t round = 0; results_changed; round++) {
+        if (round == ROUNDS_MAX && !function->exported) {
+            state->gave_up = state->changed = inference->parameters_changed = true;
+            TRY(start_function(inference, function));
+        }
+        TRY(infer_body(inference, function, &results_changed));
+        inference->results_changed |= results_changed && state->read_early;
+        results_changed = (results_changed && state->calls_itself) || state->changed;
+        if (round >= 2 * ROUNDS_MAX) break;
     }
+    inference->results_changed |= results_changed;
+    return NULL;
+}
+
+static Error *infer_function(Inference *inference, const IrFunction *function) {
+    const IrFunction *caller = inference->current;
+    InferredFunction *state = state_of(inference, function);
+    inference->current = function;
+    state->running = true;
+    Error *error = infer_until_settled(inference, function);
+    state->running = false;
+    inference->current = caller;
+    return error;
 }
 
 /* With the parameters as they are, until the results of all functions are settled. */
 static Error *infer_results(Inference *inference) {
     const IrModule *module = inference->context.module;
     uint32_t round = 0;
-    forget_bindings(inference);
+    for (size_t f = 0; f < module->function_count; f++)
+        forget_bindings(inference, module->functions[f]);
     do {
         inference->results_changed = inference->context.postponed = false;
+        for (size_t f = 0; f < module->function_count; f++) inference->functions[f].seen = false;
+        /* those that are called are inferred there, for they know no parameters before */
         for (size_t f = 0; f < module->function_count; f++)
-            TRY(infer_function(inference, module->functions[f]));
+            if (is_open(inference, module->functions[f]) && !inference->functions[f].seen)
+                TRY(infer_function(inference, module->functions[f]));
+        for (size_t f = 0; f < module->function_count; f++)
+            if (!inference->functions[f].seen || inference->functions[f].changed)
+                TRY(infer_function(inference, module->functions[f]));
     } while (inference->results_changed && !inference->parameters_changed && ++round < ROUNDS_MAX);
     return NULL;
 }
@@ -245,17 +332,19 @@ static Error *tell_postponed(Inference *inference) {
     const IrModule *module = inference->context.module;
     inference->context.settled = true;
     for (size_t f = 0; inference->context.postponed && f < module->function_count; f++)
-        TRY(infer_function(inference, module->functions[f]));
+        TRY(infer_block(inference, module->functions[f]->body));
     return NULL;
 }
 
 static Error *infer_rounds(Inference *inference) {
+    const IrModule *module = inference->context.module;
     TRY(start_constants(inference));
     TRY(start_functions(inference));
     for (uint32_t round = 0; round < 2 * ROUNDS_MAX; round++) {
         inference->parameters_changed = false;
         if (round == ROUNDS_MAX) {
-            inference->give_up = true;
+            for (size_t f = 0; f < module->function_count; f++)
+                inference->functions[f].gave_up = true;
             TRY(start_functions(inference));
         }
         TRY(infer_results(inference));
@@ -328,8 +417,8 @@ static size_t count_unknown(const Inference *inference) {
 
 static Error *infer_with(PassContext *context, uint32_t set, Inference *out) {
     void *block;
-    TRY(memory_alloc(context->module->function_count + 1, sizeof(bool), &block));
-    out->is_closure = block;
+    TRY(memory_alloc(context->module->function_count + 1, sizeof(InferredFunction), &block));
+    out->functions = block;
     TRY(probe_context_init(context->module, context->portable, set, &out->context));
     find_closures(out);
     TRY(infer_rounds(out));
@@ -355,7 +444,7 @@ Error *infer_shapes_pass(PassContext *context) {
     Error *error = infer_best(context, inferences);
     for (uint32_t set = 0; set < PROBE_SETS; set++) {
         if (inferences[set].context.module) probe_context_deinit(&inferences[set].context);
-        memory_free(inferences[set].is_closure);
+        memory_free(inferences[set].functions);
     }
     return error;
 }

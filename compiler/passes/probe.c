@@ -13,12 +13,35 @@ static const int64_t first_sizes[PROBE_SETS][PROBE_WORLDS] = {
 
 enum { CONTAINERS_MAX = 16 }; /* lists and optionals in each other that are followed */
 
-static int64_t next_prime(int64_t above) {
-    for (int64_t candidate = above + 1;; candidate++) {
-        bool prime = candidate > 1;
-        for (int64_t d = 2; prime && d * d <= candidate; d++) prime = candidate % d != 0;
-        if (prime) return candidate;
+static uint64_t power(uint64_t base, uint64_t exponent, uint64_t modulus) {
+    uint64_t result = 1;
+    for (base %= modulus; exponent > 0; exponent >>= 1, base = base * base % modulus)
+        if (exponent & 1) result = result * base % modulus;
+    return result;
+}
+
+/* The test of Miller and Rabin; of numbers below 3,215,031,751 these four bases leave no doubt.
+ * Dividing by all numbers up to the root would cost more with every symbol. */
+static bool is_prime(int64_t candidate) {
+    static const uint64_t bases[] = {2, 3, 5, 7};
+    const uint64_t n = (uint64_t)candidate;
+    if (candidate < 2) return false;
+    for (uint32_t i = 0; i < 4; i++)
+        if (n % bases[i] == 0) return n == bases[i];
+    const int twos = __builtin_ctzll(n - 1);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint64_t x = power(bases[i], (n - 1) >> twos, n);
+        bool passes = x == 1;
+        for (int t = 0; !passes && t < twos; t++, x = x * x % n) passes = x == n - 1;
+        if (!passes) return false;
     }
+    return true;
+}
+
+static int64_t next_prime(int64_t above) {
+    int64_t candidate = above + 1;
+    while (!is_prime(candidate)) candidate++;
+    return candidate;
 }
 
 /* The size of a world's next symbol. In the first three worlds so many primes on: different steps,
@@ -354,11 +377,15 @@ bool probe_dim_is_fixed(const Probe *probe, uint32_t dim) {
 }
 
 bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim) {
-    for (size_t i = 0; i < context->symbol_count; i++) {
+    enum { ADDENDS_MAX = 4096 }; /* else many ranges of many symbols cost the square of them */
+    int64_t sizes[PROBE_WORLDS];
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) sizes[w] = probe->dims[w][dim];
+    if (context->symbol_count > 0 && *table_find(context, sizes) > 0) return true;
+    for (size_t i = 0; i < context->symbol_count && i < ADDENDS_MAX; i++) {
         int64_t rest[PROBE_WORLDS];
         bool fixed = true;
         for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
-            rest[w] = probe->dims[w][dim] - context->symbols[i].sizes[w];
+            rest[w] = sizes[w] - context->symbols[i].sizes[w];
             fixed = fixed && rest[w] == rest[0];
         }
         if (fixed ? rest[0] >= 0 : *table_find(context, rest) > 0) return true;

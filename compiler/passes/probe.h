@@ -97,7 +97,7 @@ MUST_CHECK Error *probe_to_type(ProbeContext *context, const Probe *probe, IrTyp
 /* Whether a dimension is the same in all worlds. */
 bool probe_dim_is_fixed(const Probe *probe, uint32_t dim);
 /* Whether a dimension is one symbol, or the sum of two or of one and a number that is not negative.
- */
+ * False, too, where it is such a sum of none of the first few thousand symbols. */
 bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim);
 /* What holds for elements of both types; either may be NULL (no element). */
 MUST_CHECK Error *probe_join_elements(

@@ -89,11 +89,40 @@ static void test_probe_join_of_different_ranks_is_anything(void **state) {
     close_fixture(&fixture);
 }
 
+static bool has_no_divisor(int64_t number) {
+    for (int64_t d = 2; d * d <= number; d++)
+        if (number % d == 0) return false;
+    return number > 1;
+}
+
+/* Each symbol has other sizes, of which the first three are primes and the last one twice a prime.
+ */
+static void test_probe_sizes_are_primes(void **state) {
+    (void)state;
+    enum { SYMBOLS = 5000 };
+    for (uint32_t set = 0; set < PROBE_SETS; set++) {
+        OWN(IrModule, module) = module_parse("function @main(%0: float32[n]) {\n  -> %0\n}\n");
+        ProbeContext context;
+        uint32_t symbol;
+        for (int i = 0; i < SYMBOLS; i++) assert_ok(ir_module_symbol(module, "", &symbol));
+        assert_ok(probe_context_init(module, NULL, set, &context));
+        assert_int_equal(context.symbol_count, SYMBOLS + 1);
+        for (size_t i = 1; i < context.symbol_count; i++) {
+            const int64_t *sizes = context.symbols[i].sizes, *before = context.symbols[i - 1].sizes;
+            for (uint32_t w = 0; w < PROBE_WORLDS; w++) assert_true(sizes[w] > before[w]);
+            for (uint32_t w = 0; w < 3; w++) assert_true(has_no_divisor(sizes[w]));
+            assert_true(sizes[4] % 2 == 0 && has_no_divisor(sizes[4] / 2));
+        }
+        probe_context_deinit(&context);
+    }
+}
+
 int test_probe(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_probe_types_come_back_from_their_numbers),
         cmocka_unit_test(test_probe_join_keeps_equal_what_grows_together),
         cmocka_unit_test(test_probe_join_of_different_ranks_is_anything),
+        cmocka_unit_test(test_probe_sizes_are_primes),
     };
     return cmocka_run_group_tests_name("probe", tests, NULL, NULL);
 }
