@@ -292,7 +292,11 @@ static void handle_failure(ControlJob *job, Commit *commit) {
     }
     if (error_code(commit->error) == ERROR_EXHAUSTED) {
         take_back(job, commit);
-        if (drop_for_end(job)) return;
+        if (drop_for_end(job)) {
+            if (commit->moving)
+                tell_moved_out(job, false); /* the policy keeps its bytes till then */
+            return;
+        }
         job->moving_to_disk |= commit->moving;
         stall(job, commit->error);
         return;

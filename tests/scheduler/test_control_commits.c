@@ -72,6 +72,29 @@ static void test_control_stores_and_resumes_at_once(void **state) {
     control_fixture_check(&fixture, id, 40, 2);
 }
 
+/* A resume that could not be stored at first resumes once: the next suspend is not undone. */
+static void test_control_suspends_after_a_resume_that_waited_for_room(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    JobId id;
+    Job job;
+    Tenant tenant;
+    int64_t unlimited = QUOTA_UNLIMITED;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    assert_ok(control_fixture_submit(&fixture, "forever", 1, false, NULL, &id));
+    assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
+    assert_ok(tenants_get(fixture.store, TENANT_DEFAULT, &tenant));
+    int64_t full = (int64_t)tenant.bytes_stored;
+    assert_ok(catalog_run(fixture.catalog, set_quota, &full));
+    assert_fails(EXHAUSTED, control_resume(fixture.control, TENANT_DEFAULT, id, NULL));
+    assert_ok(catalog_run(fixture.catalog, set_quota, &unlimited));
+    error_free(control_resume(fixture.control, TENANT_DEFAULT, id, NULL)); /* or it was retried */
+    control_fixture_wait(&fixture, id, JOB_STATE_QUEUED, &job);
+    assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
+    control_fixture_wait(&fixture, id, JOB_STATE_SUSPENDED, &job);
+}
+
 static void wait_for_why(ControlFixture *fixture, JobId id, const char *text) {
     ControlStatus status = {0};
     for (int i = 0; i < 6000 && !strstr(status.why, text); i++) {
@@ -173,6 +196,7 @@ int test_control_commits(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_suspends_a_job_that_has_no_room),
         cmocka_unit_test(test_control_stores_and_resumes_at_once),
+        cmocka_unit_test(test_control_suspends_after_a_resume_that_waited_for_room),
         cmocka_unit_test(test_control_stops_a_job_that_gives_without_end),
         cmocka_unit_test(test_control_answers_who_cancels_on_a_full_disk),
         cmocka_unit_test(test_control_stores_checkpoints_with_their_outputs),
