@@ -7,7 +7,7 @@
 enum { FILE_FACTOR = 64, STACK_BYTES = 16 << 20, MACHINE_PART = 2 };
 /* Of these what is written to, for a tenant with a quota: the weights of a file and a graph of some
  * tens of thousands of nodes fit beside any quota. */
-enum { DATA_BYTES = 128 << 20, DATA_FILE_FACTOR = 4 };
+enum { DATA_BYTES = 32 << 20, DATA_FILE_FACTOR = 4 };
 static const uint64_t BASE_BYTES = (uint64_t)1 << 30, TOTAL_MIN = (uint64_t)4 << 30;
 
 Error *compile_memory_create(MemoryBudget **out_budget) {

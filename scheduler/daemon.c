@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@
 #include "scheduler/upload_folder.h"
 #include "store/node_identity.h"
 
-enum { PATH_SIZE = 4096, PEM_SIZE_MAX = 1 << 20, CHECK_EVERY_MS = 1000 };
+enum { PATH_SIZE = 4096, PEM_SIZE_MAX = 1 << 20, CHECK_EVERY_MS = 1000, LARGE_BLOCK = 512 << 10 };
 
 /* Everything that runs, in the order in which it is opened; closed the other way round. */
 typedef struct Daemon {
@@ -302,9 +303,17 @@ static Error *wait_for_end(Daemon *daemon) {
     }
 }
 
+/* What one tenant's requests took for a moment goes back to the system. Left alone glibc takes what
+ * was freed once for what is wanted again, and keeps a thread's blocks of up to 32 MiB. */
+static void return_large_blocks(void) {
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+    (void)mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BLOCK);
+}
+
 Error *daemon_run(const DaemonOptions *options,
     Error *(*ready)(void *context, const DaemonReady *ready), void *context, size_t *out_left) {
     Daemon OWN_DAEMON(daemon) = {.options = options, .signals = -1};
+    return_large_blocks();
     TRY(open_all(&daemon));
     DaemonReady answer = {daemon.socket, http_server_address(daemon.server), daemon.fingerprint};
     TRY(ready(context, &answer));
