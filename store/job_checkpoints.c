@@ -1,5 +1,7 @@
 #include "store/job_checkpoints.h"
 
+#include <stdio.h>
+
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "store/job_checkpoints_internal.h"
@@ -14,23 +16,55 @@ void job_checkpoint_list_release(JobCheckpointList *list) {
 }
 
 /* The outputs before the checkpoint are visible with it. */
-static Error *release_outputs(Connection *catalog, Job *job, int64_t outputs) {
+static Error *release_outputs(Connection *catalog, Job *job, int64_t outputs, const char *why) {
     int64_t begin = job->outputs_visible;
     if (outputs > begin) job->outputs_visible = outputs;
-    return job_events_add(catalog, job, JOB_EVENT_CHECKPOINT, begin, job->outputs_visible, NULL);
+    return job_events_add(catalog, job, JOB_EVENT_CHECKPOINT, begin, job->outputs_visible, why);
 }
 
-Error *job_checkpoints_drop_old(Connection *catalog, Job *job, int64_t keep) {
+/* All but the newest keep. */
+static Error *drop_behind(Connection *catalog, Job *job, int64_t keep) {
     uint64_t bytes, raw;
     TRY(job_content_delete(catalog, job->row, JOB_CONTENT_CHECKPOINT, 0,
         job->checkpoint_last - keep + 1, &bytes, &raw));
     job->bytes_stored -= bytes;
+    TRY(tenants_count_checkpoints(catalog, job->tenant, -sqlite3_changes(catalog->handle)));
     return tenants_discharge(catalog, job->tenant, bytes);
+}
+
+/* Beyond a quota only the newest is needed; of checkpoints as many go as are too many. */
+static Error *choose_kept(
+    Connection *catalog, const Job *job, QuotaId quota, int64_t excess, int64_t *out_keep) {
+    int64_t count;
+    bool found;
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_COUNT_CHECKPOINTS);
+    query_bind_i64(&query, 1, job->row);
+    TRY(query_find_i64(&query, &found, &count));
+    *out_keep = quota == QUOTA_CHECKPOINTS && count > excess ? count - excess : 1;
+    if (count <= 1) *out_keep = 0; /* there are none to go */
+    return NULL;
+}
+
+Error *job_checkpoints_drop_old(
+    Connection *catalog, Job *job, int64_t keep, char out_why[JOB_WHY_SIZE]) {
+    QuotaId quota;
+    int64_t excess, kept;
+    out_why[0] = 0;
+    TRY(drop_behind(catalog, job, keep));
+    TRY(tenants_find_kept(catalog, job->tenant, &quota, &excess));
+    if (quota == QUOTA_NONE) return NULL;
+    TRY(choose_kept(catalog, job, quota, excess, &kept));
+    if (kept == 0) return NULL;
+    (void)snprintf(out_why, JOB_WHY_SIZE,
+        "the tenant is beyond its quota %s: %lld of this job's checkpoints stay, not %lld",
+        tenants_quota_name(quota), (long long)kept, (long long)keep);
+    return drop_behind(catalog, job, kept);
 }
 
 Error *job_checkpoints_append(Connection *catalog, Job *inout_job, const JobContent *content,
     int64_t items_done, int64_t outputs, int64_t keep) {
     Job *job = inout_job;
+    char why[JOB_WHY_SIZE];
     if (outputs < 0 || outputs > job->output_count)
         FAIL(INVALID, "a checkpoint behind %lld outputs, %lld are stored", (long long)outputs,
             (long long)job->output_count);
@@ -44,8 +78,8 @@ Error *job_checkpoints_append(Connection *catalog, Job *inout_job, const JobCont
         job->checkpoint_last, &marks, content));
     TRY(tenants_charge_unlimited(catalog, job->tenant, content->bytes_stored));
     job->bytes_stored += content->bytes_stored;
-    TRY(release_outputs(catalog, job, outputs));
-    return job_checkpoints_drop_old(catalog, job, keep);
+    TRY(job_checkpoints_drop_old(catalog, job, keep, why));
+    return release_outputs(catalog, job, outputs, *why ? why : NULL);
 }
 
 Error *job_checkpoints_add(Connection *catalog, TenantId tenant, JobId job,

@@ -11,5 +11,7 @@ MUST_CHECK Error *job_checkpoints_find(Connection *catalog, int64_t job, int64_t
 /* The same, or NOT_FOUND with the job's name. */
 MUST_CHECK Error *job_checkpoints_need(
     Connection *catalog, const Job *job, int64_t number, JobCheckpoint *out_checkpoint);
-/* Deletes all but the newest `keep` numbers; the job is to be written back. */
-MUST_CHECK Error *job_checkpoints_drop_old(Connection *catalog, Job *inout_job, int64_t keep);
+/* Deletes all but the newest `keep` numbers, and more where the tenant is beyond a quota: out_why
+ * says so, "" else. The job is to be written back. */
+MUST_CHECK Error *job_checkpoints_drop_old(
+    Connection *catalog, Job *inout_job, int64_t keep, char out_why[JOB_WHY_SIZE]);

@@ -9,6 +9,7 @@
 #include "store/digest_set.h"
 #include "store/job_content_internal.h"
 #include "store/row_costs.h"
+#include "store/tenants_internal.h"
 
 Error *job_content_digest(
     const void *bytes, size_t size, const ChunkRef *chunks, size_t chunk_count, Digest *out) {
@@ -82,6 +83,7 @@ Error *job_content_insert(Connection *catalog, TenantId tenant, int64_t job, Job
         query_bind_blob(&query, 11, content->size ? content->bytes : "", content->size);
         TRY(query_insert(&query, &id));
     }
+    if (kind == JOB_CONTENT_CHECKPOINT) TRY(tenants_count_checkpoints(catalog, tenant, 1));
     return chunk_lists_insert(catalog, tenant, id, content->chunks, content->chunk_count);
 }
 

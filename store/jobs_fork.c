@@ -44,6 +44,7 @@ static Error *copy_all(
     TRY(copy_contents(catalog, from, inout_to, JOB_CONTENT_OUTPUT, 0, checkpoint->outputs, &raw));
     TRY(copy_contents(catalog, from, inout_to, JOB_CONTENT_CHECKPOINT, checkpoint->number,
         checkpoint->number + 1, &other));
+    TRY(tenants_count_checkpoints(catalog, inout_to->tenant, 1));
     TRY(copy_lists(catalog, from, inout_to));
     TRY(tenants_charge_outputs(catalog, inout_to->tenant, raw));
     return tenants_charge(catalog, inout_to->tenant, inout_to->bytes_stored);

@@ -51,8 +51,8 @@ Error *jobs_go_back(
         FAIL(CONFLICT, "cannot resume a job that is %s", job_state_info(job.state)->name);
     if (found.number == job.checkpoint_last) return NULL; /* it would go on there anyway */
     TRY(copy_checkpoint(catalog, &job, &found));
-    TRY(job_checkpoints_drop_old(catalog, &job, keep));
     char why[JOB_WHY_SIZE];
+    TRY(job_checkpoints_drop_old(catalog, &job, keep, why)); /* the event tells of going back */
     (void)snprintf(why, sizeof why, "goes on from checkpoint %lld, now %lld",
         (long long)found.number, (long long)job.checkpoint_last);
     TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));

@@ -111,7 +111,13 @@ static Error *clear_tombstone(Connection *catalog, const Job *tombstone) {
     bool busy;
     TRY(removals_find_job(catalog, tombstone->row, &busy));
     if (busy) FAIL(EXHAUSTED, "what the job left here is still being deleted; try again");
-    int64_t raw;
+    int64_t raw, checkpoints;
+    {
+        Query OWN_QUERY(count) = query_start(catalog, STATEMENT_COUNT_CHECKPOINTS);
+        query_bind_i64(&count, 1, tombstone->row);
+        TRY(query_find_i64(&count, &busy, &checkpoints));
+    }
+    TRY(tenants_count_checkpoints(catalog, tombstone->tenant, -checkpoints));
     {
         Query OWN_QUERY(sum) = query_start(catalog, STATEMENT_SUM_OUTPUTS);
         query_bind_i64(&sum, 1, tombstone->row);

@@ -126,9 +126,15 @@ static Error *write_row(Connection *catalog, StatementId statement, const Job *j
     return query_run(&query);
 }
 
+/* What a new job will bring along, sooner or later. */
+static Error *check_place(Connection *catalog, TenantId tenant) {
+    TRY(tenants_check_resting(catalog, tenant));
+    return tenants_check_checkpoints(catalog, tenant);
+}
+
 Error *jobs_insert(
     Connection *catalog, const Job *job, int64_t executable, const JobSubmission *submission) {
-    TRY(tenants_check_resting(catalog, job->tenant));
+    TRY(check_place(catalog, job->tenant));
     return write_row(catalog, STATEMENT_INSERT_JOB, job, executable, submission);
 }
 
@@ -155,7 +161,7 @@ Error *jobs_make(TenantId tenant, const JobSubmission *submission, Job *out_job)
 
 Error *jobs_insert_new(Connection *catalog, const Job *job, const JobSubmission *submission) {
     int64_t executable;
-    TRY(tenants_check_resting(catalog, job->tenant));
+    TRY(check_place(catalog, job->tenant));
     TRY(find_executable(catalog, job->tenant, &job->executable, &executable));
     return write_row(catalog, STATEMENT_INSERT_JOB, job, executable, submission);
 }

@@ -71,6 +71,7 @@ Error *removals_mark_job(Connection *catalog, const Job *job, bool whole) {
 typedef struct DoomedContent {
     int64_t id;
     uint64_t bytes_stored, output_bytes;
+    int64_t checkpoints; /* 1: it is one */
 } DoomedContent;
 
 /* Collected first: deleting under a running list lets SQLite skip rows. Always one, if there is
@@ -91,6 +92,7 @@ static Error *list_contents(Connection *catalog, int64_t job, uint64_t *inout_ro
         TRY(query_size(&query, 2, &chunks));
         TRY(query_size(&query, 3, &size));
         TRY(query_size(&query, 4, &content->output_bytes));
+        TRY(query_i64(&query, 5, &content->checkpoints));
         uint64_t cost = 1 + chunks / CHUNK_LIST_LENGTH_MAX + size / BYTES_OF_A_ROW;
         *inout_rows -= cost < *inout_rows ? cost : *inout_rows;
         ++*out_count;
@@ -103,17 +105,20 @@ static Error *delete_contents(
     DoomedContent contents[REMOVAL_STEP_ROWS];
     size_t count;
     uint64_t bytes = 0, output_bytes = 0;
+    int64_t checkpoints = 0;
     TRY(list_contents(catalog, removal->job, inout_rows, contents, &count));
     for (size_t i = 0; i < count; i++) {
         TRY(run_on(catalog, STATEMENT_DELETE_CONTENT, contents[i].id));
         bytes += contents[i].bytes_stored;
         output_bytes += contents[i].output_bytes;
+        checkpoints += contents[i].checkpoints;
     }
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LESSEN_JOB_REMOVAL);
     query_bind_i64(&query, 1, removal->job);
     query_bind_i64(&query, 2, (int64_t)bytes);
     TRY(query_run(&query));
     TRY(tenants_discharge_outputs(catalog, removal->tenant, output_bytes));
+    TRY(tenants_count_checkpoints(catalog, removal->tenant, -checkpoints));
     return tenants_discharge(catalog, removal->tenant, bytes);
 }
 

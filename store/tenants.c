@@ -115,6 +115,8 @@ static Error *read_row(Query *query, bool *out_found, Tenant *out) {
     const int64_t output_bytes = query_any_i64(query, 6, -1);
     if (output_bytes < 0) note_damage(&tenant, "the outputs' bytes", output_bytes);
     tenant.output_bytes = output_bytes > 0 ? (uint64_t)output_bytes : 0;
+    tenant.checkpoints = query_any_i64(query, 7, -1);
+    if (tenant.checkpoints < 0) note_damage(&tenant, "the checkpoints", tenant.checkpoints);
     *out = tenant;
     return NULL;
 }
@@ -321,6 +323,41 @@ Error *tenants_check_resting(Connection *catalog, TenantId tenant) {
     Error *error =
         check_quota(catalog, STATEMENT_FIND_EXCEEDED_RESTING, tenant, QUOTA_RESTING_JOBS);
     return error_wrap(error, "resume or cancel suspended jobs before");
+}
+
+Error *tenants_count_checkpoints(Connection *catalog, TenantId tenant, int64_t more) {
+    return more == 0 ? NULL : change_bytes(catalog, STATEMENT_COUNT_CHECKPOINT, tenant, more);
+}
+
+Error *tenants_check_checkpoints(Connection *catalog, TenantId tenant) {
+    Error *error = check_quota(catalog, STATEMENT_FIND_FULL_CHECKPOINTS, tenant, QUOTA_CHECKPOINTS);
+    return error_wrap(error, "remove finished jobs, or cancel suspended ones, before");
+}
+
+/* Beyond which of its quotas; NONE: it is within both. */
+Error *tenants_find_kept(
+    Connection *catalog, TenantId tenant, QuotaId *out_quota, int64_t *out_excess) {
+    static const struct {
+        StatementId statement;
+        QuotaId quota;
+    } looks[] = {{STATEMENT_FIND_EXCEEDED_QUOTA, QUOTA_STORE_BYTES},
+        {STATEMENT_FIND_EXCEEDED_CHECKPOINTS, QUOTA_CHECKPOINTS}};
+    *out_quota = QUOTA_NONE;
+    *out_excess = 0;
+    for (size_t i = 0; i < sizeof looks / sizeof *looks && *out_quota == QUOTA_NONE; i++) {
+        bool found;
+        int64_t used, value;
+        Query OWN_QUERY(query) = query_start(catalog, looks[i].statement);
+        query_bind_i64(&query, 1, tenant);
+        query_bind_i64(&query, 2, looks[i].quota);
+        TRY(query_next(&query, &found));
+        if (!found) continue;
+        TRY(query_i64(&query, 1, &used));
+        TRY(query_i64(&query, 2, &value));
+        *out_quota = looks[i].quota;
+        *out_excess = used - value;
+    }
+    return NULL;
 }
 
 Error *tenants_charge_unlimited(Connection *catalog, TenantId tenant, uint64_t bytes) {

@@ -34,6 +34,7 @@ typedef struct Tenant {
     /* used */
     uint64_t bytes_stored; /* of its executables and jobs; a chunk of two of them counts twice */
     uint64_t output_bytes; /* of its jobs' outputs, unpacked */
+    int64_t checkpoints;   /* that its jobs have */
     int64_t queued_jobs;   /* queued or running: which of the two the store does not know */
 } Tenant;
 

@@ -22,6 +22,16 @@ MUST_CHECK Error *tenants_discharge_outputs(
  * is never refused. Errors: EXHAUSTED its quota resting_jobs. */
 MUST_CHECK Error *tenants_check_resting(Connection *catalog, TenantId tenant);
 
+/* So many checkpoints of its jobs were added; less than 0: deleted. */
+MUST_CHECK Error *tenants_count_checkpoints(Connection *catalog, TenantId tenant, int64_t more);
+/* The same of checkpoints. A job that has begun may always store one. Errors: EXHAUSTED its quota
+ * checkpoints. */
+MUST_CHECK Error *tenants_check_checkpoints(Connection *catalog, TenantId tenant);
+/* Why older checkpoints of a job are to go: the tenant is beyond store_bytes or checkpoints; NONE:
+ * it is within both. out_excess: by how much. */
+MUST_CHECK Error *tenants_find_kept(
+    Connection *catalog, TenantId tenant, QuotaId *out_quota, int64_t *out_excess);
+
 /* Errors: NOT_FOUND. */
 MUST_CHECK Error *tenants_read_retention(
     Connection *catalog, TenantId tenant, int64_t *out_retention_s);

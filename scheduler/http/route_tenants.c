@@ -26,6 +26,7 @@ static Error *tenant_json(const HttpService *service, const Tenant *tenant, json
     used = json_object_new_object();
     json_fields_int(used, "store_bytes", (int64_t)tenant->bytes_stored);
     json_fields_int(used, "output_bytes", (int64_t)tenant->output_bytes);
+    json_fields_int(used, "checkpoints", tenant->checkpoints);
     /* the store takes a job that runs for a queued one */
     json_fields_int(used, "queued_jobs",
         tenant->queued_jobs > use.running_jobs ? tenant->queued_jobs - use.running_jobs : 0);

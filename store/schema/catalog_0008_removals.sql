@@ -27,6 +27,11 @@ ALTER TABLE tenants ADD COLUMN output_bytes INTEGER NOT NULL DEFAULT 0 CHECK (ou
 UPDATE tenants SET output_bytes =
     (SELECT coalesce(sum(c.bytes_raw), 0) FROM contents c JOIN jobs j ON j.id = c.job WHERE c.kind = 2 AND j.tenant = tenants.id);
 
+-- How many checkpoints its jobs have.
+ALTER TABLE tenants ADD COLUMN checkpoints INTEGER NOT NULL DEFAULT 0;
+UPDATE tenants SET checkpoints =
+    (SELECT count(*) FROM contents c JOIN jobs j ON j.id = c.job WHERE c.kind = 3 AND j.tenant = tenants.id);
+
 -- Kinds of events are those of job_event_kinds.def, which grows.
 CREATE TABLE job_events_new (
     job INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,

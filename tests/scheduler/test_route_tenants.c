@@ -26,7 +26,7 @@ static void test_route_tenants_adds_and_changes(void **state) {
     assert_non_null(strstr(text, "\"depth\":5"));
     assert_non_null(strstr(text, "\"store_bytes\":null"));
     assert_non_null(strstr(text,
-        "\"used\":{\"store_bytes\":0,\"output_bytes\":0,\"queued_jobs\":0,\"running_jobs\":2,"
+        "\"used\":{\"store_bytes\":0,\"output_bytes\":0,\"checkpoints\":0,\"queued_jobs\":0,\"running_jobs\":2,"
         "\"device_seconds_per_hour\":1.5}"));
     assert_int_equal(post(&server, "/v1/tenants", "{\"tenant\":\"carol\"}", text), 409);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)

@@ -48,7 +48,10 @@ static void test_fsck_finds_damage_in_jobs(void **state) {
         &home, "UPDATE tenants SET bytes_stored = 5", "tenant default: what it counts");
     expect_one_error(&home, "DELETE FROM job_events WHERE sequence = 2", counts);
     expect_one_error(&home,
-        "PRAGMA ignore_check_constraints = 1; UPDATE contents SET kind = 9 WHERE kind = 3", "kind");
+        "PRAGMA ignore_check_constraints = 1; UPDATE contents SET kind = 9 WHERE kind = 3; "
+        "UPDATE tenants SET checkpoints = 0 WHERE checkpoints > 0",
+        "kind");
+    expect_one_error(&home, "UPDATE tenants SET checkpoints = 7", "what it counts");
 }
 
 TEST_GROUP(fsck_jobs, cmocka_unit_test(test_fsck_finds_damage_in_jobs))
