@@ -126,6 +126,6 @@ Error *job_service_watch(
     if (watch->next) watch->next->link = &watch->next;
     service->watches = watch;
     (void)pthread_mutex_unlock(&service->watches_mutex);
-    *out_stream = (HttpStream){start, pull, stop, watch};
+    *out_stream = (HttpStream){.start = start, .pull = pull, .close = stop, .self = watch};
     return NULL;
 }

@@ -15,6 +15,12 @@ const OutputAnswerLimits output_answer_limits = {
 /* Strings are written at the width of the longest one: so much may become of them. */
 #define TEXTS_MAX ((uint64_t)64 << 20)
 
+/* What a part takes beside its data: itself, its name, and what the allocator adds. */
+enum { PART_BYTES = 512 };
+
+/* What one pull writes, if no chunk has more. */
+enum { ENOUGH = 128 << 10 };
+
 /* One row's share of a member. */
 typedef struct Part {
     NamedArray array; /* without data where that stands in chunks */
@@ -37,7 +43,8 @@ typedef struct OutputAnswer {
     bool append;
     NameMap *names; /* to members; while it is planned */
     Member *first, **last;
-    uint64_t bytes, held; /* planned so far */
+    uint64_t bytes, held, parts; /* planned so far */
+    uint64_t piece;              /* memory for what is read at once */
     /* Where it is while it is read. */
     NpzPieces *writer;
     Member *member; /* NULL: the directory comes next */
@@ -123,12 +130,14 @@ static Error *add_part(
     TRY(find_member(answer, inout_array, &member));
     TRY(memory_alloc(1, sizeof(Part), &memory));
     Part *part = memory;
+    answer->parts++;
     *member->last = part;
     member->last = &part->next;
     part->sequence = sequence;
     part->chunk_first = *inout_chunk;
     if (inout_array->dtype != DTYPE_STRING && inout_array->size > ARRAY_BUNDLE_INLINE_SIZE) {
         part->chunk_count = chunk_count(inout_array->size, CHUNK_SIZE);
+        answer->piece = 2 * CHUNK_SIZE;
         array_data_free(inout_array->data, inout_array->size);
         inout_array->data = NULL;
     } else
@@ -257,7 +266,6 @@ static Error *write_some(OutputAnswer *answer, ByteWriter *out) {
 }
 
 static Error *pull(void *self, ByteWriter *out, HttpStreamState *out_state) {
-    enum { ENOUGH = 128 << 10 };
     OutputAnswer *answer = self;
     while (answer->member && out->size < ENOUGH) TRY(write_some(answer, out));
     *out_state = answer->member ? HTTP_STREAM_MORE : HTTP_STREAM_END;
@@ -275,6 +283,7 @@ Error *output_answer_open(Store *store, const Job *job, int64_t since,
     answer->job = job->id;
     answer->append = job->items_total >= 0;
     answer->last = &answer->first;
+    answer->piece = 2 * ENOUGH;
     TRY(name_map_create(&answer->names));
     TRY(npz_pieces_create(&answer->writer));
     TRY(plan_rows(answer, since, limits, &outputs));
@@ -282,6 +291,7 @@ Error *output_answer_open(Store *store, const Job *job, int64_t since,
     name_map_release(TAKE(answer->names));
     answer->member = answer->first;
     *out = outputs;
-    *out_stream = (HttpStream){.pull = pull, .close = release, .self = TAKE(answer)};
+    const uint64_t held = answer->held + answer->parts * PART_BYTES + answer->piece;
+    *out_stream = (HttpStream){.pull = pull, .close = release, .self = TAKE(answer), .held = held};
     return NULL;
 }

@@ -1,6 +1,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/allocator.h"
 #include "base/clock.h"
@@ -11,6 +12,8 @@ enum {
         1 << 20, /* of a body that is refused while it comes; then the connection is cut */
     BODY_BYTES_PER_MS = 64, /* a body that comes more slowly than this is cut */
     STREAM_BLOCK_SIZE = 64 << 10,
+    SMALL_ANSWER = 16 << 10, /* is sent as it is, and charged to nobody */
+    ANSWER_SHARE = 4,        /* of all memory for answers a tenant may have one part of so many */
 };
 
 static const char RETRY_AFTER_S[] = "1";
@@ -102,6 +105,8 @@ void http_exchange_end(
     http_body_deinit(&exchange->body);
     http_request_deinit(&exchange->request);
     byte_writer_deinit(&exchange->buffer);
+    memory_charge_end(&exchange->held);
+    memory_charge_end(&exchange->buffered);
     error_free(exchange->error);
     memory_free(exchange->target);
     memory_free(exchange->authorization);
@@ -110,21 +115,37 @@ void http_exchange_end(
     *request = NULL;
 }
 
-/* The body of an answer in libmicrohttpd's form; NULL without memory. */
+ssize_t http_body_piece(void *self, uint64_t position, char *out, size_t size) {
+    HttpExchange *exchange = self;
+    const HttpResponse *response = &exchange->response;
+    http_connection_limit(
+        exchange->connection, exchange->connection->server->options.read_limit_ms);
+    if (response->kind == HTTP_BODY_FILE) {
+        ssize_t got = pread(response->descriptor, out, size, (off_t)position);
+        return got > 0 ? got : MHD_CONTENT_READER_END_WITH_ERROR;
+    }
+    const size_t left = response->text.size - (size_t)position;
+    if (left < size) size = left;
+    memcpy(out, text_builder_get(&response->text) + position, size);
+    return (ssize_t)size;
+}
+
+/* The body of an answer in libmicrohttpd's form; NULL without memory. What it is made of stays
+ * until the exchange ends, which is after the last byte. */
 static struct MHD_Response *make_body(HttpExchange *exchange) {
     HttpResponse *response = &exchange->response;
     struct stat status;
     switch (response->kind) {
     case HTTP_BODY_TEXT:
-        /* it stays until the exchange ends, which is after the last byte */
-        return microhttpd.create_response_from_buffer(response->text.size,
-            (void *)(uintptr_t)text_builder_get(&response->text), MHD_RESPMEM_PERSISTENT);
+        if (response->text.size <= SMALL_ANSWER)
+            return microhttpd.create_response_from_buffer(response->text.size,
+                (void *)(uintptr_t)text_builder_get(&response->text), MHD_RESPMEM_PERSISTENT);
+        return microhttpd.create_response_from_callback(
+            response->text.size, STREAM_BLOCK_SIZE, http_body_piece, exchange, NULL);
     case HTTP_BODY_FILE:
         if (fstat(response->descriptor, &status) != 0) return NULL;
-        struct MHD_Response *file =
-            microhttpd.create_response_from_fd64((uint64_t)status.st_size, response->descriptor);
-        if (file) response->descriptor = -1; /* closed with it */
-        return file;
+        return microhttpd.create_response_from_callback(
+            (uint64_t)status.st_size, STREAM_BLOCK_SIZE, http_body_piece, exchange, NULL);
     case HTTP_BODY_STREAM:
         return microhttpd.create_response_from_callback(
             MHD_SIZE_UNKNOWN, STREAM_BLOCK_SIZE, http_stream_read, exchange, NULL);
@@ -134,6 +155,26 @@ static struct MHD_Response *make_body(HttpExchange *exchange) {
 
 static const char *header(struct MHD_Connection *mhd, const char *name) {
     return microhttpd.lookup_connection_value(mhd, MHD_HEADER_KIND, name);
+}
+
+Error *http_exchange_charge(HttpExchange *exchange, uint64_t bytes, MemoryCharge *inout_charge) {
+    const HttpServer *server = exchange->connection->server;
+    memory_charge_end(inout_charge);
+    return memory_budget_take(server->answers, (TenantId)exchange->task.tenant,
+        server->options.answer_bytes_max / ANSWER_SHARE, bytes, inout_charge);
+}
+
+/* What an answer keeps in memory until it is read; its status is not sent yet. */
+static void charge_answer(HttpExchange *exchange) {
+    HttpResponse *response = &exchange->response;
+    uint64_t bytes = response->kind == HTTP_BODY_STREAM ? response->stream.held
+                     : response->kind == HTTP_BODY_TEXT ? response->text.size
+                                                        : 0;
+    if (bytes <= SMALL_ANSWER) return;
+    Error *error = http_exchange_charge(exchange, bytes, &exchange->held);
+    if (!error) return;
+    http_response_error(response, error);
+    http_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
 }
 
 static enum MHD_Result send_answer(HttpExchange *exchange) {
@@ -152,6 +193,9 @@ static enum MHD_Result send_answer(HttpExchange *exchange) {
     for (uint32_t i = 0; done && i < response->header_count; i++)
         done = microhttpd.add_response_header(
             body, response->headers[i].name, response->headers[i].value);
+    if (response->kind != HTTP_BODY_STREAM)
+        http_connection_limit(
+            exchange->connection, exchange->connection->server->options.read_limit_ms);
     if (done && response->kind == HTTP_BODY_STREAM) http_stream_start(exchange);
     exchange->sent = true;
     if (done) done = microhttpd.queue_response(exchange->mhd, (unsigned)status, body);
@@ -298,6 +342,7 @@ static void answer_or_wait(HttpExchange *exchange) {
         begin_wait(exchange);
         return;
     }
+    charge_answer(exchange);
     /* a suspended connection is looked after by nobody else */
     atomic_store(&exchange->answered, true);
     http_exchange_resume(exchange);

@@ -133,6 +133,7 @@ static uint32_t tick_ms(const HttpServerOptions *options) {
     uint32_t tick = options->head_limit_ms;
     if (options->body_limit_ms < tick) tick = options->body_limit_ms;
     if (options->idle_limit_ms < tick) tick = options->idle_limit_ms;
+    if (options->read_limit_ms < tick) tick = options->read_limit_ms;
     tick /= 4;
     return tick < TICK_MS_MIN ? TICK_MS_MIN : tick > TICK_MS_MAX ? TICK_MS_MAX : tick;
 }

@@ -44,6 +44,9 @@ typedef struct HttpStream {
     /* The client has everything, or went away. The waker is not called afterwards. */
     void (*close)(void *self);
     void *self;
+    /* Bytes of memory that it needs until its close, with what one pull appends: charged to whoever
+     * asked, before anything is sent. 0: little, and only while there is something to tell. */
+    uint64_t held;
 } HttpStream;
 
 typedef enum HttpBodyKind {

@@ -15,6 +15,9 @@ enum {
     HEAD_LIMIT_MS_DEFAULT = 10000,
     BODY_LIMIT_MS_DEFAULT = 30000,
     IDLE_LIMIT_MS_DEFAULT = 60000,
+    READ_LIMIT_MS_DEFAULT = 60000,
+    ANSWER_PART = 16,       /* of the machine's memory for answers */
+    ANSWER_WAIT_MS = 1,     /* who reads nothing gives nothing back soon */
     DESCRIPTORS_KEPT = 256, /* for everything but connections */
     CONNECTIONS_MIN = 16,
     CONNECTIONS_LEAVING = 64, /* that were shut down and are not closed yet: http_places.h */
@@ -129,6 +132,12 @@ Error *http_server_open(HttpService *service, const HttpServerOptions *options, 
     set_default(&server->options.head_limit_ms, HEAD_LIMIT_MS_DEFAULT);
     set_default(&server->options.body_limit_ms, BODY_LIMIT_MS_DEFAULT);
     set_default(&server->options.idle_limit_ms, IDLE_LIMIT_MS_DEFAULT);
+    set_default(&server->options.read_limit_ms, READ_LIMIT_MS_DEFAULT);
+    if (!server->options.answer_bytes_max)
+        server->options.answer_bytes_max =
+            memory_budget_part_of_machine(ANSWER_PART, (uint64_t)256 << 20, (uint64_t)2 << 30);
+    TRY(memory_budget_create("answers that are not read", server->options.answer_bytes_max,
+        ANSWER_WAIT_MS, &server->answers));
     TRY(reserve_descriptors(&server->options.connection_max));
     TRY(http_gate_install(options->tls_certificate != NULL));
     TRY(http_exchange_declare_metrics(service->metrics));
@@ -168,6 +177,7 @@ void http_server_close(HttpServer *server) {
     }
     http_monitor_stop(server);
     http_workers_close(server->workers);
+    memory_budget_release(server->answers);
     if (server->socket_path) listen_socket_remove(server->socket_path, server->socket_inode);
     memory_free(server->socket_path);
     (void)pthread_cond_destroy(&server->changed);

@@ -22,6 +22,9 @@ typedef struct HttpServerOptions {
     uint32_t head_limit_ms;           /* for all of a request's head; 0: 10 s */
     uint32_t body_limit_ms;           /* for a body, beside one second for every 64 KiB; 0: 30 s */
     uint32_t idle_limit_ms;           /* between requests, or without a byte moving; 0: 60 s */
+    uint32_t read_limit_ms;           /* for every 64 KiB of an answer to be read; 0: 60 s */
+    uint64_t answer_bytes_max;        /* of answers in memory; 0: a 16th of the machine's. A
+                                         tenant may have a quarter of it */
 } HttpServerOptions;
 
 typedef struct HttpServer HttpServer;

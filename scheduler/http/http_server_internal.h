@@ -12,6 +12,7 @@
 #include "scheduler/http/http_server.h"
 #include "scheduler/http/http_workers.h"
 #include "scheduler/http/listen_socket.h"
+#include "scheduler/memory_budget.h"
 
 /* A request on its way through, from its first line to the last byte of its answer. */
 typedef struct HttpExchange {
@@ -39,6 +40,8 @@ typedef struct HttpExchange {
     bool pulling; /* a task is posted or runs */
     bool woken;   /* there may be more since the last pull began */
     bool started, ended, failed;
+    MemoryCharge held;     /* what the answer keeps in memory until its end */
+    MemoryCharge buffered; /* the buffer */
 } HttpExchange;
 
 typedef struct HttpConnection {
@@ -72,6 +75,7 @@ struct HttpServer {
     uint64_t socket_inode;
     char address[LISTEN_ADDRESS_SIZE];
     HttpWorkers *workers;
+    MemoryBudget *answers; /* memory of answers that are not read yet */
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* closing, or fewer suspended */
     HttpConnection *connections;
@@ -99,6 +103,13 @@ MUST_CHECK Error *http_exchange_check_caller(HttpExchange *exchange);
 /* The connection has shown a valid token. */
 void http_connection_trust(HttpConnection *connection);
 
+/* An answer's memory, charged to whoever asked. bytes: of it; what was charged before is given back
+ * whether this works or not. Errors: EXHAUSTED so many of its answers wait to be read. */
+MUST_CHECK Error *http_exchange_charge(
+    HttpExchange *exchange, uint64_t bytes, MemoryCharge *inout_charge);
+
+/* A body that is in memory or in a file: a piece of it. */
+ssize_t http_body_piece(void *self, uint64_t position, char *out, size_t size);
 /* A stream's body. */
 ssize_t http_stream_read(void *self, uint64_t position, char *out, size_t size);
 void http_stream_start(HttpExchange *exchange);

@@ -2,6 +2,8 @@
 
 #include "scheduler/http/http_server_internal.h"
 
+enum { SMALL_BUFFER = 4 << 10 }; /* is kept, and charged to nobody */
+
 /* Gives a waiting stream's connection back to the thread that serves it. Under the mutex. */
 static void stop_waiting(HttpExchange *exchange) {
     if (!exchange->waiting) return;
@@ -23,6 +25,23 @@ static void wake(void *self) {
     (void)pthread_mutex_unlock(&exchange->mutex);
 }
 
+/* Memory that one pull made; watchers that wait have none. */
+static Error *charge_buffer(HttpExchange *exchange) {
+    const uint64_t bytes = exchange->buffer.capacity;
+    if (bytes <= SMALL_BUFFER || exchange->buffered.bytes == bytes) return NULL;
+    if (exchange->held.bytes > 0) return NULL; /* with the rest of it */
+    return http_exchange_charge(exchange, bytes, &exchange->buffered);
+}
+
+/* Everything in it was taken. */
+static void empty_buffer(HttpExchange *exchange) {
+    exchange->buffer_at = exchange->buffer.size = 0;
+    if (exchange->buffer.capacity <= SMALL_BUFFER) return;
+    byte_writer_deinit(&exchange->buffer);
+    exchange->buffer = (ByteWriter){0};
+    memory_charge_end(&exchange->buffered);
+}
+
 /* One pull in a handler thread. Meanwhile the connection is suspended, so the buffer is ours. */
 static void pull(HttpTask *task) {
     HttpExchange *exchange = (HttpExchange *)task;
@@ -36,6 +55,7 @@ static void pull(HttpTask *task) {
         Error *error = http_exchange_check_caller(exchange); /* whose token may have been revoked */
         if (!error) error = stream->pull(stream->self, &exchange->buffer, &state);
         if (!error) error = byte_writer_check(&exchange->buffer);
+        if (!error) error = charge_buffer(exchange);
         (void)pthread_mutex_lock(&exchange->mutex);
         if (error) exchange->failed = true;
         if (error || state == HTTP_STREAM_END) exchange->ended = true;
@@ -49,6 +69,7 @@ static void pull(HttpTask *task) {
 
 ssize_t http_stream_read(void *self, uint64_t position, char *out, size_t size) {
     HttpExchange *exchange = self;
+    HttpConnection *connection = exchange->connection;
     ssize_t result = 0;
     (void)position;
     (void)pthread_mutex_lock(&exchange->mutex);
@@ -61,15 +82,15 @@ ssize_t http_stream_read(void *self, uint64_t position, char *out, size_t size) 
         exchange->buffer_at += (size_t)result;
     } else if (exchange->ended)
         result = MHD_CONTENT_READER_END_OF_STREAM;
-    if (exchange->buffer_at == exchange->buffer.size) {
-        exchange->buffer_at = exchange->buffer.size = 0;
-    }
+    if (exchange->buffer_at == exchange->buffer.size) empty_buffer(exchange);
     if (result == 0 && !http_exchange_suspend(exchange)) result = MHD_CONTENT_READER_END_WITH_ERROR;
     if (result == 0) {
         exchange->waiting = true;
         if (exchange->woken) post_pull(exchange);
     }
     (void)pthread_mutex_unlock(&exchange->mutex);
+    /* a stream that waits has told everything */
+    http_connection_limit(connection, result == 0 ? 0 : connection->server->options.read_limit_ms);
     return result;
 }
 

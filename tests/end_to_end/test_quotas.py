@@ -54,6 +54,30 @@ def test_queued_jobs(served, tmp_path):
         assert daemon.end() == DONE
 
 
+def test_checkpoints(served):
+    """A job's newest is kept, its older ones go; then new jobs and forks are refused."""
+    with Daemon(served) as daemon:
+        set_quota(served, "checkpoints", 2)
+        jobs = [daemon.submit("gen", PROMPT, checkpoint_keep=5) for _ in range(2)]
+        for _ in range(3):
+            for job in jobs:
+                daemon.change(job, "suspend")
+                daemon.change(job, "resume")
+        for job in jobs:
+            if daemon.change(job, "suspend")["state"] == "suspended":
+                assert len(daemon.lines(f"/v1/jobs/{job}/checkpoints")) == 1
+                whys = [line["why"] for line in daemon.lines(f"/v1/jobs/{job}/events") if line["kind"] == "checkpoint"]
+                assert any("quota checkpoints" in (why or "") for why in whys), whys
+        assert used(served, "checkpoints") == 2
+        refused(lambda: daemon.submit("gen", PROMPT), "quota checkpoints", "is 2")
+        refused(lambda: daemon.change(jobs[0], "fork"), "quota checkpoints", "is 2")
+        set_quota(served, "checkpoints", "none")
+        for job in jobs:
+            daemon.change(job, "resume")
+            daemon.finished(job)
+        assert daemon.end() == DONE
+
+
 def test_running_jobs(served):
     with Daemon(served, "--device", "cpu", "--device", "sim:0") as daemon:
         set_quota(served, "running_jobs", 1)

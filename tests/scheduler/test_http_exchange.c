@@ -27,6 +27,36 @@ static void test_http_exchange_counts_answers(void **state) {
     assert_non_null(strstr(text, "layover_http_request_seconds_count 4\n"));
 }
 
+static Error *make_token(Connection *catalog, void *context) {
+    Token token;
+    char text[TOKEN_TEXT_SIZE];
+    (void)context;
+    return tokens_create(catalog, TENANT_DEFAULT, TOKEN_ROLE_USER, &token, text);
+}
+
+/* An answer of more than one piece has all of them, whoever reads them how. */
+static void test_http_exchange_answers_in_pieces(void **state) {
+    (void)state;
+    enum { TOKENS = 500 };
+    TestServer OWN_SERVER(server);
+    static char text[TEXT_SIZE];
+    size_t lines = 0;
+    test_server_open(&server, NULL);
+    for (int i = 0; i < TOKENS; i++)
+        assert_ok(http_service_change(&server.service, make_token, NULL));
+    assert_int_equal(test_server_ask(&server, TEST_ADMIN, HTTP_METHOD_GET, "/v1/tokens", NULL, text,
+                         sizeof text),
+        200);
+    for (const char *at = text; (at = strchr(at, '\n')); at++) lines++;
+    assert_true(strlen(text) > 20000);
+    assert_int_equal(lines, TOKENS + 4);
+    for (int64_t id = 1; id <= TOKENS + 4; id++) {
+        char part[32];
+        (void)snprintf(part, sizeof part, "{\"id\":%lld,", (long long)id);
+        assert_non_null(strstr(text, part));
+    }
+}
+
 /* Bodies large and small, whole and in pieces, arrive as they were sent. */
 static void test_http_exchange_takes_bodies_in_pieces(void **state) {
     (void)state;
@@ -178,6 +208,7 @@ static void test_http_exchange_waits_without_a_thread(void **state) {
 int test_http_exchange(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_http_exchange_counts_answers),
+        cmocka_unit_test(test_http_exchange_answers_in_pieces),
         cmocka_unit_test(test_http_exchange_takes_bodies_in_pieces),
         cmocka_unit_test(test_http_exchange_refuses_behind_short_bodies),
         cmocka_unit_test(test_http_exchange_refuses_heads_that_say_two_things),

@@ -1,4 +1,6 @@
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,11 +105,132 @@ static void test_http_stream_survives_news_while_clients_vanish(void **state) {
     assert_int_equal(memory_jobs_watchers(&server.jobs), 0);
 }
 
+enum { BIG_BYTES = 8 << 20, BIG_PIECE = 128 << 10, BIG_HELD = 1 << 20 };
+
+typedef struct BigAnswer {
+    size_t sent;
+    atomic_int *open;
+} BigAnswer;
+
+static Error *pull_big(void *self, ByteWriter *out, HttpStreamState *out_state) {
+    static const char zeros[BIG_PIECE];
+    BigAnswer *big = self;
+    byte_write_bytes(out, zeros, sizeof zeros);
+    big->sent += sizeof zeros;
+    *out_state = big->sent < BIG_BYTES ? HTTP_STREAM_MORE : HTTP_STREAM_END;
+    return NULL;
+}
+
+static void close_big(void *self) {
+    BigAnswer *big = self;
+    (void)atomic_fetch_sub(big->open, 1);
+    free(big);
+}
+
+static atomic_int open_answers;
+
+/* Outputs that are large, whatever the job. */
+static Error *big_outputs(void *self, const Caller *caller, const char *job, int64_t since,
+    const char *path, HttpStream *out_stream, JobsApiOutputs *out) {
+    BigAnswer *big = calloc(1, sizeof *big);
+    (void)self, (void)caller, (void)job, (void)since, (void)path;
+    assert_non_null(big);
+    big->open = &open_answers;
+    (void)atomic_fetch_add(&open_answers, 1);
+    *out = (JobsApiOutputs){.next = 1, .count = 1};
+    *out_stream = (HttpStream){.pull = pull_big, .close = close_big, .self = big, .held = BIG_HELD};
+    return NULL;
+}
+
+static void open_big_server(TestServer *server, const HttpServerOptions *options) {
+    static JobsApiClass class_;
+    test_server_open(server, options);
+    class_ = *server->service.jobs.class_;
+    class_.outputs = big_outputs;
+    server->service.jobs.class_ = &class_;
+}
+
+static int ask_big(TestServer *server, TestRole role, size_t line_max, char *line) {
+    char request[512];
+    int descriptor = test_connect(server, true);
+    (void)snprintf(request, sizeof request,
+        "GET /v1/jobs/0000000000aa-1/outputs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
+        "%s\r\n\r\n",
+        server->tokens[role]);
+    test_send(descriptor, request);
+    assert_true(test_receive_until(descriptor, "\r\n", line, line_max, PATIENCE_MS));
+    return descriptor;
+}
+
+static void wait_for_answers(int count) {
+    static const struct timespec pause = {.tv_nsec = 5000000};
+    for (int i = 0; i < 2000 && atomic_load(&open_answers) != count; i++)
+        (void)nanosleep(&pause, NULL);
+    assert_int_equal(atomic_load(&open_answers), count);
+}
+
+/* Who does not read its answers gets no more of them; nobody else has less for it. */
+static void test_http_stream_bounds_answers_that_are_not_read(void **state) {
+    (void)state;
+    enum { SHARE = 4 };
+    HttpServerOptions options = {.answer_bytes_max = (uint64_t)4 * SHARE * BIG_HELD};
+    TestServer OWN_SERVER(server);
+    int unread[SHARE];
+    char line[512];
+    open_big_server(&server, &options);
+    for (int i = 0; i < SHARE; i++) {
+        unread[i] = ask_big(&server, TEST_USER, sizeof line, line);
+        assert_non_null(strstr(line, " 200 "));
+    }
+    int refused = ask_big(&server, TEST_USER, sizeof line, line);
+    assert_non_null(strstr(line, " 429 "));
+    int other = ask_big(&server, TEST_OTHER, sizeof line, line);
+    assert_non_null(strstr(line, " 200 "));
+    assert_int_equal(
+        test_server_ask(&server, TEST_USER, HTTP_METHOD_GET, "/v1/models", NULL, NULL, 0), 200);
+    wait_for_answers(SHARE + 1);
+    (void)close(refused);
+    (void)close(other);
+    for (int i = 0; i < SHARE; i++) (void)close(unread[i]);
+    wait_for_answers(0);
+    int again = ask_big(&server, TEST_USER, sizeof line, line);
+    assert_non_null(strstr(line, " 200 "));
+    (void)close(again);
+    wait_for_answers(0);
+}
+
+/* An answer may take long, but each piece of it has a time. */
+static void test_http_stream_cuts_who_reads_too_slowly(void **state) {
+    (void)state;
+    static const struct timespec pause = {.tv_nsec = 20000000};
+    HttpServerOptions options = {.read_limit_ms = 1000};
+    TestServer OWN_SERVER(server);
+    static char piece[64 << 10];
+    size_t total = 0;
+    ssize_t got;
+    open_big_server(&server, &options);
+    int patient = ask_big(&server, TEST_USER, sizeof piece, piece);
+    int silent = ask_big(&server, TEST_USER, sizeof piece, piece);
+    while ((got = recv(patient, piece, sizeof piece, 0)) > 0) { /* some 3 s for all of it */
+        total += (size_t)got;
+        (void)nanosleep(&pause, NULL);
+        if (total > BIG_BYTES) break;
+    }
+    assert_true(total > BIG_BYTES); /* with what frames the pieces */
+    (void)close(patient);
+    wait_for_answers(0); /* the other one was cut meanwhile */
+    for (total = 0; (got = recv(silent, piece, sizeof piece, 0)) > 0;) total += (size_t)got;
+    assert_true(total < BIG_BYTES);
+    (void)close(silent);
+}
+
 int test_http_stream(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_http_stream_tells_changes_as_they_come),
         cmocka_unit_test(test_http_stream_notices_vanished_clients),
         cmocka_unit_test(test_http_stream_survives_news_while_clients_vanish),
+        cmocka_unit_test(test_http_stream_bounds_answers_that_are_not_read),
+        cmocka_unit_test(test_http_stream_cuts_who_reads_too_slowly),
     };
     return cmocka_run_group_tests_name("http_stream", tests, NULL, NULL);
 }

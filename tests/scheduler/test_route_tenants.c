@@ -25,9 +25,9 @@ static void test_route_tenants_adds_and_changes(void **state) {
     assert_non_null(strstr(text, "{\"tenant\":\"carol\",\"weight\":4,\"quotas\":{"));
     assert_non_null(strstr(text, "\"depth\":5"));
     assert_non_null(strstr(text, "\"store_bytes\":null"));
-    assert_non_null(strstr(text,
-        "\"used\":{\"store_bytes\":0,\"output_bytes\":0,\"checkpoints\":0,\"queued_jobs\":0,\"running_jobs\":2,"
-        "\"device_seconds_per_hour\":1.5}"));
+    assert_non_null(strstr(text, "\"used\":{\"store_bytes\":0,\"output_bytes\":0,\"checkpoints\":0,"
+                                 "\"queued_jobs\":0,\"running_jobs\":2,"
+                                 "\"device_seconds_per_hour\":1.5}"));
     assert_int_equal(post(&server, "/v1/tenants", "{\"tenant\":\"carol\"}", text), 409);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (post(&server, "/v1/tenants", wrong[i], text) != 400) fail_msg("%s", wrong[i]);
