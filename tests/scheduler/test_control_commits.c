@@ -75,24 +75,22 @@ static void test_control_stores_and_resumes_at_once(void **state) {
 /* A resume that could not be stored at first resumes once: the next suspend is not undone. */
 static void test_control_suspends_after_a_resume_that_waited_for_room(void **state) {
     (void)state;
+    kvfs_install();
     ControlFixture OWN_CONTROL(fixture);
     JobId id;
     Job job;
-    Tenant tenant;
-    int64_t unlimited = QUOTA_UNLIMITED;
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
     assert_ok(control_fixture_submit(&fixture, "forever", 1, false, NULL, &id));
     assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
-    assert_ok(tenants_get(fixture.store, TENANT_DEFAULT, &tenant));
-    int64_t full = (int64_t)tenant.bytes_stored;
-    assert_ok(catalog_run(fixture.catalog, set_quota, &full));
+    kvfs_arm(KVFS_FULL, 1, true, 0);
     assert_fails(EXHAUSTED, control_resume(fixture.control, TENANT_DEFAULT, id, NULL));
-    assert_ok(catalog_run(fixture.catalog, set_quota, &unlimited));
+    kvfs_arm(KVFS_NONE, 0, false, 0);
     error_free(control_resume(fixture.control, TENANT_DEFAULT, id, NULL)); /* or it was retried */
     control_fixture_wait(&fixture, id, JOB_STATE_QUEUED, &job);
     assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
     control_fixture_wait(&fixture, id, JOB_STATE_SUSPENDED, &job);
+    assert_ok(control_cancel(fixture.control, TENANT_DEFAULT, id));
 }
 
 static void wait_for_why(ControlFixture *fixture, JobId id, const char *text) {
