@@ -79,6 +79,9 @@ static const char program[] =
     "    Fatal @why\n"
     "}\n"
     /* with thousands of rows the second product takes seconds */
+    "function names(a: string[n] slot 0) -> (y: string[n] slot 0) exported {\n"
+    "    Ret r0\n"
+    "}\n"
     "function kernel(a: float32[n, 2]) -> (y: any) exported {\n"
     "    InvokePacked %turn r0 -> r1\n"
     "    InvokePacked %product r0, r1 -> r1\n"

@@ -137,8 +137,7 @@ static void test_job_intake_refuses_before_it_unpacks(void **state) {
     assert_true(resident_bytes() < before + room);
 }
 
-/* Each of many small strings takes memory before one of them is unpacked: it is charged first, also
- * where nothing else is right with them. */
+/* Each of many small strings takes memory before one of them is unpacked: it is charged first. */
 static void test_job_intake_charges_strings_before_it_looks_at_them(void **state) {
     (void)state;
     ControlFixture OWN_CONTROL(fixture);
@@ -146,21 +145,21 @@ static void test_job_intake_charges_strings_before_it_looks_at_them(void **state
     ByteWriter OWN_BYTES(few) = {0};
     OWN(MemoryBudget, budget) = NULL;
     JobId id;
-    deflated_npz("b", "<U1", "(4000000,)", 16000000, &many);
-    deflated_npz("b", "<U1", "(400,)", 1600, &few);
+    deflated_npz("a", "<U1", "(4000000,)", 16000000, &many);
+    deflated_npz("a", "<U1", "(400,)", 1600, &few);
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
     assert_ok(memory_budget_create("unpacking inputs", (uint64_t)128 << 20, 1, &budget));
     MemoryBudget *own = fixture.budget;
     fixture.budget = budget;
-    Error *over = submit_file(&fixture, "m", "four", &many, &id);
-    Error *under = submit_file(&fixture, "m", "four", &few, &id);
+    Error *over = submit_file(&fixture, "m", "names", &many, &id);
+    Error *under = submit_file(&fixture, "m", "names", &few, &id);
     fixture.budget = own;
     assert_fails_saying(EXHAUSTED,
         "288000000 bytes of memory for unpacking inputs are needed at "
         "once, and 67108864 are allowed",
         over);
-    assert_fails_saying(INVALID, "no input b", under);
+    assert_ok(under);
 }
 
 /* Large inputs are only in the store when the job begins. */
