@@ -13,6 +13,7 @@ enum {
     BODY_BYTES_PER_MS = 64, /* a body that comes more slowly than this is cut */
     STREAM_BLOCK_SIZE = 64 << 10,
     SMALL_ANSWER = 16 << 10, /* is sent as it is, and charged to nobody */
+    ANSWERS_MIN = 32 << 20,  /* a tenant may have so much of it, whatever its quota */
     ANSWER_SHARE = 4,        /* of all memory for answers a tenant may have one part of so many */
 };
 
@@ -157,11 +158,27 @@ static const char *header(struct MHD_Connection *mhd, const char *name) {
     return microhttpd.lookup_connection_value(mhd, MHD_HEADER_KIND, name);
 }
 
+/* What the caller's tenant may hold: its quota of memory, but one answer in any case. */
+static Error *find_share(const HttpExchange *exchange, uint64_t bytes, uint64_t *out_share) {
+    const HttpServer *server = exchange->connection->server;
+    const Accounts *accounts = &server->service->accounts;
+    const TenantId tenant = exchange->request.caller.tenant;
+    const uint64_t most = server->options.answer_bytes_max / ANSWER_SHARE;
+    uint64_t share = UINT64_MAX;
+    if (tenant) TRY(accounts->class_->host_bytes(accounts->self, tenant, &share));
+    if (share < ANSWERS_MIN) share = ANSWERS_MIN;
+    if (share < bytes) share = bytes;
+    *out_share = share < most ? share : most;
+    return NULL;
+}
+
 Error *http_exchange_charge(HttpExchange *exchange, uint64_t bytes, MemoryCharge *inout_charge) {
     const HttpServer *server = exchange->connection->server;
+    uint64_t share;
     memory_charge_end(inout_charge);
-    return memory_budget_take(server->answers, (TenantId)exchange->task.tenant,
-        server->options.answer_bytes_max / ANSWER_SHARE, bytes, inout_charge);
+    TRY(find_share(exchange, bytes, &share));
+    return memory_budget_take(
+        server->answers, (TenantId)exchange->task.tenant, share, bytes, inout_charge);
 }
 
 /* What an answer keeps in memory until it is read; its status is not sent yet. */

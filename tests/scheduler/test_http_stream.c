@@ -199,6 +199,34 @@ static void test_http_stream_bounds_answers_that_are_not_read(void **state) {
     wait_for_answers(0);
 }
 
+static Error *set_quota(Connection *catalog, void *context) {
+    const TestServer *server = context;
+    return tenants_set_quota(catalog, server->alice, QUOTA_HOST_BYTES, 1);
+}
+
+/* A tenant's quota of memory is one for its answers, too, but for what anybody may have. */
+static void test_http_stream_bounds_answers_by_the_quota(void **state) {
+    (void)state;
+    enum { ANYBODYS = 32 };
+    TestServer OWN_SERVER(server);
+    int unread[ANYBODYS];
+    char line[512];
+    open_big_server(&server, NULL);
+    assert_ok(http_service_change(&server.service, set_quota, &server));
+    for (int i = 0; i < ANYBODYS; i++) {
+        unread[i] = ask_big(&server, TEST_USER, sizeof line, line);
+        assert_non_null(strstr(line, " 200 "));
+    }
+    int refused = ask_big(&server, TEST_USER, sizeof line, line);
+    assert_non_null(strstr(line, " 429 "));
+    int other = ask_big(&server, TEST_OTHER, sizeof line, line);
+    assert_non_null(strstr(line, " 200 "));
+    (void)close(refused);
+    (void)close(other);
+    for (int i = 0; i < ANYBODYS; i++) (void)close(unread[i]);
+    wait_for_answers(0);
+}
+
 /* An answer may take long, but each piece of it has a time. */
 static void test_http_stream_cuts_who_reads_too_slowly(void **state) {
     (void)state;
@@ -230,6 +258,7 @@ int test_http_stream(void) {
         cmocka_unit_test(test_http_stream_notices_vanished_clients),
         cmocka_unit_test(test_http_stream_survives_news_while_clients_vanish),
         cmocka_unit_test(test_http_stream_bounds_answers_that_are_not_read),
+        cmocka_unit_test(test_http_stream_bounds_answers_by_the_quota),
         cmocka_unit_test(test_http_stream_cuts_who_reads_too_slowly),
     };
     return cmocka_run_group_tests_name("http_stream", tests, NULL, NULL);
