@@ -41,6 +41,14 @@ static Error *enter_sandbox(const CommandContext *context) {
         .cpu_seconds = (uint64_t)seconds * 2});
 }
 
+/* A thread's stack counts as memory that can be written. */
+static Error *open_pool(const CommandContext *context, ModelAccess *access) {
+    int64_t data;
+    TRY(command_integer(context, "data-max", 0, INT64_MAX, 0, &data));
+    if (!data) return model_access_open_files(access);
+    return worker_pool_create("layover", 1, &access->pool);
+}
+
 Error *command_compile(CommandContext *context) {
     uint64_t start_ns = clock_now_ns(clock_real());
     const char *output = command_option(context, "output");
@@ -63,7 +71,7 @@ Error *command_compile(CommandContext *context) {
     TRY(enter_sandbox(context));
     ModelAccess OWN_ACCESS(access) = {0};
     OWN(Executable, executable) = NULL;
-    TRY(model_access_open_files(&access));
+    TRY(open_pool(context, &access));
     TRY(model_file_load(&access, context->arguments[0], &options, &executable));
     if (options.dump_after) (void)fputs(text_builder_get(&dump), stdout);
     if (output) TRY(executable_write_file(executable, access.pool, output));

@@ -44,7 +44,7 @@ static void test_compile_memory_of_a_tenant_with_a_quota(void **state) {
     assert_ok(compile_memory_take(budget, 2, 64 * mib, 1000, &two));
     assert_int_equal(compile_memory_data_bytes(UINT64_MAX, 1000), 0);
     const uint64_t least = compile_memory_data_bytes(0, 0);
-    assert_true(least >= 32 * mib);
+    assert_int_equal(least, 48 * mib);
     assert_int_equal(compile_memory_data_bytes(64 * mib, 10 * mib), least + 104 * mib);
     assert_int_equal(compile_memory_data_bytes(UINT64_MAX - 1, 1), COMPILE_CHILD_MEMORY_BYTES);
     assert_int_equal(compile_memory_data_bytes(1, UINT64_MAX), COMPILE_CHILD_MEMORY_BYTES);
