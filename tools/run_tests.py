@@ -2,7 +2,8 @@
 """run_tests.py [PART ...]: builds, runs every test, and closes with 'N passed, N failed'.
 
 Parts: plain (gcc, release), asan (clang, address and undefined), tsan (clang, threads), end_to_end (the command
-line against onnxruntime), hostile (wrong input, with the sanitizers' build). Without names all of them.
+line against onnxruntime), limits (how long one tenant waits beside another, with nothing else on the machine), hostile
+(wrong input, with the sanitizers' build). Without names all of them.
 """
 import json
 import os
@@ -45,9 +46,12 @@ SANITIZERS = {
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "TSAN_OPTIONS": "halt_on_error=1",
 }
+# It measures times against limits, so no other test runs beside it.
+LIMITS = "tests/end_to_end/test_hostile_tenant.py"
 # Part: (whose binary, what pytest runs, more environment)
 END_TO_END = {
-    "end_to_end": ("plain", ["tests/end_to_end"], {}),
+    "end_to_end": ("plain", ["tests/end_to_end", f"--ignore={LIMITS}"], {}),
+    "limits": ("plain", [LIMITS], {}),
     "hostile": ("asan", ["tests/end_to_end/test_bad_input.py", "tests/end_to_end/test_usage.py",
                          "tests/end_to_end/test_daemon_bad_input.py", "tests/end_to_end/test_isolation.py"],
                 {"LAYOVER_MUTATIONS": "12"}),
