@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "scheduler/container_answer.h"
 #include "scheduler/job_parcel_internal.h"
 #include "scheduler/stored_arrays.h"
 
@@ -51,6 +52,11 @@ static Error *write_rest(JobParcel *parcel, const ArrayList *arrays, const Expor
     return error;
 }
 
+/* Of a job that has used none of them they stand in the store as they are. */
+static bool cuts_inputs(const JobParcel *parcel) {
+    return parcel->policy.items && parcel->items_done != (int64_t)parcel->policy.items_before;
+}
+
 static Error *write_inputs(JobParcel *parcel, const Export *export) {
     ArrayList OWN_ARRAYS(arrays) = {0};
     const ArrayBundle *made = &parcel->made_inputs;
@@ -94,4 +100,41 @@ Error *job_export_write(Store *store, WorkerPool *pool, const JobExport *wanted,
     const Export export = {pool, container_file_get_sink(file)};
     TRY(write_all(store, wanted, &export, file));
     return file_output_commit(output);
+}
+
+/* ---- the same, while it is read ---- */
+
+static void close_parcel(void *parcel) { job_parcel_close(parcel); }
+
+static Error *plan(JobParcel *parcel, WorkerPool *pool, ContainerAnswer *answer, bool *out_fits) {
+    const Export export = {pool, container_answer_sink(answer)};
+    const bool cuts = cuts_inputs(parcel);
+    size_t count;
+    *out_fits = job_parcel_bytes(parcel) <= JOB_EXPORT_MEMORY_MAX &&
+                (!cuts || parcel->row.bytes_stored <= JOB_EXPORT_MEMORY_MAX);
+    if (!*out_fits) return NULL;
+    TRY(cuts ? write_inputs(parcel, &export) : job_parcel_open_inputs(parcel));
+    TRY(job_parcel_finish(parcel, parcel->wanted.owns ? JOB_FILE_RELEASE : JOB_FILE_COPY));
+    const ChunkRef *chunks = job_parcel_chunks(parcel, &count);
+    TRY(container_answer_add(answer, chunks, count));
+    chunks = job_parcel_model_chunks(parcel, &count);
+    return container_answer_add(answer, chunks, count);
+}
+
+Error *job_export_open(
+    Store *store, WorkerPool *pool, const JobExport *wanted, HttpStream *out_stream) {
+    OWN(JobParcel, parcel) = NULL;
+    OWN(ContainerAnswer, answer) = NULL;
+    bool fits;
+    size_t size;
+    *out_stream = (HttpStream){.pull = NULL};
+    TRY(job_parcel_begin(store, wanted, &parcel));
+    TRY(container_answer_create(store, wanted->tenant, &answer));
+    TRY(plan(parcel, pool, answer, &fits));
+    if (!fits) return NULL;
+    const uint8_t *manifest = job_parcel_manifest(parcel, &size);
+    const uint64_t bytes = job_parcel_bytes(parcel);
+    JobParcel *keeper = TAKE(parcel);
+    return container_answer_finish(
+        TAKE(answer), manifest, size, keeper, close_parcel, bytes, out_stream);
 }

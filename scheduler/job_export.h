@@ -2,7 +2,11 @@
 /* A job into a checkpoint file: the job as it was at one of its checkpoints, with everything that
  * it needs to go on. */
 #include "base/worker_pool.h"
+#include "scheduler/http/http_response.h"
 #include "store/jobs.h"
+
+/* What an answer may keep in memory; beyond it the file is to be written. */
+#define JOB_EXPORT_MEMORY_MAX ((uint64_t)32 << 20)
 
 typedef struct JobExport {
     TenantId tenant;
@@ -17,3 +21,10 @@ typedef struct JobExport {
  *         EXHAUSTED the disk is full; IO. */
 MUST_CHECK Error *job_export_write(
     Store *store, WorkerPool *pool, const JobExport *wanted, const char *path);
+
+/* The same file as an answer that is made while it is read, and needs no room on the disk. Of a job
+ * that would keep too much in memory (inputs that are cut, a hundred thousand outputs)
+ * out_stream->pull is NULL: the file is to be written. The stream fails where a chunk is damaged.
+ */
+MUST_CHECK Error *job_export_open(
+    Store *store, WorkerPool *pool, const JobExport *wanted, HttpStream *out_stream);

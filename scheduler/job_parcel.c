@@ -11,6 +11,9 @@
 /* A running job may store a newer checkpoint and drop this one between two steps. */
 enum { TRIES_MAX = 16 };
 
+/* What an open content takes beside its bytes and chunks. */
+enum { CONTENT_BYTES = 512 };
+
 void job_parcel_close(JobParcel *parcel) {
     if (!parcel) return;
     memory_free(parcel->chunks);
@@ -109,7 +112,7 @@ bool job_parcel_has_used_inputs(const JobParcel *parcel) {
     return !parcel->policy.items && parcel->execution;
 }
 
-static Error *open_inputs(JobParcel *self) {
+Error *job_parcel_open_inputs(JobParcel *self) {
     const ArrayList none = {0};
     StoredContent *content;
     if (!job_parcel_has_used_inputs(self)) {
@@ -240,10 +243,22 @@ Error *job_parcel_open(Store *store, const JobExport *wanted, JobParcel **out_pa
     JobExport owner = *wanted;
     owner.owns = true;
     TRY(job_parcel_begin(store, &owner, &parcel));
-    TRY(open_inputs(parcel));
+    TRY(job_parcel_open_inputs(parcel));
     TRY(job_parcel_finish(parcel, JOB_FILE_MOVE));
     *out_parcel = TAKE(parcel);
     return NULL;
+}
+
+uint64_t job_parcel_bytes(const JobParcel *parcel) {
+    uint64_t bytes = parcel->manifest.size + parcel->point_bytes.size;
+    const uint64_t chunks = parcel->chunk_capacity + parcel->model_chunk_capacity;
+    for (size_t i = 0; i < parcel->content_count; i++) {
+        size_t size, count;
+        (void)stored_content_bytes(parcel->contents[i], &size);
+        (void)stored_content_chunks(parcel->contents[i], &count);
+        bytes += size + CONTENT_BYTES + 2 * count * sizeof(ChunkRef); /* and as pins */
+    }
+    return bytes + chunks * sizeof(ChunkRef);
 }
 
 const uint8_t *job_parcel_manifest(const JobParcel *parcel, size_t *out_size) {

@@ -35,5 +35,9 @@ struct JobParcel {
 MUST_CHECK Error *job_parcel_begin(Store *store, const JobExport *wanted, JobParcel **out_parcel);
 /* Whether a single run has its inputs in its execution's registers. */
 bool job_parcel_has_used_inputs(const JobParcel *parcel);
+/* The inputs as they are stored, or none if they are used. */
+MUST_CHECK Error *job_parcel_open_inputs(JobParcel *parcel);
+/* What it keeps in memory, about. */
+uint64_t job_parcel_bytes(const JobParcel *parcel);
 /* Writes the manifest and lists the chunks, but those of inputs that were made. */
 MUST_CHECK Error *job_parcel_finish(JobParcel *parcel, JobFileOwner owner);

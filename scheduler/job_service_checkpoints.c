@@ -24,26 +24,37 @@ static Error *take_newest(JobService *service, Job *inout_row) {
     return error;
 }
 
-/* The job stands still until the file is durable. A file that is lost on its way can be asked for
- * again, as long as the job's data is here. */
+static Error *export(
+    JobService *service, const JobExport *wanted, const char *path, HttpStream *out_stream) {
+    TRY(job_export_open(service->store, service->pool, wanted, out_stream));
+    if (out_stream->pull) return NULL;
+    if (!path) FAIL(IO, "the job's inputs are cut, which needs a temporary file");
+    return job_export_write(service->store, service->pool, wanted, path);
+}
+
+/* The job stands still until nothing of the file is missing. A file that is lost on its way can be
+ * asked for again, as long as the job's data is here. */
 static Error *release(JobService *service, const Job *row, const JobExport *wanted, bool suspended,
-    const char *path) {
+    const char *path, HttpStream *out_stream) {
     Control *control = service->control;
     bool suspends = suspended || row->state == JOB_STATE_QUEUED;
     if (wanted->checkpoint) FAIL(INVALID, "release: the file takes the newest checkpoint");
     if (row->state == JOB_STATE_RELEASED && row->bytes_stored > 0)
-        return job_export_write(service->store, service->pool, wanted, path);
+        return export(service, wanted, path, out_stream);
     if (row->state == JOB_STATE_QUEUED) TRY(control_suspend(control, row->tenant, row->id));
     TRY(control_hold(control, row->tenant, row->id));
-    Error *error = job_export_write(service->store, service->pool, wanted, path);
-    if (!error) return control_let_go(control, row->tenant, row->id);
+    Error *error = export(service, wanted, path, out_stream);
+    if (!error) error = control_let_go(control, row->tenant, row->id);
+    if (!error) return NULL;
+    if (out_stream->pull) out_stream->close(out_stream->self);
+    *out_stream = (HttpStream){.pull = NULL};
     error_free(control_keep(control, row->tenant, row->id)); /* the export's error is the news */
     if (suspends) error_free(control_resume(control, row->tenant, row->id, NULL));
     return error;
 }
 
 Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
-    const JobsApiCheckpointOptions *options, const char *path) {
+    const JobsApiCheckpointOptions *options, const char *path, HttpStream *out_stream) {
     JobService *service = self;
     Job row;
     TRY(job_service_find(service, caller, job, &row));
@@ -55,9 +66,10 @@ Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
     bool released = row.state == JOB_STATE_RELEASED && row.bytes_stored > 0;
     bool unfinished = job_state_is_unfinished(row.state);
     if (!unfinished && !(released && options->release)) return fail_ended(&row);
-    if (options->release) return release(service, &row, &wanted, options->suspended, path);
+    if (options->release)
+        return release(service, &row, &wanted, options->suspended, path, out_stream);
     if (!options->checkpoint && !options->asked) TRY(take_newest(service, &row));
-    return job_export_write(service->store, service->pool, &wanted, path);
+    return export(service, &wanted, path, out_stream);
 }
 
 /* ---- a job out of a file ---- */

@@ -56,7 +56,7 @@ MUST_CHECK Error *job_service_check_elsewhere(
     JobService *service, const Caller *caller, JobId job, int64_t epoch, bool *out_vouched);
 
 MUST_CHECK Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
-    const JobsApiCheckpointOptions *options, const char *path);
+    const JobsApiCheckpointOptions *options, const char *path, HttpStream *out_stream);
 MUST_CHECK Error *job_service_restore(void *self, const Caller *caller, const char *path,
     const JobsApiRestoreOptions *options, JobsApiJob *out_job);
 /* A suspended job goes on from an older checkpoint when it is resumed. */

@@ -102,6 +102,20 @@ ChunkSink container_file_get_sink(ContainerFile *file);
 MUST_CHECK Error *container_file_finish(
     ContainerFile *file, const void *manifest, size_t manifest_size);
 
+/* The same file made piece by piece, without a place to write it: first which chunks it will have
+ * and how large each is, as stored; then its first bytes (out_head), the chunks in that order, and
+ * its last bytes (out_tail). */
+MUST_CHECK Error *container_file_plan_create(ContainerFile **out);
+/* Nothing for a chunk that is planned already. */
+MUST_CHECK Error *container_file_plan_add(
+    ContainerFile *file, const ChunkRef *ref, size_t stored_size);
+size_t container_file_plan_count(const ContainerFile *file);
+ChunkRef container_file_plan_get(
+    const ContainerFile *file, size_t index, uint32_t *out_stored_size);
+/* Once. Errors: as container_file_finish. */
+MUST_CHECK Error *container_file_plan_finish(ContainerFile *file, const void *manifest,
+    size_t manifest_size, ByteWriter *out_head, ByteWriter *out_tail);
+
 /* ---- Reading: everything is checked here but the content of sections. ---- */
 typedef struct Container Container;
 

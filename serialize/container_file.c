@@ -8,8 +8,8 @@ enum { TABLE_SIZE_MIN = 64 };
 
 struct ContainerFile {
     FileOutput *output; /* or */
-    ByteWriter *memory;
-    uint64_t size; /* written so far */
+    ByteWriter *memory; /* or NULL: it is planned */
+    uint64_t size;      /* so far */
     IndexEntry *entries;
     size_t entry_count;
     size_t entry_capacity;
@@ -21,7 +21,7 @@ struct ContainerFile {
 static Error *file_append(ContainerFile *file, const void *data, size_t size) {
     if (file->output)
         TRY(file_output_write(file->output, data, size));
-    else {
+    else if (file->memory) {
         byte_write_bytes(file->memory, data, size);
         TRY(byte_writer_check(file->memory));
     }
@@ -29,9 +29,7 @@ static Error *file_append(ContainerFile *file, const void *data, size_t size) {
     return NULL;
 }
 
-Error *container_file_create(FileOutput *output, ByteWriter *memory, ContainerFile **out) {
-    assert(!output != !memory);
-    assert(output ? file_output_size(output) == 0 : memory->size == 0);
+static Error *create(FileOutput *output, ByteWriter *memory, ContainerFile **out) {
     void *block = NULL;
     TRY(memory_alloc(1, sizeof(ContainerFile), &block));
     OWN(ContainerFile, file) = block;
@@ -45,6 +43,14 @@ Error *container_file_create(FileOutput *output, ByteWriter *memory, ContainerFi
     *out = TAKE(file);
     return NULL;
 }
+
+Error *container_file_create(FileOutput *output, ByteWriter *memory, ContainerFile **out) {
+    assert(!output != !memory);
+    assert(output ? file_output_size(output) == 0 : memory->size == 0);
+    return create(output, memory, out);
+}
+
+Error *container_file_plan_create(ContainerFile **out) { return create(NULL, NULL, out); }
 
 void container_file_release(ContainerFile *file) {
     if (!file) return;
@@ -96,6 +102,20 @@ static Error *file_sink_put(
     return NULL;
 }
 
+Error *container_file_plan_add(ContainerFile *file, const ChunkRef *ref, size_t stored_size) {
+    assert(!file->output && !file->memory);
+    return file_sink_put(file, ref, NULL, stored_size);
+}
+
+size_t container_file_plan_count(const ContainerFile *file) { return file->entry_count; }
+
+ChunkRef container_file_plan_get(
+    const ContainerFile *file, size_t index, uint32_t *out_stored_size) {
+    assert(index < file->entry_count);
+    *out_stored_size = file->entries[index].stored_size;
+    return file->entries[index].ref;
+}
+
 ChunkSink container_file_get_sink(ContainerFile *file) {
     return (ChunkSink){file_sink_find, file_sink_put, file};
 }
@@ -125,32 +145,49 @@ static Error *write_index(ContainerFile *file) {
     return file_append(file, index.data, index.size);
 }
 
-static Error *write_header(ContainerFile *file, ContainerKind kind, uint64_t index_offset) {
-    ByteWriter OWN_BYTES(header) = {0};
-    byte_write_bytes(&header, container_file_magic(kind), MAGIC_SIZE);
-    byte_write_u32(&header, CONTAINER_VERSION);
-    byte_write_u32(&header, 0);
-    byte_write_u64(&header, file->entry_count);
-    byte_write_u64(&header, index_offset);
-    byte_write_u64(&header, file->size);
-    TRY(byte_writer_check(&header));
-    byte_write_u64(&header, digest_xxh3(header.data, header.size));
-    TRY(byte_writer_check(&header));
-    assert(header.size == FILE_HEADER_SIZE);
-    if (file->output) return file_output_write_at(file->output, 0, header.data, header.size);
-    memcpy(file->memory->data, header.data, header.size);
+static Error *make_header(
+    const ContainerFile *file, ContainerKind kind, uint64_t index_offset, ByteWriter *out) {
+    byte_write_bytes(out, container_file_magic(kind), MAGIC_SIZE);
+    byte_write_u32(out, CONTAINER_VERSION);
+    byte_write_u32(out, 0);
+    byte_write_u64(out, file->entry_count);
+    byte_write_u64(out, index_offset);
+    byte_write_u64(out, file->size);
+    TRY(byte_writer_check(out));
+    byte_write_u64(out, digest_xxh3(out->data, out->size));
+    TRY(byte_writer_check(out));
+    assert(out->size == FILE_HEADER_SIZE);
     return NULL;
 }
 
-Error *container_file_finish(ContainerFile *file, const void *manifest, size_t manifest_size) {
+/* All that stands behind the chunks. */
+static Error *write_end(
+    ContainerFile *file, const void *manifest, size_t manifest_size, ByteWriter *out_header) {
+    ByteWriter OWN_BYTES(packed) = {0};
     TRY(check_complete(file, manifest, manifest_size));
     bool is_executable =
         memcmp(manifest, container_manifest_magic(CONTAINER_EXECUTABLE), MAGIC_SIZE) == 0;
     uint64_t index_offset = file->size;
     TRY(write_index(file));
-    ByteWriter OWN_BYTES(packed) = {0};
     TRY(container_pack_manifest(manifest, manifest_size, &packed));
     TRY(file_append(file, packed.data, packed.size));
-    return write_header(
-        file, is_executable ? CONTAINER_EXECUTABLE : CONTAINER_CHECKPOINT, index_offset);
+    return make_header(file, is_executable ? CONTAINER_EXECUTABLE : CONTAINER_CHECKPOINT,
+        index_offset, out_header);
+}
+
+Error *container_file_finish(ContainerFile *file, const void *manifest, size_t manifest_size) {
+    ByteWriter OWN_BYTES(header) = {0};
+    TRY(write_end(file, manifest, manifest_size, &header));
+    if (file->output) return file_output_write_at(file->output, 0, header.data, header.size);
+    memcpy(file->memory->data, header.data, header.size);
+    return NULL;
+}
+
+Error *container_file_plan_finish(ContainerFile *file, const void *manifest, size_t manifest_size,
+    ByteWriter *out_head, ByteWriter *out_tail) {
+    assert(!file->output && !file->memory);
+    file->memory = out_tail;
+    Error *error = write_end(file, manifest, manifest_size, out_head);
+    file->memory = NULL;
+    return error;
 }

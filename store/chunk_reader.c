@@ -80,10 +80,17 @@ static Error *open_blob(ReaderSlot *slot, const ChunkRef *ref, int64_t id) {
     return error;
 }
 
-static Error *read_blob(ReaderSlot *slot, ByteWriter *inout_stored) {
+static Error *measure_blob(const ReaderSlot *slot, size_t *out_size) {
     size_t size = (size_t)sqlite3_blob_bytes(slot->blob);
     if (size < 1 || size > CHUNK_STORED_SIZE_MAX)
         FAIL(CORRUPT, "chunks.db: a chunk of %zu bytes", size);
+    *out_size = size;
+    return NULL;
+}
+
+static Error *read_blob(ReaderSlot *slot, ByteWriter *inout_stored) {
+    size_t size;
+    TRY(measure_blob(slot, &size));
     if (inout_stored->capacity < size) {
         TRY(memory_resize((void **)&inout_stored->data, size, 1));
         inout_stored->capacity = size;
@@ -94,8 +101,7 @@ static Error *read_blob(ReaderSlot *slot, ByteWriter *inout_stored) {
     return NULL;
 }
 
-static Error *get_through(
-    ChunkReader *reader, ReaderSlot *slot, const ChunkRef *ref, ByteWriter *inout_stored) {
+static Error *find_blob(ChunkReader *reader, ReaderSlot *slot, const ChunkRef *ref) {
     bool found;
     int64_t id;
     TRY(find_row(slot->connection, reader->tenant, &ref->hash, &found, &id));
@@ -105,8 +111,23 @@ static Error *get_through(
         TRY(find_row(slot->connection, reader->tenant, &ref->hash, &found, &id));
     }
     if (!found) return fail_missing(ref);
-    TRY(open_blob(slot, ref, id));
+    return open_blob(slot, ref, id);
+}
+
+static Error *get_through(
+    ChunkReader *reader, ReaderSlot *slot, const ChunkRef *ref, ByteWriter *inout_stored) {
+    TRY(find_blob(reader, slot, ref));
     return read_blob(slot, inout_stored);
+}
+
+Error *chunk_reader_measure(ChunkReader *reader, const ChunkRef *ref, size_t *out_stored_size) {
+    ReaderSlot *slot;
+    TRY(take_slot(reader, &slot));
+    Error *error = find_blob(reader, slot, ref);
+    if (!error) error = measure_blob(slot, out_stored_size);
+    if (error) drop_blob(slot);
+    give_slot(reader, slot);
+    return error;
 }
 
 static Error *source_get(void *self, const ChunkRef *ref, ByteWriter *inout_stored) {

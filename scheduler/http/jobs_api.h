@@ -248,10 +248,12 @@ typedef struct JobsApiClass {
     /* after: a checkpoint's id. */
     Error *(*checkpoints)(void *self, const Caller *caller, const char *job, int64_t after,
         size_t count_max, JobsApiCheckpointVisitor *visit, void *context);
-    /* Writes a checkpoint file to the empty file at path; with release the job is released only
-     * once that file is synced. */
+    /* A checkpoint file: out_stream. Where it has to be written first, out_stream->pull is NULL and
+     * it stands at path, which names an empty file or is NULL. With release the job is released
+     * once nothing of the file is missing; as long as its data is here, the file can be had again.
+     * Errors: IO it has to be written, and path is NULL. */
     Error *(*checkpoint)(void *self, const Caller *caller, const char *job,
-        const JobsApiCheckpointOptions *options, const char *path);
+        const JobsApiCheckpointOptions *options, const char *path, HttpStream *out_stream);
     /* Errors: NOT_FOUND the tenant lacks the model; CORRUPT; CONFLICT the file gave its job. */
     Error *(*restore)(void *self, const Caller *caller, const char *path,
         const JobsApiRestoreOptions *options, JobsApiJob *out_job);

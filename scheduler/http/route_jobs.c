@@ -231,16 +231,24 @@ Error *route_job_checkpoints(
     return NULL;
 }
 
+/* The file is made while it is read; a temporary one is only needed for few, and a full disk may
+ * have no place for it. */
 static Error *write_checkpoint(HttpService *service, const HttpRequest *request,
     const JobsApiCheckpointOptions *options, HttpResponse *response) {
     const JobsApi *jobs = &service->jobs;
-    int made;
-    char *path;
-    TRY(http_service_make_file(service, &made, &path));
-    (void)close(made);
+    HttpStream stream = {0};
+    int made = -1;
+    char *path = NULL;
+    error_free(http_service_make_file(service, &made, &path)); /* then there is none */
+    if (made >= 0) (void)close(made);
     Error *error = jobs->class_->checkpoint(
-        jobs->self, &request->caller, http_request_name(request, 0), options, path);
-    return answer_file(response, path, error);
+        jobs->self, &request->caller, http_request_name(request, 0), options, path, &stream);
+    if (!error && !stream.pull) return answer_file(response, path, NULL);
+    if (path) (void)unlink(path);
+    memory_free(path);
+    TRY(error);
+    http_response_bytes(response, stream);
+    return NULL;
 }
 
 static Error *write_asked(

@@ -141,25 +141,17 @@ Error *route_model_alias(HttpService *service, const HttpRequest *request, HttpR
 
 Error *route_model_export(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    char reference[MODEL_REFERENCE_SIZE], *path;
+    char reference[MODEL_REFERENCE_SIZE];
     ModelVersion OWN_VERSION(version) = {0};
-    uint64_t bytes;
-    int made;
+    TextBuilder OWN_TEXT(number) = {0};
+    HttpStream stream;
     TRY(http_request_check_query(request, no_fields));
     TRY(read_reference(request, reference));
     TRY(models_find(service->store, request->caller.tenant, reference, &version));
-    TRY(http_service_make_file(service, &made, &path));
-    (void)close(made); /* the exported file takes its place */
-    Error *error = model_loader_export(
-        service->store, request->caller.tenant, service->pool, &version.executable, path, &bytes);
-    int descriptor = error ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    (void)unlink(path);
-    memory_free(path);
-    TRY(error);
-    if (descriptor < 0) FAIL(IO, "the exported file cannot be read");
-    TextBuilder OWN_TEXT(number) = {0};
     text_appendf(&number, "%lld", (long long)version.version);
-    http_response_file(response, descriptor);
+    TRY(text_builder_check(&number));
+    TRY(model_loader_answer(service->store, request->caller.tenant, &version.executable, &stream));
+    http_response_bytes(response, stream);
     http_response_header(response, "Layover-Version", text_builder_get(&number));
     return NULL;
 }

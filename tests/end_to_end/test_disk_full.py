@@ -83,6 +83,35 @@ def test_outputs_need_no_room(small_disk, models, tmp_path):
         assert daemon.end() == harness.DONE
 
 
+def test_files_need_no_room(small_disk, models, tmp_path):
+    """Of jobs and of models: they are made while they are read, beside their target."""
+    home = harness.Home(small_disk / "home")
+    home.call("register", "mlp", f"{models}/mlp.onnx")
+    home.call("register", "loop", f"{harness.SMALL_MODELS}/counted_loop.onnx")
+    data = np.random.default_rng(6).standard_normal((ITEMS, 784), dtype=np.float32)
+    endless = {"x": np.array([1, -2, 3], np.float32), "rounds": np.array(1 << 40, np.int64)}
+    with Daemon(home) as daemon:
+        expected = daemon.finished(daemon.submit("mlp", {"x": data}, items=True))
+        batch = daemon.submit("mlp", {"x": data}, items=True)
+        daemon.wait(batch, lambda it: it["items_done"] > 0)
+        loop = daemon.submit("loop", endless)
+        daemon.wait(loop, lambda it: it["state"] == "running")
+        for job in batch, loop:
+            daemon.change(job, "suspend")
+        fill(small_disk)
+        home.call("export", "mlp", tmp_path / "mlp.lvx")
+        home.call("checkpoint", batch, "-o", tmp_path / "batch.lvc", "--with-model")
+        home.call("checkpoint", loop, "-o", tmp_path / "loop.lvc")
+        assert not os.listdir(small_disk / "home" / "uploads")
+    with Daemon(harness.Home(tmp_path / "other")) as daemon:
+        other = daemon.home
+        restored = other.call("restore", tmp_path / "batch.lvc", "--with-outputs").json["job"]
+        equal(daemon.finished(restored), expected)
+        other.call("import", "again", tmp_path / "mlp.lvx")
+        equal(daemon.finished(daemon.submit("again", {"x": data}, items=True)), expected)
+    assert (tmp_path / "loop.lvc").stat().st_size > 0
+
+
 def test_cancelling_and_deleting_need_no_room(small_disk, models):
     home = harness.Home(small_disk / "home")
     home.call("register", "mlp", f"{models}/mlp.onnx")

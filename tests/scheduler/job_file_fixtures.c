@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "base/file.h"
+
 #include "serialize/array_bundle.h"
 
 const char *job_file_path(const ControlFixture *fixture, const char *name) {
@@ -10,9 +12,30 @@ const char *job_file_path(const ControlFixture *fixture, const char *name) {
     return path;
 }
 
+Error *job_file_pull(HttpStream *stream, const char *path) {
+    ByteWriter OWN_BYTES(file) = {0};
+    HttpStreamState at = HTTP_STREAM_MORE;
+    Error *error = NULL;
+    while (!error && at == HTTP_STREAM_MORE) {
+        ByteWriter OWN_BYTES(piece) = {0};
+        error = stream->pull(stream->self, &piece, &at);
+        byte_write_bytes(&file, piece.data, piece.size);
+    }
+    stream->close(stream->self);
+    *stream = (HttpStream){.pull = NULL};
+    TRY(error);
+    return file_write_atomic(path, file.data, file.size);
+}
+
+/* By both ways, by turns. */
 Error *job_file_export(ControlFixture *fixture, JobId id, bool owns, const char *path) {
+    static unsigned turn;
     const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = id, .owns = owns};
-    return job_export_write(fixture->store, NULL, &wanted, path);
+    HttpStream stream;
+    if (turn++ % 2) return job_export_write(fixture->store, NULL, &wanted, path);
+    TRY(job_export_open(fixture->store, NULL, &wanted, &stream));
+    assert_non_null(stream.pull);
+    return job_file_pull(&stream, path);
 }
 
 Error *job_file_import(

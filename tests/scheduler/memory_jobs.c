@@ -411,8 +411,9 @@ static Error *checkpoints(void *self, const Caller *caller, const char *id, int6
 }
 
 static Error *checkpoint(void *self, const Caller *caller, const char *id,
-    const JobsApiCheckpointOptions *options, const char *path) {
+    const JobsApiCheckpointOptions *options, const char *path, HttpStream *out_stream) {
     MemoryJob *job;
+    (void)out_stream;
     lock(self);
     Error *error = find(self, caller, id, &job);
     if (!error && options->release) set_state(self, job, "released", true);

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "base/allocator.h"
+#include "base/file.h"
 #include "tests/scheduler/job_file_fixtures.h"
 
 /* Only what the job still needs goes into the file: inputs from the next item on. */
@@ -56,6 +58,31 @@ static void test_job_export_of_a_single_run_has_inputs_only_before_it_begins(voi
     }
 }
 
+/* While it is read it is the file that is written, bit for bit. */
+static void test_job_export_is_the_same_while_it_is_read(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    JobId id;
+    uint8_t *data[2];
+    size_t size[2];
+    HttpStream stream;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    control_fixture_suspended(&fixture, 200, true, &id);
+    const char *path = job_file_path(&fixture, "job.lvc");
+    for (int model = 0; model < 2; model++) {
+        const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = id, .with_model = model};
+        assert_ok(job_export_write(fixture.store, NULL, &wanted, path));
+        assert_ok(file_read(path, SIZE_MAX >> 1, &data[0], &size[0]));
+        assert_ok(job_export_open(fixture.store, NULL, &wanted, &stream));
+        assert_ok(job_file_pull(&stream, path));
+        assert_ok(file_read(path, SIZE_MAX >> 1, &data[1], &size[1]));
+        assert_int_equal(size[1], size[0]);
+        assert_memory_equal(data[1], data[0], size[0]);
+        for (int i = 0; i < 2; i++) memory_unmap(data[i], size[i]);
+    }
+}
+
 static void test_job_export_leaves_nothing_when_it_fails(void **state) {
     (void)state;
     ControlFixture OWN_CONTROL(fixture);
@@ -75,6 +102,7 @@ int test_job_export(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_job_export_holds_what_is_not_used_yet),
         cmocka_unit_test(test_job_export_of_a_single_run_has_inputs_only_before_it_begins),
+        cmocka_unit_test(test_job_export_is_the_same_while_it_is_read),
         cmocka_unit_test(test_job_export_leaves_nothing_when_it_fails),
     };
     return cmocka_run_group_tests_name("job_export", tests, NULL, NULL);

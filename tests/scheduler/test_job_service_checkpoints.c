@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/scheduler/job_file_fixtures.h"
 #include "tests/scheduler/service_fixtures.h"
 
 static const JobsApiChangeOptions newest = {0};
@@ -15,7 +16,9 @@ static Error *change(ServiceFixture *fixture, JobsApiChange kind, JobsApiJob *in
 static Error *save(ServiceFixture *fixture, const Caller *caller, const char *job, int64_t from,
     bool release, const char *path) {
     const JobsApiCheckpointOptions options = {.checkpoint = from, .release = release};
-    return fixture->api.class_->checkpoint(fixture->api.self, caller, job, &options, path);
+    HttpStream stream = {0};
+    TRY(fixture->api.class_->checkpoint(fixture->api.self, caller, job, &options, path, &stream));
+    return stream.pull ? job_file_pull(&stream, path) : NULL;
 }
 
 static Error *load(ServiceFixture *fixture, const char *path, JobsApiJob *out_job) {

@@ -155,7 +155,9 @@ static void test_job_service_asks_who_released_a_job(void **state) {
     assert_ok(job_service_check_elsewhere(services.west, &admin, id, 0, &vouched));
     assert_true(vouched);
     (void)snprintf(path, sizeof path, "%s/job.lvc", pair->east.home.folder);
-    assert_ok(east.class_->checkpoint(east.self, &user, name, &options, path));
+    HttpStream stream = {0};
+    assert_ok(east.class_->checkpoint(east.self, &user, name, &options, path, &stream));
+    assert_ok(job_file_pull(&stream, path));
     assert_ok(job_service_check_elsewhere(services.west, &user, id, 0, &vouched));
     assert_true(vouched);
     assert_ok(job_service_check_elsewhere(services.west, &user, id, 7, &vouched));

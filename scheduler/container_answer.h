@@ -1,0 +1,27 @@
+#pragma once
+/* A container file (.lvc, .lvx) as an answer that is made while it is read: nothing is written to
+ * the disk. Its first bytes say how large it is, so it is planned from the sizes of its chunks;
+ * each is then read, checked and sent. The store's log is held for no longer than one piece. */
+#include "scheduler/http/http_response.h"
+#include "serialize/container.h"
+#include "store/store.h"
+
+typedef struct ContainerAnswer ContainerAnswer;
+
+MUST_CHECK Error *container_answer_create(
+    Store *store, TenantId tenant, ContainerAnswer **out_answer);
+void container_answer_release(ContainerAnswer *answer);
+DEFINE_OWN(ContainerAnswer, container_answer_release);
+
+/* For chunks that are made for this file: they are kept in memory. Before any that the store has.
+ */
+ChunkSink container_answer_sink(ContainerAnswer *answer);
+/* How many bytes of them there are. */
+uint64_t container_answer_made(const ContainerAnswer *answer);
+/* Chunks that the tenant's store has. Errors: NOT_FOUND. */
+MUST_CHECK Error *container_answer_add(ContainerAnswer *answer, const ChunkRef *refs, size_t count);
+/* keeper: keeps the chunks from being removed, and has so many bytes; it is closed with the stream,
+ * or on failure. Errors: as container_file_finish. */
+MUST_CHECK Error *container_answer_finish(ContainerAnswer *owned_answer, const void *manifest,
+    size_t manifest_size, void *owned_keeper, void (*close_keeper)(void *keeper),
+    uint64_t keeper_bytes, HttpStream *out_stream);
