@@ -29,6 +29,12 @@ def need_margin(array, exact, edges=0.5):
         raise Reject
 
 
+def need_sign(value):
+    """The same of a step at 0."""
+    if not value.exact and value.data.size and np.abs(value.data).min() < MARGIN:
+        raise Reject
+
+
 def need_gaps(value, other):
     if not (value.exact and other.exact):
         gap = np.abs(np.subtract(float_elements(value.data), float_elements(other.data), dtype=np.float64))
@@ -102,6 +108,8 @@ def exact_unary(g):
     kind = g.choice(SAME)
     if value.dtype in (I4, I8) and kind == "Relu" and g.opset < 14:
         raise Reject
+    if kind == "Sign":
+        need_sign(value)
     g.emit(kind, value)
 
 
