@@ -45,6 +45,11 @@ static Instruction read_at(const Executable *executable, const Function *functio
     return instruction_read(function_instruction(executable, function, pc));
 }
 
+uint32_t basic_block_instructions_max(uint32_t instruction_count) {
+    const uint32_t part = instruction_count / BASIC_BLOCK_CUTS_MAX;
+    return part > BASIC_BLOCK_INSTRUCTIONS_MIN ? part : BASIC_BLOCK_INSTRUCTIONS_MIN;
+}
+
 static void mark_starts(
     const Executable *executable, const Function *function, uint8_t *inout_starts) {
     inout_starts[0] = 1;
@@ -54,9 +59,10 @@ static void mark_starts(
         for (uint32_t i = 0; i < count; i++) inout_starts[targets[i]] = 1;
         if (!falls_through(&instruction)) inout_starts[pc + 1] = 1;
     }
+    const uint32_t length_max = basic_block_instructions_max(function->instruction_count);
     for (uint32_t pc = 0, length = 0; pc < function->instruction_count; pc++) {
         length = inout_starts[pc] ? 1 : length + 1;
-        if (length <= BASIC_BLOCK_INSTRUCTIONS_MAX) continue;
+        if (length <= length_max) continue;
         inout_starts[pc] = 1;
         length = 1;
     }

@@ -1,9 +1,11 @@
 #pragma once
 /* A function's code cut into basic blocks: runs of instructions entered only at their start. Long
- * ones are cut too, so that whatever scans a block scans a bounded number of instructions. */
+ * ones are cut too, so that whatever scans a block scans a bounded number of instructions. A cut
+ * costs what the registers alive there are many, so a function of many instructions has longer
+ * blocks, not more cuts: else values that all live together would cost their square. */
 #include "vm/executable.h"
 
-enum { BASIC_BLOCK_INSTRUCTIONS_MAX = 64 };
+enum { BASIC_BLOCK_INSTRUCTIONS_MIN = 64, BASIC_BLOCK_CUTS_MAX = 128 };
 #define BASIC_BLOCK_NONE UINT32_MAX
 
 typedef struct BasicBlocks {
@@ -14,6 +16,8 @@ typedef struct BasicBlocks {
     uint32_t *predecessors;
 } BasicBlocks;
 
+/* How long a block of a function may be. */
+uint32_t basic_block_instructions_max(uint32_t instruction_count);
 /* Of code whose operands and jumps are in range. */
 MUST_CHECK Error *basic_blocks_create(
     const Executable *executable, uint32_t function, BasicBlocks *out);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "compiler/frontend/onnx_internal.h"
+#include "kernels/plan.h"
 
 typedef struct HandlerRow {
     const char *op_type;
@@ -13,12 +14,43 @@ static const HandlerRow handlers[] = {
 #undef ONNX_NODE
 };
 
+/* Operators of which parts can be made first: there a node may have any number of inputs. */
+static bool joins_any_number(const char *operator_name) {
+    static const char *const names[] = {"Concat", "Sum", "Max", "Min"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], operator_name) == 0) return true;
+    return false;
+}
+
+/* As many inputs as a kernel takes become one, until there are no more than it takes. */
+static Error *join_inputs(const OnnxNode *node, const char *operator_name, Attributes *attributes,
+    uint32_t *inout_count, IrVariable *const **inout_inputs) {
+    while (*inout_count > PLAN_INPUTS_MAX) {
+        const uint32_t groups = (*inout_count + PLAN_INPUTS_MAX - 1) / PLAN_INPUTS_MAX;
+        void *memory;
+        TRY(arena_alloc(&node->import->module->arena, groups, sizeof(IrVariable *), &memory));
+        IrVariable **joined = memory, **results;
+        for (uint32_t g = 0; g < groups; g++) {
+            const uint32_t first = g * PLAN_INPUTS_MAX, left = *inout_count - first;
+            TRY(ir_build_operator(onnx_at(node), operator_name, attributes,
+                left < PLAN_INPUTS_MAX ? left : PLAN_INPUTS_MAX, *inout_inputs + first, 1,
+                &results));
+            joined[g] = results[0];
+        }
+        *inout_inputs = joined;
+        *inout_count = groups;
+    }
+    return NULL;
+}
+
 Error *onnx_node_emit(const OnnxNode *node, const char *operator_name, const char *const *skipped,
     uint32_t input_count, IrVariable *const *inputs) {
     OWN(Attributes, attributes) = NULL;
     TRY(onnx_attribute_convert(node, operator_name, skipped, &attributes));
     uint32_t count = node->output_count ? node->output_count : 1;
     IrVariable **results;
+    if (joins_any_number(operator_name))
+        TRY(join_inputs(node, operator_name, attributes, &input_count, &inputs));
     TRY(ir_build_operator(
         onnx_at(node), operator_name, attributes, input_count, inputs, count, &results));
     for (uint32_t i = 0; i < node->output_count; i++)
@@ -63,8 +95,10 @@ static Error *look_up_inputs(OnnxNode *node) {
     const Onnx__NodeProto *proto = node->proto;
     size_t count = proto->n_input;
     while (count > 0 && !proto->input[count - 1][0]) count--;
-    if (count > IR_OPERANDS_MAX || proto->n_output > IR_OPERANDS_MAX)
-        FAIL(UNSUPPORTED, "more than %d inputs or outputs", IR_OPERANDS_MAX);
+    const bool any = onnx_is_default_domain(proto->domain) && joins_any_number(proto->op_type);
+    const size_t inputs_max = any ? IR_VARIABLES_MAX : IR_OPERANDS_MAX;
+    if (count > inputs_max || proto->n_output > IR_OPERANDS_MAX)
+        FAIL(UNSUPPORTED, "more than %zu inputs or %d outputs", inputs_max, IR_OPERANDS_MAX);
     void *memory;
     TRY(arena_alloc(&node->import->module->arena, count, sizeof(IrVariable *), &memory));
     node->inputs = memory;

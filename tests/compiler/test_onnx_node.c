@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "compiler/frontend/onnx_internal.h"
 #include "tests/compiler/onnx_run.h"
@@ -67,6 +68,42 @@ static void test_onnx_node_checks_how_many_inputs_there_are(void **state) {
     onnx_model_refused(INVALID, "node y (Add)", model);
 }
 
+/* A node that reads x often, and z once at the end. */
+static OnnxModel *wide_node(const char *op_type, int inputs) {
+    TextBuilder OWN_TEXT(names) = {0};
+    for (int i = 1; i < inputs; i++) text_append(&names, "x,");
+    text_append(&names, "z");
+    OnnxModel *model = onnx_model_make(13);
+    onnx_add_input(model->graph, "x", "float32[1]");
+    onnx_add_input(model->graph, "z", "float32[1]");
+    onnx_add_output(model->graph, "y", "float32");
+    OnnxNodeProto *node = onnx_add_node(model->graph, op_type, text_builder_get(&names), "w");
+    if (strcmp(op_type, "Concat") == 0) (void)onnx_set_int(node, "axis", 0);
+    return model;
+}
+
+/* More than a kernel takes, and more than the kernel's number of them. */
+static void test_onnx_node_joins_any_number_of_inputs(void **state) {
+    (void)state;
+    static const int inputs[] = {255, 256, 257, 511, 70000};
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+        char runs[96];
+        OnnxModel *model = wide_node("Sum", inputs[i]);
+        onnx_add_node(model->graph, "Identity", "w", "y");
+        (void)snprintf(runs, sizeof runs, "float32[1] 2; float32[1] 1 -> float32[1] %d",
+            2 * (inputs[i] - 1) + 1);
+        onnx_model_expect(model, runs);
+        model = wide_node("Max", inputs[i]);
+        onnx_add_node(model->graph, "Identity", "w", "y");
+        onnx_model_expect(model, "float32[1] 2; float32[1] 7 -> float32[1] 7");
+        model = wide_node("Concat", inputs[i]);
+        (void)snprintf(runs, sizeof runs, "int64[2] %d %d", inputs[i] - 2, inputs[i] - 1);
+        (void)onnx_add_initializer(model->graph, "at", runs);
+        onnx_add_node(model->graph, "Gather", "w,at", "y");
+        onnx_model_expect(model, "float32[1] 2; float32[1] 7 -> float32[2] 2 7");
+    }
+}
+
 int test_onnx_node(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx_node_names_what_is_not_supported),
@@ -74,6 +111,7 @@ int test_onnx_node(void) {
         cmocka_unit_test(test_onnx_node_needs_an_op_type),
         cmocka_unit_test(test_onnx_node_takes_both_names_of_the_default_domain),
         cmocka_unit_test(test_onnx_node_checks_how_many_inputs_there_are),
+        cmocka_unit_test(test_onnx_node_joins_any_number_of_inputs),
     };
     return cmocka_run_group_tests_name("onnx_node", tests, NULL, NULL);
 }

@@ -24,22 +24,31 @@ static void test_blocks_end_at_jumps_and_targets(void **state) {
     executable_release(executable);
 }
 
-static void test_long_blocks_are_cut(void **state) {
-    (void)state;
+static void check_cuts(int instructions, uint32_t length_max, uint32_t count_max) {
     TextBuilder OWN_TEXT(text) = {0};
     text_append(&text, "function f(1) {\n");
-    for (int i = 0; i < 1000; i++) text_append(&text, " IntOp add, r0, 1 -> r0\n");
+    for (int i = 1; i < instructions; i++) text_append(&text, " IntOp add, r0, 1 -> r0\n");
     text_append(&text, " Ret r0\n}\n");
     Executable *executable = vm_parse(text_builder_get(&text));
     BasicBlocks blocks;
     assert_ok(basic_blocks_create(executable, 0, &blocks));
+    assert_in_range(blocks.count, 1, count_max);
     for (uint32_t i = 0; i < blocks.count; i++) {
-        assert_in_range(blocks.starts[i + 1] - blocks.starts[i], 1, BASIC_BLOCK_INSTRUCTIONS_MAX);
+        assert_in_range(blocks.starts[i + 1] - blocks.starts[i], 1, length_max);
         if (i + 1 < blocks.count) assert_int_equal(blocks.successors[i][0], i + 1);
     }
-    assert_int_equal(blocks.starts[blocks.count], 1001);
+    assert_int_equal(blocks.starts[blocks.count], instructions);
     basic_blocks_deinit(&blocks);
     executable_release(executable);
+}
+
+/* Into as many as are short, but not into more than what lives at the cuts is worth. */
+static void test_long_blocks_are_cut(void **state) {
+    (void)state;
+    check_cuts(1001, 64, 16);
+    check_cuts(128 * 64, 64, 128);
+    check_cuts(200000, 200000 / 128, 129);
+    assert_int_equal(basic_block_instructions_max(0), 64);
 }
 
 int test_basic_blocks(void) {
