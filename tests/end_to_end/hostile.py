@@ -362,14 +362,14 @@ def resting_jobs(b, given):
 
 # Attack: what has to be seen of it, or it proves nothing.
 ATTACKS = {
-    bombs: {404: 20, 429: 20},
-    submissions: {200: 50},
-    compilations: {200: 1, 429: 5},
+    bombs: {404: 10, 429: 10},
+    submissions: {200: 20},
+    compilations: {200: 1, 429: 2},
     kernels: {"running": 1},
     uploads: {"cut": 60},
-    rows: {"rows": 100000, "deleted": 1},
+    rows: {"rows": 20000, "deleted": 1},
     unread_answers: {200: 60, 429: 100},
-    zeros: {200: 30},
+    zeros: {200: 10},
     idle_connections: {"open": 2000, "closed": 200},
-    resting_jobs: {200: 50, 429: 20},
+    resting_jobs: {200: 40, 429: 5},
 }
