@@ -48,6 +48,7 @@ typedef struct Expiry {
     size_t tenant_count, next; /* the tenant that is looked at next */
     double now;
     size_t deleted;
+    Error *damage; /* the first that was found */
 } Expiry;
 
 static Error *expire_some(Connection *catalog, void *context) {
@@ -56,7 +57,14 @@ static Error *expire_some(Connection *catalog, void *context) {
     expiry->deleted = 0;
     while (expiry->next < expiry->tenant_count && expiry->next < last) {
         size_t left = JOBS_AT_ONCE - expiry->deleted, count;
-        TRY(jobs_expire(catalog, expiry->tenants[expiry->next].id, expiry->now, left, &count));
+        Error *error =
+            jobs_expire(catalog, expiry->tenants[expiry->next].id, expiry->now, left, &count);
+        if (error && error_code(error) != ERROR_CORRUPT) return error;
+        if (error) count = 0; /* one tenant's damage does not keep the others' jobs */
+        if (expiry->damage)
+            error_free(error); /* the first one is told */
+        else
+            expiry->damage = error;
         expiry->deleted += count;
         if (count == left) return NULL; /* there may be more of this tenant's */
         expiry->next++;
@@ -74,11 +82,13 @@ static Error *expire_jobs(Housekeeping *housekeeping) {
     size_t total = 0;
     while (expiry.next < expiry.tenant_count && total < HOUSEKEEPING_EXPIRED_MAX &&
            !atomic_load(&housekeeping->ending)) {
-        TRY(catalog_run_freeing(options->catalog, expire_some, &expiry));
+        Error *error = catalog_run_freeing(options->catalog, expire_some, &expiry);
+        if (error) error_free(expiry.damage); /* the other one is worse */
+        TRY(error);
         total += expiry.deleted;
         count(housekeeping, METRIC_JOBS_EXPIRED, expiry.deleted);
     }
-    return NULL;
+    return expiry.damage;
 }
 
 /* ---- what nothing refers to ---- */

@@ -135,8 +135,9 @@ Error *job_service_settle_verifications(JobService *service, double now) {
         TRY(verifications_list(service->store, after, AT_ONCE, names, &count));
         for (size_t i = 0; i < count; i++) {
             Error *error = settle_one(service, &names[i], now);
-            if (error_code(error) != ERROR_NOT_FOUND) TRY(error);
-            error_free(error); /* somebody else has ended it */
+            const ErrorCode code = error_code(error);
+            if (code != ERROR_NOT_FOUND && code != ERROR_CORRUPT) TRY(error);
+            error_free(error); /* somebody else has ended it, or fsck names what cannot be read */
             after = names[i].row;
         }
     }

@@ -245,9 +245,12 @@ Error *arrivals_list(Store *store, ArrivalList **out_list) {
         ArrivalRow row;
         TRY(query_next(&query, &found));
         if (!found) break;
-        TRY(read_row(&query, &row));
         TRY(memory_grow((void **)&list->items, list->count, &capacity, sizeof *list->items));
-        list->items[list->count++] = row.arrival;
+        Error *error = read_row(&query, &row);
+        if (error && error_code(error) != ERROR_CORRUPT) return error;
+        if (!error) list->items[list->count++] = row.arrival;
+        list->damaged += error != NULL;
+        error_free(error); /* fsck names it; the others go on */
     }
     *out_list = TAKE(list);
     return NULL;

@@ -28,6 +28,7 @@ typedef struct Arrival {
 typedef struct ArrivalList {
     Arrival *items;
     size_t count;
+    size_t damaged; /* rows that cannot be read (damaged_migrations.h), not among the items */
 } ArrivalList;
 
 void arrival_list_release(ArrivalList *list);

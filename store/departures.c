@@ -164,7 +164,10 @@ Error *departures_follow(Connection *catalog, Job *inout_job, JobState before) {
     }
     if (!ended && before != JOB_STATE_HELD) return NULL;
     job->migrating[0] = 0;
-    return run_on(catalog, STATEMENT_GIVE_DEPARTURE_UP, job);
+    TRY(run_on(catalog, STATEMENT_GIVE_DEPARTURE_UP, job));
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DROP_DAMAGED_DEPARTURES);
+    query_bind_i64(&query, 1, job->row);
+    return query_run(&query);
 }
 
 Error *departures_list(Store *store, DepartureList **out_list) {
@@ -179,8 +182,10 @@ Error *departures_list(Store *store, DepartureList **out_list) {
         TRY(query_next(&query, &row));
         if (!row) break;
         TRY(memory_grow((void **)&list->items, list->count, &capacity, sizeof *list->items));
-        TRY(read_departure(&query, &list->items[list->count]));
-        list->count++;
+        Error *error = read_departure(&query, &list->items[list->count]);
+        if (error && error_code(error) != ERROR_CORRUPT) return error;
+        *(error ? &list->damaged : &list->count) += 1;
+        error_free(error); /* fsck names it; the others go on */
     }
     *out_list = TAKE(list);
     return NULL;

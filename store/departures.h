@@ -28,6 +28,7 @@ typedef struct Departure {
 typedef struct DepartureList {
     Departure *items;
     size_t count;
+    size_t damaged; /* rows that cannot be read (damaged_migrations.h), not among the items */
 } DepartureList;
 
 void departure_list_release(DepartureList *list);

@@ -1,3 +1,4 @@
+#include "store/damaged_migrations.h"
 #include "store/fsck_internal.h"
 #include "store/jobs_damaged.h"
 #include "store/jobs_internal.h"
@@ -97,7 +98,63 @@ static Error *check_jobs(Fsck *fsck) {
     }
 }
 
+/* ---- migrations and verifications ---- */
+
+static const char *const damaged_texts[DAMAGED_KIND_COUNT] = {
+    [DAMAGED_DEPARTURE] = "what is written of its migration cannot be read: the next start of a "
+                          "daemon holds it, then `layover resume` runs it here, if it does not run "
+                          "on the other node, and `cancel` ends it; of one that has ended or moved "
+                          "`layover fsck --repair` restores what is known",
+    [DAMAGED_ARRIVAL] = "what is written of its way here cannot be read: the next start of a "
+                        "daemon holds it, if it is in doubt; else `layover fsck --repair` forgets "
+                        "the offer",
+    [DAMAGED_VERIFICATION] = "what it verifies cannot be read; `layover fsck --repair` makes it a "
+                             "job like others, which `cancel` and `rm-job` remove",
+};
+
+static Error *repair_damaged(Fsck *fsck, const DamagedRow *row, bool *out_repaired) {
+    *out_repaired = false;
+    if (!fsck->options->repair) return NULL;
+    Transaction OWN_TRANSACTION(transaction) = {0};
+    TRY(transaction_begin(fsck->store, DATABASE_CATALOG, &transaction));
+    TRY(damaged_migrations_repair(transaction.connection, row, out_repaired));
+    return transaction_commit(&transaction);
+}
+
+static Error *check_damaged_row(Fsck *fsck, const DamagedRow *row) {
+    bool repaired;
+    char name[JOB_ID_TEXT_SIZE];
+    Error *error = repair_damaged(fsck, row, &repaired);
+    if (!error && repaired) fsck->result->repaired++;
+    if (!error && repaired) return NULL;
+    if (!error)
+        error = error_make(
+            ERROR_CORRUPT, __FILE__, __LINE__, "catalog.db: %s", damaged_texts[row->kind]);
+    job_id_print(row->id, name);
+    return fsck_note(fsck, error_wrap(error, "job %s", name));
+}
+
+static Error *list_damaged(
+    Fsck *fsck, DamagedKind kind, DamagedRow rows[DAMAGED_ROWS_MAX], size_t *out_count) {
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(fsck->store, DATABASE_CATALOG, &catalog));
+    return damaged_migrations_list(catalog, kind, 0, rows, out_count);
+}
+
+/* The first DAMAGED_ROWS_MAX of each kind; whoever repairs them sees the others next time. */
+static Error *check_damaged(Fsck *fsck) {
+    DamagedRow rows[DAMAGED_ROWS_MAX];
+    for (int kind = 0; kind < DAMAGED_KIND_COUNT; kind++) {
+        size_t count;
+        Error *error = list_damaged(fsck, (DamagedKind)kind, rows, &count);
+        if (error) return fsck_note(fsck, error);
+        for (size_t i = 0; i < count; i++) TRY(check_damaged_row(fsck, &rows[i]));
+    }
+    return NULL;
+}
+
 Error *fsck_check_rows(Fsck *fsck) {
     TRY(check_tenants(fsck));
-    return check_jobs(fsck);
+    TRY(check_jobs(fsck));
+    return check_damaged(fsck);
 }

@@ -60,16 +60,17 @@ static Error *list_expired(Connection *catalog, TenantId tenant, double before, 
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_EXPIRED_JOBS);
     query_bind_i64(&query, 1, tenant);
     query_bind_f64(&query, 2, before);
-    query_bind_i64(&query, 3, (int64_t)(count_max < EXPIRED_AT_ONCE ? count_max : EXPIRED_AT_ONCE));
-    for (size_t count = 0;; count++) {
+    const size_t last = count_max < EXPIRED_AT_ONCE ? count_max : EXPIRED_AT_ONCE;
+    for (*out_count = 0; *out_count < last;) {
         bool row;
         TRY(query_next(&query, &row));
-        if (!row) {
-            *out_count = count;
-            return NULL;
-        }
-        TRY(jobs_read_row(&query, &out_jobs[count]));
+        if (!row) return NULL;
+        Error *error = jobs_read_row(&query, &out_jobs[*out_count]);
+        if (error && error_code(error) != ERROR_CORRUPT) return error;
+        *out_count += error == NULL;
+        error_free(error); /* fsck names it */
     }
+    return NULL;
 }
 
 Error *jobs_expire(

@@ -37,14 +37,12 @@ typedef struct JobRemoval {
 
 static Error *read_removal(Connection *catalog, int64_t job, bool *out_found, JobRemoval *out) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_JOB_REMOVAL);
-    int64_t whole;
     query_bind_i64(&query, 1, job);
     TRY(query_next(&query, out_found));
     if (!*out_found) return NULL;
     out->job = job;
-    TRY(query_i64(&query, 0, &out->tenant));
-    TRY(query_i64(&query, 1, &whole));
-    out->whole = whole == 1;
+    out->tenant = query_any_i64(&query, 0, query_any_i64(&query, 1, 0));
+    out->whole = query_any_i64(&query, 2, 1) == 1; /* as HIDE_JOB left it */
     return NULL;
 }
 
@@ -74,6 +72,12 @@ typedef struct DoomedContent {
     int64_t checkpoints; /* 1: it is one */
 } DoomedContent;
 
+/* What is damaged goes as well: fsck counts anew. */
+static uint64_t read_size(const Query *query, int column) {
+    const int64_t size = query_any_i64(query, column, 0);
+    return size > 0 && size < INT64_MAX / REMOVAL_STEP_ROWS ? (uint64_t)size : 0;
+}
+
 /* Collected first: deleting under a running list lets SQLite skip rows. Always one, if there is
  * any: a content may cost more than the budget. */
 static Error *list_contents(Connection *catalog, int64_t job, uint64_t *inout_rows,
@@ -83,16 +87,14 @@ static Error *list_contents(Connection *catalog, int64_t job, uint64_t *inout_ro
     query_bind_i64(&query, 2, REMOVAL_STEP_ROWS);
     for (*out_count = 0; *inout_rows > 0;) {
         bool row;
-        uint64_t chunks, size;
         TRY(query_next(&query, &row));
         if (!row) return NULL;
         DoomedContent *content = &out[*out_count];
         TRY(query_i64(&query, 0, &content->id));
-        TRY(query_size(&query, 1, &content->bytes_stored));
-        TRY(query_size(&query, 2, &chunks));
-        TRY(query_size(&query, 3, &size));
-        TRY(query_size(&query, 4, &content->output_bytes));
-        TRY(query_i64(&query, 5, &content->checkpoints));
+        content->bytes_stored = read_size(&query, 1);
+        content->output_bytes = read_size(&query, 4);
+        const uint64_t chunks = read_size(&query, 2), size = read_size(&query, 3);
+        content->checkpoints = query_any_i64(&query, 5, 0);
         uint64_t cost = 1 + chunks / CHUNK_LIST_LENGTH_MAX + size / BYTES_OF_A_ROW;
         *inout_rows -= cost < *inout_rows ? cost : *inout_rows;
         ++*out_count;
@@ -158,10 +160,12 @@ typedef struct Removed {
     Error *(*step)(Connection *catalog, int64_t row, uint64_t *inout_rows);
 } Removed;
 
-static Error *find_next(Store *store, StatementId find, bool *out_found, int64_t *out_row) {
+static Error *find_next(
+    Store *store, StatementId find, int64_t after, bool *out_found, int64_t *out_row) {
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     Query OWN_QUERY(query) = query_start(catalog, find);
+    query_bind_i64(&query, 1, after);
     return query_find_i64(&query, out_found, out_row);
 }
 
@@ -173,20 +177,29 @@ static Error *run_step(Store *store, const Removed *removed, int64_t row, uint64
     return transaction_commit(&transaction);
 }
 
-static Error *run_all(Store *store, const Removed *removed, const atomic_bool *stop) {
+/* A row that cannot be deleted does not keep those behind it. inout_error: what the first one says.
+ */
+static Error *run_all(
+    Store *store, const Removed *removed, const atomic_bool *stop, Error **inout_error) {
     uint64_t rows = REMOVAL_STEP_ROWS;
-    while (!atomic_load(stop)) {
+    for (int64_t after = 0; !atomic_load(stop);) {
         bool found;
         int64_t row;
-        TRY(find_next(store, removed->find, &found, &row));
+        TRY(find_next(store, removed->find, after, &found, &row));
         if (!found) break;
         Error *error = run_step(store, removed, row, rows);
-        if (error_code(error) != ERROR_EXHAUSTED || rows == STEP_ROWS_FULL) {
-            TRY(error);
+        if (!error) continue;
+        if (error_code(error) == ERROR_EXHAUSTED && rows != STEP_ROWS_FULL) {
+            error_free(error); /* in smaller steps */
+            rows = STEP_ROWS_FULL;
             continue;
         }
-        error_free(error); /* in smaller steps */
-        rows = STEP_ROWS_FULL;
+        if (error_code(error) != ERROR_CORRUPT) return error;
+        after = row;
+        if (*inout_error)
+            error_free(error); /* the first one is told */
+        else
+            *inout_error = error;
     }
     return NULL;
 }
@@ -194,6 +207,10 @@ static Error *run_all(Store *store, const Removed *removed, const atomic_bool *s
 Error *removals_run(Store *store, const atomic_bool *stop) {
     static const Removed jobs = {STATEMENT_FIND_JOB_REMOVAL, removals_step_job},
                          models = {STATEMENT_FIND_MODEL_REMOVAL, removals_step_model};
-    TRY(run_all(store, &jobs, stop));
-    return run_all(store, &models, stop);
+    Error *damaged = NULL;
+    Error *error = run_all(store, &jobs, stop, &damaged);
+    if (!error) error = run_all(store, &models, stop, &damaged);
+    if (!error) return damaged;
+    error_free(damaged); /* the other one ends it */
+    return error;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "store/connection.h"
 
 #define CATALOG STATEMENT_IN_CATALOG
@@ -175,6 +176,10 @@ Error *query_text(const Query *query, int column, char *out, size_t size) {
             sqlite3_column_name(query->statement, column));
     memcpy(out, text, length);
     out[length] = 0;
+    /* a changed bit: it is shown to people, in JSON too */
+    const bool damaged = !text_is_utf8(out, length);
+    for (size_t i = 0; damaged && i < length; i++)
+        if ((unsigned char)out[i] >= 0x80) out[i] = '?';
     return NULL;
 }
 

@@ -158,9 +158,11 @@ static Error *delete_one(Connection *catalog, TenantId tenant, int64_t id) {
     {
         Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DELETE_EXECUTABLE);
         query_bind_i64(&query, 1, id);
-        TRY(query_find_i64(&query, &found, &bytes_stored));
+        TRY(query_next(&query, &found));
+        bytes_stored = found ? query_any_i64(&query, 0, 0) : 0; /* fsck counts anew */
+        if (found) TRY(query_run(&query));
     }
-    return found ? tenants_discharge(catalog, tenant, (uint64_t)bytes_stored) : NULL;
+    return bytes_stored > 0 ? tenants_discharge(catalog, tenant, (uint64_t)bytes_stored) : NULL;
 }
 
 typedef struct UnusedExecutable {
@@ -187,8 +189,8 @@ static Error *list_unused(Connection *catalog, TenantId tenant, Digest *inout_af
         }
         TRY(query_i64(&query, 0, &out_unused[count].id));
         TRY(query_digest(&query, 1, &after));
-        TRY(query_size(&query, 2, &out_unused[count].rows));
-        out_unused[count].rows++;
+        const int64_t rows = query_any_i64(&query, 2, 0);
+        out_unused[count].rows = rows > 0 ? (uint64_t)rows + 1 : 1;
     }
 }
 

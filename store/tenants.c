@@ -98,7 +98,10 @@ static Error *read_row(Query *query, bool *out_found, Tenant *out) {
     if (!row) return NULL;
     TRY(query_i64(query, 0, &tenant.id));
     TRY(query_text(query, 1, tenant.name, sizeof tenant.name));
-    TRY(query_f64(query, 2, &tenant.created));
+    if (query_is_null(query, 2))
+        note_damage(&tenant, "the time of its making", 0);
+    else
+        TRY(query_f64(query, 2, &tenant.created));
     tenant.weight = query_any_i64(query, 3, 0);
     tenant.retention_s = query_any_i64(query, 4, -1);
     const int64_t stored = query_any_i64(query, 5, -1);
@@ -267,7 +270,10 @@ Error *tenants_list_page(Store *store, const char *after, size_t count_max, Tena
         const char *last = list->count ? list->items[list->count - 1].name : after;
         TRY(read_after(catalog, last, &found, &list->items[list->count]));
         if (!found) break;
-        list->count++;
+        /* behind a name that was damaged there is no order: it stands last */
+        const int order = last[0] ? strcmp(list->items[list->count].name, last) : 1;
+        list->count += order != 0;
+        if (order <= 0) break;
     }
     *out_list = TAKE(list);
     return NULL;

@@ -24,6 +24,7 @@ struct MigrationSettler {
     uint64_t away[AWAY_MAX]; /* of this turn */
     size_t away_count;
     char last_warning[512];
+    bool warned_of_departures, warned_of_arrivals; /* that some cannot be read */
 };
 
 Error *migration_settler_create(
@@ -66,6 +67,15 @@ static void warn(MigrationSettler *self, JobId job, const Error *error) {
     if (!self->options.warn || strcmp(text, self->last_warning) == 0) return;
     memcpy(self->last_warning, text, sizeof text);
     self->options.warn(NULL, text);
+}
+
+/* What cannot be read is settled by a person; the others go on. */
+static void warn_damaged(MigrationSettler *self, size_t count, bool *inout_warned) {
+    char text[160];
+    (void)snprintf(text, sizeof text,
+        "what is written of %zu migrations cannot be read; `layover fsck` names them", count);
+    if (count > 0 && !*inout_warned && self->options.warn) self->options.warn(NULL, text);
+    *inout_warned = count > 0;
 }
 
 /* ---- departures ---- */
@@ -118,7 +128,8 @@ static Error *settle_departure(MigrationSettler *self, Departure *departure) {
 static Error *settle_departures(MigrationSettler *self, size_t *inout_unsettled) {
     OWN(DepartureList, list) = NULL;
     TRY(departures_list(node(self)->store, &list));
-    *inout_unsettled += list->count;
+    *inout_unsettled += list->count + list->damaged;
+    warn_damaged(self, list->damaged, &self->warned_of_departures);
     for (size_t i = 0; i < list->count; i++) {
         Departure *departure = &list->items[i];
         if (is_away(self, departure->target) ||
@@ -191,7 +202,8 @@ static Error *settle_arrivals(MigrationSettler *self, size_t *inout_unsettled) {
     OWN(ArrivalList, list) = NULL;
     bool offers = false;
     TRY(arrivals_list(node(self)->store, &list));
-    *inout_unsettled += list->count;
+    *inout_unsettled += list->count + list->damaged;
+    warn_damaged(self, list->damaged, &self->warned_of_arrivals);
     for (size_t i = 0; i < list->count; i++) {
         Arrival *arrival = &list->items[i];
         offers |= arrival->progress == ARRIVAL_IS_OFFERED;

@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "base/thread.h"
 #include "scheduler/migration/migration_settler.h"
+#include "store/damaged_migrations.h"
 #include "store/departures.h"
 
 #define SETTLE_PAUSE_NS (2 * SECOND_NS)
@@ -42,23 +43,31 @@ struct Migrations {
 
 /* ---- what an earlier process left ---- */
 
+/* A job whose own row cannot be read does not run: the control thread tells it. */
+static Error *hold(Connection *catalog, const Departure *departure) {
+    Job job;
+    Error *error = jobs_read(catalog, departure->tenant, departure->job, &job);
+    if (error_code(error) == ERROR_CORRUPT) {
+        error_free(error);
+        return NULL;
+    }
+    TRY(error);
+    if (job.state != JOB_STATE_QUEUED && job.state != JOB_STATE_SUSPENDED) return NULL;
+    return jobs_transition(catalog, departure->tenant, departure->job, JOB_STATE_HELD,
+        "the daemon ended while it migrated: waits until the other node says whose it is");
+}
+
 static Error *hold_all(Connection *catalog, void *context) {
     const DepartureList *list = context;
-    for (size_t i = 0; i < list->count; i++) {
-        const Departure *departure = &list->items[i];
-        Job job;
-        TRY(jobs_read(catalog, departure->tenant, departure->job, &job));
-        if (job.state != JOB_STATE_QUEUED && job.state != JOB_STATE_SUSPENDED) continue;
-        TRY(jobs_transition(catalog, departure->tenant, departure->job, JOB_STATE_HELD,
-            "the daemon ended while it migrated: waits until the other node says whose it is"));
-    }
+    TRY(damaged_migrations_hold(catalog));
+    for (size_t i = 0; i < list->count; i++) TRY(hold(catalog, &list->items[i]));
     return NULL;
 }
 
 Error *migrations_hold(Store *store) {
     OWN(DepartureList, list) = NULL;
     TRY(departures_list(store, &list));
-    return list->count > 0 ? catalog_run_directly(store, hold_all, list) : NULL;
+    return catalog_run_directly(store, hold_all, list);
 }
 
 /* ---- tasks ---- */

@@ -26,6 +26,29 @@ def damage(home, statement):
     catalog.close()
 
 
+def test_a_job_whose_migration_cannot_be_read_is_held_until_somebody_decides(home, models):
+    home.call("register", "gen", f"{models}/gpt2_gen_small.onnx")
+    with Daemon(home, "--grace", "30") as daemon:
+        jobs = [daemon.submit("gen", PROMPT_SHORT, suspend_after=5) for _ in range(2)]
+        for job in jobs:
+            daemon.wait(job, lambda it: it["state"] == "suspended")
+    damage(home, "UPDATE jobs SET migrating = 'far', attempt = 1")
+    damage(home, "INSERT INTO departures SELECT id, 0, 77, 1, 99, 1 FROM jobs")
+    for _ in range(2):  # a second start finds them held
+        with Daemon(home, "--grace", "30") as daemon:
+            for job in jobs:
+                found = daemon.job(job)
+                assert found["state"] == "held"
+                assert "what is written of its migration cannot be read" in found["events"][-1]["why"]
+                assert f"job {job}: " in home.call("fsck", expect=REFUSED, as_json=False).err
+    with Daemon(home, "--grace", "30") as daemon:
+        home.call("resume", jobs[0])
+        daemon.finished(jobs[0])
+        home.call("cancel", jobs[1])
+        home.call("rm-job", jobs[1])
+        assert "0 errors" in home.call("fsck", as_json=False).out
+
+
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_a_daemon_starts_beside_damage(home, models, kind):
     home.call("register", "gen", f"{models}/gpt2_gen_small.onnx")
