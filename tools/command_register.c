@@ -111,6 +111,19 @@ static Error *register_here(const CommandContext *context, const char *format,
     return describe(&version, executable, start_ns, out);
 }
 
+/* The daemon's compiler says the same as the one here, which only runs for a lower precision. */
+static void take_warnings(json_object *inout_object, TextBuilder *out_warnings) {
+    json_object *array;
+    const bool found = json_object_object_get_ex(inout_object, "warnings", &array) &&
+                       json_object_is_type(array, json_type_array);
+    text_builder_deinit(out_warnings);
+    for (size_t i = 0; found && i < json_object_array_length(array); i++) {
+        text_append(out_warnings, json_object_get_string(json_object_array_get_idx(array, i)));
+        text_append(out_warnings, "\n");
+    }
+    json_object_object_del(inout_object, "warnings");
+}
+
 Error *command_register(CommandContext *context) {
     const char *name = context->arguments[0], *path = context->arguments[1], *format;
     OWN(HttpClient, client) = NULL;
@@ -139,6 +152,7 @@ Error *command_register(CommandContext *context) {
                        : register_here(context, format, &options, lower, &object);
     progress_end(&progress);
     TRY(error);
+    if (client) take_warnings(object, &warnings);
     if (precision) json_object_object_add(object, "precision", TAKE(precision));
     model_file_tell_warnings(context, &warnings, object);
     return remote_show(context, object, print_registered);

@@ -9,6 +9,7 @@
 #include "base/allocator.h"
 #include "base/file.h"
 #include "compiler/compile.h"
+#include "scheduler/http/model_json.h"
 #include "serialize/executable_file.h"
 #include "tools/model_access.h"
 
@@ -132,16 +133,11 @@ Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOpt
 
 void model_file_tell_warnings(
     const CommandContext *context, const TextBuilder *warnings, json_object *inout_object) {
-    json_object *array = json_object_new_array();
     for (const char *line = text_builder_get(warnings); *line;) {
         const int size = (int)strcspn(line, "\n");
-        json_object_array_add(array, json_object_new_string_len(line, size));
         if (!context->json && !context->quiet)
             (void)fprintf(stderr, "layover: warning: %.*s\n", size, line);
         line += size + (line[size] == '\n');
     }
-    if (inout_object && json_object_array_length(array) > 0)
-        json_object_object_add(inout_object, "warnings", array);
-    else
-        json_object_put(array);
+    if (inout_object) model_warnings_json(warnings, inout_object);
 }

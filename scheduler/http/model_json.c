@@ -1,5 +1,7 @@
 #include "scheduler/http/model_json.h"
 
+#include <string.h>
+
 #include "kernels/operator_lower.h"
 #include "scheduler/http/json_fields.h"
 
@@ -98,6 +100,19 @@ Error *model_json(const ModelVersion *version, const Executable *executable, jso
     if (lowered) json_fields_text(object, "lowered_to", lowered);
     *out = object;
     return NULL;
+}
+
+void model_warnings_json(const TextBuilder *lines, json_object *inout_object) {
+    json_object *array = json_object_new_array();
+    for (const char *line = text_builder_get(lines); *line;) {
+        const int size = (int)strcspn(line, "\n");
+        json_object_array_add(array, json_object_new_string_len(line, size));
+        line += size + (line[size] == '\n');
+    }
+    if (json_object_array_length(array) > 0)
+        json_object_object_add(inout_object, "warnings", array);
+    else
+        json_object_put(array);
 }
 
 Error *model_fsck_json(const FsckResult *result, json_object **out) {

@@ -2,6 +2,7 @@
 /* The store's things as JSON: what command line and HTTP both show. */
 #include <json-c/json_object.h>
 
+#include "base/text.h"
 #include "store/fsck.h"
 #include "store/gc.h"
 #include "store/models.h"
@@ -15,5 +16,7 @@ MUST_CHECK Error *model_version_json(const ModelVersion *version, json_object **
 /* The latter with "functions", and with "lowered_to" (bf16 or int8) where something is. */
 MUST_CHECK Error *model_json(
     const ModelVersion *version, const Executable *executable, json_object **out);
+/* What the compiler had to say, as lines: the array "warnings", only where there are some. */
+void model_warnings_json(const TextBuilder *lines, json_object *inout_object);
 MUST_CHECK Error *model_fsck_json(const FsckResult *result, json_object **out);
 MUST_CHECK Error *model_gc_json(const GcResult *result, json_object **out);

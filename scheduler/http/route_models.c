@@ -208,7 +208,8 @@ static Error *name_quota(Error *owned_error, const CompileChild *child, uint64_t
         (unsigned long long)child->data_bytes, (unsigned long long)host_quota);
 }
 
-static Error *compile(HttpService *service, const HttpRequest *request, const Upload *upload) {
+static Error *compile(HttpService *service, const HttpRequest *request, const Upload *upload,
+    TextBuilder *inout_warnings) {
     CompileChild child = {
         .compiler = service->compiler,
         .folder = upload->folder,
@@ -216,6 +217,7 @@ static Error *compile(HttpService *service, const HttpRequest *request, const Up
         .output = output_name,
         .format = http_request_query(request, "format"),
         .precision = http_request_query(request, "precision"),
+        .warnings = inout_warnings,
     };
     MemoryCharge OWN_CHARGE(charge) = {0};
     uint64_t host_quota;
@@ -282,6 +284,7 @@ Error *route_model_register(
     ModelVersion OWN_VERSION(version) = {0};
     OWN(Container, container) = NULL;
     OWN(Executable, executable) = NULL;
+    TextBuilder OWN_TEXT(warnings) = {0};
     json_object *object;
     TRY(check_register(request));
     while ((aliases[alias_count] = http_request_query_at(request, "alias", (uint32_t)alias_count)))
@@ -293,7 +296,7 @@ Error *route_model_register(
             "%s", name);
     else {
         TRY(make_upload(service, request, &upload));
-        TRY(compile(service, request, &upload));
+        TRY(compile(service, request, &upload, &warnings));
         TRY(container_open_path(CONTAINER_EXECUTABLE, upload.output, &container));
     }
     TRY(model_loader_import(service->store, request->caller.tenant, service->pool, name, container,
@@ -302,6 +305,7 @@ Error *route_model_register(
         service->jobs.class_->model_stored(
             service->jobs.self, request->caller.tenant, &version.executable);
     TRY(model_json(&version, executable, &object));
+    model_warnings_json(&warnings, object);
     json_fields_real(object, "seconds", (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9);
     return http_response_json(response, object);
 }

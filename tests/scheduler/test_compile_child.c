@@ -97,6 +97,34 @@ static void test_compile_child_ends_whatever_it_does(void **state) {
     assert_fails(IO, compile_child_run(&place->child));
 }
 
+/* Lines without control characters, few and short ones, whatever the child prints. */
+static void test_compile_child_hands_on_warnings(void **state) {
+    Place *place = *state;
+    char path[160];
+    TextBuilder OWN_TEXT(warnings) = {0};
+    place->child.warnings = &warnings;
+    write_script(place,
+        "#!/bin/sh\necho "
+        "'{\"executable\":\"x\",\"warnings\":[\"one\",2,\"t\\u001b[1mo\\nthree\"]}'\n",
+        path);
+    assert_ok(compile_child_run(&place->child));
+    assert_string_equal(text_builder_get(&warnings), "one\nt [1mo three\n");
+    text_builder_deinit(&warnings);
+    write_script(place,
+        "#!/bin/sh\nprintf '{\"warnings\":[\"a\"'\n"
+        "for i in $(seq 200); do printf ',\"%2000s\"' $i; done\necho ']}'\n",
+        path);
+    assert_ok(compile_child_run(&place->child));
+    size_t lines = 0;
+    for (const char *c = text_builder_get(&warnings); *c; c++) lines += *c == '\n';
+    assert_int_equal(lines, COMPILE_CHILD_WARNINGS_MAX);
+    assert_int_equal(warnings.size, 2 + (lines - 1) * (COMPILE_CHILD_WARNING_SIZE + 1));
+    text_builder_deinit(&warnings);
+    write_script(place, "#!/bin/sh\nhead -c 20000000 /dev/zero\necho oops >&2\n", path);
+    assert_ok(compile_child_run(&place->child));
+    assert_string_equal(text_builder_get(&warnings), "");
+}
+
 /* A file of its output's size is refused, and data in other files. */
 static void test_compile_child_has_limits(void **state) {
     Place *place = *state;
@@ -112,6 +140,7 @@ int test_compile_child(void) {
         WITH_PLACE(test_compile_child_compiles),
         WITH_PLACE(test_compile_child_tells_what_was_wrong),
         WITH_PLACE(test_compile_child_ends_whatever_it_does),
+        WITH_PLACE(test_compile_child_hands_on_warnings),
         WITH_PLACE(test_compile_child_has_limits),
     };
     return cmocka_run_group_tests_name("compile_child", tests, NULL, NULL);
