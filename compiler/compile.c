@@ -7,6 +7,7 @@
 #include "compiler/lower/emit.h"
 #include "compiler/passes/pass.h"
 #include "vm/assembly.h"
+#include "vm/value_equal.h"
 
 static const char import_name[] = "import";
 
@@ -72,6 +73,95 @@ Error *compile_module(IrModule *module, const CompileOptions *options, Executabl
     return NULL;
 }
 
+/* ---- names of dimensions that inputs share ---- */
+
+/* One way to compile a model, with what it says. */
+typedef struct Attempt {
+    Executable *executable;
+    TextBuilder dump, warnings;
+    PrecisionReport report;
+} Attempt;
+
+static void attempt_deinit(Attempt *attempt) {
+    executable_release(attempt->executable);
+    text_builder_deinit(&attempt->dump);
+    text_builder_deinit(&attempt->warnings);
+}
+#define OWN_ATTEMPT(name) __attribute__((cleanup(attempt_deinit))) name
+
+static Error *try_names(const uint8_t *data, size_t size, const CompileOptions *options,
+    OnnxNames names, bool *out_shared, Attempt *inout_attempt) {
+    OWN(IrModule, module) = NULL;
+    CompileOptions own = *options;
+    own.dump = options->dump ? &inout_attempt->dump : NULL;
+    own.warnings = &inout_attempt->warnings;
+    own.report = &inout_attempt->report;
+    TRY(onnx_import_names(data, size, options->folder, names, out_shared, &module));
+    return compile_module(module, &own, &inout_attempt->executable);
+}
+
+static bool is_same_function(const Function *a, const Function *b) {
+    return a->first_word == b->first_word && a->word_count == b->word_count &&
+           a->parameter_count == b->parameter_count && a->register_count == b->register_count;
+}
+
+static bool is_same_constant(const Constant *a, const Constant *b) {
+    bool equal = false;
+    if (a->slot != b->slot) return false;
+    Error *error = value_equal(&a->value, &b->value, &equal);
+    const bool compared = !error;
+    error_free(error); /* what cannot be compared is not the same */
+    return compared && equal;
+}
+
+/* All but what the ports of the functions are called. */
+static bool is_same_code(const Executable *a, const Executable *b) {
+    if (a->function_count != b->function_count || a->constant_count != b->constant_count ||
+        a->primitive_count != b->primitive_count || a->code_word_count != b->code_word_count ||
+        memcmp(a->code, b->code, a->code_word_count * sizeof *a->code) != 0)
+        return false;
+    for (uint32_t i = 0; i < a->function_count; i++)
+        if (!is_same_function(&a->functions[i], &b->functions[i])) return false;
+    for (uint32_t i = 0; i < a->primitive_count; i++)
+        if (a->primitives[i].operator_info != b->primitives[i].operator_info ||
+            !attributes_equal(a->primitives[i].attributes, b->primitives[i].attributes))
+            return false;
+    for (uint32_t i = 0; i < a->constant_count; i++)
+        if (!is_same_constant(&a->constants[i], &b->constants[i])) return false;
+    return true;
+}
+
+static Error *tell(Attempt *attempt, const CompileOptions *options, Executable **out) {
+    if (options->dump) text_append(options->dump, text_builder_get(&attempt->dump));
+    if (options->warnings) text_append(options->warnings, text_builder_get(&attempt->warnings));
+    if (options->report) {
+        options->report->lowered += attempt->report.lowered;
+        for (int i = 0; i < PRECISION_LEFT_COUNT; i++)
+            options->report->left[i] += attempt->report.left[i];
+    }
+    *out = TAKE(attempt->executable);
+    return NULL;
+}
+
+/* Inputs that share a name of a dimension have the same size there, says the model, and is not
+ * always right. Where the compiler has relied on that, the code is another one than without, and
+ * the sizes are checked at each run. Else the name means nothing: sizes that differ are no error
+ * but of the operator that cannot take them. */
+static Error *compile_onnx(
+    const uint8_t *data, size_t size, const CompileOptions *options, Executable **out) {
+    Attempt OWN_ATTEMPT(bound) = {0};
+    Attempt OWN_ATTEMPT(apart) = {0};
+    bool shared = false;
+    Error *error = try_names(data, size, options, ONNX_NAMES_BIND, &shared, &bound);
+    if (!shared) return error ? error : tell(&bound, options, out);
+    Error *other = try_names(data, size, options, ONNX_NAMES_APART, &shared, &apart);
+    const bool part = !other && (error || is_same_code(apart.executable, bound.executable));
+    error_free(other); /* the names bind: whatever is wrong with them is told by the other one */
+    if (error && !part) return error;
+    error_free(error); /* the names contradict the model */
+    return tell(part ? &apart : &bound, options, out);
+}
+
 Error *compile_source(const char *format, const uint8_t *data, size_t size,
     const CompileOptions *options, Executable **out) {
     TRY(check_options(options));
@@ -81,7 +171,5 @@ Error *compile_source(const char *format, const uint8_t *data, size_t size,
     if (strcmp(format, "relax") == 0 || strcmp(format, "relay") == 0 || strcmp(format, "nnvm") == 0)
         FAIL(UNSUPPORTED, "format %s is not read by this version; onnx and lva are", format);
     if (strcmp(format, "onnx") != 0) FAIL(USAGE, "unknown format %s; there is onnx, lva", format);
-    OWN(IrModule, module) = NULL;
-    TRY(onnx_import(data, size, options->folder, &module));
-    return compile_module(module, options, out);
+    return compile_onnx(data, size, options, out);
 }

@@ -3,7 +3,10 @@
  * Some exporters give one name to every dimension whose size they do not know. A name that stands
  * more than once in the shape of one input is such a name, or means a square: it is kept for the
  * first of them, so that nothing is concluded of the others. One that stands for the first
- * dimension and another one of the same input, or for three of them, is dropped from all inputs. */
+ * dimension and another one of the same input, or for three of them, is dropped from all inputs.
+ *
+ * A name that several inputs share may be relied on, and is checked then, or it means nothing:
+ * compile.c tries both. */
 #include "base/allocator.h"
 #include "compiler/frontend/onnx_internal.h"
 
@@ -76,5 +79,53 @@ Error *onnx_dimensions_check(IrModule *module, const Onnx__GraphProto *graph) {
         const Onnx__TensorShapeProto *shape = shape_of(graph->input[i]);
         if (shape) TRY(check_input(module, graph, graph->input[i], shape));
     }
+    return NULL;
+}
+
+/* ---- names that several inputs share ---- */
+
+typedef struct SharedNames {
+    NameMap *first; /* by name: the ValueInfoProto of the first input that has it */
+    NameMap *told;
+} SharedNames;
+
+static Error *part(IrModule *module, const SharedNames *names, const Onnx__ValueInfoProto *input,
+    const Onnx__ValueInfoProto *first, Onnx__TensorShapeProto__Dimension *dimension) {
+    if (!name_map_find(names->told, dimension->dim_param)) {
+        TRY(name_map_set(names->told, dimension->dim_param, (void *)(uintptr_t)first));
+        TRY(ir_module_warn(module,
+            "inputs %s and %s: both have a dimension named %s; nothing depends on it, so their "
+            "sizes may differ",
+            first->name ? first->name : "", input->name ? input->name : "", dimension->dim_param));
+    }
+    drop(dimension);
+    return NULL;
+}
+
+static Error *share_input(IrModule *module, const SharedNames *names,
+    const Onnx__ValueInfoProto *input, OnnxNames meaning, bool *inout_shared) {
+    const Onnx__TensorShapeProto *shape = shape_of(input);
+    for (size_t d = 0; shape && d < shape->n_dim; d++) {
+        const char *name = onnx_dimension_name(shape->dim[d]);
+        if (!name) continue;
+        const Onnx__ValueInfoProto *first = name_map_find(names->first, name);
+        if (!first) TRY(name_map_set(names->first, name, (void *)(uintptr_t)input));
+        if (!first || first == input) continue;
+        *inout_shared = true;
+        if (meaning == ONNX_NAMES_APART) TRY(part(module, names, input, first, shape->dim[d]));
+    }
+    return NULL;
+}
+
+Error *onnx_dimensions_share(
+    IrModule *module, const Onnx__GraphProto *graph, OnnxNames meaning, bool *out_shared) {
+    OWN(NameMap, first) = NULL;
+    OWN(NameMap, told) = NULL;
+    *out_shared = false;
+    TRY(name_map_create(&first));
+    TRY(name_map_create(&told));
+    const SharedNames names = {first, told};
+    for (size_t i = 0; i < graph->n_input; i++)
+        TRY(share_input(module, &names, graph->input[i], meaning, out_shared));
     return NULL;
 }

@@ -94,6 +94,7 @@ static Error *import_main(
         TRY(name_map_set(initializers, onnx_sparse_name(graph->sparse_initializer[i]),
             graph->sparse_initializer[i]));
     TRY(onnx_dimensions_check(import->module, graph));
+    TRY(onnx_dimensions_share(import->module, graph, import->dimension_names, &import->shared));
     TRY(add_parameters(graph, function, scope, initializers));
     IrVariable **results;
     TRY(check_output_names(graph));
@@ -126,6 +127,12 @@ static Error *import_model(OnnxImport *import, const Onnx__ModelProto *model) {
 }
 
 Error *onnx_import(const uint8_t *data, size_t size, const OnnxFolder *folder, IrModule **out) {
+    bool shared;
+    return onnx_import_names(data, size, folder, ONNX_NAMES_BIND, &shared, out);
+}
+
+Error *onnx_import_names(const uint8_t *data, size_t size, const OnnxFolder *folder,
+    OnnxNames names, bool *out_shared, IrModule **out) {
     OWN(Onnx__ModelProto, model) = NULL;
     OWN(IrModule, module) = NULL;
     OWN(NameMap, functions) = NULL;
@@ -139,8 +146,10 @@ Error *onnx_import(const uint8_t *data, size_t size, const OnnxFolder *folder, I
         .folder = folder,
         .functions = functions,
         .constants = constants,
+        .dimension_names = names,
         .sparse_left = ONNX_SPARSE_BYTES_MAX};
     TRY(import_model(&import, model));
+    *out_shared = import.shared;
     *out = TAKE(module);
     return NULL;
 }

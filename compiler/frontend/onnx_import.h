@@ -9,8 +9,17 @@
 
 enum { ONNX_OPSET_MIN = 1, ONNX_OPSET_MAX = 28, ONNX_IR_MIN = 3, ONNX_IR_MAX = 14 };
 
+/* What the same name in the shapes of several inputs means. */
+typedef enum OnnxNames {
+    ONNX_NAMES_BIND,  /* the same size: it may be relied on, and is checked at each run */
+    ONNX_NAMES_APART, /* nothing, but where it stands first; with a warning for each such name */
+} OnnxNames;
+
 /* folder: where external data may be; NULL: external data is refused.
  * Errors: CORRUPT not a ModelProto; UNSUPPORTED an operator, attribute, element type, opset or IR
  * version, named with its node; INVALID shapes, names, types that contradict each other. */
 MUST_CHECK Error *onnx_import(
     const uint8_t *data, size_t size, const OnnxFolder *folder, IrModule **out);
+/* out_shared: whether several inputs share a name, so that it matters what that means. */
+MUST_CHECK Error *onnx_import_names(const uint8_t *data, size_t size, const OnnxFolder *folder,
+    OnnxNames names, bool *out_shared, IrModule **out);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "compiler/ir/ir.h"
 #include "compiler/ir/ir_build.h"
+#include "compiler/frontend/onnx_import.h"
 #include "compiler/frontend/onnx_tensor.h"
 #include "onnx.pb-c.h"
 
@@ -37,6 +38,8 @@ typedef struct OnnxImport {
     NameMap *constants;
     uint32_t node_count;  /* converted so far, with expansion */
     uint64_t sparse_left; /* bytes that sparse tensors may still take */
+    OnnxNames dimension_names;
+    bool shared; /* inputs share names of dimensions */
 } OnnxImport;
 
 /* The names of one graph or function body. */
@@ -125,6 +128,10 @@ const char *onnx_dimension_name(const Onnx__TensorShapeProto__Dimension *dimensi
 /* Takes names away from dimensions of the graph's inputs that they cannot all be meant for, with a
  * warning. */
 MUST_CHECK Error *onnx_dimensions_check(IrModule *module, const Onnx__GraphProto *graph);
+/* Names that stand in the shapes of several inputs: taken away from all but the first, with a
+ * warning, where they are to mean nothing. */
+MUST_CHECK Error *onnx_dimensions_share(
+    IrModule *module, const Onnx__GraphProto *graph, OnnxNames names, bool *out_shared);
 
 /* onnx_order.c: the nodes so that each stands behind what makes its inputs and what its graphs take
  * from around them: those of *inout_nodes where they are sorted, else from the arena. scope: has

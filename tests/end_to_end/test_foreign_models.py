@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import onnx
 import pytest
+from daemon import Daemon
 from harness import SUSPENDED, load, write_npz, write_unchecked
 from onnx import TensorProto, helper, numpy_helper
 
@@ -164,6 +165,45 @@ def test_warnings_are_told_once(home, tmp_path):
     path = write_unchecked(tmp_path / "m.onnx", stale)
     told = home.call("compile", path, "-o", tmp_path / "m.lvx", as_json=False)
     assert "warning: output y is declared as float32[3]" in told.err
+
+
+def test_a_daemon_hands_on_its_compilers_warnings(home, tmp_path):
+    path = write_unchecked(tmp_path / "m.onnx", free_names())
+    with Daemon(home):
+        told = home.call("register", "m", path, as_json=False)
+        assert told.err.count("warning") == 1
+        assert "layover: warning: input a: x names 3 of its dimensions" in told.err
+        (line,) = home.call("register", "m", path).json["warnings"]
+        assert line.startswith("input a: x names 3 of its dimensions")
+        assert home.call("register", "m", path, "--quiet", as_json=False).err == ""
+        lower = home.call("register", "m", path, "--precision", "bf16").json
+        assert lower["warnings"] == [line]
+
+
+def two_inputs(*nodes):
+    return model_of(nodes, [value("a", FLOAT, ["n"]), value("b", FLOAT, ["n"])], [value("y", FLOAT)])
+
+
+def test_inputs_that_share_a_name_may_differ_where_nothing_depends_on_it(home, tmp_path):
+    path = write_unchecked(tmp_path / "m.onnx", two_inputs(helper.make_node("Concat", ["a", "b"], ["y"], axis=0)))
+    (warning,) = home.call("register", "m", path).json["warnings"]
+    assert "inputs a and b: both have a dimension named n" in warning
+    source = write_npz(tmp_path / "i.npz", a=TWO, b=np.ones(3, "f4"))
+    for device in ("cpu", "sim:0"):
+        told = home.call("run", "m", "--input", source, "--output", tmp_path / "o.npz", "--device", device, as_json=False)
+        assert told.err == ""
+        np.testing.assert_array_equal(load(tmp_path / "o.npz")["y"], np.concatenate([TWO, np.ones(3, "f4")]))
+    path = write_unchecked(tmp_path / "m.onnx", two_inputs(helper.make_node("Add", ["a", "b"], ["y"])))
+    home.call("register", "m", path)
+    home.refuses("run", "m", "--input", source, "--output", tmp_path / "o.npz", words=("Add",))
+
+
+def test_inputs_that_share_a_name_are_checked_where_the_compiler_relied_on_it(home, tmp_path):
+    nodes = [helper.make_node("Shape", ["a"], ["s"]), helper.make_node("Reshape", ["b", "s"], ["y"])]
+    path = write_unchecked(tmp_path / "m.onnx", two_inputs(*nodes))
+    assert "warnings" not in home.call("register", "m", path).json
+    source = write_npz(tmp_path / "i.npz", a=TWO, b=np.ones(3, "f4"))
+    home.refuses("run", "m", "--input", source, "--output", tmp_path / "o.npz", words=("input b", "(n) is 3", "input a has 2"))
 
 
 def test_a_value_for_an_initializer_is_refused_with_what_to_do(home, tmp_path):
