@@ -123,7 +123,7 @@ static const char to_version_5[] =
     " o.content = content_chunks.content AND o.position < content_chunks.position);"
     "DROP TABLE content_lists; DROP TABLE list_chunks; DROP TABLE chunk_lists;"
     "DROP INDEX jobs_by_file; DROP TABLE job_removals; DROP TABLE model_removals;"
-    "ALTER TABLE tenants DROP COLUMN output_bytes;"
+    "ALTER TABLE tenants DROP COLUMN output_bytes; ALTER TABLE tenants DROP COLUMN checkpoints;"
     "PRAGMA user_version = 5";
 
 static void test_chunk_lists_take_an_older_store_along(void **state) {
