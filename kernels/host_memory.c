@@ -78,30 +78,33 @@ Error *host_memory_info(Device *device, DeviceMemory *out) {
     return NULL;
 }
 
+/* The areas may be the same or overlap towards the front. */
+static Error *copy(void *to, const void *from, uint64_t size) {
+    for (uint64_t done = 0, part; done < size; done += part) {
+        part = size - done < COPY_PART_BYTES ? size - done : COPY_PART_BYTES;
+        if (done > 0) TRY(kernel_stop_check());
+        memmove((char *)to + done, (const char *)from + done, part);
+    }
+    return NULL;
+}
+
 Error *host_memory_copy_from_host(
     Device *device, DeviceStream *stream, uint64_t to, const void *from, uint64_t size) {
     (void)device;
     (void)stream;
-    if (size) memmove((void *)(uintptr_t)to, from, size);
-    return NULL;
+    return copy((void *)(uintptr_t)to, from, size);
 }
 
 Error *host_memory_copy_to_host(
     Device *device, DeviceStream *stream, void *to, uint64_t from, uint64_t size) {
     (void)device;
     (void)stream;
-    if (size) memmove(to, (const void *)(uintptr_t)from, size);
-    return NULL;
+    return copy(to, (const void *)(uintptr_t)from, size);
 }
 
 Error *host_memory_copy(
     Device *device, DeviceStream *stream, uint64_t to, uint64_t from, uint64_t size) {
     (void)device;
     (void)stream;
-    for (uint64_t done = 0, part; done < size; done += part) {
-        part = size - done < COPY_PART_BYTES ? size - done : COPY_PART_BYTES;
-        if (done > 0) TRY(kernel_stop_check());
-        memmove((char *)(uintptr_t)to + done, (const char *)(uintptr_t)from + done, part);
-    }
-    return NULL;
+    return copy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
 }

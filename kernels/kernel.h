@@ -18,6 +18,10 @@ typedef struct Kernel {
 
 typedef enum KernelFlags {
     KERNEL_PORTABLE = 1, /* the same bits on every machine and in every build: may fold constants */
+    /* Of how a launch is stopped (kernel_stop.h). Without either it looks at the stop some
+     * milliseconds apart, whatever the shapes; tests/kernels/test_kernel_looks.c counts. */
+    KERNEL_BOUNDED = 2, /* needs no look: no shape makes it take a millisecond */
+    KERNEL_BANDS = 4,   /* looks between bands of oneDNN's alone, which DNNL_BAND_MAX bounds */
 } KernelFlags;
 
 /* As an operator's row is called; it has one. */

@@ -1,5 +1,7 @@
 #include "kernels/kernel_stop.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 
 _Thread_local KernelStopScope kernel_stop_scope;
@@ -77,6 +79,16 @@ bool kernel_stop_leaves(void) {
     const KernelStopScope scope = kernel_stop_scope;
     return scope.stop && atomic_load_explicit(&scope.stop->wanted, memory_order_relaxed) &&
            is_to_leave(scope.stop, scope.whole);
+}
+
+Error *kernel_stop_copy(void *to, const void *from, uint64_t size) {
+    enum { PART = 4 << 20 };
+    for (uint64_t done = 0, part; done < size; done += part) {
+        part = size - done < PART ? size - done : PART;
+        if (done > 0) TRY(kernel_stop_check());
+        memcpy((char *)to + done, (const char *)from + done, (size_t)part);
+    }
+    return NULL;
 }
 
 Error *kernel_stop_obey(void) {

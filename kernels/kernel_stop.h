@@ -86,6 +86,18 @@ MUST_CHECK static inline Error *kernel_stop_count(KernelStopMeter *meter, uint64
     meter->left = 0;
     return kernel_stop_check();
 }
+/* memcpy that looks every few megabytes. */
+MUST_CHECK Error *kernel_stop_copy(void *to, const void *from, uint64_t size);
+/* In the turn `i` of a loop of many short ones. True: as kernel_stop_ends. */
+enum { KERNEL_STOP_TURNS = 1 << 16 };
+static inline bool kernel_stop_ends_at(int64_t i) {
+    return __builtin_expect(i % KERNEL_STOP_TURNS == KERNEL_STOP_TURNS - 1, 0) &&
+           kernel_stop_ends();
+}
+/* Where a loop over [begin, size) that cannot afford a test in each turn ends its piece. */
+static inline int64_t kernel_stop_piece(int64_t begin, int64_t size) {
+    return size - begin > KERNEL_STOP_TURNS ? begin + KERNEL_STOP_TURNS : size;
+}
 /* As kernel_stop_ends. */
 static inline bool kernel_stop_ends_after(KernelStopMeter *meter, uint64_t units) {
     return kernel_stop_count(meter, units) != NULL;

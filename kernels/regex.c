@@ -5,6 +5,7 @@
 
 #include "base/allocator.h"
 #include "base/utf8.h"
+#include "kernels/kernel_stop.h"
 #include "kernels/regex_internal.h"
 
 void regex_release(Regex *regex) {
@@ -132,6 +133,7 @@ bool regex_matches(const Regex *regex, const char *text, size_t size, void *scra
     memset(matcher.seen, 0, steps * sizeof(uint32_t));
     Place place = look_around(text, size, 0, 0);
     add_thread(&matcher, &matcher.now, 0, &place);
+    KernelStopMeter meter = {0};
     while (at < size && matcher.now.count > 0) {
         uint32_t point = utf8_next(text, &at);
         place = look_around(text, size, at, point);
@@ -139,6 +141,7 @@ bool regex_matches(const Regex *regex, const char *text, size_t size, void *scra
             memset(matcher.seen, 0, steps * sizeof(uint32_t));
             matcher.round = 1;
         }
+        if (kernel_stop_ends_after(&meter, 32 + matcher.now.count * (uint64_t)16)) return false;
         matcher.next.count = 0;
         for (uint32_t i = 0; i < matcher.now.count; i++) {
             uint32_t step = matcher.now.steps[i];

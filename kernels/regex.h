@@ -21,5 +21,6 @@ void regex_release(Regex *regex);
 DEFINE_OWN(Regex, regex_release);
 /* Bytes that regex_matches works in, of any alignment of 8. */
 size_t regex_scratch_size(const Regex *regex);
-/* Whether the whole text matches. Any number of threads, each with scratch of its own. */
+/* Whether the whole text matches; anything when the kernel is to stop. Any number of threads, each
+ * with scratch of its own. */
 bool regex_matches(const Regex *regex, const char *text, size_t size, void *scratch);

@@ -4,7 +4,7 @@
 #include "kernels/scalar/scalar_half.h"
 #include "kernels/shape_rules/arguments.h"
 
-enum { CHUNK = 256, ELEMENTS_PER_PART = 65536 };
+enum { CHUNK = 256, REDUCE_PIECE = 1 << 20, ELEMENTS_PER_PART = 65536 };
 
 /* Whether element x (widened to the total's type) is the total. */
 #define MATCH_FLOAT(x) ((x) == total.f64 || ((x) != (x) && total.f64 != total.f64))
@@ -15,7 +15,7 @@ enum { CHUNK = 256, ELEMENTS_PER_PART = 65536 };
     static int64_t find_##name(                                                                    \
         const void *from, int64_t count, int64_t step, CpuTotal total, bool last) {                \
         const T *x = from;                                                                         \
-        for (int64_t i = 0; i < count; i++) {                                                      \
+        for (int64_t i = 0; i < count && !kernel_stop_ends_at(i); i++) {                           \
             int64_t at = last ? count - 1 - i : i;                                                 \
             WIDE y = (WIDE)widen(x[at * step]);                                                    \
             if (MATCH(y)) return at;                                                               \
@@ -78,10 +78,18 @@ static Error *run_chunks(void *context, uint64_t begin, uint64_t end, uint32_t p
         int64_t count = state->inner - column < CHUNK ? state->inner - column : CHUNK;
         const char *x = run->from + (outer * state->dim * state->inner + column) * state->size;
         for (int64_t i = 0; i < count; i++) totals[i] = state->reducer->identity;
-        if (state->inner == 1)
-            state->reducer->rows(totals, x, 1, state->dim, state->dim);
-        else
-            state->reducer->columns(totals, x, count, state->dim, state->inner);
+        /* pieces of whole blocks go on in the same order */
+        const int64_t piece =
+            state->inner == 1 ? REDUCE_PIECE : REDUCE_PIECE / count / CHUNK * CHUNK + CHUNK;
+        for (int64_t k = 0; k < state->dim; k += piece) {
+            const int64_t length = state->dim - k < piece ? state->dim - k : piece;
+            const char *at = x + k * state->inner * state->size;
+            if (k > 0) TRY(kernel_stop_check());
+            if (state->inner == 1)
+                state->reducer->rows(totals, at, 1, length, length);
+            else
+                state->reducer->columns(totals, at, count, length, state->inner);
+        }
         for (int64_t i = 0; i < count; i++)
             run->to[outer * state->inner + column + i] =
                 state->find(x + i * state->size, state->dim, state->inner, totals[i], state->last);
@@ -98,7 +106,6 @@ static Error *launch_arg_reduce(
     int64_t width = state->inner < CHUNK ? state->inner : CHUNK;
     uint64_t least = ELEMENTS_PER_PART / (uint64_t)(state->dim * (width ? width : 1)) + 1;
     if (units == 0) return NULL;
-    if (units <= least) return run_chunks(&run, 0, units, 0);
     return cpu_for_each(cpu_device(plan->device), launch->threads, units, least, run_chunks, &run);
 }
 

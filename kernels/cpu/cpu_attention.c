@@ -85,10 +85,14 @@ static void score(const Run *run, const Block *block) {
                      block->first * state->depth;
     const int64_t k_offset = offset_of(&state->batch, block->batch, state->k_batch);
     if (!state->keys_in_columns && !state->pack_keys) {
+        const int64_t most = (1 << 22) / (state->depth + 1) + 1; /* keys between two looks */
         for (int64_t i = 0; i < block->rows; i++)
-            state->row_code.dot(q + i * state->depth,
-                run->k + k_offset + block->key * state->key_row, state->key_row, state->depth,
-                block->keys, block->scores + i * state->score_row);
+            for (int64_t key = 0, count; key < block->keys && !kernel_stop_ends(); key += count) {
+                count = block->keys - key < most ? block->keys - key : most;
+                state->row_code.dot(q + i * state->depth,
+                    run->k + k_offset + (block->key + key) * state->key_row, state->key_row,
+                    state->depth, count, block->scores + i * state->score_row + key);
+            }
         return;
     }
     CpuMatmulTile tile = {
@@ -111,6 +115,7 @@ static void score(const Run *run, const Block *block) {
                                         : (CpuPanelSteps){state->keys, CPU_MATMUL_STRIP};
         tile.b_row = steps.row;
         tile.b_strip = steps.strip;
+        if (kernel_stop_ends()) return;
         state->code.micro(&tile);
     }
 }
@@ -178,6 +183,7 @@ static void weigh(const Run *run, const Block *block, float *y) {
         tile.columns = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
         tile.b = v + column;
         tile.out = y + column;
+        if (kernel_stop_ends()) return;
         state->code.micro(&tile);
     }
 }
@@ -191,6 +197,7 @@ static void run_block(const Run *run, int64_t batch, int64_t first, int64_t rows
     for (; block.key < state->keys; block.key += state->keys_at_once) {
         const int64_t left = state->keys - block.key;
         block.keys = left < state->keys_at_once ? left : state->keys_at_once;
+        if (kernel_stop_ends()) return;
         score(run, &block);
         compare(run, &block);
         weigh(run, &block, y);

@@ -19,10 +19,10 @@ typedef struct Run {
 
 /* y may be x. Runs `statement` for every element `at` of the channel. */
 #define EACH_PIXEL(state, channel, at, statement)                                                  \
-    for (int64_t image = 0; image < (state)->batch; image++)                                       \
+    for (int64_t image = 0; image < (state)->batch && !kernel_stop_ends(); image++)                \
         for (int64_t at = (image * (state)->channels + (channel)) * (state)->pixels,               \
                      end = at + (state)->pixels;                                                   \
-             at < end; at++)                                                                       \
+             at < end && !kernel_stop_ends_at(at); at++)                                           \
     statement
 
 #define BATCH_STATISTICS(name, T, s)                                                               \

@@ -5,7 +5,7 @@
 #include "kernels/cpu/cpu_float_plan.h"
 #include "kernels/cpu/cpu_fold.h"
 
-enum { ELEMENTS_PER_PART = 32768 };
+enum { ELEMENTS_PER_PART = 32768, CLEARED_BYTES = 4 << 20 };
 
 typedef struct State {
     CpuFold fold;
@@ -56,13 +56,20 @@ static Error *run_planes(void *context, uint64_t begin, uint64_t end, uint32_t p
     const uint64_t size = (uint64_t)state->fold.size;
     const uint64_t image_bytes = (uint64_t)state->image_count * size;
     const uint64_t block_bytes = (uint64_t)state->block_count * size;
+    KernelStopMeter meter = {0};
     for (uint64_t plane = begin; plane < end; plane++) {
         char *to = run->image + plane * image_bytes;
-        memset(to, 0, (size_t)image_bytes);
-        for (int64_t k = 0; k < state->kernel_count; k++)
+        for (uint64_t done = 0; done < image_bytes; done += CLEARED_BYTES) {
+            if (done > 0) TRY(kernel_stop_check());
+            memset(to + done, 0,
+                image_bytes - done < CLEARED_BYTES ? image_bytes - done : CLEARED_BYTES);
+        }
+        for (int64_t k = 0; k < state->kernel_count; k++) {
+            TRY(kernel_stop_count(&meter, 32 + (uint64_t)state->block_count * 2));
             cpu_fold_position(&state->fold, k,
                 run->columns + (plane * (uint64_t)state->kernel_count + (uint64_t)k) * block_bytes,
                 NULL, to);
+        }
     }
     return NULL;
 }

@@ -19,7 +19,7 @@ static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes)
     int64_t found = 0;
     KernelStopMeter meter = {0};
     for (uint64_t i = 0; i < state->conditions; i++) {
-        TRY(kernel_stop_count(&meter, 1));
+        TRY(kernel_stop_count(&meter, 8));
         found += is_true(launch, i);
     }
     out_shapes[0].dims[state->axis] = found;
@@ -35,12 +35,12 @@ static Error *launch_compress(const Plan *plan, const Launch *launch, const Shap
     uint64_t found = 0;
     KernelStopMeter meter = {0};
     for (uint64_t i = 0; i < state->conditions; i++) {
-        TRY(kernel_stop_count(&meter, 1 + state->outer * (1 + state->slice_bytes / 16)));
+        TRY(kernel_stop_count(&meter, 8 + state->outer * (1 + state->slice_bytes / 16)));
         if (!is_true(launch, i)) continue;
         if (found == room) FAIL(FAILED, "Compress: the condition changed while it was read");
         for (uint64_t outer = 0; state->slice_bytes > 0 && outer < state->outer; outer++)
-            cpu_move(to + (outer * room + found) * state->slice_bytes,
-                from + (outer * state->dim + i) * state->slice_bytes, (size_t)state->slice_bytes);
+            TRY(kernel_stop_copy(to + (outer * room + found) * state->slice_bytes,
+                from + (outer * state->dim + i) * state->slice_bytes, state->slice_bytes));
         found++;
     }
     if (found != room) FAIL(FAILED, "Compress: the condition changed while it was read");

@@ -21,6 +21,8 @@ int64_t cpu_conv_last_packed_count(const Shape *weights, int64_t groups) {
 static void pack_group(const CpuMatmulCode *code, const float *weights, int64_t filters,
     int64_t channels, int64_t positions, float *packed) {
     const int64_t depth = channels * positions;
+    const uint64_t work = (uint64_t)positions * 2 + 4;
+    KernelStopMeter meter = {0};
     for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
         const int64_t left = filters - first;
         const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
@@ -29,10 +31,12 @@ static void pack_group(const CpuMatmulCode *code, const float *weights, int64_t 
         float *panel = packed + first * depth;
         memset(panel, 0, (size_t)(width * depth) * sizeof(float));
         for (int64_t f = 0; f < count; f++)
-            for (int64_t c = 0; c < channels; c++)
-                for (int64_t p = 0; p < positions; p++)
+            for (int64_t c = 0; c < channels; c++) {
+                if (kernel_stop_ends_after(&meter, work)) return;
+                for (int64_t p = 0; p < positions && !kernel_stop_ends_at(p); p++)
                     panel[(p * channels + c) * steps.row + cpu_matmul_panel_offset(steps, f)] =
                         weights[((first + f) * channels + c) * positions + p];
+            }
     }
 }
 

@@ -67,7 +67,7 @@ static void sum_part(const WideConv *conv, const double *x, const double *w, int
     for (int64_t i = 0; i < count; i++) sums[i] = 0;
     KernelStopMeter meter = {0};
     for (int64_t k = 0; k < conv->channels * conv->kernel_count; k++) {
-        if (kernel_stop_ends_after(&meter, (uint64_t)count)) return;
+        if (kernel_stop_ends_after(&meter, (uint64_t)count + 16)) return;
         const int64_t position = k % conv->kernel_count;
         int64_t offset;
         if (!row_offset(window, row, position, &offset)) continue;

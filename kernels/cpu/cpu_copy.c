@@ -322,7 +322,7 @@ Error *cpu_copy_run(
     CpuDevice *device, uint32_t threads, const CpuCopy *copy, void *to, const void *from) {
     Run run = {copy, to, from, find_inner(copy), cpu_transpose_for(device->level)};
     if (copy->kind == CPU_COPY_NOTHING) return NULL;
-    if (threads <= 1 || copy->units <= copy->units_per_part_min) {
+    if (copy->units <= copy->units_per_part_min) {
         run_part(&run, 0, copy->units);
         return NULL;
     }

@@ -37,7 +37,7 @@ static void run_block(const Run *run, int64_t at, int64_t count) {
     if (state->reverse) offset += (state->dim - 1) * state->inner * state->size;
     KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->dim; i++, offset += step) {
-        if (kernel_stop_ends_after(&meter, (uint64_t)count + 16)) return;
+        if (kernel_stop_ends_after(&meter, (uint64_t)count + 64)) return;
         CpuOperand operands[2] = {{total, 1}, {run->from + offset, 1}};
         if (i == 0)
             memcpy(next, run->from + offset, bytes);
@@ -54,7 +54,7 @@ static void run_block(const Run *run, int64_t at, int64_t count) {
         int64_t step = state->reverse ? -1 : 1, at = state->reverse ? state->dim - 1 : 0;          \
         T total = identity;                                                                        \
         for (int64_t i = 0; i < state->dim; i++, at += step) {                                     \
-            if (i % KERNEL_STOP_UNITS == KERNEL_STOP_UNITS - 1 && kernel_stop_ends()) return;      \
+            if (kernel_stop_ends_at(i)) return;                                                    \
             T next = i == 0 ? from[at] : combine(total, from[at]);                                 \
             to[at] = state->exclusive ? total : next;                                              \
             total = next;                                                                          \

@@ -80,10 +80,14 @@ static void fill_columns(
     const State *state = run->state;
     const int64_t per_group = state->channels / state->offset_groups;
     CpuSamplerTaps taps;
+    KernelStopMeter meter = {0};
     for (int64_t group = 0; group < state->offset_groups; group++)
         for (int64_t k = 0; k < state->kernel_count; k++) {
+            const uint64_t work = (uint64_t)(count * state->tap_count) * (uint64_t)(per_group + 8);
+            if (kernel_stop_ends_after(&meter, work)) return;
             find_taps(run, image, group, k, first, count, &taps);
-            for (int64_t c = group * per_group; c < (group + 1) * per_group; c++) {
+            for (int64_t c = group * per_group;
+                 c < (group + 1) * per_group && !kernel_stop_ends_at(c); c++) {
                 const int64_t x = (image * state->channels + c) * state->input_count;
                 const int64_t to = (c * state->kernel_count + k) * state->block;
                 if (state->wide)

@@ -28,7 +28,7 @@ static double eliminate(double *matrix, int64_t n) {
     KernelStopMeter meter = {0};
     for (int64_t column = 0; column < n; column++) {
         int64_t pivot = column;
-        for (int64_t row = column + 1; row < n; row++)
+        for (int64_t row = column + 1; row < n && !kernel_stop_ends_at(row); row++)
             if (scalar_abs_f64(matrix[row * n + column]) >
                 scalar_abs_f64(matrix[pivot * n + column]))
                 pivot = row;
@@ -40,7 +40,7 @@ static double eliminate(double *matrix, int64_t n) {
         product *= top[column];
         if (top[column] == 0) return scalar_canonical_f64(product);
         for (int64_t row = column + 1; row < n; row++) {
-            if (kernel_stop_ends_after(&meter, (uint64_t)(n - column))) return 0;
+            if (kernel_stop_ends_after(&meter, (uint64_t)(n - column) + 8)) return 0;
             const double factor = matrix[row * n + column] / top[column];
             for (int64_t i = column + 1; i < n; i++) matrix[row * n + i] -= factor * top[i];
         }
@@ -74,7 +74,7 @@ static Error *run_matrices(void *context, uint64_t begin, uint64_t end, uint32_t
     (void)part;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
         double *matrix = elements ? run->copies + i * elements : NULL;
-        for (int64_t k = 0; k < elements; k++)
+        for (int64_t k = 0; k < elements && !kernel_stop_ends_at(k); k++)
             matrix[k] = load(state->dtype, run->from, i * elements + k);
         store(state->dtype, run->to, i, eliminate(matrix, state->n));
     }

@@ -49,7 +49,7 @@ static Lane lane_of(const State *state, int64_t unit) {
 static void gather(const Run *run, Lane lane, CpuComplex *values) {
     const State *state = run->state;
     const FourierArguments *fourier = &state->fourier;
-    for (int64_t i = 0; i < fourier->taken; i++) {
+    for (int64_t i = 0; i < fourier->taken && !kernel_stop_ends_at(i); i++) {
         const int64_t at = lane.from + i * lane.step;
         CpuComplex value = {0, 0};
         if (fourier->complex_input)
@@ -64,7 +64,8 @@ static void gather(const Run *run, Lane lane, CpuComplex *values) {
         }
         values[i] = value;
     }
-    for (int64_t i = fourier->taken; i < fourier->length; i++) values[i] = (CpuComplex){0, 0};
+    for (int64_t i = fourier->taken; i < fourier->length && !kernel_stop_ends_at(i); i++)
+        values[i] = (CpuComplex){0, 0};
     /* the second half mirrors the first */
     for (int64_t i = 1; fourier->half_input && i <= (fourier->length - 1) / 2; i++)
         values[fourier->length - i] = (CpuComplex){values[i].re, -values[i].im};
@@ -74,7 +75,7 @@ static void scatter(const Run *run, Lane lane, const CpuComplex *values) {
     const State *state = run->state;
     const FourierArguments *fourier = &state->fourier;
     const double divisor = fourier->inverse ? (double)fourier->length : 1;
-    for (int64_t i = 0; i < fourier->bins; i++) {
+    for (int64_t i = 0; i < fourier->bins && !kernel_stop_ends_at(i); i++) {
         const int64_t at = lane.to + i * lane.step;
         if (fourier->real_output) {
             cpu_float_store(state->wide, run->to, at, values[i].re / divisor);
@@ -92,8 +93,10 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     for (uint64_t unit = begin; unit < end; unit++) {
         const Lane lane = lane_of(state, (int64_t)unit);
         gather(run, lane, values);
+        TRY(kernel_stop_check());
         cpu_fourier_run(
             run->fourier, state->fourier.inverse, values, values + state->fourier.length);
+        TRY(kernel_stop_check());
         scatter(run, lane, values);
     }
     return NULL;
@@ -112,6 +115,7 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
         .scratch = (CpuComplex *)(void *)(workspace + state->late_bytes),
     };
     if (state->late_bytes) run.fourier = cpu_fourier_make(state->fourier.length, workspace);
+    TRY(kernel_stop_check()); /* what was left half made is not read */
     return cpu_for_each(call->device, call->launch->threads, state->units,
         (uint64_t)(ELEMENTS_PER_PART / state->fourier.length) + 1, run_units, &run);
 }
@@ -139,7 +143,7 @@ static Error *plan_of(
     if (bytes) state->made = cpu_fourier_make(length, (State *)opaque + 1);
     memcpy(opaque, state, sizeof *state);
     cpu_float_plan_set_workspace(*out, workspace);
-    return NULL;
+    return cpu_plan_check(out);
 }
 
 static Error *plan_dft(Device *device, const PlanRequest *request, Plan **out) {

@@ -58,8 +58,13 @@ uint32_t cpu_dnnl_band_count(const CpuRules *rules, double multiply_adds, int64_
     uint32_t count = multiply_adds >= (double)cpu_rule(rules, CPU_RULE_DNNL_BANDS_FOUR)  ? 4
                      : multiply_adds >= (double)cpu_rule(rules, CPU_RULE_DNNL_BANDS_TWO) ? 2
                                                                                          : 1;
+    while (cpu_dnnl_is_long(rules, multiply_adds, count) && count * 2 <= DNNL_BANDS_MAX) count *= 2;
     while (count > 1 && cuttable < 2 * (int64_t)count) count /= 2;
     return count;
+}
+
+bool cpu_dnnl_is_long(const CpuRules *rules, double multiply_adds, uint32_t band_count) {
+    return multiply_adds / band_count > (double)cpu_rule(rules, CPU_RULE_DNNL_BAND_MAX);
 }
 
 static bool is_slow(const_dnnl_primitive_desc_t description) {

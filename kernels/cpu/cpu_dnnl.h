@@ -9,7 +9,7 @@
 #include "kernels/cpu/cpu_dnnl_library.h"
 #include "kernels/cpu/cpu_internal.h"
 
-enum { DNNL_KINDS_MAX = 3, DNNL_BANDS_MAX = 4, DNNL_OPERANDS_MAX = 4 };
+enum { DNNL_KINDS_MAX = 6, DNNL_BANDS_MAX = 64, DNNL_OPERANDS_MAX = 4 };
 
 typedef enum DnnlOperand {
     DNNL_OPERAND_SOURCE,
@@ -60,6 +60,9 @@ MUST_CHECK Error *cpu_dnnl_describe(const_dnnl_op_desc_t operation,
 dnnl_memory_desc_t cpu_dnnl_plain(uint32_t rank, const int64_t *dims);
 /* How many bands a piece of work is cut into: by its multiply-adds and what it can be cut along. */
 uint32_t cpu_dnnl_band_count(const CpuRules *rules, double multiply_adds, int64_t cuttable);
+/* Whether one of so many bands takes so long that it is left to a kernel of our own: a band looks
+ * at no stop. */
+bool cpu_dnnl_is_long(const CpuRules *rules, double multiply_adds, uint32_t band_count);
 /* From now on oneDNN uses one thread when it is called from this one. */
 void cpu_dnnl_use_one_thread(void);
 

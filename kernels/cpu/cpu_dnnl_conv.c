@@ -371,9 +371,6 @@ static void set_operands(const PlanRequest *request, const ConvProblem *problem,
     common->wanted[DNNL_OPERAND_BIAS] = common->plain[DNNL_OPERAND_BIAS];
 }
 
-/* Some tenths of a second. */
-static const double BAND_MULTIPLY_ADDS_MAX = 2e10;
-
 static Error *plan_with(Device *device, const PlanRequest *request, const ConvProblem *problem,
     const dnnl_memory_desc_t *given_weights, const_dnnl_primitive_attr_t attributes, Plan **out) {
     DnnlProblem common = {.name = "cpu.dnnl_conv", .adds_residual = plan_request_has(request, 3)};
@@ -384,8 +381,8 @@ static Error *plan_with(Device *device, const PlanRequest *request, const ConvPr
     if (!common.kinds[0]) return cpu_decline(out);
     set_operands(request, problem, given_weights, &common);
     Error *error = cut_image(problem, cpu, attributes, &common);
-    /* a band cannot be stopped: our own kernel can, and unpacks the weights */
-    const bool is_long = multiply_adds(problem) / common.band_count > BAND_MULTIPLY_ADDS_MAX;
+    /* our own kernel can be stopped, and unpacks the weights */
+    const bool is_long = cpu_dnnl_is_long(&cpu->rules, multiply_adds(problem), common.band_count);
     if (error || is_long) {
         cpu_dnnl_problem_deinit(&common);
         return error ? error : cpu_decline(out);
@@ -431,7 +428,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
 }
 
 const Kernel cpu_dnnl_conv[] = {
-    {OPERATOR_CONV, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_conv", 0},
-    {OPERATOR_FUSED_CONV, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_conv", 0},
+    {OPERATOR_CONV, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_conv", KERNEL_BANDS},
+    {OPERATOR_FUSED_CONV, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_conv", KERNEL_BANDS},
     KERNELS_END,
 };

@@ -134,12 +134,16 @@ static void cut(const Product *product, const MatmulProblem *whole, int64_t begi
         offset * (uint64_t)whole->weights.format_desc.blocking.strides[at];
 }
 
+static double multiply_adds(const Product *product) {
+    return (double)product->batch * (double)product->rows * (double)product->depth *
+           (double)product->columns;
+}
+
 /* At most two kinds: bands differ by one row or matrix. */
 static Error *describe_bands(const Product *product, const MatmulProblem *whole, CpuDevice *device,
     const_dnnl_primitive_attr_t attributes, DnnlProblem *common) {
     const int64_t units = product->batch == 1 ? product->rows : product->batch;
-    const double work = (double)product->batch * (double)product->rows * (double)product->depth *
-                        (double)product->columns;
+    const double work = multiply_adds(product);
     int64_t sizes[DNNL_KINDS_MAX] = {0};
     common->image_count = 1;
     common->band_count = cpu_dnnl_band_count(&device->rules, work, units);
@@ -168,7 +172,8 @@ static Error *plan_product(Device *device, const PlanRequest *request, const Pro
     if (problem->has_bias) common.plain[DNNL_OPERAND_BIAS] = problem->bias;
     memcpy(common.wanted, common.plain, sizeof common.plain);
     Error *error = describe_bands(product, problem, cpu_device(device), attributes, &common);
-    bool complete = !error;
+    const CpuRules *rules = &cpu_device(device)->rules;
+    bool complete = !error && !cpu_dnnl_is_long(rules, multiply_adds(product), common.band_count);
     for (uint32_t i = 0; complete && i < common.band_count; i++)
         complete = common.kinds[common.bands[i].kind] != NULL;
     if (complete) return cpu_dnnl_plan(device, request, &common, out);
@@ -206,8 +211,8 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
 }
 
 const Kernel cpu_dnnl_matmul[] = {
-    {OPERATOR_MATMUL, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_matmul", 0},
-    {OPERATOR_GEMM, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_matmul", 0},
-    {OPERATOR_FUSED_MATMUL, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_matmul", 0},
+    {OPERATOR_MATMUL, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_matmul", KERNEL_BANDS},
+    {OPERATOR_GEMM, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_matmul", KERNEL_BANDS},
+    {OPERATOR_FUSED_MATMUL, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.dnnl_matmul", KERNEL_BANDS},
     KERNELS_END,
 };

@@ -27,7 +27,9 @@ typedef struct Run {
 static void widen_matrices(const CpuIntegerOperand *operand, const CpuWiden *widen,
     const void *from, const void *zero_points, float *to) {
     const uint64_t count = (uint64_t)(operand->matrices * operand->matrix_stride);
-    for (uint64_t i = 0; i < count; i += CPU_SMALL_RUN)
+    KernelStopMeter meter = {0};
+    for (uint64_t i = 0; i < count && !kernel_stop_ends_after(&meter, 64 * CPU_SMALL_RUN);
+         i += CPU_SMALL_RUN)
         cpu_widen_run(
             widen, from, i, count - i < CPU_SMALL_RUN ? count - i : CPU_SMALL_RUN, to + i);
     for (int64_t matrix = 0; matrix < operand->matrices && operand->depth > 0; matrix++) {
@@ -37,7 +39,10 @@ static void widen_matrices(const CpuIntegerOperand *operand, const CpuWiden *wid
             const float zero =
                 cpu_widen_one(widen, zero_points, (uint64_t)(first + line * zeros->line));
             float *at = to + matrix * operand->matrix_stride + line * operand->line_stride;
-            for (int64_t k = 0; k < operand->depth; k++) at[k * operand->depth_stride] -= zero;
+            for (int64_t k = 0; k < operand->depth; k++) {
+                if (kernel_stop_ends_after(&meter, 8)) return;
+                at[k * operand->depth_stride] -= zero;
+            }
         }
     }
 }
@@ -90,8 +95,10 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
             b += rest % state->batch.dims[i] * state->b_matrix[i];
         }
         uint8_t *to = (uint8_t *)cpu_output(run->launch, 0) + unit * width;
-        for (int64_t column = 0; column < width; column += COLUMNS)
+        for (int64_t column = 0; column < width; column += COLUMNS) {
+            TRY(kernel_stop_check());
             run_columns(run, row, a, b, column, to + column);
+        }
     }
     return NULL;
 }

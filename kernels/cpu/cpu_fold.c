@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kernels/kernel_stop.h"
+
 void cpu_fold_make(const Window *window, const int64_t *image, const int64_t *blocks, int64_t size,
     CpuFoldRow *row, CpuFold *out) {
     const size_t bytes = window->rank * sizeof(int64_t);
@@ -31,6 +33,7 @@ void cpu_fold_position(
     const int64_t stride = fold->stride[last], count = fold->blocks[last];
     const int64_t begin = steps_below(shift[last], 0, stride, count);
     const int64_t end = steps_below(shift[last], fold->image[last], stride, count);
+    KernelStopMeter meter = {0};
     for (;;) {
         int64_t offset = 0;
         bool inside = begin < end;
@@ -39,6 +42,7 @@ void cpu_fold_position(
             inside = inside && row >= 0 && row < fold->image[i];
             offset = (offset + row) * fold->image[i + 1];
         }
+        if (kernel_stop_ends_after(&meter, (uint64_t)(inside ? end - begin : 0) + 8)) return;
         if (inside)
             fold->row(to + (offset + begin * stride + shift[last]) * fold->size, stride,
                 from + begin * fold->size, end - begin, factor);

@@ -114,10 +114,10 @@ static void run_pass(const CpuFourier *fourier, int64_t p, int64_t rest, int64_t
     const int64_t columns = rest / p;
     KernelStopMeter meter = {0};
     for (int64_t j = 0; j < columns; j++) {
-        if (kernel_stop_ends_after(&meter, (uint64_t)(step * p * 4))) return;
+        if (kernel_stop_ends_after(&meter, (uint64_t)(step * p * (p + 8)) + 16)) return;
         CpuComplex twiddles[RADIX_MAX];
         for (int64_t k = 0; k < p; k++) twiddles[k] = fourier->roots[j * k * step];
-        for (int64_t q = 0; q < step; q++) {
+        for (int64_t q = 0; q < step && !kernel_stop_ends_at(q); q++) {
             CpuComplex in[RADIX_MAX], out[RADIX_MAX];
             for (int64_t r = 0; r < p; r++) in[r] = from[q + step * (j + columns * r)];
             combine(fourier, p, in, out);
@@ -133,6 +133,7 @@ static void run_direct(const CpuFourier *fourier, CpuComplex *values, CpuComplex
     int64_t rest = fourier->length, step = 1;
     for (uint32_t i = 0; i < fourier->factor_count; i++) {
         const int64_t p = fourier->factors[i];
+        if (kernel_stop_ends()) return;
         run_pass(fourier, p, rest, step, from, to);
         rest /= p;
         step *= p;
@@ -140,40 +141,48 @@ static void run_direct(const CpuFourier *fourier, CpuComplex *values, CpuComplex
         from = to;
         to = swap;
     }
-    for (int64_t i = 0; from != values && i < fourier->length; i++) values[i] = from[i];
+    for (int64_t i = 0; from != values && i < fourier->length && !kernel_stop_ends_at(i); i++)
+        values[i] = from[i];
 }
 
 /* n k = (n^2 + k^2 - (k - n)^2) / 2: a convolution with the chirp. */
 static void run_bluestein(const CpuFourier *fourier, CpuComplex *values, CpuComplex *scratch) {
     CpuComplex *padded = scratch, *rest = scratch + fourier->padded;
-    for (int64_t i = 0; i < fourier->padded; i++) {
+    for (int64_t i = 0; i < fourier->padded && !kernel_stop_ends_at(i); i++) {
         padded[i] = (CpuComplex){0, 0};
         if (i < fourier->length) padded[i] = multiply(values[i], fourier->chirp[i]);
     }
     run_direct(fourier->inner, padded, rest);
+    if (kernel_stop_ends()) return;
     /* backwards by conjugating before and behind */
-    for (int64_t i = 0; i < fourier->padded; i++)
+    for (int64_t i = 0; i < fourier->padded && !kernel_stop_ends_at(i); i++)
         padded[i] = conjugate(multiply(padded[i], fourier->kernel[i]));
     run_direct(fourier->inner, padded, rest);
-    for (int64_t i = 0; i < fourier->length; i++)
+    for (int64_t i = 0; i < fourier->length && !kernel_stop_ends_at(i); i++)
         values[i] = multiply(conjugate(padded[i]), fourier->chirp[i]);
 }
 
 void cpu_fourier_run(
     const CpuFourier *fourier, bool inverse, CpuComplex *values, CpuComplex *scratch) {
-    for (int64_t i = 0; inverse && i < fourier->length; i++) values[i] = conjugate(values[i]);
+    for (int64_t i = 0; inverse && i < fourier->length && !kernel_stop_ends_at(i); i++)
+        values[i] = conjugate(values[i]);
     if (fourier->inner)
         run_bluestein(fourier, values, scratch);
     else
         run_direct(fourier, values, scratch);
-    for (int64_t i = 0; inverse && i < fourier->length; i++) values[i] = conjugate(values[i]);
+    for (int64_t i = 0; inverse && i < fourier->length && !kernel_stop_ends_at(i); i++)
+        values[i] = conjugate(values[i]);
 }
+
+/* For a meter: a root takes a sine and a cosine. */
+enum { ROOT_WORK = 64 };
 
 /* Sets up a transform with small factors only; what lies behind its roots is returned. */
 static CpuComplex *make_direct(int64_t length, CpuComplex *memory, CpuFourier *out) {
     *out = (CpuFourier){.length = length, .roots = memory};
     (void)factorize(length, &out->factor_count, out->factors);
-    for (int64_t k = 0; k < length; k++)
+    KernelStopMeter meter = {0};
+    for (int64_t k = 0; k < length && !kernel_stop_ends_after(&meter, ROOT_WORK); k++)
         out->roots[k] = root_of_unity((uint64_t)k, (uint64_t)length);
     return memory + length;
 }
@@ -186,8 +195,10 @@ static void make_bluestein(int64_t length, CpuComplex *memory, CpuFourier *inner
     out->chirp = out->kernel + padded;
     /* k^2 modulo 2 length, without the square */
     uint64_t square = 0, period = 2 * (uint64_t)length;
-    for (int64_t i = 0; i < padded; i++) out->kernel[i] = (CpuComplex){0, 0};
-    for (int64_t k = 0; k < length; k++) {
+    for (int64_t i = 0; i < padded && !kernel_stop_ends_at(i); i++)
+        out->kernel[i] = (CpuComplex){0, 0};
+    KernelStopMeter meter = {0};
+    for (int64_t k = 0; k < length && !kernel_stop_ends_after(&meter, ROOT_WORK); k++) {
         out->chirp[k] = root_of_unity(square, period);
         const CpuComplex value = conjugate(out->chirp[k]);
         out->kernel[k] = (CpuComplex){value.re * scale, value.im * scale};

@@ -52,7 +52,7 @@ static Error *launch_gather(const Plan *plan, const Launch *launch, const Shape 
     if (units == 0 || state->slice_bytes == 0) return NULL;
     GatherRun run = make_run(plan, launch, state->wide);
     uint64_t least = BYTES_PER_PART / (state->slice_bytes + INDEX_BYTES) + 1;
-    if (launch->threads <= 1 || units <= least) return run_gather(&run, 0, units, 0);
+    if (units <= least) return run_gather(&run, 0, units, 0);
     return cpu_for_each(cpu_device(plan->device), launch->threads, units, least, run_gather, &run);
 }
 
@@ -102,6 +102,7 @@ static Error *run_elements(void *context, uint64_t begin, uint64_t end, uint32_t
         int64_t base = elements_base(state, row);
         for (int64_t i = 0; i < length; i++) {
             int64_t position = (int64_t)row * length + i, index;
+            if (kernel_stop_ends_at(i)) return NULL;
             int64_t given = cpu_index_load(&run->indices, position);
             if (!cpu_index_wrap(given, state->dim, &index))
                 return cpu_index_error("GatherElements", given, position, state->dim);

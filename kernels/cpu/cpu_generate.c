@@ -9,7 +9,7 @@
 #include "kernels/shape_rules/arguments.h"
 #include "kernels/tensor.h"
 
-enum { ELEMENTS_PER_PART = 16384 };
+enum { ELEMENTS_PER_PART = 16384, CLEARED_BYTES = 4 << 20 };
 
 static uint32_t element_size(const PlanRequest *request) {
     return dtype_bits(request->outputs[0].dtype) / 8;
@@ -187,8 +187,12 @@ static Error *run_one_hot(void *context, uint64_t begin, uint64_t end, uint32_t 
     int64_t plane = state->depth * state->inner;
     for (int64_t outer = (int64_t)begin; outer < (int64_t)end; outer++) {
         char *to = run->to + outer * plane * state->size;
-        for (int64_t i = 0; i < plane; i++) cpu_move(to + i * state->size, run->off, state->size);
+        for (int64_t i = 0; i < plane; i++) {
+            if (kernel_stop_ends_at(i)) return NULL;
+            cpu_move(to + i * state->size, run->off, state->size);
+        }
         for (int64_t i = 0; i < state->inner; i++) {
+            if (kernel_stop_ends_at(i)) return NULL;
             int64_t given = load_index(run->indices, state->dtype, outer * state->inner + i);
             int64_t index;
             if (!cpu_index_wrap(given, state->depth, &index)) continue;
@@ -238,12 +242,18 @@ static Error *launch_eye(const Plan *plan, const Launch *launch, const Shape *ou
     char *to = cpu_output(launch, 0);
     (void)output_shapes;
     if (state->rows == 0 || state->columns == 0) return NULL;
-    memset(to, 0, (size_t)(state->rows * state->columns) * state->size);
+    const uint64_t bytes = (uint64_t)(state->rows * state->columns) * state->size;
+    for (uint64_t done = 0; done < bytes; done += CLEARED_BYTES) {
+        TRY(kernel_stop_check());
+        memset(to + done, 0, bytes - done < CLEARED_BYTES ? bytes - done : CLEARED_BYTES);
+    }
     /* the first row that the diagonal meets, and its column there */
     int64_t row = state->k >= 0 ? 0 : state->k < -state->rows ? state->rows : -state->k;
     int64_t column = state->k > 0 ? state->k : 0;
-    for (; row < state->rows && column < state->columns; row++, column++)
+    for (; row < state->rows && column < state->columns; row++, column++) {
+        if (row % KERNEL_STOP_TURNS == 0) TRY(kernel_stop_check());
         cpu_move(to + (row * state->columns + column) * state->size, state->one, state->size);
+    }
     return NULL;
 }
 
@@ -265,8 +275,8 @@ const Kernel cpu_generate[] = {
     {OPERATOR_CONSTANT_OF_SHAPE, DTYPES_ANY, plan_constant_of_shape, "cpu.constant_of_shape",
         KERNEL_PORTABLE},
     {OPERATOR_RANGE, DTYPES_NUMBER, plan_range, "cpu.range", KERNEL_PORTABLE},
-    {OPERATOR_SHAPE, DTYPES_SIZED, plan_shape, "cpu.shape", KERNEL_PORTABLE},
-    {OPERATOR_SIZE, DTYPES_SIZED, plan_size, "cpu.size", KERNEL_PORTABLE},
+    {OPERATOR_SHAPE, DTYPES_SIZED, plan_shape, "cpu.shape", KERNEL_PORTABLE | KERNEL_BOUNDED},
+    {OPERATOR_SIZE, DTYPES_SIZED, plan_size, "cpu.size", KERNEL_PORTABLE | KERNEL_BOUNDED},
     {OPERATOR_ONE_HOT, DTYPES_NUMBER, plan_one_hot, "cpu.one_hot", KERNEL_PORTABLE},
     {OPERATOR_EYE_LIKE, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL), plan_eye, "cpu.eye_like",
         KERNEL_PORTABLE},

@@ -85,12 +85,15 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     const State *state = run->state;
     const bool moves = state->sampler.mode == CPU_SAMPLER_NEAREST;
     CpuSamplerTaps taps;
+    KernelStopMeter meter = {0};
     for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
         const int64_t image = unit / state->blocks, first = unit % state->blocks * state->block;
         const int64_t left = state->output_count - first;
         const int64_t count = left < state->block ? left : state->block;
         find_taps(run, image * state->output_count + first, count, &taps);
         for (int64_t c = 0; c < state->channels; c++) {
+            const uint64_t work = (uint64_t)(count * state->tap_count) + 16;
+            if (kernel_stop_ends_after(&meter, work)) return NULL;
             const int64_t plane = image * state->channels + c;
             const char *x = run->x + plane * state->input_count * state->size;
             char *y = run->y + (plane * state->output_count + first) * state->size;

@@ -40,17 +40,23 @@ static inline CpuGroupChunk cpu_group_chunk(const ReduceGroups *groups, uint64_t
 #define CPU_GROUP_EACH(chunk, i, at, statement)                                                    \
     do {                                                                                           \
         const ReduceGroups *each = (chunk)->groups;                                                \
+        KernelStopMeter meter = {0};                                                               \
+        bool ended = false;                                                                        \
         const int64_t rows = each->columns ? each->length : (chunk)->count;                        \
         const int64_t columns = each->columns ? (chunk)->count : each->length;                     \
-        for (int64_t repeat = 0; repeat < each->repeats; repeat++) {                               \
+        for (int64_t repeat = 0; repeat < each->repeats && !ended; repeat++) {                     \
             const int64_t start =                                                                  \
                 (chunk)->base + reduce_groups_walk(each->reduced_rank, each->reduced_dims,         \
                                     each->reduced_strides, repeat);                                \
-            for (int64_t row = 0; row < rows; row++)                                               \
-                for (int64_t column = 0; column < columns; column++) {                             \
-                    const int64_t i = each->columns ? column : row;                                \
-                    const int64_t at = start + row * each->stride + column;                        \
-                    statement;                                                                     \
+            for (int64_t row = 0; row < rows && !ended; row++)                                     \
+                for (int64_t begin = 0, end; begin < columns && !ended; begin = end) {             \
+                    end = kernel_stop_piece(begin, columns);                                       \
+                    for (int64_t column = begin; column < end; column++) {                         \
+                        const int64_t i = each->columns ? column : row;                            \
+                        const int64_t at = start + row * each->stride + column;                    \
+                        statement;                                                                 \
+                    }                                                                              \
+                    ended = kernel_stop_ends_after(&meter, (uint64_t)(end - begin) * 4 + 16);      \
                 }                                                                                  \
         }                                                                                          \
     } while (0)

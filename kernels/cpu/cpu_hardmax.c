@@ -26,7 +26,9 @@ typedef struct Run {
 static int64_t find_largest(const State *state, const char *from) {
     uint64_t keys[BLOCK], most = 0;
     int64_t found = 0;
+    KernelStopMeter meter = {0};
     for (int64_t begin = 0; begin < state->dim; begin += BLOCK) {
+        if (kernel_stop_ends_after(&meter, BLOCK * 8)) break;
         const int64_t count = state->dim - begin < BLOCK ? state->dim - begin : BLOCK;
         cpu_order_keys(
             state->dtype, from + begin * state->inner * state->size, state->inner, count, keys);
@@ -46,7 +48,7 @@ static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t pa
     for (int64_t lane = (int64_t)begin; lane < (int64_t)end; lane++) {
         const int64_t base = lane / state->inner * state->dim * state->inner + lane % state->inner;
         const int64_t found = find_largest(state, run->from + base * state->size);
-        for (int64_t i = 0; i < state->dim; i++)
+        for (int64_t i = 0; i < state->dim && !kernel_stop_ends_at(i); i++)
             memset(run->to + (base + i * state->inner) * state->size, 0, state->size);
         cpu_move(run->to + (base + found * state->inner) * state->size, state->one, state->size);
     }

@@ -32,6 +32,7 @@ static inline MUST_CHECK Error *cpu_index_error(
 }
 
 /* One element of 1, 2, 4 or 8 bytes, or any number of bytes. */
+enum { CPU_MOVE_MAX = 4 << 20 };
 static inline void cpu_move(void *to, const void *from, size_t size) {
     switch (size) {
     case 1:
@@ -47,7 +48,10 @@ static inline void cpu_move(void *to, const void *from, size_t size) {
         memcpy(to, from, 8);
         break;
     default:
-        memcpy(to, from, size);
+        if (__builtin_expect(size <= CPU_MOVE_MAX, 1))
+            memcpy(to, from, size);
+        else
+            error_free(kernel_stop_copy(to, from, size)); /* who called looks, too */
     }
 }
 

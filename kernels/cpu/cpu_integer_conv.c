@@ -76,7 +76,8 @@ static void find_offsets(
 }
 
 /* [pair][pixel][2] of the patches, the depth being [channel][tap]. */
-static void pack_patches(const Run *run, const uint8_t *x, int64_t pixel, int16_t *out) {
+static void pack_patches(
+    const Run *run, const uint8_t *x, int64_t pixel, int16_t *out, KernelStopMeter *meter) {
     const State *state = run->state;
     const int64_t depth = state->weights.depth;
     Origins origins;
@@ -85,8 +86,10 @@ static void pack_patches(const Run *run, const uint8_t *x, int64_t pixel, int16_
     if (origins.count < CPU_INTEGER_PANEL || depth % 2)
         memset(out, 0, (size_t)(cpu_integer_pairs(depth) * 2 * CPU_INTEGER_PANEL) * sizeof *out);
     for (int64_t tap = 0; tap < state->taps; tap++) {
+        if (kernel_stop_ends_after(meter, (uint64_t)(state->channels + 16) * 64)) return;
         find_offsets(state, &origins, tap, offsets);
         for (int64_t channel = 0; channel < state->channels; channel++) {
+            if (kernel_stop_ends_at(channel)) return;
             const int64_t k = channel * state->taps + tap;
             const uint8_t *from = x + channel * state->plane;
             int16_t *to = out + k / 2 * 2 * CPU_INTEGER_PANEL + k % 2;
@@ -136,15 +139,16 @@ static void run_block(
         .b_panel = pairs * 2 * CPU_INTEGER_PANEL,
         .out = sums,
         .out_row = CPU_INTEGER_COLUMNS};
+    KernelStopMeter meter = {0};
     for (int64_t p = 0; p < tile.panels; p++)
-        pack_patches(run, x, pixel + p * CPU_INTEGER_PANEL, columns + p * tile.b_panel);
+        pack_patches(run, x, pixel + p * CPU_INTEGER_PANEL, columns + p * tile.b_panel, &meter);
     for (int64_t row = 0; row < state->filters; row += CPU_INTEGER_ROWS) {
         if (kernel_stop_ends()) return;
         const int64_t filter = group * state->filters + row;
         tile.rows =
             state->filters - row < CPU_INTEGER_ROWS ? state->filters - row : CPU_INTEGER_ROWS;
         tile.a = run->weights + filter * tile.a_row;
-        state->product(&tile);
+        cpu_integer_sum(state->product, &tile);
         write_rows(run, sums, filter, tile.rows, count,
             (image * state->weights.lines + filter) * state->pixels + pixel);
     }

@@ -73,7 +73,7 @@ static void run_tile(const Run *run, int64_t matrix, const Place *place) {
         .out = sums,
         .out_row = CPU_INTEGER_COLUMNS,
     };
-    state->product(&tile);
+    cpu_integer_sum(state->product, &tile);
     const int64_t first = (matrix * state->a.lines + place->row) * width + place->column;
     if (state->quantizes) {
         requantize_tile(run, place, sums, (uint8_t *)run->out + first, width);

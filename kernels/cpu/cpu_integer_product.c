@@ -119,3 +119,24 @@ CpuIntegerProduct *cpu_integer_product_for(CpuLevel level) {
     (void)level;
     return product_portable;
 }
+
+void cpu_integer_sum(CpuIntegerProduct *product, const CpuIntegerTile *tile) {
+    enum { PAIRS = 1 << 16 };
+    int32_t sums[CPU_INTEGER_ROWS * CPU_INTEGER_COLUMNS];
+    CpuIntegerTile piece = *tile;
+    if (tile->pairs <= PAIRS) {
+        product(tile);
+        return;
+    }
+    for (int64_t pair = 0; pair < tile->pairs && !kernel_stop_ends(); pair += PAIRS) {
+        piece.pairs = tile->pairs - pair < PAIRS ? tile->pairs - pair : PAIRS;
+        piece.a = tile->a + 2 * pair;
+        piece.b = tile->b + 2 * pair * CPU_INTEGER_PANEL;
+        piece.out = pair == 0 ? tile->out : sums;
+        product(&piece);
+        for (int64_t row = 0; pair > 0 && row < tile->rows; row++)
+            for (int64_t i = row * tile->out_row, left = tile->panels * CPU_INTEGER_PANEL; left > 0;
+                 i++, left--)
+                tile->out[i] = (int32_t)((uint32_t)tile->out[i] + (uint32_t)sums[i]);
+    }
+}

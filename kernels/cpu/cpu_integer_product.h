@@ -27,3 +27,5 @@ typedef struct CpuIntegerTile {
 
 typedef void CpuIntegerProduct(const CpuIntegerTile *tile);
 CpuIntegerProduct *cpu_integer_product_for(CpuLevel level);
+/* The tile's product in pieces of its depth, between which it looks at the stop. */
+void cpu_integer_sum(CpuIntegerProduct *product, const CpuIntegerTile *tile);

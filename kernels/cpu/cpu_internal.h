@@ -62,7 +62,7 @@ static inline void *cpu_workspace(const Launch *launch) {
  * with round-to-nearest and without flush-to-zero. */
 typedef Error *CpuTask(void *context, uint64_t begin, uint64_t end, uint32_t part);
 
-enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 8 /* raise when any kernel's bits change */ };
+enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 9 /* raise when any kernel's bits change */ };
 
 /* How many threads cpu_for_each would take: for scratch of each in the workspace; plan for
  * CPU_THREADS_MAX or take scratch from the stack. Never more than `threads`. */
@@ -85,6 +85,17 @@ MUST_CHECK Error *cpu_for_each_share(CpuDevice *device, uint32_t threads, uint64
 MUST_CHECK Error *cpu_workers_create(CpuWorkers **out);
 void cpu_workers_release(CpuWorkers *workers);
 DEFINE_OWN(CpuWorkers, cpu_workers_release);
+
+/* Behind what a plan's making may have left half done because its execution is to stop: such a plan
+ * goes. Errors: ABANDONED. */
+MUST_CHECK static inline Error *cpu_plan_check(Plan **inout) {
+    Error *error = kernel_stop_check();
+    if (error) {
+        plan_release(*inout);
+        *inout = NULL;
+    }
+    return error;
+}
 
 /* NULL means the plan may go on to the next row ("not me"): `return cpu_decline(out);`. */
 static inline Error *cpu_decline(Plan **out) {

@@ -35,11 +35,20 @@ static Error *prepare_rows(void *context, uint64_t begin, uint64_t end, uint32_t
         const float *from = run->a + i * (uint64_t)operands->depth;
         void *to = run->rows + i * (uint64_t)row_bytes(operands);
         if (!operands->is_int8) {
-            operands->row.round(from, operands->depth, to);
+            for (int64_t k = 0, next; k < operands->depth; k = next) {
+                if (k > 0) TRY(kernel_stop_check());
+                next = kernel_stop_piece(k, operands->depth);
+                operands->row.round(
+                    from + k, next - k, (char *)to + k * cpu_lower_forms[operands->form].row_size);
+            }
             continue;
         }
         CpuLowerRange range = CPU_LOWER_NOTHING;
-        operands->row.measure(from, operands->depth, &range);
+        for (int64_t k = 0, next; k < operands->depth; k = next) {
+            if (k > 0) TRY(kernel_stop_check());
+            next = kernel_stop_piece(k, operands->depth);
+            operands->row.measure(from + k, next - k, &range);
+        }
         const CpuLowerScale scale = cpu_lower_scale_of(&range);
         operands->row.quantize(from, operands->depth, &scale, to);
         run->scales[i] = scale;

@@ -210,13 +210,15 @@ Error *cpu_lower_packed_bytes(CpuLowerForm form, int64_t depth, int64_t columns,
     static void name(const T *b, int64_t depth, int64_t columns, int64_t first, T *to) {           \
         const int64_t left = columns - first;                                                      \
         const int64_t count = left < CPU_LOWER_PANEL ? left : CPU_LOWER_PANEL;                     \
-        for (int64_t k = 0; k < depth; k += (GROUP), to += (GROUP)*CPU_LOWER_PANEL)                \
+        for (int64_t k = 0; k < depth; k += (GROUP), to += (GROUP)*CPU_LOWER_PANEL) {              \
+            if (kernel_stop_ends_at(k + (GROUP)-1)) return;                                        \
             for (int64_t i = 0; i < (GROUP); i++) {                                                \
                 const T *row = b + (k + i) * columns + first;                                      \
                 const int64_t there = k + i < depth ? count : 0;                                   \
                 for (int64_t c = 0; c < CPU_LOWER_PANEL; c++)                                      \
                     to[c * (GROUP) + i] = c < there ? row[c] : 0;                                  \
             }                                                                                      \
+        }                                                                                          \
     }                                                                                              \
     struct pack_needs_semicolon
 
@@ -230,7 +232,7 @@ static void write_head(
     const int64_t left = columns - first;
     const int64_t count = left < CPU_LOWER_PANEL ? left : CPU_LOWER_PANEL;
     memset(head, 0, CPU_LOWER_PANEL * sizeof *head);
-    for (int64_t k = 0; k < depth; k++)
+    for (int64_t k = 0; k < depth && !kernel_stop_ends_at(k); k++)
         for (int64_t c = 0; c < count; c++) {
             const int32_t weight = b[k * columns + first + c];
             head[c] += (uint32_t)weight;
@@ -239,7 +241,9 @@ static void write_head(
 
 void cpu_lower_pack(CpuLowerForm form, const void *b, int64_t depth, int64_t columns, int64_t begin,
     int64_t end, void *packed) {
+    KernelStopMeter meter = {0};
     for (int64_t panel = begin; panel < end; panel++) {
+        if (kernel_stop_ends_after(&meter, 32 * (uint64_t)depth)) return;
         const int64_t first = panel * CPU_LOWER_PANEL;
         char *to = (char *)packed + panel * cpu_lower_panel_bytes(form, depth);
         if (form == CPU_LOWER_INT8_DOT) {

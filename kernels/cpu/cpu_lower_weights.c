@@ -45,10 +45,13 @@ bool cpu_lower_pack_rule(const CpuDevice *device, const PackRequest *request, ui
 
 #define DEFINE_TURN(name, T)                                                                       \
     static void name(const T *from, int64_t filters, int64_t channels, int64_t taps, T *to) {      \
+        KernelStopMeter meter = {0};                                                               \
         for (int64_t tap = 0; tap < taps; tap++)                                                   \
-            for (int64_t c = 0; c < channels; c++)                                                 \
+            for (int64_t c = 0; c < channels; c++) {                                               \
+                if (kernel_stop_ends_after(&meter, 8 + (uint64_t)filters * 4)) return;             \
                 for (int64_t f = 0; f < filters; f++)                                              \
                     *to++ = from[(f * channels + c) * taps + tap];                                 \
+            }                                                                                      \
     }                                                                                              \
     struct turn_needs_semicolon
 

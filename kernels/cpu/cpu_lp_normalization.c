@@ -26,18 +26,23 @@ typedef struct Run {
     static void run_block_##name(                                                                  \
         const State *state, const T *x, T *y, int64_t at, int64_t count) {                         \
         double norms[BLOCK] = {0};                                                                 \
-        for (int64_t k = 0; k < state->dim; k++)                                                   \
+        KernelStopMeter meter = {0};                                                               \
+        for (int64_t k = 0; k < state->dim; k++) {                                                 \
+            if (kernel_stop_ends_after(&meter, (uint64_t)count * 4 + 4)) return;                   \
             for (int64_t i = 0; i < count; i++) {                                                  \
                 const double value = (double)x[at + k * state->inner + i];                         \
                 norms[i] += state->squares ? value * value : scalar_abs_f64(value);                \
             }                                                                                      \
+        }                                                                                          \
         for (int64_t i = 0; i < count; i++) norms[i] = state->squares ? sqrt(norms[i]) : norms[i]; \
-        for (int64_t k = 0; k < state->dim; k++)                                                   \
+        for (int64_t k = 0; k < state->dim; k++) {                                                 \
+            if (kernel_stop_ends_after(&meter, (uint64_t)count * 4 + 4)) return;                   \
             for (int64_t i = 0; i < count; i++) {                                                  \
                 const int64_t place = at + k * state->inner + i;                                   \
                 const double value = norms[i] == 0 ? 0 : (double)x[place] / norms[i];              \
                 y[place] = scalar_canonical_##s((T)value);                                         \
             }                                                                                      \
+        }                                                                                          \
     }
 LP_NORMALIZATION(float32, float, f32)
 LP_NORMALIZATION(float64, double, f64)

@@ -13,7 +13,7 @@ CPU_INLINE void square_sums_body(const float *x, int64_t channels, int64_t step,
     float factor, float bias, float *to) {
     for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
         CpuF32x16 sum = {0};
-        for (int64_t c = 0; c < channels; c++) {
+        for (int64_t c = 0; c < channels && !kernel_stop_ends_at(c); c++) {
             const CpuF32x16 value = cpu_f32x16_load_part(x + c * step + i, count - i, 0);
             sum += value * value;
         }
@@ -111,7 +111,8 @@ static Error *run(
     const LrnState *state, const CpuFloatCall *call, int64_t row, int64_t others, CpuTask *task) {
     if (state->images * state->channels * state->pixels == 0) return NULL;
     LrnRun run = {state, call->inputs[0], call->outputs[0], (row + ROW - 1) / ROW};
-    const int64_t elements = row < ROW ? row : ROW;
+    const int64_t neighbours = state->size < state->channels ? state->size : state->channels;
+    const int64_t elements = (row < ROW ? row : ROW) * (neighbours / 16 + 1);
     return cpu_for_each(call->device, call->launch->threads, (uint64_t)(others * run.rows),
         (uint64_t)(ELEMENTS_PER_PART / elements) + 1, task, &run);
 }

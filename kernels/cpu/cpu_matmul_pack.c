@@ -11,6 +11,7 @@ int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns) {
 static void pack_columns(const float *from, int64_t b_column, int64_t depth, int64_t count,
     CpuPanelSteps steps, float *to) {
     for (int64_t k0 = 0; k0 < depth; k0 += 16) {
+        if (kernel_stop_ends_at(k0 + 15)) return;
         int64_t k_count = depth - k0 < 16 ? depth - k0 : 16;
         for (int64_t j = 0; j < count; j++)
             for (int64_t k = 0; k < k_count; k++)
@@ -23,6 +24,7 @@ static void pack_columns(const float *from, int64_t b_column, int64_t depth, int
 static void pack_strip(const float *from, int64_t b_row, int64_t b_column, int64_t depth,
     int64_t count, int64_t row, float *to) {
     for (int64_t k = 0; k < depth; k++) {
+        if (kernel_stop_ends_at(k)) return;
         if (b_column == 1)
             memcpy(to + k * row, from + k * b_row, (size_t)count * sizeof(float));
         else
@@ -52,6 +54,9 @@ void cpu_matmul_pack_panel(const CpuMatmulCode *code, const float *b, int64_t b_
 void cpu_matmul_pack(const CpuMatmulCode *code, const float *b, int64_t b_row, int64_t b_column,
     int64_t depth, int64_t columns, float *packed) {
     const int64_t panels = (columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
-    for (int64_t panel = 0; depth > 0 && panel < panels; panel++)
+    KernelStopMeter meter = {0};
+    for (int64_t panel = 0; depth > 0 && panel < panels; panel++) {
+        if (kernel_stop_ends_after(&meter, (uint64_t)depth * 64)) return;
         cpu_matmul_pack_panel(code, b, b_row, b_column, depth, columns, panel, packed);
+    }
 }

@@ -18,7 +18,9 @@ typedef void WideRow(const void *a, int64_t a_column, const void *b, int64_t b_r
         const T *a = a_, *b = b_;                                                                  \
         T *sums = sums_;                                                                           \
         for (int64_t j = 0; j < columns; j++) sums[j] = 0;                                         \
+        KernelStopMeter meter = {0};                                                               \
         for (int64_t k = 0; k < depth; k++) {                                                      \
+            if (kernel_stop_ends_after(&meter, 2 * (uint64_t)columns)) return;                     \
             const T factor = a[k * a_column];                                                      \
             const T *from = b + k * b_row;                                                         \
             if (b_column == 1)                                                                     \

@@ -57,6 +57,8 @@ static Error *plan_copies(Device *device, const PlanRequest *request, Plan **out
 }
 
 /* Trilu keeps in row r the columns from r + k on (upper) or up to r + k. */
+enum { CLEARED_BYTES = 4 << 20 };
+
 typedef struct TriluState {
     uint64_t rows; /* of all matrices */
     int64_t height, width, k;
@@ -84,12 +86,15 @@ static Error *run_trilu(void *context, uint64_t begin, uint64_t end, uint32_t pa
         size_t left = (size_t)split * state->size, right = row_bytes - left;
         char *to = run->to + row * row_bytes;
         const char *from = run->from + row * row_bytes;
-        memset(state->upper ? to : to + left, 0, state->upper ? left : right);
+        char *cleared = state->upper ? to : to + left;
+        const size_t size = state->upper ? left : right;
+        for (size_t done = 0; done < size; done += CLEARED_BYTES) {
+            if (done > 0) TRY(kernel_stop_check());
+            memset(cleared + done, 0, size - done < CLEARED_BYTES ? size - done : CLEARED_BYTES);
+        }
         if (to == from) continue;
-        if (state->upper)
-            memcpy(to + left, from + left, right);
-        else
-            memcpy(to, from, left);
+        const size_t kept = state->upper ? left : 0;
+        TRY(kernel_stop_copy(to + kept, from + kept, state->upper ? right : left));
     }
     return NULL;
 }

@@ -35,12 +35,13 @@ static bool sum_row(const Run *run, int64_t row) {
     const int64_t classes = run->state->classes;
     double *sums = run->sums + row * classes, most = -INFINITY, sum = 0;
     for (int64_t i = 0; i < classes; i++) {
+        if (kernel_stop_ends_at(i)) return true; /* who called looks, too */
         sums[i] = logit_at(run, row * classes + i);
         if (isnan(sums[i])) return false;
         if (sums[i] > most) most = sums[i];
     }
     if (isinf(most)) return false;
-    for (int64_t i = 0; i < classes; i++) {
+    for (int64_t i = 0; i < classes && !kernel_stop_ends_at(i); i++) {
         sum += scalar_exp_f64(sums[i] - most);
         sums[i] = sum;
     }
@@ -66,9 +67,12 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     const MultinomialState *state = run->state;
     for (int64_t row = (int64_t)begin; row < (int64_t)end; row++) {
         const double *sums = run->sums + row * state->classes;
-        if (!sum_row(run, row))
+        if (!sum_row(run, row)) {
+            TRY(kernel_stop_check());
             FAIL(FAILED, "Multinomial: row %" PRId64 " of the logits is no distribution", row);
+        }
         KernelStopMeter meter = {0};
+        TRY(kernel_stop_check());
         for (int64_t i = 0; i < state->samples; i++) {
             TRY(kernel_stop_count(&meter, 64));
             const int64_t at = row * state->samples + i;

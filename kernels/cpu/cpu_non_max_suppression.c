@@ -47,10 +47,13 @@ static void sift(Candidate *heap, int64_t count, int64_t at) {
 }
 
 static void sort(Candidate *heap, int64_t count) {
-    for (int64_t i = count / 2; i-- > 0;) sift(heap, count, i);
     KernelStopMeter meter = {0};
-    for (int64_t left = count - 1; left > 0; left--) {
+    for (int64_t i = count / 2; i-- > 0;) {
         if (kernel_stop_ends_after(&meter, 64)) return;
+        sift(heap, count, i);
+    }
+    for (int64_t left = count - 1; left > 0; left--) {
+        if (kernel_stop_ends_after(&meter, 256)) return;
         const Candidate last = heap[0];
         heap[0] = heap[left];
         heap[left] = last;
@@ -93,7 +96,7 @@ static int64_t select_boxes(const Run *run, int64_t unit) {
     const float *scores = run->scores + unit * state->boxes;
     Candidate *candidates = run->candidates + unit * state->boxes;
     int64_t count = 0, kept = 0;
-    for (int64_t i = 0; i < state->boxes; i++) {
+    for (int64_t i = 0; i < state->boxes && !kernel_stop_ends_at(i); i++) {
         const float score = ((const volatile float *)scores)[i];
         if (state->has_threshold && !(score > run->threshold)) continue;
         candidates[count++] = (Candidate){score, i};

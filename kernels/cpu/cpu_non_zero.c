@@ -38,7 +38,7 @@ static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes)
     int64_t found = 0;
     KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->count; i++) {
-        TRY(kernel_stop_count(&meter, 1));
+        TRY(kernel_stop_count(&meter, 16));
         found += is_not_zero(state, from, i);
     }
     out_shapes[0].dims[1] = found;
@@ -53,7 +53,7 @@ static Error *launch_non_zero(const Plan *plan, const Launch *launch, const Shap
     int64_t coordinates[SHAPE_RANK_MAX] = {0};
     KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->count; i++) {
-        TRY(kernel_stop_count(&meter, 1 + state->shape.rank));
+        TRY(kernel_stop_count(&meter, 16 + 2 * state->shape.rank));
         if (is_not_zero(state, from, i)) {
             if (found == room) FAIL(FAILED, "NonZero: the input changed while it was read");
             for (uint32_t d = 0; d < state->shape.rank; d++) to[d * room + found] = coordinates[d];

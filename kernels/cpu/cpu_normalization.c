@@ -43,7 +43,17 @@ CPU_INLINE void write_row(const Row *row) {
     const int64_t size = row->size / row->channels;
     Row channel = *row;
     for (int64_t i = 0; i < row->channels; i++) {
-        write_channel(&channel, size);
+        for (int64_t begin = 0, end; begin < size; begin = end) {
+            Row piece = channel;
+            if (begin > 0 && kernel_stop_ends()) return;
+            end = kernel_stop_piece(begin, size);
+            piece.x += begin;
+            piece.y += begin;
+            piece.scale += begin * row->scale_step;
+            if (piece.bias) piece.bias += begin * row->bias_step;
+            write_channel(&piece, end - begin);
+        }
+        if (kernel_stop_ends_at(i)) return;
         channel.x += size;
         channel.y += size;
         channel.scale++;
@@ -64,15 +74,24 @@ CPU_INLINE void finish_row(Row *row, float left, float squares) {
 CPU_INLINE void centered_row_body(Row *row) {
     CpuF32x16 sum = {0};
     int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= row->size; i += CPU_VECTOR_LANES)
-        sum += cpu_f32x16_load(row->x + i);
+    for (int64_t end = 0; end < row->size;) {
+        if (end > 0 && kernel_stop_ends()) return;
+        end = kernel_stop_piece(i, row->size);
+        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
+            sum += cpu_f32x16_load(row->x + i);
+    }
     if (i < row->size) sum += cpu_f32x16_load_part(row->x + i, row->size - i, 0);
     row->mean = cpu_f32x16_sum(sum) / (float)row->size;
     CpuF32x16 left = {0}, squares = {0};
-    for (i = 0; i + CPU_VECTOR_LANES <= row->size; i += CPU_VECTOR_LANES) {
-        CpuF32x16 x = cpu_f32x16_load(row->x + i) - row->mean;
-        left += x;
-        squares += x * x;
+    i = 0;
+    for (int64_t end = 0; end < row->size;) {
+        if (end > 0 && kernel_stop_ends()) return;
+        end = kernel_stop_piece(i, row->size);
+        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES) {
+            CpuF32x16 x = cpu_f32x16_load(row->x + i) - row->mean;
+            left += x;
+            squares += x * x;
+        }
     }
     if (i < row->size) {
         CpuF32x16 x = cpu_f32x16_load_part(row->x + i, row->size - i, row->mean) - row->mean;
@@ -86,6 +105,7 @@ CPU_INLINE void centered_row_halves_body(Row *row) {
     const int64_t whole = row->size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
     CpuF32x8 low = {0}, high = {0}, low_squares = {0}, high_squares = {0};
     for (int64_t i = 0; i < whole; i += CPU_VECTOR_LANES) {
+        if (kernel_stop_ends_at(i + KERNEL_STOP_TURNS - 1) && i > 0) return;
         low += cpu_f32x8_load(x + i);
         high += cpu_f32x8_load(x + i + CPU_HALF_LANES);
     }
@@ -122,6 +142,7 @@ CPU_VARIANTS_HALVES(centered_row, (Row * row), (row));
 CPU_INLINE void uncentered_row_body(Row *row) {
     CpuF32x16 squares = {0};
     for (int64_t i = 0; i < row->size; i += CPU_VECTOR_LANES) {
+        if (kernel_stop_ends_at(i + KERNEL_STOP_TURNS - 1) && i > 0) return;
         CpuF32x16 x = cpu_f32x16_load_part(row->x + i, row->size - i, 0);
         squares += x * x;
     }
@@ -190,7 +211,7 @@ static void expand(const Shape *shape, const int64_t *strides, const float *from
     int64_t index[SHAPE_RANK_MAX] = {0};
     const int64_t count = shape_count_unchecked(shape);
     int64_t offset = 0;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && !kernel_stop_ends_at(i); i++) {
         to[i] = from[offset];
         for (uint32_t d = shape->rank; d-- > 0;) {
             offset += strides[d];

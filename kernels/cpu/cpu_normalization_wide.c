@@ -33,10 +33,12 @@ static int64_t along(const Shape *shape, const int64_t *strides, int64_t index) 
 static void softmax_row(const WideState *state, const double *x, double *y) {
     const int64_t step = state->inner;
     double most = -__builtin_inf(), sum = 0;
-    for (int64_t i = 0; i < state->size; i++) most = x[i * step] > most ? x[i * step] : most;
-    for (int64_t i = 0; i < state->size; i++) sum += scalar_exp_f64(x[i * step] - most);
+    for (int64_t i = 0; i < state->size && !kernel_stop_ends_at(i); i++)
+        most = x[i * step] > most ? x[i * step] : most;
+    for (int64_t i = 0; i < state->size && !kernel_stop_ends_at(i); i++)
+        sum += scalar_exp_f64(x[i * step] - most);
     const double log_sum = scalar_log_f64(sum);
-    for (int64_t i = 0; i < state->size; i++) {
+    for (int64_t i = 0; i < state->size && !kernel_stop_ends_at(i); i++) {
         const double shifted = x[i * step] - most;
         y[i * step] = state->operator_id == OPERATOR_SOFTMAX ? scalar_exp_f64(shifted) / sum
                                                              : shifted - log_sum;
@@ -55,12 +57,13 @@ static void normalize_row(const Run *run, int64_t row) {
     const double *x = run->x + row * state->size;
     double sum = 0, squares = 0, mean = 0;
     if (state->operator_id != OPERATOR_RMS_NORMALIZATION) {
-        for (int64_t i = 0; i < state->size; i++) sum += x[i];
+        for (int64_t i = 0; i < state->size && !kernel_stop_ends_at(i); i++) sum += x[i];
         mean = sum / (double)state->size;
     }
-    for (int64_t i = 0; i < state->size; i++) squares += (x[i] - mean) * (x[i] - mean);
+    for (int64_t i = 0; i < state->size && !kernel_stop_ends_at(i); i++)
+        squares += (x[i] - mean) * (x[i] - mean);
     const double inverse = 1 / sqrt(squares / (double)state->size + state->epsilon);
-    for (int64_t i = 0; i < state->size; i++) {
+    for (int64_t i = 0; i < state->size && !kernel_stop_ends_at(i); i++) {
         const int64_t at = row * state->size + i;
         double value = (x[i] - mean) * inverse * run->scale[along(&state->shape, state->scale, at)];
         if (state->has_bias) value += run->bias[along(&state->shape, state->bias, at)];
@@ -75,7 +78,7 @@ static void scale_row(const Run *run, int64_t row) {
     const int64_t channel = row % state->outer;
     const double factor =
         run->scale[channel] / sqrt(run->channel_variance[channel] + state->epsilon);
-    for (int64_t i = row * state->size; i < (row + 1) * state->size; i++)
+    for (int64_t i = row * state->size; i < (row + 1) * state->size && !kernel_stop_ends_at(i); i++)
         run->y[i] = (run->x[i] - run->channel_mean[channel]) * factor + run->bias[channel];
 }
 
@@ -217,6 +220,7 @@ static Error *run_planes(void *context, uint64_t begin, uint64_t end, uint32_t p
     (void)part;
     const LrnRun *run = context;
     const LrnState *state = run->state;
+    KernelStopMeter meter = {0};
     for (int64_t plane = (int64_t)begin; plane < (int64_t)end; plane++) {
         const int64_t channel = plane % state->channels, image = plane - channel;
         const int64_t first = channel > state->before ? channel - state->before : 0;
@@ -224,6 +228,7 @@ static Error *run_planes(void *context, uint64_t begin, uint64_t end, uint32_t p
         if (last > state->channels - 1) last = state->channels - 1;
         for (int64_t i = 0; i < state->pixels; i++) {
             double sum = 0;
+            if (kernel_stop_ends_after(&meter, (uint64_t)(last - first) + 32)) return NULL;
             for (int64_t c = first; c <= last; c++) {
                 const double x = run->x[(image + c) * state->pixels + i];
                 sum += x * x;

@@ -100,10 +100,14 @@ static Error *pack_panels(
     void *widened = NULL;
     if (dtype != DTYPE_FLOAT32) {
         TRY(memory_map((size_t)(weight.batch_count * matrix) * sizeof(float), &widened));
-        const CpuOperand operand = {plain, 1};
         const CpuParameters none = {0};
-        cpu_loop_find_cast(cpu_device(device)->level, dtype, DTYPE_FLOAT32, false)(
-            widened, &operand, weight.batch_count * matrix, &none);
+        CpuLoop *widen = cpu_loop_find_cast(cpu_device(device)->level, dtype, DTYPE_FLOAT32, false);
+        const int64_t count = weight.batch_count * matrix;
+        for (int64_t begin = 0, end; begin < count && !kernel_stop_ends(); begin = end) {
+            const CpuOperand operand = {(const char *)plain + begin * (dtype_bits(dtype) / 8), 1};
+            end = kernel_stop_piece(begin, count);
+            widen((float *)widened + begin, &operand, end - begin, &none);
+        }
         from = widened;
     }
     for (int64_t batch = 0; batch < weight.batch_count; batch++)
@@ -125,20 +129,21 @@ Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request
     const void *plain, uint64_t to) {
     (void)stream;
     if (cpu_conv_images_pack(cpu_device(device), request, layout, plain, (float *)(uintptr_t)to))
-        return NULL;
+        return kernel_stop_check();
     bool packed;
     TRY(cpu_lower_pack_weights(
         cpu_device(device), request, layout, plain, (void *)(uintptr_t)to, &packed));
-    if (packed) return NULL;
+    if (packed) return kernel_stop_check();
     if (layout == CPU_LAYOUT_DNNL)
         return cpu_dnnl_conv_pack(cpu_device(device), request, plain, (void *)(uintptr_t)to);
     const bool in_panels = wants_panels(cpu_device(device), request);
     if (in_panels && layout == CPU_LAYOUT_PANELS_BFLOAT16) {
         pack_bfloat16(request, plain, (uint16_t *)(uintptr_t)to);
-        return NULL;
+        return kernel_stop_check();
     }
     if (!in_panels || layout != CPU_LAYOUT_PANELS)
         FAIL(INVALID, "%s: input %u is not packed in layout %u", request->operator_info->name,
             request->input_index, layout);
-    return pack_panels(device, request, plain, (float *)(uintptr_t)to);
+    TRY(pack_panels(device, request, plain, (float *)(uintptr_t)to));
+    return kernel_stop_check();
 }

@@ -49,7 +49,7 @@ static void fill(const Run *run, char *to, uint64_t bytes) {
 static void run_columns(const Run *run, char *to, const char *from, int64_t begin, int64_t end) {
     const State *state = run->state;
     uint64_t block = state->block_bytes;
-    for (int64_t column = begin; column < end; column++) {
+    for (int64_t column = begin; column < end && !kernel_stop_ends_at(column); column++) {
         int64_t source = map(state, state->rank - 1, column);
         char *cell = to + (uint64_t)column * block;
         if (source < 0)
@@ -68,7 +68,7 @@ static void run_row(const Run *run, char *to, const char *from) {
     right = right < left ? left : right < width ? right : width;
     run_columns(run, to, from, 0, left);
     if (right > left)
-        memcpy(to + (uint64_t)left * state->block_bytes,
+        cpu_move(to + (uint64_t)left * state->block_bytes,
             from + (uint64_t)(left - begin) * state->block_bytes,
             (size_t)((uint64_t)(right - left) * state->block_bytes));
     run_columns(run, to, from, right, width);

@@ -18,11 +18,13 @@ typedef uint32_t WordsUnaligned __attribute__((vector_size(64), aligned(2), may_
 
 void cpu_panels_bfloat16_pack(const uint16_t *from, int64_t depth, int64_t columns, uint16_t *to) {
     assert(columns % CPU_MATMUL_PANEL == 0);
+    KernelStopMeter meter = {0};
     for (int64_t column = 0; column < columns; column++) {
         const int64_t panel = column / CPU_MATMUL_PANEL, in_panel = column % CPU_MATMUL_PANEL;
         const int64_t in_group = in_panel % GROUP;
         uint16_t *place = to + panel * depth * CPU_MATMUL_PANEL + in_panel / GROUP * GROUP +
                           in_group % CPU_VECTOR_LANES * 2 + in_group / CPU_VECTOR_LANES;
+        if (kernel_stop_ends_after(&meter, (uint64_t)depth * 2)) return;
         for (int64_t k = 0; k < depth; k++) place[k * CPU_MATMUL_PANEL] = *from++;
     }
 }

@@ -269,8 +269,7 @@ static Error *launch_pointwise(const Plan *plan, const Launch *launch, const Sha
     Run run = {state, launch};
     (void)output_shapes;
     if (state->units == 0) return NULL;
-    if (launch->threads <= 1 || state->units <= state->units_per_part_min)
-        return run_units(&run, 0, state->units, 0);
+    if (state->units <= state->units_per_part_min) return run_units(&run, 0, state->units, 0);
     return cpu_for_each(cpu_device(plan->device), launch->threads, state->units,
         state->units_per_part_min, run_units, &run);
 }

@@ -75,6 +75,7 @@ static void divide_row(const PoolState *state, const RowPlace *place, void *y) {
     /* most windows count the same: runs of equal counts are divided at once */
     int64_t begin = 0, run_count = -1;
     for (int64_t i = 0; i <= window->output[last]; i++) {
+        if (kernel_stop_ends_at(i)) return;
         const int64_t corner = place->corner[last] + i * window->stride[last];
         const int64_t count = i < window->output[last] ? outer * counted(state, last, corner) : -2;
         if (count == run_count) continue;
@@ -102,14 +103,19 @@ static void pool_row(const Run *run, int64_t plane, int64_t row) {
     const int64_t at = plane * state->output_count + row * window->output[last];
     char *y = run->y + (uint64_t)at * state->element_size;
     const RowPlace place = place_of(window, row);
-    state->row->start(y, window->output[last]);
     KernelStopMeter meter = {0};
-    for (int64_t position = 0; position < state->kernel_count; position++) {
-        int64_t offset, start;
-        if (kernel_stop_ends_after(&meter, (uint64_t)window->output[last] + 8)) return;
-        if (!look(window, &place, position, &offset, &start)) continue;
-        state->row->take(x + (uint64_t)offset * state->element_size, start, window->stride[last],
-            window->input[last], window->output[last], y);
+    for (int64_t first = 0, end; first < window->output[last]; first = end) {
+        end = kernel_stop_piece(first, window->output[last]);
+        char *piece = y + (uint64_t)first * state->element_size;
+        state->row->start(piece, end - first);
+        for (int64_t position = 0; position < state->kernel_count; position++) {
+            int64_t offset, start;
+            if (kernel_stop_ends_after(&meter, (uint64_t)(end - first) + 8)) return;
+            if (!look(window, &place, position, &offset, &start)) continue;
+            state->row->take(x + (uint64_t)offset * state->element_size,
+                start + first * window->stride[last], window->stride[last], window->input[last],
+                end - first, piece);
+        }
     }
     finish_row(state, &place, y);
 }
@@ -126,9 +132,9 @@ static void find_row(const Run *run, int64_t plane, int64_t row) {
     for (int64_t i = 0; i < window->output[last]; i++) {
         const char *wanted = run->y + (uint64_t)(first + i) * state->element_size;
         int64_t found = 0;
-        if (kernel_stop_ends_after(&meter, (uint64_t)state->kernel_count)) return;
         for (int64_t position = 0; position < state->kernel_count; position++) {
             int64_t offset, start;
+            if (kernel_stop_ends_after(&meter, 16)) return;
             if (!look(window, &place, position, &offset, &start)) continue;
             const int64_t at = start + i * window->stride[last];
             if (at < 0 || at >= window->input[last]) continue;

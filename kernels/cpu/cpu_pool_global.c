@@ -5,8 +5,11 @@
 
 CPU_INLINE void plane_mean_body(const float *x, int64_t size, float *y) {
     CpuF32x16 sum = {0};
-    for (int64_t i = 0; i < size; i += CPU_VECTOR_LANES)
-        sum += cpu_f32x16_load_part(x + i, size - i, 0);
+    for (int64_t i = 0, end; i < size; i = end) {
+        if (i > 0 && kernel_stop_ends()) return;
+        end = kernel_stop_piece(i, size);
+        for (; i < end; i += CPU_VECTOR_LANES) sum += cpu_f32x16_load_part(x + i, size - i, 0);
+    }
     *y = cpu_f32x16_sum(sum) / (float)size;
 }
 CPU_VARIANTS(plane_mean, (const float *x, int64_t size, float *y), (x, size, y));
@@ -23,9 +26,10 @@ static void plane_max_portable(const float *x, int64_t size, float *y) {
     float most[CPU_VECTOR_LANES];
     for (int lane = 0; lane < CPU_VECTOR_LANES; lane++) most[lane] = -__builtin_inff();
     int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= size; i += CPU_VECTOR_LANES)
+    for (; i + CPU_VECTOR_LANES <= size && !kernel_stop_ends_at(i + 15); i += CPU_VECTOR_LANES)
         for (int lane = 0; lane < CPU_VECTOR_LANES; lane++)
             most[lane] = max_1(most[lane], x[i + lane]);
+    if (size - i >= CPU_VECTOR_LANES) return;
     finish_max(x + i, size - i, most, y);
 }
 
@@ -34,10 +38,11 @@ CPU_TARGET_AVX2 static void plane_max_avx2(const float *x, int64_t size, float *
     __m256 low = _mm256_set1_ps(-__builtin_inff()), high = low;
     float most[CPU_VECTOR_LANES];
     int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= size; i += CPU_VECTOR_LANES) {
+    for (; i + CPU_VECTOR_LANES <= size && !kernel_stop_ends_at(i + 15); i += CPU_VECTOR_LANES) {
         low = max_8(low, _mm256_loadu_ps(x + i));
         high = max_8(high, _mm256_loadu_ps(x + i + 8));
     }
+    if (size - i >= CPU_VECTOR_LANES) return;
     _mm256_storeu_ps(most, low);
     _mm256_storeu_ps(most + 8, high);
     finish_max(x + i, size - i, most, y);
@@ -47,8 +52,9 @@ CPU_TARGET_AVX512 static void plane_max_avx512(const float *x, int64_t size, flo
     __m512 lanes = _mm512_set1_ps(-__builtin_inff());
     float most[CPU_VECTOR_LANES];
     int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= size; i += CPU_VECTOR_LANES)
+    for (; i + CPU_VECTOR_LANES <= size && !kernel_stop_ends_at(i + 15); i += CPU_VECTOR_LANES)
         lanes = max_16(lanes, _mm512_loadu_ps(x + i));
+    if (size - i >= CPU_VECTOR_LANES) return;
     _mm512_storeu_ps(most, lanes);
     finish_max(x + i, size - i, most, y);
 }
@@ -66,14 +72,15 @@ static void (*plane_max_for(CpuLevel level))(const float *x, int64_t size, float
 static void plane_mean_f64(const float *x_, int64_t size, float *y) {
     const double *x = (const double *)(const void *)x_;
     double sum = 0;
-    for (int64_t i = 0; i < size; i++) sum += x[i];
+    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++) sum += x[i];
     *(double *)(void *)y = sum / (double)size;
 }
 
 static void plane_max_f64(const float *x_, int64_t size, float *y) {
     const double *x = (const double *)(const void *)x_;
     double most = -__builtin_inf();
-    for (int64_t i = 0; i < size; i++) most = x[i] > most || x[i] != x[i] ? x[i] : most;
+    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++)
+        most = x[i] > most || x[i] != x[i] ? x[i] : most;
     *(double *)(void *)y = most;
 }
 

@@ -141,28 +141,47 @@ static bool is_inside(const Window *window, const int64_t *corner) {
     return true;
 }
 
+/* By so many channels at a time that the stop is looked at in between. */
+static void combine(const PoolState *state, const float *x, const int64_t *offsets, int64_t count,
+    bool more, float *y) {
+    for (int64_t begin = 0, end; begin < state->channels; begin = end) {
+        end = kernel_stop_piece(begin, state->channels);
+        state->combine(x + begin, offsets, count, end - begin, more, y + begin);
+        if (end < state->channels && kernel_stop_ends()) return;
+    }
+}
+
+static void divide(const PoolState *state, float *y, int64_t count) {
+    for (int64_t begin = 0, end; begin < state->channels; begin = end) {
+        end = kernel_stop_piece(begin, state->channels);
+        state->divide(y + begin, end - begin, (float)count);
+        if (end < state->channels && kernel_stop_ends()) return;
+    }
+}
+
 /* A window that reaches into the padding, or is large. */
 static void pool_edge(const PoolState *state, const float *x, const int64_t *corner, float *y) {
     int64_t offsets[PIXELS_MAX], count = 0;
+    KernelStopMeter meter = {0};
     bool more = false;
     for (int64_t position = 0; position < state->kernel_count; position++) {
         const int64_t pixel = pixel_at(&state->window, corner, position);
         if (pixel >= 0) offsets[count++] = pixel * state->channels;
         if (count < PIXELS_MAX && position + 1 < state->kernel_count) continue;
-        state->combine(x, offsets, count, state->channels, more, y);
+        combine(state, x, offsets, count, more, y);
+        if (kernel_stop_ends_after(&meter, PIXELS_MAX * ((uint64_t)state->channels + 32))) return;
         more = true;
         count = 0;
     }
-    if (state->is_average) state->divide(y, state->channels, (float)counted(state, corner));
+    if (state->is_average) divide(state, y, counted(state, corner));
 }
 
 static void pool_inside(const PoolState *state, const float *x, const int64_t *corner, float *y) {
     const Window *window = &state->window;
     int64_t pixel = 0;
     for (uint32_t i = 0; i < window->rank; i++) pixel = pixel * window->input[i] + corner[i];
-    state->combine(
-        x + pixel * state->channels, state->inside, state->kernel_count, state->channels, false, y);
-    if (state->is_average) state->divide(y, state->channels, (float)state->kernel_count);
+    combine(state, x + pixel * state->channels, state->inside, state->kernel_count, false, y);
+    if (state->is_average) divide(state, y, state->kernel_count);
 }
 
 /* A row of outputs. */
@@ -171,7 +190,10 @@ static void pool_row(const PoolState *state, const float *x, int64_t first, floa
     const uint32_t last = window->rank - 1;
     int64_t corner[WINDOW_RANK_MAX];
     corner_of(window, first, corner);
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->width; i++) {
+        const uint64_t work = (uint64_t)(state->channels + 8) * PIXELS_MAX / 4;
+        if (kernel_stop_ends_after(&meter, work)) return;
         if (state->kernel_count <= PIXELS_MAX && is_inside(window, corner))
             pool_inside(state, x, corner, y + i * state->channels);
         else

@@ -232,7 +232,7 @@ static void multiply_panels(const Run *run, const Slice *slice, int64_t gate, in
         return;
     }
     const bool near = (uint64_t)weights * sizeof(float) <= CPU_SWEEP_NEAR_BYTES;
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count && !kernel_stop_ends(); i++)
         cpu_matmul_run_panel(product, buffers, first + (goes_back(run) ? count - 1 - i : i), near);
 }
 
@@ -256,7 +256,11 @@ static Error *step_slice(void *context, uint64_t begin, uint64_t end, uint32_t p
     const Slice slice = {
         (int64_t)begin * CPU_MATMUL_PANEL, (int64_t)(end - begin) * CPU_MATMUL_PANEL};
     TRY(multiply_slice(run, &slice));
-    for (int64_t n = 0; n < recurrent->batch; n++) step_element(run, &slice, n);
+    KernelStopMeter meter = {0};
+    for (int64_t n = 0; n < recurrent->batch; n++) {
+        TRY(kernel_stop_count(&meter, (uint64_t)slice.count * 16));
+        step_element(run, &slice, n);
+    }
     return NULL;
 }
 
@@ -264,7 +268,7 @@ static void load_states(const Run *run, const float *from, float *to) {
     const CpuRecurrent *recurrent = run->recurrent;
     const int64_t hidden = recurrent->hidden;
     const size_t bytes = (size_t)hidden * sizeof(float);
-    for (int64_t n = 0; n < recurrent->batch; n++) {
+    for (int64_t n = 0; n < recurrent->batch && !kernel_stop_ends_at(n); n++) {
         const int64_t row = cpu_recurrent_state_row(recurrent, run->direction, n);
         if (from)
             memcpy(to + n * hidden, from + row * hidden, bytes);
@@ -276,7 +280,7 @@ static void load_states(const Run *run, const float *from, float *to) {
 static void store_states(const Run *run, const float *from, float *to) {
     const CpuRecurrent *recurrent = run->recurrent;
     const int64_t hidden = recurrent->hidden;
-    for (int64_t n = 0; to && n < recurrent->batch; n++)
+    for (int64_t n = 0; to && n < recurrent->batch && !kernel_stop_ends_at(n); n++)
         memcpy(to + cpu_recurrent_state_row(recurrent, run->direction, n) * hidden,
             from + n * hidden, (size_t)hidden * sizeof(float));
 }
@@ -388,6 +392,7 @@ static Error *run_direction(Run *run) {
         .a = scratch->h, .b = weights_of(run, WEIGHTS_FIRST), .c = scratch->products};
     run->products[1] = (CpuMatmulBuffers){
         .a = scratch->reset, .b = weights_of(run, WEIGHTS_SECOND), .c = scratch->candidate};
+    TRY(kernel_stop_check()); /* weights that were half packed are not read */
     TRY(begin_inputs(run));
     load_states(run, recurrent->has_h ? call->inputs[5] : NULL, scratch->h);
     load_states(run, recurrent->has_c ? call->inputs[6] : NULL, scratch->c);
@@ -396,7 +401,7 @@ static Error *run_direction(Run *run) {
     for (run->step = 0; run->step < recurrent->length; run->step++) TRY(run_step(run));
     store_states(run, scratch->h, recurrent->wanted[1] ? call->outputs[1] : NULL);
     store_states(run, scratch->c, recurrent->wanted[2] ? call->outputs[2] : NULL);
-    return NULL;
+    return kernel_stop_check();
 }
 
 static Error *run_recurrent(const void *state, const CpuFloatCall *call) {

@@ -50,7 +50,10 @@ static void clip(const Sequence *sequence, double *row, int64_t count) {
 static void multiply(const Sequence *sequence, const double *x) {
     const CpuRecurrent *recurrent = &sequence->state->recurrent;
     const int64_t gates = recurrent->gates * recurrent->hidden;
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < gates; i++) {
+        const uint64_t work = (uint64_t)(recurrent->input + recurrent->hidden);
+        if (kernel_stop_ends_after(&meter, work)) return;
         sequence->gates[i] = dot(sequence->w + i * recurrent->input, x, recurrent->input);
         sequence->products[i] =
             dot(sequence->r + i * recurrent->hidden, sequence->h, recurrent->hidden);
@@ -80,7 +83,9 @@ static void step_gru(const Sequence *sequence) {
     clip(sequence, update, 2 * hidden);
     activate(sequence, 0, update, 2 * hidden);
     for (int64_t i = 0; i < hidden; i++) sequence->reset[i] = reset[i] * sequence->h[i];
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < hidden; i++) {
+        if (kernel_stop_ends_after(&meter, (uint64_t)hidden)) return;
         if (gru->first_gates == gru->gates) {
             candidate[i] += reset[i] * sequence->products[2 * hidden + i];
             continue;
@@ -128,6 +133,7 @@ static void run_sequence(const Run *run, int64_t direction, int64_t n, const Seq
     const bool reverse = direction == 1 || recurrent->reverse_only;
     for (int64_t step = 0; step < recurrent->length; step++) {
         const int64_t t = reverse && step < length ? length - 1 - step : step;
+        if (kernel_stop_ends()) return;
         double *y =
             run->y ? run->y + cpu_recurrent_output_row(recurrent, t, direction, n) * hidden : NULL;
         if (step >= length) {

@@ -54,11 +54,18 @@ typedef struct State {
 
 #define COMBINE_BODY(T)                                                                            \
     x += span->first * inner;                                                                      \
-    for (int64_t i = 0; i < inner; i++) y[i] = x[i] * (T)weights[0];                               \
-    for (int64_t k = 1; k < span->count; k++) {                                                    \
-        const T weight = (T)weights[k];                                                            \
-        x += inner;                                                                                \
-        for (int64_t i = 0; i < inner; i++) y[i] += x[i] * weight;                                 \
+    for (int64_t begin = 0, end; begin < inner; begin = end) {                                     \
+        const T *from = x;                                                                         \
+        KernelStopMeter meter = {0};                                                               \
+        end = kernel_stop_piece(begin, inner);                                                     \
+        for (int64_t i = begin; i < end; i++) y[i] = from[i] * (T)weights[0];                      \
+        for (int64_t k = 1; k < span->count; k++) {                                                \
+            const T weight = (T)weights[k];                                                        \
+            if (kernel_stop_ends_after(&meter, (uint64_t)(end - begin) + 4)) return;               \
+            from += inner;                                                                         \
+            for (int64_t i = begin; i < end; i++) y[i] += from[i] * weight;                        \
+        }                                                                                          \
+        if (end < inner && kernel_stop_ends()) return;                                             \
     }
 CPU_INLINE void combine_f32_body(const float *restrict x, int64_t inner, const CpuResizeSpan *span,
     const double *weights, float *restrict y){COMBINE_BODY(float)} CPU_INLINE
@@ -121,7 +128,7 @@ typedef struct PassRun {
 } PassRun;
 
 static void fill(const State *state, void *to, int64_t at, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && !kernel_stop_ends_at(i); i++) {
         if (state->wide)
             ((double *)to)[at + i] = state->tables.resize.extrapolation;
         else
@@ -160,8 +167,8 @@ static void fill_outside(const State *state, const Table *tables, void *to) {
     for (uint32_t i = 0; i < state->pass_count; i++) {
         const Pass *pass = &state->passes[i];
         const CpuResizeSpan *spans = tables[pass->axis].spans;
-        for (int64_t outer = 0; outer < pass->final_outer; outer++)
-            for (int64_t at = 0; at < pass->output; at++)
+        for (int64_t outer = 0; outer < pass->final_outer && !kernel_stop_ends(); outer++)
+            for (int64_t at = 0; at < pass->output && !kernel_stop_ends_at(at); at++)
                 if (spans[at].count == 0)
                     fill(state, to, (outer * pass->output + at) * pass->final_inner,
                         pass->final_inner);
@@ -185,6 +192,7 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
     if (state->tables.late_bytes)
         tables =
             tables_made(&state->tables, (char *)call->workspace + 2 * state->between_bytes, late);
+    TRY(kernel_stop_check()); /* tables that were left half made are not read */
     if (state->pass_count == 0)
         return cpu_copy_bytes(call->device, threads, call->outputs[0], from,
             (uint64_t)state->count * (state->wide ? sizeof(double) : sizeof(float)));
@@ -200,6 +208,7 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
         from = to;
     }
     if (state->extrapolates) fill_outside(state, tables, call->outputs[0]);
+    TRY(kernel_stop_check());
     if (!state->rounds) return NULL;
     return cpu_for_each(call->device, threads, (uint64_t)state->count, ELEMENTS_PER_PART, run_round,
         call->outputs[0]);
@@ -271,7 +280,7 @@ static Error *plan_weighted(
     make_passes(resize, &request->inputs[0].shape, &request->outputs[0].shape, state);
     if (late_bytes == 0) make_tables(resize, state + 1, state->tables.axes);
     cpu_float_plan_set_workspace(*out, 2 * state->between_bytes + late_bytes);
-    return NULL;
+    return cpu_plan_check(out);
 }
 
 /* Nearest. Dimensions behind the last one that changes travel as blocks of bytes. */
@@ -312,6 +321,7 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
             offset += at * state->strides[d];
         }
         for (int64_t i = 0; i < state->out_dims[last]; i++, to += block) {
+            if (kernel_stop_ends_at(i)) return NULL;
             const int64_t at = source(&run->tables[last], i);
             if (outside || at < 0)
                 cpu_fill(to, state->value, (size_t)state->size, (int64_t)(block / state->size));
@@ -331,6 +341,7 @@ static Error *launch_move(const Plan *plan, const Launch *launch, const Shape *o
     MoveRun run = {state, state->tables.axes, cpu_input(launch, 0), cpu_output(launch, 0)};
     if (state->tables.late_bytes)
         run.tables = tables_made(&state->tables, cpu_workspace(launch), late);
+    TRY(kernel_stop_check()); /* tables that were left half made are not read */
     return cpu_for_each(cpu_device(plan->device), launch->threads, state->rows,
         BYTES_PER_PART / row_bytes + 1, run_rows, &run);
 }
@@ -365,7 +376,7 @@ static Error *plan_nearest(
         state->strides[d] = step;
         if (d + 1 < state->rank) state->rows *= (uint64_t)to->dims[d];
     }
-    return NULL;
+    return cpu_plan_check(out);
 }
 
 static Error *plan(Device *device, const PlanRequest *request, Plan **out) {

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "kernels/kernel_stop.h"
+
 static int64_t clamp(int64_t value, int64_t low, int64_t high) {
     return value < low ? low : value > high ? high : value;
 }
@@ -64,8 +66,8 @@ static CpuResizeSpan weigh(const ResizeArguments *resize, const ResizeAxis *axis
     const int64_t last = axis->input - 1;
     CpuResizeSpan span = {clamp(low, 0, last), 1};
     double total = 0;
-    for (int64_t i = 0; i < taps; i++) weights[i] = 0;
-    for (int64_t i = low; i <= high; i++) {
+    for (int64_t i = 0; i < taps && !kernel_stop_ends_at(i); i++) weights[i] = 0;
+    for (int64_t i = low; i <= high && !kernel_stop_ends_at(i - low); i++) {
         if (resize->exclude_outside && (i < 0 || i > last)) continue;
         const double weight = filter(resize, fabs((double)i - x) * stretch);
         const int64_t at = clamp(i, 0, last) - span.first;
@@ -88,7 +90,9 @@ static CpuResizeSpan weigh(const ResizeArguments *resize, const ResizeAxis *axis
 void cpu_resize_filter_fill(const ResizeArguments *resize, const ResizeAxis *axis, int64_t taps,
     CpuResizeSpan *out_spans, double *out_weights) {
     const double last = (double)(axis->input - 1);
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < axis->output; i++) {
+        if (kernel_stop_ends_after(&meter, 16 + (uint64_t)taps * 8)) return;
         const double x = resize_coordinate(resize, axis, i);
         if (resize->coordinates == RESIZE_TF_CROP_AND_RESIZE && !(x >= 0 && x <= last)) {
             out_spans[i] = (CpuResizeSpan){0, 0};

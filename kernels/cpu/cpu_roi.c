@@ -83,8 +83,8 @@ static double take_sample(
     return state->is_max ? larger(larger(a, b), larger(c, d)) : a + b + c + d;
 }
 
-static double align_bin(
-    const State *state, const void *x, int64_t plane, const Samples *down, const Samples *across) {
+static double align_bin(const State *state, const void *x, int64_t plane, const Samples *down,
+    const Samples *across, KernelStopMeter *meter) {
     int64_t row, rows, column, columns, inside = 0;
     double total = 0;
     clip_samples(down, state->height, &row, &rows);
@@ -93,6 +93,7 @@ static double align_bin(
         Between y, at;
         if (!find_between(down, i, state->height, &y)) continue;
         for (int64_t j = column; j < columns; j++) {
+            if (kernel_stop_ends_after(meter, 64)) return 0;
             if (!find_between(across, j, state->width, &at)) continue;
             const double value = take_sample(state, x, plane, &y, &at);
             if (!state->is_max)
@@ -143,15 +144,17 @@ static void align_region(const Run *run, int64_t region, int64_t channel) {
     const Samples rows = samples_of(state, corners[1], corners[3], state->pooled_height);
     const Samples columns = samples_of(state, corners[0], corners[2], state->pooled_width);
     int64_t to = (region * state->channels + channel) * state->pooled_height * state->pooled_width;
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->pooled_height; i++)
         for (int64_t j = 0; j < state->pooled_width; j++, to++) {
+            if (kernel_stop_ends_after(&meter, 64)) return;
             Samples down = rows, across = columns;
             down.start += (double)i * rows.step;
             across.start += (double)j * columns.step;
             down.step = rows.count ? rows.step / (double)rows.count : 0;
             across.step = columns.count ? columns.step / (double)columns.count : 0;
             cpu_float_store(
-                state->wide, run->y, to, align_bin(state, run->x, plane, &down, &across));
+                state->wide, run->y, to, align_bin(state, run->x, plane, &down, &across, &meter));
         }
 }
 
@@ -185,14 +188,16 @@ static void pool_region(const Run *run, int64_t region, int64_t channel) {
     const Span rows = span_of(state, corners[2], corners[4], state->pooled_height);
     const Span columns = span_of(state, corners[1], corners[3], state->pooled_width);
     int64_t to = (region * state->channels + channel) * state->pooled_height * state->pooled_width;
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->pooled_height; i++)
         for (int64_t j = 0; j < state->pooled_width; j++, to++) {
+            if (kernel_stop_ends_after(&meter, 64)) return;
             int64_t row, row_end, column, column_end;
             bin_of(&rows, i, state->height, &row, &row_end);
             bin_of(&columns, j, state->width, &column, &column_end);
             double most = row < row_end && column < column_end ? -INFINITY : 0;
-            for (int64_t h = row; h < row_end; h++)
-                for (int64_t w = column; w < column_end; w++)
+            for (int64_t h = row; h < row_end && !kernel_stop_ends(); h++)
+                for (int64_t w = column; w < column_end && !kernel_stop_ends_after(&meter, 4); w++)
                     most = larger(
                         most, cpu_float_load(state->wide, run->x, plane + h * state->width + w));
             cpu_float_store(state->wide, run->y, to, most);

@@ -28,6 +28,7 @@ typedef struct Run {
         const int64_t half = state->half, step = state->interleaved ? 2 : 1;                       \
         const int64_t other = state->interleaved ? 1 : half;                                       \
         for (int64_t i = 0; i < half; i++) {                                                       \
+            if (kernel_stop_ends_at(i)) return;                                                    \
             const T a = x[i * step], b = x[i * step + other];                                      \
             y[i * step] = cosines[i] * a - sines[i] * b;                                           \
             y[i * step + other] = sines[i] * a + cosines[i] * b;                                   \
@@ -43,6 +44,7 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     const Run *run = context;
     const RotaryState *state = run->state;
     const CpuIndices positions = {run->positions, true};
+    KernelStopMeter meter = {0};
     for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
         int64_t angle = unit;
         if (run->positions) {
@@ -58,6 +60,7 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
         angle *= state->half;
         const int64_t n = unit / state->rows, row = unit % state->rows;
         for (int64_t head = 0; head < state->heads; head++) {
+            if (kernel_stop_ends_after(&meter, (uint64_t)state->size + 16)) return NULL;
             const int64_t before = state->rows_first
                                        ? (n * state->rows + row) * state->heads + head
                                        : (n * state->heads + head) * state->rows + row;

@@ -130,8 +130,14 @@ static Error *launch_tuples(const Plan *plan, const Launch *launch, const Shape 
                 return cpu_index_error("ScatterND", given, position, state->dims[d]);
             offset += (uint64_t)index * state->strides[d];
         }
-        apply(&state->update, (char *)cpu_output(launch, 0) + offset,
-            (const char *)cpu_input(launch, 2) + tuple * slice_bytes);
+        Update part = state->update;
+        for (int64_t done = 0; done < state->update.length; done += part.length) {
+            part.length = kernel_stop_piece(done, state->update.length) - done;
+            if (done > 0) TRY(kernel_stop_check());
+            apply(&part, (char *)cpu_output(launch, 0) + offset + (uint64_t)done * part.size,
+                (const char *)cpu_input(launch, 2) + tuple * slice_bytes +
+                    (uint64_t)done * part.size);
+        }
     }
     return NULL;
 }

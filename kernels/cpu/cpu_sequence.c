@@ -104,8 +104,9 @@ static Error *run_writes(void *context, uint64_t begin, uint64_t end, uint32_t p
              prefix++) {
             const char *from = run->update + (uint64_t)(prefix * state->length) * state->row_bytes;
             char *to = run->cache + (uint64_t)(prefix * state->room) * state->row_bytes;
-            memcpy(to + (uint64_t)at * state->row_bytes, from, (size_t)(head * state->row_bytes));
-            memcpy(to, from + head * state->row_bytes, (size_t)(tail * state->row_bytes));
+            TRY(kernel_stop_copy(
+                to + (uint64_t)at * state->row_bytes, from, head * state->row_bytes));
+            TRY(kernel_stop_copy(to, from + head * state->row_bytes, tail * state->row_bytes));
         }
     }
     return NULL;

@@ -19,8 +19,12 @@ typedef struct SoftmaxState {
 CPU_INLINE float row_max(const float *x, int64_t size) {
     CpuF32x16 most = cpu_f32x16_all(MINUS_INFINITY);
     int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= size; i += CPU_VECTOR_LANES)
-        most = cpu_f32x16_max(cpu_f32x16_load(x + i), most);
+    for (int64_t end = 0; end < size;) {
+        if (end > 0 && kernel_stop_ends()) return 0;
+        end = kernel_stop_piece(i, size);
+        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
+            most = cpu_f32x16_max(cpu_f32x16_load(x + i), most);
+    }
     if (i < size)
         most = cpu_f32x16_max(cpu_f32x16_load_part(x + i, size - i, MINUS_INFINITY), most);
     return cpu_f32x16_largest(most);
@@ -30,10 +34,14 @@ CPU_INLINE float row_max(const float *x, int64_t size) {
 CPU_INLINE float row_exp_sum(const float *x, int64_t size, float shift, float *y) {
     CpuF32x16 sum = {0};
     int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= size; i += CPU_VECTOR_LANES) {
-        CpuF32x16 term = cpu_f32x16_exp(cpu_f32x16_load(x + i) - shift);
-        if (y) cpu_f32x16_store(y + i, term);
-        sum += term;
+    for (int64_t end = 0; end < size;) {
+        if (end > 0 && kernel_stop_ends()) return 0;
+        end = kernel_stop_piece(i, size);
+        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES) {
+            CpuF32x16 term = cpu_f32x16_exp(cpu_f32x16_load(x + i) - shift);
+            if (y) cpu_f32x16_store(y + i, term);
+            sum += term;
+        }
     }
     if (i < size) {
         CpuF32x16 term =
@@ -50,8 +58,12 @@ CPU_INLINE void softmax_rows_body(
     const float sum = row_exp_sum(x, size, row_max(x, size), y);
     const float scale = 1.0f / sum;
     int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= size; i += CPU_VECTOR_LANES)
-        cpu_f32x16_store(y + i, cpu_f32x16_load(y + i) * scale);
+    for (int64_t end = 0; end < size;) {
+        if (end > 0 && kernel_stop_ends()) return;
+        end = kernel_stop_piece(i, size);
+        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
+            cpu_f32x16_store(y + i, cpu_f32x16_load(y + i) * scale);
+    }
     for (; i < size; i++) y[i] *= scale;
 }
 CPU_VARIANTS(softmax_rows, (const float *x, int64_t size, int64_t inner, int64_t columns, float *y),
@@ -63,8 +75,12 @@ CPU_INLINE void log_softmax_rows_body(
     const float most = row_max(x, size);
     const float log_sum = scalar_log_f32(row_exp_sum(x, size, most, NULL));
     int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= size; i += CPU_VECTOR_LANES)
-        cpu_f32x16_store(y + i, cpu_f32x16_load(x + i) - most - log_sum);
+    for (int64_t end = 0; end < size;) {
+        if (end > 0 && kernel_stop_ends()) return;
+        end = kernel_stop_piece(i, size);
+        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
+            cpu_f32x16_store(y + i, cpu_f32x16_load(x + i) - most - log_sum);
+    }
     for (; i < size; i++) y[i] = x[i] - most - log_sum;
 }
 CPU_VARIANTS(log_softmax_rows,
@@ -75,7 +91,7 @@ CPU_VARIANTS(log_softmax_rows,
 
 CPU_INLINE CpuF32x16 columns_max(const float *x, int64_t size, int64_t inner, int64_t columns) {
     CpuF32x16 most = cpu_f32x16_all(MINUS_INFINITY);
-    for (int64_t i = 0; i < size; i++)
+    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++)
         most = cpu_f32x16_max(cpu_f32x16_load_part(x + i * inner, columns, 0), most);
     return most;
 }
@@ -84,13 +100,13 @@ CPU_INLINE void softmax_columns_body(
     const float *x, int64_t size, int64_t inner, int64_t columns, float *y) {
     const CpuF32x16 most = columns_max(x, size, inner, columns);
     CpuF32x16 sum = {0};
-    for (int64_t i = 0; i < size; i++) {
+    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++) {
         CpuF32x16 term = cpu_f32x16_exp(cpu_f32x16_load_part(x + i * inner, columns, 0) - most);
         cpu_f32x16_store_part(y + i * inner, columns, term);
         sum += term;
     }
     const CpuF32x16 scale = 1.0f / sum;
-    for (int64_t i = 0; i < size; i++) {
+    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++) {
         CpuF32x16 term = cpu_f32x16_load_part(y + i * inner, columns, 0);
         cpu_f32x16_store_part(y + i * inner, columns, term * scale);
     }
@@ -103,11 +119,11 @@ CPU_INLINE void log_softmax_columns_body(
     const float *x, int64_t size, int64_t inner, int64_t columns, float *y) {
     const CpuF32x16 most = columns_max(x, size, inner, columns);
     CpuF32x16 sum = {0};
-    for (int64_t i = 0; i < size; i++)
+    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++)
         sum += cpu_f32x16_exp(cpu_f32x16_load_part(x + i * inner, columns, 0) - most);
     CpuF32x16 log_sum;
     for (int lane = 0; lane < CPU_VECTOR_LANES; lane++) log_sum[lane] = scalar_log_f32(sum[lane]);
-    for (int64_t i = 0; i < size; i++) {
+    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++) {
         CpuF32x16 value = cpu_f32x16_load_part(x + i * inner, columns, 0);
         cpu_f32x16_store_part(y + i * inner, columns, value - most - log_sum);
     }

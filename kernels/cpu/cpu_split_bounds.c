@@ -14,8 +14,10 @@ static Error *launch_split_bounds(
     const State *state = plan_state(plan);
     int64_t *to = cpu_output(launch, 0);
     (void)output_shapes;
-    for (int64_t i = 0; i < state->count; i++)
+    for (int64_t i = 0; i < state->count; i++) {
+        if (i % KERNEL_STOP_TURNS == 0) TRY(kernel_stop_check());
         to[i] = state->step ? i * state->step : state->bounds[i];
+    }
     to[state->count] = state->dim;
     return NULL;
 }

@@ -11,7 +11,8 @@
 #include "kernels/cpu/cpu_strings.h"
 #include "kernels/dtype_scalar.h"
 
-enum { NUMBER_SIZE = 64 };
+/* Printing a float tries up to 17 lengths. */
+enum { NUMBER_SIZE = 64, NUMBER_WORK = 8192 };
 
 typedef struct State {
     int64_t count;
@@ -61,8 +62,11 @@ static Error *measure_bytes(
     char text[NUMBER_SIZE];
     (void)shapes;
     out_bytes[0] = string_tensor_head_bytes(state->count);
-    for (int64_t i = 0; i < state->count; i++)
+    KernelStopMeter meter = {0};
+    for (int64_t i = 0; i < state->count; i++) {
+        TRY(kernel_stop_count(&meter, NUMBER_WORK));
         out_bytes[0] += (uint64_t)print_number(state, cpu_input(launch, 0), i, text);
+    }
     return NULL;
 }
 
@@ -70,8 +74,10 @@ static Error *launch_print(const Plan *plan, const Launch *launch, const Shape *
     const State *state = plan_state(plan);
     StringWriter writer = string_writer_open(cpu_output(launch, 0), state->count);
     char text[NUMBER_SIZE];
+    KernelStopMeter meter = {0};
     (void)output_shapes;
     for (int64_t i = 0; i < state->count; i++) {
+        TRY(kernel_stop_count(&meter, NUMBER_WORK));
         int size = print_number(state, cpu_input(launch, 0), i, text);
         string_writer_add(&writer, (StringView){text, (uint64_t)size});
         string_writer_end(&writer);
@@ -140,8 +146,10 @@ static bool read_number(const State *state, StringView view, void *out) {
 static Error *launch_read(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     char *to = cpu_output(launch, 0);
+    KernelStopMeter meter = {0};
     (void)output_shapes;
     for (int64_t i = 0; i < state->count; i++) {
+        TRY(kernel_stop_count(&meter, NUMBER_WORK));
         StringView text = string_tensor_at(cpu_input(launch, 0), state->count, i);
         if (!read_number(state, text, to + i * state->size))
             FAIL(FAILED, "Cast: string %" PRId64 ", \"%.*s\", is no %s", i,

@@ -3,7 +3,6 @@
  * Number 0 is the empty string. For operators that compare, numbers are ordered as the texts are.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/allocator.h"
@@ -27,13 +26,14 @@ typedef struct Ordered {
 typedef struct Numbers {
     uint64_t inputs[PLAN_INPUTS_MAX], outputs[PLAN_OUTPUTS_MAX];
     int64_t *block;
-    Ordered *ordered; /* of an operator that compares: by their numbers */
+    Ordered *ordered; /* of an operator that compares: by their numbers; in the block */
+    Ordered *order_block;
     void *workspace;
 } Numbers;
 
 static void numbers_deinit(Numbers *numbers) {
     memory_free(numbers->block);
-    memory_free(numbers->ordered);
+    memory_free(numbers->order_block);
     memory_free(numbers->workspace);
 }
 
@@ -52,26 +52,58 @@ static StringView find_text(
 /* By bytes, which orders UTF-8 by code points. */
 static int compare_texts(const StringView *a, const StringView *b) {
     const uint64_t shorter = a->size < b->size ? a->size : b->size;
-    const int order = shorter > 0 ? memcmp(a->text, b->text, shorter) : 0;
+    int order = 0;
+    for (uint64_t at = 0, end; order == 0 && at < shorter; at = end) {
+        if (at > 0 && kernel_stop_ends()) return 0;
+        end = shorter - at < CPU_STRING_PIECE ? shorter : at + CPU_STRING_PIECE;
+        order = memcmp(a->text + at, b->text + at, end - at);
+    }
     return order ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-static int compare_ordered(const void *a, const void *b) {
-    const Ordered *first = a, *second = b;
-    const int order = compare_texts(&first->view, &second->view);
-    return order ? order : (first->index > second->index) - (first->index < second->index);
+static void merge(
+    const Ordered *from, Ordered *to, int64_t middle, int64_t end, KernelStopMeter *meter) {
+    int64_t left = 0, right = middle;
+    for (int64_t i = 0; i < end; i++) {
+        if (kernel_stop_ends_after(meter, 64)) return;
+        const bool take_left = left < middle && (right == end || compare_texts(&from[left].view,
+                                                                     &from[right].view) <= 0);
+        to[i] = take_left ? from[left++] : from[right++];
+    }
+}
+
+/* By the texts, equal ones in the order they are in. *inout_items and *inout_spare change places as
+ * often as it takes. Errors: ABANDONED. */
+MUST_CHECK static Error *sort(Ordered **inout_items, Ordered **inout_spare, int64_t count) {
+    KernelStopMeter meter = {0};
+    for (int64_t run = 1; run < count; run *= 2) {
+        Ordered *from = *inout_items, *to = *inout_spare;
+        for (int64_t begin = 0; begin < count; begin += 2 * run) {
+            const int64_t left = count - begin;
+            merge(from + begin, to + begin, left < run ? left : run,
+                left < 2 * run ? left : 2 * run, &meter);
+            if (begin % KERNEL_STOP_TURNS == 0) TRY(kernel_stop_check());
+        }
+        TRY(kernel_stop_check());
+        *inout_items = to;
+        *inout_spare = from;
+    }
+    return NULL;
 }
 
 static Error *order_input(
     const State *state, const Launch *launch, uint32_t input, Numbers *numbers, int64_t *to) {
     const int64_t count = state->counts[input];
     void *memory;
-    TRY(memory_alloc((size_t)count, sizeof(Ordered), &memory));
-    Ordered *ordered = numbers->ordered = memory;
-    for (int64_t i = 0; i < count; i++)
+    TRY(memory_alloc((size_t)count, 2 * sizeof(Ordered), &memory));
+    Ordered *ordered = numbers->ordered = numbers->order_block = memory, *spare = ordered + count;
+    for (int64_t i = 0; i < count && !kernel_stop_ends_at(i); i++)
         ordered[i] = (Ordered){string_tensor_at(cpu_input(launch, input), count, i), i};
-    qsort(ordered, (size_t)count, sizeof *ordered, compare_ordered);
+    TRY(kernel_stop_check());
+    TRY(sort(&ordered, &spare, count));
+    numbers->ordered = ordered;
     for (int64_t i = 0, first = 0; i < count; i++) {
+        if (i % KERNEL_STOP_TURNS == 0) TRY(kernel_stop_check());
         if (i > 0 && compare_texts(&ordered[i - 1].view, &ordered[i].view) != 0) first = i;
         to[ordered[i].index] = state->bases[input] + first;
     }
@@ -95,8 +127,10 @@ static Error *number_inputs(
         if (!state->is_string[i]) continue;
         numbers->inputs[i] = state->counts[i] ? (uint64_t)(uintptr_t)to : 0;
         if (state->compares) TRY(order_input(state, launch, i, numbers, to));
-        for (int64_t at = 0; !state->compares && at < state->counts[i]; at++)
+        for (int64_t at = 0; !state->compares && at < state->counts[i]; at++) {
+            if (at % KERNEL_STOP_TURNS == 0) TRY(kernel_stop_check());
             to[at] = state->bases[i] + at;
+        }
         to += state->counts[i];
     }
     for (uint32_t i = 0; shapes && i < state->output_count; i++) {
@@ -146,9 +180,12 @@ static Error *measure_bytes(
         int64_t count = shape_count_unchecked(&shapes[o]);
         if (!state->makes_strings[o]) continue;
         out_bytes[o] = string_tensor_head_bytes(count);
-        for (int64_t i = 0; i < count && !error; i++)
+        for (int64_t i = 0; i < count && !error; i++) {
+            if (i % KERNEL_STOP_TURNS == 0) error = kernel_stop_check();
+            if (error) break;
             error = cpu_strings_add_size(
                 &out_bytes[o], find_text(state, launch, &numbers, moved(&numbers, o)[i]).size);
+        }
     }
     numbers_deinit(&numbers);
     return error;
@@ -157,18 +194,21 @@ static Error *measure_bytes(
 static Error *launch_move(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     Numbers numbers = {0};
+    KernelStopMeter meter = {0};
     Error *error = move_numbers(state, launch, output_shapes, &numbers);
     for (uint32_t o = 0; !error && o < state->output_count; o++) {
         int64_t count = shape_count_unchecked(&output_shapes[o]);
         if (!state->makes_strings[o]) {
             /* a list of indices */
             if (count > 0 && launch->outputs[o])
-                memcpy(cpu_output(launch, o), moved(&numbers, o), (size_t)count * sizeof(int64_t));
+                error = kernel_stop_copy(
+                    cpu_output(launch, o), moved(&numbers, o), (uint64_t)count * sizeof(int64_t));
             continue;
         }
         StringWriter writer = string_writer_open(cpu_output(launch, o), count);
-        for (int64_t i = 0; i < count; i++) {
-            string_writer_add(&writer, find_text(state, launch, &numbers, moved(&numbers, o)[i]));
+        for (int64_t i = 0; i < count && !error; i++) {
+            const StringView text = find_text(state, launch, &numbers, moved(&numbers, o)[i]);
+            error = cpu_string_write(&writer, text, &meter);
             string_writer_end(&writer);
         }
     }
@@ -263,8 +303,6 @@ const Kernel cpu_string_move[] = {
     MOVES(TRANSPOSE),
     MOVES(EXPAND),
     MOVES(TILE),
-    MOVES(DEPTH_TO_SPACE),
-    MOVES(SPACE_TO_DEPTH),
     MOVES(REVERSE_SEQUENCE),
     MOVES(COMPRESS),
     MOVES(PAD),

@@ -31,17 +31,22 @@ static bool is_stop_word(const State *state, StringView text) {
     return false;
 }
 
+/* For a meter: a text is read no further than it is a stop word. */
+enum { POINT_WORK = 16 };
+static uint64_t word_work(const State *state) { return 32 * ((uint64_t)state->stop_count + 1); }
+
 /* One code point in the new case; how many bytes. */
 static size_t change_point(CaseChange change, StringView text, size_t *inout_at, char out[4]) {
     uint32_t point = utf8_next(text.text, inout_at);
     return utf8_put(change == CASE_LOWER ? utf8_to_lower(point) : utf8_to_upper(point), out);
 }
 
-static uint64_t changed_size(const State *state, StringView text) {
+static uint64_t changed_size(const State *state, StringView text, KernelStopMeter *meter) {
     char bytes[4];
     uint64_t size = 0;
     if (state->change == CASE_KEEP) return text.size;
-    for (size_t at = 0; at < text.size;) size += change_point(state->change, text, &at, bytes);
+    for (size_t at = 0; at < text.size && !kernel_stop_ends_after(meter, POINT_WORK);)
+        size += change_point(state->change, text, &at, bytes);
     return size;
 }
 
@@ -49,8 +54,11 @@ static uint64_t changed_size(const State *state, StringView text) {
 static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes) {
     const State *state = plan_state(plan);
     int64_t kept = 0;
-    for (int64_t i = 0; i < state->count; i++)
+    KernelStopMeter meter = {0};
+    for (int64_t i = 0; i < state->count; i++) {
+        TRY(kernel_stop_count(&meter, word_work(state)));
         kept += !is_stop_word(state, string_tensor_at(cpu_input(launch, 0), state->count, i));
+    }
     out_shapes[0].dims[out_shapes[0].rank - 1] = kept ? kept : 1;
     return NULL;
 }
@@ -58,23 +66,28 @@ static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes)
 static Error *measure_bytes(
     const Plan *plan, const Launch *launch, const Shape *shapes, uint64_t *out_bytes) {
     const State *state = plan_state(plan);
+    KernelStopMeter meter = {0};
     out_bytes[0] = string_tensor_head_bytes(shape_count_unchecked(&shapes[0]));
     for (int64_t i = 0; i < state->count; i++) {
+        TRY(kernel_stop_count(&meter, word_work(state)));
         StringView text = string_tensor_at(cpu_input(launch, 0), state->count, i);
         if (!is_stop_word(state, text))
-            TRY(cpu_strings_add_size(&out_bytes[0], changed_size(state, text)));
+            TRY(cpu_strings_add_size(&out_bytes[0], changed_size(state, text, &meter)));
     }
-    return NULL;
+    return kernel_stop_check();
 }
 
-static void write_changed(const State *state, StringWriter *writer, StringView text) {
-    if (state->change == CASE_KEEP) string_writer_add(writer, text);
+MUST_CHECK static Error *write_changed(
+    const State *state, StringWriter *writer, StringView text, KernelStopMeter *meter) {
+    if (state->change == CASE_KEEP) TRY(cpu_string_write(writer, text, meter));
     for (size_t at = 0; state->change != CASE_KEEP && at < text.size;) {
         char bytes[4];
+        TRY(kernel_stop_count(meter, POINT_WORK));
         size_t size = change_point(state->change, text, &at, bytes);
         string_writer_add(writer, (StringView){bytes, size});
     }
     string_writer_end(writer);
+    return NULL;
 }
 
 static Error *launch_normalizer(
@@ -82,9 +95,11 @@ static Error *launch_normalizer(
     const State *state = plan_state(plan);
     StringWriter writer =
         string_writer_open(cpu_output(launch, 0), shape_count_unchecked(&output_shapes[0]));
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->count; i++) {
         StringView text = string_tensor_at(cpu_input(launch, 0), state->count, i);
-        if (!is_stop_word(state, text)) write_changed(state, &writer, text);
+        TRY(kernel_stop_count(&meter, word_work(state)));
+        if (!is_stop_word(state, text)) TRY(write_changed(state, &writer, text, &meter));
     }
     if (writer.index == 0) string_writer_end(&writer);
     return NULL;

@@ -27,6 +27,18 @@ void cpu_string_pairs_next(CpuStringPairs *pairs, StringView *out_a, StringView 
     }
 }
 
+Error *cpu_string_write(StringWriter *writer, StringView text, KernelStopMeter *meter) {
+    do {
+        StringView piece = text;
+        if (piece.size > CPU_STRING_PIECE) piece.size = CPU_STRING_PIECE;
+        TRY(kernel_stop_count(meter, 16 + piece.size / 8));
+        string_writer_add(writer, piece);
+        text.text += piece.size;
+        text.size -= piece.size;
+    } while (text.size > 0);
+    return NULL;
+}
+
 Error *cpu_strings_add_size(uint64_t *inout_bytes, uint64_t size) {
     if (!checked_add_u64(*inout_bytes, size, inout_bytes))
         FAIL(INVALID, "strings of more than 2^64 bytes");
@@ -46,10 +58,17 @@ static Error *launch_equal(const Plan *plan, const Launch *launch, const Shape *
     uint8_t *to = cpu_output(launch, 0);
     int64_t count = shape_count_unchecked(&state->out);
     (void)output_shapes;
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < count; i++) {
         StringView a, b;
         cpu_string_pairs_next(&pairs, &a, &b);
-        to[i] = a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
+        to[i] = a.size == b.size;
+        for (uint64_t at = 0, end; to[i] && at < a.size; at = end) {
+            end = a.size - at < CPU_STRING_PIECE ? a.size : at + CPU_STRING_PIECE;
+            TRY(kernel_stop_count(&meter, 16 + (end - at) / 8));
+            to[i] = memcmp(a.text + at, b.text + at, end - at) == 0;
+        }
+        TRY(kernel_stop_count(&meter, 16));
     }
     return NULL;
 }
@@ -63,6 +82,7 @@ static Error *measure_concat(
     out_bytes[0] = string_tensor_head_bytes(count);
     for (int64_t i = 0; i < count; i++) {
         StringView a, b;
+        if (i % KERNEL_STOP_TURNS == 0) TRY(kernel_stop_check());
         cpu_string_pairs_next(&pairs, &a, &b);
         TRY(cpu_strings_add_size(&out_bytes[0], a.size));
         TRY(cpu_strings_add_size(&out_bytes[0], b.size));
@@ -75,12 +95,13 @@ static Error *launch_concat(const Plan *plan, const Launch *launch, const Shape 
     CpuStringPairs pairs = open_pairs(state, launch);
     int64_t count = shape_count_unchecked(&state->out);
     StringWriter writer = string_writer_open(cpu_output(launch, 0), count);
+    KernelStopMeter meter = {0};
     (void)output_shapes;
     for (int64_t i = 0; i < count; i++) {
         StringView a, b;
         cpu_string_pairs_next(&pairs, &a, &b);
-        string_writer_add(&writer, a);
-        string_writer_add(&writer, b);
+        TRY(cpu_string_write(&writer, a, &meter));
+        TRY(cpu_string_write(&writer, b, &meter));
         string_writer_end(&writer);
     }
     return NULL;

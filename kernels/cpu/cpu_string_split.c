@@ -5,6 +5,8 @@
 #include "base/utf8.h"
 #include "kernels/cpu/cpu_strings.h"
 
+enum { FIND_BYTES = 1 << 20 };
+
 typedef struct State {
     int64_t count;
     uint64_t splits_max; /* UINT64_MAX: no limit */
@@ -17,11 +19,12 @@ typedef struct Rest {
     StringView text;
     uint64_t splits;
     bool ended;
+    KernelStopMeter meter;
 } Rest;
 
-static void skip_space(StringView *text) {
+static void skip_space(StringView *text, KernelStopMeter *meter) {
     size_t at = 0;
-    while (at < text->size) {
+    while (at < text->size && !kernel_stop_ends_after(meter, 16)) {
         size_t next = at;
         if (!utf8_is_space(utf8_next(text->text, &next))) break;
         at = next;
@@ -31,11 +34,11 @@ static void skip_space(StringView *text) {
 }
 
 static bool next_word(Rest *rest, StringView *out) {
-    skip_space(&rest->text);
+    skip_space(&rest->text, &rest->meter);
     *out = rest->text;
     if (rest->text.size == 0) return false;
     size_t end = 0;
-    while (rest->splits > 0 && end < rest->text.size) {
+    while (rest->splits > 0 && end < rest->text.size && !kernel_stop_ends_after(&rest->meter, 16)) {
         size_t next = end;
         if (utf8_is_space(utf8_next(rest->text.text, &next))) break;
         end = next;
@@ -48,14 +51,27 @@ static bool next_word(Rest *rest, StringView *out) {
     return true;
 }
 
+/* In pieces of the text, each of which holds the beginning of the next. */
+static const char *find_delimiter(const State *state, Rest *rest) {
+    const StringView text = rest->text;
+    for (uint64_t at = 0; at + state->delimiter_size <= text.size; at += FIND_BYTES) {
+        uint64_t size = text.size - at;
+        if (size > FIND_BYTES + state->delimiter_size - 1)
+            size = FIND_BYTES + state->delimiter_size - 1;
+        if (at > 0 && kernel_stop_ends()) return NULL;
+        const char *found = memmem(text.text + at, size, state->delimiter, state->delimiter_size);
+        if (found) return found;
+    }
+    return NULL;
+}
+
 /* The next piece; false when there is none. */
 static bool next_piece(const State *state, Rest *rest, StringView *out) {
+    if (kernel_stop_ends_after(&rest->meter, 64)) return false;
     if (state->delimiter_size == 0) return next_word(rest, out);
     if (rest->ended) return false;
     *out = rest->text;
-    const char *found = rest->splits == 0 ? NULL
-                                          : memmem(rest->text.text, rest->text.size,
-                                                state->delimiter, state->delimiter_size);
+    const char *found = rest->splits == 0 ? NULL : find_delimiter(state, rest);
     if (!found) {
         rest->ended = true;
         return true;
@@ -67,35 +83,40 @@ static bool next_piece(const State *state, Rest *rest, StringView *out) {
     return true;
 }
 
-static Rest open_rest(const State *state, const void *from, int64_t index) {
-    return (Rest){string_tensor_at(from, state->count, index), state->splits_max, false};
+static Rest open_rest(
+    const State *state, const void *from, int64_t index, const KernelStopMeter *meter) {
+    return (Rest){string_tensor_at(from, state->count, index), state->splits_max, false, *meter};
 }
 
 static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes) {
     const State *state = plan_state(plan);
     int64_t most = 0;
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->count; i++) {
-        Rest rest = open_rest(state, cpu_input(launch, 0), i);
+        Rest rest = open_rest(state, cpu_input(launch, 0), i, &meter);
         StringView piece;
         int64_t pieces = 0;
         while (next_piece(state, &rest, &piece)) pieces++;
+        meter = rest.meter;
         if (pieces > most) most = pieces;
     }
     out_shapes[0].dims[out_shapes[0].rank - 1] = most;
-    return NULL;
+    return kernel_stop_check();
 }
 
 static Error *measure_bytes(
     const Plan *plan, const Launch *launch, const Shape *shapes, uint64_t *out_bytes) {
     const State *state = plan_state(plan);
+    KernelStopMeter meter = {0};
     out_bytes[0] = string_tensor_head_bytes(shape_count_unchecked(&shapes[0]));
     for (int64_t i = 0; i < state->count; i++) {
-        Rest rest = open_rest(state, cpu_input(launch, 0), i);
+        Rest rest = open_rest(state, cpu_input(launch, 0), i, &meter);
         StringView piece;
         while (next_piece(state, &rest, &piece))
             TRY(cpu_strings_add_size(&out_bytes[0], piece.size));
+        meter = rest.meter;
     }
-    return NULL;
+    return kernel_stop_check();
 }
 
 /* Elements with fewer pieces than the most have empty ones behind. */
@@ -105,16 +126,22 @@ static Error *launch_split(const Plan *plan, const Launch *launch, const Shape *
     StringWriter writer =
         string_writer_open(cpu_output(launch, 0), shape_count_unchecked(&output_shapes[0]));
     int64_t *counts = cpu_output(launch, 1);
+    KernelStopMeter meter = {0};
     for (int64_t i = 0; i < state->count; i++) {
-        Rest rest = open_rest(state, cpu_input(launch, 0), i);
+        Rest rest = open_rest(state, cpu_input(launch, 0), i, &meter);
         StringView piece;
         int64_t pieces = 0;
         for (; next_piece(state, &rest, &piece); pieces++) {
-            string_writer_add(&writer, piece);
+            TRY(cpu_string_write(&writer, piece, &rest.meter));
             string_writer_end(&writer);
         }
+        TRY(kernel_stop_check());
+        meter = rest.meter;
         counts[i] = pieces;
-        for (; pieces < most; pieces++) string_writer_end(&writer);
+        for (; pieces < most; pieces++) {
+            TRY(kernel_stop_count(&meter, 8));
+            string_writer_end(&writer);
+        }
     }
     return NULL;
 }

@@ -19,5 +19,8 @@ CpuStringPairs cpu_string_pairs_open(const Shape *shape, const Shape *a, const S
 /* The pair of now; then on to the next one. */
 void cpu_string_pairs_next(CpuStringPairs *pairs, StringView *out_a, StringView *out_b);
 
+/* string_writer_add that looks at the stop between pieces of a text. */
+enum { CPU_STRING_PIECE = 4 << 20 };
+MUST_CHECK Error *cpu_string_write(StringWriter *writer, StringView text, KernelStopMeter *meter);
 /* Errors: INVALID more than 2^64 bytes. */
 MUST_CHECK Error *cpu_strings_add_size(uint64_t *inout_bytes, uint64_t size);

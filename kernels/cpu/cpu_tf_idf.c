@@ -93,9 +93,11 @@ static void count_ngram(
 static void count_row(const Run *run, int64_t begin, float *row, int64_t step) {
     const State *state = run->state;
     const int64_t least = step > 1 && state->least == 1 ? 2 : state->least;
+    KernelStopMeter meter = {0};
     for (int64_t start = 0; start < state->row_size; start++) {
         uint64_t hash = 0;
         for (int64_t n = 1; n <= state->most; n++) {
+            if (kernel_stop_ends_after(&meter, 32)) return;
             int64_t last = start + (n - 1) * step;
             if (last >= state->row_size) break;
             hash = mix(hash, input_hash(state, run->from, begin + last));

@@ -47,7 +47,7 @@ static void sift(Entry *heap, int64_t count, int64_t at) {
 static void sort(Entry *heap, int64_t count) {
     KernelStopMeter meter = {0};
     for (int64_t left = count - 1; left > 0; left--) {
-        if (kernel_stop_ends_after(&meter, 64)) return;
+        if (kernel_stop_ends_after(&meter, 256)) return;
         Entry worst = heap[0];
         heap[0] = heap[left];
         heap[left] = worst;
@@ -66,7 +66,11 @@ static inline void offer(const State *state, Entry *heap, Entry entry) {
     }
     heap[at] = entry;
     if (at + 1 < state->k) return;
-    for (int64_t i = state->k / 2; i-- > 0;) sift(heap, state->k, i);
+    KernelStopMeter meter = {0};
+    for (int64_t i = state->k / 2; i-- > 0;) {
+        if (kernel_stop_ends_after(&meter, 64)) return;
+        sift(heap, state->k, i);
+    }
 }
 
 /* Fills the heap from the lane that starts at element `base`. */
@@ -76,7 +80,7 @@ static void select_lane(const Run *run, int64_t base, Entry *heap) {
     uint64_t flip = state->largest ? 0 : UINT64_MAX;
     KernelStopMeter meter = {0};
     for (int64_t begin = 0; begin < state->dim; begin += BLOCK) {
-        if (kernel_stop_ends_after(&meter, BLOCK * 16)) return;
+        if (kernel_stop_ends_after(&meter, BLOCK * 64)) return;
         int64_t count = state->dim - begin < BLOCK ? state->dim - begin : BLOCK;
         const char *from = run->from + (base + begin * state->inner) * state->size;
         cpu_order_keys(state->dtype, from, state->inner, count, keys);
@@ -96,7 +100,9 @@ static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t pa
         select_lane(run, base, heap);
         TRY(kernel_stop_check()); /* else some of it may have nothing in it */
         sort(heap, state->k);
+        TRY(kernel_stop_check());
         for (int64_t i = 0; i < state->k; i++, to += state->inner) {
+            if (kernel_stop_ends_at(i)) break;
             int64_t from = base + heap[i].index * state->inner;
             cpu_move(run->values + to * state->size, run->from + from * state->size, state->size);
             run->indices[to] = heap[i].index;

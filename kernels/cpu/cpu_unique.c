@@ -25,6 +25,7 @@ typedef struct Work {
     int64_t *spare;
     int64_t *leader; /* of an item: the first one that equals it */
     int64_t *number; /* of a leader: its place in the output */
+    KernelStopMeter meter;
 } Work;
 
 static int64_t item_length(const State *state) { return state->outer * state->inner; }
@@ -44,13 +45,19 @@ static void take_keys(const Work *work, const char *from) {
     const State *state = work->state;
     const DType dtype = state->dtype == DTYPE_BOOL ? DTYPE_UINT8 : state->dtype;
     const int64_t length = item_length(state);
+    KernelStopMeter meter = {0};
     for (int64_t item = 0; item < state->items; item++)
         for (int64_t outer = 0; outer < state->outer; outer++) {
+            if (kernel_stop_ends_after(&meter, 16)) return;
             uint64_t *keys = work->keys + item * length + outer * state->inner;
             const char *at = from + (outer * state->items + item) * state->inner * state->size;
-            cpu_order_keys(dtype, at, 1, state->inner, keys);
+            for (int64_t i = 0, end; i < state->inner; i = end) {
+                end = kernel_stop_piece(i, state->inner);
+                if (kernel_stop_ends_after(&meter, (uint64_t)(end - i) * 8)) return;
+                cpu_order_keys(dtype, at + i * state->size, 1, end - i, keys + i);
+            }
             for (int64_t i = 0; state->dtype == DTYPE_BOOL && i < state->inner; i++)
-                keys[i] = keys[i] != 0;
+                keys[i] = keys[i] != 0 && !kernel_stop_ends_at(i);
         }
 }
 
@@ -58,18 +65,19 @@ static void take_keys(const Work *work, const char *from) {
 static int compare(const Work *work, int64_t a, int64_t b) {
     const int64_t length = item_length(work->state);
     const uint64_t *left = work->keys + a * length, *right = work->keys + b * length;
-    for (int64_t i = 0; i < length; i++)
+    for (int64_t i = 0; i < length; i++) {
+        if (kernel_stop_ends_at(i)) return 0;
         if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
+    }
     return 0;
 }
 
 /* Merges [begin, middle) and [middle, end) of `from` into `to`; of equals the left one first. */
-static void merge(const Work *work, const int64_t *from, int64_t *to, int64_t begin, int64_t middle,
-    int64_t end) {
+static void merge(
+    Work *work, const int64_t *from, int64_t *to, int64_t begin, int64_t middle, int64_t end) {
     int64_t left = begin, right = middle;
-    KernelStopMeter meter = {0};
     for (int64_t i = begin; i < end; i++) {
-        if (kernel_stop_ends_after(&meter, 16)) return;
+        if (kernel_stop_ends_after(&work->meter, 64)) return;
         const bool take_left =
             left < middle && (right == end || compare(work, from[left], from[right]) <= 0);
         to[i] = take_left ? from[left++] : from[right++];
@@ -80,9 +88,10 @@ static void merge(const Work *work, const int64_t *from, int64_t *to, int64_t be
  * stop. */
 static void sort(Work *work) {
     const int64_t count = work->state->items;
-    for (int64_t i = 0; i < count; i++) work->order[i] = i;
+    for (int64_t i = 0; i < count && !kernel_stop_ends_at(i); i++) work->order[i] = i;
     for (int64_t run = 1; run < count; run *= 2) {
         for (int64_t begin = 0; begin < count; begin += 2 * run) {
+            if (begin % KERNEL_STOP_TURNS == 0 && kernel_stop_ends()) return;
             const int64_t middle = begin + run < count ? begin + run : count;
             const int64_t end = middle + run < count ? middle + run : count;
             merge(work, work->order, work->spare, begin, middle, end);
@@ -100,7 +109,9 @@ static int64_t group(Work *work, const void *from) {
     take_keys(work, from);
     sort(work);
     int64_t found = 0, leader = 0;
+    if (kernel_stop_ends()) return 0; /* some of the order may be missing */
     for (int64_t i = 0; i < state->items; i++) {
+        if (kernel_stop_ends_at(i)) return 0;
         const int64_t item = work->order[i];
         if (i == 0 || compare(work, work->order[i - 1], item) != 0) {
             leader = item;
@@ -110,7 +121,7 @@ static int64_t group(Work *work, const void *from) {
     }
     if (state->sorted) return found;
     found = 0;
-    for (int64_t item = 0; item < state->items; item++)
+    for (int64_t item = 0; item < state->items && !kernel_stop_ends_at(item); item++)
         if (work->leader[item] == item) work->number[item] = found++;
     return found;
 }
@@ -129,12 +140,13 @@ static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes)
     return NULL;
 }
 
-static void write_item(
+MUST_CHECK static Error *write_item(
     const State *state, const char *from, char *to, int64_t item, int64_t number, int64_t room) {
     const size_t bytes = (size_t)state->inner * state->size;
     for (int64_t outer = 0; outer < state->outer; outer++)
-        cpu_move(to + (size_t)(outer * room + number) * bytes,
-            from + (size_t)(outer * state->items + item) * bytes, bytes);
+        TRY(kernel_stop_copy(to + (size_t)(outer * room + number) * bytes,
+            from + (size_t)(outer * state->items + item) * bytes, bytes));
+    return NULL;
 }
 
 /* An output that nobody wants. */
@@ -145,7 +157,7 @@ static int64_t *wanted(const Plan *plan, const Launch *launch, uint32_t output) 
 
 static void write_nothing(const State *state, int64_t *first, int64_t *inverse, int64_t *counts) {
     if (first) *first = 0;
-    for (int64_t i = 0; inverse && i < state->items; i++) inverse[i] = 0;
+    for (int64_t i = 0; inverse && i < state->items && !kernel_stop_ends_at(i); i++) inverse[i] = 0;
     if (counts) *counts = state->items;
 }
 
@@ -157,20 +169,22 @@ static Error *launch_unique(const Plan *plan, const Launch *launch, const Shape 
     if (state->items == 0) return NULL;
     if (item_length(state) == 0) {
         write_nothing(state, first, inverse, counts);
-        return NULL;
+        return kernel_stop_check();
     }
     Work work = work_of(state, launch);
     const int64_t found = group(&work, cpu_input(launch, 0));
     TRY(kernel_stop_check());
     if (found != room) FAIL(FAILED, "Unique: the input changed while it was read");
-    for (int64_t i = 0; counts && i < room; i++) counts[i] = 0;
+    for (int64_t i = 0; counts && i < room && !kernel_stop_ends_at(i); i++) counts[i] = 0;
+    TRY(kernel_stop_check());
     for (int64_t item = 0; item < state->items; item++) {
+        if (item % KERNEL_STOP_TURNS == 0) TRY(kernel_stop_check());
         const int64_t leader = work.leader[item], number = work.number[leader];
         if (inverse) inverse[item] = number;
         if (counts) counts[number]++;
         if (leader != item) continue;
         if (first) first[number] = item;
-        write_item(state, cpu_input(launch, 0), cpu_output(launch, 0), item, number, room);
+        TRY(write_item(state, cpu_input(launch, 0), cpu_output(launch, 0), item, number, room));
     }
     return NULL;
 }

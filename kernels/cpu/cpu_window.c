@@ -132,6 +132,7 @@ static Error *run_mel(void *context, uint64_t begin, uint64_t end, uint32_t part
     (void)part;
     const MelRun *run = context;
     const MelState *state = run->state;
+    KernelStopMeter meter = {0};
     for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
         int64_t edges[BLOCK + 2];
         double values[BLOCK];
@@ -139,6 +140,7 @@ static Error *run_mel(void *context, uint64_t begin, uint64_t end, uint32_t part
         const int64_t count = left < BLOCK ? left : BLOCK;
         for (int64_t i = 0; i < count + 2; i++) edges[i] = edge_of(state, first + i);
         for (int64_t bin = 0; bin < state->bins; bin++) {
+            if (kernel_stop_ends_after(&meter, (uint64_t)count * 8 + 16)) return NULL;
             for (int64_t i = 0; i < count; i++)
                 values[i] = weight_of(bin, edges[i], edges[i + 1], edges[i + 2]);
             write_output(&state->output, run->to, bin * state->mel.bands + first, values, count);

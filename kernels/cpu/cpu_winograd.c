@@ -60,6 +60,7 @@ static void transform_weights(const float *g, double *out) {
 void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape, float *packed) {
     const CpuMatmulCode code = cpu_matmul_code_for(level);
     const int64_t filters = shape->dims[0], channels = shape->dims[1];
+    KernelStopMeter meter = {0};
     for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
         const int64_t left = filters - first;
         const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
@@ -70,6 +71,7 @@ void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape,
         for (int64_t c = 0; c < channels; c++)
             for (int64_t f = 0; f < count; f++) {
                 double transformed[POSITIONS];
+                if (kernel_stop_ends_after(&meter, 256)) return;
                 transform_weights(weights + ((first + f) * channels + c) * 9, transformed);
                 const int64_t at = c * steps.row + cpu_matmul_panel_offset(steps, f);
                 for (int p = 0; p < POSITIONS; p++)

@@ -106,7 +106,7 @@ static void take_error(CpuJob *job, uint32_t piece, Error *error) {
 }
 
 /* Looking costs nothing, but each call of the task may: it packs, or begins new rows. */
-enum { TURN_MIN_NS = 2000000, TURN_MAX_NS = 8000000, TURN_PARTS = 8 };
+enum { TURN_MIN_NS = 2000000, TURN_MAX_NS = 8000000, TURN_PARTS = 4 };
 
 /* And a look at the stop behind it: what could not fail may have returned early (kernel_stop_ends).
  */

@@ -9,12 +9,18 @@ static void test_dnnl_bands_depend_on_the_work_only(void **state) {
     const CpuRules rules = {.values = {
                                 [CPU_RULE_DNNL_BANDS_TWO] = 4000000,
                                 [CPU_RULE_DNNL_BANDS_FOUR] = 64000000,
+                                [CPU_RULE_DNNL_BAND_MAX] = 1000000000,
                             }};
     assert_int_equal(cpu_dnnl_band_count(&rules, 1e3, 1000), 1);
     assert_int_equal(cpu_dnnl_band_count(&rules, 5e6, 1000), 2);
     assert_int_equal(cpu_dnnl_band_count(&rules, 1e9, 1000), 4);
     assert_int_equal(cpu_dnnl_band_count(&rules, 1e9, 7), 2); /* two rows a band at least */
     assert_int_equal(cpu_dnnl_band_count(&rules, 1e9, 3), 1);
+    /* a band takes 50 ms at most, where there is something to cut */
+    assert_int_equal(cpu_dnnl_band_count(&rules, 4.1e9, 1000), 8);
+    assert_int_equal(cpu_dnnl_band_count(&rules, 4.1e9, 8), 4);
+    assert_false(cpu_dnnl_is_long(&rules, 4.1e9, 8));
+    assert_true(cpu_dnnl_is_long(&rules, 4.1e9, 4));
     assert_true(cpu_dnnl_band_count(&rules, 1e30, INT64_MAX) <= DNNL_BANDS_MAX);
 }
 

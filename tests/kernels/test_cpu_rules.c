@@ -11,7 +11,8 @@ typedef struct Version {
 } Version;
 
 static const Version versions[] = {{1, 0x2a1d609959f2f240u}, {2, 0xf7d79725776527b3u},
-    {3, 0x1894ec9ddc3397du}, {4, 0xac18b63fdcec2f05u}, {5, 0x709668ca8eb11ac6u}};
+    {3, 0x1894ec9ddc3397du}, {4, 0xac18b63fdcec2f05u}, {5, 0x709668ca8eb11ac6u},
+    {6, 0xa2917b6b09563b90u}};
 
 static uint64_t table_digest(void) {
     TextBuilder OWN_TEXT(text) = {0};

@@ -108,11 +108,34 @@ static void test_a_launch_is_abandoned_at_every_look(void **state) {
     device_close(device);
 }
 
+/* Nothing beyond the part at whose end it is abandoned; all of it otherwise. */
+static void test_a_long_copy_is_abandoned_between_its_parts(void **state) {
+    enum { SIZE = 9 << 20, PART = 4 << 20 };
+    (void)state;
+    char *from = malloc(SIZE), *to = calloc(SIZE, 1);
+    assert_non_null(from);
+    assert_non_null(to);
+    memset(from, 'x', SIZE);
+    KernelStop stop;
+    enter(&stop, true);
+    atomic_store(&stop.countdown, 2);
+    atomic_store(&stop.wanted, KERNEL_STOP_COUNTED);
+    assert_fails(ABANDONED, kernel_stop_copy(to, from, SIZE));
+    assert_int_equal(to[2 * PART - 1], 'x');
+    assert_int_equal(to[2 * PART], 0);
+    leave(&stop);
+    assert_ok(kernel_stop_copy(to, from, SIZE));
+    assert_memory_equal(to, from, SIZE);
+    free(from);
+    free(to);
+}
+
 int test_kernel_stop(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_kernel_that_writes_over_its_input_is_only_discarded),
         cmocka_unit_test(test_a_kernel_pauses_goes_on_and_is_abandoned),
         cmocka_unit_test(test_a_launch_is_abandoned_at_every_look),
+        cmocka_unit_test(test_a_long_copy_is_abandoned_between_its_parts),
     };
     return cmocka_run_group_tests_name("kernel_stop", tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@ struct DeviceRun {
     uint64_t input_addresses[DEVICE_CALL_INPUTS_MAX];
     uint64_t output_addresses[DEVICE_CALL_OUTPUTS_MAX];
     Shape output_shapes[DEVICE_CALL_OUTPUTS_MAX];
+    uint64_t output_bytes[DEVICE_CALL_OUTPUTS_MAX];
     uint64_t workspace;
     DeviceStream *stream; /* NULL where the device has none, or the call wants none */
 };
@@ -77,10 +78,9 @@ static Error *run_alloc(DeviceRun *run, uint64_t size, uint64_t *out_address) {
     return NULL;
 }
 
-static Error *place(DeviceRun *run, DType dtype, const Shape *shape, uint64_t *out_address) {
-    uint64_t bytes, shift = (uint64_t)run->call->offset_elements *
-                            (dtype_bits(dtype) < 8 ? 1 : dtype_bits(dtype) / 8);
-    TRY(shape_bytes(shape, dtype, &bytes));
+static Error *place(DeviceRun *run, DType dtype, uint64_t bytes, uint64_t *out_address) {
+    const uint64_t shift =
+        (uint64_t)run->call->offset_elements * (dtype_bits(dtype) < 8 ? 1 : dtype_bits(dtype) / 8);
     TRY(run_alloc(run, bytes ? bytes + shift : 0, out_address));
     if (bytes) *out_address += shift;
     return NULL;
@@ -103,7 +103,7 @@ static Error *place_inputs(DeviceRun *run) {
                 device, run->stream, &pack, layout, tensor_data(input), *address));
             continue;
         }
-        TRY(place(run, input->dtype, &input->shape, address));
+        TRY(place(run, input->dtype, tensor_bytes(input), address));
         if (*address)
             TRY(device->class_->copy_from_host(
                 device, run->stream, *address, tensor_data(input), tensor_bytes(input)));
@@ -116,13 +116,19 @@ static Error *place_outputs(DeviceRun *run, const Launch *launch) {
     for (uint32_t i = 0; i < output_count(call); i++)
         run->output_shapes[i] = run->plan->outputs[i].shape;
     if (run->plan->measure) TRY(run->plan->measure(run->plan, launch, run->output_shapes));
+    if (run->plan->measure_bytes)
+        TRY(run->plan->measure_bytes(run->plan, launch, run->output_shapes, run->output_bytes));
+    for (uint32_t i = 0; i < output_count(call); i++)
+        if (run->plan->outputs[i].dtype != DTYPE_STRING)
+            TRY(shape_bytes(
+                &run->output_shapes[i], run->plan->outputs[i].dtype, &run->output_bytes[i]));
     for (uint32_t i = 0; i < output_count(call); i++) {
         bool over = i == 0 && call->in_place && run->plan->in_place >> (call->in_place - 1) & 1;
         if (over)
             run->output_addresses[0] = run->input_addresses[call->in_place - 1];
         else
-            TRY(place(run, run->plan->outputs[i].dtype, &run->output_shapes[i],
-                &run->output_addresses[i]));
+            TRY(place(
+                run, run->plan->outputs[i].dtype, run->output_bytes[i], &run->output_addresses[i]));
     }
     return NULL;
 }
@@ -202,6 +208,11 @@ Error *device_run_wait(DeviceRun *run) {
 }
 
 DeviceStream *device_run_get_stream(const DeviceRun *run) { return run->stream; }
+
+uint64_t device_run_get_output(const DeviceRun *run, uint32_t index, uint64_t *out_bytes) {
+    *out_bytes = run->output_bytes[index];
+    return run->output_addresses[index];
+}
 
 const Plan *device_run_get_plan(const DeviceRun *run) { return run->plan; }
 

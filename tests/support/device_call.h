@@ -45,6 +45,8 @@ MUST_CHECK Error *device_run_wait(DeviceRun *run);
 /* The outputs, to be released. */
 MUST_CHECK Error *device_run_fetch(DeviceRun *run, Tensor **out_outputs);
 const Plan *device_run_get_plan(const DeviceRun *run);
+/* The address of an output and its bytes; strings included, which cannot be fetched. */
+uint64_t device_run_get_output(const DeviceRun *run, uint32_t index, uint64_t *out_bytes);
 /* NULL on a device without queues. */
 DeviceStream *device_run_get_stream(const DeviceRun *run);
 /* Bytes that a launch reads and writes at least: all inputs and outputs once. */
