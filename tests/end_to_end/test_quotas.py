@@ -4,7 +4,7 @@ import time
 import numpy as np
 import pytest
 from daemon import Daemon, Refused
-from harness import DONE, FORBIDDEN, SUSPENDED, load
+from harness import DONE, FORBIDDEN, SMALL_MODELS, SUSPENDED, load
 
 IMAGES = np.random.default_rng(3).standard_normal((12, 784), dtype=np.float32)
 PROMPT = {"input_ids": np.array([[5, 3, 9]], dtype=np.int64), "max_new_tokens": np.array(200, dtype=np.int64)}
@@ -54,27 +54,30 @@ def test_queued_jobs(served, tmp_path):
         assert daemon.end() == DONE
 
 
-def test_checkpoints(served):
+def test_checkpoints(home):
     """A job's newest is kept, its older ones go; then new jobs and forks are refused."""
-    with Daemon(served) as daemon:
-        set_quota(served, "checkpoints", 2)
-        jobs = [daemon.submit("gen", PROMPT, checkpoint_keep=5) for _ in range(2)]
+    home.call("register", "loop", f"{SMALL_MODELS}/counted_loop.onnx")
+    endless = {"x": np.array([1, -2, 3], np.float32), "rounds": np.array(1 << 40, np.int64)}
+    with Daemon(home) as daemon:
+        set_quota(home, "checkpoints", 2)
+        jobs = [daemon.submit("loop", endless, checkpoint_keep=5) for _ in range(2)]
         for _ in range(3):
             for job in jobs:
+                daemon.wait(job, lambda it: it["state"] == "running")
                 daemon.change(job, "suspend")
                 daemon.change(job, "resume")
         for job in jobs:
-            if daemon.change(job, "suspend")["state"] == "suspended":
-                assert len(daemon.lines(f"/v1/jobs/{job}/checkpoints")) == 1
-                whys = [line["why"] for line in daemon.lines(f"/v1/jobs/{job}/events") if line["kind"] == "checkpoint"]
-                assert any("quota checkpoints" in (why or "") for why in whys), whys
-        assert used(served, "checkpoints") == 2
-        refused(lambda: daemon.submit("gen", PROMPT), "quota checkpoints", "is 2")
+            daemon.wait(job, lambda it: it["state"] == "running")
+            daemon.change(job, "suspend")
+            assert len(daemon.lines(f"/v1/jobs/{job}/checkpoints")) == 1
+            whys = [line["why"] for line in daemon.lines(f"/v1/jobs/{job}/events") if line["kind"] == "checkpoint"]
+            assert any("quota checkpoints" in (why or "") for why in whys), whys
+        assert used(home, "checkpoints") == 2
+        refused(lambda: daemon.submit("loop", endless), "quota checkpoints", "is 2")
         refused(lambda: daemon.change(jobs[0], "fork"), "quota checkpoints", "is 2")
-        set_quota(served, "checkpoints", "none")
-        for job in jobs:
-            daemon.change(job, "resume")
-            daemon.finished(job)
+        set_quota(home, "checkpoints", "none")
+        for job in [*jobs, daemon.change(jobs[0], "fork")["job"]]:
+            daemon.change(job, "cancel")
         assert daemon.end() == DONE
 
 
