@@ -14,14 +14,30 @@
 
 /* ---- the model ---- */
 
+/* How the tenant calls the executable. false: by no name, though jobs may hold it. */
+static Error *find_name(JobImportState *self, bool *out_found) {
+    OWN(ModelList, models) = NULL;
+    *out_found = false;
+    TRY(models_list(self->store, self->wanted.tenant, &models));
+    for (size_t i = 0; i < models->count; i++) {
+        const ModelVersion *version = &models->items[i];
+        if (!digest_equal(&version->executable, &self->file.executable_identity)) continue;
+        (void)snprintf(self->model_name, sizeof self->model_name, "%s@%" PRId64, version->model,
+            version->version);
+        *out_found = true;
+    }
+    return NULL;
+}
+
 /* The executable's functions, from the tenant's models or from the file. */
 static Error *read_outline(JobImportState *self) {
     const Digest *identity = &self->file.executable_identity;
-    Error *error =
-        model_loader_read_outline(self->store, self->wanted.tenant, identity, &self->outline);
-    if (error_code(error) != ERROR_NOT_FOUND || !self->file.executable) return error;
-    error_free(error); /* it comes along */
-    self->imports_model = true;
+    bool named;
+    TRY(find_name(self, &named));
+    if (named || !self->file.executable)
+        return model_loader_read_outline(
+            self->store, self->wanted.tenant, identity, &self->outline);
+    self->imports_model = true; /* it comes along */
     TRY_WRAP(container_open_manifest(CONTAINER_EXECUTABLE, self->file.executable,
                  self->file.executable_size, container_get_source(self->container), &self->model),
         "model");
@@ -40,18 +56,11 @@ static Error *import_model(JobImportState *self) {
         reference.model, self->model, "model", NULL, 0, &version, &executable));
 }
 
-/* How the tenant calls the executable; as the file says where it has no name any more. */
+/* As the file says where it has no name any more. */
 static Error *name_model(JobImportState *self) {
-    OWN(ModelList, models) = NULL;
-    TRY(models_list(self->store, self->wanted.tenant, &models));
+    bool named;
     (void)snprintf(self->model_name, sizeof self->model_name, "%s", self->file.model);
-    for (size_t i = 0; i < models->count; i++) {
-        const ModelVersion *version = &models->items[i];
-        if (!digest_equal(&version->executable, &self->file.executable_identity)) continue;
-        (void)snprintf(self->model_name, sizeof self->model_name, "%s@%" PRId64, version->model,
-            version->version);
-    }
-    return NULL;
+    return find_name(self, &named);
 }
 
 /* ---- what is stored ---- */

@@ -65,6 +65,22 @@ def test_a_copy_goes_on_in_another_home(served, elsewhere, tmp_path):
     elsewhere.is_clean()
 
 
+def test_a_file_with_its_model_brings_back_a_version_that_was_removed(served, tmp_path):
+    """Also while a job still holds the executable: it is there, but has no name."""
+    with Daemon(served) as daemon:
+        job = suspended_batch(daemon)
+        served.call("checkpoint", job, "-o", tmp_path / "job.lvc", "--with-model")
+        served.call("rm", "mlp@1")
+        assert not [row for row in served.models() if row[0] == "mlp"]
+        made = served.call("restore", tmp_path / "job.lvc").json
+        version, = [row[:2] for row in served.models() if row[0] == "mlp"]
+        assert daemon.job(made["job"])["model"] == f"mlp@{version[1]}"
+        daemon.change(job, "cancel")
+        (scores,) = daemon.finished(made["job"]).values()
+        assert len(scores) == 4000
+    served.is_clean()
+
+
 def submit_batch(daemon, count=400, **policy):
     return daemon.submit("mlp", {"x": images(count)}, items=True, batch=2, **policy)
 
