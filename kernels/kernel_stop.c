@@ -52,6 +52,26 @@ static void end_pause(KernelStop *stop, uint32_t kept) {
 
 void kernel_stop_resume(KernelStop *stop) { end_pause(stop, ~(uint32_t)KERNEL_STOP_PAUSE); }
 
+uint32_t kernel_stop_get(KernelStop *stop) {
+    const uint32_t known = KERNEL_STOP_ABANDON | KERNEL_STOP_DISCARD | KERNEL_STOP_PAUSE;
+    uint32_t wanted = atomic_load(&stop->wanted) & known;
+    if (!(wanted & KERNEL_STOP_PAUSE)) return wanted;
+    (void)pthread_mutex_lock(&stop->mutex);
+    wanted = atomic_load(&stop->wanted) & known;
+    if (clock_now_ns(clock_real()) < stop->pause_from_ns) wanted &= ~(uint32_t)KERNEL_STOP_PAUSE;
+    (void)pthread_mutex_unlock(&stop->mutex);
+    return wanted;
+}
+
+void kernel_stop_follow(KernelStop *stop, const _Atomic uint32_t *wanted) {
+    const uint32_t known = KERNEL_STOP_ABANDON | KERNEL_STOP_DISCARD | KERNEL_STOP_PAUSE;
+    (void)pthread_mutex_lock(&stop->mutex); /* nobody sets an older value behind a newer one */
+    atomic_store(&stop->wanted, atomic_load(wanted) & known);
+    stop->pause_from_ns = 0;
+    (void)pthread_cond_broadcast(&stop->changed);
+    (void)pthread_mutex_unlock(&stop->mutex);
+}
+
 void kernel_stop_clear(KernelStop *stop) { end_pause(stop, KERNEL_STOP_DISCARD); }
 
 static bool is_to_leave(KernelStop *stop, bool whole) {

@@ -59,6 +59,11 @@ void kernel_stop_resume(KernelStop *stop);
 /* What was wanted, but for DISCARD, is over. */
 void kernel_stop_clear(KernelStop *stop);
 
+/* What it wants now: a pause only once its time has come. */
+uint32_t kernel_stop_get(KernelStop *stop);
+/* Wants what `wanted` says, which another process writes, from now on. */
+void kernel_stop_follow(KernelStop *stop, const _Atomic uint32_t *wanted);
+
 MUST_CHECK Error *kernel_stop_obey(void);
 /* Between two pieces. Errors: ABANDONED. Waits while the kernel is to pause. */
 MUST_CHECK static inline Error *kernel_stop_check(void) {

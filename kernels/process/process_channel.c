@@ -2,14 +2,37 @@
 
 #include <string.h>
 
+#include "kernels/kernel_stop.h"
+
 enum { ANSWER_BYTES_MAX = 4 << 20 };
+
+static void tell_stop(ProcessChannel *channel, uint32_t wanted) {
+    if (atomic_exchange(&channel->stop_told, wanted) == wanted) return;
+    atomic_store(channel->stop, wanted);
+    channel->peer->nudge(channel->peer, channel->index);
+}
+
+void process_channel_pass_stop(ProcessChannel *channel) {
+    KernelStop *stop = kernel_stop_scope.stop;
+    tell_stop(channel, stop ? kernel_stop_get(stop) : 0);
+}
+
+/* Only threads that launch kernels have a scope. */
+static bool look(void *self) {
+    if (!kernel_stop_scope.stop) return false;
+    process_channel_pass_stop(self);
+    return true;
+}
 
 void process_channel_init(ProcessChannel *channel, ProcessPeer *peer, ProcessChannelShared *shared,
     uint32_t index, uint64_t spin_ns) {
     *channel = (ProcessChannel){.peer = peer,
         .index = index,
         .commands = ring_make_writer(&shared->commands, &peer->gone, spin_ns),
-        .answers = ring_make_reader(&shared->answers, &peer->gone, spin_ns)};
+        .answers = ring_make_reader(&shared->answers, &peer->gone, spin_ns),
+        .stop = &shared->stop};
+    channel->commands.look = channel->answers.look = look;
+    channel->commands.self = channel->answers.self = channel;
     (void)pthread_mutex_init(&channel->posting, NULL);
     (void)pthread_mutex_init(&channel->calling, NULL);
 }

@@ -20,6 +20,8 @@ typedef struct ProcessPeer {
     void (*hung_up)(struct ProcessPeer *peer);
     /* DEVICE_LOST, saying why. */
     Error *(*describe)(struct ProcessPeer *peer);
+    /* The worker looks at the channel's stop. */
+    void (*nudge)(struct ProcessPeer *peer, uint32_t channel);
 } ProcessPeer;
 
 typedef struct ProcessChannel {
@@ -28,7 +30,9 @@ typedef struct ProcessChannel {
     _Atomic uint64_t lending; /* how often it was given to a stream or a call */
     bool open;                /* the worker serves it; its borrower's, as is the next */
     bool for_stream;
-    pthread_mutex_t posting; /* guards commands; locked inside calling */
+    _Atomic uint32_t *stop;     /* shared: what the worker's kernels of this channel are to do */
+    _Atomic uint32_t stop_told; /* what was written there */
+    pthread_mutex_t posting;    /* guards commands; locked inside calling */
     Ring commands;
     pthread_mutex_t calling; /* guards what follows, and the pieces that go before a call */
     Ring answers;
@@ -42,6 +46,9 @@ typedef struct ProcessBytes {
 void process_channel_init(ProcessChannel *channel, ProcessPeer *peer, ProcessChannelShared *shared,
     uint32_t index, uint64_t spin_ns);
 void process_channel_deinit(ProcessChannel *channel);
+/* The worker's kernels of this channel are to do what the stop of this thread's scope wants, which
+ * is looked at again whenever this thread waits for the worker. No scope: nothing stops them. */
+void process_channel_pass_stop(ProcessChannel *channel);
 
 /* Head and body become one record; together at most RING_PAYLOAD_MAX. */
 MUST_CHECK Error *process_channel_post(

@@ -55,6 +55,12 @@ static void hung_up(ProcessPeer *peer) {
         give_up(peer, "does not listen");
 }
 
+/* One that is gone looks at nothing. */
+static void nudge(ProcessPeer *peer, uint32_t channel) {
+    (void)!send(
+        process_child_socket(device_of(peer)->child), &channel, sizeof channel, MSG_NOSIGNAL);
+}
+
 static Error *describe(ProcessPeer *peer) {
     ProcessDevice *device = device_of(peer);
     TextBuilder OWN_TEXT(text) = {0};
@@ -115,6 +121,7 @@ static void leave_out(DeviceClass *class_, uint8_t has) {
         class_->pack_rule = NULL;
         class_->pack = NULL;
     }
+    class_->stops_kernels = has & PROCESS_HAS_STOPS;
     if (has & PROCESS_HAS_QUEUES) return;
     class_->stream_create = NULL;
     class_->stream_destroy = NULL;
@@ -343,8 +350,11 @@ Error *process_device_open(const char *kind, uint32_t index, const char *spec, D
     device->base.class_ = &device->own_class;
     device->base.index = index;
     (void)snprintf(device->base.name, sizeof device->base.name, "%s:%u", kind, index);
-    device->peer = (ProcessPeer){
-        .name = device->base.name, .give_up = give_up, .hung_up = hung_up, .describe = describe};
+    device->peer = (ProcessPeer){.name = device->base.name,
+        .give_up = give_up,
+        .hung_up = hung_up,
+        .describe = describe,
+        .nudge = nudge};
     (void)pthread_mutex_init(&device->mutex, NULL);
     OWN(Device, owned) = &device->base;
     TRY(open_worker(device, spec));

@@ -10,7 +10,8 @@
  * stream. Pages that no record touched take no memory.
  *
  * Beside it there is a socket of packets: ProcessHello there, a welcome back, then the index of
- * each channel when it is first used. Its end is the end of the worker. */
+ * each channel when it is first used, and again whenever its `stop` has changed. Its end is the end
+ * of the worker. */
 #include "kernels/process/process_ring.h"
 
 enum {
@@ -26,6 +27,7 @@ enum {
 
 typedef struct ProcessChannelShared {
     RingShared commands, answers;
+    _Atomic uint32_t stop; /* KERNEL_STOP_*: of the execution that its launches belong to */
 } ProcessChannelShared;
 
 typedef struct ProcessShared {
@@ -34,7 +36,7 @@ typedef struct ProcessShared {
 } ProcessShared;
 
 /* In the welcome: what the device has. */
-enum { PROCESS_HAS_PACKING = 1, PROCESS_HAS_QUEUES = 2 };
+enum { PROCESS_HAS_PACKING = 1, PROCESS_HAS_QUEUES = 2, PROCESS_HAS_STOPS = 4 };
 
 /* The first packet. The worker compares all of it with its own. */
 typedef struct ProcessHello {

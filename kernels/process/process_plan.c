@@ -18,6 +18,7 @@ static Error *launch_plan(const Plan *plan, const Launch *launch, const Shape *o
         &head, state->id, plan, launch, state->measures ? output_shapes : NULL);
     TRY(byte_writer_check(&head));
     TRY(process_place_init(plan->device, launch->stream, &place));
+    process_channel_pass_stop(place.channel);
     (void)atomic_fetch_add(&state->launches, 1);
     return process_place_finish(
         &place, process_channel_post(place.channel, PROCESS_CALL_LAUNCH, &head, (ProcessBytes){0}));
@@ -39,6 +40,7 @@ static Error *measure_plan(const Plan *plan, const Launch *launch, Shape *out_sh
     inputs.outputs = NULL; /* there are none yet */
     process_wire_write_launch(&head, state->id, plan, &inputs, NULL);
     TRY(process_place_init(plan->device, launch->stream, &place));
+    process_channel_pass_stop(place.channel);
     Error *error = process_channel_call(
         place.channel, PROCESS_CALL_MEASURE, &head, (ProcessBytes){0}, &answer);
     if (!error) error = read_shapes(place.channel, plan, &answer, out_shapes);

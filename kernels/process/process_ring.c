@@ -26,9 +26,10 @@ static uint64_t offset_of(uint64_t position) { return position % RING_BYTES; }
 
 /* ---- sleeping and waking ---- */
 
-static void sleep_on(_Atomic uint32_t *sleeps) {
-    /* it is woken; the limit is for a peer that overwrites what it shares */
-    static const struct timespec limit = {.tv_sec = 1};
+static void sleep_on(_Atomic uint32_t *sleeps, bool looks) {
+    /* it is woken; the longer limit is for a peer that overwrites what it shares */
+    static const struct timespec limits[] = {{.tv_sec = 1}, {.tv_nsec = 5000000}};
+    const struct timespec limit = limits[looks];
     (void)syscall(SYS_futex, (uint32_t *)sleeps, FUTEX_WAIT, 1, &limit, NULL, 0);
 }
 
@@ -46,7 +47,7 @@ static RingState wait_for(
         atomic_store(sleeps, 1);
         if (atomic_load(cursor) != from) break;
         if (atomic_load(ring->gone)) return RING_GONE;
-        sleep_on(sleeps);
+        sleep_on(sleeps, ring->look && ring->look(ring->self));
     }
     atomic_store(sleeps, 0);
     return RING_READY;
@@ -60,11 +61,15 @@ void ring_wake(RingShared *shared) {
 }
 
 Ring ring_make_writer(RingShared *shared, const atomic_bool *gone, uint64_t spin_ns) {
-    return (Ring){shared, gone, spin_ns, atomic_load(&shared->written)};
+    return (Ring){.shared = shared,
+        .gone = gone,
+        .spin_ns = spin_ns,
+        .position = atomic_load(&shared->written)};
 }
 
 Ring ring_make_reader(RingShared *shared, const atomic_bool *gone, uint64_t spin_ns) {
-    return (Ring){shared, gone, spin_ns, atomic_load(&shared->read)};
+    return (Ring){
+        .shared = shared, .gone = gone, .spin_ns = spin_ns, .position = atomic_load(&shared->read)};
 }
 
 /* ---- writing ---- */

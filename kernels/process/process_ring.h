@@ -44,6 +44,10 @@ typedef struct Ring {
     const atomic_bool *gone; /* the other side is no more: set before ring_wake */
     uint64_t spin_ns;        /* how long it is waited for without sleeping */
     uint64_t position;       /* of its own cursor: the shared one is only for the other side */
+    /* Called every few milliseconds while it waits; false: nothing is to be looked at in this wait.
+     * NULL: nobody looks. */
+    bool (*look)(void *self);
+    void *self;
 } Ring;
 
 typedef enum RingState {

@@ -101,7 +101,8 @@ static Error *send_welcome(const ProcessServer *server, Error *owned_error) {
         device->class_->determinism_class(device, &class_text);
         byte_write_text(&bytes, text_builder_get(&class_text));
         byte_write_u8(&bytes, (device->class_->pack_rule ? PROCESS_HAS_PACKING : 0) |
-                                  (device->class_->stream_create ? PROCESS_HAS_QUEUES : 0));
+                                  (device->class_->stream_create ? PROCESS_HAS_QUEUES : 0) |
+                                  (device->class_->stops_kernels ? PROCESS_HAS_STOPS : 0));
     }
     error_free(owned_error);
     TRY(byte_writer_check(&bytes));
@@ -142,9 +143,12 @@ static Error *serve(ProcessServer *server) {
         ssize_t size = recv(PROCESS_SOCKET, &index, sizeof index, 0);
         if (size < 0 && errno == EINTR) continue;
         if (size <= 0) return NULL;
-        if (size != sizeof index || index >= PROCESS_CHANNELS_MAX || server->served[index].service)
+        if (size != sizeof index || index >= PROCESS_CHANNELS_MAX)
             FAIL(CORRUPT, "worker: there is no such channel to begin");
-        TRY(begin(server, index));
+        if (server->served[index].service)
+            process_service_look(server->served[index].service);
+        else
+            TRY(begin(server, index));
     }
 }
 

@@ -131,6 +131,10 @@ void process_service_refuse(ProcessService *service, Error *owned_error) {
     error_free(send_error(service, owned_error));
 }
 
+void process_service_look(ProcessService *service) {
+    kernel_stop_follow(&service->stop, service->wanted);
+}
+
 /* ---- life ---- */
 
 Error *process_service_create(
@@ -139,6 +143,8 @@ Error *process_service_create(
     TRY(memory_alloc(1, sizeof(ProcessService), &memory));
     ProcessService *service = memory;
     service->work = work;
+    service->wanted = &shared->stop;
+    kernel_stop_init(&service->stop);
     service->commands = ring_make_reader(&shared->commands, &work->ending, spin_ns);
     service->answers = ring_make_writer(&shared->answers, &work->ending, spin_ns);
     *out = service;
@@ -149,6 +155,7 @@ void process_service_release(ProcessService *service) {
     if (!service) return;
     device_stream_destroy(service->work->device, service->stream);
     error_free(service->error);
+    kernel_stop_deinit(&service->stop);
     empty_inbox(service);
     memory_free(service->inbox);
     memory_free(service);

@@ -27,6 +27,8 @@ MUST_CHECK Error *process_service_create(
 MUST_CHECK Error *process_service_run(ProcessService *service);
 /* Answers the first call, which there is no thread for. Consumes the error. */
 void process_service_refuse(ProcessService *service, Error *owned_error);
+/* Its kernels do what the channel's stop says now. Threads: any. */
+void process_service_look(ProcessService *service);
 /* Destroys its stream. */
 void process_service_release(ProcessService *service);
 DEFINE_OWN(ProcessService, process_service_release);

@@ -1,6 +1,7 @@
 #pragma once
 /* How a worker serves the calls of one channel: shared by the files that do. */
 #include "base/bytes.h"
+#include "kernels/kernel_stop.h"
 #include "kernels/process/process_service.h"
 #include "kernels/process/process_wire.h"
 
@@ -13,6 +14,8 @@ struct ProcessService {
     size_t inbox_size, inbox_capacity;
     Error *inbox_error; /* there was no memory for them */
     WireLaunch launch;
+    KernelStop stop; /* follows the parent's, through wanted */
+    const _Atomic uint32_t *wanted;
     WireRequest request;
 };
 

@@ -53,13 +53,24 @@ static Error *read_launch(ProcessService *service, ByteReader *in, bool measures
     return NULL;
 }
 
+/* The stop is up to date with this launch: it was written before the launch was. */
+static KernelStopScope scope_of(ProcessService *service) {
+    const uint32_t bits = service->launch.scope;
+    if (!(bits & WIRE_SCOPE_STOPS)) return (KernelStopScope){0};
+    process_service_look(service);
+    return (KernelStopScope){
+        &service->stop, (bits & WIRE_SCOPE_WHOLE) != 0, (bits & WIRE_SCOPE_PAUSES) != 0};
+}
+
 Error *process_serve_launch(ProcessService *service, ByteReader *in, ByteWriter *out) {
     Plan *plan;
     (void)out;
     const WireLaunch *launch = &service->launch;
     TRY(read_launch(service, in, false, &plan));
     Error *error = NULL;
+    kernel_stop_scope = scope_of(service);
     if (!service->error) error = plan->launch(plan, &launch->launch, launch->shapes);
+    kernel_stop_scope = (KernelStopScope){0};
     process_handles_count_use(service->work->handles, launch->plan);
     return error;
 }
@@ -69,7 +80,10 @@ Error *process_serve_measure(ProcessService *service, ByteReader *in, ByteWriter
     WireLaunch *launch = &service->launch;
     TRY(read_launch(service, in, true, &plan));
     TRY(process_service_tell(service));
-    TRY(plan->measure(plan, &launch->launch, launch->shapes));
+    kernel_stop_scope = scope_of(service);
+    Error *error = plan->measure(plan, &launch->launch, launch->shapes);
+    kernel_stop_scope = (KernelStopScope){0};
+    TRY(error);
     process_wire_write_shapes(out, launch->shapes, plan->output_count);
     return NULL;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "kernels/kernel_stop.h"
 
 static const uint64_t WORKSPACE_BYTES_MAX = (uint64_t)1 << 48;
 enum { KERNEL_NAME_MAX = 64, OPERATOR_NAME_MAX = 64, MESSAGE_MAX = 1023 };
@@ -164,6 +165,13 @@ Error *process_wire_read_pack(ByteReader *reader, PackRequest *out, Attributes *
 
 /* ---- launches ---- */
 
+static uint32_t scope_bits(void) {
+    const KernelStopScope scope = kernel_stop_scope;
+    if (!scope.stop) return 0;
+    return WIRE_SCOPE_STOPS | (scope.whole ? WIRE_SCOPE_WHOLE : 0) |
+           (scope.pauses ? WIRE_SCOPE_PAUSES : 0);
+}
+
 void process_wire_write_launch(ByteWriter *writer, uint64_t plan_id, const Plan *plan,
     const Launch *launch, const Shape *shapes) {
     byte_write_u64(writer, plan_id);
@@ -174,6 +182,7 @@ void process_wire_write_launch(ByteWriter *writer, uint64_t plan_id, const Plan 
     byte_write_u32(writer, plan->input_count);
     byte_write_u32(writer, launch->outputs ? plan->output_count : 0);
     byte_write_u32(writer, shapes != NULL);
+    byte_write_u32(writer, scope_bits());
     if (plan->input_count)
         byte_write_bytes(writer, launch->inputs, plan->input_count * sizeof launch->inputs[0]);
     if (launch->outputs)
@@ -198,8 +207,9 @@ Error *process_wire_read_launch(ByteReader *reader, WireLaunch *out) {
     TRY(byte_read_u32(reader, &out->input_count));
     TRY(byte_read_u32(reader, &out->output_count));
     TRY(byte_read_u32(reader, &has_shapes));
+    TRY(byte_read_u32(reader, &out->scope));
     if (out->input_count > PLAN_INPUTS_MAX || out->output_count > PLAN_OUTPUTS_MAX ||
-        has_shapes > 1)
+        has_shapes > 1 || out->scope > WIRE_SCOPE_ALL)
         FAIL(
             CORRUPT, "a launch with %u inputs and %u outputs", out->input_count, out->output_count);
     out->has_shapes = has_shapes;

@@ -10,7 +10,7 @@
 #include "kernels/plan.h"
 
 /* Raised whenever what is sent changes in any way. */
-enum { PROCESS_WIRE_VERSION = 1, PROCESS_TEXT_MAX = 4096 };
+enum { PROCESS_WIRE_VERSION = 2, PROCESS_TEXT_MAX = 4096 };
 
 /* Of the records in the ring of commands. */
 typedef enum ProcessCall {
@@ -36,11 +36,15 @@ typedef struct WireRequest {
     void *owned_values[PLAN_INPUTS_MAX];
 } WireRequest;
 
+/* KernelStopScope: there is one; what the kernel reads stays as it is; it may pause. */
+enum { WIRE_SCOPE_STOPS = 1, WIRE_SCOPE_WHOLE = 2, WIRE_SCOPE_PAUSES = 4, WIRE_SCOPE_ALL = 7 };
+
 /* A launch that was read. */
 typedef struct WireLaunch {
     uint64_t plan;
     uint32_t input_count, output_count;
     bool has_shapes; /* else they are the plan's */
+    uint32_t scope;  /* WIRE_SCOPE_*, of the thread that launches */
     Launch launch;   /* without a stream; its addresses are those below */
     uint64_t inputs[PLAN_INPUTS_MAX];
     uint64_t outputs[PLAN_OUTPUTS_MAX];

@@ -14,6 +14,12 @@ static void give_up(ProcessPeer *peer, const char *why) {
 
 static void hung_up(ProcessPeer *peer) { give_up(peer, "hung up"); }
 
+static void nudge(ProcessPeer *peer, uint32_t channel) {
+    ProcessFixture *fixture = (ProcessFixture *)peer;
+    assert_int_equal(channel, 0);
+    if (fixture->service) process_service_look(fixture->service);
+}
+
 static Error *describe(ProcessPeer *peer) {
     FAIL(DEVICE_LOST, "%s: %s", peer->name, ((ProcessFixture *)peer)->why);
 }
@@ -31,8 +37,11 @@ static void *serve(void *argument) {
 
 void process_fixture_init(ProcessFixture *fixture, const char *spec) {
     void *memory;
-    *fixture = (ProcessFixture){
-        .peer = {.name = "test", .give_up = give_up, .hung_up = hung_up, .describe = describe}};
+    *fixture = (ProcessFixture){.peer = {.name = "test",
+                                    .give_up = give_up,
+                                    .hung_up = hung_up,
+                                    .describe = describe,
+                                    .nudge = nudge}};
     assert_ok(memory_map(sizeof(ProcessChannelShared), &memory));
     fixture->shared = memory;
     process_channel_init(&fixture->channel, &fixture->peer, fixture->shared, 0, spin_limit_ns());

@@ -76,6 +76,30 @@ static void test_a_kernel_pauses_goes_on_and_is_abandoned(void **state) {
     kernel_stop_deinit(&pause.stop);
 }
 
+/* A pause is told when its time has come; what a leader wants is wanted, and what else is there
+ * not. */
+static void test_a_stop_follows_another(void **state) {
+    (void)state;
+    KernelStop stop, follower;
+    _Atomic uint32_t told;
+    kernel_stop_init(&stop);
+    enter(&follower, true);
+    kernel_stop_pause(&stop, UINT64_MAX);
+    assert_int_equal(kernel_stop_get(&stop), 0);
+    kernel_stop_pause(&stop, 0);
+    assert_int_equal(kernel_stop_get(&stop), KERNEL_STOP_PAUSE);
+    kernel_stop_want(&stop, KERNEL_STOP_ABANDON);
+    atomic_init(&told, kernel_stop_get(&stop) | UINT32_C(1) << 31);
+    kernel_stop_follow(&follower, &told);
+    assert_int_equal(kernel_stop_get(&follower), KERNEL_STOP_ABANDON);
+    assert_fails(ABANDONED, kernel_stop_check());
+    atomic_store(&told, 0);
+    kernel_stop_follow(&follower, &told);
+    assert_ok(kernel_stop_check());
+    leave(&follower);
+    kernel_stop_deinit(&stop);
+}
+
 static Error *square(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     for (uint64_t i = begin; i < end; i++) ((uint64_t *)context)[i] = i * i;
@@ -136,6 +160,7 @@ int test_kernel_stop(void) {
         cmocka_unit_test(test_a_kernel_pauses_goes_on_and_is_abandoned),
         cmocka_unit_test(test_a_launch_is_abandoned_at_every_look),
         cmocka_unit_test(test_a_long_copy_is_abandoned_between_its_parts),
+        cmocka_unit_test(test_a_stop_follows_another),
     };
     return cmocka_run_group_tests_name("kernel_stop", tests, NULL, NULL);
 }

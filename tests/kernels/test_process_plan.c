@@ -1,3 +1,7 @@
+#include <time.h>
+
+#include "base/thread.h"
+#include "kernels/kernel_stop.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"
 
@@ -107,12 +111,111 @@ static void test_process_plan_packs_weights(void **state) {
     tensor_release(call.inputs[1]);
 }
 
+enum { SIDE = 512 };
+
+/* A product that is computed in many pieces. */
+typedef struct LongCall {
+    Device *device;
+    Plan *plan;
+    DeviceStream *stream;
+    KernelStop stop;
+    uint64_t addresses[3];
+    atomic_bool done;
+    Error *error;
+} LongCall;
+
+static void long_call_init(LongCall *long_call, const DeviceCall *call) {
+    const uint64_t size = sizeof(float) * SIDE * SIDE;
+    *long_call = (LongCall){0};
+    assert_ok(device_open("sim:0,worker=process", &long_call->device));
+    const DeviceClass *class_ = long_call->device->class_;
+    assert_true(class_->stops_kernels);
+    DeviceCall there = *call;
+    there.device = long_call->device;
+    assert_ok(device_call_plan(&there, &long_call->plan));
+    assert_ok(class_->stream_create(long_call->device, &long_call->stream));
+    kernel_stop_init(&long_call->stop);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(
+            class_->alloc(long_call->device, long_call->stream, size, &long_call->addresses[i]));
+        if (i < 2)
+            assert_ok(class_->copy_from_host(long_call->device, long_call->stream,
+                long_call->addresses[i], tensor_data(call->inputs[i]), size));
+    }
+}
+
+static void long_call_deinit(LongCall *long_call) {
+    const DeviceClass *class_ = long_call->device->class_;
+    for (int i = 0; i < 3; i++)
+        class_->free(long_call->device, long_call->stream, long_call->addresses[i],
+            sizeof(float) * SIDE * SIDE);
+    class_->stream_destroy(long_call->device, long_call->stream);
+    plan_release(long_call->plan);
+    device_close(long_call->device);
+    kernel_stop_deinit(&long_call->stop);
+}
+
+/* As the VM does on a slice's thread. */
+static void *compute(void *argument) {
+    LongCall *long_call = argument;
+    const Launch launch = {.inputs = long_call->addresses,
+        .outputs = long_call->addresses + 2,
+        .stream = long_call->stream,
+        .threads = 1};
+    kernel_stop_scope = (KernelStopScope){.stop = &long_call->stop, .whole = true, .pauses = true};
+    Error *error =
+        long_call->plan->launch(long_call->plan, &launch, &long_call->plan->outputs[0].shape);
+    if (!error) error = device_stream_synchronize(long_call->device, long_call->stream);
+    kernel_stop_scope = (KernelStopScope){0};
+    long_call->error = error;
+    atomic_store(&long_call->done, true);
+    return NULL;
+}
+
+/* It waits where it is, is abandoned there, and done again with the same bits. */
+static void test_process_plan_stops_kernels_there(void **state) {
+    (void)state;
+    static const struct timespec while_ = {.tv_nsec = 300000000};
+    static float bits[SIDE * SIDE];
+    const Shape square = {2, {SIDE, SIDE}};
+    OWN(Device, here) = NULL;
+    LongCall long_call;
+    pthread_t thread;
+    Tensor *expected;
+    DeviceCall call = {.operator_name = "MatMul", .input_count = 2};
+    for (int i = 0; i < 2; i++)
+        call.inputs[i] = device_tensor_random(DTYPE_FLOAT32, &square, -1, 1, (uint32_t)i + 1);
+    assert_ok(device_open("sim:0", &here));
+    call.device = here;
+    assert_ok(device_call_run(&call, &expected, NULL));
+    long_call_init(&long_call, &call);
+    kernel_stop_pause(&long_call.stop, 0);
+    assert_true(thread_start(&thread, "test", compute, &long_call));
+    (void)nanosleep(&while_, NULL); /* many times what the product takes */
+    assert_false(atomic_load(&long_call.done));
+    kernel_stop_want(&long_call.stop, KERNEL_STOP_ABANDON);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_fails(ABANDONED, long_call.error);
+    (void)compute(&long_call); /* nobody has taken that back */
+    assert_fails(ABANDONED, long_call.error);
+    kernel_stop_clear(&long_call.stop);
+    (void)compute(&long_call);
+    assert_ok(long_call.error);
+    assert_ok(long_call.device->class_->copy_to_host(
+        long_call.device, long_call.stream, bits, long_call.addresses[2], sizeof bits));
+    assert_memory_equal(bits, tensor_data(expected), sizeof bits);
+    long_call_deinit(&long_call);
+    tensor_release(expected);
+    for (int i = 0; i < 2; i++) tensor_release(call.inputs[i]);
+}
+
 int test_process_plan(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_process_plan_is_what_the_device_plans),
         cmocka_unit_test(test_process_plan_errors_are_the_devices),
         cmocka_unit_test(test_process_plan_outlives_its_posted_launches),
         cmocka_unit_test(test_process_plan_packs_weights),
+        cmocka_unit_test(test_process_plan_stops_kernels_there),
     };
     return cmocka_run_group_tests_name("process_plan", tests, NULL, NULL);
 }
