@@ -24,8 +24,54 @@ void kernel_stop_set_listener(KernelStop *stop, void (*paused)(void *listener), 
     (void)pthread_mutex_unlock(&stop->mutex);
 }
 
+/* Under the mutex: the pause is over. */
+static void count_pause(KernelStop *stop) {
+    const uint64_t now_ns = clock_now_ns(clock_real());
+    uint64_t from_ns = stop->pause_from_ns;
+    if (!(atomic_load(&stop->wanted) & KERNEL_STOP_PAUSE)) return;
+    if (from_ns < stop->kernel_since_ns) from_ns = stop->kernel_since_ns;
+    if (stop->kernel && now_ns > from_ns) stop->kernel_paused_ns += now_ns - from_ns;
+}
+
+void kernel_stop_begin_kernel(KernelStop *stop, const char *name, _Atomic uint64_t *took_ns) {
+    (void)pthread_mutex_lock(&stop->mutex);
+    stop->kernel = name;
+    stop->kernel_since_ns = clock_now_ns(clock_real());
+    stop->kernel_paused_ns = 0;
+    stop->kernel_took_ns = took_ns;
+    (void)pthread_mutex_unlock(&stop->mutex);
+}
+
+/* Under the mutex. */
+static uint64_t computed_ns(const KernelStop *stop) {
+    uint64_t end_ns = clock_now_ns(clock_real());
+    const bool waits =
+        atomic_load(&stop->wanted) & KERNEL_STOP_PAUSE && stop->pause_from_ns < end_ns;
+    if (waits) end_ns = stop->pause_from_ns;
+    if (end_ns < stop->kernel_since_ns) end_ns = stop->kernel_since_ns;
+    const uint64_t all_ns = end_ns - stop->kernel_since_ns;
+    return all_ns > stop->kernel_paused_ns ? all_ns - stop->kernel_paused_ns : 0;
+}
+
+void kernel_stop_end_kernel(KernelStop *stop, bool whole) {
+    (void)pthread_mutex_lock(&stop->mutex);
+    if (whole) atomic_store(stop->kernel_took_ns, computed_ns(stop));
+    stop->kernel = NULL;
+    (void)pthread_mutex_unlock(&stop->mutex);
+}
+
+LongKernel kernel_stop_get_kernel(KernelStop *stop) {
+    LongKernel kernel = {0};
+    (void)pthread_mutex_lock(&stop->mutex);
+    if (stop->kernel)
+        kernel = (LongKernel){stop->kernel, computed_ns(stop), atomic_load(stop->kernel_took_ns)};
+    (void)pthread_mutex_unlock(&stop->mutex);
+    return kernel;
+}
+
 void kernel_stop_want(KernelStop *stop, uint32_t wanted) {
     (void)pthread_mutex_lock(&stop->mutex);
+    count_pause(stop);
     /* one that may not be abandoned goes on to its end: nobody resumes it */
     atomic_fetch_and(&stop->wanted, ~(uint32_t)KERNEL_STOP_PAUSE);
     atomic_fetch_or(&stop->wanted, wanted);
@@ -36,6 +82,7 @@ void kernel_stop_want(KernelStop *stop, uint32_t wanted) {
 void kernel_stop_pause(KernelStop *stop, uint64_t from_ns) {
     (void)pthread_mutex_lock(&stop->mutex);
     if (!(atomic_load(&stop->wanted) & (KERNEL_STOP_ABANDON | KERNEL_STOP_DISCARD))) {
+        count_pause(stop); /* of one that was asked for before */
         stop->pause_from_ns = from_ns;
         atomic_fetch_or(&stop->wanted, KERNEL_STOP_PAUSE);
     }
@@ -44,6 +91,7 @@ void kernel_stop_pause(KernelStop *stop, uint64_t from_ns) {
 
 static void end_pause(KernelStop *stop, uint32_t kept) {
     (void)pthread_mutex_lock(&stop->mutex);
+    count_pause(stop);
     atomic_fetch_and(&stop->wanted, kept);
     stop->told = false;
     (void)pthread_cond_broadcast(&stop->changed);
@@ -61,6 +109,17 @@ uint32_t kernel_stop_get(KernelStop *stop) {
     if (clock_now_ns(clock_real()) < stop->pause_from_ns) wanted &= ~(uint32_t)KERNEL_STOP_PAUSE;
     (void)pthread_mutex_unlock(&stop->mutex);
     return wanted;
+}
+
+bool kernel_stop_tell_paused(KernelStop *stop) {
+    if (!(atomic_load(&stop->wanted) & KERNEL_STOP_PAUSE)) return false;
+    (void)pthread_mutex_lock(&stop->mutex);
+    const bool pauses = atomic_load(&stop->wanted) & KERNEL_STOP_PAUSE &&
+                        clock_now_ns(clock_real()) >= stop->pause_from_ns;
+    if (pauses && !stop->told && stop->paused) stop->paused(stop->listener);
+    stop->told |= pauses;
+    (void)pthread_mutex_unlock(&stop->mutex);
+    return pauses;
 }
 
 void kernel_stop_follow(KernelStop *stop, const _Atomic uint32_t *wanted) {

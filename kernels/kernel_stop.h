@@ -37,7 +37,18 @@ typedef struct KernelStop {
     /* Called by the first thread that waits, with the mutex held: must not wait. NULL: nobody. */
     void (*paused)(void *listener);
     void *listener;
+    const char *kernel;        /* the long one that computes now; NULL: none */
+    uint64_t kernel_since_ns;  /* on the monotonic clock */
+    uint64_t kernel_paused_ns; /* of that time it was to wait */
+    _Atomic uint64_t *kernel_took_ns;
 } KernelStop;
+
+/* A long kernel as people are told of it. */
+typedef struct LongKernel {
+    const char *name; /* the operator's; NULL: none computes */
+    uint64_t computed_ns;
+    uint64_t usual_ns; /* what such a call took before; 0: not known */
+} LongKernel;
 
 typedef struct KernelStopScope {
     KernelStop *stop; /* NULL: nothing stops this thread */
@@ -59,8 +70,18 @@ void kernel_stop_resume(KernelStop *stop);
 /* What was wanted, but for DISCARD, is over. */
 void kernel_stop_clear(KernelStop *stop);
 
+/* A long kernel begins, and ends; between the two others may look. name: static. took_ns: how long
+ * such a call takes, 0 where that is not known; written at the end of one that is whole. Threads:
+ * the execution's own; any for the third. */
+void kernel_stop_begin_kernel(KernelStop *stop, const char *name, _Atomic uint64_t *took_ns);
+void kernel_stop_end_kernel(KernelStop *stop, bool whole);
+LongKernel kernel_stop_get_kernel(KernelStop *stop);
+
 /* What it wants now: a pause only once its time has come. */
 uint32_t kernel_stop_get(KernelStop *stop);
+/* Tells the listener, if it is time to pause and nobody did: the kernel is another process's.
+ * True: it is to pause. */
+bool kernel_stop_tell_paused(KernelStop *stop);
 /* Wants what `wanted` says, which another process writes, from now on. */
 void kernel_stop_follow(KernelStop *stop, const _Atomic uint32_t *wanted);
 

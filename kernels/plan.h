@@ -110,6 +110,8 @@ struct Plan {
     /* plan_create sets plan_free. A kernel with more to give back sets its own, which ends with
      * plan_free. */
     void (*destroy)(Plan *plan);
+    /* What a long launch of it took when it was last waited for; 0: not known. For people. */
+    _Atomic uint64_t took_ns;
 };
 
 /* Allocates a plan with state_size cleared bytes of kernel state behind it (plan_state), outputs

@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "scheduler/control_accounts.h"
 #include "scheduler/control_tellings.h"
+#include "scheduler/control_aside.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/refusal_text.h"
 
@@ -185,6 +186,7 @@ static void set_timer(Control *control, int timer) {
     uint64_t next_ns = earliest(control->timer_ns, control->retry_ns);
     next_ns = earliest(control_devices_due_ns(control), next_ns);
     next_ns = earliest(control_aside_due_ns(control), next_ns);
+    next_ns = earliest(control->late_ns, next_ns);
     for (uint32_t i = 0; i < control->device_count; i++)
         next_ns = earliest(next_of_device(&control->devices[i]), next_ns);
     if (control->draining) next_ns = earliest(control->grace_end_ns, next_ns);
@@ -198,6 +200,7 @@ static void handle_time(Control *control) {
     uint64_t now_ns = control_now_ns();
     control_end_due_slices(control, now_ns);
     if (!control->draining) control_set_due_aside(control, now_ns);
+    control_answer_late(control, now_ns);
     control_retry_commits(control, now_ns);
     if (control->timer_ns && now_ns >= control->timer_ns) {
         control->timer_ns = 0;
@@ -379,6 +382,7 @@ void control_release(Control *control) {
     device_close(control->host);
     policy_release(control->policy);
     memory_free(control->run_times);
+    memory_free(control->left);
     message_queue_deinit(&control->queue);
     memory_free(control->events);
     error_free(control->fatal);
@@ -388,6 +392,8 @@ void control_release(Control *control) {
 }
 
 /* ---- what others may see ---- */
+
+const char *control_get_left(const Control *control) { return control->left ? control->left : ""; }
 
 const ControlOptions *control_options(const Control *control) { return &control->options; }
 

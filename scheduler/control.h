@@ -61,6 +61,9 @@ const ControlOptions *control_options(const Control *control);
  *
  * out_left: unfinished jobs, which the next start takes up. */
 MUST_CHECK Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left);
+/* Behind control_drain: a sentence for each job that had not stopped, on lines of their own; "":
+ * all had. Borrowed, until the release. */
+const char *control_get_left(const Control *control);
 void control_release(Control *control);
 DEFINE_OWN(Control, control_release);
 /* The failure that made the control thread give up, if there was one. Threads: any. */
@@ -173,6 +176,11 @@ typedef struct ControlStatus {
     JobRunCounters counters; /* of a single run, when it last stopped */
     double promised_end;     /* seconds since 1970, of a job with a deadline; 0: none is known */
 } ControlStatus;
+/* What a job waits for that is queued and does not run: which jobs have the devices that it could
+ * use, without a word of other tenants' names; or memory, weights, a quota. "": nothing that is
+ * known. Errors: UNREACHABLE the control thread ends. Blocks: for one of its turns. */
+MUST_CHECK Error *control_explain(
+    Control *control, TenantId tenant, JobId job, char out_why[JOB_WHY_SIZE]);
 /* The counters of one of the last CONTROL_ENDED_MAX jobs that have ended since the start. */
 bool control_find_ended(Control *control, JobId job, JobRunCounters *out_counters);
 /* False: the job is not in memory, the store knows everything. */

@@ -1,5 +1,6 @@
 #include "base/container_of.h"
 #include "scheduler/control_accounts.h"
+#include "scheduler/control_aside.h"
 #include "scheduler/control_internal.h"
 
 /* Slices that do not give their device back when they are asked to: their kernel takes long. The
@@ -24,6 +25,13 @@ void control_ask_for_device(ControlJob *job) {
     job_run_request_pause(job->run, now_ns + PAUSE_NS);
     job->control->devices[job->device].give_up_ns = now_ns + GIVE_UP_NS;
     job->control->slice_end_asked = true;
+}
+
+void control_note_holder(ControlJob *job) {
+    ControlDevice *device = &job->control->devices[job->device];
+    if (device->holder == job->number.low) return;
+    device->holder = job->number.low;
+    device->held_since_ns = control_now_ns();
 }
 
 uint64_t control_slice_ns(const ControlJob *job) {
@@ -90,6 +98,7 @@ void control_run_aside(ControlJob *job, uint64_t budget_ns) {
     (void)pthread_mutex_unlock(&control->status_mutex);
     device->slice_end_ns = budget_ns ? job->resumed_ns + budget_ns : 0;
     device->give_up_ns = 0;
+    control_note_holder(job);
     job_run_resume(job->run);
     /* behind its kernel, so that what it made is stored before the next one begins */
     job_run_request_slice_end(job->run);
@@ -112,13 +121,12 @@ void control_move_aside_out(ControlJob *job, PolicyPlace place) {
     job_run_request_slice_end(job->run);
 }
 
-/* Its run is there and the slice's; that of any other job may be an I/O thread's to make. */
-static bool has_slice(const ControlJob *job) {
+bool control_has_slice(const ControlJob *job) {
     return job->aside || job->control->devices[job->device].running == job;
 }
 
 void control_discard_slice(ControlJob *job) {
-    if (has_slice(job) && job->run) job_run_request_discard(job->run);
+    if (control_has_slice(job) && job->run) job_run_request_discard(job->run);
 }
 
 /* The slice of a job that is aside has ended after all. An error waits until the policy runs it. */
@@ -149,7 +157,7 @@ bool control_end_aside(ControlJob *job) {
 void control_stop_slices(Control *control, bool discard) {
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || !has_slice(job) || !job->run) continue;
+        if (!job || !control_has_slice(job) || !job->run) continue;
         if (discard)
             job_run_request_discard(job->run);
         else
@@ -195,4 +203,56 @@ void control_set_due_aside(Control *control, uint64_t now_ns) {
         lose_patience(job);
         job_run_request_abandon(job->run);
     }
+}
+
+/* ---- requests that wait for a kernel ---- */
+
+/* Who suspends a job or wants a checkpoint has an answer by then, whatever runs. */
+static const uint64_t LATE_NS = 800000000;
+
+void control_note_wait(ControlJob *job, ControlRequest *request) {
+    Control *control = job->control;
+    request->asked_ns = control_now_ns();
+    if (request->kind == CONTROL_SUSPEND || request->kind == CONTROL_CHECKPOINT)
+        control->late_ns = earlier(request->asked_ns + LATE_NS, control->late_ns);
+}
+
+static Error *fail_late(ControlJob *job, ControlRequestKind kind) {
+    const LongKernel kernel = job->run ? job_run_get_kernel(job->run) : (LongKernel){0};
+    const uint64_t ns = kernel.name ? kernel.computed_ns : LATE_NS;
+    FAIL(EXHAUSTED,
+        "the job's kernel%s%s has computed for %.1f s, and there is no safepoint inside: %s",
+        kernel.name ? " " : "", kernel.name ? kernel.name : "", (double)ns * 1e-9,
+        kind == CONTROL_SUSPEND
+            ? "the job is suspended when it ends"
+            : "the checkpoint is taken when it ends, or now if you suspend the job");
+}
+
+/* True: others wait on. */
+static bool answer_late(ControlJob *job, uint64_t now_ns) {
+    ControlRequest **link = &job->waiters, *request;
+    bool wait = false;
+    while ((request = *link)) {
+        const ControlRequestKind kind = request->kind;
+        const bool waits = kind == CONTROL_SUSPEND || kind == CONTROL_CHECKPOINT;
+        if (!waits || !control_has_slice(job) || now_ns < request->asked_ns + LATE_NS) {
+            wait |= waits;
+            link = &request->next;
+            continue;
+        }
+        *link = request->next;
+        control_answer(request, fail_late(job, kind));
+    }
+    return wait;
+}
+
+void control_answer_late(Control *control, uint64_t now_ns) {
+    bool wait = false;
+    if (!control->late_ns || now_ns < control->late_ns) return;
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (job && job->waiters) wait |= answer_late(job, now_ns);
+    }
+    /* what is being written takes its time; soon enough for those that came later */
+    control->late_ns = wait ? now_ns + LATE_NS / 8 : 0;
 }

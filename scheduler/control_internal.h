@@ -212,8 +212,10 @@ typedef struct ControlDevice {
     uint64_t slice_end_ns; /* 0: none */
     uint64_t give_up_ns;   /* the slice was asked to end, and is set aside then; 0: it was not */
     uint64_t busy_ns;
-    uint64_t last_end_ns; /* of the slice before; 0: it has been idle since */
-    ControlJob *last;     /* whose slice that was; may be gone */
+    uint64_t last_end_ns;   /* of the slice before; 0: it has been idle since */
+    ControlJob *last;       /* whose slice that was; may be gone */
+    uint64_t holder;        /* the number of the job that had the device last; 0: none yet */
+    uint64_t held_since_ns; /* by that one, without another between */
 } ControlDevice;
 
 struct Control {
@@ -244,6 +246,8 @@ struct Control {
     bool failed;                    /* fatal is set */
     struct ControlRequest *drainer; /* who waits for the end of draining */
     uint64_t grace_end_ns;
+    uint64_t late_ns; /* when requests may have waited too long; 0: none waits */
+    char *left;       /* behind the draining: jobs that have not stopped; NULL: none */
     size_t aside_count, patience_count; /* jobs that are aside; of them, with abandon_ns */
     size_t in_flight;                   /* tasks and commits that have not come back */
     pthread_t thread;
@@ -276,6 +280,7 @@ typedef enum ControlRequestKind {
     CONTROL_TAKE_UP,
     CONTROL_QUOTAS,
     CONTROL_PLACE, /* in the queue, for one more job */
+    CONTROL_EXPLAIN,
     CONTROL_DRAIN,
 } ControlRequestKind;
 
@@ -294,6 +299,8 @@ typedef struct ControlRequest {
     int64_t epoch;
     const char *why;
     uint64_t grace_ns;
+    uint64_t asked_ns; /* when it began to wait for a job */
+    char *text;        /* of EXPLAIN: JOB_WHY_SIZE bytes of the sender's */
     Error *error;
     sem_t done;
     void (*answered)(struct ControlRequest *request); /* NULL: its sender waits for done */
@@ -406,28 +413,6 @@ void control_suspend_due(ControlJob *job);
 void control_fail_job(ControlJob *job, Error *owned_error);
 /* A slice is over for the policy. */
 void control_end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes);
-
-/* ---- control_aside.c: slices whose kernels take long ---- */
-/* Its slice is to end soon, wherever it is. */
-void control_ask_for_device(ControlJob *job);
-/* Before a slice of a new run. */
-void control_watch_pauses(ControlJob *job);
-/* How long the slice that has ended had the device since it got it last. */
-uint64_t control_slice_ns(const ControlJob *job);
-/* The policy runs a job that is aside. */
-void control_run_aside(ControlJob *job, uint64_t budget_ns);
-/* The policy runs a job whose slice failed while it was aside: it fails now. False: it did not. */
-bool control_run_failed(ControlJob *job);
-void control_move_aside_out(ControlJob *job, PolicyPlace place);
-/* Its slice ends as soon as it can, with nothing. */
-void control_discard_slice(ControlJob *job);
-/* All slices end as soon as they can. */
-void control_stop_slices(Control *control, bool discard);
-/* A slice has ended. True: the job was aside, and the policy knows already. */
-bool control_end_aside(ControlJob *job);
-/* When control_set_due_aside is to be called next; 0: need not. */
-uint64_t control_aside_due_ns(const Control *control);
-void control_set_due_aside(Control *control, uint64_t now_ns);
 
 /* ---- control_commits.c ---- */
 /* Stores what there is to store, unless a commit is under way; that one's end comes back here. */

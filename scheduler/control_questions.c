@@ -23,6 +23,11 @@ Error *control_checkpoint(Control *control, TenantId tenant, JobId job) {
         control, &(ControlRequest){.kind = CONTROL_CHECKPOINT, .tenant = tenant, .job = job});
 }
 
+Error *control_explain(Control *control, TenantId tenant, JobId job, char out_why[JOB_WHY_SIZE]) {
+    return control_send(control,
+        &(ControlRequest){.kind = CONTROL_EXPLAIN, .tenant = tenant, .job = job, .text = out_why});
+}
+
 typedef struct Question {
     ControlRequest request;
     ControlAnswer *answer;

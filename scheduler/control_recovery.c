@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "scheduler/control_tellings.h"
+#include "scheduler/control_aside.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/control_place.h"
 #include "scheduler/model_loader.h"
@@ -250,6 +251,34 @@ void control_begin_drain(Control *control, ControlRequest *request) {
     store_resting(control, true);
 }
 
+/* A job whose slice, or what an I/O thread does for it, has not ended. */
+static void describe_left(ControlJob *job, TextBuilder *out) {
+    char name[JOB_ID_TEXT_SIZE];
+    const bool computes = control_has_slice(job) && job->run;
+    const LongKernel kernel = computes ? job_run_get_kernel(job->run) : (LongKernel){0};
+    const ControlDevice *device = &job->control->devices[job->device];
+    job_id_print(job->id, name);
+    text_appendf(out, "%sjob %s has not stopped on %s", out->size ? "\n" : "", name, device->name);
+    if (kernel.name)
+        text_appendf(out, ", where its kernel %s has computed for %.1f s", kernel.name,
+            (double)kernel.computed_ns * 1e-9);
+    if (job->stored_state != JOB_STATE_QUEUED)
+        text_appendf(out, "; it is %s", job_state_info(job->stored_state)->name);
+    else
+        text_appendf(out, "; the next start goes on from its %s",
+            job->has_checkpoint ? "last checkpoint" : "inputs");
+}
+
+static void describe_all_left(Control *control) {
+    TextBuilder OWN_TEXT(text) = {0};
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (job && job->id.number && (control_has_slice(job) || job->task_count > 0))
+            describe_left(job, &text);
+    }
+    if (text.size) error_free(text_builder_take(&text, &control->left)); /* else it is not said */
+}
+
 void control_go_on_draining(Control *control) {
     if (!control->drainer) return;
     bool busy = control->in_flight > 0 || control->aside_count > 0;
@@ -257,6 +286,7 @@ void control_go_on_draining(Control *control) {
     for (uint32_t i = 0; i < control->device_count; i++)
         busy |= control->devices[i].running != NULL;
     if (busy && control_now_ns() < control->grace_end_ns) return;
+    describe_all_left(control);
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
         if (!job || job->ended) continue;

@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "base/container_of.h"
 #include "scheduler/control_accounts.h"
+#include "scheduler/control_aside.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/control_place.h"
 
@@ -140,6 +141,7 @@ Error *control_wait_for(ControlJob *job, ControlRequest *request) {
         count += other->kind == request->kind;
     if (count >= CONTROL_WAITERS_MAX)
         FAIL(EXHAUSTED, "%u requests for the same wait already; try again later", count);
+    control_note_wait(job, request);
     request->next = job->waiters;
     job->waiters = request;
     return NULL;
@@ -425,6 +427,12 @@ static Error *checkpoint(Control *control, ControlRequest *request) {
     return NULL;
 }
 
+static void explain(Control *control, const ControlRequest *request) {
+    ControlJob *job = control_job_find(control, request->tenant, request->job);
+    request->text[0] = 0;
+    if (job && !job->ended) control_explain_wait(job, request->text);
+}
+
 /* A request that was answered may be gone: nothing looks at it then. */
 static Error *handle(Control *control, ControlRequest *request) {
     Error *error;
@@ -462,6 +470,10 @@ static Error *handle(Control *control, ControlRequest *request) {
         return NULL;
     case CONTROL_PLACE:
         TRY(control_check_place(control, request->tenant));
+        control_answer(request, NULL);
+        return NULL;
+    case CONTROL_EXPLAIN:
+        explain(control, request);
         control_answer(request, NULL);
         return NULL;
     case CONTROL_DRAIN:

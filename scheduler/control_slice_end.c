@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/container_of.h"
 #include "scheduler/control_accounts.h"
+#include "scheduler/control_aside.h"
 #include "scheduler/control_internal.h"
 
 /* What comes of a slice that is over. */

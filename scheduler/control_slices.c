@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "scheduler/control_accounts.h"
 #include "scheduler/control_tellings.h"
+#include "scheduler/control_aside.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/stored_arrays.h"
 #include "store/job_checkpoints.h"
@@ -157,6 +158,7 @@ static void begin_slice(ControlJob *job) {
     uint64_t now_ns = control_now_ns();
     job->resumed_ns = now_ns;
     control_watch_pauses(job);
+    control_note_holder(job);
     device->slice_end_ns = job->budget_ns ? now_ns + job->budget_ns : 0;
     if (!job->checkpoint_due_ns && job->policy.checkpoint_every_ns)
         job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;

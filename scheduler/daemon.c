@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "scheduler/compile_memory.h"
 #include "scheduler/daemon_metrics.h"
+#include "scheduler/end_limit.h"
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/http/daemon_record.h"
 #include "scheduler/http/http_server.h"
@@ -31,6 +32,9 @@
 #include "store/node_identity.h"
 
 enum { PATH_SIZE = 4096, PEM_SIZE_MAX = 1 << 20, CHECK_EVERY_MS = 1000, LARGE_BLOCK = 512 << 10 };
+
+/* For closing everything, behind the grace. */
+static const uint64_t CLOSE_NS = 2 * SECOND_NS;
 
 /* Everything that runs, in the order in which it is opened; closed the other way round. */
 typedef struct Daemon {
@@ -58,6 +62,7 @@ typedef struct Daemon {
     uint64_t node;
     bool recorded; /* the home says where we answer */
     int signals;
+    EndLimit *limit; /* NULL: it was not told to end */
 } Daemon;
 
 static void daemon_close(Daemon *daemon) {
@@ -81,6 +86,7 @@ static void daemon_close(Daemon *daemon) {
     store_close(daemon->store);
     memory_free(daemon->uploads);
     if (daemon->signals >= 0) (void)close(daemon->signals);
+    end_limit_release(daemon->limit);
 }
 #define OWN_DAEMON(name) __attribute__((cleanup(daemon_close))) name
 
@@ -310,6 +316,22 @@ static void return_large_blocks(void) {
     (void)mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BLOCK);
 }
 
+/* On the limit's thread, while this one waits for what does not end. */
+static void cut(void *context, size_t left, const char *words) {
+    const Daemon *daemon = context;
+    if (daemon->recorded) daemon_record_remove(daemon->options->home);
+    if (daemon->options->cut) daemon->options->cut(left, words);
+}
+
+static Error *drain(Daemon *daemon, size_t *out_left) {
+    const uint64_t grace_ns = daemon->options->grace_ns;
+    const uint64_t due_ns = clock_now_ns(clock_real()) + grace_ns + CLOSE_NS;
+    TRY(end_limit_start(due_ns, cut, daemon, &daemon->limit));
+    TRY(control_drain(daemon->control, grace_ns, out_left));
+    end_limit_tell(daemon->limit, *out_left, control_get_left(daemon->control));
+    return NULL;
+}
+
 Error *daemon_run(const DaemonOptions *options,
     Error *(*ready)(void *context, const DaemonReady *ready), void *context, size_t *out_left) {
     Daemon OWN_DAEMON(daemon) = {.options = options, .signals = -1};
@@ -319,5 +341,5 @@ Error *daemon_run(const DaemonOptions *options,
     TRY(ready(context, &answer));
     TRY(wait_for_end(&daemon));
     atomic_store(&daemon.http.ready, false);
-    return control_drain(daemon.control, options->grace_ns, out_left);
+    return drain(&daemon, out_left);
 }

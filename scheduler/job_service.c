@@ -181,6 +181,7 @@ static Error *get(void *self, const Caller *caller, const char *job, JobsApiJob 
     TRY(job_service_find(self, caller, job, &row));
     TRY(job_service_show(self, &row, out_job));
     show_counters(self, &row, out_job);
+    job_service_explain_turn(self, &row, out_job);
     job_service_show_moved(self, caller, &row, out_job);
     return NULL;
 }

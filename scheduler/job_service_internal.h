@@ -29,6 +29,8 @@ MUST_CHECK Error *job_service_find(
 MUST_CHECK Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job);
 /* Which quota a job that does not run waits for, if it is one. */
 void job_service_explain_wait(JobService *service, const Tenant *tenant, JobsApiJob *inout_job);
+/* The same of one job, where that says nothing: what has the devices that it could use. */
+void job_service_explain_turn(JobService *service, const Job *row, JobsApiJob *inout_job);
 MUST_CHECK Error *job_service_devices(
     void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
 MUST_CHECK Error *job_service_tenants(void *self, const Caller *caller, const char *after,

@@ -82,3 +82,13 @@ void job_service_explain_wait(JobService *service, const Tenant *tenant, JobsApi
             "waits for the tenant's quota running_jobs: %lld of %lld run",
             (long long)status.running, (long long)jobs);
 }
+
+void job_service_explain_turn(JobService *service, const Job *row, JobsApiJob *inout_job) {
+    char why[JOB_WHY_SIZE];
+    if (row->state != JOB_STATE_QUEUED || inout_job->why[0] ||
+        strcmp(inout_job->state, job_state_info(JOB_STATE_QUEUED)->name) != 0)
+        return;
+    Error *error = control_explain(service->control, row->tenant, row->id, why);
+    if (!error) (void)snprintf(inout_job->why, sizeof inout_job->why, "%s", why);
+    error_free(error); /* a daemon that ends explains nothing */
+}

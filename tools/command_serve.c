@@ -1,4 +1,6 @@
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
@@ -45,6 +47,18 @@ static Error *say_ready(void *context_pointer, const DaemonReady *ready) {
     return NULL;
 }
 
+/* Each job's line stands by itself; the last one says what happened. */
+static void end_by_force(size_t left, const char *words) {
+    while (*words) {
+        const size_t length = strcspn(words, "\n");
+        (void)fprintf(stderr, "layover: %.*s\n", (int)length, words);
+        words += length + (words[length] != 0);
+    }
+    (void)fprintf(stderr, "layover: the time of --grace is over and not everything has stopped: "
+                          "ended by force; what is stored is whole\n");
+    _exit(left > 0 ? EXIT_SUSPENDED : EXIT_SUCCESS);
+}
+
 Error *command_serve(CommandContext *context) {
     char self[SELF_SIZE], *owned_home = NULL;
     int64_t grace_s, log_max, cache_max;
@@ -55,7 +69,8 @@ Error *command_serve(CommandContext *context) {
         .tls_key = command_option(context, "tls-key"),
         .event_log = command_option(context, "event-log"),
         .compiler = self,
-        .version = LAYOVER_VERSION};
+        .version = LAYOVER_VERSION,
+        .cut = end_by_force};
     TRY(command_integer(context, "grace", 0, GRACE_MAX_S, GRACE_DEFAULT_S, &grace_s));
     options.grace_ns = (uint64_t)grace_s * 1000000000;
     TRY(command_integer(context, "event-log-max", EVENT_RECORDER_SIZE_MIN, INT64_MAX,

@@ -139,23 +139,31 @@ static uint64_t operand_bytes(const Invocation *invocation) {
 }
 
 /* A queued kernel can be left half done only while its instruction has not ended. */
-static Error *wait_or_run_ahead(Invocation *invocation, DeviceStream *stream) {
-    Device *device = memory_pool_get_device(invocation->pool);
-    if (!invocation->cache->is_long || !device->class_->stops_kernels)
-        return run_ahead_add(
-            &invocation->execution->ahead, invocation->pool, operand_bytes(invocation));
-    TRY(device_stream_synchronize(device, stream));
-    run_ahead_settle(&invocation->execution->ahead);
+static bool waits_for_kernel(const Invocation *invocation, const DeviceStream *stream) {
+    return invocation->cache->is_long &&
+           (!stream || memory_pool_get_device(invocation->pool)->class_->stops_kernels);
+}
+
+static Error *wait_or_run_ahead(Invocation *invocation, DeviceStream *stream, bool waits) {
+    RunAhead *ahead = &invocation->execution->ahead;
+    if (!waits) return run_ahead_add(ahead, invocation->pool, operand_bytes(invocation));
+    TRY(device_stream_synchronize(memory_pool_get_device(invocation->pool), stream));
+    run_ahead_settle(ahead);
     return NULL;
 }
 
 Error *invocation_launch(Invocation *invocation, bool whole) {
     const Plan *plan = invocation->plan;
     Launch launch = make_launch(invocation);
+    KernelStop *stop = invocation->execution->kernel_stop;
+    const bool waits = waits_for_kernel(invocation, launch.stream);
+    if (waits)
+        kernel_stop_begin_kernel(stop, invocation->info->name, &invocation->cache->plan->took_ns);
     kernel_stop_scope.whole = whole && (!launch.stream || invocation->cache->is_long);
     Error *error = plan->launch(plan, &launch, invocation->shapes);
     kernel_stop_scope.whole = false;
-    if (!error && launch.stream) error = wait_or_run_ahead(invocation, launch.stream);
+    if (!error && launch.stream) error = wait_or_run_ahead(invocation, launch.stream, waits);
+    if (waits) kernel_stop_end_kernel(stop, !error);
     free_workspace(invocation);
     return error;
 }

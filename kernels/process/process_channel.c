@@ -17,11 +17,14 @@ void process_channel_pass_stop(ProcessChannel *channel) {
     tell_stop(channel, stop ? kernel_stop_get(stop) : 0);
 }
 
-/* Only threads that launch kernels have a scope. */
-static bool look(void *self) {
-    if (!kernel_stop_scope.stop) return false;
+/* Only threads that launch kernels have a scope. A kernel there that pauses is waited for nowhere:
+ * it does within milliseconds, so that it is told here, and it is to go on soon. */
+static uint64_t look(void *self) {
+    enum { LOOK_NS = 5000000, LOOK_PAUSED_NS = 1000000 };
+    KernelStop *stop = kernel_stop_scope.stop;
+    if (!stop) return 0;
     process_channel_pass_stop(self);
-    return true;
+    return kernel_stop_tell_paused(stop) ? LOOK_PAUSED_NS : LOOK_NS;
 }
 
 void process_channel_init(ProcessChannel *channel, ProcessPeer *peer, ProcessChannelShared *shared,

@@ -26,10 +26,9 @@ static uint64_t offset_of(uint64_t position) { return position % RING_BYTES; }
 
 /* ---- sleeping and waking ---- */
 
-static void sleep_on(_Atomic uint32_t *sleeps, bool looks) {
-    /* it is woken; the longer limit is for a peer that overwrites what it shares */
-    static const struct timespec limits[] = {{.tv_sec = 1}, {.tv_nsec = 5000000}};
-    const struct timespec limit = limits[looks];
+static void sleep_on(_Atomic uint32_t *sleeps, uint64_t look_ns) {
+    /* it is woken; a second is for a peer that overwrites what it shares */
+    const struct timespec limit = {.tv_sec = look_ns == 0, .tv_nsec = (long)look_ns};
     (void)syscall(SYS_futex, (uint32_t *)sleeps, FUTEX_WAIT, 1, &limit, NULL, 0);
 }
 
@@ -47,7 +46,7 @@ static RingState wait_for(
         atomic_store(sleeps, 1);
         if (atomic_load(cursor) != from) break;
         if (atomic_load(ring->gone)) return RING_GONE;
-        sleep_on(sleeps, ring->look && ring->look(ring->self));
+        sleep_on(sleeps, ring->look ? ring->look(ring->self) : 0);
     }
     atomic_store(sleeps, 0);
     return RING_READY;

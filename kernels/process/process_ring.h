@@ -44,9 +44,9 @@ typedef struct Ring {
     const atomic_bool *gone; /* the other side is no more: set before ring_wake */
     uint64_t spin_ns;        /* how long it is waited for without sleeping */
     uint64_t position;       /* of its own cursor: the shared one is only for the other side */
-    /* Called every few milliseconds while it waits; false: nothing is to be looked at in this wait.
+    /* Called while it waits, and again after as many nanoseconds as it answers; 0: it need not.
      * NULL: nobody looks. */
-    bool (*look)(void *self);
+    uint64_t (*look)(void *self);
     void *self;
 } Ring;
 

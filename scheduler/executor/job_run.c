@@ -96,6 +96,8 @@ void job_run_set_paused(JobRun *run, void (*paused)(void *listener), void *liste
     kernel_stop_set_listener(&run->kernel_stop, paused, listener);
 }
 
+LongKernel job_run_get_kernel(JobRun *run) { return kernel_stop_get_kernel(&run->kernel_stop); }
+
 static void set_execution(JobRun *run, Execution *owned_execution) {
     (void)pthread_mutex_lock(&run->mutex);
     Execution *before = run->execution;

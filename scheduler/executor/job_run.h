@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "scheduler/executor/batch.h"
+#include "kernels/kernel_stop.h"
 #include "serialize/checkpoint.h"
 #include "vm/snapshot.h"
 
@@ -64,6 +65,8 @@ void job_run_resume(JobRun *run);
 void job_run_request_abandon(JobRun *run);
 /* The same in any case: the slice ends with an error, and the run can only be released. */
 void job_run_request_discard(JobRun *run);
+/* Threads: any. */
+LongKernel job_run_get_kernel(JobRun *run);
 /* Called when a kernel has begun to wait, on the thread of its slice or one that works for it; must
  * not wait. Before the first slice. */
 void job_run_set_paused(JobRun *run, void (*paused)(void *listener), void *listener);

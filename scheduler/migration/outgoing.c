@@ -171,12 +171,14 @@ static Error *open_parcel(Outgoing *self, JobParcel **out_parcel) {
     return job_parcel_open(node(self)->store, &wanted, out_parcel);
 }
 
-/* A job that runs leaves a checkpoint first; one that has not begun has none, and needs none. */
+/* A job that runs leaves a checkpoint first; one that has not begun has none, and needs none. Of
+ * one in a long kernel, or that finds no room, this round has what is stored: the last one stops
+ * it. */
 static Error *take_checkpoint(Outgoing *self) {
     Job row;
     Error *error =
         control_checkpoint(self->options.control, self->options.tenant, self->options.job);
-    if (error_code(error) != ERROR_CONFLICT) return error;
+    if (error_code(error) != ERROR_CONFLICT && error_code(error) != ERROR_EXHAUSTED) return error;
     TRY(jobs_get(node(self)->store, self->options.tenant, self->options.job, &row));
     if (row.state != JOB_STATE_QUEUED && row.state != JOB_STATE_SUSPENDED) return error;
     error_free(error);

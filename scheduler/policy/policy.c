@@ -239,6 +239,36 @@ bool policy_find_job(const Policy *policy, uint64_t id, PolicyJobView *out_view)
     return true;
 }
 
+bool policy_find_wait(const Policy *policy, uint64_t id, PolicyWait *out_wait) {
+    const Job *job = id_map_find(&policy->jobs, 0, id);
+    if (!job) return false;
+    const Tenant *tenant = job->account->tenant;
+    const uint64_t limit = tenant->limits[POLICY_QUOTA_DEVICE_BYTES];
+    const Replica *replica = job->device ? replica_find(policy, job->model, job->device) : NULL;
+    const bool loaded = replica && replica->state == REPLICA_RESIDENT;
+    *out_wait = (PolicyWait){.bytes = job->bytes + (loaded ? 0 : job->model->bytes),
+        .more_bytes = job->grow_bytes,
+        .left = limit > tenant->used.device_bytes ? limit - tenant->used.device_bytes : 0,
+        .weights = job->state == POLICY_JOB_PLACING && job->granted && !loaded,
+        .room = job->state == POLICY_JOB_PLACING && !job->granted};
+    const bool parked = job->seat && job->seat->parked; /* its weights may be charged already */
+    out_wait->over_bytes = job->state == POLICY_JOB_WAITING &&
+                           (parked ? out_wait->bytes : job->bytes) > out_wait->left;
+    return true;
+}
+
+bool policy_find_room(const Policy *policy, uint64_t job_id, uint64_t device_id,
+    uint64_t *out_needed, uint64_t *out_free) {
+    const Job *job = id_map_find(&policy->jobs, 0, job_id);
+    const Device *device = id_map_find(&policy->devices, 0, device_id);
+    if (!job || !device) return false;
+    const Replica *replica = replica_find(policy, job->model, device);
+    const uint64_t held = device->used_bytes - device->idle_bytes;
+    *out_needed = job->bytes + (replica ? 0 : job->model->bytes);
+    *out_free = device->memory_bytes > held ? device->memory_bytes - held : 0;
+    return true;
+}
+
 bool policy_find_usage(const Policy *policy, uint64_t id, PolicyUsage *out_usage) {
     const Tenant *tenant = id_map_find(&policy->tenants, 0, id);
     if (!tenant) return false;

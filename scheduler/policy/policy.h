@@ -78,6 +78,20 @@ typedef struct PolicyJobView {
 } PolicyJobView;
 bool policy_find_job(const Policy *policy, uint64_t job, PolicyJobView *out_view);
 
+/* What a job that does not run waits for, beside its turn. */
+typedef struct PolicyWait {
+    bool over_bytes;      /* the tenant's quota device_bytes, of which it needs more than is left */
+    bool weights;         /* its model's weights are being loaded on its device */
+    bool room;            /* memory of its device, which is being made free */
+    uint64_t bytes, left; /* that it needs there, and of over_bytes what the quota has left */
+    uint64_t more_bytes;  /* GROWING: that it asked for */
+} PolicyWait;
+bool policy_find_wait(const Policy *policy, uint64_t job, PolicyWait *out_wait);
+/* Bytes that the job would need on the device beside what is there, and those that neither jobs nor
+ * weights in use hold. False: there is no such job or device. */
+bool policy_find_room(
+    const Policy *policy, uint64_t job, uint64_t device, uint64_t *out_needed, uint64_t *out_free);
+
 /* What a tenant uses of its quotas. */
 typedef struct PolicyUsage {
     uint64_t running_jobs, queued_jobs, device_bytes, host_bytes;

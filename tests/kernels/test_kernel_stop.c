@@ -86,7 +86,9 @@ static void test_a_stop_follows_another(void **state) {
     enter(&follower, true);
     kernel_stop_pause(&stop, UINT64_MAX);
     assert_int_equal(kernel_stop_get(&stop), 0);
+    assert_false(kernel_stop_tell_paused(&stop));
     kernel_stop_pause(&stop, 0);
+    assert_true(kernel_stop_tell_paused(&stop)); /* nobody listens */
     assert_int_equal(kernel_stop_get(&stop), KERNEL_STOP_PAUSE);
     kernel_stop_want(&stop, KERNEL_STOP_ABANDON);
     atomic_init(&told, kernel_stop_get(&stop) | UINT32_C(1) << 31);
@@ -97,6 +99,32 @@ static void test_a_stop_follows_another(void **state) {
     kernel_stop_follow(&follower, &told);
     assert_ok(kernel_stop_check());
     leave(&follower);
+    kernel_stop_deinit(&stop);
+}
+
+/* While it is to pause it does not compute; a whole end is remembered for the next call. */
+static void test_a_long_kernel_is_told_of(void **state) {
+    (void)state;
+    KernelStop stop;
+    _Atomic uint64_t took_ns;
+    atomic_init(&took_ns, 7);
+    kernel_stop_init(&stop);
+    assert_null(kernel_stop_get_kernel(&stop).name);
+    kernel_stop_begin_kernel(&stop, "Conv", &took_ns);
+    assert_string_equal(kernel_stop_get_kernel(&stop).name, "Conv");
+    assert_int_equal(kernel_stop_get_kernel(&stop).usual_ns, 7);
+    kernel_stop_pause(&stop, 0);
+    const uint64_t before_ns = kernel_stop_get_kernel(&stop).computed_ns;
+    assert_int_equal(kernel_stop_get_kernel(&stop).computed_ns, before_ns);
+    kernel_stop_resume(&stop);
+    while (kernel_stop_get_kernel(&stop).computed_ns <= before_ns) continue;
+    kernel_stop_end_kernel(&stop, false);
+    assert_null(kernel_stop_get_kernel(&stop).name);
+    assert_int_equal(atomic_load(&took_ns), 7);
+    kernel_stop_begin_kernel(&stop, "Conv", &took_ns);
+    while (kernel_stop_get_kernel(&stop).computed_ns < 1000) continue;
+    kernel_stop_end_kernel(&stop, true);
+    assert_true(atomic_load(&took_ns) >= 1000);
     kernel_stop_deinit(&stop);
 }
 
@@ -161,6 +189,7 @@ int test_kernel_stop(void) {
         cmocka_unit_test(test_a_launch_is_abandoned_at_every_look),
         cmocka_unit_test(test_a_long_copy_is_abandoned_between_its_parts),
         cmocka_unit_test(test_a_stop_follows_another),
+        cmocka_unit_test(test_a_long_kernel_is_told_of),
     };
     return cmocka_run_group_tests_name("kernel_stop", tests, NULL, NULL);
 }

@@ -99,7 +99,7 @@ static void test_process_server_refuses_other_versions_naming_both(void **state)
     ProcessHello hello = good_hello();
     hello.version = PROCESS_WIRE_VERSION + 7;
     Started started = start(make_memory(sizeof(ProcessShared), true));
-    assert_fails_saying(UNSUPPORTED, "speaks version 1, who started it speaks 8",
+    assert_fails_saying(UNSUPPORTED, "speaks version 2, who started it speaks 9",
         greet(&started, &hello, sizeof hello));
     assert_int_equal(end(&started), 0);
 }

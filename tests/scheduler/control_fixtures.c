@@ -114,7 +114,7 @@ void control_fixture_start(ControlFixture *fixture, const char *const *devices) 
     ControlOptions options = {.store = fixture->store,
         .catalog = fixture->catalog,
         .settings = fixture->settings,
-        .quantum_ns = 1000000,
+        .quantum_ns = fixture->quantum_ns ? fixture->quantum_ns : 1000000,
         .reopen_pause_ns = fixture->reopen_pause_ns,
         .loss_window_ns = fixture->loss_window_ns,
         .images = fixture->images,

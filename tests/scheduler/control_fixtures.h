@@ -14,6 +14,7 @@ typedef struct ControlFixture {
     Metrics *metrics;           /* NULL unless the test sets it before the start; the test's */
     const WeightImages *images; /* the same */
     uint64_t reopen_pause_ns, loss_window_ns; /* the same; of ControlOptions */
+    uint64_t quantum_ns;                      /* the same; 0: a millisecond */
 } ControlFixture;
 
 /* Functions of a: float32 [n, 2] -> y, of the same shape: four (4 a), slow (2 a, after a few

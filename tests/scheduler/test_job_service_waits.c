@@ -49,9 +49,40 @@ static void test_job_service_waits_answer_what_came_of_it(void **state) {
     assert_fails(CONFLICT, ask(&fixture, &fixture.user, job.job, JOBS_API_ASK_CANCEL, &suspended));
 }
 
+/* Neither those beyond the bound of waiters nor those within it get the submitted state for the
+ * checkpoint that they asked for: a running job has none yet, and its kernel ends much later. */
+static void test_job_service_waits_never_answer_with_an_older_state(void **state) {
+    (void)state;
+    enum { ASKERS = 80 };
+    ServiceFixture OWN_SERVICE(fixture);
+    JobsApiJob job;
+    JobsApiWait waits[ASKERS];
+    sem_t done;
+    bool suspended;
+    const JobsApiClass *api;
+    service_fixture_init(&fixture);
+    api = fixture.api.class_;
+    assert_ok(service_fixture_submit(&fixture, "kernel", 6000, false, &job));
+    service_fixture_wait(&fixture, "running", &job);
+    fixture_pause_ms(300); /* it is in its kernel */
+    (void)sem_init(&done, 0, 0);
+    for (int i = 0; i < ASKERS; i++) {
+        assert_ok(
+            api->ask(fixture.api.self, &fixture.user, job.job, JOBS_API_ASK_CHECKPOINT, &waits[i]));
+        waits[i].begin(waits[i].self, (HttpWaker){.wake = post, .self = &done});
+    }
+    for (int i = 0; i < ASKERS; i++)
+        while (sem_wait(&done) != 0) continue;
+    for (int i = 0; i < ASKERS; i++)
+        assert_fails(EXHAUSTED, waits[i].end(waits[i].self, &suspended));
+    (void)sem_destroy(&done);
+    assert_ok(ask(&fixture, &fixture.user, job.job, JOBS_API_ASK_CANCEL, &suspended));
+}
+
 int test_job_service_waits(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_job_service_waits_answer_what_came_of_it),
+        cmocka_unit_test(test_job_service_waits_never_answer_with_an_older_state),
     };
     return cmocka_run_group_tests_name("job_service_waits", tests, NULL, NULL);
 }

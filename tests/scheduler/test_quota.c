@@ -68,8 +68,40 @@ static void test_device_bytes_park_what_is_over(void **state) {
     policy_end_slice(&f, 1, 0, 10 * MS, POLICY_OUTCOME_SLICE_ENDED);
     assert_int_equal(policy_running(&f, 0), 1);
     assert_int_equal(policy_state(&f, 2), POLICY_JOB_WAITING);
+    PolicyWait wait;
+    assert_true(policy_find_wait(f.policy, 2, &wait));
+    assert_true(wait.over_bytes);
+    assert_int_equal(wait.left, 0);
     policy_end_slice(&f, 1, 0, 10 * MS, POLICY_OUTCOME_FINISHED);
     policy_expect(&f, POLICY_ACTION_RUN, 2);
+    assert_true(policy_find_wait(f.policy, 2, &wait));
+    assert_false(wait.over_bytes || wait.room || wait.weights);
+}
+
+/* Weights that are on their way; memory that idle weights hold counts as free. */
+static void test_what_a_job_waits_for_is_told(void **state) {
+    (void)state;
+    OWN_FIXTURE(f);
+    PolicyWait wait;
+    uint64_t needed, left;
+    policy_fixture_init(&f);
+    policy_add_device(&f, 0, 100 * MIB);
+    policy_submit(&f, policy_job(1, 0));
+    assert_true(policy_find_wait(f.policy, 1, &wait));
+    assert_true(wait.weights && !wait.room && !wait.over_bytes);
+    assert_true(policy_find_room(f.policy, 1, 0, &needed, &left));
+    assert_int_equal(needed, 1 * MIB); /* its weights have their place */
+    assert_int_equal(left, 89 * MIB);
+    policy_about_weights(&f, POLICY_EVENT_WEIGHTS_LOADED, 1, 0, true);
+    assert_true(policy_find_wait(f.policy, 1, &wait));
+    assert_false(wait.weights);
+    policy_submit(&f, policy_job(2, 1));
+    policy_end_slice(&f, 1, 0, 10 * MS, POLICY_OUTCOME_FINISHED);
+    assert_true(policy_find_room(f.policy, 2, 0, &needed, &left));
+    assert_in_range(left, 89 * MIB, 99 * MIB); /* idle weights count as free */
+    assert_false(policy_find_room(f.policy, 2, 7, &needed, &left));
+    assert_false(policy_find_room(f.policy, 1, 0, &needed, &left));
+    assert_false(policy_find_wait(f.policy, 1, &wait));
 }
 
 int test_quota(void) {
@@ -78,6 +110,7 @@ int test_quota(void) {
         cmocka_unit_test(test_every_tenant_is_charged_the_weights_and_the_device_once),
         cmocka_unit_test(test_an_hour_that_is_used_up_asks_for_a_timer),
         cmocka_unit_test(test_device_bytes_park_what_is_over),
+        cmocka_unit_test(test_what_a_job_waits_for_is_told),
     };
     return cmocka_run_group_tests_name("quota", tests, NULL, NULL);
 }
