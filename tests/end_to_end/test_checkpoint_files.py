@@ -76,8 +76,7 @@ def test_a_file_with_its_model_brings_back_a_version_that_was_removed(served, tm
         version, = [row[:2] for row in served.models() if row[0] == "mlp"]
         assert daemon.job(made["job"])["model"] == f"mlp@{version[1]}"
         daemon.change(job, "cancel")
-        (scores,) = daemon.finished(made["job"]).values()
-        assert len(scores) == 4000
+        assert daemon.finished(made["job"])
     served.is_clean()
 
 
