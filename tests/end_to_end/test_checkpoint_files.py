@@ -280,10 +280,10 @@ def checkpoints(daemon, job):
 
 
 def test_resume_from_an_older_checkpoint(served):
-    with Daemon(served) as daemon:
-        whole = daemon.finished(submit_batch(daemon, 4000))
+    with Daemon(served, "--device", "sim:0,speed=0.2") as daemon:  # a job that is there long enough for four checkpoints
+        whole = daemon.finished(submit_batch(daemon, 800))
         for release in ("log", "checkpoint"):
-            job = submit_batch(daemon, 4000, checkpoint_every=0.001, checkpoint_keep=1000, release=release)
+            job = submit_batch(daemon, 800, checkpoint_every=0.001, checkpoint_keep=1000, release=release)
             while len(checkpoints(daemon, job)) < 4:
                 assert half_done(daemon.job(job)) is not None
             daemon.change(job, "suspend")
