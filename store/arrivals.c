@@ -114,6 +114,7 @@ static bool is_older(const Arrival *a, const Arrival *than) {
 Error *arrivals_offer(Connection *catalog, const Arrival *arrival) {
     ArrivalRow known, row = {.arrival = *arrival};
     bool found;
+    uint64_t stored;
     char name[JOB_ID_TEXT_SIZE];
     job_id_print(arrival->job, name);
     row.arrival.progress = ARRIVAL_IS_OFFERED;
@@ -126,7 +127,9 @@ Error *arrivals_offer(Connection *catalog, const Arrival *arrival) {
     if (found && known.arrival.progress == ARRIVAL_IS_PREPARED)
         FAIL(CONFLICT, "job %s is prepared, attempt %lld", name, (long long)known.arrival.attempt);
     TRY(check_absent(catalog, arrival));
-    return put(catalog, &row);
+    TRY(tenants_get_stored(catalog, arrival->tenant, &stored));
+    TRY(put(catalog, &row));
+    return tenants_check_growth(catalog, arrival->tenant, stored);
 }
 
 Error *arrivals_expire(Connection *catalog, double before, double now) {

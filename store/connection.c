@@ -15,6 +15,7 @@
 #include "store/disk_room.h"
 #include "store/home.h"
 #include "store/models.h"
+#include "store/row_charges.h"
 
 enum {
     BUSY_TIMEOUT_MS = 5000,
@@ -125,7 +126,7 @@ static int count_log_pages(void *self, sqlite3 *handle, const char *database, in
 }
 
 /* SQLite's advice for files from elsewhere: no SQL in the file's schema runs, nothing is longer
- * than it may be. */
+ * than it may be. Triggers that a connection makes for itself do run. */
 static Error *harden(Connection *connection) {
     static const struct {
         int option, value;
@@ -234,6 +235,7 @@ Error *connection_make_ready(Connection *connection) {
     for (int i = 0; i < STATEMENT_COUNT; i++)
         if (statement_infos[i].use == STATEMENT_ENDS)
             TRY(check(connection, prepare(connection, (StatementId)i)));
+    if (connection->kind == DATABASE_CATALOG) TRY(row_charges_install(connection));
     return tune_writer(connection);
 }
 

@@ -18,6 +18,8 @@ typedef enum JobEventKind {
 enum {
     JOB_WHY_SIZE = 512,         /* with the terminating NUL; longer reasons are cut */
     JOB_EVENTS_READ_MAX = 1000, /* at once */
+    JOB_EVENTS_NEWEST = 1000,   /* of a job's events always stay, and its first 8 */
+    JOB_EVENTS_NEWEST_MIN = 8,  /* where its tenant is beyond store_bytes */
 };
 
 typedef struct JobEvent {

@@ -7,6 +7,7 @@
 #include "store/models_internal.h"
 #include "store/removals_internal.h"
 #include "store/stored_executable_internal.h"
+#include "store/tenants_internal.h"
 #include "store/transaction.h"
 
 enum { ALIASES_TEXT_MAX = 1 << 20 };
@@ -227,8 +228,11 @@ Error *models_set_alias(
     ModelVersion OWN_VERSION(found_version) = {0};
     bool found;
     int64_t model;
+    uint64_t stored;
     TRY(models_read_version(transaction.connection, tenant, &reference, &found_version));
+    TRY(tenants_get_stored(transaction.connection, tenant, &stored));
     TRY(models_find_row(transaction.connection, tenant, name, &found, &model));
     TRY(models_write_alias(transaction.connection, tenant, model, alias, version));
+    TRY(tenants_check_growth(transaction.connection, tenant, stored));
     return transaction_commit(&transaction);
 }

@@ -90,6 +90,6 @@ MUST_CHECK Error *models_remove(
     Store *store, TenantId tenant, const char *reference, uint64_t *out_count);
 
 /* Makes alias name this version, no other. Errors: INVALID a name; NOT_FOUND no such model or
- * version. */
+ * version; EXHAUSTED a new alias, and the tenant's quota store_bytes is used up. */
 MUST_CHECK Error *models_set_alias(
     Store *store, TenantId tenant, const char *name, const char *alias, int64_t version);

@@ -172,11 +172,14 @@ Error *models_register(ChunkUpload *upload, const char *name, const ExecutableCo
     ModelReference reference = {.kind = MODEL_REFERENCE_VERSION};
     memcpy(reference.model, name, strlen(name) + 1);
     int64_t model;
+    uint64_t stored;
     bool created;
+    TRY(tenants_get_stored(transaction.connection, registration.tenant, &stored));
     TRY(write_version(transaction.connection, &registration, &model, &reference.version, &created));
     for (size_t i = 0; i < alias_count; i++)
         TRY(models_write_alias(
             transaction.connection, registration.tenant, model, aliases[i], reference.version));
+    TRY(tenants_check_growth(transaction.connection, registration.tenant, stored));
     ModelVersion OWN_VERSION(version) = {0};
     TRY(models_read_version(transaction.connection, registration.tenant, &reference, &version));
     TRY(transaction_commit(&transaction));

@@ -130,7 +130,9 @@ Error *removals_step_job(Connection *catalog, int64_t job, uint64_t *inout_rows)
     TRY(read_removal(catalog, job, &found, &removal));
     if (!found || *inout_rows == 0) return NULL;
     TRY(delete_contents(catalog, &removal, inout_rows));
+    /* before the job's own row, which says whom they are given back to */
     if (removal.whole) TRY(delete_some(catalog, STATEMENT_DELETE_SOME_EVENTS, job, inout_rows));
+    if (removal.whole) TRY(delete_some(catalog, STATEMENT_DELETE_SOME_DEPARTURES, job, inout_rows));
     if (*inout_rows == 0) return NULL; /* there may be more */
     --*inout_rows;
     return run_on(

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "store/connection.h"
+#include "store/row_costs.h"
 
 #define CATALOG STATEMENT_IN_CATALOG
 #define CHUNKS STATEMENT_IN_CHUNKS

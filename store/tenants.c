@@ -314,6 +314,20 @@ Error *tenants_charge(Connection *catalog, TenantId tenant, uint64_t bytes) {
     return check_quota(catalog, STATEMENT_FIND_EXCEEDED_QUOTA, tenant, QUOTA_STORE_BYTES);
 }
 
+Error *tenants_get_stored(Connection *catalog, TenantId tenant, uint64_t *out_bytes) {
+    Tenant row;
+    TRY(read_by_id(catalog, tenant, &row));
+    *out_bytes = row.bytes_stored;
+    return NULL;
+}
+
+Error *tenants_check_growth(Connection *catalog, TenantId tenant, uint64_t before) {
+    uint64_t now;
+    TRY(tenants_get_stored(catalog, tenant, &now));
+    if (now <= before) return NULL;
+    return check_quota(catalog, STATEMENT_FIND_EXCEEDED_QUOTA, tenant, QUOTA_STORE_BYTES);
+}
+
 Error *tenants_charge_outputs(Connection *catalog, TenantId tenant, uint64_t bytes_raw) {
     if (bytes_raw == 0) return NULL;
     TRY(change_bytes(catalog, STATEMENT_CHARGE_OUTPUTS, tenant, (int64_t)bytes_raw));

@@ -32,7 +32,8 @@ typedef struct Tenant {
     char damage[TENANT_DAMAGE_SIZE]; /* settings that the catalog holds no sense of, for people; the
                                         defaults stand in their place. "": none */
     /* used */
-    uint64_t bytes_stored; /* of its executables and jobs; a chunk of two of them counts twice */
+    uint64_t
+        bytes_stored; /* of its executables, jobs and other rows; a chunk of two counts twice */
     uint64_t output_bytes; /* of its jobs' outputs, unpacked */
     int64_t checkpoints;   /* that its jobs have */
     int64_t queued_jobs;   /* queued or running: which of the two the store does not know */

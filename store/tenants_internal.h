@@ -10,6 +10,11 @@ MUST_CHECK Error *tenants_charge(Connection *catalog, TenantId tenant, uint64_t 
 MUST_CHECK Error *tenants_charge_unlimited(Connection *catalog, TenantId tenant, uint64_t bytes);
 MUST_CHECK Error *tenants_discharge(Connection *catalog, TenantId tenant, uint64_t bytes);
 
+/* For rows that charge themselves (row_charges.h). before: what tenants_get_stored said when the
+ * transaction began. Errors: EXHAUSTED more is stored since, and beyond the tenant's quota. */
+MUST_CHECK Error *tenants_get_stored(Connection *catalog, TenantId tenant, uint64_t *out_bytes);
+MUST_CHECK Error *tenants_check_growth(Connection *catalog, TenantId tenant, uint64_t before);
+
 /* Counts anew what is stored for the tenant. */
 MUST_CHECK Error *tenants_recount(Connection *catalog, TenantId tenant);
 

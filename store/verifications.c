@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "store/jobs_internal.h"
+#include "store/tenants_internal.h"
 
 enum { LAST_EVENTS = 8 /* among which a job's end is */ };
 
@@ -54,7 +55,9 @@ Error *verifications_begin(
     Connection *catalog, TenantId tenant, const VerificationRequest *request, JobId *out_replay) {
     Job job, replay;
     JobCheckpoint checkpoint;
+    uint64_t stored;
     char name[JOB_ID_TEXT_SIZE], why[JOB_WHY_SIZE];
+    TRY(tenants_get_stored(catalog, tenant, &stored));
     TRY(jobs_read(catalog, tenant, request->job, &job));
     TRY(find_checkpoint(catalog, &job, request->checkpoint, &checkpoint));
     TRY(check_outputs(&job, &checkpoint));
@@ -70,6 +73,7 @@ Error *verifications_begin(
     JobSubmission submission = {.policy = request->policy, .policy_size = request->policy_size};
     TRY(jobs_insert_fork(catalog, &job, &checkpoint, &submission, why, &replay));
     TRY(insert(catalog, &job, &checkpoint, &replay));
+    TRY(tenants_check_growth(catalog, tenant, stored));
     *out_replay = replay.id;
     return NULL;
 }

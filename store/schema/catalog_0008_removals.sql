@@ -47,3 +47,15 @@ CREATE TABLE job_events_new (
 INSERT INTO job_events_new SELECT job, sequence, kind, time, state, output_begin, output_end, why FROM job_events;
 DROP TABLE job_events;
 ALTER TABLE job_events_new RENAME TO job_events;
+
+-- Rows that no content brings along cost their tenant what they take.
+UPDATE tenants SET bytes_stored = bytes_stored +
+    256 * (SELECT count(*) FROM models m WHERE m.tenant = tenants.id) +
+    128 * (SELECT count(*) FROM models m JOIN versions v ON v.model = m.id WHERE m.tenant = tenants.id) +
+    256 * (SELECT count(*) FROM models m JOIN aliases a ON a.model = m.id WHERE m.tenant = tenants.id) +
+    96 * (SELECT count(*) FROM arrivals a WHERE a.tenant = tenants.id) +
+    96 * (SELECT count(*) FROM departures d JOIN jobs j ON j.id = d.job WHERE j.tenant = tenants.id) +
+    96 * (SELECT count(*) FROM verifications v JOIN jobs j ON j.id = v.replay WHERE j.tenant = tenants.id) +
+    512 * (SELECT count(*) FROM jobs j WHERE j.state IN (6, 7) AND j.tenant = tenants.id) +
+    (SELECT coalesce(sum(64 + length(CAST(e.why AS BLOB))), 0) FROM jobs j JOIN job_events e ON e.job = j.id
+        WHERE j.tenant = tenants.id AND e.sequence > 8 AND e.kind != 2);

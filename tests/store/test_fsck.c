@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "store/row_costs.h"
 #include "tests/store/store_fixtures.h"
 
 enum { BYTES = 900 };
@@ -89,7 +90,8 @@ static void test_fsck_finds_references_to_nothing(void **state) {
     fill(&home);
     fixture_run_sql(&home, "catalog.db",
         "PRAGMA foreign_keys = OFF; UPDATE aliases SET version = 9; INSERT INTO aliases (tenant, "
-        "model, name, version) VALUES (1, 1, 'x', 9)");
+        "model, name, version) VALUES (1, 1, 'x', 9);"
+        "UPDATE tenants SET bytes_stored = bytes_stored + " ROW_COST_TEXT(ROW_COST_ALIAS));
     OWN(Store, store) = fixture_open(&home);
     OWN(FsckResult, result) = check(store, NULL);
     expect_one_error(result, "catalog.db: a row of aliases refers to no row of versions");
@@ -103,7 +105,9 @@ static void test_fsck_finds_indexes_that_lie(void **state) {
         "PRAGMA writable_schema = ON; CREATE TABLE saved AS SELECT * FROM sqlite_schema WHERE "
         "name = 'versions_by_executable'; DELETE FROM sqlite_schema WHERE name = "
         "'versions_by_executable'");
-    fixture_run_sql(&home, "catalog.db", "DELETE FROM versions WHERE model = 1");
+    fixture_run_sql(&home, "catalog.db",
+        "DELETE FROM versions WHERE model = 1;"
+        "UPDATE tenants SET bytes_stored = bytes_stored - " ROW_COST_TEXT(ROW_COST_VERSION));
     fixture_run_sql(&home, "catalog.db",
         "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM saved");
     fixture_run_sql(&home, "catalog.db", "DROP TABLE saved");

@@ -149,7 +149,7 @@ static Error *add_many(Connection *catalog, const ManyOutputs *many) {
  * no quota leaves room for more of them than that. */
 static void test_job_outputs_without_bytes_cost_what_they_take(void **state) {
     (void)state;
-    enum { ROWS = 4000, PAGE = 4096, QUOTA = 1 << 20 };
+    enum { ROWS = JOB_EVENTS_NEWEST - 100, PAGE = 4096, QUOTA = 1 << 20 };
     TestHome OWN_HOME(home) = fixture_home_make();
     OWN(Store, store) = fixture_open(&home);
     Tenant tenant;

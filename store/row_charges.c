@@ -1,0 +1,33 @@
+#include "store/row_charges.h"
+
+#include <assert.h>
+
+#include "store/job_state.h"
+#include "store/row_costs.h"
+
+static_assert(JOB_STATE_MOVED == 6 && JOB_STATE_RELEASED == 7, "row_charges.def has these numbers");
+
+enum { TRIGGER_SQL_SIZE = 1024 };
+
+typedef struct RowCharge {
+    const char *when, *sign, *cost, *tenant;
+} RowCharge;
+
+static const RowCharge charges[] = {
+#define ROW_CHARGE(when, sign, cost, tenant) {when, sign, cost, tenant},
+#include "store/row_charges.def"
+#undef ROW_CHARGE
+};
+
+Error *row_charges_install(Connection *catalog) {
+    char sql[TRIGGER_SQL_SIZE];
+    for (size_t i = 0; i < sizeof charges / sizeof *charges; i++) {
+        const RowCharge *charge = &charges[i];
+        (void)sqlite3_snprintf(sizeof sql, sql,
+            "CREATE TEMP TRIGGER row_charge_%d AFTER %s BEGIN UPDATE tenants SET bytes_stored ="
+            " max(coalesce(bytes_stored, 0) %s %s, 0) WHERE id = %s; END",
+            (int)i, charge->when, charge->sign, charge->cost, charge->tenant);
+        TRY(connection_execute(catalog, sql));
+    }
+    return connection_execute(catalog, "PRAGMA recursive_triggers = ON"); /* for REPLACE, too */
+}
