@@ -9,6 +9,7 @@
 #include "base/allocator.h"
 #include "base/duration.h"
 #include "base/thread.h"
+#include "store/alive_time.h"
 #include "store/gc.h"
 #include "store/jobs.h"
 #include "store/removals.h"
@@ -18,7 +19,7 @@
 #define GC_DAY_NS (24 * 3600 * SECOND_NS)
 
 enum {
-    EVERY_S = 60,
+    EVERY_S = ALIVE_TIME_STEP_S,
     TENANTS_AT_ONCE = 32, /* looked at in one piece of catalog work */
     JOBS_AT_ONCE = 16,    /* deleted in it */
     TEXT_SIZE = 512,
@@ -27,6 +28,8 @@ enum {
 struct Housekeeping {
     HousekeepingOptions options;
     uint64_t last_gc_ns;
+    uint64_t alive_ns; /* by the monotonic clock: counted in the home up to here */
+    double alive_s;    /* the home's time there */
     char said[TEXT_SIZE];
     atomic_bool ending;
     pthread_t thread;
@@ -43,10 +46,32 @@ static void count(Housekeeping *housekeeping, MetricId metric, uint64_t value) {
 
 /* ---- jobs whose time is over ---- */
 
+typedef struct AliveTime {
+    double passed_s, total_s;
+} AliveTime;
+
+static Error *add_alive_time(Connection *catalog, void *context) {
+    AliveTime *time = context;
+    return alive_time_add(catalog, time->passed_s, &time->total_s);
+}
+
+/* The time since the last turn of this process: at most that between two turns, whatever clock was
+ * wrong or machine asleep. */
+static Error *count_alive_time(Housekeeping *housekeeping) {
+    const HousekeepingOptions *options = &housekeeping->options;
+    uint64_t now_ns = clock_now_ns(options->clock);
+    AliveTime time = {.passed_s = (double)(now_ns - housekeeping->alive_ns) / (double)SECOND_NS};
+    if (time.passed_s > EVERY_S) time.passed_s = EVERY_S;
+    TRY(catalog_run_freeing(options->catalog, add_alive_time, &time));
+    housekeeping->alive_ns = now_ns;
+    housekeeping->alive_s = time.total_s;
+    return NULL;
+}
+
 typedef struct Expiry {
     const Tenant *tenants;
     size_t tenant_count, next; /* the tenant that is looked at next */
-    double now;
+    double alive_s;
     size_t deleted;
     Error *damage; /* the first that was found */
 } Expiry;
@@ -58,7 +83,7 @@ static Error *expire_some(Connection *catalog, void *context) {
     while (expiry->next < expiry->tenant_count && expiry->next < last) {
         size_t left = JOBS_AT_ONCE - expiry->deleted, count;
         Error *error =
-            jobs_expire(catalog, expiry->tenants[expiry->next].id, expiry->now, left, &count);
+            jobs_expire(catalog, expiry->tenants[expiry->next].id, expiry->alive_s, left, &count);
         if (error && error_code(error) != ERROR_CORRUPT) return error;
         if (error) count = 0; /* one tenant's damage does not keep the others' jobs */
         if (expiry->damage)
@@ -78,7 +103,7 @@ static Error *expire_jobs(Housekeeping *housekeeping) {
     TRY(tenants_list(options->store, &tenants));
     Expiry expiry = {.tenants = tenants->items,
         .tenant_count = tenants->count,
-        .now = options->clock.calendar_s(options->clock.self)};
+        .alive_s = housekeeping->alive_s};
     size_t total = 0;
     while (expiry.next < expiry.tenant_count && total < HOUSEKEEPING_EXPIRED_MAX &&
            !atomic_load(&housekeeping->ending)) {
@@ -121,6 +146,7 @@ static Error *settle(Housekeeping *housekeeping) {
 }
 
 Error *housekeeping_turn(Housekeeping *housekeeping) {
+    TRY_WRAP(count_alive_time(housekeeping), "the home's time");
     TRY_WRAP(settle(housekeeping), "verifications that nobody waits for");
     TRY_WRAP(expire_jobs(housekeeping), "finished jobs that are to go");
     TRY_WRAP(removals_run(housekeeping->options.store, &housekeeping->ending),
@@ -183,7 +209,7 @@ Error *housekeeping_create(const HousekeepingOptions *options, Housekeeping **ou
     TRY(memory_alloc(1, sizeof(Housekeeping), &memory));
     Housekeeping *housekeeping = memory;
     housekeeping->options = *options;
-    housekeeping->last_gc_ns = clock_now_ns(options->clock);
+    housekeeping->last_gc_ns = housekeeping->alive_ns = clock_now_ns(options->clock);
     (void)pthread_mutex_init(&housekeeping->mutex, NULL);
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

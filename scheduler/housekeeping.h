@@ -1,7 +1,8 @@
 #pragma once
-/* What a daemon does by itself, in a thread of its own: finished jobs go when their tenant's
- * retention is over, what is left of removed jobs and models goes, verifications that nobody waits
- * for end, and what nothing refers to any more is swept.
+/* What a daemon does by itself, in a thread of its own: the time that the home is alive is counted
+ * (store/alive_time.h), finished jobs go when their tenant's retention is over by that time, what
+ * is left of removed jobs and models goes, verifications that nobody waits for end, and what
+ * nothing refers to any more is swept.
  *
  * A turn comes at once and then once a minute. It deletes HOUSEKEEPING_EXPIRED_MAX jobs at most, a
  * few in each piece of catalog work, so that nobody waits for it. A gc comes when

@@ -218,12 +218,14 @@ MUST_CHECK Error *jobs_remove(Connection *catalog, TenantId tenant, JobId id);
 /* Deletes a tombstone's inputs, outputs and checkpoints; the job itself stays.
  * Errors: NOT_FOUND; CONFLICT it is none. */
 MUST_CHECK Error *jobs_drop_contents(Connection *catalog, TenantId tenant, JobId id);
-/* Deletes a tenant's finished jobs that have outlived its retention.
+/* Deletes a tenant's finished jobs that have outlived its retention, which counts time that the
+ * home was alive (alive_time.h). None goes before its time, and up to two turns may come on top of
+ * it; a retention of 0 lets a job go at the next turn.
  *
- * now:       seconds since 1970.
+ * alive_s:   the home's time.
  * count_max: how many at most; call again when out_count reaches it. */
 MUST_CHECK Error *jobs_expire(
-    Connection *catalog, TenantId tenant, double now, size_t count_max, size_t *out_count);
+    Connection *catalog, TenantId tenant, double alive_s, size_t count_max, size_t *out_count);
 
 /* Makes a checkpoint the newest one, under a new number: where the job goes on next. Those behind
  * it stay until they are too many.

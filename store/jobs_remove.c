@@ -1,3 +1,4 @@
+#include "store/alive_time.h"
 #include "store/jobs.h"
 #include "store/jobs_internal.h"
 #include "store/removals_internal.h"
@@ -55,11 +56,11 @@ Error *jobs_drop_contents(Connection *catalog, TenantId tenant, JobId id) {
 enum { EXPIRED_AT_ONCE = 16 };
 
 /* Collected first: deleting under a running list lets SQLite skip rows. */
-static Error *list_expired(Connection *catalog, TenantId tenant, double before, size_t count_max,
-    Job *out_jobs, size_t *out_count) {
+static Error *list_expired(Connection *catalog, TenantId tenant, double last_stamp,
+    size_t count_max, Job *out_jobs, size_t *out_count) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_EXPIRED_JOBS);
     query_bind_i64(&query, 1, tenant);
-    query_bind_f64(&query, 2, before);
+    query_bind_f64(&query, 2, last_stamp);
     const size_t last = count_max < EXPIRED_AT_ONCE ? count_max : EXPIRED_AT_ONCE;
     for (*out_count = 0; *out_count < last;) {
         bool row;
@@ -74,15 +75,16 @@ static Error *list_expired(Connection *catalog, TenantId tenant, double before, 
 }
 
 Error *jobs_expire(
-    Connection *catalog, TenantId tenant, double now, size_t count_max, size_t *out_count) {
+    Connection *catalog, TenantId tenant, double alive_s, size_t count_max, size_t *out_count) {
     Job jobs[EXPIRED_AT_ONCE];
     int64_t retention_s;
     size_t count, total = 0;
     uint64_t rows = REMOVAL_STEP_ROWS; /* of all of them together */
     TRY(tenants_read_retention(catalog, tenant, &retention_s));
+    double last_stamp = alive_s - (double)retention_s;
+    if (retention_s > 0) last_stamp -= ALIVE_TIME_STEP_S; /* a stamp may be too early */
     do {
-        TRY(list_expired(
-            catalog, tenant, now - (double)retention_s, count_max - total, jobs, &count));
+        TRY(list_expired(catalog, tenant, last_stamp, count_max - total, jobs, &count));
         for (size_t i = 0; i < count; i++) TRY(delete_job(catalog, &jobs[i], &rows));
         total += count;
     } while (count == EXPIRED_AT_ONCE && total < count_max);

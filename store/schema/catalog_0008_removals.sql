@@ -59,3 +59,11 @@ UPDATE tenants SET bytes_stored = bytes_stored +
     512 * (SELECT count(*) FROM jobs j WHERE j.state IN (6, 7) AND j.tenant = tenants.id) +
     (SELECT coalesce(sum(64 + length(CAST(e.why AS BLOB))), 0) FROM jobs j JOIN job_events e ON e.job = j.id
         WHERE j.tenant = tenants.id AND e.sequence > 8 AND e.kind != 2);
+
+-- Retention counts the time that a daemon was seen at work in this home, by a clock that nobody sets.
+ALTER TABLE home ADD COLUMN alive_seconds REAL NOT NULL DEFAULT 0 CHECK (alive_seconds >= 0);
+-- The home's alive_seconds when the job ended; NULL: it has not, or does not expire. The time of jobs that ended before begins anew.
+ALTER TABLE jobs ADD COLUMN finished_alive REAL;
+UPDATE jobs SET finished_alive = 0 WHERE finished IS NOT NULL;
+DROP INDEX jobs_finished;
+CREATE INDEX jobs_finished ON jobs (tenant, finished_alive, state) WHERE state IN (3, 4, 5);

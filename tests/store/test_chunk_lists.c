@@ -124,6 +124,9 @@ static const char to_version_5[] =
     "DROP TABLE content_lists; DROP TABLE list_chunks; DROP TABLE chunk_lists;"
     "DROP INDEX jobs_by_file; DROP TABLE job_removals; DROP TABLE model_removals;"
     "ALTER TABLE tenants DROP COLUMN output_bytes; ALTER TABLE tenants DROP COLUMN checkpoints;"
+    "DROP INDEX jobs_finished; ALTER TABLE jobs DROP COLUMN finished_alive;"
+    "ALTER TABLE home DROP COLUMN alive_seconds;"
+    "CREATE INDEX jobs_finished ON jobs (tenant, finished, state) WHERE state IN (3, 4, 5);"
     "PRAGMA user_version = 5";
 
 static void test_chunk_lists_take_an_older_store_along(void **state) {
@@ -134,10 +137,14 @@ static void test_chunk_lists_take_an_older_store_along(void **state) {
     JobId id = fixture_submit(store, TENANT_DEFAULT);
     assert_int_equal(add(store, id, COUNT, 3), 1);
     assert_int_equal(add(store, id, 7, 3), 2);
+    JobId done = fixture_submit(store, TENANT_DEFAULT);
+    expect_ok(fixture_end(
+        jobs_transition(fixture_begin(store), TENANT_DEFAULT, done, JOB_STATE_CANCELLED, NULL)));
     store_close(TAKE(store));
     fixture_run_sql(&home, "catalog.db", to_version_5);
     assert_int_equal(count_rows(&home, "content_chunks"), 2 * COUNT);
     expect_ok(store_open(home.path, 0, &store));
+    assert_int_equal(count_rows(&home, "jobs WHERE finished_alive = 0"), 1); /* counts anew */
     expect_chunks(store, id, 1, COUNT);
     expect_chunks(store, id, 2, 7);
     fixture_expect_clean(store);

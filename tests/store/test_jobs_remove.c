@@ -1,3 +1,4 @@
+#include "store/alive_time.h"
 #include "store/row_costs.h"
 #include "tests/store/job_fixtures.h"
 
@@ -75,21 +76,27 @@ static void test_jobs_expire_after_the_tenants_retention(void **state) {
     TestHome OWN_HOME(home) = fixture_home_make();
     OWN(Store, store) = fixture_open(&home);
     size_t count;
+    double alive_s;
     for (int i = 0; i < JOBS; i++)
         expect_ok(move(store, fixture_submit(store, TENANT_DEFAULT), JOB_STATE_FAILED));
     JobId running = fixture_submit(store, TENANT_DEFAULT);
     JobId last = fixture_submit(store, TENANT_DEFAULT);
+    expect_ok(fixture_end(alive_time_add(fixture_begin(store), 10, &alive_s)));
     expect_ok(move(store, last, JOB_STATE_SUCCEEDED));
-    double finished = fixture_get(store, TENANT_DEFAULT, last).finished;
     Connection *catalog = fixture_begin(store);
-    expect_ok(jobs_expire(catalog, TENANT_DEFAULT, finished + 600000, 100, &count));
-    assert_int_equal(count, 0); /* seven days are 604,800 seconds */
-    expect_ok(tenants_set_retention(catalog, TENANT_DEFAULT, 60));
-    expect_ok(jobs_expire(catalog, TENANT_DEFAULT, finished + 60, 3, &count));
+    expect_ok(jobs_expire(catalog, TENANT_DEFAULT, 604800 + 59, 100, &count));
+    assert_int_equal(count, 0); /* seven days, and a minute that a stamp may be too early */
+    expect_ok(jobs_expire(catalog, TENANT_DEFAULT, 604800 + 60, 3, &count));
     assert_int_equal(count, 3);
-    expect_ok(jobs_expire(catalog, TENANT_DEFAULT, finished + 60, 100, &count));
-    assert_int_equal(count, JOBS - 3); /* and not the one that is 60 seconds old */
-    expect_ok(jobs_expire(catalog, TENANT_DEFAULT, finished + 61, 100, &count));
+    expect_ok(tenants_set_retention(catalog, TENANT_DEFAULT, 60));
+    expect_ok(jobs_expire(catalog, TENANT_DEFAULT, 120, 100, &count));
+    assert_int_equal(count, JOBS - 3); /* and not the one that ended ten seconds later */
+    expect_ok(jobs_expire(catalog, TENANT_DEFAULT, 129, 100, &count));
+    assert_int_equal(count, 0);
+    expect_ok(tenants_set_retention(catalog, TENANT_DEFAULT, 0));
+    expect_ok(jobs_expire(catalog, TENANT_DEFAULT, 9, 100, &count));
+    assert_int_equal(count, 0);
+    expect_ok(jobs_expire(catalog, TENANT_DEFAULT, 10, 100, &count));
     assert_int_equal(count, 1);
     expect_ok(fixture_end(NULL));
     assert_int_equal(fixture_get(store, TENANT_DEFAULT, running).state, JOB_STATE_QUEUED);

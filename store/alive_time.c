@@ -1,0 +1,14 @@
+#include "store/alive_time.h"
+
+#include "store/statement.h"
+
+Error *alive_time_add(Connection *catalog, double seconds, double *out_seconds) {
+    bool row;
+    Query OWN_QUERY(change) = query_start(catalog, STATEMENT_ADD_ALIVE_TIME);
+    query_bind_f64(&change, 1, seconds);
+    TRY(query_run(&change));
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_ALIVE_TIME);
+    TRY(query_next(&query, &row));
+    if (!row) FAIL(CORRUPT, "catalog.db: the home's own row is gone; run fsck");
+    return query_f64(&query, 0, out_seconds);
+}
