@@ -194,7 +194,8 @@ static bool use(Residents *residents, uint64_t model) {
 
 static void make_room(Bench *bench, Residents *residents) {
     if (residents->count < residents->room) return;
-    resident_models_evict(bench->models, &bench->identities[residents->models[0]], 0);
+    resident_models_evict(
+        bench->models, TENANT_DEFAULT, &bench->identities[residents->models[0]], 0);
     memmove(residents->models, residents->models + 1, --residents->count * sizeof(uint64_t));
 }
 
@@ -244,7 +245,7 @@ static Error *measure_first(Bench *bench) {
         double activated;
         TRY(activate(bench, i, &activated));
         add_sample(&seconds, activated);
-        resident_models_evict(bench->models, &bench->identities[i], 0);
+        resident_models_evict(bench->models, TENANT_DEFAULT, &bench->identities[i], 0);
     }
     print_row("first activation, seconds", &seconds);
     return NULL;
@@ -333,7 +334,7 @@ static Error *measure_model(
     TRY(error);
     TRY(drop(descriptor));
     TRY(activate(bench, model, &activated));
-    resident_models_evict(bench->models, &bench->identities[model], 0);
+    resident_models_evict(bench->models, TENANT_DEFAULT, &bench->identities[model], 0);
     add_sample(ratios, activated / read_s);
     add_sample(rates, (double)(bench->mebibytes << 20) / read_s * 1e-9);
     return NULL;

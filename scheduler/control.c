@@ -302,6 +302,7 @@ static Error *start(Control *control) {
         .host = control->host,
         .pool = options->pool,
         .images = options->images,
+        .isolate = options->isolate,
         .idle_bytes_max = control->host_bytes / IDLE_MODELS_SHARE,
         .warn = options->warn};
     TRY(resident_models_create(&models, &control->models));

@@ -33,6 +33,7 @@ typedef struct ControlOptions {
     SettingsCache *settings;
     WorkerPool *pool;                         /* for decoding and packing; may be NULL */
     const WeightImages *images;               /* NULL: none are kept; borrowed */
+    bool isolate;                             /* resident_models.h */
     const char *devices[CONTROL_DEVICES_MAX]; /* SPECs, "cpu", "sim:0,memory=1GiB"; borrowed */
     uint32_t device_count;                    /* 0: cpu alone */
     uint32_t io_threads;                      /* 0: 2 */

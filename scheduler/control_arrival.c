@@ -9,6 +9,7 @@
 
 struct ControlArrival {
     Control *control;
+    TenantId tenant;
     const ResidentModel *held;
     Residency *residency;
     uint32_t device; /* whose residency it is; CONTROL_DEVICES_MAX: no device's of this node */
@@ -25,7 +26,7 @@ static Error *open_model(ControlArrival *self, TenantId tenant, const Digest *id
     TRY(resident_models_hold(control->models, tenant, identity, &self->held));
     if (device) {
         TRY(resident_models_load(control->models, tenant, identity, self->device, device->device));
-        self->residency = resident_models_get(control->models, identity, self->device);
+        self->residency = resident_models_get(control->models, tenant, identity, self->device);
     }
     if (self->residency) return NULL;
     self->device = CONTROL_DEVICES_MAX;
@@ -50,6 +51,7 @@ Error *control_arrival_open(Control *control, TenantId tenant, const Digest *ide
     Tenant row;
     TRY(memory_alloc(1, sizeof *self, (void **)&self));
     self->control = control;
+    self->tenant = tenant;
     self->device = CONTROL_DEVICES_MAX;
     TRY(settings_cache_get_tenant(control->options.settings, tenant, &row));
     ExecutionLimits limits = execution_limits_of(&row, control->host_bytes);
@@ -62,6 +64,7 @@ Error *control_arrival_open(Control *control, TenantId tenant, const Digest *ide
 /* Weights that were loaded for a job that did not come. */
 typedef struct Unused {
     Message message;
+    TenantId tenant;
     Digest identity;
     uint32_t device;
 } Unused;
@@ -70,10 +73,9 @@ typedef struct Unused {
 static void evict_unused(void *context, Message *message) {
     Control *control = context;
     Unused *unused = (Unused *)message;
-    uint64_t number;
-    memcpy(&number, unused->identity.bytes, sizeof number);
+    uint64_t number = control_model_number(control, unused->tenant, &unused->identity);
     if (!id_map_find(&control->model_map, 0, number))
-        resident_models_evict(control->models, &unused->identity, unused->device);
+        resident_models_evict(control->models, unused->tenant, &unused->identity, unused->device);
     memory_free(unused);
 }
 
@@ -85,7 +87,7 @@ static void post_unused(const ControlArrival *self) {
         return;
     }
     Unused *unused = memory;
-    *unused = (Unused){{.handle = evict_unused}, self->held->identity, self->device};
+    *unused = (Unused){{.handle = evict_unused}, self->tenant, self->held->identity, self->device};
     message_queue_post(&self->control->queue, &unused->message);
 }
 

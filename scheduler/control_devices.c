@@ -275,7 +275,7 @@ uint64_t control_devices_due_ns(const Control *control) {
 
 void control_evict_weights(Control *control, uint64_t number, uint32_t device) {
     const ControlModel *model = id_map_find(&control->model_map, 0, number);
-    if (model) resident_models_evict(control->models, &model->identity, device);
+    if (model) resident_models_evict(control->models, model->tenant, &model->identity, device);
     control_post_event(control,
         (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_EVICTED, .model = number, .device = device});
 }

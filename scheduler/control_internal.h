@@ -17,9 +17,9 @@
 
 typedef struct ControlJob ControlJob;
 
-/* What uses the same weights. */
+/* What uses the same weights; where tenants are isolated, of one tenant. */
 typedef struct ControlModel {
-    IdKey key; /* the policy's number, made of the identity */
+    IdKey key; /* control_model_number */
     Digest identity;
     TenantId tenant; /* one that has it */
     uint64_t constant_bytes;
@@ -334,6 +334,9 @@ MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);
 /* Puts it under its id, where others find it. */
 MUST_CHECK Error *control_job_name(ControlJob *job, JobId id);
 ControlJob *control_job_find(Control *control, TenantId tenant, JobId id);
+/* What the policy calls a model: the same for all tenants that have it, unless they are isolated.
+ */
+uint64_t control_model_number(const Control *control, TenantId tenant, const Digest *identity);
 /* The model of a job, one more user of it. */
 MUST_CHECK Error *control_job_set_model(
     ControlJob *job, const Digest *identity, uint64_t constant_bytes, bool device_strings);

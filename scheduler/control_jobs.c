@@ -92,11 +92,16 @@ ControlJob *control_job_find(Control *control, TenantId tenant, JobId id) {
     return name && name->job->tenant == tenant ? name->job : NULL;
 }
 
+uint64_t control_model_number(const Control *control, TenantId tenant, const Digest *identity) {
+    uint64_t number;
+    memcpy(&number, identity->bytes, sizeof number);
+    return control->options.isolate ? number ^ digest_xxh3(&tenant, sizeof tenant) : number;
+}
+
 Error *control_job_set_model(
     ControlJob *job, const Digest *identity, uint64_t constant_bytes, bool device_strings) {
     Control *control = job->control;
-    uint64_t number;
-    memcpy(&number, identity->bytes, sizeof number);
+    const uint64_t number = control_model_number(control, job->tenant, identity);
     ControlModel *model = id_map_find(&control->model_map, 0, number);
     if (!model) {
         void *memory;

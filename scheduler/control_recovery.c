@@ -17,8 +17,7 @@
 static Error *set_model(ControlJob *job, const Job *row) {
     const Control *control = job->control;
     OWN(Executable, outline) = NULL;
-    uint64_t number;
-    memcpy(&number, row->executable.bytes, sizeof number);
+    const uint64_t number = control_model_number(control, row->tenant, &row->executable);
     const ControlModel *model = id_map_find(&control->model_map, 0, number);
     if (model)
         return control_job_set_model(

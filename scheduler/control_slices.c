@@ -76,11 +76,11 @@ static Error *open_job(const Task *task) {
     uint32_t device = task->device;
     const Digest *identity = &job->model->identity;
     TRY(resident_models_hold(control->models, job->tenant, identity, &job->held));
-    job->residency = resident_models_get(control->models, identity, device);
+    job->residency = resident_models_get(control->models, job->tenant, identity, device);
     if (!job->residency) { /* a model without weights is not loaded by the policy */
         TRY(resident_models_load(
             control->models, job->tenant, identity, device, control->devices[device].device));
-        job->residency = resident_models_get(control->models, identity, device);
+        job->residency = resident_models_get(control->models, job->tenant, identity, device);
     }
     TRY(make_batch(job));
     if (!task->fresh) TRY(catalog_run(control->options.catalog, rewind_outputs, job));
@@ -103,7 +103,7 @@ static Error *restore_job(ControlJob *job) {
 static Error *move_in_host(ControlJob *job, uint32_t device) {
     Control *control = job->control;
     const Digest *identity = &job->model->identity;
-    job->residency = resident_models_get(control->models, identity, device);
+    job->residency = resident_models_get(control->models, job->tenant, identity, device);
     if (!job->residency) FAIL(INTERNAL, "a model is not where its execution moves to");
     return job_run_move_in(job->run, job->residency, control->options.pool);
 }

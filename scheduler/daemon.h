@@ -20,6 +20,7 @@ typedef struct DaemonOptions {
     uint64_t event_log_max;    /* bytes */
     bool weight_cache;         /* prepared weights are kept in the home */
     uint64_t weight_cache_max; /* bytes of them; 0: see weight_cache.h */
+    bool isolate;              /* of ControlOptions */
     /* Called two seconds after the grace if the end has not come: says so, and ends the process.
      * left: as out_left of daemon_run; words: jobs that have not stopped, a line each. */
     void (*cut)(size_t left, const char *words);

@@ -9,7 +9,8 @@
  *
  * Two tenants with the same executable share its file: it is named by content alone, and only who
  * the catalog says has the executable comes to ask for it. That another tenant was here before
- * shows in how long an activation takes, and nowhere else. Files and folder are the owner's alone
+ * shows in how long an activation takes, and nowhere else; where tenants are isolated, the layout
+ * of a key has the tenant in it, and nothing is shared. Files and folder are the owner's alone
  * (0600, 0700). An executable that leaves the store takes its files along (gc.h).
  *
  * Threads: any. */

@@ -21,6 +21,8 @@ const CommandOption command_serve_options[] = {
     {"event-log-max", "BYTES", false, "where that log ends (default 1 GiB)"},
     {"weight-cache-max", "BYTES", false,
         "of prepared weights kept in the home (default: a quarter of what is free); 0: none"},
+    {"isolate", NULL, false,
+        "tenants with the same model share no weights in memory or on disk that make a run faster"},
     {"grace", "S", false, "seconds for storing checkpoints at the end (default 30)"},
     {0},
 };
@@ -78,6 +80,7 @@ Error *command_serve(CommandContext *context) {
     options.event_log_max = (uint64_t)log_max;
     TRY(command_integer(context, "weight-cache-max", 0, INT64_MAX, 0, &cache_max));
     options.weight_cache_max = (uint64_t)cache_max;
+    options.isolate = command_flag(context, "isolate");
     options.weight_cache = cache_max > 0 || !command_flag(context, "weight-cache-max");
     if (command_flag(context, "event-log-max") && !options.event_log)
         FAIL(USAGE, "--event-log-max: there is no --event-log");

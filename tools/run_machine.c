@@ -56,7 +56,7 @@ static Error *load_stored(RunMachine *machine) {
     TRY(resident_models_create(&options, &models));
     TRY_WRAP(resident_models_load(models, access->tenant, &machine->identity, 0, machine->device),
         "%s", machine->name);
-    machine->residency = resident_models_get(models, &machine->identity, 0);
+    machine->residency = resident_models_get(models, access->tenant, &machine->identity, 0);
     executable_release(machine->executable);
     machine->executable = executable_retain(machine->residency->executable);
     return NULL;

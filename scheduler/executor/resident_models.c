@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/allocator.h"
+#include "scheduler/executor/tenant_images.h"
 #include "serialize/executable_file.h"
 #include "store/digest_set.h"
 #include "store/stored_executable.h"
@@ -11,10 +12,12 @@
 enum {
     ENTRY_BYTES = 64 << 10, /* of a model beside its weights, about */
     WARNED_MAX = 1024,      /* models; of more than these nothing is said */
+    SHARED = 0,             /* no tenant */
 };
 
 typedef struct Entry {
     ResidentModel model; /* first: what callers hold */
+    TenantId scope;      /* whose it is where tenants are isolated; else SHARED */
     Executable *data;    /* with its weights, where the model's is an outline and has no image */
     uint64_t holds;
     Residency *residencies[RESIDENT_DEVICES_MAX];
@@ -70,10 +73,20 @@ void resident_models_destroy(ResidentModels *models) {
     memory_free(models);
 }
 
-static Entry *find_identity(ResidentModels *models, const Digest *identity) {
+static TenantId scope_of(const ResidentModels *models, TenantId tenant) {
+    return models->options.isolate ? tenant : SHARED;
+}
+
+/* Under the mutex. */
+static Entry *find_entry(ResidentModels *models, TenantId tenant, const Digest *identity) {
+    TenantId scope = scope_of(models, tenant);
     for (Entry *entry = models->entries; entry; entry = entry->next)
-        if (digest_equal(&entry->model.identity, identity)) return entry;
+        if (entry->scope == scope && digest_equal(&entry->model.identity, identity)) return entry;
     return NULL;
+}
+
+static Entry *entry_of(const ResidentModel *model) {
+    return (Entry *)(uintptr_t)model; /* its first member */
 }
 
 /* Changes only while it is held. */
@@ -139,10 +152,10 @@ static Error *read_executable(
 }
 
 /* Under the mutex: the entry with one more hold; a new one is to be read by the caller. */
-static Error *take_entry(
-    ResidentModels *models, const Digest *identity, Entry **out_entry, bool *out_new) {
+static Error *take_entry(ResidentModels *models, TenantId tenant, const Digest *identity,
+    Entry **out_entry, bool *out_new) {
     Entry *entry;
-    while ((entry = find_identity(models, identity)) && entry->reading)
+    while ((entry = find_entry(models, tenant, identity)) && entry->reading)
         (void)pthread_cond_wait(&models->read, &models->mutex);
     *out_new = !entry;
     if (!entry) {
@@ -150,6 +163,7 @@ static Error *take_entry(
         TRY(memory_alloc(1, sizeof(Entry), &memory));
         entry = memory;
         entry->model.identity = *identity;
+        entry->scope = scope_of(models, tenant);
         entry->reading = true;
         entry->next = models->entries;
         models->entries = entry;
@@ -200,7 +214,7 @@ static void add_owner(Entry *entry, TenantId tenant) {
 /* One that is in memory and known to be the tenant's, held; else NULL. */
 static Entry *hold_known(ResidentModels *models, TenantId tenant, const Digest *identity) {
     (void)pthread_mutex_lock(&models->mutex);
-    Entry *entry = find_identity(models, identity);
+    Entry *entry = find_entry(models, tenant, identity);
     if (entry && (entry->reading || !is_owner(entry, tenant))) entry = NULL;
     if (entry) hold_entry(models, entry);
     (void)pthread_mutex_unlock(&models->mutex);
@@ -211,7 +225,7 @@ bool resident_models_try_hold(ResidentModels *models, TenantId tenant, const Dig
     uint32_t device_index, const ResidentModel **out_model, Residency **out_residency) {
     Entry *entry = hold_known(models, tenant, identity);
     if (!entry) return false;
-    Residency *residency = resident_models_get(models, identity, device_index);
+    Residency *residency = resident_models_get(models, tenant, identity, device_index);
     if (!residency) {
         resident_models_let_go(models, &entry->model);
         return false;
@@ -228,7 +242,7 @@ static Error *hold_stored(
     bool is_new = false;
     TRY(stored_executable_open(models->options.store, tenant, identity, &stored));
     (void)pthread_mutex_lock(&models->mutex);
-    Error *error = take_entry(models, identity, &entry, &is_new);
+    Error *error = take_entry(models, tenant, identity, &entry, &is_new);
     if (!error) add_owner(entry, tenant);
     (void)pthread_mutex_unlock(&models->mutex);
     TRY(error);
@@ -247,8 +261,8 @@ Error *resident_models_hold(ResidentModels *models, TenantId tenant, const Diges
 
 void resident_models_let_go(ResidentModels *models, const ResidentModel *model) {
     if (!model) return;
+    Entry *entry = entry_of(model);
     (void)pthread_mutex_lock(&models->mutex);
-    Entry *entry = find_identity(models, &model->identity);
     entry->holds--;
     Entry *unused = rest(models, entry);
     (void)pthread_mutex_unlock(&models->mutex);
@@ -275,6 +289,15 @@ static void warn_once(ResidentModels *models, const Digest *identity, const Erro
     error_free(failure); /* no memory to know it by: it would be said again and again */
 }
 
+/* Those that the entry's model may come from. NULL: none are kept. */
+static const WeightImages *images_of(
+    const ResidentModels *models, const Entry *entry, TenantImages *own) {
+    const WeightImages *images = models->options.images;
+    if (!images || entry->scope == SHARED) return images;
+    tenant_images_init(own, images, entry->scope);
+    return &own->images;
+}
+
 /* Decodes a model whose weights are in no image, and keeps an image for the next time. */
 static Error *make_resident(ResidentModels *models, TenantId tenant, Entry *entry, Device *device,
     Residency **out_residency) {
@@ -282,13 +305,15 @@ static Error *make_resident(ResidentModels *models, TenantId tenant, Entry *entr
     OWN(Executable, data) = NULL;
     OWN(Residency, residency) = NULL;
     bool kept = false;
+    TenantImages own;
     const ResidentModelsOptions *options = &models->options;
+    const WeightImages *images = images_of(models, entry, &own);
     TRY(stored_executable_open(models->options.store, tenant, &entry->model.identity, &stored));
     TRY(read_executable(models, stored, false, &data));
     ResidencySource source = {.data = data};
     TRY(residency_create_from(
         entry->model.executable, options->host, device, options->pool, &source, &residency));
-    Error *error = residency_image_keep(residency, options->images, options->pool, &kept);
+    Error *error = residency_image_keep(residency, images, options->pool, &kept);
     warn_once(models, &entry->model.identity, error);
     error_free(error); /* without one the model is as good, and slower the next time */
     if (!kept) {
@@ -307,7 +332,9 @@ static Error *find_resident(
     (void)pthread_mutex_unlock(&models->mutex);
     bool outline = entry->model.executable->outline;
     const ResidentModelsOptions *options = &models->options;
-    ResidencySource source = {.images = outline ? options->images : NULL, .data = data};
+    TenantImages own;
+    ResidencySource source = {
+        .images = outline ? images_of(models, entry, &own) : NULL, .data = data};
     return residency_create_from(
         entry->model.executable, options->host, device, options->pool, &source, out_residency);
 }
@@ -324,7 +351,7 @@ Error *resident_models_load(ResidentModels *models, TenantId tenant, const Diges
     const ResidentModel *held;
     Residency *residency = NULL;
     TRY(resident_models_hold(models, tenant, identity, &held));
-    Entry *entry = (Entry *)(uintptr_t)held; /* its first member */
+    Entry *entry = entry_of(held);
     Error *error = bring_resident(models, tenant, entry, device, &residency);
     if (!error) {
         (void)pthread_mutex_lock(&models->mutex);
@@ -342,27 +369,28 @@ Error *resident_models_prepare(
     OWN(Residency, residency) = NULL;
     if (!models->options.images) return NULL;
     TRY(resident_models_hold(models, tenant, identity, &held));
-    Entry *entry = (Entry *)(uintptr_t)held; /* its first member */
+    Entry *entry = entry_of(held);
     Error *error = bring_resident(models, tenant, entry, device, &residency);
     resident_models_let_go(models, held);
     return error;
 }
 
 Residency *resident_models_get(
-    ResidentModels *models, const Digest *identity, uint32_t device_index) {
+    ResidentModels *models, TenantId tenant, const Digest *identity, uint32_t device_index) {
     (void)pthread_mutex_lock(&models->mutex);
-    Entry *entry = find_identity(models, identity);
+    Entry *entry = find_entry(models, tenant, identity);
     Residency *residency = entry ? entry->residencies[device_index] : NULL;
     if (residency) (void)residency_retain(residency);
     (void)pthread_mutex_unlock(&models->mutex);
     return residency;
 }
 
-void resident_models_evict(ResidentModels *models, const Digest *identity, uint32_t device_index) {
+void resident_models_evict(
+    ResidentModels *models, TenantId tenant, const Digest *identity, uint32_t device_index) {
     Residency *residency = NULL;
     Entry *unused = NULL;
     (void)pthread_mutex_lock(&models->mutex);
-    Entry *entry = find_identity(models, identity);
+    Entry *entry = find_entry(models, tenant, identity);
     if (entry) {
         residency = entry->residencies[device_index];
         entry->residencies[device_index] = NULL;
@@ -375,14 +403,16 @@ void resident_models_evict(ResidentModels *models, const Digest *identity, uint3
 
 void resident_models_evict_all(ResidentModels *models, uint32_t device_index) {
     Digest identity;
+    TenantId scope = SHARED;
     for (bool found = true; found;) {
         found = false;
         (void)pthread_mutex_lock(&models->mutex);
         for (const Entry *entry = models->entries; entry && !found; entry = entry->next) {
             found = entry->residencies[device_index];
             identity = entry->model.identity;
+            scope = entry->scope;
         }
         (void)pthread_mutex_unlock(&models->mutex);
-        if (found) resident_models_evict(models, &identity, device_index);
+        if (found) resident_models_evict(models, scope, &identity, device_index);
     }
 }

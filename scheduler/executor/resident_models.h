@@ -1,6 +1,7 @@
 #pragma once
 /* Executables in memory: each once, however many jobs and tenants use it, and its residency on each
- * device.
+ * device. Where tenants are isolated each tenant has its own: no tenant's first run is faster
+ * because another tenant has the same model.
  *
  * A model stays while a job holds it or it is resident somewhere, and in host memory after that as
  * long as there is room. Where weight images are kept, that is an outline without weights: they
@@ -29,6 +30,7 @@ typedef struct ResidentModelsOptions {
     Device *host;               /* slot 0 of all residencies */
     WorkerPool *pool;           /* for decoding and packing; may be NULL */
     const WeightImages *images; /* NULL: none are kept */
+    bool isolate;               /* tenants share no model, residency or image */
     uint64_t idle_bytes_max;    /* of host memory, for models that nothing needs just now */
     /* That a model's image could not be kept, and why: once for each model. NULL: nobody is told.
      * Threads: those of resident_models_load. */
@@ -63,10 +65,12 @@ MUST_CHECK Error *resident_models_load(ResidentModels *models, TenantId tenant,
  * nothing. It is not resident for that. Errors and blocking: as resident_models_load. */
 MUST_CHECK Error *resident_models_prepare(
     ResidentModels *models, TenantId tenant, const Digest *identity, Device *device);
-/* Its residency there, retained; NULL: it is not resident. */
+/* Its residency there, retained; NULL: it is not resident. tenant: matters where they are isolated,
+ * here and in resident_models_evict. */
 Residency *resident_models_get(
-    ResidentModels *models, const Digest *identity, uint32_t device_index);
+    ResidentModels *models, TenantId tenant, const Digest *identity, uint32_t device_index);
 /* Every model's on that device. Nothing uses them any more, and none is being loaded there. */
 void resident_models_evict_all(ResidentModels *models, uint32_t device_index);
 /* Executions that use the residency keep it until they go. */
-void resident_models_evict(ResidentModels *models, const Digest *identity, uint32_t device_index);
+void resident_models_evict(
+    ResidentModels *models, TenantId tenant, const Digest *identity, uint32_t device_index);

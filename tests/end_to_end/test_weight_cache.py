@@ -197,6 +197,22 @@ def test_they_are_kept_only_where_there_is_room(stocked):
     stocked.refuses("serve", "--weight-cache-max", "-1", code=USAGE, words=["weight-cache-max"])
 
 
+@pytest.mark.parametrize("flags, decoded", [((), 1), (("--isolate",), 2)], ids=["shared", "isolated"])
+@pytest.mark.parametrize("device", ["cpu", "sim:0"])
+def test_a_tenant_finds_anothers_unless_they_are_isolated(stocked, device, flags, decoded):
+    """Of a model that both have: each decodes and packs its weights once, or only the first one does."""
+    with Daemon(stocked, "--device", device, *flags) as daemon:
+        daemon.json("POST", "/v1/tenants", {"tenant": "b"})
+        stocked.call("export", "m", f"{stocked.path}.lvx")
+        stocked.call("import", "m", f"{stocked.path}.lvx", "--tenant", "b")
+        b = {"Authorization": f"Bearer {daemon.json('POST', '/v1/tokens', {'tenant': 'b'})['token']}"}
+        first = ask(daemon)
+        for headers in (b, None, b):
+            np.testing.assert_array_equal(daemon.finished(daemon.submit("m", {"x": X}, headers=headers))["y"], first)
+        assert counts(daemon)["misses"] == decoded
+        assert len(files(stocked)) == decoded
+
+
 def test_they_go_with_their_model(stocked):
     with Daemon(stocked) as daemon:
         job = daemon.submit("m", {"x": X})

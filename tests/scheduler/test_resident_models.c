@@ -9,6 +9,8 @@
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/model_loader.h"
 #include "store/models.h"
+#include "store/tenants_internal.h"
+#include "store/transaction.h"
 #include "tests/support/test_support.h"
 #include "vm/assembly.h"
 
@@ -92,28 +94,29 @@ static void test_resident_models_stay_while_they_are_resident(void **state) {
     Fixture *fixture = *state;
     const Digest *identity = &fixture->identity;
     const ResidentModel *model;
-    assert_null(resident_models_get(fixture->models, identity, 1));
+    assert_null(resident_models_get(fixture->models, TENANT_DEFAULT, identity, 1));
     for (int i = 0; i < 2; i++)
         assert_ok(resident_models_load(fixture->models, TENANT_DEFAULT, identity, 1, fixture->sim));
-    OWN(Residency, residency) = resident_models_get(fixture->models, identity, 1);
+    OWN(Residency, residency) = resident_models_get(fixture->models, TENANT_DEFAULT, identity, 1);
     assert_ptr_equal(residency->devices[SLOT_DEVICE], fixture->sim);
     assert_ok(resident_models_hold(fixture->models, TENANT_DEFAULT, identity, &model));
     assert_ptr_equal(model->executable, residency->executable);
-    assert_null(resident_models_get(fixture->models, identity, 2));
+    assert_null(resident_models_get(fixture->models, TENANT_DEFAULT, identity, 2));
     resident_models_let_go(fixture->models, model);
-    resident_models_evict(fixture->models, identity, 1);
-    assert_null(resident_models_get(fixture->models, identity, 1));
-    resident_models_evict(fixture->models, identity, 1); /* once more changes nothing */
+    resident_models_evict(fixture->models, TENANT_DEFAULT, identity, 1);
+    assert_null(resident_models_get(fixture->models, TENANT_DEFAULT, identity, 1));
+    resident_models_evict(
+        fixture->models, TENANT_DEFAULT, identity, 1); /* once more changes nothing */
     for (uint32_t i = 1; i <= 2; i++)
         assert_ok(resident_models_load(fixture->models, TENANT_DEFAULT, identity, i, fixture->sim));
     resident_models_evict_all(fixture->models, 1);
-    assert_null(resident_models_get(fixture->models, identity, 1));
+    assert_null(resident_models_get(fixture->models, TENANT_DEFAULT, identity, 1));
     residency_release(TAKE(residency));
-    residency = resident_models_get(fixture->models, identity, 2);
+    residency = resident_models_get(fixture->models, TENANT_DEFAULT, identity, 2);
     assert_non_null(residency);
     resident_models_evict_all(fixture->models, 2);
     resident_models_evict_all(fixture->models, 2);
-    assert_null(resident_models_get(fixture->models, identity, 2));
+    assert_null(resident_models_get(fixture->models, TENANT_DEFAULT, identity, 2));
 }
 
 static void test_resident_models_belong_to_tenants(void **state) {
@@ -170,9 +173,9 @@ static void test_resident_models_rest_in_host_memory(void **state) {
     assert_ok(resident_models_load(models, TENANT_DEFAULT, &identities[2], 1, fixture->sim));
     hold_and_let_go(models, &identities[0], &executable);
     hold_and_let_go(models, &identities[1], &executable);
-    OWN(Residency, kept) = resident_models_get(models, &identities[2], 1);
+    OWN(Residency, kept) = resident_models_get(models, TENANT_DEFAULT, &identities[2], 1);
     assert_ptr_equal(kept->executable, again); /* resident: not counted among them */
-    resident_models_evict(models, &identities[2], 1);
+    resident_models_evict(models, TENANT_DEFAULT, &identities[2], 1);
     hold_and_let_go(models, &identities[2], &executable);
     assert_ptr_equal(executable, again);
     assert_fails(
@@ -181,7 +184,7 @@ static void test_resident_models_rest_in_host_memory(void **state) {
 
 /* A constant too large to stand in the manifest. */
 /* A model with so many weights of its own: 0, 1, … */
-static Digest register_weights(Fixture *fixture, int count) {
+static Digest register_weights_for(Fixture *fixture, TenantId tenant, int count) {
     OWN(Executable, executable) = NULL;
     ModelVersion OWN_VERSION(version) = {0};
     TextBuilder OWN_TEXT(text) = {0};
@@ -189,14 +192,31 @@ static Digest register_weights(Fixture *fixture, int count) {
     for (int i = 1; i < count; i++) text_appendf(&text, ", %d", i);
     text_append(&text, "}\nfunction main() exported {\n Ret @w\n}\n");
     assert_ok(assembly_parse(text_builder_get(&text), text.size, &executable));
-    assert_ok(model_loader_register(
-        fixture->store, TENANT_DEFAULT, NULL, "l", executable, NULL, 0, &version));
+    assert_ok(
+        model_loader_register(fixture->store, tenant, NULL, "l", executable, NULL, 0, &version));
     return executable->identity;
+}
+
+static Digest register_weights(Fixture *fixture, int count) {
+    return register_weights_for(fixture, TENANT_DEFAULT, count);
+}
+
+/* A tenant that has the same model. */
+static TenantId add_other(Fixture *fixture, const char *name, int count) {
+    TenantId tenant;
+    {
+        Transaction OWN_TRANSACTION(transaction) = {0};
+        assert_ok(transaction_begin(fixture->store, DATABASE_CATALOG, &transaction));
+        assert_ok(tenants_add(transaction.connection, name, &tenant));
+        assert_ok(transaction_commit(&transaction));
+    }
+    (void)register_weights_for(fixture, tenant, count);
+    return tenant;
 }
 
 static void expect_weights(ResidentModels *models, const Digest *identity) {
     float values[2049];
-    OWN(Residency, residency) = resident_models_get(models, identity, 1);
+    OWN(Residency, residency) = resident_models_get(models, TENANT_DEFAULT, identity, 1);
     assert_ok(tensor_copy_to_host(residency->constants[SLOT_DEVICE][0], values));
     for (int i = 0; i < 2048; i++) assert_true(values[i] == (float)i);
 }
@@ -215,7 +235,7 @@ static void test_resident_models_come_from_images(void **state) {
         for (int i = 0; i < 2; i++) {
             assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
             expect_weights(models, &identity);
-            resident_models_evict(models, &identity, 1);
+            resident_models_evict(models, TENANT_DEFAULT, &identity, 1);
         }
         assert_ok(resident_models_hold(models, TENANT_DEFAULT, &identity, &model));
         assert_true(model->executable->outline);
@@ -224,6 +244,56 @@ static void test_resident_models_come_from_images(void **state) {
     }
     assert_int_equal(weight_cache_count(cache).misses, 1);
     assert_int_equal(weight_cache_count(cache).hits, 3);
+}
+
+/* Loads what two tenants have for the first one, then holds and loads it for the second: whether
+ * the second one found it, and the activations that decoded weights. */
+static uint64_t count_decoded(Fixture *fixture, bool isolate, bool *out_found) {
+    Digest identity = register_weights(fixture, isolate ? 2050 : 2051);
+    OWN(WeightCache, cache) = NULL;
+    OWN(ResidentModels, models) = NULL;
+    const ResidentModel *first, *second;
+    Residency *residency = NULL;
+    TenantId other = add_other(fixture, isolate ? "i" : "s", isolate ? 2050 : 2051);
+    assert_ok(weight_cache_open(fixture->home, 1 << 20, &cache));
+    const WeightImages images = cached_images(cache);
+    const ResidentModelsOptions options = {.store = fixture->store,
+        .host = fixture->host,
+        .images = &images,
+        .isolate = isolate,
+        .idle_bytes_max = 1 << 20};
+    assert_ok(resident_models_create(&options, &models));
+    assert_ok(resident_models_hold(models, TENANT_DEFAULT, &identity, &first));
+    assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
+    assert_ok(resident_models_hold(models, other, &identity, &second));
+    assert_true((first == second) == !isolate);
+    assert_true((first->executable == second->executable) == !isolate);
+    *out_found = resident_models_try_hold(models, other, &identity, 1, &second, &residency);
+    if (*out_found) resident_models_let_go(models, second);
+    residency_release(residency);
+    assert_ok(resident_models_load(models, other, &identity, 1, fixture->sim));
+    OWN(Residency, firsts) = resident_models_get(models, TENANT_DEFAULT, &identity, 1);
+    OWN(Residency, seconds) = resident_models_get(models, other, &identity, 1);
+    assert_true(firsts && seconds && (firsts == seconds) == !isolate);
+    resident_models_evict(models, other, &identity, 1); /* the first one's stays */
+    OWN(Residency, left) = resident_models_get(models, TENANT_DEFAULT, &identity, 1);
+    assert_true((left == firsts) == isolate);
+    resident_models_let_go(models, second);
+    resident_models_let_go(models, first);
+    return weight_cache_count(cache).misses;
+}
+
+static void test_resident_models_are_shared_by_tenants(void **state) {
+    bool found;
+    assert_int_equal(count_decoded(*state, false, &found), 1);
+    assert_true(found);
+}
+
+/* Neither in memory, nor on the device, nor among the images. */
+static void test_resident_models_of_isolated_tenants_are_their_own(void **state) {
+    bool found;
+    assert_int_equal(count_decoded(*state, true, &found), 2);
+    assert_false(found);
 }
 
 /* What is prepared is in the cache and not resident; the first load then decodes nothing. */
@@ -238,7 +308,7 @@ static void test_resident_models_are_prepared_before_a_load(void **state) {
     const uint32_t files = weight_cache_count(cache).files;
     for (int i = 0; i < 2; i++)
         assert_ok(resident_models_prepare(models, TENANT_DEFAULT, &identity, fixture->sim));
-    assert_null(resident_models_get(models, &identity, 1));
+    assert_null(resident_models_get(models, TENANT_DEFAULT, &identity, 1));
     assert_int_equal(weight_cache_count(cache).files, files + 1);
     assert_int_equal(weight_cache_count(cache).misses, 1);
     assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
@@ -260,7 +330,7 @@ static void test_resident_models_rest_without_images(void **state) {
     for (int i = 0; i < 3; i++) {
         assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
         expect_weights(models, &identity);
-        resident_models_evict(models, &identity, 1);
+        resident_models_evict(models, TENANT_DEFAULT, &identity, 1);
     }
     assert_int_equal(weight_cache_count(cache).hits, 0);
     assert_int_equal(weight_cache_count(cache).files, 0);
@@ -285,7 +355,7 @@ static void test_resident_models_say_once_that_an_image_cannot_be_kept(void **st
     for (int i = 0; i < 3; i++) {
         assert_ok(resident_models_load(models, TENANT_DEFAULT, &identity, 1, fixture->sim));
         expect_weights(models, &identity);
-        resident_models_evict(models, &identity, 1);
+        resident_models_evict(models, TENANT_DEFAULT, &identity, 1);
     }
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     (void)signal(SIGXFSZ, handler);
@@ -325,6 +395,8 @@ int test_resident_models(void) {
         cmocka_unit_test(test_resident_models_belong_to_tenants),
         cmocka_unit_test(test_resident_models_rest_in_host_memory),
         cmocka_unit_test(test_resident_models_come_from_images),
+        cmocka_unit_test(test_resident_models_are_shared_by_tenants),
+        cmocka_unit_test(test_resident_models_of_isolated_tenants_are_their_own),
         cmocka_unit_test(test_resident_models_are_prepared_before_a_load),
         cmocka_unit_test(test_resident_models_rest_without_images),
         cmocka_unit_test(test_resident_models_say_once_that_an_image_cannot_be_kept),
