@@ -149,7 +149,13 @@ def test_a_daemon_with_less_address_space_takes_models(tmp_path, monkeypatch):
     prlimit = ["prlimit", f"--as={8 << 30}"]
     command = Daemon.command
     monkeypatch.setattr(Daemon, "command", lambda self: prlimit + command(self))
-    with Daemon(home) as daemon:
+    with Daemon(home, "--device", "cpu", "--device", "sim:0") as daemon:
         (tmp_path / "m.lva").write_text(PROGRAM)
         daemon.request("POST", "/v1/models/m?format=lva", (tmp_path / "m.lva").read_bytes())
         assert daemon.json("GET", "/v1/models/m")["version"] == 1
+        home.call("export", "m", tmp_path / "m.lvx")
+        home.call("import", "n", tmp_path / "m.lvx")
+        for device in ("cpu", "sim:0"):
+            job = daemon.submit("n", {}, function="none", device=device)
+            assert daemon.finished(job)["y"].tolist() == [2]
+            home.call("result", job, "--output", tmp_path / "out.npz")
