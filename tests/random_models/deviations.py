@@ -237,9 +237,23 @@ def _calls(node, model):
             yield from _calls(called, model)
 
 
+def _suspects(node, model):
+    """The node and those of the part that it reads from: it alone, with their results given, makes no difference."""
+    if node is None:
+        return list(model.graph.node)
+    makers = {name: other for other in model.graph.node for name in other.output if name}
+    found, left = [], [node]
+    while left:
+        suspect = left.pop(0)
+        if suspect not in found:
+            found.append(suspect)
+            left += [makers[name] for inner in _nodes_of(suspect) for name in inner.input if name in makers]
+    return found
+
+
 def explain(who, node, model, inputs, case):
     """The reason, or None."""
-    for found in [node] if node is not None else model.graph.node:
+    for found in _suspects(node, model):
         for inner in _calls(found, model):
             for apart, names, condition, reason in ROWS:
                 if who in apart and inner.op_type in names and (condition is None or condition(inner, model, inputs, case)):
