@@ -15,10 +15,14 @@ enum { CHUNK = 256, REDUCE_PIECE = 1 << 20, ELEMENTS_PER_PART = 65536 };
     static int64_t find_##name(                                                                    \
         const void *from, int64_t count, int64_t step, CpuTotal total, bool last) {                \
         const T *x = from;                                                                         \
-        for (int64_t i = 0; i < count && !kernel_stop_ends_at(i); i++) {                           \
-            int64_t at = last ? count - 1 - i : i;                                                 \
-            WIDE y = (WIDE)widen(x[at * step]);                                                    \
-            if (MATCH(y)) return at;                                                               \
+        for (int64_t i = 0, end = 0; i < count; i = end) {                                         \
+            end = kernel_stop_piece(i, count);                                                     \
+            for (int64_t j = i; j < end; j++) {                                                    \
+                int64_t at = last ? count - 1 - j : j;                                             \
+                WIDE y = (WIDE)widen(x[at * step]);                                                \
+                if (MATCH(y)) return at;                                                           \
+            }                                                                                      \
+            if (__builtin_expect(end < count, 0) && kernel_stop_ends()) break;                     \
         }                                                                                          \
         return 0;                                                                                  \
     }

@@ -74,24 +74,26 @@ CPU_INLINE void finish_row(Row *row, float left, float squares) {
 CPU_INLINE void centered_row_body(Row *row) {
     CpuF32x16 sum = {0};
     int64_t i = 0;
-    for (int64_t end = 0; end < row->size;) {
-        if (end > 0 && kernel_stop_ends()) return;
-        end = kernel_stop_piece(i, row->size);
+    for (;;) {
+        const int64_t end = kernel_stop_piece(i, row->size);
         for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
             sum += cpu_f32x16_load(row->x + i);
+        if (__builtin_expect(end == row->size, 1)) break;
+        if (kernel_stop_ends()) return;
     }
     if (i < row->size) sum += cpu_f32x16_load_part(row->x + i, row->size - i, 0);
     row->mean = cpu_f32x16_sum(sum) / (float)row->size;
     CpuF32x16 left = {0}, squares = {0};
     i = 0;
-    for (int64_t end = 0; end < row->size;) {
-        if (end > 0 && kernel_stop_ends()) return;
-        end = kernel_stop_piece(i, row->size);
+    for (;;) {
+        const int64_t end = kernel_stop_piece(i, row->size);
         for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES) {
             CpuF32x16 x = cpu_f32x16_load(row->x + i) - row->mean;
             left += x;
             squares += x * x;
         }
+        if (__builtin_expect(end == row->size, 1)) break;
+        if (kernel_stop_ends()) return;
     }
     if (i < row->size) {
         CpuF32x16 x = cpu_f32x16_load_part(row->x + i, row->size - i, row->mean) - row->mean;

@@ -19,11 +19,12 @@ typedef struct SoftmaxState {
 CPU_INLINE float row_max(const float *x, int64_t size) {
     CpuF32x16 most = cpu_f32x16_all(MINUS_INFINITY);
     int64_t i = 0;
-    for (int64_t end = 0; end < size;) {
-        if (end > 0 && kernel_stop_ends()) return 0;
-        end = kernel_stop_piece(i, size);
+    for (;;) {
+        const int64_t end = kernel_stop_piece(i, size);
         for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
             most = cpu_f32x16_max(cpu_f32x16_load(x + i), most);
+        if (__builtin_expect(end == size, 1)) break;
+        if (kernel_stop_ends()) return 0;
     }
     if (i < size)
         most = cpu_f32x16_max(cpu_f32x16_load_part(x + i, size - i, MINUS_INFINITY), most);
@@ -34,14 +35,15 @@ CPU_INLINE float row_max(const float *x, int64_t size) {
 CPU_INLINE float row_exp_sum(const float *x, int64_t size, float shift, float *y) {
     CpuF32x16 sum = {0};
     int64_t i = 0;
-    for (int64_t end = 0; end < size;) {
-        if (end > 0 && kernel_stop_ends()) return 0;
-        end = kernel_stop_piece(i, size);
+    for (;;) {
+        const int64_t end = kernel_stop_piece(i, size);
         for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES) {
             CpuF32x16 term = cpu_f32x16_exp(cpu_f32x16_load(x + i) - shift);
             if (y) cpu_f32x16_store(y + i, term);
             sum += term;
         }
+        if (__builtin_expect(end == size, 1)) break;
+        if (kernel_stop_ends()) return 0;
     }
     if (i < size) {
         CpuF32x16 term =
@@ -58,11 +60,12 @@ CPU_INLINE void softmax_rows_body(
     const float sum = row_exp_sum(x, size, row_max(x, size), y);
     const float scale = 1.0f / sum;
     int64_t i = 0;
-    for (int64_t end = 0; end < size;) {
-        if (end > 0 && kernel_stop_ends()) return;
-        end = kernel_stop_piece(i, size);
+    for (;;) {
+        const int64_t end = kernel_stop_piece(i, size);
         for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
             cpu_f32x16_store(y + i, cpu_f32x16_load(y + i) * scale);
+        if (__builtin_expect(end == size, 1)) break;
+        if (kernel_stop_ends()) return;
     }
     for (; i < size; i++) y[i] *= scale;
 }
@@ -75,11 +78,12 @@ CPU_INLINE void log_softmax_rows_body(
     const float most = row_max(x, size);
     const float log_sum = scalar_log_f32(row_exp_sum(x, size, most, NULL));
     int64_t i = 0;
-    for (int64_t end = 0; end < size;) {
-        if (end > 0 && kernel_stop_ends()) return;
-        end = kernel_stop_piece(i, size);
+    for (;;) {
+        const int64_t end = kernel_stop_piece(i, size);
         for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
             cpu_f32x16_store(y + i, cpu_f32x16_load(x + i) - most - log_sum);
+        if (__builtin_expect(end == size, 1)) break;
+        if (kernel_stop_ends()) return;
     }
     for (; i < size; i++) y[i] = x[i] - most - log_sum;
 }
