@@ -124,6 +124,13 @@ static inline bool kernel_stop_ends_at(int64_t i) {
 static inline int64_t kernel_stop_piece(int64_t begin, int64_t size) {
     return size - begin > KERNEL_STOP_TURNS ? begin + KERNEL_STOP_TURNS : size;
 }
+/* A loop from begin to size that looks between pieces, so that each piece is as fast as a loop that
+ * does not; as kernel_stop_ends, it may end early. `break` would only leave the piece. */
+#define KERNEL_STOP_EACH(i, begin, size)                                                           \
+    for (int64_t i##_from = (begin), i##_end;                                                      \
+         i##_from < (size) && (i##_end = kernel_stop_piece(i##_from, size), true);                 \
+         i##_from = i##_end < (size) && kernel_stop_ends() ? (size) : i##_end)                     \
+        for (int64_t i = i##_from; i < i##_end; i++)
 /* As kernel_stop_ends. */
 static inline bool kernel_stop_ends_after(KernelStopMeter *meter, uint64_t units) {
     return kernel_stop_count(meter, units) != NULL;

@@ -20,9 +20,8 @@ typedef struct Run {
 /* y may be x. Runs `statement` for every element `at` of the channel. */
 #define EACH_PIXEL(state, channel, at, statement)                                                  \
     for (int64_t image = 0; image < (state)->batch && !kernel_stop_ends(); image++)                \
-        for (int64_t at = (image * (state)->channels + (channel)) * (state)->pixels,               \
-                     end = at + (state)->pixels;                                                   \
-             at < end && !kernel_stop_ends_at(at); at++)                                           \
+        KERNEL_STOP_EACH(at, (image * (state)->channels + (channel)) * (state)->pixels,            \
+            (image * (state)->channels + (channel) + 1) * (state)->pixels)                         \
     statement
 
 #define BATCH_STATISTICS(name, T, s)                                                               \

@@ -38,13 +38,14 @@ static Error *launch_compress(const Plan *plan, const Launch *launch, const Shap
         TRY(kernel_stop_count(&meter, 8 + state->outer * (1 + state->slice_bytes / 16)));
         if (!is_true(launch, i)) continue;
         if (found == room) FAIL(FAILED, "Compress: the condition changed while it was read");
-        for (uint64_t outer = 0; state->slice_bytes > 0 && outer < state->outer; outer++)
-            TRY(kernel_stop_copy(to + (outer * room + found) * state->slice_bytes,
-                from + (outer * state->dim + i) * state->slice_bytes, state->slice_bytes));
+        KERNEL_STOP_EACH(outer, 0, state->slice_bytes > 0 ? (int64_t)state->outer : 0)
+        cpu_move(to + ((uint64_t)outer * room + found) * state->slice_bytes,
+            from + ((uint64_t)outer * state->dim + i) * state->slice_bytes,
+            (size_t)state->slice_bytes);
         found++;
     }
     if (found != room) FAIL(FAILED, "Compress: the condition changed while it was read");
-    return NULL;
+    return kernel_stop_check(); /* the last slices may be missing */
 }
 
 static Error *plan_compress(Device *device, const PlanRequest *request, Plan **out) {

@@ -28,10 +28,9 @@ static double eliminate(double *matrix, int64_t n) {
     KernelStopMeter meter = {0};
     for (int64_t column = 0; column < n; column++) {
         int64_t pivot = column;
-        for (int64_t row = column + 1; row < n && !kernel_stop_ends_at(row); row++)
-            if (scalar_abs_f64(matrix[row * n + column]) >
-                scalar_abs_f64(matrix[pivot * n + column]))
-                pivot = row;
+        KERNEL_STOP_EACH(row, column + 1, n)
+        if (scalar_abs_f64(matrix[row * n + column]) > scalar_abs_f64(matrix[pivot * n + column]))
+            pivot = row;
         if (pivot != column) {
             swap_rows(matrix, n, pivot, column);
             product = -product;
@@ -74,8 +73,8 @@ static Error *run_matrices(void *context, uint64_t begin, uint64_t end, uint32_t
     (void)part;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
         double *matrix = elements ? run->copies + i * elements : NULL;
-        for (int64_t k = 0; k < elements && !kernel_stop_ends_at(k); k++)
-            matrix[k] = load(state->dtype, run->from, i * elements + k);
+        KERNEL_STOP_EACH(k, 0, elements)
+        matrix[k] = load(state->dtype, run->from, i * elements + k);
         store(state->dtype, run->to, i, eliminate(matrix, state->n));
     }
     return NULL;

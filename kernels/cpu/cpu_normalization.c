@@ -213,7 +213,7 @@ static void expand(const Shape *shape, const int64_t *strides, const float *from
     int64_t index[SHAPE_RANK_MAX] = {0};
     const int64_t count = shape_count_unchecked(shape);
     int64_t offset = 0;
-    for (int64_t i = 0; i < count && !kernel_stop_ends_at(i); i++) {
+    KERNEL_STOP_EACH(i, 0, count) {
         to[i] = from[offset];
         for (uint32_t d = shape->rank; d-- > 0;) {
             offset += strides[d];

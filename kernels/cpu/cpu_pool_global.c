@@ -72,15 +72,15 @@ static void (*plane_max_for(CpuLevel level))(const float *x, int64_t size, float
 static void plane_mean_f64(const float *x_, int64_t size, float *y) {
     const double *x = (const double *)(const void *)x_;
     double sum = 0;
-    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++) sum += x[i];
+    KERNEL_STOP_EACH(i, 0, size) sum += x[i];
     *(double *)(void *)y = sum / (double)size;
 }
 
 static void plane_max_f64(const float *x_, int64_t size, float *y) {
     const double *x = (const double *)(const void *)x_;
     double most = -__builtin_inf();
-    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++)
-        most = x[i] > most || x[i] != x[i] ? x[i] : most;
+    KERNEL_STOP_EACH(i, 0, size)
+    most = x[i] > most || x[i] != x[i] ? x[i] : most;
     *(double *)(void *)y = most;
 }
 

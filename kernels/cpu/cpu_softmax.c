@@ -95,8 +95,8 @@ CPU_VARIANTS(log_softmax_rows,
 
 CPU_INLINE CpuF32x16 columns_max(const float *x, int64_t size, int64_t inner, int64_t columns) {
     CpuF32x16 most = cpu_f32x16_all(MINUS_INFINITY);
-    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++)
-        most = cpu_f32x16_max(cpu_f32x16_load_part(x + i * inner, columns, 0), most);
+    KERNEL_STOP_EACH(i, 0, size)
+    most = cpu_f32x16_max(cpu_f32x16_load_part(x + i * inner, columns, 0), most);
     return most;
 }
 
@@ -104,13 +104,13 @@ CPU_INLINE void softmax_columns_body(
     const float *x, int64_t size, int64_t inner, int64_t columns, float *y) {
     const CpuF32x16 most = columns_max(x, size, inner, columns);
     CpuF32x16 sum = {0};
-    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++) {
+    KERNEL_STOP_EACH(i, 0, size) {
         CpuF32x16 term = cpu_f32x16_exp(cpu_f32x16_load_part(x + i * inner, columns, 0) - most);
         cpu_f32x16_store_part(y + i * inner, columns, term);
         sum += term;
     }
     const CpuF32x16 scale = 1.0f / sum;
-    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++) {
+    KERNEL_STOP_EACH(i, 0, size) {
         CpuF32x16 term = cpu_f32x16_load_part(y + i * inner, columns, 0);
         cpu_f32x16_store_part(y + i * inner, columns, term * scale);
     }
@@ -123,11 +123,11 @@ CPU_INLINE void log_softmax_columns_body(
     const float *x, int64_t size, int64_t inner, int64_t columns, float *y) {
     const CpuF32x16 most = columns_max(x, size, inner, columns);
     CpuF32x16 sum = {0};
-    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++)
-        sum += cpu_f32x16_exp(cpu_f32x16_load_part(x + i * inner, columns, 0) - most);
+    KERNEL_STOP_EACH(i, 0, size)
+    sum += cpu_f32x16_exp(cpu_f32x16_load_part(x + i * inner, columns, 0) - most);
     CpuF32x16 log_sum;
     for (int lane = 0; lane < CPU_VECTOR_LANES; lane++) log_sum[lane] = scalar_log_f32(sum[lane]);
-    for (int64_t i = 0; i < size && !kernel_stop_ends_at(i); i++) {
+    KERNEL_STOP_EACH(i, 0, size) {
         CpuF32x16 value = cpu_f32x16_load_part(x + i * inner, columns, 0);
         cpu_f32x16_store_part(y + i * inner, columns, value - most - log_sum);
     }
