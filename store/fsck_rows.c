@@ -101,15 +101,16 @@ static Error *check_jobs(Fsck *fsck) {
 /* ---- migrations and verifications ---- */
 
 static const char *const damaged_texts[DAMAGED_KIND_COUNT] = {
-    [DAMAGED_DEPARTURE] = "what is written of its migration cannot be read: the next start of a "
-                          "daemon holds it, then `layover resume` runs it here, if it does not run "
-                          "on the other node, and `cancel` ends it; of one that has ended or moved "
-                          "`layover fsck --repair` restores what is known",
-    [DAMAGED_ARRIVAL] = "what is written of its way here cannot be read: the next start of a "
-                        "daemon holds it, if it is in doubt; else `layover fsck --repair` forgets "
-                        "the offer",
-    [DAMAGED_VERIFICATION] = "what it verifies cannot be read; `layover fsck --repair` makes it a "
-                             "job like others, which `cancel` and `rm-job` remove",
+    [DAMAGED_DEPARTURE] =
+        ("what is written of its migration cannot be read: the next start of a "
+         "daemon holds it, then `layover resume` runs it here, if it does not run "
+         "on the other node, and `cancel` ends it; of one that has ended or moved "
+         "`layover fsck --repair` restores what is known"),
+    [DAMAGED_ARRIVAL] = ("what is written of its way here cannot be read: the next start of a "
+                         "daemon holds it, if it is in doubt; else `layover fsck --repair` forgets "
+                         "the offer"),
+    [DAMAGED_VERIFICATION] = ("what it verifies cannot be read; `layover fsck --repair` makes it a "
+                              "job like others, which `cancel` and `rm-job` remove"),
 };
 
 static Error *repair_damaged(Fsck *fsck, const DamagedRow *row, bool *out_repaired) {
