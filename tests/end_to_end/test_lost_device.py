@@ -93,7 +93,7 @@ def test_a_job_that_demands_it_waits_and_goes_on(served, tmp_path):
     log = tmp_path / "events"
     with Daemon(served, "--device", "cpu", "--device", f"sim:0,lose-after={calls + 1}", "--event-log", log) as daemon:
         jobs = [daemon.submit("gen", load(CASE), device="sim:0") for _ in range(2)]
-        waiting = daemon.wait(jobs[1], lambda it: "sim:0" in (it["why"] or "") or it["ended"])
+        waiting = daemon.wait(jobs[1], lambda it: "lost" in (it["why"] or "") or it["ended"])
         assert waiting["why"] == "waits for sim:0, which is lost, to come back" and losses(daemon) == 1
         equal(daemon.finished(daemon.submit("gen", load(CASE), device="cpu")), single)
         for job in jobs:
