@@ -201,6 +201,7 @@ static Error *finish_queued(Execution *execution) {
 static Error *take_abandonment(Execution *execution, Error *error, RunResult *out_result) {
     if (error_code(error) != ERROR_ABANDONED) return error;
     if (atomic_load(&execution->kernel_stop->wanted) & KERNEL_STOP_DISCARD) return error;
+    error_free(error); /* a worker process's is on the heap */
     const uint32_t stop = atomic_exchange(&execution->stop, 0);
     kernel_stop_clear(execution->kernel_stop);
     out_result->kind = stop & STOP_SLICE_END ? RUN_SLICE_ENDED : RUN_SUSPENDED;
