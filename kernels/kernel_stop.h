@@ -124,13 +124,16 @@ static inline bool kernel_stop_ends_at(int64_t i) {
 static inline int64_t kernel_stop_piece(int64_t begin, int64_t size) {
     return size - begin > KERNEL_STOP_TURNS ? begin + KERNEL_STOP_TURNS : size;
 }
-/* A loop from begin to size that looks between pieces, so that each piece is as fast as a loop that
- * does not; as kernel_stop_ends, it may end early. `break` would only leave the piece. */
-#define KERNEL_STOP_EACH(i, begin, size)                                                           \
+/* A loop over begin, begin + step, ... below size that looks between pieces: each piece is as fast
+ * as a loop that does not look. Like kernel_stop_ends, the loop may end early. `break` leaves only
+ * the piece. step divides KERNEL_STOP_TURNS. */
+#define KERNEL_STOP_EVERY(i, begin, size, step)                                                    \
     for (int64_t i##_from = (begin), i##_end;                                                      \
          i##_from < (size) && (i##_end = kernel_stop_piece(i##_from, size), true);                 \
-         i##_from = i##_end < (size) && kernel_stop_ends() ? (size) : i##_end)                     \
-        for (int64_t i = i##_from; i < i##_end; i++)
+         i##_from = __builtin_expect(i##_end < (size), 0) && kernel_stop_ends() ? (size)           \
+                                                                                : i##_end)         \
+        for (int64_t i = i##_from; i < i##_end; i += (step))
+#define KERNEL_STOP_EACH(i, begin, size) KERNEL_STOP_EVERY (i, begin, size, 1)
 /* As kernel_stop_ends. */
 static inline bool kernel_stop_ends_after(KernelStopMeter *meter, uint64_t units) {
     return kernel_stop_count(meter, units) != NULL;

@@ -43,7 +43,7 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
             rest /= dim;
         }
         at[rank] = 1;
-        KERNEL_STOP_EACH(i, 0, width) {
+        KERNEL_STOP_EACH (i, 0, width) {
             at[0] = position(state, i, width);
             for (uint32_t r = 0; r < rank; r++) {
                 double sum = 0;

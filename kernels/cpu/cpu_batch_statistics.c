@@ -20,7 +20,7 @@ typedef struct Run {
 /* y may be x. Runs `statement` for every element `at` of the channel. */
 #define EACH_PIXEL(state, channel, at, statement)                                                  \
     for (int64_t image = 0; image < (state)->batch && !kernel_stop_ends(); image++)                \
-        KERNEL_STOP_EACH(at, (image * (state)->channels + (channel)) * (state)->pixels,            \
+        KERNEL_STOP_EACH (at, (image * (state)->channels + (channel)) * (state)->pixels,           \
             (image * (state)->channels + (channel) + 1) * (state)->pixels)                         \
     statement
 

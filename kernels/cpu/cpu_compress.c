@@ -38,10 +38,10 @@ static Error *launch_compress(const Plan *plan, const Launch *launch, const Shap
         TRY(kernel_stop_count(&meter, 8 + state->outer * (1 + state->slice_bytes / 16)));
         if (!is_true(launch, i)) continue;
         if (found == room) FAIL(FAILED, "Compress: the condition changed while it was read");
-        KERNEL_STOP_EACH(outer, 0, state->slice_bytes > 0 ? (int64_t)state->outer : 0)
-        cpu_move(to + ((uint64_t)outer * room + found) * state->slice_bytes,
-            from + ((uint64_t)outer * state->dim + i) * state->slice_bytes,
-            (size_t)state->slice_bytes);
+        KERNEL_STOP_EACH (outer, 0, state->slice_bytes > 0 ? (int64_t)state->outer : 0)
+            cpu_move(to + ((uint64_t)outer * room + found) * state->slice_bytes,
+                from + ((uint64_t)outer * state->dim + i) * state->slice_bytes,
+                (size_t)state->slice_bytes);
         found++;
     }
     if (found != room) FAIL(FAILED, "Compress: the condition changed while it was read");

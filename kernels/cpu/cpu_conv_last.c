@@ -33,9 +33,9 @@ static void pack_group(const CpuMatmulCode *code, const float *weights, int64_t 
         for (int64_t f = 0; f < count; f++)
             for (int64_t c = 0; c < channels; c++) {
                 if (kernel_stop_ends_after(&meter, work)) return;
-                KERNEL_STOP_EACH(p, 0, positions)
-                panel[(p * channels + c) * steps.row + cpu_matmul_panel_offset(steps, f)] =
-                    weights[((first + f) * channels + c) * positions + p];
+                KERNEL_STOP_EACH (p, 0, positions)
+                    panel[(p * channels + c) * steps.row + cpu_matmul_panel_offset(steps, f)] =
+                        weights[((first + f) * channels + c) * positions + p];
             }
     }
 }

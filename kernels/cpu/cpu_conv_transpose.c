@@ -35,7 +35,7 @@ static Error *gather_units(void *context, uint64_t begin, uint64_t end, uint32_t
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
         float *y = run->y + i * state->output_count;
         const float first = run->bias ? run->bias[i] : 0;
-        KERNEL_STOP_EACH(j, 0, state->output_count) y[j] = first;
+        KERNEL_STOP_EACH (j, 0, state->output_count) y[j] = first;
         for (int64_t k = 0; k < state->kernel_count; k++) {
             TRY(kernel_stop_check());
             cpu_fold_position(&state->fold, k,

@@ -86,7 +86,7 @@ static void fill_columns(
             const uint64_t work = (uint64_t)(count * state->tap_count) * (uint64_t)(per_group + 8);
             if (kernel_stop_ends_after(&meter, work)) return;
             find_taps(run, image, group, k, first, count, &taps);
-            KERNEL_STOP_EACH(c, group * per_group, (group + 1) * per_group) {
+            KERNEL_STOP_EACH (c, group * per_group, (group + 1) * per_group) {
                 const int64_t x = (image * state->channels + c) * state->input_count;
                 const int64_t to = (c * state->kernel_count + k) * state->block;
                 if (state->wide)

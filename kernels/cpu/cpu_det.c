@@ -28,9 +28,10 @@ static double eliminate(double *matrix, int64_t n) {
     KernelStopMeter meter = {0};
     for (int64_t column = 0; column < n; column++) {
         int64_t pivot = column;
-        KERNEL_STOP_EACH(row, column + 1, n)
-        if (scalar_abs_f64(matrix[row * n + column]) > scalar_abs_f64(matrix[pivot * n + column]))
-            pivot = row;
+        KERNEL_STOP_EACH (row, column + 1, n)
+            if (scalar_abs_f64(matrix[row * n + column]) >
+                scalar_abs_f64(matrix[pivot * n + column]))
+                pivot = row;
         if (pivot != column) {
             swap_rows(matrix, n, pivot, column);
             product = -product;
@@ -73,8 +74,8 @@ static Error *run_matrices(void *context, uint64_t begin, uint64_t end, uint32_t
     (void)part;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
         double *matrix = elements ? run->copies + i * elements : NULL;
-        KERNEL_STOP_EACH(k, 0, elements)
-        matrix[k] = load(state->dtype, run->from, i * elements + k);
+        KERNEL_STOP_EACH (k, 0, elements)
+            matrix[k] = load(state->dtype, run->from, i * elements + k);
         store(state->dtype, run->to, i, eliminate(matrix, state->n));
     }
     return NULL;

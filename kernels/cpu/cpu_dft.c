@@ -49,7 +49,7 @@ static Lane lane_of(const State *state, int64_t unit) {
 static void gather(const Run *run, Lane lane, CpuComplex *values) {
     const State *state = run->state;
     const FourierArguments *fourier = &state->fourier;
-    KERNEL_STOP_EACH(i, 0, fourier->taken) {
+    KERNEL_STOP_EACH (i, 0, fourier->taken) {
         const int64_t at = lane.from + i * lane.step;
         CpuComplex value = {0, 0};
         if (fourier->complex_input)
@@ -64,8 +64,7 @@ static void gather(const Run *run, Lane lane, CpuComplex *values) {
         }
         values[i] = value;
     }
-    KERNEL_STOP_EACH(i, fourier->taken, fourier->length)
-    values[i] = (CpuComplex){0, 0};
+    KERNEL_STOP_EACH (i, fourier->taken, fourier->length) values[i] = (CpuComplex){0, 0};
     /* the second half mirrors the first */
     for (int64_t i = 1; fourier->half_input && i <= (fourier->length - 1) / 2; i++)
         values[fourier->length - i] = (CpuComplex){values[i].re, -values[i].im};
@@ -75,7 +74,7 @@ static void scatter(const Run *run, Lane lane, const CpuComplex *values) {
     const State *state = run->state;
     const FourierArguments *fourier = &state->fourier;
     const double divisor = fourier->inverse ? (double)fourier->length : 1;
-    KERNEL_STOP_EACH(i, 0, fourier->bins) {
+    KERNEL_STOP_EACH (i, 0, fourier->bins) {
         const int64_t at = lane.to + i * lane.step;
         if (fourier->real_output) {
             cpu_float_store(state->wide, run->to, at, values[i].re / divisor);

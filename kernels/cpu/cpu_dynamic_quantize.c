@@ -22,7 +22,7 @@ static Error *find_ranges(void *context, uint64_t begin, uint64_t end, uint32_t 
     const Run *run = context;
     const uint64_t last = end * CPU_SMALL_RUN < run->count ? end * CPU_SMALL_RUN : run->count;
     Range range = {0, 0};
-    KERNEL_STOP_EACH(i, (int64_t)(begin * CPU_SMALL_RUN), (int64_t)last) {
+    KERNEL_STOP_EACH (i, (int64_t)(begin * CPU_SMALL_RUN), (int64_t)last) {
         range.low = run->x[i] < range.low ? run->x[i] : range.low;
         range.high = run->x[i] > range.high ? run->x[i] : range.high;
     }

@@ -117,7 +117,7 @@ static void run_pass(const CpuFourier *fourier, int64_t p, int64_t rest, int64_t
         if (kernel_stop_ends_after(&meter, (uint64_t)(step * p * (p + 8)) + 16)) return;
         CpuComplex twiddles[RADIX_MAX];
         for (int64_t k = 0; k < p; k++) twiddles[k] = fourier->roots[j * k * step];
-        KERNEL_STOP_EACH(q, 0, step) {
+        KERNEL_STOP_EACH (q, 0, step) {
             CpuComplex in[RADIX_MAX], out[RADIX_MAX];
             for (int64_t r = 0; r < p; r++) in[r] = from[q + step * (j + columns * r)];
             combine(fourier, p, in, out);
@@ -148,18 +148,18 @@ static void run_direct(const CpuFourier *fourier, CpuComplex *values, CpuComplex
 /* n k = (n^2 + k^2 - (k - n)^2) / 2: a convolution with the chirp. */
 static void run_bluestein(const CpuFourier *fourier, CpuComplex *values, CpuComplex *scratch) {
     CpuComplex *padded = scratch, *rest = scratch + fourier->padded;
-    KERNEL_STOP_EACH(i, 0, fourier->padded) {
+    KERNEL_STOP_EACH (i, 0, fourier->padded) {
         padded[i] = (CpuComplex){0, 0};
         if (i < fourier->length) padded[i] = multiply(values[i], fourier->chirp[i]);
     }
     run_direct(fourier->inner, padded, rest);
     if (kernel_stop_ends()) return;
     /* backwards by conjugating before and behind */
-    KERNEL_STOP_EACH(i, 0, fourier->padded)
-    padded[i] = conjugate(multiply(padded[i], fourier->kernel[i]));
+    KERNEL_STOP_EACH (i, 0, fourier->padded)
+        padded[i] = conjugate(multiply(padded[i], fourier->kernel[i]));
     run_direct(fourier->inner, padded, rest);
-    KERNEL_STOP_EACH(i, 0, fourier->length)
-    values[i] = multiply(conjugate(padded[i]), fourier->chirp[i]);
+    KERNEL_STOP_EACH (i, 0, fourier->length)
+        values[i] = multiply(conjugate(padded[i]), fourier->chirp[i]);
 }
 
 void cpu_fourier_run(
@@ -195,8 +195,7 @@ static void make_bluestein(int64_t length, CpuComplex *memory, CpuFourier *inner
     out->chirp = out->kernel + padded;
     /* k^2 modulo 2 length, without the square */
     uint64_t square = 0, period = 2 * (uint64_t)length;
-    KERNEL_STOP_EACH(i, 0, padded)
-    out->kernel[i] = (CpuComplex){0, 0};
+    KERNEL_STOP_EACH (i, 0, padded) out->kernel[i] = (CpuComplex){0, 0};
     KernelStopMeter meter = {0};
     for (int64_t k = 0; k < length && !kernel_stop_ends_after(&meter, ROOT_WORK); k++) {
         out->chirp[k] = root_of_unity(square, period);

@@ -89,9 +89,9 @@ static int32_t zero_of(const Packing *packing, int64_t matrix, int64_t line) {
 static void pack_line(const CpuIntegerOperand *operand, const uint8_t *from, int32_t zero,
     int64_t step, int16_t *out) {
     const int64_t depth = operand->depth, stride = operand->depth_stride;
-    KERNEL_STOP_EACH(k, 0, depth)
-    out[k / 2 * step + k % 2] =
-        (int16_t)(cpu_integer_load(operand->is_signed, from, k * stride) - zero);
+    KERNEL_STOP_EACH (k, 0, depth)
+        out[k / 2 * step + k % 2] =
+            (int16_t)(cpu_integer_load(operand->is_signed, from, k * stride) - zero);
     if (depth % 2) out[depth / 2 * step + 1] = 0;
 }
 

@@ -232,11 +232,11 @@ static void write_head(
     const int64_t left = columns - first;
     const int64_t count = left < CPU_LOWER_PANEL ? left : CPU_LOWER_PANEL;
     memset(head, 0, CPU_LOWER_PANEL * sizeof *head);
-    KERNEL_STOP_EACH(k, 0, depth)
-    for (int64_t c = 0; c < count; c++) {
-        const int32_t weight = b[k * columns + first + c];
-        head[c] += (uint32_t)weight;
-    }
+    KERNEL_STOP_EACH (k, 0, depth)
+        for (int64_t c = 0; c < count; c++) {
+            const int32_t weight = b[k * columns + first + c];
+            head[c] += (uint32_t)weight;
+        }
 }
 
 void cpu_lower_pack(CpuLowerForm form, const void *b, int64_t depth, int64_t columns, int64_t begin,

@@ -13,7 +13,7 @@ CPU_INLINE void square_sums_body(const float *x, int64_t channels, int64_t step,
     float factor, float bias, float *to) {
     for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
         CpuF32x16 sum = {0};
-        KERNEL_STOP_EACH(c, 0, channels) {
+        KERNEL_STOP_EACH (c, 0, channels) {
             const CpuF32x16 value = cpu_f32x16_load_part(x + c * step + i, count - i, 0);
             sum += value * value;
         }

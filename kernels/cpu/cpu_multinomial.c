@@ -41,7 +41,7 @@ static bool sum_row(const Run *run, int64_t row) {
         if (sums[i] > most) most = sums[i];
     }
     if (isinf(most)) return false;
-    KERNEL_STOP_EACH(i, 0, classes) {
+    KERNEL_STOP_EACH (i, 0, classes) {
         sum += scalar_exp_f64(sums[i] - most);
         sums[i] = sum;
     }

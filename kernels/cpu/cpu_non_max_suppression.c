@@ -96,7 +96,7 @@ static int64_t select_boxes(const Run *run, int64_t unit) {
     const float *scores = run->scores + unit * state->boxes;
     Candidate *candidates = run->candidates + unit * state->boxes;
     int64_t count = 0, kept = 0;
-    KERNEL_STOP_EACH(i, 0, state->boxes) {
+    KERNEL_STOP_EACH (i, 0, state->boxes) {
         const float score = ((const volatile float *)scores)[i];
         if (state->has_threshold && !(score > run->threshold)) continue;
         candidates[count++] = (Candidate){score, i};

@@ -72,31 +72,20 @@ CPU_INLINE void finish_row(Row *row, float left, float squares) {
 }
 
 CPU_INLINE void centered_row_body(Row *row) {
+    const int64_t whole = row->size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
+    const float *rest = row->x + whole;
     CpuF32x16 sum = {0};
-    int64_t i = 0;
-    for (;;) {
-        const int64_t end = kernel_stop_piece(i, row->size);
-        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
-            sum += cpu_f32x16_load(row->x + i);
-        if (__builtin_expect(end == row->size, 1)) break;
-        if (kernel_stop_ends()) return;
-    }
-    if (i < row->size) sum += cpu_f32x16_load_part(row->x + i, row->size - i, 0);
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES) sum += cpu_f32x16_load(row->x + i);
+    if (whole < row->size) sum += cpu_f32x16_load_part(rest, row->size - whole, 0);
     row->mean = cpu_f32x16_sum(sum) / (float)row->size;
     CpuF32x16 left = {0}, squares = {0};
-    i = 0;
-    for (;;) {
-        const int64_t end = kernel_stop_piece(i, row->size);
-        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES) {
-            CpuF32x16 x = cpu_f32x16_load(row->x + i) - row->mean;
-            left += x;
-            squares += x * x;
-        }
-        if (__builtin_expect(end == row->size, 1)) break;
-        if (kernel_stop_ends()) return;
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES) {
+        CpuF32x16 x = cpu_f32x16_load(row->x + i) - row->mean;
+        left += x;
+        squares += x * x;
     }
-    if (i < row->size) {
-        CpuF32x16 x = cpu_f32x16_load_part(row->x + i, row->size - i, row->mean) - row->mean;
+    if (whole < row->size) {
+        CpuF32x16 x = cpu_f32x16_load_part(rest, row->size - whole, row->mean) - row->mean;
         left += x;
         squares += x * x;
     }
@@ -106,8 +95,7 @@ CPU_INLINE void centered_row_halves_body(Row *row) {
     const float *x = row->x;
     const int64_t whole = row->size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
     CpuF32x8 low = {0}, high = {0}, low_squares = {0}, high_squares = {0};
-    for (int64_t i = 0; i < whole; i += CPU_VECTOR_LANES) {
-        if (kernel_stop_ends_at(i + KERNEL_STOP_TURNS - 1) && i > 0) return;
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES) {
         low += cpu_f32x8_load(x + i);
         high += cpu_f32x8_load(x + i + CPU_HALF_LANES);
     }
@@ -118,7 +106,7 @@ CPU_INLINE void centered_row_halves_body(Row *row) {
             high[i - whole - CPU_HALF_LANES] += x[i];
     const float mean = row->mean = cpu_f32x8_sum(low, high) / (float)row->size;
     low = high = (CpuF32x8){0};
-    for (int64_t i = 0; i < whole; i += CPU_VECTOR_LANES) {
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES) {
         const CpuF32x8 first = cpu_f32x8_load(x + i) - mean;
         const CpuF32x8 second = cpu_f32x8_load(x + i + CPU_HALF_LANES) - mean;
         low += first;
@@ -143,8 +131,7 @@ CPU_VARIANTS_HALVES(centered_row, (Row * row), (row));
 
 CPU_INLINE void uncentered_row_body(Row *row) {
     CpuF32x16 squares = {0};
-    for (int64_t i = 0; i < row->size; i += CPU_VECTOR_LANES) {
-        if (kernel_stop_ends_at(i + KERNEL_STOP_TURNS - 1) && i > 0) return;
+    KERNEL_STOP_EVERY (i, 0, row->size, CPU_VECTOR_LANES) {
         CpuF32x16 x = cpu_f32x16_load_part(row->x + i, row->size - i, 0);
         squares += x * x;
     }
@@ -213,7 +200,7 @@ static void expand(const Shape *shape, const int64_t *strides, const float *from
     int64_t index[SHAPE_RANK_MAX] = {0};
     const int64_t count = shape_count_unchecked(shape);
     int64_t offset = 0;
-    KERNEL_STOP_EACH(i, 0, count) {
+    KERNEL_STOP_EACH (i, 0, count) {
         to[i] = from[offset];
         for (uint32_t d = shape->rank; d-- > 0;) {
             offset += strides[d];

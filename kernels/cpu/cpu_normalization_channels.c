@@ -9,8 +9,7 @@
 /* y = (x - mean) * factor + bias over pixels of one channel, or over channels of one pixel. */
 CPU_INLINE void scale_pixels_body(
     const float *x, int64_t count, float mean, float factor, float bias, float *y) {
-    for (int64_t i = 0; i < count; i += CPU_VECTOR_LANES) {
-        if (kernel_stop_ends_at(i + KERNEL_STOP_TURNS - 1) && i > 0) return;
+    KERNEL_STOP_EVERY (i, 0, count, CPU_VECTOR_LANES) {
         const CpuF32x16 value = cpu_f32x16_load_part(x + i, count - i, 0);
         cpu_f32x16_store_part(y + i, count - i, (value - mean) * factor + bias);
     }

@@ -33,12 +33,10 @@ static int64_t along(const Shape *shape, const int64_t *strides, int64_t index) 
 static void softmax_row(const WideState *state, const double *x, double *y) {
     const int64_t step = state->inner;
     double most = -__builtin_inf(), sum = 0;
-    KERNEL_STOP_EACH(i, 0, state->size)
-    most = x[i * step] > most ? x[i * step] : most;
-    KERNEL_STOP_EACH(i, 0, state->size)
-    sum += scalar_exp_f64(x[i * step] - most);
+    KERNEL_STOP_EACH (i, 0, state->size) most = x[i * step] > most ? x[i * step] : most;
+    KERNEL_STOP_EACH (i, 0, state->size) sum += scalar_exp_f64(x[i * step] - most);
     const double log_sum = scalar_log_f64(sum);
-    KERNEL_STOP_EACH(i, 0, state->size) {
+    KERNEL_STOP_EACH (i, 0, state->size) {
         const double shifted = x[i * step] - most;
         y[i * step] = state->operator_id == OPERATOR_SOFTMAX ? scalar_exp_f64(shifted) / sum
                                                              : shifted - log_sum;
@@ -57,13 +55,12 @@ static void normalize_row(const Run *run, int64_t row) {
     const double *x = run->x + row * state->size;
     double sum = 0, squares = 0, mean = 0;
     if (state->operator_id != OPERATOR_RMS_NORMALIZATION) {
-        KERNEL_STOP_EACH(i, 0, state->size) sum += x[i];
+        KERNEL_STOP_EACH (i, 0, state->size) sum += x[i];
         mean = sum / (double)state->size;
     }
-    KERNEL_STOP_EACH(i, 0, state->size)
-    squares += (x[i] - mean) * (x[i] - mean);
+    KERNEL_STOP_EACH (i, 0, state->size) squares += (x[i] - mean) * (x[i] - mean);
     const double inverse = 1 / sqrt(squares / (double)state->size + state->epsilon);
-    KERNEL_STOP_EACH(i, 0, state->size) {
+    KERNEL_STOP_EACH (i, 0, state->size) {
         const int64_t at = row * state->size + i;
         double value = (x[i] - mean) * inverse * run->scale[along(&state->shape, state->scale, at)];
         if (state->has_bias) value += run->bias[along(&state->shape, state->bias, at)];
@@ -78,8 +75,8 @@ static void scale_row(const Run *run, int64_t row) {
     const int64_t channel = row % state->outer;
     const double factor =
         run->scale[channel] / sqrt(run->channel_variance[channel] + state->epsilon);
-    KERNEL_STOP_EACH(i, row * state->size, (row + 1) * state->size)
-    run->y[i] = (run->x[i] - run->channel_mean[channel]) * factor + run->bias[channel];
+    KERNEL_STOP_EACH (i, row * state->size, (row + 1) * state->size)
+        run->y[i] = (run->x[i] - run->channel_mean[channel]) * factor + run->bias[channel];
 }
 
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {

@@ -49,7 +49,7 @@ static void fill(const Run *run, char *to, uint64_t bytes) {
 static void run_columns(const Run *run, char *to, const char *from, int64_t begin, int64_t end) {
     const State *state = run->state;
     uint64_t block = state->block_bytes;
-    KERNEL_STOP_EACH(column, begin, end) {
+    KERNEL_STOP_EACH (column, begin, end) {
         int64_t source = map(state, state->rank - 1, column);
         char *cell = to + (uint64_t)column * block;
         if (source < 0)

@@ -25,38 +25,34 @@ static void finish_max(const float *x, int64_t rest, float *most, float *y) {
 static void plane_max_portable(const float *x, int64_t size, float *y) {
     float most[CPU_VECTOR_LANES];
     for (int lane = 0; lane < CPU_VECTOR_LANES; lane++) most[lane] = -__builtin_inff();
-    int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= size && !kernel_stop_ends_at(i + 15); i += CPU_VECTOR_LANES)
+    const int64_t whole = size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES)
         for (int lane = 0; lane < CPU_VECTOR_LANES; lane++)
             most[lane] = max_1(most[lane], x[i + lane]);
-    if (size - i >= CPU_VECTOR_LANES) return;
-    finish_max(x + i, size - i, most, y);
+    finish_max(x + whole, size - whole, most, y);
 }
 
 #if defined(__x86_64__)
 CPU_TARGET_AVX2 static void plane_max_avx2(const float *x, int64_t size, float *y) {
     __m256 low = _mm256_set1_ps(-__builtin_inff()), high = low;
     float most[CPU_VECTOR_LANES];
-    int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= size && !kernel_stop_ends_at(i + 15); i += CPU_VECTOR_LANES) {
+    const int64_t whole = size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES) {
         low = max_8(low, _mm256_loadu_ps(x + i));
         high = max_8(high, _mm256_loadu_ps(x + i + 8));
     }
-    if (size - i >= CPU_VECTOR_LANES) return;
     _mm256_storeu_ps(most, low);
     _mm256_storeu_ps(most + 8, high);
-    finish_max(x + i, size - i, most, y);
+    finish_max(x + whole, size - whole, most, y);
 }
 
 CPU_TARGET_AVX512 static void plane_max_avx512(const float *x, int64_t size, float *y) {
     __m512 lanes = _mm512_set1_ps(-__builtin_inff());
     float most[CPU_VECTOR_LANES];
-    int64_t i = 0;
-    for (; i + CPU_VECTOR_LANES <= size && !kernel_stop_ends_at(i + 15); i += CPU_VECTOR_LANES)
-        lanes = max_16(lanes, _mm512_loadu_ps(x + i));
-    if (size - i >= CPU_VECTOR_LANES) return;
+    const int64_t whole = size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES) lanes = max_16(lanes, _mm512_loadu_ps(x + i));
     _mm512_storeu_ps(most, lanes);
-    finish_max(x + i, size - i, most, y);
+    finish_max(x + whole, size - whole, most, y);
 }
 #endif
 
@@ -72,15 +68,14 @@ static void (*plane_max_for(CpuLevel level))(const float *x, int64_t size, float
 static void plane_mean_f64(const float *x_, int64_t size, float *y) {
     const double *x = (const double *)(const void *)x_;
     double sum = 0;
-    KERNEL_STOP_EACH(i, 0, size) sum += x[i];
+    KERNEL_STOP_EACH (i, 0, size) sum += x[i];
     *(double *)(void *)y = sum / (double)size;
 }
 
 static void plane_max_f64(const float *x_, int64_t size, float *y) {
     const double *x = (const double *)(const void *)x_;
     double most = -__builtin_inf();
-    KERNEL_STOP_EACH(i, 0, size)
-    most = x[i] > most || x[i] != x[i] ? x[i] : most;
+    KERNEL_STOP_EACH (i, 0, size) most = x[i] > most || x[i] != x[i] ? x[i] : most;
     *(double *)(void *)y = most;
 }
 

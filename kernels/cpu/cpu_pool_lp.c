@@ -44,7 +44,7 @@ Error *cpu_pool_lp_powers(CpuDevice *device, uint32_t threads, int64_t p, uint32
 }
 
 void cpu_pool_lp_roots(int64_t p, uint32_t size, int64_t count, void *values) {
-    KERNEL_STOP_EACH(i, 0, count) {
+    KERNEL_STOP_EACH (i, 0, count) {
         if (size == sizeof(double))
             ((double *)values)[i] = root(((double *)values)[i], p);
         else
@@ -70,9 +70,10 @@ static Error *run_planes(void *context, uint64_t begin, uint64_t end, uint32_t p
     const State *state = run->state;
     for (int64_t plane = (int64_t)begin; plane < (int64_t)end; plane++) {
         double sum = 0;
-        KERNEL_STOP_EACH(i, plane * state->size, (plane + 1) * state->size)
-        sum += power(state->wide ? ((const double *)run->x)[i] : (double)((const float *)run->x)[i],
-            state->p);
+        KERNEL_STOP_EACH (i, plane * state->size, (plane + 1) * state->size)
+            sum += power(
+                state->wide ? ((const double *)run->x)[i] : (double)((const float *)run->x)[i],
+                state->p);
         if (state->wide)
             ((double *)run->y)[plane] = root(sum, state->p);
         else

@@ -268,7 +268,7 @@ static void load_states(const Run *run, const float *from, float *to) {
     const CpuRecurrent *recurrent = run->recurrent;
     const int64_t hidden = recurrent->hidden;
     const size_t bytes = (size_t)hidden * sizeof(float);
-    KERNEL_STOP_EACH(n, 0, recurrent->batch) {
+    KERNEL_STOP_EACH (n, 0, recurrent->batch) {
         const int64_t row = cpu_recurrent_state_row(recurrent, run->direction, n);
         if (from)
             memcpy(to + n * hidden, from + row * hidden, bytes);

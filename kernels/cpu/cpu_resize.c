@@ -128,7 +128,7 @@ typedef struct PassRun {
 } PassRun;
 
 static void fill(const State *state, void *to, int64_t at, int64_t count) {
-    KERNEL_STOP_EACH(i, 0, count) {
+    KERNEL_STOP_EACH (i, 0, count) {
         if (state->wide)
             ((double *)to)[at + i] = state->tables.resize.extrapolation;
         else
@@ -168,9 +168,10 @@ static void fill_outside(const State *state, const Table *tables, void *to) {
         const Pass *pass = &state->passes[i];
         const CpuResizeSpan *spans = tables[pass->axis].spans;
         for (int64_t outer = 0; outer < pass->final_outer && !kernel_stop_ends(); outer++)
-            KERNEL_STOP_EACH(at, 0, pass->output)
-        if (spans[at].count == 0)
-            fill(state, to, (outer * pass->output + at) * pass->final_inner, pass->final_inner);
+            KERNEL_STOP_EACH (at, 0, pass->output)
+                if (spans[at].count == 0)
+                    fill(state, to, (outer * pass->output + at) * pass->final_inner,
+                        pass->final_inner);
     }
 }
 

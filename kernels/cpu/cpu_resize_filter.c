@@ -66,7 +66,7 @@ static CpuResizeSpan weigh(const ResizeArguments *resize, const ResizeAxis *axis
     const int64_t last = axis->input - 1;
     CpuResizeSpan span = {clamp(low, 0, last), 1};
     double total = 0;
-    KERNEL_STOP_EACH(i, 0, taps) weights[i] = 0;
+    KERNEL_STOP_EACH (i, 0, taps) weights[i] = 0;
     for (int64_t i = low; i <= high && !kernel_stop_ends_at(i - low); i++) {
         if (resize->exclude_outside && (i < 0 || i > last)) continue;
         const double weight = filter(resize, fabs((double)i - x) * stretch);

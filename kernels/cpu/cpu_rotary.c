@@ -27,7 +27,7 @@ typedef struct Run {
         const RotaryState *state, const T *x, const T *cosines, const T *sines, T *y) {            \
         const int64_t half = state->half, step = state->interleaved ? 2 : 1;                       \
         const int64_t other = state->interleaved ? 1 : half;                                       \
-        KERNEL_STOP_EACH(i, 0, half) {                                                             \
+        KERNEL_STOP_EACH (i, 0, half) {                                                            \
             const T a = x[i * step], b = x[i * step + other];                                      \
             y[i * step] = cosines[i] * a - sines[i] * b;                                           \
             y[i * step + other] = sines[i] * a + cosines[i] * b;                                   \

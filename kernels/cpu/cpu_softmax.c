@@ -18,37 +18,27 @@ typedef struct SoftmaxState {
 
 CPU_INLINE float row_max(const float *x, int64_t size) {
     CpuF32x16 most = cpu_f32x16_all(MINUS_INFINITY);
-    int64_t i = 0;
-    for (;;) {
-        const int64_t end = kernel_stop_piece(i, size);
-        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
-            most = cpu_f32x16_max(cpu_f32x16_load(x + i), most);
-        if (__builtin_expect(end == size, 1)) break;
-        if (kernel_stop_ends()) return 0;
-    }
-    if (i < size)
-        most = cpu_f32x16_max(cpu_f32x16_load_part(x + i, size - i, MINUS_INFINITY), most);
+    const int64_t whole = size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES)
+        most = cpu_f32x16_max(cpu_f32x16_load(x + i), most);
+    if (whole < size)
+        most = cpu_f32x16_max(cpu_f32x16_load_part(x + whole, size - whole, MINUS_INFINITY), most);
     return cpu_f32x16_largest(most);
 }
 
 /* Adds up e^(x - shift), and writes the terms to y where y is given. */
 CPU_INLINE float row_exp_sum(const float *x, int64_t size, float shift, float *y) {
     CpuF32x16 sum = {0};
-    int64_t i = 0;
-    for (;;) {
-        const int64_t end = kernel_stop_piece(i, size);
-        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES) {
-            CpuF32x16 term = cpu_f32x16_exp(cpu_f32x16_load(x + i) - shift);
-            if (y) cpu_f32x16_store(y + i, term);
-            sum += term;
-        }
-        if (__builtin_expect(end == size, 1)) break;
-        if (kernel_stop_ends()) return 0;
+    const int64_t whole = size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES) {
+        CpuF32x16 term = cpu_f32x16_exp(cpu_f32x16_load(x + i) - shift);
+        if (y) cpu_f32x16_store(y + i, term);
+        sum += term;
     }
-    if (i < size) {
+    if (whole < size) {
         CpuF32x16 term =
-            cpu_f32x16_exp(cpu_f32x16_load_part(x + i, size - i, MINUS_INFINITY) - shift);
-        if (y) cpu_f32x16_store_part(y + i, size - i, term);
+            cpu_f32x16_exp(cpu_f32x16_load_part(x + whole, size - whole, MINUS_INFINITY) - shift);
+        if (y) cpu_f32x16_store_part(y + whole, size - whole, term);
         sum += term;
     }
     return cpu_f32x16_sum(sum);
@@ -59,15 +49,10 @@ CPU_INLINE void softmax_rows_body(
     (void)inner, (void)columns;
     const float sum = row_exp_sum(x, size, row_max(x, size), y);
     const float scale = 1.0f / sum;
-    int64_t i = 0;
-    for (;;) {
-        const int64_t end = kernel_stop_piece(i, size);
-        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
-            cpu_f32x16_store(y + i, cpu_f32x16_load(y + i) * scale);
-        if (__builtin_expect(end == size, 1)) break;
-        if (kernel_stop_ends()) return;
-    }
-    for (; i < size; i++) y[i] *= scale;
+    const int64_t whole = size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES)
+        cpu_f32x16_store(y + i, cpu_f32x16_load(y + i) * scale);
+    for (int64_t i = whole; i < size; i++) y[i] *= scale;
 }
 CPU_VARIANTS(softmax_rows, (const float *x, int64_t size, int64_t inner, int64_t columns, float *y),
     (x, size, inner, columns, y));
@@ -77,15 +62,10 @@ CPU_INLINE void log_softmax_rows_body(
     (void)inner, (void)columns;
     const float most = row_max(x, size);
     const float log_sum = scalar_log_f32(row_exp_sum(x, size, most, NULL));
-    int64_t i = 0;
-    for (;;) {
-        const int64_t end = kernel_stop_piece(i, size);
-        for (; i + CPU_VECTOR_LANES <= end; i += CPU_VECTOR_LANES)
-            cpu_f32x16_store(y + i, cpu_f32x16_load(x + i) - most - log_sum);
-        if (__builtin_expect(end == size, 1)) break;
-        if (kernel_stop_ends()) return;
-    }
-    for (; i < size; i++) y[i] = x[i] - most - log_sum;
+    const int64_t whole = size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES)
+        cpu_f32x16_store(y + i, cpu_f32x16_load(x + i) - most - log_sum);
+    for (int64_t i = whole; i < size; i++) y[i] = x[i] - most - log_sum;
 }
 CPU_VARIANTS(log_softmax_rows,
     (const float *x, int64_t size, int64_t inner, int64_t columns, float *y),
@@ -95,8 +75,8 @@ CPU_VARIANTS(log_softmax_rows,
 
 CPU_INLINE CpuF32x16 columns_max(const float *x, int64_t size, int64_t inner, int64_t columns) {
     CpuF32x16 most = cpu_f32x16_all(MINUS_INFINITY);
-    KERNEL_STOP_EACH(i, 0, size)
-    most = cpu_f32x16_max(cpu_f32x16_load_part(x + i * inner, columns, 0), most);
+    KERNEL_STOP_EACH (i, 0, size)
+        most = cpu_f32x16_max(cpu_f32x16_load_part(x + i * inner, columns, 0), most);
     return most;
 }
 
@@ -104,13 +84,13 @@ CPU_INLINE void softmax_columns_body(
     const float *x, int64_t size, int64_t inner, int64_t columns, float *y) {
     const CpuF32x16 most = columns_max(x, size, inner, columns);
     CpuF32x16 sum = {0};
-    KERNEL_STOP_EACH(i, 0, size) {
+    KERNEL_STOP_EACH (i, 0, size) {
         CpuF32x16 term = cpu_f32x16_exp(cpu_f32x16_load_part(x + i * inner, columns, 0) - most);
         cpu_f32x16_store_part(y + i * inner, columns, term);
         sum += term;
     }
     const CpuF32x16 scale = 1.0f / sum;
-    KERNEL_STOP_EACH(i, 0, size) {
+    KERNEL_STOP_EACH (i, 0, size) {
         CpuF32x16 term = cpu_f32x16_load_part(y + i * inner, columns, 0);
         cpu_f32x16_store_part(y + i * inner, columns, term * scale);
     }
@@ -123,11 +103,11 @@ CPU_INLINE void log_softmax_columns_body(
     const float *x, int64_t size, int64_t inner, int64_t columns, float *y) {
     const CpuF32x16 most = columns_max(x, size, inner, columns);
     CpuF32x16 sum = {0};
-    KERNEL_STOP_EACH(i, 0, size)
-    sum += cpu_f32x16_exp(cpu_f32x16_load_part(x + i * inner, columns, 0) - most);
+    KERNEL_STOP_EACH (i, 0, size)
+        sum += cpu_f32x16_exp(cpu_f32x16_load_part(x + i * inner, columns, 0) - most);
     CpuF32x16 log_sum;
     for (int lane = 0; lane < CPU_VECTOR_LANES; lane++) log_sum[lane] = scalar_log_f32(sum[lane]);
-    KERNEL_STOP_EACH(i, 0, size) {
+    KERNEL_STOP_EACH (i, 0, size) {
         CpuF32x16 value = cpu_f32x16_load_part(x + i * inner, columns, 0);
         cpu_f32x16_store_part(y + i * inner, columns, value - most - log_sum);
     }

@@ -97,8 +97,8 @@ static Error *order_input(
     void *memory;
     TRY(memory_alloc((size_t)count, 2 * sizeof(Ordered), &memory));
     Ordered *ordered = numbers->ordered = numbers->order_block = memory, *spare = ordered + count;
-    KERNEL_STOP_EACH(i, 0, count)
-    ordered[i] = (Ordered){string_tensor_at(cpu_input(launch, input), count, i), i};
+    KERNEL_STOP_EACH (i, 0, count)
+        ordered[i] = (Ordered){string_tensor_at(cpu_input(launch, input), count, i), i};
     TRY(kernel_stop_check());
     TRY(sort(&ordered, &spare, count));
     numbers->ordered = ordered;

@@ -88,7 +88,7 @@ static void merge(
  * stop. */
 static void sort(Work *work) {
     const int64_t count = work->state->items;
-    KERNEL_STOP_EACH(i, 0, count) work->order[i] = i;
+    KERNEL_STOP_EACH (i, 0, count) work->order[i] = i;
     for (int64_t run = 1; run < count; run *= 2) {
         for (int64_t begin = 0; begin < count; begin += 2 * run) {
             if (begin % KERNEL_STOP_TURNS == 0 && kernel_stop_ends()) return;
@@ -121,8 +121,8 @@ static int64_t group(Work *work, const void *from) {
     }
     if (state->sorted) return found;
     found = 0;
-    KERNEL_STOP_EACH(item, 0, state->items)
-    if (work->leader[item] == item) work->number[item] = found++;
+    KERNEL_STOP_EACH (item, 0, state->items)
+        if (work->leader[item] == item) work->number[item] = found++;
     return found;
 }
 
@@ -143,9 +143,9 @@ static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes)
 MUST_CHECK static Error *write_item(
     const State *state, const char *from, char *to, int64_t item, int64_t number, int64_t room) {
     const size_t bytes = (size_t)state->inner * state->size;
-    KERNEL_STOP_EACH(outer, 0, state->outer)
-    cpu_move(to + (size_t)(outer * room + number) * bytes,
-        from + (size_t)(outer * state->items + item) * bytes, bytes);
+    KERNEL_STOP_EACH (outer, 0, state->outer)
+        cpu_move(to + (size_t)(outer * room + number) * bytes,
+            from + (size_t)(outer * state->items + item) * bytes, bytes);
     return kernel_stop_check();
 }
 
