@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 enum { NAME_SIZE = 16 }; /* pthread_setname_np(3) */
 
@@ -21,4 +22,12 @@ bool thread_start(pthread_t *out, const char *name, void *(*main)(void *), void 
     (void)snprintf(shown, sizeof shown, "%s", name);
     if (started) (void)pthread_setname_np(*out, shown); /* only for people */
     return started;
+}
+
+void thread_condition_init(pthread_cond_t *out) {
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(out, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
 }

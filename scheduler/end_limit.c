@@ -40,7 +40,6 @@ static void free_limit(EndLimit *limit) {
 Error *end_limit_start(uint64_t due_ns, void (*cut)(void *context, size_t left, const char *words),
     void *context, EndLimit **out) {
     void *memory;
-    pthread_condattr_t monotonic;
     TRY(memory_alloc(1, sizeof(EndLimit), &memory));
     EndLimit *limit = memory;
     limit->due_ns = due_ns;
@@ -48,10 +47,7 @@ Error *end_limit_start(uint64_t due_ns, void (*cut)(void *context, size_t left, 
     limit->context = context;
     limit->left = SIZE_MAX;
     (void)pthread_mutex_init(&limit->mutex, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&limit->changed, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
+    thread_condition_init(&limit->changed);
     if (!thread_start(&limit->thread, "end-limit", thread_main, limit)) {
         free_limit(limit);
         FAIL(OUT_OF_MEMORY, "the system gives no more threads");

@@ -211,16 +211,12 @@ static Error *write_header(EventRecorder *recorder) {
 /* ---- life ---- */
 
 static Error *start(EventRecorder *recorder, const EventRecorderOptions *options) {
-    pthread_condattr_t attributes;
     char *path;
     recorder->descriptor = -1;
     recorder->options = *options;
     recorder->options.path = NULL;
     (void)pthread_mutex_init(&recorder->mutex, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&recorder->wake, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    thread_condition_init(&recorder->wake);
     TRY(memory_copy_text(options->path, &path));
     recorder->options.path = path;
     TRY(open_file(path, &recorder->descriptor));

@@ -204,17 +204,13 @@ static void *thread_main(void *argument) {
 /* ---- life ---- */
 
 Error *housekeeping_create(const HousekeepingOptions *options, Housekeeping **out_housekeeping) {
-    pthread_condattr_t attributes;
     void *memory;
     TRY(memory_alloc(1, sizeof(Housekeeping), &memory));
     Housekeeping *housekeeping = memory;
     housekeeping->options = *options;
     housekeeping->last_gc_ns = housekeeping->alive_ns = clock_now_ns(options->clock);
     (void)pthread_mutex_init(&housekeeping->mutex, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&housekeeping->wake, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    thread_condition_init(&housekeeping->wake);
     *out_housekeeping = housekeeping;
     return NULL;
 }

@@ -7,6 +7,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/thread.h"
 
 enum { WAIT_MS = 5000 };
 
@@ -33,17 +34,13 @@ uint64_t memory_budget_part_of_machine(uint32_t part, uint64_t min, uint64_t max
 Error *memory_budget_create(
     const char *what, uint64_t bytes, uint32_t wait_ms, MemoryBudget **out_budget) {
     void *memory;
-    pthread_condattr_t attributes;
     TRY(memory_alloc(1, sizeof(MemoryBudget), &memory));
     MemoryBudget *budget = memory;
     budget->what = what;
     budget->total = bytes;
     budget->wait_ms = wait_ms ? wait_ms : WAIT_MS;
     (void)pthread_mutex_init(&budget->mutex, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&budget->given_back, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    thread_condition_init(&budget->given_back);
     *out_budget = budget;
     return NULL;
 }

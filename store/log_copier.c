@@ -148,14 +148,10 @@ void log_copier_note(LogCopier *copier, uint64_t log_size) {
 
 Error *log_copier_open(Store *store, LogCopier **out_copier) {
     LogCopier *copier;
-    pthread_condattr_t attributes;
     TRY(memory_alloc(1, sizeof *copier, (void **)&copier));
     copier->store = store;
     (void)pthread_mutex_init(&copier->mutex, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&copier->wake, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    thread_condition_init(&copier->wake);
     *out_copier = copier;
     return NULL;
 }

@@ -174,11 +174,7 @@ Error *process_child_start(const ProcessChildOptions *options, ProcessChild **ou
     OWN(ProcessChild, child) = memory;
     child->options = *options;
     child->socket = child->its_socket = -1;
-    pthread_condattr_t monotonic;
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&child->changed, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
+    thread_condition_init(&child->changed);
     (void)pthread_mutex_init(&child->mutex, NULL);
     TRY(open_sockets(child));
     TRY(start_thread(child));

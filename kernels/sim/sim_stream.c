@@ -54,14 +54,10 @@ Error *sim_engine_create(uint64_t lag_ns, SimEngine **out) {
     void *memory;
     TRY(memory_alloc(1, sizeof(SimEngine), &memory));
     SimEngine *engine = memory;
-    pthread_condattr_t monotonic;
     engine->lag_ns = lag_ns;
     engine->spin_ns = spin_limit_ns();
     (void)pthread_mutex_init(&engine->mutex, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&engine->queued, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
+    thread_condition_init(&engine->queued);
     (void)pthread_cond_init(&engine->done, NULL);
     *out = engine;
     return NULL;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/thread.h"
 #include "scheduler/http/http_server_internal.h"
 
 enum {
@@ -117,14 +118,10 @@ Error *http_server_open(HttpService *service, const HttpServerOptions *options, 
     TRY(http_libraries_open_microhttpd());
     TRY(memory_alloc(1, sizeof(HttpServer), &memory));
     OWN(HttpServer, server) = memory;
-    pthread_condattr_t monotonic;
     server->service = service;
     server->options = *options;
     (void)pthread_mutex_init(&server->mutex, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&server->changed, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
+    thread_condition_init(&server->changed);
     for (size_t i = 0; i < HTTP_LISTENERS; i++) server->listeners[i].socket = -1;
     set_default(&server->options.connection_max, CONNECTIONS_DEFAULT);
     set_default(&server->options.connection_per_peer_max, PER_PEER_DEFAULT);

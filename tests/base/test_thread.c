@@ -1,7 +1,9 @@
 #include "base/thread.h"
 
+#include <errno.h>
 #include <signal.h>
 
+#include "base/clock.h"
 #include "tests/support/test_support.h"
 
 static void *blocks_signals(void *argument) {
@@ -26,9 +28,25 @@ static void test_thread_start_keeps_signals_from_it(void **state) {
     assert_int_equal(sigismember(&after, SIGTERM), sigismember(&before, SIGTERM));
 }
 
+/* A time of the monotonic clock, not of the calendar, which is decades further. */
+static void test_thread_condition_waits_by_the_monotonic_clock(void **state) {
+    (void)state;
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t condition;
+    const uint64_t due_ns = clock_now_ns(clock_real()) + 20000000;
+    const struct timespec due = clock_timespec(due_ns);
+    thread_condition_init(&condition);
+    assert_int_equal(pthread_mutex_lock(&mutex), 0);
+    assert_int_equal(pthread_cond_timedwait(&condition, &mutex, &due), ETIMEDOUT);
+    assert_true(clock_now_ns(clock_real()) >= due_ns);
+    assert_int_equal(pthread_mutex_unlock(&mutex), 0);
+    assert_int_equal(pthread_cond_destroy(&condition), 0);
+}
+
 int test_thread(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_thread_start_keeps_signals_from_it),
+        cmocka_unit_test(test_thread_condition_waits_by_the_monotonic_clock),
     };
     return cmocka_run_group_tests_name("thread", tests, NULL, NULL);
 }
