@@ -112,18 +112,23 @@ static void test_the_promise_counts_shares_and_earlier_deadlines(void **state) {
     assert_null(estimate(&f, 4, 1000 * MS)); /* it has no deadline */
 }
 
+/* One device; tenant 1's job 9 of class high, and tenant 0's job 1 of class low with a deadline. */
+static void begin_low_beside_high(PolicyFixture *f, uint64_t deadline_ns) {
+    policy_fixture_init(f);
+    policy_add_device(f, 0, 1000 * MIB);
+    PolicyEvent busy = policy_light_job(9, 1);
+    busy.class_ = POLICY_HIGH;
+    policy_submit(f, busy);
+    PolicyEvent low = job_until(1, 0, deadline_ns);
+    low.class_ = POLICY_LOW;
+    policy_submit(f, low);
+}
+
 /* A low job whose deadline is feasible ends in time though a class above it is never idle. */
 static void test_a_feasible_deadline_is_kept_below_a_busy_class(void **state) {
     (void)state;
     OWN_FIXTURE(f);
-    policy_fixture_init(&f);
-    policy_add_device(&f, 0, 1000 * MIB);
-    PolicyEvent busy = policy_light_job(9, 1);
-    busy.class_ = POLICY_HIGH;
-    policy_submit(&f, busy);
-    PolicyEvent low = job_until(1, 0, 5000 * MS);
-    low.class_ = POLICY_LOW;
-    policy_submit(&f, low);
+    begin_low_beside_high(&f, 5000 * MS);
     assert_true(estimate(&f, 1, 500 * MS)->ns <= 5000 * MS);
     uint64_t got = 0;
     while (got < 50) {
@@ -140,14 +145,7 @@ static void test_a_feasible_deadline_is_kept_below_a_busy_class(void **state) {
 static void test_an_infeasible_deadline_stays_in_its_class(void **state) {
     (void)state;
     OWN_FIXTURE(f);
-    policy_fixture_init(&f);
-    policy_add_device(&f, 0, 1000 * MIB);
-    PolicyEvent busy = policy_light_job(9, 1);
-    busy.class_ = POLICY_HIGH;
-    policy_submit(&f, busy);
-    PolicyEvent low = job_until(1, 0, 3000 * MS);
-    low.class_ = POLICY_LOW;
-    policy_submit(&f, low);
+    begin_low_beside_high(&f, 3000 * MS);
     assert_true(estimate(&f, 1, 5000 * MS)->ns > 3000 * MS);
     assert_in_range(count_slices(&f, 250, 1), 5, 20); /* five of a hundred, and what was owed */
 }

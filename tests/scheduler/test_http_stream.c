@@ -169,6 +169,15 @@ static void wait_for_answers(int count) {
     assert_int_equal(atomic_load(&open_answers), count);
 }
 
+/* Asks for a big answer, checks its status and leaves the rest unread. The socket is the caller's.
+ */
+static int expect_big(TestServer *server, TestRole role, const char *status) {
+    char line[512];
+    int descriptor = ask_big(server, role, sizeof line, line);
+    assert_non_null(strstr(line, status));
+    return descriptor;
+}
+
 /* Who does not read its answers gets no more of them; nobody else has less for it. */
 static void test_http_stream_bounds_answers_that_are_not_read(void **state) {
     (void)state;
@@ -176,16 +185,10 @@ static void test_http_stream_bounds_answers_that_are_not_read(void **state) {
     HttpServerOptions options = {.answer_bytes_max = (uint64_t)4 * SHARE * BIG_HELD};
     TestServer OWN_SERVER(server);
     int unread[SHARE];
-    char line[512];
     open_big_server(&server, &options);
-    for (int i = 0; i < SHARE; i++) {
-        unread[i] = ask_big(&server, TEST_USER, sizeof line, line);
-        assert_non_null(strstr(line, " 200 "));
-    }
-    int refused = ask_big(&server, TEST_USER, sizeof line, line);
-    assert_non_null(strstr(line, " 429 "));
-    int other = ask_big(&server, TEST_OTHER, sizeof line, line);
-    assert_non_null(strstr(line, " 200 "));
+    for (int i = 0; i < SHARE; i++) unread[i] = expect_big(&server, TEST_USER, " 200 ");
+    int refused = expect_big(&server, TEST_USER, " 429 ");
+    int other = expect_big(&server, TEST_OTHER, " 200 ");
     assert_int_equal(
         test_server_ask(&server, TEST_USER, HTTP_METHOD_GET, "/v1/models", NULL, NULL, 0), 200);
     wait_for_answers(SHARE + 1);
@@ -193,8 +196,7 @@ static void test_http_stream_bounds_answers_that_are_not_read(void **state) {
     (void)close(other);
     for (int i = 0; i < SHARE; i++) (void)close(unread[i]);
     wait_for_answers(0);
-    int again = ask_big(&server, TEST_USER, sizeof line, line);
-    assert_non_null(strstr(line, " 200 "));
+    int again = expect_big(&server, TEST_USER, " 200 ");
     (void)close(again);
     wait_for_answers(0);
 }
@@ -210,17 +212,11 @@ static void test_http_stream_bounds_answers_by_the_quota(void **state) {
     enum { ANYBODYS = 32 };
     TestServer OWN_SERVER(server);
     int unread[ANYBODYS];
-    char line[512];
     open_big_server(&server, NULL);
     assert_ok(http_service_change(&server.service, set_quota, &server));
-    for (int i = 0; i < ANYBODYS; i++) {
-        unread[i] = ask_big(&server, TEST_USER, sizeof line, line);
-        assert_non_null(strstr(line, " 200 "));
-    }
-    int refused = ask_big(&server, TEST_USER, sizeof line, line);
-    assert_non_null(strstr(line, " 429 "));
-    int other = ask_big(&server, TEST_OTHER, sizeof line, line);
-    assert_non_null(strstr(line, " 200 "));
+    for (int i = 0; i < ANYBODYS; i++) unread[i] = expect_big(&server, TEST_USER, " 200 ");
+    int refused = expect_big(&server, TEST_USER, " 429 ");
+    int other = expect_big(&server, TEST_OTHER, " 200 ");
     (void)close(refused);
     (void)close(other);
     for (int i = 0; i < ANYBODYS; i++) (void)close(unread[i]);
