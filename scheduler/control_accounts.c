@@ -61,7 +61,8 @@ void control_account_begin(Control *control, ControlTenant *tenant) {
     recent_time_init(&tenant->hour, 3600 * SECOND_NS);
 }
 
-/* Device-time of a job whose end may be stored already. Nobody waits for it. */
+/* A catalog request that stores a job's device-time after the job's end was stored. No request
+ * waits for the answer. */
 typedef struct LateTime {
     CatalogRequest request;
     TenantId tenant;
@@ -74,7 +75,7 @@ static Error *store_late_time(Connection *catalog, void *context) {
     return jobs_set_device_seconds(catalog, late->tenant, late->job, late->device_seconds);
 }
 
-/* The job may be removed meanwhile, or the disk full: then its last slice is missing in its row. */
+/* Where the job was removed meanwhile or the disk is full, the row lacks the last slice's time. */
 static void free_late_time(CatalogRequest *request, Error *owned_error) {
     error_free(owned_error);
     memory_free(CONTAINER_OF(request, LateTime, request));
@@ -165,7 +166,8 @@ Error *control_fail_refused(const PolicyAction *refusal) {
     FAIL(EXHAUSTED, "%s", text);
 }
 
-/* The policy refuses a job without a model or memory, so its event log has every refusal. */
+/* Called when a tenant's queue looks full. Submits a job without model and memory, which the policy
+ * refuses, so that the event log records each refusal. */
 Error *control_check_place(Control *control, TenantId tenant) {
     PolicyUsage usage = {0};
     ControlJob *job;

@@ -294,7 +294,7 @@ static void handle_failure(ControlJob *job, Commit *commit) {
         take_back(job, commit);
         if (drop_for_end(job)) {
             if (commit->moving)
-                tell_moved_out(job, false); /* the policy keeps its bytes till then */
+                tell_moved_out(job, false); /* until told, the policy counts the device bytes */
             return;
         }
         job->moving_to_disk |= commit->moving;

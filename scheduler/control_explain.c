@@ -8,8 +8,6 @@
 /* What people are told of a job that waits. Nothing here names another tenant, its jobs or its
  * models: kernels are called by their operator. */
 
-static const char *const class_names[POLICY_CLASS_COUNT] = {"high", "normal", "low"};
-
 static void append_time(TextBuilder *out, uint64_t since_ns) {
     const double ago_s = (double)(control_now_ns() - since_ns) * 1e-9;
     const time_t since = (time_t)(clock_real().calendar_s(clock_real().self) - ago_s);
@@ -42,9 +40,9 @@ static void append_holder(TextBuilder *out, const ControlJob *job, const Control
     text_appendf(out, "%s, which runs ", device->name);
     if (holder->tenant == job->tenant) {
         job_id_print(holder->id, name);
-        text_appendf(out, "job %s of class %s", name, class_names[holder->priority]);
+        text_appendf(out, "job %s of class %s", name, policy_class_names[holder->priority]);
     } else {
-        text_appendf(out, "another tenant's job of class %s", class_names[holder->priority]);
+        text_appendf(out, "another tenant's job of class %s", policy_class_names[holder->priority]);
     }
     append_time(out, device->held_since_ns);
     text_appendf(out, ", %s", order(job, holder));

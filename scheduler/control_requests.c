@@ -368,7 +368,8 @@ static Error *resume(Control *control, ControlRequest *request) {
 
 bool control_go_on_resuming(ControlJob *job) {
     const bool wanted = job->resume_wanted;
-    if (job->stored_state == JOB_STATE_QUEUED) job->resume_wanted = false; /* it was this */
+    if (job->stored_state == JOB_STATE_QUEUED)
+        job->resume_wanted = false; /* that commit resumed the job */
     if (job->stored_state != JOB_STATE_SUSPENDED || !wanted) return false;
     job->resume_wanted = false;
     control_want_state(job, JOB_STATE_QUEUED, NULL);

@@ -14,16 +14,22 @@
 
 /* ---- the model ---- */
 
-/* How the tenant calls the executable. false: by no name, though jobs may hold it. */
+static void set_name(JobImportState *self, const ModelVersion *version) {
+    (void)snprintf(
+        self->model_name, sizeof self->model_name, "%s@%" PRId64, version->model, version->version);
+}
+
+/* Sets model_name to what the tenant calls the executable; false: to what the file calls it, since
+ * the tenant has no version of it, though jobs may hold it. */
 static Error *find_name(JobImportState *self, bool *out_found) {
     OWN(ModelList, models) = NULL;
     *out_found = false;
+    (void)snprintf(self->model_name, sizeof self->model_name, "%s", self->file.model);
     TRY(models_list(self->store, self->wanted.tenant, &models));
     for (size_t i = 0; i < models->count; i++) {
         const ModelVersion *version = &models->items[i];
         if (!digest_equal(&version->executable, &self->file.executable_identity)) continue;
-        (void)snprintf(self->model_name, sizeof self->model_name, "%s@%" PRId64, version->model,
-            version->version);
+        set_name(self, version);
         *out_found = true;
     }
     return NULL;
@@ -37,7 +43,7 @@ static Error *read_outline(JobImportState *self) {
     if (named || !self->file.executable)
         return model_loader_read_outline(
             self->store, self->wanted.tenant, identity, &self->outline);
-    self->imports_model = true; /* it comes along */
+    self->imports_model = true; /* the file has the executable */
     TRY_WRAP(container_open_manifest(CONTAINER_EXECUTABLE, self->file.executable,
                  self->file.executable_size, container_get_source(self->container), &self->model),
         "model");
@@ -52,15 +58,10 @@ static Error *import_model(JobImportState *self) {
     OWN(Executable, executable) = NULL;
     if (!self->imports_model) return NULL;
     TRY(error_recode(model_reference_parse(self->file.model, &reference), ERROR_CORRUPT));
-    return job_import_of_file(model_loader_import(self->store, self->wanted.tenant, self->pool,
-        reference.model, self->model, "model", NULL, 0, &version, &executable));
-}
-
-/* As the file says where it has no name any more. */
-static Error *name_model(JobImportState *self) {
-    bool named;
-    (void)snprintf(self->model_name, sizeof self->model_name, "%s", self->file.model);
-    return find_name(self, &named);
+    TRY(job_import_of_file(model_loader_import(self->store, self->wanted.tenant, self->pool,
+        reference.model, self->model, "model", NULL, 0, &version, &executable)));
+    set_name(self, &version);
+    return NULL;
 }
 
 /* ---- what is stored ---- */
@@ -243,7 +244,6 @@ Error *job_import_stage(JobImportState *state) {
     TRY_WRAP(job_import_of_file(open_upload(state)), "%s", what);
     TRY_WRAP(import_model(state), "%s", what);
     state->imports_model = false; /* the tenant has it now */
-    TRY(name_model(state));
     TRY_WRAP(job_import_of_file(stage_all(state)), "%s", what);
     state->is_staged = true;
     return NULL;

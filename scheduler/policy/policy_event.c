@@ -10,6 +10,8 @@ const PolicyEventInfo policy_event_infos[POLICY_EVENT_KIND_COUNT] = {
 #undef EVENT
 };
 
+const char *const policy_class_names[POLICY_CLASS_COUNT] = {"high", "normal", "low"};
+
 const char *const policy_action_names[POLICY_ACTION_KIND_COUNT] = {
 #define ACTION(number, name, text, meaning) [number] = text,
 #include "scheduler/policy/actions.def"

@@ -15,6 +15,7 @@
 #define POLICY_QUANTUM_MIN ((uint64_t)1000)
 
 typedef enum PolicyClass { POLICY_HIGH, POLICY_NORMAL, POLICY_LOW, POLICY_CLASS_COUNT } PolicyClass;
+extern const char *const policy_class_names[POLICY_CLASS_COUNT]; /* as people write them */
 
 /* Where the state of an execution is. NONE: it starts from its inputs. */
 typedef enum PolicyPlace {

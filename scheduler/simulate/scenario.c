@@ -85,8 +85,6 @@ static const Key scenario_keys[] = {
     {0},
 };
 
-static const char *const class_names[POLICY_CLASS_COUNT] = {"high", "normal", "low"};
-
 static Error *read_number(const Key *key, json_object *value, uint64_t *out) {
     int64_t number = json_object_get_int64(value);
     if (!json_object_is_type(value, json_type_int) || number < 0 || (uint64_t)number > key->most)
@@ -150,7 +148,7 @@ static Error *read_key(const Key *key, json_object *value, void *base) {
         return read_named(key, value, policy_quota_names, POLICY_QUOTA_COUNT, at);
     case KEY_CLASSES:
         memset(at, 0, sizeof(uint64_t) * POLICY_CLASS_COUNT);
-        return read_named(key, value, class_names, POLICY_CLASS_COUNT, at);
+        return read_named(key, value, policy_class_names, POLICY_CLASS_COUNT, at);
     }
     return NULL;
 }
