@@ -90,25 +90,31 @@ static JobState state_of(const ControlRequest *request) {
     return state != JOB_STATE_NONE ? state : control_migration_state(request);
 }
 
-/* Those that wait for the job's state, the others with an error. */
-static void answer_reached(ControlJob *job, ErrorCode otherwise, const char *words) {
-    ControlRequest *request = job->waiters, *next;
+/* Those that wait for the job's state; the others, but for those that wait for 'coming', with an
+ * error. coming: NONE if the job will be in no other state. */
+static void answer_reached(
+    ControlJob *job, JobState coming, ErrorCode otherwise, const char *words) {
+    ControlRequest **link = &job->waiters, *request;
     const char *name = job_state_info(job->stored_state)->name;
-    job->waiters = NULL;
-    for (; request; request = next) {
-        next = request->next;
-        const bool reached = job->stored_state == state_of(request);
+    while ((request = *link)) {
+        const JobState awaited = state_of(request);
+        const bool reached = job->stored_state == awaited;
+        if (!reached && awaited != JOB_STATE_NONE && awaited == coming) {
+            link = &request->next;
+            continue;
+        }
+        *link = request->next;
         control_answer(request,
             reached ? NULL : error_make(otherwise, __FILE__, __LINE__, "%s %s", words, name));
     }
 }
 
 void control_answer_state(ControlJob *job) {
-    answer_reached(job, ERROR_CONFLICT, "meanwhile the job is");
+    answer_reached(job, job->wanted_state, ERROR_CONFLICT, "meanwhile the job is");
 }
 
 void control_answer_drained(ControlJob *job) {
-    answer_reached(job, ERROR_UNREACHABLE, "the daemon stops; the job is still");
+    answer_reached(job, JOB_STATE_NONE, ERROR_UNREACHABLE, "the daemon stops; the job is still");
 }
 
 /* Answers the waiters of one kind, or all but those. */
