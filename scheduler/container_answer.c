@@ -9,8 +9,8 @@ struct ContainerAnswer {
     Store *store;
     TenantId tenant;
     ContainerFile *file; /* planned */
-    ByteWriter made;     /* the first made_count chunks */
-    size_t made_count, made_at;
+    ChunkSource made;    /* of the first made_count chunks */
+    size_t made_count;
     ByteWriter head, tail;
     void *keeper;
     void (*close_keeper)(void *keeper);
@@ -31,7 +31,6 @@ Error *container_answer_create(Store *store, TenantId tenant, ContainerAnswer **
 void container_answer_release(ContainerAnswer *answer) {
     if (!answer) return;
     container_file_release(answer->file);
-    byte_writer_deinit(&answer->made);
     byte_writer_deinit(&answer->head);
     byte_writer_deinit(&answer->tail);
     if (answer->close_keeper) answer->close_keeper(answer->keeper);
@@ -45,19 +44,21 @@ static Error *find(void *self, const ChunkRef *refs, size_t count, bool *out_fou
     return sink.find(sink.self, refs, count, out_found);
 }
 
+/* Its size is all that is planned with. */
 static Error *put(void *self, const ChunkRef *ref, const void *stored, size_t stored_size) {
     ContainerAnswer *answer = self;
+    (void)stored;
     const size_t before = container_file_plan_count(answer->file);
     if (before != answer->made_count) FAIL(INTERNAL, "a chunk is made behind stored ones");
     TRY(container_file_plan_add(answer->file, ref, stored_size));
     answer->made_count = container_file_plan_count(answer->file);
-    if (answer->made_count > before) byte_write_bytes(&answer->made, stored, stored_size);
-    return byte_writer_check(&answer->made);
+    return NULL;
 }
 
-ChunkSink container_answer_sink(ContainerAnswer *answer) { return (ChunkSink){find, put, answer}; }
-
-uint64_t container_answer_made(const ContainerAnswer *answer) { return answer->made.size; }
+ChunkSink container_answer_sink(ContainerAnswer *answer, ChunkSource made) {
+    answer->made = made;
+    return (ChunkSink){find, put, answer};
+}
 
 Error *container_answer_add(ContainerAnswer *answer, const ChunkRef *refs, size_t count) {
     OWN(ChunkReader, reader) = NULL;
@@ -90,14 +91,12 @@ static Error *write_stored(
     return byte_writer_check(out);
 }
 
-static Error *write_chunk(ContainerAnswer *answer, size_t index, ChunkSource source,
+static Error *write_chunk(ContainerAnswer *answer, size_t index, ChunkSource stored,
     ByteWriter *scratch, ByteWriter *out) {
     uint32_t size;
     const ChunkRef ref = container_file_plan_get(answer->file, index, &size);
-    if (index >= answer->made_count) return write_stored(&ref, size, source, scratch, out);
-    byte_write_bytes(out, answer->made.data + answer->made_at, size);
-    answer->made_at += size;
-    return byte_writer_check(out);
+    return write_stored(
+        &ref, size, index < answer->made_count ? answer->made : stored, scratch, out);
 }
 
 static Error *write_some(ContainerAnswer *answer, ChunkReader *reader, ByteWriter *out) {
@@ -134,7 +133,7 @@ Error *container_answer_finish(ContainerAnswer *owned_answer, const void *manife
     answer->close_keeper = close_keeper;
     TRY(container_file_plan_finish(
         answer->file, manifest, manifest_size, &answer->head, &answer->tail));
-    const uint64_t held = keeper_bytes + answer->made.size + 2 * answer->tail.size +
+    const uint64_t held = keeper_bytes + 2 * answer->tail.size +
                           container_file_plan_count(answer->file) * ENTRY_BYTES +
                           2 * (uint64_t)CHUNK_SIZE;
     *out_stream =

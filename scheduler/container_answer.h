@@ -13,11 +13,10 @@ MUST_CHECK Error *container_answer_create(
 void container_answer_release(ContainerAnswer *answer);
 DEFINE_OWN(ContainerAnswer, container_answer_release);
 
-/* For chunks that are made for this file: they are kept in memory. Before any that the store has.
- */
-ChunkSink container_answer_sink(ContainerAnswer *answer);
-/* How many bytes of them there are. */
-uint64_t container_answer_made(const ContainerAnswer *answer);
+/* For chunks that the store lacks, before any that it has. The sink notes how large each is and
+ * keeps no bytes; made gives a chunk again, in the same order, when it is sent. made is used until
+ * the keeper is closed. */
+ChunkSink container_answer_sink(ContainerAnswer *answer, ChunkSource made);
 /* Chunks that the tenant's store has. Errors: NOT_FOUND. */
 MUST_CHECK Error *container_answer_add(ContainerAnswer *answer, const ChunkRef *refs, size_t count);
 /* keeper: keeps the chunks from being removed, and has so many bytes; it is closed with the stream,

@@ -5,7 +5,8 @@
 #include "scheduler/http/http_response.h"
 #include "store/jobs.h"
 
-/* What an answer may keep in memory; beyond it the file is to be written. */
+/* What an answer may keep in memory of a job: where its chunks are, and what is small in its
+ * outputs (half a KiB for each) and inputs. Beyond it the file is to be written. */
 #define JOB_EXPORT_MEMORY_MAX ((uint64_t)32 << 20)
 
 typedef struct JobExport {
@@ -22,8 +23,9 @@ typedef struct JobExport {
 MUST_CHECK Error *job_export_write(
     Store *store, WorkerPool *pool, const JobExport *wanted, const char *path);
 
-/* The same file as an answer that is made while it is read, and needs no room on the disk. Of a job
- * that would keep too much in memory (inputs that are cut, a hundred thousand outputs)
+/* The same file as an answer that is made while it is read, and needs no room on the disk. Inputs
+ * that are cut are encoded twice: to learn how large they are, and to send them. Of a job that
+ * would keep more than JOB_EXPORT_MEMORY_MAX in memory (tens of thousands of outputs)
  * out_stream->pull is NULL: the file is to be written. The stream fails where a chunk is damaged.
  */
 MUST_CHECK Error *job_export_open(

@@ -28,8 +28,12 @@ static Error *export(
     JobService *service, const JobExport *wanted, const char *path, HttpStream *out_stream) {
     TRY(job_export_open(service->store, service->pool, wanted, out_stream));
     if (out_stream->pull) return NULL;
-    if (!path) FAIL(IO, "the job's inputs are cut, which needs a temporary file");
-    return job_export_write(service->store, service->pool, wanted, path);
+    if (!path)
+        FAIL(IO, "the job has so many outputs that its file needs a temporary one, which cannot be "
+                 "made: make room on the disk");
+    TRY_WRAP(job_export_write(service->store, service->pool, wanted, path),
+        "the job has so many outputs that its file is written to the disk first");
+    return NULL;
 }
 
 /* The job stands still until nothing of the file is missing. A file that is lost on its way can be

@@ -14,13 +14,13 @@ DISK_MIB = 48
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """A file system of a few megabytes."""
+def small_disk(tmp_path, request):
+    """A file system of a few megabytes: DISK_MIB, or what the test's parameter says."""
     folder = tmp_path / "disk"
     folder.mkdir()
     if os.geteuid() != 0:
         pytest.skip("only root can mount a small file system")
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", folder], check=False,
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={getattr(request, 'param', DISK_MIB)}m", "tmpfs", folder], check=False,
                              capture_output=True, text=True)
     if mounted.returncode != 0:
         pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
@@ -110,6 +110,27 @@ def test_files_need_no_room(small_disk, models, tmp_path):
         other.call("import", "again", tmp_path / "mlp.lvx")
         equal(daemon.finished(daemon.submit("again", {"x": data}, items=True)), expected)
     assert (tmp_path / "loop.lvc").stat().st_size > 0
+
+
+@pytest.mark.parametrize("small_disk", [192], indirect=True)
+def test_large_inputs_need_no_room(small_disk, models, tmp_path):
+    """What is left of them is cut out while the file is read, however large they are."""
+    home = harness.Home(small_disk / "home")
+    home.call("register", "mlp", f"{models}/mlp.onnx")
+    data = np.random.default_rng(7).standard_normal((16000, 784), dtype=np.float32)
+    with Daemon(home) as daemon:
+        expected = daemon.finished(daemon.submit("mlp", {"x": data}, items=True))
+        batch = daemon.submit("mlp", {"x": data}, items=True)
+        daemon.wait(batch, lambda it: it["items_done"] > 0)
+        daemon.change(batch, "suspend")
+        assert 0 < daemon.job(batch)["items_done"] < len(data)
+        fill(small_disk)
+        home.call("checkpoint", batch, "-o", tmp_path / "batch.lvc", "--with-model")
+        assert (tmp_path / "batch.lvc").stat().st_size > 34 << 20
+        assert not os.listdir(small_disk / "home" / "uploads")
+    with Daemon(harness.Home(tmp_path / "other")) as daemon:
+        restored = daemon.home.call("restore", tmp_path / "batch.lvc", "--with-outputs").json["job"]
+        equal(daemon.finished(restored), expected)
 
 
 def test_cancelling_and_deleting_need_no_room(small_disk, models):

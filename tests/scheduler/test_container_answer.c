@@ -49,13 +49,20 @@ static void bench_open(Bench *bench) {
     assert_ok(container_writer_finish(writer, &bench->manifest, &identity));
 }
 
+/* The first chunk, as it was made when the answer was planned. */
+static Error *make_again(void *self, const ChunkRef *ref, ByteWriter *inout_stored) {
+    const Bench *bench = self;
+    assert_true(digest_equal(&ref->hash, &bench->refs[0].hash));
+    inout_stored->size = 0;
+    return chunk_encode(bench->data, ref->raw_size, CHUNK_FILTER_BYTES, inout_stored);
+}
+
 static void open_answer(Bench *bench, HttpStream *out) {
     ContainerAnswer *answer;
     ChunkRef first;
     assert_ok(container_answer_create(bench->fixture.store, TENANT_DEFAULT, &answer));
     assert_ok(chunk_write_data(NULL, bench->data, CHUNK_SIZE, CHUNK_SIZE, CHUNK_FILTER_BYTES,
-        (KnownChunks){0}, container_answer_sink(answer), &first));
-    assert_true(container_answer_made(answer) >= CHUNK_SIZE);
+        (KnownChunks){0}, container_answer_sink(answer, (ChunkSource){make_again, bench}), &first));
     assert_ok(container_answer_add(answer, bench->refs, CHUNKS));
     assert_ok(container_answer_finish(
         answer, bench->manifest.data, bench->manifest.size, &bench->kept, let_go, 7, out));
