@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "vm/instruction.h"
-#include "vm/interpreter.h"
+#include "vm/interpreter_labels.h"
 
 enum {
     KEPT_KEY_WORDS_MAX = 256, /* of a kept cache: it is for shapes, and for values as short */

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "vm/instructions.h"
+#include "vm/interpreter_labels.h"
 
 /* Direct threading where the compiler has computed goto: each handler jumps to the next itself,
  * which branch predictors follow better than one shared jump. */

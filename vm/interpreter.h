@@ -4,5 +4,3 @@
 
 /* Runs the top frame on. The execution has at least one frame and has not failed. */
 MUST_CHECK Error *interpreter_run(Execution *execution, Budget budget, RunResult *out_result);
-/* Per opcode the address of its handler, or NULL where the compiler has no computed goto. */
-const void *const *interpreter_labels(void);

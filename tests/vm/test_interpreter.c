@@ -2,6 +2,7 @@
 
 #include "tests/vm/vm_fixture.h"
 #include "vm/interpreter.h"
+#include "vm/interpreter_labels.h"
 #include "vm/opcode.h"
 
 static void test_interpreter_has_a_handler_for_every_opcode(void **state) {
