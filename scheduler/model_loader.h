@@ -3,7 +3,6 @@
 #include "base/worker_pool.h"
 #include "serialize/container.h"
 #include "store/fsck.h"
-#include "scheduler/http/http_response.h"
 #include "store/models.h"
 #include "store/stored_executable.h"
 #include "vm/executable.h"
@@ -29,9 +28,6 @@ MUST_CHECK Error *model_loader_import(Store *store, TenantId tenant, WorkerPool 
 /* A stored executable as a file. out_bytes: its size. */
 MUST_CHECK Error *model_loader_export(Store *store, TenantId tenant, WorkerPool *pool,
     const Digest *identity, const char *path, uint64_t *out_bytes);
-/* The same file as an answer that is made while it is read. */
-MUST_CHECK Error *model_loader_answer(
-    Store *store, TenantId tenant, const Digest *identity, HttpStream *out_stream);
 
 /* For fsck, which cannot see it: that a manifest is one, has its name and refers to these chunks.
  */

@@ -55,7 +55,7 @@ static void print_cell(const char *text) {
 static void print_routes(void) {
     for (RouteId route = 0; route < ROUTE_COUNT; route++) {
         const RouteInfo *info = route_info(route);
-        printf("| %s | `%s` | %s | %s | ", route_method_name(info->method), info->pattern,
+        printf("| %s | `%s` | %s | %s | ", http_method_name(info->method), info->pattern,
             route_role_name(info->role), route_body_name(info->body));
         print_cell(info->help);
         printf(" |\n");

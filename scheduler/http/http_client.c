@@ -304,7 +304,7 @@ static Error *set_body(Transfer *transfer) {
         (void)libcurl.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(json));
         (void)libcurl.easy_setopt(curl, CURLOPT_POSTFIELDS, json);
     } else if (call->method != HTTP_METHOD_GET)
-        (void)libcurl.easy_setopt(curl, CURLOPT_CUSTOMREQUEST, route_method_name(call->method));
+        (void)libcurl.easy_setopt(curl, CURLOPT_CUSTOMREQUEST, http_method_name(call->method));
     return NULL;
 }
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "scheduler/http/route.h"
+#include "scheduler/http/http_method.h"
 
 typedef struct HttpClient HttpClient;
 

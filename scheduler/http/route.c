@@ -14,11 +14,6 @@ static const RouteInfo routes[ROUTE_COUNT] = {
 
 const RouteInfo *route_info(RouteId route) { return &routes[route]; }
 
-const char *route_method_name(HttpMethod method) {
-    static const char *const names[HTTP_METHOD_COUNT] = {"GET", "POST", "DELETE"};
-    return names[method];
-}
-
 const char *route_role_name(RouteRole role) {
     static const char *const names[] = {"anyone", "user", "admin", "node"};
     return names[role];
@@ -112,8 +107,8 @@ static Error *fail_method(const Segments *path) {
     for (RouteId route = 0; route < ROUTE_COUNT; route++) {
         Segments pattern;
         if (split(routes[route].pattern, &pattern) && fits(&pattern, path))
-            text_appendf(&methods, "%s%s", methods.size ? ", " : "",
-                route_method_name(routes[route].method));
+            text_appendf(
+                &methods, "%s%s", methods.size ? ", " : "", http_method_name(routes[route].method));
     }
     if (!methods.size) FAIL(NOT_FOUND, "no such address");
     FAIL(METHOD, "this address takes %s", text_builder_get(&methods));
@@ -123,7 +118,7 @@ Error *route_find(const char *method, const char *path, RouteMatch *out_match) {
     Segments segments, pattern;
     if (!split(path, &segments)) FAIL(NOT_FOUND, "no such address");
     for (RouteId route = 0; route < ROUTE_COUNT; route++) {
-        if (strcmp(method, route_method_name(routes[route].method)) != 0) continue;
+        if (strcmp(method, http_method_name(routes[route].method)) != 0) continue;
         if (!split(routes[route].pattern, &pattern) || !fits(&pattern, &segments)) continue;
         out_match->route = route;
         return take_names(&pattern, &segments, out_match);

@@ -5,13 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-typedef enum HttpMethod {
-    HTTP_METHOD_GET,
-    HTTP_METHOD_POST,
-    HTTP_METHOD_DELETE,
-    HTTP_METHOD_COUNT,
-} HttpMethod;
+#include "scheduler/http/http_method.h"
 
 /* Whom a route is for: the least that a caller must be. */
 typedef enum RouteRole {
@@ -37,13 +31,10 @@ typedef enum RoutePace {
 } RoutePace;
 
 enum {
-    HTTP_JSON_MAX = 1 << 20,
     ROUTE_SEGMENTS_MAX = 8, /* of a path */
     ROUTE_NAMES_MAX = 3,    /* of a path that are not fixed */
     ROUTE_NAME_SIZE = 256,  /* of each, decoded, with the terminating NUL */
 };
-enum { HTTP_PEER_MAX = 64 << 20, HTTP_MANIFEST_MAX = 256 << 20 };
-#define HTTP_STREAM_MAX (UINT64_C(1) << 40)
 
 typedef enum RouteId {
 #define ROUTE(name, method, pattern, role, body, limit, pace, handler, help) ROUTE_##name,
@@ -72,7 +63,6 @@ typedef struct RouteInfo {
 } RouteInfo;
 
 const RouteInfo *route_info(RouteId route);
-const char *route_method_name(HttpMethod method);
 const char *route_role_name(RouteRole role);
 const char *route_body_name(RouteBody body);
 

@@ -15,6 +15,7 @@
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
 #include "scheduler/http/model_json.h"
+#include "scheduler/model_answer.h"
 #include "scheduler/model_loader.h"
 
 static const char *const no_fields[] = {NULL};
@@ -150,7 +151,7 @@ Error *route_model_export(
     TRY(models_find(service->store, request->caller.tenant, reference, &version));
     text_appendf(&number, "%lld", (long long)version.version);
     TRY(text_builder_check(&number));
-    TRY(model_loader_answer(service->store, request->caller.tenant, &version.executable, &stream));
+    TRY(model_answer_open(service->store, request->caller.tenant, &version.executable, &stream));
     http_response_bytes(response, stream);
     http_response_header(response, "Layover-Version", text_builder_get(&number));
     return NULL;

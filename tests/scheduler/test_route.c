@@ -15,7 +15,7 @@ static void test_route_finds_every_route_of_the_table(void **state) {
             path[size++] = *at == '}' ? 'n' : *at;
         }
         path[size] = 0;
-        assert_ok(route_find(route_method_name(info->method), path, &match));
+        assert_ok(route_find(http_method_name(info->method), path, &match));
         assert_int_equal(match.route, route);
         for (uint32_t i = 0; i < match.name_count; i++) assert_string_equal(match.names[i], "n");
         assert_true(info->help[0] && info->handler);

@@ -1,0 +1,16 @@
+#pragma once
+/* The methods that the daemon answers and the client asks with, and how large a body may be. */
+#include <stdint.h>
+
+typedef enum HttpMethod {
+    HTTP_METHOD_GET,
+    HTTP_METHOD_POST,
+    HTTP_METHOD_DELETE,
+    HTTP_METHOD_COUNT,
+} HttpMethod;
+
+enum { HTTP_JSON_MAX = 1 << 20, HTTP_PEER_MAX = 64 << 20, HTTP_MANIFEST_MAX = 256 << 20 };
+#define HTTP_STREAM_MAX (UINT64_C(1) << 40)
+
+/* As it stands in a request. A constant. */
+const char *http_method_name(HttpMethod method);
