@@ -6,7 +6,7 @@
 
 #include "base/allocator.h"
 #include "base/thread.h"
-#include "store/gc.h"
+#include "store/chunk_drop.h"
 #include "store/recent_chunks.h"
 #include "store/chunk_upload_internal.h"
 #include "store/transaction.h"
@@ -106,9 +106,8 @@ void chunk_upload_keep(ChunkUpload *upload) { upload->kept = true; }
 /* What it brought for nothing would be charged to nobody until the next gc. */
 static void drop_brought(ChunkUpload *upload) {
     if (!upload->kept && upload->brought.size > 0)
-        error_free(
-            gc_drop_chunks(upload->store, upload->tenant, (const Digest *)upload->brought.data,
-                upload->brought.size / sizeof(Digest))); /* gc finds what stays */
+        error_free(chunk_drop(upload->store, upload->tenant, (const Digest *)upload->brought.data,
+            upload->brought.size / sizeof(Digest))); /* gc finds what stays */
     in_flight_end(&upload->charge);
     byte_writer_deinit(&upload->brought);
 }

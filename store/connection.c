@@ -14,7 +14,6 @@
 #include "serialize/chunk.h"
 #include "store/disk_room.h"
 #include "store/home.h"
-#include "store/models.h"
 #include "store/row_charges.h"
 
 enum {

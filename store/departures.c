@@ -5,7 +5,7 @@
 
 #include "base/allocator.h"
 #include "store/jobs_internal.h"
-#include "store/model_reference.h"
+#include "store/store_name.h"
 
 void departure_list_release(DepartureList *list) {
     if (!list) return;
@@ -77,7 +77,7 @@ Error *departures_begin(Connection *catalog, TenantId tenant, JobId id, const ch
     uint64_t target, Departure *out_departure) {
     Job job;
     TRY(jobs_read(catalog, tenant, id, &job));
-    TRY(model_reference_check_name("node", node));
+    TRY(store_name_check("node", node));
     if (job.state != JOB_STATE_QUEUED && job.state != JOB_STATE_SUSPENDED)
         return fail_state(&job, "only a queued, running or suspended job can migrate");
     if (job.migrating[0]) {
@@ -139,7 +139,7 @@ Error *departures_fence(
     Departure departure;
     bool found;
     TRY(jobs_read_unfinished(catalog, tenant, id, &job));
-    TRY(model_reference_check_name("node", node));
+    TRY(store_name_check("node", node));
     TRY(find_to(catalog, job.row, job.epoch, target, &found, &departure));
     if (!found) FAIL(REFUSED, "%s was never offered the job: it cannot have it", node);
     memcpy(job.migrating, node, strlen(node) + 1);

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "store/chunk_drop.h"
 #include "store/chunk_lists.h"
 #include "store/chunk_upload_internal.h"
-#include "store/recent_chunks.h"
 #include "store/removals.h"
 #include "store/stored_executable_internal.h"
 #include "store/transaction.h"
@@ -16,12 +16,6 @@ enum { BATCH_CHUNKS = 256, BATCH_CHUNKS_SHRINK = 16 };
 
 /* Of lists of chunks, by their ids: while it lasts, nothing is written into the catalog. */
 enum { BATCH_LISTS = 1024, BATCH_LISTS_FULL = 16 };
-
-typedef struct SweptChunk {
-    TenantId tenant;
-    Digest hash;
-    int64_t id;
-} SweptChunk;
 
 /* Where the sweep stands in the order of (tenant, hash). */
 typedef struct Sweep {
@@ -113,50 +107,6 @@ static Error *read_batch(Connection *chunks, Sweep *sweep) {
     return NULL;
 }
 
-static bool is_pinned(const Store *store, const SweptChunk *chunk) {
-    for (const ChunkUpload *upload = store->uploads; upload; upload = upload->next)
-        if (upload->tenant == chunk->tenant && digest_set_find(&upload->pins, &chunk->hash))
-            return true;
-    return false;
-}
-
-static Error *is_referred_to(Connection *catalog, const SweptChunk *chunk, bool *out) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_REFERENCE);
-    query_bind_i64(&query, 1, chunk->tenant);
-    query_bind_digest(&query, 2, &chunk->hash);
-    int64_t one;
-    return query_find_i64(&query, out, &one);
-}
-
-static Error *delete_chunk(Connection *chunks, int64_t id, GcResult *result) {
-    bool row;
-    uint64_t stored_size = 0;
-    {
-        Query OWN_QUERY(query) = query_start(chunks, STATEMENT_READ_CHUNK_SIZES);
-        query_bind_i64(&query, 1, id);
-        TRY(query_next(&query, &row));
-        if (row) TRY(query_size(&query, 1, &stored_size));
-    }
-    Query OWN_QUERY(query) = query_start(chunks, STATEMENT_DELETE_CHUNK);
-    query_bind_i64(&query, 1, id);
-    TRY(query_run(&query));
-    result->chunks++;
-    result->bytes += stored_size;
-    return NULL;
-}
-
-static Error *delete_unneeded(
-    Store *store, Connection *catalog, Connection *chunks, const Sweep *sweep, GcResult *result) {
-    for (size_t i = 0; i < sweep->count; i++) {
-        bool keep = is_pinned(store, &sweep->batch[i]);
-        if (!keep) TRY(is_referred_to(catalog, &sweep->batch[i], &keep));
-        if (keep) continue;
-        recent_chunks_forget(store->recent_chunks, sweep->batch[i].tenant, &sweep->batch[i].hash);
-        TRY(delete_chunk(chunks, sweep->batch[i].id, result));
-    }
-    return NULL;
-}
-
 /* From the look at the pins to the commit nobody looks for chunks. An upload that closed before has
  * committed what it registered, and the catalog is asked only now; one that is open has its pins;
  * one that comes later asks for its chunks after the commit, and does not find the deleted ones. */
@@ -165,8 +115,9 @@ static Error *sweep_alone(Store *store, Connection *catalog, Sweep *sweep, GcRes
     TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));
     transaction.frees = true;
     TRY(read_batch(transaction.connection, sweep));
-    GcResult deleted = {0};
-    TRY(delete_unneeded(store, catalog, transaction.connection, sweep, &deleted));
+    ChunkDropResult deleted = {0};
+    TRY(chunk_drop_unneeded(
+        store, catalog, transaction.connection, sweep->batch, sweep->count, &deleted));
     TRY(transaction_commit(&transaction));
     result->chunks += deleted.chunks;
     result->bytes += deleted.bytes;
@@ -192,47 +143,6 @@ static Error *sweep_chunks(Store *store, const atomic_bool *stop, GcResult *resu
     do {
         TRY(sweep_batch(store, catalog, &sweep, result));
     } while (sweep.count == sweep.count_max && !atomic_load(stop));
-    return NULL;
-}
-
-static Error *find_chunk(Connection *chunks, SweptChunk *chunk, bool *out_found) {
-    Query OWN_QUERY(query) = query_start(chunks, STATEMENT_FIND_CHUNK);
-    query_bind_i64(&query, 1, chunk->tenant);
-    query_bind_digest(&query, 2, &chunk->hash);
-    return query_find_i64(&query, out_found, &chunk->id);
-}
-
-/* As sweep_alone, for chunks that are named. */
-static Error *drop_some(Store *store, Connection *catalog, TenantId tenant, const Digest *hashes,
-    size_t count, Sweep *sweep) {
-    GcResult deleted = {0};
-    Transaction OWN_TRANSACTION(transaction) = {0};
-    TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));
-    transaction.frees = true;
-    sweep->count = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool found;
-        SweptChunk *chunk = &sweep->batch[sweep->count];
-        *chunk = (SweptChunk){.tenant = tenant, .hash = hashes[i]};
-        TRY(find_chunk(transaction.connection, chunk, &found));
-        sweep->count += found;
-    }
-    TRY(delete_unneeded(store, catalog, transaction.connection, sweep, &deleted));
-    return transaction_commit(&transaction);
-}
-
-Error *gc_drop_chunks(Store *store, TenantId tenant, const Digest *hashes, size_t count) {
-    Sweep sweep;
-    OWN(Connection, catalog) = NULL;
-    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
-    for (size_t first = 0; first < count; first += BATCH_CHUNKS_SHRINK) {
-        const size_t left = count - first;
-        (void)pthread_rwlock_wrlock(&store->sweeping);
-        Error *error = drop_some(store, catalog, tenant, &hashes[first],
-            left < BATCH_CHUNKS_SHRINK ? left : BATCH_CHUNKS_SHRINK, &sweep);
-        (void)pthread_rwlock_unlock(&store->sweeping);
-        TRY(error);
-    }
     return NULL;
 }
 

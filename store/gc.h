@@ -23,5 +23,3 @@ uint64_t gc_estimate_bytes(const Store *store);
 MUST_CHECK Error *gc_run(Store *store, GcResult *out_result);
 /* The same, until somebody sets *stop. */
 MUST_CHECK Error *gc_run_until(Store *store, const atomic_bool *stop, GcResult *out_result);
-/* Deletes those of a tenant's chunks that no upload holds and nobody refers to, a few at a time. */
-MUST_CHECK Error *gc_drop_chunks(Store *store, TenantId tenant, const Digest *hashes, size_t count);

@@ -11,13 +11,8 @@
  * Threads: any. */
 #include <stdint.h>
 
+#include "store/in_flight_kind.h"
 #include "store/store.h"
-
-typedef enum InFlightKind {
-    IN_FLIGHT_BODY,
-    IN_FLIGHT_CHUNKS,
-    IN_FLIGHT_KINDS,
-} InFlightKind;
 
 /* What one request or upload has taken. */
 typedef struct InFlight {

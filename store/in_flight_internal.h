@@ -1,8 +1,9 @@
 #pragma once
-/* The store's part of in_flight.h. */
+/* The store's part of in_flight.h: how many bytes of which tenant are on their way. */
 #include <pthread.h>
 
-#include "store/in_flight.h"
+#include "store/in_flight_kind.h"
+#include "store/store.h"
 
 /* A tenant that has bytes on their way. */
 typedef struct InFlightTenant {

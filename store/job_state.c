@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+static_assert(JOB_STATE_MOVED == 6 && JOB_STATE_RELEASED == 7, "row_charges.def has these numbers");
+
 static const JobStateInfo infos[JOB_STATE_COUNT] = {
 #define JOB_STATE(name, number, text, class, meaning)                                              \
     [number] = {text, JOB_STATE_CLASS_##class, meaning},

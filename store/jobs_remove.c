@@ -1,13 +1,14 @@
 #include "store/alive_time.h"
+#include "store/job_removals.h"
 #include "store/jobs.h"
 #include "store/jobs_internal.h"
-#include "store/removals_internal.h"
+#include "store/removal_steps.h"
 #include "store/tenants_internal.h"
 
 /* With all that refers to it: what is small at once, the rest in steps. */
 static Error *delete_job(Connection *catalog, const Job *job, uint64_t *inout_rows) {
-    TRY(removals_mark_job(catalog, job, true));
-    return removals_step_job(catalog, job->row, inout_rows);
+    TRY(job_removals_mark(catalog, job, true));
+    return job_removals_step(catalog, job->row, inout_rows);
 }
 
 Error *jobs_delete(Connection *catalog, const Job *job) {
@@ -35,9 +36,9 @@ Error *jobs_clear(Connection *catalog, Job *inout_job) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DROP_JOB_EXECUTABLE);
     query_bind_i64(&query, 1, job->row);
     TRY(query_run(&query));
-    TRY(removals_mark_job(catalog, job, false));
+    TRY(job_removals_mark(catalog, job, false));
     job->bytes_stored = 0;
-    return removals_step_job(catalog, job->row, &rows);
+    return job_removals_step(catalog, job->row, &rows);
 }
 
 Error *jobs_drop_contents(Connection *catalog, TenantId tenant, JobId id) {

@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "store/job_content_internal.h"
+#include "store/job_removals.h"
 #include "store/jobs.h"
 #include "store/jobs_internal.h"
 #include "store/row_costs.h"
-#include "store/removals_internal.h"
 #include "store/tenants_internal.h"
 
 static Error *check_restore(const JobRestore *restore) {
@@ -109,7 +109,7 @@ static Error *add_contents(Connection *catalog, const JobRestore *restore, Job *
  * on. */
 static Error *clear_tombstone(Connection *catalog, const Job *tombstone) {
     bool busy;
-    TRY(removals_find_job(catalog, tombstone->row, &busy));
+    TRY(job_removals_find(catalog, tombstone->row, &busy));
     if (busy) FAIL(EXHAUSTED, "what the job left here is still being deleted; try again");
     int64_t raw, checkpoints;
     {

@@ -3,19 +3,12 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "store/store_name.h"
 
 static bool is_number(const char *text) { return text[strspn(text, "0123456789")] == 0; }
 
-Error *model_reference_check_name(const char *what, const char *name) {
-    if (text_is_name(name)) return NULL;
-    FAIL(INVALID,
-        "%s \"%.80s\" is no name; a name is 1 to 64 of A-Z a-z 0-9 . _ -, the first a letter or "
-        "digit",
-        what, name);
-}
-
 Error *model_reference_check_alias(const char *alias) {
-    TRY(model_reference_check_name("alias", alias));
+    TRY(store_name_check("alias", alias));
     if (is_number(alias))
         FAIL(INVALID, "alias %s reads like a version; use a name with a letter", alias);
     if (strcmp(alias, "newest") == 0)
@@ -32,7 +25,7 @@ Error *model_reference_parse(const char *text, ModelReference *out_reference) {
         FAIL(INVALID, "model \"%.80s\" is no name; it is longer than %d letters", text,
             MODEL_NAME_SIZE - 1);
     memcpy(reference.model, text, length);
-    TRY(model_reference_check_name("model", reference.model));
+    TRY(store_name_check("model", reference.model));
     if (at && is_number(at + 1)) {
         reference.kind = MODEL_REFERENCE_VERSION;
         if (!text_parse_i64(at + 1, &reference.version) || reference.version < 1)

@@ -20,7 +20,5 @@ typedef struct ModelReference {
 
 /* Errors: INVALID. */
 MUST_CHECK Error *model_reference_parse(const char *text, ModelReference *out_reference);
-/* Errors: INVALID what is not text_is_name; what names the thing in the message. */
-MUST_CHECK Error *model_reference_check_name(const char *what, const char *name);
 /* A name that is no number. Errors: INVALID. */
 MUST_CHECK Error *model_reference_check_alias(const char *alias);

@@ -5,7 +5,9 @@
 #include "base/allocator.h"
 #include "store/model_reference.h"
 #include "store/models_internal.h"
-#include "store/removals_internal.h"
+#include "store/model_removals.h"
+#include "store/removal_steps.h"
+#include "store/store_name.h"
 #include "store/stored_executable_internal.h"
 #include "store/tenants_internal.h"
 #include "store/transaction.h"
@@ -166,8 +168,8 @@ static Error *count_versions(Connection *catalog, int64_t model, int64_t *out_co
 
 static Error *delete_model(Connection *catalog, int64_t model) {
     uint64_t rows = REMOVAL_STEP_ROWS;
-    TRY(removals_mark_model(catalog, model));
-    return removals_step_model(catalog, model, &rows);
+    TRY(model_removals_mark(catalog, model));
+    return model_removals_step(catalog, model, &rows);
 }
 
 static Error *delete_version(Connection *catalog, int64_t model, int64_t version) {
@@ -220,7 +222,7 @@ Error *models_write_alias(
 Error *models_set_alias(
     Store *store, TenantId tenant, const char *name, const char *alias, int64_t version) {
     ModelReference reference = {.kind = MODEL_REFERENCE_VERSION, .version = version};
-    TRY(model_reference_check_name("model", name));
+    TRY(store_name_check("model", name));
     TRY(model_reference_check_alias(alias));
     memcpy(reference.model, name, strlen(name) + 1);
     Transaction OWN_TRANSACTION(transaction) = {0};

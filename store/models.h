@@ -13,10 +13,9 @@
 #include "store/store.h"
 
 enum {
-    MODEL_NAME_SIZE = 65,                    /* with the terminating NUL */
-    MODEL_ALIASES_MAX = 64,                  /* given at one registration */
-    MODEL_REFERENCE_SIZE = 130,              /* NAME@alias with the terminating NUL */
-    EXECUTABLE_MANIFEST_SIZE_MAX = 64 << 20, /* as stored */
+    MODEL_NAME_SIZE = 65,       /* with the terminating NUL */
+    MODEL_ALIASES_MAX = 64,     /* given at one registration */
+    MODEL_REFERENCE_SIZE = 130, /* NAME@alias with the terminating NUL */
 };
 
 /* An executable to be stored. Everything is borrowed. */

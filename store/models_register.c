@@ -7,6 +7,7 @@
 #include "store/models.h"
 #include "store/models_internal.h"
 #include "store/row_costs.h"
+#include "store/store_name.h"
 #include "store/tenants_internal.h"
 #include "store/transaction.h"
 
@@ -23,7 +24,7 @@ typedef struct Registration {
 
 static Error *check_arguments(const char *name, const ExecutableContent *content,
     const char *const *aliases, size_t alias_count) {
-    TRY(model_reference_check_name("model", name));
+    TRY(store_name_check("model", name));
     if (alias_count > MODEL_ALIASES_MAX)
         FAIL(INVALID, "model %s: %zu aliases at once, at most %d are taken", name, alias_count,
             MODEL_ALIASES_MAX);

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "store/job_id.h"
-#include "store/model_reference.h"
 #include "store/store_internal.h"
+#include "store/store_name.h"
 
 void node_list_release(NodeList *list) {
     if (!list) return;
@@ -18,7 +18,7 @@ void node_list_release(NodeList *list) {
 }
 
 static Error *check(const Node *node) {
-    TRY(model_reference_check_name("node", node->name));
+    TRY(store_name_check("node", node->name));
     if (node->node < 1 || node->node > JOB_ID_NODE_MAX)
         FAIL(INVALID, "node %s: %llu is no node's number", node->name,
             (unsigned long long)node->node);

@@ -7,8 +7,6 @@
 
 #include "store/store.h"
 
-enum { REMOVAL_STEP_ROWS = 1024 }; /* deleted in a transaction, about */
-
 /* Deletes what is marked, until all of it is gone or somebody sets *stop.
  * Errors: EXHAUSTED the disk is full; IO. */
 MUST_CHECK Error *removals_run(Store *store, const atomic_bool *stop);

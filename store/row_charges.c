@@ -1,11 +1,6 @@
 #include "store/row_charges.h"
 
-#include <assert.h>
-
-#include "store/job_state.h"
 #include "store/row_costs.h"
-
-static_assert(JOB_STATE_MOVED == 6 && JOB_STATE_RELEASED == 7, "row_charges.def has these numbers");
 
 enum { TRIGGER_SQL_SIZE = 1024 };
 

@@ -26,6 +26,8 @@ typedef struct Connection Connection;
 typedef int64_t TenantId;
 enum { TENANT_DEFAULT = 1 }; /* "default", in every store */
 
+enum { EXECUTABLE_MANIFEST_SIZE_MAX = 64 << 20 }; /* as stored; the longest row of the catalog */
+
 typedef enum StoreFlags {
     STORE_EXISTING = 0, /* NOT_FOUND when there is no store */
     STORE_CREATE = 1,   /* makes the directory (mode 0700) and an empty store when there is none */

@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "store/chunk_reader.h"
-#include "store/removals.h"
+#include "store/removal_steps.h"
 #include "store/stored_executable_internal.h"
 #include "store/tenants_internal.h"
 #include "store/transaction.h"

@@ -6,7 +6,7 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
-#include "store/model_reference.h"
+#include "store/store_name.h"
 #include "store/tenants_internal.h"
 
 static const char *const quota_names[QUOTA_COUNT] = {
@@ -48,7 +48,7 @@ static Error *find_by_name(Connection *catalog, const char *name, bool *out_foun
 
 Error *tenants_add(Connection *catalog, const char *name, TenantId *out_tenant) {
     bool found;
-    TRY(model_reference_check_name("tenant", name));
+    TRY(store_name_check("tenant", name));
     TRY(find_by_name(catalog, name, &found));
     if (found) FAIL(CONFLICT, "tenant %s exists already", name);
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_INSERT_TENANT);

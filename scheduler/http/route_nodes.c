@@ -12,7 +12,7 @@
 #include "scheduler/migration/evacuation.h"
 #include "scheduler/migration/node_hello.h"
 #include "store/job_id.h"
-#include "store/model_reference.h"
+#include "store/store_name.h"
 #include "store/nodes.h"
 
 enum { ADD_LIMIT_MS = 10000, LIST_LIMIT_MS = 3000, ASKED_AT_ONCE = 8 };
@@ -128,7 +128,7 @@ static Error *read_node(const HttpRequest *request, Node *out) {
     TRY(copy_text(body, "url", out->url, sizeof out->url));
     TRY(copy_text(body, "token", out->token, sizeof out->token));
     TRY(copy_text(body, "fingerprint", out->fingerprint, sizeof out->fingerprint));
-    TRY(model_reference_check_name("node", out->name));
+    TRY(store_name_check("node", out->name));
     if (!*out->url) FAIL(INVALID, "url: https://HOST:PORT is wanted");
     if (!*out->token) FAIL(INVALID, "token: one with the role node, made there, is wanted");
     if (*out->fingerprint && !server_key_is_text(out->fingerprint))
