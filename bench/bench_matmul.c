@@ -9,6 +9,7 @@
 #include "bench/raw_matmul.h"
 #include "kernels/device.h"
 #include "kernels/dtype_scalar.h"
+#include "kernels/plan.h"
 
 enum { ROUNDS = 7, LAUNCHES = 10, OPERANDS = 3, BLOCK_ELEMENTS = 1 << 19 };
 static const char TARGET[] = "0.95 x raw";

@@ -1,11 +1,12 @@
 #include "kernels/device.h"
 
-#include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/allocator.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/host_memory.h"
+#include "kernels/plan.h"
 #include "kernels/plugin.h"
 #include "kernels/process/process_device.h"
 

@@ -22,7 +22,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "kernels/plan.h"
+
+struct Plan;
+struct PlanRequest;
+struct PackRequest;
 
 /* Raised with every change of what a plugin and its host both see: this table, plans, the numbers
  * of operators and element types, attributes, errors; also where only the meaning changes, which
@@ -30,6 +33,7 @@
 enum { DEVICE_ABI_VERSION = 6, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
 
 typedef struct Device Device;
+typedef struct DeviceStream DeviceStream;
 typedef struct DeviceEvent DeviceEvent; /* a point in the work of a stream */
 
 typedef struct DeviceMemory {
@@ -80,14 +84,14 @@ typedef struct DeviceClass {
     /* Chooses a kernel and prepares it: a pure function of the request and the device's determinism
      * class. Errors: UNSUPPORTED no kernel takes this operator with these element types; INVALID
      * the shapes do not fit. */
-    Error *(*plan)(Device *device, const PlanRequest *request, Plan **out);
+    Error *(*plan)(Device *device, const struct PlanRequest *request, struct Plan **out);
     /* Packed weights (see kernels/plan.h). out_layout 0: stays plain. NULL function: this device
      * packs nothing. */
-    Error *(*pack_rule)(
-        Device *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes);
+    Error *(*pack_rule)(Device *device, const struct PackRequest *request, uint32_t *out_layout,
+        uint64_t *out_bytes);
     /* Reads the plain constant from host memory, writes the packed form to an address of the
      * device. */
-    Error *(*pack)(Device *device, DeviceStream *stream, const PackRequest *request,
+    Error *(*pack)(Device *device, DeviceStream *stream, const struct PackRequest *request,
         uint32_t layout, const void *plain, uint64_t to);
     /* The kernel tables in the order they are asked, NULL-terminated, for listings. NULL function:
      * none. */

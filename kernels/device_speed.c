@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "kernels/float_environment.h"
+#include "kernels/plan.h"
 
 /* A square of float32, twice read and once written. */
 enum { SIDE_MIN = 64, SIDE_MAX = 2048, REPEATS = 3, OPERANDS = 3 };

@@ -5,6 +5,7 @@
  *
  * Threads: as any plan. */
 #include "kernels/device.h"
+#include "kernels/plan.h"
 
 /* host: a device with host memory and kernels; borrowed, must outlive the plan. Errors: as
  * host->class_->plan; UNSUPPORTED for packed operands. */

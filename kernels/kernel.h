@@ -5,6 +5,7 @@
  * first row whose dtypes accept the first present input and whose plan function accepts the
  * request. */
 #include "kernels/device.h"
+#include "kernels/plan.h"
 
 typedef struct Kernel {
     OperatorId operator_id;

@@ -9,13 +9,10 @@
 #include "base/error.h"
 #include "base/refcount.h"
 #include "kernels/attributes.h"
+#include "kernels/device.h"
 #include "kernels/dtype.h"
 #include "kernels/operator.h"
 #include "kernels/shape.h"
-
-struct Device;
-struct Tensor;
-typedef struct DeviceStream DeviceStream;
 
 enum { PLAN_INPUTS_MAX = 256, PLAN_OUTPUTS_MAX = 64 };
 

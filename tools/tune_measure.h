@@ -2,6 +2,7 @@
 /* One call of an operator whose constant is packed by the rules that its device has just now: for
  * measuring one kernel beside another. */
 #include "kernels/device.h"
+#include "kernels/plan.h"
 
 enum { TUNE_INPUTS_MAX = 3, TUNE_COPIES_MAX = 64, TUNE_ATTRIBUTES_SIZE = 128 };
 

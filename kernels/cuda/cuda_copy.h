@@ -2,6 +2,7 @@
 /* Copies of strided arrays on the device: what Transpose, Expand, Slice, Concat and their like come
  * down to. */
 #include "kernels/cuda/cuda_internal.h"
+#include "kernels/plan.h"
 
 /* Prepared at plan time. */
 typedef struct CudaCopy {

@@ -2,6 +2,7 @@
 /* Indices that come from data: kernels skip those out of range and note the first; the launch then
  * asks for it and fails as the cpu's does. */
 #include "kernels/cuda/cuda_internal.h"
+#include "kernels/plan.h"
 
 enum { CUDA_INDEX_WORKSPACE = 64 /* bytes at the workspace's start; the plan asks for them */ };
 

@@ -8,6 +8,7 @@
 #include "kernels/cuda/cuda_launch.h"
 #include "kernels/cuda/cuda_params.h"
 #include "kernels/kernel.h"
+#include "kernels/plan.h"
 
 #define KERNEL_TABLE(table) extern const Kernel table[];
 #include "kernels/cuda/cuda_tables.def"

@@ -1,6 +1,7 @@
 #pragma once
 /* Which of the CUDA kernels serves a call. */
 #include "kernels/kernel.h"
+#include "kernels/plan.h"
 
 enum { CUDA_KERNELS_VERSION = 1 /* raise when any kernel's bits change */ };
 

@@ -4,6 +4,7 @@
  * Commands that name one may be on several channels, and whoever lets it go does so on yet another:
  * he says how many commands have named it, and it goes with the last of them. Threads: any. */
 #include "kernels/device.h"
+#include "kernels/plan.h"
 
 typedef struct ProcessHandles ProcessHandles;
 

@@ -1,6 +1,7 @@
 #pragma once
 /* The sim device as its files see it. */
 #include "kernels/device.h"
+#include "kernels/plan.h"
 #include "kernels/sim/sim_faults.h"
 #include "kernels/sim/sim_memory.h"
 #include "kernels/sim/sim_options.h"

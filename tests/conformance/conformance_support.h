@@ -2,6 +2,7 @@
 /* What serves which operator with which element type on a device: asked of the device's plan
  * function, with the rows of cases.def. */
 #include "kernels/device.h"
+#include "kernels/plan.h"
 
 /* Bits: the rows of one operator need not agree. */
 typedef enum ConformanceServed {

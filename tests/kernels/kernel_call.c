@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "kernels/dtype.h"
+#include "kernels/plan.h"
 
 enum { GUARD = 64 };
 

@@ -1,6 +1,7 @@
 #include "base/allocator.h"
 #include "kernels/device.h"
 
+#include "kernels/plan.h"
 #include "tests/kernels/device_refusal.h"
 #include "tests/support/test_support.h"
 

@@ -1,5 +1,7 @@
 #include "kernels/sim/sim_stream.h"
 
+#include <stdatomic.h>
+
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "tests/support/test_support.h"
