@@ -10,19 +10,10 @@
 #include "base/refcount.h"
 #include "kernels/attributes.h"
 #include "kernels/device.h"
-#include "kernels/dtype.h"
 #include "kernels/operator.h"
-#include "kernels/shape.h"
+#include "kernels/tensor_spec.h"
 
 enum { PLAN_INPUTS_MAX = 256, PLAN_OUTPUTS_MAX = 64 };
-
-typedef struct TensorSpec {
-    bool present; /* false: an optional input that is not given; the rest is then 0 */
-    DType dtype;
-    uint32_t layout; /* 0 plain row-major; else the packed layout that pack_rule chose for this
-                        constant */
-    Shape shape;
-} TensorSpec;
 
 typedef struct PlanRequest {
     const OperatorInfo *operator_info;

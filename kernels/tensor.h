@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "base/refcount.h"
-#include "kernels/plan.h"
 #include "kernels/shape.h"
 #include "kernels/storage.h"
+#include "kernels/tensor_spec.h"
 
 typedef struct Tensor {
     Refcount refcount;

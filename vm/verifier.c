@@ -5,6 +5,7 @@
 
 #include "base/allocator.h"
 #include "base/name_map.h"
+#include "kernels/plan.h"
 #include "vm/adt.h"
 #include "vm/closure.h"
 #include "vm/device_strings.h"

@@ -2,6 +2,8 @@
 /* Running an operator on constants at compile time, with kernels whose bits are the same on every
  * machine. */
 #include "kernels/device.h"
+#include "kernels/attributes.h"
+#include "kernels/operator.h"
 #include "kernels/tensor.h"
 
 /* inputs: NULL where absent; data on the host. bytes_max: of all outputs together.
