@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "kernels/device_registry.h"
 #include "kernels/operator.h"
 #include "kernels/plan.h"
 #include "kernels/device.h"

@@ -8,6 +8,7 @@
 #include "base/allocator.h"
 #include "bench/raw_matmul.h"
 #include "kernels/device.h"
+#include "kernels/device_registry.h"
 #include "kernels/dtype_scalar.h"
 #include "kernels/plan.h"
 

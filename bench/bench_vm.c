@@ -6,6 +6,7 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "kernels/device_registry.h"
 #include "kernels/tensor.h"
 #include "vm/assembly.h"
 #include "vm/snapshot.h"

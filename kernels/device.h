@@ -1,6 +1,5 @@
 #pragma once
-/* A device: a table of functions over its own memory, and the registry that opens one by name
- * ("cpu", "sim:0").
+/* A device: a table of functions over its own memory. device_registry.h opens one by name.
  *
  * The executor touches a device only through this table. Addresses are the device's: on cpu they
  * are pointers, elsewhere handles that the host cannot dereference; base + offset arithmetic inside
@@ -82,8 +81,8 @@ typedef struct DeviceClass {
     /* Inside the device. */
     Error *(*copy)(Device *device, DeviceStream *stream, uint64_t to, uint64_t from, uint64_t size);
     /* Chooses a kernel and prepares it: a pure function of the request and the device's determinism
-     * class. Errors: UNSUPPORTED no kernel takes this operator with these element types; INVALID
-     * the shapes do not fit. */
+     * class. NULL function: a device that holds memory and runs nothing. Errors: UNSUPPORTED no
+     * kernel takes this operator with these element types; INVALID the shapes do not fit. */
     Error *(*plan)(Device *device, const struct PlanRequest *request, struct Plan **out);
     /* Packed weights (see kernels/plan.h). out_layout 0: stays plain. NULL function: this device
      * packs nothing. */
@@ -114,29 +113,8 @@ struct Device {
     _Atomic uint64_t total_bytes;
 };
 
-/* SPEC: "cpu", "sim:0", "sim:1,memory=64MiB". The option worker=process opens any kind but those
- * in host memory in a process of its own (kernels/process/), worker=none in this one; the default.
- * Errors: USAGE the SPEC cannot be understood; UNSUPPORTED no such kind in this build or on this
- * machine (says which exist). Close with device_close. */
-MUST_CHECK Error *device_open(const char *spec, Device **out);
-/* In this process, whatever the SPEC says: what a worker process does. Errors do not repeat the
- * SPEC. */
-MUST_CHECK Error *device_open_here(const char *spec, Device **out);
-/* The SPEC for a process that is to outlive its devices: kinds that are plugins in a worker
- * process, unless it says where. memory_free *out_spec. Errors: OUT_OF_MEMORY. */
-MUST_CHECK Error *device_spec_apart(const char *spec, char **out_spec);
 void device_close(Device *device);
 DEFINE_OWN(Device, device_close);
-/* The kinds in this build, NULL-terminated, "cpu" first. */
-const DeviceClass *const *device_classes(void);
-/* The same and those that are plugins. */
-const char *const *device_kinds(void);
-/* How many devices of a kind this machine has; 0 for an unknown kind, and for one whose plugin or
- * driver is not here. */
-uint32_t device_count(const char *kind);
-/* A cpu device that uses only kernels whose bits are the same on every machine: for constant
- * folding. */
-MUST_CHECK Error *device_open_portable(Device **out);
 
 /* Plain host memory without kernels, for tensors that belong to no execution (attributes,
  * constants being read). Always there, never closed; shares memory with cpu. */

@@ -152,6 +152,13 @@ static Plan *look_up(PlanTable *table, uint64_t hash, const ByteWriter *key) {
     return plan;
 }
 
+static Error *make(Device *device, PlanRequest *request, Plan **out) {
+    TRY(operator_infer(request));
+    if (!device->class_->plan)
+        FAIL(UNSUPPORTED, "%s: no kernel for %s", device->name, request->operator_info->name);
+    return device->class_->plan(device, request, out);
+}
+
 Error *plan_table_get(PlanTable *table, uint32_t primitive, PlanRequest *request, Plan **out) {
     ByteWriter OWN_BYTES(key) = {0};
     bool kept = write_key(primitive, request, &key);
@@ -162,9 +169,8 @@ Error *plan_table_get(PlanTable *table, uint32_t primitive, PlanRequest *request
         *out = found;
         return NULL;
     }
-    TRY(operator_infer(request));
     OWN(Plan, plan) = NULL;
-    TRY(table->device->class_->plan(table->device, request, &plan));
+    TRY(make(table->device, request, &plan));
     if (kept) {
         (void)pthread_mutex_lock(&table->mutex);
         Entry *entry = find(table, hash, &key); /* another thread may have been faster */

@@ -3,6 +3,7 @@
 
 #include "base/allocator.h"
 #include "base/duration.h"
+#include "kernels/device_registry.h"
 #include "kernels/device_speed.h"
 #include "scheduler/control_accounts.h"
 #include "scheduler/control_tellings.h"

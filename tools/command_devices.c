@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kernels/device.h"
+#include "kernels/device_registry.h"
 #include "kernels/kernel.h"
 #include "tools/remote.h"
 

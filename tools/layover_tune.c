@@ -7,6 +7,7 @@
 
 #include "base/allocator.h"
 #include "base/file.h"
+#include "kernels/device_registry.h"
 #include "tools/tune_choice.h"
 #include "tools/tune_measure.h"
 #include "tools/tune_table.h"

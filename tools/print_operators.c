@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/device.h"
+#include "kernels/device_registry.h"
 #include "kernels/operator.h"
 #include "tests/conformance/conformance_support.h"
 

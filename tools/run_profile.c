@@ -7,6 +7,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "kernels/cpu/cpu_limits.h"
+#include "kernels/device_registry.h"
 #include "kernels/operator_cost.h"
 
 enum { PROFILE_NAME_SIZE = 64 };

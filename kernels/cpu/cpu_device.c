@@ -85,6 +85,8 @@ static Error *open_device(const char *kind, uint32_t index, const char *options,
     return NULL;
 }
 
+Error *cpu_device_open(Device **out) { return open_device("cpu", 0, "", out); }
+
 Error *cpu_device_open_portable(Device **out) {
     CpuDevice *device;
     TRY(open_cpu(true, &device));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/allocator.h"
+#include "kernels/cpu/cpu_device.h"
 #include "kernels/cuda/cuda_compiled.h"
 #include "kernels/cuda/cuda_cublas.h"
 #include "kernels/cuda/cuda_cudnn.h"
@@ -94,7 +95,7 @@ static Error *open_device(const char *kind, uint32_t index, const char *options,
     TRY(cuda_symbols_start(cuda_fatbin.needed_version, &device->api));
     if (device->options.graphs) TRY(cuda_symbols_load(CUDA_LIBRARY_GRAPHS));
     TRY(find_gpu(device));
-    TRY(device_open("cpu", &device->host));
+    TRY(cpu_device_open(&device->host));
     TRY(open_context(device));
     if (device->cublas) add_tables(device, cuda_cublas_tables());
     if (device->cudnn) add_tables(device, cuda_cudnn_tables());

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "kernels/cpu/cpu_device.h"
 #include "kernels/sim/sim_internal.h"
 
 extern const DeviceClass sim_device_class;
@@ -34,7 +35,7 @@ static Error *open_device(const char *kind, uint32_t index, const char *options,
     sim_faults_init(&device->faults, &device->options);
     sim_pace_init(&device->link, (double)device->options.bandwidth);
     sim_pace_init(&device->kernels, device->options.speed * KERNEL_BYTES_PER_S);
-    TRY(device_open("cpu", &device->cpu));
+    TRY(cpu_device_open(&device->cpu));
     TRY(sim_memory_create(device->cpu, index, device->options.memory_bytes, &device->memory));
     TRY(sim_engine_create(device->options.lag_us * US_NS, &device->engine));
     *out = TAKE(owned);

@@ -12,6 +12,7 @@
 #include "compiler/lower/emit.h"
 #include "compiler/passes/pass.h"
 #include "kernels/device.h"
+#include "kernels/device_registry.h"
 #include "vm/adt.h"
 #include "vm/assembly.h"
 #include "vm/execution.h"

@@ -7,6 +7,7 @@
 #include "compiler/compile.h"
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/frontend/onnx_tensor.h"
+#include "kernels/device_registry.h"
 #include "kernels/dtype_bits.h"
 #include "vm/adt.h"
 #include "vm/execution.h"

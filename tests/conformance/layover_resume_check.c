@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "kernels/device.h"
+#include "kernels/device_registry.h"
 #include "tests/conformance/resume_check.h"
 
 enum { CASES_MAX = 256, NAME_SIZE = 256, POINTS_DEFAULT = 12, USAGE_CODE = 2 };

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "kernels/device_registry.h"
+
 enum {
     RUN_INSTRUCTIONS = 2000,
     MEMORY_LIMIT = 16 << 20,

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "kernels/device_registry.h"
+
 typedef struct Mode {
     uint32_t threads, offset, in_place;
 } Mode;

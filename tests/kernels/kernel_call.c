@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernels/device_registry.h"
 #include "kernels/dtype.h"
 #include "kernels/plan.h"
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/cpu/cpu_rules.h"
+#include "kernels/device_registry.h"
 #include "tests/kernels/conv_reference.h"
 
 static CpuConv make_conv(int64_t size) {

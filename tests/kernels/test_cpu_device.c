@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/cpu/cpu_internal.h"
+#include "kernels/device_registry.h"
 #include "tests/kernels/infer_fixture.h"
 
 static Error *plan_on(Device *device, const char *name, const char *inputs, Plan **out) {

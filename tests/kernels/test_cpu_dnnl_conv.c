@@ -4,6 +4,7 @@
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"
 
+#include "kernels/device_registry.h"
 #include "tests/kernels/kernel_call.h"
 
 typedef struct ConvShapes {

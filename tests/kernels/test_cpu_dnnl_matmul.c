@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/cpu/cpu_rules.h"
+#include "kernels/device_registry.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"
 

@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_limits.h"
 
+#include "kernels/device_registry.h"
 #include "tests/kernels/kernel_call.h"
 
 /* How fast is not asked: only that both were measured, on the threads that there are. */

@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/cpu/cpu_pack.h"
+#include "kernels/device_registry.h"
 #include "tests/kernels/infer_fixture.h"
 
 typedef struct Version {

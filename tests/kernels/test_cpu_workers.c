@@ -1,6 +1,7 @@
 #include <pthread.h>
 
 #include "kernels/cpu/cpu_internal.h"
+#include "kernels/device_registry.h"
 #include "tests/support/test_support.h"
 
 enum { UNITS_MAX = 1000 };

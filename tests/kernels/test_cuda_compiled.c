@@ -1,5 +1,6 @@
 #include "kernels/cuda/cuda_compiled.h"
 
+#include "kernels/device_registry.h"
 #include "tests/kernels/cuda_device_fixture.h"
 #include "tests/kernels/group_fixture.h"
 #include "tests/support/device_call.h"

@@ -1,5 +1,6 @@
 #include "kernels/cuda/cuda_fatbin.h"
 
+#include "kernels/device_registry.h"
 #include "kernels/kernel.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "kernels/device_registry.h"
 #include "kernels/plugin.h"
 #include "tests/support/test_support.h"
 

@@ -1,5 +1,6 @@
 #include "kernels/device_speed.h"
 
+#include "kernels/device_registry.h"
 #include "tests/support/test_support.h"
 
 static uint64_t speed_of(const char *spec) {

@@ -1,5 +1,6 @@
 #include "kernels/host_fallback.h"
 
+#include "kernels/device_registry.h"
 #include "tests/kernels/infer_fixture.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"

@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "kernels/cpu/cpu_internal.h"
+#include "kernels/device_registry.h"
 #include "kernels/string_tensor.h"
 #include "tests/kernels/look_counter.h"
 #include "tests/support/device_call.h"

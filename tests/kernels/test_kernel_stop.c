@@ -5,6 +5,7 @@
 
 #include "base/thread.h"
 #include "kernels/cpu/cpu_internal.h"
+#include "kernels/device_registry.h"
 #include "tests/support/test_support.h"
 
 enum { UNITS = 5000 };

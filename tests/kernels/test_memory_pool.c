@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "kernels/device_registry.h"
 #include "tests/support/test_support.h"
 
 static Device *device;

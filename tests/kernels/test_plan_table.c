@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "kernels/device.h"
+#include "kernels/device_registry.h"
 #include "tests/kernels/infer_fixture.h"
 
 static Device *device;
@@ -63,6 +64,20 @@ static void test_plan_table_keeps_no_failures(void **state) {
     infer_fixture_init(&fixture, "Add", NULL, "float32[2] float32[3]", 1);
     assert_fails(INVALID, plan_table_get(table, 0, &fixture.request, &plan));
     assert_fails(INVALID, plan_table_get(table, 0, &fixture.request, &plan));
+    assert_null(plan);
+    infer_fixture_deinit(&fixture);
+}
+
+/* The host's memory is a device without kernels. */
+static void test_plan_table_refuses_for_a_device_that_runs_nothing(void **state) {
+    (void)state;
+    OWN(PlanTable, table) = NULL;
+    InferFixture fixture;
+    Plan *plan = NULL;
+    assert_ok(plan_table_create(device_host(), &table));
+    infer_fixture_init(&fixture, "Add", NULL, "float32[2] float32[2]", 1);
+    assert_fails_saying(
+        UNSUPPORTED, "host: no kernel for Add", plan_table_get(table, 0, &fixture.request, &plan));
     assert_null(plan);
     infer_fixture_deinit(&fixture);
 }
@@ -136,6 +151,7 @@ int test_plan_table(void) {
         cmocka_unit_test(test_plan_table_finds_equal_calls),
         cmocka_unit_test(test_plan_table_keys_hold_the_values_read),
         cmocka_unit_test(test_plan_table_keeps_no_failures),
+        cmocka_unit_test(test_plan_table_refuses_for_a_device_that_runs_nothing),
         cmocka_unit_test(test_plan_table_is_bounded),
         cmocka_unit_test(test_plan_table_gives_racing_threads_one_plan),
     };

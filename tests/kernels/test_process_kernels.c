@@ -1,3 +1,4 @@
+#include "kernels/device_registry.h"
 #include "kernels/kernel.h"
 #include "tests/support/test_support.h"
 

@@ -1,6 +1,7 @@
 #include <time.h>
 
 #include "base/thread.h"
+#include "kernels/device_registry.h"
 #include "kernels/kernel_stop.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "kernels/device.h"
+#include "kernels/device_registry.h"
 #include "tests/support/test_support.h"
 
 enum { STREAMS = 6, ROUNDS = 300, LAG_MS = 20 };

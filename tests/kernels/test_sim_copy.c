@@ -1,4 +1,5 @@
 #include "kernels/device.h"
+#include "kernels/device_registry.h"
 #include "tests/support/test_support.h"
 
 enum { SIZE = 200000 }; /* more than is staged */

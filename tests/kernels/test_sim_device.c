@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "kernels/device.h"
+#include "kernels/device_registry.h"
 #include "kernels/tensor.h"
 #include "tests/kernels/infer_fixture.h"
 #include "tests/support/device_call.h"

@@ -1,4 +1,5 @@
 #include "kernels/device.h"
+#include "kernels/device_registry.h"
 #include "tests/kernels/infer_fixture.h"
 
 /* "Neg" of 16 floats, on a stream. */

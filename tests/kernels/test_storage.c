@@ -2,6 +2,7 @@
 
 #include "kernels/storage.h"
 
+#include "kernels/device_registry.h"
 #include "tests/support/test_support.h"
 
 static uint32_t released;

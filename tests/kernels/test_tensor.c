@@ -1,5 +1,6 @@
 #include "kernels/tensor.h"
 
+#include "kernels/device_registry.h"
 #include "tests/support/test_support.h"
 
 static Storage *storage_of(uint64_t size) {

@@ -1,5 +1,6 @@
 #include "kernels/tensor_dlpack.h"
 
+#include "kernels/device_registry.h"
 #include "tests/support/test_support.h"
 
 /* A producer's tensor over static memory; counts deletions. */

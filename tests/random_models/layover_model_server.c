@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "compiler/compile.h"
+#include "kernels/device_registry.h"
 #include "kernels/string_tensor.h"
 #include "serialize/checkpoint.h"
 #include "vm/adt.h"

@@ -5,6 +5,7 @@
 
 #include "base/allocator.h"
 #include "kernels/cuda/cuda_plan.h"
+#include "kernels/device_registry.h"
 #include "kernels/host_memory.h"
 
 typedef struct ShimDevice {
