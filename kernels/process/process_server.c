@@ -12,7 +12,6 @@
 
 #include "base/allocator.h"
 #include "base/thread.h"
-#include "kernels/device_registry.h"
 #include "kernels/float_environment.h"
 #include "kernels/process/process_service.h"
 #include "kernels/process/process_wire.h"
@@ -80,10 +79,10 @@ static Error *map_memory(ProcessShared **out) {
     return NULL;
 }
 
-static Error *open_work(ProcessServer *server, const char *spec) {
+static Error *open_work(ProcessServer *server, const char *spec, ProcessOpen *open_device) {
     TRY(read_hello(&server->hello));
     TRY(map_memory(&server->shared));
-    TRY(device_open_here(spec, &server->work.device));
+    TRY(open_device(spec, &server->work.device));
     if (server->work.device->class_->host_memory)
         FAIL(UNSUPPORTED, "%s: its memory is the host's", server->work.device->name);
     return process_handles_create(server->work.device, &server->work.handles);
@@ -183,14 +182,14 @@ static Error *stop(ProcessServer *server) {
     return error_wrap(error, "worker");
 }
 
-Error *process_server_run(const char *spec) {
+Error *process_server_run(const char *spec, ProcessOpen *open_device) {
     void *memory;
     TRY(check_start());
     TRY(memory_alloc(1, sizeof(ProcessServer), &memory));
     ProcessServer *server = memory;
     (void)pthread_mutex_init(&server->work.mutex, NULL);
     (void)pthread_cond_init(&server->work.freed, NULL);
-    Error *refusal = open_work(server, spec);
+    Error *refusal = open_work(server, spec, open_device);
     bool opened = !refusal;
     Error *error = send_welcome(server, refusal);
     if (!error && opened) error = serve(server);
