@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "kernels/device_registry.h"
 #include "kernels/operator.h"
+#include "kernels/operator_infer.h"
 #include "kernels/plan.h"
 #include "kernels/device.h"
 

@@ -10,6 +10,7 @@
 #include "kernels/device.h"
 #include "kernels/device_registry.h"
 #include "kernels/dtype_scalar.h"
+#include "kernels/operator_infer.h"
 #include "kernels/plan.h"
 
 enum { ROUNDS = 7, LAUNCHES = 10, OPERANDS = 3, BLOCK_ELEMENTS = 1 << 19 };

@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "kernels/float_environment.h"
+#include "kernels/operator_infer.h"
 #include "kernels/plan.h"
 
 /* A square of float32, twice read and once written. */

@@ -60,6 +60,6 @@ static inline bool operator_reads_value(const OperatorInfo *info, uint32_t index
 /* NULL when unknown. */
 const OperatorInfo *operator_find(const char *name);
 const OperatorInfo *operator_get(OperatorId id);
-/* Checks arity, presence and dtypes of values, then calls the shape rule. Errors: INVALID "MatMul:
- * …". */
-MUST_CHECK Error *operator_infer(struct PlanRequest *request);
+/* OperatorInfo.infer of each operator. operator_infer.c defines the table, because it names the
+ * shape rules, which stand above the operators. */
+extern Error *(*const operator_rules[OPERATOR_COUNT])(struct PlanRequest *request);

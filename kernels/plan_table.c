@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/digest.h"
 #include "kernels/device.h"
+#include "kernels/operator_infer.h"
 
 /* Values longer than this belong to no sensible shape: such calls are planned each time. */
 enum { KEY_VALUE_BYTES_MAX = 4096, BUCKET_COUNT_MIN = 64 };

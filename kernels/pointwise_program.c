@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "kernels/operator_infer.h"
 
 bool pointwise_program_takes(OperatorId operator_id) {
     static const OperatorId taken[] = {

@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "kernels/float_environment.h"
+#include "kernels/operator_infer.h"
 #include "kernels/plan.h"
 
 typedef struct Evaluation {

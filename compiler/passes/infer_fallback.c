@@ -1,6 +1,7 @@
 #include "compiler/passes/infer_fallback.h"
 
 #include "base/allocator.h"
+#include "kernels/operator_infer.h"
 #include "kernels/pointwise_program.h"
 
 static const Probe *input_probe(

@@ -8,6 +8,7 @@
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/infer_fallback.h"
 #include "kernels/dtype_scalar.h"
+#include "kernels/operator_infer.h"
 #include "kernels/plan.h"
 
 typedef struct ProbeScratch {

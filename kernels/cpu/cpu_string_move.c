@@ -7,6 +7,7 @@
 
 #include "base/allocator.h"
 #include "kernels/cpu/cpu_strings.h"
+#include "kernels/operator_infer.h"
 
 typedef struct State {
     Plan *inner; /* int64 in the place of strings */

@@ -5,6 +5,7 @@
 
 #include "base/allocator.h"
 #include "kernels/dtype_scalar.h"
+#include "kernels/operator_infer.h"
 
 static Error *add_value(Expansion *expansion, ExpansionValue value, uint32_t *out) {
     if (expansion->value_count == EXPANSION_VALUES_MAX)

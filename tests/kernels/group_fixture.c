@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/cpu_elementwise.h"
 #include "kernels/cuda/cuda_pointwise_source.h"
+#include "kernels/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 
 /* ---- operators alone ---- */

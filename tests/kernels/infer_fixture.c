@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/dtype_scalar.h"
+#include "kernels/operator_infer.h"
 
 static void read_values(InferFixture *fixture, uint32_t index, const char *at) {
     const TensorSpec *spec = &fixture->specs[index];

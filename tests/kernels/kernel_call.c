@@ -6,6 +6,7 @@
 
 #include "kernels/device_registry.h"
 #include "kernels/dtype.h"
+#include "kernels/operator_infer.h"
 #include "kernels/plan.h"
 
 enum { GUARD = 64 };

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "kernels/dtype_scalar.h"
+#include "kernels/operator_infer.h"
 #include "tests/kernels/everywhere.h"
 
 enum { ELEMENTS_MAX = 64 };

@@ -1,3 +1,4 @@
+#include "kernels/operator_infer.h"
 #include "tests/kernels/everywhere.h"
 
 static const double data[6] = {0, 1, 2, 3, 4, 5};

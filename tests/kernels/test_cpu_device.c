@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/device_registry.h"
+#include "kernels/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 
 static Error *plan_on(Device *device, const char *name, const char *inputs, Plan **out) {

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "kernels/operator_infer.h"
 #include "tests/kernels/everywhere.h"
 
 static void test_constant_of_shape_is_zero_without_a_value(void **state) {

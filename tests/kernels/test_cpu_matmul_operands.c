@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_matmul.h"
 
+#include "kernels/operator_infer.h"
 #include "tests/kernels/kernel_call.h"
 
 static void read_operands(

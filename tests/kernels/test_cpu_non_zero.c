@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "kernels/operator_infer.h"
 #include "tests/kernels/everywhere.h"
 
 static void test_coordinates_come_row_by_row(void **state) {

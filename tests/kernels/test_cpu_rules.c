@@ -4,6 +4,7 @@
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/cpu/cpu_pack.h"
 #include "kernels/device_registry.h"
+#include "kernels/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 
 typedef struct Version {

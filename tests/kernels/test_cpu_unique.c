@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "kernels/operator_infer.h"
 #include "tests/kernels/everywhere.h"
 
 enum { OUTPUTS = 4 };

@@ -7,6 +7,7 @@
 #include "kernels/cuda/cuda_cudnn_descriptor.h"
 #include "kernels/cuda/cuda_cudnn.h"
 #include "kernels/cuda/cuda_plan.h"
+#include "kernels/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 
 /* Its first version that reads a GPU's description back; what meson takes for skipped. */

@@ -1,5 +1,6 @@
 #include "kernels/cuda/cuda_launch.h"
 
+#include "kernels/operator_infer.h"
 #include "tests/kernels/cuda_device_fixture.h"
 #include "tests/kernels/infer_fixture.h"
 

@@ -1,6 +1,7 @@
 #include "kernels/expansion_plan.h"
 
 #include "kernels/device_registry.h"
+#include "kernels/operator_infer.h"
 #include "kernels/tensor.h"
 #include "tests/kernels/infer_fixture.h"
 #include "tests/support/device_call.h"

@@ -1,6 +1,7 @@
 #include "kernels/host_fallback.h"
 
 #include "kernels/device_registry.h"
+#include "kernels/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"

@@ -5,6 +5,7 @@
 #include "kernels/cpu/cpu_elementwise.h"
 #include "kernels/cuda/cuda_nvrtc.h"
 #include "kernels/cuda/cuda_pointwise_source.h"
+#include "kernels/operator_infer.h"
 #include "tests/kernels/group_fixture.h"
 #include "tests/kernels/infer_fixture.h"
 

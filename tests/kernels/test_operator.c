@@ -2,8 +2,9 @@
 
 #include <math.h>
 
+#include "base/text.h"
 #include "kernels/operator_lower.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/support/test_support.h"
 
 static void test_operator_names_are_found_again(void **state) {
     (void)state;
@@ -58,43 +59,12 @@ static void test_operator_rows_are_well_formed(void **state) {
     }
 }
 
-static void test_operator_infer_checks_the_call(void **state) {
-    (void)state;
-    static const InferRow rows[] = {
-        {"Add", NULL, "float32[2]", "! Add: 1 inputs"},
-        {"Add", NULL, "float32[2] float32[2] float32[2]", "! Add: 3 inputs"},
-        {"Add", NULL, "float32[2] -", "! Add: input 1 is missing"},
-        {"Add", NULL, "float32[-2] float32[2]", "! Add: input 0: dimension 0 is -2"},
-        {"Reshape", NULL, "float32[2] int64[1]", "! the value of input 1 is not known"},
-        {"Reshape", NULL, "float32[] int64[0]", "float32[]"},
-        {"Squeeze", NULL, "float32[1]", "float32[]"},
-    };
-    infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
-}
-
-static void test_operator_infer_refuses_too_many_outputs(void **state) {
-    (void)state;
-    InferFixture fixture;
-    infer_fixture_init(&fixture, "Neg", NULL, "float32[2]", 2);
-    assert_fails_saying(INVALID, "Neg: 2 outputs", operator_infer(&fixture.request));
-    fixture.request.output_count = 0;
-    assert_fails_saying(INVALID, "Neg: 0 outputs", operator_infer(&fixture.request));
-    fixture.specs[0].dtype = (DType)1234;
-    fixture.request.output_count = 1;
-    assert_fails_saying(INVALID, "no element type", operator_infer(&fixture.request));
-    fixture.specs[0] = (TensorSpec){.present = true, .dtype = DTYPE_INT8, .shape = {.rank = 99}};
-    assert_fails_saying(INVALID, "rank 99", operator_infer(&fixture.request));
-    infer_fixture_deinit(&fixture);
-}
-
 int test_operator(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operator_names_are_found_again),
         cmocka_unit_test(test_operator_strings_of_the_table_are_read),
         cmocka_unit_test(test_operator_reads_value_of_those_that_the_table_names),
         cmocka_unit_test(test_operator_rows_are_well_formed),
-        cmocka_unit_test(test_operator_infer_checks_the_call),
-        cmocka_unit_test(test_operator_infer_refuses_too_many_outputs),
     };
     return cmocka_run_group_tests_name("operator", tests, NULL, NULL);
 }

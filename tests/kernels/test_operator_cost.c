@@ -1,5 +1,6 @@
 #include "kernels/operator_cost.h"
 
+#include "kernels/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 
 typedef struct CostCase {

@@ -1,6 +1,7 @@
 #include "kernels/plan.h"
 
 #include "kernels/device.h"
+#include "kernels/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 
 typedef struct State {

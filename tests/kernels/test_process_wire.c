@@ -2,6 +2,7 @@
 
 #include "base/allocator.h"
 #include "kernels/operator.h"
+#include "kernels/operator_infer.h"
 #include "tests/support/test_support.h"
 
 enum { FLIPS = 20000 };

@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "kernels/device.h"
 #include "kernels/device_registry.h"
+#include "kernels/operator_infer.h"
 #include "kernels/tensor.h"
 #include "tests/kernels/infer_fixture.h"
 #include "tests/support/device_call.h"

@@ -1,5 +1,6 @@
 #include "kernels/strided_copy.h"
 
+#include "kernels/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 
 enum { TENSORS_MAX = 3, ELEMENTS_MAX = 16 };

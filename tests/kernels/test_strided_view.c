@@ -2,6 +2,7 @@
 
 #include "kernels/attributes.h"
 #include "kernels/operator.h"
+#include "kernels/operator_infer.h"
 #include "tests/support/test_support.h"
 
 static void check_of(const Shape *shape, const char *name, const char *text, const int64_t *value,

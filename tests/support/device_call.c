@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "kernels/expansion_plan.h"
 #include "kernels/float_environment.h"
+#include "kernels/operator_infer.h"
 
 struct DeviceRun {
     const DeviceCall *call;
