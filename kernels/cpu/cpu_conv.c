@@ -8,7 +8,8 @@
 #include "kernels/cpu/cpu_copy.h"
 #include "kernels/cpu/cpu_dnnl.h"
 #include "kernels/cpu/cpu_float_plan.h"
-#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/cpu_layouts.h"
 #include "kernels/shape_rules/channels_first.h"
 
 typedef enum ConvWay { CONV_GATHERED, CONV_POINTWISE, CONV_DEPTHWISE } ConvWay;

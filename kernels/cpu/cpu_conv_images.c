@@ -9,6 +9,7 @@
 #include "kernels/cpu/cpu_conv_last_depthwise.h"
 #include "kernels/cpu/cpu_copy.h"
 #include "kernels/cpu/cpu_float_plan.h"
+#include "kernels/cpu/cpu_layouts.h"
 #include "kernels/cpu/cpu_winograd.h"
 #include "kernels/shape_rules/channels_first.h"
 

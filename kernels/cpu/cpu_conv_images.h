@@ -1,7 +1,7 @@
 #pragma once
 /* How weights are packed for convolutions over images [N, H, W, C]: by a rule that looks at them
  * and the operator's attributes alone. */
-#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_internal.h"
 
 /* False: not for such a convolution, or this device does not pack. */
 bool cpu_conv_images_pack_rule(

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu_dnnl.h"
-#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/cpu_layouts.h"
 #include "kernels/shape_rules/channels_first.h"
 #include "kernels/shape_rules/window.h"
 

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu_dnnl.h"
-#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/cpu_layouts.h"
 
 enum {
     DEPTH_MULTIPLE = 16, /* of BA16a64b */

@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/cpu_lower_operands.h"
 #include "kernels/cpu/cpu_lower_weights.h"
-#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_internal.h"
 #include "kernels/shape_rules/channels_first.h"
 #include "kernels/shape_rules/window.h"
 

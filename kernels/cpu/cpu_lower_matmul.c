@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "kernels/cpu/cpu_lower_operands.h"
-#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_internal.h"
 
 typedef struct State {
     CpuLowerOperands operands;

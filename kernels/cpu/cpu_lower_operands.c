@@ -3,7 +3,8 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/cpu_layouts.h"
 
 Error *cpu_lower_operands_of(Device *device, CpuLevel level, const PlanRequest *request,
     int64_t depth, int64_t columns, CpuLowerOperands *out) {

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/cpu_layouts.h"
 #include "kernels/cpu/cpu_vector.h"
 
 #if defined(__x86_64__)

@@ -1,7 +1,7 @@
 #include "kernels/cpu/cpu_lower_weights.h"
 
 #include "base/allocator.h"
-#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_internal.h"
 #include "kernels/operator_lower.h"
 
 /* Constant weights that are a matrix when they are multiplied. */

@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu_matmul.h"
-#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/cpu_layouts.h"
 
 bool cpu_matmul_is_transposed(
     const OperatorInfo *operator_info, const Attributes *attributes, uint32_t input_index) {

@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "kernels/cpu/cpu_conv_images.h"
 #include "kernels/cpu/cpu_dnnl.h"
+#include "kernels/cpu/cpu_layouts.h"
 #include "kernels/cpu/cpu_matmul.h"
 #include "kernels/cpu/cpu_loops.h"
 #include "kernels/cpu/cpu_lower_weights.h"

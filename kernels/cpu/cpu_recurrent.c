@@ -4,7 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "kernels/cpu/cpu_pack.h"
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/cpu_layouts.h"
 #include "kernels/operator_lower.h"
 #include "kernels/scalar/scalar_hyperbolic.h"
 

@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_lower_weights.h"
 
+#include "kernels/cpu/cpu_layouts.h"
 #include "kernels/cpu/cpu_pack.h"
 #include "tests/kernels/kernel_call.h"
 

@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_pack.h"
 
+#include "kernels/cpu/cpu_layouts.h"
 #include "kernels/cpu/cpu_lower_product.h"
 #include "kernels/cpu/cpu_matmul_kernel.h"
 #include "tests/kernels/kernel_call.h"
