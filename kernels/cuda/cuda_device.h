@@ -66,7 +66,12 @@ MUST_CHECK Error *cuda_check_context(CudaDevice *device, const char *function);
 #define CUDA_TRY(device, function, ...)                                                            \
     TRY(cuda_check((device), (device)->api->function(__VA_ARGS__), #function))
 
-extern const DeviceClass cuda_device_class;
+/* Finds the GPU, makes its context, the queue for calls without a stream, pool and staging. base,
+ * options and mutex are set. Errors: as DeviceClass.open; cuda_device_stop then gives back what is
+ * there. */
+MUST_CHECK Error *cuda_device_start(CudaDevice *device);
+/* Waits for what is queued. Nothing happens where the context was not retained. */
+void cuda_device_stop(CudaDevice *device);
 
 /* ---- the table's functions, by file ---- */
 

@@ -1,5 +1,5 @@
 /* What liblayover-cuda.so exports. */
-#include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/cuda_class.h"
 #include "kernels/plugin.h"
 
 __attribute__((visibility("default"))) PluginEntry layover_device_plugin;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernels/cuda/cuda_class.h"
 #include "kernels/cuda/cuda_cudnn_descriptor.h"
 #include "kernels/cuda/cuda_cudnn.h"
 #include "kernels/cuda/cuda_plan.h"
