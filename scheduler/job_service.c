@@ -409,7 +409,9 @@ Error *job_service_create(
     service->catalog = catalog;
     service->pool = pool;
     Error *error = intake_inputs_budget(&service->intake);
+    if (!error) error = passed_answers_create(&service->passed);
     if (error) {
+        memory_budget_release(service->intake);
         memory_free(service);
         return error;
     }
@@ -427,6 +429,7 @@ void job_service_set_removed(JobService *service, void (*removed)(void *context)
 
 void job_service_release(JobService *service) {
     if (!service) return;
+    passed_answers_release(service->passed);
     (void)pthread_mutex_destroy(&service->watches_mutex);
     memory_budget_release(service->intake);
     memory_free(service);

@@ -5,6 +5,7 @@
 
 #include "scheduler/memory_budget.h"
 #include "scheduler/job_service.h"
+#include "scheduler/migration/passed_answer.h"
 
 typedef struct JobWatch JobWatch;
 
@@ -19,7 +20,8 @@ struct JobService {
     JobWatch *watches;              /* open streams */
     void (*removed)(void *context); /* NULL: nobody waits for it */
     void *removed_context;
-    atomic_uint asking; /* threads that wait for another node's word of a job */
+    PassedAnswers *passed; /* outputs of moved jobs, on their way */
+    atomic_uint asking;    /* threads that wait for another node's word of a job */
 };
 
 /* Whose job a caller means, and its row. An admin may name any tenant's job. */
@@ -38,15 +40,15 @@ MUST_CHECK Error *job_service_tenants(void *self, const Caller *caller, const ch
 void job_service_use(void *self, TenantId tenant, JobsApiUse *out_use);
 void job_service_tenant_changed(void *self, TenantId tenant);
 MUST_CHECK Error *job_service_outputs(void *self, const Caller *caller, const char *job,
-    int64_t since, const char *path, HttpStream *out_stream, JobsApiOutputs *out);
+    int64_t since, HttpStream *out_stream, JobsApiOutputs *out);
 MUST_CHECK Error *job_service_ask(
     void *self, const Caller *caller, const char *job, JobsApiQuestion what, JobsApiWait *out_wait);
 /* ---- job_service_moved.c: jobs that went to another node ---- */
 /* Adds what that one says of it; nothing where it does not answer. */
 void job_service_show_moved(
     JobService *service, const Caller *caller, const Job *row, JobsApiJob *inout_job);
-MUST_CHECK Error *job_service_fetch_outputs(JobService *service, const Caller *caller,
-    const Job *row, int64_t since, const char *path, JobsApiOutputs *out);
+MUST_CHECK Error *job_service_pass_outputs(JobService *service, const Caller *caller,
+    const Job *row, int64_t since, HttpStream *out_stream, JobsApiOutputs *out);
 
 /* A file gives its job once: whether a node that this home knows has taken it already. One that
  * does not answer cannot say so. Other tenants' jobs there are none to a user.

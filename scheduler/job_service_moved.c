@@ -46,11 +46,12 @@ void job_service_show_moved(
     inout_job->outputs = there.outputs;
 }
 
-Error *job_service_fetch_outputs(JobService *service, const Caller *caller, const Job *row,
-    int64_t since, const char *path, JobsApiOutputs *out) {
+Error *job_service_pass_outputs(JobService *service, const Caller *caller, const Job *row,
+    int64_t since, HttpStream *out_stream, JobsApiOutputs *out) {
     OWN(HttpClient, link) = NULL;
     TRY(open_owner(service, row, &link));
-    TRY_WRAP(owner_link_fetch_outputs(link, row->id, caller->hops, since, path, &out->next),
+    TRY_WRAP(owner_link_open_outputs(service->passed, TAKE(link), row->tenant, row->id,
+                 caller->hops, since, &out->next, out_stream),
         "the job is at %s", row->migrating);
     out->count = out->next - since;
     return NULL;

@@ -2,13 +2,11 @@
 #include "scheduler/output_answer.h"
 
 Error *job_service_outputs(void *self, const Caller *caller, const char *job, int64_t since,
-    const char *path, HttpStream *out_stream, JobsApiOutputs *out) {
+    HttpStream *out_stream, JobsApiOutputs *out) {
     JobService *service = self;
     Job row;
     TRY(job_service_find(service, caller, job, &row));
-    if (row.state != JOB_STATE_MOVED)
-        return output_answer_open(
-            service->store, &row, since, &output_answer_limits, out_stream, out);
-    *out = (JobsApiOutputs){.elsewhere = true};
-    return path ? job_service_fetch_outputs(service, caller, &row, since, path, out) : NULL;
+    if (row.state == JOB_STATE_MOVED)
+        return job_service_pass_outputs(service, caller, &row, since, out_stream, out);
+    return output_answer_open(service->store, &row, since, &output_answer_limits, out_stream, out);
 }

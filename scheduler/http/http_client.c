@@ -176,6 +176,8 @@ static Error *take_data(Transfer *transfer, const char *data, size_t size) {
     size_t limit = worked ? HTTP_CLIENT_ANSWER_MAX : ERROR_SIZE_MAX;
     transfer->reply->bytes += size;
     if (worked && transfer->call->visit) return take_lines(transfer, data, size);
+    if (worked && transfer->call->take)
+        return transfer->call->take(transfer->call->take_context, data, size);
     if (worked && transfer->call->output) {
         if (!transfer->output) TRY(file_output_create(transfer->call->output, &transfer->output));
         return file_output_write(transfer->output, data, size);

@@ -60,8 +60,11 @@ typedef struct HttpClientCall {
     size_t part_count;
     uint32_t limit_ms;    /* of all of it; 0: none */
     uint64_t bytes_per_s; /* of a body, sent at most so fast; 0: as fast as it goes */
-    /* Where an answer goes that is no error: into the text of the reply, or here. */
+    /* Where an answer goes that is no error: into the text of the reply, or here. The reply's place
+     * is known before the first piece. */
     const char *output; /* a file, replaced once all of it has come */
+    Error *(*take)(void *context, const void *data, size_t size); /* pieces, as they come */
+    void *take_context;
     HttpClientLineVisitor *visit;
     void *visit_context;
     /* Asked several times a second; true ends the call with INTERRUPTED. */

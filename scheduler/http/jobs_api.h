@@ -176,7 +176,6 @@ typedef struct JobsApiVerification {
 typedef struct JobsApiOutputs {
     int64_t next; /* ?since= for what comes after these */
     int64_t count;
-    bool elsewhere; /* they are in a file */
 } JobsApiOutputs;
 
 /* What a job can only do at its next safepoint, which one long kernel may keep away for long. */
@@ -216,11 +215,10 @@ typedef struct JobsApiClass {
     Error *(*events)(void *self, const Caller *caller, const char *job, int64_t after,
         size_t count_max, JobsApiEventVisitor *visit, void *context);
     /* Visible outputs with a sequence number of at least since, as many as one answer takes, as an
-     * .npz file: out_stream. Of a moved job out->elsewhere is set, and the outputs are fetched from
-     * where it is now into the empty file at path; NULL: nothing is fetched. Errors: UNREACHABLE.
-     */
+     * .npz file: out_stream. Those of a moved job are passed on from where it is now while they
+     * come. Errors: UNREACHABLE; EXHAUSTED too many are passed on already. */
     Error *(*outputs)(void *self, const Caller *caller, const char *job, int64_t since,
-        const char *path, HttpStream *out_stream, JobsApiOutputs *out);
+        HttpStream *out_stream, JobsApiOutputs *out);
     /* out_stream: JSON lines, {"seq", "time", "state", "why"} for a change, with "kind" for any
      * other event that has a reason, {"seq", "items_done", "items_total", "device_seconds",
      * "checkpoint_age"} for progress, {"seq", "outputs"} for outputs and yielded values that became

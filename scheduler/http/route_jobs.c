@@ -123,19 +123,6 @@ static void add_number(HttpResponse *response, const char *name, int64_t value) 
     http_response_header(response, name, text);
 }
 
-/* Of a job that went to another node. */
-static Error *fetch_outputs(HttpService *service, const char *job, const Caller *caller,
-    int64_t since, HttpResponse *response, JobsApiOutputs *out) {
-    const JobsApi *jobs = &service->jobs;
-    HttpStream none = {0};
-    int made;
-    char *path;
-    TRY(http_service_make_file(service, &made, &path));
-    (void)close(made);
-    Error *error = jobs->class_->outputs(jobs->self, caller, job, since, path, &none, out);
-    return answer_file(response, path, error);
-}
-
 static Error *answer_outputs(HttpService *service, const HttpRequest *request, const Caller *caller,
     HttpResponse *response) {
     const JobsApi *jobs = &service->jobs;
@@ -144,11 +131,8 @@ static Error *answer_outputs(HttpService *service, const HttpRequest *request, c
     HttpStream stream = {0};
     int64_t since;
     TRY(http_request_query_number(request, "since", 0, &since));
-    TRY(jobs->class_->outputs(jobs->self, caller, job, since, NULL, &stream, &outputs));
-    if (outputs.elsewhere)
-        TRY(fetch_outputs(service, job, caller, since, response, &outputs));
-    else
-        http_response_bytes(response, stream);
+    TRY(jobs->class_->outputs(jobs->self, caller, job, since, &stream, &outputs));
+    http_response_bytes(response, stream);
     add_number(response, "Layover-Next", outputs.next);
     add_number(response, "Layover-Outputs", outputs.count);
     return NULL;

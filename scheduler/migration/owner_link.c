@@ -7,7 +7,7 @@
 #include "scheduler/http/json_body.h"
 #include "scheduler/migration/node_link.h"
 
-enum { QUICK_MS = 5000, SLOW_MS = 600000 };
+enum { QUICK_MS = 5000 };
 
 static Error *make_path(TextBuilder *path, JobId job, const char *what, uint32_t hops) {
     char name[JOB_ID_TEXT_SIZE];
@@ -47,19 +47,21 @@ Error *owner_link_get(HttpClient *client, JobId job, uint32_t hops, OwnedJob *ou
     return error_recode(error_wrap(read_job(answer, out), "its answer"), ERROR_CORRUPT);
 }
 
-Error *owner_link_fetch_outputs(HttpClient *client, JobId job, uint32_t hops, int64_t since,
-    const char *path, int64_t *out_next) {
-    TextBuilder OWN_TEXT(address) = {0};
-    HttpClientReply OWN_REPLY(reply) = {0};
-    TRY(make_path(&address, job, "/outputs", hops));
-    text_appendf(&address, "&since=%" PRId64, since);
-    TRY(text_builder_check(&address));
-    const HttpClientCall call = {.method = HTTP_METHOD_GET,
-        .path = text_builder_get(&address),
-        .output = path,
-        .limit_ms = SLOW_MS};
-    TRY(http_client_call(client, &call, &reply));
-    if (reply.next < since) FAIL(CORRUPT, "its answer does not say what comes next");
-    *out_next = reply.next;
-    return NULL;
+Error *owner_link_open_outputs(PassedAnswers *answers, HttpClient *owned_link, TenantId tenant,
+    JobId job, uint32_t hops, int64_t since, int64_t *out_next, HttpStream *out_stream) {
+    OWN(HttpClient, link) = owned_link;
+    TextBuilder OWN_TEXT(path) = {0};
+    int64_t next;
+    TRY(make_path(&path, job, "/outputs", hops));
+    text_appendf(&path, "&since=%" PRId64, since);
+    TRY(text_builder_check(&path));
+    TRY(passed_answer_open(
+        answers, TAKE(link), tenant, text_builder_get(&path), &next, out_stream));
+    if (next >= since) {
+        *out_next = next;
+        return NULL;
+    }
+    out_stream->close(out_stream->self);
+    *out_stream = (HttpStream){.pull = NULL};
+    FAIL(CORRUPT, "its answer does not say what comes next");
 }

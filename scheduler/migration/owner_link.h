@@ -3,6 +3,7 @@
  * ask the next. The other end is route_arrivals.c. Errors: as target_link.h. */
 #include "scheduler/http/http_client.h"
 #include "scheduler/http/jobs_api.h"
+#include "scheduler/migration/passed_answer.h"
 #include "store/jobs.h"
 
 enum { OWNER_HOPS_MAX = 8 }; /* nodes that a question passes */
@@ -17,6 +18,8 @@ typedef struct OwnedJob {
 
 /* hops: that the question has passed. */
 MUST_CHECK Error *owner_link_get(HttpClient *client, JobId job, uint32_t hops, OwnedJob *out);
-/* Into the file at path. out_next: what comes after them. */
-MUST_CHECK Error *owner_link_fetch_outputs(HttpClient *client, JobId job, uint32_t hops,
-    int64_t since, const char *path, int64_t *out_next);
+/* Passes them on while they come. tenant: whose the job is. out_next: what comes after them. As
+ * passed_answer_open: the link is consumed. */
+MUST_CHECK Error *owner_link_open_outputs(PassedAnswers *answers, HttpClient *owned_link,
+    TenantId tenant, JobId job, uint32_t hops, int64_t since, int64_t *out_next,
+    HttpStream *out_stream);

@@ -8,6 +8,7 @@ import harness
 import numpy as np
 import pytest
 from daemon import Daemon, Refused, equal
+from migration import Node, Pair
 
 ITEMS = 4000
 DISK_MIB = 48
@@ -131,6 +132,21 @@ def test_large_inputs_need_no_room(small_disk, models, tmp_path):
     with Daemon(harness.Home(tmp_path / "other")) as daemon:
         restored = daemon.home.call("restore", tmp_path / "batch.lvc", "--with-outputs").json["job"]
         equal(daemon.finished(restored), expected)
+
+
+def test_outputs_of_a_moved_job_need_no_room(small_disk, tmp_path):
+    """They are passed on from the other node while they come."""
+    with Pair(Node(harness.Home(small_disk / "home"), "a"), Node(harness.Home(tmp_path / "b"), "b")) as pair:
+        job = pair.submit("batch")
+        pair.a.wait(job, lambda it: it["items_done"] > 0)
+        pair.a.home.call("migrate", job, "--to", "b")
+        assert pair.a.state(job) == "moved"
+        pair.b.wait(job, lambda it: it["outputs"] > 8)
+        pair.b.change(job, "suspend")
+        expected = pair.b.outputs(job)
+        fill(small_disk)
+        equal(pair.a.outputs(job), expected)
+        assert not os.listdir(small_disk / "home" / "uploads")
 
 
 def test_cancelling_and_deleting_need_no_room(small_disk, models):

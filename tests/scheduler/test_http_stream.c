@@ -131,9 +131,9 @@ static atomic_int open_answers;
 
 /* Outputs that are large, whatever the job. */
 static Error *big_outputs(void *self, const Caller *caller, const char *job, int64_t since,
-    const char *path, HttpStream *out_stream, JobsApiOutputs *out) {
+    HttpStream *out_stream, JobsApiOutputs *out) {
     BigAnswer *big = calloc(1, sizeof *big);
-    (void)self, (void)caller, (void)job, (void)since, (void)path;
+    (void)self, (void)caller, (void)job, (void)since;
     assert_non_null(big);
     big->open = &open_answers;
     (void)atomic_fetch_add(&open_answers, 1);

@@ -1,13 +1,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/allocator.h"
-#include "base/file.h"
 #include "scheduler/job_service_internal.h"
 #include "scheduler/migration/owner_link.h"
 #include "serialize/npz.h"
 #include "tests/scheduler/job_file_fixtures.h"
 #include "tests/scheduler/migration_fixtures.h"
+#include "tests/scheduler/passed_fixtures.h"
 
 enum { ROWS = 3 };
 static const Caller user = {.tenant = TENANT_DEFAULT, .role = CALLER_USER};
@@ -50,38 +49,33 @@ static void test_job_service_asks_where_a_job_is_now(void **state) {
     OWN_PAIR(pair) = migration_pair_open();
     OWN_SERVICES(services) = {pair, serve(&pair->west), serve(&pair->east)};
     JobsApi west = job_service_api(services.west);
-    char name[JOB_ID_TEXT_SIZE], path[160];
+    char name[JOB_ID_TEXT_SIZE];
     JobId id;
     JobsApiJob job = {0};
     JobsApiOutputs outputs = {0};
     HttpStream stream = {0};
     ArrayList OWN_ARRAYS(arrays) = {0};
-    uint8_t *bytes;
-    size_t size;
+    ByteWriter OWN_BYTES(bytes) = {0};
     move_one(&services, name, &id);
     assert_ok(west.class_->get(west.self, &user, name, &job));
     assert_string_equal(job.state, "moved");
     assert_string_equal(job.migrating, "east");
     assert_string_equal(job.moved_state, "succeeded");
     assert_int_equal(job.items_done, ROWS);
-    (void)snprintf(path, sizeof path, "%s/out.npz", pair->west.home.folder);
-    assert_ok(west.class_->outputs(west.self, &user, name, 0, path, &stream, &outputs));
+    assert_ok(west.class_->outputs(west.self, &user, name, 0, &stream, &outputs));
     assert_int_equal(outputs.next, ROWS);
     assert_int_equal(outputs.count, ROWS);
-    assert_ok(file_read(path, 1 << 20, &bytes, &size));
-    assert_ok(npz_read(bytes, size, UINT64_MAX, &arrays));
-    memory_unmap(bytes, size);
+    assert_ok(passed_pull(&stream, NULL, &bytes));
+    assert_ok(npz_read(bytes.data, bytes.size, UINT64_MAX, &arrays));
     assert_int_equal(arrays.count, 1);
     assert_string_equal(arrays.items[0].name, "y");
     for (int i = 0; i < ROWS * 2; i++)
         assert_true(((const float *)arrays.items[0].data)[i] == 2 * (float)(i + 1));
     const Caller stranger = {.tenant = 77, .role = CALLER_USER};
     assert_fails(NOT_FOUND, west.class_->get(west.self, &stranger, name, &job));
-    assert_fails(
-        NOT_FOUND, west.class_->outputs(west.self, &stranger, name, 0, path, &stream, &outputs));
+    assert_fails(NOT_FOUND, west.class_->outputs(west.self, &stranger, name, 0, &stream, &outputs));
     const Caller tired = {.tenant = TENANT_DEFAULT, .role = CALLER_USER, .hops = OWNER_HOPS_MAX};
-    assert_fails(
-        INVALID, west.class_->outputs(west.self, &tired, name, 0, path, &stream, &outputs));
+    assert_fails(INVALID, west.class_->outputs(west.self, &tired, name, 0, &stream, &outputs));
     migration_pair_check(pair);
 }
 
@@ -90,7 +84,7 @@ static void test_job_service_says_when_nobody_answers_there(void **state) {
     OWN_PAIR(pair) = migration_pair_open();
     OWN_SERVICES(services) = {pair, serve(&pair->west), serve(&pair->east)};
     JobsApi west = job_service_api(services.west);
-    char name[JOB_ID_TEXT_SIZE], path[160];
+    char name[JOB_ID_TEXT_SIZE];
     JobId id;
     JobsApiJob job = {0};
     JobsApiOutputs outputs = {0};
@@ -100,9 +94,8 @@ static void test_job_service_says_when_nobody_answers_there(void **state) {
     assert_ok(west.class_->get(west.self, &user, name, &job));
     assert_string_equal(job.state, "moved");
     assert_string_equal(job.moved_state, "");
-    (void)snprintf(path, sizeof path, "%s/out.npz", pair->west.home.folder);
-    assert_fails_saying(UNREACHABLE, "east",
-        west.class_->outputs(west.self, &user, name, 0, path, &stream, &outputs));
+    assert_fails_saying(
+        UNREACHABLE, "east", west.class_->outputs(west.self, &user, name, 0, &stream, &outputs));
     migration_node_show(&pair->east);
     migration_pair_check(pair);
 }

@@ -5,8 +5,8 @@ static void read_outputs(ServiceFixture *fixture, const char *job, int64_t since
     JobsApiOutputs *out, ArrayList *out_arrays) {
     ByteWriter OWN_BYTES(file) = {0};
     HttpStream stream = {0};
-    assert_ok(fixture->api.class_->outputs(
-        fixture->api.self, &fixture->user, job, since, NULL, &stream, out));
+    assert_ok(
+        fixture->api.class_->outputs(fixture->api.self, &fixture->user, job, since, &stream, out));
     assert_ok(service_fixture_pull(&stream, &file));
     assert_ok(npz_read(file.data, file.size, 1 << 20, out_arrays));
 }
@@ -47,7 +47,7 @@ static void test_job_service_outputs_of_a_single_run_are_as_they_are(void **stat
     assert_int_equal(outputs.count, 1);
     assert_int_equal(arrays.items[0].shape.dims[0], 3);
     assert_fails(NOT_FOUND, fixture.api.class_->outputs(fixture.api.self, &fixture.stranger,
-                                job.job, 0, NULL, &stream, &outputs));
+                                job.job, 0, &stream, &outputs));
 }
 
 int test_job_service_outputs(void) {

@@ -1,11 +1,12 @@
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "scheduler/job_service.h"
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/owner_link.h"
+#include "serialize/npz.h"
 #include "tests/scheduler/migration_fixtures.h"
+#include "tests/scheduler/passed_fixtures.h"
 
 static HttpClient *open_link(const MigrationNode *node) {
     HttpClient *client;
@@ -24,8 +25,12 @@ static void test_owner_link_asks_about_jobs_and_fetches_outputs(void **state) {
     JobId id;
     Job job;
     int64_t next;
-    char path[160];
+    OWN(PassedAnswers, passed) = NULL;
+    HttpStream stream = {0};
+    ByteWriter OWN_BYTES(bytes) = {0};
+    ArrayList OWN_ARRAYS(arrays) = {0};
     MigrationNode *east = &pair->east;
+    assert_ok(passed_answers_create(&passed));
     assert_ok(job_service_create(east->home.settings, east->home.catalog, NULL, &service));
     job_service_set_control(service, east->home.control);
     east->service.jobs = job_service_api(service);
@@ -38,13 +43,17 @@ static void test_owner_link_asks_about_jobs_and_fetches_outputs(void **state) {
     assert_int_equal(there.epoch, 0);
     assert_int_equal(there.items_done, 2);
     assert_int_equal(there.outputs, 2);
-    (void)snprintf(path, sizeof path, "%s/out.npz", pair->west.home.folder);
-    assert_ok(owner_link_fetch_outputs(link, id, 0, 1, path, &next));
+    assert_ok(
+        owner_link_open_outputs(passed, open_link(east), TENANT_DEFAULT, id, 0, 1, &next, &stream));
     assert_int_equal(next, 2);
-    assert_int_equal(access(path, R_OK), 0);
+    assert_ok(passed_pull(&stream, NULL, &bytes));
+    assert_ok(npz_read(bytes.data, bytes.size, UINT64_MAX, &arrays));
+    assert_int_equal(arrays.items[0].shape.dims[0], 1);
     assert_fails(NOT_FOUND, owner_link_get(link, (JobId){id.node, 99}, 0, &there));
-    assert_fails(
-        NOT_FOUND, owner_link_fetch_outputs(link, (JobId){id.node, 99}, 0, 0, path, &next));
+    assert_fails(NOT_FOUND, owner_link_open_outputs(passed, open_link(east), TENANT_DEFAULT,
+                                (JobId){id.node, 99}, 0, 0, &next, &stream));
+    assert_fails(INVALID, owner_link_open_outputs(passed, open_link(east), TENANT_DEFAULT, id,
+                              OWNER_HOPS_MAX, 0, &next, &stream));
     assert_fails(INVALID, owner_link_get(link, id, OWNER_HOPS_MAX, &there));
     migration_node_hide(east);
     assert_fails(UNREACHABLE, owner_link_get(link, id, 0, &there));

@@ -1,0 +1,35 @@
+#pragma once
+/* Answers of other nodes that are passed on while they come: the outputs of a job that has moved.
+ * Nothing is written to the disk, and of each answer no more than a piece is in memory. The other
+ * node sends as fast as the client reads.
+ *
+ * Each answer has a thread of its own, which asks the other node: a node that does not answer holds
+ * none of the server's threads while the answer is sent. */
+#include "scheduler/http/http_client.h"
+#include "scheduler/http/http_response.h"
+#include "store/store.h"
+
+enum {
+    PASSED_ANSWERS_MAX = 32,          /* at once */
+    PASSED_ANSWERS_OF_TENANT_MAX = 8, /* the same, of one tenant's jobs */
+};
+
+/* All of them. */
+typedef struct PassedAnswers PassedAnswers;
+
+MUST_CHECK Error *passed_answers_create(PassedAnswers **out_answers);
+/* Every stream is closed. Breaks off what their threads still do. Blocks: until their threads have
+ * ended, a second or so. */
+void passed_answers_release(PassedAnswers *answers);
+DEFINE_OWN(PassedAnswers, passed_answers_release);
+
+/* Asks GET path over the link, and waits for the answer's first bytes.
+ *
+ * tenant:     whose job it is about.
+ * out_next:   Layover-Next of the answer; -1: it has none.
+ * out_stream: fails where the connection to the other node breaks.
+ * Errors:     EXHAUSTED too many answers are passed on already; as http_client_call.
+ * Ownership:  the link is consumed, on failure, too.
+ * Threads:    any. Blocks: until the other node answers. */
+MUST_CHECK Error *passed_answer_open(PassedAnswers *answers, HttpClient *owned_link,
+    TenantId tenant, const char *path, int64_t *out_next, HttpStream *out_stream);
