@@ -1,6 +1,7 @@
 #include "scheduler/unused_inputs.h"
 
-#include "base/allocator.h"
+#include <math.h>
+
 #include "scheduler/stored_arrays.h"
 #include "tests/scheduler/control_fixtures.h"
 
@@ -112,6 +113,58 @@ static void test_unused_inputs_leave_shared_ones_whole(void **state) {
     check(&bench, &policy, 5, 0);
 }
 
+/* A job whose inputs are strings, two an item. */
+typedef struct TextsJob {
+    JobSubmission submission;
+    JobId id;
+} TextsJob;
+
+static Error *submit_texts(Connection *catalog, void *context) {
+    TextsJob *texts = context;
+    return jobs_submit(catalog, TENANT_DEFAULT, &texts->submission, &texts->id, NULL);
+}
+
+static void write_texts(const char *const *texts, int64_t items, ArrayBundle *out_bundle) {
+    ArrayList OWN_ARRAYS(arrays) = {0};
+    NamedArray array = {0};
+    const Shape shape = {.rank = 2, .dims = {items, 2}};
+    assert_ok(named_array_init_texts(&array, "words", &shape, texts));
+    assert_ok(array_list_add(&arrays, &array));
+    assert_ok(array_bundle_write(&arrays, NULL, (ChunkSink){0}, out_bundle));
+}
+
+static void test_unused_inputs_cut_strings_at_their_front(void **state) {
+    (void)state;
+    enum { ITEMS = 4, USED = 3 };
+    static const char *const words[2 * ITEMS] = {"a", "bb", "", "d", "ee", "f", "gg", "last"};
+    Bench OWN_BENCH(bench);
+    OWN(UnusedInputs, inputs) = NULL;
+    ArrayBundle OWN_BUNDLE(whole) = {0};
+    ArrayBundle OWN_BUNDLE(expected) = {0};
+    ArrayBundle OWN_BUNDLE(rest) = {0};
+    const JobPolicy policy = {.items = true};
+    Job job;
+    bench_open(&bench);
+    write_texts(words, ITEMS, &whole);
+    write_texts(&words[2 * USED], ITEMS - USED, &expected);
+    JobContent content = {.bytes = whole.bytes.data, .size = whole.bytes.size};
+    assert_ok(job_content_stage(NULL, TENANT_DEFAULT, &content));
+    TextsJob texts = {.submission = {.model = "m",
+                          .executable = bench.job.executable,
+                          .state = JOB_STATE_SUSPENDED,
+                          .priority = (int)bench.job.priority,
+                          .release = JOB_RELEASE_LOG,
+                          .items_total = ITEMS,
+                          .deadline = NAN,
+                          .inputs = &content}};
+    assert_ok(catalog_run(bench.fixture.catalog, submit_texts, &texts));
+    assert_ok(jobs_get(bench.fixture.store, TENANT_DEFAULT, texts.id, &job));
+    assert_ok(unused_inputs_open(bench.fixture.store, &job, &policy, USED, &inputs));
+    assert_ok(unused_inputs_write(inputs, NULL, (ChunkSink){0}, &rest));
+    assert_int_equal(rest.bytes.size, expected.bytes.size);
+    assert_memory_equal(rest.bytes.data, expected.bytes.data, rest.bytes.size);
+}
+
 static void test_unused_inputs_refuse_what_is_not_there(void **state) {
     (void)state;
     Bench OWN_BENCH(bench);
@@ -141,6 +194,7 @@ int test_unused_inputs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unused_inputs_are_the_rows_that_are_left),
         cmocka_unit_test(test_unused_inputs_leave_shared_ones_whole),
+        cmocka_unit_test(test_unused_inputs_cut_strings_at_their_front),
         cmocka_unit_test(test_unused_inputs_refuse_what_is_not_there),
     };
     return cmocka_run_group_tests_name("unused_inputs", tests, NULL, NULL);
