@@ -52,9 +52,21 @@ static Error *make_batch(ControlJob *job) {
     return batch_create(job->held->executable, job->function, &arrays, &options, &job->batch);
 }
 
-static Error *rewind_outputs(Connection *catalog, void *context) {
-    const ControlJob *job = context;
-    return job_outputs_rewind(catalog, job->tenant, job->id);
+typedef struct Rewinding {
+    const ControlJob *job;
+    bool done;
+} Rewinding;
+
+static Error *rewind_some(Connection *catalog, void *context) {
+    Rewinding *work = context;
+    return job_outputs_rewind(catalog, work->job->tenant, work->job->id, &work->done);
+}
+
+/* In steps, between which others write. */
+static Error *rewind_outputs(const ControlJob *job) {
+    Rewinding work = {.job = job};
+    while (!work.done) TRY(catalog_run(job->control->options.catalog, rewind_some, &work));
+    return NULL;
 }
 
 /* The run of a job that has its model and its inputs. */
@@ -83,7 +95,7 @@ static Error *open_job(const Task *task) {
         job->residency = resident_models_get(control->models, job->tenant, identity, device);
     }
     TRY(make_batch(job));
-    if (!task->fresh) TRY(catalog_run(control->options.catalog, rewind_outputs, job));
+    if (!task->fresh) TRY(rewind_outputs(job));
     return make_run(job, &task->limits, task->grant_bytes);
 }
 

@@ -269,12 +269,20 @@ static Error *checkpoints(void *self, const Caller *caller, const char *job, int
 typedef struct ForkWork {
     const Job *row;
     int64_t checkpoint;
-    JobId id;
+    JobCopy copy;
 } ForkWork;
 
 static Error *do_fork(Connection *catalog, void *context) {
     ForkWork *work = context;
-    return jobs_fork(catalog, work->row->tenant, work->row->id, work->checkpoint, &work->id);
+    return jobs_fork(catalog, work->row->tenant, work->row->id, work->checkpoint, &work->copy);
+}
+
+Error *job_service_copy(JobService *service, CatalogWork work, void *context, JobCopy *inout_copy) {
+    Error *error = NULL;
+    while (!error && !inout_copy->done) error = catalog_run(service->catalog, work, context);
+    job_copy_deinit(inout_copy);
+    if (error && service->removed) service->removed(service->removed_context);
+    return error;
 }
 
 /* As a submission is: the fork waits in the same queue. */
@@ -286,16 +294,16 @@ Error *job_service_check_queue(JobService *service, TenantId id) {
 
 static Error *fork_job(
     JobService *service, const Job *row, int64_t checkpoint, bool asked, JobId *out_id) {
-    ForkWork work = {row, checkpoint, {0}};
+    ForkWork work = {.row = row, .checkpoint = checkpoint};
     TRY(job_service_check_queue(service, row->tenant));
     if (checkpoint == 0 && !asked && job_state_is_unfinished(row->state)) {
         Error *error = control_checkpoint(service->control, row->tenant, row->id);
         if (error_code(error) == ERROR_EXHAUSTED) return error; /* not where it is now */
         error_free(error);                                      /* from the newest there is */
     }
-    TRY(catalog_run(service->catalog, do_fork, &work));
-    TRY(control_take_up(service->control, row->tenant, work.id));
-    *out_id = work.id;
+    TRY(job_service_copy(service, do_fork, &work, &work.copy));
+    TRY(control_take_up(service->control, row->tenant, work.copy.id));
+    *out_id = work.copy.id;
     return NULL;
 }
 

@@ -6,6 +6,8 @@
 #include "scheduler/memory_budget.h"
 #include "scheduler/job_service.h"
 #include "scheduler/migration/passed_answer.h"
+#include "store/catalog.h"
+#include "store/job_copy.h"
 
 typedef struct JobWatch JobWatch;
 
@@ -69,6 +71,9 @@ MUST_CHECK Error *job_service_verify(void *self, const Caller *caller, const cha
     int64_t checkpoint, JobsApiVerification *out_verification);
 MUST_CHECK Error *job_service_verification(
     void *self, const Caller *caller, const char *replay, JobsApiVerification *out_verification);
+/* Runs work, which is one step of inout_copy, until it is done. A copy that fails is given up. */
+MUST_CHECK Error *job_service_copy(
+    JobService *service, CatalogWork work, void *context, JobCopy *inout_copy);
 /* One job more may wait. Errors: EXHAUSTED the tenant's queued_jobs. */
 MUST_CHECK Error *job_service_check_queue(JobService *service, TenantId tenant);
 MUST_CHECK Error *job_service_watch(

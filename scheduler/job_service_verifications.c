@@ -13,12 +13,12 @@ enum {
 typedef struct Beginning {
     TenantId tenant;
     VerificationRequest request;
-    JobId replay;
+    JobCopy copy;
 } Beginning;
 
 static Error *do_begin(Connection *catalog, void *context) {
     Beginning *work = context;
-    return verifications_begin(catalog, work->tenant, &work->request, &work->replay);
+    return verifications_begin(catalog, work->tenant, &work->request, &work->copy);
 }
 
 /* As the job's, but nothing stops it on the way, and its checkpoints are nobody's concern. */
@@ -70,9 +70,9 @@ Error *job_service_verify(void *self, const Caller *caller, const char *job, int
             .priority = JOBS_API_PRIORITY_LOW,
             .policy = policy.data,
             .policy_size = policy.size}};
-    TRY(catalog_run(service->catalog, do_begin, &work));
-    TRY(control_take_up(service->control, row.tenant, work.replay));
-    TRY(verifications_get(service->store, row.tenant, work.replay, &it));
+    TRY(job_service_copy(service, do_begin, &work, &work.copy));
+    TRY(control_take_up(service->control, row.tenant, work.copy.id));
+    TRY(verifications_get(service->store, row.tenant, work.copy.id, &it));
     return show(service, &it, out_verification);
 }
 

@@ -25,6 +25,13 @@ Error *job_content_digest(
     return digest_stream_finish(stream, out);
 }
 
+/* A row's bytes beyond these cost as much as another row. */
+enum { BYTES_OF_A_ROW = 64 << 10 };
+
+uint64_t job_content_rows(uint64_t chunks, uint64_t size) {
+    return 1 + chunks / CHUNK_LIST_LENGTH_MAX + size / BYTES_OF_A_ROW;
+}
+
 static Error *pin_chunks(ChunkUpload *upload, JobContent *content) {
     DigestSet OWN_DIGEST_SET(counted) = {0};
     for (size_t i = 0; i < content->chunk_count; i++) {

@@ -15,6 +15,10 @@ typedef struct JobContentMarks {
 MUST_CHECK Error *job_content_insert(Connection *catalog, TenantId tenant, int64_t job,
     JobContentKind kind, int64_t sequence, const JobContentMarks *marks, const JobContent *content);
 
+/* How many rows a content costs a step that copies or deletes it: its own, those of its lists of
+ * chunks, and one for every 64 KiB of its bytes. */
+uint64_t job_content_rows(uint64_t chunks, uint64_t size);
+
 /* SHA-256 of bytes, then each chunk's hash and raw size (u32). */
 MUST_CHECK Error *job_content_digest(
     const void *bytes, size_t size, const ChunkRef *chunks, size_t chunk_count, Digest *out);

@@ -84,21 +84,50 @@ Error *job_outputs_add(Connection *catalog, TenantId tenant, JobId job, int64_t 
     return NULL;
 }
 
-Error *job_outputs_rewind(Connection *catalog, TenantId tenant, JobId job) {
+/* As many of the last outputs as a step may have, by what their rows take. */
+static Error *find_step_back(Connection *catalog, const Job *job, int64_t *out_begin) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_OUTPUT_SIZES_BACK);
+    query_bind_i64(&query, 1, job->row);
+    query_bind_i64(&query, 2, job->outputs_visible);
+    query_bind_i64(&query, 3, job->output_count);
+    *out_begin = job->outputs_visible;
+    for (uint64_t rows = 0; rows < JOB_OUTPUTS_STEP_ROWS;) {
+        bool found;
+        int64_t sequence;
+        uint64_t chunks, size;
+        TRY(query_next(&query, &found));
+        if (!found) {
+            *out_begin = job->outputs_visible;
+            return NULL;
+        }
+        TRY(query_i64(&query, 0, &sequence));
+        TRY(query_size(&query, 1, &chunks));
+        TRY(query_size(&query, 2, &size));
+        rows += job_content_rows(chunks, size);
+        *out_begin = sequence;
+    }
+    return NULL;
+}
+
+Error *job_outputs_rewind(Connection *catalog, TenantId tenant, JobId job, bool *out_done) {
     Job row;
-    TRY(jobs_read_unfinished(catalog, tenant, job, &row));
-    if (row.release == JOB_RELEASE_LOG) return NULL; /* all that is stored is seen */
+    int64_t begin;
     bool found;
     uint64_t bytes, raw;
     JobCheckpoint checkpoint = {0};
+    TRY(jobs_read_unfinished(catalog, tenant, job, &row));
+    *out_done = row.release == JOB_RELEASE_LOG; /* all that is stored is seen */
+    if (*out_done) return NULL;
     TRY(job_checkpoints_find(catalog, row.row, 0, &found, &checkpoint));
     row.items_done = found ? checkpoint.items_done : 0;
+    TRY(find_step_back(catalog, &row, &begin));
     TRY(job_content_delete(
-        catalog, row.row, JOB_CONTENT_OUTPUT, row.outputs_visible, row.output_count, &bytes, &raw));
-    row.output_count = row.outputs_visible;
+        catalog, row.row, JOB_CONTENT_OUTPUT, begin, row.output_count, &bytes, &raw));
+    row.output_count = begin;
     row.bytes_stored -= bytes;
     TRY(tenants_discharge(catalog, tenant, bytes));
     TRY(tenants_discharge_outputs(catalog, tenant, raw));
+    *out_done = begin == row.outputs_visible;
     return jobs_write(catalog, &row);
 }
 

@@ -3,7 +3,10 @@
 #include "store/job_id.h"
 #include "store/jobs.h"
 
-enum { JOB_OUTPUTS_LISTED_MAX = 10000 }; /* at once */
+enum {
+    JOB_OUTPUTS_LISTED_MAX = 10000, /* at once */
+    JOB_OUTPUTS_STEP_ROWS = 1024,   /* deleted in a step of job_outputs_rewind, about */
+};
 
 typedef struct JobOutputsResult {
     size_t added;
@@ -23,9 +26,11 @@ MUST_CHECK Error *job_outputs_add(Connection *catalog, TenantId tenant, JobId jo
     const JobContent *contents, size_t count, int64_t items_done, JobOutputsResult *out_result);
 
 /* Before a job goes back to its newest checkpoint: forgets the outputs that nobody could see yet,
- * and with JOB_RELEASE_CHECKPOINT the items behind the checkpoint.
+ * and with JOB_RELEASE_CHECKPOINT the items behind the checkpoint. One step of it, which deletes a
+ * bounded number of the last ones: called again, each time as work of its own, until *out_done.
  * Errors: NOT_FOUND; CONFLICT the job has ended. */
-MUST_CHECK Error *job_outputs_rewind(Connection *catalog, TenantId tenant, JobId job);
+MUST_CHECK Error *job_outputs_rewind(
+    Connection *catalog, TenantId tenant, JobId job, bool *out_done);
 
 typedef struct JobOutput {
     int64_t sequence;

@@ -1,11 +1,8 @@
 #include "store/job_removals.h"
 
-#include "store/chunk_lists.h"
+#include "store/job_content_internal.h"
 #include "store/removal_steps.h"
 #include "store/tenants_internal.h"
-
-/* A row's bytes beyond these cost as much as another row. */
-enum { BYTES_OF_A_ROW = 64 << 10 };
 
 typedef struct JobRemoval {
     int64_t job;
@@ -73,7 +70,7 @@ static Error *list_contents(Connection *catalog, int64_t job, uint64_t *inout_ro
         content->output_bytes = read_size(&query, 4);
         const uint64_t chunks = read_size(&query, 2), size = read_size(&query, 3);
         content->checkpoints = query_any_i64(&query, 5, 0);
-        uint64_t cost = 1 + chunks / CHUNK_LIST_LENGTH_MAX + size / BYTES_OF_A_ROW;
+        uint64_t cost = job_content_rows(chunks, size);
         *inout_rows -= cost < *inout_rows ? cost : *inout_rows;
         ++*out_count;
     }

@@ -31,6 +31,7 @@ typedef enum JobRelease {
 } JobRelease;
 
 struct Arrival;
+struct JobCopy;
 
 typedef enum JobOriginKind {
     JOB_ORIGIN_SUBMITTED = 0,
@@ -236,10 +237,11 @@ MUST_CHECK Error *jobs_go_back(
     Connection *catalog, TenantId tenant, JobId id, int64_t checkpoint, int64_t keep);
 
 /* A second job from a checkpoint: the same inputs, the outputs before the checkpoint, and the
- * checkpoint under its number.
+ * checkpoint under its number. One step of it: called again, each time as work of its own, until
+ * inout_copy is done (job_copy.h).
  *
  * checkpoint: its number; 0: the newest.
  * Errors:     NOT_FOUND no such job or checkpoint; CONFLICT it is a tombstone; EXHAUSTED the quota
  *             store_bytes. */
 MUST_CHECK Error *jobs_fork(
-    Connection *catalog, TenantId tenant, JobId id, int64_t checkpoint, JobId *out_id);
+    Connection *catalog, TenantId tenant, JobId id, int64_t checkpoint, struct JobCopy *inout_copy);

@@ -48,12 +48,6 @@ MUST_CHECK Error *jobs_find_origin(Connection *catalog, const Job *job, int64_t 
 /* A queued job under a new id that is where the checkpoint is; not stored. */
 MUST_CHECK Error *jobs_make_fork(
     Connection *catalog, const Job *from, const JobCheckpoint *checkpoint, Job *out);
-/* Stores it, with inputs, the outputs before the checkpoint and the checkpoint.
- *
- * submission: its policy counts. why: of its first event. Errors: EXHAUSTED store_bytes. */
-MUST_CHECK Error *jobs_insert_fork(Connection *catalog, const Job *from,
-    const JobCheckpoint *checkpoint, const JobSubmission *submission, const char *why,
-    Job *inout_job);
 
 /* Adds an event in the job's state; the job is to be written back. */
 MUST_CHECK Error *job_events_add(Connection *catalog, Job *inout_job, JobEventKind kind,

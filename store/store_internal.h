@@ -44,6 +44,7 @@ struct Store {
     pthread_mutex_t uploads_mutex;
     struct ChunkUpload *uploads; /* guarded by it; read by gc, which holds sweeping alone */
     struct StoredExecutable *open_executables;
+    struct JobCopy *job_copies; /* guarded by the catalog's writer */
     InFlightTable in_flight;
 };
 

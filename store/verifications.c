@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/job_copy_internal.h"
 #include "store/jobs_internal.h"
 #include "store/tenants_internal.h"
 
@@ -51,13 +52,10 @@ static Error *insert(
     return query_run(&query);
 }
 
-Error *verifications_begin(
-    Connection *catalog, TenantId tenant, const VerificationRequest *request, JobId *out_replay) {
+static Error *begin_copy(
+    Connection *catalog, TenantId tenant, const VerificationRequest *request, JobCopy *copy) {
     Job job, replay;
     JobCheckpoint checkpoint;
-    uint64_t stored;
-    char name[JOB_ID_TEXT_SIZE], why[JOB_WHY_SIZE];
-    TRY(tenants_get_stored(catalog, tenant, &stored));
     TRY(jobs_read(catalog, tenant, request->job, &job));
     TRY(find_checkpoint(catalog, &job, request->checkpoint, &checkpoint));
     TRY(check_outputs(&job, &checkpoint));
@@ -65,17 +63,29 @@ Error *verifications_begin(
     replay.priority = request->priority;
     replay.deadline = NAN;
     replay.release = JOB_RELEASE_LOG;
-    job_id_print(job.id, name);
+    JobSubmission submission = {.policy = request->policy, .policy_size = request->policy_size};
+    return job_copy_begin(catalog, &job, &checkpoint, &replay, &submission, copy);
+}
+
+Error *verifications_begin(
+    Connection *catalog, TenantId tenant, const VerificationRequest *request, JobCopy *inout_copy) {
+    const JobCheckpoint *checkpoint = &inout_copy->checkpoint;
+    uint64_t stored;
+    char name[JOB_ID_TEXT_SIZE], why[JOB_WHY_SIZE];
+    TRY(tenants_get_stored(catalog, tenant, &stored));
+    if (job_copy_has_begun(inout_copy))
+        TRY(job_copy_step(catalog, inout_copy));
+    else
+        TRY(begin_copy(catalog, tenant, request, inout_copy));
+    if (!job_copy_is_whole(inout_copy)) return NULL;
+    job_id_print(request->job, name);
     (void)snprintf(why, sizeof why,
         "replays job %s from checkpoint %" PRId64 " to verify its outputs from %" PRId64
         " on; it goes when they are compared",
-        name, checkpoint.number, checkpoint.outputs);
-    JobSubmission submission = {.policy = request->policy, .policy_size = request->policy_size};
-    TRY(jobs_insert_fork(catalog, &job, &checkpoint, &submission, why, &replay));
-    TRY(insert(catalog, &job, &checkpoint, &replay));
-    TRY(tenants_check_growth(catalog, tenant, stored));
-    *out_replay = replay.id;
-    return NULL;
+        name, checkpoint->number, checkpoint->outputs);
+    TRY(job_copy_finish(catalog, why, inout_copy));
+    TRY(insert(catalog, &inout_copy->from, checkpoint, &inout_copy->job));
+    return tenants_check_growth(catalog, tenant, stored);
 }
 
 /* ---- judging ---- */

@@ -35,12 +35,13 @@ typedef struct Verification {
 /* "equal". */
 const char *verification_state_name(VerificationState state);
 
-/* Stores the replay. Nobody waits for it, so it has no deadline and is in nobody's way.
+/* Stores the replay. Nobody waits for it, so it has no deadline and is in nobody's way. One step of
+ * it: called again, each time as work of its own, until inout_copy is done (job_copy.h).
  *
  * Errors: NOT_FOUND no such job, no such checkpoint; CONFLICT it is a tombstone, or no output
  *         behind the checkpoint is stored; EXHAUSTED the quota store_bytes. */
-MUST_CHECK Error *verifications_begin(
-    Connection *catalog, TenantId tenant, const VerificationRequest *request, JobId *out_replay);
+MUST_CHECK Error *verifications_begin(Connection *catalog, TenantId tenant,
+    const VerificationRequest *request, struct JobCopy *inout_copy);
 
 /* How it stands. A replay that is not RUNNING any more need not go on. While it is, outputs are
  * compared by their digests; what is said then was found byte by byte.

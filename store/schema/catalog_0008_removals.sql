@@ -1,7 +1,7 @@
 -- What is removed is marked first, which takes it from everybody's sight, and its rows are deleted in steps.
 
 -- A job whose contents are being deleted. whole: the job goes, too; its row has node 0, which no job has, and its own id as number, no key, no executable
--- and no time of its end. Else it is a tombstone, and stays.
+-- and no time of its end. Else it is a tombstone, and stays. A job that is made in steps has such a row, too, until it is whole (job_copy.h).
 CREATE TABLE job_removals (
     job INTEGER PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
     tenant INTEGER NOT NULL REFERENCES tenants (id),

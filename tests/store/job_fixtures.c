@@ -79,6 +79,21 @@ JobId fixture_submit(Store *store, TenantId tenant) {
     return fixture_submit_release(store, tenant, JOB_RELEASE_LOG);
 }
 
+Error *fixture_fork(Store *store, JobId id, int64_t checkpoint, JobId *out) {
+    JobCopy OWN_JOB_COPY(copy) = {0};
+    while (!copy.done)
+        TRY(fixture_end(jobs_fork(fixture_begin(store), TENANT_DEFAULT, id, checkpoint, &copy)));
+    *out = copy.id;
+    return NULL;
+}
+
+Error *fixture_rewind(Store *store, JobId id) {
+    bool done = false;
+    while (!done)
+        TRY(fixture_end(job_outputs_rewind(fixture_begin(store), TENANT_DEFAULT, id, &done)));
+    return NULL;
+}
+
 Job fixture_get(Store *store, TenantId tenant, JobId id) {
     Job job;
     expect_ok(jobs_get(store, tenant, id, &job));
@@ -194,4 +209,21 @@ void fixture_make_version_1(const TestHome *from, const TestHome *to) {
         ROW_COST_EXECUTABLE, ROW_COST_CHUNK);
     expect_ok(text_builder_check(&sql));
     fixture_run_sql(to, "catalog.db", text_builder_get(&sql));
+}
+
+void fixture_make_outputs(const TestHome *home, int64_t job_row, int count, int visible) {
+    char sql[1200];
+    (void)snprintf(sql, sizeof sql,
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
+        " INSERT INTO contents (job, kind, sequence, created, bytes_raw, bytes_stored,"
+        " chunk_count, digest, bytes) SELECT %lld, 2, i, 0, 10, 10, 0,"
+        " x'1f825aa2f0020ef7cf91dfa30da4668d791c5d4824fc8e41354b89ec05795ab3',"
+        " x'00010203040506070809' FROM n;"
+        "UPDATE jobs SET output_count = %d, outputs_visible = %d,"
+        " bytes_stored = bytes_stored + %d WHERE id = %lld;"
+        "UPDATE tenants SET bytes_stored = bytes_stored + %d,"
+        " output_bytes = output_bytes + %d WHERE id = 1",
+        count - 1, (long long)job_row, count, visible, 10 * count, (long long)job_row, 10 * count,
+        10 * count);
+    fixture_run_sql(home, "catalog.db", sql);
 }

@@ -5,6 +5,7 @@
 
 #include "store/catalog.h"
 #include "store/job_checkpoints.h"
+#include "store/job_copy.h"
 #include "store/job_events.h"
 #include "store/job_outputs.h"
 #include "store/jobs.h"
@@ -35,10 +36,18 @@ Error *fixture_submit_this(
 /* fixture_add_executable and a job with inputs "inputs". */
 JobId fixture_submit(Store *store, TenantId tenant);
 JobId fixture_submit_release(Store *store, TenantId tenant, JobRelease release);
+/* jobs_fork, all its steps. out: set on success only. */
+Error *fixture_fork(Store *store, JobId id, int64_t checkpoint, JobId *out);
+/* job_outputs_rewind, all its steps. */
+Error *fixture_rewind(Store *store, JobId id);
 Job fixture_get(Store *store, TenantId tenant, JobId id);
 Error *fixture_add_output(Store *store, JobId id, int64_t sequence, const char *text);
 Error *fixture_add_checkpoint(Store *store, JobId id, const char *text, int64_t items_done,
     int64_t outputs, int64_t keep, int64_t *out_number);
+
+/* Gives a job without outputs so many of 10 bytes each, the first of them visible. The home is not
+ * open. */
+void fixture_make_outputs(const TestHome *home, int64_t job_row, int count, int visible);
 
 /* The content's bytes as text, in a static buffer. */
 const char *fixture_read_text(

@@ -67,7 +67,7 @@ static void test_chunk_lists_are_shared(void **state) {
     assert_in_range(more, 1, 2 * CHUNK_LIST_LENGTH_MAX); /* at most two lists are one, or one two */
     expect_chunks(store, id, 1, COUNT);
     expect_chunks(store, id, 2, 200);
-    expect_ok(fixture_end(jobs_fork(fixture_begin(store), TENANT_DEFAULT, id, 1, &fork)));
+    expect_ok(fixture_fork(store, id, 1, &fork));
     expect_chunks(store, fork, 1, COUNT);
     assert_int_equal(count_rows(&home, "list_chunks"), COUNT + more);
     fixture_expect_clean(store);

@@ -74,13 +74,13 @@ static void test_job_checkpoints_stay_within_their_quota(void **state) {
     expect_ok(job_events_list(store, TENANT_DEFAULT, second, 0, &events));
     assert_non_null(strstr(events->items[events->count - 1].why,
         "beyond its quota checkpoints: 1 of this job's checkpoints stay, not 3"));
-    expect_error(fixture_end(jobs_fork(fixture_begin(store), TENANT_DEFAULT, first, 0, &fork)),
-        ERROR_EXHAUSTED, "its quota checkpoints is 4, and this would make it 5");
+    expect_error(fixture_fork(store, first, 0, &fork), ERROR_EXHAUSTED,
+        "its quota checkpoints is 4, and this would make it 5");
     expect_ok(fixture_end(
         jobs_transition(fixture_begin(store), TENANT_DEFAULT, first, JOB_STATE_CANCELLED, NULL)));
     expect_ok(fixture_end(jobs_remove(fixture_begin(store), TENANT_DEFAULT, first)));
     assert_int_equal(count_of_tenant(store), 1);
-    expect_ok(fixture_end(jobs_fork(fixture_begin(store), TENANT_DEFAULT, second, 0, &fork)));
+    expect_ok(fixture_fork(store, second, 0, &fork));
     assert_int_equal(count_of_tenant(store), 2);
     fixture_expect_clean(store);
 }

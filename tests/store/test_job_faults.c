@@ -72,8 +72,8 @@ static Error *run_suspend(Store *store) { return run_step(store, suspend); }
 
 static Error *fork_first(Connection *catalog, void *context) {
     const Step *step = context;
-    JobId id;
-    return jobs_fork(catalog, TENANT_DEFAULT, step->job, 0, &id);
+    JobCopy copy = {0}; /* one step */
+    return jobs_fork(catalog, TENANT_DEFAULT, step->job, 0, &copy);
 }
 
 static Error *run_fork(Store *store) { return run_step(store, fork_first); }

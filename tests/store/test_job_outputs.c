@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "store/row_costs.h"
-#include "tests/store/job_fixtures.h"
+#include "tests/store/removal_fixtures.h"
 
 static void expect_events(Store *store, JobId id, const char *expected) {
     TextBuilder OWN_TEXT(text) = {0};
@@ -94,7 +94,7 @@ static void test_job_outputs_of_checkpoint_release_wait_for_one(void **state) {
     assert_int_equal(count_listed(store, id, 0), 2);
     expect_events(store, id, "state queued, checkpoint queued 0-2");
     /* A crash: what nobody saw is forgotten and made again, differently if it likes. */
-    expect_ok(fixture_end(job_outputs_rewind(fixture_begin(store), TENANT_DEFAULT, id)));
+    expect_ok(fixture_rewind(store, id));
     Job job = fixture_get(store, TENANT_DEFAULT, id);
     assert_int_equal(job.output_count, 2);
     assert_int_equal(job.items_done, 2);
@@ -113,14 +113,14 @@ static void test_job_outputs_rewind_leaves_what_was_seen(void **state) {
     OWN(Store, store) = fixture_open(&home);
     JobId id = fixture_submit(store, TENANT_DEFAULT);
     expect_ok(add_three(store, id, 0, (const char *const[]){"a", "b", "c"}, 3, NULL));
-    expect_ok(fixture_end(job_outputs_rewind(fixture_begin(store), TENANT_DEFAULT, id)));
+    expect_ok(fixture_rewind(store, id));
     Job job = fixture_get(store, TENANT_DEFAULT, id);
     assert_int_equal(job.output_count, 3);
     assert_int_equal(job.items_done, 3);
     /* Without any checkpoint it begins again. */
     id = fixture_submit_release(store, TENANT_DEFAULT, JOB_RELEASE_CHECKPOINT);
     expect_ok(add_three(store, id, 0, (const char *const[]){"a", "b", "c"}, 3, NULL));
-    expect_ok(fixture_end(job_outputs_rewind(fixture_begin(store), TENANT_DEFAULT, id)));
+    expect_ok(fixture_rewind(store, id));
     job = fixture_get(store, TENANT_DEFAULT, id);
     assert_int_equal(job.output_count, 0);
     assert_int_equal(job.items_done, 0);
@@ -212,10 +212,9 @@ static void test_job_outputs_have_a_quota_of_their_own(void **state) {
         job_outputs_add(fixture_begin(store), TENANT_DEFAULT, id, 0, &content, 1, 1, NULL)));
     assert_int_equal(output_bytes(store), content.bytes_raw);
     expect_ok(fixture_add_checkpoint(store, id, "c", 1, 1, 1, &number));
-    expect_ok(fixture_end(jobs_fork(fixture_begin(store), TENANT_DEFAULT, id, 0, &fork)));
+    expect_ok(fixture_fork(store, id, 0, &fork));
     assert_int_equal(output_bytes(store), 2 * content.bytes_raw);
-    expect_error(fixture_end(jobs_fork(fixture_begin(store), TENANT_DEFAULT, id, 0, &fork)),
-        ERROR_EXHAUSTED, "output_bytes");
+    expect_error(fixture_fork(store, id, 0, &fork), ERROR_EXHAUSTED, "output_bytes");
     fixture_expect_clean(store);
     expect_ok(fixture_end(
         jobs_transition(fixture_begin(store), TENANT_DEFAULT, id, JOB_STATE_CANCELLED, NULL)));
@@ -225,10 +224,41 @@ static void test_job_outputs_have_a_quota_of_their_own(void **state) {
     fixture_expect_clean(store);
 }
 
+/* Between two steps it is a job with fewer outputs, which nobody has seen. */
+static void test_job_outputs_rewind_takes_bounded_steps(void **state) {
+    (void)state;
+    enum { OUTPUTS = 5000, SEEN = 100 };
+    TestHome OWN_HOME(home) = fixture_home_make();
+    CommitWatch watch;
+    JobId id;
+    int64_t row;
+    bool done = false;
+    {
+        OWN(Store, first) = fixture_open(&home);
+        id = fixture_submit_release(first, TENANT_DEFAULT, JOB_RELEASE_CHECKPOINT);
+        row = fixture_get(first, TENANT_DEFAULT, id).row;
+    }
+    fixture_make_outputs(&home, row, OUTPUTS, SEEN);
+    OWN(Store, store) = fixture_open(&home);
+    commit_watch(store, &watch);
+    int steps = 0;
+    for (; !done; steps++) {
+        expect_ok(fixture_end(job_outputs_rewind(fixture_begin(store), TENANT_DEFAULT, id, &done)));
+        fixture_expect_clean(store);
+        assert_int_equal(fixture_get(store, TENANT_DEFAULT, id).outputs_visible, SEEN);
+    }
+    assert_in_range(watch.most, JOB_OUTPUTS_STEP_ROWS, JOB_OUTPUTS_STEP_ROWS + 10);
+    commit_unwatch(&watch);
+    assert_int_equal(steps, (OUTPUTS - SEEN + JOB_OUTPUTS_STEP_ROWS - 1) / JOB_OUTPUTS_STEP_ROWS);
+    assert_int_equal(fixture_get(store, TENANT_DEFAULT, id).output_count, SEEN);
+    assert_int_equal(output_bytes(store), 10 * SEEN);
+}
+
 TEST_GROUP(job_outputs, cmocka_unit_test(test_job_outputs_without_bytes_cost_what_they_take),
     cmocka_unit_test(test_job_outputs_are_visible_once_they_are_logged),
     cmocka_unit_test(test_job_outputs_first_one_wins),
     cmocka_unit_test(test_job_outputs_leave_no_number_out),
     cmocka_unit_test(test_job_outputs_of_checkpoint_release_wait_for_one),
     cmocka_unit_test(test_job_outputs_rewind_leaves_what_was_seen),
+    cmocka_unit_test(test_job_outputs_rewind_takes_bounded_steps),
     cmocka_unit_test(test_job_outputs_have_a_quota_of_their_own))

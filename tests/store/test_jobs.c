@@ -89,7 +89,7 @@ static void test_jobs_of_another_tenant_do_not_exist(void **state) {
     TestHome OWN_HOME(home) = fixture_home_make();
     OWN(Store, store) = fixture_open(&home);
     TenantId eve = fixture_add_tenant(store, "eve");
-    JobId id = fixture_submit(store, TENANT_DEFAULT), made;
+    JobId id = fixture_submit(store, TENANT_DEFAULT);
     int64_t number;
     expect_ok(fixture_add_output(store, id, 0, "secret"));
     expect_ok(fixture_add_checkpoint(store, id, "secret", 1, 1, 3, &number));
@@ -106,6 +106,8 @@ static void test_jobs_of_another_tenant_do_not_exist(void **state) {
     OWN(JobCheckpointList, checkpoints) = NULL;
     JobCheckpoint checkpoint;
     Departure departure;
+    JobCopy copy = {0};
+    bool done;
     OWN(StoredContent, stored) = NULL;
     expect_error(jobs_get(store, eve, id, &job), ERROR_NOT_FOUND, none);
     expect_error(jobs_get_policy(store, eve, id, &policy), ERROR_NOT_FOUND, none);
@@ -127,10 +129,10 @@ static void test_jobs_of_another_tenant_do_not_exist(void **state) {
     expect_error(departures_end(catalog, eve, id, 1), ERROR_NOT_FOUND, none);
     expect_error(jobs_remove(catalog, eve, id), ERROR_NOT_FOUND, none);
     expect_error(jobs_drop_contents(catalog, eve, id), ERROR_NOT_FOUND, none);
-    expect_error(jobs_fork(catalog, eve, id, 0, &made), ERROR_NOT_FOUND, none);
+    expect_error(jobs_fork(catalog, eve, id, 0, &copy), ERROR_NOT_FOUND, none);
     expect_error(
         job_outputs_add(catalog, eve, id, 1, &content, 1, -1, NULL), ERROR_NOT_FOUND, none);
-    expect_error(job_outputs_rewind(catalog, eve, id), ERROR_NOT_FOUND, none);
+    expect_error(job_outputs_rewind(catalog, eve, id, &done), ERROR_NOT_FOUND, none);
     expect_error(
         job_checkpoints_add(catalog, eve, id, &content, 1, 1, 1, &number), ERROR_NOT_FOUND, none);
     expect_ok(fixture_end(NULL));

@@ -2,10 +2,6 @@
 
 #include "tests/store/job_fixtures.h"
 
-static Error *fork_job(Store *store, JobId id, int64_t checkpoint, JobId *out) {
-    return fixture_end(jobs_fork(fixture_begin(store), TENANT_DEFAULT, id, checkpoint, out));
-}
-
 static void test_jobs_fork_begins_where_the_checkpoint_stands(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
@@ -16,7 +12,7 @@ static void test_jobs_fork_begins_where_the_checkpoint_stands(void **state) {
     JobId fork;
     ByteWriter OWN_BYTES(policy) = {0};
     JobId id = fixture_submit(store, TENANT_DEFAULT);
-    expect_error(fork_job(store, id, 0, &fork), ERROR_NOT_FOUND, "has no checkpoint");
+    expect_error(fixture_fork(store, id, 0, &fork), ERROR_NOT_FOUND, "has no checkpoint");
     expect_ok(fixture_add_output(store, id, 0, "zero"));
     expect_ok(fixture_add_output(store, id, 1, "one"));
     expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
@@ -25,7 +21,7 @@ static void test_jobs_fork_begins_where_the_checkpoint_stands(void **state) {
         job_checkpoints_add(fixture_begin(store), TENANT_DEFAULT, id, &content, 4, 2, 5, &number)));
     expect_ok(fixture_add_output(store, id, 2, "two"));
     expect_ok(fixture_add_checkpoint(store, id, "second", 6, 3, 5, &number));
-    expect_ok(fork_job(store, id, 1, &fork));
+    expect_ok(fixture_fork(store, id, 1, &fork));
     Job job = fixture_get(store, TENANT_DEFAULT, fork);
     assert_int_equal(job.items_done, 4);
     assert_int_equal(job.output_count, 2);
@@ -67,16 +63,16 @@ static void test_jobs_fork_takes_the_newest_unless_told(void **state) {
         (void)snprintf(text, sizeof text, "c%lld", (long long)i);
         expect_ok(fixture_add_checkpoint(store, id, text, i, 0, 2, &number));
     }
-    expect_ok(fork_job(store, id, 0, &fork));
+    expect_ok(fixture_fork(store, id, 0, &fork));
     assert_string_equal(
         fixture_read_text(store, TENANT_DEFAULT, fork, JOB_CONTENT_CHECKPOINT, 3), "c3");
-    expect_error(fork_job(store, id, 1, &fork), ERROR_NOT_FOUND, "has no checkpoint 1");
-    expect_error(fork_job(store, id, 4, &fork), ERROR_NOT_FOUND, "has no checkpoint 4");
-    expect_error(fork_job(store, id, -1, &fork), ERROR_NOT_FOUND, "has no checkpoint -1");
-    expect_error(fork_job(store, id, INT64_MAX, &fork), ERROR_NOT_FOUND, "has no checkpoint");
+    expect_error(fixture_fork(store, id, 1, &fork), ERROR_NOT_FOUND, "has no checkpoint 1");
+    expect_error(fixture_fork(store, id, 4, &fork), ERROR_NOT_FOUND, "has no checkpoint 4");
+    expect_error(fixture_fork(store, id, -1, &fork), ERROR_NOT_FOUND, "has no checkpoint -1");
+    expect_error(fixture_fork(store, id, INT64_MAX, &fork), ERROR_NOT_FOUND, "has no checkpoint");
     expect_ok(fixture_end(
         jobs_transition(fixture_begin(store), TENANT_DEFAULT, id, JOB_STATE_RELEASED, NULL)));
-    expect_error(fork_job(store, id, 0, &fork), ERROR_CONFLICT, "is released");
+    expect_error(fixture_fork(store, id, 0, &fork), ERROR_CONFLICT, "is released");
     fixture_expect_clean(store);
 }
 

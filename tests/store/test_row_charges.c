@@ -136,9 +136,11 @@ static void test_row_charges_of_verifications(void **state) {
     expect_ok(fixture_add_output(store, id, 0, "zero"));
     const VerificationRequest request = {
         .job = id, .checkpoint = number, .priority = 2, .policy = "p", .policy_size = 1};
+    JobCopy copy = {0}, second = {0}; /* one step */
     const uint64_t before = stored(store, TENANT_DEFAULT);
     expect_ok(
-        fixture_end(verifications_begin(fixture_begin(store), TENANT_DEFAULT, &request, &replay)));
+        fixture_end(verifications_begin(fixture_begin(store), TENANT_DEFAULT, &request, &copy)));
+    replay = copy.id;
     const uint64_t both = stored(store, TENANT_DEFAULT);
     assert_int_equal(both - before,
         fixture_get(store, TENANT_DEFAULT, replay).bytes_stored + ROW_COST_VERIFICATION);
@@ -148,7 +150,7 @@ static void test_row_charges_of_verifications(void **state) {
     assert_int_equal(stored(store, TENANT_DEFAULT), before);
     leave_room(store, (int64_t)(both - before) - 1);
     expect_error(
-        fixture_end(verifications_begin(fixture_begin(store), TENANT_DEFAULT, &request, &replay)),
+        fixture_end(verifications_begin(fixture_begin(store), TENANT_DEFAULT, &request, &second)),
         ERROR_EXHAUSTED, "its quota store_bytes is ");
     fixture_expect_clean(store);
 }
