@@ -209,7 +209,16 @@ Error *models_remove(Store *store, TenantId tenant, const char *reference, uint6
     return NULL;
 }
 
-Error *models_write_alias(
+static Error *count_aliases(
+    Connection *catalog, int64_t model, int64_t version, int64_t *out_count) {
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_COUNT_ALIASES);
+    query_bind_i64(&query, 1, model);
+    query_bind_i64(&query, 2, version);
+    bool found;
+    return query_find_i64(&query, &found, out_count);
+}
+
+static Error *put_alias(
     Connection *catalog, TenantId tenant, int64_t model, const char *alias, int64_t version) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_SET_ALIAS);
     query_bind_i64(&query, 1, tenant);
@@ -217,6 +226,21 @@ Error *models_write_alias(
     query_bind_text(&query, 3, alias);
     query_bind_i64(&query, 4, version);
     return query_run(&query);
+}
+
+/* Refuses growth only: an alias that names the version already is no more than before. */
+Error *models_write_alias(
+    Connection *catalog, TenantId tenant, int64_t model, const char *alias, int64_t version) {
+    int64_t before, after;
+    TRY(count_aliases(catalog, model, version, &before));
+    TRY(put_alias(catalog, tenant, model, alias, version));
+    TRY(count_aliases(catalog, model, version, &after));
+    if (after > before && after > MODEL_VERSION_ALIASES_MAX)
+        FAIL(EXHAUSTED,
+            "alias %s: version %lld has %lld aliases, and %d is the limit; give one of them to "
+            "another version first",
+            alias, (long long)version, (long long)before, MODEL_VERSION_ALIASES_MAX);
+    return NULL;
 }
 
 Error *models_set_alias(

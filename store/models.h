@@ -13,9 +13,10 @@
 #include "store/store.h"
 
 enum {
-    MODEL_NAME_SIZE = 65,       /* with the terminating NUL */
-    MODEL_ALIASES_MAX = 64,     /* given at one registration */
-    MODEL_REFERENCE_SIZE = 130, /* NAME@alias with the terminating NUL */
+    MODEL_NAME_SIZE = 65,             /* with the terminating NUL */
+    MODEL_ALIASES_MAX = 64,           /* given at one registration */
+    MODEL_VERSION_ALIASES_MAX = 1024, /* that name one version */
+    MODEL_REFERENCE_SIZE = 130,       /* NAME@alias with the terminating NUL */
 };
 
 /* An executable to be stored. Everything is borrowed. */
@@ -61,7 +62,8 @@ DEFINE_OWN(ModelList, model_list_release);
  * out_version: model_version_deinit.
  * out_created: false when the version existed; may be NULL.
  * Errors:      INVALID a name; CORRUPT a chunk that was never uploaded; EXHAUSTED the disk is full,
- * or the tenant's quota store_bytes is used up; IO. The catalog is then as it was. */
+ * the tenant's quota store_bytes is used up, or the version would have more than
+ * MODEL_VERSION_ALIASES_MAX aliases; IO. The catalog is then as it was. */
 MUST_CHECK Error *models_register(ChunkUpload *upload, const char *name,
     const ExecutableContent *content, const char *const *aliases, size_t alias_count,
     ModelVersion *out_version, bool *out_created);
@@ -89,6 +91,7 @@ MUST_CHECK Error *models_remove(
     Store *store, TenantId tenant, const char *reference, uint64_t *out_count);
 
 /* Makes alias name this version, no other. Errors: INVALID a name; NOT_FOUND no such model or
- * version; EXHAUSTED a new alias, and the tenant's quota store_bytes is used up. */
+ * version; EXHAUSTED a new alias, and the tenant's quota store_bytes is used up, or the version has
+ * MODEL_VERSION_ALIASES_MAX aliases. */
 MUST_CHECK Error *models_set_alias(
     Store *store, TenantId tenant, const char *name, const char *alias, int64_t version);

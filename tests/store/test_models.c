@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/store/store_fixtures.h"
@@ -76,6 +77,34 @@ static void test_models_set_alias_moves_it(void **state) {
     expect_error(models_set_alias(store, TENANT_DEFAULT, "a", "", 1), ERROR_INVALID, "no name");
     expect_error(models_set_alias(store, TENANT_DEFAULT, "a b", "c", 1), ERROR_INVALID, "a b");
     assert_int_equal(find(store, "a@prod"), 2);
+}
+
+static void give_alias(Store *store, int64_t version, size_t number) {
+    char alias[MODEL_NAME_SIZE];
+    (void)snprintf(alias, sizeof alias, "alias-%zu", number);
+    expect_ok(models_set_alias(store, TENANT_DEFAULT, "a", alias, version));
+}
+
+/* A list that has to name all aliases of a version stays small, by whatever way they came. */
+static void test_models_have_so_many_aliases_a_version(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    (void)add(store, "a", 1, NULL);
+    (void)add(store, "a", 2, NULL);
+    for (size_t i = 0; i < MODEL_VERSION_ALIASES_MAX; i++) give_alias(store, 1, i);
+    expect_error(models_set_alias(store, TENANT_DEFAULT, "a", "more", 1), ERROR_EXHAUSTED,
+        "alias more: version 1 has 1024 aliases, and 1024 is the limit");
+    expect_absent(store, "a@more", "a@more");
+    give_alias(store, 1, 7); /* is no more */
+    expect_ok(models_set_alias(store, TENANT_DEFAULT, "a", "more", 2));
+    int64_t version;
+    expect_error(fixture_register(store, TENANT_DEFAULT, "a", 1, 2, BYTES, "more", &version),
+        ERROR_EXHAUSTED, "is the limit");
+    assert_int_equal(find(store, "a@more"), 2);
+    give_alias(store, 2, 7); /* makes room for one */
+    expect_ok(models_set_alias(store, TENANT_DEFAULT, "a", "more", 1));
+    fixture_expect_clean(store);
 }
 
 static void test_models_remove_takes_a_version_with_its_aliases(void **state) {
@@ -176,6 +205,7 @@ static void test_models_of_another_tenant_do_not_exist(void **state) {
 TEST_GROUP(models, cmocka_unit_test(test_models_find_takes_every_form_of_reference),
     cmocka_unit_test(test_models_list_is_in_order_and_complete),
     cmocka_unit_test(test_models_set_alias_moves_it),
+    cmocka_unit_test(test_models_have_so_many_aliases_a_version),
     cmocka_unit_test(test_models_remove_takes_a_version_with_its_aliases),
     cmocka_unit_test(test_models_remove_takes_a_whole_model),
     cmocka_unit_test(test_models_remove_keeps_an_executable_that_another_model_has),
