@@ -201,9 +201,7 @@ static Error *open_migrations(Daemon *daemon) {
         daemon->migrations, daemon->control, daemon->node, &daemon->evacuation);
 }
 
-static Error *settle(void *context, double now) {
-    return job_service_settle_verifications(context, now);
-}
+static Error *settle(void *context) { return job_service_settle_verifications(context); }
 
 static void look_after_removed(void *housekeeping) { housekeeping_wake(housekeeping); }
 

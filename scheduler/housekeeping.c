@@ -142,7 +142,7 @@ static Error *sweep(Housekeeping *housekeeping) {
 static Error *settle(Housekeeping *housekeeping) {
     const HousekeepingOptions *options = &housekeeping->options;
     if (!options->settle) return NULL;
-    return options->settle(options->settle_context, options->clock.calendar_s(options->clock.self));
+    return options->settle(options->settle_context);
 }
 
 Error *housekeeping_turn(Housekeeping *housekeeping) {

@@ -24,8 +24,8 @@ typedef struct HousekeepingOptions {
     WeightCache *weights; /* NULL: there is none */
     Metrics *metrics;     /* NULL: nobody counts */
     Clock clock;
-    /* Ends what nobody waits for; now: seconds since 1970. NULL: there is no such thing. */
-    Error *(*settle)(void *context, double now);
+    /* Ends what nobody waits for. NULL: there is no such thing. */
+    Error *(*settle)(void *context);
     void *settle_context;
     /* What failed; the next turn tries again. Called on the thread; the same text is not said twice
      * in a row. */

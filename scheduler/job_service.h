@@ -17,5 +17,6 @@ void job_service_release(JobService *service);
 DEFINE_OWN(JobService, job_service_release);
 JobsApi job_service_api(JobService *service);
 void job_service_changed(void *service, JobId job);
-/* Ends verifications whose outcome nobody has fetched in a minute. now: seconds since 1970. */
-MUST_CHECK Error *job_service_settle_verifications(JobService *service, double now);
+/* Ends verifications whose outcome nobody has fetched in a minute or two of the home's time
+ * (store/alive_time.h). */
+MUST_CHECK Error *job_service_settle_verifications(JobService *service);

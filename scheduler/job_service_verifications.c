@@ -1,11 +1,14 @@
+#include <math.h>
 #include <stdio.h>
 
 #include "scheduler/job_service_internal.h"
+#include "store/alive_time.h"
 #include "store/verifications.h"
 
 enum {
     AT_ONCE = 64,      /* verifications listed */
-    CLIENT_GONE_S = 60 /* who asked for one looks more often than that */
+    /* Of the home's time: who asked for one looks more often than that. */
+    CLIENT_GONE_S = 60,
 };
 
 /* ---- beginning ---- */
@@ -118,23 +121,27 @@ Error *job_service_verification(
 
 /* ---- what nobody asks about any more ---- */
 
-static Error *settle_one(JobService *service, const VerificationName *name, double now) {
+static bool is_client_gone(const VerificationName *name, const Job *replay) {
+    if (isnan(replay->finished)) return true; /* such a job does not end any more */
+    return name->ended_ago_s >= CLIENT_GONE_S + ALIVE_TIME_STEP_S; /* NaN: it ended just now */
+}
+
+static Error *settle_one(JobService *service, const VerificationName *name) {
     Verification it;
     TRY(verifications_get(service->store, name->tenant, name->replay, &it));
     if (it.state == VERIFICATION_RUNNING) return NULL;
     if (job_state_is_unfinished(it.replay.state)) return stop_replay(service, &it.replay);
-    if (it.replay.finished + CLIENT_GONE_S > now) return NULL;
-    return end(service, &it);
+    return is_client_gone(name, &it.replay) ? end(service, &it) : NULL;
 }
 
-Error *job_service_settle_verifications(JobService *service, double now) {
+Error *job_service_settle_verifications(JobService *service) {
     VerificationName names[AT_ONCE];
     size_t count = AT_ONCE;
     int64_t after = 0;
     while (count == AT_ONCE) {
         TRY(verifications_list(service->store, after, AT_ONCE, names, &count));
         for (size_t i = 0; i < count; i++) {
-            Error *error = settle_one(service, &names[i], now);
+            Error *error = settle_one(service, &names[i]);
             const ErrorCode code = error_code(error);
             if (code != ERROR_NOT_FOUND && code != ERROR_CORRUPT) TRY(error);
             error_free(error); /* somebody else has ended it, or fsck names what cannot be read */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "store/alive_time.h"
 #include "store/jobs_internal.h"
 #include "store/tenants_internal.h"
 
@@ -70,11 +71,10 @@ static Error *put(Connection *catalog, const ArrivalRow *row) {
     query_bind_i64(&query, 6, arrival->attempt);
     query_bind_i64(&query, 7, arrival->progress);
     query_bind_i64(&query, 8, arrival->suspended);
-    query_bind_f64(&query, 9, arrival->touched);
     if (row->had_tombstone) {
-        query_bind_i64(&query, 10, row->before_state);
-        query_bind_i64(&query, 11, row->before_epoch);
-        if (row->before_migrating[0]) query_bind_text(&query, 12, row->before_migrating);
+        query_bind_i64(&query, 9, row->before_state);
+        query_bind_i64(&query, 10, row->before_epoch);
+        if (row->before_migrating[0]) query_bind_text(&query, 11, row->before_migrating);
     }
     return query_run(&query);
 }
@@ -132,10 +132,9 @@ Error *arrivals_offer(Connection *catalog, const Arrival *arrival) {
     return tenants_check_growth(catalog, arrival->tenant, stored);
 }
 
-Error *arrivals_expire(Connection *catalog, double before, double now) {
+Error *arrivals_expire(Connection *catalog, double silence_s) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_EXPIRE_ARRIVALS);
-    query_bind_f64(&query, 1, before);
-    query_bind_f64(&query, 2, now);
+    query_bind_f64(&query, 1, silence_s + ALIVE_TIME_STEP_S); /* a stamp may be too early */
     return query_run(&query);
 }
 
@@ -156,7 +155,6 @@ Error *arrivals_note_prepared(Connection *catalog, const Arrival *arrival, const
     }
     row.arrival.progress = ARRIVAL_IS_PREPARED;
     row.arrival.suspended = arrival->suspended;
-    row.arrival.touched = arrival->touched;
     row.had_tombstone = tombstone != NULL;
     if (tombstone) {
         row.before_state = tombstone->state;
@@ -233,6 +231,15 @@ Error *arrivals_find(Store *store, JobId id, bool *out_found, Arrival *out_arriv
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     TRY(find(catalog, id, out_found, &row));
     if (*out_found) *out_arrival = row.arrival;
+    return NULL;
+}
+
+Error *arrivals_read_silence(Store *store, const Arrival *arrival, double *out_silence_s) {
+    OWN(Connection, catalog) = NULL;
+    double now_s;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    TRY(alive_time_read(catalog, &now_s));
+    *out_silence_s = now_s - arrival->touched;
     return NULL;
 }
 

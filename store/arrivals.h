@@ -22,7 +22,9 @@ typedef struct Arrival {
     int64_t attempt; /* the source's */
     ArrivalProgress progress;
     bool suspended; /* what it becomes: suspended instead of queued */
-    double touched; /* seconds since 1970, when the source was last heard of it */
+    /* The home's time (alive_time.h) when the source was last heard of it; read only: the store
+     * stamps what is offered or prepared. */
+    double touched;
 } Arrival;
 
 typedef struct ArrivalList {
@@ -47,8 +49,12 @@ MUST_CHECK Error *arrivals_abort(Connection *catalog, JobId id, uint64_t source,
  * was told (arrivals_forget). Errors: CONFLICT it is not prepared. */
 MUST_CHECK Error *arrivals_adopt(Connection *catalog, JobId id);
 MUST_CHECK Error *arrivals_forget(Connection *catalog, JobId id);
-/* Forgets offers that were not prepared and not heard of since, and those from the future. */
-MUST_CHECK Error *arrivals_expire(Connection *catalog, double before, double now);
+/* Forgets offers that were not prepared and not heard of for so long by the home's time
+ * (alive_time.h), and up to a minute more. */
+MUST_CHECK Error *arrivals_expire(Connection *catalog, double silence_s);
+/* How long by the home's time, in steps of a minute, the source was not heard of it. */
+MUST_CHECK Error *arrivals_read_silence(
+    Store *store, const Arrival *arrival, double *out_silence_s);
 
 MUST_CHECK Error *arrivals_find(Store *store, JobId id, bool *out_found, Arrival *out_arrival);
 MUST_CHECK Error *arrivals_list(Store *store, ArrivalList **out_list);

@@ -262,5 +262,7 @@ Error *verifications_list(
         node = query_any_i64(&query, 2, 0);
         number = query_any_i64(&query, 3, 0);
         to->replay = (JobId){(uint64_t)node, (uint64_t)number};
+        to->ended_ago_s = NAN;
+        if (!query_is_null(&query, 4)) TRY(query_f64(&query, 4, &to->ended_ago_s));
     }
 }

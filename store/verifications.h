@@ -61,6 +61,9 @@ typedef struct VerificationName {
     int64_t row; /* where a list goes on */
     TenantId tenant;
     JobId replay;
+    /* How long the home was alive (alive_time.h) since the replay ended, up to ALIVE_TIME_STEP_S
+     * too long; NaN: the replay has not ended. */
+    double ended_ago_s;
 } VerificationName;
 
 /* Of all tenants, from row `after` on. */

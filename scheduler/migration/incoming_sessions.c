@@ -53,11 +53,32 @@ void incoming_sessions_let_go(IncomingSessions *self, IncomingSession *session) 
     if (unused) session_free(session);
 }
 
+/* Under the list's mutex. */
+static IncomingSession *look_up(
+    const IncomingSessions *self, uint64_t source, const MigrationKey *key) {
+    IncomingSession *session = self->first;
+    while (session && !is_for(session, source, key)) session = session->next;
+    return session;
+}
+
+/* Under the list's mutex, so that now is never before what was heard. */
+static bool is_silent(const IncomingSession *session, uint64_t silence_ns) {
+    return session->users == 0 && now_ns() - session->heard_ns >= silence_ns;
+}
+
+bool incoming_sessions_is_quiet(
+    IncomingSessions *self, uint64_t source, const MigrationKey *key, uint64_t silence_ns) {
+    (void)pthread_mutex_lock(&self->mutex);
+    const IncomingSession *session = look_up(self, source, key);
+    const bool quiet = !session || is_silent(session, silence_ns);
+    (void)pthread_mutex_unlock(&self->mutex);
+    return quiet;
+}
+
 IncomingSession *incoming_sessions_find(
     IncomingSessions *self, uint64_t source, const MigrationKey *key) {
     (void)pthread_mutex_lock(&self->mutex);
-    IncomingSession *session = self->first;
-    while (session && !is_for(session, source, key)) session = session->next;
+    IncomingSession *session = look_up(self, source, key);
     if (session) session->users++;
     (void)pthread_mutex_unlock(&self->mutex);
     return session;
@@ -120,10 +141,9 @@ Error *incoming_sessions_add(IncomingSessions *self, Store *store, uint64_t sour
 void incoming_sessions_expire(IncomingSessions *self, uint64_t silence_ns) {
     IncomingSession *unused = NULL;
     (void)pthread_mutex_lock(&self->mutex);
-    uint64_t now = now_ns(); /* never before what was heard under the mutex */
     for (IncomingSession *session = self->first, *next; session; session = next) {
         next = session->next;
-        if (session->users > 0 || now - session->heard_ns < silence_ns) continue;
+        if (!is_silent(session, silence_ns)) continue;
         take_out(self, session);
         session->next = unused;
         unused = session;

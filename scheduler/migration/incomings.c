@@ -1,6 +1,5 @@
 #include "scheduler/migration/incomings.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/allocator.h"
@@ -52,6 +51,11 @@ void incomings_release(Incomings *self) {
 
 void incomings_expire(Incomings *self) {
     incoming_sessions_expire(&self->sessions, INCOMINGS_SILENCE_S * SECOND_NS);
+}
+
+bool incomings_is_quiet(
+    Incomings *self, uint64_t source, const MigrationKey *key, uint64_t silence_ns) {
+    return incoming_sessions_is_quiet(&self->sessions, source, key, silence_ns);
 }
 
 /* ---- offers ---- */
@@ -108,8 +112,7 @@ Error *incomings_offer(Incomings *self, uint64_t source, const MigrationOffer *o
     Arrival arrival = {.job = key->job,
         .source = source,
         .epoch = key->epoch,
-        .attempt = key->attempt,
-        .touched = clock_real().calendar_s(clock_real().self)};
+        .attempt = key->attempt};
     if (control_refuses_jobs(self->control))
         FAIL(REFUSED, "the target is being drained itself and takes no jobs");
     TRY(protocol_negotiate(offer->protocol, offer->protocol, &protocol));
@@ -134,14 +137,13 @@ Error *incomings_offer(Incomings *self, uint64_t source, const MigrationOffer *o
 /* What takes longer than an offer lives is not forgotten while it comes. */
 static Error *keep_offer(Incomings *self, const IncomingSession *session) {
     const MigrationKey *key = &session->key;
-    double now = clock_real().calendar_s(clock_real().self);
     Arrival arrival;
     bool found;
+    double silence_s;
     TRY(find_arrival(self, session->source, key, &found, &arrival));
-    if (!found || arrival.progress != ARRIVAL_IS_OFFERED ||
-        fabs(now - arrival.touched) < INCOMINGS_SILENCE_S)
-        return NULL;
-    arrival.touched = now;
+    if (!found || arrival.progress != ARRIVAL_IS_OFFERED) return NULL;
+    TRY(arrivals_read_silence(node(self)->store, &arrival, &silence_s));
+    if (silence_s >= 0 && silence_s < INCOMINGS_SILENCE_S) return NULL;
     return catalog_run(node(self)->catalog, store_offer, &arrival);
 }
 
@@ -317,8 +319,7 @@ static Error *prepare(
         .source = session->source,
         .epoch = session->key.epoch,
         .attempt = session->key.attempt,
-        .suspended = suspended,
-        .touched = clock_real().calendar_s(clock_real().self)};
+        .suspended = suspended};
     size_t point_size;
     TRY(chunk_reader_open(node(self)->store, session->tenant, &reader));
     ChunkSource source = chunk_reader_source(reader);

@@ -50,3 +50,7 @@ MUST_CHECK Error *incomings_find(
     Incomings *incomings, uint64_t source, const MigrationKey *key, ArrivalAnswer *out_answer);
 /* Ends sessions that were not heard of for INCOMINGS_SILENCE_S. */
 void incomings_expire(Incomings *incomings);
+/* Whether the source was not heard of it for so long, by the monotonic clock. What came before this
+ * process began is quiet. */
+bool incomings_is_quiet(
+    Incomings *incomings, uint64_t source, const MigrationKey *key, uint64_t silence_ns);

@@ -1,11 +1,10 @@
 #include "scheduler/migration/migration_settler.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/allocator.h"
-#include "base/clock.h"
+#include "base/duration.h"
 #include "base/text.h"
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/target_link.h"
@@ -15,8 +14,8 @@
 
 enum {
     AWAY_MAX = 16,      /* nodes that did not answer in this turn */
-    QUIET_S = 5,        /* since an offer, or since it was prepared: then its source is asked */
-    OFFER_LIFE_S = 3600 /* of an offer that came to nothing */
+    QUIET_S = 5,        /* since the source was heard of an arrival: then the source is asked */
+    OFFER_LIFE_S = 3600 /* of an offer that came to nothing, by the home's time */
 };
 
 struct MigrationSettler {
@@ -188,14 +187,15 @@ static Error *settle_arrival(MigrationSettler *self, Arrival *arrival) {
     return NULL;
 }
 
-static bool is_quiet(const Arrival *arrival) {
-    return fabs(clock_real().calendar_s(clock_real().self) - arrival->touched) > QUIET_S;
+static bool is_quiet(const MigrationSettler *self, const Arrival *arrival) {
+    const MigrationKey key = {arrival->job, arrival->epoch, arrival->attempt};
+    return incomings_is_quiet(
+        self->options.incomings, arrival->source, &key, QUIET_S * SECOND_NS);
 }
 
 static Error *expire(Connection *catalog, void *context) {
     (void)context;
-    double now = clock_real().calendar_s(clock_real().self);
-    return arrivals_expire(catalog, now - OFFER_LIFE_S, now + OFFER_LIFE_S);
+    return arrivals_expire(catalog, OFFER_LIFE_S);
 }
 
 static Error *settle_arrivals(MigrationSettler *self, size_t *inout_unsettled) {
@@ -207,7 +207,7 @@ static Error *settle_arrivals(MigrationSettler *self, size_t *inout_unsettled) {
     for (size_t i = 0; i < list->count; i++) {
         Arrival *arrival = &list->items[i];
         offers |= arrival->progress == ARRIVAL_IS_OFFERED;
-        if (!is_quiet(arrival) || is_away(self, arrival->source)) continue;
+        if (!is_quiet(self, arrival) || is_away(self, arrival->source)) continue;
         Error *failed = note_away(self, arrival->source, settle_arrival(self, arrival));
         /* an offer that came to nothing is no trouble, and expires */
         if (failed && arrival->progress != ARRIVAL_IS_OFFERED) warn(self, arrival->job, failed);

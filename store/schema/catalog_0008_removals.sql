@@ -65,5 +65,7 @@ ALTER TABLE home ADD COLUMN alive_seconds REAL NOT NULL DEFAULT 0 CHECK (alive_s
 -- The home's alive_seconds when the job ended; NULL: it has not, or does not expire. The time of jobs that ended before begins anew.
 ALTER TABLE jobs ADD COLUMN finished_alive REAL;
 UPDATE jobs SET finished_alive = 0 WHERE finished IS NOT NULL;
+-- touched is the home's alive_seconds, too.
+UPDATE arrivals SET touched = 0;
 DROP INDEX jobs_finished;
 CREATE INDEX jobs_finished ON jobs (tenant, finished_alive, state) WHERE state IN (3, 4, 5);

@@ -87,7 +87,12 @@ static void test_incoming_sessions_have_a_limit_and_expire(void **state) {
     IncomingSession *used = incoming_sessions_find(&sessions, SOURCE, &known);
     incoming_sessions_expire(&sessions, 0);
     assert_int_equal(sessions.count, 1); /* somebody uses it */
+    assert_false(incoming_sessions_is_quiet(&sessions, SOURCE, &known, 0));
+    assert_true(incoming_sessions_is_quiet(&sessions, SOURCE, &more, UINT64_MAX)); /* none */
     incoming_sessions_let_go(&sessions, used);
+    assert_false(incoming_sessions_is_quiet(
+        &sessions, SOURCE, &known, 100ull * 365 * 86400 * SECOND_NS)); /* heard of just now */
+    assert_true(incoming_sessions_is_quiet(&sessions, SOURCE, &known, 0));
     incoming_sessions_expire(&sessions, 0);
     assert_int_equal(sessions.count, 0);
     incoming_sessions_deinit(&sessions);

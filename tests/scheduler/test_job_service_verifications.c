@@ -1,6 +1,9 @@
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "store/alive_time.h"
 #include "store/connection.h"
 #include "store/job_events.h"
 #include "store/job_outputs.h"
@@ -175,27 +178,56 @@ static void test_job_service_refuses_what_cannot_be_verified(void **state) {
     wait_for_end(&fixture, &it);
 }
 
-/* As after a client that was killed, or a daemon: the outcome is recorded, nothing stays behind. */
+static Error *live(Connection *catalog, void *context) {
+    double total_s;
+    return alive_time_add(catalog, *(const double *)context, &total_s);
+}
+
+/* A daemon's turn, so long after the last one. */
+static void turn(ServiceFixture *fixture, double passed_s) {
+    assert_ok(catalog_run(fixture->node.catalog, live, &passed_s));
+    assert_ok(job_service_settle_verifications(fixture->service));
+}
+
+static Error *date_ends(Connection *catalog, void *context) {
+    const double *calendar_s = context;
+    assert_true(isfinite(*calendar_s));
+    char sql[96];
+    (void)snprintf(sql, sizeof sql, "UPDATE jobs SET finished = %.17g WHERE finished IS NOT NULL",
+        *calendar_s);
+    assert_int_equal(sqlite3_exec(catalog->handle, sql, NULL, NULL, NULL), SQLITE_OK);
+    return NULL;
+}
+
+/* As if the calendar had been set after all jobs ended. */
+static void jump(ServiceFixture *fixture, double seconds) {
+    double ended_s = clock_real().calendar_s(clock_real().self) - seconds;
+    assert_ok(catalog_run(fixture->node.catalog, date_ends, &ended_s));
+}
+
+/* As after a client that was killed, or a daemon: the outcome is recorded, nothing stays behind. A
+ * calendar that is set takes nothing away, and keeps nothing. */
 static void test_job_service_settles_what_nobody_waits_for(void **state) {
     (void)state;
     ServiceFixture OWN_SERVICE(fixture);
     JobsApiVerification it;
     JobsApiJob job, replay;
     Job row;
-    double now = clock_real().calendar_s(clock_real().self);
     service_fixture_init(&fixture);
     start_job(&fixture, 12, &job);
     service_fixture_wait(&fixture, "succeeded", &job);
     assert_ok(verify(&fixture, job.job, 0, &it));
     memcpy(replay.job, it.replay, sizeof replay.job);
     service_fixture_wait(&fixture, "succeeded", &replay);
-    assert_ok(
-        job_service_settle_verifications(fixture.service, now + 30)); /* it may be asked for */
+    turn(&fixture, 60); /* it may have ended a moment before, and be asked for */
+    jump(&fixture, 86400);
+    turn(&fixture, 59);
     assert_ok(jobs_get(fixture.node.store, TENANT_DEFAULT, parse(it.replay), &row));
-    assert_ok(job_service_settle_verifications(fixture.service, now + 3600));
+    jump(&fixture, -86400);
+    turn(&fixture, 1);
     assert_fails(NOT_FOUND, jobs_get(fixture.node.store, TENANT_DEFAULT, parse(it.replay), &row));
     assert_int_equal(count_events(&fixture, job.job, JOB_EVENT_NOTE, "came out the same again"), 1);
-    assert_ok(job_service_settle_verifications(fixture.service, now + 3600));
+    turn(&fixture, 60);
 }
 
 int test_job_service_verifications(void) {

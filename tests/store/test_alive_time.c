@@ -12,6 +12,9 @@ static void test_alive_time_adds_up_over_processes(void **state) {
         assert_true(seconds == process * 60);
         expect_ok(fixture_end(alive_time_add(fixture_begin(store), 60, &seconds)));
         assert_true(seconds == (process + 1) * 60);
+        seconds = -1;
+        expect_ok(fixture_end(alive_time_read(fixture_begin(store), &seconds)));
+        assert_true(seconds == (process + 1) * 60);
     }
 }
 

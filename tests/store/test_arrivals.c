@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "store/alive_time.h"
 #include "store/arrivals.h"
 #include "store/departures.h"
 #include "tests/store/job_fixtures.h"
@@ -11,8 +12,7 @@ static Arrival example(JobId job, int64_t epoch, int64_t attempt) {
         .tenant = TENANT_DEFAULT,
         .source = SOURCE,
         .epoch = epoch,
-        .attempt = attempt,
-        .touched = 1000};
+        .attempt = attempt};
 }
 
 static Error *offer(Store *store, const Arrival *arrival) {
@@ -71,6 +71,19 @@ static void test_arrivals_refuse_an_older_attempt(void **state) {
     fixture_expect_clean(store);
 }
 
+static void live(Store *store, double seconds) {
+    double total_s;
+    expect_ok(fixture_end(alive_time_add(fixture_begin(store), seconds, &total_s)));
+}
+
+static size_t expire(Store *store, ArrivalList **out_list) {
+    arrival_list_release(TAKE(*out_list));
+    expect_ok(fixture_end(arrivals_expire(fixture_begin(store), 600)));
+    expect_ok(arrivals_list(store, out_list));
+    return (*out_list)->count;
+}
+
+/* By the home's time alone: no calendar has a part in it. */
 static void test_arrivals_expire_unless_prepared(void **state) {
     (void)state;
     TestHome OWN_HOME(home) = fixture_home_make();
@@ -79,19 +92,33 @@ static void test_arrivals_expire_unless_prepared(void **state) {
     OWN(ArrivalList, list) = NULL;
     Arrival old = example((JobId){SOURCE, 1}, 0, 1), fresh = example((JobId){SOURCE, 2}, 0, 1),
             late = example((JobId){SOURCE, 3}, 0, 1), prepared = example((JobId){SOURCE, 4}, 0, 1);
-    fresh.touched = 2000;
-    late.touched = 9000; /* a clock that was set back since */
+    double silence_s;
+    live(store, 1000);
     expect_ok(offer(store, &old));
-    expect_ok(offer(store, &fresh));
     expect_ok(offer(store, &late));
     expect_ok(offer(store, &prepared));
     expect_ok(prepare(store, &executable, &prepared));
-    expect_ok(fixture_end(arrivals_expire(fixture_begin(store), 1500, 3000)));
-    expect_ok(arrivals_list(store, &list));
-    assert_int_equal(list->count, 2);
-    assert_int_equal(list->items[0].job.number, 2);
-    assert_int_equal(list->items[1].job.number, 4);
-    assert_int_equal(list->items[1].progress, ARRIVAL_IS_PREPARED);
+    store_close(TAKE(store)); /* the time between two processes does not count */
+    store = fixture_open(&home);
+    live(store, 400);
+    expect_ok(offer(store, &fresh));
+    live(store, 259);
+    assert_int_equal(expire(store, &list), 4); /* old, but for a second */
+    assert_true(list->items[0].touched == 1000 && list->items[1].touched == 1400);
+    expect_ok(arrivals_read_silence(store, &list->items[1], &silence_s));
+    assert_true(silence_s == 259);
+    live(store, 1);
+    assert_int_equal(expire(store, &list), 4);
+    fixture_run_sql(&home, "catalog.db", "UPDATE arrivals SET touched = 1e9 WHERE number = 3");
+    expect_ok(offer(store, &old)); /* heard of again */
+    assert_int_equal(expire(store, &list), 3); /* without the one that no such home stamped */
+    live(store, 401);
+    assert_int_equal(expire(store, &list), 2);
+    assert_int_equal(list->items[0].job.number, 1);
+    live(store, 260);
+    assert_int_equal(expire(store, &list), 1);
+    assert_int_equal(list->items[0].job.number, 4);
+    assert_int_equal(list->items[0].progress, ARRIVAL_IS_PREPARED);
     fixture_expect_clean(store);
 }
 
