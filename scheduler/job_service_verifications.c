@@ -6,7 +6,7 @@
 #include "store/verifications.h"
 
 enum {
-    AT_ONCE = 64,      /* verifications listed */
+    AT_ONCE = 64, /* verifications listed */
     /* Of the home's time: who asked for one looks more often than that. */
     CLIENT_GONE_S = 60,
 };

@@ -98,10 +98,13 @@ static Error *end_writer(ChunkUpload *upload) {
 
 void chunk_upload_limit(ChunkUpload *upload) {
     upload->limited = true;
-    upload->charge = in_flight_begin(upload->store, upload->tenant, IN_FLIGHT_CHUNKS);
+    upload->charge = in_flight_begin(upload->store, upload->tenant);
 }
 
-void chunk_upload_keep(ChunkUpload *upload) { upload->kept = true; }
+void chunk_upload_keep(ChunkUpload *upload) {
+    upload->kept = true;
+    in_flight_end(&upload->charge); /* the rows are charged for it */
+}
 
 /* What it brought for nothing would be charged to nobody until the next gc. */
 static void drop_brought(ChunkUpload *upload) {
@@ -308,6 +311,7 @@ Error *chunk_upload_flush(ChunkUpload *upload) {
     if (upload->failed) FAIL(CONFLICT, "this upload failed before; begin a new one");
     Error *error = write_everything(upload);
     upload->failed = error != NULL;
+    if (!error) in_flight_settle(&upload->charge);
     return error;
 }
 

@@ -25,9 +25,11 @@ ChunkSink chunk_upload_sink(ChunkUpload *upload);
  * closing deletes again what was put and nobody refers to, unless chunk_upload_keep was called. To
  * be called before the first put. Errors of put: EXHAUSTED the tenant's quota, too. */
 void chunk_upload_limit(ChunkUpload *upload);
-/* The catalog refers to what was put. models_register does it by itself. */
+/* The catalog refers to what was put, and its rows are charged. models_register does it by itself.
+ */
 void chunk_upload_keep(ChunkUpload *upload);
-/* Returns when everything found or put so far is durable. models_register does it by itself. */
+/* Returns when everything found or put so far is durable. The next row that the tenant is charged
+ * for is what was put (in_flight_settle). models_register does it by itself. */
 MUST_CHECK Error *chunk_upload_flush(ChunkUpload *upload);
 /* What was not flushed is dropped. */
 void chunk_upload_close(ChunkUpload *upload);

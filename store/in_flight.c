@@ -4,8 +4,8 @@
 #include "store/store_internal.h"
 #include "store/tenants.h"
 
-/* Taken at once where the quota leaves as much. */
-enum { STEP_BYTES = 256 << 10 };
+/* Taken at once where the quota leaves plenty; elsewhere every byte counts. */
+enum { STEP_BYTES = 256 << 10, PLENTY_BYTES = 16 << 20 };
 
 /* What the catalog says of a tenant. */
 typedef struct StoredBytes {
@@ -26,8 +26,8 @@ void in_flight_table_deinit(InFlightTable *table) {
     (void)pthread_mutex_destroy(&table->mutex);
 }
 
-InFlight in_flight_begin(Store *store, TenantId tenant, InFlightKind kind) {
-    return (InFlight){.store = store, .tenant = tenant, .kind = kind};
+InFlight in_flight_begin(Store *store, TenantId tenant) {
+    return (InFlight){.store = store, .tenant = tenant};
 }
 
 static Error *read_stored(Store *store, TenantId tenant, StoredBytes *out) {
@@ -66,12 +66,13 @@ static uint64_t left_of(uint64_t quota, uint64_t a, uint64_t b) {
     return left > b ? left - b : 0;
 }
 
-/* At least so many more, up to a step where there is room. The caller holds the table's mutex. */
+/* At least so many more, a step where there is plenty of room. The caller holds the table's mutex.
+ */
 static Error *take(
     InFlightTable *table, const StoredBytes *stored, InFlight *flight, uint64_t bytes) {
     InFlightTenant *tenant;
     TRY(need_tenant(table, flight->tenant, &tenant));
-    uint64_t *taken = &tenant->bytes[flight->kind];
+    uint64_t *taken = &tenant->bytes;
     const uint64_t left = left_of(stored->quota, stored->stored, *taken);
     if (bytes > left)
         FAIL(EXHAUSTED,
@@ -79,21 +80,31 @@ static Error *take(
             "this would be %llu more",
             stored->name, (unsigned long long)stored->quota, (unsigned long long)stored->stored,
             (unsigned long long)*taken, (unsigned long long)bytes);
-    if (bytes < STEP_BYTES) bytes = left < STEP_BYTES ? left : STEP_BYTES;
+    if (bytes < STEP_BYTES && left >= PLENTY_BYTES) bytes = STEP_BYTES;
     *taken += bytes;
     flight->taken += bytes;
     return NULL;
 }
 
 /* A tenant that has nothing on its way any more leaves the list. */
-static void give_back(InFlightTable *table, TenantId tenant, InFlightKind kind, uint64_t bytes) {
-    InFlightTenant **at = find(table, tenant), *found = *at;
+static void give_back(InFlightTable *table, const InFlight *flight, uint64_t bytes) {
+    InFlightTenant **at = find(table, flight->tenant), *found = *at;
     if (!found) return;
-    found->bytes[kind] -= bytes;
-    for (InFlightKind i = 0; i < IN_FLIGHT_KINDS; i++)
-        if (found->bytes[i] > 0) return;
+    found->bytes -= bytes;
+    if (bytes > 0) found->settling -= flight->settling;
+    if (found->bytes > 0) return;
     *at = found->next;
     memory_free(found);
+}
+
+/* The catalog is read under the table's mutex: what leaves the table was charged before, so that
+ * nothing is missing in both. */
+static Error *take_more(InFlightTable *table, InFlight *flight, uint64_t bytes) {
+    StoredBytes stored;
+    TRY(read_stored(flight->store, flight->tenant, &stored));
+    Error *error = take(table, &stored, flight, bytes);
+    if (error) give_back(table, flight, 0);
+    return error;
 }
 
 Error *in_flight_add(InFlight *flight, uint64_t bytes) {
@@ -103,30 +114,43 @@ Error *in_flight_add(InFlight *flight, uint64_t bytes) {
     }
     InFlightTable *table = &flight->store->in_flight;
     const uint64_t missing = bytes - (flight->taken - flight->used);
-    StoredBytes stored;
-    TRY(read_stored(flight->store, flight->tenant, &stored));
     (void)pthread_mutex_lock(&table->mutex);
-    Error *error = take(table, &stored, flight, missing);
-    if (error) give_back(table, flight->tenant, flight->kind, 0);
+    Error *error = take_more(table, flight, missing);
     (void)pthread_mutex_unlock(&table->mutex);
     if (!error) flight->used += bytes;
     return error;
+}
+
+void in_flight_settle(InFlight *flight) {
+    if (flight->taken == 0) return;
+    InFlightTable *table = &flight->store->in_flight;
+    (void)pthread_mutex_lock(&table->mutex);
+    (*find(table, flight->tenant))->settling += flight->taken - flight->settling;
+    (void)pthread_mutex_unlock(&table->mutex);
+    flight->settling = flight->taken;
 }
 
 void in_flight_end(InFlight *flight) {
     if (flight->taken == 0) return;
     InFlightTable *table = &flight->store->in_flight;
     (void)pthread_mutex_lock(&table->mutex);
-    give_back(table, flight->tenant, flight->kind, flight->taken);
+    give_back(table, flight, flight->taken);
     (void)pthread_mutex_unlock(&table->mutex);
-    flight->used = flight->taken = 0;
+    flight->used = flight->taken = flight->settling = 0;
 }
 
-uint64_t in_flight_bytes(Store *store, TenantId tenant, InFlightKind kind) {
+static InFlightTenant look_up(Store *store, TenantId tenant) {
     InFlightTable *table = &store->in_flight;
     (void)pthread_mutex_lock(&table->mutex);
-    const InFlightTenant *found = *find(table, tenant);
-    const uint64_t bytes = found ? found->bytes[kind] : 0;
+    const InFlightTenant *at = *find(table, tenant);
+    const InFlightTenant found = at ? *at : (InFlightTenant){0};
     (void)pthread_mutex_unlock(&table->mutex);
-    return bytes;
+    return found;
+}
+
+uint64_t in_flight_bytes(Store *store, TenantId tenant) { return look_up(store, tenant).bytes; }
+
+uint64_t in_flight_unsettled_bytes(Store *store, TenantId tenant) {
+    const InFlightTenant found = look_up(store, tenant);
+    return found.bytes - found.settling;
 }

@@ -2,13 +2,12 @@
 /* The store's part of in_flight.h: how many bytes of which tenant are on their way. */
 #include <pthread.h>
 
-#include "store/in_flight_kind.h"
 #include "store/store.h"
 
 /* A tenant that has bytes on their way. */
 typedef struct InFlightTenant {
     TenantId tenant;
-    uint64_t bytes[IN_FLIGHT_KINDS];
+    uint64_t bytes, settling;
     struct InFlightTenant *next;
 } InFlightTenant;
 

@@ -6,6 +6,7 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "store/in_flight.h"
 #include "store/store_name.h"
 #include "store/tenants_internal.h"
 
@@ -291,27 +292,42 @@ static Error *change_bytes(
     return query_run(&query);
 }
 
+/* query: of an exceeded quota; a row says so. */
+static Error *check_exceeded(Query *query, QuotaId quota) {
+    bool row;
+    char name[TENANT_NAME_SIZE];
+    int64_t needed, value;
+    TRY(query_next(query, &row));
+    if (!row) return NULL;
+    TRY(query_text(query, 0, name, sizeof name));
+    TRY(query_i64(query, 1, &needed));
+    TRY(query_i64(query, 2, &value));
+    FAIL(EXHAUSTED, "tenant %s: its quota %s is %lld, and this would make it %lld", name,
+        tenants_quota_name(quota), (long long)value, (long long)needed);
+}
+
 static Error *check_quota(
     Connection *catalog, StatementId statement, TenantId tenant, QuotaId quota) {
     Query OWN_QUERY(query) = query_start(catalog, statement);
     query_bind_i64(&query, 1, tenant);
     query_bind_i64(&query, 2, quota);
-    bool row;
-    char name[TENANT_NAME_SIZE];
-    int64_t needed, value;
-    TRY(query_next(&query, &row));
-    if (!row) return NULL;
-    TRY(query_text(&query, 0, name, sizeof name));
-    TRY(query_i64(&query, 1, &needed));
-    TRY(query_i64(&query, 2, &value));
-    FAIL(EXHAUSTED, "tenant %s: its quota %s is %lld, and this would make it %lld", name,
-        tenants_quota_name(quota), (long long)value, (long long)needed);
+    return check_exceeded(&query, quota);
+}
+
+/* With what is on its way (in_flight.h), which lies on the disk, too. */
+static Error *check_store_quota(Connection *catalog, TenantId tenant) {
+    const uint64_t bytes = in_flight_unsettled_bytes(catalog->store, tenant);
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_EXCEEDED_QUOTA);
+    query_bind_i64(&query, 1, tenant);
+    query_bind_i64(&query, 2, QUOTA_STORE_BYTES);
+    query_bind_i64(&query, 3, bytes < INT64_MAX / 2 ? (int64_t)bytes : INT64_MAX / 2);
+    return check_exceeded(&query, QUOTA_STORE_BYTES);
 }
 
 Error *tenants_charge(Connection *catalog, TenantId tenant, uint64_t bytes) {
     if (bytes == 0) return NULL;
     TRY(change_bytes(catalog, STATEMENT_CHARGE_TENANT, tenant, (int64_t)bytes));
-    return check_quota(catalog, STATEMENT_FIND_EXCEEDED_QUOTA, tenant, QUOTA_STORE_BYTES);
+    return check_store_quota(catalog, tenant);
 }
 
 Error *tenants_get_stored(Connection *catalog, TenantId tenant, uint64_t *out_bytes) {
@@ -325,7 +341,7 @@ Error *tenants_check_growth(Connection *catalog, TenantId tenant, uint64_t befor
     uint64_t now;
     TRY(tenants_get_stored(catalog, tenant, &now));
     if (now <= before) return NULL;
-    return check_quota(catalog, STATEMENT_FIND_EXCEEDED_QUOTA, tenant, QUOTA_STORE_BYTES);
+    return check_store_quota(catalog, tenant);
 }
 
 Error *tenants_charge_outputs(Connection *catalog, TenantId tenant, uint64_t bytes_raw) {

@@ -17,8 +17,7 @@ void http_body_open(HttpBody *body, const HttpRequest *request) {
     body->size_max = request->body_size_max;
     body->quota_limits = request->quota_limits_body;
     if (stored && request->caller.tenant)
-        body->charge =
-            in_flight_begin(body->service->store, request->caller.tenant, IN_FLIGHT_BODY);
+        body->charge = in_flight_begin(body->service->store, request->caller.tenant);
 }
 
 /* Its bytes go; how many there were is still known. */

@@ -55,5 +55,5 @@ void incoming_sessions_end(
 /* Ends those that nobody uses and that were not heard of for so long. */
 void incoming_sessions_expire(IncomingSessions *sessions, uint64_t silence_ns);
 /* Whether nobody uses it and it was not heard of for so long; also when there is none. */
-bool incoming_sessions_is_quiet(IncomingSessions *sessions, uint64_t source,
-    const MigrationKey *key, uint64_t silence_ns);
+bool incoming_sessions_is_quiet(
+    IncomingSessions *sessions, uint64_t source, const MigrationKey *key, uint64_t silence_ns);

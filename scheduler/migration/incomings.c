@@ -109,10 +109,8 @@ Error *incomings_offer(Incomings *self, uint64_t source, const MigrationOffer *o
     MigrationOfferAnswer *out_answer) {
     const MigrationKey *key = &offer->key;
     int64_t protocol;
-    Arrival arrival = {.job = key->job,
-        .source = source,
-        .epoch = key->epoch,
-        .attempt = key->attempt};
+    Arrival arrival = {
+        .job = key->job, .source = source, .epoch = key->epoch, .attempt = key->attempt};
     if (control_refuses_jobs(self->control))
         FAIL(REFUSED, "the target is being drained itself and takes no jobs");
     TRY(protocol_negotiate(offer->protocol, offer->protocol, &protocol));

@@ -189,8 +189,7 @@ static Error *settle_arrival(MigrationSettler *self, Arrival *arrival) {
 
 static bool is_quiet(const MigrationSettler *self, const Arrival *arrival) {
     const MigrationKey key = {arrival->job, arrival->epoch, arrival->attempt};
-    return incomings_is_quiet(
-        self->options.incomings, arrival->source, &key, QUIET_S * SECOND_NS);
+    return incomings_is_quiet(self->options.incomings, arrival->source, &key, QUIET_S * SECOND_NS);
 }
 
 static Error *expire(Connection *catalog, void *context) {

@@ -80,9 +80,9 @@ static void test_http_body_is_charged_while_it_comes(void **state) {
             error_free(error);
         }
     assert_true(refused > 0 && taken >= PIECE);
-    assert_true(in_flight_bytes(server.store, server.alice, IN_FLIGHT_BODY) <= QUOTA);
+    assert_true(in_flight_bytes(server.store, server.alice) <= QUOTA);
     for (size_t i = 0; i < BODIES; i++) http_body_deinit(&bodies[i]);
-    assert_int_equal(in_flight_bytes(server.store, server.alice, IN_FLIGHT_BODY), 0);
+    assert_int_equal(in_flight_bytes(server.store, server.alice), 0);
 }
 
 int test_http_body(void) {

@@ -8,11 +8,8 @@
 enum { SOURCE = 7 };
 
 static Arrival example(JobId job, int64_t epoch, int64_t attempt) {
-    return (Arrival){.job = job,
-        .tenant = TENANT_DEFAULT,
-        .source = SOURCE,
-        .epoch = epoch,
-        .attempt = attempt};
+    return (Arrival){
+        .job = job, .tenant = TENANT_DEFAULT, .source = SOURCE, .epoch = epoch, .attempt = attempt};
 }
 
 static Error *offer(Store *store, const Arrival *arrival) {
@@ -110,7 +107,7 @@ static void test_arrivals_expire_unless_prepared(void **state) {
     live(store, 1);
     assert_int_equal(expire(store, &list), 4);
     fixture_run_sql(&home, "catalog.db", "UPDATE arrivals SET touched = 1e9 WHERE number = 3");
-    expect_ok(offer(store, &old)); /* heard of again */
+    expect_ok(offer(store, &old));             /* heard of again */
     assert_int_equal(expire(store, &list), 3); /* without the one that no such home stamped */
     live(store, 401);
     assert_int_equal(expire(store, &list), 2);

@@ -83,17 +83,20 @@ static void test_chunk_upload_takes_back_what_nobody_keeps(void **state) {
     expect_ok(fixture_upload(upload, 2, 4, 1000)); /* 2 … 5 */
     expect_ok(chunk_upload_flush(upload));
     assert_int_equal(count_chunks(&home), 5);
-    assert_true(in_flight_bytes(store, TENANT_DEFAULT, IN_FLIGHT_CHUNKS) > 0);
+    assert_true(in_flight_bytes(store, TENANT_DEFAULT) > 0);
     expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &other));
     expect_ok(fixture_upload(other, 5, 1, 1000)); /* found: it is pinned */
     chunk_upload_close(TAKE(upload));
     assert_int_equal(count_chunks(&home), 3); /* 1, 2 and 5 */
-    assert_int_equal(in_flight_bytes(store, TENANT_DEFAULT, IN_FLIGHT_CHUNKS), 0);
+    assert_int_equal(in_flight_bytes(store, TENANT_DEFAULT), 0);
     expect_ok(chunk_upload_open(store, TENANT_DEFAULT, &upload));
     chunk_upload_limit(upload);
     expect_ok(fixture_upload(upload, 3, 2, 1000)); /* not found any more */
     expect_ok(chunk_upload_flush(upload));
+    assert_true(in_flight_bytes(store, TENANT_DEFAULT) > 0);
+    assert_int_equal(in_flight_unsettled_bytes(store, TENANT_DEFAULT), 0);
     chunk_upload_keep(upload);
+    assert_int_equal(in_flight_bytes(store, TENANT_DEFAULT), 0); /* a row has it */
     chunk_upload_close(TAKE(upload));
     assert_int_equal(count_chunks(&home), 5);
 }

@@ -20,7 +20,7 @@ static void test_in_flight_bytes_of_all_requests_stay_within_the_quota(void **st
     InFlight flights[REQUESTS];
     size_t taken = 0;
     set_quota(store, ada, QUOTA);
-    for (size_t i = 0; i < REQUESTS; i++) flights[i] = in_flight_begin(store, ada, IN_FLIGHT_BODY);
+    for (size_t i = 0; i < REQUESTS; i++) flights[i] = in_flight_begin(store, ada);
     for (size_t round = 0; round < 4; round++)
         for (size_t i = 0; i < REQUESTS; i++) {
             Error *error = in_flight_add(&flights[i], PIECE);
@@ -28,9 +28,9 @@ static void test_in_flight_bytes_of_all_requests_stay_within_the_quota(void **st
             if (error) expect_error(error, ERROR_EXHAUSTED, "its quota store_bytes is 1048576");
         }
     assert_true(taken <= QUOTA && taken >= QUOTA / 2);
-    assert_true(in_flight_bytes(store, ada, IN_FLIGHT_BODY) <= QUOTA);
+    assert_true(in_flight_bytes(store, ada) <= QUOTA);
     for (size_t i = 0; i < REQUESTS; i++) in_flight_end(&flights[i]);
-    assert_int_equal(in_flight_bytes(store, ada, IN_FLIGHT_BODY), 0);
+    assert_int_equal(in_flight_bytes(store, ada), 0);
     expect_ok(in_flight_add(&flights[0], QUOTA)); /* to the byte */
     expect_error(in_flight_add(&flights[1], 1), ERROR_EXHAUSTED, "1048576 on their way");
     in_flight_end(&flights[0]);
@@ -43,19 +43,50 @@ static void test_in_flight_bytes_are_beside_what_is_stored(void **state) {
     TenantId ada = fixture_add_tenant(store, "ada");
     set_quota(store, ada, QUOTA);
     expect_ok(fixture_end(tenants_charge(fixture_begin(store), ada, QUOTA - PIECE)));
-    InFlight body = in_flight_begin(store, ada, IN_FLIGHT_BODY);
-    InFlight chunks = in_flight_begin(store, ada, IN_FLIGHT_CHUNKS);
+    InFlight body = in_flight_begin(store, ada);
+    InFlight chunks = in_flight_begin(store, ada);
     expect_error(in_flight_add(&body, PIECE + 1), ERROR_EXHAUSTED, "983040 are stored");
-    expect_ok(in_flight_add(&body, PIECE));
-    /* what is made of the body is counted apart from it */
-    expect_ok(in_flight_add(&chunks, PIECE));
+    expect_ok(in_flight_add(&body, PIECE / 2));
+    /* what is made of the body counts beside it, to the byte */
+    expect_error(in_flight_add(&chunks, PIECE / 2 + 1), ERROR_EXHAUSTED, "32768 on their way");
+    expect_ok(in_flight_add(&chunks, PIECE / 2));
     expect_error(in_flight_add(&chunks, 1), ERROR_EXHAUSTED, "65536 on their way");
     set_quota(store, ada, QUOTA_UNLIMITED);
     expect_ok(in_flight_add(&chunks, UINT32_MAX));
     in_flight_end(&body);
     in_flight_end(&chunks);
     in_flight_end(&chunks);
-    assert_int_equal(in_flight_bytes(store, ada, IN_FLIGHT_CHUNKS), 0);
+    assert_int_equal(in_flight_bytes(store, ada), 0);
+}
+
+static Error *charge(Store *store, TenantId tenant, uint64_t bytes) {
+    return fixture_end(tenants_charge(fixture_begin(store), tenant, bytes));
+}
+
+/* A row takes the place of what was put for it, and of nothing else that is on its way. */
+static void test_in_flight_bytes_are_no_room_for_rows(void **state) {
+    (void)state;
+    TestHome OWN_HOME(home) = fixture_home_make();
+    OWN(Store, store) = fixture_open(&home);
+    TenantId ada = fixture_add_tenant(store, "ada");
+    set_quota(store, ada, QUOTA);
+    InFlight body = in_flight_begin(store, ada), chunks = in_flight_begin(store, ada);
+    expect_ok(in_flight_add(&body, QUOTA / 2));
+    expect_ok(in_flight_add(&chunks, QUOTA / 4));
+    expect_error(charge(store, ada, QUOTA / 4 + 1), ERROR_EXHAUSTED,
+        "its quota store_bytes is 1048576, and this would make it 1048577");
+    in_flight_settle(&chunks);
+    in_flight_settle(&chunks);
+    assert_int_equal(in_flight_unsettled_bytes(store, ada), QUOTA / 2);
+    expect_error(charge(store, ada, QUOTA / 2 + 1), ERROR_EXHAUSTED, "would make it 1048577");
+    expect_ok(charge(store, ada, QUOTA / 2));
+    expect_error(in_flight_add(&body, 1), ERROR_EXHAUSTED, "524288 are stored");
+    in_flight_end(&chunks);
+    assert_int_equal(in_flight_bytes(store, ada), QUOTA / 2);
+    assert_int_equal(in_flight_unsettled_bytes(store, ada), QUOTA / 2);
+    in_flight_end(&body);
+    expect_ok(charge(store, ada, QUOTA / 2));
+    assert_int_equal(in_flight_unsettled_bytes(store, ada), 0);
 }
 
 static void test_in_flight_bytes_of_one_tenant_are_not_anothers(void **state) {
@@ -65,18 +96,19 @@ static void test_in_flight_bytes_of_one_tenant_are_not_anothers(void **state) {
     TenantId ada = fixture_add_tenant(store, "ada"), zoe = fixture_add_tenant(store, "zoe");
     set_quota(store, ada, QUOTA);
     set_quota(store, zoe, QUOTA);
-    InFlight a = in_flight_begin(store, ada, IN_FLIGHT_BODY);
-    InFlight z = in_flight_begin(store, zoe, IN_FLIGHT_BODY);
-    InFlight nobody = in_flight_begin(store, 99, IN_FLIGHT_BODY);
+    InFlight a = in_flight_begin(store, ada);
+    InFlight z = in_flight_begin(store, zoe);
+    InFlight nobody = in_flight_begin(store, 99);
     expect_ok(in_flight_add(&a, QUOTA));
     expect_ok(in_flight_add(&z, QUOTA));
     expect_error(in_flight_add(&nobody, 1), ERROR_NOT_FOUND, "no such tenant");
     in_flight_end(&a);
-    assert_int_equal(in_flight_bytes(store, zoe, IN_FLIGHT_BODY), QUOTA);
+    assert_int_equal(in_flight_bytes(store, zoe), QUOTA);
     in_flight_end(&z);
     in_flight_end(&nobody);
 }
 
 TEST_GROUP(in_flight, cmocka_unit_test(test_in_flight_bytes_of_all_requests_stay_within_the_quota),
     cmocka_unit_test(test_in_flight_bytes_are_beside_what_is_stored),
+    cmocka_unit_test(test_in_flight_bytes_are_no_room_for_rows),
     cmocka_unit_test(test_in_flight_bytes_of_one_tenant_are_not_anothers))
