@@ -317,7 +317,7 @@ static Error *check_quota(
 /* With what is on its way (in_flight.h), which lies on the disk, too. */
 static Error *check_store_quota(Connection *catalog, TenantId tenant) {
     const uint64_t bytes = in_flight_unsettled_bytes(catalog->store, tenant);
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_EXCEEDED_QUOTA);
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_EXCEEDED_ROOM);
     query_bind_i64(&query, 1, tenant);
     query_bind_i64(&query, 2, QUOTA_STORE_BYTES);
     query_bind_i64(&query, 3, bytes < INT64_MAX / 2 ? (int64_t)bytes : INT64_MAX / 2);
