@@ -51,7 +51,8 @@ static void answer_reached(
 }
 
 void control_answer_state(ControlJob *job) {
-    answer_reached(job, job->wanted_state, ERROR_CONFLICT, "meanwhile the job is");
+    const JobState coming = job->ended ? JOB_STATE_NONE : job->wanted_state;
+    answer_reached(job, coming, ERROR_CONFLICT, "meanwhile the job is");
 }
 
 void control_answer_drained(ControlJob *job) {

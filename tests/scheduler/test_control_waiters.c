@@ -107,6 +107,34 @@ static void test_control_answers_a_cancel_with_its_own_state(void **state) {
     (void)sem_destroy(&release);
 }
 
+/* A cancel that comes while the job's end is being stored comes too late, and is told so. */
+static void test_control_answers_a_cancel_that_came_too_late(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    sem_t release;
+    pthread_t holder;
+    JobId id;
+    Job job;
+    void *hold[2] = {&fixture, &release};
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    assert_ok(control_fixture_submit(&fixture, "slow", 2, false, NULL, &id));
+    assert_int_equal(sem_init(&release, 0, 0), 0);
+    assert_int_equal(pthread_create(&holder, NULL, hold_catalog, hold), 0);
+    fixture_pause_ms(600); /* it has run to its end, or will be cancelled before */
+    Asker cancels = {.control = fixture.control, .job = id, .cancels = true};
+    assert_int_equal(pthread_create(&cancels.thread, NULL, ask, &cancels), 0);
+    fixture_pause_ms(50);
+    assert_int_equal(sem_post(&release), 0);
+    (void)pthread_join(holder, NULL);
+    (void)pthread_join(cancels.thread, NULL);
+    assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, id, &job));
+    assert_int_equal(cancels.error == NULL, job.state == JOB_STATE_CANCELLED);
+    assert_true(job.state == JOB_STATE_CANCELLED || job.state == JOB_STATE_SUCCEEDED);
+    error_free(cancels.error);
+    (void)sem_destroy(&release);
+}
+
 /* Who asks again and again for the same does not hold ever more threads. */
 static void test_control_lets_few_wait_for_the_same(void **state) {
     (void)state;
@@ -136,6 +164,7 @@ int test_control_waiters(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_bears_requests_that_cross),
         cmocka_unit_test(test_control_answers_a_cancel_with_its_own_state),
+        cmocka_unit_test(test_control_answers_a_cancel_that_came_too_late),
         cmocka_unit_test(test_control_lets_few_wait_for_the_same),
     };
     return cmocka_run_group_tests_name("control_waiters", tests, NULL, NULL);
