@@ -25,8 +25,8 @@ MUST_CHECK Error *error_make(ErrorCode code, const char *file, int line, const c
     PRINTF_LIKE(4, 5);
 /* Puts "context: " before the message. NULL stays NULL. Consumes the error. */
 MUST_CHECK Error *error_wrap(Error *owned_error, const char *format, ...) PRINTF_LIKE(2, 3);
-/* Says that a kernel stopped between two pieces of its work (kernels/kernel_stop.h). A static
- * object: whoever gives it neither needs memory nor adds context. */
+/* Says that a kernel stopped between two pieces of its work (kernels/device/kernel_stop.h). A
+ * static object: whoever gives it neither needs memory nor adds context. */
 Error *error_abandoned(void);
 /* The same error under another code. NULL stays NULL. */
 MUST_CHECK Error *error_recode(Error *owned_error, ErrorCode code);

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "bench/bench_other.h"
 #include "bench/bench_program.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "serialize/checkpoint.h"
 #include "serialize/copy_ahead.h"
 #include "serialize/executable_file.h"

@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "kernels/device_registry.h"
-#include "kernels/operator.h"
-#include "kernels/operator_infer.h"
-#include "kernels/plan.h"
-#include "kernels/device.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/operator/operator.h"
+#include "kernels/shape_rules/operator_infer.h"
+#include "kernels/operator/plan.h"
+#include "kernels/device/device.h"
 
 enum { ROUNDS = 200, POSTS = 32, CALLS = 100, COPY_BYTES = 64 << 20, COPY_ROUNDS = 5 };
 

@@ -12,7 +12,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "scheduler/job_intake.h"
 #include "scheduler/policy/policy_event.h"
 #include "scheduler/model_loader.h"

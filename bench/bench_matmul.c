@@ -7,11 +7,11 @@
 
 #include "base/allocator.h"
 #include "bench/raw_matmul.h"
-#include "kernels/device.h"
-#include "kernels/device_registry.h"
-#include "kernels/dtype_scalar.h"
-#include "kernels/operator_infer.h"
-#include "kernels/plan.h"
+#include "kernels/device/device.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/tensor/dtype_scalar.h"
+#include "kernels/shape_rules/operator_infer.h"
+#include "kernels/operator/plan.h"
 
 enum { ROUNDS = 7, LAUNCHES = 10, OPERANDS = 3, BLOCK_ELEMENTS = 1 << 19 };
 static const char TARGET[] = "0.95 x raw";

@@ -17,7 +17,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "bench/bench_program.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/executor/resident_models.h"
 #include "scheduler/model_loader.h"

@@ -8,7 +8,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "bench/bench_program.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "serialize/checkpoint.h"
 #include "serialize/executable_file.h"
 #include "vm/assembly.h"

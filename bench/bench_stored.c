@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "bench/bench_other.h"
 #include "bench/bench_program.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "scheduler/executor/job_run.h"
 #include "scheduler/model_loader.h"
 #include "serialize/array_values.h"

@@ -6,8 +6,8 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
-#include "kernels/device_registry.h"
-#include "kernels/tensor.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/assembly.h"
 #include "vm/snapshot.h"
 

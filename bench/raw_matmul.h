@@ -1,8 +1,8 @@
 #pragma once
 /* A matrix product straight from cuBLASLt, as a program that has nothing else to do would ask for
  * it: whatever algorithm the library answers first, in any order of additions, prepared once. */
-#include "kernels/cuda/cuda_symbols.h"
-#include "kernels/dtype.h"
+#include "kernels/cuda/driver/cuda_symbols.h"
+#include "kernels/tensor/dtype.h"
 
 /* [batch, rows, depth] x [batch, depth, columns], row-major and compact. */
 typedef struct MatmulShape {

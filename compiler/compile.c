@@ -6,7 +6,7 @@
 #include "compiler/ir/ir_print.h"
 #include "compiler/lower/emit.h"
 #include "compiler/passes/pass.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "vm/assembly.h"
 #include "vm/value_equal.h"
 

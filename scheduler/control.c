@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/spin.h"
 #include "base/thread.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "scheduler/control_accounts.h"
 #include "scheduler/control_tellings.h"
 #include "scheduler/control_aside.h"

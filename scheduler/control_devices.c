@@ -3,8 +3,8 @@
 
 #include "base/allocator.h"
 #include "base/duration.h"
-#include "kernels/device_registry.h"
-#include "kernels/device_speed.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/registry/device_speed.h"
 #include "scheduler/control_accounts.h"
 #include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"

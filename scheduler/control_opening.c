@@ -1,5 +1,5 @@
 #include "base/container_of.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "scheduler/control_internal.h"
 
 /* ---- on an I/O thread ---- */

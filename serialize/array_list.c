@@ -6,7 +6,7 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "base/text.h"
-#include "kernels/dtype_bits.h"
+#include "kernels/tensor/dtype_bits.h"
 
 static const char dtype_suffix[] = ".dtype";
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kernels/dtype.h"
-#include "kernels/shape.h"
+#include "kernels/tensor/dtype.h"
+#include "kernels/tensor/shape.h"
 
 typedef struct NamedArray {
     char *name; /* "" for a npy file that was given none */

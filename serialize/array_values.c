@@ -5,7 +5,7 @@
 
 #include "base/allocator.h"
 #include "base/text.h"
-#include "kernels/string_tensor.h"
+#include "kernels/tensor/string_tensor.h"
 #include "vm/adt.h"
 #include "vm/list.h"
 #include "vm/object.h"

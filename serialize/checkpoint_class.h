@@ -1,6 +1,6 @@
 #pragma once
 /* Whether a checkpoint goes on with the arithmetic that it was made with. */
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 #include "serialize/container.h"
 
 /* out_words: for people, "goes on with another determinism class: OLD -> NEW: …"; NULL where the

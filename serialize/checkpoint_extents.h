@@ -1,6 +1,6 @@
 #pragma once
 /* Which bytes of a storage are alive: the union of the live written tensors in it. */
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "serialize/object_table.h"
 
 typedef struct LiveExtent {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/string_tensor.h"
+#include "kernels/tensor/string_tensor.h"
 #include "serialize/checkpoint_internal.h"
 #include "serialize/value_bytes.h"
 #include "serialize/warm_storages.h"

@@ -1,6 +1,6 @@
 #pragma once
 /* A storage as a checkpoint describes it. */
-#include "kernels/storage.h"
+#include "kernels/tensor/storage.h"
 #include "serialize/container.h"
 
 /* Bytes of a storage that came with the checkpoint. */

@@ -1,7 +1,7 @@
 #pragma once
 /* What a checkpoint holds, for people: where it stands and what is alive, without its executable or
  * any device. */
-#include "kernels/shape.h"
+#include "kernels/tensor/shape.h"
 #include "serialize/container.h"
 #include "serialize/checkpoint.h"
 

@@ -2,7 +2,7 @@
 /* Bytes of a device on their way to host memory, copied by a thread of their own ahead of whoever
  * hashes and encodes them: the link and the processors work at the same time, and no more than
  * COPY_AHEAD_BYTES wait between them. */
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 #include "serialize/chunk.h"
 
 enum { COPY_AHEAD_PIECES = 32, COPY_AHEAD_BYTES = COPY_AHEAD_PIECES * CHUNK_SIZE };

@@ -2,7 +2,7 @@
 
 #include "base/allocator.h"
 #include "base/checked.h"
-#include "kernels/string_tensor.h"
+#include "kernels/tensor/string_tensor.h"
 #include "serialize/executable_file.h"
 #include "serialize/value_bytes.h"
 #include "vm/executable_builder.h"

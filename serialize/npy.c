@@ -5,7 +5,7 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "base/text.h"
-#include "kernels/dtype_bits.h"
+#include "kernels/tensor/dtype_bits.h"
 #include "serialize/npy_header.h"
 
 enum { HEADER_SIZE_MAX = NPY_HEAD_SIZE_MAX - NPY_PREFIX_SIZE, ALIGNMENT = 64, PREFIX_SIZE = 10 };

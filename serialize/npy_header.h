@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "kernels/shape.h"
+#include "kernels/tensor/shape.h"
 
 typedef struct NpyHeader {
     char kind;           /* f i u b U S */

@@ -5,7 +5,7 @@
 
 #include "base/allocator.h"
 #include "base/text.h"
-#include "kernels/dtype_bits.h"
+#include "kernels/tensor/dtype_bits.h"
 #include "serialize/zip_stream.h"
 
 static const char member_suffix[] = ".npy", dtype_suffix[] = ".dtype";

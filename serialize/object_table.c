@@ -1,7 +1,7 @@
 #include "serialize/object_table.h"
 
 #include "base/allocator.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/object.h"
 
 typedef struct Slot {

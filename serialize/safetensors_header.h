@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kernels/shape.h"
+#include "kernels/tensor/shape.h"
 
 typedef struct SafetensorsEntry {
     char *name;

@@ -4,7 +4,7 @@
  *
  * For values' storages, never opaque ones. Threads: any, while somebody holds the storage so that
  * nobody may overwrite it (a snapshot does). */
-#include "kernels/storage.h"
+#include "kernels/tensor/storage.h"
 #include "serialize/chunk.h"
 
 /* How many of the first chunks of these bytes are known; their refs go to out_refs, which has room

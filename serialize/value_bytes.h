@@ -1,7 +1,7 @@
 #pragma once
 /* Small pieces that several sections share: shapes, scalars, the filter for an element type. */
 #include "base/bytes.h"
-#include "kernels/shape.h"
+#include "kernels/tensor/shape.h"
 #include "serialize/chunk.h"
 #include "vm/value.h"
 

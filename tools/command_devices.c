@@ -1,9 +1,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/device.h"
-#include "kernels/device_registry.h"
-#include "kernels/kernel.h"
+#include "kernels/device/device.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/operator/kernel.h"
 #include "tools/remote.h"
 
 const CommandOption command_devices_options[] = {

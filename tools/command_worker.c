@@ -1,4 +1,4 @@
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "kernels/process/process_server.h"
 #include "tools/command.h"
 

@@ -31,7 +31,7 @@ def _array(index, data):
 
 def write_table(found):
     """The C file."""
-    out = ['#include "kernels/cuda/cuda_embedded.h"\n\n']
+    out = ['#include "kernels/cuda/driver/cuda_embedded.h"\n\n']
     names = sorted(found)
     for index, name in enumerate(names):
         with open(found[name], "rb") as file:

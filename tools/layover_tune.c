@@ -1,5 +1,5 @@
-/* layover-tune: measures both ways of every rule of kernels/cpu/cpu_rules.def on this machine, and
- * says which values lose least. tools/tune builds and runs it. */
+/* layover-tune: measures both ways of every rule of kernels/cpu/core/cpu_rules.def on this machine,
+ * and says which values lose least. tools/tune builds and runs it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "base/allocator.h"
 #include "base/file.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tools/tune_choice.h"
 #include "tools/tune_measure.h"
 #include "tools/tune_table.h"
@@ -18,7 +18,7 @@ static const char USAGE_TEXT[] =
     "--rule     only this rule; default all of them\n"
     "--threads  so many alone; default 1 and 2, which weigh the same, and 2 for what cuts work\n"
     "--write    puts the better values of this level into FILE, which is "
-    "kernels/cpu/cpu_rules.def,\n"
+    "kernels/cpu/core/cpu_rules.def,\n"
     "           and raises its version; nothing changes where no value does\n"
     "The level of the instruction set is this processor's; ONEDNN_MAX_CPU_ISA=AVX2 takes a lower "
     "one.\n";
@@ -250,8 +250,8 @@ static Error *write_table(const char *path, const TuneTable *table) {
         return NULL;
     }
     TRY(file_write_atomic(path, after.data, after.size));
-    printf(
-        "%s: written, with its version raised; tests/kernels/test_cpu_rules.c wants its digest\n",
+    printf("%s: written, with its version raised; tests/kernels/cpu/core/test_cpu_rules.c wants "
+           "its digest\n",
         path);
     return NULL;
 }

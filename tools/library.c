@@ -1,8 +1,8 @@
 /* liblayover: the functions of include/layover.h over the folders below. */
 #include "base/allocator.h"
 #include "include/layover.h"
-#include "kernels/device_registry.h"
-#include "kernels/tensor_dlpack.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/tensor/tensor_dlpack.h"
 #include "serialize/checkpoint.h"
 #include "serialize/executable_file.h"
 #include "tools/packed_bridge.h"

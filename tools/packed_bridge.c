@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/tensor_dlpack.h"
+#include "kernels/tensor/tensor_dlpack.h"
 
 enum { BRIDGE_ARGUMENTS_MAX = 64, BRIDGE_MESSAGE_SIZE = 256 };
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 
 static double element(const NamedArray *array, int64_t at) {
     double value = 0;

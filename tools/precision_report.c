@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/dtype_scalar.h"
-#include "kernels/philox.h"
+#include "kernels/tensor/dtype_scalar.h"
+#include "kernels/tensor/philox.h"
 #include "serialize/array_values.h"
 #include "tools/precision_compare.h"
 #include "tools/remote.h"

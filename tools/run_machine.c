@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "scheduler/executor/cached_images.h"
 #include "serialize/array_values.h"
 #include "serialize/checkpoint_class.h"

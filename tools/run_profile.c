@@ -6,9 +6,9 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
-#include "kernels/cpu/cpu_limits.h"
-#include "kernels/device_registry.h"
-#include "kernels/operator_cost.h"
+#include "kernels/cpu/core/cpu_limits.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/shape_rules/operator_cost.h"
 
 enum { PROFILE_NAME_SIZE = 64 };
 

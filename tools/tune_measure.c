@@ -4,8 +4,8 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
-#include "kernels/float_environment.h"
-#include "kernels/operator_infer.h"
+#include "kernels/device/float_environment.h"
+#include "kernels/shape_rules/operator_infer.h"
 
 /* Of a network, about: a small one's weights stay in the last level cache, a large one's do not. */
 static const uint64_t WEIGHTS_BYTES = UINT64_C(48) << 20;

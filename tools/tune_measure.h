@@ -1,8 +1,8 @@
 #pragma once
 /* One call of an operator whose constant is packed by the rules that its device has just now: for
  * measuring one kernel beside another. */
-#include "kernels/device.h"
-#include "kernels/plan.h"
+#include "kernels/device/device.h"
+#include "kernels/operator/plan.h"
 
 enum { TUNE_INPUTS_MAX = 3, TUNE_COPIES_MAX = 64, TUNE_ATTRIBUTES_SIZE = 128 };
 

@@ -1,7 +1,8 @@
 #pragma once
-/* The text of kernels/cpu/cpu_rules.def with other values in it: nothing else of it changes. */
+/* The text of kernels/cpu/core/cpu_rules.def with other values in it: nothing else of it changes.
+ */
 #include "base/text.h"
-#include "kernels/cpu/cpu_rules.h"
+#include "kernels/cpu/core/cpu_rules.h"
 
 typedef struct TuneTable {
     int64_t version;

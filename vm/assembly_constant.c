@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/dtype_scalar.h"
-#include "kernels/string_tensor.h"
+#include "kernels/tensor/dtype_scalar.h"
+#include "kernels/tensor/string_tensor.h"
 #include "vm/assembly_internal.h"
 #include "vm/scalar.h"
 #include "vm/shape_object.h"

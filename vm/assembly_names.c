@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/dtype.h"
+#include "kernels/tensor/dtype.h"
 #include "vm/closure.h"
 
 typedef enum NameKind { NAME_NONE, NAME_INT_OP, NAME_DTYPE, NAME_SIDE } NameKind;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/string_tensor.h"
+#include "kernels/tensor/string_tensor.h"
 #include "vm/assembly.h"
 #include "vm/assembly_names.h"
 #include "vm/instruction.h"

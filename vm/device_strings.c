@@ -1,6 +1,6 @@
 #include "vm/device_strings.h"
 
-#include "kernels/operator_strings.h"
+#include "kernels/operator/operator_strings.h"
 #include "vm/instruction.h"
 #include "vm/object.h"
 

@@ -10,9 +10,9 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/refcount.h"
-#include "kernels/attributes.h"
-#include "kernels/operator.h"
-#include "kernels/tensor.h"
+#include "kernels/operator/attributes.h"
+#include "kernels/operator/operator.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/value.h"
 
 enum {

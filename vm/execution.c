@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/float_environment.h"
+#include "kernels/device/float_environment.h"
 #include "vm/execution_internal.h"
 #include "vm/instruction.h"
 #include "vm/interpreter.h"

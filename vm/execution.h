@@ -6,7 +6,7 @@
  * instructions. */
 #include <stdatomic.h>
 
-#include "kernels/kernel_stop.h"
+#include "kernels/device/kernel_stop.h"
 #include "vm/frame.h"
 #include "vm/packed.h"
 #include "vm/residency.h"

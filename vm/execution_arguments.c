@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/device.h"
-#include "kernels/string_tensor.h"
+#include "kernels/device/device.h"
+#include "kernels/tensor/string_tensor.h"
 #include "vm/execution_internal.h"
 #include "vm/list.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 /* What the parts of an execution share. */
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/decoded_code.h"
 #include "vm/execution.h"
 #include "vm/inline_cache.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/operator_cost.h"
+#include "kernels/shape_rules/operator_cost.h"
 
 /* Key, per input: one word (element type, rank, layout, presence), its dimensions, and for value
  * inputs their bytes padded with zeros to words. */

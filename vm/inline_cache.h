@@ -1,7 +1,7 @@
 #pragma once
 /* The plan that one InvokePacked instruction used last, and for which inputs: one execution's at a
  * time, so that a hit takes no lock (decoded_code_take_sites). */
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/residency.h"
 
 typedef struct InlineCache {

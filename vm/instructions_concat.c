@@ -1,7 +1,7 @@
 #include <inttypes.h>
 
 #include "base/checked.h"
-#include "kernels/string_tensor.h"
+#include "kernels/tensor/string_tensor.h"
 #include "vm/instructions.h"
 #include "vm/list.h"
 

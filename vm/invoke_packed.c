@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 #include "vm/invoke_internal.h"
 
 /* ---- inputs ---- */

@@ -11,7 +11,7 @@
 #include "vm/packed.h"
 #include "vm/shape_object.h"
 #include "vm/string_object.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 
 static_assert(offsetof(Adt, count) == offsetof(ContainerHead, count) &&
                   offsetof(Adt, tag) == offsetof(ContainerHead, word) &&

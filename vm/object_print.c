@@ -1,6 +1,6 @@
 #include <inttypes.h>
 
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/adt.h"
 #include "vm/closure.h"
 #include "vm/list.h"

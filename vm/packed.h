@@ -1,7 +1,7 @@
 #pragma once
 /* Packed functions: host functions that bytecode calls by name with Call. They return a value,
  * never call back into the interpreter, and do all their allocation before their first effect. */
-#include "kernels/memory_pool.h"
+#include "kernels/device/memory_pool.h"
 #include "vm/opaque.h"
 #include "vm/value.h"
 

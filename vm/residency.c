@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/allocator.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/decoded_code.h"
 #include "vm/instruction.h"
 #include "vm/packed.h"

@@ -3,8 +3,8 @@
  * all executions there, with the plans made for them. Slot 0 is always a cpu device; slot 1 the
  * device that executions are bound to. */
 #include "base/worker_pool.h"
-#include "kernels/device.h"
-#include "kernels/plan_table.h"
+#include "kernels/device/device.h"
+#include "kernels/planning/plan_table.h"
 #include "vm/executable.h"
 
 enum { SLOT_HOST = 0, SLOT_DEVICE = 1, SLOT_COUNT = 2 };

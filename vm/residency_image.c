@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/residency_internal.h"
 #include "vm/weight_layout.h"
 

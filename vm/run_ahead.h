@@ -4,7 +4,7 @@
  *
  * Work is measured in bytes of operands and in launches, and cut into halves: a half is begun when
  * the last but one is done. */
-#include "kernels/memory_pool.h"
+#include "kernels/device/memory_pool.h"
 
 enum { RUN_AHEAD_HALF_BYTES = 16 << 20, RUN_AHEAD_HALF_LAUNCHES = 64, RUN_AHEAD_HALVES = 2 };
 

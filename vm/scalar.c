@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 #include "vm/object.h"
 
 bool scalar_write_int(DType dtype, int64_t value, void *to) {

@@ -1,6 +1,6 @@
 #pragma once
 /* A shape as a value. Dimensions are >= 0. */
-#include "kernels/shape.h"
+#include "kernels/tensor/shape.h"
 #include "vm/value.h"
 
 typedef struct ShapeObject {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/refcount.h"
-#include "kernels/dtype.h"
+#include "kernels/tensor/dtype.h"
 
 typedef enum ValueTag { /* stored, never reused */
     VALUE_NIL = 0,

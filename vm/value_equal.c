@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/adt.h"
 #include "vm/closure.h"
 #include "vm/list.h"

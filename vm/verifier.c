@@ -5,7 +5,7 @@
 
 #include "base/allocator.h"
 #include "base/name_map.h"
-#include "kernels/plan.h"
+#include "kernels/operator/plan.h"
 #include "vm/adt.h"
 #include "vm/closure.h"
 #include "vm/device_strings.h"

@@ -3,7 +3,7 @@
 #include "base/allocator.h"
 #include "base/bytes.h"
 #include "base/checked.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 
 enum { LAYOUT_VERSION = 1 }; /* raised where the same list comes to mean other bytes */
 

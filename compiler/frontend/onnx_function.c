@@ -2,7 +2,7 @@
 #include "base/allocator.h"
 #include "compiler/frontend/onnx_internal.h"
 #include "compiler/frontend/onnx_wire.h"
-#include "kernels/string_tensor.h"
+#include "kernels/tensor/string_tensor.h"
 
 /* The schema that is read here is older than FunctionProto.attribute_proto and than overloads,
  * which therefore stand among the unknown fields, as bytes. */

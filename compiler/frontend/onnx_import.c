@@ -5,7 +5,7 @@
 #include "compiler/frontend/onnx_internal.h"
 #include "compiler/frontend/onnx_sparse.h"
 #include "compiler/frontend/onnx_wire.h"
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 Error *onnx_import_opset(Onnx__OperatorSetIdProto *const *imports, size_t count, int64_t *out) {
     int64_t version = 0;

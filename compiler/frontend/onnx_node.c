@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "compiler/frontend/onnx_internal.h"
-#include "kernels/plan.h"
+#include "kernels/operator/plan.h"
 
 typedef struct HandlerRow {
     const char *op_type;

@@ -6,8 +6,8 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "compiler/frontend/onnx_tensor.h"
-#include "kernels/device.h"
-#include "kernels/string_tensor.h"
+#include "kernels/device/device.h"
+#include "kernels/tensor/string_tensor.h"
 
 typedef struct Sparse {
     Tensor *values, *indices; /* indices NULL: there are no values */

@@ -1,7 +1,7 @@
 #pragma once
 /* SparseTensorProto to a dense Tensor. */
 #include "compiler/frontend/onnx_folder.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "onnx.pb-c.h"
 
 /* Of all sparse tensors of a model together, so that a small file cannot take any memory. */

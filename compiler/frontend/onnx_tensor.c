@@ -5,8 +5,8 @@
 
 #include "base/allocator.h"
 #include "compiler/frontend/onnx_external.h"
-#include "kernels/string_tensor.h"
-#include "kernels/dtype_bits.h"
+#include "kernels/tensor/string_tensor.h"
+#include "kernels/tensor/dtype_bits.h"
 
 Error *onnx_dtype(int32_t data_type, DType *out) {
     if (data_type <= 0 || !dtype_is_known((uint32_t)data_type))

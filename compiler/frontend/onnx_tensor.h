@@ -1,7 +1,7 @@
 #pragma once
 /* TensorProto to Tensor: sizes are recomputed and compared before anything is allocated. */
 #include "compiler/frontend/onnx_folder.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "onnx.pb-c.h"
 
 /* ONNX's element type number to ours. Errors: UNSUPPORTED naming it. */

@@ -14,9 +14,9 @@
 #include "base/error.h"
 #include "base/name_map.h"
 #include "compiler/ir/arena.h"
-#include "kernels/attributes.h"
-#include "kernels/operator.h"
-#include "kernels/tensor.h"
+#include "kernels/operator/attributes.h"
+#include "kernels/operator/operator.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/opcode.h"
 #include "vm/value.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_internal.h"
-#include "kernels/plan.h"
+#include "kernels/operator/plan.h"
 
 static void binding_link(IrCursor at, IrBinding *binding) {
     IrBlock *block = at.block;

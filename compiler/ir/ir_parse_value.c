@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "compiler/ir/ir_print.h"
-#include "kernels/device.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/device/device.h"
+#include "kernels/tensor/dtype_scalar.h"
 
 enum { CONTAINERS_MAX = 16 }; /* lists and optionals in each other */
 

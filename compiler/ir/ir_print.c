@@ -6,7 +6,7 @@
 #include "base/allocator.h"
 #include "base/digest.h"
 #include "compiler/ir/ir_walk.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 
 enum { ELEMENTS_PRINTED_MAX = 16 };
 

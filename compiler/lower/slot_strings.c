@@ -1,7 +1,7 @@
 #include "compiler/lower/slot_strings.h"
 
 #include "compiler/ir/ir_walk.h"
-#include "kernels/operator_strings.h"
+#include "kernels/operator/operator_strings.h"
 
 typedef struct Strings {
     bool *of; /* by variable id */

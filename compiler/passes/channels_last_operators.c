@@ -3,7 +3,7 @@
 
 #include "compiler/passes/channels_last.h"
 #include "compiler/passes/constants.h"
-#include "kernels/pointwise_program.h"
+#include "kernels/planning/pointwise_program.h"
 
 enum { CHANNELS = 1, HEIGHT = 2, WIDTH = 3, RANK = 4, OPERANDS_MAX = 4 };
 

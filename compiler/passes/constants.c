@@ -1,7 +1,7 @@
 #include "compiler/passes/constants.h"
 
-#include "kernels/device.h"
-#include "kernels/string_tensor.h"
+#include "kernels/device/device.h"
+#include "kernels/tensor/string_tensor.h"
 
 Error *constants_zeros(IrModule *module, DType dtype, const Shape *shape, IrVariable **out) {
     OWN(Tensor, tensor) = NULL;

@@ -2,9 +2,9 @@
 
 #include "base/allocator.h"
 #include "base/checked.h"
-#include "kernels/float_environment.h"
-#include "kernels/operator_infer.h"
-#include "kernels/plan.h"
+#include "kernels/device/float_environment.h"
+#include "kernels/shape_rules/operator_infer.h"
+#include "kernels/operator/plan.h"
 
 typedef struct Evaluation {
     PlanRequest request;

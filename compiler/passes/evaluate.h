@@ -1,10 +1,10 @@
 #pragma once
 /* Running an operator on constants at compile time, with kernels whose bits are the same on every
  * machine. */
-#include "kernels/device.h"
-#include "kernels/attributes.h"
-#include "kernels/operator.h"
-#include "kernels/tensor.h"
+#include "kernels/device/device.h"
+#include "kernels/operator/attributes.h"
+#include "kernels/operator/operator.h"
+#include "kernels/tensor/tensor.h"
 
 /* inputs: NULL where absent; data on the host. bytes_max: of all outputs together.
  * out_outputs: output_count tensors of device_host(), owned by the caller, when *out_done; not done

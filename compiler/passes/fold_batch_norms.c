@@ -8,7 +8,7 @@
 #include "compiler/passes/constants.h"
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/fusion.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 
 /* y = scale * x + shift, channel by channel; [C] of float32, owned. NULL: 1, or 0. */
 typedef struct Affine {

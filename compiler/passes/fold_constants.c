@@ -6,7 +6,7 @@
 #include "compiler/passes/constants.h"
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/pass.h"
-#include "kernels/plan.h"
+#include "kernels/operator/plan.h"
 
 enum {
     SMALL_BYTES_MAX = 4096, /* a result of this size is always worth it */

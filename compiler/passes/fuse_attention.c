@@ -6,7 +6,7 @@
 
 #include "compiler/passes/constants.h"
 #include "compiler/passes/fusion.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 
 typedef struct Scores {
     IrVariable *query, *key, *mask; /* mask NULL: none */

@@ -5,7 +5,7 @@
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/fusion.h"
-#include "kernels/pointwise_program.h"
+#include "kernels/planning/pointwise_program.h"
 
 enum {
     INPUTS_MAX = 8, /* as many as may be written in place */

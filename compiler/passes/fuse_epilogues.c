@@ -2,7 +2,7 @@
  * activation; a transposed operand goes into the product. */
 #include "compiler/passes/constants.h"
 #include "compiler/passes/fusion.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 
 /* A convolution or product as it stands, to be made anew with something added. */
 typedef struct Epilogue {

@@ -5,7 +5,7 @@
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 
 IrVariable *fusion_operand(const IrBinding *binding, uint32_t index) {
     return index < binding->operand_count ? ir_resolve(binding->operands[index]) : NULL;

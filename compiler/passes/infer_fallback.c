@@ -1,8 +1,8 @@
 #include "compiler/passes/infer_fallback.h"
 
 #include "base/allocator.h"
-#include "kernels/operator_infer.h"
-#include "kernels/pointwise_program.h"
+#include "kernels/shape_rules/operator_infer.h"
+#include "kernels/planning/pointwise_program.h"
 
 static const Probe *input_probe(
     const ProbeContext *context, const IrBinding *binding, uint32_t index) {

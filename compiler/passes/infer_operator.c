@@ -7,9 +7,9 @@
 #include "base/allocator.h"
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/infer_fallback.h"
-#include "kernels/dtype_scalar.h"
-#include "kernels/operator_infer.h"
-#include "kernels/plan.h"
+#include "kernels/tensor/dtype_scalar.h"
+#include "kernels/shape_rules/operator_infer.h"
+#include "kernels/operator/plan.h"
 
 typedef struct ProbeScratch {
     PlanRequest request;

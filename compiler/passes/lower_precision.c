@@ -6,7 +6,7 @@
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/lower_weights.h"
 #include "compiler/passes/pass.h"
-#include "kernels/operator_lower.h"
+#include "kernels/operator/operator_lower.h"
 #include "kernels/shape_rules/shape_rules.h"
 
 enum {

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "kernels/device.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/device/device.h"
+#include "kernels/tensor/dtype_scalar.h"
 
 enum { BYTE_MAX = 127 };
 

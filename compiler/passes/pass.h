@@ -2,7 +2,7 @@
 /* Passes: functions that change a module, run in the order of passes.def. */
 #include "compiler/ir/ir.h"
 #include "compiler/precision.h"
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 typedef struct PassContext {
     IrModule *module;

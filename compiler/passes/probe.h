@@ -8,7 +8,7 @@
  * A shape or value is tainted where that conclusion may not hold for all sizes (a slice that
  * is cut off, a comparison): then it helps to choose, but nothing is folded from it. */
 #include "compiler/ir/ir.h"
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 enum { PROBE_SETS = 3, PROBE_WORLDS = 5, PROBE_VALUE_COUNT_MAX = 64 };
 

@@ -1,6 +1,6 @@
 #pragma once
 /* Einsum's equation, read: each dimension of each operand and of the result has a label. */
-#include "kernels/plan.h"
+#include "kernels/operator/plan.h"
 
 enum {
     EINSUM_OPERANDS_MAX = 64,

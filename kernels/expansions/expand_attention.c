@@ -2,7 +2,7 @@
  * its steps is asked for. */
 #include <math.h>
 
-#include "kernels/expansions/expansion_builder.h"
+#include "kernels/shape_rules/expansion_builder.h"
 #include "kernels/shape_rules/shape_attention.h"
 
 /* ---- FusedAttention ---- */

@@ -1,6 +1,6 @@
 /* What works on images [N, spatial…, C]: the same on [N, C, spatial…], between transpositions. */
-#include "kernels/expansions/expansion_builder.h"
-#include "kernels/shape_rules/channels_first.h"
+#include "kernels/shape_rules/expansion_builder.h"
+#include "kernels/arguments/channels_first.h"
 
 static Error *move_channels(ExpansionBuilder *builder, bool to_first, uint32_t *inout_value) {
     const uint32_t rank = expansion_spec(builder, *inout_value).shape.rank;

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/expansions/expansion_builder.h"
+#include "kernels/shape_rules/expansion_builder.h"
 
 typedef struct CausalConv {
     int64_t batch, channels, length, kernel;

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "kernels/expansions/einsum_equation.h"
-#include "kernels/expansions/expansion_builder.h"
+#include "kernels/shape_rules/expansion_builder.h"
 
 /* An operand, or what some of them came to: a dimension for each label, each label once. */
 typedef struct Factor {

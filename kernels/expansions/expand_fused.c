@@ -1,8 +1,8 @@
 /* The compiler's own operators: matrix products and convolutions with what follows them,
  * elementwise programs, Append. */
-#include "kernels/activation.h"
+#include "kernels/operator/activation.h"
 #include "kernels/expansions/expand_fused.h"
-#include "kernels/pointwise_program.h"
+#include "kernels/planning/pointwise_program.h"
 
 static Error *add_clip(ExpansionBuilder *builder, uint32_t value, uint32_t *out) {
     const Attributes *attributes = builder->request->attributes;

@@ -1,6 +1,6 @@
 #pragma once
 /* What fused products share when they are written as plain operators. */
-#include "kernels/expansions/expansion_builder.h"
+#include "kernels/shape_rules/expansion_builder.h"
 
 /* Adds inputs `bias` and `residual`, where the request has them, then its activation. */
 MUST_CHECK Error *expand_fused_epilogue(

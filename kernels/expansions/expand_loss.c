@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/expansions/expansion_builder.h"
+#include "kernels/shape_rules/expansion_builder.h"
 
 typedef enum Reduction { REDUCTION_NONE, REDUCTION_SUM, REDUCTION_MEAN } Reduction;
 

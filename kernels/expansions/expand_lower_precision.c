@@ -1,6 +1,6 @@
 /* Matrix products, convolutions and recurrent networks at a lower precision. */
 #include "kernels/expansions/expand_fused.h"
-#include "kernels/operator_lower.h"
+#include "kernels/operator/operator_lower.h"
 
 enum { CONV_INPUTS = 2, RECURRENT_INPUTS_MAX = 8 };
 static const double BYTE_MAX = 255, HALF_RANGE_MIN = 0x1p-101;

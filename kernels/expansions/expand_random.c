@@ -1,5 +1,5 @@
 /* What is drawn by comparing or shaping numbers of RandomUniform and RandomNormal. */
-#include "kernels/expansions/expansion_builder.h"
+#include "kernels/shape_rules/expansion_builder.h"
 
 /* Draws a tensor of a shape. Consumes the attributes: all but shape and dtype. */
 static Error *add_draw(ExpansionBuilder *builder, OperatorId operator_id,

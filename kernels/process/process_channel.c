@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/kernel_stop.h"
+#include "kernels/device/kernel_stop.h"
 
 enum { ANSWER_BYTES_MAX = 4 << 20 };
 

@@ -5,7 +5,7 @@
  *
  * What crosses is each call of the device's table (process_calls.def); whatever holds an execution
  * together stays with the caller. Launches, copies and what orders them are only posted. */
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 /* spec: for the worker, of such a device; it must not share the host's memory.
  * Errors: those of opening it there; UNSUPPORTED the worker cannot be started, or is of another

@@ -3,8 +3,8 @@
  *
  * Commands that name one may be on several channels, and whoever lets it go does so on yet another:
  * he says how many commands have named it, and it goes with the last of them. Threads: any. */
-#include "kernels/device.h"
-#include "kernels/plan.h"
+#include "kernels/device/device.h"
+#include "kernels/operator/plan.h"
 
 typedef struct ProcessHandles ProcessHandles;
 

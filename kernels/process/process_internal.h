@@ -1,7 +1,7 @@
 #pragma once
 /* The device of a worker process as its files see it. */
-#include "kernels/device.h"
-#include "kernels/kernel.h"
+#include "kernels/device/device.h"
+#include "kernels/operator/kernel.h"
 #include "kernels/process/process_channel.h"
 #include "kernels/process/process_child.h"
 #include "kernels/process/process_lending.h"

@@ -12,7 +12,7 @@
 
 #include "base/allocator.h"
 #include "base/thread.h"
-#include "kernels/float_environment.h"
+#include "kernels/device/float_environment.h"
 #include "kernels/process/process_service.h"
 #include "kernels/process/process_wire.h"
 

@@ -2,7 +2,7 @@
 /* The main function of a worker process: opens a device and serves its parent until the socket
  * between them is closed. */
 #include "base/error.h"
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 /* Opens the device of a SPEC in this process: device_open_here, which stands above this. */
 typedef Error *ProcessOpen(const char *spec, Device **out);

@@ -1,7 +1,7 @@
 #pragma once
 /* How a worker serves the calls of one channel: shared by the files that do. */
 #include "base/bytes.h"
-#include "kernels/kernel_stop.h"
+#include "kernels/device/kernel_stop.h"
 #include "kernels/process/process_service.h"
 #include "kernels/process/process_wire.h"
 

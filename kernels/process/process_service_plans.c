@@ -1,4 +1,4 @@
-#include "kernels/kernel.h"
+#include "kernels/operator/kernel.h"
 #include "kernels/process/process_service_internal.h"
 
 /* ---- plans ---- */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/kernel_stop.h"
-#include "kernels/operator_infer.h"
+#include "kernels/device/kernel_stop.h"
+#include "kernels/shape_rules/operator_infer.h"
 
 static const uint64_t WORKSPACE_BYTES_MAX = (uint64_t)1 << 48;
 enum { KERNEL_NAME_MAX = 64, OPERATOR_NAME_MAX = 64, MESSAGE_MAX = 1023 };

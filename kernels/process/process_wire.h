@@ -7,7 +7,7 @@
  *
  * Errors of every read function: CORRUPT; UNSUPPORTED an operator that this build does not know. */
 #include "base/bytes.h"
-#include "kernels/plan.h"
+#include "kernels/operator/plan.h"
 
 /* Raised whenever what is sent changes in any way. */
 enum { PROCESS_WIRE_VERSION = 2, PROCESS_TEXT_MAX = 4096 };

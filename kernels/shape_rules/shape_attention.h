@@ -1,6 +1,6 @@
 #pragma once
 /* The sizes in a call of ONNX's Attention, checked. */
-#include "kernels/plan.h"
+#include "kernels/operator/plan.h"
 
 typedef struct AttentionShape {
     bool is_packed; /* rank 3: [batch, rows, heads * size] */

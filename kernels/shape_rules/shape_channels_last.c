@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/shape_rules/channels_first.h"
+#include "kernels/arguments/channels_first.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 static Error *infer_as(PlanRequest *request, OperatorId id, uint32_t input_count) {

@@ -1,7 +1,7 @@
 /* Operators whose shapes only the data decides, beside NonZero. */
 #include <inttypes.h>
 
-#include "kernels/shape_rules/arguments.h"
+#include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 /* Without an axis the input is seen as one row of elements. */

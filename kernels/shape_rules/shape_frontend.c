@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "base/checked.h"
-#include "kernels/dtype_scalar.h"
-#include "kernels/shape_rules/arguments.h"
+#include "kernels/tensor/dtype_scalar.h"
+#include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 /* Input 0 with ones behind its dimensions, as many as put its first at the axis of input 1. */

@@ -1,7 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/shape_rules/arguments.h"
+#include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 static const DTypeSet INDEX_SET = DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64);

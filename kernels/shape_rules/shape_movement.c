@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "kernels/shape_rules/arguments.h"
+#include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 
 /* Why an input does not join the first. */
 static Error *fail_join(const Shape *first, const Shape *other, uint32_t axis, uint32_t i) {

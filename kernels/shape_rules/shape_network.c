@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "kernels/shape_rules/arguments.h"
+#include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
-#include "kernels/shape_rules/window.h"
+#include "kernels/arguments/window.h"
 
 static Error *check_channels(const PlanRequest *request, uint32_t first) {
     const Shape *input = rule_shape(request, 0);

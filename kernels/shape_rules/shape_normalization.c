@@ -1,7 +1,7 @@
 /* Normalizations over groups of channels and over axes. */
 #include <inttypes.h>
 
-#include "kernels/shape_rules/arguments.h"
+#include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 /* scale and bias: one element for each channel. */

@@ -1,9 +1,9 @@
 /* Quantization, and the products of integers. */
 #include <inttypes.h>
 
-#include "kernels/shape_rules/quantization.h"
+#include "kernels/arguments/quantization.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
-#include "kernels/shape_rules/window.h"
+#include "kernels/arguments/window.h"
 
 static const DTypeSet BYTE_SET = DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8);
 static const DTypeSet QUANTIZED_SET = DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8) |

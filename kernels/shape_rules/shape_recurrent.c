@@ -1,7 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/operator_lower.h"
+#include "kernels/operator/operator_lower.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 typedef struct RecurrentShape {

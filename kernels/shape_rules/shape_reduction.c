@@ -1,6 +1,6 @@
 #include <inttypes.h>
 
-#include "kernels/shape_rules/arguments.h"
+#include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 /* Reduced dimensions become 1 or go. */

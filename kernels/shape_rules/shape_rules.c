@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/operator_expansion.h"
+#include "kernels/shape_rules/operator_expansion.h"
 
 void rule_set(PlanRequest *request, uint32_t output, DType dtype, const Shape *shape) {
     if (output >= request->output_count) return;

@@ -5,7 +5,7 @@
  * Called through operator_infer, which has checked arity, presence and that needed values are
  * there. Everything a rule reads may be hostile: it answers INVALID (UNSUPPORTED for what this
  * version does not do), never asserts, never overflows. */
-#include "kernels/plan.h"
+#include "kernels/operator/plan.h"
 
 /* Products of a byte without a sign and one from -127 on whose sum fits 32 bits. */
 enum { SHAPE_RULE_INT8_DEPTH_MAX = 1 << 16 };
@@ -13,5 +13,5 @@ enum { SHAPE_RULE_INT8_DEPTH_MAX = 1 << 16 };
 #define OPERATOR(id, name, version, inputs, outputs, attributes, rule, kind, purity, in_place,     \
     tolerance, expansion)                                                                          \
     MUST_CHECK Error *shape_rule_##rule(PlanRequest *request);
-#include "kernels/operators.def"
+#include "kernels/operator/operators.def"
 #undef OPERATOR

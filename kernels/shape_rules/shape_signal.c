@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "kernels/shape_rules/arguments.h"
-#include "kernels/shape_rules/fourier.h"
+#include "kernels/arguments/arguments.h"
+#include "kernels/arguments/fourier.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 Error *shape_rule_dft(PlanRequest *request) {

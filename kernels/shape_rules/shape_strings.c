@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/regex.h"
+#include "kernels/tensor/regex.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 #define STRING_SET DTYPE_BIT(DTYPE_STRING)

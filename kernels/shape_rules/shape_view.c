@@ -1,7 +1,7 @@
 #include <inttypes.h>
 
 #include "base/checked.h"
-#include "kernels/shape_rules/arguments.h"
+#include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
 /* 0 copies the input's dimension, -1 is what is left over. */

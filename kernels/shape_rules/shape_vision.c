@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "kernels/shape_rules/arguments.h"
-#include "kernels/shape_rules/resize.h"
+#include "kernels/arguments/arguments.h"
+#include "kernels/arguments/resize.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
-#include "kernels/shape_rules/window.h"
+#include "kernels/arguments/window.h"
 
 /* One of the words, which end with NULL. */
 static Error *check_word(const PlanRequest *request, const char *name, const char *const *words) {

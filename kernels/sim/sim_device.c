@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/device/cpu_device.h"
 #include "kernels/sim/sim_internal.h"
 
 extern const DeviceClass sim_device_class;

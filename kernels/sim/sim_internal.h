@@ -1,7 +1,7 @@
 #pragma once
 /* The sim device as its files see it. */
-#include "kernels/device.h"
-#include "kernels/plan.h"
+#include "kernels/device/device.h"
+#include "kernels/operator/plan.h"
 #include "kernels/sim/sim_faults.h"
 #include "kernels/sim/sim_memory.h"
 #include "kernels/sim/sim_options.h"

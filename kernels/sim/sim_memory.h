@@ -8,7 +8,7 @@
  * Threads: any. */
 #include <stdint.h>
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 typedef struct SimMemory SimMemory;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "kernels/operator.h"
+#include "kernels/operator/operator.h"
 
 static const uint64_t MEMORY_BYTES_DEFAULT = (uint64_t)1 << 30;
 enum { LAG_US_MAX = 1000000 };

@@ -8,7 +8,7 @@
  * - bandwidth=SIZE: copies between it and the host wait, as over a link of so many bytes a second.
  * - lag=US: queued work begins so many microseconds after it was queued at the earliest.
  * - fail-alloc=N, fail-copy=N, fail-launch=N, lose-after=N: see sim_faults.h. */
-#include "kernels/device_options.h"
+#include "kernels/device/device_options.h"
 
 typedef struct SimOptions {
     uint64_t memory_bytes;

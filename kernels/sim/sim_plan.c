@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/expansion_plan.h"
-#include "kernels/host_fallback.h"
-#include "kernels/kernel_stop.h"
+#include "kernels/planning/expansion_plan.h"
+#include "kernels/planning/host_fallback.h"
+#include "kernels/device/kernel_stop.h"
 #include "kernels/sim/sim_internal.h"
 
 /* Behind a plan: the cpu's plan and how large each input is. */

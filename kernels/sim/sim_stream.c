@@ -8,7 +8,7 @@
 #include "base/refcount.h"
 #include "base/spin.h"
 #include "base/thread.h"
-#include "kernels/float_environment.h"
+#include "kernels/device/float_environment.h"
 
 /* One command runs while another is copied; more only where these are taken by kernels that
  * pause or take long. */

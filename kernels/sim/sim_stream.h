@@ -4,7 +4,7 @@
  *
  * A command that fails takes those behind it along, until somebody waits for the stream and is told
  * why. Threads: any. */
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 #include "kernels/sim/sim_options.h"
 
 typedef struct SimEngine SimEngine;

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 #include "scheduler/executor/batch.h"
-#include "kernels/kernel_stop.h"
+#include "kernels/device/kernel_stop.h"
 #include "serialize/checkpoint.h"
 #include "vm/snapshot.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/operator_lower.h"
+#include "kernels/operator/operator_lower.h"
 #include "scheduler/http/json_fields.h"
 
 /* Names of the dimensions that are free; NULL where none has one. */

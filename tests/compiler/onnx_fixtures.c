@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "kernels/dtype_bits.h"
-#include "kernels/shape.h"
+#include "kernels/tensor/dtype_bits.h"
+#include "kernels/tensor/shape.h"
 
 enum { LIST_MAX = 4096, WORD_SIZE = 64 };
 

@@ -1,7 +1,7 @@
 #pragma once
 /* Models of tests imported, compiled and run on the cpu device. */
 #include "compiler/ir/ir.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "tests/compiler/onnx_fixtures.h"
 
 /* Import alone; all of its Errors. */

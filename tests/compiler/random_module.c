@@ -2,7 +2,7 @@
 
 #include "compiler/ir/ir_build.h"
 #include "compiler/passes/constants.h"
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 #include "tests/support/test_support.h"
 
 enum { POOL_MAX = 24, DEPTH_MAX = 3, STATEMENTS_MAX = 6 };

@@ -1,5 +1,5 @@
 #include "compiler/passes/evaluate.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/compiler/compiler_fixtures.h"
 
 static bool evaluate(const char *name, Tensor *a, Tensor *b, uint64_t bytes_max, Tensor **out) {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 #include "tests/support/device_tensor.h"
 #include "tests/support/test_support.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "compiler/frontend/onnx_tensor.h"
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 #include "tests/compiler/onnx_run.h"
 
 /* outside/ secret; model/ data.bin, below/data.bin */

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "kernels/device.h"
-#include "kernels/string_tensor.h"
+#include "kernels/device/device.h"
+#include "kernels/tensor/string_tensor.h"
 #include "tests/compiler/onnx_run.h"
 
 static Error *read_tensor(OnnxTensor *owned_proto, Tensor **out) {

@@ -1,6 +1,6 @@
 #pragma once
 /* The rows of cases.def and what their words mean. */
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "tests/conformance/reference.h"
 
 typedef struct ConformanceCase {

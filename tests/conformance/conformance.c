@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/support/cuda_shim.h"
 
 const ConformanceCheckInfo conformance_checks[] = {

@@ -1,8 +1,8 @@
 #pragma once
 /* What serves which operator with which element type on a device: asked of the device's plan
  * function, with the rows of cases.def. */
-#include "kernels/device.h"
-#include "kernels/plan.h"
+#include "kernels/device/device.h"
+#include "kernels/operator/plan.h"
 
 /* Bits: the rows of one operator need not agree. */
 typedef enum ConformanceServed {

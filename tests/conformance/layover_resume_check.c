@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "kernels/device.h"
-#include "kernels/device_registry.h"
+#include "kernels/device/device.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/conformance/resume_check.h"
 
 enum { CASES_MAX = 256, NAME_SIZE = 256, POINTS_DEFAULT = 12, USAGE_CODE = 2 };

@@ -1,9 +1,9 @@
 #pragma once
 /* What operators mean, once more: plain loops in double over whole tensors, written from ONNX's
  * text and sharing nothing with the kernels. */
-#include "kernels/attributes.h"
-#include "kernels/operator.h"
-#include "kernels/shape.h"
+#include "kernels/operator/attributes.h"
+#include "kernels/operator/operator.h"
+#include "kernels/tensor/shape.h"
 
 enum { REFERENCE_INPUTS_MAX = 16, REFERENCE_OUTPUTS_MAX = 8 };
 

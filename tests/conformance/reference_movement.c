@@ -1,8 +1,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/dtype_bits.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/dtype_bits.h"
+#include "kernels/tensor/tensor.h"
 #include "tests/conformance/reference.h"
 
 void reference_identity(ReferenceCall *call) {

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 #include "tests/conformance/reference.h"
 
 /* Integers of `bits` bits keep the lowest ones. */

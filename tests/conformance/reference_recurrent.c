@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "kernels/operator_lower.h"
+#include "kernels/operator/operator_lower.h"
 #include "tests/conformance/reference.h"
 
 enum { HIDDEN_MAX = 256 };

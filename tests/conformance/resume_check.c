@@ -7,7 +7,7 @@
 
 #include "base/allocator.h"
 #include "base/file.h"
-#include "kernels/dtype_bits.h"
+#include "kernels/tensor/dtype_bits.h"
 #include "serialize/array_values.h"
 #include "serialize/checkpoint.h"
 #include "serialize/executable_file.h"

@@ -1,6 +1,6 @@
 #include "tests/conformance/conformance_support.h"
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/conformance/case_table.h"
 #include "tests/support/test_support.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/pointwise_program.h"
+#include "kernels/planning/pointwise_program.h"
 #include "tests/conformance/suite_test.h"
 #include "tests/support/cuda_shim.h"
 

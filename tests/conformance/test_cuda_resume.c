@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "serialize/array_values.h"
 #include "tests/conformance/resume_check.h"
 #include "tests/support/fake_cuda/fake_control.h"

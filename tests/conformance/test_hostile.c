@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 #include "tests/conformance/conformance.h"
 #include "tests/support/cuda_shim.h"
 #include "tests/support/test_support.h"

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <math.h>
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/conformance/conformance.h"
 #include "tests/support/cuda_shim.h"
 #include "tests/support/test_support.h"

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "serialize/executable_file.h"
 #include "serialize/npz.h"
 #include "tests/support/test_support.h"

@@ -7,7 +7,7 @@ import pytest
 
 from harness import REFUSED, ROOT, USAGE, binary
 
-TABLE = os.path.join(ROOT, "kernels", "cpu", "cpu_rules.def")
+TABLE = os.path.join(ROOT, "kernels", "cpu", "core", "cpu_rules.def")
 ROW = re.compile(r"^CPU_RULE\((\w+), (\d+), (\d+), (\d+), ", re.MULTILINE)
 VERSION = re.compile(r"^CPU_RULES\((\d+)\)", re.MULTILINE)
 

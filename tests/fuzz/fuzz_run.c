@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 
 enum {
     RUN_INSTRUCTIONS = 2000,

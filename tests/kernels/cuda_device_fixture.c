@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "kernels/cuda/cuda_class.h"
+#include "kernels/cuda/plugin/cuda_class.h"
 
 void cuda_device_fixture_set(const char *name, const char *value) {
     assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);

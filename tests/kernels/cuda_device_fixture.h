@@ -1,7 +1,7 @@
 #pragma once
 /* A cuda device over the driver without a GPU (tests/support/fake_cuda), opened without the plugin
  * so that its inside can be looked at. */
-#include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_device.h"
 #include "tests/support/test_support.h"
 
 /* A setting of the fake driver for the devices opened next; NULL removes it. */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/support/cuda_shim.h"
 #include "tests/support/tensor_text.h"
 

@@ -1,6 +1,6 @@
 /* Compiled once with our declarations, once with NVIDIA's; cuDNN's headers come separately. */
 #ifdef CUDA_HEADERS_OURS
-#include "kernels/cuda/cuda_driver.h"
+#include "kernels/cuda/driver/cuda_driver.h"
 #define TABLE cuda_headers_ours
 #else
 #include <cublasLt.h>

@@ -1,6 +1,6 @@
 #include "tests/kernels/cuda_turn_fixture.h"
 
-#include "kernels/operator_infer.h"
+#include "kernels/shape_rules/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 
 enum { COUNT = 100, SIZE = COUNT * sizeof(float) };

@@ -1,7 +1,7 @@
 #pragma once
 /* A loop on a cuda stream whose turns are launches given as letters, ended by reading the result.
  */
-#include "kernels/plan.h"
+#include "kernels/operator/plan.h"
 #include "tests/kernels/cuda_device_fixture.h"
 
 enum { CUDA_TURN_BLOCKS = 3 };

@@ -1,7 +1,7 @@
 #include "tests/kernels/device_refusal.h"
 
-#include "kernels/device.h"
-#include "kernels/device_registry.h"
+#include "kernels/device/device.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/support/test_support.h"
 
 void device_refusals_check(const DeviceRefusal *rows, size_t count) {

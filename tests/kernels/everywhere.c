@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 
 typedef struct Mode {
     uint32_t threads, offset, in_place;

@@ -1,6 +1,6 @@
 #pragma once
 /* Expansions as text. */
-#include "kernels/operator_expansion.h"
+#include "kernels/shape_rules/operator_expansion.h"
 #include "tests/kernels/infer_fixture.h"
 
 typedef struct ExpansionRow {

@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
-#include "kernels/cpu/cpu_elementwise.h"
-#include "kernels/cuda/cuda_pointwise_source.h"
-#include "kernels/operator_infer.h"
+#include "kernels/cpu/elementwise/cpu_elementwise.h"
+#include "kernels/cuda/planners/cuda_pointwise_source.h"
+#include "kernels/shape_rules/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 
 /* ---- operators alone ---- */
@@ -14,7 +14,7 @@ static const struct {
     DTypeSet dtypes;
 } operators[] = {
 #define POINTWISE_OPERATOR(id, dtypes) {OPERATOR_##id, dtypes},
-#include "kernels/pointwise_operators.def"
+#include "kernels/planning/pointwise_operators.def"
 #undef POINTWISE_OPERATOR
 };
 enum { OPERATORS = sizeof operators / sizeof operators[0] };

@@ -1,7 +1,7 @@
 #pragma once
 /* Pointwise work for the tests of compiled groups: every operator with every element type, alone,
  * and random programs of many steps. */
-#include "kernels/cuda/cuda_pointwise.h"
+#include "kernels/cuda/planners/cuda_pointwise.h"
 #include "tests/support/test_support.h"
 
 enum { GROUP_CASES_MAX = 2048, GROUP_INPUTS = 3, GROUP_ELEMENTS_MAX = 7 * 52 };

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "kernels/dtype_scalar.h"
-#include "kernels/operator_infer.h"
+#include "kernels/tensor/dtype_scalar.h"
+#include "kernels/shape_rules/operator_infer.h"
 
 static void read_values(InferFixture *fixture, uint32_t index, const char *at) {
     const TensorSpec *spec = &fixture->specs[index];

@@ -1,6 +1,6 @@
 #pragma once
 /* Shape rules as text in, text out. */
-#include "kernels/plan.h"
+#include "kernels/operator/plan.h"
 #include "tests/support/test_support.h"
 
 enum { INFER_INPUTS_MAX = 16 };

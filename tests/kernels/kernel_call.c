@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/device_registry.h"
-#include "kernels/dtype.h"
-#include "kernels/operator_infer.h"
-#include "kernels/plan.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/tensor/dtype.h"
+#include "kernels/shape_rules/operator_infer.h"
+#include "kernels/operator/plan.h"
 
 enum { GUARD = 64 };
 

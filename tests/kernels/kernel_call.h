@@ -1,8 +1,8 @@
 #pragma once
 /* Runs one operator on a device under different conditions: threads, odd addresses, packed
  * constants, in place; checks that nothing is written beside the outputs. */
-#include "kernels/device.h"
-#include "kernels/plan.h"
+#include "kernels/device/device.h"
+#include "kernels/operator/plan.h"
 #include "tests/support/test_support.h"
 
 enum { KERNEL_CALL_INPUTS_MAX = 16, KERNEL_CALL_OUTPUTS_MAX = 4 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kernels/kernel_stop.h"
+#include "kernels/device/kernel_stop.h"
 
 static LookCount count;
 static uint64_t since;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/processor.h"
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 
 enum { EDGE_COUNT = 14, SPACE = LOOP_FIXTURE_COUNT * 8 + 64 };
 

@@ -1,6 +1,6 @@
 #pragma once
 /* Runs one loop at every level this machine has and compares the bits. */
-#include "kernels/cpu/cpu_loops.h"
+#include "kernels/cpu/loops/cpu_loops.h"
 #include "tests/support/test_support.h"
 
 enum { LOOP_FIXTURE_COUNT = 1037 /* no multiple of any vector's length */ };

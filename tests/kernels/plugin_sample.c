@@ -1,6 +1,6 @@
 /* A plugin that has a kind, a version, a layout and nothing else; the build makes several of it. */
-#include "kernels/device_layout.h"
-#include "kernels/plugin.h"
+#include "kernels/plugin/device_layout.h"
+#include "kernels/plugin/plugin.h"
 
 #ifndef SAMPLE_VERSION
 #define SAMPLE_VERSION DEVICE_ABI_VERSION

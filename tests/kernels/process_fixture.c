@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "base/spin.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 
 static void give_up(ProcessPeer *peer, const char *why) {
     ProcessFixture *fixture = (ProcessFixture *)peer;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "kernels/dtype_scalar.h"
-#include "kernels/operator_infer.h"
+#include "kernels/tensor/dtype_scalar.h"
+#include "kernels/shape_rules/operator_infer.h"
 #include "tests/kernels/everywhere.h"
 
 enum { ELEMENTS_MAX = 64 };

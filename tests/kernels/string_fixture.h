@@ -1,7 +1,7 @@
 #pragma once
 /* Operators of strings run on the portable cpu device. Strings are texts with '|' between elements:
  * "a|b||c" are four. */
-#include "kernels/string_tensor.h"
+#include "kernels/tensor/string_tensor.h"
 #include "tests/support/test_support.h"
 
 enum { STRING_CALL_INPUTS_MAX = 4 };

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/cuda/cuda_class.h"
-#include "kernels/cuda/cuda_cudnn_descriptor.h"
-#include "kernels/cuda/cuda_cudnn.h"
-#include "kernels/cuda/cuda_plan.h"
-#include "kernels/operator_infer.h"
+#include "kernels/cuda/plugin/cuda_class.h"
+#include "kernels/cuda/library/cuda_cudnn_descriptor.h"
+#include "kernels/cuda/library/cuda_cudnn.h"
+#include "kernels/cuda/planners/cuda_plan.h"
+#include "kernels/shape_rules/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 
 /* Its first version that reads a GPU's description back; what meson takes for skipped. */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "kernels/cpu/cpu_internal.h"
-#include "kernels/device_registry.h"
-#include "kernels/string_tensor.h"
+#include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/tensor/string_tensor.h"
 #include "tests/kernels/look_counter.h"
 #include "tests/support/device_call.h"
 #include "tests/support/tensor_text.h"
@@ -138,7 +138,7 @@ static Error *run(const DeviceCall *call, uint64_t countdown, const char **out_k
 static const Kernel *find_row(const char *kernel_name, const char *operator_name) {
     static const Kernel *const tables[] = {
 #define KERNEL_TABLE(table) table,
-#include "kernels/cpu/cpu_tables.def"
+#include "kernels/cpu/core/cpu_tables.def"
 #undef KERNEL_TABLE
     };
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
@@ -169,7 +169,7 @@ static uint32_t count_missing_of(const Kernel *rows) {
 static uint32_t count_missing(void) {
     uint32_t missing = 0;
 #define KERNEL_TABLE(table) missing += count_missing_of(table);
-#include "kernels/cpu/cpu_tables.def"
+#include "kernels/cpu/core/cpu_tables.def"
 #undef KERNEL_TABLE
     return missing;
 }

@@ -2,10 +2,10 @@
  * beside the fake driver, which it would look into. */
 #include <stdlib.h>
 
-#include "kernels/cpu/cpu_elementwise.h"
-#include "kernels/cuda/cuda_nvrtc.h"
-#include "kernels/cuda/cuda_pointwise_source.h"
-#include "kernels/operator_infer.h"
+#include "kernels/cpu/elementwise/cpu_elementwise.h"
+#include "kernels/cuda/driver/cuda_nvrtc.h"
+#include "kernels/cuda/planners/cuda_pointwise_source.h"
+#include "kernels/shape_rules/operator_infer.h"
 #include "tests/kernels/group_fixture.h"
 #include "tests/kernels/infer_fixture.h"
 

@@ -2,7 +2,7 @@
  * to be said of it. */
 #include <stdlib.h>
 
-#include "kernels/cuda/cuda_compiled.h"
+#include "kernels/cuda/plugin/cuda_compiled.h"
 #include "tests/kernels/cuda_device_fixture.h"
 #include "tests/support/device_call.h"
 #include "tests/support/tensor_text.h"

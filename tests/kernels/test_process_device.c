@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "kernels/process/process_child.h"
 #include "kernels/process/process_internal.h"
 #include "tests/kernels/device_refusal.h"

@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "base/own.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"
 

@@ -1,5 +1,5 @@
-#include "kernels/device_registry.h"
-#include "kernels/kernel.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/operator/kernel.h"
 #include "tests/support/test_support.h"
 
 static void test_process_kernels_are_those_of_the_device(void **state) {

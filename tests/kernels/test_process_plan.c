@@ -1,8 +1,8 @@
 #include <time.h>
 
 #include "base/thread.h"
-#include "kernels/device_registry.h"
-#include "kernels/kernel_stop.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/device/kernel_stop.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/operator.h"
+#include "kernels/operator/operator.h"
 #include "tests/kernels/process_fixture.h"
 
 static const TensorSpec vector = {true, DTYPE_FLOAT32, 0, {1, {4}}};

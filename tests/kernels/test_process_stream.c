@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "kernels/device.h"
-#include "kernels/device_registry.h"
+#include "kernels/device/device.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/support/test_support.h"
 
 enum { STREAMS = 6, ROUNDS = 300, LAG_MS = 20 };

@@ -1,8 +1,8 @@
 #include "kernels/process/process_wire.h"
 
 #include "base/allocator.h"
-#include "kernels/operator.h"
-#include "kernels/operator_infer.h"
+#include "kernels/operator/operator.h"
+#include "kernels/shape_rules/operator_infer.h"
 #include "tests/support/test_support.h"
 
 enum { FLIPS = 20000 };

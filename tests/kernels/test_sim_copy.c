@@ -1,5 +1,5 @@
-#include "kernels/device.h"
-#include "kernels/device_registry.h"
+#include "kernels/device/device.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/support/test_support.h"
 
 enum { SIZE = 200000 }; /* more than is staged */

@@ -1,6 +1,6 @@
-#include "kernels/device.h"
-#include "kernels/device_registry.h"
-#include "kernels/operator_infer.h"
+#include "kernels/device/device.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/shape_rules/operator_infer.h"
 #include "tests/kernels/infer_fixture.h"
 
 /* "Neg" of 16 floats, on a stream. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/onnx_suite/suite_run.h"
 
 enum {

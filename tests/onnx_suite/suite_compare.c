@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "kernels/dtype_bits.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/dtype_bits.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/list.h"
 
 /* NULL: the bits. */

@@ -8,15 +8,15 @@
  * answer: runs, each u8 1, its name, u8 whether it worked, then its outputs (u32 count, values) or
  * the error's code and message; behind the last run u8 0. A value: u8 kind (0 nil, 1 tensor: u8
  * element type, u8 rank, i64 each dimension, u64 size, bytes; 2 list: u32 count, values). Strings
- * have the bytes of kernels/string_tensor.h. */
+ * have the bytes of kernels/tensor/string_tensor.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "compiler/compile.h"
-#include "kernels/device_registry.h"
-#include "kernels/string_tensor.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/tensor/string_tensor.h"
 #include "serialize/checkpoint.h"
 #include "vm/adt.h"
 #include "vm/execution.h"

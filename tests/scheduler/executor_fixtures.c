@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "serialize/executable_file.h"
 #include "vm/assembly.h"
 

@@ -1,6 +1,6 @@
 /* A device that is too small for what is asked of it: loads, runs, suspensions, evictions in random
  * order. Nothing is lost, nothing leaks, every job gives the outputs of an undisturbed one. */
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "scheduler/executor/job_run.h"
 #include "serialize/executable_file.h"
 #include "tests/scheduler/executor_fixtures.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/scheduler/executor_fixtures.h"
 
 static const char program[] =

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/model_loader.h"
 #include "store/models.h"

@@ -1,6 +1,6 @@
 #include "tests/serialize/executable_fixtures.h"
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "serialize/executable_file.h"
 #include "vm/closure.h"
 #include "vm/shape_object.h"

@@ -1,7 +1,7 @@
 #include "serialize/array_list.h"
 
 #include "base/allocator.h"
-#include "kernels/dtype_bits.h"
+#include "kernels/tensor/dtype_bits.h"
 #include "tests/serialize/serialize_fixtures.h"
 
 static void add(ArrayList *list, const char *name, DType dtype, int64_t count, uint8_t first) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/support/test_support.h"
 #include "vm/assembly.h"
 

@@ -4,7 +4,7 @@
 #include "base/allocator.h"
 #include "base/file.h"
 #include "compiler/compile.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "serialize/checkpoint.h"
 #include "serialize/executable_file.h"
 #include "tests/support/test_support.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/serialize/checkpoint_fixtures.h"
 
 static char *find_change(const CheckpointExample *example, Device *device) {

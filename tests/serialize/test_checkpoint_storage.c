@@ -1,6 +1,6 @@
 #include "serialize/checkpoint_storage.h"
 
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "serialize/storage_chunks.h"
 #include "tests/serialize/checkpoint_fixtures.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/support/test_support.h"
 
 enum { LARGE = (COPY_AHEAD_PIECES * 2 + 3) * CHUNK_SIZE + 5, SMALL = 7 };

@@ -1,6 +1,6 @@
 #include "serialize/object_table.h"
 
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "tests/support/test_support.h"
 #include "vm/adt.h"
 #include "vm/list.h"

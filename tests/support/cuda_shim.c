@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/cuda/cuda_plan.h"
-#include "kernels/device_registry.h"
-#include "kernels/host_memory.h"
+#include "kernels/cuda/planners/cuda_plan.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/device/host_memory.h"
 
 typedef struct ShimDevice {
     Device base;

@@ -1,8 +1,8 @@
 #pragma once
 /* A device of host memory that plans as a CUDA device does and runs the CUDA kernels on the host:
  * the same sources, compiled as C, block after block and thread after thread. */
-#include "kernels/cuda/cuda_launch.h"
-#include "kernels/device.h"
+#include "kernels/cuda/runtime/cuda_launch.h"
+#include "kernels/device/device.h"
 
 /* SPEC: "shim", or "shim:reversed", which runs blocks and threads from the last to the first: what
  * only one order computes is no kernel. All others as device_open. */

@@ -10,7 +10,7 @@
         memcpy(&typed, params, sizeof typed);                                                      \
         name(typed);                                                                               \
     }
-#include "kernels/cuda/cuda_kernels.def"
+#include "kernels/cuda/runtime/cuda_kernels.def"
 #undef CUDA_KERNEL
 
 static const struct {
@@ -18,7 +18,7 @@ static const struct {
     size_t params_size;
 } kernels[CUDA_KERNEL_COUNT] = {
 #define CUDA_KERNEL(id, name, Parameters) {run_##name, sizeof(Parameters)},
-#include "kernels/cuda/cuda_kernels.def"
+#include "kernels/cuda/runtime/cuda_kernels.def"
 #undef CUDA_KERNEL
 };
 

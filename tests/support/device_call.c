@@ -1,9 +1,9 @@
 #include "tests/support/device_call.h"
 
 #include "base/allocator.h"
-#include "kernels/expansion_plan.h"
-#include "kernels/float_environment.h"
-#include "kernels/operator_infer.h"
+#include "kernels/planning/expansion_plan.h"
+#include "kernels/device/float_environment.h"
+#include "kernels/shape_rules/operator_infer.h"
 
 struct DeviceRun {
     const DeviceCall *call;

@@ -1,7 +1,7 @@
 #pragma once
 /* Runs one operator on one device the way the interpreter does: infer, plan, allocate, launch. */
-#include "kernels/device.h"
-#include "kernels/plan.h"
+#include "kernels/device/device.h"
+#include "kernels/operator/plan.h"
 #include "tests/support/device_tensor.h"
 
 enum { DEVICE_CALL_INPUTS_MAX = 16, DEVICE_CALL_OUTPUTS_MAX = 8 };

@@ -4,8 +4,8 @@
 #include <stdarg.h>
 
 #include "base/digest.h"
-#include "kernels/device.h"
-#include "kernels/dtype_bits.h"
+#include "kernels/device/device.h"
+#include "kernels/tensor/dtype_bits.h"
 #include "tests/support/test_random.h"
 
 static Tensor *create(DType dtype, const Shape *shape) {

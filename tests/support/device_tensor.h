@@ -1,7 +1,7 @@
 #pragma once
 /* Host tensors made of numbers, for any element type. Needs no test framework: what goes wrong here
  * is the test's own mistake and ends the program. */
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 
 /* From values of any kind; rank and dims follow. Release with tensor_release. */
 Tensor *device_tensor(DType dtype, const double *values, uint32_t rank, ...);

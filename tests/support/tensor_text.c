@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/dtype_bits.h"
+#include "kernels/tensor/dtype_bits.h"
 #include "tests/support/device_tensor.h"
 
 _Noreturn void tensor_text_refuse(const char *word, const char *what) {

@@ -1,7 +1,7 @@
 #pragma once
 /* Tensors written as text: "T[2,3] i64[2]=0,-1 T[3]:1:2 -" are random numbers of the element type
  * under test, two given ones, random ones from 1 to 2, and nothing. */
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 
 enum { TENSOR_TEXT_WORD_MAX = 256 };
 

@@ -7,7 +7,7 @@
 #include "base/allocator.h"
 #include "base/digest.h"
 #include "base/file.h"
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "tests/support/test_support.h"
 #include "vm/adt.h"
 #include "vm/assembly.h"

@@ -1,6 +1,6 @@
 #include "tests/vm/vm_fixture.h"
 #include "vm/assembly_names.h"
-#include "kernels/dtype.h"
+#include "kernels/tensor/dtype.h"
 
 static void test_immediate_names_and_numbers_are_inverses(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "kernels/string_tensor.h"
+#include "kernels/tensor/string_tensor.h"
 #include "tests/vm/vm_fixture.h"
 #include "vm/execution.h"
 #include "vm/list.h"

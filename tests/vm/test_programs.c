@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/allocator.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/support/test_support.h"
 #include "tests/vm/program_runner.h"
 #include "vm/assembly.h"

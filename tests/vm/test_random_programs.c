@@ -1,5 +1,5 @@
 #include "base/allocator.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/vm/vm_fixture.h"
 #include "vm/assembly.h"
 #include "vm/closure.h"

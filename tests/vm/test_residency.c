@@ -1,4 +1,4 @@
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/vm/vm_fixture.h"
 #include "vm/residency.h"
 

@@ -1,7 +1,7 @@
 #include "vm/residency_image.h"
 
 #include "base/allocator.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/vm/image_fixture.h"
 #include "tests/vm/vm_fixture.h"
 

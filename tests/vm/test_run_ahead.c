@@ -1,7 +1,7 @@
 #include "vm/run_ahead.h"
 
 #include "base/clock.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "tests/support/test_support.h"
 
 enum { LAG_US = 20000, LAG_NS = LAG_US * 1000 };

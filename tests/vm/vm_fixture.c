@@ -1,7 +1,7 @@
 #include "tests/vm/vm_fixture.h"
 
 #include "base/allocator.h"
-#include "kernels/device_registry.h"
+#include "kernels/registry/device_registry.h"
 #include "vm/assembly.h"
 
 Executable *vm_parse(const char *text) {

@@ -1,6 +1,6 @@
 #pragma once
 /* Small machines for tests of the vm: a text, its executable, a residency, executions. */
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 #include "tests/support/test_support.h"
 #include "vm/execution.h"
 #include "vm/object.h"

@@ -1,7 +1,7 @@
 #pragma once
 /* Elements of tensors: moved as bits, computed with as float32, float64 or 64-bit integers. */
 #include "kernels/cuda/device/device_language.h"
-#include "kernels/dtype.h"
+#include "kernels/tensor/dtype.h"
 #include "kernels/scalar/scalar_half.h"
 
 /* The element's bytes, zeros above them. size: 1, 2, 4 or 8. */

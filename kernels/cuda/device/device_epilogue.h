@@ -1,7 +1,7 @@
 #pragma once
 /* What fused operators do with a finished sum: scale, bias, residual, activation. Activations are
  * the functors of the plain operators. */
-#include "kernels/activation.h"
+#include "kernels/operator/activation.h"
 #include "kernels/cuda/device/device_elements.h"
 #include "kernels/scalar/scalar_float.h"
 

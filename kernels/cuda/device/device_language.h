@@ -12,7 +12,7 @@
  * one after the other, in any order. A phase is left at its end alone: no break, no return. */
 #include <stdint.h>
 
-#include "kernels/cuda/cuda_params.h"
+#include "kernels/cuda/planners/cuda_params.h"
 #include "kernels/scalar/scalar_base.h"
 
 #ifdef __CUDACC__

@@ -1,7 +1,7 @@
 /* RandomUniform and RandomNormal from Philox: element i depends on the key, the counter and i
  * alone, as on the cpu. */
 #include "kernels/cuda/device/device_elements.h"
-#include "kernels/philox.h"
+#include "kernels/tensor/philox.h"
 #include "kernels/scalar/scalar_float.h"
 
 KERNEL(layover_random, CudaRandomParams) {

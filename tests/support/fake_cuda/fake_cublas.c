@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 #include "tests/support/fake_cuda/fake_driver.h"
 
 struct cublasLtMatmulDesc {

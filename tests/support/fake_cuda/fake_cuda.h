@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernels/cuda/cuda_driver.h"
+#include "kernels/cuda/driver/cuda_driver.h"
 
 enum { FAKE_DEVICES_MAX = 4, CUDA_ERROR_INVALID_CONTEXT = 201, CUDA_ERROR_NOT_READY = 600 };
 

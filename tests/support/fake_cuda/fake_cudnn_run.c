@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/dtype_scalar.h"
+#include "kernels/tensor/dtype_scalar.h"
 #include "tests/support/fake_cuda/fake_cudnn.h"
 
 enum { IDS_MAX = 16, SPATIAL_MAX = 3, TF32_LOST = 0x1fff };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/cuda_params.h"
+#include "kernels/cuda/planners/cuda_params.h"
 #include "tests/support/cuda_shim.h"
 #include "tests/support/fake_cuda/fake_fatbin.h"
 #include "tests/support/fake_cuda/fake_module.h"
@@ -352,7 +352,7 @@ static struct CUfunc_st {
     FakeModuleRun *compiled; /* NULL: the kernel of that index */
 } functions[CUDA_KERNEL_COUNT + COMPILED_MAX] = {
 #define CUDA_KERNEL(id, name, Parameters) {#name, sizeof(Parameters), NULL},
-#include "kernels/cuda/cuda_kernels.def"
+#include "kernels/cuda/runtime/cuda_kernels.def"
 #undef CUDA_KERNEL
 };
 

@@ -3,7 +3,7 @@
 #include "tests/support/fake_cuda/fake_cuda.h"
 
 #define CUDA_FUNCTION(library, result, name, parameters, since) result name parameters;
-#include "kernels/cuda/cuda_symbols.def"
+#include "kernels/cuda/driver/cuda_symbols.def"
 #undef CUDA_FUNCTION
 
 #define FAKE_CUDA_EXPORT __attribute__((visibility("default")))

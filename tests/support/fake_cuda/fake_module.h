@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernels/cuda/cuda_driver.h"
+#include "kernels/cuda/driver/cuda_driver.h"
 
 /* Before the library's bytes. */
 typedef struct FakeImage {

@@ -2,7 +2,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernels/float_environment.h"
+#include "kernels/device/float_environment.h"
 #include "tests/support/fake_cuda/fake_driver.h"
 
 pthread_mutex_t fake_mutex = PTHREAD_MUTEX_INITIALIZER;

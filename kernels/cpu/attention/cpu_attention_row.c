@@ -1,0 +1,135 @@
+#include "kernels/cpu/attention/cpu_attention_row.h"
+
+#include "kernels/cpu/core/cpu_vector.h"
+
+CPU_INLINE void dot_body(const float *query, const float *keys, int64_t key_row, int64_t depth,
+    int64_t count, float *scores) {
+    for (int64_t i = 0; i < count; i++) {
+        const float *key = keys + i * key_row;
+        CpuF32x16 sum = {0};
+        int64_t k = 0;
+        for (; k + CPU_VECTOR_LANES <= depth; k += CPU_VECTOR_LANES)
+            sum += cpu_f32x16_load(query + k) * cpu_f32x16_load(key + k);
+        if (k < depth)
+            sum += cpu_f32x16_load_part(query + k, depth - k, 0) *
+                   cpu_f32x16_load_part(key + k, depth - k, 0);
+        scores[i] = cpu_f32x16_sum(sum);
+    }
+}
+CPU_INLINE void dot_halves_body(const float *query, const float *keys, int64_t key_row,
+    int64_t depth, int64_t count, float *scores) {
+    for (int64_t i = 0; i < count; i++) {
+        const float *key = keys + i * key_row;
+        CpuF32x8 low = {0}, high = {0};
+        int64_t k = 0;
+        for (; k + CPU_VECTOR_LANES <= depth; k += CPU_VECTOR_LANES) {
+            low += cpu_f32x8_load(query + k) * cpu_f32x8_load(key + k);
+            high += cpu_f32x8_load(query + k + CPU_HALF_LANES) *
+                    cpu_f32x8_load(key + k + CPU_HALF_LANES);
+        }
+        for (int lane = 0; k < depth; lane++, k++)
+            if (lane < CPU_HALF_LANES)
+                low[lane] += query[k] * key[k];
+            else
+                high[lane - CPU_HALF_LANES] += query[k] * key[k];
+        scores[i] = cpu_f32x8_sum(low, high);
+    }
+}
+CPU_VARIANTS_HALVES(dot,
+    (const float *query, const float *keys, int64_t key_row, int64_t depth, int64_t count,
+        float *scores),
+    (query, keys, key_row, depth, count, scores));
+
+/* What is subtracted from the scores: 0 where all of them are -inf. */
+CPU_INLINE float take_most(CpuAttentionRow *row, float most) {
+    if (most > row->most) row->most = most;
+    return row->most == -__builtin_inff() ? 0 : row->most;
+}
+
+/* The first `count` lanes; the others are `fill`. */
+CPU_INLINE CpuF32x16 lanes_below(int64_t count, CpuF32x16 x, float fill) {
+    const CpuI32x16 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return cpu_f32x16_select(lanes < (int32_t)count, x, cpu_f32x16_all(fill));
+}
+CPU_INLINE CpuF32x16 add_mask(const CpuAttentionRow *row, int64_t i, CpuF32x16 x) {
+    if (!row->mask) return x;
+    if (row->mask_is_one) return x + *row->mask;
+    return x + cpu_f32x16_load(i + CPU_VECTOR_LANES <= row->count ? row->mask + i : row->mask_end);
+}
+
+CPU_INLINE void weights_body(CpuAttentionRow *row) {
+    const float least = -__builtin_inff();
+    const int64_t left = row->count % CPU_VECTOR_LANES, whole = row->count - left;
+    float *scores = row->scores;
+    CpuF32x16 most = cpu_f32x16_all(least), last = {0};
+    for (int64_t i = 0; i < whole; i += CPU_VECTOR_LANES) {
+        const CpuF32x16 x = add_mask(row, i, cpu_f32x16_load(scores + i) * row->scale);
+        cpu_f32x16_store(scores + i, x);
+        most = cpu_f32x16_max(x, most);
+    }
+    if (left) { /* the last vector stays in a register */
+        last = lanes_below(left, cpu_f32x16_load(scores + whole), 0) * row->scale;
+        last = lanes_below(left, add_mask(row, whole, last), least);
+        most = cpu_f32x16_max(last, most);
+    }
+    const float shift = take_most(row, cpu_f32x16_largest(most));
+    CpuF32x16 sum = {0};
+    for (int64_t i = 0; i < whole; i += CPU_VECTOR_LANES) {
+        const CpuF32x16 term = cpu_f32x16_exp(cpu_f32x16_load(scores + i) - shift);
+        cpu_f32x16_store(scores + i, term);
+        sum += term;
+    }
+    if (left) {
+        const CpuF32x16 term = cpu_f32x16_exp(last - shift);
+        cpu_f32x16_store(scores + whole, term);
+        sum += term;
+    }
+    row->sum = cpu_f32x16_sum(sum);
+}
+
+CPU_INLINE CpuF32x8 half_below(int64_t count, CpuF32x8 x, float fill) {
+    const CpuI32x8 lanes = {0, 1, 2, 3, 4, 5, 6, 7};
+    return cpu_f32x8_select(lanes < (int32_t)count, x, fill - (CpuF32x8){0});
+}
+CPU_INLINE CpuF32x8 add_half_mask(const CpuAttentionRow *row, int64_t i, CpuF32x8 x) {
+    if (!row->mask) return x;
+    if (row->mask_is_one) return x + *row->mask;
+    const int64_t left = row->count % CPU_VECTOR_LANES, whole = row->count - left;
+    return x + cpu_f32x8_load(i < whole ? row->mask + i : row->mask_end + (i - whole));
+}
+CPU_INLINE void weights_halves_body(CpuAttentionRow *row) {
+    const float least = -__builtin_inff();
+    const int64_t left = row->count % CPU_VECTOR_LANES, whole = row->count - left;
+    float *scores = row->scores;
+    CpuF32x8 most = least - (CpuF32x8){0};
+    for (int64_t i = 0; i < whole; i += CPU_HALF_LANES) {
+        const CpuF32x8 x = add_half_mask(row, i, cpu_f32x8_load(scores + i) * row->scale);
+        cpu_f32x8_store(scores + i, x);
+        most = cpu_f32x8_max(x, most);
+    }
+    for (int64_t half = 0; half < left; half += CPU_HALF_LANES) {
+        float *at = scores + whole + half;
+        CpuF32x8 x = half_below(left - half, cpu_f32x8_load(at), 0) * row->scale;
+        x = half_below(left - half, add_half_mask(row, whole + half, x), least);
+        cpu_f32x8_store(at, x);
+        most = cpu_f32x8_max(x, most);
+    }
+    const float shift = take_most(row, cpu_f32x8_largest(most));
+    CpuF32x8 sums[2] = {{0}, {0}};
+    for (int64_t i = 0; i < row->count; i += CPU_HALF_LANES) {
+        const CpuF32x8 term = cpu_f32x8_exp(cpu_f32x8_load(scores + i) - shift);
+        cpu_f32x8_store(scores + i, term);
+        sums[i / CPU_HALF_LANES % 2] += term;
+    }
+    row->sum = cpu_f32x8_sum(sums[0], sums[1]);
+}
+CPU_VARIANTS_HALVES(weights, (CpuAttentionRow * row), (row));
+
+CPU_INLINE void scale_body(float *row, int64_t count, float factor) {
+    CPU_EACH_LANE(i, count) row[i] *= factor;
+}
+CPU_VARIANTS(scale, (float *row, int64_t count, float factor), (row, count, factor));
+
+CpuAttentionRowCode cpu_attention_row_code_for(CpuLevel level) {
+    return (CpuAttentionRowCode){dot_for(level), weights_for(level), scale_for(level)};
+}

@@ -1,0 +1,20 @@
+#pragma once
+/* Copying a row segment of an image's channels into the columns of a matrix block, zeros where it
+ * leaves the image. */
+#include "kernels/cpu/core/cpu_internal.h"
+
+typedef struct CpuGather {
+    const float *from; /* row of the first channel; NULL: all zeros */
+    int64_t start;     /* element of the row that column 0 takes; may be < 0 */
+    int64_t stride;    /* elements a column */
+    int64_t size;      /* of the row */
+    int64_t count;     /* columns, 1 … 64 */
+    int64_t channels, channel_step;
+    float *to;
+    int64_t to_step; /* between channels */
+} CpuGather;
+
+typedef void CpuGatherRows(const CpuGather *gather);
+void cpu_conv_gather_portable(const CpuGather *gather);
+void cpu_conv_gather_avx512(const CpuGather *gather);
+CpuGatherRows *cpu_conv_gather_for(CpuLevel level);

@@ -1,0 +1,398 @@
+#include "kernels/cpu/conv/cpu_conv_last.h"
+
+#include <string.h>
+
+enum {
+    HEIGHT = 0,
+    WIDTH = 1,
+    COLUMNS_STEP = 6,      /* rows of a block of the inner kernel */
+    FILTERS_STEP = 16,     /* columns of it */
+    UNITS_WANTED = 8,      /* so that several threads can have as much to do each */
+    BLOCK_PIXELS_MIN = 24, /* fewer read the weights more often than that is worth */
+};
+
+/* ---- weights ---- */
+
+int64_t cpu_conv_last_packed_count(const Shape *weights, int64_t groups) {
+    const int64_t depth = shape_product(weights, 1, weights->rank);
+    return groups * cpu_matmul_packed_count(depth, weights->dims[0] / groups);
+}
+
+static void pack_group(const CpuMatmulCode *code, const float *weights, int64_t filters,
+    int64_t channels, int64_t positions, float *packed) {
+    const int64_t depth = channels * positions;
+    const uint64_t work = (uint64_t)positions * 2 + 4;
+    KernelStopMeter meter = {0};
+    for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
+        const int64_t left = filters - first;
+        const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
+        const int64_t width = cpu_matmul_panel_width(left);
+        const CpuPanelSteps steps = cpu_matmul_panel_steps(code, depth, width);
+        float *panel = packed + first * depth;
+        memset(panel, 0, (size_t)(width * depth) * sizeof(float));
+        for (int64_t f = 0; f < count; f++)
+            for (int64_t c = 0; c < channels; c++) {
+                if (kernel_stop_ends_after(&meter, work)) return;
+                KERNEL_STOP_EACH (p, 0, positions)
+                    panel[(p * channels + c) * steps.row + cpu_matmul_panel_offset(steps, f)] =
+                        weights[((first + f) * channels + c) * positions + p];
+            }
+    }
+}
+
+void cpu_conv_last_pack(
+    CpuLevel level, const float *weights, const Shape *shape, int64_t groups, float *packed) {
+    const CpuMatmulCode code = cpu_matmul_code_for(level);
+    const int64_t filters = shape->dims[0] / groups, channels = shape->dims[1];
+    const int64_t positions = shape_product(shape, 2, shape->rank), depth = channels * positions;
+    for (int64_t i = 0; i < groups; i++)
+        pack_group(&code, weights + i * filters * depth, filters, channels, positions,
+            packed + i * cpu_matmul_packed_count(depth, filters));
+}
+
+/* ---- blocks ---- */
+
+static int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
+
+static bool is_pointwise(const Window *window) {
+    for (uint32_t i = 0; i < 2; i++)
+        if (window->kernel[i] != 1 || window->stride[i] != 1 || window->pad_begin[i] != 0 ||
+            window->output[i] != window->input[i])
+            return false;
+    return true;
+}
+
+static int64_t chunks_of(const CpuConvLast *conv) {
+    return blocks_of(conv->filters, conv->filters_per_unit);
+}
+
+/* Of outputs, over all images and groups. */
+static int64_t all_blocks(const CpuConvLast *conv) {
+    return conv->images * conv->groups * conv->row_blocks * conv->column_blocks;
+}
+
+uint64_t cpu_conv_last_units(const CpuConvLast *conv) {
+    return (uint64_t)(all_blocks(conv) * chunks_of(conv));
+}
+
+static void cut_rows(CpuConvLast *conv, int64_t rows) {
+    conv->rows = rows;
+    conv->row_blocks = blocks_of(conv->window.output[HEIGHT], rows);
+}
+
+/* A row is cut into equal pieces, whole blocks of the inner kernel. */
+static void cut_columns(CpuConvLast *conv, int64_t pieces) {
+    const int64_t width = conv->window.output[WIDTH];
+    conv->columns = width;
+    if (pieces > 1)
+        conv->columns = blocks_of(blocks_of(width, pieces), COLUMNS_STEP) * COLUMNS_STEP;
+    conv->column_blocks = blocks_of(width, conv->columns);
+}
+
+/* Few units: parts of panels, which read the same weights, then smaller blocks. */
+static void cut_units(CpuConvLast *conv) {
+    while (cpu_conv_last_units(conv) < UNITS_WANTED && conv->filters_per_unit > FILTERS_STEP &&
+           conv->filters > conv->filters_per_unit / 2)
+        conv->filters_per_unit /= 2;
+    while (cpu_conv_last_units(conv) < UNITS_WANTED && conv->rows > 1 &&
+           conv->rows * conv->columns >= 2 * BLOCK_PIXELS_MIN)
+        cut_rows(conv, (conv->rows + 1) / 2);
+    while (cpu_conv_last_units(conv) < UNITS_WANTED && conv->rows == 1 &&
+           conv->columns >= 2 * BLOCK_PIXELS_MIN)
+        cut_columns(conv, 2 * conv->column_blocks);
+}
+
+void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level) {
+    Window *window = &conv->window;
+    conv->code = cpu_matmul_code_for(level);
+    conv->epilogue_rows = cpu_epilogue_rows_for(level);
+    if (is_pointwise(window)) {
+        window->input[WIDTH] = window->output[WIDTH] *= window->output[HEIGHT];
+        window->input[HEIGHT] = window->output[HEIGHT] = 1;
+    }
+    const int64_t height = window->output[HEIGHT];
+    cut_columns(conv, blocks_of(window->output[WIDTH], conv->code.rows));
+    const int64_t rows = conv->code.rows / conv->columns;
+    cut_rows(conv, rows < height ? rows : height);
+    conv->filters_per_unit = CPU_MATMUL_PANEL;
+    cut_units(conv);
+    conv->band_columns = window_reach(window, WIDTH, conv->columns);
+    conv->band_rows = window_reach(window, HEIGHT, conv->rows);
+    for (uint32_t i = 0; i < 2; i++)
+        conv->pads =
+            conv->pads || window->pad_begin[i] > 0 ||
+            window_reach(window, i, window->output[i]) - window->pad_begin[i] > window->input[i];
+}
+
+int64_t cpu_conv_last_scratch_count(const CpuConvLast *conv) {
+    if (!conv->pads) return 0;
+    return (conv->band_rows * conv->band_columns * conv->channels + 15) / 16 * 16;
+}
+
+/* ---- the run ---- */
+
+typedef struct Run {
+    const CpuConvLast *conv;
+    CpuConvLastBuffers buffers;
+    bool pixels_first;
+} Run;
+
+/* A block of outputs of one image, and a part of a panel of filters. */
+typedef struct Block {
+    int64_t image;
+    int64_t row, rows, column, columns; /* of outputs */
+    int64_t group, filter, filters;     /* filters of the group */
+    const float *band;                  /* the pixels that its windows see */
+    int64_t pixel, pitch;               /* floats from pixel to pixel and row to row of the band */
+    int64_t windows[CPU_MATMUL_ROWS_MAX]; /* in the band; row by row */
+    const float *w;                       /* the part of the panel */
+    CpuPanelSteps steps;                  /* of it */
+} Block;
+
+/* The group's channels of pixels side by side. */
+static void copy_pixels(
+    const CpuConvLast *conv, const float *from, int64_t count, float *restrict to) {
+    const int64_t channels = conv->channels, step = conv->groups * channels;
+    if (conv->groups == 1) {
+        memcpy(to, from, (size_t)(count * channels) * sizeof(float));
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        memcpy(to + i * channels, from + i * step, (size_t)channels * sizeof(float));
+}
+
+/* A row of the band, zeros where there is no image. */
+static void copy_row(const CpuConvLast *conv, const float *image, int64_t row, int64_t column,
+    int64_t count, float *to) {
+    const Window *window = &conv->window;
+    const int64_t channels = conv->channels, width = window->input[WIDTH];
+    int64_t begin = column < 0 ? -column : 0, end = width - column;
+    if (begin > count) begin = count;
+    if (end > count) end = count;
+    if (end < begin || row < 0 || row >= window->input[HEIGHT]) begin = end = count;
+    memset(to, 0, (size_t)(begin * channels) * sizeof(float));
+    if (end > begin)
+        copy_pixels(conv, image + (row * width + column + begin) * conv->groups * channels,
+            end - begin, to + begin * channels);
+    memset(to + end * channels, 0, (size_t)((count - end) * channels) * sizeof(float));
+}
+
+static void find_band(const CpuConvLast *conv, const float *image, float *scratch, Block *block) {
+    const Window *window = &conv->window;
+    const int64_t row = block->row * window->stride[HEIGHT] - window->pad_begin[HEIGHT];
+    const int64_t column = block->column * window->stride[WIDTH] - window->pad_begin[WIDTH];
+    image += block->group * conv->channels;
+    if (!conv->pads) {
+        block->pixel = conv->groups * conv->channels;
+        block->pitch = window->input[WIDTH] * block->pixel;
+        block->band = image + row * block->pitch + column * block->pixel;
+        return;
+    }
+    const int64_t rows = window_reach(window, HEIGHT, block->rows);
+    const int64_t columns = window_reach(window, WIDTH, block->columns);
+    block->pixel = conv->channels;
+    block->pitch = columns * block->pixel;
+    block->band = scratch;
+    for (int64_t i = 0; i < rows; i++)
+        copy_row(conv, image, row + i, column, columns, scratch + i * block->pitch);
+}
+
+/* Where each output's window begins in the band. */
+static void find_windows(const CpuConvLast *conv, Block *block) {
+    const Window *window = &conv->window;
+    for (int64_t row = 0; row < block->rows; row++)
+        for (int64_t column = 0; column < block->columns; column++)
+            block->windows[row * block->columns + column] =
+                row * window->stride[HEIGHT] * block->pitch +
+                column * window->stride[WIDTH] * block->pixel;
+}
+
+/* What one row of the block's outputs takes from the sums to y. */
+static CpuTileFinish finish_of(const Run *run, const Block *block, int64_t row) {
+    const CpuConvLast *conv = run->conv;
+    const Window *window = &conv->window;
+    const CpuConvLastBuffers *buffers = &run->buffers;
+    const int64_t filter = block->group * conv->filters + block->filter;
+    const int64_t line = block->image * window->output[HEIGHT] + block->row + row;
+    const int64_t pixel = line * window->output[WIDTH] + block->column;
+    const int64_t step = conv->groups * conv->filters, at = pixel * step + filter;
+    return (CpuTileFinish){
+        .bias = conv->has_bias ? buffers->bias + filter : NULL,
+        .residual = conv->has_residual ? buffers->residual + at : NULL,
+        .relu = conv->epilogue.activation == ACTIVATION_RELU,
+        .to = buffers->y + at,
+        .to_row = step,
+    };
+}
+
+/* Whether the tiles with the last products can do the rest: their outputs lie a step apart. */
+static bool finishes(const CpuConvLast *conv, const Block *block) {
+    const bool even =
+        !conv->code.takes_rows || block->rows == 1 || block->columns == conv->window.output[WIDTH];
+    return even && conv->code.finishes && cpu_epilogue_is_linear(&conv->epilogue);
+}
+
+/* Weights of a window, from the `first` on, times the pixels at `offset` of every window's first
+ * one. */
+typedef struct Piece {
+    int64_t first, depth, offset;
+    bool is_last;
+} Piece;
+
+static void add_products(const Run *run, const Block *block, const Piece *piece, float *sums) {
+    const CpuConvLast *conv = run->conv;
+    const int64_t step = conv->code.depth;
+    /* all rows of outputs at once, or each by itself */
+    const int64_t calls = conv->code.takes_rows ? 1 : block->rows;
+    CpuMatmulTile tile = {
+        .rows = block->rows * block->columns / calls,
+        .columns = (block->filters + 7) / 8 * 8, /* whole vectors: panels are filled up */
+        .a_row = conv->window.stride[WIDTH] * block->pixel,
+        .a_column = 1,
+        .a_rows = conv->code.takes_rows ? block->windows : NULL,
+        .b_row = block->steps.row,
+        .b_strip = block->steps.strip,
+        .out_row = CPU_MATMUL_PANEL,
+    };
+    for (int64_t k = 0; k < piece->depth; k += step) {
+        if (kernel_stop_ends()) return;
+        const bool finish = piece->is_last && k + step >= piece->depth && finishes(conv, block);
+        tile.depth = piece->depth - k < step ? piece->depth - k : step;
+        tile.b = block->w + (piece->first + k) * block->steps.row;
+        tile.b_next = tile.b + tile.depth * block->steps.row;
+        tile.accumulate = piece->first + k > 0;
+        if (finish) tile.columns = block->filters;
+        for (int64_t i = 0; i < calls; i++) {
+            CpuTileFinish row;
+            if (finish) row = finish_of(run, block, i);
+            tile.a = block->band + block->windows[i * tile.rows] + piece->offset + k;
+            tile.out = sums + i * tile.rows * CPU_MATMUL_PANEL;
+            tile.finish = finish ? &row : NULL;
+            conv->code.micro(&tile);
+        }
+    }
+}
+
+/* Pixels side by side in the image are side by side in the kernel, too, but for dilated ones and
+ * those of other groups. */
+static void sum_block(const Run *run, const Block *block, float *sums) {
+    const CpuConvLast *conv = run->conv;
+    const Window *window = &conv->window;
+    const bool whole = window->dilation[WIDTH] == 1 && block->pixel == conv->channels;
+    const int64_t pieces = whole ? 1 : window->kernel[WIDTH];
+    const int64_t depth = conv->channels * (whole ? window->kernel[WIDTH] : 1);
+    const int64_t count = window->kernel[HEIGHT] * pieces;
+    for (int64_t i = 0; i < count; i++) {
+        const Piece piece = {
+            .first = i * depth,
+            .depth = depth,
+            .offset = i / pieces * window->dilation[HEIGHT] * block->pitch +
+                      i % pieces * window->dilation[WIDTH] * block->pixel,
+            .is_last = i == count - 1,
+        };
+        add_products(run, block, &piece, sums);
+    }
+}
+
+static void finish_block(const Run *run, const Block *block, const float *sums) {
+    const CpuConvLast *conv = run->conv;
+    for (int64_t row = 0; row < block->rows; row++) {
+        const CpuTileFinish finish = finish_of(run, block, row);
+        const CpuEpilogueRows rows = {
+            .rows = block->columns,
+            .count = block->filters,
+            .sums = sums + row * block->columns * CPU_MATMUL_PANEL,
+            .sums_step = CPU_MATMUL_PANEL,
+            .bias = finish.bias,
+            .residual = finish.residual,
+            .to = finish.to,
+            .to_step = finish.to_row,
+        };
+        conv->epilogue_rows(&conv->epilogue, &rows);
+    }
+}
+
+/* The part of the panel that a unit has. */
+static void find_filters(const Run *run, int64_t chunk, Block *block) {
+    const CpuConvLast *conv = run->conv;
+    const Window *window = &conv->window;
+    const int64_t depth = window->kernel[HEIGHT] * window->kernel[WIDTH] * conv->channels;
+    block->group = chunk / chunks_of(conv);
+    block->filter = chunk % chunks_of(conv) * conv->filters_per_unit;
+    const int64_t filters = conv->filters - block->filter;
+    const int64_t column = block->filter % CPU_MATMUL_PANEL, first = block->filter - column;
+    block->filters = filters < conv->filters_per_unit ? filters : conv->filters_per_unit;
+    block->steps =
+        cpu_matmul_panel_steps(&conv->code, depth, cpu_matmul_panel_width(conv->filters - first));
+    block->w = run->buffers.w + block->group * cpu_matmul_packed_count(depth, conv->filters) +
+               first * depth + cpu_matmul_panel_offset(block->steps, column);
+}
+
+/* Units: panel by panel, so that its weights stay in the second level cache, or block by block of
+ * pixels. */
+static void run_unit(const Run *run, int64_t unit, float *scratch) {
+    const CpuConvLast *conv = run->conv;
+    const Window *window = &conv->window;
+    const int64_t blocks = conv->row_blocks * conv->column_blocks;
+    const int64_t all = conv->images * blocks, parts = conv->groups * chunks_of(conv);
+    const int64_t place = run->pixels_first ? unit / parts : unit % all;
+    const int64_t at = place % blocks, image = place / blocks;
+    float sums[CPU_MATMUL_ROWS_MAX * CPU_MATMUL_PANEL];
+    Block block;
+    block.image = image;
+    block.row = at / conv->column_blocks * conv->rows;
+    block.column = at % conv->column_blocks * conv->columns;
+    const int64_t rows = window->output[HEIGHT] - block.row;
+    const int64_t columns = window->output[WIDTH] - block.column;
+    block.rows = rows < conv->rows ? rows : conv->rows;
+    block.columns = columns < conv->columns ? columns : conv->columns;
+    find_filters(run, run->pixels_first ? unit % parts : unit / all, &block);
+    find_band(conv,
+        run->buffers.x +
+            image * window->input[HEIGHT] * window->input[WIDTH] * conv->groups * conv->channels,
+        scratch, &block);
+    find_windows(conv, &block);
+    sum_block(run, &block, sums);
+    if (!finishes(conv, &block)) finish_block(run, &block, sums);
+}
+
+static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    Run *run = context;
+    float *scratch = NULL;
+    if (run->conv->pads)
+        scratch = run->buffers.scratch + part * cpu_conv_last_scratch_count(run->conv);
+    for (uint64_t i = begin; i < end; i++) {
+        TRY(kernel_stop_check());
+        run_unit(run, (int64_t)i, scratch);
+    }
+    return NULL;
+}
+
+int64_t cpu_conv_last_filters_per_unit(
+    const CpuDevice *device, uint32_t threads, int64_t blocks, int64_t filters, int64_t least) {
+    int64_t size = CPU_MATMUL_PANEL;
+    while (size > least &&
+           !cpu_is_even(device, threads, (uint64_t)(blocks * blocks_of(filters, size))))
+        size /= 2;
+    return size;
+}
+
+Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *planned,
+    const CpuConvLastBuffers *buffers, const Launch *launch) {
+    CpuConvLast joined = *planned;
+    const CpuConvLast *conv = &joined;
+    const Window *window = &conv->window;
+    Run run = {.conv = conv, .buffers = *buffers};
+    joined.filters_per_unit = cpu_conv_last_filters_per_unit(
+        device, launch->threads, all_blocks(planned), planned->filters, planned->filters_per_unit);
+    run.pixels_first = cpu_matmul_shares_rows(launch->threads,
+        conv->images * window->output[HEIGHT] * window->output[WIDTH],
+        window->kernel[HEIGHT] * window->kernel[WIDTH] * conv->groups * conv->filters,
+        conv->channels);
+    /* about 20 µs are worth a thread */
+    const int64_t cost = (conv->rows * conv->columns + 32) * conv->filters_per_unit *
+                             conv->channels * window->kernel[HEIGHT] * window->kernel[WIDTH] +
+                         1;
+    return cpu_for_each(device, launch->threads, cpu_conv_last_units(conv),
+        (uint64_t)(2000000 / cost) + 1, run_units, &run);
+}

@@ -1,0 +1,51 @@
+#pragma once
+/* Convolution in float32 over images [N, H, W, C] with packed weights: for each row of the kernel
+ * the windows of a row of outputs are rows of a matrix that lie in the image as they are read, each
+ * a step behind the one before, and the weights are a matrix [kernel width × C, filters].
+ *
+ * Every sum is one chain of multiply-adds in the order kernel row, kernel column, channel, started
+ * from zero: the bits do not depend on tiling, threads or, between AVX2 and AVX-512, the vector
+ * width. */
+#include "kernels/cpu/matmul/cpu_matmul_kernel.h"
+#include "kernels/arguments/window.h"
+
+typedef struct CpuConvLast {
+    Window window; /* of two dimensions; cpu_conv_last_prepare joins rows that need not be apart */
+    int64_t images, groups;
+    int64_t channels, filters; /* of a group */
+    bool has_bias, has_residual;
+    CpuEpilogue epilogue;
+    /* set by cpu_conv_last_prepare */
+    CpuMatmulCode code;
+    CpuEpilogueRowsRun *epilogue_rows;
+    int64_t columns, rows;             /* outputs of a block */
+    int64_t column_blocks, row_blocks; /* of an image */
+    int64_t filters_per_unit;          /* a panel or a part of one */
+    bool pads;                         /* windows reach beyond the image */
+    int64_t band_columns, band_rows;   /* pixels of the image that a block reads */
+} CpuConvLast;
+
+typedef struct CpuConvLastBuffers {
+    const float *x, *w, *bias, *residual; /* w: packed */
+    float *y;
+    float *scratch; /* cpu_conv_last_scratch_count floats for each part; cpu_winograd.h: its own */
+} CpuConvLastBuffers;
+
+/* Floats of packed weights: for each group panels as in cpu_matmul_kernel.h of the matrix
+ * [kernel height × kernel width × C, filters]. */
+int64_t cpu_conv_last_packed_count(const Shape *weights, int64_t groups);
+/* weights [groups × filters, C, kernel height, kernel width] */
+void cpu_conv_last_pack(
+    CpuLevel level, const float *weights, const Shape *shape, int64_t groups, float *packed);
+
+/* Chooses code and the cut into blocks, by shapes alone; call it when all else is set. */
+void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level);
+uint64_t cpu_conv_last_units(const CpuConvLast *conv);
+/* Filters that a unit has of `filters`, for each of so many blocks of outputs: whole panels, unless
+ * threads would have little to do (a part of one skips lines of memory), and never fewer than
+ * `least`. */
+int64_t cpu_conv_last_filters_per_unit(
+    const CpuDevice *device, uint32_t threads, int64_t blocks, int64_t filters, int64_t least);
+int64_t cpu_conv_last_scratch_count(const CpuConvLast *conv);
+MUST_CHECK Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *conv,
+    const CpuConvLastBuffers *buffers, const Launch *launch);

@@ -1,0 +1,203 @@
+#include "kernels/cpu/conv/cpu_conv_last_depthwise.h"
+
+#include "kernels/cpu/core/cpu_vector.h"
+
+enum { HEIGHT = 0, WIDTH = 1 };
+
+int64_t cpu_conv_last_depthwise_packed_count(const Shape *weights) {
+    return shape_count_unchecked(weights);
+}
+
+void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, float *packed) {
+    const int64_t channels = shape->dims[0], positions = shape_product(shape, 1, shape->rank);
+    for (int64_t c = 0; c < channels; c++)
+        for (int64_t p = 0; p < positions; p++)
+            packed[p * channels + c] = weights[c * positions + p];
+}
+
+/* ---- sums ---- */
+
+/* PIXELS outputs of VECTORS × LANES channels; the tile's first element is at x and y. */
+#define DEFINE_TILE(level, TARGET, LANES, PIXELS, VECTORS)                                         \
+    TARGET CPU_INLINE void tile_##level##_##PIXELS##x##VECTORS(const CpuConvLastDepthwise *conv,   \
+        const float *x, const float *w, int64_t row_count, int64_t column_count, float *y) {       \
+        const int64_t channels = conv->channels;                                                   \
+        const int64_t step = conv->window.stride[WIDTH] * channels;                                \
+        const int64_t next = conv->window.dilation[WIDTH] * channels;                              \
+        const int64_t pitch =                                                                      \
+            conv->window.dilation[HEIGHT] * conv->window.input[WIDTH] * channels;                  \
+        Vector_##level sums[PIXELS][VECTORS];                                                      \
+        CPU_UNROLL for (int p = 0; p < (PIXELS); p++)                                              \
+            CPU_UNROLL for (int v = 0; v < (VECTORS); v++) sums[p][v] = (Vector_##level){0};       \
+        for (int64_t i = 0; i < row_count; i++)                                                    \
+            for (int64_t j = 0; j < column_count; j++) {                                           \
+                const float *from = x + i * pitch + j * next;                                      \
+                const float *factors = w + (i * conv->window.kernel[WIDTH] + j) * channels;        \
+                CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                   \
+                    const Vector_##level factor =                                                  \
+                        *(const Unaligned_##level *)(factors + v * (LANES));                       \
+                    CPU_UNROLL for (int p = 0; p < (PIXELS); p++) sums[p][v] +=                    \
+                        *(const Unaligned_##level *)(from + p * step + v * (LANES)) * factor;      \
+                }                                                                                  \
+            }                                                                                      \
+        CPU_UNROLL for (int p = 0; p < (PIXELS); p++)                                              \
+                CPU_UNROLL for (int v = 0; v < (VECTORS); v++) *                                   \
+            (Unaligned_##level *)(y + p * channels + v * (LANES)) = sums[p][v];                    \
+    }                                                                                              \
+    struct tile_needs_semicolon
+
+/* All channels; the last vector ends with them. */
+#define DEFINE_GROUP(level, TARGET, LANES, PIXELS)                                                 \
+    DEFINE_TILE(level, TARGET, LANES, PIXELS, 2);                                                  \
+    DEFINE_TILE(level, TARGET, LANES, PIXELS, 1);                                                  \
+    TARGET CPU_INLINE void group_##level##_##PIXELS(const CpuConvLastDepthwise *conv,              \
+        const float *x, const float *w, int64_t row_count, int64_t column_count, float *y) {       \
+        const int64_t channels = conv->channels;                                                   \
+        int64_t c = 0;                                                                             \
+        for (; c + 2 * (LANES) <= channels; c += 2 * (LANES))                                      \
+            tile_##level##_##PIXELS##x2(conv, x + c, w + c, row_count, column_count, y + c);       \
+        for (; c < channels; c += (LANES)) {                                                       \
+            if (c + (LANES) > channels) c = channels - (LANES);                                    \
+            tile_##level##_##PIXELS##x1(conv, x + c, w + c, row_count, column_count, y + c);       \
+        }                                                                                          \
+    }                                                                                              \
+    struct group_needs_semicolon
+
+/* At least LANES channels; with fewer it is `narrower`. */
+#define DEFINE_PIXELS(level, TARGET, LANES, narrower)                                              \
+    typedef float Vector_##level __attribute__((vector_size(4 * (LANES))));                        \
+    typedef float Unaligned_##level                                                                \
+        __attribute__((vector_size(4 * (LANES)), aligned(4), may_alias));                          \
+    DEFINE_GROUP(level, TARGET, LANES, 4);                                                         \
+    DEFINE_GROUP(level, TARGET, LANES, 1);                                                         \
+    TARGET static void pixels_##level(const CpuConvLastDepthwise *conv, const float *x,            \
+        const float *w, int64_t row_count, int64_t column_count, int64_t pixels, float *y) {       \
+        const int64_t channels = conv->channels;                                                   \
+        const int64_t step = conv->window.stride[WIDTH] * channels;                                \
+        if (channels < (LANES)) {                                                                  \
+            narrower(conv, x, w, row_count, column_count, pixels, y);                              \
+            return;                                                                                \
+        }                                                                                          \
+        int64_t p = 0;                                                                             \
+        for (; p + 4 <= pixels; p += 4)                                                            \
+            group_##level##_4(conv, x + p * step, w, row_count, column_count, y + p * channels);   \
+        for (; p < pixels; p++)                                                                    \
+            group_##level##_1(conv, x + p * step, w, row_count, column_count, y + p * channels);   \
+    }                                                                                              \
+    struct pixels_need_semicolon
+
+static void no_pixels(const CpuConvLastDepthwise *conv, const float *x, const float *w,
+    int64_t row_count, int64_t column_count, int64_t pixels, float *y) {
+    (void)conv, (void)x, (void)w, (void)row_count, (void)column_count, (void)pixels, (void)y;
+}
+
+DEFINE_PIXELS(one, , 1, no_pixels);
+DEFINE_PIXELS(portable, , 4, pixels_one);
+#if defined(__x86_64__)
+DEFINE_PIXELS(avx2, CPU_TARGET_AVX2, 8, pixels_portable);
+DEFINE_PIXELS(avx512, CPU_TARGET_AVX512, 16, pixels_avx2);
+#endif
+
+static CpuDepthwisePixels *pixels_for(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX512) return pixels_avx512;
+    if (level == CPU_LEVEL_AVX2) return pixels_avx2;
+#endif
+    (void)level;
+    return pixels_portable;
+}
+
+/* ---- the run ---- */
+
+typedef struct Run {
+    const CpuConvLastDepthwise *conv;
+    CpuConvLastBuffers buffers;
+} Run;
+
+/* Positions of the kernel, [begin, end), that lie inside the image for an output. */
+typedef struct Reach {
+    int64_t begin, end;
+    int64_t at; /* of the image, where position 0 lies */
+} Reach;
+
+static Reach reach_of(const Window *window, uint32_t dimension, int64_t output) {
+    const int64_t dilation = window->dilation[dimension], size = window->input[dimension];
+    const int64_t at = output * window->stride[dimension] - window->pad_begin[dimension];
+    Reach reach = {at < 0 ? (-at + dilation - 1) / dilation : 0, 0, at};
+    if (size > at) reach.end = (size - at + dilation - 1) / dilation;
+    if (reach.end > window->kernel[dimension]) reach.end = window->kernel[dimension];
+    if (reach.end < reach.begin) reach.end = reach.begin;
+    return reach;
+}
+
+void cpu_conv_last_depthwise_prepare(CpuConvLastDepthwise *conv, CpuLevel level) {
+    const Window *window = &conv->window;
+    const int64_t width = window->output[WIDTH];
+    conv->epilogue_row = cpu_epilogue_row_for(level);
+    conv->pixels = pixels_for(level);
+    conv->first_whole = 0;
+    while (conv->first_whole < width && reach_of(window, WIDTH, conv->first_whole).begin > 0)
+        conv->first_whole++;
+    conv->end_whole = width;
+    while (conv->end_whole > conv->first_whole &&
+           reach_of(window, WIDTH, conv->end_whole - 1).end < window->kernel[WIDTH])
+        conv->end_whole--;
+}
+
+/* Outputs of a row whose windows have the same columns inside. */
+static void sum_pixels(const Run *run, const float *image, const Reach *rows, int64_t column,
+    int64_t pixels, float *y) {
+    const CpuConvLastDepthwise *conv = run->conv;
+    const Window *window = &conv->window;
+    const Reach columns = reach_of(window, WIDTH, column);
+    const int64_t row_count = rows->end - rows->begin, column_count = columns.end - columns.begin;
+    const float *x = image, *w = run->buffers.w;
+    if (row_count > 0 && column_count > 0) {
+        const int64_t row = rows->at + rows->begin * window->dilation[HEIGHT];
+        x += (row * window->input[WIDTH] + columns.at + columns.begin * window->dilation[WIDTH]) *
+             conv->channels;
+        w += (rows->begin * window->kernel[WIDTH] + columns.begin) * conv->channels;
+    }
+    conv->pixels(conv, x, w, row_count, column_count, pixels, y + column * conv->channels);
+}
+
+static void run_row(const Run *run, int64_t image, int64_t row) {
+    const CpuConvLastDepthwise *conv = run->conv;
+    const Window *window = &conv->window;
+    const int64_t channels = conv->channels, width = window->output[WIDTH];
+    const int64_t at = (image * window->output[HEIGHT] + row) * width * channels;
+    const float *x =
+        run->buffers.x + image * window->input[HEIGHT] * window->input[WIDTH] * channels;
+    float *y = run->buffers.y + at;
+    const Reach rows = reach_of(window, HEIGHT, row);
+    for (int64_t i = 0; i < conv->first_whole; i++) sum_pixels(run, x, &rows, i, 1, y);
+    if (conv->end_whole > conv->first_whole)
+        sum_pixels(run, x, &rows, conv->first_whole, conv->end_whole - conv->first_whole, y);
+    for (int64_t i = conv->end_whole; i < width; i++) sum_pixels(run, x, &rows, i, 1, y);
+    for (int64_t i = 0; i < width; i++, y += channels)
+        conv->epilogue_row(&conv->epilogue, y, channels, conv->has_bias ? run->buffers.bias : NULL,
+            1, conv->has_residual ? run->buffers.residual + at + i * channels : NULL, y);
+}
+
+static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    Run *run = context;
+    const int64_t rows = run->conv->window.output[HEIGHT];
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        TRY(kernel_stop_check());
+        run_row(run, i / rows, i % rows);
+    }
+    return NULL;
+}
+
+Error *cpu_conv_last_depthwise_run(CpuDevice *device, const CpuConvLastDepthwise *conv,
+    const CpuConvLastBuffers *buffers, const Launch *launch) {
+    const Window *window = &conv->window;
+    Run run = {.conv = conv, .buffers = *buffers};
+    /* about 20 µs are worth a thread */
+    const int64_t cost = window->output[WIDTH] * conv->channels *
+                             (window->kernel[HEIGHT] * window->kernel[WIDTH] + 4) +
+                         1;
+    return cpu_for_each(device, launch->threads, (uint64_t)(conv->images * window->output[HEIGHT]),
+        (uint64_t)(250000 / cost) + 1, run_rows, &run);
+}

@@ -1,0 +1,34 @@
+#pragma once
+/* Convolution with a group for each channel in float32 over images [N, H, W, C], by vectors of
+ * channels.
+ *
+ * Every sum is one chain of products in the order kernel row, kernel column, started from zero,
+ * without fused multiply-adds and without the positions that lie beyond the image: the same bits
+ * at every instruction set. */
+#include "kernels/cpu/conv/cpu_conv_last.h"
+
+typedef struct CpuConvLastDepthwise CpuConvLastDepthwise;
+/* Adds products up for `pixels` outputs, `step` floats of the image apart. */
+typedef void CpuDepthwisePixels(const CpuConvLastDepthwise *conv, const float *x, const float *w,
+    int64_t row_count, int64_t column_count, int64_t pixels, float *y);
+
+struct CpuConvLastDepthwise {
+    Window window; /* of two dimensions */
+    int64_t images, channels;
+    bool has_bias, has_residual;
+    CpuEpilogue epilogue;
+    /* set by cpu_conv_last_depthwise_prepare */
+    CpuEpilogueRow *epilogue_row;
+    CpuDepthwisePixels *pixels;
+    int64_t first_whole, end_whole; /* columns of outputs whose windows lie inside the rows */
+};
+
+/* Floats of packed weights: [kernel height, kernel width, C]. */
+int64_t cpu_conv_last_depthwise_packed_count(const Shape *weights);
+/* weights [C, 1, kernel height, kernel width] */
+void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, float *packed);
+
+void cpu_conv_last_depthwise_prepare(CpuConvLastDepthwise *conv, CpuLevel level);
+/* y is none of the operands. */
+MUST_CHECK Error *cpu_conv_last_depthwise_run(CpuDevice *device, const CpuConvLastDepthwise *conv,
+    const CpuConvLastBuffers *buffers, const Launch *launch);

@@ -1,0 +1,131 @@
+/* ConvTranspose of float32 and, through float32, of float16 and bfloat16: a matrix product gives
+ * what each input pixel adds to its window, then each output gathers its terms in the order of the
+ * kernel. */
+#include "kernels/cpu/conv/cpu_conv_kernel.h"
+#include "kernels/cpu/loops/cpu_float_plan.h"
+#include "kernels/cpu/conv/cpu_fold.h"
+#include "kernels/cpu/matmul/cpu_matmul_kernel.h"
+
+typedef struct TransposeState {
+    CpuFold fold;
+    int64_t batch, groups, channels, filters; /* of one group */
+    int64_t input_count, output_count, kernel_count;
+    bool has_bias;
+    CpuMatmul
+        matmul; /* of one image: [groups] × [filters × kernel, channels] × [channels, pixels] */
+} TransposeState;
+
+typedef struct Run {
+    const TransposeState *state;
+    const float *terms, *bias; /* terms [groups × filters, kernel, input pixels] */
+    float *y;                  /* of the image */
+} Run;
+
+static void add_row(void *to_, int64_t step, const void *from_, int64_t count, const void *factor) {
+    float *to = to_;
+    const float *from = from_;
+    (void)factor;
+    for (int64_t i = 0; i < count; i++) to[i * step] += from[i];
+}
+
+static Error *gather_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Run *run = context;
+    const TransposeState *state = run->state;
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        float *y = run->y + i * state->output_count;
+        const float first = run->bias ? run->bias[i] : 0;
+        KERNEL_STOP_EACH (j, 0, state->output_count) y[j] = first;
+        for (int64_t k = 0; k < state->kernel_count; k++) {
+            TRY(kernel_stop_check());
+            cpu_fold_position(&state->fold, k,
+                run->terms + (i * state->kernel_count + k) * state->input_count, NULL, y);
+        }
+    }
+    return NULL;
+}
+
+static Error *run(const void *opaque, const CpuFloatCall *call) {
+    const TransposeState *state = opaque;
+    const int64_t planes = state->groups * state->filters;
+    if (planes * state->output_count == 0) return NULL; /* nothing has no address */
+    for (int64_t image = 0; image < state->batch; image++) {
+        const CpuMatmulBuffers matrices = {
+            .a = call->inputs[1],
+            .b = call->inputs[0] ? call->inputs[0] +
+                                       image * state->groups * state->channels * state->input_count
+                                 : NULL,
+            .c = call->workspace,
+        };
+        TRY(cpu_matmul_run(call->device, &state->matmul, &matrices, call->launch));
+        Run run = {state, matrices.c, state->has_bias ? call->inputs[2] : NULL,
+            call->outputs[0] + image * planes * state->output_count};
+        TRY(cpu_for_each(call->device, call->launch->threads, (uint64_t)planes,
+            (uint64_t)(32768 / (state->kernel_count * state->input_count + 1)) + 1, gather_units,
+            &run));
+    }
+    return NULL;
+}
+
+/* W [groups × channels, filters, kernel] is read transposed. */
+static CpuMatmul matmul_of(const TransposeState *state) {
+    const int64_t rows = state->filters * state->kernel_count, pixels = state->input_count;
+    return (CpuMatmul){
+        .rows = rows,
+        .columns = pixels,
+        .depth = state->channels,
+        .a_row = 1,
+        .a_column = rows,
+        .b_row = pixels,
+        .b_column = 1,
+        .batch = {1, {state->groups}},
+        .batch_count = state->groups,
+        .a_batch = {state->channels * rows},
+        .b_batch = {state->channels * pixels},
+        .epilogue = {.alpha = 1, .bias_scale = 1},
+    };
+}
+
+static Error *plan_at(
+    Device *device, CpuLevel level, const char *name, const PlanRequest *request, Plan **out) {
+    const Shape *x = &request->inputs[0].shape, *w = &request->inputs[1].shape;
+    TransposeState transpose = {
+        .batch = x->dims[0],
+        .groups = attributes_int(request->attributes, "group"),
+        .filters = w->dims[1],
+        .input_count = shape_product(x, 2, x->rank),
+        .output_count = shape_product(&request->outputs[0].shape, 2, x->rank),
+        .kernel_count = shape_product(w, 2, w->rank),
+        .has_bias = request->input_count > 2 && request->inputs[2].present,
+    };
+    Window window;
+    TRY(window_of_transpose(request, &window));
+    cpu_fold_make(&window, window.output, window.input, sizeof(float), add_row, &transpose.fold);
+    transpose.channels = x->dims[1] / transpose.groups;
+    transpose.matmul = matmul_of(&transpose);
+    cpu_matmul_prepare(&transpose.matmul, level);
+    void *state;
+    TRY(cpu_float_plan_create(device, request, name, sizeof(TransposeState), run, out, &state));
+    *(TransposeState *)state = transpose;
+    cpu_float_plan_set_workspace(*out, (uint64_t)(transpose.groups * transpose.filters *
+                                                  transpose.kernel_count * transpose.input_count) *
+                                           sizeof(float));
+    return NULL;
+}
+
+static Error *plan_fast(Device *device, const PlanRequest *request, Plan **out) {
+    const CpuLevel level = cpu_device(device)->level;
+    if (level == CPU_LEVEL_PORTABLE) return cpu_decline(out);
+    return plan_at(device, level, "cpu.conv_transpose", request, out);
+}
+
+static Error *plan_portable(Device *device, const PlanRequest *request, Plan **out) {
+    return plan_at(device, CPU_LEVEL_PORTABLE, "cpu.conv_transpose_portable", request, out);
+}
+
+const Kernel cpu_conv_transpose[] = {
+    {OPERATOR_CONV_TRANSPOSE, DTYPES_FLOAT32_AND_HALF, plan_fast, "cpu.conv_transpose", 0},
+    {OPERATOR_CONV_TRANSPOSE, DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.conv_transpose_portable",
+        KERNEL_PORTABLE},
+    KERNELS_END,
+};

@@ -1,0 +1,342 @@
+#include "kernels/cpu/conv/cpu_winograd.h"
+
+#include <string.h>
+
+#include "kernels/cpu/core/cpu_vector.h"
+
+enum {
+    TILE = 6,   /* pixels of a side */
+    OUTPUT = 4, /* and outputs */
+    POSITIONS = TILE * TILE,
+    BLOCK = 24,             /* tiles multiplied at once: rows of four blocks of the inner kernel */
+    GROUP_FLOATS = 1 << 18, /* of transformed tiles: 1 MiB stays in the second level cache */
+    SUMS = POSITIONS * BLOCK * CPU_MATMUL_PANEL,
+    FILTERS_STEP = 16, /* columns of the inner kernel */
+    UNITS_WANTED = 8,  /* so that several threads can have as much to do each */
+};
+
+/* ---- weights ---- */
+
+bool cpu_winograd_takes(const CpuRules *rules, const Attributes *attributes, const Shape *weights) {
+    uint32_t count;
+    const int64_t *strides = attributes_ints(attributes, "strides", &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (strides[i] != 1) return false;
+    const int64_t *dilations = attributes_ints(attributes, "dilations", &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (dilations[i] != 1) return false;
+    if (weights->rank != 4 || weights->dims[2] != 3 || weights->dims[3] != 3) return false;
+    if (attributes_int(attributes, "group") != 1) return false;
+    if (weights->dims[1] < CPU_VECTOR_LANES) return false; /* see the transforms */
+    const int64_t least = cpu_rule(rules, CPU_RULE_WINOGRAD_CHANNELS_MIN);
+    if (weights->dims[0] < least || weights->dims[1] < least) return false;
+    /* transformed weights are four times as many: where images are small, reading them takes
+     * longer than the products that they save */
+    const int64_t pixels = attributes_int(attributes, "pixels");
+    if (pixels > 0) return pixels >= cpu_rule(rules, CPU_RULE_WINOGRAD_PIXELS_MIN);
+    return weights->dims[1] < cpu_rule(rules, CPU_RULE_WINOGRAD_CHANNELS_END);
+}
+
+int64_t cpu_winograd_packed_count(const Shape *weights) {
+    return POSITIONS * cpu_matmul_packed_count(weights->dims[1], weights->dims[0]);
+}
+
+static void transform_weights(const float *g, double *out) {
+    static const double rows[TILE][3] = {{1.0 / 4, 0, 0}, {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+        {-1.0 / 6, 1.0 / 6, -1.0 / 6}, {1.0 / 24, 1.0 / 12, 1.0 / 6},
+        {1.0 / 24, -1.0 / 12, 1.0 / 6}, {0, 0, 1}};
+    double half[TILE][3];
+    for (int i = 0; i < TILE; i++)
+        for (int j = 0; j < 3; j++)
+            half[i][j] = rows[i][0] * (double)g[j] + rows[i][1] * (double)g[3 + j] +
+                         rows[i][2] * (double)g[6 + j];
+    for (int i = 0; i < TILE; i++)
+        for (int j = 0; j < TILE; j++)
+            out[i * TILE + j] =
+                half[i][0] * rows[j][0] + half[i][1] * rows[j][1] + half[i][2] * rows[j][2];
+}
+
+/* Panels of filters; in each the positions, in each of these a panel of a matrix [C, filters]. */
+void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape, float *packed) {
+    const CpuMatmulCode code = cpu_matmul_code_for(level);
+    const int64_t filters = shape->dims[0], channels = shape->dims[1];
+    KernelStopMeter meter = {0};
+    for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
+        const int64_t left = filters - first;
+        const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
+        const int64_t width = cpu_matmul_panel_width(left);
+        const CpuPanelSteps steps = cpu_matmul_panel_steps(&code, channels, width);
+        float *panel = packed + first * channels * POSITIONS;
+        memset(panel, 0, (size_t)(width * channels * POSITIONS) * sizeof(float));
+        for (int64_t c = 0; c < channels; c++)
+            for (int64_t f = 0; f < count; f++) {
+                double transformed[POSITIONS];
+                if (kernel_stop_ends_after(&meter, 256)) return;
+                transform_weights(weights + ((first + f) * channels + c) * 9, transformed);
+                const int64_t at = c * steps.row + cpu_matmul_panel_offset(steps, f);
+                for (int p = 0; p < POSITIONS; p++)
+                    panel[p * channels * width + at] = (float)transformed[p];
+            }
+    }
+}
+
+/* ---- transforms ---- */
+
+/* Vectors are those that the level has: wider ones go through memory with gcc. The last one of a
+ * pixel ends with its channels, of which there are as many as in the widest one. */
+#define DEFINE_TRANSFORMS(level, TARGET, LANES)                                                    \
+    typedef float Vector_##level __attribute__((vector_size(4 * (LANES))));                        \
+    typedef float Unaligned_##level                                                                \
+        __attribute__((vector_size(4 * (LANES)), aligned(4), may_alias));                          \
+    TARGET CPU_INLINE void enter_line_##level(                                                     \
+        const Vector_##level *d, int step, Vector_##level *to) {                                   \
+        const Vector_##level a = d[4 * step] - 4 * d[2 * step], b = d[3 * step] - 4 * d[step];     \
+        const Vector_##level e = d[4 * step] - d[2 * step], f = 2 * (d[3 * step] - d[step]);       \
+        to[0] = 4 * d[0] - 5 * d[2 * step] + d[4 * step];                                          \
+        to[step] = a + b;                                                                          \
+        to[2 * step] = a - b;                                                                      \
+        to[3 * step] = e + f;                                                                      \
+        to[4 * step] = e - f;                                                                      \
+        to[5 * step] = 4 * d[step] - 5 * d[3 * step] + d[5 * step];                                \
+    }                                                                                              \
+    /* A tile's pixels, channel by channel, to positions that are `step` apart. */                 \
+    TARGET static void enter_##level(                                                              \
+        const float *const *pixels, int64_t channels, int64_t step, float *to) {                   \
+        for (int64_t next = 0; next < channels; next += (LANES)) {                                 \
+            const int64_t c = next + (LANES) > channels ? channels - (LANES) : next;               \
+            Vector_##level tile[POSITIONS], half[POSITIONS];                                       \
+            CPU_UNROLL for (int p = 0; p < POSITIONS; p++) tile[p] =                               \
+                *(const Unaligned_##level *)(pixels[p] + c);                                       \
+            CPU_UNROLL for (int i = 0; i < TILE; i++)                                              \
+                enter_line_##level(tile + i, TILE, half + i);                                      \
+            CPU_UNROLL for (int i = 0; i < TILE; i++)                                              \
+                enter_line_##level(half + i * TILE, 1, tile + i * TILE);                           \
+            CPU_UNROLL for (int p = 0; p < POSITIONS; p++) *                                       \
+                (Unaligned_##level *)(to + p * step + c) = tile[p];                                \
+        }                                                                                          \
+    }                                                                                              \
+    TARGET CPU_INLINE void leave_line_##level(                                                     \
+        const Vector_##level *m, int step, Vector_##level *to, int to_step) {                      \
+        const Vector_##level a = m[step] + m[2 * step], b = m[step] - m[2 * step];                 \
+        const Vector_##level e = m[3 * step] + m[4 * step], f = m[3 * step] - m[4 * step];         \
+        to[0] = m[0] + a + e;                                                                      \
+        to[to_step] = b + 2 * f;                                                                   \
+        to[2 * to_step] = a + 4 * e;                                                               \
+        to[3 * to_step] = b + 8 * f + m[5 * step];                                                 \
+    }                                                                                              \
+    /* A tile's sums, positions `step` apart, to outputs [4][4][CPU_MATMUL_PANEL]. */              \
+    TARGET static void leave_##level(                                                              \
+        const float *sums, int64_t step, int64_t filters, float *to) {                             \
+        for (int64_t f = 0; f < filters; f += (LANES)) {                                           \
+            Vector_##level tile[POSITIONS], half[OUTPUT * TILE], out[OUTPUT * OUTPUT];             \
+            CPU_UNROLL for (int p = 0; p < POSITIONS; p++) tile[p] =                               \
+                *(const Unaligned_##level *)(sums + p * step + f);                                 \
+            CPU_UNROLL for (int i = 0; i < TILE; i++)                                              \
+                leave_line_##level(tile + i, TILE, half + i, TILE);                                \
+            CPU_UNROLL for (int i = 0; i < OUTPUT; i++)                                            \
+                leave_line_##level(half + i * TILE, 1, out + i * OUTPUT, 1);                       \
+            CPU_UNROLL for (int i = 0; i < OUTPUT * OUTPUT; i++) *                                 \
+                (Unaligned_##level *)(to + i * CPU_MATMUL_PANEL + f) = out[i];                     \
+        }                                                                                          \
+    }                                                                                              \
+    struct transforms_need_semicolon
+
+DEFINE_TRANSFORMS(portable, , 4);
+#if defined(__x86_64__)
+DEFINE_TRANSFORMS(avx2, CPU_TARGET_AVX2, 8);
+DEFINE_TRANSFORMS(avx512, CPU_TARGET_AVX512, 16);
+#endif
+
+static void choose_transforms(CpuWinograd *conv, CpuLevel level) {
+    conv->enter = enter_portable;
+    conv->leave = leave_portable;
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX2) conv->enter = enter_avx2, conv->leave = leave_avx2;
+    if (level == CPU_LEVEL_AVX512) conv->enter = enter_avx512, conv->leave = leave_avx512;
+#endif
+    (void)level;
+}
+
+/* ---- the run ---- */
+
+static int64_t parts_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
+
+static int64_t units_of(const CpuWinograd *conv, int64_t tiles) {
+    return parts_of(tiles, BLOCK) * parts_of(conv->filters, conv->filters_per_unit);
+}
+
+void cpu_winograd_prepare(CpuWinograd *conv, CpuLevel level) {
+    conv->code = cpu_matmul_code_for(level);
+    conv->epilogue_rows = cpu_epilogue_rows_for(level);
+    choose_transforms(conv, level);
+    conv->tile_rows = parts_of(conv->window.output[0], OUTPUT);
+    conv->tile_columns = parts_of(conv->window.output[1], OUTPUT);
+    conv->tiles = conv->images * conv->tile_rows * conv->tile_columns;
+    conv->group = GROUP_FLOATS / (POSITIONS * conv->channels) / BLOCK * BLOCK;
+    if (conv->group < BLOCK) conv->group = BLOCK;
+    if (conv->group > conv->tiles) conv->group = conv->tiles;
+    conv->filters_per_unit = CPU_MATMUL_PANEL;
+    while (units_of(conv, conv->group) < UNITS_WANTED && conv->filters_per_unit > FILTERS_STEP &&
+           conv->filters > conv->filters_per_unit / 2)
+        conv->filters_per_unit /= 2;
+}
+
+/* Transformed tiles, a pixel of zeros, then each part's sums. */
+static int64_t shared_count(const CpuWinograd *conv) {
+    const int64_t count = (POSITIONS * conv->group + 1) * conv->channels;
+    return (count + 15) / 16 * 16;
+}
+
+int64_t cpu_winograd_scratch_count(const CpuDevice *device, const CpuWinograd *conv) {
+    const uint64_t units = (uint64_t)units_of(conv, conv->group);
+    return shared_count(conv) +
+           (int64_t)cpu_part_count(device, device->threads_max, units, 1) * SUMS;
+}
+
+typedef struct Run {
+    const CpuWinograd *conv;
+    CpuConvLastBuffers buffers;
+    float *zeros, *sums;
+    int64_t first, count; /* the group */
+} Run;
+
+/* Of all images: which image, and where its outputs begin. */
+typedef struct Place {
+    int64_t image, row, column;
+} Place;
+
+static Place place_of(const CpuWinograd *conv, int64_t tile) {
+    const int64_t per_image = conv->tile_rows * conv->tile_columns, at = tile % per_image;
+    return (Place){
+        tile / per_image, at / conv->tile_columns * OUTPUT, at % conv->tile_columns * OUTPUT};
+}
+
+static Error *enter_tiles(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Run *run = context;
+    const CpuWinograd *conv = run->conv;
+    const int64_t height = conv->window.input[0], width = conv->window.input[1];
+    for (uint64_t i = begin; i < end; i++) {
+        const Place place = place_of(conv, run->first + (int64_t)i);
+        const float *image = run->buffers.x + place.image * height * width * conv->channels;
+        const float *pixels[POSITIONS];
+        for (int64_t p = 0; p < POSITIONS; p++) {
+            const int64_t row = place.row - conv->window.pad_begin[0] + p / TILE;
+            const int64_t column = place.column - conv->window.pad_begin[1] + p % TILE;
+            const bool inside = row >= 0 && row < height && column >= 0 && column < width;
+            pixels[p] = inside ? image + (row * width + column) * conv->channels : run->zeros;
+        }
+        conv->enter(pixels, conv->channels, conv->group * conv->channels,
+            run->buffers.scratch + (int64_t)i * conv->channels);
+    }
+    return NULL;
+}
+
+static void multiply(
+    const Run *run, int64_t tile, int64_t count, int64_t filter, int64_t filters, float *sums) {
+    const CpuWinograd *conv = run->conv;
+    const int64_t channels = conv->channels, column = filter % CPU_MATMUL_PANEL;
+    const int64_t first = filter - column, left = conv->filters - first;
+    const int64_t width = cpu_matmul_panel_width(left), depth = conv->code.depth;
+    const CpuPanelSteps steps = cpu_matmul_panel_steps(&conv->code, channels, width);
+    const float *w =
+        run->buffers.w + first * channels * POSITIONS + cpu_matmul_panel_offset(steps, column);
+    CpuMatmulTile product = {
+        .rows = count,
+        .columns = (filters + 15) / 16 * 16, /* whole vectors: panels are filled up */
+        .a_row = channels,
+        .a_column = 1,
+        .b_row = steps.row,
+        .b_strip = steps.strip,
+        .out_row = CPU_MATMUL_PANEL,
+    };
+    for (int64_t p = 0; p < POSITIONS; p++) {
+        const float *a = run->buffers.scratch + (p * conv->group + tile) * channels;
+        product.out = sums + p * BLOCK * CPU_MATMUL_PANEL;
+        for (int64_t k = 0; k < channels; k += depth) {
+            product.depth = channels - k < depth ? channels - k : depth;
+            product.a = a + k;
+            const int64_t next = k + depth < channels ? (k + depth) * steps.row : channels * width;
+            product.b = w + p * channels * width + k * steps.row;
+            product.b_next = w + p * channels * width + next;
+            product.accumulate = k > 0;
+            conv->code.micro(&product);
+        }
+    }
+}
+
+static void finish_tile(
+    const Run *run, int64_t tile, int64_t filter, int64_t filters, const float *outputs) {
+    const CpuWinograd *conv = run->conv;
+    const int64_t height = conv->window.output[0], width = conv->window.output[1];
+    const Place place = place_of(conv, tile);
+    const float *bias = conv->has_bias ? run->buffers.bias + filter : NULL;
+    const int64_t left = width - place.column, columns = left < OUTPUT ? left : OUTPUT;
+    for (int64_t i = 0; i < OUTPUT && place.row + i < height; i++) {
+        const int64_t pixel = (place.image * height + place.row + i) * width + place.column;
+        const int64_t at = pixel * conv->filters + filter;
+        const CpuEpilogueRows rows = {
+            .rows = columns,
+            .count = filters,
+            .sums = outputs + i * OUTPUT * CPU_MATMUL_PANEL,
+            .sums_step = CPU_MATMUL_PANEL,
+            .bias = bias,
+            .residual = conv->has_residual ? run->buffers.residual + at : NULL,
+            .to = run->buffers.y + at,
+            .to_step = conv->filters,
+        };
+        conv->epilogue_rows(&conv->epilogue, &rows);
+    }
+}
+
+/* A block of the group's tiles and a part of a panel of filters. */
+static void run_block(const Run *run, int64_t tile, int64_t count, int64_t filter, float *sums) {
+    const CpuWinograd *conv = run->conv;
+    const int64_t left = conv->filters - filter;
+    const int64_t filters = left < conv->filters_per_unit ? left : conv->filters_per_unit;
+    float outputs[OUTPUT * OUTPUT * CPU_MATMUL_PANEL];
+    multiply(run, tile, count, filter, filters, sums);
+    for (int64_t i = 0; i < count; i++) {
+        conv->leave(
+            sums + i * CPU_MATMUL_PANEL, (int64_t)BLOCK * CPU_MATMUL_PANEL, filters, outputs);
+        finish_tile(run, run->first + tile + i, filter, filters, outputs);
+    }
+}
+
+/* Blocks are as large as each other, in whole steps of the inner kernel. */
+static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    Run *run = context;
+    const int64_t size = parts_of(parts_of(run->count, parts_of(run->count, BLOCK)), 6) * 6;
+    const int64_t blocks = parts_of(run->count, BLOCK);
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        TRY(kernel_stop_check());
+        const int64_t tile = i % blocks * size, left = run->count - tile;
+        if (left > 0)
+            run_block(run, tile, left < size ? left : size,
+                i / blocks * run->conv->filters_per_unit, run->sums + part * SUMS);
+    }
+    return NULL;
+}
+
+Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *planned,
+    const CpuConvLastBuffers *buffers, const Launch *launch) {
+    CpuWinograd joined = *planned;
+    const CpuWinograd *conv = &joined;
+    Run run = {.conv = conv, .buffers = *buffers};
+    joined.filters_per_unit = cpu_conv_last_filters_per_unit(device, launch->threads,
+        parts_of(planned->group, BLOCK), planned->filters, planned->filters_per_unit);
+    run.zeros = buffers->scratch + POSITIONS * conv->group * conv->channels;
+    run.sums = buffers->scratch + shared_count(conv);
+    memset(run.zeros, 0, (size_t)conv->channels * sizeof(float));
+    /* about 20 µs are worth a thread; fewer here, since the next phase wants it awake anyway */
+    const int64_t block_cost = (BLOCK + 8) * conv->filters_per_unit * POSITIONS * conv->channels;
+    for (; run.first < conv->tiles; run.first += run.count) {
+        const int64_t left = conv->tiles - run.first;
+        run.count = left < conv->group ? left : conv->group;
+        TRY(cpu_for_each(device, launch->threads, (uint64_t)run.count,
+            (uint64_t)parts_of(1024, conv->channels), enter_tiles, &run));
+        TRY(cpu_for_each(device, launch->threads, (uint64_t)units_of(conv, run.count),
+            (uint64_t)(2000000 / block_cost) + 1, run_blocks, &run));
+    }
+    return NULL;
+}

@@ -1,9 +1,0 @@
-#pragma once
-/* A row of pool outputs of float32 over rows with the padding written out. */
-#include "kernels/cpu/cpu_plane.h"
-
-/* Whole vectors of outputs: up to 15 more than the plane's width. x: output 0's corner. */
-typedef void CpuPoolWindow(const CpuPlane *plane, const float *x, float *y);
-/* Maxima, or sums. Each output takes its window in the kernel's order: the same bits at every level
- * and as with cpu_pool_row.h, where padding is the least value or 0. */
-CpuPoolWindow *cpu_pool_window_for(CpuLevel level, bool is_average, int64_t stride);

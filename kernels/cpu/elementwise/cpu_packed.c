@@ -1,0 +1,169 @@
+/* Movement of packed elements: each goes to a byte of its own, the kernel for bytes moves those,
+ * and what it made is packed again. */
+#include "base/allocator.h"
+#include "base/checked.h"
+#include "kernels/cpu/elementwise/cpu_small.h"
+#include "kernels/tensor/dtype_bits.h"
+
+enum { RUNS_PER_PART = 32 };
+
+typedef struct Operand {
+    uint32_t bits; /* 0: not packed, handed on as it is */
+    uint64_t count;
+    uint64_t offset; /* of its bytes in the workspace */
+} Operand;
+
+typedef struct State {
+    Plan *inner;
+    uint64_t inner_workspace;
+    uint32_t input_count;
+    Operand operands[]; /* the inputs, then the outputs */
+} State;
+
+typedef struct Run {
+    const Operand *operand;
+    uint8_t *packed;
+    uint8_t *bytes;
+} Run;
+
+static void destroy(Plan *plan) {
+    State *state = plan_state(plan);
+    plan_release(state->inner);
+    plan_free(plan);
+}
+
+static Error *unpack_runs(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    const Run *run = context;
+    const uint64_t first = begin * CPU_SMALL_RUN, all = run->operand->count;
+    const uint64_t behind = end * CPU_SMALL_RUN < all ? end * CPU_SMALL_RUN : all;
+    (void)part;
+    dtype_bits_unpack(run->operand->bits, run->packed, first, behind - first, run->bytes + first);
+    return NULL;
+}
+
+static Error *pack_runs(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    const Run *run = context;
+    const uint64_t first = begin * CPU_SMALL_RUN, all = run->operand->count;
+    const uint64_t behind = end * CPU_SMALL_RUN < all ? end * CPU_SMALL_RUN : all;
+    (void)part;
+    dtype_bits_pack(run->operand->bits, run->bytes + first, first, behind - first, run->packed);
+    return NULL;
+}
+
+static Error *each_run(const Plan *plan, const Launch *launch, const Operand *operand,
+    uint64_t address, CpuTask *task) {
+    Run run = {
+        operand, (uint8_t *)(uintptr_t)address, (uint8_t *)cpu_workspace(launch) + operand->offset};
+    return cpu_for_each(cpu_device(plan->device), launch->threads,
+        (operand->count + CPU_SMALL_RUN - 1) / CPU_SMALL_RUN, RUNS_PER_PART, task, &run);
+}
+
+/* Where the inner kernel finds an operand. */
+static uint64_t inner_address(const Launch *launch, const Operand *operand, uint64_t address) {
+    return operand->bits == 0 || address == 0 ? address : launch->workspace + operand->offset;
+}
+
+static Error *launch_packed(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
+    const State *state = plan_state(plan);
+    const Operand *ins = state->operands, *outs = ins + state->input_count;
+    uint64_t inputs[PLAN_INPUTS_MAX], outputs[PLAN_OUTPUTS_MAX];
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        inputs[i] = inner_address(launch, &ins[i], launch->inputs[i]);
+        if (inputs[i] != launch->inputs[i])
+            TRY(each_run(plan, launch, &ins[i], launch->inputs[i], unpack_runs));
+    }
+    for (uint32_t i = 0; i < plan->output_count; i++)
+        outputs[i] = inner_address(launch, &outs[i], launch->outputs[i]);
+    Launch inner = *launch;
+    inner.inputs = inputs;
+    inner.outputs = outputs;
+    inner.workspace = launch->workspace + state->inner_workspace;
+    TRY(state->inner->launch(state->inner, &inner, output_shapes));
+    for (uint32_t i = 0; i < plan->output_count; i++)
+        if (outputs[i] != launch->outputs[i])
+            TRY(each_run(plan, launch, &outs[i], launch->outputs[i], pack_runs));
+    return NULL;
+}
+
+static Error *place(const TensorSpec *spec, uint64_t *inout_total, Operand *out) {
+    if (!spec->present || !dtype_in(DTYPES_PACKED, spec->dtype)) return NULL;
+    out->bits = dtype_bits(spec->dtype);
+    out->count = (uint64_t)shape_count_unchecked(&spec->shape);
+    out->offset = *inout_total;
+    uint64_t aligned;
+    if (!checked_align_u64(out->count, DEVICE_ALIGNMENT, &aligned) ||
+        !checked_add_u64(*inout_total, aligned, inout_total))
+        FAIL(INVALID, "%llu elements are too many", (unsigned long long)out->count);
+    return NULL;
+}
+
+/* The kernel for bytes of the same operator. */
+static const Kernel *find_row(OperatorId id) {
+    static const Kernel *const tables[] = {cpu_movement, cpu_gather, cpu_pad, cpu_generate};
+    for (uint32_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        for (const Kernel *row = tables[i]; row->operator_id != OPERATOR_NONE; row++)
+            if (row->operator_id == id) return row;
+    return NULL;
+}
+
+/* The request with bytes in the place of packed elements. */
+static Error *plan_inner(Device *device, const PlanRequest *request, Plan **out) {
+    void *block;
+    TRY(memory_alloc(1, sizeof(PlanRequest) + PLAN_INPUTS_MAX * sizeof(TensorSpec), &block));
+    PlanRequest *bytes = block;
+    TensorSpec *inputs = (TensorSpec *)(bytes + 1);
+    *bytes = *request;
+    bytes->inputs = inputs;
+    for (uint32_t i = 0; i < request->input_count; i++) {
+        inputs[i] = request->inputs[i];
+        if (dtype_in(DTYPES_PACKED, inputs[i].dtype)) inputs[i].dtype = DTYPE_UINT8;
+    }
+    for (uint32_t i = 0; i < request->output_count; i++)
+        if (dtype_in(DTYPES_PACKED, bytes->outputs[i].dtype)) bytes->outputs[i].dtype = DTYPE_UINT8;
+    const Kernel *row = find_row(request->operator_info->id);
+    Error *error = row->plan(device, bytes, out);
+    memory_free(block);
+    return error;
+}
+
+static Error *plan_packed(Device *device, const PlanRequest *request, Plan **out) {
+    const uint32_t in = request->input_count, all = in + request->output_count;
+    OWN(Plan, plan) = NULL;
+    uint64_t total = 0;
+    if (!dtype_in(DTYPES_PACKED, request->outputs[0].dtype)) return cpu_decline(out);
+    TRY(plan_create(
+        device, request, "cpu.packed_movement", sizeof(State) + all * sizeof(Operand), &plan));
+    State *state = plan_state(plan);
+    plan->destroy = destroy;
+    plan->launch = launch_packed;
+    plan->in_place = 0;
+    state->input_count = in;
+    TRY(plan_inner(device, request, &state->inner));
+    if (!state->inner) return cpu_decline(out);
+    for (uint32_t i = 0; i < all; i++)
+        TRY(place(
+            i < in ? &request->inputs[i] : &request->outputs[i - in], &total, &state->operands[i]));
+    state->inner_workspace = total;
+    if (!checked_add_u64(total, state->inner->workspace_bytes, &plan->workspace_bytes))
+        FAIL(INVALID, "the operands are too large");
+    *out = TAKE(plan);
+    return NULL;
+}
+
+#define PACKED_ROW(id)                                                                             \
+    { OPERATOR_##id, DTYPES_PACKED, plan_packed, "cpu.packed_movement", KERNEL_PORTABLE }
+
+/* Beside what ONNX lets packed elements take, what Loop and Scan need to cut and join them. */
+const Kernel cpu_packed[] = {
+    PACKED_ROW(TRANSPOSE),
+    PACKED_ROW(PAD),
+    PACKED_ROW(EXPAND),
+    PACKED_ROW(TILE),
+    PACKED_ROW(SLICE),
+    PACKED_ROW(CONCAT),
+    PACKED_ROW(SPLIT),
+    PACKED_ROW(GATHER),
+    /* by the shape's type, which leads */
+    {OPERATOR_CONSTANT_OF_SHAPE, DTYPES_ANY, plan_packed, "cpu.packed_movement", KERNEL_PORTABLE},
+    KERNELS_END,
+};

@@ -1,0 +1,68 @@
+#pragma once
+/* Elementwise work of any shape: a short program of loops, run over blocks that stay in the
+ * first-level cache. A plain operator is a program of one step (a few for Mean, mixed Pow, some
+ * casts); FusedElementwise is one of many.
+ *
+ * Every element is computed alone, so blocks, threads, broadcasting and fusion never change bits.
+ */
+#include "kernels/operator/attributes.h"
+#include "kernels/cpu/loops/cpu_loops.h"
+
+enum {
+    CPU_POINTWISE_STEPS_MAX = 512,
+    CPU_POINTWISE_CONSTANTS_MAX = 512,
+};
+
+typedef enum CpuSourceKind {
+    CPU_SOURCE_ABSENT,
+    CPU_SOURCE_INPUT,
+    CPU_SOURCE_STEP,
+    CPU_SOURCE_CONSTANT,
+} CpuSourceKind;
+
+typedef struct CpuSource {
+    CpuSourceKind kind;
+    uint32_t index;
+    DType dtype;
+} CpuSource;
+
+typedef struct CpuPointwiseStep {
+    CpuLoop *loop;
+    CpuLoopId id; /* which loop that is; CPU_LOOP_COUNT: a cast to `dtype` */
+    DType by;     /* element type of its operands, as in cpu_loop_find */
+    bool saturate;
+    uint32_t operand_count;
+    CpuSource operands[CPU_LOOP_OPERANDS_MAX];
+    DType dtype; /* of the result */
+    CpuParameters parameters;
+} CpuPointwiseStep;
+
+/* A program being put together. */
+typedef struct CpuPointwise {
+    CpuLevel level;
+    bool missing; /* some operator or element type has no loop: the kernel declines */
+    uint32_t step_count;
+    uint32_t constant_count;
+    CpuPointwiseStep steps[CPU_POINTWISE_STEPS_MAX];
+    uint64_t constants[CPU_POINTWISE_CONSTANTS_MAX]; /* each in its element type's bytes */
+} CpuPointwise;
+
+MUST_CHECK Error *cpu_pointwise_create(CpuLevel level, CpuPointwise **out);
+void cpu_pointwise_release(CpuPointwise *program);
+DEFINE_OWN(CpuPointwise, cpu_pointwise_release);
+
+/* True for operators that cpu_pointwise_add_operator knows. */
+bool cpu_pointwise_knows(OperatorId operator_id);
+/* value rounded to the element type (saturated, for integers). */
+CpuSource cpu_pointwise_add_constant(CpuPointwise *program, DType dtype, double value);
+/* Adds the steps of one operator; answers where its result is. What cannot be done sets
+ * program->missing. */
+CpuSource cpu_pointwise_add_operator(CpuPointwise *program, OperatorId operator_id,
+    const Attributes *attributes, const CpuSource *operands, uint32_t operand_count, DType result);
+/* Which steps the last one needs, and for each of them the slot of its result: the lowest that no
+ * later step's operand lies in. Both of CPU_POINTWISE_STEPS_MAX. Answers how many slots there are.
+ */
+uint32_t cpu_pointwise_place(const CpuPointwise *program, bool *out_needed, uint32_t *out_slots);
+/* A plan that runs the program's last step into output 0. Declines when program->missing. */
+MUST_CHECK Error *cpu_pointwise_plan(Device *device, const PlanRequest *request,
+    const char *kernel_name, const CpuPointwise *program, Plan **out);

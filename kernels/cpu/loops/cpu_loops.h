@@ -1,0 +1,95 @@
+#pragma once
+/* Loops over contiguous elements, compiled once for each instruction set level from the same
+ * source; their bits do not depend on the level.
+ *
+ * cpu_loops_<family>.c hold them: each is compiled three times with CPU_LOOPS_LEVEL 0, 1, 2, and
+ * all its functions are static but the finder, whose name carries the level. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/tensor/dtype.h"
+
+typedef enum CpuLoopId {
+#define CPU_LOOP(name, operands) CPU_LOOP_##name,
+#include "kernels/cpu/loops/cpu_loops.def"
+#undef CPU_LOOP
+    CPU_LOOP_COUNT
+} CpuLoopId;
+
+enum { CPU_LOOP_OPERANDS_MAX = 3 };
+
+/* step: 1 for consecutive elements, 0 for one element repeated. */
+typedef struct CpuOperand {
+    const void *data;
+    int64_t step;
+} CpuOperand;
+
+/* Attributes, for the loops that have some. */
+typedef struct CpuParameters {
+    double alpha, beta;
+} CpuParameters;
+
+/* count >= 1; unless count is 1 some operand has step 1. out may be the address of an operand of
+ * step 1 and of the same element size; no other overlap. */
+typedef void CpuLoop(
+    void *out, const CpuOperand *operands, int64_t count, const CpuParameters *parameters);
+
+/* dtype: of the operands (WHERE: of the last two; POW_BY_…: of the base; SHRINK: of the first,
+ * the others of an integer are float64). Comparisons, IS_NAN and
+ * NOT write bool. NULL when there is none. */
+CpuLoop *cpu_loop_find(CpuLevel level, CpuLoopId id, DType dtype);
+/* saturate: what float8 targets do beyond their range. NULL when there is none. */
+CpuLoop *cpu_loop_find_cast(CpuLevel level, DType from, DType to, bool saturate);
+uint32_t cpu_loop_operands(CpuLoopId id);
+
+/* Units of an LSTM whose gates go through sigmoid and tanh and nothing else. */
+typedef struct CpuLstmRow {
+    const float *gates, *products; /* input, output, forget, cell: added up before all else */
+    int64_t gate_step;             /* from one gate to the next, in elements */
+    int64_t count;                 /* units */
+    float *c, *h;                  /* [count] each: c goes on from what it holds, h is written */
+} CpuLstmRow;
+
+/* Bits as those of CPU_LOOP_ADD, _SIGMOID, _TANH and _MUL in turn; a NaN in c becomes the canonical
+ * one. */
+typedef void CpuLstmLoop(const CpuLstmRow *row);
+CpuLstmLoop *cpu_lstm_loop_find(CpuLevel level);
+
+typedef enum CpuReduction {
+    CPU_REDUCE_SUM,
+    CPU_REDUCE_SUM_SQUARE,
+    CPU_REDUCE_PROD,
+    CPU_REDUCE_MAX,
+    CPU_REDUCE_MIN,
+    CPU_REDUCE_SUM_ABS,
+    CPU_REDUCTION_COUNT
+} CpuReduction;
+
+/* What a reduction has come to: float64 for floats, 64 bits of the same signedness for integers. */
+typedef union CpuTotal {
+    double f64;
+    int64_t i64;
+    uint64_t u64;
+} CpuTotal;
+
+/* totals[i] = totals[i] combined with the reduction of `length` elements at x + i * row_stride (in
+ * elements), i < count. The order of combining depends on length alone. */
+typedef void CpuReduceRows(
+    CpuTotal *totals, const void *x, int64_t count, int64_t length, int64_t row_stride);
+/* totals[i] = totals[i] combined with x[j * row_stride + i] for j < length in that order. */
+typedef void CpuReduceColumns(
+    CpuTotal *totals, const void *x, int64_t count, int64_t length, int64_t row_stride);
+
+typedef struct CpuReducer {
+    CpuReduceRows *rows;
+    CpuReduceColumns *columns;
+    CpuTotal identity;
+} CpuReducer;
+
+/* NULL when there is none. */
+const CpuReducer *cpu_reducer_find(CpuLevel level, CpuReduction reduction, DType dtype);
+/* What a reduction of `count` elements starts from. Of nothing at all, the extremes are the element
+ * type's own limits. */
+CpuTotal cpu_reducer_identity(
+    const CpuReducer *reducer, CpuReduction reduction, DType dtype, uint64_t count);

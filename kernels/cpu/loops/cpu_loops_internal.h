@@ -1,0 +1,165 @@
+#pragma once
+/* What the loop sources share: how a loop is written so that compilers vectorise it, and how
+ * 16-bit floats go through float32.
+ *
+ * Included only by cpu_loops_<family>.c, which are compiled once a level. */
+#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/scalar/scalar_half.h"
+
+#if CPU_LOOPS_LEVEL == 0
+#define CPU_LOOPS_NAME(name) name##_portable
+#elif CPU_LOOPS_LEVEL == 1
+#define CPU_LOOPS_NAME(name) name##_avx2
+#else
+#define CPU_LOOPS_NAME(name) name##_avx512
+#endif
+
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed" /* integer division has no vector form */
+#endif
+
+/* Operands are either out itself or do not overlap it, so no iteration waits for another. */
+#if defined(__clang__)
+#define CPU_EACH(i, n)                                                                             \
+    _Pragma("clang loop vectorize(assume_safety)") for (int64_t i = 0; i < (n); i++)
+#else
+#define CPU_EACH(i, n) _Pragma("GCC ivdep") for (int64_t i = 0; i < (n); i++)
+#endif
+
+#define LOOP_FUNCTION(name)                                                                        \
+    static void name(void *out, const CpuOperand *operands, int64_t count,                         \
+        __attribute__((unused)) const CpuParameters *parameters)
+
+/* expression of x; R and T: element types of the result and the operand. */
+#define LOOP_UNARY(name, R, T, prepare, expression)                                                \
+    LOOP_FUNCTION(name) {                                                                          \
+        R *to = out;                                                                               \
+        const T *from = operands[0].data;                                                          \
+        prepare;                                                                                   \
+        CPU_EACH(i, count) {                                                                       \
+            T x = from[i];                                                                         \
+            to[i] = expression;                                                                    \
+        }                                                                                          \
+    }
+
+/* expression of x and y, of types T and Y. */
+#define LOOP_BINARY(name, R, T, Y, expression)                                                     \
+    LOOP_FUNCTION(name) {                                                                          \
+        R *to = out;                                                                               \
+        const T *a = operands[0].data;                                                             \
+        const Y *b = operands[1].data;                                                             \
+        if (operands[0].step == 0) {                                                               \
+            const T x = a[0];                                                                      \
+            CPU_EACH(i, count) {                                                                   \
+                Y y = b[i];                                                                        \
+                to[i] = expression;                                                                \
+            }                                                                                      \
+        } else if (operands[1].step == 0) {                                                        \
+            const Y y = b[0];                                                                      \
+            CPU_EACH(i, count) {                                                                   \
+                T x = a[i];                                                                        \
+                to[i] = expression;                                                                \
+            }                                                                                      \
+        } else {                                                                                   \
+            CPU_EACH(i, count) {                                                                   \
+                T x = a[i];                                                                        \
+                Y y = b[i];                                                                        \
+                to[i] = expression;                                                                \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+/* Elements of 16-bit floats converted at a time: three float32 blocks stay in the first-level
+ * cache. */
+enum { CPU_HALF_BLOCK = 512 };
+
+#define HALF_BLOCKS(half)                                                                          \
+    static void widen_block_##half(float *to, const uint16_t *from, int64_t count) {               \
+        CPU_EACH(i, count) to[i] = scalar_widen_##half(from[i]);                                   \
+    }                                                                                              \
+    __attribute__((unused)) static void narrow_block_##half(                                       \
+        uint16_t *to, const float *from, int64_t count) {                                          \
+        CPU_EACH(i, count) to[i] = scalar_narrow_##half(from[i]);                                  \
+    }                                                                                              \
+    /* Widens what the block [begin, begin + count) needs of an operand. */                        \
+    __attribute__((unused)) static CpuOperand widen_operand_##half(                                \
+        float *block, const CpuOperand *operand, int64_t begin, int64_t count) {                   \
+        const uint16_t *from = (const uint16_t *)operand->data + begin * operand->step;            \
+        widen_block_##half(block, from, operand->step ? count : 1);                                \
+        return (CpuOperand){block, operand->step};                                                 \
+    }                                                                                              \
+    /* A float32 loop run over 16-bit operands; result_size 2: the result is narrowed too. */      \
+    __attribute__((unused)) static void half_loop_##half(CpuLoop *loop, uint32_t operand_count,    \
+        size_t result_size, void *out, const CpuOperand *operands, int64_t count,                  \
+        const CpuParameters *parameters) {                                                         \
+        float blocks[CPU_LOOP_OPERANDS_MAX][CPU_HALF_BLOCK];                                       \
+        CpuOperand wide[CPU_LOOP_OPERANDS_MAX];                                                    \
+        for (int64_t begin = 0; begin < count; begin += CPU_HALF_BLOCK) {                          \
+            int64_t n = count - begin < CPU_HALF_BLOCK ? count - begin : CPU_HALF_BLOCK;           \
+            for (uint32_t k = 0; k < operand_count; k++)                                           \
+                wide[k] = widen_operand_##half(blocks[k], &operands[k], begin, n);                 \
+            if (result_size == 1) {                                                                \
+                loop((uint8_t *)out + begin, wide, n, parameters);                                 \
+            } else {                                                                               \
+                float result[CPU_HALF_BLOCK];                                                      \
+                loop(result, wide, n, parameters);                                                 \
+                narrow_block_##half((uint16_t *)out + begin, result, n);                           \
+            }                                                                                      \
+        }                                                                                          \
+    }
+HALF_BLOCKS(float16)
+HALF_BLOCKS(bfloat16)
+
+/* loop##_float16 and loop##_bfloat16 from loop##_float32. */
+#define LOOP_HALVES(loop, operand_count, result_size)                                              \
+    LOOP_FUNCTION(loop##_float16) {                                                                \
+        half_loop_float16(                                                                         \
+            loop##_float32, operand_count, result_size, out, operands, count, parameters);         \
+    }                                                                                              \
+    LOOP_FUNCTION(loop##_bfloat16) {                                                               \
+        half_loop_bfloat16(                                                                        \
+            loop##_float32, operand_count, result_size, out, operands, count, parameters);         \
+    }
+
+#define EACH_INTEGER(DO)                                                                           \
+    DO(int8, int8_t)                                                                               \
+    DO(int16, int16_t)                                                                             \
+    DO(int32, int32_t)                                                                             \
+    DO(int64, int64_t)                                                                             \
+    DO(uint8, uint8_t)                                                                             \
+    DO(uint16, uint16_t)                                                                           \
+    DO(uint32, uint32_t)                                                                           \
+    DO(uint64, uint64_t)
+
+/* Entries of a table indexed by DType. */
+#define LOOP_INTEGER_ENTRIES(loop)                                                                 \
+    [DTYPE_INT8] = loop##_int8, [DTYPE_INT16] = loop##_int16, [DTYPE_INT32] = loop##_int32,        \
+    [DTYPE_INT64] = loop##_int64, [DTYPE_UINT8] = loop##_uint8, [DTYPE_UINT16] = loop##_uint16,    \
+    [DTYPE_UINT32] = loop##_uint32, [DTYPE_UINT64] = loop##_uint64
+#define LOOP_FLOAT_ENTRIES(loop)                                                                   \
+    [DTYPE_FLOAT32] = loop##_float32, [DTYPE_FLOAT64] = loop##_float64,                            \
+    [DTYPE_FLOAT16] = loop##_float16, [DTYPE_BFLOAT16] = loop##_bfloat16
+
+/* A source's loops: only its own, since every pointer of a table costs each process a relocation
+ * and every page of it a copy. */
+typedef struct LoopRow {
+    CpuLoopId id;
+    CpuLoop *loops[DTYPE_COUNT];
+} LoopRow;
+#define LOOP_FLOAT_ROW(name, loop)                                                                 \
+    {                                                                                              \
+        CPU_LOOP_##name, { LOOP_FLOAT_ENTRIES(loop) }                                              \
+    }
+#define LOOP_NUMBER_ROW(name, loop)                                                                \
+    {                                                                                              \
+        CPU_LOOP_##name, { LOOP_INTEGER_ENTRIES(loop), LOOP_FLOAT_ENTRIES(loop) }                  \
+    }
+
+/* In the table `rows` of a source; NULL: it has none. */
+#define LOOP_FIND(rows, id, dtype) loop_find(rows, sizeof(rows) / sizeof *(rows), id, dtype)
+__attribute__((unused)) static CpuLoop *loop_find(
+    const LoopRow *rows, size_t count, CpuLoopId id, DType dtype) {
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].id == id) return rows[i].loops[dtype];
+    return 0;
+}

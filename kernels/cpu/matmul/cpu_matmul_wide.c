@@ -1,0 +1,190 @@
+/* MatMul, Gemm and FusedMatMul of float64, and MatMul and Gemm of integers (which wrap). Each
+ * element is a chain in the order of k without fused multiply-adds: the same bits everywhere. */
+#include <math.h>
+
+#include "kernels/cpu/loops/cpu_float_plan.h"
+#include "kernels/cpu/matmul/cpu_matmul.h"
+#include "kernels/cpu/core/cpu_vector.h"
+
+enum { COLUMNS = 64 }; /* of a unit */
+
+/* sums[j] = a[k] b[k][j] summed over k < depth, for j < columns */
+typedef void WideRow(const void *a, int64_t a_column, const void *b, int64_t b_row,
+    int64_t b_column, int64_t depth, int64_t columns, void *sums);
+
+#define DEFINE_ROW(name, T, W)                                                                     \
+    CPU_INLINE void name##_body(const void *a_, int64_t a_column, const void *b_, int64_t b_row,   \
+        int64_t b_column, int64_t depth, int64_t columns, void *sums_) {                           \
+        const T *a = a_, *b = b_;                                                                  \
+        T *sums = sums_;                                                                           \
+        for (int64_t j = 0; j < columns; j++) sums[j] = 0;                                         \
+        KernelStopMeter meter = {0};                                                               \
+        for (int64_t k = 0; k < depth; k++) {                                                      \
+            if (kernel_stop_ends_after(&meter, 2 * (uint64_t)columns)) return;                     \
+            const T factor = a[k * a_column];                                                      \
+            const T *from = b + k * b_row;                                                         \
+            if (b_column == 1)                                                                     \
+                for (int64_t j = 0; j < columns; j++)                                              \
+                    sums[j] = (T)((W)sums[j] + (W)factor * (W)from[j]);                            \
+            else                                                                                   \
+                for (int64_t j = 0; j < columns; j++)                                              \
+                    sums[j] = (T)((W)sums[j] + (W)factor * (W)from[j * b_column]);                 \
+        }                                                                                          \
+    }                                                                                              \
+    CPU_VARIANTS(name,                                                                             \
+        (const void *a, int64_t a_column, const void *b, int64_t b_row, int64_t b_column,          \
+            int64_t depth, int64_t columns, void *sums),                                           \
+        (a, a_column, b, b_row, b_column, depth, columns, sums));                                  \
+    struct row_needs_semicolon
+
+DEFINE_ROW(row_f64, double, double);
+DEFINE_ROW(row_8, uint8_t, uint32_t); /* signed ones wrap to the same bits */
+DEFINE_ROW(row_16, uint16_t, uint32_t);
+DEFINE_ROW(row_32, uint32_t, uint32_t);
+DEFINE_ROW(row_64, uint64_t, uint64_t);
+
+typedef struct WideState {
+    CpuMatmul matmul;
+    uint64_t size; /* of an element */
+    bool is_float;
+    int64_t alpha, beta; /* of integers */
+    WideRow *row;
+    CpuEpilogueRowF64 *epilogue_row;
+} WideState;
+
+typedef struct Run {
+    const WideState *state;
+    const char *a, *b, *bias, *residual;
+    char *c;
+    int64_t blocks;
+} Run;
+
+static int64_t offset_of(const Shape *batch, int64_t index, const int64_t *strides) {
+    int64_t offset = 0;
+    for (uint32_t i = batch->rank; i-- > 0; index /= batch->dims[i])
+        offset += index % batch->dims[i] * strides[i];
+    return offset;
+}
+
+static uint64_t integer_at(const void *data, uint64_t size, int64_t index) {
+    switch (size) {
+    case 1:
+        return ((const uint8_t *)data)[index];
+    case 2:
+        return ((const uint16_t *)data)[index];
+    case 4:
+        return ((const uint32_t *)data)[index];
+    default:
+        return ((const uint64_t *)data)[index];
+    }
+}
+
+static void finish_integers(const WideState *state, const void *sums, int64_t count,
+    const char *bias, int64_t bias_step, char *to) {
+    for (int64_t j = 0; j < count; j++) {
+        uint64_t value = (uint64_t)state->alpha * integer_at(sums, state->size, j);
+        if (bias) value += (uint64_t)state->beta * integer_at(bias, state->size, j * bias_step);
+        switch (state->size) {
+        case 1:
+            ((uint8_t *)to)[j] = (uint8_t)value;
+            break;
+        case 2:
+            ((uint16_t *)(void *)to)[j] = (uint16_t)value;
+            break;
+        case 4:
+            ((uint32_t *)(void *)to)[j] = (uint32_t)value;
+            break;
+        default:
+            ((uint64_t *)(void *)to)[j] = value;
+        }
+    }
+}
+
+static void run_block(const Run *run, int64_t batch, int64_t row, int64_t column) {
+    const WideState *state = run->state;
+    const CpuMatmul *matmul = &state->matmul;
+    const int64_t size = (int64_t)state->size, left = matmul->columns - column;
+    const int64_t count = left < COLUMNS ? left : COLUMNS;
+    double sums[COLUMNS]; /* room for any of the types */
+    const int64_t a = offset_of(&matmul->batch, batch, matmul->a_batch) + row * matmul->a_row;
+    const int64_t b = offset_of(&matmul->batch, batch, matmul->b_batch) + column * matmul->b_column;
+    const int64_t at = (batch * matmul->rows + row) * matmul->columns + column;
+    const int64_t bias = offset_of(&matmul->batch, batch, matmul->bias_batch) +
+                         row * matmul->bias_row + column * matmul->bias_column;
+    const char *bias_at = run->bias ? run->bias + bias * size : NULL;
+    state->row(run->a + a * size, matmul->a_column, run->b + b * size, matmul->b_row,
+        matmul->b_column, matmul->depth, count, sums);
+    if (state->is_float)
+        state->epilogue_row(&matmul->epilogue, sums, count, (const double *)(const void *)bias_at,
+            matmul->bias_column,
+            run->residual ? (const double *)(const void *)(run->residual + at * size) : NULL,
+            (double *)(void *)(run->c + at * size));
+    else
+        finish_integers(state, sums, count, bias_at, matmul->bias_column, run->c + at * size);
+}
+
+static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Run *run = context;
+    const int64_t rows = run->state->matmul.rows;
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++)
+        run_block(run, i / (run->blocks * rows), i / run->blocks % rows, i % run->blocks * COLUMNS);
+    return NULL;
+}
+
+static Error *run(const void *opaque, const CpuFloatCall *call) {
+    static const uint64_t nothing = 0; /* stands for matrices of depth 0, which have no address */
+    const WideState *state = opaque;
+    const CpuMatmul *matmul = &state->matmul;
+    Run run = {
+        .state = state,
+        .a = matmul->depth ? (const char *)call->inputs[0] : (const char *)&nothing,
+        .b = matmul->depth ? (const char *)call->inputs[1] : (const char *)&nothing,
+        .bias = matmul->has_bias ? (const char *)call->inputs[2] : NULL,
+        .residual = matmul->has_residual ? (const char *)call->inputs[3] : NULL,
+        .c = (char *)call->outputs[0],
+        .blocks = (matmul->columns + COLUMNS - 1) / COLUMNS,
+    };
+    return cpu_for_each(call->device, call->launch->threads,
+        (uint64_t)(matmul->batch_count * matmul->rows * run.blocks),
+        (uint64_t)(4096 / (matmul->depth + 1)) + 1, run_units, &run);
+}
+
+/* Integers are scaled by integers only. */
+static bool take_scales(const CpuEpilogue *epilogue, WideState *state) {
+    if (fabs(epilogue->alpha) > 0x1p53 || fabs(epilogue->bias_scale) > 0x1p53) return false;
+    state->alpha = (int64_t)epilogue->alpha;
+    state->beta = (int64_t)epilogue->bias_scale;
+    return (double)state->alpha == epilogue->alpha && (double)state->beta == epilogue->bias_scale;
+}
+
+static WideRow *row_for(CpuLevel level, bool is_float, uint64_t size) {
+    if (is_float) return row_f64_for(level);
+    if (size == 1) return row_8_for(level);
+    if (size == 2) return row_16_for(level);
+    return size == 4 ? row_32_for(level) : row_64_for(level);
+}
+
+static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
+    const CpuLevel level = cpu_device(device)->level;
+    const DType dtype = request->inputs[0].dtype;
+    WideState wide = {.size = dtype_bits(dtype) / 8, .is_float = dtype == DTYPE_FLOAT64};
+    TRY(cpu_matmul_operands(request, level, DTYPE_FLOAT64, &wide.matmul));
+    if (!wide.is_float && !take_scales(&wide.matmul.epilogue, &wide)) return cpu_decline(out);
+    wide.row = row_for(level, wide.is_float, wide.size);
+    wide.epilogue_row = cpu_epilogue_row_f64_for(level);
+    void *state;
+    TRY(cpu_float_plan_create(
+        device, request, "cpu.matmul_wide", sizeof(WideState), run, out, &state));
+    *(WideState *)state = wide;
+    return NULL;
+}
+
+#define DTYPES_WIDE (DTYPE_BIT(DTYPE_FLOAT64) | DTYPES_INTEGER)
+
+const Kernel cpu_matmul_wide[] = {
+    {OPERATOR_MATMUL, DTYPES_WIDE, plan, "cpu.matmul_wide", KERNEL_PORTABLE},
+    {OPERATOR_GEMM, DTYPES_WIDE, plan, "cpu.matmul_wide", KERNEL_PORTABLE},
+    {OPERATOR_FUSED_MATMUL, DTYPE_BIT(DTYPE_FLOAT64), plan, "cpu.matmul_wide", KERNEL_PORTABLE},
+    KERNELS_END,
+};

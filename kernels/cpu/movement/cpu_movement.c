@@ -1,0 +1,159 @@
+/* Operators that move elements by rules known at plan time: Transpose, Expand, Tile, Slice,
+ * DepthToSpace, SpaceToDepth, Concat, Split, Trilu, Dropout. */
+#include <string.h>
+
+#include "kernels/cpu/movement/cpu_copy.h"
+#include "kernels/arguments/arguments.h"
+#include "kernels/arguments/strided_copy.h"
+
+typedef struct Step {
+    uint32_t input, output;
+    CpuCopy copy;
+} Step;
+
+typedef struct State {
+    uint32_t count;
+    uint32_t element_size;
+    Step steps[];
+} State;
+
+static uint32_t element_size(const PlanRequest *request) {
+    return dtype_bits(request->outputs[0].dtype) / 8;
+}
+
+static Error *launch_copies(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
+    const State *state = plan_state(plan);
+    (void)output_shapes;
+    for (uint32_t i = 0; i < state->count; i++) {
+        const Step *step = &state->steps[i];
+        const void *from = cpu_input(launch, step->input);
+        void *to = cpu_output(launch, step->output);
+        TRY(cpu_copy_run(cpu_device(plan->device), launch->threads, &step->copy, to, from));
+    }
+    return NULL;
+}
+
+static void add_step(void *context, uint32_t index, const StridedCopy *copy) {
+    State *state = context;
+    Step *step = &state->steps[index];
+    step->input = copy->input;
+    step->output = copy->output;
+    cpu_copy_make(copy->rank, copy->dims, copy->from_strides, copy->from_offset, copy->to_strides,
+        copy->to_offset, state->element_size, &step->copy);
+}
+
+static Error *plan_copies(Device *device, const PlanRequest *request, Plan **out) {
+    OWN(Plan, plan) = NULL;
+    const uint32_t count = strided_copy_count(request);
+    TRY(plan_create(device, request, kernel_row_name(cpu_movement, request->operator_info->id),
+        sizeof(State) + count * sizeof(Step), &plan));
+    State *state = plan_state(plan);
+    state->count = count;
+    state->element_size = element_size(request);
+    plan->launch = launch_copies;
+    TRY(strided_copy_each(request, add_step, state));
+    *out = TAKE(plan);
+    return NULL;
+}
+
+/* Trilu keeps in row r the columns from r + k on (upper) or up to r + k. */
+enum { CLEARED_BYTES = 4 << 20 };
+
+typedef struct TriluState {
+    uint64_t rows; /* of all matrices */
+    int64_t height, width, k;
+    uint32_t size;
+    bool upper;
+} TriluState;
+
+typedef struct TriluRun {
+    const TriluState *state;
+    char *to;
+    const char *from;
+} TriluRun;
+
+static Error *run_trilu(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    const TriluRun *run = context;
+    const TriluState *state = run->state;
+    (void)part;
+    size_t row_bytes = (size_t)state->width * state->size;
+    for (uint64_t row = begin; row < end; row++) {
+        int64_t r = (int64_t)(row % (uint64_t)state->height), split;
+        /* the first column of the upper part, within 0 … width */
+        if (__builtin_add_overflow(r, state->k, &split)) split = INT64_MAX;
+        if (!state->upper && split < INT64_MAX) split++;
+        split = split < 0 ? 0 : split > state->width ? state->width : split;
+        size_t left = (size_t)split * state->size, right = row_bytes - left;
+        char *to = run->to + row * row_bytes;
+        const char *from = run->from + row * row_bytes;
+        char *cleared = state->upper ? to : to + left;
+        const size_t size = state->upper ? left : right;
+        for (size_t done = 0; done < size; done += CLEARED_BYTES) {
+            if (done > 0) TRY(kernel_stop_check());
+            memset(cleared + done, 0, size - done < CLEARED_BYTES ? size - done : CLEARED_BYTES);
+        }
+        if (to == from) continue;
+        const size_t kept = state->upper ? left : 0;
+        TRY(kernel_stop_copy(to + kept, from + kept, state->upper ? right : left));
+    }
+    return NULL;
+}
+
+static Error *launch_trilu(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
+    const TriluState *state = plan_state(plan);
+    TriluRun run = {state, cpu_output(launch, 0), cpu_input(launch, 0)};
+    (void)output_shapes;
+    uint64_t row_bytes = (uint64_t)state->width * state->size;
+    if (state->rows == 0 || row_bytes == 0) return NULL;
+    return cpu_for_each(cpu_device(plan->device), launch->threads, state->rows,
+        131072 / row_bytes + 1, run_trilu, &run);
+}
+
+static Error *plan_trilu(Device *device, const PlanRequest *request, Plan **out) {
+    const Shape *shape = &request->inputs[0].shape;
+    int64_t k = 0;
+    if (request->input_count > 1 && request->inputs[1].present) TRY(arguments_int(request, 1, &k));
+    TRY(plan_create(device, request, "cpu.trilu", sizeof(TriluState), out));
+    TriluState *state = plan_state(*out);
+    state->height = shape->dims[shape->rank - 2];
+    state->width = shape->dims[shape->rank - 1];
+    state->rows = (uint64_t)shape_product(shape, 0, shape->rank - 1);
+    state->k = k;
+    state->size = element_size(request);
+    state->upper = attributes_int(request->attributes, "upper") != 0;
+    (*out)->launch = launch_trilu;
+    return NULL;
+}
+
+/* Dropout at inference with its mask: a copy, and all true. Without the mask it is a view. */
+static Error *launch_dropout(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
+    const uint64_t *count = plan_state(plan);
+    (void)output_shapes;
+    if (*count == 0) return NULL;
+    memset(cpu_output(launch, 1), 1, (size_t)*count);
+    uint64_t bytes = *count * (dtype_bits(plan->outputs[0].dtype) / 8);
+    return cpu_copy_bytes(cpu_device(plan->device), launch->threads, cpu_output(launch, 0),
+        cpu_input(launch, 0), bytes);
+}
+
+static Error *plan_dropout(Device *device, const PlanRequest *request, Plan **out) {
+    if (request->output_count < 2) return cpu_decline(out);
+    TRY(plan_create(device, request, "cpu.dropout", sizeof(uint64_t), out));
+    *(uint64_t *)plan_state(*out) = (uint64_t)shape_count_unchecked(&request->inputs[0].shape);
+    (*out)->launch = launch_dropout;
+    return NULL;
+}
+
+const Kernel cpu_movement[] = {
+    {OPERATOR_TRANSPOSE, DTYPES_ANY, plan_copies, "cpu.transpose", KERNEL_PORTABLE},
+    {OPERATOR_EXPAND, DTYPES_ANY, plan_copies, "cpu.expand", KERNEL_PORTABLE},
+    {OPERATOR_TILE, DTYPES_ANY, plan_copies, "cpu.tile", KERNEL_PORTABLE},
+    {OPERATOR_SLICE, DTYPES_ANY, plan_copies, "cpu.slice", KERNEL_PORTABLE},
+    {OPERATOR_DEPTH_TO_SPACE, DTYPES_ANY, plan_copies, "cpu.depth_to_space", KERNEL_PORTABLE},
+    {OPERATOR_SPACE_TO_DEPTH, DTYPES_ANY, plan_copies, "cpu.space_to_depth", KERNEL_PORTABLE},
+    {OPERATOR_CONCAT, DTYPES_ANY, plan_copies, "cpu.concat", KERNEL_PORTABLE},
+    {OPERATOR_SPLIT, DTYPES_ANY, plan_copies, "cpu.split", KERNEL_PORTABLE},
+    {OPERATOR_TRILU, DTYPES_ANY, plan_trilu, "cpu.trilu", KERNEL_PORTABLE},
+    {OPERATOR_DROPOUT, DTYPES_ANY, plan_dropout, "cpu.dropout", KERNEL_PORTABLE},
+    KERNELS_END,
+};

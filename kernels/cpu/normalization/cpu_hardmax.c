@@ -1,0 +1,87 @@
+/* Hardmax: 1 where the first of the largest elements along an axis stands, 0 elsewhere. */
+#include <string.h>
+
+#include "kernels/cpu/core/cpu_index.h"
+#include "kernels/cpu/core/cpu_order.h"
+#include "kernels/tensor/dtype_scalar.h"
+#include "kernels/arguments/arguments.h"
+
+enum { ELEMENTS_PER_PART = 16384, BLOCK = 256 };
+
+/* [outer, dim, inner] */
+typedef struct State {
+    int64_t outer, dim, inner;
+    DType dtype;
+    uint32_t size;
+    uint8_t one[8];
+} State;
+
+typedef struct Run {
+    const State *state;
+    const char *from;
+    char *to;
+} Run;
+
+/* NaN counts as the largest, as it does for ArgMax. */
+static int64_t find_largest(const State *state, const char *from) {
+    uint64_t keys[BLOCK], most = 0;
+    int64_t found = 0;
+    KernelStopMeter meter = {0};
+    for (int64_t begin = 0; begin < state->dim; begin += BLOCK) {
+        if (kernel_stop_ends_after(&meter, BLOCK * 8)) break;
+        const int64_t count = state->dim - begin < BLOCK ? state->dim - begin : BLOCK;
+        cpu_order_keys(
+            state->dtype, from + begin * state->inner * state->size, state->inner, count, keys);
+        for (int64_t i = 0; i < count; i++)
+            if ((begin == 0 && i == 0) || keys[i] > most) {
+                most = keys[i];
+                found = begin + i;
+            }
+    }
+    return found;
+}
+
+static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    const Run *run = context;
+    const State *state = run->state;
+    (void)part;
+    for (int64_t lane = (int64_t)begin; lane < (int64_t)end; lane++) {
+        const int64_t base = lane / state->inner * state->dim * state->inner + lane % state->inner;
+        const int64_t found = find_largest(state, run->from + base * state->size);
+        KERNEL_STOP_EACH (i, 0, state->dim)
+            memset(run->to + (base + i * state->inner) * state->size, 0, state->size);
+        cpu_move(run->to + (base + found * state->inner) * state->size, state->one, state->size);
+    }
+    return NULL;
+}
+
+static Error *launch_hardmax(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
+    const State *state = plan_state(plan);
+    Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0)};
+    (void)output_shapes;
+    if (state->dim == 0) return NULL;
+    return cpu_for_each(cpu_device(plan->device), launch->threads,
+        (uint64_t)(state->outer * state->inner), (uint64_t)(ELEMENTS_PER_PART / state->dim) + 1,
+        run_lanes, &run);
+}
+
+static Error *plan_hardmax(Device *device, const PlanRequest *request, Plan **out) {
+    const Shape *input = &request->inputs[0].shape;
+    uint32_t axis;
+    TRY(arguments_axis(request, &axis));
+    TRY(plan_create(device, request, "cpu.hardmax", sizeof(State), out));
+    State *state = plan_state(*out);
+    state->outer = shape_product(input, 0, axis);
+    state->dim = input->dims[axis];
+    state->inner = shape_product(input, axis + 1, input->rank);
+    state->dtype = request->inputs[0].dtype;
+    state->size = dtype_bits(state->dtype) / 8;
+    (void)dtype_scalar_write(state->dtype, 1, state->one); /* every float has a 1 */
+    (*out)->launch = launch_hardmax;
+    return NULL;
+}
+
+const Kernel cpu_hardmax[] = {
+    {OPERATOR_HARDMAX, DTYPES_FLOAT, plan_hardmax, "cpu.hardmax", KERNEL_PORTABLE},
+    KERNELS_END,
+};

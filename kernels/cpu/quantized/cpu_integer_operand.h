@@ -1,0 +1,61 @@
+#pragma once
+/* The operands of products of bytes: matrices less their zero points as 16-bit integers, scales as
+ * float32, and the sums as bytes again. */
+#include "kernels/cpu/quantized/cpu_integer_product.h"
+#include "kernels/cpu/elementwise/cpu_small.h"
+#include "kernels/tensor/shape.h"
+
+/* What there is one of for every line of every matrix: zero points, scales. */
+typedef struct CpuLines {
+    uint64_t count;                /* of numbers; 0: absent */
+    int64_t line;                  /* from one line's number to the next: 0 or 1 */
+    int64_t batch[SHAPE_RANK_MAX]; /* along each batch dimension of the operand */
+} CpuLines;
+
+/* Lines are the rows of A, the columns of B. Strides in elements. */
+typedef struct CpuIntegerOperand {
+    bool is_signed;
+    int64_t lines, depth;
+    int64_t line_stride, depth_stride, matrix_stride;
+    Shape batch;
+    int64_t matrices; /* of the batch */
+    CpuLines zero_points, scales;
+} CpuIntegerOperand;
+
+/* Matrix operand `matrix` (rank 1: one row or one column) with the inputs of that number as its
+ * zero points and scales; scale 0: it has none. */
+MUST_CHECK Error *cpu_integer_operand_of(const PlanRequest *request, uint32_t matrix,
+    uint32_t zero_point, uint32_t scale, bool rows, CpuIntegerOperand *out);
+/* The index of a matrix's first number. */
+int64_t cpu_lines_first(const CpuLines *lines, const Shape *batch, int64_t matrix);
+
+static inline int64_t cpu_integer_pairs(int64_t depth) { return depth / 2 + depth % 2; }
+static inline int64_t cpu_integer_panels(int64_t columns) {
+    return columns / CPU_INTEGER_PANEL + (columns % CPU_INTEGER_PANEL != 0);
+}
+/* Bytes of all its matrices by rows, and by panels of columns. Errors: INVALID. */
+MUST_CHECK Error *cpu_integer_row_bytes(const CpuIntegerOperand *operand, uint64_t *out);
+MUST_CHECK Error *cpu_integer_panel_bytes(const CpuIntegerOperand *operand, uint64_t *out);
+/* Fills rows, or panels, of all matrices. zero_points: NULL where there are none. */
+MUST_CHECK Error *cpu_integer_pack_rows(CpuDevice *device, uint32_t threads,
+    const CpuIntegerOperand *operand, const void *data, const void *zero_points, int16_t *out);
+MUST_CHECK Error *cpu_integer_pack_panels(CpuDevice *device, uint32_t threads,
+    const CpuIntegerOperand *operand, const void *data, const void *zero_points, int16_t *out);
+
+/* One number of a byte type. */
+static inline int32_t cpu_integer_load(bool is_signed, const void *data, int64_t index) {
+    const uint8_t byte = ((const uint8_t *)data)[index];
+    return is_signed ? (int8_t)byte : byte;
+}
+
+/* Any number of scales as float32. */
+void cpu_integer_widen_scales(const CpuWiden *widen, const void *data, uint64_t count, float *out);
+
+/* out[i] = the byte nearest to (sums[i] + bias) * factors[i] (ties to even), plus the zero point;
+ * saturated. */
+typedef struct CpuRequantize {
+    bool is_signed;
+    int32_t zero_point;
+} CpuRequantize;
+void cpu_integer_requantize(const CpuRequantize *to, const int32_t *sums, int32_t bias,
+    const float *factors, int64_t count, uint8_t *out);

@@ -1,0 +1,260 @@
+#include "kernels/cpu/quantized/cpu_lower_product.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/cpu/core/cpu_layouts.h"
+#include "kernels/cpu/core/cpu_vector.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+const CpuLowerFormInfo cpu_lower_forms[CPU_LOWER_FORM_COUNT] = {
+    [CPU_LOWER_BFLOAT16] = {false, CPU_LAYOUT_PAIRS_BFLOAT16, 2, 4, 2, 0},
+    [CPU_LOWER_BFLOAT16_DOT] = {false, CPU_LAYOUT_PAIRS_BFLOAT16, 2, 2, 2, 0},
+    [CPU_LOWER_INT8] = {true, CPU_LAYOUT_PAIRS_INT8, 2, 2, 1, 0},
+    [CPU_LOWER_INT8_DOT] = {true, CPU_LAYOUT_QUADS_INT8, 4, 1, 1, CPU_LOWER_PANEL * 4},
+};
+
+CpuLowerForm cpu_lower_form(const CpuDevice *device, bool is_int8) {
+    if (is_int8) return device->has_vnni ? CPU_LOWER_INT8_DOT : CPU_LOWER_INT8;
+    return device->has_bfloat16 ? CPU_LOWER_BFLOAT16_DOT : CPU_LOWER_BFLOAT16;
+}
+
+/* ---- any machine: no fused multiply-add ---- */
+
+static const void *row_at(const CpuLowerTile *tile, int64_t row) {
+    return (const char *)tile->a + row * tile->a_row;
+}
+
+static const void *panel_at(const CpuLowerTile *tile, int64_t panel) {
+    return (const char *)tile->b + panel * tile->b_panel;
+}
+
+typedef uint32_t U32x16Unaligned __attribute__((vector_size(64), aligned(2), may_alias));
+
+/* A bfloat16 is the upper half of a float32. Vectors, since what gcc 12 makes of a loop over
+ * columns that adds the second of a pair first has other sums (-O3). */
+static void bfloat16_portable_row(const CpuLowerTile *tile, int64_t row, int64_t panel) {
+    const float *a = row_at(tile, row);
+    const uint16_t *b = panel_at(tile, panel);
+    float *out = (float *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;
+    CpuF32x16 sums = tile->accumulate ? cpu_f32x16_load(out) : (CpuF32x16){0};
+    for (int64_t p = 0; p < tile->groups; p++, a += 2, b += 2 * CPU_LOWER_PANEL) {
+        const U32x16Unaligned pairs = *(const U32x16Unaligned *)b;
+        sums += a[1] * (CpuF32x16)(pairs & 0xFFFF0000u);
+        sums += a[0] * (CpuF32x16)(pairs << 16);
+    }
+    cpu_f32x16_store(out, sums);
+}
+
+static void int8_portable_row(const CpuLowerTile *tile, int64_t row, int64_t panel) {
+    const int16_t *a = row_at(tile, row);
+    const int8_t *b = panel_at(tile, panel);
+    int32_t *out = (int32_t *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;
+    uint32_t sums[CPU_LOWER_PANEL] = {0};
+    if (tile->accumulate) memcpy(sums, out, sizeof sums);
+    for (int64_t p = 0; p < tile->groups; p++, a += 2, b += 2 * CPU_LOWER_PANEL)
+        for (int c = 0; c < CPU_LOWER_PANEL; c++)
+            sums[c] += (uint32_t)(a[0] * b[2 * c] + a[1] * b[2 * c + 1]);
+    memcpy(out, sums, sizeof sums);
+}
+
+static void bfloat16_portable(const CpuLowerTile *tile) {
+    for (int64_t panel = 0; panel < tile->panels; panel++)
+        for (int64_t row = 0; row < tile->rows; row++) bfloat16_portable_row(tile, row, panel);
+}
+
+static void int8_portable(const CpuLowerTile *tile) {
+    for (int64_t panel = 0; panel < tile->panels; panel++)
+        for (int64_t row = 0; row < tile->rows; row++) int8_portable_row(tile, row, panel);
+}
+
+/* ---- AVX2, which every machine with AVX-512 has too ---- */
+
+#if defined(__x86_64__)
+/* ROWS × PANELS × two vectors of sums. A bfloat16 is the upper half of a float32: of a pair the
+ * second is there with a mask, the first with a shift. */
+#define BFLOAT16_BLOCK(ROWS, PANELS)                                                               \
+    CPU_TARGET_AVX2 static void bfloat16_block_##ROWS##x##PANELS(                                  \
+        const CpuLowerTile *tile, int64_t row, int64_t panel) {                                    \
+        enum { VECTORS = 2 * (PANELS) };                                                           \
+        const __m256i upper = _mm256_set1_epi32((int32_t)0xFFFF0000);                              \
+        const float *a = row_at(tile, row);                                                        \
+        const uint16_t *b = panel_at(tile, panel);                                                 \
+        float *out = (float *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;       \
+        const int64_t a_row = tile->a_row / 4, b_panel = tile->b_panel / 2;                        \
+        __m256 sums[ROWS][VECTORS];                                                                \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
+            sums[r][v] = tile->accumulate ? _mm256_loadu_ps(out + r * CPU_LOWER_COLUMNS + v * 8)   \
+                                          : _mm256_setzero_ps();                                   \
+        for (int64_t p = 0; p < tile->groups; p++) {                                               \
+            __m256i pairs[VECTORS];                                                                \
+            CPU_UNROLL for (int v = 0; v < VECTORS; v++) pairs[v] = _mm256_loadu_si256(            \
+                (const __m256i *)(const void *)(b + v / 2 * b_panel + v % 2 * 16));                \
+            CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
+                const __m256 second = _mm256_broadcast_ss(a + r * a_row + 1);                      \
+                CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] = _mm256_fmadd_ps(         \
+                    second, _mm256_castsi256_ps(_mm256_and_si256(pairs[v], upper)), sums[r][v]);   \
+            }                                                                                      \
+            CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
+                const __m256 first = _mm256_broadcast_ss(a + r * a_row);                           \
+                CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] = _mm256_fmadd_ps(         \
+                    first, _mm256_castsi256_ps(_mm256_slli_epi32(pairs[v], 16)), sums[r][v]);      \
+            }                                                                                      \
+            a += 2;                                                                                \
+            b += 2 * CPU_LOWER_PANEL;                                                              \
+        }                                                                                          \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
+            _mm256_storeu_ps(out + r * CPU_LOWER_COLUMNS + v * 8, sums[r][v]);                     \
+    }                                                                                              \
+    struct bfloat16_block_needs_semicolon
+
+BFLOAT16_BLOCK(6, 1);
+BFLOAT16_BLOCK(4, 1);
+BFLOAT16_BLOCK(2, 1);
+BFLOAT16_BLOCK(1, 1);
+BFLOAT16_BLOCK(2, 2);
+BFLOAT16_BLOCK(1, 4);
+
+#define INT8_BLOCK(ROWS, PANELS)                                                                   \
+    CPU_TARGET_AVX2 static void int8_block_##ROWS##x##PANELS(                                      \
+        const CpuLowerTile *tile, int64_t row, int64_t panel) {                                    \
+        enum { VECTORS = 2 * (PANELS) };                                                           \
+        const int16_t *a = row_at(tile, row);                                                      \
+        const int8_t *b = panel_at(tile, panel);                                                   \
+        int32_t *out = (int32_t *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;   \
+        const int64_t a_row = tile->a_row / 2, b_panel = tile->b_panel;                            \
+        __m256i sums[ROWS][VECTORS];                                                               \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
+            sums[r][v] =                                                                           \
+                tile->accumulate                                                                   \
+                    ? _mm256_loadu_si256(                                                          \
+                          (const __m256i *)(const void *)(out + r * CPU_LOWER_COLUMNS + v * 8))    \
+                    : _mm256_setzero_si256();                                                      \
+        for (int64_t p = 0; p < tile->groups; p++) {                                               \
+            __m256i pairs[VECTORS];                                                                \
+            CPU_UNROLL for (int v = 0; v < VECTORS; v++) pairs[v] =                                \
+                _mm256_cvtepi8_epi16(_mm_loadu_si128(                                              \
+                    (const __m128i *)(const void *)(b + v / 2 * b_panel + v % 2 * 16)));           \
+            CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
+                const __m256i pair = _mm256_set1_epi32(cpu_word_load(a + r * a_row));              \
+                CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] =                          \
+                    _mm256_add_epi32(sums[r][v], _mm256_madd_epi16(pair, pairs[v]));               \
+            }                                                                                      \
+            a += 2;                                                                                \
+            b += 2 * CPU_LOWER_PANEL;                                                              \
+        }                                                                                          \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
+            _mm256_storeu_si256(                                                                   \
+                (__m256i *)(void *)(out + r * CPU_LOWER_COLUMNS + v * 8), sums[r][v]);             \
+    }                                                                                              \
+    struct int8_block_needs_semicolon
+
+INT8_BLOCK(6, 1);
+INT8_BLOCK(4, 1);
+INT8_BLOCK(2, 1);
+INT8_BLOCK(1, 1);
+INT8_BLOCK(2, 2);
+INT8_BLOCK(1, 4);
+
+/* Few rows have too few sums to hide the latency of adding to them: they take several panels. */
+#define DEFINE_AVX2(name)                                                                          \
+    static void name##_avx2(const CpuLowerTile *tile) {                                            \
+        int64_t row = 0, panel;                                                                    \
+        for (panel = 0; tile->rows >= 4 && panel < tile->panels; panel++) {                        \
+            for (row = 0; row + 6 <= tile->rows; row += 6) name##_block_6x1(tile, row, panel);     \
+            for (; row + 4 <= tile->rows; row += 4) name##_block_4x1(tile, row, panel);            \
+        }                                                                                          \
+        for (; row + 2 <= tile->rows; row += 2) {                                                  \
+            for (panel = 0; panel + 2 <= tile->panels; panel += 2)                                 \
+                name##_block_2x2(tile, row, panel);                                                \
+            if (panel < tile->panels) name##_block_2x1(tile, row, panel);                          \
+        }                                                                                          \
+        if (row == tile->rows) return;                                                             \
+        for (panel = 0; panel + 4 <= tile->panels; panel += 4) name##_block_1x4(tile, row, panel); \
+        for (; panel < tile->panels; panel++) name##_block_1x1(tile, row, panel);                  \
+    }                                                                                              \
+    struct avx2_needs_semicolon
+
+DEFINE_AVX2(bfloat16);
+DEFINE_AVX2(int8);
+#endif
+
+CpuLowerProduct *cpu_lower_product_for(CpuLevel level, CpuLowerForm form) {
+#if defined(__x86_64__)
+    if (form == CPU_LOWER_BFLOAT16_DOT) return cpu_lower_product_bfloat16_dot;
+    if (form == CPU_LOWER_INT8_DOT) return cpu_lower_product_int8_dot;
+    if (level >= CPU_LEVEL_AVX2) return form == CPU_LOWER_BFLOAT16 ? bfloat16_avx2 : int8_avx2;
+#endif
+    (void)level;
+    return form == CPU_LOWER_BFLOAT16 ? bfloat16_portable : int8_portable;
+}
+
+/* ---- packing ---- */
+
+Error *cpu_lower_packed_bytes(CpuLowerForm form, int64_t depth, int64_t columns, uint64_t *out) {
+    const uint64_t groups = (uint64_t)cpu_lower_groups(form, depth);
+    uint64_t bytes;
+    if (!checked_mul_u64(groups, (uint64_t)cpu_lower_group_bytes(form), &bytes) ||
+        !checked_add_u64(bytes, cpu_lower_forms[form].head, &bytes) ||
+        !checked_mul_u64(bytes, (uint64_t)cpu_lower_panels(columns), &bytes))
+        FAIL(INVALID, "the weights are too large");
+    *out = bytes;
+    return NULL;
+}
+
+/* Columns [first, first + CPU_LOWER_PANEL) by groups; behind the last row and column zeros. */
+#define DEFINE_PACK(name, T, GROUP)                                                                \
+    static void name(const T *b, int64_t depth, int64_t columns, int64_t first, T *to) {           \
+        const int64_t left = columns - first;                                                      \
+        const int64_t count = left < CPU_LOWER_PANEL ? left : CPU_LOWER_PANEL;                     \
+        for (int64_t k = 0; k < depth; k += (GROUP), to += (GROUP)*CPU_LOWER_PANEL) {              \
+            if (kernel_stop_ends_at(k + (GROUP)-1)) return;                                        \
+            for (int64_t i = 0; i < (GROUP); i++) {                                                \
+                const T *row = b + (k + i) * columns + first;                                      \
+                const int64_t there = k + i < depth ? count : 0;                                   \
+                for (int64_t c = 0; c < CPU_LOWER_PANEL; c++)                                      \
+                    to[c * (GROUP) + i] = c < there ? row[c] : 0;                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    struct pack_needs_semicolon
+
+DEFINE_PACK(pack_pairs_of_two_bytes, uint16_t, 2);
+DEFINE_PACK(pack_pairs_of_bytes, int8_t, 2);
+DEFINE_PACK(pack_quads_of_bytes, int8_t, 4);
+
+/* Modulo 2^32, as the products are. */
+static void write_head(
+    const int8_t *b, int64_t depth, int64_t columns, int64_t first, uint32_t *head) {
+    const int64_t left = columns - first;
+    const int64_t count = left < CPU_LOWER_PANEL ? left : CPU_LOWER_PANEL;
+    memset(head, 0, CPU_LOWER_PANEL * sizeof *head);
+    KERNEL_STOP_EACH (k, 0, depth)
+        for (int64_t c = 0; c < count; c++) {
+            const int32_t weight = b[k * columns + first + c];
+            head[c] += (uint32_t)weight;
+        }
+}
+
+void cpu_lower_pack(CpuLowerForm form, const void *b, int64_t depth, int64_t columns, int64_t begin,
+    int64_t end, void *packed) {
+    KernelStopMeter meter = {0};
+    for (int64_t panel = begin; panel < end; panel++) {
+        if (kernel_stop_ends_after(&meter, 32 * (uint64_t)depth)) return;
+        const int64_t first = panel * CPU_LOWER_PANEL;
+        char *to = (char *)packed + panel * cpu_lower_panel_bytes(form, depth);
+        if (form == CPU_LOWER_INT8_DOT) {
+            write_head(b, depth, columns, first, (uint32_t *)(void *)to);
+            pack_quads_of_bytes(
+                b, depth, columns, first, (int8_t *)to + cpu_lower_forms[form].head);
+        } else if (form == CPU_LOWER_INT8) {
+            pack_pairs_of_bytes(b, depth, columns, first, (int8_t *)to);
+        } else {
+            pack_pairs_of_two_bytes(b, depth, columns, first, (uint16_t *)(void *)to);
+        }
+    }
+}

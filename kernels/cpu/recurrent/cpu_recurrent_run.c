@@ -1,0 +1,475 @@
+/* The steps of LSTM, GRU and RNN in float32, whose R may be bfloat16. */
+#include <string.h>
+
+#include "kernels/cpu/matmul/cpu_panels_bfloat16.h"
+#include "kernels/cpu/recurrent/cpu_recurrent_weave.h"
+#include "kernels/cpu/core/cpu_sweep.h"
+#include "kernels/cpu/core/cpu_vector.h"
+
+enum {
+    SLICED_BATCH_MAX = 16,
+    /* gates times units of the state that a slice is multiplied with, which are worth a thread: 256
+     * KiB of weights read once */
+    SLICE_COST = 1024,
+};
+
+/* ---- rows ---- */
+
+CPU_INLINE void add_rows_body(const float *a, const float *b, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) to[i] = a[i] + b[i];
+}
+CPU_VARIANTS(
+    add_rows, (const float *a, const float *b, int64_t count, float *to), (a, b, count, to));
+
+CPU_INLINE void multiply_rows_body(const float *a, const float *b, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) to[i] = a[i] * b[i];
+}
+CPU_VARIANTS(
+    multiply_rows, (const float *a, const float *b, int64_t count, float *to), (a, b, count, to));
+
+CPU_INLINE void multiply_add_rows_body(const float *a, const float *b, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) to[i] = to[i] + a[i] * b[i];
+}
+CPU_VARIANTS(multiply_add_rows, (const float *a, const float *b, int64_t count, float *to),
+    (a, b, count, to));
+
+CPU_INLINE void combine_rows_body(
+    const float *a, const float *b, const float *c, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) to[i] = a[i] * to[i] + b[i] * c[i];
+}
+CPU_VARIANTS(combine_rows,
+    (const float *a, const float *b, const float *c, int64_t count, float *to),
+    (a, b, c, count, to));
+
+CPU_INLINE void blend_rows_body(const float *a, const float *b, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) to[i] = (1.0f - a[i]) * b[i] + a[i] * to[i];
+}
+CPU_VARIANTS(
+    blend_rows, (const float *a, const float *b, int64_t count, float *to), (a, b, count, to));
+
+/* ---- the workspace ---- */
+
+static int64_t round_up(int64_t count) { return (count + 15) / 16 * 16; }
+
+/* W, R or its first gates, the other gates of R */
+enum { WEIGHTS_INPUT, WEIGHTS_FIRST, WEIGHTS_SECOND, WEIGHTS_COUNT };
+
+typedef struct Scratch {
+    float *bias;              /* [gates * H]: those of X, and those of the state that are joined */
+    float *gates;             /* [length × batch, gates * H]: X W' + bias */
+    float *products;          /* [batch, first gates * H]: H R' */
+    float *h, *c;             /* [batch, H] */
+    float *next_h;            /* what a step leaves; h itself where it is not cut into slices */
+    float *reset, *candidate; /* [batch, H] each, where there is a second product */
+    float *packed[WEIGHTS_COUNT]; /* of the direction, where they come plain */
+    int32_t *lengths;             /* [batch] */
+    int64_t end;
+} Scratch;
+
+static int64_t weight_depth(const CpuRecurrent *recurrent, int index) {
+    return index == WEIGHTS_INPUT ? recurrent->input : recurrent->hidden;
+}
+
+static int64_t weight_columns(const CpuRecurrent *recurrent, int index) {
+    const int64_t second = recurrent->gates - recurrent->first_gates;
+    const int64_t gates[WEIGHTS_COUNT] = {recurrent->gates, recurrent->first_gates, second};
+    return gates[index] * recurrent->hidden;
+}
+
+static int64_t weight_count(const CpuRecurrent *recurrent, int index) {
+    return cpu_matmul_packed_count(
+        weight_depth(recurrent, index), weight_columns(recurrent, index));
+}
+
+static bool is_packed_here(const CpuRecurrent *recurrent, int index) {
+    if (weight_columns(recurrent, index) == 0) return false;
+    if (index != WEIGHTS_INPUT && recurrent->packed_bfloat16) return !recurrent->sliced;
+    return !recurrent->packed[index == WEIGHTS_INPUT ? 0 : 1];
+}
+
+static float *take(float *memory, int64_t count, int64_t *inout_end) {
+    float *piece = memory ? memory + *inout_end : NULL;
+    *inout_end += round_up(count);
+    return piece;
+}
+
+/* memory NULL: only the sizes. */
+static Scratch scratch_of(const CpuRecurrent *recurrent, float *memory) {
+    const int64_t gates = recurrent->gates * recurrent->hidden;
+    const int64_t states = recurrent->batch * recurrent->hidden;
+    const int64_t second = recurrent->first_gates < recurrent->gates ? states : 0;
+    Scratch scratch = {0};
+    scratch.bias = take(memory, gates, &scratch.end);
+    scratch.gates = take(memory, recurrent->length * recurrent->batch * gates, &scratch.end);
+    scratch.products = take(memory, recurrent->first_gates * states, &scratch.end);
+    scratch.h = take(memory, states, &scratch.end);
+    scratch.next_h = recurrent->sliced ? take(memory, states, &scratch.end) : scratch.h;
+    scratch.c = take(memory, states, &scratch.end);
+    scratch.reset = take(memory, second, &scratch.end);
+    scratch.candidate = take(memory, second, &scratch.end);
+    for (int i = 0; i < WEIGHTS_COUNT; i++)
+        scratch.packed[i] = take(
+            memory, is_packed_here(recurrent, i) ? weight_count(recurrent, i) : 0, &scratch.end);
+    scratch.lengths = (int32_t *)(void *)take(memory, recurrent->batch, &scratch.end);
+    return scratch;
+}
+
+int64_t cpu_recurrent_workspace_count(const CpuRecurrent *recurrent) {
+    return scratch_of(recurrent, NULL).end;
+}
+
+/* ---- the run ---- */
+
+typedef struct Run {
+    const CpuRecurrent *recurrent;
+    const CpuFloatCall *call;
+    Scratch scratch;
+    int64_t direction;
+    bool reverse;
+    int64_t step;
+    int phase;                    /* which cell */
+    CpuMatmulBuffers products[2]; /* of the two phases */
+    CpuRecurrentWeave weave;
+} Run;
+
+/* Units of the state: all, or as many as a panel has columns. */
+typedef struct Slice {
+    int64_t first, count;
+} Slice;
+
+/* Past the end the state stays and the output is zero. */
+static void end_sequence(const Run *run, const Slice *slice, int64_t n, float *y) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t row = cpu_recurrent_output_row(recurrent, run->step, run->direction, n);
+    if (y && run->phase == 0)
+        memset(y + row * recurrent->hidden + slice->first, 0, (size_t)slice->count * sizeof(float));
+}
+
+static CpuCellCall cell_of(const Run *run, const Slice *slice, int64_t t, int64_t n) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const Scratch *scratch = &run->scratch;
+    const int64_t hidden = recurrent->hidden, gates = recurrent->gates * hidden;
+    const int64_t at = n * hidden + slice->first;
+    CpuCellCall cell = {
+        .recurrent = recurrent,
+        .activations = recurrent->activations[run->direction],
+        .count = slice->count,
+        .gates = scratch->gates + cpu_recurrent_time_row(recurrent, t, n) * gates + slice->first,
+        .products = scratch->products + n * recurrent->first_gates * hidden + slice->first,
+        .h = scratch->h + at,
+        .c = scratch->c + at,
+    };
+    if (recurrent->has_bias)
+        cell.state_bias = run->call->inputs[3] + (2 * run->direction + 1) * gates + slice->first;
+    if (recurrent->has_peepholes)
+        cell.peepholes = run->call->inputs[7] + run->direction * 3 * hidden + slice->first;
+    if (recurrent->cells[1]) {
+        cell.reset = scratch->reset + at;
+        cell.candidate = scratch->candidate + at;
+    }
+    return cell;
+}
+
+/* One element of the batch. */
+static void step_element(const Run *run, const Slice *slice, int64_t n) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const Scratch *scratch = &run->scratch;
+    const size_t bytes = (size_t)slice->count * sizeof(float);
+    const bool is_last = run->phase == 1 || !recurrent->cells[1];
+    const int64_t length = scratch->lengths[n], at = n * recurrent->hidden + slice->first;
+    float *y = recurrent->wanted[0] ? run->call->outputs[0] : NULL;
+    /* others still read h in their products: the last cell changes a copy */
+    if (is_last && scratch->next_h != scratch->h)
+        memcpy(scratch->next_h + at, scratch->h + at, bytes);
+    if (run->step >= length) {
+        end_sequence(run, slice, n, y);
+        return;
+    }
+    const int64_t t = run->reverse ? length - 1 - run->step : run->step;
+    CpuCellCall cell = cell_of(run, slice, t, n);
+    if (is_last) cell.h = scratch->next_h + at;
+    recurrent->cells[run->phase](&cell);
+    if (!y || !is_last) return;
+    y += cpu_recurrent_output_row(recurrent, t, run->direction, n) * recurrent->hidden;
+    memcpy(y + slice->first, cell.h, bytes);
+}
+
+static Error *step_elements(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Run *run = context;
+    const Slice all = {0, run->recurrent->hidden};
+    for (int64_t n = (int64_t)begin; n < (int64_t)end; n++) step_element(run, &all, n);
+    return NULL;
+}
+
+/* Gates that the product of a phase makes. */
+static int64_t phase_gates(const CpuRecurrent *recurrent, int phase) {
+    return phase == 0 ? recurrent->first_gates : recurrent->gates - recurrent->first_gates;
+}
+
+/* Every other step reads the weights from their end, and finds the last of those that it left in
+ * the cache. */
+static bool goes_back(const Run *run) { return run->step % 2 != 0; }
+
+/* The slice's panels of the product of a gate, behind so many other gates. */
+static void multiply_panels(const Run *run, const Slice *slice, int64_t gate, int64_t before) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t count = slice->count / CPU_MATMUL_PANEL, own = slice->first / CPU_MATMUL_PANEL;
+    const int64_t first = gate * (recurrent->hidden / CPU_MATMUL_PANEL) + own;
+    const CpuMatmulBuffers *buffers = &run->products[run->phase];
+    const CpuMatmul *product = run->phase == 0 ? &recurrent->first : &recurrent->second;
+    const int64_t weights = product->depth * product->columns;
+    if (recurrent->packed_bfloat16) {
+        const uint16_t *b = (const uint16_t *)(const void *)run->call->inputs[2];
+        const CpuBfloat16Panels panels = {
+            b + run->direction * weights, first, count, goes_back(run)};
+        cpu_panels_bfloat16_run(product, recurrent->level, buffers->a, &panels, buffers->c);
+        return;
+    }
+    if (cpu_recurrent_weaves(&run->weave, run->step)) {
+        const CpuWeavePlace place = {run->step, gate, own, count, before, goes_back(run)};
+        cpu_recurrent_weave_panels(recurrent, &run->weave, buffers, &place);
+        return;
+    }
+    const bool near = (uint64_t)weights * sizeof(float) <= CPU_SWEEP_NEAR_BYTES;
+    for (int64_t i = 0; i < count && !kernel_stop_ends(); i++)
+        cpu_matmul_run_panel(product, buffers, first + (goes_back(run) ? count - 1 - i : i), near);
+}
+
+/* The slice's columns of the product, those of each gate in the order that they lie in. */
+static Error *multiply_slice(const Run *run, const Slice *slice) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t gates = phase_gates(recurrent, run->phase);
+    for (int64_t i = 0; i < gates; i++) {
+        TRY(kernel_stop_check());
+        const int64_t gate = goes_back(run) ? gates - 1 - i : i;
+        multiply_panels(run, slice, gate, i);
+    }
+    return NULL;
+}
+
+/* A slice of the state, of so many panels, with its columns of the product. */
+static Error *step_slice(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    Run *run = context;
+    const CpuRecurrent *recurrent = run->recurrent;
+    const Slice slice = {
+        (int64_t)begin * CPU_MATMUL_PANEL, (int64_t)(end - begin) * CPU_MATMUL_PANEL};
+    TRY(multiply_slice(run, &slice));
+    KernelStopMeter meter = {0};
+    for (int64_t n = 0; n < recurrent->batch; n++) {
+        TRY(kernel_stop_count(&meter, (uint64_t)slice.count * 16));
+        step_element(run, &slice, n);
+    }
+    return NULL;
+}
+
+static void load_states(const Run *run, const float *from, float *to) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t hidden = recurrent->hidden;
+    const size_t bytes = (size_t)hidden * sizeof(float);
+    KERNEL_STOP_EACH (n, 0, recurrent->batch) {
+        const int64_t row = cpu_recurrent_state_row(recurrent, run->direction, n);
+        if (from)
+            memcpy(to + n * hidden, from + row * hidden, bytes);
+        else
+            memset(to + n * hidden, 0, bytes);
+    }
+}
+
+static void store_states(const Run *run, const float *from, float *to) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t hidden = recurrent->hidden;
+    for (int64_t n = 0; to && n < recurrent->batch && !kernel_stop_ends_at(n); n++)
+        memcpy(to + cpu_recurrent_state_row(recurrent, run->direction, n) * hidden,
+            from + n * hidden, (size_t)hidden * sizeof(float));
+}
+
+/* The direction's weights in panels. */
+static const float *weights_of(const Run *run, int index) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const float *given = run->call->inputs[index == WEIGHTS_INPUT ? 1 : 2];
+    const int64_t depth = weight_depth(recurrent, index);
+    const int64_t columns = weight_columns(recurrent, index);
+    float *to = run->scratch.packed[index];
+    if (columns == 0) return NULL;
+    if (index != WEIGHTS_INPUT && recurrent->packed_bfloat16) {
+        const uint16_t *half = (const uint16_t *)(const void *)given;
+        if (recurrent->sliced) return NULL; /* they are read as they are */
+        cpu_panels_bfloat16_widen(&recurrent->first.code, recurrent->level,
+            half + run->direction * depth * columns, depth, columns, to);
+        return to;
+    }
+    if (!is_packed_here(recurrent, index))
+        return given + run->direction * weight_count(recurrent, index);
+    given += run->direction * recurrent->gates * recurrent->hidden * depth;
+    if (index == WEIGHTS_SECOND) given += weight_columns(recurrent, WEIGHTS_FIRST) * depth;
+    cpu_matmul_pack(&recurrent->inputs.code, given, 1, depth, depth, columns, to);
+    return to;
+}
+
+static void add_biases(const Run *run) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t gates = recurrent->gates * recurrent->hidden;
+    const float *bias = run->call->inputs[3] + run->direction * 2 * gates;
+    memcpy(run->scratch.bias, bias, (size_t)gates * sizeof(float));
+    recurrent->rows.add(
+        bias, bias + gates, recurrent->joined_gates * recurrent->hidden, run->scratch.bias);
+}
+
+static Error *run_phase(Run *run, int phase) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const CpuFloatCall *call = run->call;
+    const CpuMatmul *product = phase == 0 ? &recurrent->first : &recurrent->second;
+    run->phase = phase;
+    if (recurrent->sliced) {
+        const int64_t cost =
+            phase_gates(recurrent, phase) * recurrent->hidden * (recurrent->batch + 32) / 32;
+        return cpu_for_each_share(call->device, call->launch->threads,
+            (uint64_t)(recurrent->hidden / CPU_MATMUL_PANEL), (uint64_t)(SLICE_COST / cost) + 1,
+            step_slice, run);
+    }
+    TRY(cpu_matmul_run(call->device, product, &run->products[phase], call->launch));
+    return cpu_for_each(call->device, call->launch->threads, (uint64_t)recurrent->batch,
+        (uint64_t)(8192 / recurrent->hidden) + 1, step_elements, run);
+}
+
+static Error *run_step(Run *run) {
+    Scratch *scratch = &run->scratch;
+    TRY(run_phase(run, 0));
+    if (run->recurrent->cells[1]) TRY(run_phase(run, 1));
+    float *left = scratch->next_h;
+    scratch->next_h = scratch->h;
+    scratch->h = left;
+    run->products[0].a = left;
+    return NULL;
+}
+
+/* X W' + bias of `count` rows of X. */
+static Error *multiply_inputs(Run *run, const float *x, int64_t count, float *gates) {
+    CpuMatmul product = run->recurrent->inputs;
+    product.rows = count;
+    const CpuMatmulBuffers buffers = {
+        .a = x, .b = run->weave.weights, .bias = run->weave.bias, .c = gates};
+    return cpu_matmul_run(run->call->device, &product, &buffers, run->call->launch);
+}
+
+/* The rows that are not woven into steps: the first block's and what is left behind the last one.
+ */
+static Error *begin_weave(Run *run) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const int64_t length = run->scratch.lengths[0], columns = recurrent->inputs.columns;
+    const float *x = run->call->inputs[0];
+    float *gates = run->scratch.gates;
+    CpuRecurrentWeave *weave = &run->weave;
+    const int64_t left = length - weave->blocks * weave->block;
+    const int64_t step_0 = run->reverse ? length - 1 : 0;
+    const int64_t first = run->reverse ? length - weave->block : 0;
+    const int64_t last = run->reverse ? 0 : length - left;
+    weave->reverse = run->reverse;
+    weave->x = x + step_0 * recurrent->input;
+    weave->gates = gates + step_0 * columns;
+    TRY(multiply_inputs(run, x + first * recurrent->input, weave->block, gates + first * columns));
+    if (left == 0) return NULL;
+    return multiply_inputs(run, x + last * recurrent->input, left, gates + last * columns);
+}
+
+static Error *begin_inputs(Run *run) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    run->weave = cpu_recurrent_weave_of(recurrent, run->scratch.lengths[0]);
+    run->weave.weights = weights_of(run, WEIGHTS_INPUT);
+    run->weave.bias = recurrent->has_bias ? run->scratch.bias : NULL;
+    if (run->weave.block > 0) return begin_weave(run);
+    return multiply_inputs(run, run->call->inputs[0], recurrent->inputs.rows, run->scratch.gates);
+}
+
+static Error *run_direction(Run *run) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const CpuFloatCall *call = run->call;
+    const Scratch *scratch = &run->scratch;
+    if (recurrent->has_bias) add_biases(run);
+    run->products[0] = (CpuMatmulBuffers){
+        .a = scratch->h, .b = weights_of(run, WEIGHTS_FIRST), .c = scratch->products};
+    run->products[1] = (CpuMatmulBuffers){
+        .a = scratch->reset, .b = weights_of(run, WEIGHTS_SECOND), .c = scratch->candidate};
+    TRY(kernel_stop_check()); /* weights that were half packed are not read */
+    TRY(begin_inputs(run));
+    load_states(run, recurrent->has_h ? call->inputs[5] : NULL, scratch->h);
+    load_states(run, recurrent->has_c ? call->inputs[6] : NULL, scratch->c);
+    /* rows of sequences that have ended go through the product, too */
+    if (recurrent->cells[1]) load_states(run, NULL, scratch->reset);
+    for (run->step = 0; run->step < recurrent->length; run->step++) TRY(run_step(run));
+    store_states(run, scratch->h, recurrent->wanted[1] ? call->outputs[1] : NULL);
+    store_states(run, scratch->c, recurrent->wanted[2] ? call->outputs[2] : NULL);
+    return kernel_stop_check();
+}
+
+static Error *run_recurrent(const void *state, const CpuFloatCall *call) {
+    const CpuRecurrent *recurrent = state;
+    if (recurrent->batch == 0) return NULL;
+    Run run = {
+        .recurrent = recurrent, .call = call, .scratch = scratch_of(recurrent, call->workspace)};
+    TRY(cpu_recurrent_lengths(
+        recurrent, recurrent->has_lengths ? call->inputs[4] : NULL, run.scratch.lengths));
+    for (int64_t d = 0; d < recurrent->directions; d++) {
+        run.direction = d;
+        run.reverse = d == 1 || recurrent->reverse_only;
+        TRY(run_direction(&run));
+    }
+    return NULL;
+}
+
+/* ---- the plan ---- */
+
+/* Panels of the weights have to end where gates do. Many sequences are cut into rows instead, and
+ * what a cell does to them is little beside their products. */
+static bool is_sliced(const CpuRecurrent *recurrent) {
+    return recurrent->hidden > 0 && recurrent->hidden % CPU_MATMUL_PANEL == 0 &&
+           recurrent->batch <= SLICED_BATCH_MAX;
+}
+
+void cpu_recurrent_prepare(CpuRecurrent *recurrent, CpuLevel level) {
+    recurrent->level = level;
+    recurrent->sliced = is_sliced(recurrent);
+    recurrent->rows = (CpuRecurrentRows){add_rows_for(level), multiply_rows_for(level),
+        multiply_add_rows_for(level), combine_rows_for(level), blend_rows_for(level)};
+    recurrent->lstm_loop = cpu_lstm_loop_find(level);
+    recurrent->inputs = (CpuMatmul){
+        .rows = recurrent->length * recurrent->batch,
+        .columns = weight_columns(recurrent, WEIGHTS_INPUT),
+        .depth = recurrent->input,
+        .a_row = recurrent->input,
+        .a_column = 1,
+        .b_packed = true,
+        .has_bias = recurrent->has_bias,
+        .batch_count = 1,
+        .bias_column = 1,
+        .epilogue = {.alpha = 1, .bias_scale = 1},
+    };
+    recurrent->first = recurrent->inputs;
+    recurrent->first.rows = recurrent->batch;
+    recurrent->first.depth = recurrent->first.a_row = recurrent->hidden;
+    recurrent->first.has_bias = false;
+    recurrent->second = recurrent->first;
+    recurrent->first.columns = weight_columns(recurrent, WEIGHTS_FIRST);
+    recurrent->second.columns = weight_columns(recurrent, WEIGHTS_SECOND);
+    cpu_matmul_prepare(&recurrent->inputs, level);
+    cpu_matmul_prepare(&recurrent->first, level);
+    cpu_matmul_prepare(&recurrent->second, level);
+}
+
+Error *cpu_recurrent_plan(Device *device, CpuLevel level, const char *kernel_name,
+    const PlanRequest *request, CpuCell *const cells[2], Plan **out) {
+    CpuRecurrent recurrent;
+    void *state;
+    TRY(cpu_recurrent_of(request, level, DTYPE_FLOAT32, &recurrent));
+    recurrent.cells[0] = cells[0];
+    recurrent.cells[1] = recurrent.first_gates < recurrent.gates ? cells[1] : NULL;
+    cpu_recurrent_prepare(&recurrent, level);
+    TRY(cpu_float_plan_create(
+        device, request, kernel_name, sizeof(CpuRecurrent), run_recurrent, out, &state));
+    *(CpuRecurrent *)state = recurrent;
+    cpu_float_plan_set_workspace(
+        *out, (uint64_t)cpu_recurrent_workspace_count(&recurrent) * sizeof(float));
+    return NULL;
+}

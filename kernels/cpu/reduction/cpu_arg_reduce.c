@@ -1,0 +1,141 @@
+/* ArgMax and ArgMin: the extreme by the reduction loops, then the first (or last) place that holds
+ * it. A NaN is the extreme of either kind. */
+#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/scalar/scalar_half.h"
+#include "kernels/arguments/arguments.h"
+
+enum { CHUNK = 256, REDUCE_PIECE = 1 << 20, ELEMENTS_PER_PART = 65536 };
+
+/* Whether element x (widened to the total's type) is the total. */
+#define MATCH_FLOAT(x) ((x) == total.f64 || ((x) != (x) && total.f64 != total.f64))
+#define MATCH_SIGNED(x) ((x) == total.i64)
+#define MATCH_UNSIGNED(x) ((x) == total.u64)
+/* Elements are `step` apart; some element matches. */
+#define FIND(name, T, WIDE, MATCH, widen)                                                          \
+    static int64_t find_##name(                                                                    \
+        const void *from, int64_t count, int64_t step, CpuTotal total, bool last) {                \
+        const T *x = from;                                                                         \
+        for (int64_t i = 0, end = 0; i < count; i = end) {                                         \
+            end = kernel_stop_piece(i, count);                                                     \
+            for (int64_t j = i; j < end; j++) {                                                    \
+                int64_t at = last ? count - 1 - j : j;                                             \
+                WIDE y = (WIDE)widen(x[at * step]);                                                \
+                if (MATCH(y)) return at;                                                           \
+            }                                                                                      \
+            if (__builtin_expect(end < count, 0) && kernel_stop_ends()) break;                     \
+        }                                                                                          \
+        return 0;                                                                                  \
+    }
+FIND(float32, float, double, MATCH_FLOAT, )
+FIND(float64, double, double, MATCH_FLOAT, )
+FIND(float16, uint16_t, double, MATCH_FLOAT, scalar_widen_float16)
+FIND(bfloat16, uint16_t, double, MATCH_FLOAT, scalar_widen_bfloat16)
+FIND(int8, int8_t, int64_t, MATCH_SIGNED, )
+FIND(int16, int16_t, int64_t, MATCH_SIGNED, )
+FIND(int32, int32_t, int64_t, MATCH_SIGNED, )
+FIND(int64, int64_t, int64_t, MATCH_SIGNED, )
+FIND(uint8, uint8_t, uint64_t, MATCH_UNSIGNED, )
+FIND(uint16, uint16_t, uint64_t, MATCH_UNSIGNED, )
+FIND(uint32, uint32_t, uint64_t, MATCH_UNSIGNED, )
+FIND(uint64, uint64_t, uint64_t, MATCH_UNSIGNED, )
+
+typedef int64_t Find(const void *from, int64_t count, int64_t step, CpuTotal total, bool last);
+
+static Find *const finds[DTYPE_COUNT] = {
+    [DTYPE_FLOAT32] = find_float32,
+    [DTYPE_FLOAT64] = find_float64,
+    [DTYPE_FLOAT16] = find_float16,
+    [DTYPE_BFLOAT16] = find_bfloat16,
+    [DTYPE_INT8] = find_int8,
+    [DTYPE_INT16] = find_int16,
+    [DTYPE_INT32] = find_int32,
+    [DTYPE_INT64] = find_int64,
+    [DTYPE_UINT8] = find_uint8,
+    [DTYPE_UINT16] = find_uint16,
+    [DTYPE_UINT32] = find_uint32,
+    [DTYPE_UINT64] = find_uint64,
+};
+
+/* [outer, dim, inner] to [outer, inner]. */
+typedef struct State {
+    const CpuReducer *reducer;
+    Find *find;
+    int64_t outer, dim, inner;
+    uint32_t size;
+    bool last;
+} State;
+
+typedef struct Run {
+    const State *state;
+    const char *from;
+    int64_t *to;
+} Run;
+
+static Error *run_chunks(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    const Run *run = context;
+    const State *state = run->state;
+    int64_t per_outer = (state->inner + CHUNK - 1) / CHUNK;
+    (void)part;
+    for (uint64_t unit = begin; unit < end; unit++) {
+        CpuTotal totals[CHUNK];
+        int64_t outer = (int64_t)unit / per_outer, column = (int64_t)unit % per_outer * CHUNK;
+        int64_t count = state->inner - column < CHUNK ? state->inner - column : CHUNK;
+        const char *x = run->from + (outer * state->dim * state->inner + column) * state->size;
+        for (int64_t i = 0; i < count; i++) totals[i] = state->reducer->identity;
+        /* pieces of whole blocks go on in the same order */
+        const int64_t piece =
+            state->inner == 1 ? REDUCE_PIECE : REDUCE_PIECE / count / CHUNK * CHUNK + CHUNK;
+        for (int64_t k = 0; k < state->dim; k += piece) {
+            const int64_t length = state->dim - k < piece ? state->dim - k : piece;
+            const char *at = x + k * state->inner * state->size;
+            if (k > 0) TRY(kernel_stop_check());
+            if (state->inner == 1)
+                state->reducer->rows(totals, at, 1, length, length);
+            else
+                state->reducer->columns(totals, at, count, length, state->inner);
+        }
+        for (int64_t i = 0; i < count; i++)
+            run->to[outer * state->inner + column + i] =
+                state->find(x + i * state->size, state->dim, state->inner, totals[i], state->last);
+    }
+    return NULL;
+}
+
+static Error *launch_arg_reduce(
+    const Plan *plan, const Launch *launch, const Shape *output_shapes) {
+    const State *state = plan_state(plan);
+    Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0)};
+    (void)output_shapes;
+    uint64_t units = (uint64_t)(state->outer * ((state->inner + CHUNK - 1) / CHUNK));
+    int64_t width = state->inner < CHUNK ? state->inner : CHUNK;
+    uint64_t least = ELEMENTS_PER_PART / (uint64_t)(state->dim * (width ? width : 1)) + 1;
+    if (units == 0) return NULL;
+    return cpu_for_each(cpu_device(plan->device), launch->threads, units, least, run_chunks, &run);
+}
+
+static Error *plan_arg_reduce(Device *device, const PlanRequest *request, Plan **out) {
+    uint32_t axis;
+    TRY(arguments_axis(request, &axis));
+    const TensorSpec *input = &request->inputs[0];
+    bool max = request->operator_info->id == OPERATOR_ARG_MAX;
+    const CpuReducer *reducer = cpu_reducer_find(
+        cpu_device(device)->level, max ? CPU_REDUCE_MAX : CPU_REDUCE_MIN, input->dtype);
+    if (!reducer || !finds[input->dtype]) return cpu_decline(out);
+    TRY(plan_create(device, request, "cpu.arg_reduce", sizeof(State), out));
+    State *state = plan_state(*out);
+    state->reducer = reducer;
+    state->find = finds[input->dtype];
+    state->outer = shape_product(&input->shape, 0, axis);
+    state->dim = input->shape.dims[axis];
+    state->inner = shape_product(&input->shape, axis + 1, input->shape.rank);
+    state->size = dtype_bits(input->dtype) / 8;
+    state->last = attributes_int(request->attributes, "select_last_index") != 0;
+    (*out)->launch = launch_arg_reduce;
+    return NULL;
+}
+
+const Kernel cpu_arg_reduce[] = {
+    {OPERATOR_ARG_MAX, DTYPES_NUMBER, plan_arg_reduce, "cpu.arg_reduce", KERNEL_PORTABLE},
+    {OPERATOR_ARG_MIN, DTYPES_NUMBER, plan_arg_reduce, "cpu.arg_reduce", KERNEL_PORTABLE},
+    KERNELS_END,
+};

@@ -1,0 +1,26 @@
+#pragma once
+/* What kernels of strings share. They run on one thread: texts are as long as they are. */
+#include "base/checked.h"
+#include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/tensor/string_tensor.h"
+
+#define DTYPES_STRING DTYPE_BIT(DTYPE_STRING)
+
+/* The elements of two inputs as they are broadcast to a shape, one after the other. */
+typedef struct CpuStringPairs {
+    const void *data[2];
+    int64_t counts[2]; /* elements of each input */
+    Shape shape;
+    int64_t strides[2][SHAPE_RANK_MAX];
+    int64_t position[SHAPE_RANK_MAX], at[2];
+} CpuStringPairs;
+
+CpuStringPairs cpu_string_pairs_open(const Shape *shape, const Shape *a, const Shape *b);
+/* The pair of now; then on to the next one. */
+void cpu_string_pairs_next(CpuStringPairs *pairs, StringView *out_a, StringView *out_b);
+
+/* string_writer_add that looks at the stop between pieces of a text. */
+enum { CPU_STRING_PIECE = 4 << 20 };
+MUST_CHECK Error *cpu_string_write(StringWriter *writer, StringView text, KernelStopMeter *meter);
+/* Errors: INVALID more than 2^64 bytes. */
+MUST_CHECK Error *cpu_strings_add_size(uint64_t *inout_bytes, uint64_t size);

@@ -1,7 +1,0 @@
-/* What liblayover-cuda.so exports. */
-#include "kernels/cuda/cuda_class.h"
-#include "kernels/plugin.h"
-
-__attribute__((visibility("default"))) PluginEntry layover_device_plugin;
-
-const DeviceClass *layover_device_plugin(void) { return &cuda_device_class; }

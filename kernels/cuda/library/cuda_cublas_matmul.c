@@ -1,0 +1,198 @@
+/* MatMul, Gemm and FusedMatMul by cuBLASLt, with what it can do at a product's end: a bias for each
+ * column, or an addend of the output's shape, or both, and relu or the gelu of a tanh. Everything
+ * else is left to the kernels behind. */
+#include <string.h>
+
+#include "kernels/cpu/matmul/cpu_matmul.h"
+#include "kernels/cuda/library/cuda_cublas.h"
+#include "kernels/cuda/runtime/cuda_operands.h"
+#include "kernels/cuda/planners/cuda_plan.h"
+
+enum { BIAS = 2, RESIDUAL = 3 };
+
+typedef struct State {
+    CudaCublasProduct product;
+    bool has_bias;  /* input 2 is one for each column */
+    uint32_t added; /* index of the input that is added; 0: none */
+    uint64_t a_bytes, b_bytes, bias_bytes, to_bytes;
+} State;
+
+/* ---- what the library can read ---- */
+
+/* Rows and columns at those strides, seen by columns; false when neither way round fits. */
+static bool matrix_of(
+    int64_t rows, int64_t columns, int64_t row, int64_t column, CudaCublasMatrix *out) {
+    bool plain = (column == 1 || columns == 1) && (rows == 1 || row >= columns);
+    bool turned = (row == 1 || rows == 1) && (columns == 1 || column >= rows);
+    if (plain)
+        *out = (CudaCublasMatrix){
+            (uint64_t)columns, (uint64_t)rows, rows == 1 ? columns : row, 0, false};
+    else if (turned)
+        *out = (CudaCublasMatrix){
+            (uint64_t)rows, (uint64_t)columns, columns == 1 ? rows : column, 0, true};
+    return plain || turned;
+}
+
+/* The one stride of all batch dimensions together; false when there is none. */
+static bool batch_step_of(const Shape *batch, const int64_t *strides, int64_t *out) {
+    *out = batch->rank ? strides[batch->rank - 1] : 0;
+    for (uint32_t i = 0; i + 1 < batch->rank; i++)
+        if (strides[i] != batch->dims[i + 1] * strides[i + 1]) return false;
+    return true;
+}
+
+static bool is_compact(const CpuMatmul *matmul) {
+    int64_t step;
+    if (matmul->bias_column != 1 || matmul->bias_row != matmul->columns) return false;
+    return matmul->batch.rank == 0 || (batch_step_of(&matmul->batch, matmul->bias_batch, &step) &&
+                                          step == matmul->rows * matmul->columns);
+}
+
+static bool is_one_a_column(const CpuMatmul *matmul) {
+    int64_t step;
+    return matmul->bias_column == 1 && matmul->bias_row == 0 &&
+           batch_step_of(&matmul->batch, matmul->bias_batch, &step) && step == 0;
+}
+
+static bool place_added(const CpuMatmul *matmul, CudaCublasProblem *problem, State *state) {
+    if (matmul->has_residual) {
+        state->added = RESIDUAL;
+        problem->beta = 1;
+    }
+    if (!matmul->has_bias) return true;
+    if (is_one_a_column(matmul) && matmul->epilogue.bias_scale == 1) {
+        state->has_bias = true;
+        return true;
+    }
+    if (matmul->has_residual || !is_compact(matmul)) return false;
+    state->added = BIAS;
+    problem->beta = (float)matmul->epilogue.bias_scale;
+    return true;
+}
+
+static bool place_epilogue(Activation activation, bool has_bias, int *out) {
+    if (activation == ACTIVATION_NONE)
+        *out = has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    else if (activation == ACTIVATION_RELU)
+        *out = has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    else if (activation == ACTIVATION_GELU_TANH)
+        *out = has_bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    else
+        return false;
+    return true;
+}
+
+static bool place(const CpuMatmul *matmul, CudaCublasProblem *problem, State *state) {
+    const Shape *batch = &matmul->batch;
+    if (matmul->rows == 0 || matmul->columns == 0 || matmul->depth == 0) return false;
+    if (matmul->batch_count == 0 || matmul->batch_count > INT32_MAX) return false;
+    problem->batch_count = (int32_t)matmul->batch_count;
+    problem->alpha = (float)matmul->epilogue.alpha;
+    /* left and right change places: all is seen by columns */
+    if (!matrix_of(
+            matmul->depth, matmul->columns, matmul->b_row, matmul->b_column, &problem->left) ||
+        !matrix_of(matmul->rows, matmul->depth, matmul->a_row, matmul->a_column, &problem->right) ||
+        !matrix_of(matmul->rows, matmul->columns, matmul->columns, 1, &problem->to))
+        return false;
+    if (!batch_step_of(batch, matmul->b_batch, &problem->left.batch_step) ||
+        !batch_step_of(batch, matmul->a_batch, &problem->right.batch_step))
+        return false;
+    problem->to.batch_step = matmul->rows * matmul->columns;
+    return place_added(matmul, problem, state) &&
+           place_epilogue(matmul->epilogue.activation, state->has_bias, &problem->epilogue);
+}
+
+/* ---- launch ---- */
+
+static Error *run(const Plan *plan, const Launch *launch, CudaOperands *operands) {
+    const State *state = plan_state(plan);
+    CudaDevice *device = cuda_device(plan->device);
+    CudaCublasAddresses at = {.to = launch->outputs[0], .workspace = launch->workspace};
+    const bool aside = !cuda_operands_fit(at.to);
+    CUDA_SCOPE(scope);
+    TRY(cuda_scope_enter(device, &scope));
+    TRY(cuda_operands_align(operands, launch->inputs[1], state->b_bytes, &at.left));
+    TRY(cuda_operands_align(operands, launch->inputs[0], state->a_bytes, &at.right));
+    if (state->has_bias)
+        TRY(cuda_operands_align(operands, launch->inputs[BIAS], state->bias_bytes, &at.bias));
+    if (state->added)
+        TRY(cuda_operands_align(
+            operands, launch->inputs[state->added], state->to_bytes, &at.added));
+    if (aside) TRY(cuda_operands_stand_in(operands, state->to_bytes, &at.to));
+    CUstream queue;
+    uint64_t key = cuda_cublas_stretch_key(&state->product);
+    TRY(cuda_stream_record(device, launch->stream, "cublasLtMatmul", key, &queue));
+    TRY(cuda_cublas_run(device, &state->product, &at, queue));
+    if (aside)
+        TRY(cuda_transfer_inside(
+            plan->device, launch->stream, launch->outputs[0], at.to, state->to_bytes));
+    return cuda_stream_settle(device, launch->stream);
+}
+
+static Error *launch_matmul(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
+    CudaOperands operands = {.device = plan->device, .stream = launch->stream};
+    (void)output_shapes;
+    Error *error = run(plan, launch, &operands);
+    cuda_operands_free(&operands);
+    return error;
+}
+
+/* ---- plan ---- */
+
+static void destroy(Plan *plan) {
+    State *state = plan_state(plan);
+    cuda_cublas_deinit(cuda_device(plan->device), &state->product);
+    plan_free(plan);
+}
+
+static int type_of(DType dtype) {
+    if (dtype == DTYPE_FLOAT16) return CUDA_R_16F;
+    return dtype == DTYPE_BFLOAT16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+static Error *measure_operands(const PlanRequest *request, State *state) {
+    const TensorSpec *inputs = request->inputs, *to = &request->outputs[0];
+    TRY(shape_bytes(&inputs[0].shape, inputs[0].dtype, &state->a_bytes));
+    TRY(shape_bytes(&inputs[1].shape, inputs[1].dtype, &state->b_bytes));
+    if (state->has_bias)
+        TRY(shape_bytes(&inputs[BIAS].shape, inputs[BIAS].dtype, &state->bias_bytes));
+    return shape_bytes(&to->shape, to->dtype, &state->to_bytes);
+}
+
+static Error *plan_matmul(Device *device, const PlanRequest *request, Plan **out) {
+    const bool rounds = cuda_device(device)->options.tf32;
+    CudaCublasProblem problem = {.type = type_of(request->inputs[0].dtype),
+        .compute = rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F};
+    State state = {0};
+    CpuMatmul matmul;
+    bool found;
+    *out = NULL;
+    if (problem.type != CUDA_R_32F) problem.compute = CUBLAS_COMPUTE_32F;
+    TRY(cpu_matmul_operands(request, CPU_LEVEL_PORTABLE, DTYPE_FLOAT32, &matmul));
+    if (!place(&matmul, &problem, &state)) return NULL;
+    TRY(measure_operands(request, &state));
+    TRY(cuda_cublas_init(cuda_device(device), &problem, &state.product, &found));
+    if (!found) return NULL;
+    Error *error = plan_create(device, request, "cuda.cublas_matmul", sizeof state, out);
+    if (error) {
+        cuda_cublas_deinit(cuda_device(device), &state.product);
+        return error;
+    }
+    memcpy(plan_state(*out), &state, sizeof state);
+    (*out)->workspace_bytes = state.product.workspace_bytes;
+    (*out)->launch = launch_matmul;
+    (*out)->destroy = destroy;
+    return NULL;
+}
+
+static const Kernel cuda_cublas_matmul[] = {
+    {OPERATOR_MATMUL, DTYPES_FLOAT32_AND_HALF, plan_matmul, "cuda.cublas_matmul", 0},
+    {OPERATOR_GEMM, DTYPES_FLOAT32_AND_HALF, plan_matmul, "cuda.cublas_matmul", 0},
+    {OPERATOR_FUSED_MATMUL, DTYPES_FLOAT32_AND_HALF, plan_matmul, "cuda.cublas_matmul", 0},
+    KERNELS_END,
+};
+
+const Kernel *const *cuda_cublas_tables(void) {
+    static const Kernel *const tables[] = {cuda_cublas_matmul, NULL};
+    return tables;
+}

@@ -1,0 +1,246 @@
+/* Conv, FusedConv and ConvTranspose by cuDNN. Tensors are described as they lie, a signal as an
+ * image of one row. What the library does not fuse with a convolution, a kernel of our own does in
+ * place behind it; shapes that it does not take are left to the kernels behind. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "kernels/cuda/library/cuda_cudnn.h"
+#include "kernels/cuda/driver/cuda_fatbin.h"
+#include "kernels/cuda/planners/cuda_matmul.h"
+#include "kernels/cuda/planners/cuda_plan.h"
+#include "kernels/arguments/channels_first.h"
+#include "kernels/arguments/window.h"
+
+enum { BIAS = 2, RESIDUAL = 3 };
+
+typedef struct State {
+    CudaCudnnProgram program;
+    uint64_t bytes[CUDA_CUDNN_TENSOR_COUNT]; /* of those that the request has */
+    uint64_t zeros_offset, zeros_bytes; /* of a bias for those without, in the workspace; 0: none */
+    bool has_bias;                      /* the request's, in the program or in `after` */
+    bool finishes;
+    CudaEpilogueParams after; /* when it finishes */
+} State;
+
+/* ---- what the library can do ---- */
+
+static int type_of(DType dtype) {
+    if (dtype == DTYPE_FLOAT16) return CUDNN_DATA_HALF;
+    return dtype == DTYPE_BFLOAT16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+}
+
+/* A tensor's dimensions with `padding` of size 1 before the spatial ones. */
+static bool place_dims(const Shape *shape, uint32_t padding, int64_t *out) {
+    for (uint32_t i = 0; i < shape->rank + padding; i++) {
+        out[i] = i < 2 ? shape->dims[i] : i < 2 + padding ? 1 : shape->dims[i - padding];
+        if (out[i] < 1) return false;
+    }
+    return true;
+}
+
+/* The library computes the size of the output itself: from the larger to the smaller side. */
+static bool place_window(
+    const Window *window, bool transposed, uint32_t padding, CudaCudnnConv *conv) {
+    for (uint32_t i = 0; i < CUDA_CUDNN_SPATIAL_MAX; i++) conv->stride[i] = conv->dilation[i] = 1;
+    for (uint32_t i = 0; i < window->rank; i++) {
+        const int64_t large = transposed ? window->output[i] : window->input[i];
+        const int64_t small = transposed ? window->input[i] : window->output[i];
+        const int64_t reach = (window->kernel[i] - 1) * window->dilation[i] + 1;
+        const int64_t room = large + window->pad_begin[i] + window->pad_end[i] - reach;
+        if (room < 0 || room / window->stride[i] + 1 != small) return false;
+        conv->stride[i + padding] = window->stride[i];
+        conv->dilation[i + padding] = window->dilation[i];
+        conv->pad_begin[i + padding] = window->pad_begin[i];
+        conv->pad_end[i + padding] = window->pad_end[i];
+    }
+    return true;
+}
+
+static Error *describe(
+    CudaDevice *device, const PlanRequest *request, CudaCudnnConv *conv, bool *out_fits) {
+    const Shape *from = &request->inputs[0].shape;
+    const uint32_t padding = from->rank == 3;
+    Window window;
+    *conv = (CudaCudnnConv){.type = type_of(request->inputs[0].dtype),
+        .rank = from->rank + padding,
+        .transposed = request->operator_info->id == OPERATOR_CONV_TRANSPOSE,
+        .rounds = device->options.tf32};
+    TRY(conv->transposed ? window_of_transpose(request, &window) : window_of(request, &window));
+    *out_fits = conv->rank <= CUDA_CUDNN_RANK_MAX && place_dims(from, padding, conv->from) &&
+                place_dims(&request->inputs[1].shape, padding, conv->weights) &&
+                place_dims(&request->outputs[0].shape, padding, conv->to) &&
+                place_window(&window, conv->transposed, padding, conv);
+    return NULL;
+}
+
+/* What is done by the library, and what behind it. */
+static void place_epilogue(
+    const PlanRequest *request, const CpuEpilogue *epilogue, CudaCudnnConv *conv, State *state) {
+    const Shape *to = &request->outputs[0].shape;
+    const Activation activation = epilogue->activation;
+    const bool activates = activation != ACTIVATION_NONE && activation != ACTIVATION_RELU;
+    state->has_bias = plan_request_has(request, BIAS);
+    state->finishes = activates || (conv->transposed && state->has_bias);
+    if (!conv->transposed) {
+        conv->has_added = plan_request_has(request, RESIDUAL);
+        conv->relu = activation == ACTIVATION_RELU;
+        conv->has_bias = state->has_bias || conv->has_added || conv->relu;
+    }
+    if (conv->has_bias && !state->has_bias)
+        state->zeros_bytes = (uint64_t)conv->to[1] * dtype_bits(request->outputs[0].dtype) / 8;
+    state->after = (CudaEpilogueParams){.count = (uint64_t)shape_count_unchecked(to),
+        .pixels = shape_product(to, 2, to->rank),
+        .channels = to->dims[1],
+        .dtype = request->outputs[0].dtype,
+        .epilogue = cuda_epilogue_of(epilogue)};
+}
+
+/* ---- launch ---- */
+
+static uint64_t align_up(uint64_t address) {
+    const uint64_t mask = CUDA_CUDNN_WORKSPACE_ALIGNMENT - 1;
+    return (address + mask) & ~mask;
+}
+
+static Error *place_bias(
+    const Plan *plan, const Launch *launch, CudaOperands *operands, uint64_t *out) {
+    const State *state = plan_state(plan);
+    CudaDevice *device = cuda_device(plan->device);
+    if (!state->zeros_bytes)
+        return cuda_operands_align(
+            operands, launch->inputs[BIAS], state->bytes[CUDA_CUDNN_BIAS], out);
+    *out = align_up(launch->workspace) + state->zeros_offset;
+    CUDA_TRY(
+        device, cuMemsetD8Async, *out, 0, state->zeros_bytes, cuda_stream(device, launch->stream));
+    return NULL;
+}
+
+static Error *finish(const Plan *plan, const Launch *launch) {
+    const State *state = plan_state(plan);
+    CudaEpilogueParams params = state->after;
+    params.to = launch->outputs[0];
+    if (!state->program.has_bias && state->has_bias) params.epilogue.bias = launch->inputs[BIAS];
+    return cuda_run_units(
+        plan, launch, CUDA_KERNEL_EPILOGUE_F32, params.count, &params, sizeof params);
+}
+
+/* A graph holds launches one by one, and how many a plan makes is the library's: they go to the
+ * queue behind all that is recorded. */
+static Error *run(const Plan *plan, const Launch *launch, CudaOperands *operands) {
+    const State *state = plan_state(plan);
+    CudaDevice *device = cuda_device(plan->device);
+    uint64_t at[CUDA_CUDNN_TENSOR_COUNT] = {[CUDA_CUDNN_TO] = launch->outputs[0]};
+    const bool aside = !cuda_operands_fit(at[CUDA_CUDNN_TO]);
+    CUDA_SCOPE(scope);
+    TRY(cuda_scope_enter(device, &scope));
+    for (int i = 0; i < 2; i++)
+        TRY(cuda_operands_align(operands, launch->inputs[i], state->bytes[i], &at[i]));
+    if (state->program.has_added)
+        TRY(cuda_operands_align(operands, launch->inputs[RESIDUAL], state->bytes[CUDA_CUDNN_ADDED],
+            &at[CUDA_CUDNN_ADDED]));
+    if (state->program.has_bias) TRY(place_bias(plan, launch, operands, &at[CUDA_CUDNN_BIAS]));
+    if (aside)
+        TRY(cuda_operands_stand_in(operands, state->bytes[CUDA_CUDNN_TO], &at[CUDA_CUDNN_TO]));
+    TRY(cuda_cudnn_run(device, &state->program, at, align_up(launch->workspace),
+        cuda_stream(device, launch->stream)));
+    if (aside)
+        TRY(cuda_transfer_inside(plan->device, launch->stream, launch->outputs[0],
+            at[CUDA_CUDNN_TO], state->bytes[CUDA_CUDNN_TO]));
+    if (state->finishes) TRY(finish(plan, launch));
+    return cuda_stream_settle(device, launch->stream);
+}
+
+static Error *launch_conv(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
+    CudaOperands operands = {.device = plan->device, .stream = launch->stream};
+    (void)output_shapes;
+    Error *error = run(plan, launch, &operands);
+    cuda_operands_free(&operands);
+    return error;
+}
+
+/* ---- plan ---- */
+
+static_assert(CUDA_CUDNN_FROM == 0 && CUDA_CUDNN_WEIGHTS == 1, "as the operators' inputs");
+
+static void destroy(Plan *plan) {
+    State *state = plan_state(plan);
+    cuda_cudnn_deinit(cuda_device(plan->device), &state->program);
+    plan_free(plan);
+}
+
+static Error *measure_operands(const PlanRequest *request, State *state) {
+    static const struct {
+        uint32_t input;
+        CudaCudnnTensor tensor;
+    } operands[] = {{0, CUDA_CUDNN_FROM}, {1, CUDA_CUDNN_WEIGHTS}, {BIAS, CUDA_CUDNN_BIAS},
+        {RESIDUAL, CUDA_CUDNN_ADDED}};
+    for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
+        if (!plan_request_has(request, operands[i].input)) continue;
+        const TensorSpec *spec = &request->inputs[operands[i].input];
+        TRY(shape_bytes(&spec->shape, spec->dtype, &state->bytes[operands[i].tensor]));
+    }
+    const TensorSpec *to = &request->outputs[0];
+    return shape_bytes(&to->shape, to->dtype, &state->bytes[CUDA_CUDNN_TO]);
+}
+
+/* The library's, behind it the zeros; a workspace need not be as aligned as the library wants. */
+static Error *lay_out(State *state, uint64_t *out_bytes) {
+    const uint64_t slack = CUDA_CUDNN_WORKSPACE_ALIGNMENT;
+    *out_bytes = 0;
+    state->zeros_offset = align_up(state->program.workspace_bytes);
+    const uint64_t bytes = state->zeros_offset + state->zeros_bytes;
+    if (bytes && !checked_add_u64(bytes, slack, out_bytes))
+        FAIL(INVALID, "the workspace is too large");
+    return NULL;
+}
+
+static Error *create(Device *device, const PlanRequest *request, State *state, Plan **out) {
+    uint64_t workspace_bytes;
+    TRY(lay_out(state, &workspace_bytes));
+    TRY(plan_create(device, request, "cuda.cudnn_conv", sizeof *state, out));
+    memcpy(plan_state(*out), state, sizeof *state);
+    (*out)->workspace_bytes = workspace_bytes;
+    (*out)->in_place = 0; /* the residual is read in an order of the library's */
+    (*out)->launch = launch_conv;
+    (*out)->destroy = destroy;
+    return NULL;
+}
+
+static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) {
+    CudaCudnnConv conv;
+    State state = {0};
+    CpuEpilogue epilogue;
+    bool fits, found;
+    ChannelsFirst first;
+    const PlanRequest *plain = request;
+    *out = NULL;
+    if (channels_last_is(request)) {
+        channels_first_of(request, &first);
+        plain = &first.request;
+    }
+    TRY(describe(cuda_device(device), plain, &conv, &fits));
+    if (!fits) return NULL;
+    conv.channels_last = plain != request;
+    TRY(cpu_epilogue_of(request, CPU_LEVEL_PORTABLE, DTYPE_FLOAT32, &epilogue));
+    place_epilogue(plain, &epilogue, &conv, &state);
+    if (state.finishes && !cuda_fatbin.image) return NULL; /* built without our kernels */
+    TRY(measure_operands(request, &state));
+    TRY(cuda_cudnn_init(cuda_device(device), &conv, &state.program, &found));
+    if (!found) return NULL;
+    Error *error = create(device, request, &state, out);
+    if (error) cuda_cudnn_deinit(cuda_device(device), &state.program);
+    return error;
+}
+
+static const Kernel cuda_cudnn_conv[] = {
+    {OPERATOR_CONV, DTYPES_FLOAT32_AND_HALF, plan_conv, "cuda.cudnn_conv", 0},
+    {OPERATOR_FUSED_CONV, DTYPES_FLOAT32_AND_HALF, plan_conv, "cuda.cudnn_conv", 0},
+    {OPERATOR_CONV_TRANSPOSE, DTYPES_FLOAT32_AND_HALF, plan_conv, "cuda.cudnn_conv", 0},
+    KERNELS_END,
+};
+
+const Kernel *const *cuda_cudnn_tables(void) {
+    static const Kernel *const tables[] = {cuda_cudnn_conv, NULL};
+    return tables;
+}

@@ -1,0 +1,10 @@
+#pragma once
+/* Matrix products for other operators, and what is done with their sums. */
+#include "kernels/cpu/matmul/cpu_matmul_epilogue.h"
+#include "kernels/cuda/planners/cuda_internal.h"
+
+/* Without the addresses of bias and residual. */
+CudaEpilogue cuda_epilogue_of(const CpuEpilogue *epilogue);
+/* Starts the kernel for those sizes and that element type; params: with addresses. */
+MUST_CHECK Error *cuda_matmul_run(
+    const Plan *plan, const Launch *launch, const CudaMatmulParams *params);

@@ -1,0 +1,25 @@
+#pragma once
+/* How a planner's launch starts one kernel: the whole of what it needs from the driver. */
+#include "base/error.h"
+#include "kernels/device/device.h"
+
+typedef enum CudaKernelId {
+#define CUDA_KERNEL(id, name, parameters) CUDA_KERNEL_##id,
+#include "kernels/cuda/runtime/cuda_kernels.def"
+#undef CUDA_KERNEL
+    CUDA_KERNEL_COUNT
+} CudaKernelId;
+
+typedef struct CudaGrid {
+    uint32_t blocks[3];
+    uint32_t threads[3];
+    uint32_t shared_bytes; /* dynamic */
+} CudaGrid;
+
+/* Puts one kernel behind what the stream already has to do.
+ *
+ * stream:  NULL for the default one, which has finished when this returns.
+ * params:  the kernel's parameter structure; copied.
+ * Errors:  DEVICE_LOST; INTERNAL the device refuses the launch. */
+MUST_CHECK Error *cuda_launch(Device *device, DeviceStream *stream, CudaKernelId kernel,
+    const CudaGrid *grid, const void *params, size_t params_size);

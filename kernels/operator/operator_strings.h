@@ -1,0 +1,15 @@
+#pragma once
+/* Which operators make tensors of strings: for those who follow strings through a program before
+ * its element types are known (compiler/lower/slot_strings.c, vm/device_strings.c). */
+#include "kernels/operator/attributes.h"
+#include "kernels/operator/operator.h"
+
+typedef enum OperatorStrings {
+    OPERATOR_STRINGS_NEVER,
+    OPERATOR_STRINGS_ALWAYS,
+    OPERATOR_STRINGS_AS_INPUTS,  /* where an input is of strings */
+    OPERATOR_STRINGS_AS_INPUT_1, /* where that one is */
+} OperatorStrings;
+
+OperatorStrings operator_strings(
+    const OperatorInfo *info, const Attributes *attributes, uint32_t result);

@@ -1,0 +1,157 @@
+/* Matching: all steps that the text so far may lead to, one code point after the other. */
+#include "kernels/tensor/regex.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/utf8.h"
+#include "kernels/device/kernel_stop.h"
+#include "kernels/tensor/regex_internal.h"
+
+void regex_release(Regex *regex) {
+    if (!regex) return;
+    memory_free(regex->steps);
+    memory_free(regex->ranges);
+    memory_free(regex->sets);
+    memory_free(regex);
+}
+
+/* Where the text is looked at: what stands before and behind. */
+typedef struct Place {
+    bool text_begin, text_end, line_begin, line_end, word_before, word_behind;
+} Place;
+
+typedef struct Threads {
+    uint32_t *steps; /* that wait for a code point, or match */
+    uint32_t count;
+} Threads;
+
+typedef struct Matcher {
+    const Regex *regex;
+    Threads now, next;
+    uint32_t *stack;
+    uint32_t *seen; /* by step: the last round that came to it */
+    uint32_t round;
+} Matcher;
+
+size_t regex_scratch_size(const Regex *regex) {
+    /* now, next, seen; the stack holds two for each step */
+    return regex->step_count * 5 * sizeof(uint32_t);
+}
+
+static bool is_word(uint32_t point) {
+    return (point >= '0' && point <= '9') || (point >= 'A' && point <= 'Z') ||
+           (point >= 'a' && point <= 'z') || point == '_';
+}
+
+static bool ranges_hold(const Regex *regex, const RegexSet *set, uint32_t point) {
+    for (uint32_t i = set->begin; i < set->end; i++)
+        if (point >= regex->ranges[i].first && point <= regex->ranges[i].last) return true;
+    return false;
+}
+
+static bool set_holds(const Regex *regex, const RegexSet *set, uint32_t point) {
+    bool holds = ranges_hold(regex, set, point);
+    if (!holds && set->any_case)
+        holds = ranges_hold(regex, set, utf8_to_lower(point)) ||
+                ranges_hold(regex, set, utf8_to_upper(point));
+    return holds != set->negated;
+}
+
+static bool place_holds(RegexPlace wanted, const Place *place) {
+    switch (wanted) {
+    case REGEX_TEXT_BEGIN:
+        return place->text_begin;
+    case REGEX_TEXT_END:
+        return place->text_end;
+    case REGEX_LINE_BEGIN:
+        return place->line_begin;
+    case REGEX_LINE_END:
+        return place->line_end;
+    case REGEX_WORD_EDGE:
+        return place->word_before != place->word_behind;
+    case REGEX_NO_WORD_EDGE:
+        break;
+    }
+    return place->word_before == place->word_behind;
+}
+
+/* The step and all that are reached from it without a code point, each once a round. */
+static void add_thread(Matcher *matcher, Threads *threads, uint32_t first, const Place *place) {
+    uint32_t depth = 0;
+    matcher->stack[depth++] = first;
+    while (depth > 0) {
+        uint32_t at = matcher->stack[--depth];
+        const RegexStep *step = &matcher->regex->steps[at];
+        if (matcher->seen[at] == matcher->round) continue;
+        matcher->seen[at] = matcher->round;
+        switch (step->op) {
+        case REGEX_SET:
+        case REGEX_MATCH:
+            threads->steps[threads->count++] = at;
+            break;
+        case REGEX_SPLIT:
+            matcher->stack[depth++] = at + (uint32_t)step->y;
+            matcher->stack[depth++] = at + (uint32_t)step->x;
+            break;
+        case REGEX_JUMP:
+            matcher->stack[depth++] = at + (uint32_t)step->x;
+            break;
+        case REGEX_ASSERT:
+            if (place_holds((RegexPlace)step->x, place)) matcher->stack[depth++] = at + 1;
+            break;
+        }
+    }
+}
+
+static Place look_around(const char *text, size_t size, size_t at, uint32_t before) {
+    size_t behind_at = at;
+    uint32_t behind = at < size ? utf8_next(text, &behind_at) : 0;
+    return (Place){.text_begin = at == 0,
+        .text_end = at == size,
+        .line_begin = at == 0 || before == '\n',
+        .line_end = at == size || behind == '\n',
+        .word_before = at > 0 && is_word(before),
+        .word_behind = at < size && is_word(behind)};
+}
+
+static bool has_match(const Matcher *matcher) {
+    for (uint32_t i = 0; i < matcher->now.count; i++)
+        if (matcher->regex->steps[matcher->now.steps[i]].op == REGEX_MATCH) return true;
+    return false;
+}
+
+bool regex_matches(const Regex *regex, const char *text, size_t size, void *scratch) {
+    uint32_t *memory = scratch;
+    size_t steps = regex->step_count, at = 0;
+    Matcher matcher = {.regex = regex,
+        .now = {memory, 0},
+        .next = {memory + steps, 0},
+        .seen = memory + 2 * steps,
+        .stack = memory + 3 * steps,
+        .round = 1};
+    memset(matcher.seen, 0, steps * sizeof(uint32_t));
+    Place place = look_around(text, size, 0, 0);
+    add_thread(&matcher, &matcher.now, 0, &place);
+    KernelStopMeter meter = {0};
+    while (at < size && matcher.now.count > 0) {
+        uint32_t point = utf8_next(text, &at);
+        place = look_around(text, size, at, point);
+        if (++matcher.round == 0) { /* 2^32 code points */
+            memset(matcher.seen, 0, steps * sizeof(uint32_t));
+            matcher.round = 1;
+        }
+        if (kernel_stop_ends_after(&meter, 32 + matcher.now.count * (uint64_t)16)) return false;
+        matcher.next.count = 0;
+        for (uint32_t i = 0; i < matcher.now.count; i++) {
+            uint32_t step = matcher.now.steps[i];
+            if (regex->steps[step].op == REGEX_SET &&
+                set_holds(regex, &regex->sets[regex->steps[step].x], point))
+                add_thread(&matcher, &matcher.next, step + 1, &place);
+        }
+        Threads passed = matcher.now;
+        matcher.now = matcher.next;
+        matcher.next = passed;
+    }
+    return at == size && has_match(&matcher);
+}

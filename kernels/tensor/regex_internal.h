@@ -1,0 +1,47 @@
+#pragma once
+/* What compiling and matching of patterns share: a program for many places at once. */
+#include <stdint.h>
+
+#include "kernels/tensor/regex.h"
+
+typedef enum RegexOp {
+    REGEX_SET,    /* a code point of set x, then the next step */
+    REGEX_SPLIT,  /* goes on at x and at y */
+    REGEX_JUMP,   /* goes on at x */
+    REGEX_ASSERT, /* goes on where RegexPlace x holds */
+    REGEX_MATCH,
+} RegexOp;
+
+typedef enum RegexPlace {
+    REGEX_TEXT_BEGIN,
+    REGEX_TEXT_END,
+    REGEX_LINE_BEGIN,
+    REGEX_LINE_END,
+    REGEX_WORD_EDGE,
+    REGEX_NO_WORD_EDGE,
+} RegexPlace;
+
+/* x and y of splits and jumps count steps from this one, so that a piece of a program may be moved
+ * and copied. */
+typedef struct RegexStep {
+    RegexOp op;
+    int32_t x, y;
+} RegexStep;
+
+typedef struct RegexRange {
+    uint32_t first, last;
+} RegexRange;
+
+typedef struct RegexSet {
+    uint32_t begin, end; /* in ranges */
+    bool negated, any_case;
+} RegexSet;
+
+struct Regex {
+    RegexStep *steps;
+    RegexRange *ranges;
+    RegexSet *sets;
+    size_t step_count, step_capacity;
+    size_t range_count, range_capacity;
+    size_t set_count, set_capacity;
+};

@@ -1,0 +1,63 @@
+#include "kernels/cpu/conv/cpu_conv_last.h"
+
+#include "tests/kernels/image_call.h"
+
+/* batch, groups, channels, filters, rank, input, kernel, stride, dilation, begin, end */
+static const ConvCase cases[] = {
+    {1, 1, 3, 8, 2, {9, 11}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
+    {2, 1, 3, 20, 2, {23, 17}, {7, 7}, {2, 2}, {1, 1}, {3, 3}, {3, 3}},
+    {1, 1, 33, 100, 2, {7, 7}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
+    {1, 1, 4, 6, 2, {10, 10}, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}},
+    {1, 1, 4, 6, 2, {10, 10}, {1, 1}, {1, 1}, {1, 1}, {1, 0}, {0, 2}},
+    {2, 1, 2, 3, 2, {12, 9}, {3, 2}, {1, 2}, {2, 3}, {2, 1}, {0, 3}},
+    {1, 1, 40, 65, 2, {6, 5}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}},
+    {1, 1, 2, 3, 2, {2, 3}, {3, 3}, {1, 1}, {1, 1}, {4, 5}, {4, 5}},
+    {1, 1, 2, 17, 2, {5, 250}, {1, 4}, {1, 1}, {1, 1}, {0, 2}, {0, 1}},
+    {1, 1, 150, 16, 2, {20, 30}, {2, 2}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    /* groups: of one pixel, with padding, with two panels, of one channel with two filters each */
+    {2, 4, 34, 34, 2, {11, 13}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {1, 3, 5, 7, 2, {9, 8}, {3, 3}, {1, 2}, {2, 1}, {1, 2}, {1, 0}},
+    {1, 2, 9, 90, 2, {6, 7}, {2, 3}, {2, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {1, 5, 1, 2, 2, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    /* few units: parts of panels, few rows, pieces of one row */
+    {1, 1, 20, 70, 2, {7, 7}, {3, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 0}},
+    {1, 1, 20, 10, 2, {1, 95}, {1, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+};
+
+static void test_conv_last_agrees_with_the_definition(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        image_call_check(&cases[i], "cpu.conv_last", 2e-5);
+}
+
+static void test_conv_last_packs_panels_of_filters_by_position(void **state) {
+    (void)state;
+    enum { FILTERS = 66, CHANNELS = 2, POSITIONS = 6 };
+    const Shape shape = {4, {FILTERS, CHANNELS, 2, 3}};
+    float weights[FILTERS * CHANNELS * POSITIONS], packed[80 * CHANNELS * POSITIONS];
+    for (int i = 0; i < FILTERS * CHANNELS * POSITIONS; i++) weights[i] = (float)i;
+    assert_int_equal(
+        cpu_conv_last_packed_count(&shape, 1), (int64_t)(sizeof packed / sizeof packed[0]));
+    for (CpuLevel level = CPU_LEVEL_PORTABLE; level <= CPU_LEVEL_AVX512; level++) {
+        const CpuMatmulCode code = cpu_matmul_code_for(level);
+        const CpuPanelSteps first = cpu_matmul_panel_steps(&code, CHANNELS * POSITIONS, 64);
+        const float *second = packed + 64 * CHANNELS * POSITIONS;
+        cpu_conv_last_pack(level, weights, &shape, 1, packed);
+        for (int c = 0; c < CHANNELS; c++)
+            for (int p = 0; p < POSITIONS; p++) {
+                const int row = p * CHANNELS + c;
+                assert_true(packed[row * first.row + cpu_matmul_panel_offset(first, 37)] ==
+                            weights[(37 * CHANNELS + c) * POSITIONS + p]);
+                assert_true(second[row * 16 + 1] == weights[(65 * CHANNELS + c) * POSITIONS + p]);
+                assert_true(second[row * 16 + 2] == 0);
+            }
+    }
+}
+
+int test_cpu_conv_last(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_conv_last_agrees_with_the_definition),
+        cmocka_unit_test(test_conv_last_packs_panels_of_filters_by_position),
+    };
+    return cmocka_run_group_tests_name("cpu_conv_last", tests, NULL, NULL);
+}
