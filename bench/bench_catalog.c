@@ -14,9 +14,9 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "store/catalog.h"
-#include "store/job_outputs.h"
-#include "store/jobs.h"
+#include "store/database/catalog.h"
+#include "store/jobs/job_outputs.h"
+#include "store/jobs/jobs.h"
 
 enum { CALLERS_MAX = 1024, JOBS_LISTED = 10000, LIST_REPEAT = 7, APPEND_SIZE = 4096 };
 

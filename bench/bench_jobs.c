@@ -17,7 +17,7 @@
 #include "scheduler/policy/policy_event.h"
 #include "scheduler/model_loader.h"
 #include "serialize/array_values.h"
-#include "store/tenants.h"
+#include "store/accounts/tenants.h"
 #include "vm/assembly.h"
 #include "vm/execution.h"
 

@@ -21,8 +21,8 @@
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/executor/resident_models.h"
 #include "scheduler/model_loader.h"
-#include "store/home.h"
-#include "store/weight_folder.h"
+#include "store/database/home.h"
+#include "store/weights/weight_folder.h"
 
 enum {
     MODELS_MAX = 200,

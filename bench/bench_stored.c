@@ -21,9 +21,9 @@
 #include "serialize/array_values.h"
 #include "serialize/executable_file.h"
 #include "serialize/npz.h"
-#include "store/catalog.h"
-#include "store/chunk_upload.h"
-#include "store/job_checkpoints.h"
+#include "store/database/catalog.h"
+#include "store/chunks/chunk_upload.h"
+#include "store/jobs/job_checkpoints.h"
 #include "vm/assembly.h"
 
 enum { REPEAT = 3, TENSORS = 20, THREADS = 2, TOKENS_BETWEEN = 16, PATH_SIZE = 4096 };

@@ -1,7 +1,7 @@
 #include "scheduler/container_answer.h"
 
 #include "base/allocator.h"
-#include "store/chunk_reader.h"
+#include "store/chunks/chunk_reader.h"
 
 enum { ENOUGH = 128 << 10, ENTRY_BYTES = 64 /* of a chunk that is planned */ };
 

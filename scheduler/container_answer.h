@@ -4,7 +4,7 @@
  * each is then read, checked and sent. The store's log is held for no longer than one piece. */
 #include "scheduler/http/http_response.h"
 #include "serialize/container.h"
-#include "store/store.h"
+#include "store/database/store.h"
 
 typedef struct ContainerAnswer ContainerAnswer;
 

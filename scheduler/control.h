@@ -13,9 +13,9 @@
 #include "scheduler/metrics.h"
 #include "scheduler/settings_cache.h"
 #include "serialize/container.h"
-#include "store/catalog.h"
-#include "store/job_events.h"
-#include "store/jobs.h"
+#include "store/database/catalog.h"
+#include "store/jobs/job_events.h"
+#include "store/jobs/jobs.h"
 #include "vm/weight_image.h"
 
 typedef struct Control Control;

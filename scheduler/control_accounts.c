@@ -22,7 +22,7 @@ void control_observe(Control *control, MetricId metric, uint64_t start_ns, uint6
 #define ROW_TOMBSTONE(text) ROW_FINISHED(text)
 static const char *const ended_rows[] = {
 #define JOB_STATE(name, number, text, class, meaning) ROW_##class(text)
-#include "store/job_states.def"
+#include "store/jobs/job_states.def"
 };
 
 Error *control_declare_metrics(Metrics *metrics) {

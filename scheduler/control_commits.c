@@ -8,7 +8,7 @@
 #include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
 #include "serialize/array_bundle.h"
-#include "store/chunk_upload.h"
+#include "store/chunks/chunk_upload.h"
 
 enum { SMALL_BYTES = 16 << 10 }; /* of outputs that are bundled on the control thread */
 /* A commit that has no room is tried again after so long, each time twice as long: it packs all its

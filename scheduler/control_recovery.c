@@ -9,7 +9,7 @@
 #include "scheduler/control_internal.h"
 #include "scheduler/control_place.h"
 #include "scheduler/model_loader.h"
-#include "store/jobs_damaged.h"
+#include "store/jobs/jobs_damaged.h"
 
 /* ---- start: what the store holds ---- */
 

@@ -10,9 +10,9 @@
 #include "scheduler/control_aside.h"
 #include "scheduler/control_internal.h"
 #include "scheduler/stored_arrays.h"
-#include "store/job_checkpoints.h"
-#include "store/job_outputs.h"
-#include "store/stored_content.h"
+#include "store/jobs/job_checkpoints.h"
+#include "store/jobs/job_outputs.h"
+#include "store/jobs/stored_content.h"
 
 /* Work on an I/O thread for a job or a model, and its way back. */
 typedef enum TaskKind {

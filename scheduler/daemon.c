@@ -29,7 +29,7 @@
 #include "scheduler/migration/evacuation.h"
 #include "scheduler/migration/node_hello.h"
 #include "scheduler/upload_folder.h"
-#include "store/node_identity.h"
+#include "store/jobs/node_identity.h"
 
 enum { PATH_SIZE = 4096, PEM_SIZE_MAX = 1 << 20, CHECK_EVERY_MS = 1000, LARGE_BLOCK = 512 << 10 };
 

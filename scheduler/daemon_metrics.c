@@ -2,8 +2,8 @@
 
 #include <stdbool.h>
 
-#include "store/store_files.h"
-#include "store/tenants.h"
+#include "store/database/store_files.h"
+#include "store/accounts/tenants.h"
 
 static void sample(MetricSamples *samples, const char *label, double value) {
     metrics_sample(samples, &label, value);

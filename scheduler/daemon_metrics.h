@@ -2,7 +2,7 @@
 /* What /metrics shows of the store and the control thread: looked up when somebody reads. */
 #include "scheduler/control.h"
 #include "scheduler/metrics.h"
-#include "store/weight_cache.h"
+#include "store/weights/weight_cache.h"
 
 /* Tenants with rows of their own: the first so many that were made. The others share the row
  * DAEMON_METRICS_OTHERS, which is no name of a tenant, so that a million of tenants are not a

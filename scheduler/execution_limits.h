@@ -4,7 +4,7 @@
  * device_bytes, host_bytes, depth: the tenant's quotas of these names; the machine's where it has
  * none. The policy counts what all executions of a tenant hold together; this is what each of them
  * can reach before it fails, whatever the policy was told. */
-#include "store/tenants.h"
+#include "store/accounts/tenants.h"
 #include "vm/execution.h"
 
 /* Registers, shapes and counters need some host memory in any case. */

@@ -9,11 +9,11 @@
 #include "base/allocator.h"
 #include "base/duration.h"
 #include "base/thread.h"
-#include "store/alive_time.h"
-#include "store/gc.h"
-#include "store/jobs.h"
-#include "store/removals.h"
-#include "store/tenants.h"
+#include "store/database/alive_time.h"
+#include "store/upkeep/gc.h"
+#include "store/jobs/jobs.h"
+#include "store/upkeep/removals.h"
+#include "store/accounts/tenants.h"
 
 #define GC_GAP_NS (600 * SECOND_NS)
 #define GC_DAY_NS (24 * 3600 * SECOND_NS)

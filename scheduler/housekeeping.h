@@ -1,8 +1,8 @@
 #pragma once
 /* What a daemon does by itself, in a thread of its own: the time that the home is alive is counted
- * (store/alive_time.h), finished jobs go when their tenant's retention is over by that time, what
- * is left of removed jobs and models goes, verifications that nobody waits for end, and what
- * nothing refers to any more is swept.
+ * (store/database/alive_time.h), finished jobs go when their tenant's retention is over by that
+ * time, what is left of removed jobs and models goes, verifications that nobody waits for end, and
+ * what nothing refers to any more is swept.
  *
  * A turn comes at once and then once a minute. It deletes HOUSEKEEPING_EXPIRED_MAX jobs at most, a
  * few in each piece of catalog work, so that nobody waits for it. A gc comes when
@@ -10,8 +10,8 @@
  * a crash nobody knows what was let go. */
 #include "base/clock.h"
 #include "scheduler/metrics.h"
-#include "store/catalog.h"
-#include "store/weight_cache.h"
+#include "store/database/catalog.h"
+#include "store/weights/weight_cache.h"
 
 enum { HOUSEKEEPING_EXPIRED_MAX = 4096 }; /* jobs a turn */
 #define HOUSEKEEPING_GC_BYTES ((uint64_t)64 << 20)

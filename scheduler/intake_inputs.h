@@ -10,7 +10,7 @@
 #include "scheduler/memory_budget.h"
 #include "serialize/array_bundle.h"
 #include "serialize/npz_file.h"
-#include "store/tenants.h"
+#include "store/accounts/tenants.h"
 #include "vm/executable.h"
 
 typedef struct IntakeInputs {

@@ -3,7 +3,7 @@
  * it needs to go on. */
 #include "base/worker_pool.h"
 #include "scheduler/http/http_response.h"
-#include "store/jobs.h"
+#include "store/jobs/jobs.h"
 
 /* What an answer may keep in memory of a job: where its chunks are, and what is small in its
  * outputs (half a KiB for each) and inputs. Beyond it the file is to be written. */

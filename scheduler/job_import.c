@@ -10,7 +10,7 @@
 #include "scheduler/model_loader.h"
 #include "scheduler/policy/policy_event.h"
 #include "serialize/executable_file.h"
-#include "store/model_reference.h"
+#include "store/models/model_reference.h"
 
 /* ---- the model ---- */
 

@@ -3,8 +3,8 @@
  * it holds is checked against itself and against the model before anything of it is stored. */
 #include "scheduler/control.h"
 #include "serialize/job_file.h"
-#include "store/arrivals.h"
-#include "store/digest_set.h"
+#include "store/jobs/arrivals.h"
+#include "store/database/digest_set.h"
 
 typedef struct JobImport {
     TenantId tenant;  /* of the restorer */

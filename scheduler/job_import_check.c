@@ -13,7 +13,7 @@
 #include "serialize/array_bundle.h"
 #include "serialize/array_values.h"
 #include "serialize/checkpoint_summary.h"
-#include "store/digest_set.h"
+#include "store/database/digest_set.h"
 
 /* Arrays of one file, decoded: a small file does not ask for all memory. Zeros may compress well.
  */

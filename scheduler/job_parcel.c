@@ -5,8 +5,8 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "scheduler/job_parcel_internal.h"
-#include "store/digest_set.h"
-#include "store/job_checkpoints.h"
+#include "store/database/digest_set.h"
+#include "store/jobs/job_checkpoints.h"
 
 /* A running job may store a newer checkpoint and drop this one between two steps. */
 enum { TRIES_MAX = 16 };

@@ -5,9 +5,9 @@
 #include "scheduler/job_policy.h"
 #include "serialize/array_bundle.h"
 #include "serialize/job_file.h"
-#include "store/chunk_reader.h"
-#include "store/stored_content.h"
-#include "store/stored_executable.h"
+#include "store/chunks/chunk_reader.h"
+#include "store/jobs/stored_content.h"
+#include "store/models/stored_executable.h"
 
 struct JobParcel {
     JobExport wanted;

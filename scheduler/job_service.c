@@ -10,9 +10,9 @@
 #include "scheduler/job_intake.h"
 #include "scheduler/job_service_internal.h"
 #include "scheduler/policy/policy_event.h"
-#include "store/jobs_damaged.h"
-#include "store/job_checkpoints.h"
-#include "store/tenants.h"
+#include "store/jobs/jobs_damaged.h"
+#include "store/jobs/job_checkpoints.h"
+#include "store/accounts/tenants.h"
 
 static double calendar_now(void) { return clock_real().calendar_s(clock_real().self); }
 

@@ -18,5 +18,5 @@ DEFINE_OWN(JobService, job_service_release);
 JobsApi job_service_api(JobService *service);
 void job_service_changed(void *service, JobId job);
 /* Ends verifications whose outcome nobody has fetched in a minute or two of the home's time
- * (store/alive_time.h). */
+ * (store/database/alive_time.h). */
 MUST_CHECK Error *job_service_settle_verifications(JobService *service);

@@ -6,8 +6,8 @@
 #include "scheduler/memory_budget.h"
 #include "scheduler/job_service.h"
 #include "scheduler/migration/passed_answer.h"
-#include "store/catalog.h"
-#include "store/job_copy.h"
+#include "store/database/catalog.h"
+#include "store/jobs/job_copy.h"
 
 typedef struct JobWatch JobWatch;
 

@@ -4,8 +4,8 @@
 #include "scheduler/job_service_internal.h"
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/owner_link.h"
-#include "store/departures.h"
-#include "store/nodes.h"
+#include "store/jobs/departures.h"
+#include "store/accounts/nodes.h"
 
 enum { ASKING_MAX = 4 };
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "scheduler/job_service_internal.h"
-#include "store/alive_time.h"
-#include "store/verifications.h"
+#include "store/database/alive_time.h"
+#include "store/jobs/verifications.h"
 
 enum {
     AT_ONCE = 64, /* verifications listed */

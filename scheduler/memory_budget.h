@@ -6,7 +6,7 @@
  * Threads: any. */
 #include <stdint.h>
 
-#include "store/store.h"
+#include "store/database/store.h"
 
 typedef struct MemoryBudget MemoryBudget;
 

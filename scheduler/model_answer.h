@@ -4,7 +4,7 @@
  * models, in a handler thread. */
 #include "base/digest.h"
 #include "scheduler/http/http_response.h"
-#include "store/store.h"
+#include "store/database/store.h"
 
 /* The stream keeps the executable from being removed until it is closed. Errors: NOT_FOUND;
  * CORRUPT.

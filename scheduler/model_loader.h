@@ -2,9 +2,9 @@
 /* Executables between the store and memory or files: loading, importing, exporting. */
 #include "base/worker_pool.h"
 #include "serialize/container.h"
-#include "store/fsck.h"
-#include "store/models.h"
-#include "store/stored_executable.h"
+#include "store/upkeep/fsck.h"
+#include "store/models/models.h"
+#include "store/models/stored_executable.h"
 #include "vm/executable.h"
 
 /* A stored executable's container; close both, the container first. Errors: NOT_FOUND; CORRUPT. */

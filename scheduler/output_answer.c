@@ -6,8 +6,8 @@
 #include "base/name_map.h"
 #include "serialize/array_bundle.h"
 #include "serialize/npz_pieces.h"
-#include "store/job_outputs.h"
-#include "store/stored_content.h"
+#include "store/jobs/job_outputs.h"
+#include "store/jobs/stored_content.h"
 
 const OutputAnswerLimits output_answer_limits = {
     .rows_max = 10000, .bytes_max = (uint64_t)256 << 20, .held_max = 1 << 20};

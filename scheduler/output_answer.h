@@ -6,7 +6,7 @@
  * An answer holds as many rows as its limits allow, one at least; the next one goes on behind them.
  */
 #include "scheduler/http/jobs_api.h"
-#include "store/jobs.h"
+#include "store/jobs/jobs.h"
 
 typedef struct OutputAnswerLimits {
     size_t rows_max;

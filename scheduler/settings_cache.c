@@ -6,7 +6,7 @@
 #include "base/allocator.h"
 #include "base/bytes.h"
 #include "scheduler/model_loader.h"
-#include "store/models.h"
+#include "store/models/models.h"
 
 enum {
     BUCKETS = 1024,

@@ -4,9 +4,9 @@
  * nothing from the store.
  *
  * What is not found is not kept: the next one asks the store again. Threads: any. */
-#include "store/store.h"
-#include "store/tenants.h"
-#include "store/tokens.h"
+#include "store/database/store.h"
+#include "store/accounts/tenants.h"
+#include "store/accounts/tokens.h"
 #include "vm/executable.h"
 
 typedef struct SettingsCache SettingsCache;

@@ -1,7 +1,7 @@
 #include "scheduler/stored_arrays.h"
 
 #include "serialize/array_bundle.h"
-#include "store/stored_content.h"
+#include "store/jobs/stored_content.h"
 
 Error *stored_arrays_read(Store *store, WorkerPool *pool, TenantId tenant, JobId job,
     JobContentKind kind, int64_t sequence, uint64_t bytes_max, ArrayList *out_arrays) {

@@ -2,8 +2,8 @@
 /* A job's inputs, or one of its outputs, as arrays again. */
 #include "base/worker_pool.h"
 #include "serialize/array_list.h"
-#include "store/job_content.h"
-#include "store/job_id.h"
+#include "store/contents/job_content.h"
+#include "store/database/job_id.h"
 
 #define STORED_ARRAYS_INPUTS_MAX ((uint64_t)1 << 40) /* bytes of a job's inputs */
 

@@ -4,8 +4,8 @@
 
 #include "base/allocator.h"
 #include "serialize/value_bytes.h"
-#include "store/chunk_reader.h"
-#include "store/stored_content.h"
+#include "store/chunks/chunk_reader.h"
+#include "store/jobs/stored_content.h"
 
 /* One array: where its chunks are among the stored ones, and how many of its bytes are left out. */
 typedef struct Cut {

@@ -6,7 +6,7 @@
 #include "base/worker_pool.h"
 #include "scheduler/job_policy.h"
 #include "serialize/array_bundle.h"
-#include "store/jobs.h"
+#include "store/jobs/jobs.h"
 
 typedef struct UnusedInputs UnusedInputs;
 

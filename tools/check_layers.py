@@ -23,7 +23,7 @@ ALSO = {"store": ("serialize/chunk.h", "serialize/container.h")}
 # A folder below another with fewer layers than it, and what of libc it may include: the scheduler's policy and its machines
 # are pure.
 NARROW = {"scheduler/policy/": ("base/", "scheduler/policy/"),
-          "scheduler/control/machines/": ("base/", "scheduler/control/machines/", "store/job_state.h")}
+          "scheduler/control/machines/": ("base/", "scheduler/control/machines/", "store/jobs/job_state.h")}
 PURE = re.compile(r"(assert|inttypes|limits|stdbool|stddef|stdint|string)\.h")
 # A folder below another that only these may look into; everyone else goes through the device table.
 PRIVATE = {"kernels/cpu/": ("kernels",), "kernels/cuda/": ("kernels",), "kernels/sim/": ("kernels",)}

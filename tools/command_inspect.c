@@ -2,7 +2,7 @@
 
 #include "serialize/checkpoint_summary.h"
 #include "serialize/job_file.h"
-#include "store/job_id.h"
+#include "store/database/job_id.h"
 #include "tools/command.h"
 
 const CommandOption command_inspect_options[] = {{0}};

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "store/job_state.h"
+#include "store/jobs/job_state.h"
 #include "tools/job_watch.h"
 #include "tools/progress.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "base/file.h"
-#include "store/tokens.h"
+#include "store/accounts/tokens.h"
 #include "tools/remote.h"
 
 const CommandOption command_node_options[] = {

@@ -6,7 +6,7 @@
 #include "base/allocator.h"
 #include "include/layover.h"
 #include "scheduler/daemon.h"
-#include "store/store.h"
+#include "store/database/store.h"
 #include "tools/command.h"
 
 enum { GRACE_DEFAULT_S = 30, GRACE_MAX_S = 24 * 3600, SELF_SIZE = 4096 };

@@ -3,8 +3,8 @@
 
 #include <json-c/linkhash.h>
 
-#include "store/tenants.h"
-#include "store/tokens.h"
+#include "store/accounts/tenants.h"
+#include "store/accounts/tokens.h"
 #include "tools/remote.h"
 
 const CommandOption command_tenant_options[] = {

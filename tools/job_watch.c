@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "scheduler/http/json_body.h"
-#include "store/job_state.h"
+#include "store/jobs/job_state.h"
 #include "tools/progress.h"
 
 enum { MOVED_PAUSE_MS = 200 };

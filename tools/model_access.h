@@ -3,7 +3,7 @@
 #include "base/worker_pool.h"
 #include "compiler/precision.h"
 #include "serialize/container.h"
-#include "store/models.h"
+#include "store/models/models.h"
 #include "tools/command.h"
 #include "vm/executable.h"
 

@@ -9,7 +9,7 @@
 #include "base/allocator.h"
 #include "scheduler/http/daemon_record.h"
 #include "scheduler/http/json_body.h"
-#include "store/store.h"
+#include "store/database/store.h"
 
 static Error *open_client(
     const CommandContext *context, const char *server, HttpClient **out_client) {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "scheduler/http/json_body.h"
-#include "store/model_reference.h"
+#include "store/models/model_reference.h"
 #include "tools/model_print.h"
 
 /* /v1/models/NAME[/VERSION]. newest: what stands for the newest version; NULL: nothing. */

@@ -4,7 +4,7 @@
 #include "scheduler/executor/resident_models.h"
 #include "serialize/array_list.h"
 #include "serialize/checkpoint.h"
-#include "store/weight_cache.h"
+#include "store/weights/weight_cache.h"
 #include "tools/model_access.h"
 #include "tools/run_job.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 /* The weight images of residencies (vm/weight_image.h) kept in the home's cache
- * (store/weight_cache.h): vm knows no files, the store no executables. */
-#include "store/weight_cache.h"
+ * (store/weights/weight_cache.h): vm knows no files, the store no executables. */
+#include "store/weights/weight_cache.h"
 #include "vm/weight_image.h"
 
 /* Borrows the cache, which outlives everything that is found. */

@@ -5,8 +5,8 @@
 #include "base/allocator.h"
 #include "scheduler/executor/tenant_images.h"
 #include "serialize/executable_file.h"
-#include "store/digest_set.h"
-#include "store/stored_executable.h"
+#include "store/database/digest_set.h"
+#include "store/models/stored_executable.h"
 #include "vm/residency_image.h"
 
 enum {

@@ -9,7 +9,7 @@
  * decoded only to make an image, and its weights rest here only where none can be kept.
  * Threads: any. */
 #include "base/worker_pool.h"
-#include "store/store.h"
+#include "store/database/store.h"
 #include "vm/residency.h"
 #include "vm/weight_image.h"
 

@@ -2,7 +2,7 @@
 /* Weight images that are one tenant's alone, kept where those of all tenants are: another tenant
  * with the same executable does not find them. For resident_models.h, where tenants are isolated.
  */
-#include "store/store.h"
+#include "store/database/store.h"
 #include "vm/weight_image.h"
 
 typedef struct TenantImages {

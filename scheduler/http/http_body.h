@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "scheduler/http/http_service.h"
-#include "store/in_flight.h"
+#include "store/chunks/in_flight.h"
 
 enum { HTTP_BODY_MEMORY_MAX = 256 << 10 };
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "scheduler/http/route.h"
-#include "store/store.h"
+#include "store/database/store.h"
 
 enum {
     HTTP_QUERY_MAX = 72, /* fields of a query */

@@ -8,8 +8,8 @@
 #include "scheduler/http/http_response.h"
 #include "scheduler/http/jobs_api.h"
 #include "scheduler/metrics.h"
-#include "store/catalog.h"
-#include "store/store.h"
+#include "store/database/catalog.h"
+#include "store/database/store.h"
 
 struct Catalog;
 struct NodeCalls;

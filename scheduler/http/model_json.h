@@ -3,9 +3,9 @@
 #include <json-c/json_object.h>
 
 #include "base/text.h"
-#include "store/fsck.h"
-#include "store/gc.h"
-#include "store/models.h"
+#include "store/upkeep/fsck.h"
+#include "store/upkeep/gc.h"
+#include "store/models/models.h"
 #include "vm/executable.h"
 
 /* {"name", "inputs": [{"name", "dtype", "shape", "symbols"}], "outputs"} of every exported

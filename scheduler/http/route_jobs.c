@@ -9,7 +9,7 @@
 #include "scheduler/http/job_question.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
-#include "store/jobs.h"
+#include "store/jobs/jobs.h"
 
 static const char *const no_fields[] = {NULL};
 static const char *const since_fields[] = {"since", NULL};

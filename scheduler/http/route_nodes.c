@@ -11,9 +11,9 @@
 #include "scheduler/http/server_url.h"
 #include "scheduler/migration/evacuation.h"
 #include "scheduler/migration/node_hello.h"
-#include "store/job_id.h"
-#include "store/store_name.h"
-#include "store/nodes.h"
+#include "store/database/job_id.h"
+#include "store/database/store_name.h"
+#include "store/accounts/nodes.h"
 
 enum { ADD_LIMIT_MS = 10000, LIST_LIMIT_MS = 3000, ASKED_AT_ONCE = 8 };
 

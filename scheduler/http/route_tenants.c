@@ -6,9 +6,9 @@
 #include "scheduler/http/http_service.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/json_fields.h"
-#include "store/job_id.h"
-#include "store/tenants.h"
-#include "store/tokens.h"
+#include "store/database/job_id.h"
+#include "store/accounts/tenants.h"
+#include "store/accounts/tokens.h"
 
 static const char *const no_fields[] = {NULL};
 

@@ -5,8 +5,8 @@
 
 #include "scheduler/control.h"
 #include "scheduler/migration/incomings.h"
-#include "store/chunk_upload.h"
-#include "store/digest_set.h"
+#include "store/chunks/chunk_upload.h"
+#include "store/database/digest_set.h"
 
 typedef struct IncomingSession {
     struct IncomingSession *next;

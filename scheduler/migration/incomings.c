@@ -9,8 +9,8 @@
 #include "scheduler/migration/chunk_batch.h"
 #include "scheduler/migration/incoming_sessions.h"
 #include "scheduler/migration/protocol.h"
-#include "store/chunk_reader.h"
-#include "store/stored_executable.h"
+#include "store/chunks/chunk_reader.h"
+#include "store/models/stored_executable.h"
 
 struct Incomings {
     Control *control;

@@ -3,7 +3,7 @@
  *
  * An attempt has a session in memory: its chunks are safe from gc, its tensors are decoded. The
  * session is lost with the process; the source then offers again, and only what did not come is
- * sent. What is durable is the arrival (store/arrivals.h).
+ * sent. What is durable is the arrival (store/jobs/arrivals.h).
  *
  * source: the node that speaks, as its token proves. Errors of all: NOT_FOUND no such attempt is
  * expected from that node; CONFLICT it is over, or the job is here. Threads: any. */

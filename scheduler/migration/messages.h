@@ -2,8 +2,8 @@
 /* What two nodes say to each other of one attempt at moving a job. The steps are those of
  * migration_steps.def (docs/architecture.md#the-life-of-one-migration). */
 #include "scheduler/http/route.h"
-#include "store/jobs.h"
-#include "store/tenants.h"
+#include "store/jobs/jobs.h"
+#include "store/accounts/tenants.h"
 
 /* Which attempt: stands in every message. */
 typedef struct MigrationKey {

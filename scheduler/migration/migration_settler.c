@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/target_link.h"
-#include "store/arrivals.h"
-#include "store/departures.h"
-#include "store/nodes.h"
+#include "store/jobs/arrivals.h"
+#include "store/jobs/departures.h"
+#include "store/accounts/nodes.h"
 
 enum {
     AWAY_MAX = 16,      /* nodes that did not answer in this turn */

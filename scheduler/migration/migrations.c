@@ -10,8 +10,8 @@
 #include "base/duration.h"
 #include "base/thread.h"
 #include "scheduler/migration/migration_settler.h"
-#include "store/damaged_migrations.h"
-#include "store/departures.h"
+#include "store/jobs/damaged_migrations.h"
+#include "store/jobs/departures.h"
 
 #define SETTLE_PAUSE_NS (2 * SECOND_NS)
 

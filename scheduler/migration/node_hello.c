@@ -8,7 +8,7 @@
 #include "scheduler/http/server_key.h"
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/protocol.h"
-#include "store/job_id.h"
+#include "store/database/job_id.h"
 
 static const char address[] = "/v1/peer", node_role[] = "node";
 #define COUNT_MAX (INT64_C(1) << 53)

@@ -6,7 +6,7 @@
 
 #include <json-c/json_object.h>
 
-#include "store/nodes.h"
+#include "store/accounts/nodes.h"
 
 enum { NODE_HELLO_VERSION_SIZE = 64 }; /* with the terminating NUL */
 

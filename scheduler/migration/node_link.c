@@ -2,7 +2,7 @@
 
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/server_url.h"
-#include "store/job_id.h"
+#include "store/database/job_id.h"
 
 Error *node_link_open(const Node *node, HttpClient **out) {
     bool tls;

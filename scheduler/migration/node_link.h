@@ -4,7 +4,7 @@
 #include <json-c/json_object.h>
 
 #include "scheduler/http/http_client.h"
-#include "store/nodes.h"
+#include "store/accounts/nodes.h"
 
 enum {
     NODE_LINK_CONNECT_MS = 5000,

@@ -1,6 +1,6 @@
 #pragma once
 /* How busy the other nodes are, and which of them a job had best go to. */
-#include "store/nodes.h"
+#include "store/accounts/nodes.h"
 
 typedef struct NodeLoad {
     char name[NODE_NAME_SIZE];

@@ -15,7 +15,7 @@
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/parcel_sender.h"
 #include "scheduler/migration/target_link.h"
-#include "store/departures.h"
+#include "store/jobs/departures.h"
 
 enum {
     ROUNDS_MAX = 8,

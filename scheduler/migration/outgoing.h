@@ -6,7 +6,7 @@
  * docs/architecture.md#the-life-of-one-migration. */
 #include "scheduler/control.h"
 #include "scheduler/migration/messages.h"
-#include "store/nodes.h"
+#include "store/accounts/nodes.h"
 
 typedef struct Outgoing Outgoing;
 

@@ -4,7 +4,7 @@
 #include "scheduler/http/http_client.h"
 #include "scheduler/http/jobs_api.h"
 #include "scheduler/migration/passed_answer.h"
-#include "store/jobs.h"
+#include "store/jobs/jobs.h"
 
 enum { OWNER_HOPS_MAX = 8 }; /* nodes that a question passes */
 

@@ -9,8 +9,8 @@
 #include "scheduler/http/http_client.h"
 #include "scheduler/job_parcel.h"
 #include "scheduler/migration/messages.h"
-#include "store/digest_set.h"
-#include "store/nodes.h"
+#include "store/database/digest_set.h"
+#include "store/accounts/nodes.h"
 
 typedef struct ParcelSender {
     HttpClient *client; /* borrowed */

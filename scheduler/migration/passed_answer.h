@@ -7,7 +7,7 @@
  * none of the server's threads while the answer is sent. */
 #include "scheduler/http/http_client.h"
 #include "scheduler/http/http_response.h"
-#include "store/store.h"
+#include "store/database/store.h"
 
 enum {
     PASSED_ANSWERS_MAX = 32,          /* at once */

@@ -7,7 +7,7 @@
 #include "scheduler/http/http_client.h"
 #include "scheduler/migration/messages.h"
 #include "serialize/chunk.h"
-#include "store/departures.h"
+#include "store/jobs/departures.h"
 
 MUST_CHECK Error *target_link_offer(
     HttpClient *client, const MigrationOffer *offer, MigrationOfferAnswer *out_answer);

@@ -10,7 +10,7 @@
 #include "scheduler/intake_inputs.h"
 #include "serialize/array_bundle.h"
 #include "scheduler/model_loader.h"
-#include "store/stored_content.h"
+#include "store/jobs/stored_content.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/serialize/memory_npz.h"
 #include "tests/support/test_sanitizers.h"

@@ -17,9 +17,9 @@
 #include "scheduler/http/store_accounts.h"
 #include "scheduler/migration/node_hello.h"
 #include "serialize/executable_file.h"
-#include "store/node_identity.h"
-#include "store/tenants.h"
-#include "store/tokens.h"
+#include "store/jobs/node_identity.h"
+#include "store/accounts/tenants.h"
+#include "store/accounts/tokens.h"
 #include "vm/assembly.h"
 
 const char test_tls_key[] = "-----BEGIN PRIVATE KEY-----\n"

@@ -4,7 +4,7 @@
 #include "scheduler/settings_cache.h"
 #include "scheduler/http/http_client.h"
 #include "scheduler/http/http_server.h"
-#include "store/catalog.h"
+#include "store/database/catalog.h"
 #include "tests/scheduler/memory_jobs.h"
 #include "tests/support/test_support.h"
 

@@ -10,9 +10,9 @@
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/protocol.h"
 #include "scheduler/migration/target_link.h"
-#include "store/fsck.h"
-#include "store/node_identity.h"
-#include "store/tokens.h"
+#include "store/upkeep/fsck.h"
+#include "store/jobs/node_identity.h"
+#include "store/accounts/tokens.h"
 
 enum { PATIENCE_MS = 10000, LITTLE_PATIENCE_MS = 300, HELLO_MS = 10000, PREPARE_MS = 60000 };
 #define SETTLE_PAUSE_NS ((uint64_t)20 * 1000000)

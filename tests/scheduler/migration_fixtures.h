@@ -5,8 +5,8 @@
 #include "scheduler/migration/migration_step.h"
 #include "scheduler/migration/migrations.h"
 #include "scheduler/migration/parcel_sender.h"
-#include "store/arrivals.h"
-#include "store/departures.h"
+#include "store/jobs/arrivals.h"
+#include "store/jobs/departures.h"
 #include "tests/scheduler/control_fixtures.h"
 #include "tests/scheduler/memory_jobs.h"
 

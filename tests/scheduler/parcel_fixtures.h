@@ -1,7 +1,7 @@
 #pragma once
 /* Jobs on their way from one home to another. */
 #include "scheduler/job_parcel.h"
-#include "store/chunk_reader.h"
+#include "store/chunks/chunk_reader.h"
 #include "tests/scheduler/job_file_fixtures.h"
 
 /* Two nodes with the same model, and what of a job has gone from one to the other. */

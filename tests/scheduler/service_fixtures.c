@@ -7,7 +7,7 @@
 #include "base/allocator.h"
 #include "base/file.h"
 #include "serialize/npz.h"
-#include "store/tenants.h"
+#include "store/accounts/tenants.h"
 #include "tests/scheduler/executor_fixtures.h"
 
 static Error *add_tenant(Connection *catalog, void *context) {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "store/chunk_upload.h"
-#include "store/gc.h"
+#include "store/chunks/chunk_upload.h"
+#include "store/upkeep/gc.h"
 #include "tests/scheduler/job_file_fixtures.h"
 
 enum { CHUNKS = 5, SIZE = (CHUNKS - 1) * CHUNK_SIZE + 1000 };

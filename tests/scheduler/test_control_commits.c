@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "store/job_checkpoints.h"
-#include "store/tenants.h"
+#include "store/jobs/job_checkpoints.h"
+#include "store/accounts/tenants.h"
 #include "tests/scheduler/control_fixtures.h"
 #include "tests/store/kvfs.h"
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "scheduler/model_loader.h"
 #include "scheduler/policy/policy.h"
-#include "store/tenants.h"
+#include "store/accounts/tenants.h"
 #include "tests/scheduler/control_fixtures.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/serialize/memory_npz.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "store/tenants.h"
+#include "store/accounts/tenants.h"
 #include "tests/scheduler/control_fixtures.h"
 
 /* One runs, so that the others wait. */

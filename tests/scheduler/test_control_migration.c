@@ -4,8 +4,8 @@
 
 #include "scheduler/job_import.h"
 #include "scheduler/job_parcel.h"
-#include "store/arrivals.h"
-#include "store/departures.h"
+#include "store/jobs/arrivals.h"
+#include "store/jobs/departures.h"
 #include "tests/scheduler/control_fixtures.h"
 
 enum { TARGET = 9 };

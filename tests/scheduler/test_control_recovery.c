@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/job_events.h"
-#include "store/node_identity.h"
-#include "store/store_internal.h"
+#include "store/jobs/job_events.h"
+#include "store/jobs/node_identity.h"
+#include "store/database/store_internal.h"
 #include "tests/scheduler/control_fixtures.h"
 
 enum { DRAINED_ROWS = 60 };

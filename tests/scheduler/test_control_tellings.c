@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "store/job_events.h"
+#include "store/jobs/job_events.h"
 #include "tests/scheduler/control_fixtures.h"
 
 static const char *find_event(ControlFixture *fixture, JobId id, JobEventKind kind,

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "store/tenants.h"
+#include "store/accounts/tenants.h"
 #include "tests/scheduler/control_fixtures.h"
 
 static Error *add_tenants(Connection *catalog, void *context) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/tenants_internal.h"
+#include "store/accounts/tenants_internal.h"
 #include "tests/scheduler/control_fixtures.h"
 
 #define DAY_NS (24 * 60 * MINUTE_NS)

@@ -2,7 +2,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "store/tokens.h"
+#include "store/accounts/tokens.h"
 #include "tests/scheduler/http_fixtures.h"
 
 enum { TEXT_SIZE = 65536 };

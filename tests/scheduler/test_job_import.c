@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "serialize/checkpoint.h"
-#include "store/job_events.h"
+#include "store/jobs/job_events.h"
 #include "tests/scheduler/job_file_fixtures.h"
 
 enum { ROWS = 60 };

@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "serialize/checkpoint_summary.h"
-#include "store/stored_content.h"
+#include "store/jobs/stored_content.h"
 #include "tests/scheduler/parcel_fixtures.h"
 
 enum { ROWS = 60, MANY_ROWS = 8192 };

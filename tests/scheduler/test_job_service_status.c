@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "store/tenants.h"
+#include "store/accounts/tenants.h"
 #include "tests/scheduler/service_fixtures.h"
 
 typedef struct QuotaChange {

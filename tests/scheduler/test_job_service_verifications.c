@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "store/alive_time.h"
-#include "store/connection.h"
-#include "store/job_events.h"
-#include "store/job_outputs.h"
+#include "store/database/alive_time.h"
+#include "store/database/connection.h"
+#include "store/jobs/job_events.h"
+#include "store/jobs/job_outputs.h"
 #include "tests/scheduler/service_fixtures.h"
 
 static Error *verify(

@@ -9,9 +9,9 @@
 #include "kernels/registry/device_registry.h"
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/model_loader.h"
-#include "store/models.h"
-#include "store/tenants_internal.h"
-#include "store/transaction.h"
+#include "store/models/models.h"
+#include "store/accounts/tenants_internal.h"
+#include "store/database/transaction.h"
 #include "tests/support/test_support.h"
 #include "vm/assembly.h"
 

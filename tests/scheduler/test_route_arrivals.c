@@ -8,7 +8,7 @@
 
 #include "base/allocator.h"
 #include "scheduler/migration/chunk_batch.h"
-#include "store/tokens.h"
+#include "store/accounts/tokens.h"
 #include "tests/scheduler/job_file_fixtures.h"
 #include "tests/scheduler/migration_fixtures.h"
 

@@ -1,8 +1,8 @@
 #include <stdio.h>
 
 #include "scheduler/migration/node_hello.h"
-#include "store/job_id.h"
-#include "store/nodes.h"
+#include "store/database/job_id.h"
+#include "store/accounts/nodes.h"
 #include "tests/scheduler/http_fixtures.h"
 
 enum { TEXT_SIZE = 16384 };

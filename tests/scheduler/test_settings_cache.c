@@ -4,8 +4,8 @@
 
 #include "base/allocator.h"
 #include "scheduler/model_loader.h"
-#include "store/catalog.h"
-#include "store/models.h"
+#include "store/database/catalog.h"
+#include "store/models/models.h"
 #include "tests/scheduler/control_fixtures.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "vm/assembly.h"

@@ -1,11 +1,11 @@
 #include "tests/store/job_fixtures.h"
-#include "store/row_costs.h"
+#include "store/database/row_costs.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "store/schema_scripts.h"
-#include "store/transaction.h"
+#include "store/database/transaction.h"
 
 static Transaction running;
 

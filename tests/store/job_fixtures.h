@@ -3,14 +3,14 @@
  */
 #include <math.h>
 
-#include "store/catalog.h"
-#include "store/job_checkpoints.h"
-#include "store/job_copy.h"
-#include "store/job_events.h"
-#include "store/job_outputs.h"
-#include "store/jobs.h"
-#include "store/stored_content.h"
-#include "store/tenants.h"
+#include "store/database/catalog.h"
+#include "store/jobs/job_checkpoints.h"
+#include "store/jobs/job_copy.h"
+#include "store/jobs/job_events.h"
+#include "store/jobs/job_outputs.h"
+#include "store/jobs/jobs.h"
+#include "store/jobs/stored_content.h"
+#include "store/accounts/tenants.h"
 #include "tests/store/store_fixtures.h"
 
 /* fixture_end(jobs_remove(fixture_begin(store), …)): the call in a transaction of its own,

@@ -1,6 +1,6 @@
 #pragma once
 /* What the tests of removals share: a job and a look at how much one transaction changes. */
-#include "store/connection.h"
+#include "store/database/connection.h"
 #include "tests/store/job_fixtures.h"
 
 enum { LARGE_JOB_OUTPUTS = 5000, LARGE_JOB_EVENTS = 3000 };

@@ -12,13 +12,13 @@
 
 #include "base/allocator.h"
 #include "base/text.h"
-#include "store/chunk_reader.h"
-#include "store/chunk_upload.h"
-#include "store/fsck.h"
-#include "store/gc.h"
-#include "store/models.h"
-#include "store/store.h"
-#include "store/stored_executable.h"
+#include "store/chunks/chunk_reader.h"
+#include "store/chunks/chunk_upload.h"
+#include "store/upkeep/fsck.h"
+#include "store/upkeep/gc.h"
+#include "store/models/models.h"
+#include "store/database/store.h"
+#include "store/models/stored_executable.h"
 
 #define GROUP(name) int test_##name(void);
 #include "tests/store/groups.def"

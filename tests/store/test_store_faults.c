@@ -1,7 +1,7 @@
 /* Every write, sync, truncation, deletion and opening of a file is, one after the other, the one at
  * which the process is killed or the power is cut, and every third the one at which the disk fails
  * (fault_scenarios.c); afterwards the home has the old state or the new one. */
-#include "store/transaction.h"
+#include "store/database/transaction.h"
 #include "tests/store/fault_scenarios.h"
 #include "tests/store/store_fixtures.h"
 

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "scheduler/http/model_json.h"
 #include "serialize/executable_file.h"
-#include "store/stored_executable.h"
+#include "store/models/stored_executable.h"
 #include "tests/tools/tools_fixtures.h"
 
 static const char program[] = "constant @x = float32[2] {1, -2}\n"

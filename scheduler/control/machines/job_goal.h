@@ -3,7 +3,7 @@
  * control_requests.c, control_migration.c, control_leaving.c and control_commits.c, which take its
  * steps; everybody else asks. On the control thread. */
 #include "scheduler/control/machines/machine.h"
-#include "store/job_state.h"
+#include "store/jobs/job_state.h"
 
 typedef enum JobGoalState {
 #define JOB_GOAL(state, refusal, rest, leave, slice, meaning) JOB_GOAL_##state,

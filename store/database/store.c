@@ -1,0 +1,196 @@
+#include "store/database/store.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/text.h"
+#include "store/database/recent_chunks.h"
+#include "store/database/home.h"
+#include "store/database/log_copier.h"
+#include "store/database/reserve.h"
+#include "store/database/schema_upgrade.h"
+#include "store/database/store_internal.h"
+#include "store/database/transaction.h"
+
+const char *store_home(const Store *store) { return store->home; }
+
+uint64_t store_settings_generation(const Store *store) {
+    return atomic_load(&store->settings_generation);
+}
+
+Error *store_take_room(Store *store) {
+    for (DatabaseKind kind = 0; kind < DATABASE_COUNT; kind++) {
+        Transaction OWN_TRANSACTION(transaction) = {0};
+        TRY(transaction_begin(store, kind, &transaction));
+        transaction.frees = true;
+        TRY(transaction_commit(&transaction));
+    }
+    return NULL;
+}
+
+static Error *open_writer(Store *store, DatabaseKind kind, int64_t *out_version) {
+    Connection *connection;
+    TRY(connection_open(store->path, kind, CONNECTION_WRITER, &store->sync_failed, &connection));
+    connection->store = store;
+    store->writers[kind].connection = connection;
+    return schema_upgrade_check(connection, out_version);
+}
+
+static Error *fail_lost_chunks(void) {
+    FAIL(CORRUPT,
+        "%s: missing or empty beside a %s that is not; put it back, or start with another --home",
+        database_infos[DATABASE_CHUNKS].file, database_infos[DATABASE_CATALOG].file);
+}
+
+static Error *make_writer(Store *store, DatabaseKind kind) {
+    int64_t version;
+    TRY(open_writer(store, kind, &version));
+    if (version == 0) return fail_lost_chunks();
+    TRY(schema_upgrade_run(store->writers[kind].connection, version));
+    return connection_make_ready(store->writers[kind].connection);
+}
+
+Error *store_open_writer(Store *store, DatabaseKind kind) {
+    StoreWriter *writer = &store->writers[kind];
+    if (writer->connection) return NULL;
+    Error *error = make_writer(store, kind);
+    if (error) {
+        connection_close(writer->connection);
+        writer->connection = NULL;
+    }
+    return error;
+}
+
+/* Both files are looked at before either is changed; chunks.db is made first, so a catalog without
+ * one has lost it. Where both are as this version leaves them, they are opened when they are
+ * needed: three connections are a third of a short process. */
+static Error *open_databases(Store *store) {
+    int64_t versions[DATABASE_COUNT];
+    if (schema_upgrade_is_done(store->path, DATABASE_CATALOG) &&
+        schema_upgrade_is_done(store->path, DATABASE_CHUNKS))
+        return NULL;
+    TRY(open_writer(store, DATABASE_CATALOG, &versions[DATABASE_CATALOG]));
+    TRY(open_writer(store, DATABASE_CHUNKS, &versions[DATABASE_CHUNKS]));
+    if (versions[DATABASE_CATALOG] > 0 && versions[DATABASE_CHUNKS] == 0) return fail_lost_chunks();
+    TRY(schema_upgrade_run(store->writers[DATABASE_CHUNKS].connection, versions[DATABASE_CHUNKS]));
+    TRY(schema_upgrade_run(
+        store->writers[DATABASE_CATALOG].connection, versions[DATABASE_CATALOG]));
+    TRY(connection_make_ready(store->writers[DATABASE_CHUNKS].connection));
+    return connection_make_ready(store->writers[DATABASE_CATALOG].connection);
+}
+
+static Error *open_home(Store *store, StoreFlags flags) {
+    if (!(flags & STORE_CREATE) && !home_has(store->home, database_infos[DATABASE_CATALOG].file))
+        FAIL(NOT_FOUND, "no store at %s", store->home);
+    if (flags & STORE_CREATE) TRY(home_create(store->home));
+    TRY(home_resolve(store->home, &store->path));
+    TRY(home_lock(store->path, &store->lock));
+    reserve_open(store->path);
+    return error_wrap(open_databases(store), "%s", store->home);
+}
+
+/* Uploads take it often and shortly: gc would wait for ever if they could overtake it. */
+static void init_sweeping(Store *store) {
+    pthread_rwlockattr_t attributes;
+    (void)pthread_rwlockattr_init(&attributes);
+    (void)pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    (void)pthread_rwlock_init(&store->sweeping, &attributes);
+    (void)pthread_rwlockattr_destroy(&attributes);
+}
+
+Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
+    OWN(Store, store) = NULL;
+    TRY(memory_alloc(1, sizeof *store, (void **)&store));
+    store->lock = HOME_UNLOCKED;
+    for (int i = 0; i < DATABASE_COUNT; i++) {
+        store->writers[i].serving = 1; /* the first ticket */
+        (void)pthread_mutex_init(&store->writers[i].mutex, NULL);
+        (void)pthread_cond_init(&store->writers[i].turn, NULL);
+    }
+    (void)pthread_mutex_init(&store->readers_mutex, NULL);
+    (void)pthread_mutex_init(&store->uploads_mutex, NULL);
+    init_sweeping(store);
+    in_flight_table_init(&store->in_flight);
+    TRY(recent_chunks_create(&store->recent_chunks));
+    TRY(memory_copy_text(home, &store->home));
+    TRY(open_home(store, flags));
+    TRY(log_copier_open(store, &store->log_copier));
+    *out_store = TAKE(store);
+    return NULL;
+}
+
+void store_close(Store *store) {
+    if (!store) return;
+    log_copier_close(store->log_copier);
+    for (int i = 0; i < DATABASE_COUNT; i++) {
+        Connection *next;
+        for (Connection *reader = store->idle_readers[i]; reader; reader = next) {
+            next = reader->next;
+            connection_close(reader);
+        }
+    }
+    for (int i = 0; i < DATABASE_COUNT; i++) {
+        connection_close(store->writers[i].connection);
+        (void)pthread_cond_destroy(&store->writers[i].turn);
+        (void)pthread_mutex_destroy(&store->writers[i].mutex);
+    }
+    (void)pthread_mutex_destroy(&store->readers_mutex);
+    (void)pthread_mutex_destroy(&store->uploads_mutex);
+    (void)pthread_rwlock_destroy(&store->sweeping);
+    in_flight_table_deinit(&store->in_flight);
+    recent_chunks_release(store->recent_chunks);
+    if (store->lock.folder >= 0) reserve_close(store->path);
+    home_unlock(&store->lock);
+    memory_free(store->home);
+    memory_free(store->path);
+    memory_free(store);
+}
+
+void store_note_released(Connection *writer, uint64_t bytes) {
+    (void)atomic_fetch_add_explicit(&writer->store->released_bytes, bytes, memory_order_relaxed);
+}
+
+Error *store_borrow_reader(Store *store, DatabaseKind kind, Connection **out_reader) {
+    (void)pthread_mutex_lock(&store->readers_mutex);
+    Connection *reader = store->idle_readers[kind];
+    if (reader) {
+        store->idle_readers[kind] = reader->next;
+        store->idle_reader_counts[kind]--;
+    }
+    (void)pthread_mutex_unlock(&store->readers_mutex);
+    if (reader) {
+        *out_reader = reader;
+        return NULL;
+    }
+    TRY(connection_open(store->path, kind, CONNECTION_READER, &store->sync_failed, &reader));
+    reader->store = store;
+    *out_reader = reader;
+    return NULL;
+}
+
+void store_return_reader(Connection *reader) {
+    if (!reader) return;
+    Store *store = reader->store;
+    (void)pthread_mutex_lock(&store->readers_mutex);
+    bool keep = store->idle_reader_counts[reader->kind] < STORE_IDLE_READERS_MAX;
+    if (keep) {
+        reader->next = store->idle_readers[reader->kind];
+        store->idle_readers[reader->kind] = reader;
+        store->idle_reader_counts[reader->kind]++;
+    }
+    (void)pthread_mutex_unlock(&store->readers_mutex);
+    if (!keep) connection_close(reader);
+}
+
+Error *store_find_tenant(Store *store, const char *name, TenantId *out_tenant) {
+    OWN(Connection, reader) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &reader));
+    Query OWN_QUERY(query) = query_start(reader, STATEMENT_FIND_TENANT);
+    query_bind_text(&query, 1, name);
+    bool found;
+    int64_t tenant;
+    TRY(query_find_i64(&query, &found, &tenant));
+    if (!found) FAIL(NOT_FOUND, "no tenant %s", name);
+    *out_tenant = tenant;
+    return NULL;
+}

@@ -1,0 +1,139 @@
+#include "store/database/transaction.h"
+
+#include "store/database/disk_room.h"
+#include "store/database/log_copier.h"
+
+Transaction transaction_lock(Store *store, DatabaseKind kind) {
+    StoreWriter *writer = &store->writers[kind];
+    (void)pthread_mutex_lock(&writer->mutex);
+    uint64_t ticket = ++writer->last_ticket;
+    if (writer->copies_log) connection_interrupt(writer->connection);
+    while (writer->serving != ticket) (void)pthread_cond_wait(&writer->turn, &writer->mutex);
+    (void)pthread_mutex_unlock(&writer->mutex);
+    return (Transaction){store, kind, writer->connection, false};
+}
+
+Error *transaction_copy_log(Transaction *lock, bool gives_way, bool *out_whole) {
+    StoreWriter *writer = &lock->store->writers[lock->kind];
+    Error *error = NULL;
+    (void)pthread_mutex_lock(&writer->mutex);
+    bool awaited = gives_way && writer->serving < writer->last_ticket;
+    writer->copies_log = gives_way && !awaited;
+    (void)pthread_mutex_unlock(&writer->mutex);
+    *out_whole = false;
+    if (!awaited) error = connection_checkpoint(lock->connection, out_whole);
+    (void)pthread_mutex_lock(&writer->mutex);
+    writer->copies_log = false;
+    (void)pthread_mutex_unlock(&writer->mutex);
+    return error;
+}
+
+static void unlock(StoreWriter *writer) {
+    (void)pthread_mutex_lock(&writer->mutex);
+    writer->serving++;
+    bool awaited = writer->serving <= writer->last_ticket;
+    if (awaited) (void)pthread_cond_broadcast(&writer->turn);
+    (void)pthread_mutex_unlock(&writer->mutex);
+}
+
+static StoreWriter *writer_of(const Transaction *transaction) {
+    return &transaction->store->writers[transaction->kind];
+}
+
+static Error *check_sync(const Store *store) {
+    if (!atomic_load(&store->sync_failed)) return NULL;
+    FAIL(IO, "the disk failed to sync before; nothing more is written until the store is reopened");
+}
+
+Error *transaction_begin_locked(Transaction *transaction) {
+    TRY(check_sync(transaction->store));
+    TRY(store_open_writer(transaction->store, transaction->kind));
+    transaction->connection = writer_of(transaction)->connection;
+    disk_room_prepare(transaction->connection);
+    return statement_run(transaction->connection, STATEMENT_BEGIN);
+}
+
+Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out) {
+    Transaction transaction = transaction_lock(store, kind);
+    Error *error = transaction_begin_locked(&transaction);
+    if (error)
+        transaction_end(&transaction);
+    else
+        *out = transaction;
+    return error;
+}
+
+/* Whoever opens the home next would run the same jobs from other files. */
+static Error *check_home(const Transaction *transaction) {
+    const char *name = database_infos[transaction->kind].file;
+    if (home_still_has(&transaction->store->lock, name, transaction->connection->file)) return NULL;
+    FAIL(IO, "%s was removed or replaced while this process has it open; nothing more is written",
+        name);
+}
+
+static Error *commit(Transaction *transaction) {
+    Connection *connection = transaction->connection;
+    TRY(check_home(transaction));
+    TRY(disk_room_take(connection, transaction->frees));
+    atomic_fetch_add(&writer_of(transaction)->commits, 1);
+    TRY(statement_run(transaction->connection, STATEMENT_COMMIT));
+    if (connection->settings_changed) atomic_fetch_add(&transaction->store->settings_generation, 1);
+    connection->settings_changed = false;
+    return NULL;
+}
+
+/* Under the lock: nobody commits meanwhile. */
+static Error *sync_commits(Transaction *transaction) {
+    StoreWriter *writer = writer_of(transaction);
+    if (database_infos[transaction->kind].syncs_apart)
+        TRY(connection_sync_log(transaction->connection));
+    atomic_store(&writer->durable_commits, atomic_load(&writer->commits));
+    return NULL;
+}
+
+/* What is committed stays so whatever becomes of this: the next commit tries again, and after a
+ * failed sync it is refused. */
+static void care_for_log(Transaction *transaction) {
+    Connection *connection = transaction->connection;
+    bool waits = transaction->store->log_copier && database_infos[transaction->kind].syncs_apart;
+    if (waits ? connection_needs_checkpoint(connection) : connection_wants_checkpoint(connection))
+        error_free(connection_checkpoint(connection, NULL));
+    if (waits) log_copier_note(transaction->store->log_copier, connection_log_size(connection));
+}
+
+Error *transaction_commit(Transaction *transaction) {
+    TRY(commit(transaction));
+    TRY(sync_commits(transaction));
+    care_for_log(transaction);
+    return NULL;
+}
+
+Error *transaction_commit_unsynced(Transaction *transaction) {
+    TRY(commit(transaction));
+    connection_write_log(transaction->connection);
+    care_for_log(transaction);
+    return NULL;
+}
+
+uint64_t transaction_last(const Store *store, DatabaseKind kind) {
+    return atomic_load(&store->writers[kind].commits);
+}
+
+Error *transaction_sync(Store *store, DatabaseKind kind, uint64_t commit) {
+    if (atomic_load(&store->writers[kind].durable_commits) >= commit) return NULL;
+    Transaction OWN_TRANSACTION(lock) = transaction_lock(store, kind);
+    if (atomic_load(&store->writers[kind].durable_commits) >= commit) return NULL;
+    TRY(check_sync(store)); /* one that works now would prove nothing */
+    return sync_commits(&lock);
+}
+
+void transaction_end(Transaction *transaction) {
+    if (!transaction->store) return;
+    /* Some failures have rolled back already. */
+    if (transaction->connection && !sqlite3_get_autocommit(transaction->connection->handle))
+        error_free(statement_run(
+            transaction->connection, STATEMENT_ROLLBACK)); /* the reason for it was reported */
+    if (transaction->connection) disk_room_recover(transaction->connection);
+    unlock(&transaction->store->writers[transaction->kind]);
+    transaction->store = NULL;
+}

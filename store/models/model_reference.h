@@ -1,0 +1,24 @@
+#pragma once
+/* NAME, NAME@3, NAME@alias: reading a reference. */
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/models/models.h"
+
+typedef enum ModelReferenceKind {
+    MODEL_REFERENCE_NEWEST,
+    MODEL_REFERENCE_VERSION,
+    MODEL_REFERENCE_ALIAS,
+} ModelReferenceKind;
+
+typedef struct ModelReference {
+    ModelReferenceKind kind;
+    char model[MODEL_NAME_SIZE];
+    int64_t version;             /* of MODEL_REFERENCE_VERSION */
+    char alias[MODEL_NAME_SIZE]; /* of MODEL_REFERENCE_ALIAS */
+} ModelReference;
+
+/* Errors: INVALID. */
+MUST_CHECK Error *model_reference_parse(const char *text, ModelReference *out_reference);
+/* A name that is no number. Errors: INVALID. */
+MUST_CHECK Error *model_reference_check_alias(const char *alias);

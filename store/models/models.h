@@ -1,0 +1,97 @@
+#pragma once
+/* Models, their versions and aliases: names for executables.
+ *
+ * A reference is NAME (its newest version), NAME@3 or NAME@alias. Names and aliases are
+ * text_is_name; an alias that is a number is refused. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "serialize/chunk.h"
+#include "serialize/container.h"
+#include "store/chunks/chunk_upload.h"
+#include "store/database/store.h"
+
+enum {
+    MODEL_NAME_SIZE = 65,             /* with the terminating NUL */
+    MODEL_ALIASES_MAX = 64,           /* given at one registration */
+    MODEL_VERSION_ALIASES_MAX = 1024, /* that name one version */
+    MODEL_REFERENCE_SIZE = 130,       /* NAME@alias with the terminating NUL */
+};
+
+/* An executable to be stored. Everything is borrowed. */
+typedef struct ExecutableContent {
+    Digest identity;        /* SHA-256 of the manifest, uncompressed */
+    const void *manifest;   /* as it shall be stored: compressed by the caller */
+    size_t manifest_size;   /* 1 … EXECUTABLE_MANIFEST_SIZE_MAX */
+    const ChunkRef *chunks; /* in the manifest's order; a chunk may stand more than once */
+    size_t chunk_count;
+    uint64_t manifest_raw_size; /* uncompressed, for bytes_raw */
+} ExecutableContent;
+
+typedef struct ModelVersion {
+    char model[MODEL_NAME_SIZE];
+    int64_t version;   /* 1, 2, … never reused while the model has a version */
+    Digest executable; /* its identity */
+    uint64_t
+        bytes_raw; /* manifest and data, uncompressed; a chunk that stands twice counts twice */
+    uint64_t bytes_stored;            /* manifest and chunks as stored; a chunk counts once */
+    double created;                   /* seconds since 1970 */
+    char (*aliases)[MODEL_NAME_SIZE]; /* in order of their names */
+    size_t alias_count;
+} ModelVersion;
+
+void model_version_deinit(ModelVersion *version);
+#define OWN_VERSION(name) __attribute__((cleanup(model_version_deinit))) name
+
+typedef struct ModelList {
+    ModelVersion *items; /* in order of name, version */
+    size_t count;
+    bool more; /* there are versions behind these */
+} ModelList;
+
+void model_list_release(ModelList *list);
+DEFINE_OWN(ModelList, model_list_release);
+
+/* Makes everything that was uploaded durable, then adds the executable as the newest version of the
+ * model and gives that version the aliases, in one transaction. A version of the model with the
+ * same identity is taken instead of a new one; aliases move from other versions of the model.
+ *
+ * upload:      what the executable's chunks went through; its tenant is the model's.
+ * aliases:     alias_count names, may be NULL for none.
+ * out_version: model_version_deinit.
+ * out_created: false when the version existed; may be NULL.
+ * Errors:      INVALID a name; CORRUPT a chunk that was never uploaded; EXHAUSTED the disk is full,
+ * the tenant's quota store_bytes is used up, or the version would have more than
+ * MODEL_VERSION_ALIASES_MAX aliases; IO. The catalog is then as it was. */
+MUST_CHECK Error *models_register(ChunkUpload *upload, const char *name,
+    const ExecutableContent *content, const char *const *aliases, size_t alias_count,
+    ModelVersion *out_version, bool *out_created);
+
+/* The same for the executable that a container holds. */
+MUST_CHECK Error *models_register_container(ChunkUpload *upload, const char *name,
+    const Container *container, const char *const *aliases, size_t alias_count,
+    ModelVersion *out_version);
+
+/* Errors: INVALID the reference can't be read; NOT_FOUND. */
+MUST_CHECK Error *models_find(
+    Store *store, TenantId tenant, const char *reference, ModelVersion *out_version);
+
+MUST_CHECK Error *models_list(Store *store, TenantId tenant, ModelList **out_list);
+enum { MODELS_PAGE_ALIASES_MAX = 10000 }; /* of a page, beside those of its last version */
+/* The versions behind that one of that model ("", 0: from the first on), count_max at most. */
+MUST_CHECK Error *models_list_page(Store *store, TenantId tenant, const char *after_model,
+    int64_t after_version, size_t count_max, ModelList **out_list);
+
+/* NAME removes the model with all its versions, NAME@3 and NAME@alias one version with its aliases.
+ * A model whose last version goes, goes. Executables that no version is left of go too, unless they
+ * are open or a job needs them; their chunks stay for gc. out_count: how many versions were
+ * removed; may be NULL. Errors: INVALID; NOT_FOUND. */
+MUST_CHECK Error *models_remove(
+    Store *store, TenantId tenant, const char *reference, uint64_t *out_count);
+
+/* Makes alias name this version, no other. Errors: INVALID a name; NOT_FOUND no such model or
+ * version; EXHAUSTED a new alias, and the tenant's quota store_bytes is used up, or the version has
+ * MODEL_VERSION_ALIASES_MAX aliases. */
+MUST_CHECK Error *models_set_alias(
+    Store *store, TenantId tenant, const char *name, const char *alias, int64_t version);
