@@ -13,7 +13,7 @@
 #include "kernels/registry/device_registry.h"
 #include "serialize/checkpoint.h"
 #include "serialize/executable_file.h"
-#include "vm/snapshot.h"
+#include "vm/execution/snapshot.h"
 
 enum { REPEAT = 5, CHANNELS = 64, TENSORS = 16 };
 

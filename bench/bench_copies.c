@@ -14,8 +14,8 @@
 #include "serialize/checkpoint.h"
 #include "serialize/copy_ahead.h"
 #include "serialize/executable_file.h"
-#include "vm/assembly.h"
-#include "vm/snapshot.h"
+#include "vm/assembly/assembly.h"
+#include "vm/execution/snapshot.h"
 
 enum { REPEAT = 5, TENSORS = 16, RESERVE_MEBIBYTES = 64 };
 

@@ -18,8 +18,8 @@
 #include "scheduler/model_loader.h"
 #include "serialize/array_values.h"
 #include "store/accounts/tenants.h"
-#include "vm/assembly.h"
-#include "vm/execution.h"
+#include "vm/assembly/assembly.h"
+#include "vm/execution/execution.h"
 
 enum {
     CALLERS = 64,

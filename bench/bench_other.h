@@ -1,6 +1,6 @@
 #pragma once
 /* What another execution gets done while something is measured. */
-#include "vm/execution.h"
+#include "vm/execution/execution.h"
 
 typedef Error *BenchWork(void *context);
 /* other: one without end. budget: instructions between two looks at whether to stop.

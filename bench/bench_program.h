@@ -1,8 +1,8 @@
 #pragma once
 /* What the benchmarks of executions share: a function that holds its inputs alive over a few
  * instructions. */
-#include "vm/executable_builder.h"
-#include "vm/snapshot.h"
+#include "vm/code/executable_builder.h"
+#include "vm/execution/snapshot.h"
 
 /* main(a, b, …) = tuple of its inputs, after one instruction that changes nothing. */
 MUST_CHECK Error *bench_program_hold(uint32_t input_count, Executable **out);

@@ -11,7 +11,7 @@
 #include "kernels/registry/device_registry.h"
 #include "serialize/checkpoint.h"
 #include "serialize/executable_file.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 enum {
     REPEAT = 5,

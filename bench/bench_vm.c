@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/tensor/tensor.h"
-#include "vm/assembly.h"
-#include "vm/snapshot.h"
+#include "vm/assembly/assembly.h"
+#include "vm/execution/snapshot.h"
 
 enum { ROUNDS = 60, LIVE_TENSORS = 1000 };
 

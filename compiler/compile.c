@@ -7,8 +7,8 @@
 #include "compiler/lower/emit.h"
 #include "compiler/passes/pass.h"
 #include "kernels/registry/device_registry.h"
-#include "vm/assembly.h"
-#include "vm/value_equal.h"
+#include "vm/assembly/assembly.h"
+#include "vm/objects/value_equal.h"
 
 static const char import_name[] = "import";
 

@@ -11,7 +11,7 @@
 #include "compiler/frontend/onnx_folder.h"
 #include "compiler/ir/ir.h"
 #include "compiler/precision.h"
-#include "vm/executable.h"
+#include "vm/code/executable.h"
 
 typedef struct CompileOptions {
     /* NULL, or the pass behind which the module is printed ("import": before the first) to

@@ -16,7 +16,7 @@
 #include "store/database/catalog.h"
 #include "store/jobs/job_events.h"
 #include "store/jobs/jobs.h"
-#include "vm/weight_image.h"
+#include "vm/residency/weight_image.h"
 
 typedef struct Control Control;
 typedef struct ControlArrival ControlArrival;

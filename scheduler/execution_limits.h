@@ -5,7 +5,7 @@
  * none. The policy counts what all executions of a tenant hold together; this is what each of them
  * can reach before it fails, whatever the policy was told. */
 #include "store/accounts/tenants.h"
-#include "vm/execution.h"
+#include "vm/execution/execution.h"
 
 /* Registers, shapes and counters need some host memory in any case. */
 #define EXECUTION_LIMITS_HOST_MIN ((uint64_t)16 << 20)

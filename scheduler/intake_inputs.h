@@ -11,7 +11,7 @@
 #include "serialize/array_bundle.h"
 #include "serialize/npz_file.h"
 #include "store/accounts/tenants.h"
-#include "vm/executable.h"
+#include "vm/code/executable.h"
 
 typedef struct IntakeInputs {
     NpzFile file;

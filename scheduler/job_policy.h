@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "scheduler/executor/batch.h"
-#include "vm/execution.h"
+#include "vm/execution/execution.h"
 
 enum {
     JOB_POLICY_SHARED_MAX = 64,

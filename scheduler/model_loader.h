@@ -5,7 +5,7 @@
 #include "store/upkeep/fsck.h"
 #include "store/models/models.h"
 #include "store/models/stored_executable.h"
-#include "vm/executable.h"
+#include "vm/code/executable.h"
 
 /* A stored executable's container; close both, the container first. Errors: NOT_FOUND; CORRUPT. */
 MUST_CHECK Error *model_loader_open(Store *store, TenantId tenant, const Digest *identity,

@@ -7,7 +7,7 @@
 #include "store/database/store.h"
 #include "store/accounts/tenants.h"
 #include "store/accounts/tokens.h"
-#include "vm/executable.h"
+#include "vm/code/executable.h"
 
 typedef struct SettingsCache SettingsCache;
 

@@ -6,9 +6,9 @@
 #include "base/allocator.h"
 #include "base/text.h"
 #include "kernels/tensor/string_tensor.h"
-#include "vm/adt.h"
-#include "vm/list.h"
-#include "vm/object.h"
+#include "vm/objects/adt.h"
+#include "vm/objects/list.h"
+#include "vm/objects/object.h"
 
 enum { ARRAY_NAME_SIZE = 1100, ARRAY_NESTING_MAX = 8 };
 

@@ -2,7 +2,7 @@
 /* Arrays as what functions take and return: named arrays to argument values by the function's
  * ports, results and yields to named arrays. */
 #include "serialize/array_list.h"
-#include "vm/execution.h"
+#include "vm/execution/execution.h"
 
 /* The arguments of a function, by name; the arrays' memory moves into sealed tensors on the host.
  * An input that is a list is made of NAME.0, NAME.1 …, all there in any order; NAME.count, one

@@ -5,7 +5,7 @@
  *
  * Stored as: docs/formats.md#checkpoint */
 #include "serialize/container.h"
-#include "vm/snapshot.h"
+#include "vm/execution/snapshot.h"
 
 typedef struct WarmStorages WarmStorages; /* warm_storages.h */
 

@@ -6,13 +6,13 @@
 #include "serialize/checkpoint_internal.h"
 #include "serialize/value_bytes.h"
 #include "serialize/warm_storages.h"
-#include "vm/adt.h"
-#include "vm/closure.h"
-#include "vm/list.h"
-#include "vm/object.h"
-#include "vm/opaque.h"
-#include "vm/shape_object.h"
-#include "vm/string_object.h"
+#include "vm/objects/adt.h"
+#include "vm/objects/closure.h"
+#include "vm/objects/list.h"
+#include "vm/objects/object.h"
+#include "vm/objects/opaque.h"
+#include "vm/objects/shape_object.h"
+#include "vm/objects/string_object.h"
 
 typedef struct ObjectReader {
     const Container *container;

@@ -4,7 +4,7 @@
 #include "serialize/checkpoint.h"
 #include "serialize/storage_chunks.h"
 #include "serialize/value_bytes.h"
-#include "vm/residency.h"
+#include "vm/residency/residency.h"
 
 enum { EXTENT_BYTES_MIN = 17 };
 

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "serialize/checkpoint_internal.h"
 #include "serialize/value_bytes.h"
-#include "vm/object.h"
+#include "vm/objects/object.h"
 
 typedef struct ObjectSummary {
     uint8_t kind;

@@ -7,14 +7,14 @@
 #include "serialize/object_table.h"
 #include "serialize/storage_chunks.h"
 #include "serialize/value_bytes.h"
-#include "vm/adt.h"
-#include "vm/assembly.h"
-#include "vm/closure.h"
-#include "vm/list.h"
-#include "vm/object.h"
-#include "vm/opaque.h"
-#include "vm/shape_object.h"
-#include "vm/string_object.h"
+#include "vm/objects/adt.h"
+#include "vm/assembly/assembly.h"
+#include "vm/objects/closure.h"
+#include "vm/objects/list.h"
+#include "vm/objects/object.h"
+#include "vm/objects/opaque.h"
+#include "vm/objects/shape_object.h"
+#include "vm/objects/string_object.h"
 
 typedef struct CheckpointWriter {
     const Snapshot *snapshot;

@@ -4,7 +4,7 @@
  *
  * Stored as: docs/formats.md#executable */
 #include "serialize/container.h"
-#include "vm/executable.h"
+#include "vm/code/executable.h"
 
 enum {
     EXECUTABLE_PORTS_MAX = 1 << 16,

@@ -5,9 +5,9 @@
 #include "kernels/tensor/string_tensor.h"
 #include "serialize/executable_file.h"
 #include "serialize/value_bytes.h"
-#include "vm/executable_builder.h"
-#include "vm/shape_object.h"
-#include "vm/string_object.h"
+#include "vm/code/executable_builder.h"
+#include "vm/objects/shape_object.h"
+#include "vm/objects/string_object.h"
 
 typedef struct ExecutableReader {
     const Container *container;

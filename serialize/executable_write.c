@@ -2,8 +2,8 @@
 
 #include "serialize/executable_file.h"
 #include "serialize/value_bytes.h"
-#include "vm/shape_object.h"
-#include "vm/string_object.h"
+#include "vm/objects/shape_object.h"
+#include "vm/objects/string_object.h"
 
 static void write_port(ByteWriter *writer, const Port *port) {
     byte_write_text(writer, port->name);

@@ -2,7 +2,7 @@
 
 #include "base/allocator.h"
 #include "kernels/tensor/tensor.h"
-#include "vm/object.h"
+#include "vm/objects/object.h"
 
 typedef struct Slot {
     const void *object; /* NULL: free */

@@ -4,7 +4,7 @@
  *
  * Built without recursion: a list nested 10^7 deep is a legal value. Objects are borrowed. */
 #include "base/error.h"
-#include "vm/value.h"
+#include "vm/objects/value.h"
 
 typedef struct ObjectTable ObjectTable;
 

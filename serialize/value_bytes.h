@@ -3,7 +3,7 @@
 #include "base/bytes.h"
 #include "kernels/tensor/shape.h"
 #include "serialize/chunk.h"
-#include "vm/value.h"
+#include "vm/objects/value.h"
 
 /* u8 rank, i64 dims. */
 void value_bytes_write_shape(ByteWriter *writer, const Shape *shape);

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "tools/remote_models.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 const CommandOption command_disasm_options[] = {
     {"relax", NULL, false, "as Relax's text; not there yet"},

@@ -6,7 +6,7 @@
 #include "serialize/checkpoint.h"
 #include "serialize/executable_file.h"
 #include "tools/packed_bridge.h"
-#include "vm/adt.h"
+#include "vm/objects/adt.h"
 
 struct LayoverModel {
     Refcount refcount;

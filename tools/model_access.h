@@ -5,7 +5,7 @@
 #include "serialize/container.h"
 #include "store/models/models.h"
 #include "tools/command.h"
-#include "vm/executable.h"
+#include "vm/code/executable.h"
 
 /* Bytes of a model file that are read at most. */
 #define MODEL_FILE_SIZE_MAX ((size_t)16 << 30)

@@ -1,7 +1,7 @@
 #pragma once
 /* Packed functions of the public header (layover.h) in a registry of the VM. */
 #include "include/layover.h"
-#include "vm/packed.h"
+#include "vm/objects/packed.h"
 
 /* release may be NULL; it is called with the context when the registry goes. Errors: CONFLICT,
  * INVALID. */

@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "vm/opcode.h"
-#include "vm/value.h"
+#include "vm/instruction/opcode.h"
+#include "vm/objects/value.h"
 
 static const char WORDS[] =
     "# Instruction set\n\n"
-    "Made by `tools/print_isa` from `vm/opcodes.def`, `vm/objects.def` and "
-    "`vm/packed_functions.def`; edit those.\n\n"
+    "Made by `tools/print_isa` from `vm/instruction/opcodes.def`, `vm/objects/objects.def` and "
+    "`vm/objects/packed_functions.def`; edit those.\n\n"
     "## Words\n\n"
     "An instruction is a head word and 64-bit operands, little-endian in files.\n\n"
     "| word | bits | what |\n| --- | --- | --- |\n"
@@ -96,7 +96,7 @@ static void print_opcodes(void) {
 static void print_objects(void) {
     printf("\n## Objects\n\n| number | kind |\n| --- | --- |\n");
 #define OBJECT(NAME, number, Type, text) printf("| %d | %s |\n", number, text);
-#include "vm/objects.def"
+#include "vm/objects/objects.def"
 #undef OBJECT
 }
 
@@ -105,7 +105,7 @@ static void print_packed(void) {
            "| --- | --- | --- |\n");
 #define PACKED_FUNCTION(function, name, arity, effect)                                             \
     printf("| `%s` | %d | %s |\n", name, arity, effect);
-#include "vm/packed_functions.def"
+#include "vm/objects/packed_functions.def"
 #undef PACKED_FUNCTION
 }
 

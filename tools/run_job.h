@@ -3,7 +3,7 @@
  * before goes into its outputs, and into its next checkpoint. */
 #include "serialize/array_list.h"
 #include "serialize/job_file.h"
-#include "vm/snapshot.h"
+#include "vm/execution/snapshot.h"
 
 typedef struct RunJob {
     Container *container; /* borrowed; the file that it was read from */

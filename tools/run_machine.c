@@ -11,7 +11,7 @@
 #include "serialize/checkpoint_class.h"
 #include "tools/packed_bridge.h"
 #include "tools/run_signals.h"
-#include "vm/residency_image.h"
+#include "vm/residency/residency_image.h"
 
 enum { YIELDS_KEPT_MAX = 1 << 16 /* of a run without a job to stream them to */ };
 

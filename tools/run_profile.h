@@ -3,7 +3,7 @@
  * can do: an instrument around every call, which waits for what the call queued. So the times are
  * those of calls one by one, with the wait in them, and nothing is written in place. */
 #include "tools/command.h"
-#include "vm/instrument.h"
+#include "vm/execution/instrument.h"
 
 typedef struct RunProfile {
     struct ProfileRow *rows; /* NULL while nothing is measured */

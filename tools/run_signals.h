@@ -1,7 +1,7 @@
 #pragma once
 /* Signals of run and resume: those that suspend an execution, pause it, or interrupt it. */
 #include "base/error.h"
-#include "vm/execution.h"
+#include "vm/execution/execution.h"
 
 typedef enum RunSignal {
     RUN_SIGNAL_NONE,

@@ -17,8 +17,8 @@
 #include "kernels/operator/attributes.h"
 #include "kernels/operator/operator.h"
 #include "kernels/tensor/tensor.h"
-#include "vm/opcode.h"
-#include "vm/value.h"
+#include "vm/instruction/opcode.h"
+#include "vm/objects/value.h"
 
 enum {
     /* Blocks inside blocks and functions inside functions; what recurses over them is bounded. */

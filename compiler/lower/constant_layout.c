@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "base/digest.h"
-#include "vm/string_object.h"
+#include "vm/objects/string_object.h"
 
 /* Entries of both pools in one open hash table; hashes only find, order is that of the calls. */
 typedef struct Entry {

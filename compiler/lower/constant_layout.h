@@ -2,7 +2,7 @@
 /* The pools of constants and primitives of an executable: equal ones once, in the order of first
  * use. */
 #include "compiler/ir/ir.h"
-#include "vm/executable_builder.h"
+#include "vm/code/executable_builder.h"
 
 typedef struct ConstantLayout ConstantLayout;
 

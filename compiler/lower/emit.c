@@ -4,7 +4,7 @@
 #include "compiler/ir/ir_print.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/lower/emit_internal.h"
-#include "vm/liveness.h"
+#include "vm/code/liveness.h"
 
 Error *emit_add_operand(Emitter *emitter, uint64_t operand) {
     if (emitter->operand_count >= INSTRUCTION_OPERANDS_MAX)

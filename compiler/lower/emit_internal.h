@@ -3,7 +3,7 @@
 #include "compiler/ir/ir.h"
 #include "compiler/lower/constant_layout.h"
 #include "compiler/lower/registers.h"
-#include "vm/executable_builder.h"
+#include "vm/code/executable_builder.h"
 
 typedef struct Emitter {
     const IrModule *module;

@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
-#include "vm/executable.h"
+#include "vm/code/executable.h"
 
 enum { POSITION_NEVER = UINT32_MAX, POSITION_ENDED = 0 };
 

@@ -1,6 +1,6 @@
 #pragma once
 /* Which operators make tensors of strings: for those who follow strings through a program before
- * its element types are known (compiler/lower/slot_strings.c, vm/device_strings.c). */
+ * its element types are known (compiler/lower/slot_strings.c, vm/code/device_strings.c). */
 #include "kernels/operator/attributes.h"
 #include "kernels/operator/operator.h"
 

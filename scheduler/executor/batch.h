@@ -4,7 +4,7 @@
  *
  * A single run is a batch of one run whose inputs all go to it whole. */
 #include "serialize/array_list.h"
-#include "vm/executable.h"
+#include "vm/code/executable.h"
 
 typedef struct Batch Batch;
 

@@ -15,7 +15,7 @@
 #include "scheduler/executor/batch.h"
 #include "kernels/device/kernel_stop.h"
 #include "serialize/checkpoint.h"
-#include "vm/snapshot.h"
+#include "vm/execution/snapshot.h"
 
 typedef struct JobRun JobRun;
 

@@ -7,7 +7,7 @@
 #include "serialize/executable_file.h"
 #include "store/database/digest_set.h"
 #include "store/models/stored_executable.h"
-#include "vm/residency_image.h"
+#include "vm/residency/residency_image.h"
 
 enum {
     ENTRY_BYTES = 64 << 10, /* of a model beside its weights, about */

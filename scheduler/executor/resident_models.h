@@ -10,8 +10,8 @@
  * Threads: any. */
 #include "base/worker_pool.h"
 #include "store/database/store.h"
-#include "vm/residency.h"
-#include "vm/weight_image.h"
+#include "vm/residency/residency.h"
+#include "vm/residency/weight_image.h"
 
 typedef struct ResidentModels ResidentModels;
 

@@ -3,7 +3,7 @@
  * with the same executable does not find them. For resident_models.h, where tenants are isolated.
  */
 #include "store/database/store.h"
-#include "vm/weight_image.h"
+#include "vm/residency/weight_image.h"
 
 typedef struct TenantImages {
     WeightImages images; /* what callers use */

@@ -6,7 +6,7 @@
 #include "store/upkeep/fsck.h"
 #include "store/upkeep/gc.h"
 #include "store/models/models.h"
-#include "vm/executable.h"
+#include "vm/code/executable.h"
 
 /* {"name", "inputs": [{"name", "dtype", "shape", "symbols"}], "outputs"} of every exported
  * function; symbols, the names of free dimensions, only where there are some. */

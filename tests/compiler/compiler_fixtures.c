@@ -13,10 +13,10 @@
 #include "compiler/passes/pass.h"
 #include "kernels/device/device.h"
 #include "kernels/registry/device_registry.h"
-#include "vm/adt.h"
-#include "vm/assembly.h"
-#include "vm/execution.h"
-#include "vm/value_equal.h"
+#include "vm/objects/adt.h"
+#include "vm/assembly/assembly.h"
+#include "vm/execution/execution.h"
+#include "vm/objects/value_equal.h"
 
 enum { FILES_MAX = 256, PATH_SIZE = 512 };
 static const char separator[] = "\n====\n";

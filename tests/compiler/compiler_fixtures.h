@@ -2,8 +2,8 @@
 /* What the compiler's tests share: golden files, modules from text, runs of them. */
 #include "compiler/ir/ir.h"
 #include "tests/support/test_support.h"
-#include "vm/executable.h"
-#include "vm/value.h"
+#include "vm/code/executable.h"
+#include "vm/objects/value.h"
 
 /* Every tests/golden/passes/PREFIX*.ir: a first line "; run: pass pass …", a module, a line "====",
  * and the module that comes out. "emit" as the last pass gives assembly. With

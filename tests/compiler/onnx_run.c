@@ -9,9 +9,9 @@
 #include "compiler/frontend/onnx_tensor.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/tensor/dtype_bits.h"
-#include "vm/adt.h"
-#include "vm/execution.h"
-#include "vm/list.h"
+#include "vm/objects/adt.h"
+#include "vm/execution/execution.h"
+#include "vm/objects/list.h"
 
 enum { ARGUMENTS_MAX = 16, TEXT_SIZE = 4096 };
 

@@ -1,6 +1,6 @@
 #include "compiler/ir/ir_print.h"
 #include "tests/compiler/compiler_fixtures.h"
-#include "vm/object.h"
+#include "vm/objects/object.h"
 
 static void test_append_gives_what_its_golden_files_say(void **state) {
     (void)state;

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "tests/compiler/compiler_fixtures.h"
 #include "tests/compiler/random_module.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 #ifdef TEST_WITH_ADDRESS_SANITIZER
 enum { SEEDS = 80 };

@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "tests/compiler/compiler_fixtures.h"
-#include "vm/adt.h"
+#include "vm/objects/adt.h"
 
 /* Ten rounds of a loop that passes its values on in another order. */
 static void check_order(const char *order, const double *expected) {

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "tests/compiler/compiler_fixtures.h"
 #include "tests/support/device_tensor.h"
-#include "vm/adt.h"
-#include "vm/assembly.h"
+#include "vm/objects/adt.h"
+#include "vm/assembly/assembly.h"
 
 static const char text[] = "function @main(%0 \"x\": float32[n, 4], %1: float32[4], %2: int) {\n"
                            "  %3: float32[n, 4] = Neg(%0)\n"

@@ -1,7 +1,7 @@
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_print.h"
 #include "tests/compiler/compiler_fixtures.h"
-#include "vm/adt.h"
+#include "vm/objects/adt.h"
 
 /* sum = sum + x for i < n while sum < limit */
 static IrModule *loop_module(bool conditional) {

@@ -4,7 +4,7 @@
  *
  * Threads: one at a time. */
 #include "serialize/array_list.h"
-#include "vm/execution.h"
+#include "vm/execution/execution.h"
 
 typedef struct ResumeModel {
     char *name; /* "loop_if_scan.five": the model and its case */

@@ -7,7 +7,7 @@
 #include "tests/conformance/resume_check.h"
 #include "tests/support/fake_cuda/fake_control.h"
 #include "tests/support/test_support.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 enum { COUNT = 8, TURNS = 6 };
 

@@ -6,7 +6,7 @@
 #include "serialize/executable_file.h"
 #include "serialize/npz.h"
 #include "tests/support/test_support.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 /* y = -2x, in a loop, on the device */
 static const char program[] =

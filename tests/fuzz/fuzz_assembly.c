@@ -4,7 +4,7 @@
 
 #include "tests/fuzz/fuzz_run.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 enum { TEXT_SIZE_MAX = 1 << 16 };
 

@@ -11,7 +11,7 @@
 #include "tests/fuzz/fuzz_repair.h"
 #include "tests/fuzz/fuzz_run.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 static const char program[] = "constant @w = float32[3] {1, 2, 3}\n"
                               "constant @s = shape [3]\n"

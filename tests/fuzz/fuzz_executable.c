@@ -6,7 +6,7 @@
 #include "tests/fuzz/fuzz_repair.h"
 #include "tests/fuzz/fuzz_run.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 static Error *read_and_run(const Container *container) {
     OWN(Executable, executable) = NULL;

@@ -1,7 +1,7 @@
 #pragma once
 /* Whatever the verifier accepts may run to the end of a small budget without harm: what fuzz
  * targets do with executables and executions that their readers let through. */
-#include "vm/execution.h"
+#include "vm/execution/execution.h"
 
 /* Runs every exported function without parameters. */
 void fuzz_run_executable(Executable *executable);

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "compiler/frontend/onnx_tensor.h"
 #include "onnx.pb-c.h"
-#include "vm/list.h"
+#include "vm/objects/list.h"
 
 enum { FILE_SIZE_MAX = 1 << 30, PATH_SIZE = 4096 };
 

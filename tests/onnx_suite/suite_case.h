@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "vm/value.h"
+#include "vm/objects/value.h"
 
 enum { SUITE_PORTS_MAX = 64, SUITE_SETS_MAX = 16 };
 

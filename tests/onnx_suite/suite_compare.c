@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "kernels/tensor/dtype_bits.h"
 #include "kernels/tensor/tensor.h"
-#include "vm/list.h"
+#include "vm/objects/list.h"
 
 /* NULL: the bits. */
 typedef const SuiteTolerance *Tolerance;

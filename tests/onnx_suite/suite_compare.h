@@ -1,7 +1,7 @@
 #pragma once
 /* What a case's outputs must be. */
 #include "base/error.h"
-#include "vm/value.h"
+#include "vm/objects/value.h"
 
 typedef struct SuiteTolerance {
     double relative, absolute; /* of elements of float types: |made - wanted| <= a + r * |wanted| */

@@ -3,8 +3,8 @@
 #include "compiler/compile.h"
 #include "serialize/checkpoint.h"
 #include "tests/onnx_suite/suite_compare.h"
-#include "vm/adt.h"
-#include "vm/execution.h"
+#include "vm/objects/adt.h"
+#include "vm/execution/execution.h"
 
 static const ExecutionOptions default_options = {0};
 

@@ -2,7 +2,7 @@
 /* A case compiled and run: straight, or as a chain of executions of one instruction each with
  * nothing but a checkpoint's bytes between them. */
 #include "tests/onnx_suite/suite_case.h"
-#include "vm/residency.h"
+#include "vm/residency/residency.h"
 
 typedef struct SuiteMachine {
     Device *host, *device; /* borrowed; the same on the host */

@@ -18,9 +18,9 @@
 #include "kernels/registry/device_registry.h"
 #include "kernels/tensor/string_tensor.h"
 #include "serialize/checkpoint.h"
-#include "vm/adt.h"
-#include "vm/execution.h"
-#include "vm/list.h"
+#include "vm/objects/adt.h"
+#include "vm/execution/execution.h"
+#include "vm/objects/list.h"
 
 enum { PORTS_MAX = 64, DEPTH_MAX = 4, NO_STOP = 1000, FRAME_SIZE_MAX = 1 << 28 };
 enum { KIND_NIL = 0, KIND_TENSOR = 1, KIND_LIST = 2 };

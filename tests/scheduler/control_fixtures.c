@@ -14,7 +14,7 @@
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/serialize/memory_npz.h"
 #include "tests/support/test_sanitizers.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 /* Two instructions each; a sanitizer makes them ten times as long. */
 #if defined(TEST_WITH_THREAD_SANITIZER) || defined(TEST_WITH_ADDRESS_SANITIZER)

@@ -4,7 +4,7 @@
 
 #include "kernels/registry/device_registry.h"
 #include "serialize/executable_file.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 void executor_fixture_init(ExecutorFixture *fixture, const char *program, const char *device) {
     assert_ok(assembly_parse(program, strlen(program), &fixture->executable));

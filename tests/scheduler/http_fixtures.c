@@ -20,7 +20,7 @@
 #include "store/jobs/node_identity.h"
 #include "store/accounts/tenants.h"
 #include "store/accounts/tokens.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 const char test_tls_key[] = "-----BEGIN PRIVATE KEY-----\n"
                             "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdcGOhzmUGDfSGgFM\n"

@@ -10,7 +10,7 @@
 #include "tests/scheduler/control_fixtures.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/serialize/memory_npz.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 enum { ITEMS = 40 };
 

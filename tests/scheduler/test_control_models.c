@@ -2,7 +2,7 @@
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/model_loader.h"
 #include "tests/scheduler/control_fixtures.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 static Digest register_weights(Store *store) {
     OWN(Executable, executable) = NULL;

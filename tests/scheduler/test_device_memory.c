@@ -4,7 +4,7 @@
 #include "scheduler/executor/job_run.h"
 #include "serialize/executable_file.h"
 #include "tests/scheduler/executor_fixtures.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 enum { MODELS = 5, JOBS = 6, STEPS = 10000, ROWS = 3, COLUMNS = 1000, DEVICE_BYTES = 40 << 10 };
 

@@ -1,7 +1,7 @@
 #include "scheduler/http/model_json.h"
 
 #include "tests/support/test_support.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 static const char program[] =
     "function main(a: float32[n, 2], b: int64[]) -> (y: float32[n, 2]) exported {\n"

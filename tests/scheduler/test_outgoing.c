@@ -7,7 +7,7 @@
 #include "tests/scheduler/job_file_fixtures.h"
 #include "tests/scheduler/migration_fixtures.h"
 #include "tests/scheduler/peer_proxy.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 enum { ROWS = 40 };
 

@@ -13,7 +13,7 @@
 #include "store/accounts/tenants_internal.h"
 #include "store/database/transaction.h"
 #include "tests/support/test_support.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 static const char program[] = "constant @w = float32[2] {1, 2}\n"
                               "function main(a: float32[2]) -> (y: float32[2]) exported {\n"

@@ -8,7 +8,7 @@
 #include "store/models/models.h"
 #include "tests/scheduler/control_fixtures.h"
 #include "tests/scheduler/executor_fixtures.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 typedef struct CacheFixture {
     ControlFixture node;

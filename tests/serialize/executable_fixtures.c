@@ -2,9 +2,9 @@
 
 #include "kernels/registry/device_registry.h"
 #include "serialize/executable_file.h"
-#include "vm/closure.h"
-#include "vm/shape_object.h"
-#include "vm/string_object.h"
+#include "vm/objects/closure.h"
+#include "vm/objects/shape_object.h"
+#include "vm/objects/string_object.h"
 
 static Device *cpu;
 static uint32_t cpu_users;

@@ -2,8 +2,8 @@
 /* A small executable with every kind of constant, two functions and an operator; a residency of it
  * on cpu. */
 #include "tests/serialize/serialize_fixtures.h"
-#include "vm/executable_builder.h"
-#include "vm/snapshot.h"
+#include "vm/code/executable_builder.h"
+#include "vm/execution/snapshot.h"
 
 /* Elements of its large constant: kept as bulk data. */
 enum { EXAMPLE_LARGE_COUNT = 300000 };

@@ -5,7 +5,7 @@
 #include "base/allocator.h"
 #include "kernels/registry/device_registry.h"
 #include "tests/support/test_support.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 static const char program[] =
     "constant @text = string \"words\"\n"

@@ -9,7 +9,7 @@
 #include "serialize/executable_file.h"
 #include "tests/support/test_support.h"
 #include "tests/vm/program_runner.h"
-#include "vm/value_equal.h"
+#include "vm/objects/value_equal.h"
 
 static Error *to_file(Execution *stopped, ByteWriter *out_file) {
     OWN(Snapshot, snapshot) = NULL;

@@ -2,7 +2,7 @@
 
 #include "tests/serialize/checkpoint_fixtures.h"
 #include "tests/serialize/section_mutation.h"
-#include "vm/value_equal.h"
+#include "vm/objects/value_equal.h"
 
 /* Stopped anywhere, through bytes, to the end: the undisturbed run's result, yields and counters.
  */

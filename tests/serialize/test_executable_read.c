@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "tests/serialize/executable_fixtures.h"
 #include "tests/serialize/section_mutation.h"
-#include "vm/value_equal.h"
+#include "vm/objects/value_equal.h"
 
 typedef struct Stored {
     MemoryStore chunks;

@@ -2,8 +2,8 @@
 
 #include "kernels/tensor/tensor.h"
 #include "tests/support/test_support.h"
-#include "vm/adt.h"
-#include "vm/list.h"
+#include "vm/objects/adt.h"
+#include "vm/objects/list.h"
 
 /* Children before parents, each once. */
 static void test_object_table_orders_children_before_parents(void **state) {

@@ -3,8 +3,8 @@
 #include "serialize/checkpoint.h"
 #include "tests/serialize/serialize_fixtures.h"
 #include "tests/vm/vm_fixture.h"
-#include "vm/snapshot.h"
-#include "vm/value_equal.h"
+#include "vm/execution/snapshot.h"
+#include "vm/objects/value_equal.h"
 
 /* Big values that stay, one that is changed in place, one that grows at its end, one in a storage
  * of the program's own. */

@@ -38,9 +38,9 @@ def style(path, text):
 
 class Layers(unittest.TestCase):
     def test_upward_includes_are_found(self):
-        header = {"vm/frame.h": ""}
-        self.assertIn("kernels/ may include only base", layers("kernels/a.c", '#include "vm/frame.h"\n', **header)[0])
-        self.assertEqual(layers("serialize/a.c", '#include "vm/frame.h"\n', **header), [])
+        header = {"vm/instruction/frame.h": ""}
+        self.assertIn("kernels/ may include only base", layers("kernels/a.c", '#include "vm/instruction/frame.h"\n', **header)[0])
+        self.assertEqual(layers("serialize/a.c", '#include "vm/instruction/frame.h"\n', **header), [])
 
     def test_libraries_stay_where_they_belong(self):
         self.assertIn("SQLite", layers("vm/a.c", "#include <sqlite3.h>\n")[0])
@@ -54,12 +54,12 @@ class Layers(unittest.TestCase):
         self.assertEqual(len(layers("store/a.c", '#include "serialize/checkpoint.h"\n', **headers)), 1)
 
     def test_the_policy_is_pure(self):
-        headers = {"base/clock.h": "", "vm/frame.h": "", "scheduler/policy/b.h": ""}
-        self.assertIn("only base", layers("scheduler/policy/a.c", '#include "vm/frame.h"\n', **headers)[0])
+        headers = {"base/clock.h": "", "vm/instruction/frame.h": "", "scheduler/policy/b.h": ""}
+        self.assertIn("only base", layers("scheduler/policy/a.c", '#include "vm/instruction/frame.h"\n', **headers)[0])
         self.assertIn("clock", layers("scheduler/policy/a.c", "#include <time.h>\n")[0])
         self.assertEqual(layers("scheduler/policy/a.c", '#include "scheduler/policy/b.h"\n#include <stdint.h>\n',
                                 **headers), [])
-        self.assertEqual(layers("scheduler/a.c", '#include "vm/frame.h"\n#include <time.h>\n', **headers), [])
+        self.assertEqual(layers("scheduler/a.c", '#include "vm/instruction/frame.h"\n#include <time.h>\n', **headers), [])
 
     def test_internal_headers_stay_at_home(self):
         header = {"store/a_internal.h": ""}
@@ -88,7 +88,7 @@ class Style(unittest.TestCase):
 
     def test_goto(self):
         self.assertEqual(len(style("vm/a.c", "void f(void) { goto end; end:; }\n")), 1)
-        self.assertEqual(style("vm/interpreter.c", "void f(void) { goto *labels[1]; }\n"), [])
+        self.assertEqual(style("vm/execution/interpreter.c", "void f(void) { goto *labels[1]; }\n"), [])
 
     def test_long_functions_and_files(self):
         def body(count):

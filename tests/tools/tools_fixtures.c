@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "kernels/registry/device_registry.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 enum { WORDS_MAX = 32 };
 

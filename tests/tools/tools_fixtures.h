@@ -3,7 +3,7 @@
 #include "tests/support/test_support.h"
 #include "tools/command.h"
 #include "tools/packed_bridge.h"
-#include "vm/execution.h"
+#include "vm/execution/execution.h"
 
 /* Parsed; words end with NULL and start with the verb. Release with free. */
 CommandContext *command_context_make(const char *const *words);

@@ -1,6 +1,6 @@
 #pragma once
 /* One weight image in memory, behind the interface that keeps many on disk. */
-#include "vm/weight_image.h"
+#include "vm/residency/weight_image.h"
 
 typedef struct OneImage {
     WeightImageKey key;

@@ -9,13 +9,13 @@
 #include "base/file.h"
 #include "kernels/tensor/tensor.h"
 #include "tests/support/test_support.h"
-#include "vm/adt.h"
-#include "vm/assembly.h"
-#include "vm/closure.h"
-#include "vm/list.h"
-#include "vm/shape_object.h"
-#include "vm/string_object.h"
-#include "vm/value_equal.h"
+#include "vm/objects/adt.h"
+#include "vm/assembly/assembly.h"
+#include "vm/objects/closure.h"
+#include "vm/objects/list.h"
+#include "vm/objects/shape_object.h"
+#include "vm/objects/string_object.h"
+#include "vm/objects/value_equal.h"
 
 enum { PROGRAM_SIZE_MAX = 1 << 24, DIGEST_DEPTH_MAX = 4000 };
 

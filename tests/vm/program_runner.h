@@ -1,8 +1,8 @@
 #pragma once
 /* Runs the programs of tests/programs: straight, suspended at every instruction with something
  * between two of them, with snapshots taken while running on. */
-#include "vm/execution.h"
-#include "vm/snapshot.h"
+#include "vm/execution/execution.h"
+#include "vm/execution/snapshot.h"
 
 /* What a run gave; compared between ways to run. */
 typedef struct ProgramOutcome {

@@ -5,8 +5,8 @@
 #include "kernels/registry/device_registry.h"
 #include "tests/support/test_support.h"
 #include "tests/vm/program_runner.h"
-#include "vm/assembly.h"
-#include "vm/value_equal.h"
+#include "vm/assembly/assembly.h"
+#include "vm/objects/value_equal.h"
 
 /* Every program of tests/programs in every way to run it: exports ok_... must return true,
  * fails_... must fail with the message of their comment. */

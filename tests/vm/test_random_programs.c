@@ -1,10 +1,10 @@
 #include "base/allocator.h"
 #include "kernels/registry/device_registry.h"
 #include "tests/vm/vm_fixture.h"
-#include "vm/assembly.h"
-#include "vm/closure.h"
-#include "vm/executable_builder.h"
-#include "vm/instruction.h"
+#include "vm/assembly/assembly.h"
+#include "vm/objects/closure.h"
+#include "vm/code/executable_builder.h"
+#include "vm/instruction/instruction.h"
 
 /* Programs made from opcodes.def by their signatures: accepted by the verifier, exact through
  * assembly and back, run to an end or an error; with flipped bits refused or accepted, never more.

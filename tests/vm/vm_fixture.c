@@ -2,7 +2,7 @@
 
 #include "base/allocator.h"
 #include "kernels/registry/device_registry.h"
-#include "vm/assembly.h"
+#include "vm/assembly/assembly.h"
 
 Executable *vm_parse(const char *text) {
     Executable *executable;

@@ -2,8 +2,8 @@
 /* Small machines for tests of the vm: a text, its executable, a residency, executions. */
 #include "kernels/tensor/tensor.h"
 #include "tests/support/test_support.h"
-#include "vm/execution.h"
-#include "vm/object.h"
+#include "vm/execution/execution.h"
+#include "vm/objects/object.h"
 
 typedef struct VmMachine {
     Device *cpu, *device;

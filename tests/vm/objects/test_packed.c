@@ -1,0 +1,71 @@
+#include "tests/vm/vm_fixture.h"
+#include "vm/objects/packed.h"
+#include "vm/objects/list.h"
+
+static Error *count_calls(
+    PackedCall *call, const Value *arguments, uint32_t count, void *context, Value *out_result) {
+    (void)call;
+    (void)arguments;
+    ++*(int *)context;
+    *out_result = value_int(count);
+    return NULL;
+}
+static void note_release(void *context) { *(int *)context = -1; }
+
+static void test_packed_registry_finds_what_was_added(void **state) {
+    (void)state;
+    PackedRegistry *registry;
+    int calls = 0;
+    assert_ok(packed_registry_create(&registry));
+    assert_ok(packed_registry_add(registry, "test.count", -1, count_calls, &calls, note_release));
+    assert_fails(
+        CONFLICT, packed_registry_add(registry, "test.count", 1, count_calls, &calls, NULL));
+    PackedFunction *function;
+    int32_t arity;
+    void *context;
+    assert_true(packed_registry_find(registry, "test.count", &function, &arity, &context));
+    assert_int_equal(arity, -1);
+    assert_true(packed_registry_find(registry, "list.size", &function, &arity, &context));
+    assert_int_equal(arity, 1);
+    assert_false(packed_registry_find(registry, "list", &function, &arity, &context));
+    packed_registry_release(registry);
+    assert_int_equal(calls, -1);
+}
+
+static void test_packed_object_keeps_its_registry(void **state) {
+    (void)state;
+    PackedRegistry *registry;
+    PackedObject *packed;
+    int calls = 0;
+    assert_ok(packed_registry_create(&registry));
+    assert_ok(packed_registry_add(registry, "test.count", -1, count_calls, &calls, note_release));
+    assert_fails(NOT_FOUND, packed_object_create(registry, "no", &packed));
+    assert_ok(packed_object_create(registry, "test.count", &packed));
+    packed_registry_release(registry);
+    Value result;
+    assert_ok(packed->function(NULL, NULL, 0, packed->context, &result));
+    assert_int_equal(calls, 1);
+    packed_object_release(packed);
+    assert_int_equal(calls, -1);
+}
+
+static void test_packed_registry_knows_kinds_of_opaque_objects(void **state) {
+    (void)state;
+    PackedRegistry *registry;
+    static const OpaqueKind kind = {.name = "test.kind"};
+    assert_ok(packed_registry_create(&registry));
+    assert_ptr_equal(packed_registry_find_opaque_kind(registry, "shape_heap"), &opaque_shape_heap);
+    assert_null(packed_registry_find_opaque_kind(registry, "test.kind"));
+    assert_ok(packed_registry_add_opaque_kind(registry, &kind));
+    assert_fails(CONFLICT, packed_registry_add_opaque_kind(registry, &kind));
+    packed_registry_release(registry);
+}
+
+int test_packed(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_packed_registry_finds_what_was_added),
+        cmocka_unit_test(test_packed_object_keeps_its_registry),
+        cmocka_unit_test(test_packed_registry_knows_kinds_of_opaque_objects),
+    };
+    return cmocka_run_group_tests_name("packed", tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+#include "vm/code/executable.h"
+
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/text.h"
+#include "vm/code/executable_internal.h"
+#include "vm/code/liveness.h"
+
+const char *port_form_name(PortForm form) {
+    static const char *const names[] = {[PORT_TENSOR] = "tensor",
+        [PORT_LIST] = "list",
+        [PORT_OPTIONAL] = "optional",
+        [PORT_OPTIONAL_LIST] = "optional list"};
+    return names[form];
+}
+
+Executable *executable_retain(const Executable *executable) {
+    Executable *counted = (Executable *)(uintptr_t)executable; /* immutable but for its count */
+    refcount_retain(&counted->refcount);
+    return counted;
+}
+
+void port_deinit(Port *port) {
+    memory_free(port->name);
+    for (uint32_t i = 0; i < SHAPE_RANK_MAX; i++) memory_free(port->symbols[i]);
+    *port = (Port){0};
+}
+
+void function_deinit(Function *function) {
+    for (uint32_t i = 0; function->parameters && i < function->parameter_count; i++)
+        port_deinit(&function->parameters[i]);
+    for (uint32_t i = 0; function->results && i < function->result_count; i++)
+        port_deinit(&function->results[i]);
+    memory_free(function->parameters);
+    memory_free(function->results);
+    memory_free(function->name);
+    memory_free((void *)(uintptr_t)function->instruction_words);
+}
+
+void executable_release(Executable *executable) {
+    if (!executable || !refcount_release(&executable->refcount)) return;
+    for (uint32_t i = 0; i < executable->function_count; i++)
+        function_deinit(&executable->functions[i]);
+    for (uint32_t i = 0; i < executable->constant_count; i++)
+        value_release(&executable->constants[i].value);
+    for (uint32_t i = 0; i < executable->primitive_count; i++)
+        attributes_release(executable->primitives[i].attributes);
+    liveness_cache_release(executable->liveness);
+    memory_free(executable->functions);
+    memory_free(executable->constants);
+    memory_free(executable->primitives);
+    memory_free((void *)(uintptr_t)executable->code);
+    memory_free(executable);
+}
+
+static Error *fail_unknown_function(const Executable *executable, const char *name) {
+    TextBuilder OWN_TEXT(known) = {0};
+    for (uint32_t i = 0; i < executable->function_count && known.size < 200; i++)
+        if (executable->functions[i].flags & FUNCTION_EXPORTED)
+            text_appendf(&known, "%s%s", known.size ? ", " : "", executable->functions[i].name);
+    FAIL(NOT_FOUND, "no function %s; there is %s", name,
+        known.size ? text_builder_get(&known) : "none that can be called");
+}
+
+Error *executable_find_function(
+    const Executable *executable, const char *name, uint32_t *out_index) {
+    for (uint32_t i = 0; i < executable->function_count; i++) {
+        const Function *function = &executable->functions[i];
+        if ((function->flags & FUNCTION_EXPORTED) && strcmp(function->name, name) == 0) {
+            *out_index = i;
+            return NULL;
+        }
+    }
+    return fail_unknown_function(executable, name);
+}
+
+Error *executable_check_device(const Executable *executable, const Device *device) {
+    if (!executable->device_strings || device->class_->host_memory) return NULL;
+    FAIL(UNSUPPORTED, "%s cannot run this model: it has strings in slot 1; only cpu runs it",
+        device->name);
+}
+
+uint64_t executable_constant_bytes(const Executable *executable) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < executable->constant_count; i++)
+        if (value_is(&executable->constants[i].value, OBJECT_TENSOR))
+            bytes += tensor_bytes(executable->constants[i].value.tensor);
+    return bytes;
+}

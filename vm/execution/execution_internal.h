@@ -1,0 +1,146 @@
+#pragma once
+/* What the parts of an execution share. */
+#include "kernels/tensor/tensor.h"
+#include "vm/residency/decoded_code.h"
+#include "vm/execution/execution.h"
+#include "vm/residency/inline_cache.h"
+#include "vm/execution/instrument.h"
+#include "vm/objects/object.h"
+#include "vm/execution/run_ahead.h"
+#include "vm/execution/snapshot.h"
+
+enum { EXECUTION_RECYCLED_MAX = 8, EXECUTION_RECYCLED_BYTES_MAX = 4096 };
+
+typedef enum StopBits {
+    STOP_SUSPEND = 1,
+    STOP_SLICE_END = 2,
+} StopBits;
+
+typedef struct PackedEntry { /* a packed function of the executable, found */
+    PackedFunction *function;
+    void *context;
+    int32_t arity;
+} PackedEntry;
+
+struct Execution {
+    Residency *residency;
+    Executable *executable; /* the residency's */
+    ExecutionOptions options;
+    PackedRegistry *packed;
+    MemoryPool *pools[SLOT_COUNT];
+    ObjectMeter *meter;
+    RunAhead ahead; /* of the device */
+
+    uint32_t entry; /* the function it was started with */
+    Frame *frames;
+    size_t frame_count, frame_capacity;
+    /* One file of registers for all frames. Above the top frame's all are nil, so that a call need
+     * not clear its own. */
+    Value *registers;
+    size_t register_capacity;
+    Value result; /* once no frame is left */
+    bool finished;
+    Value *yields; /* a ring that grows up to options.yield_limit */
+    uint32_t yield_first, yield_count, yield_capacity;
+    ExecutionCounters counters;
+    SnapshotInput *inputs; /* stateful interface */
+    uint32_t input_count;
+    size_t input_capacity;
+
+    PackedEntry *packed_entries;     /* per function; function NULL for bytecode */
+    const DecodedFunction **decoded; /* per function; NULL until first called */
+    InlineCache **sites;             /* per function; NULL until first called */
+    InlineCache *current_sites;      /* of the top frame's function */
+    Value *scratch;                  /* borrowed values: arguments of a packed call */
+    size_t scratch_capacity;
+    RunResult stop_result; /* set with STEP_STOP */
+    /* Small tensors that died, with their storages: the next output of that size takes one over,
+     * which saves going through the pool. */
+    Tensor *recycled[EXECUTION_RECYCLED_MAX];
+    uint32_t recycled_count;
+
+    Instrument *instrument;
+    void *instrument_context;
+    /* Something mutable may be among the values: a storage of AllocStorage, an opaque object.
+     * Until then a snapshot need not look inside containers. */
+    bool has_mutable;
+    bool failed;
+    KernelStop *kernel_stop; /* the options', or own_stop */
+    KernelStop own_stop;
+    _Atomic uint32_t stop; /* StopBits */
+};
+
+/* What an instruction's handler tells the loop. */
+typedef enum Step {
+    STEP_NEXT,     /* completed: on with the next */
+    STEP_FRAME,    /* completed: the top frame is another one */
+    STEP_STOP,     /* nothing happened: execution->stop_result says why */
+    STEP_FINISHED, /* completed: no frame is left */
+} Step;
+
+/* Every handler: leaves *out_step alone for STEP_NEXT. registers: the top frame's. */
+typedef Error *InstructionHandler(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step);
+
+static inline const Value *operand_get(const DecodedOperand *operand, const Value *registers) {
+    return operand->constant ? operand->constant : &registers[operand->index];
+}
+/* The value with a reference of its own; a last use leaves nil behind. */
+static inline Value operand_take(const DecodedOperand *operand, Value *registers) {
+    if (operand->constant) return value_copy(*operand->constant);
+    Value value = registers[operand->index];
+    if (!operand->last_use) return value_copy(value);
+    registers[operand->index] = value_nil();
+    return value;
+}
+static inline void operand_finish(const DecodedOperand *operand, Value *registers) {
+    if (operand->last_use) value_release(&registers[operand->index]);
+}
+static inline void register_set(Value *registers, uint32_t index, Value owned_value) {
+    Value old = registers[index];
+    registers[index] = owned_value;
+    value_release(&old);
+}
+
+static inline Frame *execution_top(Execution *execution) {
+    return &execution->frames[execution->frame_count - 1];
+}
+/* STEP_STOP with RUN_NEEDS_MEMORY. */
+static inline void execution_need_memory(
+    Execution *execution, uint8_t slot, uint64_t bytes, Step *out_step) {
+    execution->stop_result = (RunResult){RUN_NEEDS_MEMORY, slot, bytes};
+    *out_step = STEP_STOP;
+}
+/* Room in the ring for one more; the caller has checked the limit. */
+MUST_CHECK Error *execution_reserve_yield(Execution *execution);
+/* Room for that many borrowed values. */
+MUST_CHECK Error *execution_reserve_scratch(Execution *execution, size_t count);
+
+/* Gives the memory of recycled tensors back; false when there was none. */
+bool execution_flush_recycled(Execution *execution);
+
+/* execution_frames.c. Pushes a frame for the function; its registers are nil. Errors: FAILED too
+ * deep, EXHAUSTED. */
+MUST_CHECK Error *execution_push_frame(
+    Execution *execution, uint32_t function, uint32_t return_register);
+/* Decodes and finds caches for a function about to run. */
+MUST_CHECK Error *execution_prepare_function(Execution *execution, uint32_t function);
+/* Releases the top frame's registers and takes it off. */
+void execution_pop_frame(Execution *execution);
+
+/* execution_arguments.c: a value that fits a port, in the port's slot, sealed. name: for messages.
+ */
+MUST_CHECK Error *execution_bind(
+    Execution *execution, const Port *port, const char *name, const Value *value, Value *out);
+/* All arguments of a function against its ports, and equal symbols against each other. Values go to
+ * out_values, count of them, nil on entry; on failure some may be set. */
+MUST_CHECK Error *execution_bind_all(Execution *execution, uint32_t function,
+    const Value *arguments, uint32_t argument_count, Value *out_values);
+/* A tensor in that slot: itself, a reference to the same memory, or a copy. Step STOP: memory. */
+MUST_CHECK Error *execution_move_tensor(
+    Execution *execution, Tensor *tensor, uint8_t slot, MemoryAnswer *out_answer, Tensor **out);
+/* A tensor of its own in that slot, with the same bytes. */
+MUST_CHECK Error *execution_copy_tensor(
+    Execution *execution, Tensor *tensor, uint8_t slot, MemoryAnswer *out_answer, Tensor **out);
+/* True when the tensor's memory is that of its slot in this execution. */
+bool execution_owns_memory(const Execution *execution, const Tensor *tensor);

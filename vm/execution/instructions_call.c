@@ -1,0 +1,251 @@
+#include <string.h>
+
+#include "base/allocator.h"
+#include "vm/objects/closure.h"
+#include "vm/execution/instructions.h"
+
+/* Pushes a frame and fills its first registers from the caller's operands; operand `first` becomes
+ * parameter `to`. Frames may move: the caller's registers are looked up again. */
+static Error *push_call(Execution *execution, const DecodedInstruction *instruction,
+    uint32_t function, uint32_t first, uint32_t to) {
+    bool drop = instruction->flags & INSTRUCTION_NO_DST;
+    uint32_t caller_base = execution_top(execution)->register_base;
+    TRY(execution_push_frame(execution, function, drop ? REGISTER_NONE : instruction->destination));
+    Value *caller = execution->registers + caller_base;
+    Value *callee = execution->registers + execution_top(execution)->register_base;
+    for (uint32_t i = first; i < instruction->operand_count; i++)
+        callee[to + i - first] = operand_take(&instruction->operands[i], caller);
+    return NULL;
+}
+
+Error *instruction_invoke(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
+    (void)registers;
+    TRY(push_call(execution, instruction, instruction->operands[0].index, 1, 0));
+    *out_step = STEP_FRAME;
+    return NULL;
+}
+
+/* The arguments of a tail call wait above the frame while its registers are released. */
+Error *instruction_tail_invoke(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
+    (void)registers;
+    Frame caller = *execution_top(execution);
+    uint32_t function = instruction->operands[0].index;
+    execution->options.depth_limit++; /* for a moment both frames stand */
+    Error *error = push_call(execution, instruction, function, 1, 0);
+    execution->options.depth_limit--;
+    TRY(error);
+    Frame callee = *execution_top(execution);
+    execution->frame_count--;
+    execution_pop_frame(execution);
+    uint32_t count = instruction->operand_count - 1u;
+    Value *file = execution->registers;
+    if (count > 0)
+        memmove(file + caller.register_base, file + callee.register_base, count * sizeof(Value));
+    uint32_t moved_from = callee.register_base, moved_end = callee.register_base + count;
+    if (moved_from < caller.register_base + count) moved_from = caller.register_base + count;
+    for (uint32_t i = moved_from; i < moved_end; i++) file[i] = value_nil();
+    execution->frames[execution->frame_count++] = (Frame){
+        .function = function,
+        .register_base = caller.register_base,
+        .return_register = caller.return_register,
+    };
+    *out_step = STEP_FRAME;
+    return NULL;
+}
+
+Error *instruction_ret(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
+    Value value = operand_take(&instruction->operands[0], registers);
+    uint32_t return_register = execution_top(execution)->return_register;
+    execution_pop_frame(execution);
+    if (execution->frame_count == 0) {
+        execution->result = value;
+        execution->finished = true;
+        *out_step = STEP_FINISHED;
+        return NULL;
+    }
+    Frame *caller = execution_top(execution);
+    caller->pc++;
+    if (return_register == REGISTER_NONE)
+        value_release(&value);
+    else
+        register_set(execution->registers + caller->register_base, return_register, value);
+    *out_step = STEP_FRAME;
+    return NULL;
+}
+
+/* Last uses of the call's operands, once the call has happened. */
+static void finish_operands(
+    const DecodedInstruction *instruction, uint32_t first, Value *registers) {
+    for (uint32_t i = first; i < instruction->operand_count; i++)
+        operand_finish(&instruction->operands[i], registers);
+}
+
+/* A packed function wants a VM function to run instead of answering: a tail call. */
+static Error *push_tail(
+    Execution *execution, const DecodedInstruction *instruction, PackedCall *call) {
+    uint32_t function = call->tail_function, count = call->tail_argument_count;
+    const Executable *executable = execution->executable;
+    Error *error = NULL;
+    if (function >= executable->function_count ||
+        executable->functions[function].kind != FUNCTION_BYTECODE)
+        error =
+            error_make(ERROR_INVALID, __FILE__, __LINE__, "a tail call of function %u", function);
+    else if (executable->functions[function].parameter_count != count)
+        error = error_make(ERROR_INVALID, __FILE__, __LINE__, "%s takes %u arguments, not %u",
+            executable->functions[function].name, executable->functions[function].parameter_count,
+            count);
+    bool drop = instruction->flags & INSTRUCTION_NO_DST;
+    if (!error)
+        error = execution_push_frame(
+            execution, function, drop ? REGISTER_NONE : instruction->destination);
+    Value *callee = error ? NULL : execution->registers + execution_top(execution)->register_base;
+    for (uint32_t i = 0; i < count; i++) {
+        if (callee)
+            callee[i] = call->tail_arguments[i];
+        else
+            value_release(&call->tail_arguments[i]);
+    }
+    memory_free(call->tail_arguments);
+    return error;
+}
+
+/* What a packed function gives may be mutable, or a tensor of nobody's slot. */
+static Error *accept_result(Execution *execution, const Value *result) {
+    if (result->tag != VALUE_OBJECT) return NULL;
+    if (value_is(result, OBJECT_TENSOR)) {
+        if (!execution_owns_memory(execution, result->tensor))
+            FAIL(INVALID, "its result is a tensor outside this execution's devices");
+        if (result->tensor->storage->opaque) execution->has_mutable = true;
+    } else if (value_is(result, OBJECT_OPAQUE) || value_is(result, OBJECT_STORAGE) ||
+               object_kind_is_container(result->kind)) {
+        execution->has_mutable = true;
+    }
+    return NULL;
+}
+
+typedef struct PackedTarget {
+    PackedFunction *function;
+    void *context;
+    const char *name;
+    int32_t arity;
+} PackedTarget;
+
+/* Arguments are borrowed values in scratch. finish_from: operands from there on are finished. */
+static Error *call_packed(Execution *execution, const DecodedInstruction *instruction,
+    const PackedTarget *target, uint32_t count, uint32_t finish_from, Step *out_step) {
+    if (target->arity >= 0 && (uint32_t)target->arity != count)
+        FAIL(INVALID, "%s takes %d arguments, not %u", target->name, target->arity, count);
+    PackedCall call = {
+        .execution = execution,
+        .meter = execution->meter,
+        .registry = execution->packed,
+        .pools = {execution->pools[0], execution->pools[1]},
+        .tail_function = UINT32_MAX,
+    };
+    Value result = value_nil();
+    bool skip = false;
+    const Value *arguments = execution->scratch;
+    if (execution->instrument)
+        TRY(instrument_before(execution, target->name, arguments, count, &skip));
+    if (!skip)
+        TRY_WRAP(target->function(&call, arguments, count, target->context, &result), "%s",
+            target->name);
+    if (call.memory.kind == MEMORY_NEEDED) {
+        execution_need_memory(execution, call.memory_slot, call.memory.bytes, out_step);
+        return NULL;
+    }
+    Error *error = accept_result(execution, &result);
+    if (!error && execution->instrument && !skip)
+        error = instrument_after(execution, target->name, arguments, count, &result, 1, NULL);
+    if (error) {
+        value_release(&result);
+        return error_wrap(error, "%s", target->name);
+    }
+    uint32_t caller_base = execution_top(execution)->register_base;
+    bool tail = call.tail_function != UINT32_MAX;
+    if (tail) TRY(push_tail(execution, instruction, &call));
+    Value *registers = execution->registers + caller_base;
+    finish_operands(instruction, finish_from, registers);
+    if (tail || (instruction->flags & INSTRUCTION_NO_DST))
+        value_release(&result);
+    else
+        register_set(registers, instruction->destination, result);
+    if (tail) *out_step = STEP_FRAME;
+    return NULL;
+}
+
+static PackedTarget target_of(const Execution *execution, uint32_t function) {
+    const PackedEntry *entry = &execution->packed_entries[function];
+    return (PackedTarget){entry->function, entry->context,
+        execution->executable->functions[function].name, entry->arity};
+}
+
+Error *instruction_call(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
+    uint32_t function = instruction->operands[0].index;
+    if (!execution->packed_entries[function].function)
+        return instruction_invoke(execution, instruction, registers, out_step);
+    uint32_t count = instruction->operand_count - 1u;
+    if (count > execution->scratch_capacity) TRY(execution_reserve_scratch(execution, count));
+    for (uint32_t i = 0; i < count; i++)
+        execution->scratch[i] = *operand_get(&instruction->operands[1 + i], registers);
+    PackedTarget target = target_of(execution, function);
+    return call_packed(execution, instruction, &target, count, 1, out_step);
+}
+
+static Error *call_packed_object(Execution *execution, const DecodedInstruction *instruction,
+    Value *registers, const PackedObject *packed, Step *out_step) {
+    uint32_t count = instruction->operand_count - 1u;
+    TRY(execution_reserve_scratch(execution, count));
+    for (uint32_t i = 0; i < count; i++)
+        execution->scratch[i] = *operand_get(&instruction->operands[1 + i], registers);
+    PackedTarget target = {packed->function, packed->context, packed->name, packed->arity};
+    return call_packed(execution, instruction, &target, count, 0, out_step);
+}
+
+/* A closure of a packed function: bound values and arguments side by side in scratch. */
+static Error *call_packed_closure(Execution *execution, const DecodedInstruction *instruction,
+    Value *registers, const Closure *closure, Step *out_step) {
+    uint32_t count = instruction->operand_count - 1u;
+    TRY(execution_reserve_scratch(execution, (size_t)count + closure->count));
+    bool first = closure->side == CLOSURE_FIRST;
+    Value *bound = first ? execution->scratch : execution->scratch + count;
+    Value *arguments = first ? execution->scratch + closure->count : execution->scratch;
+    for (uint32_t i = 0; i < closure->count; i++) bound[i] = closure->bound[i];
+    for (uint32_t i = 0; i < count; i++)
+        arguments[i] = *operand_get(&instruction->operands[1 + i], registers);
+    PackedTarget target = target_of(execution, closure->function);
+    return call_packed(execution, instruction, &target, count + closure->count, 0, out_step);
+}
+
+Error *instruction_invoke_closure(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
+    const Value *callee = operand_get(&instruction->operands[0], registers);
+    if (value_is(callee, OBJECT_PACKED_FUNCTION))
+        return call_packed_object(
+            execution, instruction, registers, callee->packed_function, out_step);
+    if (!value_is(callee, OBJECT_CLOSURE))
+        FAIL(INVALID, "operand 0 is a %s, not a closure", value_kind_name(callee));
+    const Closure *closure = callee->closure;
+    if (closure->function >= execution->executable->function_count)
+        FAIL(INVALID, "a closure of function %u", closure->function);
+    const Function *function = &execution->executable->functions[closure->function];
+    if (function->kind == FUNCTION_PACKED)
+        return call_packed_closure(execution, instruction, registers, closure, out_step);
+    uint32_t count = instruction->operand_count - 1u;
+    if ((uint64_t)count + closure->count != function->parameter_count)
+        FAIL(INVALID, "%s takes %u arguments, not %u bound and %u", function->name,
+            function->parameter_count, closure->count, count);
+    uint32_t caller_base = execution_top(execution)->register_base;
+    bool first = closure->side == CLOSURE_FIRST;
+    TRY(push_call(execution, instruction, closure->function, 1, first ? closure->count : 0));
+    Value *callee_registers = execution->registers + execution_top(execution)->register_base;
+    for (uint32_t i = 0; i < closure->count; i++)
+        callee_registers[first ? i : count + i] = value_copy(closure->bound[i]);
+    operand_finish(&instruction->operands[0], execution->registers + caller_base);
+    *out_step = STEP_FRAME;
+    return NULL;
+}

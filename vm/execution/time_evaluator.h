@@ -1,0 +1,24 @@
+#pragma once
+/* Timing a function: many runs of it, warmed up, in rounds. */
+#include "base/clock.h"
+#include "vm/execution/execution.h"
+
+typedef struct TimeEvaluation {
+    uint32_t rounds;
+    uint64_t runs;                             /* per round */
+    double min_ns, mean_ns, median_ns, max_ns; /* of one run, over the rounds */
+} TimeEvaluation;
+
+enum { TIME_EVALUATOR_ROUNDS_MAX = 10000 };
+
+typedef struct TimeEvaluatorOptions {
+    uint32_t rounds;       /* 0: 5 */
+    uint64_t runs;         /* per round; 0: as many as round_min_ns takes */
+    uint64_t round_min_ns; /* runs are doubled until a round takes this long; 0: 100 ms */
+} TimeEvaluatorOptions;
+
+/* Each run is an execution of its own; making it is part of the time. Errors: whatever a run
+ * returns; FAILED it stops before its end. */
+MUST_CHECK Error *time_evaluator_run(Residency *residency, const ExecutionOptions *options,
+    uint32_t function, const Value *arguments, uint32_t argument_count, Clock clock,
+    TimeEvaluatorOptions evaluator, TimeEvaluation *out);

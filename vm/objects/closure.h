@@ -1,0 +1,23 @@
+#pragma once
+/* A closure: a function and values bound to its first or last parameters. */
+#include "vm/objects/object.h"
+
+typedef enum ClosureSide { /* stored */
+    CLOSURE_FIRST = 0,     /* bound values come before the call's arguments (Relay) */
+    CLOSURE_LAST = 1,      /* behind them (Relax) */
+} ClosureSide;
+
+typedef struct Closure {
+    Refcount refcount;
+    uint32_t count; /* bound values */
+    uint32_t function;
+    uint32_t side;
+    ObjectMeter *meter; /* may be NULL */
+    Value bound[];
+} Closure;
+
+/* Bound values start as nil: the maker fills them before anybody else sees it. */
+MUST_CHECK Error *closure_create(
+    ObjectMeter *meter, uint32_t function, ClosureSide side, uint32_t count, Closure **out);
+void closure_release(Closure *closure);
+DEFINE_OWN(Closure, closure_release);

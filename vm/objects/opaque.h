@@ -1,0 +1,43 @@
+#pragma once
+/* An opaque object: mutable state of a registered kind (KV caches, RNN state, Relax's shape heap).
+ *
+ * Being mutable, it is copied at a snapshot's safepoint instead of referenced. */
+#include "base/bytes.h"
+#include "base/text.h"
+#include "vm/objects/value.h"
+
+typedef struct OpaqueKind {
+    const char *name; /* stored in checkpoints */
+    void (*destroy)(void *state);
+    uint64_t (*bytes)(const void *state); /* how much memory it takes; does not change */
+    /* A copy that later changes of the original do not reach. */
+    Error *(*copy)(const void *state, void **out);
+    Error *(*save)(const void *state, ByteWriter *writer);
+    /* Nothing read is believed. */
+    Error *(*load)(ByteReader *reader, void **out);
+    void (*print)(const void *state, TextBuilder *out); /* NULL: only the name is printed */
+} OpaqueKind;
+
+typedef struct Opaque {
+    Refcount refcount;
+    const OpaqueKind *kind; /* outlives the object */
+    void *state;
+    struct ObjectMeter *meter;
+} Opaque;
+
+/* Consumes the state, even on failure.
+ * meter: what it is charged to, as are its copies; NULL: nothing. Errors: EXHAUSTED. */
+MUST_CHECK Error *opaque_create(
+    struct ObjectMeter *meter, const OpaqueKind *kind, void *owned_state, Opaque **out);
+void opaque_release(Opaque *opaque);
+DEFINE_OWN(Opaque, opaque_release);
+MUST_CHECK Error *opaque_copy(const Opaque *opaque, Opaque **out);
+
+/* Relax's shape heap: a fixed number of int64 cells, all 0 at first. */
+extern const OpaqueKind opaque_shape_heap;
+enum { SHAPE_HEAP_CELLS_MAX = 1 << 20 };
+typedef struct ShapeHeap {
+    uint32_t count;
+    int64_t cells[];
+} ShapeHeap;
+MUST_CHECK Error *shape_heap_create(uint32_t count, ShapeHeap **out);

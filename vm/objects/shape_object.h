@@ -1,0 +1,14 @@
+#pragma once
+/* A shape as a value. Dimensions are >= 0. */
+#include "kernels/tensor/shape.h"
+#include "vm/objects/value.h"
+
+typedef struct ShapeObject {
+    Refcount refcount;
+    Shape shape;
+} ShapeObject;
+
+/* Errors: INVALID negative dimension, rank beyond SHAPE_RANK_MAX, product beyond 2^62. */
+MUST_CHECK Error *shape_object_create(const Shape *shape, ShapeObject **out);
+void shape_object_release(ShapeObject *shape);
+DEFINE_OWN(ShapeObject, shape_object_release);

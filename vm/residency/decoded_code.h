@@ -1,0 +1,50 @@
+#pragma once
+/* The interpreter's private form of a function: operands decoded, constants resolved to where a
+ * residency has them, jumps to targets. Never stored; pcs are the portable ones. */
+#include "vm/residency/inline_cache.h"
+#include "vm/instruction/opcode.h"
+#include "vm/residency/residency.h"
+
+typedef struct DecodedOperand {
+    union {
+        const Value *constant;      /* a constant's or immediate's value; NULL for registers */
+        const PackedWeight *weight; /* when packed */
+    };
+    uint32_t index; /* register, function or primitive; a jump's target pc */
+    bool last_use;
+    bool packed; /* a constant that only its packed form stands for here */
+    bool absent;
+} DecodedOperand;
+
+typedef struct DecodedInstruction {
+    const void *label; /* where the interpreter handles the opcode; NULL without computed goto */
+    const DecodedOperand *operands;
+    uint32_t destination;
+    uint32_t site; /* InvokePacked: index of its inline cache in the function */
+    uint16_t operand_count;
+    uint16_t output_count; /* InvokePacked */
+    uint8_t opcode;
+    uint8_t flags;
+} DecodedInstruction;
+
+typedef struct DecodedFunction {
+    DecodedInstruction *instructions;
+    DecodedOperand *operands;
+    Value *immediates;
+    uint32_t instruction_count;
+    uint32_t register_count;
+    uint32_t site_count;
+} DecodedFunction;
+
+typedef struct DecodedCode DecodedCode;
+/* The residency is borrowed: it owns this. */
+MUST_CHECK Error *decoded_code_create(const Residency *residency, DecodedCode **out);
+void decoded_code_release(DecodedCode *code);
+/* Decoded on the first call. Borrowed. Threads: any. */
+MUST_CHECK Error *decoded_code_get(
+    DecodedCode *code, uint32_t function, const DecodedFunction **out);
+/* One inline cache for each site of a function: those that an earlier execution left, with its
+ * plans, or fresh ones. Threads: any. */
+MUST_CHECK Error *decoded_code_take_sites(DecodedCode *code, uint32_t function, InlineCache **out);
+/* Keeps them for the next execution, or lets them go where some are kept already. NULL: nothing. */
+void decoded_code_leave_sites(DecodedCode *code, uint32_t function, InlineCache *owned_sites);

@@ -1,0 +1,11 @@
+#pragma once
+/* What the parts of a residency share. */
+#include "vm/residency/residency.h"
+
+/* A sealed storage of a constant from the slot's pool. Errors: EXHAUSTED the device is full. */
+MUST_CHECK Error *residency_alloc_sealed(
+    Residency *residency, uint8_t slot, uint64_t bytes, uint32_t constant, Storage **out);
+/* Puts a plain constant's storage where instructions look for it. */
+MUST_CHECK Error *residency_set_constant(Residency *residency, uint32_t index, Storage *storage);
+/* Lets go of all constants and packed weights; their keys stay. */
+void residency_forget(Residency *residency);

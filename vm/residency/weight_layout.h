@@ -1,0 +1,31 @@
+#pragma once
+/* Where each constant of a residency stands in its weight image: first what goes to the device,
+ * packed forms before plain constants, then what stays in host memory; each aligned to
+ * DEVICE_ALIGNMENT. It follows from the executable and the device's pack rules alone. */
+#include "vm/residency/residency.h"
+#include "vm/residency/weight_image.h"
+
+#define WEIGHT_ITEM_PLAIN UINT32_MAX
+
+typedef struct WeightItem {
+    uint32_t constant;
+    uint32_t packed; /* index in Residency.packed, or WEIGHT_ITEM_PLAIN */
+    uint8_t slot;
+    uint64_t offset, size;
+} WeightItem;
+
+typedef struct WeightLayout {
+    WeightItem *items; /* by offset */
+    uint32_t count;
+    uint64_t device_bytes; /* the first so many go to the device */
+    WeightImageKey key;
+} WeightLayout;
+
+/* residency: its executable, devices, and packed weights but for their storages. needs_plain: per
+ * constant. Errors: OUT_OF_MEMORY; EXHAUSTED more than 2^64 bytes. */
+MUST_CHECK Error *weight_layout_make(
+    const Residency *residency, const uint8_t *needs_plain, WeightLayout *out);
+void weight_layout_deinit(WeightLayout *layout);
+#define OWN_LAYOUT(name) __attribute__((cleanup(weight_layout_deinit))) name
+/* The first item that ends behind the offset; count where there is none. */
+uint32_t weight_layout_find(const WeightLayout *layout, uint64_t offset);
