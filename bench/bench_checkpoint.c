@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "bench/bench_program.h"
 #include "kernels/registry/device_registry.h"
-#include "serialize/checkpoint.h"
-#include "serialize/executable_file.h"
+#include "serialize/checkpoint/checkpoint.h"
+#include "serialize/container/executable_file.h"
 #include "vm/execution/snapshot.h"
 
 enum { REPEAT = 5, CHANNELS = 64, TENSORS = 16 };

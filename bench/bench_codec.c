@@ -9,9 +9,9 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "serialize/chunk.h"
-#include "serialize/codec_context.h"
-#include "serialize/safetensors.h"
+#include "serialize/chunk/chunk.h"
+#include "serialize/chunk/codec_context.h"
+#include "serialize/arrays/safetensors.h"
 
 enum { REPEAT = 9, SYNTHETIC_SIZE = 32 << 20, WEIGHTS_SIZE = 64 << 20 };
 

@@ -11,9 +11,9 @@
 #include "bench/bench_other.h"
 #include "bench/bench_program.h"
 #include "kernels/registry/device_registry.h"
-#include "serialize/checkpoint.h"
-#include "serialize/copy_ahead.h"
-#include "serialize/executable_file.h"
+#include "serialize/checkpoint/checkpoint.h"
+#include "serialize/chunk/copy_ahead.h"
+#include "serialize/container/executable_file.h"
 #include "vm/assembly/assembly.h"
 #include "vm/execution/snapshot.h"
 

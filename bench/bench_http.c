@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/npz.h"
 
 enum {
     CONNECTIONS = 32,

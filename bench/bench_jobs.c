@@ -16,7 +16,7 @@
 #include "scheduler/job_intake.h"
 #include "scheduler/policy/policy_event.h"
 #include "scheduler/model_loader.h"
-#include "serialize/array_values.h"
+#include "serialize/arrays/array_values.h"
 #include "store/accounts/tenants.h"
 #include "vm/assembly/assembly.h"
 #include "vm/execution/execution.h"

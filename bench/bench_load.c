@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "bench/bench_program.h"
 #include "scheduler/model_loader.h"
-#include "serialize/executable_file.h"
-#include "serialize/safetensors.h"
+#include "serialize/container/executable_file.h"
+#include "serialize/arrays/safetensors.h"
 
 enum { REPEAT = 7 };
 #define WEIGHTS_SIZE_MAX ((size_t)4 << 30)

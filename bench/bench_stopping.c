@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "bench/bench_program.h"
 #include "kernels/registry/device_registry.h"
-#include "serialize/checkpoint.h"
-#include "serialize/executable_file.h"
+#include "serialize/checkpoint/checkpoint.h"
+#include "serialize/container/executable_file.h"
 #include "vm/assembly/assembly.h"
 
 enum {

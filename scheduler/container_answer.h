@@ -3,7 +3,7 @@
  * the disk. Its first bytes say how large it is, so it is planned from the sizes of its chunks;
  * each is then read, checked and sent. The store's log is held for no longer than one piece. */
 #include "scheduler/http/http_response.h"
-#include "serialize/container.h"
+#include "serialize/container/container.h"
 #include "store/database/store.h"
 
 typedef struct ContainerAnswer ContainerAnswer;

@@ -12,7 +12,7 @@
 #include "scheduler/job_policy.h"
 #include "scheduler/metrics.h"
 #include "scheduler/settings_cache.h"
-#include "serialize/container.h"
+#include "serialize/container/container.h"
 #include "store/database/catalog.h"
 #include "store/jobs/job_events.h"
 #include "store/jobs/jobs.h"

@@ -5,7 +5,7 @@
 #include "scheduler/control_internal.h"
 #include "scheduler/control_place.h"
 #include "scheduler/model_loader.h"
-#include "serialize/warm_storages.h"
+#include "serialize/checkpoint/warm_storages.h"
 
 struct ControlArrival {
     Control *control;

@@ -7,7 +7,7 @@
 #include "scheduler/control_accounts.h"
 #include "scheduler/control_tellings.h"
 #include "scheduler/control_internal.h"
-#include "serialize/array_bundle.h"
+#include "serialize/arrays/array_bundle.h"
 #include "store/chunks/chunk_upload.h"
 
 enum { SMALL_BYTES = 16 << 10 }; /* of outputs that are bundled on the control thread */

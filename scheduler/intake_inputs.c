@@ -1,7 +1,7 @@
 #include "scheduler/intake_inputs.h"
 
-#include "serialize/npz_ports.h"
-#include "serialize/npz_stream.h"
+#include "serialize/arrays/npz_ports.h"
+#include "serialize/arrays/npz_stream.h"
 
 enum {
     WHOLE_MAX = 4 << 20,    /* inputs of so many bytes are read at once: the job begins with them */

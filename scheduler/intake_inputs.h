@@ -8,8 +8,8 @@
  *      -> write
  */
 #include "scheduler/memory_budget.h"
-#include "serialize/array_bundle.h"
-#include "serialize/npz_file.h"
+#include "serialize/arrays/array_bundle.h"
+#include "serialize/arrays/npz_file.h"
 #include "store/accounts/tenants.h"
 #include "vm/code/executable.h"
 

@@ -9,7 +9,7 @@
 #include "scheduler/job_import_check.h"
 #include "scheduler/model_loader.h"
 #include "scheduler/policy/policy_event.h"
-#include "serialize/executable_file.h"
+#include "serialize/container/executable_file.h"
 #include "store/models/model_reference.h"
 
 /* ---- the model ---- */

@@ -2,7 +2,7 @@
 /* A job out of a checkpoint file, or out of what another node sent. Nothing in it is believed: what
  * it holds is checked against itself and against the model before anything of it is stored. */
 #include "scheduler/control.h"
-#include "serialize/job_file.h"
+#include "serialize/checkpoint/job_file.h"
 #include "store/jobs/arrivals.h"
 #include "store/database/digest_set.h"
 

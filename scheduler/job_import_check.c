@@ -10,9 +10,9 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "scheduler/policy/policy_event.h"
-#include "serialize/array_bundle.h"
-#include "serialize/array_values.h"
-#include "serialize/checkpoint_summary.h"
+#include "serialize/arrays/array_bundle.h"
+#include "serialize/arrays/array_values.h"
+#include "serialize/checkpoint/checkpoint_summary.h"
 #include "store/database/digest_set.h"
 
 /* Arrays of one file, decoded: a small file does not ask for all memory. Zeros may compress well.

@@ -2,7 +2,7 @@
 /* What a checkpoint file says of a job, checked against itself and against the model. */
 #include "scheduler/executor/job_point.h"
 #include "scheduler/job_import.h"
-#include "serialize/job_file.h"
+#include "serialize/checkpoint/job_file.h"
 
 /* What stands behind one restore until the catalog has it. */
 struct JobImportState {

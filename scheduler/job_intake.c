@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "scheduler/intake_inputs.h"
-#include "serialize/array_values.h"
+#include "serialize/arrays/array_values.h"
 
 enum { ITEMS_WITHOUT_BYTES_MAX = 65536 };
 

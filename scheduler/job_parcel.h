@@ -5,7 +5,7 @@
  * The manifest is a job's file (job_file.h) of a job that moves: its inputs are all that the store
  * holds of them, and begin with item items_before of its policy. */
 #include "scheduler/job_export.h"
-#include "serialize/chunk.h"
+#include "serialize/chunk/chunk.h"
 
 typedef struct JobParcel JobParcel;
 

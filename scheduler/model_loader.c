@@ -1,6 +1,6 @@
 #include "scheduler/model_loader.h"
 
-#include "serialize/executable_file.h"
+#include "serialize/container/executable_file.h"
 
 Error *model_loader_open(Store *store, TenantId tenant, const Digest *identity,
     StoredExecutable **out_stored, Container **out_container) {

@@ -1,7 +1,7 @@
 #pragma once
 /* Executables between the store and memory or files: loading, importing, exporting. */
 #include "base/worker_pool.h"
-#include "serialize/container.h"
+#include "serialize/container/container.h"
 #include "store/upkeep/fsck.h"
 #include "store/models/models.h"
 #include "store/models/stored_executable.h"

@@ -4,8 +4,8 @@
 
 #include "base/allocator.h"
 #include "base/name_map.h"
-#include "serialize/array_bundle.h"
-#include "serialize/npz_pieces.h"
+#include "serialize/arrays/array_bundle.h"
+#include "serialize/arrays/npz_pieces.h"
 #include "store/jobs/job_outputs.h"
 #include "store/jobs/stored_content.h"
 

@@ -1,6 +1,6 @@
 #include "scheduler/stored_arrays.h"
 
-#include "serialize/array_bundle.h"
+#include "serialize/arrays/array_bundle.h"
 #include "store/jobs/stored_content.h"
 
 Error *stored_arrays_read(Store *store, WorkerPool *pool, TenantId tenant, JobId job,

@@ -1,7 +1,7 @@
 #pragma once
 /* A job's inputs, or one of its outputs, as arrays again. */
 #include "base/worker_pool.h"
-#include "serialize/array_list.h"
+#include "serialize/arrays/array_list.h"
 #include "store/contents/job_content.h"
 #include "store/database/job_id.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "serialize/value_bytes.h"
+#include "serialize/container/value_bytes.h"
 #include "store/chunks/chunk_reader.h"
 #include "store/jobs/stored_content.h"
 

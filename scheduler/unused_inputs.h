@@ -5,7 +5,7 @@
  * Threads: one at a time. */
 #include "base/worker_pool.h"
 #include "scheduler/job_policy.h"
-#include "serialize/array_bundle.h"
+#include "serialize/arrays/array_bundle.h"
 #include "store/jobs/jobs.h"
 
 typedef struct UnusedInputs UnusedInputs;

@@ -19,7 +19,7 @@ LAYERS = {
 EVERYTHING = ("tools", "tests", "bench", "examples")
 FOLDERS = (*LAYERS, *EVERYTHING, "include")
 # Single headers that a folder may include beyond its layers: hashes and bytes, not objects.
-ALSO = {"store": ("serialize/chunk.h", "serialize/container.h")}
+ALSO = {"store": ("serialize/chunk/chunk.h", "serialize/container/container.h")}
 # A folder below another with fewer layers than it, and what of libc it may include: the scheduler's policy and its machines
 # are pure.
 NARROW = {"scheduler/policy/": ("base/", "scheduler/policy/"),

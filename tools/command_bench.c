@@ -5,7 +5,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "serialize/array_values.h"
+#include "serialize/arrays/array_values.h"
 #include "tools/remote_models.h"
 #include "tools/run_machine.h"
 

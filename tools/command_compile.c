@@ -4,7 +4,7 @@
 #include "base/crypto_library.h"
 #include "scheduler/http/json_body.h"
 #include "scheduler/http/model_json.h"
-#include "serialize/executable_file.h"
+#include "serialize/container/executable_file.h"
 #include "tools/precision_report.h"
 #include "tools/sandbox.h"
 

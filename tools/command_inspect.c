@@ -1,7 +1,7 @@
 #include <stdio.h>
 
-#include "serialize/checkpoint_summary.h"
-#include "serialize/job_file.h"
+#include "serialize/checkpoint/checkpoint_summary.h"
+#include "serialize/checkpoint/job_file.h"
 #include "store/database/job_id.h"
 #include "tools/command.h"
 

@@ -11,8 +11,8 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "scheduler/http/json_body.h"
-#include "serialize/npy.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/npy.h"
+#include "serialize/arrays/npz.h"
 #include "tools/remote_models.h"
 #include "tools/run_machine.h"
 

@@ -3,8 +3,8 @@
 #include "include/layover.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/tensor/tensor_dlpack.h"
-#include "serialize/checkpoint.h"
-#include "serialize/executable_file.h"
+#include "serialize/checkpoint/checkpoint.h"
+#include "serialize/container/executable_file.h"
 #include "tools/packed_bridge.h"
 #include "vm/objects/adt.h"
 

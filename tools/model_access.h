@@ -2,7 +2,7 @@
 /* Models as verbs need them: from the store by reference, from files, into the store. */
 #include "base/worker_pool.h"
 #include "compiler/precision.h"
-#include "serialize/container.h"
+#include "serialize/container/container.h"
 #include "store/models/models.h"
 #include "tools/command.h"
 #include "vm/code/executable.h"

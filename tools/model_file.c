@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "compiler/compile.h"
 #include "scheduler/http/model_json.h"
-#include "serialize/executable_file.h"
+#include "serialize/container/executable_file.h"
 #include "tools/model_access.h"
 
 enum { PROBE_BYTES = 8 };

@@ -7,7 +7,7 @@
 #include "base/allocator.h"
 #include "base/file.h"
 #include "base/name_map.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/npz.h"
 #include "tools/job_watch.h"
 
 /* Arrays of one name, in the order in which they came. */

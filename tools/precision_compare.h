@@ -2,7 +2,7 @@
 /* How far one array is from another. */
 #include <stdbool.h>
 
-#include "serialize/array_list.h"
+#include "serialize/arrays/array_list.h"
 
 typedef struct PrecisionErrors {
     double max_abs;

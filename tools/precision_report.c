@@ -6,7 +6,7 @@
 
 #include "kernels/tensor/dtype_scalar.h"
 #include "kernels/tensor/philox.h"
-#include "serialize/array_values.h"
+#include "serialize/arrays/array_values.h"
 #include "tools/precision_compare.h"
 #include "tools/remote.h"
 #include "tools/run_machine.h"

@@ -3,11 +3,11 @@
 
 #include "base/allocator.h"
 #include "base/file.h"
-#include "serialize/array_values.h"
-#include "serialize/npy.h"
-#include "serialize/npz_file.h"
-#include "serialize/npz_ports.h"
-#include "serialize/safetensors.h"
+#include "serialize/arrays/array_values.h"
+#include "serialize/arrays/npy.h"
+#include "serialize/arrays/npz_file.h"
+#include "serialize/arrays/npz_ports.h"
+#include "serialize/arrays/safetensors.h"
 #include "tools/run_machine.h"
 
 #define INPUT_FILE_SIZE_MAX ((size_t)64 << 30)

@@ -3,9 +3,9 @@
 #include "base/allocator.h"
 #include "scheduler/executor/job_point.h"
 #include "scheduler/job_policy.h"
-#include "serialize/array_bundle.h"
-#include "serialize/checkpoint.h"
-#include "serialize/executable_file.h"
+#include "serialize/arrays/array_bundle.h"
+#include "serialize/checkpoint/checkpoint.h"
+#include "serialize/container/executable_file.h"
 
 static Error *read_arrays(
     const RunJob *job, const JobFileArrays *arrays, WorkerPool *pool, ArrayList *out) {

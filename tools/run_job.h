@@ -1,8 +1,8 @@
 #pragma once
 /* The file of a job of a single run, run in this process instead of by a daemon. What it had given
  * before goes into its outputs, and into its next checkpoint. */
-#include "serialize/array_list.h"
-#include "serialize/job_file.h"
+#include "serialize/arrays/array_list.h"
+#include "serialize/checkpoint/job_file.h"
 #include "vm/execution/snapshot.h"
 
 typedef struct RunJob {

@@ -2,8 +2,8 @@
 /* One execution with everything it needs in this process: devices, residency, options; checkpoints
  * of it. */
 #include "scheduler/executor/resident_models.h"
-#include "serialize/array_list.h"
-#include "serialize/checkpoint.h"
+#include "serialize/arrays/array_list.h"
+#include "serialize/checkpoint/checkpoint.h"
 #include "store/weights/weight_cache.h"
 #include "tools/model_access.h"
 #include "tools/run_job.h"

@@ -1,8 +1,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "serialize/array_values.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/array_values.h"
+#include "serialize/arrays/npz.h"
 #include "tools/run_machine.h"
 
 static Error *add_to_npz(void *self, NamedArray *inout_array) {

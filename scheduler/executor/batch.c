@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "serialize/array_values.h"
+#include "serialize/arrays/array_values.h"
 
 struct Batch {
     const Function *function; /* of executable */

@@ -3,7 +3,7 @@
  * together. Run k always holds the same items, whenever and wherever it runs.
  *
  * A single run is a batch of one run whose inputs all go to it whole. */
-#include "serialize/array_list.h"
+#include "serialize/arrays/array_list.h"
 #include "vm/code/executable.h"
 
 typedef struct Batch Batch;

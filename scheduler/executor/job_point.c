@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "serialize/value_bytes.h"
+#include "serialize/container/value_bytes.h"
 
 enum { VERSION = 1, OUTPUTS_MAX = 1 << 16, OUTPUT_BYTES_MIN = 6, OUTPUT_NAME_MAX = 1200 };
 static const uint8_t magic[4] = {'L', 'V', 'J', 'C'};

@@ -6,9 +6,9 @@
 
 #include "base/allocator.h"
 #include "scheduler/executor/job_run_internal.h"
-#include "serialize/array_values.h"
-#include "serialize/checkpoint.h"
-#include "serialize/checkpoint_class.h"
+#include "serialize/arrays/array_values.h"
+#include "serialize/checkpoint/checkpoint.h"
+#include "serialize/checkpoint/checkpoint_class.h"
 
 Error *job_run_create(
     Batch *owned_batch, uint32_t function, const ExecutionOptions *options, JobRun **out_run) {

@@ -14,7 +14,7 @@
 
 #include "scheduler/executor/batch.h"
 #include "kernels/device/kernel_stop.h"
-#include "serialize/checkpoint.h"
+#include "serialize/checkpoint/checkpoint.h"
 #include "vm/execution/snapshot.h"
 
 typedef struct JobRun JobRun;

@@ -3,7 +3,7 @@
 #include "base/allocator.h"
 #include "scheduler/executor/job_point.h"
 #include "scheduler/executor/job_run_internal.h"
-#include "serialize/checkpoint.h"
+#include "serialize/checkpoint/checkpoint.h"
 
 static Error *copy_outputs(const BatchOutputs *outputs, BatchOutputs *out) {
     void *memory;

@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "scheduler/executor/tenant_images.h"
-#include "serialize/executable_file.h"
+#include "serialize/container/executable_file.h"
 #include "store/database/digest_set.h"
 #include "store/models/stored_executable.h"
 #include "vm/residency/residency_image.h"

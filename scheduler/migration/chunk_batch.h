@@ -8,7 +8,7 @@
  * with its name when it is taken (chunk_copy with CHUNK_VERIFY_SHA256).
  *
  * Stored as: docs/formats.md#between-nodes */
-#include "serialize/chunk.h"
+#include "serialize/chunk/chunk.h"
 
 enum {
     CHUNK_BATCH_BYTES = 4 << 20,      /* a batch is sent when it has so many */

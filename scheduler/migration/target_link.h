@@ -6,7 +6,7 @@
  * under its code; CORRUPT an answer that is none. Threads: one at a time for a client. */
 #include "scheduler/http/http_client.h"
 #include "scheduler/migration/messages.h"
-#include "serialize/chunk.h"
+#include "serialize/chunk/chunk.h"
 #include "store/jobs/departures.h"
 
 MUST_CHECK Error *target_link_offer(

@@ -2,7 +2,7 @@
 /* Gets one tenant's chunks as they are stored: nothing is decoded or hashed here (chunk_decode).
  *
  * Open a reader for one load and close it: while it is open, the write-ahead log can't shrink. */
-#include "serialize/chunk.h"
+#include "serialize/chunk/chunk.h"
 #include "store/database/store.h"
 
 typedef struct ChunkReader ChunkReader;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "serialize/chunk.h"
+#include "serialize/chunk/chunk.h"
 #include "store/database/store.h"
 
 typedef struct ChunkUpload ChunkUpload;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serialize/chunk.h"
+#include "serialize/chunk/chunk.h"
 #include "store/chunks/chunk_upload.h"
 #include "store/database/store.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
-#include "serialize/chunk.h"
+#include "serialize/chunk/chunk.h"
 #include "store/database/disk_room.h"
 #include "store/database/home.h"
 #include "store/database/row_charges.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/own.h"
-#include "serialize/chunk.h"
+#include "serialize/chunk/chunk.h"
 #include "store/database/store.h"
 
 typedef struct RecentChunks RecentChunks;

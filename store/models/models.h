@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serialize/chunk.h"
-#include "serialize/container.h"
+#include "serialize/chunk/chunk.h"
+#include "serialize/container/container.h"
 #include "store/chunks/chunk_upload.h"
 #include "store/database/store.h"
 

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serialize/chunk.h"
+#include "serialize/chunk/chunk.h"
 #include "store/database/store.h"
 
 typedef struct StoredExecutable StoredExecutable;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serialize/chunk.h"
+#include "serialize/chunk/chunk.h"
 #include "store/database/store.h"
 
 enum { FSCK_ERRORS_MAX = 1000 }; /* texts kept; error_count counts all */

@@ -8,10 +8,10 @@
 #include "base/allocator.h"
 #include "base/file.h"
 #include "kernels/tensor/dtype_bits.h"
-#include "serialize/array_values.h"
-#include "serialize/checkpoint.h"
-#include "serialize/executable_file.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/array_values.h"
+#include "serialize/checkpoint/checkpoint.h"
+#include "serialize/container/executable_file.h"
+#include "serialize/arrays/npz.h"
 
 enum { PATH_SIZE = 4096, ARRAYS_SIZE_MAX = 1 << 30 };
 

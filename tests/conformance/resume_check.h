@@ -3,7 +3,7 @@
  * in one process.
  *
  * Threads: one at a time. */
-#include "serialize/array_list.h"
+#include "serialize/arrays/array_list.h"
 #include "vm/execution/execution.h"
 
 typedef struct ResumeModel {

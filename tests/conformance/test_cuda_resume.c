@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/registry/device_registry.h"
-#include "serialize/array_values.h"
+#include "serialize/arrays/array_values.h"
 #include "tests/conformance/resume_check.h"
 #include "tests/support/fake_cuda/fake_control.h"
 #include "tests/support/test_support.h"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "kernels/registry/device_registry.h"
-#include "serialize/executable_file.h"
-#include "serialize/npz.h"
+#include "serialize/container/executable_file.h"
+#include "serialize/arrays/npz.h"
 #include "tests/support/test_support.h"
 #include "vm/assembly/assembly.h"
 

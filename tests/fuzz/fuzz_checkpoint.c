@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "serialize/array_bundle.h"
-#include "serialize/checkpoint_summary.h"
-#include "serialize/executable_file.h"
-#include "serialize/job_file.h"
+#include "serialize/arrays/array_bundle.h"
+#include "serialize/checkpoint/checkpoint_summary.h"
+#include "serialize/container/executable_file.h"
+#include "serialize/checkpoint/job_file.h"
 #include "tests/fuzz/fuzz_repair.h"
 #include "tests/fuzz/fuzz_run.h"
 #include "tests/fuzz/fuzz_target.h"

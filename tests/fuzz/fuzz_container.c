@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "serialize/container_internal.h"
+#include "serialize/container/container_internal.h"
 #include "tests/fuzz/fuzz_repair.h"
 #include "tests/fuzz/fuzz_target.h"
 

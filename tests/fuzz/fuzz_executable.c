@@ -2,7 +2,7 @@
  * repaired. What is read is verified: it is printed and run. */
 #include <string.h>
 
-#include "serialize/executable_file.h"
+#include "serialize/container/executable_file.h"
 #include "tests/fuzz/fuzz_repair.h"
 #include "tests/fuzz/fuzz_run.h"
 #include "tests/fuzz/fuzz_target.h"

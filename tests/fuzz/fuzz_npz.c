@@ -1,10 +1,10 @@
 /* The readers of array files: npz, npy, safetensors, told apart by their first bytes. */
 #include <string.h>
 
-#include "serialize/npy.h"
-#include "serialize/npz.h"
-#include "serialize/safetensors.h"
-#include "serialize/zip_directory.h"
+#include "serialize/arrays/npy.h"
+#include "serialize/arrays/npz.h"
+#include "serialize/arrays/safetensors.h"
+#include "serialize/arrays/zip_directory.h"
 #include "tests/fuzz/fuzz_target.h"
 
 static const uint64_t bytes_max = 16 << 20;

@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "base/digest.h"
-#include "serialize/container_internal.h"
+#include "serialize/container/container_internal.h"
 
 uint64_t fuzz_get_number(const uint8_t *at, int bytes) {
     uint64_t value = 0;

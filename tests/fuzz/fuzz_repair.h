@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serialize/container.h"
+#include "serialize/container/container.h"
 
 /* Little-endian. */
 uint64_t fuzz_get_number(const uint8_t *at, int bytes);

@@ -1,7 +1,7 @@
 #include "tests/onnx_suite/suite_run.h"
 
 #include "compiler/compile.h"
-#include "serialize/checkpoint.h"
+#include "serialize/checkpoint/checkpoint.h"
 #include "tests/onnx_suite/suite_compare.h"
 #include "vm/objects/adt.h"
 #include "vm/execution/execution.h"

@@ -17,7 +17,7 @@
 #include "compiler/compile.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/tensor/string_tensor.h"
-#include "serialize/checkpoint.h"
+#include "serialize/checkpoint/checkpoint.h"
 #include "vm/objects/adt.h"
 #include "vm/execution/execution.h"
 #include "vm/objects/list.h"

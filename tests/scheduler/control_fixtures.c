@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "scheduler/policy/policy.h"
 #include "scheduler/intake_inputs.h"
-#include "serialize/array_bundle.h"
+#include "serialize/arrays/array_bundle.h"
 #include "scheduler/model_loader.h"
 #include "store/jobs/stored_content.h"
 #include "tests/scheduler/executor_fixtures.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/registry/device_registry.h"
-#include "serialize/executable_file.h"
+#include "serialize/container/executable_file.h"
 #include "vm/assembly/assembly.h"
 
 void executor_fixture_init(ExecutorFixture *fixture, const char *program, const char *device) {

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "scheduler/http/store_accounts.h"
 #include "scheduler/migration/node_hello.h"
-#include "serialize/executable_file.h"
+#include "serialize/container/executable_file.h"
 #include "store/jobs/node_identity.h"
 #include "store/accounts/tenants.h"
 #include "store/accounts/tokens.h"

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 
-#include "serialize/array_bundle.h"
+#include "serialize/arrays/array_bundle.h"
 
 const char *job_file_path(const ControlFixture *fixture, const char *name) {
     static char path[192];

@@ -2,7 +2,7 @@
 /* Files of jobs, written, looked into and forged. */
 #include "scheduler/job_export.h"
 #include "scheduler/job_import.h"
-#include "serialize/job_file.h"
+#include "serialize/checkpoint/job_file.h"
 #include "tests/scheduler/control_fixtures.h"
 
 /* A file in the fixture's folder, in a static buffer. */

@@ -6,7 +6,7 @@
 
 #include "base/allocator.h"
 #include "base/file.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/npz.h"
 #include "store/accounts/tenants.h"
 #include "tests/scheduler/executor_fixtures.h"
 

@@ -1,6 +1,6 @@
 #include "scheduler/executor/batch.h"
 
-#include "serialize/array_values.h"
+#include "serialize/arrays/array_values.h"
 #include "tests/scheduler/executor_fixtures.h"
 
 static const char program[] =

@@ -2,7 +2,7 @@
  * order. Nothing is lost, nothing leaks, every job gives the outputs of an undisturbed one. */
 #include "kernels/registry/device_registry.h"
 #include "scheduler/executor/job_run.h"
-#include "serialize/executable_file.h"
+#include "serialize/container/executable_file.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "vm/assembly/assembly.h"
 

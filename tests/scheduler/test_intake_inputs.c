@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/npz.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/serialize/memory_npz.h"
 #include "tests/serialize/serialize_fixtures.h"

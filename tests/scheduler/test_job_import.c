@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "serialize/checkpoint.h"
+#include "serialize/checkpoint/checkpoint.h"
 #include "store/jobs/job_events.h"
 #include "tests/scheduler/job_file_fixtures.h"
 

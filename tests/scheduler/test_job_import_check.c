@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "serialize/array_bundle.h"
+#include "serialize/arrays/array_bundle.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/scheduler/job_file_fixtures.h"
 #include "tests/serialize/section_mutation.h"

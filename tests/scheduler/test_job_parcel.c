@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "serialize/checkpoint_summary.h"
+#include "serialize/checkpoint/checkpoint_summary.h"
 #include "store/jobs/stored_content.h"
 #include "tests/scheduler/parcel_fixtures.h"
 

@@ -3,7 +3,7 @@
 
 #include "scheduler/job_service_internal.h"
 #include "scheduler/migration/owner_link.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/npz.h"
 #include "tests/scheduler/job_file_fixtures.h"
 #include "tests/scheduler/migration_fixtures.h"
 #include "tests/scheduler/passed_fixtures.h"

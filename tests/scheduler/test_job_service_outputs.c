@@ -1,4 +1,4 @@
-#include "serialize/npz.h"
+#include "serialize/arrays/npz.h"
 #include "tests/scheduler/service_fixtures.h"
 
 static void read_outputs(ServiceFixture *fixture, const char *job, int64_t since,

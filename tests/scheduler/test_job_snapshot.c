@@ -3,7 +3,7 @@
 #include "base/allocator.h"
 #include "scheduler/executor/job_point.h"
 #include "scheduler/executor/job_run.h"
-#include "serialize/warm_storages.h"
+#include "serialize/checkpoint/warm_storages.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/serialize/serialize_fixtures.h"
 

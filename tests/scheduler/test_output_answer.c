@@ -1,6 +1,6 @@
 #include "scheduler/output_answer.h"
 
-#include "serialize/npz.h"
+#include "serialize/arrays/npz.h"
 #include "tests/scheduler/service_fixtures.h"
 
 typedef struct Bench {

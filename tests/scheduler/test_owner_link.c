@@ -4,7 +4,7 @@
 #include "scheduler/job_service.h"
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/owner_link.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/npz.h"
 #include "tests/scheduler/migration_fixtures.h"
 #include "tests/scheduler/passed_fixtures.h"
 

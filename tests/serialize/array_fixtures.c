@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/allocator.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/npz.h"
 
 void example_arrays(ArrayList *out) {
     static const struct {

@@ -1,7 +1,7 @@
 #pragma once
 /* Files of arrays for tests: written by us into memory, or by numpy and committed. */
 #include "base/bytes.h"
-#include "serialize/array_list.h"
+#include "serialize/arrays/array_list.h"
 #include "tests/serialize/serialize_fixtures.h"
 
 /* A few arrays of different types, one of them bfloat16 and one of strings. */

@@ -1,6 +1,6 @@
 #pragma once
 /* A checkpoint of the example's execution, in memory. */
-#include "serialize/checkpoint.h"
+#include "serialize/checkpoint/checkpoint.h"
 #include "tests/serialize/executable_fixtures.h"
 
 typedef struct CheckpointExample {

@@ -1,6 +1,6 @@
 #pragma once
 /* A small executable to read, damage and forge. */
-#include "serialize/container.h"
+#include "serialize/container/container.h"
 #include "tests/serialize/serialize_fixtures.h"
 
 enum { EXAMPLE_BULK_SIZE = CHUNK_APPEND_SIZE + 1000 };

@@ -1,7 +1,7 @@
 #include "tests/serialize/executable_fixtures.h"
 
 #include "kernels/registry/device_registry.h"
-#include "serialize/executable_file.h"
+#include "serialize/container/executable_file.h"
 #include "vm/objects/closure.h"
 #include "vm/objects/shape_object.h"
 #include "vm/objects/string_object.h"

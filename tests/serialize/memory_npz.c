@@ -5,9 +5,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "serialize/npy.h"
-#include "serialize/zip_directory.h"
-#include "serialize/zip_internal.h"
+#include "serialize/arrays/npy.h"
+#include "serialize/arrays/zip_directory.h"
+#include "serialize/arrays/zip_internal.h"
 #include "tests/support/test_support.h"
 
 typedef struct Deflater {

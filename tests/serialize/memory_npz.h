@@ -1,7 +1,7 @@
 #pragma once
 /* .npz files that are made in memory. */
 #include "base/bytes.h"
-#include "serialize/array_list.h"
+#include "serialize/arrays/array_list.h"
 
 /* Of up to 16 arrays without strings, stored. */
 void stored_npz(const ArrayList *arrays, ByteWriter *out);

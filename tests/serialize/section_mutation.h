@@ -2,7 +2,7 @@
 /* Damages one section of a container and makes it a whole one again: only what the section's reader
  * checks can find it. */
 #include "tests/serialize/serialize_fixtures.h"
-#include "serialize/container.h"
+#include "serialize/container/container.h"
 
 /* A copy of the container with that section replaced; bulk data refers to the same chunks. */
 Container *section_replace(

@@ -1,6 +1,6 @@
 #pragma once
 /* What tests of formats share: data like weights, a chunk store in memory. */
-#include "serialize/chunk.h"
+#include "serialize/chunk/chunk.h"
 #include "tests/support/test_support.h"
 
 /* Like trained weights: float32, normally distributed, times scale. */

@@ -49,9 +49,9 @@ class Layers(unittest.TestCase):
         self.assertEqual(layers("vm/a.c", "#include <sys/mman.h>\n#include <string.h>\n"), [])
 
     def test_store_sees_hashes_and_bytes_only(self):
-        headers = {"serialize/chunk.h": "", "serialize/checkpoint.h": ""}
-        self.assertEqual(layers("store/a.c", '#include "serialize/chunk.h"\n', **headers), [])
-        self.assertEqual(len(layers("store/a.c", '#include "serialize/checkpoint.h"\n', **headers)), 1)
+        headers = {"serialize/chunk/chunk.h": "", "serialize/checkpoint/checkpoint.h": ""}
+        self.assertEqual(layers("store/a.c", '#include "serialize/chunk/chunk.h"\n', **headers), [])
+        self.assertEqual(len(layers("store/a.c", '#include "serialize/checkpoint/checkpoint.h"\n', **headers)), 1)
 
     def test_the_policy_is_pure(self):
         headers = {"base/clock.h": "", "vm/instruction/frame.h": "", "scheduler/policy/b.h": ""}

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "scheduler/http/model_json.h"
-#include "serialize/executable_file.h"
+#include "serialize/container/executable_file.h"
 #include "store/models/stored_executable.h"
 #include "tests/tools/tools_fixtures.h"
 

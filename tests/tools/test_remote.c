@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "scheduler/http/daemon_record.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/npz.h"
 #include "tests/scheduler/http_fixtures.h"
 #include "tests/tools/tools_fixtures.h"
 #include "tools/job_watch.h"

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "serialize/array_values.h"
-#include "serialize/npy.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/array_values.h"
+#include "serialize/arrays/npy.h"
+#include "serialize/arrays/npz.h"
 #include "tests/tools/tools_fixtures.h"
 #include "tools/run_machine.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/allocator.h"
 #include "base/file.h"
-#include "serialize/npz.h"
+#include "serialize/arrays/npz.h"
 #include "tests/tools/tools_fixtures.h"
 #include "tools/run_machine.h"
 
