@@ -14,7 +14,7 @@ static const char import_name[] = "import";
 
 static const CompilePass passes[] = {
 #define PASS(name, lifted, text) {#name, text, lifted, name##_pass},
-#include "compiler/passes.def"
+#include "compiler/passes/passes.def"
 #undef PASS
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 /* Models as verbs need them: from the store by reference, from files, into the store. */
 #include "base/worker_pool.h"
-#include "compiler/precision.h"
+#include "compiler/passes/precision.h"
 #include "serialize/container/container.h"
 #include "store/models/models.h"
 #include "tools/command.h"

@@ -1,7 +1,7 @@
 #pragma once
 /* What a precision below float32 comes to: how many products were lowered, and how far the results
  * are from float32's, on inputs that are given or made up. */
-#include "compiler/precision.h"
+#include "compiler/passes/precision.h"
 #include "tools/command.h"
 #include "tools/model_access.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 /* Passes: functions that change a module, run in the order of passes.def. */
 #include "compiler/ir/ir.h"
-#include "compiler/precision.h"
+#include "compiler/passes/precision.h"
 #include "kernels/device/device.h"
 
 typedef struct PassContext {
@@ -14,5 +14,5 @@ typedef struct PassContext {
 typedef Error *PassFunction(PassContext *context);
 
 #define PASS(name, lifted, text) MUST_CHECK Error *name##_pass(PassContext *context);
-#include "compiler/passes.def"
+#include "compiler/passes/passes.def"
 #undef PASS

@@ -1,4 +1,4 @@
-#include "compiler/precision.h"
+#include "compiler/passes/precision.h"
 
 #include "tests/support/test_support.h"
 

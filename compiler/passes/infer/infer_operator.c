@@ -1,4 +1,4 @@
-#include "compiler/passes/infer_operator.h"
+#include "compiler/passes/infer/infer_operator.h"
 
 #include <limits.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "base/allocator.h"
 #include "compiler/passes/evaluate.h"
-#include "compiler/passes/infer_fallback.h"
+#include "compiler/passes/infer/infer_fallback.h"
 #include "kernels/tensor/dtype_scalar.h"
 #include "kernels/shape_rules/operator_infer.h"
 #include "kernels/operator/plan.h"

@@ -9,9 +9,9 @@
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/constants.h"
-#include "compiler/passes/infer_lists.h"
-#include "compiler/passes/infer_operator.h"
-#include "compiler/passes/infer_scalars.h"
+#include "compiler/passes/infer/infer_lists.h"
+#include "compiler/passes/infer/infer_operator.h"
+#include "compiler/passes/infer/infer_scalars.h"
 #include "compiler/passes/pass.h"
 
 enum { ROUNDS_MAX = 64, CALL_DEPTH_MAX = 100 };

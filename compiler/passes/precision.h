@@ -14,7 +14,7 @@ typedef enum Precision {
 
 typedef enum PrecisionLeft {
 #define LEFT(id, name, text) PRECISION_LEFT_##id,
-#include "compiler/precision.def"
+#include "compiler/passes/precision.def"
 #undef LEFT
     PRECISION_LEFT_COUNT
 } PrecisionLeft;

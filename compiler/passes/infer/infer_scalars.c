@@ -1,5 +1,5 @@
 /* Between tensors and scalars: what is known of one says what is known of the other. */
-#include "compiler/passes/infer_scalars.h"
+#include "compiler/passes/infer/infer_scalars.h"
 
 Error *infer_scalars_shape_of(ProbeContext *context, const IrBinding *binding) {
     const Probe *input = probe_of(context, binding->operands[0]);

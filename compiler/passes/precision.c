@@ -1,4 +1,4 @@
-#include "compiler/precision.h"
+#include "compiler/passes/precision.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@ static const struct {
     const char *name, *text;
 } lefts[] = {
 #define LEFT(id, name, text) {name, text},
-#include "compiler/precision.def"
+#include "compiler/passes/precision.def"
 #undef LEFT
 };
 

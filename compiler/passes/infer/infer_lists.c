@@ -1,4 +1,4 @@
-#include "compiler/passes/infer_lists.h"
+#include "compiler/passes/infer/infer_lists.h"
 
 /* The type of what a list is made of. */
 static Error *element_type(ProbeContext *context, const Probe *element, const IrType **out) {

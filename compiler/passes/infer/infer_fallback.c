@@ -1,4 +1,4 @@
-#include "compiler/passes/infer_fallback.h"
+#include "compiler/passes/infer/infer_fallback.h"
 
 #include "base/allocator.h"
 #include "kernels/shape_rules/operator_infer.h"
