@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bench/bench_program.h"
-#include "scheduler/model_loader.h"
+#include "scheduler/node/model_loader.h"
 #include "serialize/container/executable_file.h"
 #include "serialize/arrays/safetensors.h"
 

@@ -20,7 +20,7 @@
 #include "kernels/registry/device_registry.h"
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/executor/resident_models.h"
-#include "scheduler/model_loader.h"
+#include "scheduler/node/model_loader.h"
 #include "store/database/home.h"
 #include "store/weights/weight_folder.h"
 

@@ -17,7 +17,7 @@
 #include "bench/bench_program.h"
 #include "kernels/registry/device_registry.h"
 #include "scheduler/executor/job_run.h"
-#include "scheduler/model_loader.h"
+#include "scheduler/node/model_loader.h"
 #include "serialize/arrays/array_values.h"
 #include "serialize/container/executable_file.h"
 #include "serialize/arrays/npz.h"

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/crypto_library.h"
-#include "scheduler/http/json_body.h"
-#include "scheduler/http/model_json.h"
+#include "scheduler/http/client/json_body.h"
+#include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
 #include "tools/precision_report.h"
 #include "tools/sandbox.h"

@@ -1,7 +1,7 @@
 #include <stdio.h>
 
-#include "scheduler/http/model_json.h"
-#include "scheduler/model_loader.h"
+#include "scheduler/http/routes/model_json.h"
+#include "scheduler/node/model_loader.h"
 #include "tools/remote_models.h"
 
 const CommandOption command_export_options[] = {{0}};

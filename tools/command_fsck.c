@@ -1,8 +1,8 @@
 #include <stdio.h>
 
-#include "scheduler/http/model_json.h"
-#include "scheduler/job_policy.h"
-#include "scheduler/model_loader.h"
+#include "scheduler/http/routes/model_json.h"
+#include "scheduler/node/job_policy.h"
+#include "scheduler/node/model_loader.h"
 #include "tools/model_access.h"
 #include "tools/progress.h"
 #include "tools/remote.h"

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "scheduler/http/model_json.h"
+#include "scheduler/http/routes/model_json.h"
 #include "tools/model_print.h"
 #include "tools/remote_models.h"
 

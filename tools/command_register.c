@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "scheduler/http/json_body.h"
-#include "scheduler/http/model_json.h"
+#include "scheduler/http/client/json_body.h"
+#include "scheduler/http/routes/model_json.h"
 #include "tools/precision_report.h"
 #include "tools/progress.h"
 #include "tools/remote_models.h"

@@ -5,7 +5,7 @@
 
 #include "base/allocator.h"
 #include "include/layover.h"
-#include "scheduler/daemon.h"
+#include "scheduler/daemon/daemon.h"
 #include "store/database/store.h"
 #include "tools/command.h"
 

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/http/json_body.h"
+#include "scheduler/http/client/json_body.h"
 #include "tools/job_inputs.h"
 #include "tools/job_watch.h"
 #include "tools/progress.h"

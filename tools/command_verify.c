@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "scheduler/http/json_body.h"
+#include "scheduler/http/client/json_body.h"
 #include "tools/job_watch.h"
 #include "tools/progress.h"
 #include "tools/run_signals.h"

@@ -10,7 +10,7 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "base/file.h"
-#include "scheduler/http/json_body.h"
+#include "scheduler/http/client/json_body.h"
 #include "serialize/arrays/npy.h"
 #include "serialize/arrays/npz.h"
 #include "tools/remote_models.h"

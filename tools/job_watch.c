@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "scheduler/http/json_body.h"
+#include "scheduler/http/client/json_body.h"
 #include "store/jobs/job_state.h"
 #include "tools/progress.h"
 

@@ -1,7 +1,7 @@
 #include "tools/model_access.h"
 
 #include "base/allocator.h"
-#include "scheduler/model_loader.h"
+#include "scheduler/node/model_loader.h"
 
 Error *model_access_open_files(ModelAccess *out_access) {
     uint32_t cores = worker_pool_core_count();

@@ -9,7 +9,7 @@
 #include "base/allocator.h"
 #include "base/file.h"
 #include "compiler/compile.h"
-#include "scheduler/http/model_json.h"
+#include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
 #include "tools/model_access.h"
 

@@ -2,13 +2,13 @@
  * and metrics.def say. */
 #include <stdio.h>
 
-#include "scheduler/http/route.h"
-#include "scheduler/metrics.h"
+#include "scheduler/http/server/route.h"
+#include "scheduler/node/metrics.h"
 
 static const char WORDS[] =
     "# HTTP\n\n"
-    "Made by `tools/print_http` from `scheduler/http/routes.def`, `base/errors.def` and "
-    "`scheduler/metrics.def`; edit those.\n\n"
+    "Made by `tools/print_http` from `scheduler/http/server/routes.def`, `base/errors.def` and "
+    "`scheduler/node/metrics.def`; edit those.\n\n"
     "The daemon answers on a unix socket and, where it was told to, on TCP. On the socket a "
     "request "
     "without a token is the\nnode's administrator, acting for the tenant `default`; with "

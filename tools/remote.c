@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "base/allocator.h"
-#include "scheduler/http/daemon_record.h"
-#include "scheduler/http/json_body.h"
+#include "scheduler/http/client/daemon_record.h"
+#include "scheduler/http/client/json_body.h"
 #include "store/database/store.h"
 
 static Error *open_client(

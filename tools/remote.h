@@ -1,6 +1,6 @@
 #pragma once
 /* Verbs through a daemon: finding it, asking it, showing what it answers. */
-#include "scheduler/http/http_client.h"
+#include "scheduler/http/client/http_client.h"
 #include "tools/command.h"
 
 /* The daemon that $LAYOVER_SERVER names, else the one that holds the home; NULL: none, or

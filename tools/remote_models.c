@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scheduler/http/json_body.h"
+#include "scheduler/http/client/json_body.h"
 #include "store/models/model_reference.h"
 #include "tools/model_print.h"
 

@@ -7,7 +7,7 @@
 
 #include <json-c/linkhash.h>
 
-#include "scheduler/http/json_body.h"
+#include "scheduler/http/client/json_body.h"
 #include "tools/job_changes.h"
 #include "tools/job_inputs.h"
 #include "tools/job_watch.h"

@@ -2,7 +2,7 @@
 
 #include "base/allocator.h"
 #include "scheduler/executor/job_point.h"
-#include "scheduler/job_policy.h"
+#include "scheduler/node/job_policy.h"
 #include "serialize/arrays/array_bundle.h"
 #include "serialize/checkpoint/checkpoint.h"
 #include "serialize/container/executable_file.h"

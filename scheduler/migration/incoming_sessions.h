@@ -3,7 +3,7 @@
  * is in use when it ends stays until it is let go. Threads: any. */
 #include <pthread.h>
 
-#include "scheduler/control.h"
+#include "scheduler/control/control.h"
 #include "scheduler/migration/incomings.h"
 #include "store/chunks/chunk_upload.h"
 #include "store/database/digest_set.h"

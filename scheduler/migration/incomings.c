@@ -5,7 +5,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/duration.h"
-#include "scheduler/job_import.h"
+#include "scheduler/jobs/job_import.h"
 #include "scheduler/migration/chunk_batch.h"
 #include "scheduler/migration/incoming_sessions.h"
 #include "scheduler/migration/protocol.h"

@@ -7,7 +7,7 @@
  *
  * source: the node that speaks, as its token proves. Errors of all: NOT_FOUND no such attempt is
  * expected from that node; CONFLICT it is over, or the job is here. Threads: any. */
-#include "scheduler/control.h"
+#include "scheduler/control/control.h"
 #include "scheduler/migration/messages.h"
 
 typedef struct Incomings Incomings;

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/http/json_body.h"
-#include "scheduler/http/json_fields.h"
-#include "scheduler/http/server_key.h"
+#include "scheduler/http/client/json_body.h"
+#include "scheduler/http/client/json_fields.h"
+#include "scheduler/http/client/server_key.h"
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/protocol.h"
 #include "store/database/job_id.h"

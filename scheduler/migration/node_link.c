@@ -1,7 +1,7 @@
 #include "scheduler/migration/node_link.h"
 
-#include "scheduler/http/json_body.h"
-#include "scheduler/http/server_url.h"
+#include "scheduler/http/client/json_body.h"
+#include "scheduler/http/client/server_url.h"
 #include "store/database/job_id.h"
 
 Error *node_link_open(const Node *node, HttpClient **out) {

@@ -3,7 +3,7 @@
  * machine without; never through a proxy. */
 #include <json-c/json_object.h>
 
-#include "scheduler/http/http_client.h"
+#include "scheduler/http/client/http_client.h"
 #include "store/accounts/nodes.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/duration.h"
-#include "scheduler/job_parcel.h"
+#include "scheduler/jobs/job_parcel.h"
 #include "scheduler/migration/migration_step.h"
 #include "scheduler/migration/node_hello.h"
 #include "scheduler/migration/node_link.h"

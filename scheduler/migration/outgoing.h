@@ -4,7 +4,7 @@
  *
  * The steps are the rows of migration_steps.def; what happens at each when a side dies is in
  * docs/architecture.md#the-life-of-one-migration. */
-#include "scheduler/control.h"
+#include "scheduler/control/control.h"
 #include "scheduler/migration/messages.h"
 #include "store/accounts/nodes.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/http/json_body.h"
+#include "scheduler/http/client/json_body.h"
 #include "scheduler/migration/node_link.h"
 
 enum { QUICK_MS = 5000 };

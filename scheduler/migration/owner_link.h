@@ -1,8 +1,8 @@
 #pragma once
 /* What a node asks about a job that went from it, of the node that it went to; that one may have to
  * ask the next. The other end is route_arrivals.c. Errors: as target_link.h. */
-#include "scheduler/http/http_client.h"
-#include "scheduler/http/jobs_api.h"
+#include "scheduler/http/client/http_client.h"
+#include "scheduler/http/server/jobs_api.h"
 #include "scheduler/migration/passed_answer.h"
 #include "store/jobs/jobs.h"
 

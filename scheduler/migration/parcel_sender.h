@@ -6,8 +6,8 @@
  * its way. */
 #include <stdatomic.h>
 
-#include "scheduler/http/http_client.h"
-#include "scheduler/job_parcel.h"
+#include "scheduler/http/client/http_client.h"
+#include "scheduler/jobs/job_parcel.h"
 #include "scheduler/migration/messages.h"
 #include "store/database/digest_set.h"
 #include "store/accounts/nodes.h"

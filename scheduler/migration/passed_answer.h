@@ -5,8 +5,8 @@
  *
  * Each answer has a thread of its own, which asks the other node: a node that does not answer holds
  * none of the server's threads while the answer is sent. */
-#include "scheduler/http/http_client.h"
-#include "scheduler/http/http_response.h"
+#include "scheduler/http/client/http_client.h"
+#include "scheduler/http/server/http_response.h"
 #include "store/database/store.h"
 
 enum {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "scheduler/http/json_body.h"
-#include "scheduler/http/json_fields.h"
+#include "scheduler/http/client/json_body.h"
+#include "scheduler/http/client/json_fields.h"
 #include "scheduler/migration/chunk_batch.h"
 #include "scheduler/migration/node_link.h"
 

@@ -4,7 +4,7 @@
  *
  * Errors of all: UNREACHABLE nobody answers in time, or the connection broke; what the node said,
  * under its code; CORRUPT an answer that is none. Threads: one at a time for a client. */
-#include "scheduler/http/http_client.h"
+#include "scheduler/http/client/http_client.h"
 #include "scheduler/migration/messages.h"
 #include "serialize/chunk/chunk.h"
 #include "store/jobs/departures.h"

@@ -270,7 +270,7 @@ def test_idle_connections_cost_nobody_else_and_are_cut(served):
         end = time.monotonic() + CUT_S
         for i, connection in enumerate(connections):
             if i == 1:
-                continue  # a body has longer: tests/scheduler/test_http_server.c
+                continue  # a body has longer: tests/scheduler/http/server/test_http_server.c
             connection.settimeout(max(0.1, end - time.monotonic()))
             assert connection.recv(4096) == b"" or i == 0  # a broken head may be told so
     finally:
@@ -360,7 +360,7 @@ def test_guessing_ids_tells_nothing(served):
 
 
 def test_tokens_of_the_wrong_role(served):
-    """Every address in docs/http.md is asked by every role in tests/scheduler/test_http_service.c; here, over TCP."""
+    """Every address in docs/http.md is asked by every role in tests/scheduler/http/server/test_http_service.c; here, over TCP."""
     def ask(headers, path):
         connection = http.client.HTTPConnection(*served.address, timeout=20)
         connection.request("GET", path, headers=headers)

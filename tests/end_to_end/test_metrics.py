@@ -25,7 +25,7 @@ def read(daemon):
 
 
 def declared():
-    with open(os.path.join(ROOT, "scheduler", "metrics.def"), encoding="ascii") as file:
+    with open(os.path.join(ROOT, "scheduler", "node", "metrics.def"), encoding="ascii") as file:
         return re.findall(r'^METRIC\(\w+, "(\w+)", (\w+), "([^"]*)"', file.read(), re.MULTILINE)
 
 

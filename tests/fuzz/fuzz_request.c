@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scheduler/http/http_body.h"
+#include "scheduler/http/server/http_body.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/scheduler/memory_jobs.h"
 

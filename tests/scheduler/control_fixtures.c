@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "scheduler/policy/policy.h"
-#include "scheduler/intake_inputs.h"
+#include "scheduler/jobs/intake_inputs.h"
 #include "serialize/arrays/array_bundle.h"
-#include "scheduler/model_loader.h"
+#include "scheduler/node/model_loader.h"
 #include "store/jobs/stored_content.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/serialize/memory_npz.h"

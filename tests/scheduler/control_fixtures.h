@@ -1,6 +1,6 @@
 #pragma once
 /* A node without HTTP for tests: a home with a model, a catalog writer, a control thread. */
-#include "scheduler/job_intake.h"
+#include "scheduler/jobs/job_intake.h"
 #include "tests/support/test_support.h"
 
 typedef struct ControlFixture {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "scheduler/http/store_accounts.h"
+#include "scheduler/http/server/store_accounts.h"
 #include "scheduler/migration/node_hello.h"
 #include "serialize/container/executable_file.h"
 #include "store/jobs/node_identity.h"

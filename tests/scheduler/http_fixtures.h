@@ -1,9 +1,9 @@
 #pragma once
 /* A server on a temporary home: its store, tenants, tokens, jobs in memory; and bytes sent to it by
  * hand. */
-#include "scheduler/settings_cache.h"
-#include "scheduler/http/http_client.h"
-#include "scheduler/http/http_server.h"
+#include "scheduler/node/settings_cache.h"
+#include "scheduler/http/client/http_client.h"
+#include "scheduler/http/server/http_server.h"
 #include "store/database/catalog.h"
 #include "tests/scheduler/memory_jobs.h"
 #include "tests/support/test_support.h"

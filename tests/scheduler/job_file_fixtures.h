@@ -1,7 +1,7 @@
 #pragma once
 /* Files of jobs, written, looked into and forged. */
-#include "scheduler/job_export.h"
-#include "scheduler/job_import.h"
+#include "scheduler/jobs/job_export.h"
+#include "scheduler/jobs/job_import.h"
 #include "serialize/checkpoint/job_file.h"
 #include "tests/scheduler/control_fixtures.h"
 

@@ -3,7 +3,7 @@
  * told, and never run anything. */
 #include <pthread.h>
 
-#include "scheduler/http/jobs_api.h"
+#include "scheduler/http/server/jobs_api.h"
 
 enum { MEMORY_JOBS_MAX = 256, MEMORY_EVENTS_MAX = 32, MEMORY_WATCHERS_MAX = 256 };
 

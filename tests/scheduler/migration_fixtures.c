@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include "base/allocator.h"
-#include "scheduler/http/store_accounts.h"
-#include "scheduler/job_parcel.h"
+#include "scheduler/http/server/store_accounts.h"
+#include "scheduler/jobs/job_parcel.h"
 #include "scheduler/migration/node_hello.h"
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/protocol.h"

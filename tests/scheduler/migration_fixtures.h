@@ -1,7 +1,7 @@
 #pragma once
 /* Two nodes in one process that move jobs to each other over HTTP, and a source that goes step by
  * step, so that either side can die between any two of them. */
-#include "scheduler/http/http_server.h"
+#include "scheduler/http/server/http_server.h"
 #include "scheduler/migration/migration_step.h"
 #include "scheduler/migration/migrations.h"
 #include "scheduler/migration/parcel_sender.h"

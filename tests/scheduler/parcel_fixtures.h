@@ -1,6 +1,6 @@
 #pragma once
 /* Jobs on their way from one home to another. */
-#include "scheduler/job_parcel.h"
+#include "scheduler/jobs/job_parcel.h"
 #include "store/chunks/chunk_reader.h"
 #include "tests/scheduler/job_file_fixtures.h"
 

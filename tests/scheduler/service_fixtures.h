@@ -1,6 +1,6 @@
 #pragma once
 /* A node with its job service, as the HTTP server would ask it. */
-#include "scheduler/job_service.h"
+#include "scheduler/service/job_service.h"
 #include "tests/scheduler/control_fixtures.h"
 
 typedef struct ServiceFixture {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/allocator.h"
-#include "scheduler/job_parcel.h"
+#include "scheduler/jobs/job_parcel.h"
 #include "scheduler/migration/chunk_batch.h"
 #include "scheduler/migration/protocol.h"
 #include "store/database/alive_time.h"

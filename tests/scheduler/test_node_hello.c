@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "scheduler/http/json_body.h"
+#include "scheduler/http/client/json_body.h"
 #include "scheduler/migration/protocol.h"
 #include "tests/scheduler/bad_server.h"
 #include "tests/scheduler/http_fixtures.h"

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "scheduler/http/json_body.h"
+#include "scheduler/http/client/json_body.h"
 #include "tests/scheduler/bad_server.h"
 #include "tests/scheduler/http_fixtures.h"
 

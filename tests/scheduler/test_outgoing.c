@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "scheduler/model_loader.h"
+#include "scheduler/node/model_loader.h"
 #include "store/models/stored_executable.h"
 #include "tests/scheduler/job_file_fixtures.h"
 #include "tests/scheduler/migration_fixtures.h"

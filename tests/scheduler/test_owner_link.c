@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/job_service.h"
+#include "scheduler/service/job_service.h"
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/owner_link.h"
 #include "serialize/arrays/npz.h"

@@ -8,7 +8,7 @@
 
 #include "kernels/registry/device_registry.h"
 #include "scheduler/executor/cached_images.h"
-#include "scheduler/model_loader.h"
+#include "scheduler/node/model_loader.h"
 #include "store/models/models.h"
 #include "store/accounts/tenants_internal.h"
 #include "store/database/transaction.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "scheduler/http/model_json.h"
+#include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
 #include "store/models/stored_executable.h"
 #include "tests/tools/tools_fixtures.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "scheduler/http/daemon_record.h"
+#include "scheduler/http/client/daemon_record.h"
 #include "serialize/arrays/npz.h"
 #include "tests/scheduler/http_fixtures.h"
 #include "tests/tools/tools_fixtures.h"

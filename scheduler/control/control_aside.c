@@ -1,0 +1,258 @@
+#include "base/container_of.h"
+#include "scheduler/control/control_accounts.h"
+#include "scheduler/control/control_aside.h"
+#include "scheduler/control/control_internal.h"
+
+/* Slices that do not give their device back when they are asked to: their kernel takes long. The
+ * kernel pauses where it is, or runs on for a moment if it does not look at the stop; either way
+ * the slice is set aside with its thread. For the policy it is over, and the device another job's.
+ *
+ *   running --(asked to end, a kernel pauses or GIVE_UP_NS are over)--> aside --RUN--> running
+ *                                                                         |
+ *                                MOVE_OUT: the kernel is abandoned, the slice ends, the job moves
+ *
+ * Nothing of a job that is aside may be touched: its thread may be anywhere. */
+
+/* A slice has so long to come to a safepoint before its kernel pauses, and before it is set aside
+ * wherever it is. */
+static const uint64_t PAUSE_NS = 5000000, GIVE_UP_NS = 40000000;
+/* Whom others' memory displaces loses what its kernel did. It may run on for so long beside them
+ * first, each time twice as long, so that it comes to an end some time. */
+static const uint64_t PATIENCE_NS = 200000000, PATIENCE_NS_MAX = 60000000000;
+
+void control_ask_for_device(ControlJob *job) {
+    const uint64_t now_ns = control_now_ns();
+    job_run_request_pause(job->run, now_ns + PAUSE_NS);
+    job->control->devices[job->device].give_up_ns = now_ns + GIVE_UP_NS;
+    job->control->slice_end_asked = true;
+}
+
+void control_note_holder(ControlJob *job) {
+    ControlDevice *device = &job->control->devices[job->device];
+    if (device->holder == job->number.low) return;
+    device->holder = job->number.low;
+    device->held_since_ns = control_now_ns();
+}
+
+uint64_t control_slice_ns(const ControlJob *job) {
+    const WorkerSlice *slice = &job->slice;
+    const uint64_t end_ns = slice->start_ns + slice->device_time_ns;
+    if (job->resumed_ns <= slice->start_ns) return slice->device_time_ns;
+    return end_ns > job->resumed_ns ? end_ns - job->resumed_ns : 0;
+}
+
+static void set_aside(ControlJob *job) {
+    Control *control = job->control;
+    ControlDevice *device = &control->devices[job->device];
+    const uint64_t now_ns = control_now_ns();
+    worker_set_aside(device->worker);
+    job->aside = true;
+    control->aside_count++;
+    job->task_count++;
+    device->in_flight++;
+    control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, now_ns - job->resumed_ns, 0);
+    job->resumed_ns = now_ns;
+    control_count(control, METRIC_SLICES_SET_ASIDE, 0, 1);
+    control_update_status(job);
+}
+
+static void lose_patience(ControlJob *job) {
+    if (job->abandon_ns) job->control->patience_count--;
+    job->abandon_ns = 0;
+}
+
+static void take_back(ControlJob *job) {
+    job->aside = false;
+    lose_patience(job);
+    job->control->aside_count--;
+    job->task_count--;
+    job->control->devices[job->device].in_flight--;
+}
+
+static void handle_paused(void *context, Message *message) {
+    (void)context;
+    ControlJob *job = CONTAINER_OF(message, ControlJob, paused);
+    atomic_store(&job->pause_told, false);
+    if (job->running && job->control->devices[job->device].running == job) set_aside(job);
+}
+
+/* On a thread of the slice's, before the slice can end: the job is there when it is handled. */
+static void tell_paused(void *listener) {
+    ControlJob *job = listener;
+    if (atomic_exchange(&job->pause_told, true)) return;
+    message_queue_post(&job->control->queue, &job->paused);
+}
+
+void control_watch_pauses(ControlJob *job) {
+    job->paused.handle = handle_paused;
+    job_run_set_paused(job->run, tell_paused, job);
+}
+
+void control_run_aside(ControlJob *job, uint64_t budget_ns) {
+    Control *control = job->control;
+    ControlDevice *device = &control->devices[job->device];
+    take_back(job);
+    job->resumed_ns = control_now_ns();
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->running = job;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    device->slice_end_ns = budget_ns ? job->resumed_ns + budget_ns : 0;
+    device->give_up_ns = 0;
+    control_note_holder(job);
+    job_run_resume(job->run);
+    /* behind its kernel, so that what it made is stored before the next one begins */
+    job_run_request_slice_end(job->run);
+    control_update_status(job);
+}
+
+void control_move_aside_out(ControlJob *job, PolicyPlace place) {
+    job->aside_moves = true;
+    job->aside_place = place;
+    if (job->suspend_asked_ns || job->checkpoint_wanted || place == POLICY_PLACE_DISK) {
+        job_run_request_abandon(job->run);
+        return;
+    }
+    uint64_t patience_ns = PATIENCE_NS << (job->abandonments < 16 ? job->abandonments : 16);
+    if (patience_ns > PATIENCE_NS_MAX) patience_ns = PATIENCE_NS_MAX;
+    job->abandonments++;
+    job->control->patience_count++;
+    job->abandon_ns = control_now_ns() + patience_ns;
+    job_run_resume(job->run);
+    job_run_request_slice_end(job->run);
+}
+
+bool control_has_slice(const ControlJob *job) {
+    return job->aside || job->control->devices[job->device].running == job;
+}
+
+void control_discard_slice(ControlJob *job) {
+    if (control_has_slice(job) && job->run) job_run_request_discard(job->run);
+}
+
+/* The slice of a job that is aside has ended after all. An error waits until the policy runs it. */
+bool control_end_aside(ControlJob *job) {
+    if (!job->aside) return false;
+    WorkerSlice *slice = &job->slice;
+    take_back(job);
+    if (error_code(slice->error) == ERROR_DEVICE_LOST)
+        control_lose_device(job->control, job->device);
+    const bool failed = slice->error && error_code(slice->error) != ERROR_DEVICE_LOST;
+    if (slice->error && (!failed || job->cancelling || job->ended || !job->known)) {
+        error_free(slice->error);
+        slice->error = NULL;
+    }
+    job->aside_failed = slice->error != NULL;
+    if (job->aside_moves) {
+        job->aside_moves = false;
+        if (job->aside_failed)
+            control_post_event(job->control,
+                (PolicyEvent){
+                    .kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = false});
+        else if (job->known)
+            control_move_out(job, job->aside_place);
+    }
+    return true;
+}
+
+void control_stop_slices(Control *control, bool discard) {
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (!job || !control_has_slice(job) || !job->run) continue;
+        if (discard)
+            job_run_request_discard(job->run);
+        else
+            job_run_request_abandon(job->run);
+    }
+}
+
+bool control_run_failed(ControlJob *job) {
+    if (!job->aside_failed) return false;
+    job->aside_failed = false;
+    job->slice.start_ns = job->resumed_ns = control_now_ns();
+    job->slice.device_time_ns = 0;
+    (void)pthread_mutex_lock(&job->control->status_mutex);
+    job->control->devices[job->device].running = job;
+    (void)pthread_mutex_unlock(&job->control->status_mutex);
+    message_queue_post(&job->control->queue, &job->slice_ended);
+    return true;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
+
+uint64_t control_aside_due_ns(const Control *control) {
+    uint64_t due_ns = 0;
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (control->devices[i].running) due_ns = earlier(control->devices[i].give_up_ns, due_ns);
+    for (size_t i = 0; control->patience_count > 0 && i < control->by_number.capacity; i++) {
+        const ControlJob *job = (const ControlJob *)control->by_number.slots[i];
+        if (job && job->aside) due_ns = earlier(job->abandon_ns, due_ns);
+    }
+    return due_ns;
+}
+
+void control_set_due_aside(Control *control, uint64_t now_ns) {
+    for (uint32_t i = 0; i < control->device_count; i++) {
+        ControlDevice *device = &control->devices[i];
+        if (!device->running || !device->give_up_ns || now_ns < device->give_up_ns) continue;
+        device->give_up_ns = 0;
+        set_aside(device->running);
+    }
+    for (size_t i = 0; control->patience_count > 0 && i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (!job || !job->aside || !job->abandon_ns || now_ns < job->abandon_ns) continue;
+        lose_patience(job);
+        job_run_request_abandon(job->run);
+    }
+}
+
+/* ---- requests that wait for a kernel ---- */
+
+/* Who suspends a job or wants a checkpoint has an answer by then, whatever runs. */
+static const uint64_t LATE_NS = 800000000;
+
+void control_note_wait(ControlJob *job, ControlRequest *request) {
+    Control *control = job->control;
+    request->asked_ns = control_now_ns();
+    if (request->kind == CONTROL_SUSPEND || request->kind == CONTROL_CHECKPOINT)
+        control->late_ns = earlier(request->asked_ns + LATE_NS, control->late_ns);
+}
+
+static Error *fail_late(ControlJob *job, ControlRequestKind kind) {
+    const LongKernel kernel = job->run ? job_run_get_kernel(job->run) : (LongKernel){0};
+    const uint64_t ns = kernel.name ? kernel.computed_ns : LATE_NS;
+    FAIL(EXHAUSTED,
+        "the job's kernel%s%s has computed for %.1f s, and there is no safepoint inside: %s",
+        kernel.name ? " " : "", kernel.name ? kernel.name : "", (double)ns * 1e-9,
+        kind == CONTROL_SUSPEND
+            ? "the job is suspended when it ends"
+            : "the checkpoint is taken when it ends, or now if you suspend the job");
+}
+
+/* True: others wait on. */
+static bool answer_late(ControlJob *job, uint64_t now_ns) {
+    ControlRequest **link = &job->waiters, *request;
+    bool wait = false;
+    while ((request = *link)) {
+        const ControlRequestKind kind = request->kind;
+        const bool waits = kind == CONTROL_SUSPEND || kind == CONTROL_CHECKPOINT;
+        if (!waits || !control_has_slice(job) || now_ns < request->asked_ns + LATE_NS) {
+            wait |= waits;
+            link = &request->next;
+            continue;
+        }
+        *link = request->next;
+        control_answer(request, fail_late(job, kind));
+    }
+    return wait;
+}
+
+void control_answer_late(Control *control, uint64_t now_ns) {
+    bool wait = false;
+    if (!control->late_ns || now_ns < control->late_ns) return;
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (job && job->waiters) wait |= answer_late(job, now_ns);
+    }
+    /* what is being written takes its time; soon enough for those that came later */
+    control->late_ns = wait ? now_ns + LATE_NS / 8 : 0;
+}

@@ -1,0 +1,357 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/duration.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/registry/device_speed.h"
+#include "scheduler/control/control_accounts.h"
+#include "scheduler/control/control_tellings.h"
+#include "scheduler/control/control_internal.h"
+#include "scheduler/control/control_place.h"
+
+const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_index) {
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (strcmp(control->devices[i].kind, "cpu") == 0) {
+            *out_index = i;
+            return &control->devices[i];
+        }
+    return NULL;
+}
+
+/* ---- which device a job may have ---- */
+
+static Error *require_device(const ControlJob *job, uint64_t *inout_device) {
+    const Control *control = job->control;
+    if (!job->model->device_strings) return NULL;
+    if (*inout_device != POLICY_NO_DEVICE) {
+        const ControlDevice *device = &control->devices[*inout_device];
+        if (device->host_memory) return NULL;
+        FAIL(UNSUPPORTED, "%s cannot run this model: it has strings in slot 1; only cpu runs it",
+            device->name);
+    }
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (control->devices[i].host_memory) {
+            *inout_device = i;
+            return NULL;
+        }
+    FAIL(UNSUPPORTED,
+        "no device here can run this model: it has strings in slot 1; only cpu runs it");
+}
+
+Error *control_job_find_device(const ControlJob *job, const char *name, uint64_t *out_device) {
+    uint64_t device;
+    TRY(control_find_device(job->control, name, &device));
+    TRY(require_device(job, &device));
+    *out_device = device;
+    return NULL;
+}
+
+bool control_job_place(ControlJob *job, const char *name, uint64_t *out_device) {
+    Error *error = control_job_find_device(job, name, out_device);
+    if (error) {
+        error_free(error);
+        error = control_job_find_device(job, NULL, out_device);
+    }
+    if (!error) return true;
+    control_want_state(job, JOB_STATE_SUSPENDED, error_message(error));
+    error_free(error);
+    return false;
+}
+
+/* ---- coming ---- */
+
+static Error *describe(ControlDevice *device) {
+    TextBuilder OWN_TEXT(text) = {0};
+    (void)snprintf(device->name, sizeof device->name, "%s", device->device->name);
+    (void)snprintf(device->kind, sizeof device->kind, "%s", device->device->class_->kind);
+    device->host_memory = device->device->class_->host_memory;
+    device->device->class_->determinism_class(device->device, &text);
+    return text_builder_take(&text, &device->determinism_class);
+}
+
+static void tell_added(Control *control, uint32_t index, uint64_t bytes) {
+    ControlDevice *device = &control->devices[index];
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->memory_bytes = bytes;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    /* the machine's own memory holds more than executions: inputs, outputs, what moved out */
+    if (device->device->class_->host_memory) bytes /= 2;
+    control_post_event(
+        control, (PolicyEvent){.kind = POLICY_EVENT_DEVICE_ADDED,
+                     .device = index,
+                     .memory_bytes = bytes < POLICY_BYTES_MAX ? bytes : POLICY_BYTES_MAX,
+                     .speed = device->speed ? device->speed : 1});
+}
+
+/* What a SPEC says beside the index: devices of one model and the same options are equally fast. */
+static const char *spec_options(const char *spec) {
+    const char *comma = strchr(spec, ',');
+    return comma ? comma : "";
+}
+
+/* On an opening of its own, so that what the measuring does to a device is gone with it. */
+static Error *measure(Control *control, uint32_t index) {
+    ControlDevice *device = &control->devices[index];
+    OWN(Device, opened) = NULL;
+    for (uint32_t i = 0; i < index; i++) {
+        const ControlDevice *other = &control->devices[i];
+        if (strcmp(other->kind, device->kind) == 0 &&
+            strcmp(other->determinism_class, device->determinism_class) == 0 &&
+            strcmp(spec_options(other->spec), spec_options(device->spec)) == 0) {
+            device->speed = other->speed;
+            return NULL;
+        }
+    }
+    TRY(device_open(device->spec, &opened));
+    Error *error = device_speed_measure(opened, &device->speed);
+    ErrorCode code = error_code(error);
+    if (code != ERROR_FAILED && code != ERROR_DEVICE_LOST) return error;
+    error_free(error); /* that is noticed, and dealt with, when jobs run there */
+    return NULL;
+}
+
+Error *control_add_device(Control *control, const char *spec) {
+    uint32_t index = control->device_count;
+    uint64_t bytes;
+    ControlDevice *device = &control->devices[index];
+    TRY(device_spec_apart(spec, &device->spec));
+    control->device_count++;
+    TRY(device_open(device->spec, &device->device));
+    TRY(describe(device));
+    if (control->options.device_count > 1) TRY_WRAP(measure(control, index), "--device %s", spec);
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(control->devices[i].name, device->name) == 0)
+            FAIL(USAGE, "--device %s: there is a %s already", spec, device->name);
+    TRY(worker_create(device->name, &device->worker));
+    TRY(device_total_bytes(device->device, &bytes));
+    tell_added(control, index, bytes);
+    return NULL;
+}
+
+/* ---- going ---- */
+
+static void warn(const Control *control, const ControlDevice *device, const char *what) {
+    char text[256];
+    if (!control->options.warn) return;
+    (void)snprintf(text, sizeof text, "device %s %s", device->name, what);
+    control->options.warn(NULL, text);
+}
+
+void control_lose_device(Control *control, uint32_t index) {
+    ControlDevice *device = &control->devices[index];
+    if (device->lost) return;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->lost = true;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    if (device->running) job_run_request_abandon(device->running->run);
+    control_count(control, METRIC_DEVICE_LOSSES, 0, 1);
+    warn(control, device, "is lost; its jobs go on from their checkpoints when there is a device");
+}
+
+/* Whoever waits for a checkpoint of it gets the next one. */
+static void lose_snapshot(ControlJob *job) {
+    if (job->has_snapshot) job->checkpoint_wanted = true;
+    control_job_drop_snapshot(job);
+}
+
+/* What the job was doing there is gone, as after a crash: it goes on from what is stored. What has
+ * ended keeps what it made. */
+static void throw_back(ControlJob *job) {
+    bool begun = job->residency;
+    job->running = job->opens_when_stored = job->preempted = false;
+    if (begun) control_job_close(job);
+    if (begun && job->known) {
+        control_outputs_deinit(&job->pending);
+        lose_snapshot(job);
+        control_set_waiting(job, "", NULL);
+        job->fresh = job->blocked = job->moving_to_disk = job->stalled = false;
+        job->told_device = 0;
+        control_tell(job, JOB_EVENT_NOTE,
+            job->has_checkpoint ? "its device was lost; it goes on from its checkpoint"
+                                : "its device was lost; it begins again");
+        control_commit(job);
+    }
+    control_update_status(job);
+    control_job_settle(job);
+}
+
+static bool is_on(const ControlJob *job, uint32_t index) {
+    return job->device == index && (job->residency || job->running);
+}
+
+/* Any job that rests there; NULL: none does. */
+static ControlJob *find_on(const Control *control, uint32_t index) {
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (job && is_on(job, index)) return job;
+    }
+    return NULL;
+}
+
+/* Nothing refers to it any more but jobs that rest there. */
+static bool is_quiet(const Control *control, uint32_t index) {
+    const ControlDevice *device = &control->devices[index];
+    if (device->running || device->in_flight > 0) return false;
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        const ControlJob *job = (const ControlJob *)control->by_number.slots[i];
+        if (job && is_on(job, index) && job->committing) return false; /* its outputs come first */
+    }
+    return true;
+}
+
+/* A device that is lost often is looked at seldom. */
+static void plan_reopening(Control *control, ControlDevice *device, uint64_t now_ns) {
+    const ControlOptions *options = &control->options;
+    uint64_t pause_ns = options->reopen_pause_ns ? options->reopen_pause_ns : SECOND_NS;
+    uint64_t window_ns = options->loss_window_ns ? options->loss_window_ns : 60 * SECOND_NS;
+    device->losses_ns[device->loss_count++ % CONTROL_LOSSES_MAX] = now_ns;
+    device->reopen_ns = now_ns + pause_ns;
+    if (device->loss_count < CONTROL_LOSSES_MAX) return;
+    uint64_t first_ns = device->losses_ns[device->loss_count % CONTROL_LOSSES_MAX];
+    if (device->reopen_ns < first_ns + window_ns) device->reopen_ns = first_ns + window_ns;
+}
+
+static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
+    ControlDevice *device = &control->devices[index];
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (job && job->snapshot_device == index) lose_snapshot(job);
+    }
+    for (ControlJob *job; (job = find_on(control, index));) throw_back(job);
+    resident_models_evict_all(control->models, index);
+    control_close_device(control, device);
+    plan_reopening(control, device, now_ns);
+    control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_DEVICE_LOST, .device = index});
+}
+
+/* ---- coming back ---- */
+
+static void take_up(Control *control, ControlDevice *device, Device *owned_device, uint64_t bytes) {
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->device = owned_device;
+    device->lost = false;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    tell_added(control, (uint32_t)(device - control->devices), bytes);
+    warn(control, device, "is back");
+}
+
+void control_opened_device(Control *control, ControlDevice *device, Device *owned_device,
+    uint64_t bytes, Error *owned_error) {
+    if (owned_error)
+        plan_reopening(control, device, control_now_ns());
+    else
+        take_up(control, device, owned_device, bytes);
+    error_free(owned_error); /* it is tried again */
+}
+
+/* The old one is closed before a new one is opened. */
+static bool is_due(const ControlDevice *device) {
+    return device->reopen_ns && !device->opening.busy;
+}
+
+void control_settle_devices(Control *control, uint64_t now_ns) {
+    if (control->draining || control->ending || control->failed) return;
+    for (uint32_t i = 0; i < control->device_count; i++) {
+        ControlDevice *device = &control->devices[i];
+        if (!device->lost) continue;
+        if (device->device && is_quiet(control, i)) take_away(control, i, now_ns);
+        if (!is_due(device) || now_ns < device->reopen_ns) continue;
+        device->reopen_ns = 0;
+        control_open_device(control, device);
+    }
+    if (control->event_count > 0) control_apply_events(control);
+}
+
+uint64_t control_devices_due_ns(const Control *control) {
+    uint64_t due_ns = 0;
+    if (control->draining) return 0;
+    for (uint32_t i = 0; i < control->device_count; i++) {
+        const ControlDevice *device = &control->devices[i];
+        if (!is_due(device)) continue;
+        if (!due_ns || device->reopen_ns < due_ns) due_ns = device->reopen_ns;
+    }
+    return due_ns;
+}
+
+void control_evict_weights(Control *control, uint64_t number, uint32_t device) {
+    const ControlModel *model = id_map_find(&control->model_map, 0, number);
+    if (model) resident_models_evict(control->models, model->tenant, &model->identity, device);
+    control_post_event(control,
+        (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_EVICTED, .model = number, .device = device});
+}
+
+/* ---- what others may see ---- */
+
+void control_note_idle_devices(Control *control) {
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (!control->devices[i].running) control->devices[i].last_end_ns = 0;
+}
+
+const char *control_awaited_device(const Control *control, uint64_t demanded) {
+    const char *lost = NULL;
+    for (uint32_t i = 0; i < control->device_count; i++) {
+        if (demanded != POLICY_NO_DEVICE && demanded != i) continue;
+        if (!control->devices[i].lost) return NULL;
+        lost = control->devices[i].name;
+    }
+    return lost;
+}
+
+const char *control_find_class(const Control *control, const char *device) {
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (strcmp(control->devices[i].name, device) == 0)
+            return control->devices[i].determinism_class;
+    return NULL;
+}
+
+uint32_t control_device_count(const Control *control) { return control->device_count; }
+
+/* The device, which is not closed before the end of it; NULL: it is away. */
+static Device *begin_reading(ControlDevice *device) {
+    if (device->lost) return NULL;
+    device->readers++;
+    return device->device;
+}
+
+static void end_reading(Control *control, ControlDevice *device) {
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->readers--;
+    (void)pthread_cond_broadcast(&control->reader_done);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+}
+
+/* Without the mutex: a device may let itself be waited for. */
+static Error *get_memory(Device *device, ControlDeviceStatus *inout_status) {
+    DeviceMemory memory;
+    Error *error = device->class_->memory(device, &memory);
+    if (!error) {
+        inout_status->memory = memory;
+        inout_status->lost = false;
+    }
+    if (error_code(error) != ERROR_DEVICE_LOST) return error;
+    error_free(error); /* nobody has noticed yet */
+    return NULL;
+}
+
+Error *control_get_device(Control *control, uint32_t index, ControlDeviceStatus *out_status) {
+    ControlDevice *device = &control->devices[index];
+    (void)pthread_mutex_lock(&control->status_mutex);
+    *out_status = (ControlDeviceStatus){.name = device->name,
+        .kind = device->kind,
+        .determinism_class = device->determinism_class,
+        .memory.total_bytes = device->memory_bytes,
+        .lost = true,
+        .busy_seconds = (double)device->busy_ns * 1e-9,
+        .speed = device->speed};
+    if (device->running) {
+        out_status->job = device->running->id;
+        out_status->tenant = device->running->tenant;
+    }
+    Device *read = begin_reading(device);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    if (!read) return NULL;
+    Error *error = get_memory(read, out_status);
+    end_reading(control, device);
+    return error;
+}

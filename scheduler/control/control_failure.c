@@ -1,0 +1,54 @@
+#include <time.h>
+
+#include "scheduler/control/control_internal.h"
+
+enum { LOOK_EVERY_NS = 10000000 };
+
+void control_fail(Control *control, Error *owned_error) {
+    control->failed = true;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    if (control->fatal)
+        error_free(owned_error); /* the first one says what happened */
+    else
+        control->fatal = owned_error;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+}
+
+Error *control_check(Control *control) {
+    (void)pthread_mutex_lock(&control->status_mutex);
+    Error *error = error_copy(control->fatal);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    return error;
+}
+
+Error *control_post_request(Control *control, ControlRequest *request) {
+    (void)pthread_mutex_lock(&control->status_mutex);
+    Error *error = error_copy(control->fatal);
+    if (!error) message_queue_post(&control->queue, &request->message);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    return error;
+}
+
+static void answer_all(Control *control) {
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (job) control_answer_waiters(job, control->fatal);
+    }
+    if (control->drainer) {
+        ControlRequest *drainer = control->drainer;
+        control->drainer = NULL;
+        control_answer(drainer, error_copy(control->fatal));
+    }
+}
+
+/* What was under way comes back here and is settled; the descriptor that would wake this thread may
+ * be what failed, so it looks. */
+void control_serve_failed(Control *control) {
+    static const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
+    while (control->failed && !control->ending) {
+        message_queue_handle(&control->queue, control);
+        control->event_count = 0; /* nothing is decided any more */
+        answer_all(control);
+        (void)nanosleep(&pause, NULL);
+    }
+}

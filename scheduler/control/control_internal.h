@@ -1,0 +1,488 @@
+#pragma once
+/* The control thread as its files see it. Everything belongs to that thread unless it says so. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "scheduler/control/control.h"
+#include "scheduler/node/execution_limits.h"
+#include "scheduler/executor/io_pool.h"
+#include "scheduler/executor/resident_models.h"
+#include "scheduler/executor/worker.h"
+#include "scheduler/node/message_queue.h"
+#include "scheduler/policy/id_map.h"
+#include "scheduler/policy/policy.h"
+#include "scheduler/node/recent_time.h"
+#include "scheduler/node/run_times.h"
+
+typedef struct ControlJob ControlJob;
+
+/* What uses the same weights; where tenants are isolated, of one tenant. */
+typedef struct ControlModel {
+    IdKey key; /* control_model_number */
+    Digest identity;
+    TenantId tenant; /* one that has it */
+    uint64_t constant_bytes;
+    uint64_t loaded_ns[CONTROL_DEVICES_MAX]; /* its weights, last; 0: never */
+    bool device_strings;                     /* of the executable */
+    size_t job_count;
+} ControlModel;
+
+/* Where an unfinished job is, for those who count. */
+typedef enum ControlPhase {
+    CONTROL_PHASE_NONE, /* not stored yet, or over */
+    CONTROL_PHASE_WAITING,
+    CONTROL_PHASE_RUNNING,
+    CONTROL_PHASE_ENDING, /* its end is being stored; it counts in no quota any more */
+    CONTROL_PHASE_SUSPENDED,
+    CONTROL_PHASE_HELD,
+    CONTROL_PHASE_COUNT
+} ControlPhase;
+
+/* A tenant that has or had jobs in memory. Guarded by status_mutex, as is its being in tenants. */
+typedef struct ControlTenant {
+    IdKey key;
+    PolicyEvent told; /* to the policy, last */
+    ExecutionLimits limits;
+    size_t jobs[CONTROL_PHASE_COUNT];
+    uint64_t device_ns; /* since this process began */
+    RecentTime recent, hour;
+} ControlTenant;
+
+/* One output or yield that is not stored yet. */
+typedef struct ControlOutput {
+    int64_t sequence, items_done;
+    ArrayList arrays;
+    struct ControlOutput *next;
+} ControlOutput;
+
+typedef struct ControlOutputs {
+    ControlOutput *first, *last;
+    size_t count;
+    uint64_t bytes;
+} ControlOutputs;
+
+/* What is told of a job at most once in a while. */
+typedef struct ControlRare {
+    uint64_t told_ns; /* 0: never */
+    uint64_t untold;  /* times since */
+} ControlRare;
+
+/* What a job may have of outputs that are not stored yet: beyond it, it does not go on. */
+enum { CONTROL_OUTPUTS_MAX = 8192, CONTROL_OUTPUT_BYTES_MAX = 64 << 20 };
+
+struct ControlJob {
+    IdKey number; /* {0, the policy's number} */
+    struct ControlJobName {
+        IdKey key; /* the job's id */
+        ControlJob *job;
+    } name;
+    Control *control;
+    JobId id; /* number 0: its row is not stored yet */
+    TenantId tenant;
+    ControlModel *model;
+    JobPolicy policy;
+    int priority;
+    uint32_t function;
+    double deadline;       /* seconds since 1970; NaN: none */
+    JobState stored_state; /* NONE: its row is not stored yet */
+    bool fresh;            /* nothing of it was stored before this process had it */
+    bool known;            /* to the policy */
+    uint64_t resume_device;
+    uint64_t demanded;   /* the device that it waits for; POLICY_NO_DEVICE: any */
+    bool has_checkpoint; /* in the store */
+    bool leaving;        /* suspended, and on its way into a file that owns it */
+    bool arrived;        /* its run was opened before the policy knew it; on `device` */
+    bool departing;      /* it stops, or is held, to go to another node */
+    char stop_why[JOB_WHY_SIZE];
+    int64_t epoch;          /* in which it is stored */
+    int64_t new_epoch;      /* to be stored with its next state; 0: it stays */
+    bool opens_when_stored; /* its slice waits for its row: it begins at what is being stored */
+
+    /* While it is on a device or in host memory. An I/O task that knows the job (task_count) owns
+     * what follows up to `residency`; the worker owns the run while a slice is with it. */
+    Batch *batch;        /* inputs to begin with; NULL: in the store */
+    uint64_t kept_bytes; /* counted in Control for a batch that waits in memory */
+    JobRun *run;
+    const ResidentModel *held;
+    Residency *residency; /* where it is; NULL: not on a device */
+    uint32_t device;      /* that has it, while there is a residency or it runs */
+    uint64_t grant_bytes;
+    uint64_t budget_ns;
+    bool open;               /* there is a run, or one is being made */
+    int64_t items_done;      /* of the run, at its last safepoint; -1: none */
+    JobRunCounters counters; /* the same */
+    bool running;            /* the policy says so: from RUN to SLICE_ENDED */
+    bool preempted;          /* before its slice had begun */
+    bool moving_to_disk;
+    bool cancelling; /* somebody wants it gone */
+    bool broken;     /* what it made cannot be stored, now or later: it ends */
+    /* What of it could not be stored: the policy was told to suspend it. NULL: nothing. */
+    char *halt_why;
+    bool resume_wanted; /* somebody does, once that is stored */
+    WorkerSlice slice;
+    Message slice_ended;
+    /* control_aside.c */
+    Message paused;         /* a kernel of the slice waits */
+    atomic_bool pause_told; /* that message is on its way */
+    bool aside;             /* its slice has a thread, and the device is another's */
+    bool aside_moves;       /* the policy wants it moved out, to aside_place */
+    bool aside_failed;      /* it has ended with slice.error; the policy is told when it runs it */
+    PolicyPlace aside_place;
+    uint32_t abandonments; /* what its kernels did was thrown away so often for others' memory */
+    uint64_t abandon_ns;   /* when that is to be done; 0: not */
+    uint64_t resumed_ns;   /* when it had the device last */
+    ControlOutputs slice_outputs; /* the worker's while it runs */
+
+    /* what is to be stored, and what is being stored */
+    ControlOutputs pending;
+    bool checkpoint_wanted; /* at the next safepoint */
+    bool has_snapshot;
+    JobSnapshot snapshot;
+    uint32_t snapshot_device;       /* whose memory it refers to */
+    JobTelling *tellings;           /* events that are not stored yet, in their order */
+    ControlRare rare[2];            /* preempted, moved out */
+    uint32_t told_device;           /* where it was last said to run, plus 1; 0: nowhere */
+    bool missed;                    /* its deadline, and that was told */
+    JobState wanted_state;          /* NONE: as it is */
+    char *why;                      /* of the wanted state; NULL: nothing to say */
+    ControlOutputs storing;         /* only its figures: the commit under way has the outputs */
+    bool blocked;                   /* by outputs that are not stored; the policy knows */
+    bool committing, stalled;       /* stalled: it failed and is tried again */
+    uint64_t checkpoint_due_ns;     /* 0: never */
+    uint64_t suspend_due_ns;        /* 0: not */
+    bool suspend_passed;            /* it was suspended once: policy.suspend_after_ns is over */
+    uint32_t task_count;            /* I/O tasks that know it */
+    struct ControlRequest *waiters; /* for the next checkpoint or state */
+    bool ended;
+    PolicyAction refusal; /* kind REFUSE: it was refused */
+
+    uint64_t device_ns; /* since this process has it */
+    double device_seconds_before;
+    double submitted;   /* seconds since 1970; not of one that is older than this process */
+    double started;     /* seconds since 1970; NaN: not yet */
+    ControlPhase phase; /* as it is counted; guarded by status_mutex */
+    /* On the monotonic clock, for histograms; 0: there is nothing to be measured. */
+    uint64_t submitted_ns, suspend_asked_ns, move_in_ns, switched_from_ns;
+    /* What others may see; guarded by status_mutex, as is its being in by_id. */
+    struct ControlJobStatus {
+        bool running, halted;
+        uint32_t device;
+        uint64_t demanded;
+        bool device_strings; /* as its model's */
+        int64_t items_done;
+        double device_seconds;
+        JobRunCounters counters;
+        char *waits_for;     /* NULL: nothing */
+        double promised_end; /* seconds since 1970; 0: nothing was promised */
+    } status;
+};
+
+/* A device that is being closed or opened on an I/O thread: a driver may take seconds. */
+typedef struct ControlOpening {
+    IoTask task;
+    Message message;
+    struct Control *control;
+    bool busy;      /* what follows is the task's */
+    bool opens;     /* else it closes */
+    Device *device; /* to be closed; or opened */
+    uint64_t bytes; /* of that one, in all */
+    Error *error;
+} ControlOpening;
+
+typedef struct ControlDevice {
+    char *spec; /* as it is opened */
+    char name[DEVICE_NAME_MAX];
+    char kind[DEVICE_NAME_MAX];
+    bool host_memory;        /* it computes in the host's memory */
+    char *determinism_class; /* as text; made when it was first opened */
+    uint64_t memory_bytes;   /* in all */
+    uint64_t speed;          /* measured when it was first opened; 0: there is no other device */
+    /* Written under status_mutex, as is lost. NULL: it is away, waiting to be opened anew. */
+    Device *device;
+    Worker *worker;
+    uint32_t readers; /* threads that ask it for its memory; guarded by status_mutex */
+    bool lost;        /* nothing is begun on it any more */
+    ControlOpening opening;
+    uint64_t reopen_ns;                     /* 0: it is not away */
+    uint64_t losses_ns[CONTROL_LOSSES_MAX]; /* the last ones, a ring */
+    uint64_t loss_count;
+    size_t in_flight;      /* tasks that use it, and commits of snapshots in its memory */
+    ControlJob *running;   /* its slice is with the worker; guarded by status_mutex for writing */
+    uint64_t slice_end_ns; /* 0: none */
+    uint64_t give_up_ns;   /* the slice was asked to end, and is set aside then; 0: it was not */
+    uint64_t busy_ns;
+    uint64_t last_end_ns;   /* of the slice before; 0: it has been idle since */
+    ControlJob *last;       /* whose slice that was; may be gone */
+    uint64_t holder;        /* the number of the job that had the device last; 0: none yet */
+    uint64_t held_since_ns; /* by that one, without another between */
+} ControlDevice;
+
+struct Control {
+    ControlOptions options;
+    Policy *policy;
+    Device *host;        /* slot 0 of all executions */
+    uint64_t host_bytes; /* that the machine has */
+    ControlDevice devices[CONTROL_DEVICES_MAX];
+    uint32_t device_count;
+    ResidentModels *models;
+    IoPool *io;
+    MessageQueue queue; /* posted to by any thread */
+    IdMap by_number, by_id, model_map, tenants;
+    RecentTime recent; /* of all tenants; guarded by status_mutex */
+    RunTimes *run_times;
+    uint64_t last_number;
+    uint64_t kept_bytes;     /* of inputs that wait in memory, though the store has them */
+    uint64_t timer_ns;       /* the policy's; 0: none */
+    uint64_t timer_set_ns;   /* when the kernel's timer wakes the thread; 0: never */
+    uint64_t retry_ns;       /* when stalled commits are tried again; 0: none stalled */
+    uint64_t retry_after_ns; /* how long the last one that stalled waits */
+    PolicyEvent *events;     /* not applied yet */
+    size_t event_count, event_capacity;
+    bool slice_end_asked; /* its answer comes within a kernel's time */
+    uint64_t spin_ns;     /* how long that is waited for without sleeping */
+    bool draining, ending;
+    atomic_bool refuses_jobs;       /* also other threads' */
+    bool failed;                    /* fatal is set */
+    struct ControlRequest *drainer; /* who waits for the end of draining */
+    uint64_t grace_end_ns;
+    uint64_t late_ns; /* when requests may have waited too long; 0: none waits */
+    char *left;       /* behind the draining: jobs that have not stopped; NULL: none */
+    size_t aside_count, patience_count; /* jobs that are aside; of them, with abandon_ns */
+    size_t in_flight;                   /* tasks and commits that have not come back */
+    pthread_t thread;
+    bool thread_runs;
+    /* The last ones that ended, for `run` through a daemon; guarded by status_mutex. */
+    struct ControlEnded {
+        JobId job;
+        JobRunCounters counters;
+    } ended[CONTROL_ENDED_MAX];
+    uint64_t ended_count;
+    pthread_mutex_t status_mutex;
+    pthread_cond_t reader_done; /* of a device */
+    Error *fatal;               /* guarded by status_mutex */
+};
+
+typedef enum ControlRequestKind {
+    CONTROL_SUBMIT,
+    CONTROL_SUSPEND,
+    CONTROL_RESUME,
+    CONTROL_CANCEL,
+    CONTROL_CHECKPOINT,
+    CONTROL_HOLD,
+    CONTROL_LET_GO,
+    CONTROL_KEEP,
+    CONTROL_STOP,
+    CONTROL_GIVE,
+    CONTROL_TAKE_BACK,
+    CONTROL_OWN,
+    CONTROL_DISOWN,
+    CONTROL_TAKE_UP,
+    CONTROL_QUOTAS,
+    CONTROL_PLACE, /* in the queue, for one more job */
+    CONTROL_EXPLAIN,
+    CONTROL_DRAIN,
+} ControlRequestKind;
+
+enum { CONTROL_WAITERS_MAX = 64 }; /* for the same of one job */
+
+/* A request whose sender waits. */
+typedef struct ControlRequest {
+    Message message;
+    ControlRequestKind kind;
+    TenantId tenant;
+    JobId job;
+    bool created; /* of a submission: false when its key stood for the job */
+    const char *device;
+    const ControlSubmission *submission;
+    bool suspended; /* of TAKE_BACK and OWN: it does not run */
+    int64_t epoch;
+    const char *why;
+    uint64_t grace_ns;
+    uint64_t asked_ns; /* when it began to wait for a job */
+    char *text;        /* of EXPLAIN: JOB_WHY_SIZE bytes of the sender's */
+    Error *error;
+    sem_t done;
+    void (*answered)(struct ControlRequest *request); /* NULL: its sender waits for done */
+    struct ControlRequest *next;                      /* of a job's waiters */
+} ControlRequest;
+
+/* Posts a request and waits for its answer. Threads: any but the control thread. */
+MUST_CHECK Error *control_send(Control *control, ControlRequest *request);
+
+/* ---- control.c ---- */
+uint64_t control_now_ns(void);
+/* Told to the policy behind what was posted before. */
+void control_post_event(Control *control, PolicyEvent event);
+/* Applies what was posted, and what comes of it. */
+void control_apply_events(Control *control);
+void control_update_status(ControlJob *job);
+/* What it waits for: the words and the error's message behind them. NULL: nothing. */
+void control_set_waiting(ControlJob *job, const char *words, const Error *error);
+
+/* ---- control_failure.c: the end that nobody asked for ---- */
+/* Gives up: nothing is decided any more, everything that waits or comes is answered with the error.
+ * On the control thread. */
+void control_fail(Control *control, Error *owned_error);
+/* What the thread does from then on, until the daemon ends. */
+void control_serve_failed(Control *control);
+/* Errors: the failure, if there was one: then nobody would answer. Threads: any. */
+MUST_CHECK Error *control_post_request(Control *control, ControlRequest *request);
+
+/* ---- control_jobs.c: jobs in memory ---- */
+MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);
+/* Puts it under its id, where others find it. */
+MUST_CHECK Error *control_job_name(ControlJob *job, JobId id);
+ControlJob *control_job_find(Control *control, TenantId tenant, JobId id);
+/* What the policy calls a model: the same for all tenants that have it, unless they are isolated.
+ */
+uint64_t control_model_number(const Control *control, TenantId tenant, const Digest *identity);
+/* The model of a job, one more user of it. */
+MUST_CHECK Error *control_job_set_model(
+    ControlJob *job, const Digest *identity, uint64_t constant_bytes, bool device_strings);
+/* Its inputs are stored and it waits: they stay in memory if they are small and few do. */
+void control_job_keep_inputs(ControlJob *job);
+/* It begins, or needs them no more: they count no longer. */
+void control_job_count_out(ControlJob *job);
+/* What a checkpoint is to be written from: the job as it is now, in the place of an older one.
+ * Not while it runs. Errors: DEVICE_LOST; then there is none. */
+MUST_CHECK Error *control_job_take_snapshot(ControlJob *job);
+void control_job_drop_snapshot(ControlJob *job);
+/* Lets execution, inputs and model go. Not while it runs. */
+void control_job_close(ControlJob *job);
+/* With everything of it; nothing refers to it any more. */
+void control_job_free(ControlJob *job);
+/* Frees it when nothing needs it any more. */
+void control_job_settle(ControlJob *job);
+MUST_CHECK Error *control_fail_refused(const PolicyAction *refusal);
+MUST_CHECK Error *control_check_place(Control *control, TenantId tenant);
+/* Tells the policy of the job, and how long it will take if it has a deadline and that is known. */
+void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uint64_t live_bytes);
+/* Tells the policy of a tenant and its quotas, where they are new or changed. */
+MUST_CHECK Error *control_tell_tenant(Control *control, TenantId tenant);
+/* Of a tenant that the policy was told of. */
+ExecutionLimits control_find_limits(const Control *control, TenantId tenant);
+/* POLICY_NO_DEVICE for NULL and "". Errors: NOT_FOUND. */
+MUST_CHECK Error *control_find_device(
+    const Control *control, const char *name, uint64_t *out_device);
+/* The sink of a job's slices, on the worker's thread; self: the job. */
+MUST_CHECK Error *control_keep_output(
+    void *self, int64_t sequence, ArrayList *owned_arrays, int64_t items_done);
+void control_outputs_append(ControlOutputs *to, ControlOutputs *from);
+void control_outputs_deinit(ControlOutputs *outputs);
+/* More than a job may have. */
+bool control_outputs_are_many(const ControlJob *job);
+
+/* ---- control_devices.c: devices that come, go and come back ---- */
+/* Opens one and tells the policy. Before the thread runs. */
+MUST_CHECK Error *control_add_device(Control *control, const char *spec);
+/* Something on it failed with DEVICE_LOST: from here on nothing is begun there, and what fails
+ * there is not told to the policy, until it is told once of the loss. */
+void control_lose_device(Control *control, uint32_t index);
+/* Finishes losses and opens devices anew, as far as it is time. After the events. */
+void control_settle_devices(Control *control, uint64_t now_ns);
+/* When it is to be called again at the latest; 0: it need not. */
+uint64_t control_devices_due_ns(const Control *control);
+/* Under status_mutex: the name of the lost device that a job waits for that demands this one;
+ * NULL: there is one that could run it. */
+const char *control_awaited_device(const Control *control, uint64_t demanded);
+void control_evict_weights(Control *control, uint64_t model, uint32_t device);
+/* What has no slice now has nothing to switch from. */
+void control_note_idle_devices(Control *control);
+
+/* One was opened, or could not be: from control_opening.c. Consumes both. */
+void control_opened_device(Control *control, ControlDevice *device, Device *owned_device,
+    uint64_t bytes, Error *owned_error);
+
+/* ---- control_opening.c: both on an I/O thread; control_opened_device is told ---- */
+void control_close_device(Control *control, ControlDevice *device);
+void control_open_device(Control *control, ControlDevice *device);
+
+/* ---- control_slices.c: what the policy wants done with executions and weights ---- */
+void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns);
+void control_preempt_job(ControlJob *job);
+void control_move_out(ControlJob *job, PolicyPlace place);
+void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place);
+void control_load_weights(Control *control, uint64_t model, uint32_t device);
+void control_end_due_slices(Control *control, uint64_t now_ns);
+/* The row of a job from a file is stored, or is not to be: what waited for it goes on. */
+void control_open_stored(ControlJob *job, bool stored);
+/* ---- control_slice_end.c ---- */
+/* On a worker's thread: its slice has ended, and is handled on the control thread. */
+void control_post_slice_ended(WorkerSlice *slice);
+void control_handle_slice_ended(void *context, Message *message);
+/* The policy is told to suspend it, as `run --suspend-after` asked for. */
+void control_suspend_due(ControlJob *job);
+void control_fail_job(ControlJob *job, Error *owned_error);
+/* A slice is over for the policy. */
+void control_end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes);
+
+/* ---- control_commits.c ---- */
+/* Stores what there is to store, unless a commit is under way; that one's end comes back here. */
+void control_commit(ControlJob *job);
+/* A move to disk that finds no room ends where it is. */
+void control_give_up_move(ControlJob *job);
+/* Of a job that has ended: nothing is stored of it any more, so its move to disk has failed. */
+void control_leave_policy(ControlJob *job);
+/* The state a job shall be in, and why (may be NULL). */
+void control_want_state(ControlJob *job, JobState state, const char *why);
+void control_retry_commits(Control *control, uint64_t now_ns);
+
+/* ---- control_requests.c ---- */
+void control_handle_request(void *context, Message *message);
+void control_answer(ControlRequest *request, Error *owned_error);
+/* Answers all that wait for this job, each with its own copy of the reason. */
+void control_answer_waiters(ControlJob *job, const Error *error);
+/* Its state is stored: those who wait for it have it, the others are told of it. */
+void control_answer_state(ControlJob *job);
+/* The daemon stops: whoever waits for what the job has not come to is told so. */
+void control_answer_drained(ControlJob *job);
+/* It waits for the job's next state or checkpoint. Errors: CONFLICT enough others do. */
+MUST_CHECK Error *control_wait_for(ControlJob *job, ControlRequest *request);
+/* What is not in memory is suspended, has ended or is none of this tenant's: CONFLICT or NOT_FOUND.
+ */
+MUST_CHECK Error *control_fail_absent(
+    Control *control, const ControlRequest *request, const char *what);
+/* A checkpoint is stored. */
+void control_answer_checkpoint(ControlJob *job);
+/* There is no room to store what they wait for; it is done when there is. Those who cancel the job
+ * wait on: that is tried without what had no room. */
+void control_answer_stalled(ControlJob *job, const Error *error);
+/* That the job is queued again is stored. */
+void control_resumed(ControlJob *job);
+/* That it was halted is stored, and somebody wants it resumed: it is. */
+bool control_go_on_resuming(ControlJob *job);
+
+/* ---- control_leaving.c: jobs that go into a file ---- */
+MUST_CHECK Error *control_handle_leaving(Control *control, ControlRequest *request);
+
+/* ---- control_arrival.c ---- */
+/* The job goes on with what was opened for it. NULL: nothing was. */
+void control_job_take_arrival(ControlJob *job, ControlArrival *owned_arrival);
+/* The policy moves it to a device: true if it was opened there, and is there now. Else nothing of
+ * it is open any more. */
+bool control_job_move_arrival(ControlJob *job, uint32_t device);
+
+/* ---- control_migration.c: jobs that go to another node, or come from one ---- */
+/* The policy has suspended it: it is suspended, or held to go to another node. */
+void control_rest(ControlJob *job);
+/* The policy has forgotten it: it is released, moved or cancelled. */
+void control_leave(ControlJob *job);
+MUST_CHECK Error *control_handle_migration(Control *control, ControlRequest *request);
+/* The state that a waiting request of these waits for. */
+JobState control_migration_state(const ControlRequest *request);
+
+/* ---- control_recovery.c: start and end ---- */
+/* Takes up the jobs that the store holds. Before the thread runs. */
+MUST_CHECK Error *control_recover(Control *control);
+/* Takes up one that came since. */
+MUST_CHECK Error *control_adopt(Control *control, TenantId tenant, JobId id);
+/* The job that a request means. One that was held since it could not go on is tried again.
+ * Errors: what control_fail_absent says; why it still cannot. */
+MUST_CHECK Error *control_find_held(
+    Control *control, const ControlRequest *request, const char *what, ControlJob **out_job);
+/* Of a job that is not in memory: it is cancelled in the store if it is held. */
+MUST_CHECK Error *control_cancel_absent(Control *control, ControlRequest *request);
+void control_begin_drain(Control *control, ControlRequest *request);
+/* Ends it when everything is stored, or the time is over. */
+void control_go_on_draining(Control *control);

@@ -1,0 +1,299 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "scheduler/control/control_accounts.h"
+#include "scheduler/control/control_tellings.h"
+#include "scheduler/control/control_internal.h"
+
+/* Inputs of waiting jobs in memory. */
+enum { KEPT_EACH_MAX = 64 << 10, KEPT_MAX = 4 << 20, KEPT_OVERHEAD = 1 << 10 };
+
+void control_outputs_append(ControlOutputs *to, ControlOutputs *from) {
+    if (!from->first) return;
+    if (to->last)
+        to->last->next = from->first;
+    else
+        to->first = from->first;
+    to->last = from->last;
+    to->count += from->count;
+    to->bytes += from->bytes;
+    *from = (ControlOutputs){0};
+}
+
+void control_outputs_deinit(ControlOutputs *outputs) {
+    for (ControlOutput *output = outputs->first, *next; output; output = next) {
+        next = output->next;
+        array_list_deinit(&output->arrays);
+        memory_free(output);
+    }
+    *outputs = (ControlOutputs){0};
+}
+
+Error *control_keep_output(
+    void *self, int64_t sequence, ArrayList *owned_arrays, int64_t items_done) {
+    ControlJob *job = self;
+    void *memory;
+    TRY(memory_alloc(1, sizeof(ControlOutput), &memory));
+    ControlOutput *output = memory;
+    *output = (ControlOutput){sequence, items_done, *owned_arrays, NULL};
+    *owned_arrays = (ArrayList){0};
+    ControlOutputs one = {output, output, 1, 0};
+    for (size_t i = 0; i < output->arrays.count; i++) one.bytes += output->arrays.items[i].size;
+    control_outputs_append(&job->slice_outputs, &one);
+    const ControlOutputs *so_far = &job->slice_outputs;
+    if (so_far->count > CONTROL_OUTPUTS_MAX || so_far->bytes > CONTROL_OUTPUT_BYTES_MAX)
+        job_run_request_slice_end(job->run); /* what it has gets stored first */
+    return NULL;
+}
+
+bool control_outputs_are_many(const ControlJob *job) {
+    return job->pending.count + job->storing.count > CONTROL_OUTPUTS_MAX ||
+           job->pending.bytes + job->storing.bytes > CONTROL_OUTPUT_BYTES_MAX;
+}
+
+Error *control_job_create(Control *control, ControlJob **out_job) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(ControlJob), &memory));
+    ControlJob *job = memory;
+    job->number.low = control->last_number + 1;
+    job->control = control;
+    job->grant_bytes = UINT64_MAX;
+    job->demanded = job->status.demanded = POLICY_NO_DEVICE;
+    job->submitted = clock_real().calendar_s(clock_real().self);
+    job->started = NAN;
+    job->deadline = NAN;
+    job->items_done = job->status.items_done = -1;
+    Error *error = id_map_add(&control->by_number, &job->number);
+    if (error) {
+        memory_free(job);
+        return error;
+    }
+    control->last_number++;
+    *out_job = job;
+    return NULL;
+}
+
+Error *control_job_name(ControlJob *job, JobId id) {
+    Control *control = job->control;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    job->id = id;
+    job->name.key = (IdKey){id.node, id.number};
+    job->name.job = job;
+    Error *error = id_map_add(&control->by_id, &job->name.key);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    if (error) job->name.job = NULL;
+    return error;
+}
+
+ControlJob *control_job_find(Control *control, TenantId tenant, JobId id) {
+    struct ControlJobName *name = id_map_find(&control->by_id, id.node, id.number);
+    return name && name->job->tenant == tenant ? name->job : NULL;
+}
+
+uint64_t control_model_number(const Control *control, TenantId tenant, const Digest *identity) {
+    uint64_t number;
+    memcpy(&number, identity->bytes, sizeof number);
+    return control->options.isolate ? number ^ digest_xxh3(&tenant, sizeof tenant) : number;
+}
+
+Error *control_job_set_model(
+    ControlJob *job, const Digest *identity, uint64_t constant_bytes, bool device_strings) {
+    Control *control = job->control;
+    const uint64_t number = control_model_number(control, job->tenant, identity);
+    ControlModel *model = id_map_find(&control->model_map, 0, number);
+    if (!model) {
+        void *memory;
+        TRY(memory_alloc(1, sizeof(ControlModel), &memory));
+        model = memory;
+        *model = (ControlModel){.key = {0, number},
+            .identity = *identity,
+            .tenant = job->tenant,
+            .constant_bytes = constant_bytes,
+            .device_strings = device_strings};
+        Error *error = id_map_add(&control->model_map, &model->key);
+        if (error) {
+            memory_free(model);
+            return error;
+        }
+    }
+    model->tenant = job->tenant; /* the newest user surely has it */
+    model->job_count++;
+    job->model = model;
+    return NULL;
+}
+
+void control_job_keep_inputs(ControlJob *job) {
+    Control *control = job->control;
+    uint64_t bytes = batch_bytes(job->batch) + KEPT_OVERHEAD;
+    if (bytes <= KEPT_EACH_MAX && control->kept_bytes + bytes <= KEPT_MAX) {
+        job->kept_bytes = bytes;
+        control->kept_bytes += bytes;
+        return;
+    }
+    batch_release(job->batch);
+    job->batch = NULL;
+}
+
+void control_job_count_out(ControlJob *job) {
+    job->control->kept_bytes -= job->kept_bytes;
+    job->kept_bytes = 0;
+}
+
+Error *control_job_take_snapshot(ControlJob *job) {
+    const ControlDevice *device = &job->control->devices[job->device];
+    control_job_drop_snapshot(job);
+    if (job->residency && device->lost) FAIL(DEVICE_LOST, "%s is lost", device->name);
+    TRY(job_run_take_snapshot(job->run, &job->snapshot));
+    job->has_snapshot = true;
+    job->snapshot_device = job->device;
+    return NULL;
+}
+
+void control_job_drop_snapshot(ControlJob *job) {
+    if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
+    job->has_snapshot = false;
+}
+
+void control_job_close(ControlJob *job) {
+    control_job_count_out(job);
+    job_run_release(job->run);
+    job->run = NULL;
+    residency_release(job->residency);
+    job->residency = NULL;
+    if (job->held) resident_models_let_go(job->control->models, job->held);
+    job->held = NULL;
+    batch_release(job->batch);
+    job->batch = NULL;
+    job->open = false;
+}
+
+void control_job_free(ControlJob *job) {
+    control_outputs_append(&job->pending, &job->slice_outputs);
+    if (job->aside_failed) error_free(job->slice.error);
+    control_job_close(job);
+    control_outputs_deinit(&job->pending);
+    control_job_drop_snapshot(job);
+    job_policy_deinit(&job->policy);
+    memory_free(job->why);
+    memory_free(job->halt_why);
+    control_tellings_free(job->tellings);
+    memory_free(job->status.waits_for);
+    memory_free(job);
+}
+
+void control_job_settle(ControlJob *job) {
+    Control *control = job->control;
+    if (!job->ended || job->running || job->committing || job->task_count > 0) return;
+    control_leave_policy(job);
+    if (job->known && !control->draining && !control->ending && !control->failed) return;
+    (void)pthread_mutex_lock(&control->status_mutex);
+    control_account_phase(job);
+    if (job->name.job) id_map_remove(&control->by_id, &job->name.key);
+    if (job->name.job && job->counters.instructions > 0)
+        control->ended[control->ended_count++ % CONTROL_ENDED_MAX] =
+            (struct ControlEnded){job->id, job->counters};
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    id_map_remove(&control->by_number, &job->number);
+    if (job->model) job->model->job_count--;
+    control_job_free(job);
+}
+
+static uint64_t limit(const Tenant *tenant, QuotaId quota) {
+    return tenant->quotas[quota] == QUOTA_UNLIMITED ? POLICY_NO_LIMIT
+                                                    : (uint64_t)tenant->quotas[quota];
+}
+
+static Error *add_tenant(Control *control, TenantId id, ControlTenant **out_tenant) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(ControlTenant), &memory));
+    ControlTenant *tenant = memory;
+    tenant->key.low = (uint64_t)id;
+    control_account_begin(control, tenant);
+    (void)pthread_mutex_lock(&control->status_mutex);
+    Error *error = id_map_add(&control->tenants, &tenant->key);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    if (error)
+        memory_free(tenant);
+    else
+        *out_tenant = tenant;
+    return error;
+}
+
+Error *control_tell_tenant(Control *control, TenantId id) {
+    Tenant tenant;
+    TRY(settings_cache_get_tenant(control->options.settings, id, &tenant));
+    PolicyEvent event = {.kind = POLICY_EVENT_TENANT_SET,
+        .tenant = (uint64_t)id,
+        .weight = (uint64_t)tenant.weight,
+        .running_jobs = limit(&tenant, QUOTA_RUNNING_JOBS),
+        .queued_jobs = limit(&tenant, QUOTA_QUEUED_JOBS),
+        .device_bytes = limit(&tenant, QUOTA_DEVICE_BYTES),
+        .host_bytes = limit(&tenant, QUOTA_HOST_BYTES),
+        .device_seconds_per_hour = limit(&tenant, QUOTA_DEVICE_SECONDS_PER_HOUR)};
+    ExecutionLimits limits = execution_limits_of(&tenant, control->host_bytes);
+    ControlTenant *known = id_map_find(&control->tenants, 0, (uint64_t)id);
+    if (known) known->limits = limits;
+    if (known && memcmp(&known->told, &event, sizeof event) == 0) return NULL;
+    if (!known) TRY(add_tenant(control, id, &known));
+    known->told = event;
+    known->limits = limits;
+    control_post_event(control, event);
+    return NULL;
+}
+
+ExecutionLimits control_find_limits(const Control *control, TenantId tenant) {
+    const ControlTenant *known = id_map_find(&control->tenants, 0, (uint64_t)tenant);
+    return known->limits;
+}
+
+Error *control_find_device(const Control *control, const char *name, uint64_t *out_device) {
+    *out_device = POLICY_NO_DEVICE;
+    if (!name || !name[0]) return NULL;
+    for (uint32_t i = 0; i < control->device_count; i++)
+        if (strcmp(control->devices[i].name, name) == 0) {
+            *out_device = i;
+            return NULL;
+        }
+    FAIL(NOT_FOUND, "there is no device %s here", name);
+}
+
+/* A time of the calendar on the monotonic clock; 0 for none. */
+static uint64_t deadline_ns(double deadline) {
+    if (isnan(deadline)) return 0;
+    double left = deadline - clock_real().calendar_s(clock_real().self);
+    if (left > 1e9) return 0; /* thirty years: as good as none */
+    uint64_t now_ns = control_now_ns();
+    return left > 0 ? now_ns + (uint64_t)(left * 1e9) : now_ns;
+}
+
+/* How long it will take, where it has a deadline and others of its kind were seen to end. */
+static void estimate(ControlJob *job) {
+    if (isnan(job->deadline) || !job->batch) return;
+    int64_t items = batch_item_count(job->batch);
+    uint64_t expected_ns = run_times_expect(job->control->run_times, job->model->key.low,
+        job->function, items > 0 ? (uint64_t)items : 1);
+    if (!expected_ns) return;
+    if (expected_ns > POLICY_TIME_MAX) expected_ns = POLICY_TIME_MAX;
+    control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_JOB_ESTIMATED,
+                                         .job = job->number.low,
+                                         .device_time_ns = expected_ns});
+}
+
+void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uint64_t live_bytes) {
+    job->demanded = device;
+    control_post_event(
+        job->control, (PolicyEvent){.kind = POLICY_EVENT_JOB_SUBMITTED,
+                          .job = job->number.low,
+                          .tenant = (uint64_t)job->tenant,
+                          .model = job->model->key.low,
+                          .class_ = (uint64_t)job->priority,
+                          .weight = job->policy.weight,
+                          .deadline_ns = job->missed ? 0 : deadline_ns(job->deadline),
+                          .device = device,
+                          .constant_bytes = job->model->constant_bytes,
+                          .bytes = live_bytes,
+                          .place = (uint64_t)place});
+    estimate(job);
+}

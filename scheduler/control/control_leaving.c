@@ -1,0 +1,53 @@
+#include "scheduler/control/control_internal.h"
+
+static Error *ask(Control *control, ControlRequestKind kind, TenantId tenant, JobId job) {
+    return control_send(control, &(ControlRequest){.kind = kind, .tenant = tenant, .job = job});
+}
+
+Error *control_hold(Control *control, TenantId tenant, JobId job) {
+    return ask(control, CONTROL_HOLD, tenant, job);
+}
+
+Error *control_let_go(Control *control, TenantId tenant, JobId job) {
+    return ask(control, CONTROL_LET_GO, tenant, job);
+}
+
+Error *control_keep(Control *control, TenantId tenant, JobId job) {
+    return ask(control, CONTROL_KEEP, tenant, job);
+}
+
+/* ---- on the control thread ---- */
+
+static Error *hold(ControlJob *job, ControlRequest *request) {
+    bool suspended =
+        job->stored_state == JOB_STATE_SUSPENDED && job->wanted_state == JOB_STATE_NONE;
+    if (job->leaving) FAIL(CONFLICT, "cannot release a job that is being released");
+    if (!suspended || job->committing)
+        FAIL(CONFLICT, "cannot release a job that is %s: it was resumed meanwhile",
+            job->status.running ? "running" : job_state_info(job->stored_state)->name);
+    job->leaving = true;
+    control_answer(request, NULL);
+    return NULL;
+}
+
+/* The policy forgets it; control.c then wants it released. */
+static Error *let_go(ControlJob *job, ControlRequest *request) {
+    TRY(control_wait_for(job, request));
+    if (job->known)
+        control_post_event(job->control,
+            (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+    else
+        control_want_state(job, JOB_STATE_RELEASED, NULL);
+    return NULL;
+}
+
+Error *control_handle_leaving(Control *control, ControlRequest *request) {
+    ControlJob *job = control_job_find(control, request->tenant, request->job);
+    if (!job || job->ended) return control_fail_absent(control, request, "release");
+    if (request->kind == CONTROL_HOLD) return hold(job, request);
+    if (!job->leaving) FAIL(CONFLICT, "the job is not on its way into a file");
+    if (request->kind == CONTROL_LET_GO) return let_go(job, request);
+    job->leaving = false;
+    control_answer(request, NULL);
+    return NULL;
+}

@@ -1,0 +1,184 @@
+#include <stdio.h>
+
+#include "scheduler/control/control_internal.h"
+#include "scheduler/control/control_place.h"
+
+/* ---- on the senders' threads ---- */
+
+Error *control_stop(Control *control, TenantId tenant, JobId job, const char *why) {
+    return control_send(
+        control, &(ControlRequest){.kind = CONTROL_STOP, .tenant = tenant, .job = job, .why = why});
+}
+
+Error *control_give(Control *control, TenantId tenant, JobId job, const char *why) {
+    return control_send(
+        control, &(ControlRequest){.kind = CONTROL_GIVE, .tenant = tenant, .job = job, .why = why});
+}
+
+Error *control_take_back(
+    Control *control, TenantId tenant, JobId job, bool suspended, const char *why) {
+    return control_send(control, &(ControlRequest){.kind = CONTROL_TAKE_BACK,
+                                     .tenant = tenant,
+                                     .job = job,
+                                     .suspended = suspended,
+                                     .why = why});
+}
+
+Error *control_own(
+    Control *control, TenantId tenant, JobId job, bool suspended, int64_t epoch, const char *why) {
+    return control_send(control, &(ControlRequest){.kind = CONTROL_OWN,
+                                     .tenant = tenant,
+                                     .job = job,
+                                     .suspended = suspended,
+                                     .epoch = epoch,
+                                     .why = why});
+}
+
+Error *control_disown(Control *control, TenantId tenant, JobId job) {
+    return control_send(
+        control, &(ControlRequest){.kind = CONTROL_DISOWN, .tenant = tenant, .job = job});
+}
+
+/* ---- on the control thread ---- */
+
+static JobState state_back(bool suspended) {
+    return suspended ? JOB_STATE_SUSPENDED : JOB_STATE_QUEUED;
+}
+
+JobState control_migration_state(const ControlRequest *request) {
+    switch ((int)request->kind) {
+    case CONTROL_STOP:
+        return JOB_STATE_HELD;
+    case CONTROL_GIVE:
+        return JOB_STATE_MOVED;
+    case CONTROL_TAKE_BACK:
+    case CONTROL_OWN:
+        return state_back(request->suspended);
+    default:
+        return JOB_STATE_NONE;
+    }
+}
+
+static void want_held(ControlJob *job) { control_want_state(job, JOB_STATE_HELD, job->stop_why); }
+
+void control_rest(ControlJob *job) {
+    if (job->departing && !job->halt_why) {
+        want_held(job);
+        return;
+    }
+    job->departing = false; /* its data has no room: it stays, and waits for that */
+    control_want_state(job, JOB_STATE_SUSPENDED, job->halt_why);
+}
+
+void control_leave(ControlJob *job) {
+    if (job->broken) return; /* it fails */
+    if (job->departing)
+        control_want_state(job, JOB_STATE_MOVED, job->stop_why);
+    else
+        control_want_state(job, job->leaving ? JOB_STATE_RELEASED : JOB_STATE_CANCELLED, NULL);
+}
+
+static Error *fail_state(const ControlJob *job, const char *what) {
+    FAIL(CONFLICT, "cannot %s a job that is %s", what,
+        job->leaving          ? "being released"
+        : job->cancelling     ? "being cancelled"
+        : job->stalled        ? "waiting until its data can be stored"
+        : job->status.running ? "running"
+                              : job_state_info(job->stored_state)->name);
+}
+
+static void set_why(ControlJob *job, const char *why) {
+    (void)snprintf(job->stop_why, sizeof job->stop_why, "%s", why ? why : "");
+}
+
+static bool rests(const ControlJob *job, JobState state) {
+    return job->stored_state == state && job->wanted_state == JOB_STATE_NONE && !job->committing;
+}
+
+static Error *stop(ControlJob *job, ControlRequest *request) {
+    bool suspended = rests(job, JOB_STATE_SUSPENDED);
+    if (job->leaving || job->departing || job->cancelling || job->stalled ||
+        !(suspended || job->stored_state == JOB_STATE_QUEUED))
+        return fail_state(job, "migrate");
+    TRY(control_wait_for(job, request));
+    job->departing = true;
+    set_why(job, request->why);
+    if (suspended)
+        want_held(job);
+    else
+        control_post_event(job->control,
+            (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+    return NULL;
+}
+
+/* The policy forgets it first, if it knows it. */
+static Error *give(ControlJob *job, ControlRequest *request) {
+    if (job->leaving || job->stored_state == JOB_STATE_IN_DOUBT) return fail_state(job, "give");
+    TRY(control_wait_for(job, request));
+    job->departing = true;
+    set_why(job, request->why);
+    if (job->known)
+        control_post_event(job->control,
+            (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+    else
+        control_leave(job);
+    return NULL;
+}
+
+/* False: no device here can run it; it is suspended then, and that is the answer. */
+static bool place(ControlJob *job, ControlRequest *request) {
+    if (control_job_place(job, job->policy.device, &job->resume_device)) return true;
+    request->suspended = true;
+    return false;
+}
+
+/* A job that could not be held for want of room is suspended by now, or will be: as every job
+ * whose data cannot be stored. */
+static Error *take_back(ControlJob *job, ControlRequest *request) {
+    job->departing = false;
+    if (job->wanted_state == JOB_STATE_HELD) job->wanted_state = JOB_STATE_SUSPENDED;
+    if (!rests(job, JOB_STATE_HELD)) return fail_state(job, "take back");
+    TRY(control_wait_for(job, request));
+    job->resume_device = job->demanded;
+    /* since a restart; the device may be gone, then any will do */
+    if (!job->known && !place(job, request)) return NULL;
+    control_want_state(job, state_back(request->suspended), request->why);
+    return NULL;
+}
+
+/* The device that it demanded may not exist here; then any will do. */
+static Error *own(ControlJob *job, ControlRequest *request) {
+    Control *control = job->control;
+    if (!rests(job, JOB_STATE_IN_DOUBT)) return fail_state(job, "own");
+    TRY(control_tell_tenant(control, job->tenant));
+    TRY(control_wait_for(job, request));
+    job->new_epoch = request->epoch;
+    if (!place(job, request)) return NULL;
+    control_want_state(job, state_back(request->suspended), request->why);
+    return NULL;
+}
+
+static Error *disown(ControlJob *job, ControlRequest *request) {
+    if (!rests(job, JOB_STATE_IN_DOUBT)) return fail_state(job, "drop");
+    job->ended = true;
+    control_answer(request, NULL);
+    control_job_settle(job);
+    return NULL;
+}
+
+Error *control_handle_migration(Control *control, ControlRequest *request) {
+    ControlJob *job = control_job_find(control, request->tenant, request->job);
+    if (!job || job->ended) return control_fail_absent(control, request, "migrate");
+    switch ((int)request->kind) {
+    case CONTROL_STOP:
+        return stop(job, request);
+    case CONTROL_GIVE:
+        return give(job, request);
+    case CONTROL_TAKE_BACK:
+        return take_back(job, request);
+    case CONTROL_OWN:
+        return own(job, request);
+    default:
+        return disown(job, request);
+    }
+}

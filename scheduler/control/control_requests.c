@@ -1,0 +1,413 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "base/container_of.h"
+#include "scheduler/control/control_accounts.h"
+#include "scheduler/control/control_aside.h"
+#include "scheduler/control/control_internal.h"
+#include "scheduler/control/control_place.h"
+
+/* ---- on the senders' threads ---- */
+
+static Error *await_answer(ControlRequest *request) {
+    while (sem_wait(&request->done) != 0) continue; /* interrupted by a signal */
+    (void)sem_destroy(&request->done);
+    return request->error;
+}
+
+static void release_submission(const ControlSubmission *submission) {
+    batch_release(submission->batch);
+    control_arrival_close(submission->arrival);
+}
+
+/* Every request that was posted is answered, also by a control thread that has failed. */
+Error *control_send(Control *control, ControlRequest *request) {
+    request->message.handle = control_handle_request;
+    (void)sem_init(&request->done, 0, 0);
+    Error *error = control_post_request(control, request);
+    if (!error) return await_answer(request);
+    if (request->kind == CONTROL_SUBMIT) release_submission(request->submission);
+    (void)sem_destroy(&request->done);
+    return error;
+}
+
+Error *control_submit(
+    Control *control, const ControlSubmission *submission, JobId *out_id, bool *out_created) {
+    ControlRequest request = {
+        .kind = CONTROL_SUBMIT, .tenant = submission->tenant, .submission = submission};
+    TRY(control_send(control, &request));
+    *out_id = request.job;
+    *out_created = request.created;
+    return NULL;
+}
+
+Error *control_take_up(Control *control, TenantId tenant, JobId job) {
+    return control_send(
+        control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
+}
+
+Error *control_tell_quotas(Control *control, TenantId tenant) {
+    return control_send(control, &(ControlRequest){.kind = CONTROL_QUOTAS, .tenant = tenant});
+}
+
+Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
+    ControlRequest request = {.kind = CONTROL_DRAIN, .grace_ns = grace_ns};
+    TRY(control_send(control, &request));
+    *out_left = (size_t)request.job.number;
+    return NULL;
+}
+
+/* ---- on the control thread ---- */
+
+/* Storing a new job's row: posted to the catalog, answered on the control thread. */
+typedef struct Birth {
+    CatalogRequest request;
+    Message message;
+    ControlJob *job;
+    ControlRequest *sender;
+    JobSubmission submission;
+    JobId id;
+    bool created;
+    Error *error;
+} Birth;
+
+static Error *store_job(Connection *catalog, void *context) {
+    Birth *birth = context;
+    if (birth->sender->submission->restore) {
+        JobRestore restore = *birth->sender->submission->restore;
+        restore.job = birth->submission;
+        birth->created = true;
+        return jobs_restore(catalog, birth->job->tenant, &restore, &birth->id);
+    }
+    return jobs_submit(
+        catalog, birth->job->tenant, &birth->submission, &birth->id, &birth->created);
+}
+
+static void post_birth(CatalogRequest *request, Error *owned_error) {
+    Birth *birth = CONTAINER_OF(request, Birth, request);
+    birth->error = owned_error;
+    message_queue_post(&birth->job->control->queue, &birth->message);
+}
+
+/* A job that is not to be: the policy forgets it, its slice ends, nothing of it was stored. */
+static void take_off(ControlJob *job) {
+    job->ended = true;
+    if (job->known)
+        control_post_event(job->control,
+            (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+}
+
+static void handle_birth(void *context, Message *message) {
+    Control *control = context;
+    Birth *birth = CONTAINER_OF(message, Birth, message);
+    ControlJob *job = birth->job;
+    Error *error = birth->error;
+    control->in_flight--;
+    job->task_count--;
+    birth->sender->job = birth->id;
+    birth->sender->created = birth->created;
+    if (!error && birth->created) error = control_job_name(job, birth->id);
+    bool stored = !error && birth->created;
+    if (stored) {
+        job->stored_state = birth->submission.state;
+        control_count(control, METRIC_JOBS_SUBMITTED, 0, 1);
+    } else
+        take_off(job); /* the key's first job is the answer, or the error */
+    control_open_stored(job, stored);
+    control_answer(birth->sender, error);
+    memory_free(birth);
+    if (!job->open && job->batch) control_job_keep_inputs(job);
+    control_commit(job);
+    control_update_status(job);
+    control_job_settle(job);
+}
+
+static Error *copy_policy(const JobPolicy *policy, JobPolicy *out) {
+    ByteWriter OWN_BYTES(bytes) = {0};
+    job_policy_write(policy, &bytes);
+    TRY(byte_writer_check(&bytes));
+    return job_policy_read(bytes.data, bytes.size, out);
+}
+
+static Error *fill_job(ControlJob *job, const ControlSubmission *submission) {
+    job->tenant = submission->tenant;
+    job->priority = submission->job.priority;
+    job->function = submission->function;
+    job->deadline = submission->job.deadline;
+    job->fresh = !submission->restore;
+    job->epoch = submission->job.epoch;
+    job->has_checkpoint = submission->restore && submission->restore->checkpoint;
+    job->submitted_ns = control_now_ns();
+    TRY(copy_policy(submission->policy, &job->policy));
+    return control_job_set_model(
+        job, &submission->job.executable, submission->constant_bytes, submission->device_strings);
+}
+
+static Error *begin_birth(ControlJob *job, ControlRequest *request, Birth **out_birth) {
+    Control *control = job->control;
+    void *memory;
+    TRY(memory_alloc(1, sizeof(Birth), &memory));
+    Birth *birth = memory;
+    birth->request = (CatalogRequest){.work = store_job, .context = birth, .done = post_birth};
+    birth->message.handle = handle_birth;
+    birth->job = job;
+    birth->sender = request;
+    birth->submission = request->submission->job;
+    JobState state = request->submission->state;
+    birth->submission.state = state != JOB_STATE_NONE ? state : JOB_STATE_QUEUED;
+    birth->submission.submitted = job->submitted; /* it may begin before it is stored */
+    Error *error = catalog_post(control->options.catalog, &birth->request);
+    if (error) {
+        memory_free(birth);
+        return error;
+    }
+    control->in_flight++;
+    job->task_count++;
+    *out_birth = birth;
+    return NULL;
+}
+
+/* The policy says at once whether it takes the job. */
+static Error *ask_policy(ControlJob *job, uint64_t device, uint64_t live_bytes) {
+    control_job_submit(job, POLICY_PLACE_NONE, device, live_bytes);
+    control_apply_events(job->control);
+    TRY(control_check(job->control));
+    return job->refusal.kind == POLICY_ACTION_REFUSE ? control_fail_refused(&job->refusal) : NULL;
+}
+
+/* A job of its own, with its batch. */
+static Error *make_job(Control *control, const ControlSubmission *submission, ControlJob **out) {
+    Error *error = control_tell_tenant(control, submission->tenant);
+    if (!error) error = control_job_create(control, out);
+    if (error) {
+        release_submission(submission);
+        return error;
+    }
+    (*out)->batch = submission->batch;
+    control_job_take_arrival(*out, submission->arrival);
+    return NULL;
+}
+
+/* What a submission asks for, before anything is stored of it. */
+static Error *admit(ControlJob *job, ControlRequest *request) {
+    const ControlSubmission *submission = request->submission;
+    Birth *birth;
+    uint64_t device;
+    TRY(fill_job(job, submission));
+    TRY(control_job_find_device(job, submission->policy->device, &device));
+    if (submission->state == JOB_STATE_NONE) TRY(ask_policy(job, device, submission->live_bytes));
+    return begin_birth(job, request, &birth);
+}
+
+void control_refuse_jobs(Control *control, bool refuse) {
+    atomic_store(&control->refuses_jobs, refuse);
+}
+
+bool control_refuses_jobs(const Control *control) { return atomic_load(&control->refuses_jobs); }
+
+static Error *submit(Control *control, ControlRequest *request) {
+    ControlJob *job;
+    if (control_refuses_jobs(control)) {
+        release_submission(request->submission);
+        FAIL(UNREACHABLE, "this node is being drained and takes no jobs; submit to another one");
+    }
+    TRY(make_job(control, request->submission, &job));
+    Error *error = admit(job, request);
+    if (error) {
+        take_off(job);
+        control_job_settle(job);
+        return error;
+    }
+    return NULL;
+}
+
+static Error *fail_state(const char *what, const char *state) {
+    FAIL(CONFLICT, "cannot %s a job that is %s", what, state);
+}
+
+Error *control_fail_absent(Control *control, const ControlRequest *request, const char *what) {
+    Job job;
+    TRY(jobs_get(control->options.store, request->tenant, request->job, &job));
+    return fail_state(what, job_state_info(job.state)->name);
+}
+
+/* A job that was halted: its data is stored now, if there is room, and that is the answer. */
+static Error *try_to_store(ControlJob *job, ControlRequest *request) {
+    TRY(control_wait_for(job, request));
+    job->stalled = false;
+    control_commit(job);
+    return NULL;
+}
+
+static Error *resume_halted(ControlJob *job, ControlRequest *request) {
+    TRY(control_job_find_device(job, request->device, &job->resume_device));
+    TRY(try_to_store(job, request));
+    job->resume_wanted = true;
+    return NULL;
+}
+
+static Error *suspend(Control *control, ControlRequest *request) {
+    ControlJob *job = control_job_find(control, request->tenant, request->job);
+    if (!job || job->ended) return control_fail_absent(control, request, "suspend");
+    if (job->stored_state != JOB_STATE_QUEUED)
+        return fail_state("suspend", job_state_info(job->stored_state)->name);
+    if (job->stalled) return try_to_store(job, request);
+    TRY(control_wait_for(job, request));
+    control_post_event(
+        control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+    if (!job->suspend_asked_ns) job->suspend_asked_ns = control_now_ns();
+    return NULL;
+}
+
+static Error *resume(Control *control, ControlRequest *request) {
+    ControlJob *job;
+    TRY(control_find_held(control, request, "resume", &job));
+    if (job->leaving) return fail_state("resume", "being released");
+    if (job->departing) return fail_state("resume", "migrating");
+    if (job->stalled) return resume_halted(job, request);
+    bool held = job->stored_state == JOB_STATE_HELD;
+    if (!(held || job->stored_state == JOB_STATE_SUSPENDED) || job->wanted_state != JOB_STATE_NONE)
+        return fail_state(
+            "resume", job->status.running ? "running" : job_state_info(job->stored_state)->name);
+    TRY(control_tell_tenant(control, job->tenant)); /* its quotas may be others now */
+    TRY(control_job_find_device(job, request->device, &job->resume_device));
+    TRY(control_wait_for(job, request));
+    control_want_state(job, JOB_STATE_QUEUED,
+        held ? "somebody said that it is this home's"
+             : NULL); /* control_resumed when it is stored */
+    return NULL;
+}
+
+bool control_go_on_resuming(ControlJob *job) {
+    const bool wanted = job->resume_wanted;
+    if (job->stored_state == JOB_STATE_QUEUED)
+        job->resume_wanted = false; /* that commit resumed the job */
+    if (job->stored_state != JOB_STATE_SUSPENDED || !wanted) return false;
+    job->resume_wanted = false;
+    control_want_state(job, JOB_STATE_QUEUED, NULL);
+    return true;
+}
+
+void control_resumed(ControlJob *job) {
+    job->demanded = job->resume_device;
+    if (job->known)
+        control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_RESUME_REQUESTED,
+                                             .job = job->number.low,
+                                             .device = job->resume_device});
+    else
+        control_job_submit(job, job->has_checkpoint ? POLICY_PLACE_DISK : POLICY_PLACE_NONE,
+            job->resume_device, 0);
+}
+
+static Error *cancel(Control *control, ControlRequest *request) {
+    ControlJob *job = control_job_find(control, request->tenant, request->job);
+    if (!job || job->ended) return control_cancel_absent(control, request);
+    if (job->leaving) return fail_state("cancel", "being released");
+    if (job->departing) return fail_state("cancel", "migrating");
+    if (job->stored_state == JOB_STATE_IN_DOUBT) return fail_state("cancel", "in_doubt");
+    TRY(control_wait_for(job, request));
+    job->cancelling = true;
+    if (job->known) {
+        control_post_event(
+            control, (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+        control_give_up_move(job);
+    }
+    control_discard_slice(job);
+    /* stored before anything has stopped: it stays so after a crash */
+    control_want_state(job, JOB_STATE_CANCELLED, NULL);
+    return NULL;
+}
+
+static Error *checkpoint(Control *control, ControlRequest *request) {
+    ControlJob *job = control_job_find(control, request->tenant, request->job);
+    if (!job || job->ended) return control_fail_absent(control, request, "checkpoint");
+    if (!job->open) {
+        if (!job->has_checkpoint) return fail_state("checkpoint", "not yet begun");
+        control_answer(request, NULL); /* the newest one is where it is */
+        return NULL;
+    }
+    TRY(control_wait_for(job, request));
+    job->checkpoint_wanted = true;
+    if (job->running)
+        control_preempt_job(job);
+    else if (job->task_count > 0)
+        return NULL; /* it is on its way; at the end of its next slice */
+    else {           /* without one, at the end of its next slice */
+        error_free(control_job_take_snapshot(job));
+        job->checkpoint_wanted = !job->has_snapshot;
+        control_commit(job);
+    }
+    return NULL;
+}
+
+static void explain(Control *control, const ControlRequest *request) {
+    ControlJob *job = control_job_find(control, request->tenant, request->job);
+    request->text[0] = 0;
+    if (job && !job->ended) control_explain_wait(job, request->text);
+}
+
+/* A request that was answered may be gone: nothing looks at it then. */
+static Error *handle(Control *control, ControlRequest *request) {
+    Error *error;
+    switch (request->kind) {
+    case CONTROL_SUBMIT:
+        return submit(control, request);
+    case CONTROL_SUSPEND:
+        return suspend(control, request);
+    case CONTROL_RESUME:
+        return resume(control, request);
+    case CONTROL_CANCEL:
+        return cancel(control, request);
+    case CONTROL_CHECKPOINT:
+        return checkpoint(control, request);
+    case CONTROL_HOLD:
+    case CONTROL_LET_GO:
+    case CONTROL_KEEP:
+        return control_handle_leaving(control, request);
+    case CONTROL_STOP:
+    case CONTROL_GIVE:
+    case CONTROL_TAKE_BACK:
+    case CONTROL_OWN:
+    case CONTROL_DISOWN:
+        return control_handle_migration(control, request);
+    case CONTROL_TAKE_UP:
+        error = control_adopt(control, request->tenant, request->job);
+        if (error) return error;
+        control_count(control, METRIC_JOBS_SUBMITTED, 0, 1);
+        control_answer(request, NULL);
+        return NULL;
+    case CONTROL_QUOTAS: /* of a tenant that never had a job the policy learns with its first */
+        if (id_map_find(&control->tenants, 0, (uint64_t)request->tenant))
+            TRY(control_tell_tenant(control, request->tenant));
+        control_answer(request, NULL);
+        return NULL;
+    case CONTROL_PLACE:
+        TRY(control_check_place(control, request->tenant));
+        control_answer(request, NULL);
+        return NULL;
+    case CONTROL_EXPLAIN:
+        explain(control, request);
+        control_answer(request, NULL);
+        return NULL;
+    case CONTROL_DRAIN:
+        control_begin_drain(control, request);
+        return NULL;
+    }
+    FAIL(INTERNAL, "request %d", (int)request->kind);
+}
+
+void control_handle_request(void *context, Message *message) {
+    Control *control = context;
+    ControlRequest *request = (ControlRequest *)message;
+    Error *error = NULL;
+    if (control->draining || control->ending || control->failed) {
+        if (request->kind == CONTROL_SUBMIT) release_submission(request->submission);
+        error = control_check(control);
+        if (!error)
+            error = error_make(ERROR_UNREACHABLE, __FILE__, __LINE__, "the daemon is ending");
+    } else
+        error = handle(control, request);
+    if (error) control_answer(request, error);
+}

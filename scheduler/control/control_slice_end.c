@@ -1,0 +1,160 @@
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "base/container_of.h"
+#include "scheduler/control/control_accounts.h"
+#include "scheduler/control/control_aside.h"
+#include "scheduler/control/control_internal.h"
+
+/* What comes of a slice that is over. */
+
+static void leave_device(ControlJob *job, uint64_t device_ns) {
+    Control *control = job->control;
+    ControlDevice *device = &control->devices[job->device];
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->running = NULL;
+    device->busy_ns += device_ns;
+    control_account_slice(job, control_now_ns(), device_ns);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    device->slice_end_ns = device->give_up_ns = 0;
+    job->running = false;
+    if ((job->cancelling || job->ended) && device_ns > 0) control_account_late(job);
+}
+
+void control_end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes) {
+    if (device_ns > POLICY_TIME_MAX) device_ns = POLICY_TIME_MAX;
+    leave_device(job, device_ns);
+    control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_SLICE_ENDED,
+                                         .job = job->number.low,
+                                         .device = job->device,
+                                         .device_time_ns = device_ns,
+                                         .outcome = outcome,
+                                         .bytes = bytes});
+}
+
+void control_fail_job(ControlJob *job, Error *owned_error) {
+    control_want_state(job, JOB_STATE_FAILED, error_message(owned_error));
+    error_free(owned_error);
+}
+
+void control_post_slice_ended(WorkerSlice *slice) {
+    ControlJob *job = CONTAINER_OF(slice, ControlJob, slice);
+    message_queue_post(&job->control->queue, &job->slice_ended);
+}
+
+/* At the safepoint where the slice ended: what a checkpoint is to be written from. */
+static void take_snapshot(ControlJob *job) {
+    uint64_t now_ns = control_now_ns();
+    bool due = job->checkpoint_due_ns && now_ns >= job->checkpoint_due_ns;
+    if (!due && !job->checkpoint_wanted && !job->control->draining) return;
+    error_free(control_job_take_snapshot(job)); /* tried again at the next slice's end */
+    if (job->has_snapshot) job->checkpoint_wanted = false;
+    if (due) job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
+}
+
+/* As `run --suspend-after` asked for when it submitted the job. */
+void control_suspend_due(ControlJob *job) {
+    job->suspend_due_ns = 0;
+    job->suspend_passed = true;
+    control_post_event(job->control,
+        (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+}
+
+/* Between the worker's two looks at the clock: the way to this thread and back, and its decision.
+ */
+static void note_slice(ControlJob *job) {
+    ControlDevice *device = &job->control->devices[job->device];
+    const WorkerSlice *slice = &job->slice;
+    control_observe(job->control, METRIC_SWITCH_SECONDS, job->switched_from_ns, slice->start_ns);
+    device->last_end_ns = slice->start_ns + slice->device_time_ns;
+    device->last = job;
+}
+
+/* The policy learns of it with the device. */
+static void lose_slice(ControlJob *job) {
+    leave_device(job, control_slice_ns(job));
+    error_free(job->slice.error);
+    job->slice.error = NULL;
+    control_lose_device(job->control, job->device);
+    control_update_status(job);
+}
+
+/* What it made so far is there, whatever comes of it. */
+static void take_results(ControlJob *job) {
+    control_outputs_append(&job->pending, &job->slice_outputs);
+    job->items_done = job_run_items_done(job->run);
+    job->counters = job_run_get_counters(job->run);
+    /* told before the slice's end, so that no other one begins between them */
+    if (!job->slice.error && job->slice.result.outcome == JOB_RUN_SUSPENDED)
+        control_suspend_due(job);
+}
+
+/* The policy learns that its slice failed, if it did, when it runs the job again. */
+static void end_aside(ControlJob *job) {
+    take_results(job);
+    if (!control_end_aside(job)) return;
+    if (!job->cancelling && !job->ended && !job->aside_failed && !job->moving_to_disk &&
+        job->task_count == 0)
+        take_snapshot(job);
+    control_commit(job);
+    control_update_status(job);
+    control_job_settle(job);
+}
+
+/* Nobody wants it any more; an error may be that its kernel was left. */
+static void end_cancelled(ControlJob *job) {
+    control_outputs_deinit(&job->slice_outputs);
+    if (error_code(job->slice.error) == ERROR_DEVICE_LOST) {
+        lose_slice(job);
+        control_job_settle(job);
+        return;
+    }
+    error_free(job->slice.error);
+    job->slice.error = NULL;
+    control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, control_slice_ns(job), 0);
+    control_update_status(job);
+    control_job_settle(job);
+}
+
+void control_handle_slice_ended(void *context, Message *message) {
+    (void)context;
+    ControlJob *job = CONTAINER_OF(message, ControlJob, slice_ended);
+    WorkerSlice *slice = &job->slice;
+    if (job->aside) {
+        end_aside(job);
+        return;
+    }
+    if (job->cancelling || job->ended) {
+        note_slice(job);
+        end_cancelled(job);
+        return;
+    }
+    bool needs_memory = !slice->error && slice->result.outcome == JOB_RUN_NEEDS_MEMORY;
+    bool finished = !slice->error && slice->result.outcome == JOB_RUN_FINISHED;
+    control_count(job->control, METRIC_SLICES, 0, 1);
+    note_slice(job);
+    take_results(job);
+    if (error_code(slice->error) == ERROR_DEVICE_LOST) {
+        lose_slice(job);
+        return;
+    }
+    job->blocked = !slice->error && !finished && !needs_memory && control_outputs_are_many(job);
+    control_end_slice(job,
+        slice->error   ? POLICY_OUTCOME_FAILED
+        : finished     ? POLICY_OUTCOME_FINISHED
+        : needs_memory ? POLICY_OUTCOME_NEEDS_MEMORY
+        : job->blocked ? POLICY_OUTCOME_BLOCKED
+                       : POLICY_OUTCOME_SLICE_ENDED,
+        control_slice_ns(job), needs_memory ? slice->result.bytes : 0);
+    if (slice->error || finished) job->known = false;
+    if (slice->error)
+        control_fail_job(job, slice->error);
+    else if (finished) {
+        control_account_run(job);
+        control_want_state(job, JOB_STATE_SUCCEEDED, NULL);
+    } else
+        take_snapshot(job);
+    slice->error = NULL;
+    control_commit(job);
+    control_update_status(job);
+    control_job_settle(job);
+}

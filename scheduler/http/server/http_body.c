@@ -1,0 +1,97 @@
+#include "scheduler/http/server/http_body.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+
+void http_body_init(HttpBody *body, const HttpService *service, uint64_t size_max) {
+    *body = (HttpBody){.service = service, .size_max = size_max, .descriptor = -1};
+}
+
+void http_body_open(HttpBody *body, const HttpRequest *request) {
+    const RouteBody kind = request->route->body;
+    const bool stored = kind == ROUTE_BODY_STREAM || kind == ROUTE_BODY_MULTIPART;
+    body->size_max = request->body_size_max;
+    body->quota_limits = request->quota_limits_body;
+    if (stored && request->caller.tenant)
+        body->charge = in_flight_begin(body->service->store, request->caller.tenant);
+}
+
+/* Its bytes go; how many there were is still known. */
+static void drop(HttpBody *body) {
+    if (body->map) (void)munmap(body->map, body->size);
+    if (body->descriptor >= 0) (void)close(body->descriptor);
+    if (body->path) (void)unlink(body->path);
+    memory_free(body->path);
+    byte_writer_deinit(&body->memory);
+    in_flight_end(&body->charge);
+    body->map = NULL;
+    body->descriptor = -1;
+    body->path = NULL;
+}
+
+void http_body_deinit(HttpBody *body) {
+    drop(body);
+    http_body_init(body, NULL, 0);
+}
+
+Error *http_body_write(int descriptor, const uint8_t *data, size_t size) {
+    for (size_t done = 0; done < size;) {
+        ssize_t put = write(descriptor, data + done, size - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+            FAIL(EXHAUSTED, "no space left on the disk");
+        if (put < 0) FAIL(IO, "a temporary file cannot be written: %s", strerror(errno));
+        done += (size_t)put;
+    }
+    return NULL;
+}
+
+Error *http_body_refuse(uint64_t size_max, bool quota_limits) {
+    if (quota_limits)
+        FAIL(EXHAUSTED, "over the tenant's quota store_bytes, of which %llu are left",
+            (unsigned long long)size_max);
+    FAIL(TOO_LARGE, "a body of more than %llu bytes, which is the limit here",
+        (unsigned long long)size_max);
+}
+
+static Error *add(HttpBody *body, const void *data, size_t size) {
+    if (size > body->size_max - body->size)
+        return http_body_refuse(body->size_max, body->quota_limits);
+    if (body->charge.store) TRY(in_flight_add(&body->charge, size));
+    if (body->descriptor < 0 && body->size + size > HTTP_BODY_MEMORY_MAX) {
+        TRY(http_service_make_file(body->service, &body->descriptor, &body->path));
+        TRY(http_body_write(body->descriptor, body->memory.data, body->memory.size));
+        byte_writer_deinit(&body->memory);
+    }
+    if (body->descriptor >= 0)
+        TRY(http_body_write(body->descriptor, data, size));
+    else {
+        byte_write_bytes(&body->memory, data, size);
+        TRY(byte_writer_check(&body->memory));
+    }
+    body->size += size;
+    return NULL;
+}
+
+Error *http_body_add(HttpBody *body, const void *data, size_t size) {
+    Error *error = add(body, data, size);
+    if (error) drop(body); /* its room is somebody else's while the client reads on */
+    return error;
+}
+
+Error *http_body_finish(HttpBody *body, HttpRequest *request) {
+    request->body = body->memory.data;
+    request->body_size = body->size;
+    request->body_path = body->path;
+    if (body->descriptor < 0) return NULL;
+    /* nobody else has the file, so it cannot shrink under the map */
+    void *map = mmap(NULL, body->size, PROT_READ, MAP_PRIVATE, body->descriptor, 0);
+    if (map == MAP_FAILED) FAIL(OUT_OF_MEMORY, "a body cannot be mapped: %s", strerror(errno));
+    body->map = map;
+    request->body = map;
+    return NULL;
+}

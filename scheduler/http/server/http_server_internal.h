@@ -1,0 +1,132 @@
+#pragma once
+/* What the files of the server share: connections with their deadlines, and exchanges.
+ *
+ * Locks, in the order in which they are taken: the server's mutex, an exchange's mutex. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "scheduler/http/server/http_body.h"
+#include "scheduler/http/server/http_gate.h"
+#include "scheduler/http/client/http_libraries.h"
+#include "scheduler/http/server/http_server.h"
+#include "scheduler/http/server/http_workers.h"
+#include "scheduler/http/server/listen_socket.h"
+#include "scheduler/node/memory_budget.h"
+
+/* A request on its way through, from its first line to the last byte of its answer. */
+typedef struct HttpExchange {
+    HttpTask task; /* first: runs the handler, then the stream's pulls */
+    struct HttpConnection *connection;
+    struct MHD_Connection *mhd;
+    char *target;
+    HttpRequest request;
+    HttpResponse response;
+    HttpBody body;
+    Error *error;       /* of the head or the body; answered when the body has come */
+    uint64_t discarded; /* bytes of a body that was refused while it came */
+    uint64_t body_start_ns, run_start_ns;
+    bool opened;    /* the head was looked at */
+    bool ambiguous; /* it can be read in two ways: nothing is read behind it */
+    uint64_t index; /* of its connection's requests, from 1 */
+    bool sent;      /* the answer was handed over */
+    atomic_bool answered;
+    char *authorization; /* looked at again before anything is done; NULL: none was shown */
+    /* Of a stream. */
+    pthread_mutex_t mutex;
+    ByteWriter buffer;
+    size_t buffer_at;
+    bool waiting; /* suspended, because the buffer is empty */
+    bool pulling; /* a task is posted or runs */
+    bool woken;   /* there may be more since the last pull began */
+    bool started, ended, failed;
+    MemoryCharge held;     /* what the answer keeps in memory until its end */
+    MemoryCharge buffered; /* the buffer */
+} HttpExchange;
+
+typedef struct HttpConnection {
+    struct HttpServer *server;
+    struct HttpConnection *previous, *next;
+    HttpOrigin origin;
+    uint8_t peer[16]; /* its address; of IPv6 the network's 64 bits. Zeros: a unix socket */
+    bool trusted;     /* it has shown a valid token, or is of the unix socket */
+    bool leaving;     /* it was shut down */
+    int descriptor;
+    uint64_t deadline_ns;   /* cut then; 0: never */
+    HttpExchange *exchange; /* NULL: between two requests */
+    uint64_t requests;      /* that have begun */
+    HttpGate gate;
+} HttpConnection;
+
+typedef struct HttpListener {
+    struct HttpServer *server;
+    HttpOrigin origin;
+    int socket; /* -1: none */
+    struct MHD_Daemon *daemon;
+} HttpListener;
+
+enum { HTTP_LISTENERS = 2 };
+
+struct HttpServer {
+    HttpService *service;
+    HttpServerOptions options; /* without zeros */
+    HttpListener listeners[HTTP_LISTENERS];
+    char *socket_path;
+    uint64_t socket_inode;
+    char address[LISTEN_ADDRESS_SIZE];
+    HttpWorkers *workers;
+    MemoryBudget *answers; /* memory of answers that are not read yet */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed; /* closing, or fewer suspended */
+    HttpConnection *connections;
+    _Atomic uint32_t suspended; /* exchanges */
+    atomic_bool closing;
+    bool monitoring;
+    pthread_t monitor;
+};
+
+/* Rows of METRIC_HTTP_REQUESTS. */
+MUST_CHECK Error *http_exchange_declare_metrics(Metrics *metrics);
+
+/* libmicrohttpd's callbacks. self: a listener. */
+void *http_exchange_begin(void *self, const char *uri, struct MHD_Connection *mhd);
+enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, const char *url,
+    const char *method, const char *version, const char *upload_data, size_t *upload_data_size,
+    void **request);
+void http_exchange_end(
+    void *self, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code);
+
+/* The token may have been revoked while the body came, the task waited or the client read.
+ * Errors: UNAUTHENTICATED. */
+MUST_CHECK Error *http_exchange_check_caller(HttpExchange *exchange);
+
+/* The connection has shown a valid token. */
+void http_connection_trust(HttpConnection *connection);
+
+/* An answer's memory, charged to whoever asked. bytes: of it; what was charged before is given back
+ * whether this works or not. Errors: EXHAUSTED so many of its answers wait to be read. */
+MUST_CHECK Error *http_exchange_charge(
+    HttpExchange *exchange, uint64_t bytes, MemoryCharge *inout_charge);
+
+/* A body that is in memory or in a file: a piece of it. */
+ssize_t http_body_piece(void *self, uint64_t position, char *out, size_t size);
+/* A stream's body. */
+ssize_t http_stream_read(void *self, uint64_t position, char *out, size_t size);
+void http_stream_start(HttpExchange *exchange);
+/* Nobody reads it any more, or the server closes. */
+void http_stream_cut(HttpExchange *exchange);
+
+/* Suspends the connection from within one of its callbacks (false: the server closes); resumes it
+ * from anywhere. */
+bool http_exchange_suspend(HttpExchange *exchange);
+void http_exchange_resume(HttpExchange *exchange);
+
+/* A connection's deadline; limit_ms 0: none. */
+void http_connection_limit(HttpConnection *connection, uint64_t limit_ms);
+
+/* Cuts connections beyond their deadlines and streams whose clients are gone. */
+MUST_CHECK Error *http_monitor_start(HttpServer *server);
+void http_monitor_stop(HttpServer *server);
+/* NOTIFY_CONNECTION. */
+void http_monitor_notice(void *self, struct MHD_Connection *mhd, void **socket_context,
+    enum MHD_ConnectionNotificationCode code);

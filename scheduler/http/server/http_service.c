@@ -1,0 +1,144 @@
+#include "scheduler/http/server/http_service.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "scheduler/http/server/http_body.h"
+
+static const char scheme[] = "Bearer ";
+
+/* Without a token: the administrator of this node, where only its user can connect. */
+static Error *identify(
+    HttpService *service, HttpOrigin origin, const char *authorization, Caller *out_caller) {
+    const Accounts *accounts = &service->accounts;
+    if (authorization) {
+        if (strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
+            FAIL(UNAUTHENTICATED, "Authorization: Bearer TOKEN is wanted");
+        const char *token = authorization + sizeof scheme - 1;
+        if (strlen(token) > HTTP_TOKEN_SIZE_MAX) FAIL(UNAUTHENTICATED, "the token is unknown");
+        return accounts->class_->check_token(accounts->self, token, out_caller);
+    }
+    if (origin != HTTP_ORIGIN_UNIX)
+        FAIL(UNAUTHENTICATED, "a token is missing: Authorization: Bearer TOKEN");
+    *out_caller = (Caller){.tenant = TENANT_DEFAULT, .role = CALLER_ADMIN};
+    return NULL;
+}
+
+Error *http_service_still_may(
+    HttpService *service, HttpOrigin origin, const char *authorization, const Caller *caller) {
+    Caller now;
+    TRY(identify(service, origin, authorization, &now));
+    if (now.token != caller->token || now.role != caller->role)
+        FAIL(UNAUTHENTICATED, "the token is another one now");
+    return NULL;
+}
+
+static bool may(CallerRole role, RouteRole wanted) {
+    switch (wanted) {
+    case ROUTE_ROLE_ANYONE:
+        return true;
+    case ROUTE_ROLE_USER:
+        return role == CALLER_USER || role == CALLER_ADMIN;
+    case ROUTE_ROLE_ADMIN:
+        return role == CALLER_ADMIN;
+    case ROUTE_ROLE_NODE:
+        return role == CALLER_NODE || role == CALLER_ADMIN;
+    }
+    return false;
+}
+
+/* ?tenant=: a user may name only its own, and another one looks like one that is not there. */
+static Error *choose_tenant(HttpService *service, HttpRequest *request) {
+    const Accounts *accounts = &service->accounts;
+    const char *name = http_request_query(request, "tenant");
+    TenantId tenant;
+    if (!name) return NULL;
+    if (http_request_query_at(request, "tenant", 1)) FAIL(INVALID, "?tenant= is given twice");
+    if (!text_is_name(name)) FAIL(NOT_FOUND, "no such tenant");
+    Error *error = accounts->class_->find_tenant(accounts->self, name, &tenant);
+    bool hidden = !error && request->caller.role == CALLER_USER && tenant != request->caller.tenant;
+    if (error_code(error) == ERROR_NOT_FOUND || hidden) {
+        error_free(error);
+        FAIL(NOT_FOUND, "no tenant %s", name);
+    }
+    TRY(error);
+    request->caller.tenant = tenant;
+    return NULL;
+}
+
+static Error *check_body(HttpService *service, const HttpHead *head, HttpRequest *request) {
+    const RouteInfo *route = request->route;
+    const Accounts *accounts = &service->accounts;
+    request->body_size_max = route->body_size_max;
+    if (head->content_encoding && strcasecmp(head->content_encoding, "identity") != 0)
+        FAIL(UNSUPPORTED, "Content-Encoding: only identity is taken here");
+    size_t type_size = head->content_type ? strlen(head->content_type) + 1 : 0;
+    if (type_size > sizeof request->content_type)
+        FAIL(INVALID, "Content-Type has more than %zu bytes", sizeof request->content_type - 1);
+    if (type_size) memcpy(request->content_type, head->content_type, type_size);
+    bool stored = route->body == ROUTE_BODY_STREAM || route->body == ROUTE_BODY_MULTIPART;
+    if (stored && request->caller.tenant) {
+        uint64_t left;
+        TRY(accounts->class_->store_bytes_left(accounts->self, request->caller.tenant, &left));
+        request->quota_limits_body = left < request->body_size_max;
+        if (request->quota_limits_body) request->body_size_max = left;
+    }
+    if (head->has_length && head->content_length > request->body_size_max)
+        return error_wrap(http_body_refuse(request->body_size_max, request->quota_limits_body),
+            "Content-Length %llu", (unsigned long long)head->content_length);
+    return NULL;
+}
+
+Error *http_service_open(HttpService *service, const HttpHead *head, HttpRequest *request) {
+    size_t size = strlen(head->target);
+    void *path;
+    if (size > HTTP_TARGET_SIZE_MAX)
+        FAIL(TOO_LARGE, "the address has more than %d bytes", HTTP_TARGET_SIZE_MAX);
+    TRY(memory_alloc(size + 1, 1, &path));
+    Error *error = http_request_parse_target(request, head->target, path);
+    if (!error) error = route_find(head->method, path, &request->match);
+    memory_free(path);
+    /* who may not come in does not learn which addresses there are */
+    Error *unknown = NULL;
+    bool open = !error && route_info(request->match.route)->role == ROUTE_ROLE_ANYONE;
+    if (!open) unknown = identify(service, head->origin, head->authorization, &request->caller);
+    if (unknown) {
+        error_free(error);
+        return unknown;
+    }
+    TRY(error);
+    const RouteInfo *route = route_info(request->match.route);
+    if (!may(request->caller.role, route->role))
+        FAIL(REFUSED, "this needs the role %s", route_role_name(route->role));
+    request->route = route;
+    if (route->role != ROUTE_ROLE_ANYONE) TRY(choose_tenant(service, request));
+    return check_body(service, head, request);
+}
+
+void http_service_answer(HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    Error *error = request->route->handler(service, request, response);
+    if (error) http_response_error(response, error);
+}
+
+Error *http_service_make_file(const HttpService *service, int *out_descriptor, char **out_path) {
+    TextBuilder OWN_TEXT(path) = {0};
+    text_appendf(&path, "%s/upload.XXXXXX", service->upload_folder);
+    TRY(text_builder_check(&path));
+    int descriptor = mkostemp(path.data, O_CLOEXEC);
+    if (descriptor < 0) {
+        if (errno == ENOSPC || errno == EDQUOT) FAIL(EXHAUSTED, "no space left on the disk");
+        FAIL(IO, "a temporary file cannot be made: %s", strerror(errno));
+    }
+    *out_descriptor = descriptor;
+    return text_builder_take(&path, out_path); /* cannot fail: it was checked */
+}
+
+Error *http_service_change(HttpService *service, CatalogWork work, void *context) {
+    return service->catalog ? catalog_run(service->catalog, work, context)
+                            : catalog_run_directly(service->store, work, context);
+}

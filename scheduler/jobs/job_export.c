@@ -1,0 +1,115 @@
+#include "scheduler/jobs/job_export.h"
+
+#include "base/allocator.h"
+#include "scheduler/jobs/container_answer.h"
+#include "scheduler/jobs/job_parcel_internal.h"
+#include "scheduler/jobs/unused_inputs.h"
+
+/* What stands behind a file while it is made. */
+typedef struct Export {
+    JobParcel *parcel;
+    UnusedInputs *inputs; /* NULL: the file has the inputs as the store has them, or none */
+} Export;
+
+static void export_close(Export *export) {
+    if (!export) return;
+    unused_inputs_close(export->inputs);
+    job_parcel_close(export->parcel);
+    memory_free(export);
+}
+DEFINE_OWN(Export, export_close);
+
+/* Of a job that has used none of its inputs they stand in the store as they are. */
+static bool cuts_inputs(const JobParcel *parcel) {
+    return parcel->policy.items && parcel->items_done != (int64_t)parcel->policy.items_before;
+}
+
+static Error *export_open(Store *store, const JobExport *wanted, Export **out_export) {
+    OWN(Export, export) = NULL;
+    TRY(memory_alloc(1, sizeof *export, (void **)&export));
+    TRY(job_parcel_begin(store, wanted, &export->parcel));
+    JobParcel *parcel = export->parcel;
+    if (cuts_inputs(parcel)) {
+        const int64_t used = parcel->items_done - (int64_t)parcel->policy.items_before;
+        TRY(unused_inputs_open(store, &parcel->row, &parcel->policy, used, &export->inputs));
+    } else
+        TRY(job_parcel_open_inputs(parcel));
+    *out_export = TAKE(export);
+    return NULL;
+}
+
+/* Writes the inputs that are cut, and then the manifest. */
+static Error *finish(Export *export, WorkerPool *pool, ChunkSink sink) {
+    JobParcel *parcel = export->parcel;
+    const ArrayBundle *made = &parcel->made_inputs;
+    if (export->inputs) {
+        TRY(unused_inputs_write(export->inputs, pool, sink, &parcel->made_inputs));
+        parcel->inputs =
+            (JobFileArrays){made->bytes.data, made->bytes.size, made->chunks, made->chunk_count};
+    }
+    return job_parcel_finish(parcel, parcel->wanted.owns ? JOB_FILE_RELEASE : JOB_FILE_COPY);
+}
+
+/* ---- a file on the disk ---- */
+
+static Error *copy_chunks(JobParcel *parcel, WorkerPool *pool, ChunkSink sink) {
+    ChunkSource source = job_parcel_source(parcel);
+    size_t count, model_count;
+    const ChunkRef *chunks = job_parcel_chunks(parcel, &count);
+    const ChunkRef *model = job_parcel_model_chunks(parcel, &model_count);
+    TRY(chunk_copy(chunks, count, pool, CHUNK_VERIFY_XXH3, source, sink));
+    return chunk_copy(model, model_count, pool, CHUNK_VERIFY_XXH3, source, sink);
+}
+
+Error *job_export_write(Store *store, WorkerPool *pool, const JobExport *wanted, const char *path) {
+    OWN(FileOutput, output) = NULL;
+    OWN(ContainerFile, file) = NULL;
+    OWN(Export, export) = NULL;
+    size_t size;
+    TRY(file_output_create(path, &output));
+    TRY(container_file_create(output, NULL, &file));
+    TRY(export_open(store, wanted, &export));
+    const ChunkSink sink = container_file_get_sink(file);
+    TRY(finish(export, pool, sink));
+    TRY(copy_chunks(export->parcel, pool, sink));
+    const uint8_t *manifest = job_parcel_manifest(export->parcel, &size);
+    TRY(container_file_finish(file, manifest, size));
+    return file_output_commit(output);
+}
+
+/* ---- the same, while it is read ---- */
+
+static void close_export(void *export) { export_close(export); }
+
+static uint64_t export_bytes(const Export *export) {
+    return job_parcel_bytes(export->parcel) +
+           (export->inputs ? unused_inputs_bytes(export->inputs) : 0);
+}
+
+static Error *plan(Export *export, WorkerPool *pool, ContainerAnswer *answer) {
+    const JobParcel *parcel = export->parcel;
+    ChunkSource made = {0};
+    size_t count;
+    if (export->inputs) made = unused_inputs_source(export->inputs, &parcel->made_inputs);
+    TRY(finish(export, pool, container_answer_sink(answer, made)));
+    const ChunkRef *chunks = job_parcel_chunks(parcel, &count);
+    TRY(container_answer_add(answer, chunks, count));
+    chunks = job_parcel_model_chunks(parcel, &count);
+    return container_answer_add(answer, chunks, count);
+}
+
+Error *job_export_open(
+    Store *store, WorkerPool *pool, const JobExport *wanted, HttpStream *out_stream) {
+    OWN(Export, export) = NULL;
+    OWN(ContainerAnswer, answer) = NULL;
+    size_t size;
+    *out_stream = (HttpStream){.pull = NULL};
+    TRY(export_open(store, wanted, &export));
+    if (export_bytes(export) > JOB_EXPORT_MEMORY_MAX) return NULL;
+    TRY(container_answer_create(store, wanted->tenant, &answer));
+    TRY(plan(export, pool, answer));
+    const uint8_t *manifest = job_parcel_manifest(export->parcel, &size);
+    const uint64_t bytes = export_bytes(export);
+    return container_answer_finish(
+        TAKE(answer), manifest, size, TAKE(export), close_export, bytes, out_stream);
+}

@@ -1,0 +1,279 @@
+#include "scheduler/jobs/job_parcel.h"
+
+#include <math.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "scheduler/jobs/job_parcel_internal.h"
+#include "store/database/digest_set.h"
+#include "store/jobs/job_checkpoints.h"
+
+/* A running job may store a newer checkpoint and drop this one between two steps. */
+enum { TRIES_MAX = 16 };
+
+/* What an open content takes beside its bytes and chunks. */
+enum { CONTENT_BYTES = 512 };
+
+void job_parcel_close(JobParcel *parcel) {
+    if (!parcel) return;
+    memory_free(parcel->chunks);
+    memory_free(parcel->model_chunks);
+    byte_writer_deinit(&parcel->manifest);
+    byte_writer_deinit(&parcel->policy_bytes);
+    byte_writer_deinit(&parcel->point_bytes);
+    stored_executable_close(parcel->model);
+    memory_free(parcel->outputs);
+    array_bundle_deinit(&parcel->made_inputs);
+    container_release(parcel->execution);
+    job_point_deinit(&parcel->point);
+    chunk_reader_close(parcel->reader);
+    while (parcel->content_count > 0)
+        stored_content_close(parcel->contents[--parcel->content_count]);
+    memory_free(parcel->contents);
+    job_policy_deinit(&parcel->policy);
+    memory_free(parcel);
+}
+
+static Error *read_row(JobParcel *self) {
+    ByteWriter OWN_BYTES(policy) = {0};
+    const JobExport *wanted = &self->wanted;
+    TRY(jobs_get(self->store, wanted->tenant, wanted->job, &self->row));
+    TRY(jobs_get_policy(self->store, wanted->tenant, wanted->job, &policy));
+    return job_policy_read(policy.data, policy.size, &self->policy);
+}
+
+/* It stays open as long as the parcel. */
+static Error *open_content(
+    JobParcel *self, JobContentKind kind, int64_t sequence, StoredContent **out_content) {
+    void *contents = self->contents;
+    TRY(memory_grow(
+        &contents, self->content_count, &self->content_capacity, sizeof *self->contents));
+    self->contents = contents;
+    TRY(stored_content_open(
+        self->store, self->row.tenant, self->row.id, kind, sequence, out_content));
+    self->contents[self->content_count++] = *out_content;
+    return NULL;
+}
+
+/* ---- where the job goes on ---- */
+
+static Error *try_checkpoint(JobParcel *self, JobCheckpoint *out) {
+    const JobExport *wanted = &self->wanted;
+    TRY(job_checkpoints_get(self->store, wanted->tenant, wanted->job, wanted->checkpoint, out));
+    return open_content(self, JOB_CONTENT_CHECKPOINT, out->number, &self->checkpoint);
+}
+
+static Error *open_checkpoint(JobParcel *self) {
+    JobCheckpoint found = {0};
+    Error *error = NULL;
+    size_t size;
+    if (self->wanted.checkpoint == 0 && isnan(self->row.checkpoint_created)) return NULL;
+    for (int i = 0; i < TRIES_MAX; i++) {
+        error_free(error); /* it was the newest no more: the next one is */
+        error = try_checkpoint(self, &found);
+        if (self->wanted.checkpoint > 0 || error_code(error) != ERROR_NOT_FOUND) break;
+    }
+    TRY(error);
+    const uint8_t *bytes = stored_content_bytes(self->checkpoint, &size);
+    TRY(job_point_read(bytes, size, &self->point));
+    self->items_done = self->row.items_total < 0 ? 0 : found.items_done;
+    if (!self->point.manifest) return NULL;
+    return container_open_manifest(CONTAINER_CHECKPOINT, self->point.manifest,
+        self->point.manifest_size, chunk_reader_source(self->reader), &self->execution);
+}
+
+/* ---- arrays, as they are stored ---- */
+
+static JobFileArrays arrays_of(const StoredContent *content) {
+    JobFileArrays arrays;
+    arrays.bytes = stored_content_bytes(content, &arrays.size);
+    arrays.chunks = stored_content_chunks(content, &arrays.chunk_count);
+    return arrays;
+}
+
+/* Whoever gets the job gets what could be seen of it, also what it makes again from its checkpoint
+ * on: nobody sees less of it than before. */
+static Error *open_outputs(JobParcel *self) {
+    int64_t count = self->point.sequence;
+    if (self->wanted.owns && self->row.outputs_visible > count) count = self->row.outputs_visible;
+    for (int64_t i = 0; i < count; i++) {
+        StoredContent *content;
+        void *outputs = self->outputs;
+        TRY(memory_grow(
+            &outputs, self->output_count, &self->output_capacity, sizeof *self->outputs));
+        self->outputs = outputs;
+        TRY(open_content(self, JOB_CONTENT_OUTPUT, i, &content));
+        self->outputs[self->output_count++] = arrays_of(content);
+    }
+    return NULL;
+}
+
+bool job_parcel_has_used_inputs(const JobParcel *parcel) {
+    return !parcel->policy.items && parcel->execution;
+}
+
+Error *job_parcel_open_inputs(JobParcel *self) {
+    const ArrayList none = {0};
+    StoredContent *content;
+    if (!job_parcel_has_used_inputs(self)) {
+        TRY(open_content(self, JOB_CONTENT_INPUTS, 0, &content));
+        self->inputs = arrays_of(content);
+        return NULL;
+    }
+    TRY(array_bundle_write(&none, NULL, (ChunkSink){0}, &self->made_inputs));
+    self->inputs = (JobFileArrays){
+        .bytes = self->made_inputs.bytes.data, .size = self->made_inputs.bytes.size};
+    return NULL;
+}
+
+/* ---- the manifest ---- */
+
+/* What belongs to this home or this run of it stays here. The time of a job's first slice is known
+ * here alone; of a job that moves, everything else goes along. */
+static Error *write_scheduler_bytes(JobParcel *self, JobFileOwner owner) {
+    JobPolicy policy = self->policy;
+    JobPoint point = self->point;
+    policy.suspend_after_ns = 0;
+    if (owner != JOB_FILE_MOVE) policy.suspend_at = 0;
+    if (owner != JOB_FILE_MOVE || !policy.items) policy.items_before = 0;
+    point.manifest = NULL; /* it stands in the file's own sections */
+    job_policy_write(&policy, &self->policy_bytes);
+    TRY(byte_writer_check(&self->policy_bytes));
+    return job_point_write(&point, &self->point_bytes);
+}
+
+static Error *write_manifest(JobParcel *self, JobFileOwner owner) {
+    const Job *row = &self->row;
+    Digest identity;
+    JobFile file = {.origin = {.node = row->id.node,
+                        .number = row->id.number,
+                        .epoch = row->epoch,
+                        .owner = owner},
+        .model = row->model,
+        .priority = (uint8_t)row->priority,
+        .release = (uint8_t)row->release,
+        .items_total = row->items_total,
+        .items_done = self->items_done,
+        .deadline_s = row->deadline - clock_real().calendar_s(clock_real().self),
+        .policy = self->policy_bytes.data,
+        .policy_size = self->policy_bytes.size,
+        .point = self->point_bytes.data,
+        .point_size = self->point_bytes.size,
+        .inputs = self->inputs,
+        .outputs = self->outputs,
+        .output_count = self->output_count,
+        .executable_identity = row->executable};
+    if (self->model)
+        file.executable = stored_executable_manifest(self->model, &file.executable_size);
+    return job_file_write(&file, self->execution, &self->manifest, &identity);
+}
+
+/* ---- the chunks ---- */
+
+typedef struct ChunkList {
+    ChunkRef **items;
+    size_t *count, *capacity;
+    DigestSet *seen;
+} ChunkList;
+
+static Error *list_chunks(const ChunkList *list, const ChunkRef *refs, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        void *items = *list->items;
+        if (digest_set_find(list->seen, &refs[i].hash)) continue;
+        TRY(digest_set_add(list->seen, &refs[i].hash, 1));
+        TRY(memory_grow(&items, *list->count, list->capacity, sizeof **list->items));
+        *list->items = items;
+        (*list->items)[(*list->count)++] = refs[i];
+    }
+    return NULL;
+}
+
+static Error *list_contents(JobParcel *self) {
+    DigestSet OWN_DIGEST_SET(seen) = {0};
+    const ChunkList list = {&self->chunks, &self->chunk_count, &self->chunk_capacity, &seen};
+    for (size_t i = 0; i < self->content_count; i++) {
+        size_t count;
+        const ChunkRef *refs = stored_content_chunks(self->contents[i], &count);
+        TRY(list_chunks(&list, refs, count));
+    }
+    return NULL;
+}
+
+static Error *list_model(JobParcel *self) {
+    DigestSet OWN_DIGEST_SET(seen) = {0};
+    const ChunkList list = {
+        &self->model_chunks, &self->model_chunk_count, &self->model_chunk_capacity, &seen};
+    size_t count;
+    if (!self->model) return NULL;
+    const ChunkRef *refs = stored_executable_chunks(self->model, &count);
+    return list_chunks(&list, refs, count);
+}
+
+/* ---- all of it ---- */
+
+static Error *open_all(JobParcel *self) {
+    TRY(read_row(self));
+    TRY(chunk_reader_open(self->store, self->row.tenant, &self->reader));
+    TRY(open_checkpoint(self));
+    TRY(open_outputs(self));
+    if (!self->wanted.with_model) return NULL;
+    return stored_executable_open(
+        self->store, self->row.tenant, &self->row.executable, &self->model);
+}
+
+Error *job_parcel_begin(Store *store, const JobExport *wanted, JobParcel **out_parcel) {
+    OWN(JobParcel, parcel) = NULL;
+    TRY(memory_alloc(1, sizeof *parcel, (void **)&parcel));
+    parcel->store = store;
+    parcel->wanted = *wanted;
+    TRY(open_all(parcel));
+    *out_parcel = TAKE(parcel);
+    return NULL;
+}
+
+Error *job_parcel_finish(JobParcel *parcel, JobFileOwner owner) {
+    TRY(write_scheduler_bytes(parcel, owner));
+    TRY(write_manifest(parcel, owner));
+    TRY(list_contents(parcel));
+    return list_model(parcel);
+}
+
+Error *job_parcel_open(Store *store, const JobExport *wanted, JobParcel **out_parcel) {
+    OWN(JobParcel, parcel) = NULL;
+    JobExport owner = *wanted;
+    owner.owns = true;
+    TRY(job_parcel_begin(store, &owner, &parcel));
+    TRY(job_parcel_open_inputs(parcel));
+    TRY(job_parcel_finish(parcel, JOB_FILE_MOVE));
+    *out_parcel = TAKE(parcel);
+    return NULL;
+}
+
+uint64_t job_parcel_bytes(const JobParcel *parcel) {
+    uint64_t bytes = parcel->manifest.size + parcel->point_bytes.size;
+    const uint64_t chunks = parcel->chunk_capacity + parcel->model_chunk_capacity;
+    for (size_t i = 0; i < parcel->content_count; i++) {
+        size_t size, count;
+        (void)stored_content_bytes(parcel->contents[i], &size);
+        (void)stored_content_chunks(parcel->contents[i], &count);
+        bytes += size + CONTENT_BYTES + 2 * count * sizeof(ChunkRef); /* and as pins */
+    }
+    return bytes + chunks * sizeof(ChunkRef);
+}
+
+const uint8_t *job_parcel_manifest(const JobParcel *parcel, size_t *out_size) {
+    *out_size = parcel->manifest.size;
+    return parcel->manifest.data;
+}
+
+const ChunkRef *job_parcel_chunks(const JobParcel *parcel, size_t *out_count) {
+    *out_count = parcel->chunk_count;
+    return parcel->chunks;
+}
+
+const ChunkRef *job_parcel_model_chunks(const JobParcel *parcel, size_t *out_count) {
+    *out_count = parcel->model_chunk_count;
+    return parcel->model_chunks;
+}
+
+ChunkSource job_parcel_source(JobParcel *parcel) { return chunk_reader_source(parcel->reader); }

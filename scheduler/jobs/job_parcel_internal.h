@@ -1,0 +1,43 @@
+#pragma once
+/* What stands behind a parcel or a checkpoint file while it is made. */
+#include "scheduler/executor/job_point.h"
+#include "scheduler/jobs/job_parcel.h"
+#include "scheduler/node/job_policy.h"
+#include "serialize/arrays/array_bundle.h"
+#include "serialize/checkpoint/job_file.h"
+#include "store/chunks/chunk_reader.h"
+#include "store/jobs/stored_content.h"
+#include "store/models/stored_executable.h"
+
+struct JobParcel {
+    JobExport wanted;
+    Store *store;
+    Job row;
+    JobPolicy policy;
+    StoredContent **contents; /* open until the end; the newest is closed first */
+    size_t content_count, content_capacity;
+    ChunkReader *reader;       /* of all their chunks */
+    StoredContent *checkpoint; /* of contents. NULL: it has not begun */
+    int64_t items_done;
+    JobPoint point;
+    Container *execution; /* NULL: between two runs */
+    JobFileArrays inputs;
+    ArrayBundle made_inputs; /* of which inputs borrow that are not stored like that */
+    JobFileArrays *outputs;
+    size_t output_count, output_capacity;
+    StoredExecutable *model; /* NULL: it does not go along */
+    ByteWriter policy_bytes, point_bytes, manifest;
+    ChunkRef *chunks, *model_chunks; /* each once */
+    size_t chunk_count, chunk_capacity, model_chunk_count, model_chunk_capacity;
+};
+
+/* Opens everything but the inputs. */
+MUST_CHECK Error *job_parcel_begin(Store *store, const JobExport *wanted, JobParcel **out_parcel);
+/* Whether a single run has its inputs in its execution's registers. */
+bool job_parcel_has_used_inputs(const JobParcel *parcel);
+/* The inputs as they are stored, or none if they are used. */
+MUST_CHECK Error *job_parcel_open_inputs(JobParcel *parcel);
+/* What it keeps in memory, about. */
+uint64_t job_parcel_bytes(const JobParcel *parcel);
+/* Writes the manifest and lists the chunks, but those of inputs that were made. */
+MUST_CHECK Error *job_parcel_finish(JobParcel *parcel, JobFileOwner owner);

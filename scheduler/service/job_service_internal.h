@@ -1,0 +1,80 @@
+#pragma once
+/* The job service as its files see it. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "scheduler/node/memory_budget.h"
+#include "scheduler/service/job_service.h"
+#include "scheduler/migration/passed_answer.h"
+#include "store/database/catalog.h"
+#include "store/jobs/job_copy.h"
+
+typedef struct JobWatch JobWatch;
+
+struct JobService {
+    SettingsCache *settings;
+    Store *store; /* its */
+    Catalog *catalog;
+    WorkerPool *pool;
+    Control *control;
+    MemoryBudget *intake; /* memory for inputs on their way */
+    pthread_mutex_t watches_mutex;
+    JobWatch *watches;              /* open streams */
+    void (*removed)(void *context); /* NULL: nobody waits for it */
+    void *removed_context;
+    PassedAnswers *passed; /* outputs of moved jobs, on their way */
+    atomic_uint asking;    /* threads that wait for another node's word of a job */
+};
+
+/* Whose job a caller means, and its row. An admin may name any tenant's job. */
+MUST_CHECK Error *job_service_find(
+    JobService *service, const Caller *caller, const char *text, Job *out_job);
+/* As it is shown, with what only the control thread knows. */
+MUST_CHECK Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job);
+/* Which quota a job that does not run waits for, if it is one. */
+void job_service_explain_wait(JobService *service, const Tenant *tenant, JobsApiJob *inout_job);
+/* The same of one job, where that says nothing: what has the devices that it could use. */
+void job_service_explain_turn(JobService *service, const Job *row, JobsApiJob *inout_job);
+MUST_CHECK Error *job_service_devices(
+    void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
+MUST_CHECK Error *job_service_tenants(void *self, const Caller *caller, const char *after,
+    size_t count_max, JobsApiTenantVisitor *visit, void *context);
+void job_service_use(void *self, TenantId tenant, JobsApiUse *out_use);
+void job_service_tenant_changed(void *self, TenantId tenant);
+MUST_CHECK Error *job_service_outputs(void *self, const Caller *caller, const char *job,
+    int64_t since, HttpStream *out_stream, JobsApiOutputs *out);
+MUST_CHECK Error *job_service_ask(
+    void *self, const Caller *caller, const char *job, JobsApiQuestion what, JobsApiWait *out_wait);
+/* ---- job_service_moved.c: jobs that went to another node ---- */
+/* Adds what that one says of it; nothing where it does not answer. */
+void job_service_show_moved(
+    JobService *service, const Caller *caller, const Job *row, JobsApiJob *inout_job);
+MUST_CHECK Error *job_service_pass_outputs(JobService *service, const Caller *caller,
+    const Job *row, int64_t since, HttpStream *out_stream, JobsApiOutputs *out);
+
+/* A file gives its job once: whether a node that this home knows has taken it already. One that
+ * does not answer cannot say so. Other tenants' jobs there are none to a user.
+ *
+ * out_vouched: one of them released the job, and there it is of the tenant with the caller's
+ *              tenant's name; or an administrator asks.
+ * Errors:      CONFLICT. */
+MUST_CHECK Error *job_service_check_elsewhere(
+    JobService *service, const Caller *caller, JobId job, int64_t epoch, bool *out_vouched);
+
+MUST_CHECK Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
+    const JobsApiCheckpointOptions *options, const char *path, HttpStream *out_stream);
+MUST_CHECK Error *job_service_restore(void *self, const Caller *caller, const char *path,
+    const JobsApiRestoreOptions *options, JobsApiJob *out_job);
+/* A suspended job goes on from an older checkpoint when it is resumed. */
+MUST_CHECK Error *job_service_go_back(JobService *service, const Job *row, int64_t checkpoint);
+MUST_CHECK Error *job_service_verify(void *self, const Caller *caller, const char *job,
+    int64_t checkpoint, JobsApiVerification *out_verification);
+MUST_CHECK Error *job_service_verification(
+    void *self, const Caller *caller, const char *replay, JobsApiVerification *out_verification);
+/* Runs work, which is one step of inout_copy, until it is done. A copy that fails is given up. */
+MUST_CHECK Error *job_service_copy(
+    JobService *service, CatalogWork work, void *context, JobCopy *inout_copy);
+/* One job more may wait. Errors: EXHAUSTED the tenant's queued_jobs. */
+MUST_CHECK Error *job_service_check_queue(JobService *service, TenantId tenant);
+MUST_CHECK Error *job_service_watch(
+    void *self, const Caller *caller, const char *job, int64_t since, HttpStream *out_stream);
