@@ -1,4 +1,4 @@
-#include "tools/model_access.h"
+#include "tools/client/model_access.h"
 
 #include <stdio.h>
 #include <stdlib.h>

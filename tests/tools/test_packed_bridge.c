@@ -1,4 +1,4 @@
-#include "tools/packed_bridge.h"
+#include "tools/library/packed_bridge.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "tools/progress.h"
+#include "tools/client/progress.h"
 
 #include <stdlib.h>
 #include <unistd.h>

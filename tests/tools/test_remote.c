@@ -1,4 +1,4 @@
-#include "tools/remote.h"
+#include "tools/client/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "serialize/arrays/npz.h"
 #include "tests/scheduler/http_fixtures.h"
 #include "tests/tools/tools_fixtures.h"
-#include "tools/job_watch.h"
+#include "tools/client/job_watch.h"
 
 enum { TEXT_SIZE = 16384 };
 

@@ -1,4 +1,4 @@
-#include "tools/run_profile.h"
+#include "tools/client/run_profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

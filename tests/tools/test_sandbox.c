@@ -1,4 +1,4 @@
-#include "tools/sandbox.h"
+#include "tools/client/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

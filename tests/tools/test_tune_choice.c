@@ -1,4 +1,4 @@
-#include "tools/tune_choice.h"
+#include "tools/tuning/tune_choice.h"
 
 #include "tests/support/test_support.h"
 

@@ -1,4 +1,4 @@
-#include "tools/tune_table.h"
+#include "tools/tuning/tune_table.h"
 
 #include "base/allocator.h"
 #include "base/file.h"

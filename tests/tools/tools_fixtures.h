@@ -1,8 +1,8 @@
 #pragma once
 /* What the tools' tests share: command lines, executions of assembly, captured output. */
 #include "tests/support/test_support.h"
-#include "tools/command.h"
-#include "tools/packed_bridge.h"
+#include "tools/client/command.h"
+#include "tools/library/packed_bridge.h"
 #include "vm/execution/execution.h"
 
 /* Parsed; words end with NULL and start with the verb. Release with free. */

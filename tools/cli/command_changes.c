@@ -1,0 +1,179 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/http/client/json_body.h"
+#include "tools/client/job_changes.h"
+#include "tools/client/job_watch.h"
+#include "tools/client/output_pieces.h"
+
+const CommandOption command_suspend_options[] = {{0}};
+const CommandOption command_cancel_options[] = {{0}};
+const CommandOption command_rm_job_options[] = {{0}};
+const CommandOption command_fork_options[] = {
+    {"from", "ID", false, "the checkpoint to begin at; default the newest"},
+    {0},
+};
+const CommandOption command_result_options[] = {
+    {"output", "FILE.npz", false, "where the outputs go (also -o)"},
+    {"partial", NULL, false, "the outputs so far of a job that has not succeeded"},
+    {0},
+};
+const CommandOption command_checkpoint_options[] = {
+    {"output", "FILE.lvc", false, "the checkpoint file to write (also -o)"},
+    {"from", "ID", false, "which checkpoint; default the newest"},
+    {"with-model", NULL, false, "the executable goes along"},
+    {"release", NULL, false, "the file owns the job; the first restore in a home gives it back"},
+    {0},
+};
+const CommandOption command_restore_options[] = {
+    {"with-outputs", NULL, false,
+        "brings the outputs so far along; else the new job begins with the next item"},
+    {"device", "D", false, "cpu, sim:0 ...; default: any"},
+    {0},
+};
+
+static void print_state(json_object *job) {
+    printf("%s %s\n", remote_text(job, "job"), remote_text(job, "state"));
+}
+
+Error *job_changes_run(CommandContext *context, HttpMethod method, const char *what) {
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    json_object *body;
+    int64_t from;
+    const char *device = command_option(context, "device");
+    TRY(command_integer(context, "from", 1, INT64_MAX, 1, &from));
+    TRY(remote_need(context, &client));
+    TRY(command_json_object(&body));
+    if (command_flag(context, "from")) command_json_int(body, "from", from);
+    if (device) command_json_text(body, "device", device);
+    job_watch_path(&path, context->arguments[0], what);
+    return remote_do(context, client, method, &path, body, print_state);
+}
+
+Error *command_suspend(CommandContext *context) {
+    return job_changes_run(context, HTTP_METHOD_POST, "suspend");
+}
+
+Error *command_cancel(CommandContext *context) {
+    return job_changes_run(context, HTTP_METHOD_POST, "cancel");
+}
+
+Error *command_fork(CommandContext *context) {
+    return job_changes_run(context, HTTP_METHOD_POST, "fork");
+}
+
+Error *command_rm_job(CommandContext *context) {
+    return job_changes_run(context, HTTP_METHOD_DELETE, NULL);
+}
+
+/* Errors: INVALID it has not succeeded, and --partial was not given. */
+static Error *check_state(const CommandContext *context, json_object *job) {
+    const char *state = remote_text(job, "state"), *why = remote_text(job, "why");
+    const char *moved = remote_text(job, "moved_state"); /* where it is now */
+    if (*moved) state = moved;
+    if (strcmp(state, "succeeded") == 0 || command_flag(context, "partial")) return NULL;
+    FAIL(INVALID, "job %s is %s%s%s; --partial writes its outputs so far", context->arguments[0],
+        state, *why ? ": " : "", why);
+}
+
+Error *command_result(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    HttpClientReply OWN_REPLY(reply) = {0};
+    TextBuilder OWN_TEXT(path) = {0};
+    json_object *job;
+    const char *id = context->arguments[0], *output = command_option(context, "output");
+    if (!output) FAIL(USAGE, "result: --output FILE.npz is missing");
+    TRY(remote_need(context, &client));
+    job_watch_path(&path, id, NULL);
+    TRY(remote_ask(client, HTTP_METHOD_GET, &path, NULL, &job));
+    Error *error = check_state(context, job);
+    if (!error) error = output_pieces_fetch(client, job, output, &reply);
+    if (error) {
+        json_object_put(job);
+        return error;
+    }
+    if (!context->json) {
+        printf("%s: %s, %.1f MB\n", output, remote_text(job, "state"), (double)reply.bytes / 1e6);
+        json_object_put(job);
+        return NULL;
+    }
+    json_object_object_del(job, "events");
+    command_json_text(job, "file", output);
+    command_json_int(job, "next", reply.next);
+    return command_print_json(job);
+}
+
+Error *job_changes_fetch_checkpoint(HttpClient *client, const CommandContext *context,
+    const char *job, const char *path, bool release, uint64_t *out_bytes) {
+    TextBuilder OWN_TEXT(address) = {0};
+    HttpClientReply OWN_REPLY(reply) = {0};
+    const char *from = command_option(context, "from");
+    job_watch_path(&address, job, "checkpoint");
+    if (from) http_client_query(&address, "from", from);
+    if (command_flag(context, "with-model")) http_client_query(&address, "with_model", "1");
+    TRY(text_builder_check(&address));
+    HttpClientCall call = {
+        .method = release ? HTTP_METHOD_POST : HTTP_METHOD_GET,
+        .path = text_builder_get(&address),
+        .json = release ? "{\"release\":true}" : NULL,
+        .output = path,
+    };
+    TRY(http_client_call(client, &call, &reply));
+    *out_bytes = reply.bytes;
+    return NULL;
+}
+
+/* The file is durable here: the daemon need not keep the job's data for another one. */
+static void drop_data(HttpClient *client, const char *job) {
+    TextBuilder OWN_TEXT(address) = {0};
+    OWN_JSON(answer) = NULL;
+    job_watch_path(&address, job, NULL);
+    error_free(remote_ask(client, HTTP_METHOD_DELETE, &address, NULL, &answer)); /* rm-job does */
+}
+
+Error *command_checkpoint(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    json_object *object;
+    int64_t ignored;
+    uint64_t bytes;
+    const char *job = context->arguments[0], *output = command_option(context, "output");
+    if (!output) FAIL(USAGE, "checkpoint: -o FILE is missing");
+    TRY(command_integer(context, "from", 1, INT64_MAX, 1, &ignored));
+    TRY(remote_need(context, &client));
+    bool release = command_flag(context, "release");
+    TRY(job_changes_fetch_checkpoint(client, context, job, output, release, &bytes));
+    if (release) drop_data(client, job);
+    if (!context->json) {
+        printf("%s: job %s, %.1f MB\n", output, job, (double)bytes / 1e6);
+        return NULL;
+    }
+    TRY(command_json_object(&object));
+    command_json_text(object, "job", job);
+    command_json_text(object, "file", output);
+    command_json_int(object, "bytes", (int64_t)bytes);
+    return command_print_json(object);
+}
+
+/* Nobody who knows said that the job is this tenant's. */
+static void tell_new_name(const CommandContext *context, json_object *job) {
+    const char *was = remote_text(job, "was");
+    if (!*was || context->json || context->quiet) return;
+    (void)fprintf(stderr,
+        "layover: restored under a new name: nobody here knows that job %s is this tenant's\n",
+        was);
+}
+
+Error *command_restore(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    json_object *job;
+    const char *device = command_option(context, "device");
+    TRY(remote_need(context, &client));
+    text_append(&path, "/v1/checkpoints");
+    if (command_flag(context, "with-outputs")) http_client_query(&path, "with_outputs", "1");
+    if (device) http_client_query(&path, "device", device);
+    TRY(remote_send_file(client, &path, context->arguments[0], &job));
+    tell_new_name(context, job);
+    return remote_show(context, job, print_state);
+}

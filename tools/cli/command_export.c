@@ -1,0 +1,50 @@
+#include <stdio.h>
+
+#include "scheduler/http/routes/model_json.h"
+#include "scheduler/node/model_loader.h"
+#include "tools/client/remote_models.h"
+
+const CommandOption command_export_options[] = {{0}};
+
+static Error *export_here(
+    const CommandContext *context, json_object **out_version, uint64_t *out_bytes) {
+    ModelAccess OWN_ACCESS(access) = {0};
+    ModelVersion OWN_VERSION(version) = {0};
+    TRY(model_access_open(context, true, &access));
+    TRY(models_find(access.store, access.tenant, context->arguments[0], &version));
+    TRY(model_loader_export(access.store, access.tenant, access.pool, &version.executable,
+        context->arguments[1], out_bytes));
+    return model_version_json(&version, out_version);
+}
+
+/* That version, whatever is the newest by now. */
+static Error *fetch_version(
+    HttpClient *client, json_object *version, const char *path, uint64_t *out_bytes) {
+    char reference[MODEL_REFERENCE_SIZE];
+    (void)snprintf(reference, sizeof reference, "%s@%lld", remote_text(version, "model"),
+        (long long)remote_int(version, "version"));
+    return remote_models_fetch(client, reference, path, out_bytes);
+}
+
+Error *command_export(CommandContext *context) {
+    const char *reference = context->arguments[0], *path = context->arguments[1];
+    OWN(HttpClient, client) = NULL;
+    json_object *object;
+    uint64_t bytes = 0;
+    TRY(remote_find(context, &client));
+    if (client) {
+        TRY(remote_models_get(client, reference, &object));
+        json_object_object_del(object, "functions");
+        TRY(fetch_version(client, object, path, &bytes));
+    } else
+        TRY(export_here(context, &object, &bytes));
+    if (!context->json) {
+        printf("%s: %s@%lld, %.1f MB\n", path, remote_text(object, "model"),
+            (long long)remote_int(object, "version"), (double)bytes / 1e6);
+        json_object_put(object);
+        return NULL;
+    }
+    command_json_text(object, "file", path);
+    command_json_int(object, "bytes", (int64_t)bytes);
+    return command_print_json(object);
+}

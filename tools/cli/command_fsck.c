@@ -1,0 +1,123 @@
+#include <stdio.h>
+
+#include "scheduler/http/routes/model_json.h"
+#include "scheduler/node/job_policy.h"
+#include "scheduler/node/model_loader.h"
+#include "tools/client/model_access.h"
+#include "tools/client/progress.h"
+#include "tools/client/remote.h"
+
+const CommandOption command_fsck_options[] = {
+    {"repair-from", "FILE", false,
+        "an exported file that still has what is missing or damaged here"},
+    {"repair", NULL, false,
+        "sets settings of tenants that make no sense to their defaults, and counts anew what they "
+        "have stored"},
+    {0},
+};
+
+const CommandOption command_gc_options[] = {{0}};
+
+static void show_progress(void *context, uint64_t chunks_done, uint64_t chunks_total) {
+    progress_update(context, chunks_done, chunks_total);
+}
+
+static void print_found(json_object *found) {
+    json_object *errors = remote_field(found, "errors");
+    size_t count =
+        json_object_is_type(errors, json_type_array) ? json_object_array_length(errors) : 0;
+    for (size_t i = 0; i < count; i++)
+        printf("%s\n", json_object_get_string(json_object_array_get_idx(errors, i)));
+    printf("%lld chunks (%.1f MB) of %lld executables checked: %lld errors, %lld repaired, "
+           "%lld chunks for gc\n",
+        (long long)remote_int(found, "chunks"), remote_real(found, "bytes") / 1e6,
+        (long long)remote_int(found, "executables"), (long long)remote_int(found, "error_count"),
+        (long long)remote_int(found, "repaired"), (long long)remote_int(found, "orphan_chunks"));
+    printf("%lld files of prepared weights checked, %lld of them damaged and removed\n",
+        (long long)remote_int(found, "weight_files"),
+        (long long)remote_int(found, "weight_files_removed"));
+}
+
+enum { ERRORS_SAID_MAX = 10 };
+
+/* Whoever only keeps what a script says when it ends with 1 has it, too. */
+static void say_found(json_object *found, int64_t count) {
+    json_object *errors = remote_field(found, "errors");
+    size_t told =
+        json_object_is_type(errors, json_type_array) ? json_object_array_length(errors) : 0;
+    if (told > ERRORS_SAID_MAX) told = ERRORS_SAID_MAX;
+    for (size_t i = 0; i < told; i++)
+        (void)fprintf(stderr, "layover: fsck: %s\n",
+            json_object_get_string(json_object_array_get_idx(errors, i)));
+    if (count > (int64_t)told)
+        (void)fprintf(stderr, "layover: fsck: and %lld more\n", (long long)count - (int64_t)told);
+}
+
+static Error *check_here(
+    const CommandContext *context, const char *path, Progress *progress, json_object **out) {
+    ModelAccess OWN_ACCESS(access) = {0};
+    OWN(Container, copy) = NULL;
+    OWN(FsckResult, result) = NULL;
+    ChunkSource source = {0};
+    TRY(model_access_open(context, true, &access));
+    if (path) {
+        TRY(container_open_path(CONTAINER_ANY, path, &copy));
+        source = container_get_source(copy);
+    }
+    FsckOptions options = {
+        .pool = access.pool,
+        .check_manifest = model_loader_check_manifest,
+        .check_policy = job_policy_check,
+        .repair = command_flag(context, "repair"),
+        .repair_from = path ? &source : NULL,
+        .progress = show_progress,
+        .progress_context = progress,
+    };
+    TRY(fsck_run(access.store, &options, &result));
+    return model_fsck_json(result, out);
+}
+
+static Error *check_remotely(
+    const CommandContext *context, HttpClient *client, const char *path, json_object **out) {
+    TextBuilder OWN_TEXT(address) = {0};
+    text_append(&address, "/v1/fsck");
+    if (command_flag(context, "repair")) http_client_query(&address, "repair", "1");
+    return path ? remote_send_file(client, &address, path, out)
+                : remote_ask(client, HTTP_METHOD_POST, &address, NULL, out);
+}
+
+Error *command_fsck(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    json_object *object;
+    const char *path = command_option(context, "repair-from");
+    TRY(remote_find(context, &client));
+    Progress progress = progress_start(context, "checking");
+    Error *error = client ? check_remotely(context, client, path, &object)
+                          : check_here(context, path, &progress, &object);
+    progress_end(&progress);
+    TRY(error);
+    const int64_t errors = remote_int(object, "error_count");
+    context->exit_code = errors > 0 ? 1 : 0;
+    say_found(object, errors);
+    return remote_show(context, object, print_found);
+}
+
+static void print_deleted(json_object *result) {
+    printf("%lld chunks deleted, %.1f MB\n", (long long)remote_int(result, "chunks"),
+        remote_real(result, "bytes") / 1e6);
+}
+
+Error *command_gc(CommandContext *context) {
+    ModelAccess OWN_ACCESS(access) = {0};
+    OWN(HttpClient, client) = NULL;
+    GcResult result;
+    json_object *object;
+    TextBuilder OWN_TEXT(path) = {0};
+    TRY(remote_find(context, &client));
+    text_append(&path, "/v1/gc");
+    if (client) return remote_do(context, client, HTTP_METHOD_POST, &path, NULL, print_deleted);
+    TRY(model_access_open(context, true, &access));
+    TRY(gc_run(access.store, &result));
+    TRY(model_gc_json(&result, &object));
+    return remote_show(context, object, print_deleted);
+}

@@ -1,0 +1,137 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "store/jobs/job_state.h"
+#include "tools/client/job_watch.h"
+#include "tools/client/progress.h"
+
+const CommandOption command_jobs_options[] = {
+    {"state", "S", false, "only jobs in this state"},
+    {0},
+};
+const CommandOption command_job_options[] = {{0}};
+const CommandOption command_logs_options[] = {{0}};
+const CommandOption command_checkpoints_options[] = {{0}};
+const CommandOption command_watch_options[] = {
+    {"since", "SEQ", false, "goes on behind this line"},
+    {0},
+};
+
+static void print_header(void) {
+    printf("%-24s %-20s %-10s %-10s %14s %-8s %-6s %10s  %s\n", "job", "model", "tenant", "state",
+        "items", "device", "class", "device s", "submitted");
+}
+
+static void print_row(json_object *job) {
+    char items[32] = "-", submitted[32];
+    double used = remote_real(job, "device_seconds");
+    if (remote_int(job, "items_total") >= 0)
+        (void)snprintf(items, sizeof items, "%lld/%lld", (long long)remote_int(job, "items_done"),
+            (long long)remote_int(job, "items_total"));
+    remote_print_time(remote_real(job, "submitted"), submitted);
+    printf("%-24s %-20s %-10s %-10s %14s %-8s %-6s %10.3f  %s%s\n", remote_text(job, "job"),
+        remote_text(job, "model"), remote_text(job, "tenant"), remote_text(job, "state"), items,
+        remote_text(job, "device"), remote_text(job, "priority"), isfinite(used) ? used : 0,
+        submitted, json_object_get_boolean(remote_field(job, "missed")) ? "  missed" : "");
+}
+
+Error *command_jobs(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    const char *state = command_option(context, "state");
+    JobState found;
+    if (state && !job_state_find_shown(state, &found))
+        FAIL(USAGE, "--state: there is no state %s", state);
+    TRY(remote_need(context, &client));
+    text_append(&path, "/v1/jobs");
+    if (state) http_client_query(&path, "state", state);
+    return remote_list(context, client, &path, print_header, print_row);
+}
+
+static void print_event(json_object *event) {
+    char time[32];
+    remote_print_time(remote_real(event, "time"), time);
+    printf("%6lld  %s  %-10s %-10s %s\n", (long long)remote_int(event, "seq"), time,
+        remote_text(event, "kind"), remote_text(event, "state"), remote_text(event, "why"));
+}
+
+/* Nothing for a job without one. */
+static void print_deadline(json_object *job) {
+    char deadline[32], end[32];
+    json_object *feasible = remote_field(job, "feasible");
+    if (!isfinite(remote_real(job, "deadline"))) return;
+    remote_print_time(remote_real(job, "deadline"), deadline);
+    printf("deadline %s%s", deadline,
+        json_object_get_boolean(remote_field(job, "missed")) ? ", missed" : "");
+    if (feasible) {
+        remote_print_time(remote_real(job, "earliest_end"), end);
+        printf("; the earliest end that was promised: %s", end);
+    }
+    printf("\n");
+}
+
+static void print_job(json_object *job) {
+    json_object *events = remote_field(job, "events");
+    size_t count =
+        json_object_is_type(events, json_type_array) ? json_object_array_length(events) : 0;
+    print_header();
+    print_row(job);
+    print_deadline(job);
+    for (size_t i = 0; i < count; i++) print_event(json_object_array_get_idx(events, i));
+}
+
+Error *command_job(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    TRY(remote_need(context, &client));
+    job_watch_path(&path, context->arguments[0], NULL);
+    return remote_do(context, client, HTTP_METHOD_GET, &path, NULL, print_job);
+}
+
+Error *command_logs(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    TRY(remote_need(context, &client));
+    job_watch_path(&path, context->arguments[0], "events");
+    return remote_list(context, client, &path, NULL, print_event);
+}
+
+static void print_checkpoints_header(void) {
+    printf("%6s  %-16s %12s %10s %10s\n", "id", "time", "MB", "items", "outputs");
+}
+
+static void print_checkpoint(json_object *checkpoint) {
+    char time[32], items[32] = "-"; /* of a single job */
+    int64_t done = remote_int(checkpoint, "items_done");
+    remote_print_time(remote_real(checkpoint, "time"), time);
+    if (done >= 0) (void)snprintf(items, sizeof items, "%lld", (long long)done);
+    printf("%6lld  %-16s %12.1f %10s %10lld\n", (long long)remote_int(checkpoint, "id"), time,
+        remote_real(checkpoint, "bytes") / 1e6, items,
+        (long long)remote_int(checkpoint, "sequence"));
+}
+
+Error *command_checkpoints(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    TRY(remote_need(context, &client));
+    job_watch_path(&path, context->arguments[0], "checkpoints");
+    return remote_list(context, client, &path, print_checkpoints_header, print_checkpoint);
+}
+
+Error *command_watch(CommandContext *context) {
+    OWN(HttpClient, client) = NULL;
+    int64_t since;
+    TRY(command_integer(context, "since", 0, INT64_MAX, 0, &since));
+    TRY(remote_need(context, &client));
+    Progress progress = progress_start(context, context->arguments[0]);
+    JobWatch watch = {.context = context,
+        .client = client,
+        .job = context->arguments[0],
+        .since = since,
+        .show = true,
+        .progress = &progress};
+    Error *error = job_watch_run(&watch);
+    progress_end(&progress);
+    if (!error && progress.shown) printf("%s %s %s\n", watch.job, watch.state, watch.why);
+    return error;
+}

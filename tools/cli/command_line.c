@@ -1,0 +1,269 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "include/layover.h"
+#include "tools/client/command.h"
+
+const Command commands[] = {
+#define COMMAND(verb, function, usage, min, max, summary, example)                                 \
+    {verb, usage, min, max, summary, example, command_##function##_options, command_##function},
+#include "tools/client/commands.def"
+#undef COMMAND
+    {0},
+};
+
+static const CommandOption global_options[] = {
+    {"home", "DIR", false,
+        "the store's directory; default $LAYOVER_HOME, else $XDG_DATA_HOME/layover"},
+    {"json", NULL, false, "answers as JSON: an object, or JSON Lines for lists"},
+    {"quiet", NULL, false, "no progress"},
+    {"tenant", "T", false, "acts for this tenant; default: default"},
+    {"embedded", NULL, false, "works on the home itself, not through a daemon"},
+    {"help", NULL, false, "this text"},
+    {"version", NULL, false, "which version this is"},
+    {0},
+};
+
+static const CommandOption *find_in(const CommandOption *options, const char *name, size_t length) {
+    for (const CommandOption *option = options; option && option->name; option++)
+        if (strlen(option->name) == length && strncmp(option->name, name, length) == 0)
+            return option;
+    return NULL;
+}
+
+static const Command *find_command(const char *verb) {
+    for (const Command *command = commands; command->verb; command++)
+        if (strcmp(command->verb, verb) == 0) return command;
+    return NULL;
+}
+
+const char *command_option_at(const CommandContext *context, const char *name, uint32_t index) {
+    for (uint32_t i = 0; i < context->option_count; i++)
+        if (strcmp(context->options[i].option->name, name) == 0 && index-- == 0)
+            return context->options[i].value;
+    return NULL;
+}
+
+const char *command_option(const CommandContext *context, const char *name) {
+    return command_option_at(context, name, 0);
+}
+
+Error *command_integer(const CommandContext *context, const char *name, int64_t min, int64_t max,
+    int64_t otherwise, int64_t *out) {
+    const char *text = command_option(context, name);
+    int64_t value = otherwise;
+    if (text && (!text_parse_i64(text, &value) || value < min || value > max))
+        FAIL(USAGE, "--%s %s: a whole number from %lld to %lld is wanted", name, text,
+            (long long)min, (long long)max);
+    *out = value;
+    return NULL;
+}
+
+static void set_global(CommandContext *context, const char *name, const char *value) {
+    if (strcmp(name, "home") == 0)
+        context->home = value;
+    else if (strcmp(name, "tenant") == 0)
+        context->tenant = value;
+    else if (strcmp(name, "json") == 0)
+        context->json = true;
+    else if (strcmp(name, "quiet") == 0)
+        context->quiet = true;
+    else
+        context->embedded = true;
+}
+
+/* A command line under way. */
+typedef struct Scan {
+    int argc;
+    char **argv;
+    int at;
+    CommandWanted wanted;
+} Scan;
+
+static Error *add_option(CommandContext *context, const CommandOption *option, const char *value) {
+    if (!option->repeats && command_option(context, option->name))
+        FAIL(USAGE, "--%s is given twice", option->name);
+    if (context->option_count == COMMAND_OPTIONS_MAX) FAIL(USAGE, "too many options");
+    context->options[context->option_count].option = option;
+    context->options[context->option_count++].value = value;
+    return NULL;
+}
+
+/* --name, --name=value, --name value; -o stands for --output. */
+static Error *scan_option(Scan *scan, CommandContext *context) {
+    const char *word = scan->argv[scan->at++];
+    const char *name = strcmp(word, "-o") == 0 ? "output" : word + 2;
+    const char *equals = strchr(name, '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    const CommandOption *option = find_in(global_options, name, length);
+    bool global = option != NULL;
+    if (!option && context->command) option = find_in(context->command->options, name, length);
+    if (!option && !context->command)
+        FAIL(USAGE, "unknown option %s; layover --help lists them", word);
+    if (!option)
+        FAIL(
+            USAGE, "unknown option %s; layover %s --help lists them", word, context->command->verb);
+    if (!option->value && equals) FAIL(USAGE, "--%s takes no value", option->name);
+    const char *value = option->value && equals ? equals + 1 : "";
+    if (option->value && !equals) {
+        if (scan->at == scan->argc)
+            FAIL(USAGE, "--%s needs a value: %s", option->name, option->value);
+        value = scan->argv[scan->at++];
+    }
+    if (global && strcmp(option->name, "help") == 0)
+        scan->wanted = COMMAND_WANTED_HELP;
+    else if (global && strcmp(option->name, "version") == 0)
+        scan->wanted = COMMAND_WANTED_VERSION;
+    else if (global)
+        set_global(context, option->name, value);
+    else
+        return add_option(context, option, value);
+    return NULL;
+}
+
+static Error *scan_word(Scan *scan, CommandContext *context, const char *word) {
+    scan->at++;
+    if (!context->command) {
+        context->command = find_command(word);
+        if (!context->command) FAIL(USAGE, "unknown verb %s; layover --help lists them", word);
+        return NULL;
+    }
+    if (context->argument_count == COMMAND_ARGUMENTS_MAX) FAIL(USAGE, "too many arguments");
+    context->arguments[context->argument_count++] = word;
+    return NULL;
+}
+
+static Error *check_arguments(const CommandContext *context) {
+    const Command *command = context->command;
+    if (!command) FAIL(USAGE, "a verb is missing; layover --help lists them");
+    if (context->argument_count < command->argument_count_min ||
+        context->argument_count > command->argument_count_max)
+        FAIL(USAGE, "%s: %s arguments; usage: layover %s %s", command->verb,
+            context->argument_count < command->argument_count_min ? "missing" : "too many",
+            command->verb, command->usage);
+    for (uint32_t i = 0; i < context->argument_count; i++)
+        if (!*context->arguments[i])
+            FAIL(USAGE, "%s: argument %u is empty; usage: layover %s %s", command->verb, i + 1,
+                command->verb, command->usage);
+    return NULL;
+}
+
+Error *command_line_parse(
+    int argc, char **argv, CommandContext *context, CommandWanted *out_wanted) {
+    Scan scan = {.argc = argc, .argv = argv, .at = 1};
+    bool words_only = false;
+    /* an error about the options is printed as JSON, too, wherever --json stands */
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0) context->json = true;
+    while (scan.at < argc) {
+        const char *word = argv[scan.at];
+        if (!words_only && strcmp(word, "--") == 0) {
+            words_only = true;
+            scan.at++;
+        } else if (!words_only && (text_starts_with(word, "--") || strcmp(word, "-o") == 0))
+            TRY(scan_option(&scan, context));
+        else if (!words_only && strcmp(word, "-h") == 0) {
+            scan.wanted = COMMAND_WANTED_HELP;
+            scan.at++;
+        } else
+            TRY(scan_word(&scan, context, word));
+    }
+    *out_wanted = scan.wanted;
+    return scan.wanted == COMMAND_WANTED_RUN ? check_arguments(context) : NULL;
+}
+
+Error *command_line_print_version(const CommandContext *context) {
+    if (!context->json) {
+        printf("layover %s\n", LAYOVER_VERSION);
+        return NULL;
+    }
+    json_object *object;
+    TRY(command_json_object(&object));
+    command_json_text(object, "version", LAYOVER_VERSION);
+    return command_print_json(object);
+}
+
+static void print_options(const CommandOption *options) {
+    for (const CommandOption *option = options; option && option->name; option++) {
+        char left[64];
+        (void)snprintf(left, sizeof left, "--%s%s%s%s", option->name, option->value ? " " : "",
+            option->value ? option->value : "", option->repeats ? " ..." : "");
+        printf("  %-28s %s\n", left, option->help);
+    }
+}
+
+void command_line_print_help(const Command *command) {
+    if (command) {
+        printf("usage: layover %s %s [options]\n%s\n", command->verb, command->usage,
+            command->summary);
+        if (command->options[0].name) printf("\noptions:\n");
+        print_options(command->options);
+        printf("\nfor every verb:\n");
+        print_options(global_options);
+        printf("\nexample: %s\n", command->example);
+        return;
+    }
+    printf(
+        "usage: layover [--home DIR] [--json] [--quiet] VERB ...\n"
+        "Stores machine-learning models, runs them, and stops and resumes their executions.\n\n");
+    for (const Command *at = commands; at->verb; at++)
+        printf("  %-11s %-20s %s\n", at->verb, at->usage, at->summary);
+    printf("\nfor every verb:\n");
+    print_options(global_options);
+    printf(
+        "\nenvironment:\n"
+        "  LAYOVER_HOME                 the home, where --home does not say so\n"
+        "  LAYOVER_SERVER               a daemon elsewhere: a socket's path, http://HOST:PORT or "
+        "https://HOST:PORT\n"
+        "  LAYOVER_TOKEN                the token to show it\n"
+        "  LAYOVER_CA                   a file of certificates to trust instead of the system's\n"
+        "  LAYOVER_PLUGINS              the folder of liblayover-cuda.so, where it is not "
+        "installed\n"
+        "  LAYOVER_WORKER               the program of devices in a process of their own\n");
+    printf("\nlayover VERB --help tells more. exit codes: 0 done, 1 failed or refused input, 2 "
+           "usage, 3 not found,\n"
+           "4 not allowed, 5 no daemon there, 6 cancelled, 85 suspended, 130 interrupted without a "
+           "checkpoint\n");
+}
+
+Error *command_json_object(json_object **out) {
+    *out = json_object_new_object();
+    if (!*out) FAIL(OUT_OF_MEMORY, "no memory for the answer");
+    return NULL;
+}
+
+void command_json_text(json_object *object, const char *key, const char *value) {
+    json_object_object_add(object, key, value ? json_object_new_string(value) : NULL);
+}
+
+void command_json_int(json_object *object, const char *key, int64_t value) {
+    json_object_object_add(object, key, json_object_new_int64(value));
+}
+
+void command_json_double(json_object *object, const char *key, double value) {
+    json_object_object_add(object, key, json_object_new_double(value));
+}
+
+Error *command_print_json(json_object *owned_object) {
+    const char *text = json_object_to_json_string_ext(
+        owned_object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    bool printed = text && puts(text) >= 0 && fflush(stdout) == 0;
+    json_object_put(owned_object);
+    if (!printed) FAIL(IO, "the answer cannot be written");
+    return NULL;
+}
+
+void command_print_error(const CommandContext *context, const Error *error) {
+    if (!context->json) {
+        (void)fprintf(stderr, "layover: %s\n", error_message(error));
+        return;
+    }
+    json_object *inner = json_object_new_object(), *outer = json_object_new_object();
+    command_json_text(inner, "code", error_info(error_code(error))->name);
+    command_json_text(inner, "message", error_message(error));
+    json_object_object_add(outer, "error", inner);
+    (void)fprintf(stderr, "%s\n",
+        json_object_to_json_string_ext(
+            outer, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(outer);
+}

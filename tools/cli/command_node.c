@@ -1,0 +1,146 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "base/file.h"
+#include "store/accounts/tokens.h"
+#include "tools/client/remote.h"
+
+const CommandOption command_node_options[] = {
+    {"token", "T", false, "of add: made there with token create --role node"},
+    {"token-file", "FILE", false, "the same from a file, where no list of processes shows it"},
+    {"fingerprint", "F", false, "of add: its key, as that node's serve says; default: is asked"},
+    {0},
+};
+
+enum { TOKEN_FILE_MAX = 4096, ANSWER_SIZE = 16 };
+
+static void print_node(json_object *node) {
+    const char *key = remote_text(node, "fingerprint");
+    printf("%-24s %s  %s%s%s\n", remote_text(node, "node"), remote_text(node, "number"),
+        remote_text(node, "url"), *key ? "  " : "", key);
+}
+
+static void print_line(json_object *node) {
+    print_node(node);
+    if (remote_flag(node, "reachable"))
+        printf("  answers: layover %s, %lld devices, %lld jobs, of which %lld wait\n",
+            remote_text(node, "layover"), (long long)remote_int(node, "devices"),
+            (long long)remote_int(node, "unfinished"), (long long)remote_int(node, "waiting"));
+    else
+        printf("  %s\n", remote_text(node, "error"));
+}
+
+static void print_removed(json_object *node) {
+    printf("node %s removed\n", remote_text(node, "node"));
+}
+
+/* The file's first line. */
+static Error *read_token(const char *path, char out[TOKEN_TEXT_SIZE]) {
+    uint8_t *data;
+    size_t size, length = 0;
+    TRY(file_read(path, TOKEN_FILE_MAX, &data, &size));
+    while (length < size && data[length] > ' ' && data[length] <= '~') length++;
+    bool fits = length > 0 && length < TOKEN_TEXT_SIZE;
+    if (fits) memcpy(out, data, length);
+    memory_unmap(data, size);
+    if (!fits) FAIL(INVALID, "--token-file %s: there is no token in it", path);
+    out[length] = 0;
+    return NULL;
+}
+
+static Error *find_token(const CommandContext *context, char out[TOKEN_TEXT_SIZE]) {
+    const char *text = command_option(context, "token");
+    const char *path = command_option(context, "token-file");
+    if (!text == !path)
+        FAIL(USAGE, "node add: one of --token and --token-file is wanted; it is made there with "
+                    "token create --role node");
+    if (path) return read_token(path, out);
+    if (strlen(text) >= TOKEN_TEXT_SIZE) FAIL(INVALID, "--token: this is no token");
+    (void)snprintf(out, TOKEN_TEXT_SIZE, "%s", text);
+    return NULL;
+}
+
+/* Only who sits before a terminal can compare. */
+static bool is_trusted(const char *url, const char *key) {
+    char answer[ANSWER_SIZE];
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
+    (void)fprintf(
+        stderr, "%s has the key\n  %s\nIs that what layover serve says there? [y/N] ", url, key);
+    if (!fgets(answer, sizeof answer, stdin)) return false;
+    return strcmp(answer, "y\n") == 0 || strcmp(answer, "yes\n") == 0;
+}
+
+typedef struct NodeAddition {
+    const CommandContext *context;
+    HttpClient *client;
+    char token[TOKEN_TEXT_SIZE];
+    char key[128]; /* "": none is trusted yet */
+} NodeAddition;
+
+/* out_shown: the key that the daemon found there, to be compared; "" none. */
+static Error *post(const NodeAddition *addition, json_object **out, char out_shown[128]) {
+    HttpClientReply OWN_REPLY(reply) = {0};
+    const CommandContext *context = addition->context;
+    json_object *body, *refusal;
+    out_shown[0] = 0;
+    TRY(command_json_object(&body));
+    command_json_text(body, "node", context->arguments[1]);
+    command_json_text(body, "url", context->arguments[2]);
+    command_json_text(body, "token", addition->token);
+    if (*addition->key) command_json_text(body, "fingerprint", addition->key);
+    HttpClientCall call = {.method = HTTP_METHOD_POST,
+        .path = "/v1/nodes",
+        .json = json_object_to_json_string_ext(body, JSON_C_TO_STRING_PLAIN)};
+    Error *error = http_client_call(addition->client, &call, &reply);
+    json_object_put(body);
+    if (!error) return remote_parse(text_builder_get(&reply.text), out);
+    if (error_code(error) != ERROR_CONFLICT) return error;
+    Error *unread = remote_parse(text_builder_get(&reply.text), &refusal);
+    error_free(unread); /* the refusal itself says what is wrong */
+    if (unread) return error;
+    (void)snprintf(out_shown, 128, "%s", remote_text(refusal, "fingerprint"));
+    json_object_put(refusal);
+    return error;
+}
+
+static Error *add(const CommandContext *context, HttpClient *client) {
+    NodeAddition addition = {.context = context, .client = client};
+    const char *key = command_option(context, "fingerprint");
+    char shown[128];
+    json_object *node;
+    if (key && (!*key || strlen(key) >= sizeof addition.key))
+        FAIL(INVALID, "--fingerprint: this is no fingerprint");
+    if (key) (void)snprintf(addition.key, sizeof addition.key, "%s", key);
+    TRY(find_token(context, addition.token));
+    Error *error = post(&addition, &node, shown);
+    if (error && *shown) {
+        if (!is_trusted(context->arguments[2], shown))
+            return error_wrap(error, "the key is not trusted yet (--fingerprint)");
+        error_free(error); /* it is trusted now */
+        (void)snprintf(addition.key, sizeof addition.key, "%s", shown);
+        error = post(&addition, &node, shown);
+    }
+    explicit_bzero(addition.token, sizeof addition.token);
+    TRY(error);
+    return remote_show(context, node, print_node);
+}
+
+/* add NAME URL, list, remove NAME */
+Error *command_node(CommandContext *context) {
+    const char *what = context->arguments[0];
+    bool adds = strcmp(what, "add") == 0 && context->argument_count == 3;
+    bool lists = strcmp(what, "list") == 0 && context->argument_count == 1;
+    bool removes = strcmp(what, "remove") == 0 && context->argument_count == 2;
+    OWN(HttpClient, client) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    if (!(adds || lists || removes))
+        FAIL(USAGE, "node: add NAME URL, list or remove NAME is wanted");
+    TRY(remote_need(context, &client));
+    if (adds) return add(context, client);
+    text_append(&path, "/v1/nodes");
+    if (lists) return remote_list(context, client, &path, NULL, print_line);
+    http_client_path(&path, context->arguments[1]);
+    return remote_do(context, client, HTTP_METHOD_DELETE, &path, NULL, print_removed);
+}

@@ -1,0 +1,26 @@
+#include "tools/client/remote_run.h"
+#include "tools/client/run_report.h"
+
+const CommandOption command_run_options[] = {
+    {"input", "FILE.npz|NAME=FILE.npy", true,
+        "inputs: arrays named like them (.npz, .safetensors) or one each"},
+    {"function", "F", false, "which function; default main"},
+    RUN_SHARED_OPTIONS,
+    {0},
+};
+
+Error *command_run(CommandContext *context) {
+    ModelAccess OWN_ACCESS(access) = {0};
+    RunMachine OWN_MACHINE(machine) = {0};
+    ModelVersion OWN_VERSION(version) = {0};
+    OWN(HttpClient, client) = NULL;
+    const char *reference = context->arguments[0];
+    TRY(run_options_check(context));
+    TRY(remote_find(context, &client));
+    if (client) return remote_run_model(context, client);
+    TRY(model_access_open(context, true, &access));
+    TRY(models_find(access.store, access.tenant, reference, &version));
+    TRY(run_machine_open_stored(context, &access, &version.executable, reference, &machine));
+    TRY(run_machine_start(&machine, context));
+    return run_to_end(context, &machine);
+}

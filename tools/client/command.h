@@ -1,0 +1,93 @@
+#pragma once
+/* One invocation of a verb: its arguments, its options, and how it answers. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <json-c/json_object.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+enum { COMMAND_ARGUMENTS_MAX = 4096, COMMAND_OPTIONS_MAX = 4096 };
+
+typedef struct CommandOption {
+    const char *name;  /* without the dashes; NULL ends a list */
+    const char *value; /* what help calls its value; NULL: a flag */
+    bool repeats;
+    const char *help;
+} CommandOption;
+
+typedef struct Command Command;
+
+enum { EXIT_SUSPENDED = 85 }; /* something is left to go on from a checkpoint */
+
+typedef struct CommandContext {
+    const Command *command;
+    const char *home; /* --home; NULL: the default */
+    const char *tenant;
+    bool json, quiet, embedded;
+    const char *arguments[COMMAND_ARGUMENTS_MAX];
+    uint32_t argument_count;
+    struct {
+        const CommandOption *option;
+        const char *value;
+    } options[COMMAND_OPTIONS_MAX];
+    uint32_t option_count;
+    int exit_code; /* of a command that worked: 0, or 1 for fsck's findings, 85 for suspended */
+} CommandContext;
+
+struct Command {
+    const char *verb;
+    const char *usage; /* arguments */
+    uint32_t argument_count_min, argument_count_max;
+    const char *summary;
+    const char *example;
+    const CommandOption *options;
+    Error *(*run)(CommandContext *context);
+};
+
+/* All verbs, by commands.def; the last has verb NULL. */
+extern const Command commands[];
+
+/* The value of an option, NULL where it was not given (flags: "" where given). index: of one that
+ * repeats. */
+const char *command_option(const CommandContext *context, const char *name);
+const char *command_option_at(const CommandContext *context, const char *name, uint32_t index);
+static inline bool command_flag(const CommandContext *context, const char *name) {
+    return command_option(context, name) != NULL;
+}
+/* An integer option in [min, max]. Errors: USAGE. */
+MUST_CHECK Error *command_integer(const CommandContext *context, const char *name, int64_t min,
+    int64_t max, int64_t otherwise, int64_t *out);
+
+/* What a command line asks for: its verb, or --help or --version, wherever they stand. */
+typedef enum CommandWanted {
+    COMMAND_WANTED_RUN,
+    COMMAND_WANTED_HELP, /* context->command NULL: the general one */
+    COMMAND_WANTED_VERSION,
+} CommandWanted;
+
+/* Splits the command line. Errors: USAGE. */
+MUST_CHECK Error *command_line_parse(
+    int argc, char **argv, CommandContext *context, CommandWanted *out_wanted);
+/* Answers --version. */
+MUST_CHECK Error *command_line_print_version(const CommandContext *context);
+void command_line_print_help(const Command *command);
+
+/* Prints the object as one line (JSON or JSON Lines) and frees it. */
+MUST_CHECK Error *command_print_json(json_object *owned_object);
+/* A JSON object; out of memory is an Error. */
+MUST_CHECK Error *command_json_object(json_object **out);
+void command_json_text(json_object *object, const char *key, const char *value);
+void command_json_int(json_object *object, const char *key, int64_t value);
+void command_json_double(json_object *object, const char *key, double value);
+
+/* One line on stderr: JSON where that was asked for. */
+void command_print_error(const CommandContext *context, const Error *error);
+
+/* Verbs. */
+#define COMMAND(verb, function, usage, min, max, summary, example)                                 \
+    Error *command_##function(CommandContext *context);                                            \
+    extern const CommandOption command_##function##_options[];
+#include "tools/client/commands.def"
+#undef COMMAND

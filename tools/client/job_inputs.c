@@ -1,0 +1,202 @@
+#include "tools/client/job_inputs.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "base/checked.h"
+#include "base/file.h"
+#include "scheduler/http/client/json_body.h"
+#include "serialize/arrays/npy.h"
+#include "serialize/arrays/npz.h"
+#include "tools/client/remote_models.h"
+#include "tools/client/run_machine.h"
+
+#define INPUT_FILE_SIZE_MAX ((size_t)64 << 30)
+
+void job_inputs_deinit(JobInputs *inputs) {
+    if (inputs->temporary) (void)unlink(inputs->path);
+    inputs->temporary = false;
+}
+
+/* NAME=FOLDER: what stands behind the equals sign, else NULL. */
+static const char *folder_of(const char *option) {
+    struct stat status;
+    const char *equals = strchr(option, '=');
+    bool is_folder = equals && stat(equals + 1, &status) == 0 && S_ISDIR(status.st_mode);
+    return is_folder ? equals + 1 : NULL;
+}
+
+static int is_npy(const struct dirent *entry) { return text_ends_with(entry->d_name, ".npy"); }
+
+static Error *read_folder(const char *folder, ArrayList *list) {
+    struct dirent **entries;
+    Error *error = NULL;
+    int count = scandir(folder, &entries, is_npy, alphasort);
+    if (count < 0) FAIL(IO, "%s cannot be read", folder);
+    for (int i = 0; i < count; i++) {
+        TextBuilder OWN_TEXT(path) = {0};
+        NamedArray array = {0};
+        uint8_t *data = NULL;
+        size_t size = 0;
+        text_appendf(&path, "%s/%s", folder, entries[i]->d_name);
+        if (!error) error = text_builder_check(&path);
+        if (!error) error = file_read(text_builder_get(&path), INPUT_FILE_SIZE_MAX, &data, &size);
+        if (!error)
+            error = error_wrap(
+                npy_read(data, size, entries[i]->d_name, &array), "%s", entries[i]->d_name);
+        if (!error) error = array_list_add(list, &array);
+        memory_unmap(data, size);
+        memory_free(entries[i]);
+    }
+    memory_free(entries);
+    if (!error && count == 0) FAIL(INVALID, "%s holds no .npy file", folder);
+    return error;
+}
+
+/* Axes of an input of the model; -1: not known. */
+static Error *find_rank(
+    const CommandContext *context, HttpClient *client, const char *option, int *out_rank) {
+    const char *wanted = command_option(context, "function");
+    size_t length = (size_t)(strchr(option, '=') - option);
+    OWN_JSON(model) = NULL;
+    *out_rank = -1;
+    TRY(remote_models_get(client, context->arguments[0], &model));
+    json_object *functions = remote_field(model, "functions");
+    size_t count =
+        json_object_is_type(functions, json_type_array) ? json_object_array_length(functions) : 0;
+    for (size_t i = 0; i < count; i++) {
+        json_object *function = json_object_array_get_idx(functions, i);
+        json_object *inputs = remote_field(function, "inputs");
+        if (strcmp(remote_text(function, "name"), wanted ? wanted : "main") != 0) continue;
+        if (!json_object_is_type(inputs, json_type_array)) continue;
+        for (size_t k = 0; k < json_object_array_length(inputs); k++) {
+            json_object *input = json_object_array_get_idx(inputs, k);
+            json_object *shape = remote_field(input, "shape");
+            const char *name = remote_text(input, "name");
+            if (strlen(name) == length && strncmp(name, option, length) == 0 &&
+                json_object_is_type(shape, json_type_array))
+                *out_rank = (int)json_object_array_length(shape);
+        }
+    }
+    return NULL;
+}
+
+/* The shape of all files together: the first one's, with as many entries as all have. */
+static Error *join_shapes(const ArrayList *files, bool stack, Shape *out) {
+    const NamedArray *first = &files->items[0];
+    int64_t total = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        const NamedArray *at = &files->items[i];
+        bool same = at->dtype == first->dtype && at->shape.rank == first->shape.rank &&
+                    (stack || at->shape.rank > 0);
+        for (uint32_t d = stack ? 0 : 1; same && d < at->shape.rank; d++)
+            same = at->shape.dims[d] == first->shape.dims[d];
+        if (!same || at->dtype == DTYPE_STRING)
+            FAIL(INVALID, "%s: another element type or shape than %s", at->name, first->name);
+        if (!checked_add_i64(total, stack ? 1 : at->shape.dims[0], &total))
+            FAIL(INVALID, "%s: too many items", at->name);
+    }
+    if (stack && first->shape.rank == SHAPE_RANK_MAX)
+        FAIL(INVALID, "%s: too many axes", first->name);
+    *out = first->shape;
+    if (stack) {
+        memmove(out->dims + 1, out->dims, out->rank * sizeof *out->dims);
+        out->rank++;
+    }
+    out->dims[0] = total;
+    return NULL;
+}
+
+static Error *add_folder(
+    const CommandContext *context, HttpClient *client, const char *option, ArrayList *list) {
+    ArrayList OWN_ARRAYS(files) = {0};
+    NamedArray all = {0};
+    Shape shape;
+    int rank;
+    char name[1024];
+    (void)snprintf(name, sizeof name, "%.*s", (int)(strchr(option, '=') - option), option);
+    TRY(read_folder(folder_of(option), &files));
+    TRY(find_rank(context, client, option, &rank));
+    bool stack = rank == (int)files.items[0].shape.rank + 1;
+    TRY(join_shapes(&files, stack, &shape));
+    TRY(named_array_init(&all, name, files.items[0].dtype, &shape));
+    uint64_t at = 0;
+    for (size_t i = 0; i < files.count; i++) {
+        /* elements of less than a byte are packed by array: what does not fit is refused here */
+        if (files.items[i].size > all.size - at) {
+            named_array_deinit(&all);
+            FAIL(UNSUPPORTED, "%s: such elements cannot be joined", files.items[i].name);
+        }
+        memcpy(all.data + at, files.items[i].data, files.items[i].size);
+        at += files.items[i].size;
+    }
+    return array_list_add(list, &all);
+}
+
+static Error *write_file(const char *path, const ArrayList *list) {
+    OWN(FileOutput, output) = NULL;
+    OWN(NpzWriter, writer) = NULL;
+    TRY(file_output_create(path, &output));
+    TRY(npz_writer_create(output, &writer));
+    for (size_t i = 0; i < list->count; i++) TRY(npz_writer_add(writer, &list->items[i]));
+    TRY(npz_writer_finish(writer));
+    return file_output_commit(output);
+}
+
+static Error *make_temporary(JobInputs *out) {
+    const char *folder = getenv("TMPDIR");
+    int length = snprintf(
+        out->path, sizeof out->path, "%s/layover.XXXXXX", folder && *folder ? folder : "/tmp");
+    int descriptor = length < (int)sizeof out->path ? mkstemp(out->path) : -1;
+    if (descriptor < 0) FAIL(IO, "a temporary file cannot be made; TMPDIR says where");
+    (void)close(descriptor);
+    out->temporary = true;
+    return NULL;
+}
+
+Error *job_inputs_make(const CommandContext *context, HttpClient *client, JobInputs *out) {
+    JobInputs OWN_INPUTS(inputs) = {0};
+    ArrayList OWN_ARRAYS(list) = {0};
+    const char *option = command_option(context, "input");
+    bool single = option && !command_option_at(context, "input", 1);
+    if (single && text_ends_with(option, ".npz") && strlen(option) < sizeof inputs.path) {
+        memcpy(out->path, option, strlen(option) + 1);
+        out->temporary = false;
+        return NULL;
+    }
+    for (uint32_t i = 0; (option = command_option_at(context, "input", i)); i++)
+        if (folder_of(option))
+            TRY(add_folder(context, client, option, &list));
+        else
+            TRY(run_inputs_read_option(option, NULL, &list));
+    TRY(array_list_check_names(&list));
+    TRY(make_temporary(&inputs));
+    TRY(write_file(inputs.path, &list));
+    *out = inputs;
+    inputs.temporary = false;
+    return NULL;
+}
+
+Error *job_inputs_send(
+    HttpClient *client, json_object *policy, const JobInputs *inputs, json_object **out_job) {
+    HttpClientReply OWN_REPLY(reply) = {0};
+    const char *text = json_object_to_json_string_ext(policy, JSON_C_TO_STRING_PLAIN);
+    if (!text) FAIL(OUT_OF_MEMORY, "no memory for a request");
+    HttpClientCall call = {
+        .method = HTTP_METHOD_POST,
+        .path = "/v1/jobs",
+        .parts = {{.name = "policy",
+                      .content_type = "application/json",
+                      .data = text,
+                      .size = strlen(text)},
+            {.name = "inputs", .content_type = "application/octet-stream", .path = inputs->path}},
+        .part_count = 2,
+    };
+    TRY(http_client_call(client, &call, &reply));
+    return remote_parse(text_builder_get(&reply.text), out_job);
+}

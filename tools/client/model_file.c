@@ -1,0 +1,143 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "base/file.h"
+#include "compiler/compile.h"
+#include "scheduler/http/routes/model_json.h"
+#include "serialize/container/executable_file.h"
+#include "tools/client/model_access.h"
+
+enum { PROBE_BYTES = 8 };
+
+Error *model_file_format(const char *path, const char *wanted, const char **out_format) {
+    static const char *const known[] = {"onnx", "lva", "lvx", "relax", "relay", "nnvm"};
+    for (size_t i = 0; wanted && i < sizeof known / sizeof *known; i++)
+        if (strcmp(wanted, known[i]) == 0) {
+            *out_format = known[i];
+            return NULL;
+        }
+    if (wanted) FAIL(USAGE, "--format %s: onnx, lva, lvx, relax, relay or nnvm", wanted);
+    uint8_t head[PROBE_BYTES] = {0};
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t got = descriptor < 0 ? 0 : read(descriptor, head, sizeof head);
+    if (descriptor >= 0) (void)close(descriptor);
+    if (got == PROBE_BYTES && container_probe(head, sizeof head) != CONTAINER_ANY)
+        *out_format = "lvx";
+    else
+        *out_format = text_ends_with(path, ".lva") ? "lva" : "onnx";
+    return NULL;
+}
+
+/* How far above the folder that the caller names the tree of its links may begin. A hub's cache has
+ * models--x/snapshots/REVISION[/…]/model.onnx, a link to models--x/blobs/…, and so has the data. */
+enum { TREE_LEVELS_MAX = 4 };
+
+static uint32_t count_parts(const char *path) {
+    uint32_t count = 0;
+    for (; *path; path++) count += path[0] == '/' && path[1] != 0;
+    return count;
+}
+
+/* Cuts the last part off; "/a" becomes "". */
+static void cut_part(char *path) {
+    char *slash = strrchr(path, '/');
+    if (slash) *slash = 0;
+}
+
+static bool holds(const char *folder, const char *path) {
+    const size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == 0);
+}
+
+/* The smallest folder that has both the folder which the caller names and the file to which the
+ * name leads, where that is not too far up to be one thing: at most TREE_LEVELS_MAX above, not the
+ * root or one of its folders, not the caller's home. Else the named folder itself. */
+static void find_tree(const char *folder, const char *file, char out[PATH_MAX]) {
+    const char *home = getenv("HOME");
+    char common[PATH_MAX];
+    uint32_t levels = 0;
+    (void)snprintf(out, PATH_MAX, "%s", folder);
+    (void)snprintf(common, sizeof common, "%s", folder);
+    while (!holds(common, file)) {
+        cut_part(common);
+        levels++;
+    }
+    if (levels > TREE_LEVELS_MAX || count_parts(common) < 2) return;
+    if (home && strcmp(home, common) == 0) return;
+    (void)snprintf(out, PATH_MAX, "%s", common);
+}
+
+/* The folder that the caller named, for a model's external data. */
+static Error *open_folder(
+    const char *path, bool follow_links, char tree[PATH_MAX], OnnxFolder *out) {
+    char named[PATH_MAX], folder[PATH_MAX], file[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const int length = slash ? (int)(slash - path) + 1 : 0;
+    (void)snprintf(named, sizeof named, "%.*s.", length, path);
+    if (!realpath(named, folder) || !realpath(path, file))
+        FAIL(IO, "%s: %s", path, strerror(errno));
+    find_tree(folder, file, tree);
+    *out = (OnnxFolder){open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), follow_links ? "" : tree};
+    if (out->descriptor < 0) FAIL(IO, "%s: %s", folder, strerror(errno));
+    return NULL;
+}
+
+static Error *compile_data(const char *path, const char *format, const ModelFileOptions *options,
+    const uint8_t *data, size_t size, Executable **out_executable) {
+    char tree[PATH_MAX];
+    OnnxFolder folder;
+    CompileOptions compile = {
+        .dump_after = options->dump_after,
+        .dump = options->dump,
+        .precision = options->precision,
+        .report = options->report,
+        .warnings = options->warnings,
+    };
+    if (options->self_contained)
+        return compile_source(format, data, size, &compile, out_executable);
+    TRY(open_folder(path, options->follow_links, tree, &folder));
+    compile.folder = &folder;
+    Error *error = compile_source(format, data, size, &compile, out_executable);
+    (void)close(folder.descriptor);
+    return error;
+}
+
+static Error *compile_file(const char *path, const char *format, const ModelFileOptions *options,
+    Executable **out_executable) {
+    uint8_t *data;
+    size_t size;
+    TRY(file_read(path, MODEL_FILE_SIZE_MAX, &data, &size));
+    Error *error = compile_data(path, format, options, data, size, out_executable);
+    memory_unmap(data, size);
+    return error_wrap(error, "%s", path);
+}
+
+Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOptions *options,
+    Executable **out_executable) {
+    const char *format;
+    TRY(model_file_format(path, options->format, &format));
+    if (strcmp(format, "lvx") == 0) {
+        if (precision_is_lower(options->precision))
+            FAIL(UNSUPPORTED, "--precision %s: an executable is compiled already",
+                options->precision);
+        return executable_read_file(path, access->pool, out_executable);
+    }
+    return compile_file(path, format, options, out_executable);
+}
+
+void model_file_tell_warnings(
+    const CommandContext *context, const TextBuilder *warnings, json_object *inout_object) {
+    for (const char *line = text_builder_get(warnings); *line;) {
+        const int size = (int)strcspn(line, "\n");
+        if (!context->json && !context->quiet)
+            (void)fprintf(stderr, "layover: warning: %.*s\n", size, line);
+        line += size + (line[size] == '\n');
+    }
+    if (inout_object) model_warnings_json(warnings, inout_object);
+}

@@ -1,0 +1,232 @@
+#include "tools/client/remote.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/allocator.h"
+#include "scheduler/http/client/daemon_record.h"
+#include "scheduler/http/client/json_body.h"
+#include "store/database/store.h"
+
+static Error *open_client(
+    const CommandContext *context, const char *server, HttpClient **out_client) {
+    TextBuilder OWN_TEXT(address) = {0};
+    const char *token = getenv("LAYOVER_TOKEN"), *ca_file = getenv("LAYOVER_CA");
+    text_appendf(
+        &address, "%s%s", strstr(server, "://") || server[0] == '/' ? "" : "unix:", server);
+    TRY(text_builder_check(&address));
+    HttpClientOptions options = {
+        .server = text_builder_get(&address),
+        .token = token && *token ? token : NULL,
+        .tenant = context->tenant,
+        .ca_file = ca_file && *ca_file ? ca_file : NULL,
+    };
+    return http_client_open(&options, out_client);
+}
+
+Error *remote_find(const CommandContext *context, HttpClient **out_client) {
+    const char *server = getenv("LAYOVER_SERVER");
+    char *default_home = NULL, *socket_path = NULL;
+    *out_client = NULL;
+    if (context->embedded) return NULL;
+    if (server && *server) return open_client(context, server, out_client);
+    if (!context->home) {
+        Error *error = store_default_home(&default_home);
+        error_free(error); /* no home, no daemon; who needs one says so */
+        if (error) return NULL;
+    }
+    const char *home = context->home ? context->home : default_home;
+    Error *error = *home ? daemon_record_find(home, &socket_path) : NULL;
+    memory_free(default_home);
+    if (!error && socket_path) error = open_client(context, socket_path, out_client);
+    memory_free(socket_path);
+    return error;
+}
+
+Error *remote_need(const CommandContext *context, HttpClient **out_client) {
+    if (context->embedded)
+        FAIL(USAGE, "%s: it needs a daemon, so --embedded makes no sense", context->command->verb);
+    TRY(remote_find(context, out_client));
+    if (!*out_client)
+        FAIL(UNREACHABLE,
+            "%s: no daemon holds this home; start one with layover serve, or set LAYOVER_SERVER",
+            context->command->verb);
+    return NULL;
+}
+
+Error *remote_parse(const char *text, json_object **out) {
+    Error *error = json_body_parse(text, strlen(text), out);
+    return error_recode(error_wrap(error, "the server's answer"), ERROR_CORRUPT);
+}
+
+Error *remote_ask(HttpClient *client, HttpMethod method, const TextBuilder *path,
+    json_object *owned_body, json_object **out) {
+    HttpClientReply OWN_REPLY(reply) = {0};
+    OWN_JSON(body) = owned_body;
+    TRY(text_builder_check(path));
+    HttpClientCall call = {
+        .method = method,
+        .path = text_builder_get(path),
+        .json = body ? json_object_to_json_string_ext(body, JSON_C_TO_STRING_PLAIN) : NULL,
+    };
+    TRY(http_client_call(client, &call, &reply));
+    return remote_parse(text_builder_get(&reply.text), out);
+}
+
+Error *remote_show(
+    const CommandContext *context, json_object *owned_object, void (*print)(json_object *object)) {
+    if (context->json) return command_print_json(owned_object);
+    print(owned_object);
+    json_object_put(owned_object);
+    return NULL;
+}
+
+Error *remote_do(const CommandContext *context, HttpClient *client, HttpMethod method,
+    const TextBuilder *path, json_object *owned_body, void (*print)(json_object *object)) {
+    json_object *object;
+    TRY(remote_ask(client, method, path, owned_body, &object));
+    return remote_show(context, object, print);
+}
+
+typedef struct Lines {
+    const CommandContext *context;
+    void (*header)(void);
+    void (*print)(json_object *object);
+} Lines;
+
+static Error *show_line(void *self, const char *line) {
+    Lines *lines = self;
+    json_object *object;
+    TRY(remote_parse(line, &object));
+    if (lines->header && !lines->context->json) lines->header();
+    lines->header = NULL;
+    return remote_show(lines->context, object, lines->print);
+}
+
+/* A server that names the same page again would be asked for ever. */
+static Error *check_progress(const char *place, const HttpClientReply *reply) {
+    if (strcmp(place, reply->place) == 0)
+        FAIL(CORRUPT, "the server's list goes on at %s again", place);
+    return NULL;
+}
+
+static void append_items(json_object *from, json_object *inout_to) {
+    if (!json_object_is_type(from, json_type_array)) return;
+    if (!json_object_is_type(inout_to, json_type_array)) return;
+    for (size_t i = 0; i < json_object_array_length(from); i++)
+        json_object_array_add(inout_to, json_object_get(json_object_array_get_idx(from, i)));
+}
+
+/* Writes the address of the page that begins where the reply says. */
+static Error *write_next(const TextBuilder *path, const HttpClientReply *reply, TextBuilder *out) {
+    text_builder_deinit(out);
+    text_append(out, text_builder_get(path));
+    http_client_query(out, "after", reply->place);
+    return text_builder_check(out);
+}
+
+/* All pages of a list. */
+static Error *show_lines(
+    HttpClient *client, HttpMethod method, const TextBuilder *path, Lines *lines) {
+    TextBuilder OWN_TEXT(next) = {0};
+    TRY(text_builder_check(path));
+    for (char place[HTTP_CLIENT_PLACE_SIZE] = "";;) {
+        HttpClientReply OWN_REPLY(reply) = {0};
+        HttpClientCall call = {.method = method,
+            .path = text_builder_get(*place ? &next : path),
+            .json = method == HTTP_METHOD_POST ? "{}" : NULL,
+            .visit = show_line,
+            .visit_context = lines};
+        TRY(http_client_call(client, &call, &reply));
+        if (!*reply.place) return NULL;
+        TRY(check_progress(place, &reply));
+        memcpy(place, reply.place, sizeof place);
+        TRY(write_next(path, &reply, &next));
+    }
+}
+
+Error *remote_ask_pages(
+    HttpClient *client, const TextBuilder *path, const char *list, json_object **out) {
+    TextBuilder OWN_TEXT(next) = {0};
+    OWN_JSON(first) = NULL;
+    TRY(text_builder_check(path));
+    for (char place[HTTP_CLIENT_PLACE_SIZE] = "";;) {
+        HttpClientReply OWN_REPLY(reply) = {0};
+        HttpClientCall call = {.path = text_builder_get(*place ? &next : path)};
+        OWN_JSON(page) = NULL;
+        TRY(http_client_call(client, &call, &reply));
+        TRY(remote_parse(text_builder_get(&reply.text), &page));
+        if (!first)
+            first = TAKE(page);
+        else
+            append_items(remote_field(page, list), remote_field(first, list));
+        if (!*reply.place) break;
+        TRY(check_progress(place, &reply));
+        memcpy(place, reply.place, sizeof place);
+        TRY(write_next(path, &reply, &next));
+    }
+    *out = TAKE(first);
+    return NULL;
+}
+
+Error *remote_send_file(
+    HttpClient *client, const TextBuilder *path, const char *file, json_object **out) {
+    HttpClientReply OWN_REPLY(reply) = {0};
+    TRY(text_builder_check(path));
+    HttpClientCall call = {
+        .method = HTTP_METHOD_POST, .path = text_builder_get(path), .file = file};
+    Error *error = http_client_call(client, &call, &reply);
+    ErrorCode code = error_code(error);
+    if (code == ERROR_CORRUPT || code == ERROR_UNSUPPORTED) return error_wrap(error, "%s", file);
+    TRY(error);
+    return remote_parse(text_builder_get(&reply.text), out);
+}
+
+Error *remote_list(const CommandContext *context, HttpClient *client, const TextBuilder *path,
+    void (*header)(void), void (*print)(json_object *object)) {
+    Lines lines = {.context = context, .header = header, .print = print};
+    return show_lines(client, HTTP_METHOD_GET, path, &lines);
+}
+
+Error *remote_post_list(const CommandContext *context, HttpClient *client, const TextBuilder *path,
+    void (*print)(json_object *object)) {
+    Lines lines = {.context = context, .print = print};
+    return show_lines(client, HTTP_METHOD_POST, path, &lines);
+}
+
+json_object *remote_field(json_object *object, const char *name) {
+    json_object *value = NULL;
+    return json_object_object_get_ex(object, name, &value) ? value : NULL;
+}
+
+const char *remote_text(json_object *object, const char *name) {
+    json_object *value = remote_field(object, name);
+    return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+}
+
+int64_t remote_int(json_object *object, const char *name) {
+    json_object *value = remote_field(object, name);
+    return json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : -1;
+}
+
+double remote_real(json_object *object, const char *name) {
+    json_object *value = remote_field(object, name);
+    bool number =
+        json_object_is_type(value, json_type_double) || json_object_is_type(value, json_type_int);
+    return number ? json_object_get_double(value) : NAN;
+}
+
+bool remote_flag(json_object *object, const char *name) {
+    return json_object_get_boolean(remote_field(object, name));
+}
+
+void remote_print_time(double seconds, char out[32]) {
+    struct tm calendar;
+    time_t whole = isfinite(seconds) ? (time_t)seconds : 0;
+    (void)snprintf(out, 32, "-");
+    if (isfinite(seconds) && localtime_r(&whole, &calendar))
+        (void)strftime(out, 32, "%Y-%m-%d %H:%M", &calendar);
+}

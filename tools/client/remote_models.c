@@ -1,0 +1,93 @@
+#include "tools/client/remote_models.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scheduler/http/client/json_body.h"
+#include "store/models/model_reference.h"
+#include "tools/client/model_print.h"
+
+/* /v1/models/NAME[/VERSION]. newest: what stands for the newest version; NULL: nothing. */
+static Error *write_path(const char *reference, const char *newest, TextBuilder *path) {
+    ModelReference parsed;
+    TRY(model_reference_parse(reference, &parsed));
+    text_append(path, "/v1/models");
+    http_client_path(path, parsed.model);
+    if (parsed.kind == MODEL_REFERENCE_VERSION)
+        text_appendf(path, "/%lld", (long long)parsed.version);
+    else if (parsed.kind == MODEL_REFERENCE_ALIAS)
+        http_client_path(path, parsed.alias);
+    else if (newest)
+        http_client_path(path, newest);
+    return NULL;
+}
+
+Error *remote_models_list(const CommandContext *context, HttpClient *client) {
+    TextBuilder OWN_TEXT(path) = {0};
+    text_append(&path, "/v1/models");
+    return remote_list(context, client, &path, model_print_header, model_print_row);
+}
+
+Error *remote_models_get(HttpClient *client, const char *reference, json_object **out) {
+    TextBuilder OWN_TEXT(path) = {0};
+    TRY(write_path(reference, NULL, &path));
+    return remote_ask(client, HTTP_METHOD_GET, &path, NULL, out);
+}
+
+Error *remote_models_show(const CommandContext *context, HttpClient *client) {
+    json_object *object;
+    TRY(remote_models_get(client, context->arguments[0], &object));
+    return remote_show(context, object, model_print_all);
+}
+
+Error *remote_models_remove(HttpClient *client, const char *reference, int64_t *out) {
+    TextBuilder OWN_TEXT(path) = {0};
+    OWN_JSON(object) = NULL;
+    TRY(write_path(reference, NULL, &path));
+    TRY(remote_ask(client, HTTP_METHOD_DELETE, &path, NULL, &object));
+    *out = remote_int(object, "removed");
+    return NULL;
+}
+
+Error *remote_models_register(const CommandContext *context, HttpClient *client, const char *format,
+    const char *precision, json_object **out) {
+    TextBuilder OWN_TEXT(path) = {0};
+    const char *alias;
+    text_append(&path, "/v1/models");
+    http_client_path(&path, context->arguments[0]);
+    if (format) http_client_query(&path, "format", format);
+    if (precision) http_client_query(&path, "precision", precision);
+    if (command_flag(context, "no-prepare")) http_client_query(&path, "prepare", "no");
+    for (uint32_t i = 0; (alias = command_option_at(context, "alias", i)); i++)
+        http_client_query(&path, "alias", alias);
+    return remote_send_file(client, &path, context->arguments[1], out);
+}
+
+Error *remote_models_fetch(
+    HttpClient *client, const char *reference, const char *path, uint64_t *out_bytes) {
+    TextBuilder OWN_TEXT(address) = {0};
+    HttpClientReply OWN_REPLY(reply) = {0};
+    TRY(write_path(reference, "newest", &address));
+    text_append(&address, "/file");
+    TRY(text_builder_check(&address));
+    HttpClientCall call = {.path = text_builder_get(&address), .output = path};
+    TRY(http_client_call(client, &call, &reply));
+    *out_bytes = reply.bytes;
+    return NULL;
+}
+
+Error *remote_models_load(
+    HttpClient *client, const char *reference, ModelAccess *access, Executable **out_executable) {
+    char path[] = "/tmp/layover.XXXXXX";
+    uint64_t bytes;
+    ModelFileOptions options = {.format = "lvx"};
+    int descriptor = mkstemp(path);
+    if (descriptor < 0) FAIL(IO, "a temporary file cannot be made in /tmp");
+    (void)close(descriptor);
+    Error *error = remote_models_fetch(client, reference, path, &bytes);
+    if (!error) error = model_file_load(access, path, &options, out_executable);
+    (void)unlink(path);
+    return error;
+}

@@ -1,0 +1,19 @@
+#pragma once
+/* The verbs of models and the store through a daemon, with the answers of the embedded ones. */
+#include "tools/client/model_access.h"
+#include "tools/client/remote.h"
+
+MUST_CHECK Error *remote_models_list(const CommandContext *context, HttpClient *client);
+MUST_CHECK Error *remote_models_show(const CommandContext *context, HttpClient *client);
+/* Sends a file; format and precision may be NULL. */
+MUST_CHECK Error *remote_models_register(const CommandContext *context, HttpClient *client,
+    const char *format, const char *precision, json_object **out);
+/* A stored version as a file. reference: NAME, NAME@3, NAME@alias. */
+MUST_CHECK Error *remote_models_fetch(
+    HttpClient *client, const char *reference, const char *path, uint64_t *out_bytes);
+/* What it is, with its functions. */
+MUST_CHECK Error *remote_models_get(HttpClient *client, const char *reference, json_object **out);
+MUST_CHECK Error *remote_models_remove(HttpClient *client, const char *reference, int64_t *out);
+/* An executable into memory, by way of a temporary file. */
+MUST_CHECK Error *remote_models_load(
+    HttpClient *client, const char *reference, ModelAccess *access, Executable **out_executable);

@@ -1,0 +1,203 @@
+#include "tools/client/remote_run.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <json-c/linkhash.h>
+
+#include "scheduler/http/client/json_body.h"
+#include "tools/client/job_changes.h"
+#include "tools/client/job_inputs.h"
+#include "tools/client/job_watch.h"
+#include "tools/client/output_pieces.h"
+#include "tools/client/progress.h"
+#include "tools/client/run_signals.h"
+
+static Error *check_options(const CommandContext *context) {
+    static const char *const local[] = {"profile", "packed", "model"};
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+        if (command_flag(context, local[i]))
+            FAIL(REFUSED,
+                "--%s: only embedded runs have it, and a daemon holds this home; use "
+                "another --home",
+                local[i]);
+    return NULL;
+}
+
+/* The numbers that run and resume share, as fields of a policy. */
+static Error *add_numbers(const CommandContext *context, json_object *policy) {
+    static const struct {
+        const char *option, *field;
+        int64_t min, max;
+    } numbers[] = {{"threads", "threads", 1, 64}, {"suspend-after", "suspend_after", 1, INT64_MAX},
+        {"suspend-after-ms", "suspend_after_ms", 0, INT32_MAX}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        int64_t value;
+        TRY(command_integer(
+            context, numbers[i].option, numbers[i].min, numbers[i].max, numbers[i].min, &value));
+        if (command_flag(context, numbers[i].option))
+            command_json_int(policy, numbers[i].field, value);
+    }
+    if (command_flag(context, "check-finite"))
+        json_object_object_add(policy, "check_finite", json_object_new_boolean(true));
+    return NULL;
+}
+
+static RunSignal caught; /* only this file's thread reads and writes it */
+
+static bool was_signalled(void *self) {
+    (void)self;
+    if (caught == RUN_SIGNAL_NONE) caught = run_signals_take();
+    return caught != RUN_SIGNAL_NONE;
+}
+
+static Error *post(HttpClient *client, const char *job, const char *what) {
+    TextBuilder OWN_TEXT(path) = {0};
+    OWN_JSON(answer) = NULL;
+    job_watch_path(&path, job, what);
+    return remote_ask(client, HTTP_METHOD_POST, &path, NULL, &answer);
+}
+
+/* A signal of ours becomes a change of the job. *out_over: nothing is left to wait for. */
+static Error *pass_signal(
+    const CommandContext *context, JobWatch *watch, RunSignal signal, bool *out_over) {
+    *out_over = false;
+    if (signal == RUN_SIGNAL_PAUSE) {
+        TRY(post(watch->client, watch->job, "suspend"));
+        (void)raise(SIGSTOP); /* until SIGCONT */
+        return post(watch->client, watch->job, "resume");
+    }
+    *out_over = true;
+    if (!command_flag(context, "checkpoint")) {
+        TRY(post(watch->client, watch->job, "cancel"));
+        FAIL(INTERRUPTED, "stopped by a signal; --checkpoint FILE would have kept what was done");
+    }
+    (void)snprintf(watch->state, sizeof watch->state, "suspended");
+    return post(watch->client, watch->job, "suspend");
+}
+
+static Error *follow(const CommandContext *context, JobWatch *watch) {
+    TRY(run_signals_install());
+    for (bool over = false; !over;) {
+        caught = RUN_SIGNAL_NONE;
+        Error *error = job_watch_run(watch);
+        if (!error || caught == RUN_SIGNAL_NONE) return error;
+        error_free(error); /* the watch was left for the signal */
+        TRY(pass_signal(context, watch, caught, &over));
+    }
+    return NULL;
+}
+
+static Error *read_job(HttpClient *client, const char *id, json_object **out) {
+    TextBuilder OWN_TEXT(path) = {0};
+    job_watch_path(&path, id, NULL);
+    return remote_ask(client, HTTP_METHOD_GET, &path, NULL, out);
+}
+
+/* The job was only made for this run. */
+static void forget(HttpClient *client, const char *id) {
+    TextBuilder OWN_TEXT(path) = {0};
+    OWN_JSON(answer) = NULL;
+    job_watch_path(&path, id, NULL);
+    error_free(remote_ask(client, HTTP_METHOD_DELETE, &path, NULL, &answer)); /* it expires then */
+}
+
+static Error *print_answer(
+    const CommandContext *context, json_object *job, bool suspended, uint64_t checkpoint_bytes) {
+    double started = remote_real(job, "started"), finished = remote_real(job, "finished");
+    double seconds =
+        isfinite(finished - started) ? finished - started : remote_real(job, "device_seconds");
+    json_object *object;
+    if (!context->json) {
+        printf("%s: %s\n", suspended ? "suspended" : "succeeded",
+            command_option(context, suspended ? "checkpoint" : "output"));
+        if (command_flag(context, "stats"))
+            printf("%lld instructions, %lld kernel calls, %.6f s, peak %.1f MB, checkpoint %.1f "
+                   "MB\n",
+                (long long)remote_int(job, "instructions"),
+                (long long)remote_int(job, "kernel_calls"), seconds,
+                remote_real(job, "peak_bytes") / 1e6, (double)checkpoint_bytes / 1e6);
+        return NULL;
+    }
+    TRY(command_json_object(&object));
+    command_json_text(object, "state", suspended ? "suspended" : "succeeded");
+    command_json_int(object, "instructions", remote_int(job, "instructions"));
+    command_json_int(object, "kernel_calls", remote_int(job, "kernel_calls"));
+    command_json_double(object, "seconds", isfinite(seconds) ? seconds : 0);
+    command_json_int(object, "peak_bytes", remote_int(job, "peak_bytes"));
+    command_json_int(object, "checkpoint_bytes", (int64_t)checkpoint_bytes);
+    return command_print_json(object);
+}
+
+/* Follows the job that was just made, fetches what it leaves, and forgets it. */
+static Error *finish(CommandContext *context, HttpClient *client, const char *id) {
+    OWN_JSON(job) = NULL;
+    HttpClientReply OWN_REPLY(reply) = {0};
+    uint64_t bytes = 0;
+    Progress progress = progress_start(context, "running");
+    progress_update(&progress, 0, 0);
+    JobWatch watch = {.context = context,
+        .client = client,
+        .job = id,
+        .until_suspended = true,
+        .interrupted = was_signalled,
+        .progress = &progress};
+    Error *error = follow(context, &watch);
+    progress_end(&progress);
+    TRY(error);
+    TRY(read_job(client, id, &job));
+    bool suspended = strcmp(watch.state, "suspended") == 0;
+    if (suspended && command_flag(context, "checkpoint")) {
+        TRY(job_changes_fetch_checkpoint(
+            client, context, id, command_option(context, "checkpoint"), true, &bytes));
+        forget(client, id);
+        context->exit_code = job_watch_exit_code(watch.state);
+    } else if (strcmp(watch.state, "succeeded") == 0) {
+        TRY(output_pieces_fetch(client, job, command_option(context, "output"), &reply));
+        forget(client, id);
+    } else {
+        bool cancelled = strcmp(watch.state, "cancelled") == 0;
+        if (!suspended) forget(client, id);
+        return error_make(cancelled ? ERROR_CANCELLED : ERROR_FAILED, __FILE__, __LINE__,
+            "job %s %s%s%s", id, watch.state, watch.why[0] ? ": " : "", watch.why);
+    }
+    return print_answer(context, job, suspended, bytes);
+}
+
+Error *remote_run_model(CommandContext *context, HttpClient *client) {
+    OWN_JSON(policy) = NULL;
+    OWN_JSON(job) = NULL;
+    JobInputs OWN_INPUTS(inputs) = {0};
+    const char *function = command_option(context, "function");
+    const char *device = command_option(context, "device");
+    TRY(check_options(context));
+    TRY(command_json_object(&policy));
+    command_json_text(policy, "model", context->arguments[0]);
+    command_json_text(policy, "priority", "high");
+    if (function) command_json_text(policy, "function", function);
+    if (device) command_json_text(policy, "device", device);
+    TRY(add_numbers(context, policy));
+    TRY(job_inputs_make(context, client, &inputs));
+    TRY(job_inputs_send(client, policy, &inputs, &job));
+    return finish(context, client, remote_text(job, "job"));
+}
+
+Error *remote_run_file(CommandContext *context, HttpClient *client) {
+    OWN_JSON(fields) = NULL;
+    OWN_JSON(job) = NULL;
+    TextBuilder OWN_TEXT(path) = {0};
+    const char *device = command_option(context, "device");
+    TRY(check_options(context));
+    TRY(command_json_object(&fields));
+    TRY(add_numbers(context, fields));
+    text_append(&path, "/v1/checkpoints");
+    http_client_query(&path, "with_outputs", "1"); /* the run's yields so far */
+    if (device) http_client_query(&path, "device", device);
+    json_object_object_foreach(fields, name, value) {
+        http_client_query(&path, name, json_object_get_string(value));
+    }
+    TRY(remote_send_file(client, &path, context->arguments[0], &job));
+    return finish(context, client, remote_text(job, "job"));
+}

@@ -1,0 +1,95 @@
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/allocator.h"
+#include "base/file.h"
+#include "serialize/arrays/array_values.h"
+#include "serialize/arrays/npy.h"
+#include "serialize/arrays/npz_file.h"
+#include "serialize/arrays/npz_ports.h"
+#include "serialize/arrays/safetensors.h"
+#include "tools/client/run_machine.h"
+
+#define INPUT_FILE_SIZE_MAX ((size_t)64 << 30)
+
+/* function: what the arrays are for; NULL: not known here. */
+typedef Error *FileReader(
+    const uint8_t *data, size_t size, const char *name, const Function *function, ArrayList *list);
+
+static Error *read_npy(
+    const uint8_t *data, size_t size, const char *name, const Function *function, ArrayList *list) {
+    NamedArray array;
+    (void)function;
+    TRY(npy_read(data, size, name, &array));
+    return array_list_add(list, &array);
+}
+
+/* Arrays of a file that holds several, behind those read before. */
+static Error *append(ArrayList *list, ArrayList *more) {
+    for (size_t i = 0; i < more->count; i++) TRY(array_list_add(list, &more->items[i]));
+    return NULL;
+}
+
+/* What this process could have at best. */
+static uint64_t memory_max(void) {
+    struct rlimit limit;
+    const uint64_t machine = memory_machine_bytes();
+    uint64_t bytes = machine && machine < INPUT_FILE_SIZE_MAX ? machine : INPUT_FILE_SIZE_MAX;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < bytes) bytes = limit.rlim_cur;
+    return bytes;
+}
+
+/* A small file may unpack to much: what does not fit the function is refused before. */
+static Error *read_npz(
+    const uint8_t *data, size_t size, const char *name, const Function *function, ArrayList *list) {
+    NpzFile OWN_NPZ(file) = {0};
+    (void)name;
+    TRY(npz_file_open(data, size, memory_max(), &file));
+    if (function) TRY(npz_ports_check(&file, function, false));
+    return npz_file_read(&file, list);
+}
+
+static Error *read_safetensors(
+    const uint8_t *data, size_t size, const char *name, const Function *function, ArrayList *list) {
+    (void)name, (void)function;
+    ArrayList OWN_ARRAYS(more) = {0};
+    TRY(safetensors_read(data, size, &more));
+    return append(list, &more);
+}
+
+static Error *read_file(const char *path, const char *name, const Function *function,
+    FileReader *reader, ArrayList *list) {
+    uint8_t *data;
+    size_t size;
+    TRY(file_read(path, INPUT_FILE_SIZE_MAX, &data, &size));
+    Error *error = reader(data, size, name, function, list);
+    memory_unmap(data, size);
+    return error_wrap(error, "%s", path);
+}
+
+Error *run_inputs_read_option(const char *text, const Function *function, ArrayList *list) {
+    const char *equals = strchr(text, '=');
+    if (text_ends_with(text, ".npz")) return read_file(text, NULL, function, read_npz, list);
+    if (text_ends_with(text, ".safetensors"))
+        return read_file(text, NULL, function, read_safetensors, list);
+    if (!equals || equals == text)
+        FAIL(USAGE, "--input %s: FILE.npz, FILE.safetensors or NAME=FILE.npy is wanted", text);
+    char *name;
+    TRY(memory_copy_text(text, &name));
+    name[equals - text] = 0;
+    Error *error = read_file(equals + 1, name, function, read_npy, list);
+    memory_free(name);
+    return error;
+}
+
+Error *run_inputs_read(const CommandContext *context, const Executable *executable,
+    uint32_t function, Value **out_values, uint32_t *out_count) {
+    ArrayList OWN_ARRAYS(list) = {0};
+    const Function *of = &executable->functions[function];
+    const char *text;
+    for (uint32_t i = 0; (text = command_option_at(context, "input", i)); i++)
+        TRY(run_inputs_read_option(text, of, &list));
+    TRY(array_values_bind(&list, of, out_values));
+    *out_count = of->parameter_count;
+    return NULL;
+}

@@ -1,0 +1,37 @@
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "serialize/arrays/array_values.h"
+#include "serialize/arrays/npz.h"
+#include "tools/client/run_machine.h"
+
+static Error *add_to_npz(void *self, NamedArray *inout_array) {
+    return npz_writer_add(self, inout_array);
+}
+
+static Error *write_yields(Execution *execution, ArraySink sink) {
+    Value value;
+    uint64_t sequence;
+    while (execution_take_yield(execution, &value, &sequence)) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "yield.%" PRIu64, sequence);
+        Error *error = array_values_export(&value, name, sink);
+        value_release(&value);
+        TRY(error);
+    }
+    return NULL;
+}
+
+Error *run_outputs_write(Execution *execution, const ArrayList *earlier, const char *path) {
+    OWN(FileOutput, output) = NULL;
+    OWN(NpzWriter, writer) = NULL;
+    TRY(file_output_create(path, &output));
+    TRY(npz_writer_create(output, &writer));
+    ArraySink sink = {.add = add_to_npz, .self = writer, .only_reads = true};
+    TRY(array_values_export_result(execution, sink));
+    for (size_t i = 0; earlier && i < earlier->count; i++)
+        TRY(npz_writer_add(writer, &earlier->items[i]));
+    TRY(write_yields(execution, sink));
+    TRY(npz_writer_finish(writer));
+    return file_output_publish(output); /* running again gives the same bits */
+}

@@ -1,0 +1,150 @@
+#include "tools/client/run_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "tools/client/progress.h"
+#include "tools/client/run_profile.h"
+#include "tools/client/run_signals.h"
+
+typedef struct RunOutcome {
+    bool suspended;
+    double seconds;
+    uint64_t checkpoint_bytes;
+} RunOutcome;
+
+/* Not only when what it is for has been computed. */
+static Error *check_writable(const CommandContext *context, const char *option) {
+    OWN(FileOutput, probe) = NULL;
+    const char *path = command_option(context, option);
+    return path ? file_output_create(path, &probe) : NULL;
+}
+
+Error *run_options_check(const CommandContext *context) {
+    int64_t ignored;
+    bool suspends =
+        command_flag(context, "suspend-after") || command_flag(context, "suspend-after-ms");
+    if (!command_flag(context, "output"))
+        FAIL(USAGE, "%s: --output FILE.npz is missing", context->command->verb);
+    if (suspends && !command_flag(context, "checkpoint"))
+        FAIL(USAGE, "%s: --suspend-after needs --checkpoint FILE", context->command->verb);
+    TRY(command_integer(context, "suspend-after", 1, INT64_MAX, 1, &ignored));
+    TRY(command_integer(context, "suspend-after-ms", 0, INT32_MAX, 0, &ignored));
+    TRY(command_integer(context, "threads", 1, WORKER_POOL_THREADS_MAX, 1, &ignored));
+    TRY(check_writable(context, "output"));
+    return check_writable(context, "checkpoint");
+}
+
+/* A stop that the run asked for, or a signal. */
+static Error *handle_stop(RunMachine *machine, uint64_t instructions_end, bool *out_suspended) {
+    *out_suspended = false;
+    RunSignal signal = run_signals_take();
+    if (signal == RUN_SIGNAL_PAUSE) {
+        TRY(run_machine_pause(machine));
+        run_signals_watch(machine->execution);
+        return NULL;
+    }
+    uint64_t done = execution_get_counters(machine->execution).instructions;
+    *out_suspended = signal == RUN_SIGNAL_SUSPEND || done >= instructions_end;
+    return NULL;
+}
+
+/* One stretch; *out_ended: finished or to be suspended. */
+static Error *run_stretch(
+    RunMachine *machine, uint64_t instructions_end, bool *out_ended, bool *out_suspended) {
+    RunResult result;
+    Budget budget = {0};
+    uint64_t done = execution_get_counters(machine->execution).instructions;
+    if (instructions_end != UINT64_MAX) budget.instructions = instructions_end - done;
+    *out_ended = *out_suspended = false;
+    TRY(execution_run(machine->execution, budget, &result));
+    switch (result.kind) {
+    case RUN_FINISHED:
+        *out_ended = true;
+        break;
+    case RUN_SUSPENDED:
+        TRY(handle_stop(machine, instructions_end, out_suspended));
+        *out_ended = *out_suspended;
+        break;
+    case RUN_SLICE_ENDED:
+        break;
+    case RUN_NEEDS_MEMORY:
+        FAIL(EXHAUSTED, "%" PRIu64 " bytes are not free on %s", result.bytes,
+            machine->residency->devices[result.slot]->name);
+    case RUN_BLOCKED:
+        FAIL(EXHAUSTED, "more than %u yielded values, and nobody takes them",
+            machine->options.yield_limit);
+    }
+    return NULL;
+}
+
+static Error *run_all(const CommandContext *context, RunMachine *machine, RunOutcome *outcome) {
+    int64_t after = 0, after_ms = 0;
+    uint64_t start_ns = clock_now_ns(clock_real()), instructions_end = UINT64_MAX;
+    bool ended = false;
+    TRY(command_integer(context, "suspend-after", 1, INT64_MAX, 0, &after));
+    TRY(command_integer(context, "suspend-after-ms", 0, INT32_MAX, 0, &after_ms));
+    if (after)
+        instructions_end =
+            execution_get_counters(machine->execution).instructions + (uint64_t)after;
+    TRY(run_signals_install());
+    run_signals_watch(machine->execution);
+    if (command_flag(context, "suspend-after-ms")) {
+        ended = outcome->suspended = after_ms == 0; /* before the first instruction */
+        TRY(run_signals_set_timer(after_ms));
+    }
+    while (!ended) TRY(run_stretch(machine, instructions_end, &ended, &outcome->suspended));
+    TRY(run_signals_set_timer(0));
+    outcome->seconds = (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9;
+    return NULL;
+}
+
+static Error *answer(
+    const CommandContext *context, const RunMachine *machine, const RunOutcome *outcome) {
+    ExecutionCounters counters = execution_get_counters(machine->execution);
+    uint64_t peak = run_machine_peak_bytes(machine);
+    json_object *object;
+    if (!context->json) {
+        const char *path = command_option(context, outcome->suspended ? "checkpoint" : "output");
+        printf("%s: %s\n", outcome->suspended ? "suspended" : "succeeded", path);
+        if (command_flag(context, "stats"))
+            printf("%" PRIu64 " instructions, %" PRIu64 " kernel calls, %.6f s, peak %.1f MB, "
+                   "checkpoint %.1f MB\n",
+                counters.instructions, counters.kernel_calls, outcome->seconds, (double)peak / 1e6,
+                (double)outcome->checkpoint_bytes / 1e6);
+        return NULL;
+    }
+    TRY(command_json_object(&object));
+    command_json_text(object, "state", outcome->suspended ? "suspended" : "succeeded");
+    command_json_int(object, "instructions", (int64_t)counters.instructions);
+    command_json_int(object, "kernel_calls", (int64_t)counters.kernel_calls);
+    command_json_double(object, "seconds", outcome->seconds);
+    command_json_int(object, "peak_bytes", (int64_t)peak);
+    command_json_int(object, "checkpoint_bytes", (int64_t)outcome->checkpoint_bytes);
+    return command_print_json(object);
+}
+
+Error *run_to_end(CommandContext *context, RunMachine *machine) {
+    RunOutcome outcome = {0};
+    RunProfile OWN_PROFILE(profile) = {0};
+    if (command_flag(context, "profile"))
+        TRY(run_profile_attach(&profile, machine->execution, machine->options.threads));
+    Progress progress = progress_start(context, "running");
+    progress_update(&progress, 0, 0);
+    Error *error = run_all(context, machine, &outcome);
+    progress_end(&progress);
+    TRY(error);
+    const char *checkpoint = command_option(context, "checkpoint");
+    if (outcome.suspended && !checkpoint)
+        FAIL(INTERRUPTED, "stopped by a signal; --checkpoint FILE would have kept what was done");
+    if (outcome.suspended) {
+        TRY(run_machine_checkpoint(machine, checkpoint, &outcome.checkpoint_bytes));
+        context->exit_code = EXIT_SUSPENDED;
+    } else
+        TRY(run_outputs_write(machine->execution, machine->job ? &machine->job->outputs : NULL,
+            command_option(context, "output")));
+    run_profile_print(&profile, context);
+    return answer(context, machine, &outcome);
+}

@@ -1,0 +1,24 @@
+#pragma once
+/* Running to the end or to a suspension, and the answer of run and resume. */
+#include "tools/client/run_machine.h"
+
+/* Options that run and resume share. */
+#define RUN_SHARED_OPTIONS                                                                         \
+    {"output", "FILE.npz", false, "where the outputs go (also -o)"},                               \
+        {"device", "D[,OPTION=VALUE...]", false, "cpu (default), sim:N, cuda:N"},                  \
+        {"threads", "N", false, "threads a kernel may use; never changes the bits (default 1)"},   \
+        {"suspend-after", "N", false, "suspends after N instructions; needs --checkpoint"},        \
+        {"suspend-after-ms", "T", false, "suspends after T milliseconds; needs --checkpoint"},     \
+        {"checkpoint", "FILE.lvc", false, "where a suspended execution goes"},                     \
+        {"stats", NULL, false, "prints counts, time and memory"},                                  \
+        {"profile", NULL, false, "prints the time of every operator"},                             \
+        {"check-finite", NULL, false, "fails at the first result that is not finite"}, {           \
+        "packed", "LIB.so", true, "a trusted library that registers packed functions"              \
+    }
+
+/* Checks the options before anything is opened, and that the files they name can be written.
+ * Errors: USAGE; IO. */
+MUST_CHECK Error *run_options_check(const CommandContext *context);
+/* Runs machine->execution; writes outputs or a checkpoint; prints the answer; sets the exit code.
+ */
+MUST_CHECK Error *run_to_end(CommandContext *context, RunMachine *machine);

@@ -1,0 +1,263 @@
+/* liblayover: the functions of include/layover.h over the folders below. */
+#include "base/allocator.h"
+#include "include/layover.h"
+#include "kernels/registry/device_registry.h"
+#include "kernels/tensor/tensor_dlpack.h"
+#include "serialize/checkpoint/checkpoint.h"
+#include "serialize/container/executable_file.h"
+#include "tools/library/packed_bridge.h"
+#include "vm/objects/adt.h"
+
+struct LayoverModel {
+    Refcount refcount;
+    Device *host, *device; /* one and the same for cpu */
+    WorkerPool *pool;
+    Residency *residency;
+    PackedRegistry *packed;
+    MemoryPool *reserves[SLOT_COUNT]; /* of the model's executions */
+    uint32_t threads;
+};
+
+struct LayoverExecution {
+    LayoverModel *model; /* retained */
+    Execution *execution;
+};
+
+/* The public error is ours, under a name of its own. */
+static LayoverError *public_error(Error *owned_error) { return (LayoverError *)owned_error; }
+
+const char *layover_version(void) { return LAYOVER_VERSION; }
+
+const char *layover_error_message(const LayoverError *error) {
+    return error_message((const Error *)error);
+}
+
+const char *layover_error_code(const LayoverError *error) {
+    return error_info(error_code((const Error *)error))->name;
+}
+
+void layover_error_free(LayoverError *error) { error_free((Error *)error); }
+
+void layover_model_close(LayoverModel *model) {
+    if (!model || !refcount_release(&model->refcount)) return;
+    residency_release(model->residency);
+    packed_registry_release(model->packed);
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) memory_pool_release(model->reserves[slot]);
+    if (model->device != model->host) device_close(model->device);
+    device_close(model->host);
+    worker_pool_release(model->pool);
+    memory_free(model);
+}
+
+DEFINE_OWN(LayoverModel, layover_model_close);
+DEFINE_OWN(LayoverExecution, layover_execution_free);
+
+static Error *make_resident(LayoverModel *model, const char *path, const char *device) {
+    OWN(Executable, executable) = NULL;
+    OWN(Device, opened) = NULL;
+    TRY(executable_read_file(path, model->pool, &executable));
+    TRY(device_open("cpu", &model->host));
+    TRY(device_open(device, &opened));
+    if (opened->class_ == model->host->class_)
+        model->device = model->host;
+    else
+        model->device = TAKE(opened);
+    TRY(memory_pool_create(model->host, 0, &model->reserves[SLOT_HOST]));
+    TRY(memory_pool_create(model->device, 0, &model->reserves[SLOT_DEVICE]));
+    return residency_create(executable, model->host, model->device, model->pool, &model->residency);
+}
+
+static Error *open_model(const char *path, const char *device, LayoverModel **out_model) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(LayoverModel), &memory));
+    OWN(LayoverModel, model) = memory;
+    refcount_init(&model->refcount);
+    model->threads = 1;
+    TRY(worker_pool_create("layover", worker_pool_core_count(), &model->pool));
+    TRY(packed_registry_create(&model->packed));
+    TRY(make_resident(model, path, device));
+    *out_model = TAKE(model);
+    return NULL;
+}
+
+LayoverError *layover_model_open(const char *path, const char *device, LayoverModel **out_model) {
+    return public_error(open_model(path, device, out_model));
+}
+
+void layover_model_set_threads(LayoverModel *model, uint32_t threads) {
+    model->threads = threads ? threads : 1;
+}
+
+static const Function *find_function(const LayoverModel *model, const char *name) {
+    uint32_t index;
+    Error *error = executable_find_function(model->residency->executable, name, &index);
+    if (!error) return &model->residency->executable->functions[index];
+    error_free(error); /* the caller answers "" or the error of layover_model_function */
+    return NULL;
+}
+
+LayoverError *layover_model_function(const LayoverModel *model, const char *function,
+    uint32_t *out_input_count, uint32_t *out_output_count) {
+    uint32_t index;
+    const Executable *executable = model->residency->executable;
+    Error *error = executable_find_function(executable, function, &index);
+    if (error) return public_error(error);
+    *out_input_count = executable->functions[index].parameter_count;
+    *out_output_count = executable->functions[index].result_count;
+    return NULL;
+}
+
+const char *layover_model_input_name(
+    const LayoverModel *model, const char *function, uint32_t index) {
+    const Function *found = find_function(model, function);
+    bool named = found && found->parameters && index < found->parameter_count;
+    return named ? found->parameters[index].name : "";
+}
+
+const char *layover_model_output_name(
+    const LayoverModel *model, const char *function, uint32_t index) {
+    const Function *found = find_function(model, function);
+    return found && found->results && index < found->result_count ? found->results[index].name : "";
+}
+
+static ExecutionOptions options_of(const LayoverModel *model) {
+    return (ExecutionOptions){
+        .threads = model->threads,
+        .packed = model->packed,
+        .reserves = {model->reserves[SLOT_HOST], model->reserves[SLOT_DEVICE]},
+    };
+}
+
+static Error *make_execution(LayoverModel *model, LayoverExecution **out) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(LayoverExecution), &memory));
+    LayoverExecution *execution = memory;
+    execution->model = model;
+    refcount_retain(&model->refcount);
+    *out = execution;
+    return NULL;
+}
+
+/* Consumes every tensor; values[i] stays nil where one could not be taken. */
+static Error *import_inputs(
+    LayoverModel *model, DLManagedTensor **owned_inputs, uint32_t count, Value *values) {
+    Error *error = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        Tensor *tensor = NULL;
+        Error *failed = tensor_dlpack_import(model->host, owned_inputs[i], &tensor);
+        if (!failed)
+            values[i] = value_object(OBJECT_TENSOR, tensor);
+        else if (!error)
+            error = error_wrap(failed, "input %u", i);
+        else
+            error_free(failed); /* the first is reported */
+    }
+    return error;
+}
+
+static Error *start(LayoverModel *model, const char *function, DLManagedTensor **owned_inputs,
+    uint32_t count, LayoverExecution **out_execution) {
+    uint32_t index;
+    void *memory;
+    TRY(memory_alloc(count, sizeof(Value), &memory));
+    Value *values = memory;
+    OWN(LayoverExecution, execution) = NULL;
+    ExecutionOptions options = options_of(model);
+    Error *error = import_inputs(model, owned_inputs, count, values);
+    if (!error) error = executable_find_function(model->residency->executable, function, &index);
+    if (!error) error = make_execution(model, &execution);
+    if (!error)
+        error = execution_create(
+            model->residency, &options, index, values, count, &execution->execution);
+    for (uint32_t i = 0; i < count; i++) value_release(&values[i]);
+    memory_free(memory);
+    if (!error) *out_execution = TAKE(execution);
+    return error;
+}
+
+LayoverError *layover_execution_start(LayoverModel *model, const char *function,
+    DLManagedTensor **owned_inputs, uint32_t input_count, LayoverExecution **out_execution) {
+    return public_error(start(model, function, owned_inputs, input_count, out_execution));
+}
+
+void layover_execution_free(LayoverExecution *execution) {
+    if (!execution) return;
+    execution_release(execution->execution);
+    layover_model_close(execution->model);
+    memory_free(execution);
+}
+
+static Error *run(LayoverExecution *execution, uint64_t instructions, LayoverState *out_state) {
+    RunResult result = {.kind = RUN_SLICE_ENDED};
+    while (result.kind == RUN_SLICE_ENDED)
+        TRY(execution_run(execution->execution, (Budget){instructions}, &result));
+    if (result.kind == RUN_NEEDS_MEMORY)
+        FAIL(EXHAUSTED, "%llu bytes are not free on the device", (unsigned long long)result.bytes);
+    if (result.kind == RUN_BLOCKED) FAIL(EXHAUSTED, "too many yielded values");
+    *out_state = result.kind == RUN_FINISHED ? LAYOVER_FINISHED : LAYOVER_SUSPENDED;
+    return NULL;
+}
+
+LayoverError *layover_execution_run(
+    LayoverExecution *execution, uint64_t instructions, LayoverState *out_state) {
+    return public_error(run(execution, instructions, out_state));
+}
+
+void layover_execution_request_suspend(LayoverExecution *execution) {
+    execution_request_suspend(execution->execution);
+}
+
+static Error *output(LayoverExecution *execution, uint32_t index, DLManagedTensor **out_tensor) {
+    Value result = *execution_get_result(execution->execution);
+    if (value_is(&result, OBJECT_ADT)) {
+        if (index >= result.adt->count)
+            FAIL(NOT_FOUND, "output %u of %u", index, result.adt->count);
+        result = result.adt->fields[index];
+    } else if (index > 0)
+        FAIL(NOT_FOUND, "output %u of 1", index);
+    if (!value_is(&result, OBJECT_TENSOR))
+        FAIL(NOT_FOUND, "output %u is no tensor, or the execution is not finished", index);
+    OWN(Tensor, copy) = NULL;
+    TRY(tensor_create_on_host(device_host(), result.tensor->dtype, &result.tensor->shape, &copy));
+    TRY(tensor_copy_to_host(result.tensor, tensor_data(copy)));
+    return tensor_dlpack_export(copy, out_tensor);
+}
+
+LayoverError *layover_execution_output(
+    LayoverExecution *execution, uint32_t index, DLManagedTensor **out_tensor) {
+    return public_error(output(execution, index, out_tensor));
+}
+
+static Error *checkpoint(LayoverExecution *execution, const char *path) {
+    OWN(Snapshot, snapshot) = NULL;
+    uint64_t bytes;
+    TRY(snapshot_take(execution->execution, &snapshot));
+    return checkpoint_write_file(snapshot, execution->model->pool, path, &bytes);
+}
+
+LayoverError *layover_execution_checkpoint(LayoverExecution *execution, const char *path) {
+    return public_error(checkpoint(execution, path));
+}
+
+static Error *resume(LayoverModel *model, const char *path, LayoverExecution **out_execution) {
+    OWN(Container, container) = NULL;
+    OWN(LayoverExecution, execution) = NULL;
+    ExecutionOptions options = options_of(model);
+    TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
+    TRY(make_execution(model, &execution));
+    TRY_WRAP(checkpoint_read(container, model->pool, CHUNK_VERIFY_SHA256, model->residency,
+                 &options, NULL, &execution->execution),
+        "%s", path);
+    *out_execution = TAKE(execution);
+    return NULL;
+}
+
+LayoverError *layover_execution_resume(
+    LayoverModel *model, const char *path, LayoverExecution **out_execution) {
+    return public_error(resume(model, path, out_execution));
+}
+
+LayoverError *layover_model_add_packed(LayoverModel *model, const char *name, int32_t arity,
+    LayoverPackedFunction *function, void *context, void (*release)(void *context)) {
+    return public_error(packed_bridge_add(model->packed, name, arity, function, context, release));
+}
