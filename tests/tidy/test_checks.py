@@ -5,7 +5,8 @@ import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools"))
+sys.path.insert(0, os.path.join(ROOT, "tools", "check"))
+sys.path.insert(0, os.path.join(ROOT, "tools", "generate"))
 
 import check_layers  # noqa: E402
 import check_style  # noqa: E402
@@ -66,10 +67,41 @@ class Layers(unittest.TestCase):
         self.assertIn("alone", layers("tools/b.c", '#include "store/a_internal.h"\n', **header)[0])
         self.assertEqual(layers("tests/store/b.c", '#include "store/a_internal.h"\n', **header), [])
 
+    def test_an_internal_header_belongs_to_its_house(self):
+        header = {"store/jobs/a_internal.h": ""}
+        self.assertEqual(layers("store/upkeep/b.c", '#include "store/jobs/a_internal.h"\n', **header), [])
+        self.assertIn("belongs to store/", layers("scheduler/node/b.c", '#include "store/jobs/a_internal.h"\n', **header)[0])
+
+    def test_rooms_have_floors(self):
+        headers = {"store/database/a.h": "", "store/jobs/b.h": ""}
+        self.assertIn("stands above", layers("store/database/c.c", '#include "store/jobs/b.h"\n', **headers)[0])
+        self.assertEqual(layers("store/jobs/c.c", '#include "store/database/a.h"\n', **headers), [])
+        self.assertIn("no row of ROOMS", layers("store/attic/c.c", '#include "store/database/a.h"\n', **headers)[0])
+
     def test_an_include_in_a_comment_or_by_a_short_path(self):
         self.assertEqual(layers("vm/a.c", '/*\n#include "store/x.h"\n*/\n'), [])
         self.assertIn("full path", layers("vm/a.c", '#include "frame.h"\n')[0])
         self.assertIn("does not exist", layers("vm/a.c", '#include "vm/gone.h"\n')[0])
+
+
+class Folders(unittest.TestCase):
+    @staticmethod
+    def problems(files):
+        found = Tree(**files).problems(lambda root: check_style.check_tree(root, with_format=False))
+        return [what for _, _, what in found]
+
+    def test_a_test_stands_where_its_file_does(self):
+        code = {"store/jobs/a.c": "int a;\n"}
+        self.assertIn("has no tests/store/jobs/test_a.c", self.problems({**code, "tests/store/test_a.c": "int a;\n"}))
+        self.assertEqual(self.problems({**code, "tests/store/jobs/test_a.c": "int a;\n"}), [])
+        self.assertEqual(self.problems({"compiler/ir/a.c": "int a;\n", "tests/compiler/test_a.c": "int a;\n"}), [])
+
+    def test_a_folder_has_a_limit(self):
+        def headers(count):
+            return {f"store/jobs/a{i}.h": "#pragma once\n/* What it is. */\n" for i in range(count)}
+
+        self.assertEqual(self.problems(headers(check_style.FOLDER_FILES)), [])
+        self.assertIn("store/jobs/ has 46 files", self.problems(headers(check_style.FOLDER_FILES + 1))[0])
 
 
 class Style(unittest.TestCase):

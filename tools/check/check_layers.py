@@ -24,6 +24,22 @@ ALSO = {"store": ("serialize/chunk/chunk.h", "serialize/container/container.h")}
 # are pure.
 NARROW = {"scheduler/policy/": ("base/", "scheduler/policy/"),
           "scheduler/control/machines/": ("base/", "scheduler/control/machines/", "store/jobs/job_state.h")}
+# Inside a folder: its rooms from the lowest to the highest; a room may include those before it. Kernels' devices stand beside
+# each other on one floor, and only CUDA's planners may look into cpu/. "" is the folder itself.
+ROOMS = {
+    "kernels": "device scalar tensor operator arguments shape_rules planning expansions plugin cpu/core cpu/loops cpu/movement "
+               "cpu/elementwise cpu/dnnl cpu/matmul cpu/vision cpu/conv cpu/quantized cpu/pool cpu/normalization cpu/reduction cpu/signal "
+               "cpu/generation cpu/strings cpu/attention cpu/recurrent cpu/device sim process cuda/driver cuda/runtime "
+               "cuda/planners cuda/device cuda/library cuda/plugin registry".split(),
+    "vm": "instruction objects code assembly residency execution".split(),
+    "serialize": "chunk container arrays checkpoint".split(),
+    "compiler": ["ir", "frontend", "passes", "passes/infer", "lower", ""],
+    "store": ["", *"database accounts chunks contents models jobs weights upkeep".split()],  # "": the generated schema_scripts.h
+    "scheduler": "policy simulate executor node control/machines control http/client http/server jobs migration http/routes service daemon".split(),
+    "tools": "check generate library tuning client cli".split(),
+}
+# An internal header belongs to the house that its folder is a room of.
+HOUSES = ("store", "vm", "serialize", "kernels/cpu", "kernels/cuda", "kernels", "compiler", "scheduler")
 PURE = re.compile(r"(assert|inttypes|limits|stdbool|stddef|stdint|string)\.h")
 # A folder below another that only these may look into; everyone else goes through the device table.
 PRIVATE = {"kernels/cpu/": ("kernels",), "kernels/cuda/": ("kernels",), "kernels/sim/": ("kernels",)}
@@ -32,7 +48,7 @@ PRIVATE = {"kernels/cpu/": ("kernels",), "kernels/cuda/": ("kernels",), "kernels
 LIBRARIES = (
     (r"(oneapi/dnnl/)?dnnl\w*\.h", ("kernels/cpu/",), "oneDNN"),
     (r"(cuda|cudnn|cublas|nvrtc)\w*\.h", ("kernels/cuda/",), "CUDA"),
-    (r"\w*intrin\.h|cpuid\.h|arm_neon\.h", ("kernels/cpu/", "serialize/byte_planes", "base/digest_pair"), "vector instructions"),
+    (r"\w*intrin\.h|cpuid\.h|arm_neon\.h", ("kernels/cpu/", "serialize/chunk/byte_planes", "base/digest_pair"), "vector instructions"),
     (r"omp\.h", ("kernels/cpu/",), "OpenMP"),
     (r"zstd\w*\.h|zdict\.h", ("serialize/",), "zstd"),
     (r"sqlite3\w*\.h", ("store/",), "SQLite"),
@@ -67,6 +83,19 @@ def _check_library(path, name):
     return f"<{name}> is in no row of LIBRARIES in tools/check/check_layers.py"
 
 
+def _check_rooms(path, name):
+    folder, target = path.split("/")[0], name.split("/")[0]
+    if folder != target or folder not in ROOMS:
+        return None
+    rooms = ROOMS[folder]
+    here, there = (os.path.dirname(which)[len(folder) + 1:] for which in (path, name))
+    if here not in rooms or there not in rooms:
+        return f'{folder}/{here if here not in rooms else there}/ is in no row of ROOMS'
+    if rooms.index(there) > rooms.index(here):
+        return f'"{name}": {folder}/{there}/ stands above {folder}/{here}/'
+    return None
+
+
 def _check_own(path, name, exists):
     folder = path.split("/")[0]
     if re.fullmatch(r"[\w.-]+\.pb-c\.h", name):
@@ -78,8 +107,13 @@ def _check_own(path, name, exists):
         return _check_library(path, name)
     if not exists(name):
         return f'"{name}" does not exist, and no meson.build makes it'
-    if name.endswith("_internal.h") and os.path.dirname(name) != os.path.dirname(path) and folder != "tests":
-        return f'"{name}" belongs to {os.path.dirname(name)}/ alone'
+    if name.endswith("_internal.h") and folder != "tests":
+        house = next((house for house in HOUSES if name.startswith(house + "/")), os.path.dirname(name))
+        if not path.startswith(house + "/"):
+            return f'"{name}" belongs to {house}/ alone'
+    what = _check_rooms(path, name)
+    if what:
+        return what
     for private, allowed in PRIVATE.items():
         if name.startswith(private) and folder not in (*allowed, *EVERYTHING):
             return f'"{name}": only {", ".join(allowed)} may look into {private}'
@@ -119,7 +153,7 @@ def check_tree(root):
 
 
 def main():
-    root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     problems = check_tree(root)
     for path, line, what in problems:
         print(f"{path}:{line}: {what}")

@@ -11,7 +11,7 @@ from c_source import find_files, read_sources
 FILE_LINES = 500
 FUNCTION_LINES = 70
 LONG_FUNCTIONS = {"interpreter_run"}
-COMPUTED_GOTO = ("vm/interpreter",)
+COMPUTED_GOTO = ("vm/execution/interpreter",)
 TEXT_ENDINGS = (".c", ".h", ".def", ".cu", ".py", ".md", ".build", ".sh", ".sql", ".lva", ".txt")
 
 BANNED = {
@@ -35,6 +35,10 @@ ONLY_IN = (
 )
 # Files without tests/<folder>/test_<file>.c, and what tests them instead.
 TESTED_ELSEWHERE = {"tools/": "tests/end_to_end", "bench/": "nothing: they measure", "examples/": "tests/end_to_end"}
+# Their tests stand side by side: a folder of a few tests each would hide them.
+FLAT_TESTS = ("compiler/",)
+# Files directly in a folder of code or of its tests; data has as many as it needs.
+FOLDER_FILES = 45
 # Assembled, so that this file does not find itself.
 FOREIGN = re.compile("|".join((r"\b(issue|session)s? *#?[0-9]", r"(^|[\s\"'(=])/wo" r"rk/", r"\.\./sha" r"red/",
                                r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")), re.IGNORECASE)
@@ -92,8 +96,18 @@ def _check_tests_exist(sources):
         if f"tests/{os.path.dirname(path)}/test_{os.path.basename(path)}" in paths:
             continue  # its folder's tests stand alike
         stem = os.path.basename(path)[:-2]
-        if f"tests/{folder}/test_{stem}.c" not in paths:
-            yield path, 1, f"has no tests/{folder}/test_{stem}.c"
+        wanted = f"tests/{os.path.dirname(path)}/test_{stem}.c"
+        if wanted not in paths and not (path.startswith(FLAT_TESTS) and f"tests/{folder}/test_{stem}.c" in paths):
+            yield path, 1, f"has no {wanted}"
+
+
+def _check_folders(sources):
+    counts = {}
+    for source in sources:
+        counts.setdefault(os.path.dirname(source.path), []).append(source.path)
+    for folder, paths in counts.items():
+        if len(paths) > FOLDER_FILES and folder.split("/")[0] != "tests":
+            yield paths[0], 1, f"{folder}/ has {len(paths)} files; a folder has at most {FOLDER_FILES}"
 
 
 def _check_words(root):
@@ -124,6 +138,7 @@ def check_tree(root, with_format=True):
                 for check in (_check_names, _check_shape) for line, what in check(source)]
     problems += _check_file_names(sources)
     problems += _check_tests_exist(sources)
+    problems += _check_folders(sources)
     problems += _check_words(root)
     if with_format:
         problems += _check_format(root, sources)
@@ -132,7 +147,7 @@ def check_tree(root, with_format=True):
 
 def main():
     arguments = [argument for argument in sys.argv[1:] if argument != "--no-format"]
-    root = arguments[0] if arguments else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = arguments[0] if arguments else os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     problems = check_tree(root, "--no-format" not in sys.argv)
     for path, line, what in problems:
         print(f"{path}:{line}: {what}")
