@@ -116,27 +116,29 @@ MUST_CHECK Error *control_ask(Control *control, ControlQuestion what, TenantId t
 /* Before a job goes into a file that owns it: a suspended job stays as it is, nobody can resume or
  * cancel it, until one of the next two. Errors: NOT_FOUND; CONFLICT its state, or somebody does
  * this already. */
-MUST_CHECK Error *control_hold(Control *control, TenantId tenant, JobId job);
+MUST_CHECK Error *control_freeze(Control *control, TenantId tenant, JobId job);
 /* The file is durable: the job is released. Durable on return. Errors: CONFLICT it is not held. */
-MUST_CHECK Error *control_let_go(Control *control, TenantId tenant, JobId job);
+MUST_CHECK Error *control_release_to_file(Control *control, TenantId tenant, JobId job);
 /* There is no file. Errors: CONFLICT it is not held. */
-MUST_CHECK Error *control_keep(Control *control, TenantId tenant, JobId job);
+MUST_CHECK Error *control_thaw(Control *control, TenantId tenant, JobId job);
 
 /* A job that goes to another node: it stops at its next safepoint and is `held`, with a checkpoint;
  * nobody can resume or cancel it until one of the next two. Durable on return, as all of these.
  * why: of the new state. Errors: NOT_FOUND; CONFLICT its state; EXHAUSTED no room for it. */
-MUST_CHECK Error *control_stop(Control *control, TenantId tenant, JobId job, const char *why);
+MUST_CHECK Error *control_migration_stop(
+    Control *control, TenantId tenant, JobId job, const char *why);
 /* The other node owns it: it is `moved`. Also of a job that runs, when another node has taken it
  * over: it stops, and nothing more of it is stored. */
-MUST_CHECK Error *control_give(Control *control, TenantId tenant, JobId job, const char *why);
+MUST_CHECK Error *control_migration_commit(
+    Control *control, TenantId tenant, JobId job, const char *why);
 /* It stays, and is what it was: suspended, or queued. */
-MUST_CHECK Error *control_take_back(
+MUST_CHECK Error *control_migration_revert(
     Control *control, TenantId tenant, JobId job, bool suspended, const char *why);
 /* A job in doubt is ours. epoch: 0, or a new one to have it in. */
-MUST_CHECK Error *control_own(
+MUST_CHECK Error *control_arrival_own(
     Control *control, TenantId tenant, JobId job, bool suspended, int64_t epoch, const char *why);
 /* A job in doubt is not ours: it leaves memory; the caller removes what is stored of it. */
-MUST_CHECK Error *control_disown(Control *control, TenantId tenant, JobId job);
+MUST_CHECK Error *control_arrival_abort(Control *control, TenantId tenant, JobId job);
 
 /* A run of a job that is still to come from another node: opened in host memory, with its model's
  * weights, before anything of the job is stored. Threads: any, one at a time for an arrival. */
@@ -161,7 +163,7 @@ void control_refuse_jobs(Control *control, bool refuse);
 bool control_refuses_jobs(const Control *control);
 
 /* Takes up a job that was stored by somebody else: a fork. Errors: NOT_FOUND. */
-MUST_CHECK Error *control_take_up(Control *control, TenantId tenant, JobId job);
+MUST_CHECK Error *control_load(Control *control, TenantId tenant, JobId job);
 
 /* A tenant's weight or quotas have changed: also its jobs that wait go by the new ones. */
 MUST_CHECK Error *control_tell_quotas(Control *control, TenantId tenant);

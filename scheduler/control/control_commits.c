@@ -302,7 +302,7 @@ static void handle_failure(ControlJob *job, Commit *commit) {
         return;
     }
     control_answer_waiters(job, commit->error);
-    job->leaving = false;
+    job->releasing = false;
     if (commit->moving) tell_moved_out(job, false);
     if (job->stored_state == JOB_STATE_QUEUED) give_up(job, commit);
 }

@@ -91,7 +91,7 @@ struct ControlJob {
     uint64_t resume_device;
     uint64_t demanded;   /* the device that it waits for; POLICY_NO_DEVICE: any */
     bool has_checkpoint; /* in the store */
-    bool leaving;        /* suspended, and on its way into a file that owns it */
+    bool releasing;      /* suspended, and on its way into a file that owns it */
     bool arrived;        /* its run was opened before the policy knew it; on `device` */
     bool departing;      /* it stops, or is held, to go to another node */
     char stop_why[JOB_WHY_SIZE];
@@ -269,15 +269,15 @@ typedef enum ControlRequestKind {
     CONTROL_RESUME,
     CONTROL_CANCEL,
     CONTROL_CHECKPOINT,
-    CONTROL_HOLD,
-    CONTROL_LET_GO,
-    CONTROL_KEEP,
-    CONTROL_STOP,
-    CONTROL_GIVE,
-    CONTROL_TAKE_BACK,
-    CONTROL_OWN,
-    CONTROL_DISOWN,
-    CONTROL_TAKE_UP,
+    CONTROL_FREEZE,
+    CONTROL_RELEASE,
+    CONTROL_THAW,
+    CONTROL_MIGRATION_STOP,
+    CONTROL_MIGRATION_COMMIT,
+    CONTROL_MIGRATION_REVERT,
+    CONTROL_ARRIVAL_OWN,
+    CONTROL_ARRIVAL_ABORT,
+    CONTROL_LOAD,
     CONTROL_QUOTAS,
     CONTROL_PLACE, /* in the queue, for one more job */
     CONTROL_EXPLAIN,
@@ -453,8 +453,8 @@ void control_resumed(ControlJob *job);
 /* That it was halted is stored, and somebody wants it resumed: it is. */
 bool control_go_on_resuming(ControlJob *job);
 
-/* ---- control_leaving.c: jobs that go into a file ---- */
-MUST_CHECK Error *control_handle_leaving(Control *control, ControlRequest *request);
+/* ---- control_releasing.c: jobs that go into a file ---- */
+MUST_CHECK Error *control_handle_release(Control *control, ControlRequest *request);
 
 /* ---- control_arrival.c ---- */
 /* The job goes on with what was opened for it. NULL: nothing was. */
@@ -476,7 +476,7 @@ JobState control_migration_state(const ControlRequest *request);
 /* Takes up the jobs that the store holds. Before the thread runs. */
 MUST_CHECK Error *control_recover(Control *control);
 /* Takes up one that came since. */
-MUST_CHECK Error *control_adopt(Control *control, TenantId tenant, JobId id);
+MUST_CHECK Error *control_load_row(Control *control, TenantId tenant, JobId id);
 /* The job that a request means. One that was held since it could not go on is tried again.
  * Errors: what control_fail_absent says; why it still cannot. */
 MUST_CHECK Error *control_find_held(

@@ -5,28 +5,30 @@
 
 /* ---- on the senders' threads ---- */
 
-Error *control_stop(Control *control, TenantId tenant, JobId job, const char *why) {
+Error *control_migration_stop(Control *control, TenantId tenant, JobId job, const char *why) {
     return control_send(
-        control, &(ControlRequest){.kind = CONTROL_STOP, .tenant = tenant, .job = job, .why = why});
+        control, &(ControlRequest){
+                     .kind = CONTROL_MIGRATION_STOP, .tenant = tenant, .job = job, .why = why});
 }
 
-Error *control_give(Control *control, TenantId tenant, JobId job, const char *why) {
+Error *control_migration_commit(Control *control, TenantId tenant, JobId job, const char *why) {
     return control_send(
-        control, &(ControlRequest){.kind = CONTROL_GIVE, .tenant = tenant, .job = job, .why = why});
+        control, &(ControlRequest){
+                     .kind = CONTROL_MIGRATION_COMMIT, .tenant = tenant, .job = job, .why = why});
 }
 
-Error *control_take_back(
+Error *control_migration_revert(
     Control *control, TenantId tenant, JobId job, bool suspended, const char *why) {
-    return control_send(control, &(ControlRequest){.kind = CONTROL_TAKE_BACK,
+    return control_send(control, &(ControlRequest){.kind = CONTROL_MIGRATION_REVERT,
                                      .tenant = tenant,
                                      .job = job,
                                      .suspended = suspended,
                                      .why = why});
 }
 
-Error *control_own(
+Error *control_arrival_own(
     Control *control, TenantId tenant, JobId job, bool suspended, int64_t epoch, const char *why) {
-    return control_send(control, &(ControlRequest){.kind = CONTROL_OWN,
+    return control_send(control, &(ControlRequest){.kind = CONTROL_ARRIVAL_OWN,
                                      .tenant = tenant,
                                      .job = job,
                                      .suspended = suspended,
@@ -34,9 +36,9 @@ Error *control_own(
                                      .why = why});
 }
 
-Error *control_disown(Control *control, TenantId tenant, JobId job) {
+Error *control_arrival_abort(Control *control, TenantId tenant, JobId job) {
     return control_send(
-        control, &(ControlRequest){.kind = CONTROL_DISOWN, .tenant = tenant, .job = job});
+        control, &(ControlRequest){.kind = CONTROL_ARRIVAL_ABORT, .tenant = tenant, .job = job});
 }
 
 /* ---- on the control thread ---- */
@@ -47,12 +49,12 @@ static JobState state_back(bool suspended) {
 
 JobState control_migration_state(const ControlRequest *request) {
     switch ((int)request->kind) {
-    case CONTROL_STOP:
+    case CONTROL_MIGRATION_STOP:
         return JOB_STATE_HELD;
-    case CONTROL_GIVE:
+    case CONTROL_MIGRATION_COMMIT:
         return JOB_STATE_MOVED;
-    case CONTROL_TAKE_BACK:
-    case CONTROL_OWN:
+    case CONTROL_MIGRATION_REVERT:
+    case CONTROL_ARRIVAL_OWN:
         return state_back(request->suspended);
     default:
         return JOB_STATE_NONE;
@@ -75,12 +77,12 @@ void control_leave(ControlJob *job) {
     if (job->departing)
         control_want_state(job, JOB_STATE_MOVED, job->stop_why);
     else
-        control_want_state(job, job->leaving ? JOB_STATE_RELEASED : JOB_STATE_CANCELLED, NULL);
+        control_want_state(job, job->releasing ? JOB_STATE_RELEASED : JOB_STATE_CANCELLED, NULL);
 }
 
 static Error *fail_state(const ControlJob *job, const char *what) {
     FAIL(CONFLICT, "cannot %s a job that is %s", what,
-        job->leaving          ? "being released"
+        job->releasing        ? "being released"
         : job->cancelling     ? "being cancelled"
         : job->stalled        ? "waiting until its data can be stored"
         : job->status.running ? "running"
@@ -97,7 +99,7 @@ static bool rests(const ControlJob *job, JobState state) {
 
 static Error *stop(ControlJob *job, ControlRequest *request) {
     bool suspended = rests(job, JOB_STATE_SUSPENDED);
-    if (job->leaving || job->departing || job->cancelling || job->stalled ||
+    if (job->releasing || job->departing || job->cancelling || job->stalled ||
         !(suspended || job->stored_state == JOB_STATE_QUEUED))
         return fail_state(job, "migrate");
     TRY(control_wait_for(job, request));
@@ -113,7 +115,7 @@ static Error *stop(ControlJob *job, ControlRequest *request) {
 
 /* The policy forgets it first, if it knows it. */
 static Error *give(ControlJob *job, ControlRequest *request) {
-    if (job->leaving || job->stored_state == JOB_STATE_IN_DOUBT) return fail_state(job, "give");
+    if (job->releasing || job->stored_state == JOB_STATE_IN_DOUBT) return fail_state(job, "give");
     TRY(control_wait_for(job, request));
     job->departing = true;
     set_why(job, request->why);
@@ -170,13 +172,13 @@ Error *control_handle_migration(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return control_fail_absent(control, request, "migrate");
     switch ((int)request->kind) {
-    case CONTROL_STOP:
+    case CONTROL_MIGRATION_STOP:
         return stop(job, request);
-    case CONTROL_GIVE:
+    case CONTROL_MIGRATION_COMMIT:
         return give(job, request);
-    case CONTROL_TAKE_BACK:
+    case CONTROL_MIGRATION_REVERT:
         return take_back(job, request);
-    case CONTROL_OWN:
+    case CONTROL_ARRIVAL_OWN:
         return own(job, request);
     default:
         return disown(job, request);

@@ -98,7 +98,7 @@ static Error *adopt(Control *control, const Job *row, bool restarted) {
     return error_wrap(error, "job %s", text);
 }
 
-Error *control_adopt(Control *control, TenantId tenant, JobId id) {
+Error *control_load_row(Control *control, TenantId tenant, JobId id) {
     Job row;
     TRY(jobs_get(control->options.store, tenant, id, &row));
     if (control_job_find(control, tenant, id)) return NULL;

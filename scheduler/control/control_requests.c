@@ -43,9 +43,9 @@ Error *control_submit(
     return NULL;
 }
 
-Error *control_take_up(Control *control, TenantId tenant, JobId job) {
+Error *control_load(Control *control, TenantId tenant, JobId job) {
     return control_send(
-        control, &(ControlRequest){.kind = CONTROL_TAKE_UP, .tenant = tenant, .job = job});
+        control, &(ControlRequest){.kind = CONTROL_LOAD, .tenant = tenant, .job = job});
 }
 
 Error *control_tell_quotas(Control *control, TenantId tenant) {
@@ -264,7 +264,7 @@ static Error *suspend(Control *control, ControlRequest *request) {
 static Error *resume(Control *control, ControlRequest *request) {
     ControlJob *job;
     TRY(control_find_held(control, request, "resume", &job));
-    if (job->leaving) return fail_state("resume", "being released");
+    if (job->releasing) return fail_state("resume", "being released");
     if (job->departing) return fail_state("resume", "migrating");
     if (job->stalled) return resume_halted(job, request);
     bool held = job->stored_state == JOB_STATE_HELD;
@@ -304,7 +304,7 @@ void control_resumed(ControlJob *job) {
 static Error *cancel(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return control_cancel_absent(control, request);
-    if (job->leaving) return fail_state("cancel", "being released");
+    if (job->releasing) return fail_state("cancel", "being released");
     if (job->departing) return fail_state("cancel", "migrating");
     if (job->stored_state == JOB_STATE_IN_DOUBT) return fail_state("cancel", "in_doubt");
     TRY(control_wait_for(job, request));
@@ -362,18 +362,18 @@ static Error *handle(Control *control, ControlRequest *request) {
         return cancel(control, request);
     case CONTROL_CHECKPOINT:
         return checkpoint(control, request);
-    case CONTROL_HOLD:
-    case CONTROL_LET_GO:
-    case CONTROL_KEEP:
-        return control_handle_leaving(control, request);
-    case CONTROL_STOP:
-    case CONTROL_GIVE:
-    case CONTROL_TAKE_BACK:
-    case CONTROL_OWN:
-    case CONTROL_DISOWN:
+    case CONTROL_FREEZE:
+    case CONTROL_RELEASE:
+    case CONTROL_THAW:
+        return control_handle_release(control, request);
+    case CONTROL_MIGRATION_STOP:
+    case CONTROL_MIGRATION_COMMIT:
+    case CONTROL_MIGRATION_REVERT:
+    case CONTROL_ARRIVAL_OWN:
+    case CONTROL_ARRIVAL_ABORT:
         return control_handle_migration(control, request);
-    case CONTROL_TAKE_UP:
-        error = control_adopt(control, request->tenant, request->job);
+    case CONTROL_LOAD:
+        error = control_load_row(control, request->tenant, request->job);
         if (error) return error;
         control_count(control, METRIC_JOBS_SUBMITTED, 0, 1);
         control_answer(request, NULL);

@@ -25,7 +25,7 @@ static JobState state_of(const ControlRequest *request) {
     static const JobState states[CONTROL_DRAIN + 1] = {[CONTROL_SUSPEND] = JOB_STATE_SUSPENDED,
         [CONTROL_RESUME] = JOB_STATE_QUEUED,
         [CONTROL_CANCEL] = JOB_STATE_CANCELLED,
-        [CONTROL_LET_GO] = JOB_STATE_RELEASED,
+        [CONTROL_RELEASE] = JOB_STATE_RELEASED,
         [CONTROL_CHECKPOINT] = JOB_STATE_SUSPENDED}; /* it came with a checkpoint */
     JobState state = states[request->kind];
     return state != JOB_STATE_NONE ? state : control_migration_state(request);

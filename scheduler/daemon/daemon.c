@@ -26,7 +26,7 @@
 #include "scheduler/daemon/housekeeping.h"
 #include "scheduler/service/job_service.h"
 #include "scheduler/node/metrics.h"
-#include "scheduler/migration/evacuation.h"
+#include "scheduler/migration/node_drain.h"
 #include "scheduler/migration/node_hello.h"
 #include "scheduler/node/upload_folder.h"
 #include "store/jobs/node_identity.h"
@@ -53,7 +53,7 @@ typedef struct Daemon {
     JobService *jobs;
     Control *control;
     Migrations *migrations;
-    Evacuation *evacuation;
+    NodeDrain *drain;
     MemoryBudget *compile_memory;
     HttpService http;
     HttpServer *server;
@@ -69,7 +69,7 @@ static void daemon_close(Daemon *daemon) {
     if (daemon->recorded) daemon_record_remove(daemon->options->home);
     http_server_close(daemon->server);
     memory_budget_release(daemon->compile_memory);
-    evacuation_release(daemon->evacuation);
+    node_drain_release(daemon->drain);
     migrations_release(daemon->migrations);
     memory_free(daemon->certificate);
     if (daemon->key) explicit_bzero(daemon->key, strlen(daemon->key));
@@ -197,8 +197,7 @@ static Error *open_migrations(Daemon *daemon) {
     const MigrationsOptions options = {
         .control = daemon->control, .own_node = daemon->node, .warn = warn};
     TRY(migrations_create(&options, &daemon->migrations));
-    return evacuation_create(
-        daemon->migrations, daemon->control, daemon->node, &daemon->evacuation);
+    return node_drain_create(daemon->migrations, daemon->control, daemon->node, &daemon->drain);
 }
 
 static Error *settle(void *context) { return job_service_settle_verifications(context); }
@@ -248,7 +247,7 @@ static Error *open_server(Daemon *daemon) {
         .accounts = store_accounts(daemon->settings),
         .jobs = job_service_api(daemon->jobs),
         .migrations = daemon->migrations,
-        .evacuation = daemon->evacuation,
+        .drain = daemon->drain,
         .metrics = daemon->metrics,
         .upload_folder = daemon->uploads,
         .compiler = daemon->options->compiler,

@@ -2,61 +2,64 @@
 
 #include "base/allocator.h"
 #include "scheduler/jobs/container_answer.h"
-#include "scheduler/jobs/job_parcel_internal.h"
+#include "scheduler/jobs/job_manifest_internal.h"
 #include "scheduler/jobs/unused_inputs.h"
 
 /* What stands behind a file while it is made. */
 typedef struct Export {
-    JobParcel *parcel;
+    JobManifest *job_manifest;
     UnusedInputs *inputs; /* NULL: the file has the inputs as the store has them, or none */
 } Export;
 
 static void export_close(Export *export) {
     if (!export) return;
     unused_inputs_close(export->inputs);
-    job_parcel_close(export->parcel);
+    job_manifest_close(export->job_manifest);
     memory_free(export);
 }
 DEFINE_OWN(Export, export_close);
 
 /* Of a job that has used none of its inputs they stand in the store as they are. */
-static bool cuts_inputs(const JobParcel *parcel) {
-    return parcel->policy.items && parcel->items_done != (int64_t)parcel->policy.items_before;
+static bool cuts_inputs(const JobManifest *job_manifest) {
+    return job_manifest->policy.items &&
+           job_manifest->items_done != (int64_t)job_manifest->policy.items_before;
 }
 
 static Error *export_open(Store *store, const JobExport *wanted, Export **out_export) {
     OWN(Export, export) = NULL;
     TRY(memory_alloc(1, sizeof *export, (void **)&export));
-    TRY(job_parcel_begin(store, wanted, &export->parcel));
-    JobParcel *parcel = export->parcel;
-    if (cuts_inputs(parcel)) {
-        const int64_t used = parcel->items_done - (int64_t)parcel->policy.items_before;
-        TRY(unused_inputs_open(store, &parcel->row, &parcel->policy, used, &export->inputs));
+    TRY(job_manifest_begin(store, wanted, &export->job_manifest));
+    JobManifest *job_manifest = export->job_manifest;
+    if (cuts_inputs(job_manifest)) {
+        const int64_t used = job_manifest->items_done - (int64_t)job_manifest->policy.items_before;
+        TRY(unused_inputs_open(
+            store, &job_manifest->row, &job_manifest->policy, used, &export->inputs));
     } else
-        TRY(job_parcel_open_inputs(parcel));
+        TRY(job_manifest_open_inputs(job_manifest));
     *out_export = TAKE(export);
     return NULL;
 }
 
 /* Writes the inputs that are cut, and then the manifest. */
 static Error *finish(Export *export, WorkerPool *pool, ChunkSink sink) {
-    JobParcel *parcel = export->parcel;
-    const ArrayBundle *made = &parcel->made_inputs;
+    JobManifest *job_manifest = export->job_manifest;
+    const ArrayBundle *made = &job_manifest->made_inputs;
     if (export->inputs) {
-        TRY(unused_inputs_write(export->inputs, pool, sink, &parcel->made_inputs));
-        parcel->inputs =
+        TRY(unused_inputs_write(export->inputs, pool, sink, &job_manifest->made_inputs));
+        job_manifest->inputs =
             (JobFileArrays){made->bytes.data, made->bytes.size, made->chunks, made->chunk_count};
     }
-    return job_parcel_finish(parcel, parcel->wanted.owns ? JOB_FILE_RELEASE : JOB_FILE_COPY);
+    return job_manifest_finish(
+        job_manifest, job_manifest->wanted.owns ? JOB_FILE_RELEASE : JOB_FILE_COPY);
 }
 
 /* ---- a file on the disk ---- */
 
-static Error *copy_chunks(JobParcel *parcel, WorkerPool *pool, ChunkSink sink) {
-    ChunkSource source = job_parcel_source(parcel);
+static Error *copy_chunks(JobManifest *job_manifest, WorkerPool *pool, ChunkSink sink) {
+    ChunkSource source = job_manifest_source(job_manifest);
     size_t count, model_count;
-    const ChunkRef *chunks = job_parcel_chunks(parcel, &count);
-    const ChunkRef *model = job_parcel_model_chunks(parcel, &model_count);
+    const ChunkRef *chunks = job_manifest_chunks(job_manifest, &count);
+    const ChunkRef *model = job_manifest_model_chunks(job_manifest, &model_count);
     TRY(chunk_copy(chunks, count, pool, CHUNK_VERIFY_XXH3, source, sink));
     return chunk_copy(model, model_count, pool, CHUNK_VERIFY_XXH3, source, sink);
 }
@@ -71,8 +74,8 @@ Error *job_export_write(Store *store, WorkerPool *pool, const JobExport *wanted,
     TRY(export_open(store, wanted, &export));
     const ChunkSink sink = container_file_get_sink(file);
     TRY(finish(export, pool, sink));
-    TRY(copy_chunks(export->parcel, pool, sink));
-    const uint8_t *manifest = job_parcel_manifest(export->parcel, &size);
+    TRY(copy_chunks(export->job_manifest, pool, sink));
+    const uint8_t *manifest = job_manifest_bytes(export->job_manifest, &size);
     TRY(container_file_finish(file, manifest, size));
     return file_output_commit(output);
 }
@@ -82,19 +85,19 @@ Error *job_export_write(Store *store, WorkerPool *pool, const JobExport *wanted,
 static void close_export(void *export) { export_close(export); }
 
 static uint64_t export_bytes(const Export *export) {
-    return job_parcel_bytes(export->parcel) +
+    return job_manifest_chunk_bytes(export->job_manifest) +
            (export->inputs ? unused_inputs_bytes(export->inputs) : 0);
 }
 
 static Error *plan(Export *export, WorkerPool *pool, ContainerAnswer *answer) {
-    const JobParcel *parcel = export->parcel;
+    const JobManifest *job_manifest = export->job_manifest;
     ChunkSource made = {0};
     size_t count;
-    if (export->inputs) made = unused_inputs_source(export->inputs, &parcel->made_inputs);
+    if (export->inputs) made = unused_inputs_source(export->inputs, &job_manifest->made_inputs);
     TRY(finish(export, pool, container_answer_sink(answer, made)));
-    const ChunkRef *chunks = job_parcel_chunks(parcel, &count);
+    const ChunkRef *chunks = job_manifest_chunks(job_manifest, &count);
     TRY(container_answer_add(answer, chunks, count));
-    chunks = job_parcel_model_chunks(parcel, &count);
+    chunks = job_manifest_model_chunks(job_manifest, &count);
     return container_answer_add(answer, chunks, count);
 }
 
@@ -108,7 +111,7 @@ Error *job_export_open(
     if (export_bytes(export) > JOB_EXPORT_MEMORY_MAX) return NULL;
     TRY(container_answer_create(store, wanted->tenant, &answer));
     TRY(plan(export, pool, answer));
-    const uint8_t *manifest = job_parcel_manifest(export->parcel, &size);
+    const uint8_t *manifest = job_manifest_bytes(export->job_manifest, &size);
     const uint64_t bytes = export_bytes(export);
     return container_answer_finish(
         TAKE(answer), manifest, size, TAKE(export), close_export, bytes, out_stream);

@@ -8,13 +8,13 @@
 
 typedef struct JobImport {
     TenantId tenant;  /* of the restorer */
-    const char *path; /* NULL: the next four instead, as a parcel gives them (job_parcel.h) */
+    const char *path; /* NULL: the next four instead, as a manifest gives them (job_manifest.h) */
     const void *manifest;
     size_t manifest_size;
     ChunkSource source; /* of all chunks; outlives the import */
     ChunkVerify verify; /* XXH3: they were verified when they came into the source */
     /* The job moves here: it comes under its own id, one epoch later, as from a file that owns it.
-     * Only a parcel's manifest does that, and only with this id and epoch. */
+     * Only a manifest's manifest does that, and only with this id and epoch. */
     bool moves;
     JobId job;
     int64_t epoch; /* before */

@@ -27,7 +27,7 @@ typedef struct MigrationOfferAnswer {
 /* What a target knows of an attempt. */
 typedef enum ArrivalAnswer {
     ARRIVAL_UNKNOWN,
-    ARRIVAL_INCOMING,
+    ARRIVAL_OFFERED,
     ARRIVAL_PREPARED,
     ARRIVAL_OWNED, /* it owns the job in a later epoch than the key's, or did */
 } ArrivalAnswer;
@@ -35,5 +35,5 @@ typedef enum ArrivalAnswer {
 const char *arrival_answer_name(ArrivalAnswer answer);
 bool arrival_answer_find(const char *name, ArrivalAnswer *out);
 
-/* PREPARED: with the manifest of the parcel. */
+/* PREPARED: with the manifest of the manifest. */
 enum { MIGRATION_MANIFEST_MAX = 256 << 20 };

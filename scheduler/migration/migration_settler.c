@@ -102,7 +102,7 @@ static Error *stay(MigrationSettler *self, Departure *departure, HttpClient *lin
     Job row;
     TRY(jobs_get(node(self)->store, departure->tenant, departure->job, &row));
     if (row.state == JOB_STATE_HELD)
-        TRY(control_take_back(self->options.control, departure->tenant, departure->job,
+        TRY(control_migration_revert(self->options.control, departure->tenant, departure->job,
             departure->suspended, "it goes on here: the other node does not own it"));
     else
         TRY(catalog_run(node(self)->catalog, abort_departure, departure));
@@ -119,7 +119,7 @@ static Error *settle_departure(MigrationSettler *self, Departure *departure) {
     TRY(target_link_find(link, &key, &known));
     if (known != ARRIVAL_OWNED) return stay(self, departure, link);
     /* a store that was set back, or a person who said that this node is dead */
-    TRY(control_give(self->options.control, departure->tenant, departure->job,
+    TRY(control_migration_commit(self->options.control, departure->tenant, departure->job,
         "the other node owns it already"));
     return finish(self, departure, link);
 }
@@ -158,8 +158,8 @@ static Error *own_adopted(MigrationSettler *self, const Arrival *arrival) {
     }
     TRY(error);
     if (row.state != JOB_STATE_IN_DOUBT) return NULL; /* unless the process died in between */
-    return control_own(self->options.control, arrival->tenant, arrival->job, arrival->suspended,
-        row.epoch + 1, "adopted: somebody said that its source is dead");
+    return control_arrival_own(self->options.control, arrival->tenant, arrival->job,
+        arrival->suspended, row.epoch + 1, "adopted: somebody said that its source is dead");
 }
 
 static Error *tell_adopted(MigrationSettler *self, Arrival *arrival, HttpClient *link) {
@@ -178,18 +178,19 @@ static Error *settle_arrival(MigrationSettler *self, Arrival *arrival) {
     if (arrival->progress == ARRIVAL_IS_ADOPTED) return tell_adopted(self, arrival, link);
     TRY(source_link_find_outcome(link, &key, &outcome));
     if (outcome == DEPARTURE_MOVED && arrival->progress == ARRIVAL_IS_PREPARED) {
-        TRY(incomings_activate(self->options.incomings, arrival->source, &key));
+        TRY(arrival_service_activate(self->options.arrivals, arrival->source, &key));
         /* so that it need not ask later, when the job may be gone here */
         return source_link_fence(link, arrival->job, arrival->epoch + 1);
     }
     if (outcome == DEPARTURE_ABORTED)
-        return incomings_abort(self->options.incomings, arrival->source, &key);
+        return arrival_service_abort(self->options.arrivals, arrival->source, &key);
     return NULL;
 }
 
 static bool is_quiet(const MigrationSettler *self, const Arrival *arrival) {
     const MigrationKey key = {arrival->job, arrival->epoch, arrival->attempt};
-    return incomings_is_quiet(self->options.incomings, arrival->source, &key, QUIET_S * SECOND_NS);
+    return arrival_service_is_quiet(
+        self->options.arrivals, arrival->source, &key, QUIET_S * SECOND_NS);
 }
 
 static Error *expire(Connection *catalog, void *context) {
@@ -224,7 +225,7 @@ void migration_settler_turn(MigrationSettler *self) {
         metrics_set(node(self)->metrics, METRIC_MIGRATIONS_UNSETTLED, (int64_t)unsettled);
     error_free(departures); /* the next turn tries again */
     error_free(arrivals);
-    incomings_expire(self->options.incomings);
+    arrival_service_expire(self->options.arrivals);
 }
 
 /* ---- what people decide ---- */
@@ -306,7 +307,7 @@ Error *migration_settler_fence(Control *control, uint64_t number, JobId job, int
         TRY(catalog_run(options->catalog, fence, &wanted));
         (void)snprintf(
             why, sizeof why, "%s took it over with epoch %lld", wanted.node.name, (long long)epoch);
-        TRY(control_give(control, wanted.tenant, job, why));
+        TRY(control_migration_commit(control, wanted.tenant, job, why));
     }
     return end_moved(options, &wanted);
 }

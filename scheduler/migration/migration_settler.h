@@ -8,13 +8,13 @@
  *      arrival adopted:      the source is told that it does not own the job any more
  *
  * What cannot be settled because the other node does not answer stays as it is. */
-#include "scheduler/migration/incomings.h"
+#include "scheduler/migration/arrival_service.h"
 
 typedef struct MigrationSettler MigrationSettler;
 
 typedef struct MigrationSettlerOptions {
     Control *control; /* borrowed, as are all others */
-    Incomings *incomings;
+    ArrivalService *arrivals;
     /* Whether a thread works on a departure of that job: it is left alone. */
     bool (*is_worked_on)(void *context, JobId job);
     void *context;

@@ -15,7 +15,7 @@
 
 #define SETTLE_PAUSE_NS (2 * SECOND_NS)
 
-/* BEGINS: its attempt is being stored, and it has no outgoing yet. */
+/* BEGINS: its attempt is being stored, and it has no departure_run yet. */
 typedef enum TaskState { TASK_BEGINS, TASK_WAITS, TASK_RUNS, TASK_OVER } TaskState;
 
 /* A migration that this process knows. */
@@ -23,13 +23,13 @@ typedef struct MigrationTask {
     struct MigrationTask *next; /* the one that began before it */
     TaskState state;            /* guarded by the mutex */
     JobId job;
-    Outgoing *outgoing; /* NULL once it is over */
+    DepartureRun *departure_run; /* NULL once it is over */
     MigrationStatus last;
 } MigrationTask;
 
 struct Migrations {
     MigrationsOptions options;
-    Incomings *incomings;
+    ArrivalService *arrivals;
     MigrationSettler *settler;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
@@ -118,12 +118,12 @@ static void *run_tasks(void *argument) {
         task->state = TASK_RUNS;
         self->waiting--;
         (void)pthread_mutex_unlock(&self->mutex);
-        outgoing_run(task->outgoing);
+        departure_run_perform(task->departure_run);
         (void)pthread_mutex_lock(&self->mutex);
-        outgoing_get_status(task->outgoing, &task->last);
+        departure_run_get_status(task->departure_run, &task->last);
         count(self, &task->last);
-        outgoing_release(task->outgoing);
-        task->outgoing = NULL;
+        departure_run_release(task->departure_run);
+        task->departure_run = NULL;
         task->state = TASK_OVER;
         self->over++;
         while (self->over > MIGRATIONS_REMEMBERED_MAX) forget_oldest(self);
@@ -167,7 +167,7 @@ static void *run_settling(void *argument) {
 
 static Error *start(Migrations *self) {
     const MigrationSettlerOptions settler = {.control = self->options.control,
-        .incomings = self->incomings,
+        .arrivals = self->arrivals,
         .is_worked_on = is_worked_on,
         .context = self,
         .warn = self->options.warn};
@@ -191,7 +191,7 @@ Error *migrations_create(const MigrationsOptions *options, Migrations **out) {
     if (metrics)
         TRY(metrics_set_rows(
             metrics, METRIC_MIGRATIONS, outcomes, sizeof outcomes / sizeof *outcomes));
-    TRY(incomings_create(options->control, &self->incomings));
+    TRY(arrival_service_create(options->control, &self->arrivals));
     TRY(start(self));
     *out = TAKE(self);
     return NULL;
@@ -201,7 +201,7 @@ static void end_threads(Migrations *self) {
     (void)pthread_mutex_lock(&self->mutex);
     self->ending = true;
     for (MigrationTask *task = self->tasks; task; task = task->next)
-        if (task->outgoing) outgoing_cancel(task->outgoing);
+        if (task->departure_run) departure_run_cancel(task->departure_run);
     (void)pthread_cond_broadcast(&self->changed);
     (void)pthread_mutex_unlock(&self->mutex);
     for (uint32_t i = 0; i < self->thread_count; i++) (void)pthread_join(self->threads[i], NULL);
@@ -213,25 +213,25 @@ void migrations_release(Migrations *self) {
     end_threads(self);
     for (MigrationTask *task = self->tasks, *next; task; task = next) {
         next = task->next;
-        outgoing_release(task->outgoing);
+        departure_run_release(task->departure_run);
         memory_free(task);
     }
     migration_settler_release(self->settler);
-    incomings_release(self->incomings);
+    arrival_service_release(self->arrivals);
     (void)pthread_cond_destroy(&self->changed);
     (void)pthread_mutex_destroy(&self->mutex);
     memory_free(self);
 }
 
-Incomings *migrations_incomings(Migrations *self) { return self->incomings; }
+ArrivalService *migrations_arrivals(Migrations *self) { return self->arrivals; }
 
 /* ---- what people ask for ---- */
 
 static Error *make_options(Migrations *self, TenantId tenant, JobId job, const char *name,
-    uint64_t bytes_per_s, OutgoingOptions *out) {
+    uint64_t bytes_per_s, DepartureRunOptions *out) {
     const ControlOptions *node = control_options(self->options.control);
     Tenant row;
-    *out = (OutgoingOptions){.control = self->options.control,
+    *out = (DepartureRunOptions){.control = self->options.control,
         .own_node = self->options.own_node,
         .tenant = tenant,
         .job = job,
@@ -274,9 +274,9 @@ static void drop_task(Migrations *self, MigrationTask *task) {
     memory_free(task);
 }
 
-static void start_task(Migrations *self, MigrationTask *task, Outgoing *owned_outgoing) {
+static void start_task(Migrations *self, MigrationTask *task, DepartureRun *owned_run) {
     (void)pthread_mutex_lock(&self->mutex);
-    task->outgoing = owned_outgoing;
+    task->departure_run = owned_run;
     task->state = TASK_WAITS;
     (void)pthread_cond_broadcast(&self->changed);
     (void)pthread_mutex_unlock(&self->mutex);
@@ -284,18 +284,18 @@ static void start_task(Migrations *self, MigrationTask *task, Outgoing *owned_ou
 
 Error *migrations_begin(Migrations *self, TenantId tenant, JobId job, const char *node,
     uint64_t bytes_per_s, MigrationStatus *out_status) {
-    OutgoingOptions options;
-    Outgoing *outgoing;
+    DepartureRunOptions options;
+    DepartureRun *departure_run;
     MigrationTask *task;
     TRY(make_options(self, tenant, job, node, bytes_per_s, &options));
     TRY(add_task(self, job, &task));
-    Error *error = outgoing_create(&options, &outgoing);
+    Error *error = departure_run_create(&options, &departure_run);
     if (error) {
         drop_task(self, task);
         return error;
     }
-    outgoing_get_status(outgoing, out_status);
-    start_task(self, task, outgoing);
+    departure_run_get_status(departure_run, out_status);
+    start_task(self, task, departure_run);
     return NULL;
 }
 
@@ -303,8 +303,8 @@ bool migrations_find(Migrations *self, JobId job, MigrationStatus *out_status) {
     (void)pthread_mutex_lock(&self->mutex);
     MigrationTask *task = self->tasks;
     while (task && (task->state == TASK_BEGINS || !job_id_equal(task->job, job))) task = task->next;
-    if (task && task->outgoing)
-        outgoing_get_status(task->outgoing, out_status);
+    if (task && task->departure_run)
+        departure_run_get_status(task->departure_run, out_status);
     else if (task)
         *out_status = task->last;
     (void)pthread_mutex_unlock(&self->mutex);

@@ -2,12 +2,12 @@
 /* All migrations of a daemon: those that go out, those that come in, and those that an earlier
  * process or a cut connection left unsettled.
  *
- *      begin -> threads (outgoing.h) ----------------------------> the target's incomings
+ *      begin -> threads (departure_run.h) ----------------------------> the target's arrivals
  *      once in a few seconds: departures that nobody works on, and arrivals whose source has not
  *      been heard of, are settled by asking the other side
  */
-#include "scheduler/migration/incomings.h"
-#include "scheduler/migration/outgoing.h"
+#include "scheduler/migration/arrival_service.h"
+#include "scheduler/migration/departure_run.h"
 
 typedef struct Migrations Migrations;
 
@@ -23,7 +23,7 @@ typedef struct MigrationsOptions {
     /* What an operator should know: a job that nobody can settle. Must not wait; NULL: nobody. */
     void (*warn)(void *context, const char *text);
     uint64_t settle_pause_ns; /* between two looks at what is unsettled; 0: 2 s */
-    uint32_t patience_ms;     /* of OutgoingOptions */
+    uint32_t patience_ms;     /* of DepartureRunOptions */
 } MigrationsOptions;
 
 /* Before the control thread takes up jobs: those whose migration is unsettled are held. A home is
@@ -36,7 +36,7 @@ void migrations_release(Migrations *migrations);
 DEFINE_OWN(Migrations, migrations_release);
 
 /* What peers send. Borrowed. */
-Incomings *migrations_incomings(Migrations *migrations);
+ArrivalService *migrations_arrivals(Migrations *migrations);
 
 /* Begins to move a job: its attempt is durable on return. node: what it is called here.
  * Errors: NOT_FOUND no such job, or node; CONFLICT its state; EXHAUSTED too many wait. */

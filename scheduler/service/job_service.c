@@ -302,7 +302,7 @@ static Error *fork_job(
         error_free(error);                                      /* from the newest there is */
     }
     TRY(job_service_copy(service, do_fork, &work, &work.copy));
-    TRY(control_take_up(service->control, row->tenant, work.copy.id));
+    TRY(control_load(service->control, row->tenant, work.copy.id));
     *out_id = work.copy.id;
     return NULL;
 }

@@ -46,13 +46,13 @@ static Error *release(JobService *service, const Job *row, const JobExport *want
     if (row->state == JOB_STATE_RELEASED && row->bytes_stored > 0)
         return export(service, wanted, path, out_stream);
     if (row->state == JOB_STATE_QUEUED) TRY(control_suspend(control, row->tenant, row->id));
-    TRY(control_hold(control, row->tenant, row->id));
+    TRY(control_freeze(control, row->tenant, row->id));
     Error *error = export(service, wanted, path, out_stream);
-    if (!error) error = control_let_go(control, row->tenant, row->id);
+    if (!error) error = control_release_to_file(control, row->tenant, row->id);
     if (!error) return NULL;
     if (out_stream->pull) out_stream->close(out_stream->self);
     *out_stream = (HttpStream){.pull = NULL};
-    error_free(control_keep(control, row->tenant, row->id)); /* the export's error is the news */
+    error_free(control_thaw(control, row->tenant, row->id)); /* the export's error is the news */
     if (suspends) error_free(control_resume(control, row->tenant, row->id, NULL));
     return error;
 }

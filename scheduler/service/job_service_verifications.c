@@ -74,7 +74,7 @@ Error *job_service_verify(void *self, const Caller *caller, const char *job, int
             .policy = policy.data,
             .policy_size = policy.size}};
     TRY(job_service_copy(service, do_begin, &work, &work.copy));
-    TRY(control_take_up(service->control, row.tenant, work.copy.id));
+    TRY(control_load(service->control, row.tenant, work.copy.id));
     TRY(verifications_get(service->store, row.tenant, work.copy.id, &it));
     return show(service, &it, out_verification);
 }

@@ -5,7 +5,7 @@
 
 #include "base/allocator.h"
 #include "scheduler/http/server/store_accounts.h"
-#include "scheduler/jobs/job_parcel.h"
+#include "scheduler/jobs/job_manifest.h"
 #include "scheduler/migration/node_hello.h"
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/protocol.h"
@@ -250,22 +250,22 @@ void migration_hand_begin(MigrationHand *hand, MigrationNode *from, MigrationNod
     assert_ok(node_link_open(&node, &hand->link));
     assert_ok(catalog_run(from->home.catalog, begin, hand));
     hand->key = (MigrationKey){id, hand->departure.epoch, hand->departure.attempt};
-    parcel_sender_init(&hand->sender, hand->link, &hand->key, 0);
+    chunk_sender_init(&hand->sender, hand->link, &hand->key, 0);
 }
 
 void migration_hand_end(MigrationHand *hand) {
-    parcel_sender_deinit(&hand->sender);
+    chunk_sender_deinit(&hand->sender);
     http_client_close(hand->link);
 }
 
 void migration_hand_send(MigrationHand *hand, uint8_t **out_manifest, size_t *out_size) {
-    OWN(JobParcel, parcel) = NULL;
+    OWN(JobManifest, job_manifest) = NULL;
     void *copy;
     const JobExport wanted = {
         .tenant = TENANT_DEFAULT, .job = hand->job, .with_model = !hand->has_executable};
-    assert_ok(job_parcel_open(hand->from->home.store, &wanted, &parcel));
-    assert_ok(parcel_sender_send(&hand->sender, parcel));
-    const uint8_t *manifest = job_parcel_manifest(parcel, out_size);
+    assert_ok(job_manifest_open(hand->from->home.store, &wanted, &job_manifest));
+    assert_ok(chunk_sender_send(&hand->sender, job_manifest));
+    const uint8_t *manifest = job_manifest_bytes(job_manifest, out_size);
     assert_ok(memory_alloc(*out_size, 1, &copy));
     memcpy(copy, manifest, *out_size);
     *out_manifest = copy;
@@ -320,7 +320,7 @@ static void take_step(MigrationHand *hand, MigrationStep step) {
         rehearse(hand);
         break;
     case MIGRATION_STEP_STOPPED:
-        assert_ok(control_stop(control, TENANT_DEFAULT, hand->job, "goes east"));
+        assert_ok(control_migration_stop(control, TENANT_DEFAULT, hand->job, "goes east"));
         break;
     case MIGRATION_STEP_SENT:
         migration_hand_send(hand, &manifest, &size);
@@ -330,7 +330,7 @@ static void take_step(MigrationHand *hand, MigrationStep step) {
         prepare(hand);
         break;
     case MIGRATION_STEP_MOVED:
-        assert_ok(control_give(control, TENANT_DEFAULT, hand->job, "it is east's now"));
+        assert_ok(control_migration_commit(control, TENANT_DEFAULT, hand->job, "it is east's now"));
         break;
     case MIGRATION_STEP_OWNED:
         assert_ok(target_link_activate(hand->link, &hand->key));

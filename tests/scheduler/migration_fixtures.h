@@ -4,7 +4,7 @@
 #include "scheduler/http/server/http_server.h"
 #include "scheduler/migration/migration_step.h"
 #include "scheduler/migration/migrations.h"
-#include "scheduler/migration/parcel_sender.h"
+#include "scheduler/migration/chunk_sender.h"
 #include "store/jobs/arrivals.h"
 #include "store/jobs/departures.h"
 #include "tests/scheduler/control_fixtures.h"
@@ -69,7 +69,7 @@ typedef struct MigrationHand {
     Departure departure;
     MigrationKey key;
     HttpClient *link;
-    ParcelSender sender;
+    ChunkSender sender;
     bool has_executable;
     MigrationStep done;
 } MigrationHand;

@@ -1,5 +1,5 @@
 /* Runs every group of a folder; LAYOVER_TEST in the environment picks tests by name, as in
- * "test_outgoing_*". The build defines TEST_GROUPS: "tests/<folder>/groups.def". */
+ * "test_departure_run_*". The build defines TEST_GROUPS: "tests/<folder>/groups.def". */
 #include <stdlib.h>
 
 #include "tests/support/test_support.h"

@@ -1,7 +1,7 @@
 #pragma once
 /* What somebody wants of a job beside that it runs: the machine of job_goal.def. For
- * control_requests.c, control_migration.c, control_leaving.c and control_commits.c, which take its
- * steps; everybody else asks. On the control thread. */
+ * control_requests.c, control_migration.c, control_releasing.c and control_commits.c, which take
+ * its steps; everybody else asks. On the control thread. */
 #include "scheduler/control/machines/machine.h"
 #include "store/jobs/job_state.h"
 

@@ -16,11 +16,11 @@ static const char *const key_fields[] = {"epoch", "attempt", NULL};
 
 /* Only who said hello is a node that can be answered to. */
 static Error *read_node(
-    HttpService *service, const HttpRequest *request, Incomings **out_incomings) {
+    HttpService *service, const HttpRequest *request, ArrivalService **out_service) {
     if (!service->migrations) FAIL(UNSUPPORTED, "this server takes no jobs from other nodes");
     if (!request->caller.node)
         FAIL(REFUSED, "this is for nodes: a token of that role, and a hello before");
-    *out_incomings = migrations_incomings(service->migrations);
+    *out_service = migrations_arrivals(service->migrations);
     return NULL;
 }
 
@@ -38,8 +38,8 @@ static Error *read_key(const HttpRequest *request, const char *const *fields, Mi
 }
 
 static Error *open_request(HttpService *service, const HttpRequest *request,
-    const char *const *fields, Incomings **out_incomings, MigrationKey *out_key) {
-    TRY(read_node(service, request, out_incomings));
+    const char *const *fields, ArrivalService **out_service, MigrationKey *out_key) {
+    TRY(read_node(service, request, out_service));
     return read_key(request, fields, out_key);
 }
 
@@ -55,12 +55,12 @@ Error *route_arrival_offer(
     static const char *const fields[] = {"protocol", "tenant", "executable", "bytes", NULL};
     const char *tenant = NULL, *executable = "";
     int64_t bytes = 0;
-    Incomings *incomings;
+    ArrivalService *arrivals;
     MigrationOffer offer = {0};
     MigrationOfferAnswer answer;
     OWN_JSON(body) = NULL;
     json_object *object;
-    TRY(open_request(service, request, key_fields, &incomings, &offer.key));
+    TRY(open_request(service, request, key_fields, &arrivals, &offer.key));
     TRY(json_body_parse(request->body, request->body_size, &body));
     TRY(json_body_check_fields(body, fields));
     TRY(json_body_number(body, "protocol", 1, INT32_MAX, &offer.protocol));
@@ -72,7 +72,7 @@ Error *route_arrival_offer(
         FAIL(INVALID, "executable: 64 hexadecimal digits are wanted");
     (void)snprintf(offer.tenant, sizeof offer.tenant, "%s", tenant);
     offer.bytes = (uint64_t)bytes;
-    TRY(incomings_offer(incomings, request->caller.node, &offer, &answer));
+    TRY(arrival_service_offer(arrivals, request->caller.node, &offer, &answer));
     migration_step_done(MIGRATION_STEP_OFFERED);
     TRY(json_fields_create(&object));
     json_fields_add(object, "executable", json_object_new_boolean(answer.has_executable));
@@ -80,20 +80,20 @@ Error *route_arrival_offer(
 }
 
 Error *route_arrival_get(HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    Incomings *incomings;
+    ArrivalService *arrivals;
     MigrationKey key;
     ArrivalAnswer answer;
-    TRY(open_request(service, request, key_fields, &incomings, &key));
-    TRY(incomings_find(incomings, request->caller.node, &key, &answer));
+    TRY(open_request(service, request, key_fields, &arrivals, &key));
+    TRY(arrival_service_find(arrivals, request->caller.node, &key, &answer));
     return answer_state(response, answer);
 }
 
 Error *route_arrival_abort(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    Incomings *incomings;
+    ArrivalService *arrivals;
     MigrationKey key;
-    TRY(open_request(service, request, key_fields, &incomings, &key));
-    TRY(incomings_abort(incomings, request->caller.node, &key));
+    TRY(open_request(service, request, key_fields, &arrivals, &key));
+    TRY(arrival_service_abort(arrivals, request->caller.node, &key));
     return answer_state(response, ARRIVAL_UNKNOWN);
 }
 
@@ -109,16 +109,17 @@ static Error *answer_missing(HttpResponse *response, const uint8_t *bits, size_t
 
 Error *route_arrival_missing(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    Incomings *incomings;
+    ArrivalService *arrivals;
     MigrationKey key;
     ChunkRef *refs;
     size_t count;
     void *bits;
-    TRY(open_request(service, request, key_fields, &incomings, &key));
+    TRY(open_request(service, request, key_fields, &arrivals, &key));
     TRY(chunk_names_read(request->body, request->body_size, &refs, &count));
     Error *error = memory_alloc(count / 8 + 1, 1, &bits);
     if (!error) {
-        error = incomings_find_missing(incomings, request->caller.node, &key, refs, count, bits);
+        error =
+            arrival_service_find_missing(arrivals, request->caller.node, &key, refs, count, bits);
         if (!error) error = answer_missing(response, bits, count);
         memory_free(bits);
     }
@@ -128,55 +129,55 @@ Error *route_arrival_missing(
 
 Error *route_arrival_chunks(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    Incomings *incomings;
+    ArrivalService *arrivals;
     MigrationKey key;
-    TRY(open_request(service, request, key_fields, &incomings, &key));
-    TRY(incomings_take_chunks(
-        incomings, request->caller.node, &key, request->body, request->body_size));
-    return answer_state(response, ARRIVAL_INCOMING);
+    TRY(open_request(service, request, key_fields, &arrivals, &key));
+    TRY(arrival_service_take_chunks(
+        arrivals, request->caller.node, &key, request->body, request->body_size));
+    return answer_state(response, ARRIVAL_OFFERED);
 }
 
 Error *route_arrival_rehearsal(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    Incomings *incomings;
+    ArrivalService *arrivals;
     MigrationKey key;
-    TRY(open_request(service, request, key_fields, &incomings, &key));
-    TRY(incomings_rehearse(
-        incomings, request->caller.node, &key, request->body, request->body_size));
-    return answer_state(response, ARRIVAL_INCOMING);
+    TRY(open_request(service, request, key_fields, &arrivals, &key));
+    TRY(arrival_service_rehearse(
+        arrivals, request->caller.node, &key, request->body, request->body_size));
+    return answer_state(response, ARRIVAL_OFFERED);
 }
 
 Error *route_arrival_prepare(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
     static const char *const fields[] = {"epoch", "attempt", "suspended", NULL};
-    Incomings *incomings;
+    ArrivalService *arrivals;
     MigrationKey key;
     bool suspended = false;
-    TRY(open_request(service, request, fields, &incomings, &key));
+    TRY(open_request(service, request, fields, &arrivals, &key));
     TRY(http_request_query_flag(request, "suspended", &suspended));
-    TRY(incomings_prepare(
-        incomings, request->caller.node, &key, suspended, request->body, request->body_size));
+    TRY(arrival_service_prepare(
+        arrivals, request->caller.node, &key, suspended, request->body, request->body_size));
     migration_step_done(MIGRATION_STEP_PREPARED);
     return answer_state(response, ARRIVAL_PREPARED);
 }
 
 Error *route_arrival_activate(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    Incomings *incomings;
+    ArrivalService *arrivals;
     MigrationKey key;
-    TRY(open_request(service, request, key_fields, &incomings, &key));
-    TRY(incomings_activate(incomings, request->caller.node, &key));
+    TRY(open_request(service, request, key_fields, &arrivals, &key));
+    TRY(arrival_service_activate(arrivals, request->caller.node, &key));
     migration_step_done(MIGRATION_STEP_OWNED);
     return answer_state(response, ARRIVAL_OWNED);
 }
 
 Error *route_departure_get(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    Incomings *incomings;
+    ArrivalService *arrivals;
     MigrationKey key;
     DepartureOutcome outcome;
     json_object *object;
-    TRY(open_request(service, request, key_fields, &incomings, &key));
+    TRY(open_request(service, request, key_fields, &arrivals, &key));
     TRY(departures_find_outcome(
         service->store, key.job, request->caller.node, key.epoch, key.attempt, &outcome));
     TRY(json_fields_create(&object));
@@ -186,10 +187,10 @@ Error *route_departure_get(
 
 Error *route_job_fence(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     static const char *const fields[] = {"epoch", NULL};
-    Incomings *incomings;
+    ArrivalService *arrivals;
     JobId job;
     int64_t epoch;
-    TRY(read_node(service, request, &incomings));
+    TRY(read_node(service, request, &arrivals));
     TRY(http_request_check_query(request, fields));
     if (!job_id_parse(http_request_name(request, 0), &job))
         FAIL(NOT_FOUND, "there is no job %s", http_request_name(request, 0));

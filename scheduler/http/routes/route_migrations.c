@@ -3,7 +3,7 @@
 #include "scheduler/http/server/http_service.h"
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
-#include "scheduler/migration/evacuation.h"
+#include "scheduler/migration/node_drain.h"
 
 static const char *const no_fields[] = {NULL};
 
@@ -102,16 +102,16 @@ Error *route_job_adopt(HttpService *service, const HttpRequest *request, HttpRes
 
 /* ---- many jobs ---- */
 
-static Error *need_evacuation(const HttpService *service, Evacuation **out) {
-    if (!service->evacuation) FAIL(UNSUPPORTED, "this server moves no jobs");
-    *out = service->evacuation;
+static Error *need_drain(const HttpService *service, NodeDrain **out) {
+    if (!service->drain) FAIL(UNSUPPORTED, "this server moves no jobs");
+    *out = service->drain;
     return NULL;
 }
 
-static Error *answer_drain(HttpResponse *response, Evacuation *evacuation) {
-    EvacuationStatus status;
+static Error *answer_drain(HttpResponse *response, NodeDrain *drain) {
+    NodeDrainStatus status;
     json_object *object;
-    evacuation_get_status(evacuation, &status);
+    node_drain_get_status(drain, &status);
     TRY(json_fields_create(&object));
     json_fields_add(object, "draining", json_object_new_boolean(status.draining));
     json_fields_add(object, "over", json_object_new_boolean(status.over));
@@ -123,32 +123,32 @@ static Error *answer_drain(HttpResponse *response, Evacuation *evacuation) {
 }
 
 Error *route_drain_get(HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    Evacuation *evacuation;
+    NodeDrain *drain;
     TRY(http_request_check_query(request, no_fields));
-    TRY(need_evacuation(service, &evacuation));
-    return answer_drain(response, evacuation);
+    TRY(need_drain(service, &drain));
+    return answer_drain(response, drain);
 }
 
 Error *route_drain_begin(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     static const char *const fields[] = {"to", NULL};
     const char *to = NULL;
-    Evacuation *evacuation;
+    NodeDrain *drain;
     OWN_JSON(body) = NULL;
     TRY(http_request_check_query(request, no_fields));
     TRY(json_body_parse(request->body, request->body_size, &body));
     TRY(json_body_check_fields(body, fields));
     TRY(json_body_text(body, "to", &to));
-    TRY(need_evacuation(service, &evacuation));
-    TRY(evacuation_drain(evacuation, to));
-    return answer_drain(response, evacuation);
+    TRY(need_drain(service, &drain));
+    TRY(node_drain_begin(drain, to));
+    return answer_drain(response, drain);
 }
 
 Error *route_drain_end(HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    Evacuation *evacuation;
+    NodeDrain *drain;
     TRY(http_request_check_query(request, no_fields));
-    TRY(need_evacuation(service, &evacuation));
-    evacuation_end_drain(evacuation);
-    return answer_drain(response, evacuation);
+    TRY(need_drain(service, &drain));
+    node_drain_end(drain);
+    return answer_drain(response, drain);
 }
 
 static Error *add_mover(void *context, JobId job, const char *node) {
@@ -162,12 +162,12 @@ static Error *add_mover(void *context, JobId job, const char *node) {
 }
 
 Error *route_rebalance(HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    Evacuation *evacuation;
+    NodeDrain *drain;
     OWN_JSON(body) = NULL;
     TRY(http_request_check_query(request, no_fields));
     TRY(json_body_parse(request->body, request->body_size, &body));
     TRY(json_body_check_fields(body, no_fields));
-    TRY(need_evacuation(service, &evacuation));
+    TRY(need_drain(service, &drain));
     http_response_lines(response);
-    return evacuation_rebalance(evacuation, add_mover, response);
+    return node_drain_rebalance(drain, add_mover, response);
 }

@@ -9,7 +9,7 @@
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/client/server_key.h"
 #include "scheduler/http/client/server_url.h"
-#include "scheduler/migration/evacuation.h"
+#include "scheduler/migration/node_drain.h"
 #include "scheduler/migration/node_hello.h"
 #include "store/database/job_id.h"
 #include "store/database/store_name.h"
@@ -240,9 +240,9 @@ Error *route_peer_hello(HttpService *service, const HttpRequest *request, HttpRe
         TRY(http_service_change(service, bind_token, &binding));
     TRY(jobs->class_->tenants(jobs->self, &everybody, "", SIZE_MAX, count_tenant, &hello));
     TRY(jobs->class_->devices(jobs->self, &everybody, count_device, &hello));
-    if (service->evacuation) {
-        EvacuationStatus status;
-        evacuation_get_status(service->evacuation, &status);
+    if (service->drain) {
+        NodeDrainStatus status;
+        node_drain_get_status(service->drain, &status);
         hello.draining = status.draining;
     }
     (void)snprintf(

@@ -29,7 +29,7 @@ typedef struct HttpService {
     uint64_t node;                       /* this home's number */
     const struct NodeCalls *nodes;       /* NULL: it speaks to no others */
     struct Migrations *migrations;       /* NULL: no job comes or goes, as with the next one */
-    struct Evacuation *evacuation;
+    struct NodeDrain *drain;
     atomic_bool ready; /* false while the daemon starts or drains */
 } HttpService;
 

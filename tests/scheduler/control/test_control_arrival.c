@@ -1,17 +1,17 @@
 #include "scheduler/control/control.h"
-#include "tests/scheduler/parcel_fixtures.h"
+#include "tests/scheduler/manifest_fixtures.h"
 
 /* A job in the middle of a run, whose chunks have come. */
-static void send(ParcelFixture *fixture, JobImportState **out_import) {
+static void send(ManifestFixture *fixture, JobImportState **out_import) {
     JobId id;
     control_fixture_suspended(&fixture->from, 3, false, &id);
-    parcel_fixture_open(fixture, id);
-    parcel_fixture_send(fixture);
+    manifest_fixture_open(fixture, id);
+    manifest_fixture_send(fixture);
     assert_ok(job_import_open(fixture->to.store, NULL, &fixture->wanted, out_import));
     assert_ok(job_import_stage(*out_import));
 }
 
-static Error *open_for(ParcelFixture *fixture, TenantId tenant, const Digest *identity,
+static Error *open_for(ManifestFixture *fixture, TenantId tenant, const Digest *identity,
     JobImportState *import, ControlArrival **out) {
     return control_arrival_open(fixture->to.control, tenant, identity,
         job_import_get_policy(import), job_import_get_function(import),
@@ -19,7 +19,7 @@ static Error *open_for(ParcelFixture *fixture, TenantId tenant, const Digest *id
 }
 
 /* Opened, warmed with what came, restored over it: all that happens before the job is there. */
-static Error *try_out(ParcelFixture *fixture, JobImportState *import) {
+static Error *try_out(ManifestFixture *fixture, JobImportState *import) {
     OWN(ControlArrival, arrival) = NULL;
     size_t size;
     TRY(open_for(fixture, TENANT_DEFAULT, &job_import_get_file(import)->executable_identity, import,
@@ -33,10 +33,10 @@ static Error *try_out(ParcelFixture *fixture, JobImportState *import) {
 
 static void test_control_opens_a_run_before_its_job(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     OWN(JobImportState, import) = NULL;
     OWN(JobList, jobs) = NULL;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     send(&fixture, &import);
     assert_ok(try_out(&fixture, import));
     assert_ok(jobs_list(fixture.to.store, TENANT_DEFAULT, JOB_STATE_NONE, 0, 10, &jobs));
@@ -46,11 +46,11 @@ static void test_control_opens_a_run_before_its_job(void **state) {
 
 static void test_control_opens_runs_of_the_tenants_models_alone(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     OWN(JobImportState, import) = NULL;
     OWN(JobImportState, again) = NULL;
     OWN(ControlArrival, arrival) = NULL;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     send(&fixture, &import);
     Digest other = job_import_get_file(import)->executable_identity;
     other.bytes[3] ^= 1;
@@ -64,9 +64,9 @@ static void test_control_opens_runs_of_the_tenants_models_alone(void **state) {
 static void test_control_opens_runs_without_a_cpu(void **state) {
     (void)state;
     static const char *const devices[] = {"sim:0", NULL};
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     OWN(JobImportState, import) = NULL;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     control_fixture_stop(&fixture.to);
     control_fixture_start(&fixture.to, devices);
     send(&fixture, &import);
@@ -81,9 +81,9 @@ static Error *set_quota(Connection *catalog, void *context) {
 /* What the tenant may not have here is known before the job stops there. */
 static void test_control_opens_runs_within_the_tenants_quotas(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     OWN(JobImportState, import) = NULL;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     send(&fixture, &import);
     assert_ok(catalog_run(fixture.to.catalog, set_quota, NULL));
     assert_fails(EXHAUSTED, try_out(&fixture, import));

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "scheduler/jobs/job_import.h"
-#include "scheduler/jobs/job_parcel.h"
+#include "scheduler/jobs/job_manifest.h"
 #include "store/jobs/arrivals.h"
 #include "store/jobs/departures.h"
 #include "tests/scheduler/control_fixtures.h"
@@ -32,7 +32,7 @@ static Job get(ControlFixture *fixture, JobId id) {
 }
 
 static Error *stop(ControlFixture *fixture, JobId id) {
-    return control_stop(fixture->control, TENANT_DEFAULT, id, "goes to node9");
+    return control_migration_stop(fixture->control, TENANT_DEFAULT, id, "goes to node9");
 }
 
 /* Stopped where it is, with a checkpoint, and nobody else moves it. */
@@ -53,13 +53,14 @@ static void test_control_stops_a_running_job_and_gives_it_away(void **state) {
     assert_fails_saying(CONFLICT, "migrating", control_resume(control, TENANT_DEFAULT, id, NULL));
     assert_fails_saying(CONFLICT, "migrating", control_cancel(control, TENANT_DEFAULT, id));
     assert_fails(CONFLICT, control_suspend(control, TENANT_DEFAULT, id));
-    assert_ok(control_give(control, TENANT_DEFAULT, id, "node9 owns it"));
+    assert_ok(control_migration_commit(control, TENANT_DEFAULT, id, "node9 owns it"));
     job = get(&fixture, id);
     assert_int_equal(job.state, JOB_STATE_MOVED);
     assert_string_equal(job.migrating, "node9");
-    assert_fails(CONFLICT, control_give(control, TENANT_DEFAULT, id, NULL));
-    assert_fails(CONFLICT, control_take_back(control, TENANT_DEFAULT, id, false, NULL));
-    assert_fails(NOT_FOUND, control_stop(control, TENANT_DEFAULT, (JobId){id.node, 77}, NULL));
+    assert_fails(CONFLICT, control_migration_commit(control, TENANT_DEFAULT, id, NULL));
+    assert_fails(CONFLICT, control_migration_revert(control, TENANT_DEFAULT, id, false, NULL));
+    assert_fails(
+        NOT_FOUND, control_migration_stop(control, TENANT_DEFAULT, (JobId){id.node, 77}, NULL));
     assert_ok(control_check(control));
 }
 
@@ -94,7 +95,7 @@ static void test_control_cancels_or_stops_a_job_but_never_both(void **state) {
         Job job = get(&fixture, cancelling.id);
         assert_int_equal(job.state, error ? JOB_STATE_CANCELLED : JOB_STATE_HELD);
         if (!error)
-            assert_ok(control_take_back(
+            assert_ok(control_migration_revert(
                 fixture.control, TENANT_DEFAULT, cancelling.id, false, "it stays"));
         if (!error) assert_ok(control_cancel(fixture.control, TENANT_DEFAULT, cancelling.id));
         error_free(error);
@@ -113,13 +114,13 @@ static void test_control_takes_a_stopped_job_back(void **state) {
     for (int i = 0; i < 3; i++) {
         begin(&fixture, id);
         assert_ok(stop(&fixture, id));
-        assert_ok(control_take_back(control, TENANT_DEFAULT, id, false, "node9 is away"));
+        assert_ok(control_migration_revert(control, TENANT_DEFAULT, id, false, "node9 is away"));
         assert_string_equal(get(&fixture, id).migrating, "");
     }
     assert_ok(control_suspend(control, TENANT_DEFAULT, id)); /* it ran */
     begin(&fixture, id);
     assert_ok(stop(&fixture, id));
-    assert_ok(control_take_back(control, TENANT_DEFAULT, id, true, "node9 is away"));
+    assert_ok(control_migration_revert(control, TENANT_DEFAULT, id, true, "node9 is away"));
     assert_int_equal(get(&fixture, id).state, JOB_STATE_SUSPENDED);
     assert_ok(control_resume(control, TENANT_DEFAULT, id, NULL));
     assert_ok(control_cancel(control, TENANT_DEFAULT, id));
@@ -140,9 +141,10 @@ static void test_control_settles_a_held_job_after_a_restart(void **state) {
     assert_ok(stop(&fixture, kept));
     control_fixture_stop(&fixture);
     control_fixture_start(&fixture, NULL);
-    assert_ok(control_give(fixture.control, TENANT_DEFAULT, given, "node9 has it"));
+    assert_ok(control_migration_commit(fixture.control, TENANT_DEFAULT, given, "node9 has it"));
     assert_int_equal(get(&fixture, given).state, JOB_STATE_MOVED);
-    assert_ok(control_take_back(fixture.control, TENANT_DEFAULT, kept, false, "node9 has it not"));
+    assert_ok(
+        control_migration_revert(fixture.control, TENANT_DEFAULT, kept, false, "node9 has it not"));
     assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, kept)); /* it runs */
 }
 
@@ -154,7 +156,7 @@ static void test_control_gives_a_job_that_runs(void **state) {
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
     assert_ok(control_fixture_submit(&fixture, "forever", 1, false, NULL, &id));
-    assert_ok(control_give(fixture.control, TENANT_DEFAULT, id, "node9 took it over"));
+    assert_ok(control_migration_commit(fixture.control, TENANT_DEFAULT, id, "node9 took it over"));
     assert_int_equal(get(&fixture, id).state, JOB_STATE_MOVED);
     assert_ok(control_check(fixture.control));
 }
@@ -168,21 +170,21 @@ static Error *give_up(Connection *catalog, void *context) {
         catalog, arrival->job, arrival->source, arrival->epoch, arrival->attempt, &removed);
 }
 
-/* A job in doubt, as a parcel of the source's brings it. */
+/* A job in doubt, as a manifest of the source's brings it. */
 static Arrival arrive(ControlFixture *source, ControlFixture *fixture) {
-    OWN(JobParcel, parcel) = NULL;
+    OWN(JobManifest, job_manifest) = NULL;
     OWN(JobImportState, import) = NULL;
     Arrival arrival = {.tenant = TENANT_DEFAULT, .source = 5, .attempt = 1};
     assert_ok(control_fixture_submit(source, "forever", 1, false, NULL, &arrival.job));
     assert_ok(control_suspend(source->control, TENANT_DEFAULT, arrival.job));
     const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = arrival.job};
-    assert_ok(job_parcel_open(source->store, &wanted, &parcel));
+    assert_ok(job_manifest_open(source->store, &wanted, &job_manifest));
     JobImport job = {.tenant = TENANT_DEFAULT,
-        .source = job_parcel_source(parcel),
+        .source = job_manifest_source(job_manifest),
         .verify = CHUNK_VERIFY_SHA256,
         .moves = true,
         .job = arrival.job};
-    job.manifest = job_parcel_manifest(parcel, &job.manifest_size);
+    job.manifest = job_manifest_bytes(job_manifest, &job.manifest_size);
     assert_ok(job_import_open(fixture->store, NULL, &job, &import));
     assert_fails(
         CONFLICT, job_import_arrive(import, fixture->control, &arrival, NULL)); /* not offered */
@@ -208,17 +210,18 @@ static void test_control_owns_or_drops_a_job_in_doubt(void **state) {
     assert_fails_saying(
         CONFLICT, "in_doubt", control_resume(control, TENANT_DEFAULT, ours.job, NULL));
     assert_fails_saying(CONFLICT, "in_doubt", control_cancel(control, TENANT_DEFAULT, ours.job));
-    assert_fails(CONFLICT, control_give(control, TENANT_DEFAULT, ours.job, NULL));
-    assert_ok(control_own(control, TENANT_DEFAULT, ours.job, false, 0, "node5 gave it up"));
-    assert_fails(CONFLICT, control_own(control, TENANT_DEFAULT, ours.job, false, 0, NULL));
+    assert_fails(CONFLICT, control_migration_commit(control, TENANT_DEFAULT, ours.job, NULL));
+    assert_ok(control_arrival_own(control, TENANT_DEFAULT, ours.job, false, 0, "node5 gave it up"));
+    assert_fails(CONFLICT, control_arrival_own(control, TENANT_DEFAULT, ours.job, false, 0, NULL));
     assert_ok(control_suspend(control, TENANT_DEFAULT, ours.job)); /* it runs */
-    assert_ok(control_disown(control, TENANT_DEFAULT, not_ours.job));
+    assert_ok(control_arrival_abort(control, TENANT_DEFAULT, not_ours.job));
     assert_ok(catalog_run(fixture.catalog, give_up, &not_ours));
     assert_fails(NOT_FOUND, jobs_get(fixture.store, TENANT_DEFAULT, not_ours.job, &job));
     control_fixture_stop(&fixture);
     control_fixture_start(&fixture, NULL); /* it is still in doubt after a restart */
     assert_int_equal(get(&fixture, adopted.job).state, JOB_STATE_IN_DOUBT);
-    assert_ok(control_own(fixture.control, TENANT_DEFAULT, adopted.job, true, 4, "node5 is dead"));
+    assert_ok(control_arrival_own(
+        fixture.control, TENANT_DEFAULT, adopted.job, true, 4, "node5 is dead"));
     job = get(&fixture, adopted.job);
     assert_int_equal(job.state, JOB_STATE_SUSPENDED);
     assert_int_equal(job.epoch, 4);

@@ -69,10 +69,10 @@ static void test_job_import_takes_a_job_over_once(void **state) {
     control_fixture_start(&fixture, NULL);
     control_fixture_suspended(&fixture, ROWS, true, &id);
     const char *path = job_file_path(&fixture, "job.lvc");
-    assert_ok(control_hold(fixture.control, TENANT_DEFAULT, id));
+    assert_ok(control_freeze(fixture.control, TENANT_DEFAULT, id));
     assert_ok(job_file_export(&fixture, id, true, path));
     assert_fails(CONFLICT, job_file_import(&fixture, path, false, &back));
-    assert_ok(control_let_go(fixture.control, TENANT_DEFAULT, id));
+    assert_ok(control_release_to_file(fixture.control, TENANT_DEFAULT, id));
     assert_ok(job_file_import(&fixture, path, false, &back));
     assert_true(job_id_equal(id, back));
     assert_fails(CONFLICT, job_file_import(&fixture, path, false, &back));

@@ -106,11 +106,11 @@ static void test_settler_after_the_target_died_at_every_step(void **state) {
         MigrationHand *hand = &hands[step];
         assert_ok(target_link_find(hand->link, &hand->key, &known));
         assert_int_equal(known, step < MIGRATION_STEP_OFFERED    ? ARRIVAL_UNKNOWN
-                                : step < MIGRATION_STEP_PREPARED ? ARRIVAL_INCOMING
+                                : step < MIGRATION_STEP_PREPARED ? ARRIVAL_OFFERED
                                 : step < MIGRATION_STEP_OWNED    ? ARRIVAL_PREPARED
                                                                  : ARRIVAL_OWNED);
         if (step > MIGRATION_STEP_OFFERED && step < MIGRATION_STEP_PREPARED) {
-            parcel_sender_forget(&hand->sender);
+            chunk_sender_forget(&hand->sender);
             hand->done = MIGRATION_STEP_BEGUN;
             migration_hand_go(hand, MIGRATION_STEP_OFFERED);
             hand->done =
@@ -193,7 +193,8 @@ static void test_settler_fences_a_source_that_runs_on(void **state) {
     migration_hand_begin(&hand, west, east, id);
     migration_hand_go(&hand, MIGRATION_STEP_PREPARED);
     migration_node_hide(west);
-    assert_ok(control_take_back(west->home.control, TENANT_DEFAULT, id, false, "east is away"));
+    assert_ok(
+        control_migration_revert(west->home.control, TENANT_DEFAULT, id, false, "east is away"));
     assert_ok(migrations_adopt(east->migrations, TENANT_DEFAULT, id));
     migration_node_stop(west);
     migration_node_start(west);

@@ -39,14 +39,14 @@ static void test_target_link_believes_no_answer_that_is_none(void **state) {
     OWN(HttpClient, client) = connect_to(proxy);
     const ChunkRef refs[REFS] = {{.raw_size = 1}};
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-        ArrivalAnswer known = ARRIVAL_INCOMING;
+        ArrivalAnswer known = ARRIVAL_OFFERED;
         DepartureOutcome outcome = DEPARTURE_ABORTED;
         uint8_t *bits = NULL;
         peer_proxy_set(proxy, "/v1/peer", PEER_SAYS, 1000, 200, answers[i]);
         assert_fails(CORRUPT, target_link_find(client, &key, &known));
         assert_fails(CORRUPT, source_link_find_outcome(client, &key, &outcome));
         assert_fails(CORRUPT, target_link_find_missing(client, &key, refs, REFS, &bits));
-        assert_int_equal(known, ARRIVAL_INCOMING);
+        assert_int_equal(known, ARRIVAL_OFFERED);
         assert_int_equal(outcome, DEPARTURE_ABORTED);
         assert_null(bits);
     }

@@ -1,14 +1,14 @@
 #include <string.h>
 
-#include "scheduler/migration/evacuation.h"
+#include "scheduler/migration/node_drain.h"
 #include "tests/scheduler/migration_fixtures.h"
 
 enum { JOBS = 6 };
 
-static void await_end(Evacuation *evacuation, EvacuationStatus *out_status) {
+static void await_end(NodeDrain *drain, NodeDrainStatus *out_status) {
     do {
         fixture_pause_ms(2);
-        evacuation_get_status(evacuation, out_status);
+        node_drain_get_status(drain, out_status);
     } while (!out_status->over);
 }
 
@@ -26,25 +26,25 @@ static void cancel_all(MigrationPair *pair, const JobId ids[JOBS]) {
 }
 
 /* All that is unfinished goes, and nothing new is taken before the drain is ended. */
-static void test_evacuation_drains_a_node(void **state) {
+static void test_node_drain_drains_a_node(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
-    OWN(Evacuation, evacuation) = NULL;
-    EvacuationStatus status;
+    OWN(NodeDrain, drain) = NULL;
+    NodeDrainStatus status;
     JobId ids[JOBS], refused;
     Job job;
     Control *control = pair->west.home.control;
-    assert_ok(evacuation_create(pair->west.migrations, control, pair->west.number, &evacuation));
-    evacuation_get_status(evacuation, &status);
+    assert_ok(node_drain_create(pair->west.migrations, control, pair->west.number, &drain));
+    node_drain_get_status(drain, &status);
     assert_true(status.over && !status.draining);
     submit_some(&pair->west, ids);
     assert_ok(control_suspend(control, TENANT_DEFAULT, ids[1]));
     assert_ok(control_cancel(control, TENANT_DEFAULT, ids[2]));
-    assert_fails(NOT_FOUND, evacuation_drain(evacuation, "nowhere"));
-    evacuation_get_status(evacuation, &status);
+    assert_fails(NOT_FOUND, node_drain_begin(drain, "nowhere"));
+    node_drain_get_status(drain, &status);
     assert_false(status.draining);
-    assert_ok(evacuation_drain(evacuation, "east"));
-    await_end(evacuation, &status);
+    assert_ok(node_drain_begin(drain, "east"));
+    await_end(drain, &status);
     assert_true(status.draining);
     assert_int_equal(status.jobs, JOBS - 1);
     assert_int_equal(status.moved, JOBS - 1);
@@ -60,8 +60,8 @@ static void test_evacuation_drains_a_node(void **state) {
     MigrationStatus back = migration_move(&pair->east, ids[0], "west");
     assert_int_equal(back.phase, MIGRATION_ABORTED);
     assert_non_null(strstr(back.error, "being drained"));
-    evacuation_end_drain(evacuation);
-    evacuation_get_status(evacuation, &status);
+    node_drain_end(drain);
+    node_drain_get_status(drain, &status);
     assert_false(status.draining);
     assert_ok(control_fixture_submit(&pair->west.home, "four", 1, false, NULL, &refused));
     control_fixture_wait(&pair->west.home, refused, JOB_STATE_SUCCEEDED, &job);
@@ -71,23 +71,23 @@ static void test_evacuation_drains_a_node(void **state) {
 }
 
 /* To whoever answers; nobody does: nothing is refused. */
-static void test_evacuation_needs_a_node_that_answers(void **state) {
+static void test_node_drain_needs_a_node_that_answers(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     migration_node_hurry(&pair->west);
-    OWN(Evacuation, evacuation) = NULL;
-    EvacuationStatus status;
+    OWN(NodeDrain, drain) = NULL;
+    NodeDrainStatus status;
     JobId id;
     Job job;
     Control *control = pair->west.home.control;
-    assert_ok(evacuation_create(pair->west.migrations, control, pair->west.number, &evacuation));
+    assert_ok(node_drain_create(pair->west.migrations, control, pair->west.number, &drain));
     migration_node_hide(&pair->east);
-    assert_fails_saying(UNREACHABLE, "no node answers", evacuation_drain(evacuation, NULL));
+    assert_fails_saying(UNREACHABLE, "no node answers", node_drain_begin(drain, NULL));
     assert_ok(control_fixture_submit(&pair->west.home, "four", 1, false, NULL, &id));
     control_fixture_wait(&pair->west.home, id, JOB_STATE_SUCCEEDED, &job);
     assert_ok(control_fixture_submit(&pair->west.home, "forever", 1, false, NULL, &id));
-    assert_ok(evacuation_drain(evacuation, "east")); /* by name: it is tried, and stays */
-    await_end(evacuation, &status);
+    assert_ok(node_drain_begin(drain, "east")); /* by name: it is tried, and stays */
+    await_end(drain, &status);
     assert_int_equal(status.moved, 0);
     assert_int_equal(status.stayed, 1);
     assert_true(strlen(status.error) > 0);
@@ -109,18 +109,18 @@ static Error *count_mover(void *context, JobId job, const char *node) {
 
 /* Until neither has more for each device than the other; the same again moves nothing. The peers
  * of this fixture say that they have one device and no jobs. */
-static void test_evacuation_rebalances(void **state) {
+static void test_node_drain_rebalances(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
-    OWN(Evacuation, evacuation) = NULL;
+    OWN(NodeDrain, drain) = NULL;
     Movers movers = {0};
     JobId ids[JOBS];
     Control *control = pair->west.home.control;
-    assert_ok(evacuation_create(pair->west.migrations, control, pair->west.number, &evacuation));
-    assert_ok(evacuation_rebalance(evacuation, count_mover, &movers));
+    assert_ok(node_drain_create(pair->west.migrations, control, pair->west.number, &drain));
+    assert_ok(node_drain_rebalance(drain, count_mover, &movers));
     assert_int_equal(movers.count, 0);
     submit_some(&pair->west, ids);
-    assert_ok(evacuation_rebalance(evacuation, count_mover, &movers));
+    assert_ok(node_drain_rebalance(drain, count_mover, &movers));
     assert_int_equal(movers.count, JOBS / 2);
     for (int i = 0; i < JOBS; i++)
         if (migration_node_departs(&pair->west, ids[i])) (void)migration_wait(&pair->west, ids[i]);
@@ -132,11 +132,11 @@ static void test_evacuation_rebalances(void **state) {
     migration_pair_check(pair);
 }
 
-int test_evacuation(void) {
+int test_node_drain(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_evacuation_drains_a_node),
-        cmocka_unit_test(test_evacuation_needs_a_node_that_answers),
-        cmocka_unit_test(test_evacuation_rebalances),
+        cmocka_unit_test(test_node_drain_drains_a_node),
+        cmocka_unit_test(test_node_drain_needs_a_node_that_answers),
+        cmocka_unit_test(test_node_drain_rebalances),
     };
-    return cmocka_run_group_tests_name("evacuation", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("node_drain", tests, NULL, NULL);
 }

@@ -4,16 +4,16 @@ static Error *ask(Control *control, ControlRequestKind kind, TenantId tenant, Jo
     return control_send(control, &(ControlRequest){.kind = kind, .tenant = tenant, .job = job});
 }
 
-Error *control_hold(Control *control, TenantId tenant, JobId job) {
-    return ask(control, CONTROL_HOLD, tenant, job);
+Error *control_freeze(Control *control, TenantId tenant, JobId job) {
+    return ask(control, CONTROL_FREEZE, tenant, job);
 }
 
-Error *control_let_go(Control *control, TenantId tenant, JobId job) {
-    return ask(control, CONTROL_LET_GO, tenant, job);
+Error *control_release_to_file(Control *control, TenantId tenant, JobId job) {
+    return ask(control, CONTROL_RELEASE, tenant, job);
 }
 
-Error *control_keep(Control *control, TenantId tenant, JobId job) {
-    return ask(control, CONTROL_KEEP, tenant, job);
+Error *control_thaw(Control *control, TenantId tenant, JobId job) {
+    return ask(control, CONTROL_THAW, tenant, job);
 }
 
 /* ---- on the control thread ---- */
@@ -21,11 +21,11 @@ Error *control_keep(Control *control, TenantId tenant, JobId job) {
 static Error *hold(ControlJob *job, ControlRequest *request) {
     bool suspended =
         job->stored_state == JOB_STATE_SUSPENDED && job->wanted_state == JOB_STATE_NONE;
-    if (job->leaving) FAIL(CONFLICT, "cannot release a job that is being released");
+    if (job->releasing) FAIL(CONFLICT, "cannot release a job that is being released");
     if (!suspended || job->committing)
         FAIL(CONFLICT, "cannot release a job that is %s: it was resumed meanwhile",
             job->status.running ? "running" : job_state_info(job->stored_state)->name);
-    job->leaving = true;
+    job->releasing = true;
     control_answer(request, NULL);
     return NULL;
 }
@@ -41,13 +41,13 @@ static Error *let_go(ControlJob *job, ControlRequest *request) {
     return NULL;
 }
 
-Error *control_handle_leaving(Control *control, ControlRequest *request) {
+Error *control_handle_release(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return control_fail_absent(control, request, "release");
-    if (request->kind == CONTROL_HOLD) return hold(job, request);
-    if (!job->leaving) FAIL(CONFLICT, "the job is not on its way into a file");
-    if (request->kind == CONTROL_LET_GO) return let_go(job, request);
-    job->leaving = false;
+    if (request->kind == CONTROL_FREEZE) return hold(job, request);
+    if (!job->releasing) FAIL(CONFLICT, "the job is not on its way into a file");
+    if (request->kind == CONTROL_RELEASE) return let_go(job, request);
+    job->releasing = false;
     control_answer(request, NULL);
     return NULL;
 }

@@ -1,9 +1,9 @@
-#include "scheduler/migration/incomings.h"
+#include "scheduler/migration/arrival_service.h"
 
 #include <stdio.h>
 
 #include "base/allocator.h"
-#include "scheduler/jobs/job_parcel.h"
+#include "scheduler/jobs/job_manifest.h"
 #include "scheduler/migration/chunk_batch.h"
 #include "scheduler/migration/protocol.h"
 #include "store/database/alive_time.h"
@@ -14,8 +14,8 @@
 
 enum { ROWS = 30, STRANGER = 77, RAW_SIZE = 4096 };
 
-static Incomings *incomings_of(MigrationPair *pair) {
-    return migrations_incomings(pair->east.migrations);
+static ArrivalService *arrivals_of(MigrationPair *pair) {
+    return migrations_arrivals(pair->east.migrations);
 }
 
 static MigrationOffer make_offer(JobId job, int64_t epoch, int64_t attempt) {
@@ -25,7 +25,7 @@ static MigrationOffer make_offer(JobId job, int64_t epoch, int64_t attempt) {
 
 static Error *offer(MigrationPair *pair, uint64_t source, const MigrationOffer *wanted) {
     MigrationOfferAnswer answer;
-    return incomings_offer(incomings_of(pair), source, wanted, &answer);
+    return arrival_service_offer(arrivals_of(pair), source, wanted, &answer);
 }
 
 static size_t count_arrivals(MigrationPair *pair) {
@@ -38,7 +38,7 @@ static Error *set_quota(Connection *catalog, void *context) {
     return tenants_set_quota(catalog, TENANT_DEFAULT, QUOTA_STORE_BYTES, *(int64_t *)context);
 }
 
-static void test_incomings_refuse_offers_with_the_reason(void **state) {
+static void test_arrival_service_refuse_offers_with_the_reason(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     JobId here, id = {pair->west.number, 1};
@@ -70,24 +70,24 @@ static void test_incomings_refuse_offers_with_the_reason(void **state) {
     wanted = make_offer(id, 0, 9);
     assert_fails_saying(CONFLICT, "is over", offer(pair, west, &wanted));
     wanted = make_offer(id, 1, 3);
-    assert_ok(incomings_abort(incomings_of(pair), west, &wanted.key));
+    assert_ok(arrival_service_abort(arrivals_of(pair), west, &wanted.key));
     migration_pair_check(pair);
 }
 
 /* Refused ones leave nothing behind: a peer cannot fill the catalog with offers. */
-static void test_incomings_are_bounded(void **state) {
+static void test_arrival_service_are_bounded(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
-    for (uint64_t i = 1; i <= INCOMINGS_MAX + 20; i++) {
+    for (uint64_t i = 1; i <= ARRIVALS_MAX + 20; i++) {
         const MigrationOffer wanted = make_offer((JobId){pair->west.number, i}, 0, 1);
         Error *error = offer(pair, pair->west.number, &wanted);
-        assert_int_equal(error_code(error), i <= INCOMINGS_MAX ? ERROR_NONE : ERROR_EXHAUSTED);
+        assert_int_equal(error_code(error), i <= ARRIVALS_MAX ? ERROR_NONE : ERROR_EXHAUSTED);
         error_free(error);
     }
-    assert_int_equal(count_arrivals(pair), INCOMINGS_MAX);
-    for (uint64_t i = 1; i <= INCOMINGS_MAX; i++) {
+    assert_int_equal(count_arrivals(pair), ARRIVALS_MAX);
+    for (uint64_t i = 1; i <= ARRIVALS_MAX; i++) {
         const MigrationOffer wanted = make_offer((JobId){pair->west.number, i}, 0, 1);
-        assert_ok(incomings_abort(incomings_of(pair), pair->west.number, &wanted.key));
+        assert_ok(arrival_service_abort(arrivals_of(pair), pair->west.number, &wanted.key));
     }
     migration_pair_check(pair);
 }
@@ -102,7 +102,7 @@ static void begin(MigrationPair *pair, MigrationHand *hand, MigrationStep until)
 }
 
 /* What the other node has sent is nobody else's to go on with, to take or to end. */
-static void test_incomings_listen_to_their_source_alone(void **state) {
+static void test_arrival_service_listen_to_their_source_alone(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     MigrationHand OWN_HAND(hand);
@@ -112,7 +112,7 @@ static void test_incomings_listen_to_their_source_alone(void **state) {
     size_t size;
     begin(pair, &hand, MIGRATION_STEP_STOPPED);
     migration_hand_send(&hand, &manifest, &size);
-    Incomings *incomings = incomings_of(pair);
+    ArrivalService *arrivals = arrivals_of(pair);
     const MigrationKey key = hand.key;
     const MigrationKey wrong[] = {key, {key.job, key.epoch, key.attempt + 1},
         {key.job, key.epoch + 1, key.attempt}, {{key.job.node, key.job.number + 1}, 0, 1},
@@ -120,30 +120,31 @@ static void test_incomings_listen_to_their_source_alone(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         uint64_t node = i ? pair->west.number : STRANGER;
         const MigrationKey *other = &wrong[i];
-        assert_fails(NOT_FOUND, incomings_find_missing(incomings, node, other, &ref, 1, bits));
-        assert_fails(NOT_FOUND, incomings_take_chunks(incomings, node, other, "", 0));
-        assert_fails(NOT_FOUND, incomings_rehearse(incomings, node, other, manifest, size));
-        assert_fails(NOT_FOUND, incomings_prepare(incomings, node, other, false, manifest, size));
-        assert_fails(NOT_FOUND, incomings_activate(incomings, node, other));
-        assert_ok(incomings_abort(incomings, node, other));
-        assert_ok(incomings_find(incomings, node, other, &known));
+        assert_fails(NOT_FOUND, arrival_service_find_missing(arrivals, node, other, &ref, 1, bits));
+        assert_fails(NOT_FOUND, arrival_service_take_chunks(arrivals, node, other, "", 0));
+        assert_fails(NOT_FOUND, arrival_service_rehearse(arrivals, node, other, manifest, size));
+        assert_fails(
+            NOT_FOUND, arrival_service_prepare(arrivals, node, other, false, manifest, size));
+        assert_fails(NOT_FOUND, arrival_service_activate(arrivals, node, other));
+        assert_ok(arrival_service_abort(arrivals, node, other));
+        assert_ok(arrival_service_find(arrivals, node, other, &known));
         assert_int_equal(known, ARRIVAL_UNKNOWN);
     }
-    assert_ok(incomings_find(incomings, pair->west.number, &key, &known));
-    assert_int_equal(known, ARRIVAL_INCOMING);
-    assert_fails(NOT_FOUND, incomings_activate(incomings, pair->west.number, &key));
-    assert_ok(incomings_prepare(incomings, pair->west.number, &key, true, manifest, size));
-    assert_ok(incomings_prepare(incomings, pair->west.number, &key, true, manifest, size));
-    assert_fails(NOT_FOUND, incomings_activate(incomings, STRANGER, &key));
-    assert_ok(incomings_abort(incomings, STRANGER, &key));
+    assert_ok(arrival_service_find(arrivals, pair->west.number, &key, &known));
+    assert_int_equal(known, ARRIVAL_OFFERED);
+    assert_fails(NOT_FOUND, arrival_service_activate(arrivals, pair->west.number, &key));
+    assert_ok(arrival_service_prepare(arrivals, pair->west.number, &key, true, manifest, size));
+    assert_ok(arrival_service_prepare(arrivals, pair->west.number, &key, true, manifest, size));
+    assert_fails(NOT_FOUND, arrival_service_activate(arrivals, STRANGER, &key));
+    assert_ok(arrival_service_abort(arrivals, STRANGER, &key));
     assert_int_equal(migration_node_state(&pair->east, key.job), JOB_STATE_IN_DOUBT);
     const MigrationOffer again = make_offer(key.job, key.epoch, key.attempt + 1);
     assert_fails_saying(CONFLICT, "is prepared", offer(pair, STRANGER, &again));
-    assert_ok(incomings_abort(incomings, pair->west.number, &key));
-    assert_ok(incomings_abort(incomings, pair->west.number, &key));
+    assert_ok(arrival_service_abort(arrivals, pair->west.number, &key));
+    assert_ok(arrival_service_abort(arrivals, pair->west.number, &key));
     assert_int_equal(migration_node_state(&pair->east, key.job), JOB_STATE_NONE);
-    assert_fails(
-        NOT_FOUND, incomings_prepare(incomings, pair->west.number, &key, true, manifest, size));
+    assert_fails(NOT_FOUND,
+        arrival_service_prepare(arrivals, pair->west.number, &key, true, manifest, size));
     memory_free(manifest);
     migration_node_stop(&pair->west);
     migration_node_start(&pair->west);
@@ -160,10 +161,10 @@ static void make_chunk(uint8_t first, ChunkRef *out_ref, ByteWriter *out_stored)
     assert_ok(chunk_encode(raw, sizeof raw, CHUNK_FILTER_FLOAT32, out_stored));
 }
 
-static void test_incomings_take_only_chunks_that_are_what_they_say(void **state) {
+static void test_arrival_service_take_only_chunks_that_are_what_they_say(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
-    Incomings *incomings = incomings_of(pair);
+    ArrivalService *arrivals = arrivals_of(pair);
     uint64_t west = pair->west.number;
     const MigrationOffer wanted = make_offer((JobId){west, 9}, 0, 1);
     ByteWriter OWN_BYTES(stored) = {0};
@@ -181,22 +182,23 @@ static void test_incomings_take_only_chunks_that_are_what_they_say(void **state)
         if (lie == 3) stored.data[stored.size / 2] ^= 1;
         chunk_batch_add(&batch, &said, stored.data, lie == 4 ? stored.size - 1 : stored.size);
         if (lie == 3) stored.data[stored.size / 2] ^= 1;
-        Error *error = incomings_take_chunks(incomings, west, &wanted.key, batch.data, batch.size);
+        Error *error =
+            arrival_service_take_chunks(arrivals, west, &wanted.key, batch.data, batch.size);
         if (error_code(error) != ERROR_CORRUPT) fail_msg("%d: %s", lie, error_message(error));
         error_free(error);
-        assert_ok(incomings_find_missing(incomings, west, &wanted.key, &said, 1, bits));
+        assert_ok(arrival_service_find_missing(arrivals, west, &wanted.key, &said, 1, bits));
         assert_int_equal(bits[0], 1);
     }
     ByteWriter OWN_BYTES(batch) = {0}; /* the same twice is once */
     chunk_batch_add(&batch, &ref, stored.data, stored.size);
     chunk_batch_add(&batch, &ref, stored.data, stored.size);
     chunk_batch_add(&batch, &other_ref, other.data, other.size);
-    assert_ok(incomings_take_chunks(incomings, west, &wanted.key, batch.data, batch.size));
-    assert_ok(incomings_find_missing(incomings, west, &wanted.key, &ref, 1, bits));
+    assert_ok(arrival_service_take_chunks(arrivals, west, &wanted.key, batch.data, batch.size));
+    assert_ok(arrival_service_find_missing(arrivals, west, &wanted.key, &ref, 1, bits));
     assert_int_equal(bits[0], 0);
-    assert_fails(CORRUPT, incomings_take_chunks(incomings, west, &wanted.key, batch.data,
+    assert_fails(CORRUPT, arrival_service_take_chunks(arrivals, west, &wanted.key, batch.data,
                               (size_t)CHUNK_BATCH_BYTES_MAX + 1));
-    assert_ok(incomings_abort(incomings, west, &wanted.key));
+    assert_ok(arrival_service_abort(arrivals, west, &wanted.key));
     migration_pair_check(pair);
 }
 
@@ -210,10 +212,10 @@ static void live(MigrationPair *pair, double seconds) {
 }
 
 /* Copying may take longer than an offer lives that nobody goes on with. */
-static void test_incomings_keep_an_offer_while_chunks_come(void **state) {
+static void test_arrival_service_keep_an_offer_while_chunks_come(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
-    Incomings *incomings = incomings_of(pair);
+    ArrivalService *arrivals = arrivals_of(pair);
     uint64_t west = pair->west.number;
     const MigrationOffer wanted = make_offer((JobId){west, 9}, 0, 1);
     Arrival arrival;
@@ -225,10 +227,10 @@ static void test_incomings_keep_an_offer_while_chunks_come(void **state) {
     live(pair, 600);
     assert_true(found && arrival.touched == 600);
     live(pair, 599); /* not with each batch */
-    assert_ok(incomings_take_chunks(incomings, west, &wanted.key, "", 0));
+    assert_ok(arrival_service_take_chunks(arrivals, west, &wanted.key, "", 0));
     assert_ok(arrivals_find(pair->east.home.store, wanted.key.job, &found, &arrival));
     assert_true(found && arrival.touched == 600);
-    assert_ok(incomings_abort(incomings, west, &wanted.key));
+    assert_ok(arrival_service_abort(arrivals, west, &wanted.key));
     migration_pair_check(pair);
 }
 
@@ -240,7 +242,7 @@ static bool is_refusal(const Error *error) {
 
 /* Cut anywhere, or with any byte changed and its checksums right again: refused with a reason, or
  * it is a job that could be. */
-static void test_incomings_check_manifests(void **state) {
+static void test_arrival_service_check_manifests(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     MigrationHand OWN_HAND(hand);
@@ -248,13 +250,13 @@ static void test_incomings_check_manifests(void **state) {
     size_t size, refused = 0, tried = 0;
     begin(pair, &hand, MIGRATION_STEP_STOPPED);
     migration_hand_send(&hand, &manifest, &size);
-    Incomings *incomings = incomings_of(pair);
+    ArrivalService *arrivals = arrivals_of(pair);
     uint64_t west = pair->west.number;
-    assert_ok(incomings_rehearse(incomings, west, &hand.key, manifest, size));
-    assert_fails(CORRUPT, incomings_rehearse(incomings, west, &hand.key, "", 0));
-    assert_fails(CORRUPT, incomings_prepare(incomings, west, &hand.key, true, "layover", 7));
+    assert_ok(arrival_service_rehearse(arrivals, west, &hand.key, manifest, size));
+    assert_fails(CORRUPT, arrival_service_rehearse(arrivals, west, &hand.key, "", 0));
+    assert_fails(CORRUPT, arrival_service_prepare(arrivals, west, &hand.key, true, "layover", 7));
     for (size_t cut = 1; cut < size; cut += 1 + size / 150) {
-        Error *error = incomings_rehearse(incomings, west, &hand.key, manifest, cut);
+        Error *error = arrival_service_rehearse(arrivals, west, &hand.key, manifest, cut);
         if (!is_refusal(error)) fail_msg("cut at %zu: %s", cut, error_message(error));
         error_free(error);
     }
@@ -264,7 +266,7 @@ static void test_incomings_check_manifests(void **state) {
         memcpy(copy, manifest, size);
         ((uint8_t *)copy)[at] ^= (uint8_t)(1 << at % 8);
         fuzz_repair_manifest(copy, size);
-        Error *error = incomings_rehearse(incomings, west, &hand.key, copy, size);
+        Error *error = arrival_service_rehearse(arrivals, west, &hand.key, copy, size);
         if (error && !is_refusal(error)) fail_msg("byte %zu: %s", at, error_message(error));
         refused += error != NULL;
         tried++;
@@ -274,7 +276,7 @@ static void test_incomings_check_manifests(void **state) {
     /* about half; the rest are names, numbers and outputs that could be */
     assert_true(tried > 300 && refused > tried / 3);
     assert_int_equal(migration_node_state(&pair->east, hand.job), JOB_STATE_NONE);
-    assert_ok(incomings_prepare(incomings, west, &hand.key, true, manifest, size));
+    assert_ok(arrival_service_prepare(arrivals, west, &hand.key, true, manifest, size));
     memory_free(manifest);
     migration_node_stop(&pair->west);
     migration_node_start(&pair->west);
@@ -283,7 +285,7 @@ static void test_incomings_check_manifests(void **state) {
 }
 
 /* What was asked about and never sent is not there when it is to be read. */
-static void test_incomings_miss_chunks_that_never_came(void **state) {
+static void test_arrival_service_miss_chunks_that_never_came(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     MigrationHand OWN_HAND(hand);
@@ -293,15 +295,15 @@ static void test_incomings_miss_chunks_that_never_came(void **state) {
     migration_node_rest(&pair->west);
     migration_hand_begin(&hand, &pair->west, &pair->east, id);
     migration_hand_go(&hand, MIGRATION_STEP_OFFERED);
-    assert_ok(control_stop(pair->west.home.control, TENANT_DEFAULT, id, "goes east"));
+    assert_ok(control_migration_stop(pair->west.home.control, TENANT_DEFAULT, id, "goes east"));
     const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = id};
-    OWN(JobParcel, parcel) = NULL;
-    assert_ok(job_parcel_open(pair->west.home.store, &wanted, &parcel));
-    (void)job_parcel_chunks(parcel, &size);
+    OWN(JobManifest, job_manifest) = NULL;
+    assert_ok(job_manifest_open(pair->west.home.store, &wanted, &job_manifest));
+    (void)job_manifest_chunks(job_manifest, &size);
     assert_true(size > 0);
-    const uint8_t *manifest = job_parcel_manifest(parcel, &size);
-    Error *error =
-        incomings_prepare(incomings_of(pair), pair->west.number, &hand.key, false, manifest, size);
+    const uint8_t *manifest = job_manifest_bytes(job_manifest, &size);
+    Error *error = arrival_service_prepare(
+        arrivals_of(pair), pair->west.number, &hand.key, false, manifest, size);
     if (!is_refusal(error)) fail_msg("%s", error_message(error));
     error_free(error);
     assert_int_equal(migration_node_state(&pair->east, id), JOB_STATE_NONE);
@@ -312,15 +314,15 @@ static void test_incomings_miss_chunks_that_never_came(void **state) {
     migration_pair_check(pair);
 }
 
-int test_incomings(void) {
+int test_arrival_service(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_incomings_refuse_offers_with_the_reason),
-        cmocka_unit_test(test_incomings_are_bounded),
-        cmocka_unit_test(test_incomings_listen_to_their_source_alone),
-        cmocka_unit_test(test_incomings_take_only_chunks_that_are_what_they_say),
-        cmocka_unit_test(test_incomings_keep_an_offer_while_chunks_come),
-        cmocka_unit_test(test_incomings_check_manifests),
-        cmocka_unit_test(test_incomings_miss_chunks_that_never_came),
+        cmocka_unit_test(test_arrival_service_refuse_offers_with_the_reason),
+        cmocka_unit_test(test_arrival_service_are_bounded),
+        cmocka_unit_test(test_arrival_service_listen_to_their_source_alone),
+        cmocka_unit_test(test_arrival_service_take_only_chunks_that_are_what_they_say),
+        cmocka_unit_test(test_arrival_service_keep_an_offer_while_chunks_come),
+        cmocka_unit_test(test_arrival_service_check_manifests),
+        cmocka_unit_test(test_arrival_service_miss_chunks_that_never_came),
     };
-    return cmocka_run_group_tests_name("incomings", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("arrival_service", tests, NULL, NULL);
 }

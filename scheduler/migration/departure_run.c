@@ -1,4 +1,4 @@
-#include "scheduler/migration/outgoing.h"
+#include "scheduler/migration/departure_run.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,11 +9,11 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/duration.h"
-#include "scheduler/jobs/job_parcel.h"
+#include "scheduler/jobs/job_manifest.h"
 #include "scheduler/migration/migration_step.h"
 #include "scheduler/migration/node_hello.h"
 #include "scheduler/migration/node_link.h"
-#include "scheduler/migration/parcel_sender.h"
+#include "scheduler/migration/chunk_sender.h"
 #include "scheduler/migration/target_link.h"
 #include "store/jobs/departures.h"
 
@@ -28,12 +28,12 @@ enum {
 /* What was sent in the last round: so much is quickly sent again. */
 #define DELTA_BYTES ((uint64_t)6 << 20)
 
-struct Outgoing {
-    OutgoingOptions options;
+struct DepartureRun {
+    DepartureRunOptions options;
     Departure departure;
     MigrationKey key;
     HttpClient *link;
-    ParcelSender sender;
+    ChunkSender sender;
     int64_t protocol;    /* that both speak */
     bool has_executable; /* the target */
     bool stopped;        /* the job is held */
@@ -57,51 +57,51 @@ bool migration_is_over(MigrationPhase phase) { return phase >= MIGRATION_MOVED; 
 
 static uint64_t now_ns(void) { return clock_now_ns(clock_real()); }
 
-static const ControlOptions *node(const Outgoing *self) {
+static const ControlOptions *node(const DepartureRun *self) {
     return control_options(self->options.control);
 }
 
-static void enter(Outgoing *self, MigrationPhase phase) {
+static void enter(DepartureRun *self, MigrationPhase phase) {
     (void)pthread_mutex_lock(&self->mutex);
     self->status.phase = phase;
     (void)pthread_mutex_unlock(&self->mutex);
 }
 
-void outgoing_get_status(Outgoing *self, MigrationStatus *out_status) {
-    ParcelSent sent = parcel_sender_get_sent(&self->sender);
+void departure_run_get_status(DepartureRun *self, MigrationStatus *out_status) {
+    ChunksSent sent = chunk_sender_get_sent(&self->sender);
     (void)pthread_mutex_lock(&self->mutex);
     *out_status = self->status;
     (void)pthread_mutex_unlock(&self->mutex);
     out_status->bytes_sent = sent.bytes;
-    out_status->round_bytes = sent.parcel_bytes;
-    out_status->round_sent = sent.parcel_sent;
+    out_status->round_bytes = sent.round_bytes;
+    out_status->round_sent = sent.round_sent;
     if (!migration_is_over(out_status->phase))
         out_status->seconds = (double)(now_ns() - self->started_ns) * 1e-9;
 }
 
-void outgoing_cancel(Outgoing *self) { atomic_store(&self->cancelled, true); }
+void departure_run_cancel(DepartureRun *self) { atomic_store(&self->cancelled, true); }
 
 /* ---- begin and end ---- */
 
 typedef struct Begin {
-    const OutgoingOptions *options;
+    const DepartureRunOptions *options;
     Departure departure;
 } Begin;
 
 static Error *begin(Connection *catalog, void *context) {
     Begin *wanted = context;
-    const OutgoingOptions *options = wanted->options;
+    const DepartureRunOptions *options = wanted->options;
     return departures_begin(catalog, options->tenant, options->job, options->target.name,
         options->target.node, &wanted->departure);
 }
 
 static bool is_cancelled(void *context) {
-    Outgoing *self = context;
+    DepartureRun *self = context;
     return atomic_load(&self->cancelled);
 }
 
-Error *outgoing_create(const OutgoingOptions *options, Outgoing **out_outgoing) {
-    OWN(Outgoing, self) = NULL;
+Error *departure_run_create(const DepartureRunOptions *options, DepartureRun **out_run) {
+    OWN(DepartureRun, self) = NULL;
     Begin wanted = {.options = options};
     TRY(memory_alloc(1, sizeof *self, (void **)&self));
     (void)pthread_mutex_init(&self->mutex, NULL);
@@ -114,17 +114,17 @@ Error *outgoing_create(const OutgoingOptions *options, Outgoing **out_outgoing) 
     migration_step_done(MIGRATION_STEP_BEGUN);
     self->departure = wanted.departure;
     self->key = (MigrationKey){options->job, wanted.departure.epoch, wanted.departure.attempt};
-    parcel_sender_init(&self->sender, self->link, &self->key, options->bytes_per_s);
+    chunk_sender_init(&self->sender, self->link, &self->key, options->bytes_per_s);
     self->sender.target = &self->options.target;
     self->sender.interrupted = is_cancelled;
     self->sender.interrupted_context = self;
-    *out_outgoing = TAKE(self);
+    *out_run = TAKE(self);
     return NULL;
 }
 
-void outgoing_release(Outgoing *self) {
+void departure_run_release(DepartureRun *self) {
     if (!self) return;
-    parcel_sender_deinit(&self->sender);
+    chunk_sender_deinit(&self->sender);
     http_client_close(self->link);
     explicit_bzero(self->options.target.token, sizeof self->options.target.token);
     (void)pthread_mutex_destroy(&self->mutex);
@@ -134,7 +134,7 @@ void outgoing_release(Outgoing *self) {
 /* ---- steps 2 to 6, each of which may be repeated ---- */
 
 /* Who answers there, and what it speaks. */
-static Error *greet(Outgoing *self) {
+static Error *greet(DepartureRun *self) {
     const Node *target = &self->options.target;
     char number[JOB_ID_NODE_TEXT_SIZE];
     NodeHello hello;
@@ -147,7 +147,7 @@ static Error *greet(Outgoing *self) {
     return NULL;
 }
 
-static Error *make_offer(Outgoing *self) {
+static Error *make_offer(DepartureRun *self) {
     Job row;
     MigrationOfferAnswer answer;
     TRY(greet(self));
@@ -164,17 +164,17 @@ static Error *make_offer(Outgoing *self) {
     return NULL;
 }
 
-static Error *open_parcel(Outgoing *self, JobParcel **out_parcel) {
+static Error *open_manifest(DepartureRun *self, JobManifest **out_manifest) {
     const JobExport wanted = {.tenant = self->options.tenant,
         .job = self->options.job,
         .with_model = !self->has_executable};
-    return job_parcel_open(node(self)->store, &wanted, out_parcel);
+    return job_manifest_open(node(self)->store, &wanted, out_manifest);
 }
 
 /* A job that runs leaves a checkpoint first; one that has not begun has none, and needs none. Of
  * one in a long kernel, or that finds no room, this round has what is stored: the last one stops
  * it. */
-static Error *take_checkpoint(Outgoing *self) {
+static Error *take_checkpoint(DepartureRun *self) {
     Job row;
     Error *error =
         control_checkpoint(self->options.control, self->options.tenant, self->options.job);
@@ -185,26 +185,26 @@ static Error *take_checkpoint(Outgoing *self) {
     return NULL;
 }
 
-static Error *copy_round(Outgoing *self) {
-    OWN(JobParcel, parcel) = NULL;
+static Error *copy_round(DepartureRun *self) {
+    OWN(JobManifest, job_manifest) = NULL;
     size_t size;
     TRY(take_checkpoint(self));
-    TRY(open_parcel(self, &parcel));
-    TRY(parcel_sender_send(&self->sender, parcel));
-    const uint8_t *manifest = job_parcel_manifest(parcel, &size);
+    TRY(open_manifest(self, &job_manifest));
+    TRY(chunk_sender_send(&self->sender, job_manifest));
+    const uint8_t *manifest = job_manifest_bytes(job_manifest, &size);
     TRY(target_link_rehearse(self->link, &self->key, manifest, size));
     self->has_executable = true; /* it came with the rehearsal */
     return NULL;
 }
 
-static Error *send_last(Outgoing *self) {
-    OWN(JobParcel, parcel) = NULL;
+static Error *send_last(DepartureRun *self) {
+    OWN(JobManifest, job_manifest) = NULL;
     size_t size;
     if (self->prepared) return NULL; /* of what is stopped there is one manifest alone */
-    TRY(open_parcel(self, &parcel));
-    TRY(parcel_sender_send(&self->sender, parcel));
+    TRY(open_manifest(self, &job_manifest));
+    TRY(chunk_sender_send(&self->sender, job_manifest));
     migration_step_done(MIGRATION_STEP_SENT);
-    const uint8_t *manifest = job_parcel_manifest(parcel, &size);
+    const uint8_t *manifest = job_manifest_bytes(job_manifest, &size);
     return target_link_prepare(self->link, &self->key, self->departure.suspended, manifest, size,
         PATIENCE_STOPPED_S * 1000);
 }
@@ -223,7 +223,7 @@ static void pause_ms(uint64_t ms) {
 
 /* The target may have lost what it had of the attempt in memory, or may have gone on with it though
  * its answer was lost. */
-static Error *offer_again(Outgoing *self) {
+static Error *offer_again(DepartureRun *self) {
     ArrivalAnswer known;
     TRY(target_link_find(self->link, &self->key, &known));
     self->prepared = known == ARRIVAL_PREPARED || known == ARRIVAL_OWNED;
@@ -232,7 +232,7 @@ static Error *offer_again(Outgoing *self) {
 
 /* Until it works, or fails for good, or the patience is over, which begins with the first failure:
  * a long round is no reason to give up. */
-static Error *insist(Outgoing *self, Error *(*work)(Outgoing *self), uint64_t patience_s) {
+static Error *insist(DepartureRun *self, Error *(*work)(DepartureRun *self), uint64_t patience_s) {
     uint64_t patience_ns = self->options.patience_ms
                                ? (uint64_t)self->options.patience_ms * MILLISECOND_NS
                                : patience_s * SECOND_NS;
@@ -245,20 +245,20 @@ static Error *insist(Outgoing *self, Error *(*work)(Outgoing *self), uint64_t pa
         if (!until_ns) until_ns = now_ns() + patience_ns;
         if (atomic_load(&self->cancelled)) return error;
         error_free(error);
-        parcel_sender_forget(&self->sender); /* what the target had may be gone */
+        chunk_sender_forget(&self->sender); /* what the target had may be gone */
         pause_ms(wait_ms);
         wait_ms = wait_ms * 2 < PAUSE_MS_MAX ? wait_ms * 2 : PAUSE_MS_MAX;
     }
 }
 
-static Error *check_cancelled(Outgoing *self) {
+static Error *check_cancelled(DepartureRun *self) {
     if (!atomic_load(&self->cancelled)) return NULL;
     FAIL(CANCELLED, "the migration was given up");
 }
 
 /* Rounds, as long as each has less to send than the one before; one slow moment of either machine
  * is no reason to stop. */
-static Error *copy(Outgoing *self) {
+static Error *copy(DepartureRun *self) {
     uint64_t last = UINT64_MAX;
     bool stuck = false;
     enter(self, MIGRATION_COPYING);
@@ -266,11 +266,11 @@ static Error *copy(Outgoing *self) {
         (void)pthread_mutex_lock(&self->mutex);
         self->status.round = round;
         (void)pthread_mutex_unlock(&self->mutex);
-        uint64_t before = parcel_sender_get_sent(&self->sender).bytes;
+        uint64_t before = chunk_sender_get_sent(&self->sender).bytes;
         TRY(check_cancelled(self));
         TRY(insist(self, copy_round, PATIENCE_RUNNING_S));
         migration_step_done(MIGRATION_STEP_COPIED);
-        uint64_t sent = parcel_sender_get_sent(&self->sender).bytes - before;
+        uint64_t sent = chunk_sender_get_sent(&self->sender).bytes - before;
         bool progress = sent <= last / 10 * 9;
         if (sent < DELTA_BYTES || (!progress && stuck)) return NULL;
         stuck = !progress;
@@ -281,7 +281,7 @@ static Error *copy(Outgoing *self) {
 
 /* ---- steps 4 to 9 ---- */
 
-static Error *read_suspended(Outgoing *self) {
+static Error *read_suspended(DepartureRun *self) {
     Departure departure;
     bool found;
     TRY(departures_find(
@@ -290,15 +290,15 @@ static Error *read_suspended(Outgoing *self) {
     return NULL;
 }
 
-static Error *stop(Outgoing *self) {
+static Error *stop(DepartureRun *self) {
     char why[JOB_WHY_SIZE];
     enter(self, MIGRATION_STOPPING);
     (void)snprintf(why, sizeof why, "stopped to go to %s, attempt %lld", self->options.target.name,
         (long long)self->key.attempt);
     Error *error =
-        control_stop(self->options.control, self->options.tenant, self->options.job, why);
+        control_migration_stop(self->options.control, self->options.tenant, self->options.job, why);
     if (error) { /* it may stop yet: then it goes on */
-        error_free(control_take_back(
+        error_free(control_migration_revert(
             self->options.control, self->options.tenant, self->options.job, false, NULL));
         return error;
     }
@@ -308,36 +308,37 @@ static Error *stop(Outgoing *self) {
 }
 
 static Error *end_departure(Connection *catalog, void *context) {
-    const Outgoing *self = context;
+    const DepartureRun *self = context;
     return departures_end(catalog, self->options.tenant, self->options.job, self->key.attempt);
 }
 
-static Error *activate(Outgoing *self) {
+static Error *activate(DepartureRun *self) {
     TRY(target_link_activate(self->link, &self->key));
     self->active_ns = now_ns();
     return NULL;
 }
 
 /* What fails is tried again later: the job is the target's in any case. */
-static Error *settle(Outgoing *self) {
+static Error *settle(DepartureRun *self) {
     TRY(insist(self, activate, PATIENCE_STOPPED_S));
     TRY(catalog_run(node(self)->catalog, end_departure, self));
     migration_step_done(MIGRATION_STEP_SETTLED);
     return NULL;
 }
 
-static Error *give(Outgoing *self) {
+static Error *give(DepartureRun *self) {
     char why[JOB_WHY_SIZE];
     (void)snprintf(why, sizeof why, "it is %s's now, epoch %lld", self->options.target.name,
         (long long)self->key.epoch + 1);
     self->settling = true;
-    TRY(control_give(self->options.control, self->options.tenant, self->options.job, why));
+    TRY(control_migration_commit(
+        self->options.control, self->options.tenant, self->options.job, why));
     self->given = true;
     migration_step_done(MIGRATION_STEP_MOVED);
     return NULL;
 }
 
-static Error *go(Outgoing *self) {
+static Error *go(DepartureRun *self) {
     enter(self, MIGRATION_OFFERING);
     TRY(insist(self, make_offer, PATIENCE_RUNNING_S));
     TRY(copy(self));
@@ -357,22 +358,22 @@ static Error *go(Outgoing *self) {
 }
 
 typedef struct Abort {
-    const Outgoing *outgoing;
+    const DepartureRun *departure_run;
     const char *why;
 } Abort;
 
 static Error *abort_departure(Connection *catalog, void *context) {
     const Abort *abort = context;
-    const Outgoing *self = abort->outgoing;
+    const DepartureRun *self = abort->departure_run;
     return departures_abort(
         catalog, self->options.tenant, self->options.job, self->key.attempt, abort->why);
 }
 
 /* Durable before the job runs on; the target learns of it, now or when it asks. */
-static Error *give_up(Outgoing *self, const char *why) {
+static Error *give_up(DepartureRun *self, const char *why) {
     Abort abort = {self, why};
     if (self->stopped)
-        TRY(control_take_back(self->options.control, self->options.tenant, self->options.job,
+        TRY(control_migration_revert(self->options.control, self->options.tenant, self->options.job,
             self->departure.suspended, why));
     else
         TRY(catalog_run(node(self)->catalog, abort_departure, &abort));
@@ -380,7 +381,7 @@ static Error *give_up(Outgoing *self, const char *why) {
     return NULL;
 }
 
-void outgoing_run(Outgoing *self) {
+void departure_run_perform(DepartureRun *self) {
     char why[JOB_WHY_SIZE];
     Error *error = go(self);
     if (error && !self->settling) {

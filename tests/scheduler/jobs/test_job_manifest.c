@@ -1,49 +1,49 @@
-#include "scheduler/jobs/job_parcel.h"
+#include "scheduler/jobs/job_manifest.h"
 
 #include <string.h>
 
 #include "base/allocator.h"
 #include "serialize/checkpoint/checkpoint_summary.h"
 #include "store/jobs/stored_content.h"
-#include "tests/scheduler/parcel_fixtures.h"
+#include "tests/scheduler/manifest_fixtures.h"
 
 enum { ROWS = 60, MANY_ROWS = 8192 };
 
-static void test_job_parcel_goes_on_elsewhere_in_the_middle_of_a_batch(void **state) {
+static void test_job_manifest_goes_on_elsewhere_in_the_middle_of_a_batch(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     JobId id, made;
     Job job;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     control_fixture_suspended(&fixture.from, ROWS, true, &id);
-    parcel_fixture_open(&fixture, id);
-    parcel_fixture_send(&fixture);
-    assert_ok(parcel_fixture_import(&fixture, &made));
+    manifest_fixture_open(&fixture, id);
+    manifest_fixture_send(&fixture);
+    assert_ok(manifest_fixture_import(&fixture, &made));
     assert_true(job_id_equal(id, made));
     control_fixture_wait(&fixture.to, made, JOB_STATE_SUCCEEDED, &job);
     assert_int_equal(job.epoch, 1);
     assert_int_equal(job.items_done, ROWS);
     assert_int_equal(job.output_count, ROWS);
     control_fixture_check(&fixture.to, made, ROWS, 2);
-    assert_fails(CONFLICT, parcel_fixture_import(&fixture, &made)); /* once */
+    assert_fails(CONFLICT, manifest_fixture_import(&fixture, &made)); /* once */
 }
 
 /* Inputs that begin with a later item go on beginning with it. */
-static void test_job_parcel_of_a_job_from_a_file_keeps_its_first_item(void **state) {
+static void test_job_manifest_of_a_job_from_a_file_keeps_its_first_item(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     JobId id, copy, made;
     Job first, job;
     int64_t count;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     control_fixture_suspended(&fixture.from, ROWS, true, &id);
     assert_ok(jobs_get(fixture.from.store, TENANT_DEFAULT, id, &first));
     const char *path = job_file_path(&fixture.from, "job.lvc");
     assert_ok(job_file_export(&fixture.from, id, false, path));
     assert_ok(job_file_import(&fixture.from, path, true, &copy));
     assert_ok(control_suspend(fixture.from.control, TENANT_DEFAULT, copy));
-    parcel_fixture_open(&fixture, copy);
-    parcel_fixture_send(&fixture);
+    manifest_fixture_open(&fixture, copy);
+    manifest_fixture_send(&fixture);
     {
         OWN(JobImportState, import) = NULL;
         OWN(Container, container) = NULL;
@@ -55,12 +55,12 @@ static void test_job_parcel_of_a_job_from_a_file_keeps_its_first_item(void **sta
             job_file_first_input(container, file, &count) == (float)(2 * first.items_done + 1));
         assert_int_equal(count, ROWS - first.items_done);
     }
-    assert_ok(parcel_fixture_import(&fixture, &made));
+    assert_ok(manifest_fixture_import(&fixture, &made));
     control_fixture_wait(&fixture.to, made, JOB_STATE_SUCCEEDED, &job);
     control_fixture_check(&fixture.to, made, ROWS, 2);
 }
 
-static uint64_t count_instructions(ParcelFixture *fixture) {
+static uint64_t count_instructions(ManifestFixture *fixture) {
     OWN(JobImportState, import) = NULL;
     CheckpointSummary OWN_SUMMARY(summary) = {0};
     assert_ok(job_import_open(fixture->to.store, NULL, &fixture->wanted, &import));
@@ -71,38 +71,38 @@ static uint64_t count_instructions(ParcelFixture *fixture) {
 }
 
 /* There and back: it never begins again, and takes no inputs along. */
-static void test_job_parcel_goes_on_elsewhere_in_the_middle_of_a_run(void **state) {
+static void test_job_manifest_goes_on_elsewhere_in_the_middle_of_a_run(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     JobId id, made;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     control_fixture_suspended(&fixture.from, 3, false, &id);
-    parcel_fixture_open(&fixture, id);
-    parcel_fixture_send(&fixture);
+    manifest_fixture_open(&fixture, id);
+    manifest_fixture_send(&fixture);
     uint64_t before = count_instructions(&fixture);
-    assert_ok(parcel_fixture_import(&fixture, &made));
+    assert_ok(manifest_fixture_import(&fixture, &made));
     control_fixture_wait_progress(&fixture.to, made, before);
     assert_ok(control_suspend(fixture.to.control, TENANT_DEFAULT, made));
     const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = made};
-    OWN(JobParcel, again) = NULL;
-    assert_ok(job_parcel_open(fixture.to.store, &wanted, &again));
-    fixture.wanted.manifest = job_parcel_manifest(again, &fixture.wanted.manifest_size);
+    OWN(JobManifest, again) = NULL;
+    assert_ok(job_manifest_open(fixture.to.store, &wanted, &again));
+    fixture.wanted.manifest = job_manifest_bytes(again, &fixture.wanted.manifest_size);
     fixture.wanted.epoch = 1;
     assert_true(count_instructions(&fixture) > before);
 }
 
 /* Nothing is made anew: the chunks are those of the store, and each comes once. */
-static void test_job_parcel_is_what_the_store_has(void **state) {
+static void test_job_manifest_is_what_the_store_has(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     JobId id, made;
     Job job;
     size_t count, stored_count;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     assert_ok(control_fixture_submit(&fixture.from, "four", MANY_ROWS, false, NULL, &id));
     control_fixture_wait(&fixture.from, id, JOB_STATE_SUCCEEDED, &job);
-    parcel_fixture_open(&fixture, id); /* as it was before it began, with what was seen of it */
-    const ChunkRef *chunks = job_parcel_chunks(fixture.parcel, &count);
+    manifest_fixture_open(&fixture, id); /* as it was before it began, with what was seen of it */
+    const ChunkRef *chunks = job_manifest_chunks(fixture.job_manifest, &count);
     {
         OWN(StoredContent, inputs) = NULL;
         assert_ok(stored_content_open(
@@ -114,9 +114,9 @@ static void test_job_parcel_is_what_the_store_has(void **state) {
                      digest_equal(&chunks[1].hash, &stored->hash);
         assert_true(found);
     }
-    assert_fails_saying(CORRUPT, "not in the store", parcel_fixture_import(&fixture, &made));
-    parcel_fixture_send(&fixture);
-    assert_ok(parcel_fixture_import(&fixture, &made));
+    assert_fails_saying(CORRUPT, "not in the store", manifest_fixture_import(&fixture, &made));
+    manifest_fixture_send(&fixture);
+    assert_ok(manifest_fixture_import(&fixture, &made));
     control_fixture_wait(&fixture.to, made, JOB_STATE_SUCCEEDED, &job);
     ArrayList OWN_ARRAYS(outputs) = {0};
     control_fixture_output(&fixture.to, made, 0, &outputs);
@@ -136,35 +136,35 @@ static Error *counting_get(void *self, const ChunkRef *ref, ByteWriter *inout_st
     return source->from.get(source->from.self, ref, inout_stored);
 }
 
-static Error *check_again(ParcelFixture *fixture) {
+static Error *check_again(ManifestFixture *fixture) {
     OWN(JobImportState, import) = NULL;
     return job_import_open(fixture->to.store, NULL, &fixture->wanted, &import);
 }
 
 /* What was decoded once is not decoded again, and what could not be is. */
-static void test_job_parcel_is_checked_again_without_its_chunks(void **state) {
+static void test_job_manifest_is_checked_again_without_its_chunks(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     DigestSet OWN_DIGEST_SET(checked) = {0};
     JobId id, made;
     Job job;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     assert_ok(control_fixture_submit(&fixture.from, "four", MANY_ROWS, false, NULL, &id));
     control_fixture_wait(&fixture.from, id, JOB_STATE_SUCCEEDED, &job);
-    parcel_fixture_open(&fixture, id);
+    manifest_fixture_open(&fixture, id);
     CountingSource source = {.from = fixture.wanted.source};
     fixture.wanted.source = (ChunkSource){counting_get, &source};
     fixture.wanted.checked = &checked;
     assert_fails(CORRUPT, check_again(&fixture)); /* the chunk did not come yet */
     assert_int_equal(source.gets, 1);
     assert_int_equal(checked.count, 0);
-    parcel_fixture_send(&fixture);
+    manifest_fixture_send(&fixture);
     for (int i = 0; i < 3; i++) {
         assert_ok(check_again(&fixture));
         assert_int_equal(source.gets, 3);
         assert_int_equal(checked.count, 2);
     }
-    assert_ok(parcel_fixture_import(&fixture, &made)); /* nor is it copied */
+    assert_ok(manifest_fixture_import(&fixture, &made)); /* nor is it copied */
     assert_int_equal(source.gets, 3);
     control_fixture_wait(&fixture.to, made, JOB_STATE_SUCCEEDED, &job);
     fixture.wanted.checked = NULL;
@@ -172,14 +172,14 @@ static void test_job_parcel_is_checked_again_without_its_chunks(void **state) {
     assert_int_equal(source.gets, 5);
 }
 
-static void test_job_parcel_of_a_job_that_has_not_begun_is_its_inputs(void **state) {
+static void test_job_manifest_of_a_job_that_has_not_begun_is_its_inputs(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     JobId id, made;
     OWN(JobImportState, import) = NULL;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     assert_ok(control_fixture_submit(&fixture.from, "forever", 3, false, NULL, &id));
-    parcel_fixture_open(&fixture, id);
+    manifest_fixture_open(&fixture, id);
     assert_ok(job_import_open(fixture.to.store, NULL, &fixture.wanted, &import));
     assert_null(job_import_get_execution(import));
     assert_ok(job_import_stage(import));
@@ -189,34 +189,35 @@ static void test_job_parcel_of_a_job_that_has_not_begun_is_its_inputs(void **sta
 }
 
 /* The manifest of the executable, too, for a node that lacks it. */
-static void test_job_parcel_has_its_model_when_that_is_wanted(void **state) {
+static void test_job_manifest_has_its_model_when_that_is_wanted(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     JobExport wanted = {.tenant = TENANT_DEFAULT};
     JobFile OWN_JOB_FILE(file) = {0};
     OWN(Container, container) = NULL;
     size_t size, count;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     control_fixture_suspended(&fixture.from, 3, false, &wanted.job);
-    parcel_fixture_open(&fixture, wanted.job);
-    const uint8_t *manifest = job_parcel_manifest(fixture.parcel, &size);
-    assert_ok(container_open_manifest(
-        CONTAINER_CHECKPOINT, manifest, size, job_parcel_source(fixture.parcel), &container));
+    manifest_fixture_open(&fixture, wanted.job);
+    const uint8_t *manifest = job_manifest_bytes(fixture.job_manifest, &size);
+    assert_ok(container_open_manifest(CONTAINER_CHECKPOINT, manifest, size,
+        job_manifest_source(fixture.job_manifest), &container));
     assert_ok(job_file_read(container, &file));
     assert_non_null(file.executable);
-    OWN(JobParcel, without) = NULL;
-    assert_ok(job_parcel_open(fixture.from.store, &wanted, &without));
-    (void)job_parcel_model_chunks(without, &count);
+    OWN(JobManifest, without) = NULL;
+    assert_ok(job_manifest_open(fixture.from.store, &wanted, &without));
+    (void)job_manifest_model_chunks(without, &count);
     assert_int_equal(count, 0);
     wanted.job.number++;
-    OWN(JobParcel, none) = NULL;
-    assert_fails(NOT_FOUND, job_parcel_open(fixture.from.store, &wanted, &none));
+    OWN(JobManifest, none) = NULL;
+    assert_fails(NOT_FOUND, job_manifest_open(fixture.from.store, &wanted, &none));
 }
 
 /* ---- forgeries ---- */
 
-/* The parcel's manifest with another job section. */
-static Error *try_forged(ParcelFixture *fixture, const JobFile *file, const Container *execution) {
+/* The manifest's manifest with another job section. */
+static Error *try_forged(
+    ManifestFixture *fixture, const JobFile *file, const Container *execution) {
     ByteWriter OWN_BYTES(manifest) = {0};
     Digest identity;
     JobId made;
@@ -224,12 +225,12 @@ static Error *try_forged(ParcelFixture *fixture, const JobFile *file, const Cont
     assert_ok(job_file_write(file, execution, &manifest, &identity));
     fixture->wanted.manifest = manifest.data;
     fixture->wanted.manifest_size = manifest.size;
-    Error *error = parcel_fixture_import(fixture, &made);
+    Error *error = manifest_fixture_import(fixture, &made);
     fixture->wanted = wanted;
     return error;
 }
 
-static Error *try_items_before(ParcelFixture *fixture, const JobFile *file,
+static Error *try_items_before(ManifestFixture *fixture, const JobFile *file,
     const Container *execution, uint64_t items_before) {
     ByteWriter OWN_BYTES(bytes) = {0};
     JobPolicy OWN_POLICY(policy) = {0};
@@ -242,17 +243,17 @@ static Error *try_items_before(ParcelFixture *fixture, const JobFile *file,
     return try_forged(fixture, &forged, execution);
 }
 
-static void test_job_parcel_that_was_forged_is_refused(void **state) {
+static void test_job_manifest_that_was_forged_is_refused(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     OWN(Container, container) = NULL;
     JobFile OWN_JOB_FILE(file) = {0};
     JobId id;
     OWN(JobList, jobs) = NULL;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     control_fixture_suspended(&fixture.from, ROWS, true, &id);
-    parcel_fixture_open(&fixture, id);
-    parcel_fixture_send(&fixture);
+    manifest_fixture_open(&fixture, id);
+    manifest_fixture_send(&fixture);
     assert_ok(container_open_manifest(CONTAINER_CHECKPOINT, fixture.wanted.manifest,
         fixture.wanted.manifest_size, fixture.wanted.source, &container));
     assert_ok(job_file_read(container, &file));
@@ -277,15 +278,15 @@ static void test_job_parcel_that_was_forged_is_refused(void **state) {
 }
 
 /* A file cannot pretend to be sent by a node. */
-static void test_job_parcel_is_no_file(void **state) {
+static void test_job_manifest_is_no_file(void **state) {
     (void)state;
-    ParcelFixture OWN_PARCEL(fixture);
+    ManifestFixture OWN_MANIFEST(fixture);
     OWN(Container, container) = NULL;
     JobFile OWN_JOB_FILE(file) = {0};
     JobId id, made;
-    parcel_fixture_init(&fixture);
+    manifest_fixture_init(&fixture);
     control_fixture_suspended(&fixture.from, ROWS, true, &id);
-    parcel_fixture_open(&fixture, id);
+    manifest_fixture_open(&fixture, id);
     assert_ok(container_open_manifest(CONTAINER_CHECKPOINT, fixture.wanted.manifest,
         fixture.wanted.manifest_size, fixture.wanted.source, &container));
     assert_ok(job_file_read(container, &file));
@@ -294,17 +295,17 @@ static void test_job_parcel_is_no_file(void **state) {
     assert_fails_saying(CORRUPT, "not as a file", job_file_import(&fixture.to, path, true, &made));
 }
 
-int test_job_parcel(void) {
+int test_job_manifest(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_job_parcel_goes_on_elsewhere_in_the_middle_of_a_batch),
-        cmocka_unit_test(test_job_parcel_of_a_job_from_a_file_keeps_its_first_item),
-        cmocka_unit_test(test_job_parcel_goes_on_elsewhere_in_the_middle_of_a_run),
-        cmocka_unit_test(test_job_parcel_is_what_the_store_has),
-        cmocka_unit_test(test_job_parcel_is_checked_again_without_its_chunks),
-        cmocka_unit_test(test_job_parcel_of_a_job_that_has_not_begun_is_its_inputs),
-        cmocka_unit_test(test_job_parcel_has_its_model_when_that_is_wanted),
-        cmocka_unit_test(test_job_parcel_that_was_forged_is_refused),
-        cmocka_unit_test(test_job_parcel_is_no_file),
+        cmocka_unit_test(test_job_manifest_goes_on_elsewhere_in_the_middle_of_a_batch),
+        cmocka_unit_test(test_job_manifest_of_a_job_from_a_file_keeps_its_first_item),
+        cmocka_unit_test(test_job_manifest_goes_on_elsewhere_in_the_middle_of_a_run),
+        cmocka_unit_test(test_job_manifest_is_what_the_store_has),
+        cmocka_unit_test(test_job_manifest_is_checked_again_without_its_chunks),
+        cmocka_unit_test(test_job_manifest_of_a_job_that_has_not_begun_is_its_inputs),
+        cmocka_unit_test(test_job_manifest_has_its_model_when_that_is_wanted),
+        cmocka_unit_test(test_job_manifest_that_was_forged_is_refused),
+        cmocka_unit_test(test_job_manifest_is_no_file),
     };
-    return cmocka_run_group_tests_name("job_parcel", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("job_manifest", tests, NULL, NULL);
 }

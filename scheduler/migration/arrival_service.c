@@ -1,4 +1,4 @@
-#include "scheduler/migration/incomings.h"
+#include "scheduler/migration/arrival_service.h"
 
 #include <string.h>
 
@@ -7,14 +7,14 @@
 #include "base/duration.h"
 #include "scheduler/jobs/job_import.h"
 #include "scheduler/migration/chunk_batch.h"
-#include "scheduler/migration/incoming_sessions.h"
+#include "scheduler/migration/arrival_sessions.h"
 #include "scheduler/migration/protocol.h"
 #include "store/chunks/chunk_reader.h"
 #include "store/models/stored_executable.h"
 
-struct Incomings {
+struct ArrivalService {
     Control *control;
-    IncomingSessions sessions;
+    ArrivalSessions sessions;
 };
 
 const char *arrival_answer_name(ArrivalAnswer answer) {
@@ -31,36 +31,38 @@ bool arrival_answer_find(const char *name, ArrivalAnswer *out) {
     return false;
 }
 
-static const ControlOptions *node(const Incomings *self) { return control_options(self->control); }
+static const ControlOptions *node(const ArrivalService *self) {
+    return control_options(self->control);
+}
 
-Error *incomings_create(Control *control, Incomings **out_incomings) {
+Error *arrival_service_create(Control *control, ArrivalService **out_service) {
     void *memory;
-    TRY(memory_alloc(1, sizeof(Incomings), &memory));
-    Incomings *self = memory;
+    TRY(memory_alloc(1, sizeof(ArrivalService), &memory));
+    ArrivalService *self = memory;
     self->control = control;
-    incoming_sessions_init(&self->sessions);
-    *out_incomings = self;
+    arrival_sessions_init(&self->sessions);
+    *out_service = self;
     return NULL;
 }
 
-void incomings_release(Incomings *self) {
+void arrival_service_release(ArrivalService *self) {
     if (!self) return;
-    incoming_sessions_deinit(&self->sessions);
+    arrival_sessions_deinit(&self->sessions);
     memory_free(self);
 }
 
-void incomings_expire(Incomings *self) {
-    incoming_sessions_expire(&self->sessions, INCOMINGS_SILENCE_S * SECOND_NS);
+void arrival_service_expire(ArrivalService *self) {
+    arrival_sessions_expire(&self->sessions, ARRIVALS_SILENCE_S * SECOND_NS);
 }
 
-bool incomings_is_quiet(
-    Incomings *self, uint64_t source, const MigrationKey *key, uint64_t silence_ns) {
-    return incoming_sessions_is_quiet(&self->sessions, source, key, silence_ns);
+bool arrival_service_is_quiet(
+    ArrivalService *self, uint64_t source, const MigrationKey *key, uint64_t silence_ns) {
+    return arrival_sessions_is_quiet(&self->sessions, source, key, silence_ns);
 }
 
 /* ---- offers ---- */
 
-static Error *find_arrival(Incomings *self, uint64_t source, const MigrationKey *key,
+static Error *find_arrival(ArrivalService *self, uint64_t source, const MigrationKey *key,
     bool *out_found, Arrival *out_arrival) {
     TRY(arrivals_find(node(self)->store, key->job, out_found, out_arrival));
     *out_found = *out_found && out_arrival->source == source && out_arrival->epoch == key->epoch &&
@@ -72,7 +74,7 @@ static Error *store_offer(Connection *catalog, void *context) {
     return arrivals_offer(catalog, context);
 }
 
-static Error *check_room(Incomings *self, TenantId tenant, uint64_t bytes) {
+static Error *check_room(ArrivalService *self, TenantId tenant, uint64_t bytes) {
     Tenant row;
     TRY(settings_cache_get_tenant(node(self)->settings, tenant, &row));
     int64_t limit = row.quotas[QUOTA_STORE_BYTES];
@@ -84,7 +86,7 @@ static Error *check_room(Incomings *self, TenantId tenant, uint64_t bytes) {
 }
 
 static Error *has_executable(
-    Incomings *self, TenantId tenant, const Digest *identity, bool *out_has) {
+    ArrivalService *self, TenantId tenant, const Digest *identity, bool *out_has) {
     OWN(StoredExecutable, stored) = NULL;
     Error *error = stored_executable_open(node(self)->store, tenant, identity, &stored);
     *out_has = !error;
@@ -94,7 +96,7 @@ static Error *has_executable(
 }
 
 /* A source that begins anew has given up what it began before: it owns the job in that epoch. */
-static Error *end_older(Incomings *self, uint64_t source, const MigrationKey *key) {
+static Error *end_older(ArrivalService *self, uint64_t source, const MigrationKey *key) {
     Arrival arrival;
     bool found;
     TRY(arrivals_find(node(self)->store, key->job, &found, &arrival));
@@ -102,10 +104,10 @@ static Error *end_older(Incomings *self, uint64_t source, const MigrationKey *ke
         arrival.epoch != key->epoch || arrival.attempt >= key->attempt)
         return NULL;
     const MigrationKey older = {arrival.job, arrival.epoch, arrival.attempt};
-    return incomings_abort(self, source, &older);
+    return arrival_service_abort(self, source, &older);
 }
 
-Error *incomings_offer(Incomings *self, uint64_t source, const MigrationOffer *offer,
+Error *arrival_service_offer(ArrivalService *self, uint64_t source, const MigrationOffer *offer,
     MigrationOfferAnswer *out_answer) {
     const MigrationKey *key = &offer->key;
     int64_t protocol;
@@ -116,24 +118,24 @@ Error *incomings_offer(Incomings *self, uint64_t source, const MigrationOffer *o
     TRY(protocol_negotiate(offer->protocol, offer->protocol, &protocol));
     TRY_WRAP(settings_cache_find_tenant(node(self)->settings, offer->tenant, &arrival.tenant),
         "the target");
-    TRY(incoming_sessions_check_room(&self->sessions, source, key->job));
+    TRY(arrival_sessions_check_room(&self->sessions, source, key->job));
     TRY(check_room(self, arrival.tenant, offer->bytes));
     TRY(has_executable(self, arrival.tenant, &offer->executable, &out_answer->has_executable));
     TRY(end_older(self, source, key));
     TRY(catalog_run(node(self)->catalog, store_offer, &arrival));
-    IncomingSession *session = incoming_sessions_find(&self->sessions, source, key);
+    ArrivalSession *session = arrival_sessions_find(&self->sessions, source, key);
     if (session) { /* the connection was cut: it goes on */
-        incoming_sessions_let_go(&self->sessions, session);
+        arrival_sessions_let_go(&self->sessions, session);
         return NULL;
     }
-    incoming_sessions_end(&self->sessions, source, key->job, NULL); /* of older attempts */
-    return incoming_sessions_add(&self->sessions, node(self)->store, source, key, arrival.tenant);
+    arrival_sessions_end(&self->sessions, source, key->job, NULL); /* of older attempts */
+    return arrival_sessions_add(&self->sessions, node(self)->store, source, key, arrival.tenant);
 }
 
 /* ---- chunks ---- */
 
 /* What takes longer than an offer lives is not forgotten while it comes. */
-static Error *keep_offer(Incomings *self, const IncomingSession *session) {
+static Error *keep_offer(ArrivalService *self, const ArrivalSession *session) {
     const MigrationKey *key = &session->key;
     Arrival arrival;
     bool found;
@@ -141,25 +143,25 @@ static Error *keep_offer(Incomings *self, const IncomingSession *session) {
     TRY(find_arrival(self, session->source, key, &found, &arrival));
     if (!found || arrival.progress != ARRIVAL_IS_OFFERED) return NULL;
     TRY(arrivals_read_silence(node(self)->store, &arrival, &silence_s));
-    if (silence_s >= 0 && silence_s < INCOMINGS_SILENCE_S) return NULL;
+    if (silence_s >= 0 && silence_s < ARRIVALS_SILENCE_S) return NULL;
     return catalog_run(node(self)->catalog, store_offer, &arrival);
 }
 
 /* One message at a time works with a session. */
 static Error *enter_session(
-    Incomings *self, uint64_t source, const MigrationKey *key, IncomingSession **out_session) {
-    TRY(incoming_sessions_need(&self->sessions, source, key, out_session));
+    ArrivalService *self, uint64_t source, const MigrationKey *key, ArrivalSession **out_session) {
+    TRY(arrival_sessions_need(&self->sessions, source, key, out_session));
     (void)pthread_mutex_lock(&(*out_session)->mutex);
     return NULL;
 }
 
-static void leave_session(Incomings *self, IncomingSession *session) {
+static void leave_session(ArrivalService *self, ArrivalSession *session) {
     (void)pthread_mutex_unlock(&session->mutex);
-    incoming_sessions_let_go(&self->sessions, session);
+    arrival_sessions_let_go(&self->sessions, session);
 }
 
 static Error *find_missing(
-    const IncomingSession *session, const ChunkRef *refs, size_t count, uint8_t *out_bits) {
+    const ArrivalSession *session, const ChunkRef *refs, size_t count, uint8_t *out_bits) {
     ChunkSink sink = chunk_upload_sink(session->upload);
     bool found[CHUNKS_FOUND_AT_ONCE];
     memset(out_bits, 0, (count + 7) / 8);
@@ -172,9 +174,9 @@ static Error *find_missing(
     return NULL;
 }
 
-Error *incomings_find_missing(Incomings *self, uint64_t source, const MigrationKey *key,
+Error *arrival_service_find_missing(ArrivalService *self, uint64_t source, const MigrationKey *key,
     const ChunkRef *refs, size_t count, uint8_t *out_bits) {
-    IncomingSession *session;
+    ArrivalSession *session;
     TRY(enter_session(self, source, key, &session));
     Error *error = find_missing(session, refs, count, out_bits);
     leave_session(self, session);
@@ -182,14 +184,14 @@ Error *incomings_find_missing(Incomings *self, uint64_t source, const MigrationK
 }
 
 /* Each is what its name says. Several messages of a session do this at once. */
-static Error *verify_chunks(Incomings *self, ChunkBatch *batch) {
+static Error *verify_chunks(ArrivalService *self, ChunkBatch *batch) {
     size_t count;
     const ChunkRef *refs = chunk_batch_refs(batch, &count);
     return chunk_verify(
         refs, count, node(self)->pool, CHUNK_VERIFY_SHA256, chunk_batch_source(batch));
 }
 
-static Error *store_chunks(IncomingSession *session, ChunkBatch *batch) {
+static Error *store_chunks(ArrivalSession *session, ChunkBatch *batch) {
     ByteWriter OWN_BYTES(stored) = {0};
     ChunkSink sink = chunk_upload_sink(session->upload);
     ChunkSource source = chunk_batch_source(batch);
@@ -206,7 +208,7 @@ static Error *store_chunks(IncomingSession *session, ChunkBatch *batch) {
 }
 
 static Error *take_verified(
-    Incomings *self, IncomingSession *session, ChunkBatch *batch, size_t size) {
+    ArrivalService *self, ArrivalSession *session, ChunkBatch *batch, size_t size) {
     TRY(check_room(self, session->tenant, session->bytes + size));
     TRY(store_chunks(session, batch));
     session->bytes += size;
@@ -214,7 +216,7 @@ static Error *take_verified(
 }
 
 static Error *take_chunks(
-    Incomings *self, IncomingSession *session, const void *data, size_t size) {
+    ArrivalService *self, ArrivalSession *session, const void *data, size_t size) {
     OWN(ChunkBatch, batch) = NULL;
     TRY(chunk_batch_open(data, size, &batch));
     TRY(verify_chunks(self, batch));
@@ -224,19 +226,20 @@ static Error *take_chunks(
     return error;
 }
 
-Error *incomings_take_chunks(
-    Incomings *self, uint64_t source, const MigrationKey *key, const void *batch, size_t size) {
-    IncomingSession *session;
-    TRY(incoming_sessions_need(&self->sessions, source, key, &session));
+Error *arrival_service_take_chunks(ArrivalService *self, uint64_t source, const MigrationKey *key,
+    const void *batch, size_t size) {
+    ArrivalSession *session;
+    TRY(arrival_sessions_need(&self->sessions, source, key, &session));
     Error *error = take_chunks(self, session, batch, size);
-    incoming_sessions_let_go(&self->sessions, session);
+    arrival_sessions_let_go(&self->sessions, session);
     return error;
 }
 
 /* ---- manifests ---- */
 
 /* Everything that stands in the manifest is checked; the model is taken. */
-static Error *open_import(Incomings *self, const JobImport *wanted, JobImportState **out_import) {
+static Error *open_import(
+    ArrivalService *self, const JobImport *wanted, JobImportState **out_import) {
     OWN(JobImportState, import) = NULL;
     TRY(job_import_open(node(self)->store, node(self)->pool, wanted, &import));
     TRY(job_import_stage(import));
@@ -246,7 +249,7 @@ static Error *open_import(Incomings *self, const JobImport *wanted, JobImportSta
 
 /* The run that the manifest is of, opened in an earlier round or now. */
 static Error *open_run(
-    Incomings *self, IncomingSession *session, JobImportState *import, bool *out_again) {
+    ArrivalService *self, ArrivalSession *session, JobImportState *import, bool *out_again) {
     Digest name;
     *out_again = false;
     TRY(job_import_name_run(import, &name));
@@ -265,7 +268,7 @@ static Error *open_run(
 }
 
 /* What both rounds and the last manifest begin with. source: of chunks that are here. */
-static Error *read_manifest(Incomings *self, IncomingSession *session, const void *manifest,
+static Error *read_manifest(ArrivalService *self, ArrivalSession *session, const void *manifest,
     size_t size, ChunkSource source, JobImportState **out_import) {
     OWN(JobImportState, import) = NULL;
     bool again = true;
@@ -290,7 +293,7 @@ static Error *read_manifest(Incomings *self, IncomingSession *session, const voi
 }
 
 static Error *rehearse(
-    Incomings *self, IncomingSession *session, const void *manifest, size_t size) {
+    ArrivalService *self, ArrivalSession *session, const void *manifest, size_t size) {
     OWN(ChunkReader, reader) = NULL;
     OWN(JobImportState, import) = NULL;
     TRY(chunk_reader_open(node(self)->store, session->tenant, &reader));
@@ -299,17 +302,17 @@ static Error *rehearse(
     return execution ? control_arrival_warm(session->run, execution) : NULL;
 }
 
-Error *incomings_rehearse(
-    Incomings *self, uint64_t source, const MigrationKey *key, const void *manifest, size_t size) {
-    IncomingSession *session;
+Error *arrival_service_rehearse(ArrivalService *self, uint64_t source, const MigrationKey *key,
+    const void *manifest, size_t size) {
+    ArrivalSession *session;
     TRY(enter_session(self, source, key, &session));
     Error *error = rehearse(self, session, manifest, size);
     leave_session(self, session);
     return error;
 }
 
-static Error *prepare(
-    Incomings *self, IncomingSession *session, bool suspended, const void *manifest, size_t size) {
+static Error *prepare(ArrivalService *self, ArrivalSession *session, bool suspended,
+    const void *manifest, size_t size) {
     OWN(ChunkReader, reader) = NULL;
     OWN(JobImportState, import) = NULL;
     const Arrival arrival = {.job = session->key.job,
@@ -330,11 +333,11 @@ static Error *prepare(
     return error;
 }
 
-Error *incomings_prepare(Incomings *self, uint64_t source, const MigrationKey *key, bool suspended,
-    const void *manifest, size_t size) {
+Error *arrival_service_prepare(ArrivalService *self, uint64_t source, const MigrationKey *key,
+    bool suspended, const void *manifest, size_t size) {
     ArrivalAnswer known;
-    IncomingSession *session;
-    TRY(incomings_find(self, source, key, &known));
+    ArrivalSession *session;
+    TRY(arrival_service_find(self, source, key, &known));
     if (known == ARRIVAL_PREPARED || known == ARRIVAL_OWNED) return NULL;
     TRY(enter_session(self, source, key, &session));
     Error *error = prepare(self, session, suspended, manifest, size);
@@ -345,7 +348,7 @@ Error *incomings_prepare(Incomings *self, uint64_t source, const MigrationKey *k
 /* ---- whose it is ---- */
 
 /* Whether the job came in a later epoch than the key's; also when it has ended or gone on since. */
-static Error *is_owned(Incomings *self, const MigrationKey *key, bool *out_owned) {
+static Error *is_owned(ArrivalService *self, const MigrationKey *key, bool *out_owned) {
     TenantId tenant;
     Job job;
     *out_owned = false;
@@ -357,15 +360,15 @@ static Error *is_owned(Incomings *self, const MigrationKey *key, bool *out_owned
     return NULL;
 }
 
-Error *incomings_find(
-    Incomings *self, uint64_t source, const MigrationKey *key, ArrivalAnswer *out_answer) {
+Error *arrival_service_find(
+    ArrivalService *self, uint64_t source, const MigrationKey *key, ArrivalAnswer *out_answer) {
     Arrival arrival;
     bool found, owned;
     TRY(find_arrival(self, source, key, &found, &arrival));
     TRY(is_owned(self, key, &owned));
     *out_answer = found   ? arrival.progress == ARRIVAL_IS_PREPARED  ? ARRIVAL_PREPARED
                             : arrival.progress == ARRIVAL_IS_ADOPTED ? ARRIVAL_OWNED
-                                                                     : ARRIVAL_INCOMING
+                                                                     : ARRIVAL_OFFERED
                   : owned ? ARRIVAL_OWNED
                           : ARRIVAL_UNKNOWN;
     return NULL;
@@ -377,14 +380,14 @@ static Error *fail_unprepared(const MigrationKey *key) {
     FAIL(NOT_FOUND, "attempt %lld at job %s is not prepared here", (long long)key->attempt, name);
 }
 
-Error *incomings_activate(Incomings *self, uint64_t source, const MigrationKey *key) {
+Error *arrival_service_activate(ArrivalService *self, uint64_t source, const MigrationKey *key) {
     Arrival arrival;
     bool found, owned;
     TRY(find_arrival(self, source, key, &found, &arrival));
     if (found && arrival.progress == ARRIVAL_IS_PREPARED) {
-        TRY(control_own(self->control, arrival.tenant, key->job, arrival.suspended, 0,
+        TRY(control_arrival_own(self->control, arrival.tenant, key->job, arrival.suspended, 0,
             "the other node gave it up: it is this node's"));
-        incoming_sessions_end(&self->sessions, source, key->job, key);
+        arrival_sessions_end(&self->sessions, source, key->job, key);
         return NULL;
     }
     if (found && arrival.progress == ARRIVAL_IS_ADOPTED) return NULL; /* it may have gone since */
@@ -404,16 +407,16 @@ static Error *remove_arrival(Connection *catalog, void *context) {
         abort->key.attempt, &abort->removed);
 }
 
-Error *incomings_abort(Incomings *self, uint64_t source, const MigrationKey *key) {
+Error *arrival_service_abort(ArrivalService *self, uint64_t source, const MigrationKey *key) {
     Abort abort = {*key, source, false};
     Arrival arrival;
     bool found;
-    incoming_sessions_end(&self->sessions, source, key->job, key);
+    arrival_sessions_end(&self->sessions, source, key->job, key);
     TRY(find_arrival(self, source, key, &found, &arrival));
     if (!found) return NULL;
     bool known = arrival.progress == ARRIVAL_IS_PREPARED;
-    if (known) TRY(control_disown(self->control, arrival.tenant, key->job));
+    if (known) TRY(control_arrival_abort(self->control, arrival.tenant, key->job));
     TRY(catalog_run(node(self)->catalog, remove_arrival, &abort));
     if (!abort.removed || known) return NULL;
-    return control_disown(self->control, arrival.tenant, key->job); /* prepared meanwhile */
+    return control_arrival_abort(self->control, arrival.tenant, key->job); /* prepared meanwhile */
 }

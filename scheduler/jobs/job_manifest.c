@@ -1,10 +1,10 @@
-#include "scheduler/jobs/job_parcel.h"
+#include "scheduler/jobs/job_manifest.h"
 
 #include <math.h>
 
 #include "base/allocator.h"
 #include "base/clock.h"
-#include "scheduler/jobs/job_parcel_internal.h"
+#include "scheduler/jobs/job_manifest_internal.h"
 #include "store/database/digest_set.h"
 #include "store/jobs/job_checkpoints.h"
 
@@ -14,27 +14,27 @@ enum { TRIES_MAX = 16 };
 /* What an open content takes beside its bytes and chunks. */
 enum { CONTENT_BYTES = 512 };
 
-void job_parcel_close(JobParcel *parcel) {
-    if (!parcel) return;
-    memory_free(parcel->chunks);
-    memory_free(parcel->model_chunks);
-    byte_writer_deinit(&parcel->manifest);
-    byte_writer_deinit(&parcel->policy_bytes);
-    byte_writer_deinit(&parcel->point_bytes);
-    stored_executable_close(parcel->model);
-    memory_free(parcel->outputs);
-    array_bundle_deinit(&parcel->made_inputs);
-    container_release(parcel->execution);
-    job_point_deinit(&parcel->point);
-    chunk_reader_close(parcel->reader);
-    while (parcel->content_count > 0)
-        stored_content_close(parcel->contents[--parcel->content_count]);
-    memory_free(parcel->contents);
-    job_policy_deinit(&parcel->policy);
-    memory_free(parcel);
+void job_manifest_close(JobManifest *job_manifest) {
+    if (!job_manifest) return;
+    memory_free(job_manifest->chunks);
+    memory_free(job_manifest->model_chunks);
+    byte_writer_deinit(&job_manifest->manifest);
+    byte_writer_deinit(&job_manifest->policy_bytes);
+    byte_writer_deinit(&job_manifest->point_bytes);
+    stored_executable_close(job_manifest->model);
+    memory_free(job_manifest->outputs);
+    array_bundle_deinit(&job_manifest->made_inputs);
+    container_release(job_manifest->execution);
+    job_point_deinit(&job_manifest->point);
+    chunk_reader_close(job_manifest->reader);
+    while (job_manifest->content_count > 0)
+        stored_content_close(job_manifest->contents[--job_manifest->content_count]);
+    memory_free(job_manifest->contents);
+    job_policy_deinit(&job_manifest->policy);
+    memory_free(job_manifest);
 }
 
-static Error *read_row(JobParcel *self) {
+static Error *read_row(JobManifest *self) {
     ByteWriter OWN_BYTES(policy) = {0};
     const JobExport *wanted = &self->wanted;
     TRY(jobs_get(self->store, wanted->tenant, wanted->job, &self->row));
@@ -42,9 +42,9 @@ static Error *read_row(JobParcel *self) {
     return job_policy_read(policy.data, policy.size, &self->policy);
 }
 
-/* It stays open as long as the parcel. */
+/* It stays open as long as the manifest. */
 static Error *open_content(
-    JobParcel *self, JobContentKind kind, int64_t sequence, StoredContent **out_content) {
+    JobManifest *self, JobContentKind kind, int64_t sequence, StoredContent **out_content) {
     void *contents = self->contents;
     TRY(memory_grow(
         &contents, self->content_count, &self->content_capacity, sizeof *self->contents));
@@ -57,13 +57,13 @@ static Error *open_content(
 
 /* ---- where the job goes on ---- */
 
-static Error *try_checkpoint(JobParcel *self, JobCheckpoint *out) {
+static Error *try_checkpoint(JobManifest *self, JobCheckpoint *out) {
     const JobExport *wanted = &self->wanted;
     TRY(job_checkpoints_get(self->store, wanted->tenant, wanted->job, wanted->checkpoint, out));
     return open_content(self, JOB_CONTENT_CHECKPOINT, out->number, &self->checkpoint);
 }
 
-static Error *open_checkpoint(JobParcel *self) {
+static Error *open_checkpoint(JobManifest *self) {
     JobCheckpoint found = {0};
     Error *error = NULL;
     size_t size;
@@ -93,7 +93,7 @@ static JobFileArrays arrays_of(const StoredContent *content) {
 
 /* Whoever gets the job gets what could be seen of it, also what it makes again from its checkpoint
  * on: nobody sees less of it than before. */
-static Error *open_outputs(JobParcel *self) {
+static Error *open_outputs(JobManifest *self) {
     int64_t count = self->point.sequence;
     if (self->wanted.owns && self->row.outputs_visible > count) count = self->row.outputs_visible;
     for (int64_t i = 0; i < count; i++) {
@@ -108,14 +108,14 @@ static Error *open_outputs(JobParcel *self) {
     return NULL;
 }
 
-bool job_parcel_has_used_inputs(const JobParcel *parcel) {
-    return !parcel->policy.items && parcel->execution;
+bool job_manifest_has_used_inputs(const JobManifest *job_manifest) {
+    return !job_manifest->policy.items && job_manifest->execution;
 }
 
-Error *job_parcel_open_inputs(JobParcel *self) {
+Error *job_manifest_open_inputs(JobManifest *self) {
     const ArrayList none = {0};
     StoredContent *content;
-    if (!job_parcel_has_used_inputs(self)) {
+    if (!job_manifest_has_used_inputs(self)) {
         TRY(open_content(self, JOB_CONTENT_INPUTS, 0, &content));
         self->inputs = arrays_of(content);
         return NULL;
@@ -130,7 +130,7 @@ Error *job_parcel_open_inputs(JobParcel *self) {
 
 /* What belongs to this home or this run of it stays here. The time of a job's first slice is known
  * here alone; of a job that moves, everything else goes along. */
-static Error *write_scheduler_bytes(JobParcel *self, JobFileOwner owner) {
+static Error *write_scheduler_bytes(JobManifest *self, JobFileOwner owner) {
     JobPolicy policy = self->policy;
     JobPoint point = self->point;
     policy.suspend_after_ns = 0;
@@ -142,7 +142,7 @@ static Error *write_scheduler_bytes(JobParcel *self, JobFileOwner owner) {
     return job_point_write(&point, &self->point_bytes);
 }
 
-static Error *write_manifest(JobParcel *self, JobFileOwner owner) {
+static Error *write_manifest(JobManifest *self, JobFileOwner owner) {
     const Job *row = &self->row;
     Digest identity;
     JobFile file = {.origin = {.node = row->id.node,
@@ -188,7 +188,7 @@ static Error *list_chunks(const ChunkList *list, const ChunkRef *refs, size_t co
     return NULL;
 }
 
-static Error *list_contents(JobParcel *self) {
+static Error *list_contents(JobManifest *self) {
     DigestSet OWN_DIGEST_SET(seen) = {0};
     const ChunkList list = {&self->chunks, &self->chunk_count, &self->chunk_capacity, &seen};
     for (size_t i = 0; i < self->content_count; i++) {
@@ -199,7 +199,7 @@ static Error *list_contents(JobParcel *self) {
     return NULL;
 }
 
-static Error *list_model(JobParcel *self) {
+static Error *list_model(JobManifest *self) {
     DigestSet OWN_DIGEST_SET(seen) = {0};
     const ChunkList list = {
         &self->model_chunks, &self->model_chunk_count, &self->model_chunk_capacity, &seen};
@@ -211,7 +211,7 @@ static Error *list_model(JobParcel *self) {
 
 /* ---- all of it ---- */
 
-static Error *open_all(JobParcel *self) {
+static Error *open_all(JobManifest *self) {
     TRY(read_row(self));
     TRY(chunk_reader_open(self->store, self->row.tenant, &self->reader));
     TRY(open_checkpoint(self));
@@ -221,59 +221,61 @@ static Error *open_all(JobParcel *self) {
         self->store, self->row.tenant, &self->row.executable, &self->model);
 }
 
-Error *job_parcel_begin(Store *store, const JobExport *wanted, JobParcel **out_parcel) {
-    OWN(JobParcel, parcel) = NULL;
-    TRY(memory_alloc(1, sizeof *parcel, (void **)&parcel));
-    parcel->store = store;
-    parcel->wanted = *wanted;
-    TRY(open_all(parcel));
-    *out_parcel = TAKE(parcel);
+Error *job_manifest_begin(Store *store, const JobExport *wanted, JobManifest **out_manifest) {
+    OWN(JobManifest, job_manifest) = NULL;
+    TRY(memory_alloc(1, sizeof *job_manifest, (void **)&job_manifest));
+    job_manifest->store = store;
+    job_manifest->wanted = *wanted;
+    TRY(open_all(job_manifest));
+    *out_manifest = TAKE(job_manifest);
     return NULL;
 }
 
-Error *job_parcel_finish(JobParcel *parcel, JobFileOwner owner) {
-    TRY(write_scheduler_bytes(parcel, owner));
-    TRY(write_manifest(parcel, owner));
-    TRY(list_contents(parcel));
-    return list_model(parcel);
+Error *job_manifest_finish(JobManifest *job_manifest, JobFileOwner owner) {
+    TRY(write_scheduler_bytes(job_manifest, owner));
+    TRY(write_manifest(job_manifest, owner));
+    TRY(list_contents(job_manifest));
+    return list_model(job_manifest);
 }
 
-Error *job_parcel_open(Store *store, const JobExport *wanted, JobParcel **out_parcel) {
-    OWN(JobParcel, parcel) = NULL;
+Error *job_manifest_open(Store *store, const JobExport *wanted, JobManifest **out_manifest) {
+    OWN(JobManifest, job_manifest) = NULL;
     JobExport owner = *wanted;
     owner.owns = true;
-    TRY(job_parcel_begin(store, &owner, &parcel));
-    TRY(job_parcel_open_inputs(parcel));
-    TRY(job_parcel_finish(parcel, JOB_FILE_MOVE));
-    *out_parcel = TAKE(parcel);
+    TRY(job_manifest_begin(store, &owner, &job_manifest));
+    TRY(job_manifest_open_inputs(job_manifest));
+    TRY(job_manifest_finish(job_manifest, JOB_FILE_MOVE));
+    *out_manifest = TAKE(job_manifest);
     return NULL;
 }
 
-uint64_t job_parcel_bytes(const JobParcel *parcel) {
-    uint64_t bytes = parcel->manifest.size + parcel->point_bytes.size;
-    const uint64_t chunks = parcel->chunk_capacity + parcel->model_chunk_capacity;
-    for (size_t i = 0; i < parcel->content_count; i++) {
+uint64_t job_manifest_chunk_bytes(const JobManifest *job_manifest) {
+    uint64_t bytes = job_manifest->manifest.size + job_manifest->point_bytes.size;
+    const uint64_t chunks = job_manifest->chunk_capacity + job_manifest->model_chunk_capacity;
+    for (size_t i = 0; i < job_manifest->content_count; i++) {
         size_t size, count;
-        (void)stored_content_bytes(parcel->contents[i], &size);
-        (void)stored_content_chunks(parcel->contents[i], &count);
+        (void)stored_content_bytes(job_manifest->contents[i], &size);
+        (void)stored_content_chunks(job_manifest->contents[i], &count);
         bytes += size + CONTENT_BYTES + 2 * count * sizeof(ChunkRef); /* and as pins */
     }
     return bytes + chunks * sizeof(ChunkRef);
 }
 
-const uint8_t *job_parcel_manifest(const JobParcel *parcel, size_t *out_size) {
-    *out_size = parcel->manifest.size;
-    return parcel->manifest.data;
+const uint8_t *job_manifest_bytes(const JobManifest *job_manifest, size_t *out_size) {
+    *out_size = job_manifest->manifest.size;
+    return job_manifest->manifest.data;
 }
 
-const ChunkRef *job_parcel_chunks(const JobParcel *parcel, size_t *out_count) {
-    *out_count = parcel->chunk_count;
-    return parcel->chunks;
+const ChunkRef *job_manifest_chunks(const JobManifest *job_manifest, size_t *out_count) {
+    *out_count = job_manifest->chunk_count;
+    return job_manifest->chunks;
 }
 
-const ChunkRef *job_parcel_model_chunks(const JobParcel *parcel, size_t *out_count) {
-    *out_count = parcel->model_chunk_count;
-    return parcel->model_chunks;
+const ChunkRef *job_manifest_model_chunks(const JobManifest *job_manifest, size_t *out_count) {
+    *out_count = job_manifest->model_chunk_count;
+    return job_manifest->model_chunks;
 }
 
-ChunkSource job_parcel_source(JobParcel *parcel) { return chunk_reader_source(parcel->reader); }
+ChunkSource job_manifest_source(JobManifest *job_manifest) {
+    return chunk_reader_source(job_manifest->reader);
+}

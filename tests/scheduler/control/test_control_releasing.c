@@ -11,22 +11,22 @@ static void test_control_holds_a_suspended_job_until_its_file_is_there(void **st
     control_fixture_start(&fixture, NULL);
     Control *control = fixture.control;
     assert_ok(control_fixture_submit(&fixture, "forever", 1, false, NULL, &id));
-    assert_fails(CONFLICT, control_hold(control, TENANT_DEFAULT, id));
-    assert_fails(CONFLICT, control_let_go(control, TENANT_DEFAULT, id));
-    assert_fails(NOT_FOUND, control_hold(control, TENANT_DEFAULT, (JobId){1, 2}));
+    assert_fails(CONFLICT, control_freeze(control, TENANT_DEFAULT, id));
+    assert_fails(CONFLICT, control_release_to_file(control, TENANT_DEFAULT, id));
+    assert_fails(NOT_FOUND, control_freeze(control, TENANT_DEFAULT, (JobId){1, 2}));
     assert_ok(control_suspend(control, TENANT_DEFAULT, id));
-    assert_fails(CONFLICT, control_let_go(control, TENANT_DEFAULT, id));
-    assert_ok(control_hold(control, TENANT_DEFAULT, id));
-    assert_fails(CONFLICT, control_hold(control, TENANT_DEFAULT, id));
+    assert_fails(CONFLICT, control_release_to_file(control, TENANT_DEFAULT, id));
+    assert_ok(control_freeze(control, TENANT_DEFAULT, id));
+    assert_fails(CONFLICT, control_freeze(control, TENANT_DEFAULT, id));
     assert_fails_saying(
         CONFLICT, "being released", control_resume(control, TENANT_DEFAULT, id, NULL));
     assert_fails_saying(CONFLICT, "being released", control_cancel(control, TENANT_DEFAULT, id));
-    assert_ok(control_keep(control, TENANT_DEFAULT, id)); /* there was no file */
-    assert_fails(CONFLICT, control_keep(control, TENANT_DEFAULT, id));
+    assert_ok(control_thaw(control, TENANT_DEFAULT, id)); /* there was no file */
+    assert_fails(CONFLICT, control_thaw(control, TENANT_DEFAULT, id));
     assert_ok(control_resume(control, TENANT_DEFAULT, id, NULL));
     assert_ok(control_suspend(control, TENANT_DEFAULT, id));
-    assert_ok(control_hold(control, TENANT_DEFAULT, id));
-    assert_ok(control_let_go(control, TENANT_DEFAULT, id));
+    assert_ok(control_freeze(control, TENANT_DEFAULT, id));
+    assert_ok(control_release_to_file(control, TENANT_DEFAULT, id));
     assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, id, &job));
     assert_int_equal(job.state, JOB_STATE_RELEASED);
     assert_fails_saying(CONFLICT, "released", control_resume(control, TENANT_DEFAULT, id, NULL));
@@ -44,8 +44,8 @@ static void test_control_lets_a_job_go_that_it_only_knows_from_the_store(void **
     assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
     control_fixture_stop(&fixture);
     control_fixture_start(&fixture, NULL);
-    assert_ok(control_hold(fixture.control, TENANT_DEFAULT, id));
-    assert_ok(control_let_go(fixture.control, TENANT_DEFAULT, id));
+    assert_ok(control_freeze(fixture.control, TENANT_DEFAULT, id));
+    assert_ok(control_release_to_file(fixture.control, TENANT_DEFAULT, id));
     control_fixture_wait(&fixture, id, JOB_STATE_RELEASED, &job);
 }
 
@@ -92,11 +92,11 @@ static void test_control_takes_requests_that_come_too_late(void **state) {
     }
 }
 
-int test_control_leaving(void) {
+int test_control_releasing(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_holds_a_suspended_job_until_its_file_is_there),
         cmocka_unit_test(test_control_lets_a_job_go_that_it_only_knows_from_the_store),
         cmocka_unit_test(test_control_takes_requests_that_come_too_late),
     };
-    return cmocka_run_group_tests_name("control_leaving", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("control_releasing", tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include "scheduler/migration/messages.h"
 #include "store/accounts/nodes.h"
 
-typedef struct Outgoing Outgoing;
+typedef struct DepartureRun DepartureRun;
 
 typedef enum MigrationPhase {
     MIGRATION_WAITING, /* others go first */
@@ -34,7 +34,7 @@ typedef struct MigrationStatus {
     char error[512];    /* why it was given up; "" */
 } MigrationStatus;
 
-typedef struct OutgoingOptions {
+typedef struct DepartureRunOptions {
     Control *control;  /* borrowed */
     uint64_t own_node; /* this home's number */
     Node target;
@@ -44,17 +44,17 @@ typedef struct OutgoingOptions {
     uint64_t bytes_per_s; /* 0: as fast as it goes */
     /* With a target that does not answer; 0: a minute while the job runs, 15 s while it does not */
     uint32_t patience_ms;
-} OutgoingOptions;
+} DepartureRunOptions;
 
 /* Begins the attempt: durable on return. Errors: as departures_begin. */
-MUST_CHECK Error *outgoing_create(const OutgoingOptions *options, Outgoing **out_outgoing);
+MUST_CHECK Error *departure_run_create(const DepartureRunOptions *options, DepartureRun **out_run);
 /* Not while it runs. */
-void outgoing_release(Outgoing *outgoing);
-DEFINE_OWN(Outgoing, outgoing_release);
+void departure_run_release(DepartureRun *departure_run);
+DEFINE_OWN(DepartureRun, departure_run_release);
 /* To its end. After an error the job goes on here, unless it moved and the target does not know
  * yet, or nobody knows: migration_settler.h goes on then. Threads: one. */
-void outgoing_run(Outgoing *outgoing);
+void departure_run_perform(DepartureRun *departure_run);
 /* Ends it at the next chance, before the job has moved. Threads: any, as the next one. */
-void outgoing_cancel(Outgoing *outgoing);
-void outgoing_get_status(Outgoing *outgoing, MigrationStatus *out_status);
+void departure_run_cancel(DepartureRun *departure_run);
+void departure_run_get_status(DepartureRun *departure_run, MigrationStatus *out_status);
 bool migration_is_over(MigrationPhase phase);

@@ -1,4 +1,4 @@
-#include "scheduler/migration/evacuation.h"
+#include "scheduler/migration/node_drain.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,13 +19,13 @@ typedef struct Leaver {
     bool over;
 } Leaver;
 
-struct Evacuation {
+struct NodeDrain {
     Migrations *migrations;
     Control *control;
     uint64_t own_node;
     pthread_mutex_t mutex; /* guards what follows up to the thread's own */
     bool running, has_thread;
-    EvacuationStatus status;
+    NodeDrainStatus status;
     pthread_t thread;
     atomic_bool ending;
     char to[NODE_NAME_SIZE]; /* ""; the thread's, as are the next ones */
@@ -34,26 +34,26 @@ struct Evacuation {
     size_t leaver_count, leaver_capacity;
 };
 
-Error *evacuation_create(
-    Migrations *migrations, Control *control, uint64_t own_node, Evacuation **out_evacuation) {
+Error *node_drain_create(
+    Migrations *migrations, Control *control, uint64_t own_node, NodeDrain **out_drain) {
     void *memory;
-    TRY(memory_alloc(1, sizeof(Evacuation), &memory));
-    Evacuation *self = memory;
+    TRY(memory_alloc(1, sizeof(NodeDrain), &memory));
+    NodeDrain *self = memory;
     self->migrations = migrations;
     self->control = control;
     self->own_node = own_node;
     self->status.over = true;
     (void)pthread_mutex_init(&self->mutex, NULL);
-    *out_evacuation = self;
+    *out_drain = self;
     return NULL;
 }
 
-static void join(Evacuation *self) {
+static void join(NodeDrain *self) {
     if (self->has_thread) (void)pthread_join(self->thread, NULL);
     self->has_thread = false;
 }
 
-void evacuation_release(Evacuation *self) {
+void node_drain_release(NodeDrain *self) {
     if (!self) return;
     atomic_store(&self->ending, true);
     join(self);
@@ -63,18 +63,18 @@ void evacuation_release(Evacuation *self) {
     memory_free(self);
 }
 
-static Store *store(const Evacuation *self) { return control_options(self->control)->store; }
+static Store *store(const NodeDrain *self) { return control_options(self->control)->store; }
 
 /* ---- drain: on its thread ---- */
 
-static void note_stayed(Evacuation *self, const char *why) {
+static void note_stayed(NodeDrain *self, const char *why) {
     (void)pthread_mutex_lock(&self->mutex);
     self->status.stayed++;
     (void)snprintf(self->status.error, sizeof self->status.error, "%s", why);
     (void)pthread_mutex_unlock(&self->mutex);
 }
 
-static Error *list_state(Evacuation *self, JobState state) {
+static Error *list_state(NodeDrain *self, JobState state) {
     int64_t after = 0;
     size_t count = JOBS_LISTED_MAX;
     while (count == JOBS_LISTED_MAX) {
@@ -93,14 +93,14 @@ static Error *list_state(Evacuation *self, JobState state) {
     return NULL;
 }
 
-static const char *choose(Evacuation *self) {
+static const char *choose(NodeDrain *self) {
     if (*self->to) return self->to;
     NodeLoad *load = node_loads_choose(&self->loads);
     load->active++;
     return load->name;
 }
 
-static void begin(Evacuation *self, Leaver *leaver) {
+static void begin(NodeDrain *self, Leaver *leaver) {
     MigrationStatus status;
     Error *error =
         migrations_begin(self->migrations, leaver->tenant, leaver->job, choose(self), 0, &status);
@@ -111,7 +111,7 @@ static void begin(Evacuation *self, Leaver *leaver) {
 }
 
 /* Whether its migration has come to an end, and to which. */
-static void look(Evacuation *self, Leaver *leaver) {
+static void look(NodeDrain *self, Leaver *leaver) {
     MigrationStatus status;
     if (leaver->over) return;
     bool known = migrations_find(self->migrations, leaver->job, &status);
@@ -126,13 +126,13 @@ static void look(Evacuation *self, Leaver *leaver) {
     (void)pthread_mutex_unlock(&self->mutex);
 }
 
-static size_t count_open(const Evacuation *self) {
+static size_t count_open(const NodeDrain *self) {
     size_t open = 0;
     for (size_t i = 0; i < self->leaver_count; i++) open += !self->leavers[i].over;
     return open;
 }
 
-static Error *drain(Evacuation *self) {
+static Error *drain(NodeDrain *self) {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     self->leaver_count = 0;
     TRY(list_state(self, JOB_STATE_QUEUED));
@@ -150,7 +150,7 @@ static Error *drain(Evacuation *self) {
 }
 
 static void *run_drain(void *argument) {
-    Evacuation *self = argument;
+    NodeDrain *self = argument;
     Error *error = drain(self);
     (void)pthread_mutex_lock(&self->mutex);
     if (error)
@@ -164,7 +164,7 @@ static void *run_drain(void *argument) {
 
 /* ---- what people ask for ---- */
 
-static Error *check_target(Evacuation *self, const char *to) {
+static Error *check_target(NodeDrain *self, const char *to) {
     Node node;
     if (to) return nodes_get(store(self), to, &node);
     node_loads_deinit(&self->loads);
@@ -175,25 +175,25 @@ static Error *check_target(Evacuation *self, const char *to) {
     return NULL;
 }
 
-static void set_status(Evacuation *self, EvacuationStatus status) {
+static void set_status(NodeDrain *self, NodeDrainStatus status) {
     (void)pthread_mutex_lock(&self->mutex);
     self->status = status;
     (void)pthread_mutex_unlock(&self->mutex);
 }
 
-static Error *start(Evacuation *self, const char *to) {
+static Error *start(NodeDrain *self, const char *to) {
     TRY(check_target(self, to));
     (void)snprintf(self->to, sizeof self->to, "%s", to ? to : "");
     control_refuse_jobs(self->control, true);
-    set_status(self, (EvacuationStatus){.draining = true});
+    set_status(self, (NodeDrainStatus){.draining = true});
     self->has_thread = thread_start(&self->thread, "drain", run_drain, self);
     if (self->has_thread) return NULL;
     control_refuse_jobs(self->control, false);
-    set_status(self, (EvacuationStatus){.over = true});
+    set_status(self, (NodeDrainStatus){.over = true});
     FAIL(OUT_OF_MEMORY, "the system gives no more threads");
 }
 
-Error *evacuation_drain(Evacuation *self, const char *to) {
+Error *node_drain_begin(NodeDrain *self, const char *to) {
     (void)pthread_mutex_lock(&self->mutex);
     bool busy = self->running;
     self->running = true;
@@ -208,14 +208,14 @@ Error *evacuation_drain(Evacuation *self, const char *to) {
     return error;
 }
 
-void evacuation_end_drain(Evacuation *self) {
+void node_drain_end(NodeDrain *self) {
     control_refuse_jobs(self->control, false);
     (void)pthread_mutex_lock(&self->mutex);
     self->status.draining = false;
     (void)pthread_mutex_unlock(&self->mutex);
 }
 
-void evacuation_get_status(Evacuation *self, EvacuationStatus *out_status) {
+void node_drain_get_status(NodeDrain *self, NodeDrainStatus *out_status) {
     (void)pthread_mutex_lock(&self->mutex);
     *out_status = self->status;
     (void)pthread_mutex_unlock(&self->mutex);
@@ -223,7 +223,7 @@ void evacuation_get_status(Evacuation *self, EvacuationStatus *out_status) {
 
 /* ---- rebalance ---- */
 
-static bool is_running(const Evacuation *self, const Job *row) {
+static bool is_running(const NodeDrain *self, const Job *row) {
     ControlStatus status;
     return control_find_status(self->control, row->id, &status) && status.running;
 }
@@ -240,12 +240,12 @@ typedef struct Balance {
     NodeLoad here;
     NodeLoads loads;
     size_t moved;
-    EvacuationVisitor *visit;
+    NodeDrainVisitor *visit;
     void *context;
 } Balance;
 
 /* Jobs that run, or those that do not. */
-static Error *move_some(Evacuation *self, const JobList *list, bool running, Balance *balance) {
+static Error *move_some(NodeDrain *self, const JobList *list, bool running, Balance *balance) {
     for (size_t i = list->count; i > 0 && balance->moved < REBALANCED_MAX; i--) {
         const Job *row = &list->items[i - 1];
         NodeLoad *there = node_loads_choose(&balance->loads);
@@ -266,7 +266,7 @@ static Error *move_some(Evacuation *self, const JobList *list, bool running, Bal
     return NULL;
 }
 
-static Error *rebalance(Evacuation *self, Balance *balance) {
+static Error *rebalance(NodeDrain *self, Balance *balance) {
     OWN(JobList, list) = NULL;
     TRY(node_loads_ask(store(self), self->own_node, &balance->loads));
     TRY(jobs_list(store(self), JOBS_OF_ALL_TENANTS, JOB_STATE_QUEUED, 0, JOBS_LISTED_MAX, &list));
@@ -275,7 +275,7 @@ static Error *rebalance(Evacuation *self, Balance *balance) {
     return move_some(self, list, true, balance);
 }
 
-Error *evacuation_rebalance(Evacuation *self, EvacuationVisitor *visit, void *context) {
+Error *node_drain_rebalance(NodeDrain *self, NodeDrainVisitor *visit, void *context) {
     Balance balance = {.here = {.answers = true, .devices = control_device_count(self->control)},
         .visit = visit,
         .context = context};

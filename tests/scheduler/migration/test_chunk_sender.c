@@ -1,4 +1,4 @@
-#include "scheduler/migration/parcel_sender.h"
+#include "scheduler/migration/chunk_sender.h"
 
 #include "base/allocator.h"
 #include "tests/scheduler/migration_fixtures.h"
@@ -15,7 +15,7 @@ static void begin(MigrationHand *hand) {
     migration_node_rest(&pair->west);
     migration_hand_begin(hand, &pair->west, &pair->east, id);
     migration_hand_go(hand, MIGRATION_STEP_OFFERED);
-    assert_ok(control_stop(pair->west.home.control, TENANT_DEFAULT, id, "goes east"));
+    assert_ok(control_migration_stop(pair->west.home.control, TENANT_DEFAULT, id, "goes east"));
 }
 
 static void finish(MigrationHand *hand) {
@@ -30,31 +30,31 @@ static void finish(MigrationHand *hand) {
 static uint64_t send(MigrationHand *hand) {
     uint8_t *manifest;
     size_t size;
-    uint64_t before = parcel_sender_get_sent(&hand->sender).bytes;
+    uint64_t before = chunk_sender_get_sent(&hand->sender).bytes;
     migration_hand_send(hand, &manifest, &size);
     memory_free(manifest);
-    return parcel_sender_get_sent(&hand->sender).bytes - before;
+    return chunk_sender_get_sent(&hand->sender).bytes - before;
 }
 
-static void test_parcel_sender_sends_each_chunk_once(void **state) {
+static void test_chunk_sender_sends_each_chunk_once(void **state) {
     (void)state;
     MigrationHand hand;
     pair = migration_pair_open();
     begin(&hand);
     uint64_t first = send(&hand);
-    ParcelSent sent = parcel_sender_get_sent(&hand.sender);
+    ChunksSent sent = chunk_sender_get_sent(&hand.sender);
     assert_true(first > 0);
-    assert_true(sent.parcel_bytes >= (uint64_t)LARGE_ROWS * 8);
-    assert_int_equal(sent.parcel_sent, sent.parcel_bytes);
+    assert_true(sent.round_bytes >= (uint64_t)LARGE_ROWS * 8);
+    assert_int_equal(sent.round_sent, sent.round_bytes);
     assert_int_equal(send(&hand), 0); /* not even asked about */
-    assert_int_equal(parcel_sender_get_sent(&hand.sender).parcel_bytes, 0);
-    parcel_sender_forget(&hand.sender);
+    assert_int_equal(chunk_sender_get_sent(&hand.sender).round_bytes, 0);
+    chunk_sender_forget(&hand.sender);
     assert_int_equal(send(&hand), 0); /* asked about: they are there */
     finish(&hand);
 }
 
 /* What the target has said that it has is not asked about again. */
-static void test_parcel_sender_asks_about_what_is_new(void **state) {
+static void test_chunk_sender_asks_about_what_is_new(void **state) {
     (void)state;
     MigrationHand hand;
     HttpClient *client;
@@ -69,7 +69,7 @@ static void test_parcel_sender_asks_about_what_is_new(void **state) {
     assert_true(requests >= 2); /* missing, chunks */
     (void)send(&hand);
     assert_int_equal(proxy->requests, requests);
-    parcel_sender_forget(&hand.sender);
+    chunk_sender_forget(&hand.sender);
     (void)send(&hand);
     assert_int_equal(proxy->requests, requests + 1);
     http_client_close(client);
@@ -82,35 +82,35 @@ static bool interrupt(void *context) {
     return true;
 }
 
-static void test_parcel_sender_ends_when_it_is_told(void **state) {
+static void test_chunk_sender_ends_when_it_is_told(void **state) {
     (void)state;
     MigrationHand hand;
     pair = migration_pair_open();
     begin(&hand);
-    JobParcel *parcel;
+    JobManifest *job_manifest;
     const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = hand.job};
-    assert_ok(job_parcel_open(pair->west.home.store, &wanted, &parcel));
+    assert_ok(job_manifest_open(pair->west.home.store, &wanted, &job_manifest));
     hand.sender.interrupted = interrupt;
-    assert_fails(CANCELLED, parcel_sender_send(&hand.sender, parcel));
-    assert_int_equal(parcel_sender_get_sent(&hand.sender).bytes, 0);
+    assert_fails(CANCELLED, chunk_sender_send(&hand.sender, job_manifest));
+    assert_int_equal(chunk_sender_get_sent(&hand.sender).bytes, 0);
     hand.sender.interrupted = NULL;
     hand.sender.key.attempt++;
-    assert_fails(NOT_FOUND, parcel_sender_send(&hand.sender, parcel)); /* another attempt */
+    assert_fails(NOT_FOUND, chunk_sender_send(&hand.sender, job_manifest)); /* another attempt */
     hand.sender.key.attempt--;
     migration_node_hide(&pair->east);
-    assert_fails(UNREACHABLE, parcel_sender_send(&hand.sender, parcel));
+    assert_fails(UNREACHABLE, chunk_sender_send(&hand.sender, job_manifest));
     migration_node_show(&pair->east);
-    assert_ok(parcel_sender_send(&hand.sender, parcel));
-    assert_true(parcel_sender_get_sent(&hand.sender).bytes > 0);
-    job_parcel_close(parcel);
+    assert_ok(chunk_sender_send(&hand.sender, job_manifest));
+    assert_true(chunk_sender_get_sent(&hand.sender).bytes > 0);
+    job_manifest_close(job_manifest);
     finish(&hand);
 }
 
-int test_parcel_sender(void) {
+int test_chunk_sender(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parcel_sender_sends_each_chunk_once),
-        cmocka_unit_test(test_parcel_sender_asks_about_what_is_new),
-        cmocka_unit_test(test_parcel_sender_ends_when_it_is_told),
+        cmocka_unit_test(test_chunk_sender_sends_each_chunk_once),
+        cmocka_unit_test(test_chunk_sender_asks_about_what_is_new),
+        cmocka_unit_test(test_chunk_sender_ends_when_it_is_told),
     };
-    return cmocka_run_group_tests_name("parcel_sender", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("chunk_sender", tests, NULL, NULL);
 }

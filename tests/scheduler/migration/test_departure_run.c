@@ -1,4 +1,4 @@
-#include "scheduler/migration/outgoing.h"
+#include "scheduler/migration/departure_run.h"
 
 #include <stdio.h>
 
@@ -34,7 +34,7 @@ static void assert_ends(MigrationPair *pair, JobId id, int64_t count, float fact
     migration_pair_check(pair);
 }
 
-static void test_outgoing_moves_a_job_that_runs(void **state) {
+static void test_departure_run_moves_a_job_that_runs(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     JobId id = submit(&pair->west, "forever", 1, false);
@@ -49,7 +49,7 @@ static void test_outgoing_moves_a_job_that_runs(void **state) {
 }
 
 /* Outputs so far come along, and the rest is made there. */
-static void test_outgoing_moves_a_batch_in_its_middle(void **state) {
+static void test_departure_run_moves_a_batch_in_its_middle(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     JobId id = submit(&pair->west, "slow", ROWS, true);
@@ -58,7 +58,7 @@ static void test_outgoing_moves_a_batch_in_its_middle(void **state) {
     assert_ends(pair, id, ROWS, 2);
 }
 
-static void test_outgoing_moves_a_suspended_job_that_stays_suspended(void **state) {
+static void test_departure_run_moves_a_suspended_job_that_stays_suspended(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     JobId id;
@@ -69,7 +69,7 @@ static void test_outgoing_moves_a_suspended_job_that_stays_suspended(void **stat
     assert_ends(pair, id, ROWS, 2);
 }
 
-static void test_outgoing_moves_a_job_that_waits(void **state) {
+static void test_departure_run_moves_a_job_that_waits(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     JobId first = submit(&pair->west, "forever", 1, false);
@@ -93,7 +93,7 @@ static void register_another(Store *store) {
 }
 
 /* A model that the target lacks comes along, once. */
-static void test_outgoing_brings_the_model_that_is_missing(void **state) {
+static void test_departure_run_brings_the_model_that_is_missing(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     register_another(pair->west.home.store);
@@ -115,7 +115,7 @@ static void test_outgoing_brings_the_model_that_is_missing(void **state) {
 }
 
 /* What the target's tenant has already is not sent: a second job with the same large input. */
-static void test_outgoing_sends_no_chunk_that_is_there(void **state) {
+static void test_departure_run_sends_no_chunk_that_is_there(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     JobId first = submit(&pair->west, "forever", 300000, false),
@@ -160,7 +160,7 @@ static Error *set_quota(Connection *catalog, void *context) {
     return tenants_set_quota(catalog, TENANT_DEFAULT, QUOTA_STORE_BYTES, *(int64_t *)context);
 }
 
-static void test_outgoing_says_why_the_target_refuses(void **state) {
+static void test_departure_run_says_why_the_target_refuses(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     migration_node_hurry(&pair->west);
@@ -183,7 +183,7 @@ static void test_outgoing_says_why_the_target_refuses(void **state) {
 }
 
 /* Any one request or answer may be lost: it is asked again, and nothing happens twice. */
-static void test_outgoing_asks_again_when_an_answer_is_lost(void **state) {
+static void test_departure_run_asks_again_when_an_answer_is_lost(void **state) {
     (void)state;
     static const char *const verbs[] = {
         "POST /v1/peer/arrivals/", "/missing", "/chunks", "/rehearsal", "/prepare", "/activate"};
@@ -207,7 +207,7 @@ static void restart(void *context) {
 }
 
 /* The target loses what it had in memory before each kind of message, or before its answer. */
-static void test_outgoing_goes_on_when_the_target_came_back(void **state) {
+static void test_departure_run_goes_on_when_the_target_came_back(void **state) {
     (void)state;
     static const char *const verbs[] = {
         "/missing", "/chunks", "/rehearsal", "/prepare", "GET /v1/peer/arrivals/", "/activate"};
@@ -233,7 +233,7 @@ static void test_outgoing_goes_on_when_the_target_came_back(void **state) {
 }
 
 /* While the link is cut for longer than anybody waits. */
-static void test_outgoing_gives_up_in_time(void **state) {
+static void test_departure_run_gives_up_in_time(void **state) {
     (void)state;
     static const char *const verbs[] = {
         "POST /v1/peer/arrivals/", "/missing", "/chunks", "/rehearsal", "/prepare"};
@@ -258,7 +258,7 @@ static void test_outgoing_gives_up_in_time(void **state) {
 }
 
 /* It has moved, though the target does not know it yet: nothing takes it back. */
-static void test_outgoing_tells_the_target_until_it_knows(void **state) {
+static void test_departure_run_tells_the_target_until_it_knows(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
     migration_node_hurry(&pair->west);
@@ -278,7 +278,7 @@ static void test_outgoing_tells_the_target_until_it_knows(void **state) {
 }
 
 /* A target that lies ends the attempt, whatever it says; the job goes on here. */
-static void test_outgoing_survives_a_target_that_lies(void **state) {
+static void test_departure_run_survives_a_target_that_lies(void **state) {
     (void)state;
     static const struct {
         const char *part, *says, *why;
@@ -319,20 +319,20 @@ static void test_outgoing_survives_a_target_that_lies(void **state) {
     migration_pair_check(pair);
 }
 
-int test_outgoing(void) {
+int test_departure_run(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outgoing_brings_the_model_that_is_missing),
-        cmocka_unit_test(test_outgoing_sends_no_chunk_that_is_there),
-        cmocka_unit_test(test_outgoing_says_why_the_target_refuses),
-        cmocka_unit_test(test_outgoing_asks_again_when_an_answer_is_lost),
-        cmocka_unit_test(test_outgoing_goes_on_when_the_target_came_back),
-        cmocka_unit_test(test_outgoing_gives_up_in_time),
-        cmocka_unit_test(test_outgoing_tells_the_target_until_it_knows),
-        cmocka_unit_test(test_outgoing_survives_a_target_that_lies),
-        cmocka_unit_test(test_outgoing_moves_a_job_that_runs),
-        cmocka_unit_test(test_outgoing_moves_a_batch_in_its_middle),
-        cmocka_unit_test(test_outgoing_moves_a_suspended_job_that_stays_suspended),
-        cmocka_unit_test(test_outgoing_moves_a_job_that_waits),
+        cmocka_unit_test(test_departure_run_brings_the_model_that_is_missing),
+        cmocka_unit_test(test_departure_run_sends_no_chunk_that_is_there),
+        cmocka_unit_test(test_departure_run_says_why_the_target_refuses),
+        cmocka_unit_test(test_departure_run_asks_again_when_an_answer_is_lost),
+        cmocka_unit_test(test_departure_run_goes_on_when_the_target_came_back),
+        cmocka_unit_test(test_departure_run_gives_up_in_time),
+        cmocka_unit_test(test_departure_run_tells_the_target_until_it_knows),
+        cmocka_unit_test(test_departure_run_survives_a_target_that_lies),
+        cmocka_unit_test(test_departure_run_moves_a_job_that_runs),
+        cmocka_unit_test(test_departure_run_moves_a_batch_in_its_middle),
+        cmocka_unit_test(test_departure_run_moves_a_suspended_job_that_stays_suspended),
+        cmocka_unit_test(test_departure_run_moves_a_job_that_waits),
     };
-    return cmocka_run_group_tests_name("outgoing", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("departure_run", tests, NULL, NULL);
 }

@@ -7,23 +7,24 @@
 #include "scheduler/jobs/job_export.h"
 #include "serialize/chunk/chunk.h"
 
-typedef struct JobParcel JobParcel;
+typedef struct JobManifest JobManifest;
 
-/* wanted: owns is not looked at. with_model: the executable's manifest stands in the parcel's, and
- * its chunks can be had.
+/* wanted: owns is not looked at. with_model: the executable's manifest stands in the manifest's,
+ * and its chunks can be had.
  *
  * What is open is safe from gc, and holds the store's write-ahead log: close it when it was sent.
  * The job may run on meanwhile. Threads: one at a time; the source: any.
  * Errors: as job_export_write. */
-MUST_CHECK Error *job_parcel_open(Store *store, const JobExport *wanted, JobParcel **out_parcel);
-void job_parcel_close(JobParcel *parcel);
-DEFINE_OWN(JobParcel, job_parcel_close);
+MUST_CHECK Error *job_manifest_open(
+    Store *store, const JobExport *wanted, JobManifest **out_manifest);
+void job_manifest_close(JobManifest *job_manifest);
+DEFINE_OWN(JobManifest, job_manifest_close);
 
 /* Borrowed, as is all that follows. */
-const uint8_t *job_parcel_manifest(const JobParcel *parcel, size_t *out_size);
+const uint8_t *job_manifest_bytes(const JobManifest *job_manifest, size_t *out_size);
 /* The chunks of execution, inputs and outputs, each once. */
-const ChunkRef *job_parcel_chunks(const JobParcel *parcel, size_t *out_count);
+const ChunkRef *job_manifest_chunks(const JobManifest *job_manifest, size_t *out_count);
 /* The executable's, each once; they may be among the others. None without with_model. */
-const ChunkRef *job_parcel_model_chunks(const JobParcel *parcel, size_t *out_count);
+const ChunkRef *job_manifest_model_chunks(const JobManifest *job_manifest, size_t *out_count);
 /* The stored bytes of any of them. */
-ChunkSource job_parcel_source(JobParcel *parcel);
+ChunkSource job_manifest_source(JobManifest *job_manifest);

@@ -1,4 +1,4 @@
-#include "scheduler/migration/parcel_sender.h"
+#include "scheduler/migration/chunk_sender.h"
 
 #include <pthread.h>
 
@@ -8,22 +8,22 @@
 #include "scheduler/migration/node_link.h"
 #include "scheduler/migration/target_link.h"
 
-void parcel_sender_init(
-    ParcelSender *sender, HttpClient *client, const MigrationKey *key, uint64_t bytes_per_s) {
-    *sender = (ParcelSender){.client = client, .key = *key, .bytes_per_s = bytes_per_s};
+void chunk_sender_init(
+    ChunkSender *sender, HttpClient *client, const MigrationKey *key, uint64_t bytes_per_s) {
+    *sender = (ChunkSender){.client = client, .key = *key, .bytes_per_s = bytes_per_s};
 }
 
-void parcel_sender_deinit(ParcelSender *sender) { digest_set_deinit(&sender->known); }
+void chunk_sender_deinit(ChunkSender *sender) { digest_set_deinit(&sender->known); }
 
-void parcel_sender_forget(ParcelSender *sender) {
+void chunk_sender_forget(ChunkSender *sender) {
     digest_set_deinit(&sender->known);
     sender->known = (DigestSet){0};
 }
 
-ParcelSent parcel_sender_get_sent(const ParcelSender *sender) {
-    return (ParcelSent){.bytes = atomic_load(&sender->sent),
-        .parcel_bytes = atomic_load(&sender->parcel_bytes),
-        .parcel_sent = atomic_load(&sender->parcel_sent)};
+ChunksSent chunk_sender_get_sent(const ChunkSender *sender) {
+    return (ChunksSent){.bytes = atomic_load(&sender->sent),
+        .round_bytes = atomic_load(&sender->round_bytes),
+        .round_sent = atomic_load(&sender->round_sent)};
 }
 
 /* Those that the target is not known to have. */
@@ -35,7 +35,7 @@ typedef struct NewRefs {
 static void new_refs_deinit(NewRefs *refs) { memory_free(refs->items); }
 
 static Error *add_new(
-    const ParcelSender *sender, const ChunkRef *refs, size_t count, NewRefs *inout) {
+    const ChunkSender *sender, const ChunkRef *refs, size_t count, NewRefs *inout) {
     for (size_t i = 0; i < count; i++) {
         void *items = inout->items;
         if (digest_set_find(&sender->known, &refs[i].hash)) continue;
@@ -48,7 +48,7 @@ static Error *add_new(
 
 /* What is missing, taken batch by batch by both connections. */
 typedef struct Sending {
-    ParcelSender *sender;
+    ChunkSender *sender;
     ChunkSource source;
     const ChunkRef *refs;
     size_t count;
@@ -95,7 +95,7 @@ static Error *read_batch(
 }
 
 static Error *send_batch(Sending *sending, HttpClient *client, const ByteWriter *batch) {
-    ParcelSender *sender = sending->sender;
+    ChunkSender *sender = sending->sender;
     if (batch->size == 0) return NULL;
     if (sender->interrupted && sender->interrupted(sender->interrupted_context))
         FAIL(CANCELLED, "the migration was given up");
@@ -113,7 +113,7 @@ static Error *send_batches(Sending *sending, HttpClient *client) {
     while (take_batch(sending, &begin, &end)) {
         TRY(read_batch(sending, begin, end, &batch, &raw));
         TRY(send_batch(sending, client, &batch));
-        atomic_fetch_add(&sending->sender->parcel_sent, raw);
+        atomic_fetch_add(&sending->sender->round_sent, raw);
     }
     return NULL;
 }
@@ -130,33 +130,33 @@ static void *run_second(void *argument) {
     return NULL;
 }
 
-/* parcel_bytes: of what is missing. A limited rate is one connection's. */
+/* round_bytes: of what is missing. A limited rate is one connection's. */
 static Error *send_missing(Sending *sending, uint64_t bytes) {
-    const ParcelSender *sender = sending->sender;
+    const ChunkSender *sender = sending->sender;
     pthread_t thread;
     bool two = sender->target && !sender->bytes_per_s && bytes > 2 * CHUNK_BATCH_BYTES;
     (void)pthread_mutex_init(&sending->mutex, NULL);
-    if (two) two = thread_start(&thread, "parcel-sender", run_second, sending);
+    if (two) two = thread_start(&thread, "chunk-sender", run_second, sending);
     keep_error(sending, send_batches(sending, sender->client));
     if (two) (void)pthread_join(thread, NULL);
     (void)pthread_mutex_destroy(&sending->mutex);
     return sending->error;
 }
 
-static Error *note_known(ParcelSender *sender, const ChunkRef *refs, size_t count) {
+static Error *note_known(ChunkSender *sender, const ChunkRef *refs, size_t count) {
     for (size_t i = 0; i < count; i++) TRY(digest_set_add(&sender->known, &refs[i].hash, 1));
     return NULL;
 }
 
 /* Asks about some, and sends what is missing of them. */
 static Error *send_some(
-    ParcelSender *sender, ChunkSource source, const ChunkRef *refs, size_t count) {
+    ChunkSender *sender, ChunkSource source, const ChunkRef *refs, size_t count) {
     uint8_t *bits;
     uint64_t bytes = 0;
     TRY(target_link_find_missing(sender->client, &sender->key, refs, count, &bits));
     for (size_t i = 0; i < count; i++)
         if (chunk_bits_get(bits, i)) bytes += refs[i].raw_size;
-    atomic_fetch_add(&sender->parcel_bytes, bytes);
+    atomic_fetch_add(&sender->round_bytes, bytes);
     Sending sending = {
         .sender = sender, .source = source, .refs = refs, .count = count, .bits = bits};
     Error *error = send_missing(&sending, bytes);
@@ -164,24 +164,24 @@ static Error *send_some(
     return error ? error : note_known(sender, refs, count);
 }
 
-static Error *send_all(ParcelSender *sender, JobParcel *parcel, NewRefs *refs) {
+static Error *send_all(ChunkSender *sender, JobManifest *job_manifest, NewRefs *refs) {
     size_t count;
-    const ChunkRef *items = job_parcel_model_chunks(parcel, &count);
+    const ChunkRef *items = job_manifest_model_chunks(job_manifest, &count);
     TRY(add_new(sender, items, count, refs));
-    items = job_parcel_chunks(parcel, &count);
+    items = job_manifest_chunks(job_manifest, &count);
     TRY(add_new(sender, items, count, refs));
     for (size_t done = 0; done < refs->count; done += count) {
         count = refs->count - done < CHUNK_NAMES_MAX ? refs->count - done : CHUNK_NAMES_MAX;
-        TRY(send_some(sender, job_parcel_source(parcel), refs->items + done, count));
+        TRY(send_some(sender, job_manifest_source(job_manifest), refs->items + done, count));
     }
     return NULL;
 }
 
-Error *parcel_sender_send(ParcelSender *sender, JobParcel *parcel) {
+Error *chunk_sender_send(ChunkSender *sender, JobManifest *job_manifest) {
     NewRefs refs = {0};
-    atomic_store(&sender->parcel_bytes, 0);
-    atomic_store(&sender->parcel_sent, 0);
-    Error *error = send_all(sender, parcel, &refs);
+    atomic_store(&sender->round_bytes, 0);
+    atomic_store(&sender->round_sent, 0);
+    Error *error = send_all(sender, job_manifest, &refs);
     new_refs_deinit(&refs);
     return error;
 }

@@ -1,7 +1,7 @@
 #pragma once
-/* What stands behind a parcel or a checkpoint file while it is made. */
+/* What stands behind a manifest or a checkpoint file while it is made. */
 #include "scheduler/executor/job_point.h"
-#include "scheduler/jobs/job_parcel.h"
+#include "scheduler/jobs/job_manifest.h"
 #include "scheduler/node/job_policy.h"
 #include "serialize/arrays/array_bundle.h"
 #include "serialize/checkpoint/job_file.h"
@@ -9,7 +9,7 @@
 #include "store/jobs/stored_content.h"
 #include "store/models/stored_executable.h"
 
-struct JobParcel {
+struct JobManifest {
     JobExport wanted;
     Store *store;
     Job row;
@@ -32,12 +32,13 @@ struct JobParcel {
 };
 
 /* Opens everything but the inputs. */
-MUST_CHECK Error *job_parcel_begin(Store *store, const JobExport *wanted, JobParcel **out_parcel);
+MUST_CHECK Error *job_manifest_begin(
+    Store *store, const JobExport *wanted, JobManifest **out_manifest);
 /* Whether a single run has its inputs in its execution's registers. */
-bool job_parcel_has_used_inputs(const JobParcel *parcel);
+bool job_manifest_has_used_inputs(const JobManifest *job_manifest);
 /* The inputs as they are stored, or none if they are used. */
-MUST_CHECK Error *job_parcel_open_inputs(JobParcel *parcel);
+MUST_CHECK Error *job_manifest_open_inputs(JobManifest *job_manifest);
 /* What it keeps in memory, about. */
-uint64_t job_parcel_bytes(const JobParcel *parcel);
+uint64_t job_manifest_chunk_bytes(const JobManifest *job_manifest);
 /* Writes the manifest and lists the chunks, but those of inputs that were made. */
-MUST_CHECK Error *job_parcel_finish(JobParcel *parcel, JobFileOwner owner);
+MUST_CHECK Error *job_manifest_finish(JobManifest *job_manifest, JobFileOwner owner);
