@@ -6,7 +6,7 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
-#include "store/chunks/in_flight.h"
+#include "store/accounts/in_flight.h"
 #include "store/database/store_name.h"
 #include "store/accounts/tenants_internal.h"
 

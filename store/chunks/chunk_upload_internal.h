@@ -4,7 +4,7 @@
 
 #include "store/chunks/chunk_upload.h"
 #include "store/database/digest_set.h"
-#include "store/chunks/in_flight.h"
+#include "store/accounts/in_flight.h"
 
 /* A chunk in memory that is not in the store yet. */
 typedef struct PendingChunk {

@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "scheduler/http/server/http_service.h"
-#include "store/chunks/in_flight.h"
+#include "store/accounts/in_flight.h"
 
 enum { HTTP_BODY_MEMORY_MAX = 256 << 10 };
 

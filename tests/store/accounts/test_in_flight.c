@@ -1,4 +1,4 @@
-#include "store/chunks/in_flight.h"
+#include "store/accounts/in_flight.h"
 
 #include "store/accounts/tenants_internal.h"
 #include "tests/store/job_fixtures.h"

@@ -1,4 +1,4 @@
-#include "store/chunks/in_flight.h"
+#include "store/accounts/in_flight.h"
 
 #include "base/allocator.h"
 #include "store/database/store_internal.h"
