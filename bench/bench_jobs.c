@@ -11,12 +11,15 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "kernels/registry/device_registry.h"
+#include "scheduler/jobs/intake_inputs.h"
 #include "scheduler/jobs/job_intake.h"
 #include "scheduler/policy/policy_event.h"
 #include "scheduler/node/model_loader.h"
 #include "serialize/arrays/array_values.h"
+#include "serialize/arrays/npz.h"
 #include "store/accounts/tenants.h"
 #include "vm/assembly/assembly.h"
 #include "vm/execution/execution.h"
@@ -84,7 +87,14 @@ static const char program[] =
     FOREVER("forever", "n", "%add") FOREVER("forever_wide", "n", "%add")
         FOREVER("forever_heavy", "n, n", "%matmul");
 
+typedef struct InputFile {
+    uint8_t *bytes;
+    size_t size;
+} InputFile;
+
 typedef struct Bench {
+    MemoryBudget *budget;
+    InputFile inputs[KINDS]; /* by size; until the process ends */
     Store *store;
     Catalog *catalog;
     Control *control;
@@ -115,32 +125,50 @@ static Error *register_program(Bench *bench, TenantId tenant) {
     return model_loader_register(bench->store, tenant, NULL, "m", executable, NULL, 0, &version);
 }
 
-static Error *make_input(const char *function, ArrayList *out) {
-    int64_t dims[2] = {4, 0};
-    uint32_t rank = 1;
-    NamedArray array;
+/* Which of the sizes the function's input has. */
+static size_t kind_of(const char *function) {
     for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(functions[i], function) == 0) dims[0] = sizes[i];
-    if (dims[0] == SIZE * SIZE || strcmp(function, "product") == 0) {
-        dims[0] = dims[1] = SIZE;
-        rank = 2;
-    }
-    Shape shape = shape_make(rank, dims);
+        if (strcmp(functions[i], function) == 0) return i;
+    return strcmp(function, "product") == 0 ? KINDS - 1 : 0;
+}
+
+static Error *make_input(size_t kind, ArrayList *out) {
+    const int64_t square[2] = {SIZE, SIZE};
+    NamedArray array;
+    bool is_square = kind == KINDS - 1;
+    Shape shape = shape_make(is_square ? 2 : 1, is_square ? square : &sizes[kind]);
     TRY(named_array_init(&array, "a", DTYPE_FLOAT32, &shape));
     return array_list_add(out, &array);
 }
 
+/* The .npz file that a client would send. */
+static Error *make_input_file(const char *folder, size_t kind, InputFile *out) {
+    char path[4096];
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    OWN(FileOutput, output) = NULL;
+    OWN(NpzWriter, writer) = NULL;
+    (void)snprintf(path, sizeof path, "%s/input.npz", folder);
+    TRY(make_input(kind, &inputs));
+    TRY(file_output_create(path, &output));
+    TRY(npz_writer_create(output, &writer));
+    TRY(npz_writer_add(writer, &inputs.items[0]));
+    TRY(npz_writer_finish(writer));
+    TRY(file_output_commit(output));
+    return file_read(path, SIZE_MAX, &out->bytes, &out->size);
+}
+
 static Error *submit(
     Bench *bench, TenantId tenant, const char *function, int priority, JobId *out_id) {
-    ArrayList inputs = {0};
     bool created;
     char name[32], device[] = "";
+    const InputFile *file = &bench->inputs[kind_of(function)];
     (void)snprintf(name, sizeof name, "%s", function);
-    TRY(make_input(function, &inputs));
     JobPolicy policy = {.function = name, .device = device, .weight = 1, .checkpoint_keep = 1};
     JobIntake intake = {.tenant = tenant,
         .model = "m",
-        .inout_inputs = &inputs,
+        .inputs = file->bytes,
+        .inputs_size = file->size,
+        .budget = bench->budget,
         .policy = &policy,
         .priority = priority,
         .release = JOB_RELEASE_LOG,
@@ -295,7 +323,7 @@ static Error *run_directly(Bench *bench, const char *name, double *out_seconds) 
     uint32_t function;
     Residency *residency = bench->residency;
     TRY(executable_find_function(residency->executable, name, &function));
-    TRY(make_input(name, &inputs));
+    TRY(make_input(kind_of(name), &inputs));
     TRY(batch_create(residency->executable, function, &inputs, &(BatchOptions){0}, &batch));
     TRY(batch_get_arguments(batch, 0, &values));
     Error *error =
@@ -436,6 +464,11 @@ static Error *run(Bench *bench, const char *folder) {
     TRY(device_open("cpu", &device));
     TRY(assembly_parse(program, strlen(program), &executable));
     TRY(residency_create(executable, device, device, NULL, &residency));
+    OWN(MemoryBudget, budget) = NULL;
+    TRY(intake_inputs_budget(&budget));
+    bench->budget = budget;
+    for (size_t kind = 0; kind < KINDS; kind++)
+        TRY(make_input_file(folder, kind, &bench->inputs[kind]));
     bench->residency = residency;
     bench->store = store;
     bench->catalog = catalog;
