@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "serialize/arrays/npz.h"
+#include "bench/bench_npz.h"
 
 enum {
     CONNECTIONS = 32,
@@ -400,22 +400,9 @@ static void stop_daemon(const Bench *bench) {
 }
 
 static Error *make_inputs(Bench *bench, const char *folder) {
-    char path[PATH_SIZE];
     int64_t count = 4;
     Shape shape = shape_make(1, &count);
-    NamedArray array;
-    OWN(FileOutput, output) = NULL;
-    OWN(NpzWriter, writer) = NULL;
-    ArrayList OWN_ARRAYS(arrays) = {0};
-    (void)snprintf(path, sizeof path, "%s/in.npz", folder);
-    TRY(named_array_init(&array, "a", DTYPE_FLOAT32, &shape));
-    TRY(array_list_add(&arrays, &array));
-    TRY(file_output_create(path, &output));
-    TRY(npz_writer_create(output, &writer));
-    TRY(npz_writer_add(writer, &arrays.items[0]));
-    TRY(npz_writer_finish(writer));
-    TRY(file_output_commit(output));
-    return file_read(path, 1 << 20, &bench->inputs, &bench->inputs_size);
+    return bench_npz_make(folder, &shape, &bench->inputs, &bench->inputs_size);
 }
 
 static Error *run(Bench *bench, const char *folder) {

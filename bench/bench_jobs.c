@@ -11,15 +11,14 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/text.h"
+#include "bench/bench_npz.h"
 #include "kernels/registry/device_registry.h"
 #include "scheduler/jobs/intake_inputs.h"
 #include "scheduler/jobs/job_intake.h"
 #include "scheduler/policy/policy_event.h"
 #include "scheduler/node/model_loader.h"
 #include "serialize/arrays/array_values.h"
-#include "serialize/arrays/npz.h"
 #include "store/accounts/tenants.h"
 #include "vm/assembly/assembly.h"
 #include "vm/execution/execution.h"
@@ -132,29 +131,9 @@ static size_t kind_of(const char *function) {
     return strcmp(function, "product") == 0 ? KINDS - 1 : 0;
 }
 
-static Error *make_input(size_t kind, ArrayList *out) {
+static Shape shape_of(size_t kind) {
     const int64_t square[2] = {SIZE, SIZE};
-    NamedArray array;
-    bool is_square = kind == KINDS - 1;
-    Shape shape = shape_make(is_square ? 2 : 1, is_square ? square : &sizes[kind]);
-    TRY(named_array_init(&array, "a", DTYPE_FLOAT32, &shape));
-    return array_list_add(out, &array);
-}
-
-/* The .npz file that a client would send. */
-static Error *make_input_file(const char *folder, size_t kind, InputFile *out) {
-    char path[4096];
-    ArrayList OWN_ARRAYS(inputs) = {0};
-    OWN(FileOutput, output) = NULL;
-    OWN(NpzWriter, writer) = NULL;
-    (void)snprintf(path, sizeof path, "%s/input.npz", folder);
-    TRY(make_input(kind, &inputs));
-    TRY(file_output_create(path, &output));
-    TRY(npz_writer_create(output, &writer));
-    TRY(npz_writer_add(writer, &inputs.items[0]));
-    TRY(npz_writer_finish(writer));
-    TRY(file_output_commit(output));
-    return file_read(path, SIZE_MAX, &out->bytes, &out->size);
+    return kind == KINDS - 1 ? shape_make(2, square) : shape_make(1, &sizes[kind]);
 }
 
 static Error *submit(
@@ -323,7 +302,10 @@ static Error *run_directly(Bench *bench, const char *name, double *out_seconds) 
     uint32_t function;
     Residency *residency = bench->residency;
     TRY(executable_find_function(residency->executable, name, &function));
-    TRY(make_input(kind_of(name), &inputs));
+    NamedArray array;
+    Shape shape = shape_of(kind_of(name));
+    TRY(named_array_init(&array, "a", DTYPE_FLOAT32, &shape));
+    TRY(array_list_add(&inputs, &array));
     TRY(batch_create(residency->executable, function, &inputs, &(BatchOptions){0}, &batch));
     TRY(batch_get_arguments(batch, 0, &values));
     Error *error =
@@ -467,8 +449,10 @@ static Error *run(Bench *bench, const char *folder) {
     OWN(MemoryBudget, budget) = NULL;
     TRY(intake_inputs_budget(&budget));
     bench->budget = budget;
-    for (size_t kind = 0; kind < KINDS; kind++)
-        TRY(make_input_file(folder, kind, &bench->inputs[kind]));
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        Shape shape = shape_of(kind);
+        TRY(bench_npz_make(folder, &shape, &bench->inputs[kind].bytes, &bench->inputs[kind].size));
+    }
     bench->residency = residency;
     bench->store = store;
     bench->catalog = catalog;
