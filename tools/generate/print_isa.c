@@ -8,8 +8,8 @@
 
 static const char WORDS[] =
     "# Instruction set\n\n"
-    "Made by `tools/print_isa` from `vm/instruction/opcodes.def`, `vm/objects/objects.def` and "
-    "`vm/objects/packed_functions.def`; edit those.\n\n"
+    "Made by `print_isa.c` from `opcodes.def`, `objects.def` and `packed_functions.def`; edit "
+    "those.\n\n"
     "## Words\n\n"
     "An instruction is a head word and 64-bit operands, little-endian in files.\n\n"
     "| word | bits | what |\n| --- | --- | --- |\n"
@@ -21,21 +21,25 @@ static const char WORDS[] =
     "| operand | 0-55 | value, sign-extended |\n"
     "| | 56-62 | kind: 0 register, 1 immediate, 2 constant, 3 function, 4 absent (value 0) |\n"
     "| | 63 | last use: the register is dead behind this instruction |\n\n"
-    "A jump's value counts instructions from the jumping one. A last use must be one: the register "
-    "is read neither behind\nthe instruction nor by a later operand of it.\n";
+    "A jump's value counts instructions from the jumping one. A last use must be one: the "
+    "register is\nread neither behind the instruction nor by a later operand of it.\n";
 
 static const char LETTERS[] =
-    "\nOperand letters: `r` register; `v` register, immediate or constant; `t` register or "
-    "constant "
-    "(an object); `n` like\n`t`, or absent; `k` constant; `f` function; `p` primitive; `i` "
-    "immediate; `j` jump; `c` how many of the last operands\nare outputs; `o` output: with ALLOC a "
-    "register written, else a register whose tensor is written; `*` repeats the letter\nbefore "
-    "it.\n";
+    "\n| operand letter | meaning |\n| --- | --- |\n"
+    "| `r` | register |\n"
+    "| `v` | register, immediate or constant |\n"
+    "| `t` | register or constant (an object) |\n"
+    "| `n` | like `t`, or absent |\n"
+    "| `k`, `f`, `p`, `i` | constant, function, primitive, immediate |\n"
+    "| `j` | jump |\n"
+    "| `c` | how many of the last operands are outputs |\n"
+    "| `o` | output: with ALLOC a register written, else a register whose tensor is written |\n"
+    "| `*` | repeats the letter before it |\n";
 
 static const char GRAMMAR[] =
     "\n## Assembly\n\n"
-    "Text of `.lva` files; `assembly_parse` and `assembly_print` are exact inverses on words, "
-    "constants, names, ports and\nattributes. `#` begins a comment that ends with the line.\n\n"
+    "Text of `.lva` files; `assembly_parse` and `assembly_print` are exact inverses on words,\n"
+    "constants, names, ports and attributes. `#` begins a comment that ends with the line.\n\n"
     "```\n"
     "program     = { definition newline }\n"
     "definition  = constant | primitive | packed | function\n"
@@ -75,9 +79,9 @@ static const char GRAMMAR[] =
     "last\n"
     "```\n\n"
     "A name that is no word (letters, digits, `_`, `.`) is written as a string; strings know the "
-    "escapes `\\\"`, `\\\\`, `\\n`\nand `\\xHH`. Names of constants and primitives live in the "
+    "escapes\n`\\\"`, `\\\\`, `\\n` and `\\xHH`. Names of constants and primitives live in the "
     "text "
-    "only: printing gives numbers. A call without `->` drops its\nresult (NO_DST).\n";
+    "only: printing\ngives numbers. A call without `->` drops its result (NO_DST).\n";
 
 static void print_opcodes(void) {
     printf("\n## Opcodes\n\n| number | mnemonic | destination | operands | does |\n"
