@@ -2,7 +2,7 @@
 /* An atomic reference count, the first field of every counted object.
  *
  * Threads: any. A count of 1 read by the only owner stays 1, which is what the sole-owner rule for
- * in-place writes rests on (docs/architecture.md: tensors are values). */
+ * in-place writes rests on (docs/vm.md: tensors are values). */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* A job's checkpoint as it is stored: where the job goes on, and its execution's manifest when it
  * stands in the middle of a run.
  *
- * Stored as: docs/formats.md#job-checkpoint */
+ * Stored as: docs/job-files.md#job-checkpoint */
 #include "scheduler/executor/batch.h"
 
 typedef struct JobPoint {

@@ -118,7 +118,7 @@ MUST_CHECK Error *job_run_take_snapshot(JobRun *run, JobSnapshot *out_snapshot);
 void job_snapshot_deinit(JobSnapshot *snapshot);
 #define OWN_SNAPSHOT(name) __attribute__((cleanup(job_snapshot_deinit))) name
 
-/* As bytes and chunks: docs/formats.md#job-checkpoint.
+/* As bytes and chunks: docs/job-files.md#job-checkpoint.
  *
  * out_bytes, *out_chunks: the job's checkpoint; memory_free the latter. */
 MUST_CHECK Error *job_snapshot_write(const JobSnapshot *snapshot, WorkerPool *pool, ChunkSink sink,

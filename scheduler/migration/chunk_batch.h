@@ -7,7 +7,7 @@
  * Nothing that comes in is believed: sizes are compared with what is there, and what a chunk holds
  * with its name when it is taken (chunk_copy with CHUNK_VERIFY_SHA256).
  *
- * Stored as: docs/formats.md#between-nodes */
+ * Stored as: docs/wire.md */
 #include "serialize/chunk/chunk.h"
 
 enum {

@@ -3,7 +3,7 @@
  * target until that one owns it, or the job goes on here.
  *
  * The steps are the rows of migration_steps.def; what happens at each when a side dies is in
- * docs/architecture.md#the-life-of-one-migration. */
+ * docs/migration.md#the-steps. */
 #include "scheduler/control/control.h"
 #include "scheduler/migration/messages.h"
 #include "store/accounts/nodes.h"

@@ -1,6 +1,6 @@
 #pragma once
 /* What two nodes say to each other of one attempt at moving a job. The steps are those of
- * migration_steps.def (docs/architecture.md#the-life-of-one-migration). */
+ * migration_steps.def (docs/migration.md#the-steps). */
 #include "scheduler/http/server/route.h"
 #include "store/jobs/jobs.h"
 #include "store/accounts/tenants.h"

@@ -1,7 +1,7 @@
 #pragma once
 /* What a tenant asked for beside model and inputs, as it stands in a job's row.
  *
- * Stored as: docs/formats.md#job-policy */
+ * Stored as: docs/job-files.md#job-policy */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

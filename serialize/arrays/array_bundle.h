@@ -2,7 +2,7 @@
 /* Arrays as bytes and chunks: what a job's inputs and each of its outputs are stored as. Small
  * arrays stand in the bytes, the data of large ones in chunks.
  *
- * Stored as: docs/formats.md#array-bundle */
+ * Stored as: docs/job-files.md#array-bundle */
 #include "base/worker_pool.h"
 #include "serialize/arrays/array_list.h"
 #include "serialize/chunk/chunk.h"

@@ -10,7 +10,7 @@
  *
  * Policy and point are the scheduler's own bytes, which it checks itself.
  *
- * Stored as: docs/formats.md#job-file */
+ * Stored as: docs/job-files.md#job-file */
 #include "serialize/container/container.h"
 
 enum {

@@ -6,7 +6,7 @@
  * The daemon's housekeeping adds what its monotonic clock says, once a turn. A job that ends
  * and an offer that comes are stamped in the catalog with the time as it stood at the last turn.
  *
- * Stored as: docs/formats.md, home, jobs and arrivals. */
+ * Stored as: docs/home.md. */
 #include "store/database/connection.h"
 
 enum { ALIVE_TIME_STEP_S = 60 }; /* of a turn at most: a stamp is so much too early at most */

@@ -4,7 +4,7 @@
  *
  * It is written without a sync: what a crash leaves half is noticed by its checksums and made anew.
  *
- * Stored as: docs/formats.md#prepared-weights */
+ * Stored as: docs/home.md#prepared-weights */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
