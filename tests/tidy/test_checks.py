@@ -8,9 +8,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "tools", "check"))
 sys.path.insert(0, os.path.join(ROOT, "tools", "generate"))
 
+import check_documents  # noqa: E402
 import check_layers  # noqa: E402
 import check_style  # noqa: E402
 import cuda_kernels  # noqa: E402
+import wrap_markdown  # noqa: E402
 
 
 class Tree:
@@ -148,6 +150,45 @@ class Style(unittest.TestCase):
     def test_words(self):
         word = "TO" + "DO"
         self.assertEqual(len(style("docs/a.md", f"{word}: write this\n")), 1)
+
+    def test_documents_are_short_in_lines_and_size(self):
+        long = "word " * 21 + "\n"
+        self.assertIn("105 columns", style("docs/a.md", f"short\n{long}")[0][1])
+        self.assertEqual(style("docs/a.md", f"| {long}\n```\n{long}```\nshort\n"), [])
+        self.assertEqual(style("docs/a.md", f"```\n```\n{long}")[0][0], 3)
+        self.assertIn("split it", style("docs/a.md", "word\n" * 5000)[0][1])
+        self.assertEqual(style("docs/a/b.md", "word\n" * 4000), [])
+        self.assertEqual(style("vm/notes.md", long), [])
+
+    def test_documents_name_what_is_there(self):
+        def names(text):
+            tree = Tree(**{"docs/a.md": text, "vm/code/run.h": "#pragma once\n/* run_it runs. */\n", "README.md": "# Top\n"})
+            return [what for _, _, what in tree.problems(check_documents.check_documents)]
+        self.assertEqual(names("`run.h`, `code/run.h`, `vm/code/run.h`, `vm/code/`, `run`, `run_it`, `model.onnx`\n"), [])
+        self.assertIn("not in the tree", names("`walk.h`\n")[0])
+        self.assertIn("elsewhere", names("`vm/run.h`\n")[0])
+        self.assertIn("the folder vm/data/", names("`vm/data/`\n")[0])
+        self.assertEqual(names("`run_it` runs, `--run_all` is no function\n"), [])
+        self.assertIn("no source", names("`walk_it` walks\n")[0])
+
+    def test_documents_link_to_what_is_there(self):
+        def links(text):
+            tree = Tree(**{"docs/a.md": f"# First part: words\n{text}\n", "docs/b.md": "## A `b`\n"})
+            return [what for _, _, what in tree.problems(check_documents.check_documents)]
+        self.assertEqual(links("[b](b.md), [c](b.md#a-b), [d](#first-part-words), [e](https://e.org/x)"), [])
+        self.assertIn("not in the tree", links("[b](c.md)")[0])
+        self.assertIn("does not have", links("[b](b.md#b)")[0])
+
+
+class WrapMarkdown(unittest.TestCase):
+    def test_paragraphs_and_items_are_wrapped_and_the_rest_is_left(self):
+        long = " ".join(["word"] * 30)
+        for text in ("# " + long, "| " + long, "```\n" + long + "\n```", "short\n\nlines"):
+            self.assertEqual(wrap_markdown.wrap(text.split("\n")), text.split("\n"))
+        wrapped = wrap_markdown.wrap([long, "- " + long, "  " + long])
+        self.assertTrue(all(len(line) <= 100 for line in wrapped))
+        self.assertEqual([line[:2] for line in wrapped], ["wo", "wo", "- ", "  ", "  ", "  "])
+        self.assertEqual(wrap_markdown.wrap(wrapped), wrapped)
 
 
 class CudaKernels(unittest.TestCase):

@@ -1,0 +1,100 @@
+"""The documents' rules, for check_style.py: sizes, lengths of lines, and that what a document names is there."""
+import os
+import re
+
+from c_source import find_files
+
+DOCUMENT_BYTES = 20 << 10
+DOCUMENT_COLUMNS = 100
+# A file in backticks by its name or path, a path that begins with a folder of the tree, and a link.
+NAMED_FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:c|h|def|cu|py|sql|md))`")
+NAMED_FOLDER = re.compile(r"`((?:base|kernels|vm|serialize|compiler|store|scheduler|tools|tests|include|docs|bench|"
+                          r"examples)/(?:[\w-]+/)*)`")
+# A function, field or pass: words with _ between them, in backticks. Sources that may have it:
+NAMED_WORD = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)`")
+WORD_ENDINGS = (".c", ".h", ".def", ".cu", ".py", ".sql", ".build")
+LINK = re.compile(r"\]\(([^)\s:]*)\)")
+
+
+def find_documents(root):
+    return [path for path in find_files(root, (".md",)) if "/" not in path or path.startswith("docs/")]
+
+
+def read_lines(root, path):
+    """[(number, line, whether it stands between fences)]"""
+    lines, fenced = [], False
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        for number, line in enumerate(file.read().splitlines(), 1):
+            fence = line.lstrip().startswith("```")
+            lines.append((number, line, fenced or fence))
+            fenced ^= fence
+    return lines
+
+
+def find_anchors(lines):
+    """What #anchor of a link may name: each heading, in lower case, with - for blanks."""
+    titles = [line.lstrip("#").strip() for _, line, fenced in lines if line.startswith("#") and not fenced]
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def check_shape(root, path, lines):
+    size = os.path.getsize(os.path.join(root, path))
+    if size > DOCUMENT_BYTES:
+        yield path, 1, f"{size} bytes; a document has at most {DOCUMENT_BYTES}: split it"
+    for number, line, fenced in lines:
+        if len(line) > DOCUMENT_COLUMNS and not fenced and not line.startswith("|"):
+            yield path, number, f"{len(line)} columns; a line has at most {DOCUMENT_COLUMNS}: tools/generate/wrap_markdown.py"
+
+
+def check_names(path, lines, files, folders):
+    for number, line, _ in lines:
+        for name in NAMED_FILE.findall(line):
+            if name not in files and os.path.basename(name) not in files:
+                yield path, number, f"names {name}, which is not in the tree"
+            elif "/" in name and name not in files and not any(file.endswith("/" + name) for file in files):
+                yield path, number, f"names {name}, which is elsewhere in the tree"
+        for name in NAMED_FOLDER.findall(line):
+            if name.rstrip("/") not in folders:
+                yield path, number, f"names the folder {name}, which is not in the tree"
+
+
+def read_words(root):
+    """All words with _ in them of the sources."""
+    words = set()
+    for path in find_files(root, WORD_ENDINGS):
+        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+            words.update(re.findall(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b", file.read()))
+    return words
+
+
+def check_words(path, lines, words):
+    for number, line, _ in lines:
+        for word in NAMED_WORD.findall(line):
+            if word not in words:
+                yield path, number, f"names {word}, which no source has"
+
+
+def check_links(root, path, lines, anchors):
+    for number, line, fenced in lines:
+        for target in [] if fenced else LINK.findall(line):
+            name, _, anchor = target.partition("#")
+            place = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
+            if not os.path.exists(os.path.join(root, place)):
+                yield path, number, f"links to {name}, which is not in the tree"
+            elif anchor and anchor not in anchors.get(place, ()):
+                yield path, number, f"links to #{anchor}, which {place} does not have"
+
+
+def check_documents(root):
+    """(path, line, what) for each problem."""
+    documents = {path: read_lines(root, path) for path in find_documents(root)}
+    paths = find_files(root, "")
+    files = {*paths, *(os.path.basename(path) for path in paths)}
+    folders = {"/".join(parts[:i]) for parts in (path.split("/") for path in paths) for i in range(1, len(parts))}
+    anchors = {path: find_anchors(lines) for path, lines in documents.items()}
+    words = read_words(root)
+    for path, lines in documents.items():
+        yield from check_words(path, lines, words)
+        yield from check_shape(root, path, lines)
+        yield from check_names(path, lines, files, folders)
+        yield from check_links(root, path, lines, anchors)
