@@ -86,15 +86,16 @@ def check_links(root, path, lines, anchors):
 
 
 def check_documents(root):
-    """(path, line, what) for each problem."""
+    """[(path, line, what)]"""
     documents = {path: read_lines(root, path) for path in find_documents(root)}
-    paths = find_files(root, "")
+    paths, words = find_files(root, ""), read_words(root)
     files = {*paths, *(os.path.basename(path) for path in paths)}
     folders = {"/".join(parts[:i]) for parts in (path.split("/") for path in paths) for i in range(1, len(parts))}
     anchors = {path: find_anchors(lines) for path, lines in documents.items()}
-    words = read_words(root)
+    problems = []
     for path, lines in documents.items():
-        yield from check_words(path, lines, words)
-        yield from check_shape(root, path, lines)
-        yield from check_names(path, lines, files, folders)
-        yield from check_links(root, path, lines, anchors)
+        problems += check_shape(root, path, lines)
+        problems += check_names(path, lines, files, folders)
+        problems += check_words(path, lines, words)
+        problems += check_links(root, path, lines, anchors)
+    return problems

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from c_source import find_files, read_sources
+from check_documents import check_documents
 
 FILE_LINES = 500
 FUNCTION_LINES = 70
@@ -140,6 +141,7 @@ def check_tree(root, with_format=True):
     problems += _check_tests_exist(sources)
     problems += _check_folders(sources)
     problems += _check_words(root)
+    problems += check_documents(root)
     if with_format:
         problems += _check_format(root, sources)
     return problems
