@@ -117,7 +117,7 @@ void control_account_run(ControlJob *job) {
 }
 
 void control_get_tenant(Control *control, TenantId id, ControlTenantStatus *out_status) {
-    uint64_t now_ns = control_now_ns();
+    uint64_t now_ns = control_now_ns(control);
     ControlTenantStatus status = {0};
     (void)pthread_mutex_lock(&control->status_mutex);
     ControlTenant *tenant = id_map_find(&control->tenants, 0, (uint64_t)id);

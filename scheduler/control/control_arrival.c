@@ -88,7 +88,7 @@ static void post_unused(const ControlArrival *self) {
     }
     Unused *unused = memory;
     *unused = (Unused){{.handle = evict_unused}, self->tenant, self->held->identity, self->device};
-    message_queue_post(&self->control->queue, &unused->message);
+    control_post(self->control, &unused->message);
 }
 
 void control_arrival_close(ControlArrival *self) {

@@ -21,7 +21,7 @@ static const uint64_t PAUSE_NS = 5000000, GIVE_UP_NS = 40000000;
 static const uint64_t PATIENCE_NS = 200000000, PATIENCE_NS_MAX = 60000000000;
 
 void control_ask_for_device(ControlJob *job) {
-    const uint64_t now_ns = control_now_ns();
+    const uint64_t now_ns = control_now_ns(job->control);
     job_run_request_pause(job->run, now_ns + PAUSE_NS);
     job->control->devices[job->device].give_up_ns = now_ns + GIVE_UP_NS;
     job->control->slice_end_asked = true;
@@ -31,7 +31,7 @@ void control_note_holder(ControlJob *job) {
     ControlDevice *device = &job->control->devices[job->device];
     if (device->holder == job->number.low) return;
     device->holder = job->number.low;
-    device->held_since_ns = control_now_ns();
+    device->held_since_ns = control_now_ns(job->control);
 }
 
 uint64_t control_slice_ns(const ControlJob *job) {
@@ -44,7 +44,7 @@ uint64_t control_slice_ns(const ControlJob *job) {
 static void set_aside(ControlJob *job) {
     Control *control = job->control;
     ControlDevice *device = &control->devices[job->device];
-    const uint64_t now_ns = control_now_ns();
+    const uint64_t now_ns = control_now_ns(job->control);
     worker_set_aside(device->worker);
     job->aside = true;
     control->aside_count++;
@@ -80,7 +80,7 @@ static void handle_paused(void *context, Message *message) {
 static void tell_paused(void *listener) {
     ControlJob *job = listener;
     if (atomic_exchange(&job->pause_told, true)) return;
-    message_queue_post(&job->control->queue, &job->paused);
+    control_post(job->control, &job->paused);
 }
 
 void control_watch_pauses(ControlJob *job) {
@@ -92,7 +92,7 @@ void control_run_aside(ControlJob *job, uint64_t budget_ns) {
     Control *control = job->control;
     ControlDevice *device = &control->devices[job->device];
     take_back(job);
-    job->resumed_ns = control_now_ns();
+    job->resumed_ns = control_now_ns(job->control);
     (void)pthread_mutex_lock(&control->status_mutex);
     device->running = job;
     (void)pthread_mutex_unlock(&control->status_mutex);
@@ -116,7 +116,7 @@ void control_move_aside_out(ControlJob *job, PolicyPlace place) {
     if (patience_ns > PATIENCE_NS_MAX) patience_ns = PATIENCE_NS_MAX;
     job->abandonments++;
     job->control->patience_count++;
-    job->abandon_ns = control_now_ns() + patience_ns;
+    job->abandon_ns = control_now_ns(job->control) + patience_ns;
     job_run_resume(job->run);
     job_run_request_slice_end(job->run);
 }
@@ -168,12 +168,12 @@ void control_stop_slices(Control *control, bool discard) {
 bool control_run_failed(ControlJob *job) {
     if (!job->aside_failed) return false;
     job->aside_failed = false;
-    job->slice.start_ns = job->resumed_ns = control_now_ns();
+    job->slice.start_ns = job->resumed_ns = control_now_ns(job->control);
     job->slice.device_time_ns = 0;
     (void)pthread_mutex_lock(&job->control->status_mutex);
     job->control->devices[job->device].running = job;
     (void)pthread_mutex_unlock(&job->control->status_mutex);
-    message_queue_post(&job->control->queue, &job->slice_ended);
+    control_post(job->control, &job->slice_ended);
     return true;
 }
 
@@ -212,7 +212,7 @@ static const uint64_t LATE_NS = 800000000;
 
 void control_note_wait(ControlJob *job, ControlRequest *request) {
     Control *control = job->control;
-    request->asked_ns = control_now_ns();
+    request->asked_ns = control_now_ns(control);
     if (request->kind == CONTROL_SUSPEND || request->kind == CONTROL_CHECKPOINT)
         control->late_ns = earlier(request->asked_ns + LATE_NS, control->late_ns);
 }

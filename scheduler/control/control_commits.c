@@ -139,7 +139,7 @@ static Error *write_rows(Connection *catalog, void *context) {
 static void post_done(CatalogRequest *request, Error *owned_error) {
     Commit *commit = CONTAINER_OF(request, Commit, request);
     commit->error = owned_error;
-    message_queue_post(&commit->job->control->queue, &commit->message);
+    control_post(commit->job->control, &commit->message);
 }
 
 /* An end or a rest, and nothing beside it that takes room. */
@@ -157,7 +157,7 @@ static void run_commit(IoTask *task) {
     if (!error) error = catalog_post(control->options.catalog, &commit->request);
     if (!error) return; /* the commit is the writer's now, and may be done and gone */
     commit->error = error;
-    message_queue_post(&control->queue, &commit->message);
+    control_post(control, &commit->message);
 }
 
 /* ---- on the control thread ---- */
@@ -237,7 +237,7 @@ static void stall(ControlJob *job, const Error *error) {
     control->retry_after_ns *= 2;
     if (control->retry_after_ns < RETRY_NS_MIN) control->retry_after_ns = RETRY_NS_MIN;
     if (control->retry_after_ns > RETRY_NS_MAX) control->retry_after_ns = RETRY_NS_MAX;
-    if (!control->retry_ns) control->retry_ns = control_now_ns() + control->retry_after_ns;
+    if (!control->retry_ns) control->retry_ns = control_now_ns(control) + control->retry_after_ns;
     control_set_waiting(job, "waits until its data can be stored: ", error);
     answer_stalled(job, error);
 }
@@ -309,7 +309,7 @@ static void handle_failure(ControlJob *job, Commit *commit) {
 
 static void handle_success(ControlJob *job, const Commit *commit) {
     Control *control = job->control;
-    uint64_t now_ns = control_now_ns();
+    uint64_t now_ns = control_now_ns(control);
     job->stalled = false;
     control->retry_after_ns = 0;
     control_set_waiting(job, "", NULL);
@@ -445,7 +445,7 @@ void control_commit(ControlJob *job) {
     commit->epoch = job->epoch;
     commit->new_epoch = commit->state != JOB_STATE_NONE ? job->new_epoch : 0;
     if (commit->new_epoch) job->new_epoch = 0;
-    commit->start_ns = control_now_ns();
+    commit->start_ns = control_now_ns(control);
     commit->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
     commit->started = job->started;
     if (!isnan(job->started))

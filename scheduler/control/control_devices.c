@@ -239,7 +239,7 @@ static void take_up(Control *control, ControlDevice *device, Device *owned_devic
 void control_opened_device(Control *control, ControlDevice *device, Device *owned_device,
     uint64_t bytes, Error *owned_error) {
     if (owned_error)
-        plan_reopening(control, device, control_now_ns());
+        plan_reopening(control, device, control_now_ns(control));
     else
         take_up(control, device, owned_device, bytes);
     error_free(owned_error); /* it is tried again */

@@ -8,9 +8,9 @@
 /* What people are told of a job that waits. Nothing here names another tenant, its jobs or its
  * models: kernels are called by their operator. */
 
-static void append_time(TextBuilder *out, uint64_t since_ns) {
-    const double ago_s = (double)(control_now_ns() - since_ns) * 1e-9;
-    const time_t since = (time_t)(clock_real().calendar_s(clock_real().self) - ago_s);
+static void append_time(TextBuilder *out, const Control *control, uint64_t since_ns) {
+    const double ago_s = (double)(control_now_ns(control) - since_ns) * 1e-9;
+    const time_t since = (time_t)(control_calendar_s(control) - ago_s);
     struct tm parts;
     char text[32] = "";
     if (gmtime_r(&since, &parts)) (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
@@ -44,7 +44,7 @@ static void append_holder(TextBuilder *out, const ControlJob *job, const Control
     } else {
         text_appendf(out, "another tenant's job of class %s", policy_class_names[holder->priority]);
     }
-    append_time(out, device->held_since_ns);
+    append_time(out, job->control, device->held_since_ns);
     text_appendf(out, ", %s", order(job, holder));
     append_kernel(out, holder);
 }

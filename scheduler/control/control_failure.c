@@ -1,8 +1,4 @@
-#include <time.h>
-
 #include "scheduler/control/control_internal.h"
-
-enum { LOOK_EVERY_NS = 10000000 };
 
 void control_fail(Control *control, Error *owned_error) {
     control->failed = true;
@@ -24,12 +20,13 @@ Error *control_check(Control *control) {
 Error *control_post_request(Control *control, ControlRequest *request) {
     (void)pthread_mutex_lock(&control->status_mutex);
     Error *error = error_copy(control->fatal);
-    if (!error) message_queue_post(&control->queue, &request->message);
+    if (!error) control_post(control, &request->message);
     (void)pthread_mutex_unlock(&control->status_mutex);
     return error;
 }
 
-static void answer_all(Control *control) {
+void control_answer_failed(Control *control) {
+    control->event_count = 0;
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
         if (job) control_answer_waiters(job, control->fatal);
@@ -38,17 +35,5 @@ static void answer_all(Control *control) {
         ControlRequest *drainer = control->drainer;
         control->drainer = NULL;
         control_answer(drainer, error_copy(control->fatal));
-    }
-}
-
-/* What was under way comes back here and is settled; the descriptor that would wake this thread may
- * be what failed, so it looks. */
-void control_serve_failed(Control *control) {
-    static const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
-    while (control->failed && !control->ending) {
-        message_queue_handle(&control->queue, control);
-        control->event_count = 0; /* nothing is decided any more */
-        answer_all(control);
-        (void)nanosleep(&pause, NULL);
     }
 }

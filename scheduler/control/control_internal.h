@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 
 #include "scheduler/control/control.h"
+#include "scheduler/control/control_loop.h"
+#include "scheduler/control/control_ports.h"
 #include "scheduler/node/execution_limits.h"
 #include "scheduler/executor/io_pool.h"
 #include "scheduler/executor/resident_models.h"
@@ -220,6 +222,8 @@ typedef struct ControlDevice {
 
 struct Control {
     ControlOptions options;
+    ControlPorts ports;
+    ControlLoop *loop; /* the thread, its queue and its timer; NULL: somebody else drives this */
     Policy *policy;
     Device *host;        /* slot 0 of all executions */
     uint64_t host_bytes; /* that the machine has */
@@ -227,20 +231,17 @@ struct Control {
     uint32_t device_count;
     ResidentModels *models;
     IoPool *io;
-    MessageQueue queue; /* posted to by any thread */
     IdMap by_number, by_id, model_map, tenants;
     RecentTime recent; /* of all tenants; guarded by status_mutex */
     RunTimes *run_times;
     uint64_t last_number;
     uint64_t kept_bytes;     /* of inputs that wait in memory, though the store has them */
     uint64_t timer_ns;       /* the policy's; 0: none */
-    uint64_t timer_set_ns;   /* when the kernel's timer wakes the thread; 0: never */
     uint64_t retry_ns;       /* when stalled commits are tried again; 0: none stalled */
     uint64_t retry_after_ns; /* how long the last one that stalled waits */
     PolicyEvent *events;     /* not applied yet */
     size_t event_count, event_capacity;
     bool slice_end_asked; /* its answer comes within a kernel's time */
-    uint64_t spin_ns;     /* how long that is waited for without sleeping */
     bool draining, ending;
     atomic_bool refuses_jobs;       /* also other threads' */
     bool failed;                    /* fatal is set */
@@ -250,8 +251,6 @@ struct Control {
     char *left;       /* behind the draining: jobs that have not stopped; NULL: none */
     size_t aside_count, patience_count; /* jobs that are aside; of them, with abandon_ns */
     size_t in_flight;                   /* tasks and commits that have not come back */
-    pthread_t thread;
-    bool thread_runs;
     /* The last ones that ended, for `run` through a daemon; guarded by status_mutex. */
     struct ControlEnded {
         JobId job;
@@ -311,7 +310,11 @@ typedef struct ControlRequest {
 MUST_CHECK Error *control_send(Control *control, ControlRequest *request);
 
 /* ---- control.c ---- */
-uint64_t control_now_ns(void);
+/* The ports' clock: monotonic, and seconds since 1970. Threads: any. */
+uint64_t control_now_ns(const Control *control);
+double control_calendar_s(const Control *control);
+/* Gives the control thread a message. Threads: any. */
+void control_post(Control *control, Message *message);
 /* Told to the policy behind what was posted before. */
 void control_post_event(Control *control, PolicyEvent event);
 /* Applies what was posted, and what comes of it. */
@@ -324,8 +327,9 @@ void control_set_waiting(ControlJob *job, const char *words, const Error *error)
 /* Gives up: nothing is decided any more, everything that waits or comes is answered with the error.
  * On the control thread. */
 void control_fail(Control *control, Error *owned_error);
-/* What the thread does from then on, until the daemon ends. */
-void control_serve_failed(Control *control);
+/* Called from then on, whenever messages were handled: nothing is decided any more, and whoever
+ * waits is told of the failure. */
+void control_answer_failed(Control *control);
 /* Errors: the failure, if there was one: then nobody would answer. Threads: any. */
 MUST_CHECK Error *control_post_request(Control *control, ControlRequest *request);
 

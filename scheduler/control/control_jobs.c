@@ -61,7 +61,7 @@ Error *control_job_create(Control *control, ControlJob **out_job) {
     job->control = control;
     job->grant_bytes = UINT64_MAX;
     job->demanded = job->status.demanded = POLICY_NO_DEVICE;
-    job->submitted = clock_real().calendar_s(clock_real().self);
+    job->submitted = control_calendar_s(control);
     job->started = NAN;
     job->deadline = NAN;
     job->items_done = job->status.items_done = -1;
@@ -260,11 +260,11 @@ Error *control_find_device(const Control *control, const char *name, uint64_t *o
 }
 
 /* A time of the calendar on the monotonic clock; 0 for none. */
-static uint64_t deadline_ns(double deadline) {
+static uint64_t deadline_ns(const Control *control, double deadline) {
     if (isnan(deadline)) return 0;
-    double left = deadline - clock_real().calendar_s(clock_real().self);
+    double left = deadline - control_calendar_s(control);
     if (left > 1e9) return 0; /* thirty years: as good as none */
-    uint64_t now_ns = control_now_ns();
+    uint64_t now_ns = control_now_ns(control);
     return left > 0 ? now_ns + (uint64_t)(left * 1e9) : now_ns;
 }
 
@@ -290,7 +290,7 @@ void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uin
                           .model = job->model->key.low,
                           .class_ = (uint64_t)job->priority,
                           .weight = job->policy.weight,
-                          .deadline_ns = job->missed ? 0 : deadline_ns(job->deadline),
+                          .deadline_ns = job->missed ? 0 : deadline_ns(job->control, job->deadline),
                           .device = device,
                           .constant_bytes = job->model->constant_bytes,
                           .bytes = live_bytes,

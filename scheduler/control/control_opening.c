@@ -18,7 +18,7 @@ static void close_old(ControlDevice *device) {
 static void run_closing(IoTask *task) {
     ControlDevice *device = CONTAINER_OF(task, ControlDevice, opening.task);
     close_old(device);
-    message_queue_post(&device->opening.control->queue, &device->opening.message);
+    control_post(device->opening.control, &device->opening.message);
 }
 
 static Error *open_new(const char *spec, Device **out, uint64_t *out_bytes) {
@@ -33,7 +33,7 @@ static void run_opening(IoTask *task) {
     ControlDevice *device = CONTAINER_OF(task, ControlDevice, opening.task);
     ControlOpening *opening = &device->opening;
     opening->error = open_new(device->spec, &opening->device, &opening->bytes);
-    message_queue_post(&opening->control->queue, &opening->message);
+    control_post(opening->control, &opening->message);
 }
 
 /* ---- on the control thread ---- */

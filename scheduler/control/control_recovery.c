@@ -58,14 +58,15 @@ static Error *fill(ControlJob *job, const Job *row) {
     job->has_checkpoint = !isnan(row->checkpoint_created);
     job->device_seconds_before = row->device_seconds;
     job->started = row->started;
-    double age = clock_real().calendar_s(clock_real().self) - row->submitted;
-    if (age >= 0 && age * 1e9 < (double)control_now_ns()) /* else it is older than the clock */
-        job->submitted_ns = control_now_ns() - (uint64_t)(age * 1e9);
+    double age = control_calendar_s(control) - row->submitted;
+    if (age >= 0 &&
+        age * 1e9 < (double)control_now_ns(control)) /* else it is older than the clock */
+        job->submitted_ns = control_now_ns(control) - (uint64_t)(age * 1e9);
     TRY(jobs_get_policy(control->options.store, row->tenant, row->id, &policy));
     TRY(job_policy_read(policy.data, policy.size, &job->policy));
     if (row->priority >= POLICY_CLASS_COUNT)
         FAIL(CORRUPT, "catalog.db: a job of priority %d; run fsck", row->priority);
-    bool late = row->deadline < clock_real().calendar_s(clock_real().self);
+    bool late = row->deadline < control_calendar_s(control);
     if (job->policy.suspend_after_ns || job->policy.suspend_at || late) TRY(find_past(job, row));
     TRY(set_model(job, row));
     return control_job_name(job, row->id);
@@ -240,7 +241,7 @@ static void store_resting(Control *control, bool checkpointed) {
 void control_begin_drain(Control *control, ControlRequest *request) {
     control->draining = true;
     control->drainer = request;
-    control->grace_end_ns = control_now_ns() + request->grace_ns;
+    control->grace_end_ns = control_now_ns(control) + request->grace_ns;
     for (uint32_t i = 0; i < control->device_count; i++) {
         ControlDevice *device = &control->devices[i];
         device->slice_end_ns = device->give_up_ns = 0;
@@ -284,7 +285,7 @@ void control_go_on_draining(Control *control) {
     size_t left = 0;
     for (uint32_t i = 0; i < control->device_count; i++)
         busy |= control->devices[i].running != NULL;
-    if (busy && control_now_ns() < control->grace_end_ns) return;
+    if (busy && control_now_ns(control) < control->grace_end_ns) return;
     describe_all_left(control);
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];

@@ -88,7 +88,7 @@ static Error *store_job(Connection *catalog, void *context) {
 static void post_birth(CatalogRequest *request, Error *owned_error) {
     Birth *birth = CONTAINER_OF(request, Birth, request);
     birth->error = owned_error;
-    message_queue_post(&birth->job->control->queue, &birth->message);
+    control_post(birth->job->control, &birth->message);
 }
 
 /* A job that is not to be: the policy forgets it, its slice ends, nothing of it was stored. */
@@ -139,7 +139,7 @@ static Error *fill_job(ControlJob *job, const ControlSubmission *submission) {
     job->fresh = !submission->restore;
     job->epoch = submission->job.epoch;
     job->has_checkpoint = submission->restore && submission->restore->checkpoint;
-    job->submitted_ns = control_now_ns();
+    job->submitted_ns = control_now_ns(job->control);
     TRY(copy_policy(submission->policy, &job->policy));
     return control_job_set_model(
         job, &submission->job.executable, submission->constant_bytes, submission->device_strings);
@@ -257,7 +257,7 @@ static Error *suspend(Control *control, ControlRequest *request) {
     TRY(control_wait_for(job, request));
     control_post_event(
         control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
-    if (!job->suspend_asked_ns) job->suspend_asked_ns = control_now_ns();
+    if (!job->suspend_asked_ns) job->suspend_asked_ns = control_now_ns(control);
     return NULL;
 }
 

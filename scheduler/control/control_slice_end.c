@@ -13,7 +13,7 @@ static void leave_device(ControlJob *job, uint64_t device_ns) {
     (void)pthread_mutex_lock(&control->status_mutex);
     device->running = NULL;
     device->busy_ns += device_ns;
-    control_account_slice(job, control_now_ns(), device_ns);
+    control_account_slice(job, control_now_ns(control), device_ns);
     (void)pthread_mutex_unlock(&control->status_mutex);
     device->slice_end_ns = device->give_up_ns = 0;
     job->running = false;
@@ -38,12 +38,12 @@ void control_fail_job(ControlJob *job, Error *owned_error) {
 
 void control_post_slice_ended(WorkerSlice *slice) {
     ControlJob *job = CONTAINER_OF(slice, ControlJob, slice);
-    message_queue_post(&job->control->queue, &job->slice_ended);
+    control_post(job->control, &job->slice_ended);
 }
 
 /* At the safepoint where the slice ended: what a checkpoint is to be written from. */
 static void take_snapshot(ControlJob *job) {
-    uint64_t now_ns = control_now_ns();
+    uint64_t now_ns = control_now_ns(job->control);
     bool due = job->checkpoint_due_ns && now_ns >= job->checkpoint_due_ns;
     if (!due && !job->checkpoint_wanted && !job->control->draining) return;
     error_free(control_job_take_snapshot(job)); /* tried again at the next slice's end */

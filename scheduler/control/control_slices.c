@@ -150,7 +150,7 @@ static Error *do_task(Task *task) {
 static void run_task(IoTask *io_task) {
     Task *task = (Task *)io_task;
     task->error = do_task(task);
-    message_queue_post(&task->control->queue, &task->message);
+    control_post(task->control, &task->message);
 }
 
 /* ---- on the control thread ---- */
@@ -167,7 +167,7 @@ static void begin_slice(ControlJob *job) {
     (void)pthread_mutex_lock(&control->status_mutex);
     device->running = job;
     (void)pthread_mutex_unlock(&control->status_mutex);
-    uint64_t now_ns = control_now_ns();
+    uint64_t now_ns = control_now_ns(control);
     job->resumed_ns = now_ns;
     control_watch_pauses(job);
     control_note_holder(job);
@@ -177,7 +177,7 @@ static void begin_slice(ControlJob *job) {
     if (!job->suspend_due_ns && job->policy.suspend_after_ns && !job->suspend_passed)
         job->suspend_due_ns = now_ns + job->policy.suspend_after_ns;
     if (isnan(job->started)) { /* its first slice ever */
-        job->started = clock_real().calendar_s(clock_real().self);
+        job->started = control_calendar_s(control);
         control_observe(control, METRIC_START_SECONDS, job->submitted_ns, now_ns);
     }
     control_observe(control, METRIC_RESUME_SECONDS, job->move_in_ns, now_ns);
@@ -259,7 +259,7 @@ static void opened(ControlJob *job, Error *owned_error) {
 
 static void note_loaded(Control *control, const Task *task) {
     ControlModel *model = id_map_find(&control->model_map, 0, task->model);
-    if (model) model->loaded_ns[task->device] = control_now_ns();
+    if (model) model->loaded_ns[task->device] = control_now_ns(control);
 }
 
 static void handle_task(void *context, Message *message) {
@@ -396,7 +396,7 @@ void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place) {
     control_job_count_out(job);
     if (control_job_move_arrival(job, device)) return;
     job->device = device;
-    job->move_in_ns = control_now_ns();
+    job->move_in_ns = control_now_ns(job->control);
     post_task(job->control,
         (Task){.kind = place == POLICY_PLACE_HOST ? TASK_MOVE_IN_HOST : TASK_MOVE_IN_DISK,
             .message.handle = handle_task,

@@ -45,7 +45,7 @@ void control_tell(ControlJob *job, JobEventKind kind, const char *words) {
 
 void control_tell_rarely(ControlJob *job, JobEventKind kind, const char *words) {
     ControlRare *rare = &job->rare[kind == JOB_EVENT_PREEMPTED ? 0 : 1];
-    uint64_t now_ns = control_now_ns();
+    uint64_t now_ns = control_now_ns(job->control);
     TextBuilder OWN_TEXT(text) = {0};
     char *why = NULL;
     if (rare->told_ns && now_ns - rare->told_ns < RARELY_NS) {
@@ -109,10 +109,10 @@ void control_tell_missed(ControlJob *job) {
 }
 
 void control_tell_promise(ControlJob *job, uint64_t end_ns) {
-    uint64_t now_ns = control_now_ns();
+    uint64_t now_ns = control_now_ns(job->control);
     double left_s = end_ns > now_ns ? (double)(end_ns - now_ns) * 1e-9 : 0;
     (void)pthread_mutex_lock(&job->control->status_mutex);
-    job->status.promised_end = clock_real().calendar_s(clock_real().self) + left_s;
+    job->status.promised_end = control_calendar_s(job->control) + left_s;
     (void)pthread_mutex_unlock(&job->control->status_mutex);
 }
 

@@ -65,7 +65,7 @@ static void test_control_failure_answers_everybody(void **state) {
         const struct timespec pause = {.tv_nsec = (round + 1) * 20000000};
         (void)nanosleep(&pause, NULL);
         Failure failure = {{.handle = fail_now}, "the disk is gone"};
-        message_queue_post(&fixture.control->queue, &failure.message);
+        control_post(fixture.control, &failure.message);
         for (int i = 0; i < SENDERS; i++) {
             (void)pthread_join(senders[i].thread, NULL);
             assert_string_equal(error_message(senders[i].error), "the disk is gone");
@@ -89,8 +89,8 @@ static void test_control_failure_ends_draining(void **state) {
     /* the second one may be handled when everybody was told of the first */
     static Failure first = {{.handle = fail_now}, "first"},
                    second = {{.handle = fail_now}, "second"};
-    message_queue_post(&fixture.control->queue, &first.message);
-    message_queue_post(&fixture.control->queue, &second.message);
+    control_post(fixture.control, &first.message);
+    control_post(fixture.control, &second.message);
     assert_fails_saying(IO, "first", control_drain(fixture.control, UINT64_C(60000000000), &left));
 }
 
