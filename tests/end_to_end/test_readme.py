@@ -2,8 +2,10 @@
 import os
 import re
 import subprocess
+import sys
 
 import numpy as np
+import onnx
 from harness import ROOT, TIMEOUT_S, binary
 
 
@@ -23,3 +25,16 @@ def test_the_steps_of_the_readme_run_as_they_stand(tmp_path):
     assert "the same bits" in done.stdout
     straight, job = (np.load(tmp_path / f"{name}.npz")["y"] for name in ("straight", "job"))
     assert straight.tobytes() == job.tobytes()
+
+
+def test_the_script_makes_the_example(tmp_path):
+    subprocess.run([sys.executable, "examples/loop/make_loop.py", str(tmp_path)], cwd=ROOT, check=True)
+    made, kept = (onnx.load(os.path.join(folder, "loop.onnx")) for folder in (tmp_path, f"{ROOT}/examples/loop"))
+    weights = [onnx.numpy_helper.to_array(model.graph.initializer[0]) for model in (made, kept)]
+    assert np.allclose(*weights, rtol=0, atol=1e-6)
+    for model in (made, kept):
+        model.graph.initializer[0].raw_data = b""
+    assert made == kept
+    made, kept = (np.load(os.path.join(folder, "in.npz")) for folder in (tmp_path, f"{ROOT}/examples/loop"))
+    assert sorted(made) == sorted(kept) == ["rounds", "x"]
+    assert all(np.array_equal(made[name], kept[name]) for name in kept)
