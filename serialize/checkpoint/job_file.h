@@ -1,6 +1,7 @@
 #pragma once
-/* A job's part of a checkpoint file: what stands beside its execution, so that the file alone is
- * enough to go on with the job anywhere.
+/* The sections of a job file: a checkpoint file that also holds what stands beside the execution of
+ * its job, so that the file alone is enough to go on with the job anywhere. Written by the exporter
+ * and read by the importer of scheduler/jobs, on any thread.
  *
  *      header                               always
  *      frames … labels, bulk                the execution, unless the job is between two runs

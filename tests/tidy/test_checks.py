@@ -171,6 +171,14 @@ class Style(unittest.TestCase):
         self.assertEqual(names("`run_it` runs, `--run_all` is no function\n"), [])
         self.assertIn("no source", names("`walk_it` walks\n")[0])
 
+    def test_words_of_the_glossary_stand_in_the_headers_that_it_names(self):
+        def words(row):
+            header = {"vm/code/run.h": "#pragma once\n/* A run is in_doubt. */\n"}
+            tree = Tree(**{"docs/architecture.md": f"| walk | x | `run.h` |\n## Words\n{row}\n", **header})
+            return [what for _, _, what in tree.problems(check_documents.check_documents)]
+        self.assertEqual(words("| run, in doubt | a thing | `run.h` |"), [])
+        self.assertIn("the word walk", words("| run, walk | a thing | `run.h` |")[0])
+
     def test_documents_link_to_what_is_there(self):
         def links(text):
             tree = Tree(**{"docs/a.md": f"# First part: words\n{text}\n", "docs/b.md": "## A `b`\n"})

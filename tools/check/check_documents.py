@@ -13,6 +13,9 @@ NAMED_FOLDER = re.compile(r"`((?:base|kernels|vm|serialize|compiler|store|schedu
 # A function, field or pass: words with _ between them, in backticks. Sources that may have it:
 NAMED_WORD = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)`")
 WORD_ENDINGS = (".c", ".h", ".def", ".cu", ".py", ".sql", ".build")
+# A row of the glossary: the words, what they mean, the files that say so.
+GLOSSARY = "docs/architecture.md"
+GLOSSARY_ROW = re.compile(r"^\| ([^|]+) \| [^|]+ \| ((?:`[\w.]+`(?:, )?)+) \|$")
 LINK = re.compile(r"\]\(([^)\s:]*)\)")
 
 
@@ -74,6 +77,22 @@ def check_words(path, lines, words):
                 yield path, number, f"names {word}, which no source has"
 
 
+def check_glossary(root, lines, paths):
+    """Each word of the glossary stands in a file that its row names."""
+    for number, line, _ in lines[next((i for i, (_, line, _) in enumerate(lines) if line == "## Words"), len(lines)):]:
+        row = GLOSSARY_ROW.match(line)
+        if not row:
+            continue
+        text = ""
+        for name in re.findall(r"`([\w.]+)`", row.group(2)):
+            for path in (path for path in paths if os.path.basename(path) == name):
+                with open(os.path.join(root, path), encoding="utf-8") as file:
+                    text += file.read().lower().replace("_", " ")
+        for word in row.group(1).split(", "):
+            if word not in text:
+                yield GLOSSARY, number, f"the word {word} is not in {row.group(2)}"
+
+
 def check_links(root, path, lines, anchors):
     for number, line, fenced in lines:
         for target in [] if fenced else LINK.findall(line):
@@ -92,7 +111,7 @@ def check_documents(root):
     files = {*paths, *(os.path.basename(path) for path in paths)}
     folders = {"/".join(parts[:i]) for parts in (path.split("/") for path in paths) for i in range(1, len(parts))}
     anchors = {path: find_anchors(lines) for path, lines in documents.items()}
-    problems = []
+    problems = list(check_glossary(root, documents.get(GLOSSARY, []), paths))
     for path, lines in documents.items():
         problems += check_shape(root, path, lines)
         problems += check_names(path, lines, files, folders)
