@@ -1,8 +1,15 @@
 #include "scheduler/service/job_service.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "scheduler/http/server/http_service.h"
+#include "scheduler/node/model_loader.h"
+#include "store/database/statement.h"
+#include "tests/scheduler/executor_fixtures.h"
 #include "tests/scheduler/service_fixtures.h"
+#include "tests/serialize/memory_npz.h"
+#include "vm/assembly/assembly.h"
 
 static Error *count_job(void *context, const JobsApiJob *job) {
     assert_true(job->job[0] && job->model[0] && job->state[0]);
@@ -158,12 +165,118 @@ static void test_job_service_lists_by_state(void **state) {
     assert_int_equal(count, 4);
 }
 
+/* A model whose identity no other test changes. */
+static void register_sum(ServiceFixture *fixture) {
+    static const char text[] = "primitive %add = Add\n"
+                               "function sum(a: float32[n, 2], b: float32[n, 2]) -> (y: any) "
+                               "exported {\n"
+                               "    InvokePacked %add r0, r1 -> r2\n"
+                               "    Ret r2\n"
+                               "}\n"
+                               "function main(a: float32[n, 2]) -> (y: any) exported {\n"
+                               "    Ret r0\n"
+                               "}\n";
+    OWN(Executable, executable) = NULL;
+    ModelVersion OWN_VERSION(version) = {0};
+    assert_ok(assembly_parse(text, sizeof text - 1, &executable));
+    assert_ok(model_loader_register(
+        fixture->node.store, TENANT_DEFAULT, NULL, "sum", executable, NULL, 0, &version));
+}
+
+/* As a client sends it. */
+static Error *post(ServiceFixture *fixture, const char *policy, const ByteWriter *inputs) {
+    static const char boundary[] = "multipart/form-data; boundary=cut";
+    HttpService service = {.jobs = fixture->api};
+    HttpResponse OWN_RESPONSE(response);
+    ByteWriter OWN_BYTES(body) = {0};
+    HttpRequest OWN_REQUEST(request) = {.caller = fixture->user};
+    char head[256];
+    int size = snprintf(
+        head, sizeof head, "--cut\r\ncontent-disposition: form-data; name=\"policy\"\r\n\r\n");
+    byte_write_bytes(&body, head, (size_t)size);
+    byte_write_bytes(&body, policy, strlen(policy));
+    size = snprintf(
+        head, sizeof head, "\r\n--cut\r\ncontent-disposition: form-data; name=\"inputs\"\r\n\r\n");
+    byte_write_bytes(&body, head, (size_t)size);
+    byte_write_bytes(&body, inputs->data, inputs->size);
+    byte_write_bytes(&body, "\r\n--cut--\r\n", 11);
+    request.body = body.data;
+    request.body_size = body.size;
+    memcpy(request.content_type, boundary, sizeof boundary);
+    http_response_init(&response);
+    return route_job_submit(&service, &request, &response);
+}
+
+typedef struct KeyedRequest {
+    const char *key;
+    Digest digest;
+} KeyedRequest;
+
+static Error *read_request(Connection *catalog, void *context) {
+    KeyedRequest *request = context;
+    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_BY_KEY);
+    bool found;
+    query_bind_i64(&query, 1, TENANT_DEFAULT);
+    query_bind_text(&query, 2, request->key);
+    TRY(query_next(&query, &found));
+    assert_true(found);
+    return query_digest(&query, 2, &request->digest);
+}
+
+static void expect_digest(ServiceFixture *fixture, const char *key, const char *digest) {
+    KeyedRequest request = {.key = key};
+    char text[DIGEST_TEXT_SIZE];
+    assert_ok(catalog_run(fixture->node.catalog, read_request, &request));
+    digest_print(&request.digest, text);
+    assert_string_equal(text, digest);
+}
+
+/* A client may send the same request with its key to a newer version: the digest must be the one
+ * that an older version stored. A golden value changes only with the executable's format. */
+static void test_job_service_digests_requests_as_before(void **state) {
+    (void)state;
+    ServiceFixture OWN_SERVICE(fixture);
+    ArrayList OWN_ARRAYS(both) = {0};
+    ByteWriter OWN_BYTES(two) = {0};
+    ByteWriter OWN_BYTES(one) = {0};
+    service_fixture_init(&fixture);
+    register_sum(&fixture);
+    fixture_add_floats(&both, "a", &(Shape){2, {3, 2}}, 1);
+    fixture_add_floats(&both, "b", &(Shape){2, {1, 2}}, 7);
+    stored_npz(&both, &two);
+    service_fixture_inputs(3, &one);
+    assert_ok(post(&fixture,
+        "{\"model\":\"sum@1\",\"function\":\"sum\",\"items\":true,\"batch\":1,"
+        "\"shared\":[\"b\"],\"priority\":\"low\",\"weight\":3,\"deadline\":1000,"
+        "\"checkpoint_every\":60.5,\"checkpoint_keep\":2,\"release\":\"checkpoint\","
+        "\"device\":\"cpu\",\"key\":\"batch\",\"threads\":2,\"check_finite\":true}",
+        &two));
+    assert_ok(post(&fixture,
+        "{\"model\":\"sum\",\"key\":\"single\",\"suspend_after\":7,\"suspend_after_ms\":50000}",
+        &one));
+    assert_ok(post(&fixture, "{\"model\":\"sum\",\"key\":\"plain\",\"priority\":\"high\"}", &one));
+    expect_digest(
+        &fixture, "batch", "d6bf24ae17fc730067f10af13d67fc6de1c756269eda6f94e2ccd339ade64dc0");
+    expect_digest(
+        &fixture, "single", "b3c10f6b80342f3ab091700737dee891a0bdc1d0541365efafc934cf7dc8c24c");
+    expect_digest(
+        &fixture, "plain", "7981901d2e8cd90ed0e7a8c728c6c373d367eafe997f91096e79d32fefd572ae");
+    /* the same again is the same; the deadline is no part of it, all else is */
+    assert_ok(post(&fixture,
+        "{\"model\":\"sum@1\",\"key\":\"plain\",\"priority\":\"high\",\"deadline\":5}", &one));
+    assert_fails(CONFLICT, post(&fixture, "{\"model\":\"sum\",\"key\":\"plain\"}", &one));
+    assert_fails(CONFLICT,
+        post(&fixture, "{\"model\":\"sum\",\"key\":\"plain\",\"priority\":\"high\",\"threads\":1}",
+            &one));
+}
+
 int test_job_service(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_job_service_follows_a_job),
         cmocka_unit_test(test_job_service_keeps_tenants_apart),
         cmocka_unit_test(test_job_service_lists_in_pages),
         cmocka_unit_test(test_job_service_lists_by_state),
+        cmocka_unit_test(test_job_service_digests_requests_as_before),
     };
     return cmocka_run_group_tests_name("job_service", tests, NULL, NULL);
 }
