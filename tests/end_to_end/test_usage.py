@@ -9,7 +9,7 @@ import pytest
 
 from harness import NOT_FOUND, REFUSED, SMALL_MODELS, SUSPENDED, USAGE, Home, binary
 
-COMMANDS = pathlib.Path(__file__).resolve().parents[2] / "tools" / "commands.def"
+COMMANDS = pathlib.Path(__file__).resolve().parents[2] / "tools/client/commands.def"
 VERBS = re.findall(r'^COMMAND\("([a-z-]+)"', COMMANDS.read_text(), re.MULTILINE)
 
 
