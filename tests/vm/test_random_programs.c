@@ -26,58 +26,68 @@ static uint64_t random_register(uint64_t *random) {
     return operand_make(OPERAND_REGISTER, pick(random, REGISTERS));
 }
 
-/* An immediate that the opcode's meaning allows; small numbers where any will do. */
-static int64_t random_immediate(uint64_t *random, Opcode opcode, uint32_t index) {
-    bool is_dtype = (opcode == OPCODE_ALLOC_TENSOR && index == 2) ||
-                    (opcode == OPCODE_ALLOC_TENSOR_REG && index == 2) ||
-                    (opcode == OPCODE_MAKE_TENSOR0 && index == 1) ||
-                    (opcode == OPCODE_ALLOC_STORAGE && index == 3);
-    if (is_dtype) return pick(random, 2) ? DTYPE_FLOAT32 : DTYPE_INT64;
-    if (opcode == OPCODE_INT_OP) return pick(random, INT_OP_COUNT);
-    if (opcode == OPCODE_ALLOC_STORAGE && index == 1) return 64;
-    if (opcode == OPCODE_ALLOC_ADT) return pick(random, 3);
-    return pick(random, 2);
+/* An immediate that its letter allows; small numbers where any will do. */
+static int64_t random_immediate(uint64_t *random, char letter) {
+    switch (letter) {
+    case 'd':
+    case 'h':
+        return pick(random, 2) ? DTYPE_FLOAT32 : DTYPE_INT64;
+    case 'q':
+        return pick(random, INT_OP_COUNT);
+    case 'a':
+        return 64;
+    case 'g':
+        return pick(random, 3);
+    default:
+        return pick(random, 2);
+    }
 }
 
-static uint64_t random_operand(
-    uint64_t *random, Opcode opcode, char letter, uint32_t index, uint32_t pc, uint32_t count) {
+static uint64_t random_operand(uint64_t *random, char letter, uint32_t pc, uint32_t count) {
     switch (letter) {
     case 'v':
+    case 'V':
         if (pick(random, 3) == 0)
             return operand_make(OPERAND_IMMEDIATE, (int64_t)pick(random, 5) - 1);
         if (pick(random, 4) == 0) return operand_make(OPERAND_CONSTANT, pick(random, CONSTANTS));
         return random_register(random);
     case 't':
+    case 'T':
     case 'n':
         return pick(random, 2) ? operand_make(OPERAND_CONSTANT, 1) : random_register(random);
     case 'k':
-        return operand_make(OPERAND_CONSTANT, opcode == OPCODE_FATAL ? 2 : pick(random, 4));
+        return operand_make(OPERAND_CONSTANT, pick(random, 4));
+    case 'm':
+        return operand_make(OPERAND_CONSTANT, 2);
     case 'f':
+    case 'u':
+    case 'l':
         return operand_make(OPERAND_FUNCTION, 0);
     case 'p':
         return operand_make(OPERAND_IMMEDIATE, 0);
     case 'c':
         return operand_make(OPERAND_IMMEDIATE, 1);
-    case 'i':
-        return operand_make(OPERAND_IMMEDIATE, random_immediate(random, opcode, index));
     case 'j':
         return operand_make(OPERAND_IMMEDIATE, (int64_t)pick(random, count) - (int64_t)pc);
-    default:
+    case 'r':
+    case 'o':
         return random_register(random);
+    default:
+        return operand_make(OPERAND_IMMEDIATE, random_immediate(random, letter));
     }
 }
 
 static Error *add_instruction(
     ExecutableBuilder *builder, uint64_t *random, uint32_t pc, uint32_t count) {
-    Opcode opcode = (Opcode)pick(random, 31);
+    Opcode opcode = (Opcode)pick(random, OPCODE_COUNT);
     if (pc + 1 == count) opcode = OPCODE_RET;
     const OpcodeInfo *info = &opcode_infos[opcode];
     const char *star = strchr(info->operands, '*');
     uint32_t operand_count = (uint32_t)strlen(info->operands), flags = 0;
     if (star) operand_count = (uint32_t)(star - info->operands) - 1 + pick(random, 3);
-    bool is_call = opcode == OPCODE_INVOKE || opcode == OPCODE_TAIL_INVOKE || opcode == OPCODE_CALL;
+    bool is_call = info->operands[0] == 'f' || info->operands[0] == 'u';
     if (is_call) operand_count = 2; /* the function takes one argument */
-    if (opcode == OPCODE_ALLOC_CLOSURE) operand_count = 2 + pick(random, 2);
+    if (info->operands[0] == 'l') operand_count = 2 + pick(random, 2);
     if (opcode == OPCODE_INVOKE_PACKED) {
         operand_count = 2 + 2 + 1; /* Add */
         if (pick(random, 2)) flags |= INSTRUCTION_ALLOC;
@@ -90,8 +100,7 @@ static Error *add_instruction(
     uint64_t operands[16], head = head_make(opcode, flags, operand_count, 0);
     for (uint32_t i = 0; i < operand_count; i++) {
         uint32_t outputs = opcode == OPCODE_INVOKE_PACKED;
-        operands[i] =
-            random_operand(random, opcode, opcode_operand_letter(head, i, outputs), i, pc, count);
+        operands[i] = random_operand(random, opcode_operand_letter(head, i, outputs), pc, count);
     }
     if (opcode == OPCODE_INVOKE_PACKED)
         for (uint32_t i = 2; i < 4; i++) operands[i] = operand_make(OPERAND_CONSTANT, 1);

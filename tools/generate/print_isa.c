@@ -24,18 +24,6 @@ static const char WORDS[] =
     "A jump's value counts instructions from the jumping one. A last use must be one: the "
     "register is\nread neither behind the instruction nor by a later operand of it.\n";
 
-static const char LETTERS[] =
-    "\n| operand letter | meaning |\n| --- | --- |\n"
-    "| `r` | register |\n"
-    "| `v` | register, immediate or constant |\n"
-    "| `t` | register or constant (an object) |\n"
-    "| `n` | like `t`, or absent |\n"
-    "| `k`, `f`, `p`, `i` | constant, function, primitive, immediate |\n"
-    "| `j` | jump |\n"
-    "| `c` | how many of the last operands are outputs |\n"
-    "| `o` | output: with ALLOC a register written, else a register whose tensor is written |\n"
-    "| `*` | repeats the letter before it |\n";
-
 static const char GRAMMAR[] =
     "\n## Assembly\n\n"
     "Text of `.lva` files; `assembly_parse` and `assembly_print` are exact inverses on words,\n"
@@ -97,6 +85,14 @@ static void print_opcodes(void) {
     }
 }
 
+static void print_letters(void) {
+    printf("\n| operand letter | meaning |\n| --- | --- |\n");
+#define OPERAND_LETTER(letter, kinds, meaning) printf("| `%c` | %s |\n", letter, meaning);
+#include "vm/instruction/operand_letters.def"
+#undef OPERAND_LETTER
+    printf("| `*` | repeats the letter before it |\n");
+}
+
 static void print_objects(void) {
     printf("\n## Objects\n\n| number | kind |\n| --- | --- |\n");
 #define OBJECT(NAME, number, Type, text) printf("| %d | %s |\n", number, text);
@@ -116,7 +112,7 @@ static void print_packed(void) {
 int main(void) {
     fputs(WORDS, stdout);
     print_opcodes();
-    fputs(LETTERS, stdout);
+    print_letters();
     print_objects();
     print_packed();
     fputs(GRAMMAR, stdout);

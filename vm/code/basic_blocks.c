@@ -23,18 +23,15 @@ uint32_t basic_blocks_find(const BasicBlocks *blocks, uint32_t pc) {
     return low;
 }
 
-/* pcs that the instruction may go on at, but the next one. */
+/* pcs that the instruction may go on at, but the next one. No opcode has more jumps than two. */
 static uint32_t jump_targets(const Instruction *instruction, uint32_t pc, uint32_t out_targets[2]) {
-    if (instruction->opcode == OPCODE_IF) {
-        out_targets[0] = (uint32_t)(pc + operand_value(instruction->operands[2]));
-        out_targets[1] = (uint32_t)(pc + operand_value(instruction->operands[3]));
-        return 2;
+    uint32_t count = 0;
+    if (!(opcode_infos[instruction->opcode].flags & OPCODE_FLAG_JUMP)) return 0;
+    for (uint32_t i = 0; i < instruction->operand_count && count < 2; i++) {
+        if (opcode_operand_letter(instruction->head, i, 0) == 'j')
+            out_targets[count++] = (uint32_t)(pc + operand_value(instruction->operands[i]));
     }
-    if (instruction->opcode == OPCODE_GOTO) {
-        out_targets[0] = (uint32_t)(pc + operand_value(instruction->operands[0]));
-        return 1;
-    }
-    return 0;
+    return count;
 }
 
 static bool falls_through(const Instruction *instruction) {
@@ -95,7 +92,7 @@ static void connect(const Executable *executable, const Function *function, Basi
         uint32_t *successors = blocks->successors[block];
         successors[0] = successors[1] = BASIC_BLOCK_NONE;
         for (uint32_t i = 0; i < count; i++) successors[i] = basic_blocks_find(blocks, targets[i]);
-        if (falls_through(&instruction)) successors[0] = block + 1;
+        if (falls_through(&instruction)) successors[count ? 1 : 0] = block + 1;
         if (successors[1] == successors[0]) successors[1] = BASIC_BLOCK_NONE;
         for (uint32_t i = 0; i < 2; i++)
             if (successors[i] != BASIC_BLOCK_NONE) blocks->predecessor_offsets[successors[i] + 1]++;

@@ -45,32 +45,6 @@ static Error *check_constant(const Check *check, uint64_t operand, bool object) 
     return NULL;
 }
 
-/* Kinds that a signature letter allows, as bits. */
-static uint32_t letter_kinds(char letter) {
-    switch (letter) {
-    case 'r':
-    case 'o':
-        return 1u << OPERAND_REGISTER;
-    case 'v':
-        return 1u << OPERAND_REGISTER | 1u << OPERAND_IMMEDIATE | 1u << OPERAND_CONSTANT;
-    case 't':
-        return 1u << OPERAND_REGISTER | 1u << OPERAND_CONSTANT;
-    case 'n':
-        return 1u << OPERAND_REGISTER | 1u << OPERAND_CONSTANT | 1u << OPERAND_ABSENT;
-    case 'k':
-        return 1u << OPERAND_CONSTANT;
-    case 'f':
-        return 1u << OPERAND_FUNCTION;
-    case 'p':
-    case 'i':
-    case 'j':
-    case 'c':
-        return 1u << OPERAND_IMMEDIATE;
-    default:
-        return 0;
-    }
-}
-
 static Error *check_immediate(const Check *check, int64_t value, char letter) {
     if (letter == 'p')
         return check_range(value, 0, (int64_t)check->executable->primitive_count - 1, "primitive");
@@ -87,7 +61,7 @@ static Error *check_operand(const Check *check, uint32_t index) {
     uint64_t operand = instruction->operands[index];
     char letter = opcode_operand_letter(instruction->head, index, instruction->output_count);
     OperandKind kind = operand_kind(operand);
-    if (kind > OPERAND_ABSENT || !(letter_kinds(letter) >> kind & 1))
+    if (kind > OPERAND_ABSENT || !(operand_letters[(uint8_t)letter].kinds >> kind & 1))
         FAIL(CORRUPT, "operand %u is of the wrong kind", index);
     bool written = index >= instruction_first_written(instruction);
     if (operand_is_last_use(operand) && (kind != OPERAND_REGISTER || written))
@@ -98,7 +72,7 @@ static Error *check_operand(const Check *check, uint32_t index) {
     case OPERAND_IMMEDIATE:
         return check_immediate(check, operand_value(operand), letter);
     case OPERAND_CONSTANT:
-        return check_constant(check, operand, letter == 't' || letter == 'n');
+        return check_constant(check, operand, strchr("tTn", letter));
     case OPERAND_FUNCTION:
         return check_range(
             operand_value(operand), 0, (int64_t)check->executable->function_count - 1, "function");
@@ -183,13 +157,12 @@ static Error *check_invoke_packed(const Check *check) {
 }
 
 /* Calls of VM functions; how many arguments a packed function takes is known when it is found. */
-static Error *check_call(const Check *check) {
+static Error *check_call(const Check *check, bool packed_too) {
     const Instruction *instruction = &check->instruction;
     const Function *callee = &check->executable->functions[operand_value(instruction->operands[0])];
     uint32_t count = instruction->operand_count - 1;
     if (callee->kind == FUNCTION_PACKED) {
-        if (instruction->opcode != OPCODE_CALL)
-            FAIL(CORRUPT, "%s is a packed function: use Call", callee->name);
+        if (!packed_too) FAIL(CORRUPT, "%s is a packed function: use Call", callee->name);
         return NULL;
     }
     if (count != callee->parameter_count)
@@ -201,7 +174,6 @@ static Error *check_call(const Check *check) {
 static Error *check_closure(const Check *check) {
     const Instruction *instruction = &check->instruction;
     const Function *callee = &check->executable->functions[operand_value(instruction->operands[0])];
-    TRY(check_range(operand_value(instruction->operands[1]), CLOSURE_FIRST, CLOSURE_LAST, "side"));
     uint32_t bound = instruction->operand_count - 2;
     if (callee->kind == FUNCTION_BYTECODE && bound > callee->parameter_count)
         FAIL(CORRUPT, "%u values bound to %s, which takes %u", bound, callee->name,
@@ -209,67 +181,58 @@ static Error *check_closure(const Check *check) {
     return NULL;
 }
 
-static Error *check_alloc_storage(const uint64_t *operands) {
-    int64_t alignment = operand_value(operands[1]);
+static Error *check_alignment(int64_t alignment) {
     if (alignment < 1 || alignment > ALIGNMENT_MAX || (alignment & (alignment - 1)))
         FAIL(CORRUPT, "alignment %" PRIi64, alignment);
-    TRY(check_range(operand_value(operands[2]), 0, 1, "slot"));
-    if (operand_value(operands[3]) == DTYPE_NONE) return NULL;
-    return check_dtype(operand_value(operands[3]));
+    return NULL;
 }
 
-/* What the signature cannot say. */
-static Error *check_meaning(const Check *check) {
-    const uint64_t *operands = check->instruction.operands;
-    switch (check->instruction.opcode) {
-    case OPCODE_INVOKE_PACKED:
-        return check_invoke_packed(check);
-    case OPCODE_INVOKE:
-    case OPCODE_TAIL_INVOKE:
-    case OPCODE_CALL:
-        return check_call(check);
-    case OPCODE_ALLOC_CLOSURE:
-        return check_closure(check);
-    case OPCODE_ALLOC_STORAGE:
-        return check_alloc_storage(operands);
-    case OPCODE_ALLOC_TENSOR:
-    case OPCODE_ALLOC_TENSOR_REG:
-        return check_dtype(operand_value(operands[2]));
-    case OPCODE_ALLOC_ADT:
-        return check_range(operand_value(operands[0]), 0, ADT_TAG_MAX, "tag");
-    case OPCODE_DEVICE_COPY:
-        return check_range(operand_value(operands[1]), 0, 1, "slot");
-    case OPCODE_INT_OP:
-        return check_range(operand_value(operands[0]), 0, INT_OP_COUNT - 1, "IntOp kind");
-    case OPCODE_MAKE_TENSOR0:
-        return check_dtype(operand_value(operands[1]));
-    case OPCODE_LIST_CONCAT:
-        return check_range(operand_value(operands[2]), 0, 1, "ListConcat form");
-    case OPCODE_FATAL:
-        if (!value_is(
-                &check->executable->constants[operand_value(operands[0])].value, OBJECT_STRING))
-            FAIL(CORRUPT, "the message is not a string");
-        return NULL;
-    case OPCODE_MOVE:
-    case OPCODE_RET:
-    case OPCODE_INVOKE_CLOSURE:
-    case OPCODE_GET_FIELD:
-    case OPCODE_IF:
-    case OPCODE_LOAD_CONST:
-    case OPCODE_GOTO:
-    case OPCODE_GET_TAG:
-    case OPCODE_LOAD_CONSTI:
-    case OPCODE_SHAPE_OF:
-    case OPCODE_RESHAPE_TENSOR:
-    case OPCODE_KILL_REGISTER:
-    case OPCODE_LIST_NEW:
-    case OPCODE_LIST_APPEND:
-    case OPCODE_MAKE_SHAPE:
-    case OPCODE_READ_SCALAR:
-    case OPCODE_YIELD:
-        return NULL;
+/* Letters of immediates that stand for a range. */
+static const struct {
+    char letter;
+    int64_t low, high;
+    const char *what;
+} letter_ranges[] = {
+    {'g', 0, ADT_TAG_MAX, "tag"},
+    {'s', 0, 1, "slot"},
+    {'q', 0, INT_OP_COUNT - 1, "IntOp kind"},
+    {'w', CLOSURE_FIRST, CLOSURE_LAST, "side"},
+};
+
+/* What a letter asks of an operand of the right kind. */
+static Error *check_letter(const Check *check, uint32_t index) {
+    const Instruction *instruction = &check->instruction;
+    char letter = opcode_operand_letter(instruction->head, index, instruction->output_count);
+    int64_t value = operand_value(instruction->operands[index]);
+    if (letter == 'd' || (letter == 'h' && value != DTYPE_NONE)) return check_dtype(value);
+    if (letter == 'a') return check_alignment(value);
+    if (letter == 'b' && value != 0 && value != 1)
+        FAIL(CORRUPT, "%s form %" PRIi64 " is not in 0...1",
+            opcode_infos[instruction->opcode].mnemonic, value);
+    if (letter == 'm' && !value_is(&check->executable->constants[value].value, OBJECT_STRING))
+        FAIL(CORRUPT, "the message is not a string");
+    for (size_t i = 0; i < sizeof letter_ranges / sizeof letter_ranges[0]; i++) {
+        if (letter_ranges[i].letter == letter)
+            return check_range(
+                value, letter_ranges[i].low, letter_ranges[i].high, letter_ranges[i].what);
     }
     return NULL;
+}
+
+/* What the first operand's letter asks of all others. */
+static Error *check_callee(const Check *check) {
+    switch (opcode_infos[check->instruction.opcode].operands[0]) {
+    case 'p':
+        return check_invoke_packed(check);
+    case 'f':
+        return check_call(check, false);
+    case 'u':
+        return check_call(check, true);
+    case 'l':
+        return check_closure(check);
+    default:
+        return NULL;
+    }
 }
 
 static Error *check_instruction(Check *check, const uint64_t *words) {
@@ -290,7 +253,8 @@ static Error *check_instruction(Check *check, const uint64_t *words) {
     }
     TRY(check_head(check));
     for (uint32_t i = 0; i < instruction->operand_count; i++) TRY(check_operand(check, i));
-    return check_meaning(check);
+    for (uint32_t i = 0; i < instruction->operand_count; i++) TRY(check_letter(check, i));
+    return check_callee(check);
 }
 
 static Error *check_code(Check *check) {

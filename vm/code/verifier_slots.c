@@ -181,75 +181,64 @@ static Error *read_closure(Graph *graph, const Instruction *instruction) {
     return NULL;
 }
 
-/* What an instruction reads, and *out: what its destination is then. */
-static Error *read_effect(Graph *graph, const Instruction *instruction, uint32_t *out) {
-    const uint64_t *operands = instruction->operands;
+/* Operands whose letter asks for a tensor in slot 0. */
+static Error *read_host_operands(Graph *graph, const Instruction *instruction) {
+    if (!strpbrk(opcode_infos[instruction->opcode].operands, "VT")) return NULL;
+    for (uint32_t i = 0; i < instruction->operand_count; i++) {
+        const char letter = opcode_operand_letter(instruction->head, i, instruction->output_count);
+        if (letter == 'V' || letter == 'T') TRY(must_be_in(graph, instruction, i, 0));
+    }
+    return NULL;
+}
+
+/* The slot that the instruction's operand with letter 's' names. */
+static uint32_t named_slot(const Instruction *instruction) {
+    const char *operands = opcode_infos[instruction->opcode].operands;
+    const size_t index = (size_t)(strchr(operands, 's') - operands);
+    return slot_node((uint64_t)operand_value(instruction->operands[index]));
+}
+
+/* *out: what the instruction gives. */
+static Error *read_given(Graph *graph, const Instruction *instruction, uint32_t *out) {
     *out = NODE_NOTHING;
-    switch (instruction->opcode) {
-    case OPCODE_INVOKE_PACKED:
-        return read_invoke(graph, instruction);
-    case OPCODE_INVOKE:
-    case OPCODE_CALL:
-        return read_call(graph, instruction, out);
-    case OPCODE_TAIL_INVOKE:
-        TRY(read_call(graph, instruction, out));
-        return add_edge(
-            graph, *out, graph->first_parameter[graph->index] + graph->function->parameter_count);
-    case OPCODE_RET:
-        TRY(read_operand(graph, instruction, 0, out));
-        return add_edge(
-            graph, *out, graph->first_parameter[graph->index] + graph->function->parameter_count);
-    case OPCODE_ALLOC_CLOSURE:
-        *out = NODE_ANY;
-        return read_closure(graph, instruction);
-    case OPCODE_MOVE:
-    case OPCODE_LOAD_CONST:
-    case OPCODE_ALLOC_TENSOR:
-        return read_operand(graph, instruction, 0, out);
-    case OPCODE_ALLOC_TENSOR_REG:
-        TRY(must_be_in(graph, instruction, 3, 0));
-        TRY(read_operand(graph, instruction, 0, out));
-        if (operand_kind(operands[0]) == OPERAND_ABSENT) *out = NODE_DEVICE;
-        return NULL;
-    case OPCODE_RESHAPE_TENSOR:
-        TRY(must_be_in(graph, instruction, 1, 0));
-        return read_operand(graph, instruction, 0, out);
-    case OPCODE_IF:
-        TRY(must_be_in(graph, instruction, 0, 0));
-        return must_be_in(graph, instruction, 1, 0);
-    case OPCODE_READ_SCALAR:
-        return must_be_in(graph, instruction, 0, 0);
-    case OPCODE_ALLOC_STORAGE:
-        *out = slot_node((uint64_t)operand_value(operands[2]));
-        return NULL;
-    case OPCODE_DEVICE_COPY:
-        *out = slot_node((uint64_t)operand_value(operands[1]));
-        return NULL;
-    case OPCODE_LIST_CONCAT:
-        *out = slot_node(instruction->flags & INSTRUCTION_HOST ? 0 : 1);
-        return NULL;
-    case OPCODE_SHAPE_OF:
-    case OPCODE_MAKE_TENSOR0:
+    switch (opcode_infos[instruction->opcode].slot) {
+    case TENSOR_HOST:
         *out = NODE_HOST;
         return NULL;
-    case OPCODE_INVOKE_CLOSURE:
-    case OPCODE_ALLOC_ADT:
-    case OPCODE_GET_FIELD:
-    case OPCODE_LIST_NEW:
-    case OPCODE_LIST_APPEND:
+    case TENSOR_ANY:
         *out = NODE_ANY;
         return NULL;
-    case OPCODE_GOTO:
-    case OPCODE_GET_TAG:
-    case OPCODE_LOAD_CONSTI:
-    case OPCODE_FATAL:
-    case OPCODE_KILL_REGISTER:
-    case OPCODE_INT_OP:
-    case OPCODE_MAKE_SHAPE:
-    case OPCODE_YIELD:
+    case TENSOR_FIRST:
+        TRY(read_operand(graph, instruction, 0, out));
+        if (operand_kind(instruction->operands[0]) == OPERAND_ABSENT) *out = NODE_DEVICE;
+        return NULL;
+    case TENSOR_NAMED:
+        *out = named_slot(instruction);
+        return NULL;
+    case TENSOR_RUNS:
+        *out = slot_node(instruction->flags & INSTRUCTION_HOST ? 0 : 1);
+        return NULL;
+    case TENSOR_CALLEE:
+        return read_call(graph, instruction, out);
+    case TENSOR_CLOSURE:
+        *out = NODE_ANY;
+        return read_closure(graph, instruction);
+    case TENSOR_OUTPUTS:
+        return read_invoke(graph, instruction);
+    case TENSOR_NOWHERE:
         return NULL;
     }
     return NULL;
+}
+
+/* What an instruction reads, and *out: what its destination is then. The last one of a function
+ * gives it to the function's caller. */
+static Error *read_effect(Graph *graph, const Instruction *instruction, uint32_t *out) {
+    TRY(read_host_operands(graph, instruction));
+    TRY(read_given(graph, instruction, out));
+    if (!(opcode_infos[instruction->opcode].flags & OPCODE_FLAG_END)) return NULL;
+    return add_edge(
+        graph, *out, graph->first_parameter[graph->index] + graph->function->parameter_count);
 }
 
 static Error *read_block(Graph *graph) {

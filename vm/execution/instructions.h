@@ -1,22 +1,14 @@
 #pragma once
-/* The handlers of the opcodes that the loop does not do itself, by file. */
+/* The handlers of the opcodes that the loop does not do itself. */
 #include "vm/execution/execution_internal.h"
 
-/* instructions_call.c */
-InstructionHandler instruction_invoke, instruction_invoke_closure, instruction_call,
-    instruction_tail_invoke, instruction_ret;
-/* instructions_object.c */
-InstructionHandler instruction_alloc_adt, instruction_alloc_closure, instruction_get_field,
-    instruction_get_tag, instruction_list_new, instruction_list_append, instruction_make_shape,
-    instruction_yield, instruction_fatal;
-/* instructions_tensor.c */
-InstructionHandler instruction_alloc_storage, instruction_alloc_tensor,
-    instruction_alloc_tensor_reg, instruction_shape_of, instruction_reshape_tensor,
-    instruction_device_copy, instruction_read_scalar, instruction_make_tensor0;
-/* instructions_concat.c */
-InstructionHandler instruction_list_concat;
-/* invoke_packed.c */
-InstructionHandler instruction_invoke_packed;
+/* By their rows: calls in instructions_call.c, objects in instructions_object.c, tensors in
+ * instructions_tensor.c, ListConcat in instructions_concat.c, InvokePacked in invoke_packed.c. */
+#define OPCODE_IN_LOOP(number, name, mnemonic, destination, operands, flags, slot, effect)
+#define OPCODE(number, name, mnemonic, destination, operands, flags, slot, handler, effect)        \
+    InstructionHandler instruction_##handler;
+#include "vm/instruction/opcodes.def"
+#undef OPCODE
 
 /* What If compares: bool, int64, or a one-element integer or bool tensor in slot 0. */
 MUST_CHECK Error *instruction_test_value(const Value *value, int64_t *out);

@@ -172,7 +172,7 @@ static RunKind take_stop(Execution *execution) {
             CHECK_SAVED(checked);                                                                  \
         }                                                                                          \
     }
-/* An instruction with a handler in instructions_*.c. */
+/* An instruction with a handler in instructions_*.c: a row of opcodes.def that names it. */
 #define HANDLE(handler)                                                                            \
     {                                                                                              \
         Step step = STEP_NEXT;                                                                     \
@@ -196,7 +196,8 @@ static _Atomic(const void *const *) run_labels;
 Error *interpreter_run(Execution *execution, Budget budget, RunResult *out_result) {
 #if COMPUTED_GOTO
     static const void *const labels[OPCODE_TABLE_SIZE] = {
-#define OPCODE(number, name, mnemonic, destination, operands, flags, effect) [number] = &&do_##name,
+#define OPCODE(number, name, mnemonic, destination, operands, flags, slot, handler, effect)        \
+    [number] = &&do_##name,
 #include "vm/instruction/opcodes.def"
 #undef OPCODE
     };
@@ -244,30 +245,11 @@ Error *interpreter_run(Execution *execution, Budget budget, RunResult *out_resul
         CHECK(int_op(instruction, position.registers));
         NEXT(instruction + 1);
     }
-    TARGET(RET) : HANDLE(instruction_ret);
-    TARGET(INVOKE) : HANDLE(instruction_invoke);
-    TARGET(TAIL_INVOKE) : HANDLE(instruction_tail_invoke);
-    TARGET(INVOKE_CLOSURE) : HANDLE(instruction_invoke_closure);
-    TARGET(CALL) : HANDLE(instruction_call);
-    TARGET(INVOKE_PACKED) : HANDLE(instruction_invoke_packed);
-    TARGET(ALLOC_TENSOR) : HANDLE(instruction_alloc_tensor);
-    TARGET(ALLOC_TENSOR_REG) : HANDLE(instruction_alloc_tensor_reg);
-    TARGET(ALLOC_STORAGE) : HANDLE(instruction_alloc_storage);
-    TARGET(ALLOC_ADT) : HANDLE(instruction_alloc_adt);
-    TARGET(ALLOC_CLOSURE) : HANDLE(instruction_alloc_closure);
-    TARGET(GET_FIELD) : HANDLE(instruction_get_field);
-    TARGET(GET_TAG) : HANDLE(instruction_get_tag);
-    TARGET(FATAL) : HANDLE(instruction_fatal);
-    TARGET(SHAPE_OF) : HANDLE(instruction_shape_of);
-    TARGET(RESHAPE_TENSOR) : HANDLE(instruction_reshape_tensor);
-    TARGET(DEVICE_COPY) : HANDLE(instruction_device_copy);
-    TARGET(LIST_NEW) : HANDLE(instruction_list_new);
-    TARGET(LIST_APPEND) : HANDLE(instruction_list_append);
-    TARGET(LIST_CONCAT) : HANDLE(instruction_list_concat);
-    TARGET(MAKE_SHAPE) : HANDLE(instruction_make_shape);
-    TARGET(READ_SCALAR) : HANDLE(instruction_read_scalar);
-    TARGET(MAKE_TENSOR0) : HANDLE(instruction_make_tensor0);
-    TARGET(YIELD) : HANDLE(instruction_yield);
+#define OPCODE_IN_LOOP(number, name, mnemonic, destination, operands, flags, slot, effect)
+#define OPCODE(number, name, mnemonic, destination, operands, flags, slot, handler, effect)        \
+    TARGET(name) : HANDLE(instruction_##handler);
+#include "vm/instruction/opcodes.def"
+#undef OPCODE
 #if !COMPUTED_GOTO
 }
 #endif

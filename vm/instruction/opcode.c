@@ -12,13 +12,25 @@ enum {
     JUMP = OPCODE_FLAG_JUMP,
     CALL = OPCODE_FLAG_CALL,
     KERNEL = OPCODE_FLAG_KERNEL,
+    REGISTER = 1u << OPERAND_REGISTER,
+    IMMEDIATE = 1u << OPERAND_IMMEDIATE,
+    CONSTANT = 1u << OPERAND_CONSTANT,
+    FUNCTION = 1u << OPERAND_FUNCTION,
+    ABSENT = 1u << OPERAND_ABSENT,
 };
 
 const OpcodeInfo opcode_infos[OPCODE_TABLE_SIZE] = {
-#define OPCODE(number, name, mnemonic, destination, operands, flags, effect)                       \
-    [number] = {mnemonic, operands, effect, (uint32_t)(destination) | (uint32_t)(flags)},
+#define OPCODE(number, name, mnemonic, destination, operands, flags, slot, handler, effect)        \
+    [number] = {                                                                                   \
+        mnemonic, operands, effect, (uint32_t)(destination) | (uint32_t)(flags), TENSOR_##slot},
 #include "vm/instruction/opcodes.def"
 #undef OPCODE
+};
+
+const OperandLetter operand_letters[OPERAND_LETTERS_SIZE] = {
+#define OPERAND_LETTER(letter, kinds, meaning) [letter] = {meaning, kinds},
+#include "vm/instruction/operand_letters.def"
+#undef OPERAND_LETTER
 };
 
 const char *int_op_name(IntOpKind kind) {

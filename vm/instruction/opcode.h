@@ -10,12 +10,20 @@
 #include <stdint.h>
 
 typedef enum Opcode {
-#define OPCODE(number, name, mnemonic, destination, operands, flags, effect) OPCODE_##name = number,
+#define OPCODE(number, name, mnemonic, destination, operands, flags, slot, handler, effect)        \
+    OPCODE_##name = number,
 #include "vm/instruction/opcodes.def"
 #undef OPCODE
 } Opcode;
 
-enum { OPCODE_TABLE_SIZE = 256, INSTRUCTION_OPERANDS_MAX = 4096 };
+enum {
+    OPCODE_TABLE_SIZE = 256,
+    INSTRUCTION_OPERANDS_MAX = 4096,
+    OPCODE_COUNT = 0
+#define OPCODE(number, name, mnemonic, destination, operands, flags, slot, handler, effect) +1
+#include "vm/instruction/opcodes.def"
+#undef OPCODE
+};
 #define REGISTER_NONE UINT32_MAX
 
 typedef enum InstructionFlags {
@@ -70,11 +78,25 @@ typedef enum IntOpKind { /* IntOp's first operand; stored, never reused */
 } IntOpKind;
 const char *int_op_name(IntOpKind kind);
 
+/* Where a tensor is that an instruction gives. */
+typedef enum TensorSlot {
+    TENSOR_NOWHERE = 0, /* it gives no tensor */
+    TENSOR_HOST,        /* in slot 0 */
+    TENSOR_ANY,         /* it comes out of an object or a packed function */
+    TENSOR_FIRST,       /* where operand 0's is; in slot 1 where operand 0 is absent */
+    TENSOR_NAMED,       /* in the slot of the operand with letter 's' */
+    TENSOR_RUNS,        /* in the slot that the instruction runs in (HOST) */
+    TENSOR_CALLEE,      /* where the result of the function in operand 0 is */
+    TENSOR_CLOSURE,     /* in an object, which calls the function in operand 0 with anything */
+    TENSOR_OUTPUTS,     /* in the operator's outputs, which are operands */
+} TensorSlot;
+
 typedef struct OpcodeInfo {
     const char *mnemonic; /* NULL: no such opcode */
     const char *operands; /* signature, see opcodes.def */
     const char *effect;
     uint32_t flags; /* OpcodeFlags */
+    TensorSlot slot;
 } OpcodeInfo;
 
 typedef enum OpcodeFlags {
@@ -90,3 +112,12 @@ extern const OpcodeInfo opcode_infos[OPCODE_TABLE_SIZE];
 /* The signature letter of operand i of an instruction with that head ('\0': one too many), with '*'
  * and 'c' resolved. output_count: value of the 'c' operand, 0 where the signature has none. */
 char opcode_operand_letter(uint64_t head, uint32_t index, uint32_t output_count);
+
+/* What a signature letter stands for (operand_letters.def). */
+typedef struct OperandLetter {
+    const char *meaning; /* NULL: no such letter */
+    uint32_t kinds;      /* bit 1 << OperandKind for each kind that is allowed */
+} OperandLetter;
+
+enum { OPERAND_LETTERS_SIZE = 128 };
+extern const OperandLetter operand_letters[OPERAND_LETTERS_SIZE];

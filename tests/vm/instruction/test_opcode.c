@@ -1,11 +1,36 @@
 #include "tests/vm/vm_fixture.h"
 #include "vm/instruction/opcode.h"
 
-static void test_opcode_table_has_31_rows(void **state) {
+static void test_opcode_numbers_leave_no_gap(void **state) {
     (void)state;
+    for (uint32_t i = 0; i < OPCODE_TABLE_SIZE; i++)
+        assert_true((opcode_infos[i].mnemonic != NULL) == (i < OPCODE_COUNT));
+}
+
+static uint32_t count_letter(const char *operands, char letter) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < OPCODE_TABLE_SIZE; i++) count += opcode_infos[i].mnemonic != NULL;
-    assert_int_equal(count, 31);
+    for (; *operands; operands++) count += *operands == letter;
+    return count;
+}
+
+/* What the readers of the table take for granted of a row. */
+static void test_opcode_rows_are_ones_that_all_readers_can_follow(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < OPCODE_COUNT; i++) {
+        const OpcodeInfo *info = &opcode_infos[i];
+        for (const char *letter = info->operands; *letter; letter++)
+            assert_true(*letter == '*' || operand_letters[(uint8_t)*letter].meaning);
+        uint32_t jumps = count_letter(info->operands, 'j');
+        assert_true((jumps > 0) == ((info->flags & OPCODE_FLAG_JUMP) != 0));
+        /* basic blocks have two successors */
+        assert_true(jumps + !(info->flags & OPCODE_FLAG_END) <= 2);
+        assert_true((info->slot == TENSOR_NAMED) <= (count_letter(info->operands, 's') == 1));
+        assert_true((info->slot == TENSOR_FIRST) <= (info->operands[0] != '\0'));
+        if (strchr("ful", info->operands[0]) && info->operands[0])
+            assert_true(info->slot == TENSOR_CALLEE || info->slot == TENSOR_CLOSURE);
+        else
+            assert_true(info->slot != TENSOR_CALLEE && info->slot != TENSOR_CLOSURE);
+    }
 }
 
 static void test_operand_letters_repeat_and_give_way_to_outputs(void **state) {
@@ -31,7 +56,8 @@ static void test_operand_values_keep_their_sign(void **state) {
 
 int test_opcode(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_opcode_table_has_31_rows),
+        cmocka_unit_test(test_opcode_numbers_leave_no_gap),
+        cmocka_unit_test(test_opcode_rows_are_ones_that_all_readers_can_follow),
         cmocka_unit_test(test_operand_letters_repeat_and_give_way_to_outputs),
         cmocka_unit_test(test_operand_values_keep_their_sign),
     };
