@@ -47,13 +47,13 @@ SANITIZERS = {
     "TSAN_OPTIONS": "halt_on_error=1",
 }
 # It measures times against limits, so no other test runs beside it.
-LIMITS = "tests/end_to_end/test_hostile_tenant.py"
+LIMITS = "tests/end_to_end/service/test_hostile_tenant.py"
 # Part: (whose binary, what pytest runs, more environment)
 END_TO_END = {
     "end_to_end": ("plain", ["tests/end_to_end", f"--ignore={LIMITS}"], {}),
     "limits": ("plain", [LIMITS], {}),
-    "hostile": ("asan", ["tests/end_to_end/test_bad_input.py", "tests/end_to_end/test_usage.py",
-                         "tests/end_to_end/test_daemon_bad_input.py", "tests/end_to_end/test_isolation.py"],
+    "hostile": ("asan", ["tests/end_to_end/commands/test_bad_input.py", "tests/end_to_end/commands/test_usage.py",
+                         "tests/end_to_end/service/test_daemon_bad_input.py", "tests/end_to_end/service/test_isolation.py"],
                 {"LAYOVER_MUTATIONS": "12"}),
 }
 # A case's verdict; cmocka's summary ("[  FAILED  ] 1 test(s), listed below:", "[  ERROR   ] --- ...") is none.

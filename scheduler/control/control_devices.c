@@ -227,7 +227,8 @@ static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
 
 /* ---- coming back ---- */
 
-static void take_up(Control *control, ControlDevice *device, Device *owned_device, uint64_t bytes) {
+static void bring_back(
+    Control *control, ControlDevice *device, Device *owned_device, uint64_t bytes) {
     (void)pthread_mutex_lock(&control->status_mutex);
     device->device = owned_device;
     device->lost = false;
@@ -241,7 +242,7 @@ void control_opened_device(Control *control, ControlDevice *device, Device *owne
     if (owned_error)
         plan_reopening(control, device, control_now_ns(control));
     else
-        take_up(control, device, owned_device, bytes);
+        bring_back(control, device, owned_device, bytes);
     error_free(owned_error); /* it is tried again */
 }
 

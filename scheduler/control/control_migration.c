@@ -160,7 +160,7 @@ static Error *own(ControlJob *job, ControlRequest *request) {
     return NULL;
 }
 
-static Error *disown(ControlJob *job, ControlRequest *request) {
+static Error *abort_arrival(ControlJob *job, ControlRequest *request) {
     if (!rests(job, JOB_STATE_IN_DOUBT)) return fail_state(job, "drop");
     job->ended = true;
     control_answer(request, NULL);
@@ -181,6 +181,6 @@ Error *control_handle_migration(Control *control, ControlRequest *request) {
     case CONTROL_ARRIVAL_OWN:
         return own(job, request);
     default:
-        return disown(job, request);
+        return abort_arrival(job, request);
     }
 }

@@ -31,7 +31,7 @@ static Error *hold(ControlJob *job, ControlRequest *request) {
 }
 
 /* The policy forgets it; control.c then wants it released. */
-static Error *let_go(ControlJob *job, ControlRequest *request) {
+static Error *release(ControlJob *job, ControlRequest *request) {
     TRY(control_wait_for(job, request));
     if (job->known)
         control_post_event(job->control,
@@ -46,7 +46,7 @@ Error *control_handle_release(Control *control, ControlRequest *request) {
     if (!job || job->ended) return control_fail_absent(control, request, "release");
     if (request->kind == CONTROL_FREEZE) return hold(job, request);
     if (!job->releasing) FAIL(CONFLICT, "the job is not on its way into a file");
-    if (request->kind == CONTROL_RELEASE) return let_go(job, request);
+    if (request->kind == CONTROL_RELEASE) return release(job, request);
     job->releasing = false;
     control_answer(request, NULL);
     return NULL;

@@ -81,7 +81,7 @@ static Heap *index_of(Device *device) {
 void device_index_update(Policy *policy, Device *device) {
     bool loading = false;
     (void)policy;
-    for (int i = 0; i < POLICY_CLASS_COUNT; i++) loading = loading || device->incoming[i];
+    for (int i = 0; i < POLICY_CLASS_COUNT; i++) loading = loading || device->entering[i];
     if (device->index != DEVICE_IN_NONE)
         heap_remove(index_of(device), &device->index_node, device_less);
     device->index = DEVICE_IN_NONE;
@@ -92,7 +92,7 @@ void device_index_update(Policy *policy, Device *device) {
     else if (device->running && !device->preempting) {
         device->running_class = device->running->account->class_;
         bool better = false;
-        for (int i = 0; i < (int)device->running_class; i++) better = better || device->incoming[i];
+        for (int i = 0; i < (int)device->running_class; i++) better = better || device->entering[i];
         if (!better) device->index = DEVICE_IN_RUNNING;
     }
     if (device->index != DEVICE_IN_NONE)

@@ -11,7 +11,7 @@ MUST_CHECK Error *device_index_bucket(Policy *policy, uint64_t capacity, Bucket 
 Bucket *device_index_fitting(const Policy *policy, uint64_t bytes);
 bool device_index_is_last(const Policy *policy, const Bucket *bucket);
 
-/* Puts the device where its state belongs; after every change of running, incoming, lost. */
+/* Puts the device where its state belongs; after every change of running, entering, lost. */
 void device_index_update(Policy *policy, Device *device);
 /* The same for the count of executions that wait on it. */
 void device_index_waiting(Policy *policy, Device *device);

@@ -51,7 +51,7 @@ Error *device_life_lose(Policy *policy, Device *device) {
     device_index_update(policy, device);
     if (device->running) dispatch_lose_slice(policy, device);
     for (int i = 0; i < POLICY_CLASS_COUNT; i++) {
-        if (device->incoming[i]) TRY(admission_throw_back(policy, device->incoming[i]));
+        if (device->entering[i]) TRY(admission_throw_back(policy, device->entering[i]));
         device->floor_ns[i] = 0;
     }
     while (device->residents) TRY(admission_throw_back(policy, device->residents));

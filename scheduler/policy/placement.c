@@ -11,7 +11,7 @@
 
 typedef enum Placed {
     PLACED_READY,   /* it is in the device's queue */
-    PLACED_COMING,  /* it is the device's incoming job */
+    PLACED_COMING,  /* it is the device's entering job */
     PLACED_NOWHERE, /* it stays where it was, or its seat is parked */
 } Placed;
 
@@ -48,7 +48,7 @@ static Error *give_up(Policy *policy, Job *job) {
 }
 
 static Error *advance(Policy *policy, Device *device, PolicyClass class_) {
-    Job *job = device->incoming[class_];
+    Job *job = device->entering[class_];
     Replica *replica = replica_find(policy, job->model, device);
     if (job->state != POLICY_JOB_PLACING) return NULL;
     if (!job->granted) {
@@ -70,13 +70,13 @@ static Error *advance(Policy *policy, Device *device, PolicyClass class_) {
                                       .bytes = job->bytes,
                                       .place = (PolicyPlace)job->place});
     }
-    device->incoming[class_] = NULL;
+    device->entering[class_] = NULL;
     return placement_ready(policy, job, true);
 }
 
 Error *placement_advance(Policy *policy, Device *device) {
     for (int i = 0; i < POLICY_CLASS_COUNT; i++)
-        if (device->incoming[i]) TRY(advance(policy, device, (PolicyClass)i));
+        if (device->entering[i]) TRY(advance(policy, device, (PolicyClass)i));
     return NULL;
 }
 
@@ -103,10 +103,10 @@ static Error *try_place(Policy *policy, Device *device, Job *job, bool owed, Pla
     job->state = POLICY_JOB_PLACING;
     job->device = device;
     job->owed = owed;
-    device->incoming[class_] = job;
+    device->entering[class_] = job;
     TRY(advance(policy, device, class_));
     assert(job->device == device); /* room was found, so it does not give up */
-    *out_placed = device->incoming[class_] == job ? PLACED_COMING : PLACED_READY;
+    *out_placed = device->entering[class_] == job ? PLACED_COMING : PLACED_READY;
     return NULL;
 }
 
@@ -136,7 +136,7 @@ Error *placement_pull(Policy *policy, Device *device, PolicyClass class_, bool o
     uint32_t count = 0;
     Placed placed = PLACED_NOWHERE;
     Error *error = NULL;
-    while (!error && !device->incoming[class_] && count < PLACEMENT_TRIES_MAX) {
+    while (!error && !device->entering[class_] && count < PLACEMENT_TRIES_MAX) {
         Seat *ready = fair_share_top(policy, &device->queue, class_);
         Seat *seat = first_outside(policy, device, class_);
         if (!seat) break;
@@ -158,7 +158,7 @@ Error *placement_pull(Policy *policy, Device *device, PolicyClass class_, bool o
 Error *placement_prefetch(Policy *policy, Device *device) {
     if (device->queue.job_count) return NULL;
     for (int i = 0; i < POLICY_CLASS_COUNT; i++)
-        if (device->incoming[i]) return NULL;
+        if (device->entering[i]) return NULL;
     for (int i = 0; i < POLICY_CLASS_COUNT; i++) {
         Seat *seat = first_outside(policy, device, (PolicyClass)i);
         Placed placed;
@@ -199,7 +199,7 @@ Error *placement_offer(Policy *policy, Job *job, bool *out_found) {
         device = device_index_lower(policy, bytes, job->account->class_);
     }
     *out_found = false;
-    if (!device || device->lost || device->incoming[job->account->class_] ||
+    if (!device || device->lost || device->entering[job->account->class_] ||
         !quota_allows_seat(policy, job->seat))
         return NULL;
     Placed placed;
@@ -254,7 +254,7 @@ void placement_leave(Policy *policy, Job *job) {
     Device *device = job->device;
     PolicyClass class_ = job->account->class_;
     fair_share_leave(policy, job);
-    if (device->incoming[class_] == job) device->incoming[class_] = NULL;
+    if (device->entering[class_] == job) device->entering[class_] = NULL;
     if (job->state == POLICY_JOB_MOVING_OUT) device->leaving_bytes -= job->bytes;
     if (job->granted) {
         device->used_bytes -= job->bytes;
@@ -282,7 +282,7 @@ static Error *retry(Policy *policy, Job *job) {
 
 Error *placement_moved_in(Policy *policy, Job *job, bool worked) {
     Device *device = job->device;
-    device->incoming[job->account->class_] = NULL;
+    device->entering[job->account->class_] = NULL;
     if (worked) {
         if (job->place == POLICY_PLACE_HOST) eviction_leave_host(policy, job);
         job->place = POLICY_PLACE_DEVICE;
@@ -303,7 +303,7 @@ Error *placement_load_failed(Policy *policy, Replica *replica) {
     Job *jobs[POLICY_CLASS_COUNT];
     int count = 0;
     for (int i = 0; i < POLICY_CLASS_COUNT; i++) {
-        Job *job = device->incoming[i];
+        Job *job = device->entering[i];
         if (!job || job->model != replica->model || !job->granted) continue;
         placement_leave(policy, job);
         jobs[count++] = job;

@@ -145,7 +145,7 @@ struct Device {
     PolicyClass running_class; /* while running and in an index */
     PolicyClass fresh;   /* highest class that became ready since the last decision; COUNT: none */
     bool fresh_preempts; /* a slice was stopped for it */
-    Job *incoming[POLICY_CLASS_COUNT];
+    Job *entering[POLICY_CLASS_COUNT];
     Job *residents; /* every job with memory here */
     uint32_t growing_count;
     Replica *idle_replicas, *idle_replicas_last, *used_replicas, *used_replicas_last;

@@ -11,7 +11,7 @@
 #define BENCH(operator_name, attributes, inputs, outputs, dtypes)                                  \
     {#operator_name, attributes, inputs, outputs, dtypes, NULL, __FILE__, __LINE__},
 const ConformanceCase case_table[] = {
-#include "tests/conformance/cases.def"
+#include "tests/conformance/cases/cases.def"
 };
 #undef BENCH
 #undef CASE

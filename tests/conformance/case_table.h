@@ -1,7 +1,7 @@
 #pragma once
 /* The rows of cases.def and what their words mean. */
 #include "kernels/tensor/tensor.h"
-#include "tests/conformance/reference.h"
+#include "tests/conformance/references/reference.h"
 
 typedef struct ConformanceCase {
     const char *operator_name;

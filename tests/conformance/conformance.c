@@ -13,7 +13,7 @@
 const ConformanceCheckInfo conformance_checks[] = {
 #define CHECK(name, promise)                                                                       \
     {#name, promise, conformance_##name, conformance_##name##_applies, conformance_unsupported},
-#include "tests/conformance/checks.def"
+#include "tests/conformance/cases/checks.def"
 #undef CHECK
 };
 const uint32_t conformance_check_count = sizeof conformance_checks / sizeof conformance_checks[0];

@@ -67,5 +67,5 @@ const ConformanceCheckInfo *conformance_check_find(const char *name);
 #define CHECK(name, promise)                                                                       \
     ConformanceCheck conformance_##name;                                                           \
     bool conformance_##name##_applies(const ConformanceDevice *on, const ConformanceCase *row);
-#include "tests/conformance/checks.def"
+#include "tests/conformance/cases/checks.def"
 #undef CHECK

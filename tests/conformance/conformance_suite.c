@@ -4,7 +4,7 @@
 
 const ConformanceUnsupported conformance_unsupported[] = {
 #define UNSUPPORTED(device, operator_name, dtypes, reason) {device, operator_name, dtypes, reason},
-#include "tests/conformance/unsupported.def"
+#include "tests/conformance/cases/unsupported.def"
 #undef UNSUPPORTED
     {0},
 };

@@ -9,7 +9,7 @@
 #include "kernels/cuda/library/cuda_cudnn.h"
 #include "kernels/cuda/planners/cuda_plan.h"
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 /* Its first version that reads a GPU's description back; what meson takes for skipped. */
 enum { NEEDED_VERSION = 91100, SKIPPED = 77, TEXT_MAX = 1024, WORKSPACE_BYTES_MAX = 257 << 20 };
@@ -42,7 +42,7 @@ static const Case cases[] = {
     {#operator_name, attributes, inputs},
 #define BENCH(operator_name, attributes, inputs, outputs, dtypes)                                  \
     {#operator_name, attributes, inputs},
-#include "tests/conformance/cases.def"
+#include "tests/conformance/cases/cases.def"
 #undef BENCH
 #undef CASE
 };

@@ -9,7 +9,7 @@
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/tensor/string_tensor.h"
-#include "tests/kernels/look_counter.h"
+#include "tests/kernels/fixtures/look_counter.h"
 #include "tests/support/device_call.h"
 #include "tests/support/tensor_text.h"
 #include "tests/support/test_support.h"

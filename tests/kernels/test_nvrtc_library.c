@@ -6,8 +6,8 @@
 #include "kernels/cuda/driver/cuda_nvrtc.h"
 #include "kernels/cuda/planners/cuda_pointwise_source.h"
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/group_fixture.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/group_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static const int architectures[] = {75, 80, 86, 89, 90};
 enum { ARCHITECTURES = sizeof architectures / sizeof architectures[0], DRIVER = 99000 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/plugin/cuda_compiled.h"
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 #include "tests/support/device_call.h"
 #include "tests/support/tensor_text.h"
 

@@ -96,7 +96,7 @@ class Folders(unittest.TestCase):
         code = {"store/jobs/a.c": "int a;\n"}
         self.assertIn("has no tests/store/jobs/test_a.c", self.problems({**code, "tests/store/test_a.c": "int a;\n"}))
         self.assertEqual(self.problems({**code, "tests/store/jobs/test_a.c": "int a;\n"}), [])
-        self.assertEqual(self.problems({"compiler/ir/a.c": "int a;\n", "tests/compiler/test_a.c": "int a;\n"}), [])
+        self.assertEqual(self.problems({"compiler/ir/a.c": "int a;\n", "tests/compiler/ir/test_a.c": "int a;\n"}), [])
 
     def test_a_folder_has_a_limit(self):
         def headers(count):
@@ -104,6 +104,13 @@ class Folders(unittest.TestCase):
 
         self.assertEqual(self.problems(headers(check_style.FOLDER_FILES)), [])
         self.assertIn("store/jobs/ has 46 files", self.problems(headers(check_style.FOLDER_FILES + 1))[0])
+
+    def test_every_file_counts_but_data(self):
+        def scripts(folder):
+            return {f"{folder}/test_{i}.py": "" for i in range(check_style.FOLDER_FILES + 1)}
+
+        self.assertIn("tests/end_to_end/ has 46 files", self.problems(scripts("tests/end_to_end"))[0])
+        self.assertEqual(self.problems(scripts("tests/golden/passes")), [])
 
 
 class Style(unittest.TestCase):
@@ -140,6 +147,19 @@ class Style(unittest.TestCase):
     def test_type_names(self):
         self.assertEqual(len(style("vm/a.c", "typedef struct { int a; } thing_t;\n")), 1)
         self.assertEqual(style("vm/a.c", "uint32_t a;\n"), [])
+
+    def test_retired_words_in_names(self):
+        for retired in check_style.RETIRED:
+            word = retired.rstrip("$")
+            camel = "".join(part.capitalize() for part in word.split("_"))
+            for name in (word, f"job_{word}", word.upper(), f"Job{camel}", camel, *([] if "$" in retired else [f"{word}_count"])):
+                found = style("vm/a.c", f"\nint {name};\n")
+                self.assertEqual(found[0][0], 2, name)
+                self.assertIn(f"'{word}' is retired", found[0][1], name)
+            self.assertIn("is retired", style(f"vm/{word}.def", "")[0][1])
+
+    def test_retired_words_in_texts_and_longer_words(self):
+        self.assertEqual(style("vm/a.c", 'const char *text = "incoming"; /* an outgoing parcel */\nint let_go, parcelled, control_keep_output;\n'), [])
 
     def test_base_names_are_unique_and_tests_exist(self):
         tree = Tree(**{"vm/a.c": "", "store/a.c": "", "tests/vm/test_a.c": ""})

@@ -9,6 +9,7 @@ _PIECES = re.compile(
     r"|(?P<string>\"(?:\\.|[^\"\\\n])*\"?)"
     r"|(?P<character>'(?:\\.|[^'\\\n])*'?)",
     re.DOTALL)
+NAME_CHARACTERS = 200  # a name and the space behind it: the search does not begin at the file's start
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
 
@@ -82,7 +83,7 @@ def _function_name(code, brace):
     for i in range(len(before) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(before[i], 0)
         if depth == 0:
-            match = re.search(r"(\w+)\s*$", before[:i])
+            match = re.search(r"(\w+)\s*$", before[max(0, i - NAME_CHARACTERS):i])
             return match.group(1) if match else None
     return None
 

@@ -36,10 +36,21 @@ ONLY_IN = (
 )
 # Files without tests/<folder>/test_<file>.c, and what tests them instead.
 TESTED_ELSEWHERE = {"tools/": "tests/end_to_end", "bench/": "nothing: they measure", "examples/": "tests/end_to_end"}
-# Their tests stand side by side: a folder of a few tests each would hide them.
-FLAT_TESTS = ("compiler/",)
-# Files directly in a folder of code or of its tests; data has as many as it needs.
+# Files directly in a folder; data has as many as it needs.
 FOLDER_FILES = 45
+DATA_FOLDERS = ("tests/golden", "tests/fuzz/corpus", "tests/models")
+# Words that another word took the place of, alone or as a part of an identifier or a file's name: one word a thing. A key
+# of several words is found where they follow each other (take_up, TakeUp, TAKE_UP); with a '$', at a name's end alone.
+RETIRED = {
+    "incoming": "arrival (between nodes) or entering (a device)", "incomings": "arrivals",
+    "outgoing": "departure", "outgoings": "departures",
+    "parcel": "job_manifest", "parcels": "job_manifests",
+    "evacuation": "node_drain", "evacuations": "node_drains", "evacuate": "drain",
+    "disown": "abort", "take_up": "load", "control_let_go": "control_release_to_file", "control_hold$": "control_freeze",
+    "control_keep$": "control_thaw", "control_give$": "control_migration_commit",
+    "control_take_back": "control_migration_revert", "control_own$": "control_arrival_own",
+    "control_leaving": "control_releasing",
+}
 # Assembled, so that this file does not find itself.
 FOREIGN = re.compile("|".join((r"\b(issue|session)s? *#?[0-9]", r"(^|[\s\"'(=])/wo" r"rk/", r"\.\./sha" r"red/",
                                r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")), re.IGNORECASE)
@@ -91,24 +102,42 @@ def _check_file_names(sources):
 def _check_tests_exist(sources):
     paths = {source.path for source in sources}
     for path in sorted(paths):
-        folder = path.split("/")[0]
-        if not path.endswith(".c") or folder == "tests" or path.startswith(tuple(TESTED_ELSEWHERE)):
+        if not path.endswith(".c") or path.startswith(("tests/", *TESTED_ELSEWHERE)):
             continue
-        if f"tests/{os.path.dirname(path)}/test_{os.path.basename(path)}" in paths:
-            continue  # its folder's tests stand alike
-        stem = os.path.basename(path)[:-2]
-        wanted = f"tests/{os.path.dirname(path)}/test_{stem}.c"
-        if wanted not in paths and not (path.startswith(FLAT_TESTS) and f"tests/{folder}/test_{stem}.c" in paths):
+        wanted = f"tests/{os.path.dirname(path)}/test_{os.path.basename(path)}"
+        if wanted not in paths:
             yield path, 1, f"has no {wanted}"
 
 
-def _check_folders(sources):
+def _check_folders(root):
     counts = {}
-    for source in sources:
-        counts.setdefault(os.path.dirname(source.path), []).append(source.path)
+    for path in find_files(root, ""):
+        counts.setdefault(os.path.dirname(path), []).append(path)
     for folder, paths in counts.items():
-        if len(paths) > FOLDER_FILES and folder.split("/")[0] != "tests":
+        if len(paths) > FOLDER_FILES and not folder.startswith(DATA_FOLDERS):
             yield paths[0], 1, f"{folder}/ has {len(paths)} files; a folder has at most {FOLDER_FILES}"
+
+
+_MAY_BE_RETIRED = re.compile("|".join(word.rstrip("$").replace("_", "_?") for word in RETIRED), re.IGNORECASE)
+_NAME = re.compile(r"\w+")
+
+
+def _words_of(name):
+    """"_take_up_" of take_up, TakeUp and TAKE_UP."""
+    return "_" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_") + "_"
+
+
+def _check_retired(source):
+    where = [(1, os.path.splitext(os.path.basename(source.path))[0])]
+    for number, line in enumerate(source.code.split("\n"), 1):
+        if _MAY_BE_RETIRED.search(line):
+            where += [(number, name) for name in _NAME.findall(line)]
+    for line, name in where:
+        words = _words_of(name)
+        for retired, instead in RETIRED.items():
+            found = words.endswith(f"_{retired[:-1]}_") if retired.endswith("$") else f"_{retired}_" in words
+            if found:
+                yield line, f"{name}: the word '{retired.rstrip('$')}' is retired: use {instead}"
 
 
 def _check_words(root):
@@ -136,10 +165,10 @@ def check_tree(root, with_format=True):
     """[(path, line, what)]"""
     sources = read_sources(root)
     problems = [(source.path, line, what) for source in sources
-                for check in (_check_names, _check_shape) for line, what in check(source)]
+                for check in (_check_names, _check_shape, _check_retired) for line, what in check(source)]
     problems += _check_file_names(sources)
     problems += _check_tests_exist(sources)
-    problems += _check_folders(sources)
+    problems += _check_folders(root)
     problems += _check_words(root)
     problems += check_documents(root)
     if with_format:

@@ -1,6 +1,6 @@
 #include "kernels/arguments/channels_first.h"
 
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void check_shape(Shape last, Shape first) {
     Shape made;

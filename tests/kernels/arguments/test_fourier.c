@@ -1,6 +1,6 @@
 #include "kernels/arguments/fourier.h"
 
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static FourierArguments dft(const char *attributes, const char *inputs) {
     InferFixture fixture;

@@ -1,6 +1,6 @@
 #include "kernels/arguments/quantization.h"
 
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void check_layout(
     const char *attributes, const char *inputs, const QuantizationLayout *expected) {

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static ResizeArguments resize_of(const char *attributes, const char *inputs) {
     InferFixture fixture;

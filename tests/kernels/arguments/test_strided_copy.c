@@ -1,7 +1,7 @@
 #include "kernels/arguments/strided_copy.h"
 
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 enum { TENSORS_MAX = 3, ELEMENTS_MAX = 16 };
 

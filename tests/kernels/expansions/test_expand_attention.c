@@ -1,4 +1,4 @@
-#include "tests/kernels/expansion_text.h"
+#include "tests/kernels/fixtures/expansion_text.h"
 
 static void test_fused_attention_turns_its_keys(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "tests/kernels/expansion_text.h"
+#include "tests/kernels/fixtures/expansion_text.h"
 
 static void test_images_are_brought_into_the_other_order_and_back(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_causal_conv_keeps_what_the_next_call_needs(void **state) {
     (void)state;

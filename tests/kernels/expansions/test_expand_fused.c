@@ -1,4 +1,4 @@
-#include "tests/kernels/expansion_text.h"
+#include "tests/kernels/fixtures/expansion_text.h"
 
 static void test_fused_operators_are_the_plain_ones_in_order(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_losses_are_scalars_or_one_for_each_sample(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "tests/kernels/expansion_text.h"
+#include "tests/kernels/fixtures/expansion_text.h"
 
 static void test_products_of_lower_precision_are_plain_operators(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_draws_have_the_shape_and_type_asked_for(void **state) {
     (void)state;

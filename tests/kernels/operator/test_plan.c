@@ -2,7 +2,7 @@
 
 #include "kernels/device/device.h"
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 typedef struct State {
     uint64_t words[5];

@@ -4,7 +4,7 @@
 
 #include "kernels/device/device.h"
 #include "kernels/registry/device_registry.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static Device *device;
 

@@ -1,6 +1,6 @@
 #include "kernels/planning/pointwise_program.h"
 
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_pointwise_program_reads_steps(void **state) {
     (void)state;

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "tests/kernels/process_fixture.h"
+#include "tests/kernels/fixtures/process_fixture.h"
 
 /* A worker that answers what the test says, once. */
 typedef struct Script {

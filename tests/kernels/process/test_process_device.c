@@ -7,7 +7,7 @@
 #include "kernels/registry/device_registry.h"
 #include "kernels/process/process_child.h"
 #include "kernels/process/process_internal.h"
-#include "tests/kernels/device_refusal.h"
+#include "tests/kernels/fixtures/device_refusal.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"
 

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/kernels/process_fixture.h"
+#include "tests/kernels/fixtures/process_fixture.h"
 
 enum { CALLS = 16 };
 

@@ -1,6 +1,6 @@
 #include "kernels/process/process_service.h"
 
-#include "tests/kernels/process_fixture.h"
+#include "tests/kernels/fixtures/process_fixture.h"
 
 static Error *ping(ProcessFixture *fixture) {
     return process_fixture_call(fixture, PROCESS_CALL_PING, 0, NULL, NULL);

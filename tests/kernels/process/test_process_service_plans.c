@@ -1,5 +1,5 @@
 #include "kernels/operator/operator.h"
-#include "tests/kernels/process_fixture.h"
+#include "tests/kernels/fixtures/process_fixture.h"
 
 static const TensorSpec vector = {true, DTYPE_FLOAT32, 0, {1, {4}}};
 

@@ -1,4 +1,4 @@
-#include "tests/kernels/process_fixture.h"
+#include "tests/kernels/fixtures/process_fixture.h"
 
 /* An allocation that finds no room waits for what was given back before it was asked for. */
 static void *give_back(void *argument) {

@@ -1,7 +1,7 @@
 #include "kernels/registry/device_registry.h"
 
 #include "base/allocator.h"
-#include "tests/kernels/device_refusal.h"
+#include "tests/kernels/fixtures/device_refusal.h"
 #include "tests/support/test_support.h"
 
 static void test_device_open_reads_specs(void **state) {

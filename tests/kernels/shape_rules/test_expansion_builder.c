@@ -1,7 +1,7 @@
 #include "kernels/shape_rules/expansion_builder.h"
 
 #include "base/allocator.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 typedef struct Fixture {
     InferFixture infer;

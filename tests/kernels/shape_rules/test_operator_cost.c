@@ -1,7 +1,7 @@
 #include "kernels/shape_rules/operator_cost.h"
 
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 typedef struct CostCase {
     const char *name, *attributes, *inputs;

@@ -1,7 +1,7 @@
 #include "kernels/shape_rules/operator_expansion.h"
 
 #include "base/allocator.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 /* What operators.def says for people and what expansions.def builds. */
 static void test_the_rows_that_stand_for_others_are_those_that_expand(void **state) {

@@ -1,6 +1,6 @@
 #include "kernels/shape_rules/operator_infer.h"
 
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 /* A row of the table without a rule would crash the first call. */
 static void test_operator_infer_has_a_rule_for_each_operator(void **state) {

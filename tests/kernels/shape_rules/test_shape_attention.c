@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_attention_rule_takes_both_forms_of_operands(void **state) {
     (void)state;

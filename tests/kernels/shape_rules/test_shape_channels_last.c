@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_rules_of_channels_last_are_those_of_channels_first(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_rules_leave_open_what_only_the_data_decides(void **state) {
     (void)state;

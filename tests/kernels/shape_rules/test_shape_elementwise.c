@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_elementwise_rules_broadcast_and_check_types(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_frontend_rules_place_axes_and_bounds(void **state) {
     (void)state;

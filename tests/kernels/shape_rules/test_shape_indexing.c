@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_indexing_rules_check_ranks_and_types(void **state) {
     (void)state;

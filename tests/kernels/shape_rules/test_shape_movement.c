@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 /* What has no elements and no length along the axis is left out. */
 static void test_concat_leaves_out_what_has_no_elements(void **state) {

@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_quantization_rules_check_types_scales_and_zero_points(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_lstm_rule_checks_every_operand(void **state) {
     (void)state;

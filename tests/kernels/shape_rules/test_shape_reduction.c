@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_reduction_rules_shrink_the_reduced_dimensions(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 #include "kernels/shape_rules/shape_rules_internal.h"
 

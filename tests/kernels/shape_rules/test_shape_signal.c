@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_transforms_say_what_they_refuse(void **state) {
     static const InferRow rows[] = {

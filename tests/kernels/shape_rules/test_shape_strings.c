@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 #define POOL "max_gram_length=2, min_gram_length=1, max_skip_count=0, mode=\"TF\", "
 

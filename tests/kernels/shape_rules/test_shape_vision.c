@@ -1,4 +1,4 @@
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_resize_says_what_it_refuses(void **state) {
     static const InferRow rows[] = {

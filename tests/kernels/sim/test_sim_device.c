@@ -3,7 +3,7 @@
 #include "kernels/registry/device_registry.h"
 #include "kernels/shape_rules/operator_infer.h"
 #include "kernels/tensor/tensor.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"
 

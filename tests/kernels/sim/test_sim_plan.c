@@ -1,7 +1,7 @@
 #include "kernels/device/device.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 /* "Neg" of 16 floats, on a stream. */
 typedef struct NegFixture {

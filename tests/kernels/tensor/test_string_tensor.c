@@ -1,4 +1,4 @@
-#include "tests/kernels/string_fixture.h"
+#include "tests/kernels/fixtures/string_fixture.h"
 
 static void test_string_tensor_holds_texts_of_any_length(void **state) {
     (void)state;

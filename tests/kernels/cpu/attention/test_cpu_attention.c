@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 /* heads × (S queries, T keys, D deep, E wide) */
 typedef struct AttentionCase {

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "kernels/cpu/attention/cpu_attention_row.h"
-#include "tests/kernels/kernel_call.h"
-#include "tests/kernels/loop_fixture.h"
+#include "tests/kernels/fixtures/kernel_call.h"
+#include "tests/kernels/fixtures/loop_fixture.h"
 
 enum { COUNT_MAX = 80, LANES = 16 };
 

@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 /* One head of depth 2 and one column, two rows, by hand. */
 static DeviceCall make_call(const char *attributes) {

@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 /* Two rows of one head of 4 columns; quarter turns: (a, b) becomes (-b, a). */
 static DeviceCall make_call(const char *attributes, const double *positions) {

@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void check(const char *attributes, DType dtype, const double *x, int rows, int columns,
     const double *image, const double *block, const double *expected) {

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "tests/kernels/conv_reference.h"
+#include "tests/kernels/fixtures/conv_reference.h"
 
 /* batch, groups, channels, filters, rank, input, kernel, stride, dilation, begin, end */
 static const ConvCase cases[] = {

@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/core/cpu_rules.h"
 #include "kernels/registry/device_registry.h"
-#include "tests/kernels/conv_reference.h"
+#include "tests/kernels/fixtures/conv_reference.h"
 
 static CpuConv make_conv(int64_t size) {
     return (CpuConv){.channels = 1,

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "tests/kernels/gather_check.h"
+#include "tests/kernels/fixtures/gather_check.h"
 
 static void test_gather_puts_zeros_where_the_row_ends(void **state) {
     (void)state;

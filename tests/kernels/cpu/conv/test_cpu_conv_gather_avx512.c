@@ -1,4 +1,4 @@
-#include "tests/kernels/gather_check.h"
+#include "tests/kernels/fixtures/gather_check.h"
 
 static void test_gather_with_masks_puts_zeros_where_the_row_ends(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "tests/kernels/image_call.h"
+#include "tests/kernels/fixtures/image_call.h"
 
 /* batch, groups, channels, filters, rank, input, kernel, stride, dilation, begin, end */
 static const ConvCase direct = {1, 1, 3, 8, 2, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static CpuConv make_conv(int64_t filters, int64_t size) {
     return (CpuConv){.window = {.rank = 2,

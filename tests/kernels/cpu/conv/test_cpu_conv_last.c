@@ -1,6 +1,6 @@
 #include "kernels/cpu/conv/cpu_conv_last.h"
 
-#include "tests/kernels/image_call.h"
+#include "tests/kernels/fixtures/image_call.h"
 
 /* batch, groups, channels, filters, rank, input, kernel, stride, dilation, begin, end */
 static const ConvCase cases[] = {

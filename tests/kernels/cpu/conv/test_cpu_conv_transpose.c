@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "tests/kernels/conv_reference.h"
+#include "tests/kernels/fixtures/conv_reference.h"
 
 /* The case is that of the convolution this one is the transpose of: `input` is the larger side. */
 static double *naive(

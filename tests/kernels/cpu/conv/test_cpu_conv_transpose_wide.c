@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void test_it_gives_what_float32_gives_but_for_rounding(void **state) {
     static const char attributes[] =

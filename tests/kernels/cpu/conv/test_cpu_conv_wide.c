@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "tests/kernels/conv_reference.h"
+#include "tests/kernels/fixtures/conv_reference.h"
 
 static double *widen(const float *values, int64_t count) {
     double *wide = malloc((size_t)count * sizeof(double) + 8);

@@ -1,9 +1,9 @@
 #include <math.h>
 
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/everywhere.h"
-#include "tests/kernels/infer_fixture.h"
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/everywhere.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 /* Without offsets it is a convolution. */
 static void test_without_offsets_it_is_a_convolution(void **state) {

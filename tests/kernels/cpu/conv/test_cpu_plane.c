@@ -1,6 +1,6 @@
 #include "kernels/cpu/conv/cpu_plane.h"
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static Window window_3x3(int64_t size, int64_t stride, int64_t pad) {
     const int64_t output = (size + 2 * pad - 3) / stride + 1;

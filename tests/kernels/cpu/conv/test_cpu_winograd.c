@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "tests/kernels/image_call.h"
+#include "tests/kernels/fixtures/image_call.h"
 
 /* batch, groups, channels, filters, rank, input, kernel, stride, dilation, begin, end */
 static const ConvCase cases[] = {

@@ -5,7 +5,7 @@
 
 #include "base/shared_library.h"
 #include "kernels/cpu/dnnl/cpu_dnnl_library.h"
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 /* Whatever the processor has: a lower limit gives less, and what is no limit changes nothing. */
 static void test_isa_is_the_processors_up_to_the_limit(void **state) {

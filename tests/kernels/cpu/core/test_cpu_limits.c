@@ -1,7 +1,7 @@
 #include "kernels/cpu/core/cpu_limits.h"
 
 #include "kernels/registry/device_registry.h"
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 /* How fast is not asked: only that both were measured, on the threads that there are. */
 static void test_cpu_limits_are_measured_on_the_devices_threads(void **state) {

@@ -5,7 +5,7 @@
 #include "kernels/cpu/device/cpu_pack.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 typedef struct Version {
     int version;

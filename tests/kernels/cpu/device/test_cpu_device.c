@@ -5,7 +5,7 @@
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static Error *plan_on(Device *device, const char *name, const char *inputs, Plan **out) {
     InferFixture fixture;

@@ -3,7 +3,7 @@
 #include "kernels/cpu/core/cpu_layouts.h"
 #include "kernels/cpu/quantized/cpu_lower_product.h"
 #include "kernels/cpu/matmul/cpu_matmul_kernel.h"
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 typedef struct Rule {
     const char *name, *attributes;

@@ -1,7 +1,7 @@
 #include "kernels/cpu/dnnl/cpu_dnnl.h"
 
 #include "base/shared_library.h"
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 /* Bands follow the shapes alone, and each is worth a thread. */
 static void test_dnnl_bands_depend_on_the_work_only(void **state) {

@@ -5,7 +5,7 @@
 #include "tests/support/test_support.h"
 
 #include "kernels/registry/device_registry.h"
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 typedef struct ConvShapes {
     int64_t x[4], w[4];

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/shared_library.h"
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 /* The determinism class names the build that is loaded later, and does not load it. */
 static void test_dnnl_library_is_named_by_its_build(void **state) {

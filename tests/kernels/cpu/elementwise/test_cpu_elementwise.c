@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void unary(const char *name, const char *attributes, DType dtype, const double *x,
     const double *expected, int count, double tolerance) {

@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 /* What the operator does with bytes of these numbers, it does with packed elements, too. */
 static void check_like_bytes(const char *operator_name, const char *attributes, uint32_t data_count,

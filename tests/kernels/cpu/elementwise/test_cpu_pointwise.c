@@ -1,5 +1,5 @@
 #include "kernels/cpu/elementwise/cpu_pointwise.h"
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 /* Every way of walking: contiguous, scalar, rows long and short, columns, middles, blocks that end
  * within rows, nothing at all. */

@@ -2,7 +2,7 @@
 
 #include "kernels/planning/pointwise_program.h"
 #include "kernels/cpu/elementwise/cpu_pointwise.h"
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 /* What may be fused can be run fused. */
 static void test_every_operator_a_program_takes_is_known(void **state) {

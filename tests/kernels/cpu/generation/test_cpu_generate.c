@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void test_constant_of_shape_is_zero_without_a_value(void **state) {
     (void)state;

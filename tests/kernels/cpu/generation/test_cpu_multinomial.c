@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 /* Classes come as often as their probabilities say. */
 static void test_samples_follow_the_logits(void **state) {

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 enum { COUNT = 20000 };
 

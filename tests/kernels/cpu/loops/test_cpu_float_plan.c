@@ -1,6 +1,6 @@
 #include "kernels/cpu/loops/cpu_float_plan.h"
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static void test_float_plan_takes_no_mixture_with_float64(void **state) {
     (void)state;

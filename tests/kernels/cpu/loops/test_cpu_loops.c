@@ -1,5 +1,5 @@
 #include "base/digest.h"
-#include "tests/kernels/loop_fixture.h"
+#include "tests/kernels/fixtures/loop_fixture.h"
 
 static void test_every_loop_is_found_for_some_element_type_at_every_level(void **state) {
     (void)state;

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/loop_fixture.h"
+#include "tests/kernels/fixtures/loop_fixture.h"
 
 static void test_angle_functions_have_the_same_bits_at_every_level(void **state) {
     (void)state;

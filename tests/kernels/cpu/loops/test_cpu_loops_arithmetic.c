@@ -1,4 +1,4 @@
-#include "tests/kernels/loop_fixture.h"
+#include "tests/kernels/fixtures/loop_fixture.h"
 
 /* Also: in place, odd addresses, repeated operands, cut in two. */
 static void test_arithmetic_has_the_same_bits_at_every_level(void **state) {

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/loop_fixture.h"
+#include "tests/kernels/fixtures/loop_fixture.h"
 
 static void check_pair(DType from, DType to, bool saturate) {
     static char source[LOOP_FIXTURE_COUNT * 8 + 64];

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "kernels/scalar/scalar_hyperbolic.h"
-#include "tests/kernels/loop_fixture.h"
+#include "tests/kernels/fixtures/loop_fixture.h"
 
 enum { UNITS = LOOP_FIXTURE_COUNT, GATES = 4 };
 

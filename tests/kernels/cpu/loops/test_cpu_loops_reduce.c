@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/kernels/loop_fixture.h"
+#include "tests/kernels/fixtures/loop_fixture.h"
 
 enum { LENGTH = 9001, WIDTH = 300, ROWS = 300 };
 

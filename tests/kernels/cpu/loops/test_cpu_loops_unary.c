@@ -1,4 +1,4 @@
-#include "tests/kernels/loop_fixture.h"
+#include "tests/kernels/fixtures/loop_fixture.h"
 
 static void test_functions_have_the_same_bits_at_every_level(void **state) {
     (void)state;

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
-#include "tests/kernels/matmul_fixture.h"
+#include "tests/kernels/fixtures/kernel_call.h"
+#include "tests/kernels/fixtures/matmul_fixture.h"
 
 /* A launch that is told to stop does so between tiles and says it. */
 static void test_matmul_run_is_abandoned_when_asked(void **state) {

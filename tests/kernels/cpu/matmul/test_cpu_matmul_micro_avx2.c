@@ -1,5 +1,5 @@
-#include "tests/kernels/kernel_call.h"
-#include "tests/kernels/matmul_micro_check.h"
+#include "tests/kernels/fixtures/kernel_call.h"
+#include "tests/kernels/fixtures/matmul_micro_check.h"
 
 static void test_avx2_tiles_are_chains_of_fused_multiply_adds(void **state) {
     (void)state;

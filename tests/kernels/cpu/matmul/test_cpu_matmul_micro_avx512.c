@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "tests/kernels/kernel_call.h"
-#include "tests/kernels/matmul_micro_check.h"
+#include "tests/kernels/fixtures/kernel_call.h"
+#include "tests/kernels/fixtures/matmul_micro_check.h"
 
 static void test_avx512_tiles_are_chains_of_fused_multiply_adds(void **state) {
     (void)state;

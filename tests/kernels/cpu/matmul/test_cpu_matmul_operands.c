@@ -1,7 +1,7 @@
 #include "kernels/cpu/matmul/cpu_matmul.h"
 
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static void read_operands(
     const char *name, const char *text, const Shape *shapes, uint32_t count, CpuMatmul *out) {

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 enum { M = 5, N = 70, K = 33 };
 

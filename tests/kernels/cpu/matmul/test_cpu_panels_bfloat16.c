@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
-#include "tests/kernels/matmul_fixture.h"
+#include "tests/kernels/fixtures/kernel_call.h"
+#include "tests/kernels/fixtures/matmul_fixture.h"
 
 enum { K = 131, N = 192, ROWS = 9 };
 

@@ -1,5 +1,5 @@
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static const double data[6] = {0, 1, 2, 3, 4, 5};
 

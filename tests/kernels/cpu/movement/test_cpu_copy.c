@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "kernels/cpu/movement/cpu_copy.h"
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 typedef struct Case {
     uint32_t rank;

@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static const double data[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 

@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 /* 0, 1, 2 … */
 static Tensor *counting(DType dtype, const Shape *shape) {

@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static const double data[6] = {0, 1, 2, 3, 4, 5};
 

@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void check(
     uint32_t split_rank, int64_t split_count, const double *split, const double *expected) {

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 /* Channel 0 has mean 2 and variance 1, channel 1 mean 5 and variance 4. */
 static const double x[8] = {1, 3, 3, 7, 3, 1, 7, 3};

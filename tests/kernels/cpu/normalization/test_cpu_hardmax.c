@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void check(const char *attributes, DType dtype, const double *x, const double *expected) {
     DeviceCall call = {.operator_name = "Hardmax", .attributes = attributes, .input_count = 1};

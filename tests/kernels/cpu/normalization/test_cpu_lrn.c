@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static void check_lrn(const char *name, Shape shape, int64_t size, const char *attributes,
     double alpha, double beta, double bias) {

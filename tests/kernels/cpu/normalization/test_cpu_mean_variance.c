@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void check(const char *attributes, Tensor *owned_input, const double *expected) {
     DeviceCall call = {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 typedef struct Rows {
     int64_t rows, size;

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static void check_batch(Shape shape) {
     const int64_t count = shape_count_unchecked(&shape), channels = shape.dims[1];

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 /* The kernels of float64 are compared with those of float32 on the same numbers. */
 static void check_like_float32(const char *name, const char *attributes, uint32_t input_count,

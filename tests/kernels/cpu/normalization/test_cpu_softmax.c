@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static double *naive(const float *x, int64_t outer, int64_t size, int64_t inner, bool logarithm) {
     double *y = malloc((size_t)(outer * size * inner) * sizeof(double) + 8);

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/kernels/conv_reference.h"
+#include "tests/kernels/fixtures/conv_reference.h"
 
 typedef enum PoolKind { POOL_MAX, POOL_AVERAGE, POOL_AVERAGE_PADDED } PoolKind;
 

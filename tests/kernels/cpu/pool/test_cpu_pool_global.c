@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static void check_global(const char *name, DType dtype, Shape shape) {
     const int64_t planes = shape_product(&shape, 0, 2), size = shape_product(&shape, 2, shape.rank);

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static void check_pool(
     const char *attributes, Shape shape, const float *x, const double *expected) {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void test_powers_and_roots_are_each_others_inverse(void **state) {
     static const int64_t norms[] = {1, 2, 3, 7};

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static void test_pool_rows_take_what_lies_inside(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static DeviceCall call_of(const double *indices) {
     static const double x[4] = {1, 2, 3, 4};

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void check(uint32_t count, const double *x, const double *y, double scale, double zero) {
     DeviceCall call = {

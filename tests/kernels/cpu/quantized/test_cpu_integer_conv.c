@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static Tensor *scalar(DType dtype, double value) { return device_tensor(dtype, &value, 0); }
 

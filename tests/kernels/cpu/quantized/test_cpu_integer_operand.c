@@ -1,7 +1,7 @@
 #include "kernels/cpu/quantized/cpu_integer_operand.h"
 
-#include "tests/kernels/everywhere.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/everywhere.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_operand_rows_lie_by_pairs_less_their_zero_points(void **state) {
     static const uint8_t data[] = {1, 2, 255, 4, 5, 6}, zeros[] = {1, 255};

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "tests/kernels/loop_fixture.h"
+#include "tests/kernels/fixtures/loop_fixture.h"
 #include "tests/support/test_random.h"
 
 /* Rows × panels over a depth, at every level, against plain sums modulo 2^32. */

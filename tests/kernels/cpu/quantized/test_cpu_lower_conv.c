@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/lower_fixture.h"
+#include "tests/kernels/fixtures/lower_fixture.h"
 
 typedef struct Sizes {
     int64_t images, height, width, channels, filters, kernel_height, kernel_width;

@@ -1,6 +1,6 @@
 #include "kernels/cpu/quantized/cpu_lower_product.h"
 #include "kernels/tensor/dtype_scalar.h"
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 #include "tests/support/test_random.h"
 
 /* test_cpu_lower_product.c has the sums of all forms. */

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/lower_fixture.h"
+#include "tests/kernels/fixtures/lower_fixture.h"
 
 /* [rows, depth] times [depth, columns] */
 static KernelCall call_of(

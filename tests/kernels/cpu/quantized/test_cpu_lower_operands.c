@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "tests/kernels/lower_fixture.h"
+#include "tests/kernels/fixtures/lower_fixture.h"
 
 /* From the third column of the second row on, alone and with what a bias and a residual add;
  * nothing beside. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "kernels/tensor/dtype_scalar.h"
-#include "tests/kernels/kernel_call.h"
-#include "tests/kernels/loop_fixture.h"
+#include "tests/kernels/fixtures/kernel_call.h"
+#include "tests/kernels/fixtures/loop_fixture.h"
 #include "tests/support/test_random.h"
 
 typedef struct Problem {

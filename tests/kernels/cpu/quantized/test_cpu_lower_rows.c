@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/tensor/dtype_scalar.h"
-#include "tests/kernels/loop_fixture.h"
+#include "tests/kernels/fixtures/loop_fixture.h"
 #include "tests/support/test_random.h"
 
 enum { MOST = 70 };

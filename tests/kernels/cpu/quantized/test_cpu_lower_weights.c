@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/core/cpu_layouts.h"
 #include "kernels/cpu/device/cpu_pack.h"
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 /* Two filters of three channels and two places of the kernel. */
 static void test_filters_are_turned_by_place_and_channel(void **state) {

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 /* zero_point NULL: absent. The tensors are released. */
 static void check(const char *operator_name, const char *attributes, Tensor *x, Tensor *scale,

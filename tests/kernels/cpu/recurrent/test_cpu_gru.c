@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 /* One unit, two steps, by hand. */
 static const float x[2] = {0.5f, -1.0f}, w[3] = {0.3f, -0.7f, 0.9f}, r[3] = {0.2f, 0.4f, -0.6f};

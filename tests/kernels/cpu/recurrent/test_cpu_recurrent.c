@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static const float one[1] = {1}, none[1] = {0};
 

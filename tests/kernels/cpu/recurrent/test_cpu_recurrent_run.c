@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 /* Plain weights are packed in the workspace, packed ones are not copied. */
 static void test_recurrent_workspace_holds_only_what_it_must(void **state) {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 enum { LENGTH = 75, BLOCK = 32 };
 

@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 /* The same calls in float64 and float32 agree to float32's precision. */
 static void check(const char *name, const char *attributes, int64_t gates, bool peepholes) {

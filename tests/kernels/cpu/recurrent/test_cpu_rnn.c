@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static const float x[2] = {0.5f, -1.0f}, w[1] = {0.3f}, r[1] = {0.7f}, b[2] = {0.1f, 0.2f};
 

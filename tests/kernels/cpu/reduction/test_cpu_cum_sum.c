@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void check(const char *attributes, DType dtype, double axis, const double *expected) {
     static const double x[6] = {1, 2, 3, 4, 5, 6};

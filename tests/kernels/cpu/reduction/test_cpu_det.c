@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void test_a_determinant_is_found_whatever_row_leads(void **state) {
     static const double matrices[3][9] = {

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void test_coordinates_come_row_by_row(void **state) {
     static const DType dtypes[] = {DTYPE_FLOAT32, DTYPE_FLOAT64, DTYPE_FLOAT16, DTYPE_BFLOAT16,

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static const char *const names[] = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
     "ReduceProd", "ReduceL2", "ReduceSumSquare"};

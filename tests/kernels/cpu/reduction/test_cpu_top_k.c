@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void check(const char *attributes, DType dtype, const double *x, int rows, int columns,
     double k, const double *values, const double *indices) {

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void check(const char *name, const char *attributes, double size, const double *expected) {
     DeviceCall call = {.operator_name = name, .attributes = attributes, .input_count = 1};

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "kernels/tensor/dtype_scalar.h"
-#include "tests/kernels/string_fixture.h"
+#include "tests/kernels/fixtures/string_fixture.h"
 
 static Tensor *numbers(DType dtype, int64_t count, const double *values) {
     Shape shape = shape_make(1, &count);

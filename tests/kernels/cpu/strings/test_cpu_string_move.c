@@ -1,4 +1,4 @@
-#include "tests/kernels/string_fixture.h"
+#include "tests/kernels/fixtures/string_fixture.h"
 
 static Tensor *ints(uint32_t rank, const int64_t *dims, const int64_t *values) {
     Shape shape = shape_make(rank, dims);

@@ -1,4 +1,4 @@
-#include "tests/kernels/string_fixture.h"
+#include "tests/kernels/fixtures/string_fixture.h"
 
 static void check(const char *attributes, const char *texts, int64_t count, const char *expected) {
     StringCall call = {.operator_name = "StringNormalizer",

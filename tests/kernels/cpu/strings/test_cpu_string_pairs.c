@@ -1,4 +1,4 @@
-#include "tests/kernels/string_fixture.h"
+#include "tests/kernels/fixtures/string_fixture.h"
 
 static void test_pairs_are_broadcast(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
 #include "base/text.h"
-#include "tests/kernels/string_fixture.h"
+#include "tests/kernels/fixtures/string_fixture.h"
 
 static const char attributes[] = "{max_gram_length=2, min_gram_length=%d, max_skip_count=%d, "
                                  "mode=\"%s\", ngram_counts=[0, 2], ngram_indexes=[0, 2, 1, 3], "

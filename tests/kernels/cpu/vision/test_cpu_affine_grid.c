@@ -1,4 +1,4 @@
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void check(const char *attributes, DType dtype, const double *theta, int rows,
     const double *size, const double *expected) {

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static void check(
     const char *mode, const char *padding, DType dtype, DType grid_dtype, const double *expected) {

@@ -1,9 +1,9 @@
 #include <math.h>
 
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/everywhere.h"
-#include "tests/kernels/infer_fixture.h"
-#include "tests/kernels/kernel_call.h"
+#include "tests/kernels/fixtures/everywhere.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
+#include "tests/kernels/fixtures/kernel_call.h"
 
 static void check(const char *attributes, DType dtype, int rows, int columns, const double *scales,
     const double *expected) {

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "tests/kernels/everywhere.h"
+#include "tests/kernels/fixtures/everywhere.h"
 
 static DeviceCall call_of(const char *name, const char *attributes, DType dtype,
     const double *regions, int count, int columns) {

@@ -1,6 +1,6 @@
 #include "kernels/cuda/driver/cuda_nvrtc.h"
 
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 static const char good[] = "#include \"kernels/cuda/device/device_group.h\"\n"
                            "KERNEL(nothing, CudaPointwiseOperands) { (void)p; }\n";

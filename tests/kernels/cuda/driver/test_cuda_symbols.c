@@ -1,6 +1,6 @@
 #include "kernels/cuda/driver/cuda_symbols.h"
 
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 static void test_cuda_symbols_has_every_function_of_a_loaded_library(void **state) {
     (void)state;

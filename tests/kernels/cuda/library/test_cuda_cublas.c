@@ -1,6 +1,6 @@
 #include "kernels/cuda/library/cuda_cublas.h"
 
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 /* A [2, 3] times B [3, 2], both as C has them. */
 static CudaCublasProblem plain_problem(void) {

@@ -1,8 +1,8 @@
 #include <math.h>
 
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/cuda_device_fixture.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 typedef struct PlanRow {
     const char *operator_name, *attributes, *inputs;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 /* What the fake library's engines need: one in float32, one that rounds to TF32. */
 enum { PRECISE_BYTES = 2048, TENSOR_CORE_BYTES = 4096, MEMORY_BYTES = 16384 };

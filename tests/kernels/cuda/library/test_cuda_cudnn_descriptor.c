@@ -1,6 +1,6 @@
 #include "kernels/cuda/library/cuda_cudnn_descriptor.h"
 
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 static void test_cuda_cudnn_check_tells_what_fits_not_from_what_is_wrong(void **state) {
     (void)state;

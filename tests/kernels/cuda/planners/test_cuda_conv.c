@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall convolutions_of_every_kind[] = {
     {"cuda.conv", "Conv", "{pads=[1, 1, 1, 1]}", DTYPES_FLOAT, 500, 1,

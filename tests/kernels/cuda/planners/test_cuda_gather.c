@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall gathers_of_every_kind[] = {
     {"cuda.gather", "Gather", NULL,

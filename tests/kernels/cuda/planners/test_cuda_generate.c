@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall results_from_shapes_and_numbers[] = {
     {"cuda.constant_of_shape", "ConstantOfShape",

@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall extremes_are_found_where_the_cpu_finds_them[] = {
     {"cuda.arg_reduce", "ArgMax", "{axis=1}", DTYPES_NUMBER, 0, 1, "T[3,300]"},

@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall steps_in_either_direction_and_layout[] = {
     {"cuda.lstm", "LSTM", NULL, DTYPE_BIT(DTYPE_FLOAT32), 200, 3,

@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall products_of_every_shape[] = {
     {"cuda.matmul", "MatMul", NULL, DTYPES_FLOAT, 500, 1, "T[64,64] T[64,128]"},

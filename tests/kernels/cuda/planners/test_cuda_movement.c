@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall transposes_turn_in_tiles_or_copy[] = {
     {"cuda.transpose", "Transpose", NULL,

@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall rows_are_normalised[] = {
     {"cuda.normalization", "LayerNormalization", NULL, DTYPES_FLOAT, 166, 3,

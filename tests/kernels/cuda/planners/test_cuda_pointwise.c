@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall pointwise_broadcasts_as_the_cpu_does[] = {
     {"cuda.elementwise", "Add", NULL, DTYPES_NUMBER, 0, 1, "T[5,7] T[5,7]"},

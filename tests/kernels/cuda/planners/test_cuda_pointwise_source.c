@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/kernels/cuda_device_fixture.h"
-#include "tests/kernels/group_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/group_fixture.h"
 
 enum { BUFFER = GROUP_ELEMENTS_MAX * sizeof(uint64_t), TEXT = 128 };
 

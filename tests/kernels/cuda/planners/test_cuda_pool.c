@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall maxima_and_where_they_are[] = {
     {"cuda.pool", "MaxPool", "{kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1]}",

@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall random_numbers_have_the_bits_of_the_cpu[] = {
     {"cuda.random", "RandomUniform", "{shape=[3, 700], dtype=float32, low=-2.0}",

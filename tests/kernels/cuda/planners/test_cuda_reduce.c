@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall reductions_over_rows_and_columns[] = {
     {"cuda.reduce", "ReduceSum", NULL, DTYPES_FLOAT, 166, 1, "T[3,700] i64[1]=1"},

@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall scatters_in_the_order_of_the_indices[] = {
     {"cuda.scatter_elements", "ScatterElements", "{axis=1}", DTYPES_NUMBER, 0, 1,

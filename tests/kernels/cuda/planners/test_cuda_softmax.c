@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_fixture.h"
+#include "tests/kernels/fixtures/cuda_fixture.h"
 
 static const CudaCall softmax_along_any_axis[] = {
     {"cuda.softmax", "Softmax", NULL, DTYPES_FLOAT, 33, 1, "T[5,700]"},

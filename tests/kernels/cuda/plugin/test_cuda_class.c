@@ -1,6 +1,6 @@
 #include "kernels/cuda/plugin/cuda_class.h"
 
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 static void test_cuda_class_names_a_determinism_class_of_its_own(void **state) {
     (void)state;

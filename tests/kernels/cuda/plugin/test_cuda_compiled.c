@@ -1,8 +1,8 @@
 #include "kernels/cuda/plugin/cuda_compiled.h"
 
 #include "kernels/registry/device_registry.h"
-#include "tests/kernels/cuda_device_fixture.h"
-#include "tests/kernels/group_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/group_fixture.h"
 #include "tests/support/device_call.h"
 #include "tests/support/tensor_text.h"
 

@@ -1,5 +1,5 @@
 #include "kernels/cuda/plugin/cuda_class.h"
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 static void test_cuda_device_says_why_it_does_not_open(void **state) {
     (void)state;

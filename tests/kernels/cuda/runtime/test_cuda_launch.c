@@ -1,8 +1,8 @@
 #include "kernels/cuda/runtime/cuda_launch.h"
 
 #include "kernels/shape_rules/operator_infer.h"
-#include "tests/kernels/cuda_device_fixture.h"
-#include "tests/kernels/infer_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/infer_fixture.h"
 
 enum { COUNT = 1000, SIZE = COUNT * sizeof(float) };
 

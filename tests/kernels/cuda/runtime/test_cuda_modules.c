@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 enum { THREADS = 8, SOURCE_MAX = 160 };
 

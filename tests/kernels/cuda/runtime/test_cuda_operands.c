@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 enum { SIZE = 40, BLOCK = 256 };
 

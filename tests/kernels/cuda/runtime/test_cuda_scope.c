@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 static void test_cuda_check_tells_what_the_driver_calls_it(void **state) {
     (void)state;

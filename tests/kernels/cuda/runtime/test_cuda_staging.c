@@ -1,6 +1,6 @@
 #include "kernels/cuda/runtime/cuda_staging.h"
 
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 /* What was queued with a slot is done before it may be written again. */
 static void test_cuda_staging_gives_a_slot_again_when_it_is_free(void **state) {

@@ -1,4 +1,4 @@
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 enum { SIZE = 4096, ROUNDS = 50, US_NS = 1000 };
 

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "tests/kernels/cuda_turn_fixture.h"
+#include "tests/kernels/fixtures/cuda_turn_fixture.h"
 #include "tests/support/fake_cuda/fake_control.h"
 
 #define LETTERS "dcnddc"

@@ -1,7 +1,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "tests/kernels/cuda_device_fixture.h"
+#include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 enum { LARGE = 3 * CUDA_STAGING_LARGE_BYTES + 12345, THREADS = 3 };
 

@@ -8,7 +8,7 @@
 enum { TEXT_SIZE = 65536, BODY_SIZE = 300000 };
 
 /* What comes in one packet behind a request is refused or not answered, and the request itself is
- * answered. Over TLS: tests/end_to_end/test_framing.py. */
+ * answered. Over TLS: tests/end_to_end/service/test_framing.py. */
 static void test_http_gate_stands_before_the_server(void **state) {
     (void)state;
     static const char *const bad[] = {"GET / HTTP/1.1\r\nHost: x\r\nContent-Length : 42\r\n\r\n",

@@ -1,0 +1,150 @@
+#include <math.h>
+#include <string.h>
+
+#include "tests/conformance/references/reference.h"
+
+/* A tensor as [outer, dim, inner]; without an axis as [1, count, 1]. */
+typedef struct Lanes {
+    int64_t outer, dim, inner;
+} Lanes;
+
+static Lanes lanes_of(const ReferenceCall *call) {
+    const ReferenceTensor *input = &call->inputs[0];
+    if (!attributes_has(call->attributes, "axis")) return (Lanes){1, input->count, 1};
+    uint32_t axis = reference_axis(attributes_int(call->attributes, "axis"), input->shape.rank);
+    return (Lanes){shape_product(&input->shape, 0, axis), input->shape.dims[axis],
+        shape_product(&input->shape, axis + 1, input->shape.rank)};
+}
+
+static void copy_item(ReferenceCall *call, Lanes lanes, int64_t from, int64_t to, int64_t room) {
+    for (int64_t outer = 0; outer < lanes.outer; outer++)
+        for (int64_t i = 0; i < lanes.inner; i++)
+            call->outputs[0].values[(outer * room + to) * lanes.inner + i] =
+                call->inputs[0].values[(outer * lanes.dim + from) * lanes.inner + i];
+}
+
+void reference_compress(ReferenceCall *call) {
+    const ReferenceTensor *condition = &call->inputs[1];
+    Lanes lanes = lanes_of(call);
+    int64_t room = 0, found = 0;
+    for (int64_t i = 0; i < condition->count; i++) room += condition->values[i] != 0;
+    for (int64_t i = 0; i < condition->count; i++)
+        if (condition->values[i] != 0) copy_item(call, lanes, i, found++, room);
+}
+
+static int compare(const ReferenceCall *call, Lanes lanes, int64_t a, int64_t b) {
+    for (int64_t outer = 0; outer < lanes.outer; outer++)
+        for (int64_t i = 0; i < lanes.inner; i++) {
+            double x = call->inputs[0].values[(outer * lanes.dim + a) * lanes.inner + i];
+            double y = call->inputs[0].values[(outer * lanes.dim + b) * lanes.inner + i];
+            if (isnan(x) || isnan(y)) {
+                if (isnan(x) != isnan(y)) return isnan(x) ? 1 : -1;
+            } else if (x != y) {
+                return x < y ? -1 : 1;
+            }
+        }
+    return 0;
+}
+
+static int64_t first_equal(const ReferenceCall *call, Lanes lanes, int64_t item) {
+    int64_t first = 0;
+    while (compare(call, lanes, first, item) != 0) first++;
+    return first;
+}
+
+/* How many different items come before this one, which is the first of its like. */
+static int64_t place_of(const ReferenceCall *call, Lanes lanes, int64_t item) {
+    bool sorted = attributes_int(call->attributes, "sorted") != 0;
+    int64_t place = 0;
+    for (int64_t i = 0; i < lanes.dim; i++)
+        if (first_equal(call, lanes, i) == i)
+            place += sorted ? compare(call, lanes, i, item) < 0 : i < item;
+    return place;
+}
+
+void reference_unique(ReferenceCall *call) {
+    Lanes lanes = lanes_of(call);
+    int64_t room = 0;
+    for (int64_t i = 0; i < lanes.dim; i++) room += first_equal(call, lanes, i) == i;
+    for (int64_t i = 0; i < lanes.dim; i++) {
+        int64_t first = first_equal(call, lanes, i), place = place_of(call, lanes, first);
+        if (first == i) {
+            copy_item(call, lanes, i, place, room);
+            if (call->output_count > 1) call->outputs[1].values[place] = (double)i;
+        }
+        if (call->output_count > 2) call->outputs[2].values[i] = (double)place;
+        if (call->output_count > 3) call->outputs[3].values[place]++;
+    }
+}
+
+void reference_reverse_sequence(ReferenceCall *call) {
+    const ReferenceTensor *input = &call->inputs[0];
+    const int64_t time_axis = attributes_int(call->attributes, "time_axis");
+    int64_t index[SHAPE_RANK_MAX] = {0};
+    for (int64_t i = 0; i < input->count; i++, (void)reference_next(&input->shape, index)) {
+        int64_t from[SHAPE_RANK_MAX];
+        memcpy(from, index, sizeof from);
+        const int64_t length = (int64_t)call->inputs[1].values[index[1 - time_axis]];
+        if (index[time_axis] < length) from[time_axis] = length - 1 - index[time_axis];
+        call->outputs[0].values[i] = input->values[reference_flat(&input->shape, from)];
+    }
+}
+
+void reference_tensor_scatter(ReferenceCall *call) {
+    const ReferenceTensor *update = &call->inputs[1];
+    ReferenceTensor *out = &call->outputs[0];
+    const uint32_t axis = reference_axis(attributes_int(call->attributes, "axis"), out->shape.rank);
+    memcpy(out->values, call->inputs[0].values, (size_t)out->count * sizeof(double));
+    int64_t index[SHAPE_RANK_MAX] = {0};
+    for (int64_t i = 0; i < update->count; i++, (void)reference_next(&update->shape, index)) {
+        int64_t to[SHAPE_RANK_MAX];
+        memcpy(to, index, sizeof to);
+        if (call->inputs[2].present) to[axis] += (int64_t)call->inputs[2].values[index[0]];
+        to[axis] %= out->shape.dims[axis];
+        out->values[reference_flat(&out->shape, to)] = update->values[i];
+    }
+}
+
+void reference_eye(ReferenceCall *call) {
+    const int64_t columns = call->outputs[0].shape.dims[1];
+    for (int64_t i = 0; i < call->outputs[0].count; i++)
+        call->outputs[0].values[i] =
+            i % columns - i / columns == attributes_int(call->attributes, "k");
+}
+
+/* The bits of every element as those of another type: of small whole numbers and their like. */
+void reference_bit_cast(ReferenceCall *call) {
+    for (int64_t i = 0; i < call->outputs[0].count; i++) {
+        const double x = call->inputs[0].values[i];
+        const DType from = call->inputs[0].dtype, to = call->outputs[0].dtype;
+        if (from == DTYPE_FLOAT32 && to == DTYPE_INT32) {
+            const float narrow = (float)x;
+            int32_t bits;
+            memcpy(&bits, &narrow, sizeof bits);
+            call->outputs[0].values[i] = bits;
+        } else {
+            const double span = ldexp(1, (int)dtype_bits(to));
+            call->outputs[0].values[i] = x < 0 && !dtype_is_signed(to) ? x + span : x;
+        }
+    }
+}
+
+/* By the first row's minors. */
+static double determinant(const double *matrix, int64_t n) {
+    if (n == 0) return 1;
+    double sum = 0, minor[64];
+    for (int64_t column = 0; column < n; column++) {
+        int64_t count = 0;
+        for (int64_t i = n; i < n * n; i++)
+            if (i % n != column) minor[count++] = matrix[i];
+        sum += (column % 2 ? -1 : 1) * matrix[column] * determinant(minor, n - 1);
+    }
+    return sum;
+}
+
+void reference_det(ReferenceCall *call) {
+    const Shape *shape = &call->inputs[0].shape;
+    const int64_t n = shape->dims[shape->rank - 1];
+    for (int64_t i = 0; i < call->outputs[0].count; i++)
+        call->outputs[0].values[i] = determinant(call->inputs[0].values + i * n * n, n);
+}
