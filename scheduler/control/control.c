@@ -47,12 +47,15 @@ static Error *start(Control *control) {
     const ControlOptions *options = &control->options;
     if (options->metrics) TRY(control_declare_metrics(options->metrics));
     TRY(control_loop_create(&control->loop));
-    control->ports = (ControlPorts){clock_real(), control_loop_get_mailbox(control->loop)};
+    control->ports =
+        (ControlPorts){.clock = clock_real(), .mailbox = control_loop_get_mailbox(control->loop)};
     TRY(device_open("cpu", &control->host));
     TRY(device_total_bytes(control->host, &control->host_bytes));
     TRY(policy_create(&control->policy));
     TRY(memory_alloc(1, sizeof(RunTimes), (void **)&control->run_times));
     TRY(io_pool_create(options->io_threads ? options->io_threads : 2, &control->io));
+    TRY(control_store_create(options, control->io, control->ports.mailbox, &control->store));
+    control->ports.store = control_store_get_port(control->store);
     const ResidentModelsOptions models = {.store = options->store,
         .host = control->host,
         .pool = options->pool,
@@ -99,12 +102,6 @@ static void release_maps(Control *control) {
     id_map_deinit(&control->tenants);
 }
 
-static Error *do_nothing(Connection *catalog, void *context) {
-    (void)catalog;
-    (void)context;
-    return NULL;
-}
-
 void control_release(Control *control) {
     if (!control) return;
     control_loop_stop(control->loop);
@@ -113,7 +110,7 @@ void control_release(Control *control) {
     for (uint32_t i = 0; i < control->device_count; i++) worker_release(control->devices[i].worker);
     io_pool_release(control->io); /* runs what was posted */
     /* behind what was posted before; what comes back of it is the last that is handled */
-    error_free(catalog_run(control->options.catalog, do_nothing, NULL));
+    control_store_finish(control->store);
     control_loop_handle_rest(control->loop, control);
     release_maps(control);
     resident_models_destroy(control->models);
@@ -126,6 +123,7 @@ void control_release(Control *control) {
     policy_release(control->policy);
     memory_free(control->run_times);
     memory_free(control->left);
+    control_store_release(control->store);
     control_loop_release(control->loop);
     memory_free(control->events);
     error_free(control->fatal);

@@ -61,42 +61,10 @@ void control_account_begin(Control *control, ControlTenant *tenant) {
     recent_time_init(&tenant->hour, 3600 * SECOND_NS);
 }
 
-/* A catalog request that stores a job's device-time after the job's end was stored. No request
- * waits for the answer. */
-typedef struct LateTime {
-    CatalogRequest request;
-    TenantId tenant;
-    JobId job;
-    double device_seconds;
-} LateTime;
-
-static Error *store_late_time(Connection *catalog, void *context) {
-    const LateTime *late = context;
-    return jobs_set_device_seconds(catalog, late->tenant, late->job, late->device_seconds);
-}
-
-/* Where the job was removed meanwhile or the disk is full, the row lacks the last slice's time. */
-static void free_late_time(CatalogRequest *request, Error *owned_error) {
-    error_free(owned_error);
-    memory_free(CONTAINER_OF(request, LateTime, request));
-}
-
 void control_account_late(const ControlJob *job) {
-    void *memory;
-    Error *error = memory_alloc(1, sizeof(LateTime), &memory);
-    if (!error) {
-        LateTime *late = memory;
-        *late = (LateTime){.request = {.work = store_late_time,
-                               .context = late,
-                               .frees = true,
-                               .done = free_late_time},
-            .tenant = job->tenant,
-            .job = job->id,
-            .device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9};
-        error = catalog_post(job->control->options.catalog, &late->request);
-        if (error) memory_free(late);
-    }
-    error_free(error);
+    const ControlStorePort *store = &job->control->ports.store;
+    store->set_time(store->self, job->tenant, job->id,
+        job->device_seconds_before + (double)job->device_ns * 1e-9);
 }
 
 void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns) {

@@ -3,55 +3,15 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "base/container_of.h"
 #include "scheduler/control/control_accounts.h"
 #include "scheduler/control/control_tellings.h"
 #include "scheduler/control/control_internal.h"
-#include "serialize/arrays/array_bundle.h"
-#include "store/chunks/chunk_upload.h"
 
-enum { SMALL_BYTES = 16 << 10 }; /* of outputs that are bundled on the control thread */
 /* A commit that has no room is tried again after so long, each time twice as long: it packs all its
  * outputs anew. */
 static const uint64_t RETRY_NS_MIN = 500000000, RETRY_NS_MAX = 8000000000;
 
-/* Everything of a job that is stored in one go: outputs, how far it is, a checkpoint, a state. Made
- * on an I/O thread, committed by the catalog's writer, answered on the control thread. */
-typedef struct Commit {
-    IoTask task;
-    CatalogRequest request;
-    Message message;
-    ControlJob *job;
-    ControlOutputs outputs;
-    bool has_snapshot;
-    uint32_t snapshot_device;
-    JobTelling *tellings;
-    bool moving; /* the snapshot is of where the job left its device */
-    JobSnapshot snapshot;
-    JobState state; /* NONE: as it is */
-    char *why;      /* may be NULL */
-    int64_t epoch, new_epoch;
-    double device_seconds, started;
-    uint64_t start_ns;
-    char device[JOB_DEVICE_SIZE];
-    /* made of them */
-    ChunkUpload *upload;
-    ArrayBundle *bundles;
-    size_t bundle_count;
-    JobContent *contents;
-    ByteWriter checkpoint_bytes;
-    ChunkRef *checkpoint_chunks;
-    JobContent checkpoint;
-    Error *error;
-} Commit;
-
-static void commit_free(Commit *commit) {
-    for (size_t i = 0; i < commit->bundle_count; i++) array_bundle_deinit(&commit->bundles[i]);
-    memory_free(commit->bundles);
-    memory_free(commit->contents);
-    byte_writer_deinit(&commit->checkpoint_bytes);
-    memory_free(commit->checkpoint_chunks);
-    chunk_upload_close(commit->upload);
+static void commit_free(StoreCommit *commit) {
     control_outputs_deinit(&commit->outputs);
     if (commit->has_snapshot) job_snapshot_deinit(&commit->snapshot);
     error_free(commit->error);
@@ -60,115 +20,13 @@ static void commit_free(Commit *commit) {
     memory_free(commit);
 }
 
-/* ---- on an I/O thread ---- */
-
-static Error *bundle_outputs(Commit *commit) {
-    const ControlJob *job = commit->job;
-    void *memory;
-    size_t i = 0;
-    TRY(memory_alloc(commit->outputs.count, sizeof(ArrayBundle), &memory));
-    commit->bundles = memory;
-    TRY(memory_alloc(commit->outputs.count, sizeof(JobContent), &memory));
-    commit->contents = memory;
-    for (const ControlOutput *output = commit->outputs.first; output; output = output->next, i++) {
-        ArrayBundle *bundle = &commit->bundles[i];
-        commit->bundle_count++;
-        TRY(array_bundle_write(&output->arrays, job->control->options.pool,
-            chunk_upload_sink(commit->upload), bundle));
-        commit->contents[i] = (JobContent){.bytes = bundle->bytes.data,
-            .size = bundle->bytes.size,
-            .chunks = bundle->chunks,
-            .chunk_count = bundle->chunk_count};
-        TRY(job_content_stage(commit->upload, job->tenant, &commit->contents[i]));
-    }
-    return NULL;
-}
-
-static Error *write_checkpoint(Commit *commit) {
-    const ControlJob *job = commit->job;
-    size_t count;
-    TRY(job_snapshot_write(&commit->snapshot, job->control->options.pool,
-        chunk_upload_sink(commit->upload), &commit->checkpoint_bytes, &commit->checkpoint_chunks,
-        &count));
-    commit->checkpoint = (JobContent){.bytes = commit->checkpoint_bytes.data,
-        .size = commit->checkpoint_bytes.size,
-        .chunks = commit->checkpoint_chunks,
-        .chunk_count = count};
-    return job_content_stage(commit->upload, job->tenant, &commit->checkpoint);
-}
-
-static Error *make_contents(Commit *commit) {
-    if (!commit->has_snapshot && commit->outputs.count == 0) return NULL;
-    TRY(chunk_upload_open(
-        commit->job->control->options.store, commit->job->tenant, &commit->upload));
-    if (commit->outputs.count > 0) TRY(bundle_outputs(commit));
-    return commit->has_snapshot ? write_checkpoint(commit) : NULL;
-}
-
-/* ---- on the catalog's writer ---- */
-
-static int64_t items_done(const Commit *commit) {
-    int64_t items = commit->outputs.last ? commit->outputs.last->items_done : -1;
-    return commit->has_snapshot ? commit->snapshot.items_done : items;
-}
-
-static Error *write_rows(Connection *catalog, void *context) {
-    const Commit *commit = context;
-    const ControlJob *job = commit->job;
-    JobChanges changes = {.outputs = commit->contents,
-        .output_count = commit->outputs.count,
-        .first_output = commit->outputs.first ? commit->outputs.first->sequence : 0,
-        .progress = {.items_done = items_done(commit),
-            .device_seconds = commit->device_seconds,
-            .started = commit->started,
-            .device = commit->device[0] ? commit->device : NULL},
-        .tellings = commit->tellings,
-        .state = commit->state,
-        .why = commit->why,
-        .epoch = commit->epoch,
-        .new_epoch = commit->new_epoch};
-    if (commit->has_snapshot) {
-        changes.checkpoint = &commit->checkpoint;
-        changes.checkpoint_items = commit->snapshot.items_done;
-        changes.checkpoint_outputs = commit->snapshot.sequence;
-        changes.checkpoints_kept = (int64_t)job->policy.checkpoint_keep;
-    }
-    return jobs_apply(catalog, job->tenant, job->id, &changes);
-}
-
-static void post_done(CatalogRequest *request, Error *owned_error) {
-    Commit *commit = CONTAINER_OF(request, Commit, request);
-    commit->error = owned_error;
-    control_post(commit->job->control, &commit->message);
-}
-
-/* An end or a rest, and nothing beside it that takes room. */
-static bool frees(const Commit *commit) {
-    return commit->state != JOB_STATE_NONE && commit->state != JOB_STATE_QUEUED &&
-           commit->outputs.count == 0 && !commit->has_snapshot;
-}
-
-static void run_commit(IoTask *task) {
-    Commit *commit = (Commit *)task;
-    Control *control = commit->job->control;
-    commit->request = (CatalogRequest){
-        .work = write_rows, .context = commit, .frees = frees(commit), .done = post_done};
-    Error *error = make_contents(commit);
-    if (!error) error = catalog_post(control->options.catalog, &commit->request);
-    if (!error) return; /* the commit is the writer's now, and may be done and gone */
-    commit->error = error;
-    control_post(control, &commit->message);
-}
-
-/* ---- on the control thread ---- */
-
 static void tell_moved_out(ControlJob *job, bool worked) {
     control_post_event(job->control,
         (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = worked});
 }
 
 /* What could not be stored is kept, in front of what came since. */
-static void take_back(ControlJob *job, Commit *commit) {
+static void take_back(ControlJob *job, StoreCommit *commit) {
     ControlOutputs newer = job->pending;
     job->pending = commit->outputs;
     commit->outputs = (ControlOutputs){0};
@@ -254,7 +112,7 @@ static bool drop_for_end(ControlJob *job) {
 
 /* The policy lets its device go; what it made is not stored, since that is what fails. Where not
  * even its end can be stored, this process forgets it: the next one finds it as it is. */
-static void give_up(ControlJob *job, const Commit *commit) {
+static void give_up(ControlJob *job, const StoreCommit *commit) {
     char text[JOB_WHY_SIZE + 64], name[JOB_ID_TEXT_SIZE];
     const Control *control = job->control;
     if (!job->broken && job->known)
@@ -275,9 +133,9 @@ static void give_up(ControlJob *job, const Commit *commit) {
 }
 
 /* A full disk or quota passes; anything else means that the job's row is not what it should be. */
-static void handle_failure(ControlJob *job, Commit *commit) {
+static void handle_failure(ControlJob *job, StoreCommit *commit) {
     Control *control = job->control;
-    Error *fatal = catalog_check(control->options.catalog);
+    Error *fatal = control->ports.store.check(control->ports.store.self);
     if (fatal) {
         control_fail(control, fatal);
         return;
@@ -307,7 +165,7 @@ static void handle_failure(ControlJob *job, Commit *commit) {
     if (job->stored_state == JOB_STATE_QUEUED) give_up(job, commit);
 }
 
-static void handle_success(ControlJob *job, const Commit *commit) {
+static void handle_success(ControlJob *job, const StoreCommit *commit) {
     Control *control = job->control;
     uint64_t now_ns = control_now_ns(control);
     job->stalled = false;
@@ -316,8 +174,7 @@ static void handle_success(ControlJob *job, const Commit *commit) {
     if (commit->has_snapshot) {
         job->has_checkpoint = true;
         control_observe(control, METRIC_CHECKPOINT_SECONDS, commit->start_ns, now_ns);
-        control_count(
-            control, METRIC_CHECKPOINT_BYTES, 0, (int64_t)commit->checkpoint.bytes_stored);
+        control_count(control, METRIC_CHECKPOINT_BYTES, 0, (int64_t)commit->checkpoint_bytes);
         if (job->known)
             control_post_event(
                 control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
@@ -358,9 +215,7 @@ static void unblock(ControlJob *job) {
             job->control, (PolicyEvent){.kind = POLICY_EVENT_UNBLOCKED, .job = job->number.low});
 }
 
-static void handle_done(void *context, Message *message) {
-    Control *control = context;
-    Commit *commit = CONTAINER_OF(message, Commit, message);
+static void handle_done(Control *control, StoreCommit *commit) {
     ControlJob *job = commit->job;
     control->in_flight--;
     if (commit->has_snapshot) control->devices[commit->snapshot_device].in_flight--;
@@ -399,15 +254,13 @@ static bool has_work(const ControlJob *job) {
            job->moving_to_disk || job->tellings;
 }
 
-/* Made in a few microseconds and without chunks: an I/O thread would only be a detour. */
-static bool is_small(const Commit *commit) {
-    uint64_t bytes = 0;
-    for (const ControlOutput *output = commit->outputs.first; output; output = output->next)
-        for (size_t i = 0; i < output->arrays.count; i++) {
-            if (output->arrays.items[i].texts) return false;
-            bytes += output->arrays.items[i].size;
-        }
-    return !commit->has_snapshot && commit->outputs.count < 8 && bytes <= SMALL_BYTES;
+/* The store could not even take the order. */
+static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owned_error) {
+    control->in_flight--;
+    if (owned_commit->has_snapshot) control->devices[owned_commit->snapshot_device].in_flight--;
+    owned_commit->job->committing = false;
+    commit_free(owned_commit);
+    control_fail(control, owned_error);
 }
 
 void control_commit(ControlJob *job) {
@@ -418,15 +271,17 @@ void control_commit(ControlJob *job) {
     bool moving = job->moving_to_disk;
     if (moving && !take_moving_snapshot(job)) return;
     job->moving_to_disk = false;
-    Error *error = memory_alloc(1, sizeof(Commit), &memory);
+    Error *error = memory_alloc(1, sizeof(StoreCommit), &memory);
     if (error) {
         control_fail(control, error);
         return;
     }
-    Commit *commit = memory;
-    commit->task.run = run_commit;
-    commit->message.handle = handle_done;
+    StoreCommit *commit = memory;
+    commit->done = handle_done;
     commit->job = job;
+    commit->tenant = job->tenant;
+    commit->id = job->id;
+    commit->checkpoints_kept = (int64_t)job->policy.checkpoint_keep;
     commit->moving = moving;
     commit->outputs = job->pending;
     job->pending = (ControlOutputs){0};
@@ -453,10 +308,8 @@ void control_commit(ControlJob *job) {
             sizeof control->devices[job->device].name);
     job->committing = true;
     control->in_flight++;
-    if (is_small(commit))
-        run_commit(&commit->task);
-    else
-        io_pool_post(control->io, &commit->task);
+    error = control->ports.store.commit(control->ports.store.self, commit);
+    if (error) fail_commit(control, commit, error);
 }
 
 void control_want_state(ControlJob *job, JobState state, const char *why) {

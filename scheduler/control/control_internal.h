@@ -6,7 +6,9 @@
 
 #include "scheduler/control/control.h"
 #include "scheduler/control/control_loop.h"
+#include "scheduler/control/control_outputs.h"
 #include "scheduler/control/control_ports.h"
+#include "scheduler/control/control_store.h"
 #include "scheduler/node/execution_limits.h"
 #include "scheduler/executor/io_pool.h"
 #include "scheduler/executor/resident_models.h"
@@ -16,8 +18,6 @@
 #include "scheduler/policy/policy.h"
 #include "scheduler/node/recent_time.h"
 #include "scheduler/node/run_times.h"
-
-typedef struct ControlJob ControlJob;
 
 /* What uses the same weights; where tenants are isolated, of one tenant. */
 typedef struct ControlModel {
@@ -50,19 +50,6 @@ typedef struct ControlTenant {
     uint64_t device_ns; /* since this process began */
     RecentTime recent, hour;
 } ControlTenant;
-
-/* One output or yield that is not stored yet. */
-typedef struct ControlOutput {
-    int64_t sequence, items_done;
-    ArrayList arrays;
-    struct ControlOutput *next;
-} ControlOutput;
-
-typedef struct ControlOutputs {
-    ControlOutput *first, *last;
-    size_t count;
-    uint64_t bytes;
-} ControlOutputs;
 
 /* What is told of a job at most once in a while. */
 typedef struct ControlRare {
@@ -223,7 +210,8 @@ typedef struct ControlDevice {
 struct Control {
     ControlOptions options;
     ControlPorts ports;
-    ControlLoop *loop; /* the thread, its queue and its timer; NULL: somebody else drives this */
+    ControlStore *store; /* the catalog's port; NULL: somebody else's */
+    ControlLoop *loop;   /* the thread, its queue and its timer; NULL: somebody else drives this */
     Policy *policy;
     Device *host;        /* slot 0 of all executions */
     uint64_t host_bytes; /* that the machine has */
@@ -372,8 +360,6 @@ MUST_CHECK Error *control_find_device(
 /* The sink of a job's slices, on the worker's thread; self: the job. */
 MUST_CHECK Error *control_keep_output(
     void *self, int64_t sequence, ArrayList *owned_arrays, int64_t items_done);
-void control_outputs_append(ControlOutputs *to, ControlOutputs *from);
-void control_outputs_deinit(ControlOutputs *outputs);
 /* More than a job may have. */
 bool control_outputs_are_many(const ControlJob *job);
 

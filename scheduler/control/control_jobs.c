@@ -10,38 +10,10 @@
 /* Inputs of waiting jobs in memory. */
 enum { KEPT_EACH_MAX = 64 << 10, KEPT_MAX = 4 << 20, KEPT_OVERHEAD = 1 << 10 };
 
-void control_outputs_append(ControlOutputs *to, ControlOutputs *from) {
-    if (!from->first) return;
-    if (to->last)
-        to->last->next = from->first;
-    else
-        to->first = from->first;
-    to->last = from->last;
-    to->count += from->count;
-    to->bytes += from->bytes;
-    *from = (ControlOutputs){0};
-}
-
-void control_outputs_deinit(ControlOutputs *outputs) {
-    for (ControlOutput *output = outputs->first, *next; output; output = next) {
-        next = output->next;
-        array_list_deinit(&output->arrays);
-        memory_free(output);
-    }
-    *outputs = (ControlOutputs){0};
-}
-
 Error *control_keep_output(
     void *self, int64_t sequence, ArrayList *owned_arrays, int64_t items_done) {
     ControlJob *job = self;
-    void *memory;
-    TRY(memory_alloc(1, sizeof(ControlOutput), &memory));
-    ControlOutput *output = memory;
-    *output = (ControlOutput){sequence, items_done, *owned_arrays, NULL};
-    *owned_arrays = (ArrayList){0};
-    ControlOutputs one = {output, output, 1, 0};
-    for (size_t i = 0; i < output->arrays.count; i++) one.bytes += output->arrays.items[i].size;
-    control_outputs_append(&job->slice_outputs, &one);
+    TRY(control_outputs_add(&job->slice_outputs, sequence, owned_arrays, items_done));
     const ControlOutputs *so_far = &job->slice_outputs;
     if (so_far->count > CONTROL_OUTPUTS_MAX || so_far->bytes > CONTROL_OUTPUT_BYTES_MAX)
         job_run_request_slice_end(job->run); /* what it has gets stored first */
@@ -223,7 +195,8 @@ static Error *add_tenant(Control *control, TenantId id, ControlTenant **out_tena
 
 Error *control_tell_tenant(Control *control, TenantId id) {
     Tenant tenant;
-    TRY(settings_cache_get_tenant(control->options.settings, id, &tenant));
+    const ControlStorePort *store = &control->ports.store;
+    TRY(store->get_tenant(store->self, id, &tenant));
     PolicyEvent event = {.kind = POLICY_EVENT_TENANT_SET,
         .tenant = (uint64_t)id,
         .weight = (uint64_t)tenant.weight,

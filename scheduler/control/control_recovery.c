@@ -8,42 +8,31 @@
 #include "scheduler/control/control_aside.h"
 #include "scheduler/control/control_internal.h"
 #include "scheduler/control/control_place.h"
-#include "scheduler/node/model_loader.h"
-#include "store/jobs/jobs_damaged.h"
 
 /* ---- start: what the store holds ---- */
 
 /* What is to be known of a model, without reading its weights. */
 static Error *set_model(ControlJob *job, const Job *row) {
     const Control *control = job->control;
-    OWN(Executable, outline) = NULL;
+    const ControlStorePort *store = &control->ports.store;
+    StoreModel found;
     const uint64_t number = control_model_number(control, row->tenant, &row->executable);
     const ControlModel *model = id_map_find(&control->model_map, 0, number);
     if (model)
         return control_job_set_model(
             job, &row->executable, model->constant_bytes, model->device_strings);
-    TRY(model_loader_read_outline(control->options.store, row->tenant, &row->executable, &outline));
-    return control_job_set_model(
-        job, &row->executable, executable_constant_bytes(outline), outline->device_strings);
+    TRY(store->find_model(store->self, row->tenant, &row->executable, &found));
+    return control_job_set_model(job, &row->executable, found.constant_bytes, found.device_strings);
 }
 
 /* Whether it was suspended before: then it is not suspended after a time any more, nor once more
  * where it stands. And whether it was told that its deadline has passed. */
 static Error *find_past(ControlJob *job, const Job *row) {
-    int64_t since = 0;
-    size_t count = JOB_EVENTS_READ_MAX;
-    while (count == JOB_EVENTS_READ_MAX) {
-        OWN(JobEventList, events) = NULL;
-        TRY(job_events_list(job->control->options.store, row->tenant, row->id, since, &events));
-        count = events->count;
-        for (size_t i = 0; i < count; i++) {
-            since = events->items[i].sequence;
-            if (events->items[i].kind == JOB_EVENT_STATE &&
-                events->items[i].state == JOB_STATE_SUSPENDED)
-                job->suspend_passed = true;
-            if (events->items[i].kind == JOB_EVENT_DEADLINE) job->missed = true;
-        }
-    }
+    const ControlStorePort *store = &job->control->ports.store;
+    StorePast past;
+    TRY(store->find_past(store->self, row->tenant, row->id, &past));
+    job->suspend_passed = past.suspended;
+    job->missed = past.missed;
     return NULL;
 }
 
@@ -62,7 +51,7 @@ static Error *fill(ControlJob *job, const Job *row) {
     if (age >= 0 &&
         age * 1e9 < (double)control_now_ns(control)) /* else it is older than the clock */
         job->submitted_ns = control_now_ns(control) - (uint64_t)(age * 1e9);
-    TRY(jobs_get_policy(control->options.store, row->tenant, row->id, &policy));
+    TRY(control->ports.store.get_policy(control->ports.store.self, row->tenant, row->id, &policy));
     TRY(job_policy_read(policy.data, policy.size, &job->policy));
     if (row->priority >= POLICY_CLASS_COUNT)
         FAIL(CORRUPT, "catalog.db: a job of priority %d; run fsck", row->priority);
@@ -101,7 +90,7 @@ static Error *adopt(Control *control, const Job *row, bool restarted) {
 
 Error *control_load_row(Control *control, TenantId tenant, JobId id) {
     Job row;
-    TRY(jobs_get(control->options.store, tenant, id, &row));
+    TRY(control->ports.store.get(control->ports.store.self, tenant, id, &row));
     if (control_job_find(control, tenant, id)) return NULL;
     return adopt(control, &row, false);
 }
@@ -112,25 +101,15 @@ static void warn(const Control *control, const char *text) {
     if (control->options.warn) control->options.warn(NULL, text);
 }
 
-typedef struct Holding {
-    int64_t row;
-    const char *why;
-} Holding;
-
-static Error *do_hold(Connection *catalog, void *context) {
-    const Holding *holding = context;
-    return jobs_hold(catalog, holding->row, holding->why);
-}
-
 /* It is held in the store, if that can still be written of it; it is not in memory, so it does not
  * run either way. */
 static void hold(Control *control, int64_t row, const Error *reason) {
     char why[JOB_WHY_SIZE], text[JOB_WHY_SIZE + 256];
     char name[JOB_ID_TEXT_SIZE];
     (void)snprintf(why, sizeof why, "cannot go on here: %s", error_message(reason));
-    Holding holding = {row, why};
-    Error *error = catalog_run(control->options.catalog, do_hold, &holding);
-    jobs_name_at(control->options.store, row, name);
+    const ControlStorePort *store = &control->ports.store;
+    Error *error = store->hold_at(store->self, row, why);
+    store->name_at(store->self, row, name);
     (void)snprintf(text, sizeof text, "job %s does not run, %s%s%s", name, why,
         error ? "; it cannot be marked as held: " : "; it is held",
         error ? error_message(error) : "");
@@ -140,7 +119,7 @@ static void hold(Control *control, int64_t row, const Error *reason) {
 
 static Error *adopt_at(Control *control, const JobPlace *place, JobState state) {
     Job row;
-    TRY(jobs_get_at(control->options.store, place->row, &row));
+    TRY(control->ports.store.get_at(control->ports.store.self, place->row, &row));
     if (row.state != state || row.tenant != place->tenant)
         FAIL(CORRUPT, "catalog.db: an index and a row disagree about it; run fsck");
     return adopt(control, &row, true);
@@ -160,6 +139,7 @@ static Error *adopt_some(Control *control, JobState state, const JobPlace *place
 }
 
 static Error *adopt_all(Control *control, JobState state) {
+    const ControlStorePort *store = &control->ports.store;
     void *memory;
     TRY(memory_alloc(JOB_PLACES_MAX, sizeof(JobPlace), &memory));
     JobPlace *places = memory;
@@ -167,7 +147,7 @@ static Error *adopt_all(Control *control, JobState state) {
     size_t count = JOB_PLACES_MAX;
     Error *error = NULL;
     while (!error && count == JOB_PLACES_MAX) {
-        error = jobs_list_places(control->options.store, state, after, places, &count);
+        error = store->list_places(store->self, state, after, places, &count);
         if (!error) error = adopt_some(control, state, places, count);
         if (!error && count > 0) after = places[count - 1].row;
     }
@@ -179,7 +159,7 @@ static Error *adopt_all(Control *control, JobState state) {
 static Error *tell_damage(Control *control) {
     OWN(TenantList, tenants) = NULL;
     char text[256];
-    TRY(tenants_list(control->options.store, &tenants));
+    TRY(control->ports.store.list_tenants(control->ports.store.self, &tenants));
     for (size_t i = 0; i < tenants->count; i++) {
         const Tenant *tenant = &tenants->items[i];
         if (!tenant->damage[0]) continue;
@@ -196,24 +176,19 @@ Error *control_find_held(
     Job row;
     *out_job = control_job_find(control, request->tenant, request->job);
     if (*out_job && !(*out_job)->ended) return NULL;
-    TRY(jobs_get(control->options.store, request->tenant, request->job, &row));
+    TRY(control->ports.store.get(control->ports.store.self, request->tenant, request->job, &row));
     if (*out_job || row.state != JOB_STATE_HELD) return control_fail_absent(control, request, what);
     TRY(adopt(control, &row, false)); /* what kept it from going on may have been repaired */
     *out_job = control_job_find(control, request->tenant, request->job);
     return NULL;
 }
 
-static Error *do_cancel(Connection *catalog, void *context) {
-    const ControlRequest *request = context;
-    return jobs_transition(catalog, request->tenant, request->job, JOB_STATE_CANCELLED, NULL);
-}
-
 Error *control_cancel_absent(Control *control, ControlRequest *request) {
     Job row;
-    TRY(jobs_get(control->options.store, request->tenant, request->job, &row));
+    TRY(control->ports.store.get(control->ports.store.self, request->tenant, request->job, &row));
     if (row.state != JOB_STATE_HELD || control_job_find(control, request->tenant, request->job))
         return control_fail_absent(control, request, "cancel");
-    TRY(catalog_run(control->options.catalog, do_cancel, request));
+    TRY(control->ports.store.cancel(control->ports.store.self, request->tenant, request->job));
     control_answer(request, NULL);
     return NULL;
 }

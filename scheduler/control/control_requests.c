@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "base/container_of.h"
 #include "scheduler/control/control_accounts.h"
 #include "scheduler/control/control_aside.h"
 #include "scheduler/control/control_internal.h"
@@ -61,36 +60,6 @@ Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
 
 /* ---- on the control thread ---- */
 
-/* Storing a new job's row: posted to the catalog, answered on the control thread. */
-typedef struct Birth {
-    CatalogRequest request;
-    Message message;
-    ControlJob *job;
-    ControlRequest *sender;
-    JobSubmission submission;
-    JobId id;
-    bool created;
-    Error *error;
-} Birth;
-
-static Error *store_job(Connection *catalog, void *context) {
-    Birth *birth = context;
-    if (birth->sender->submission->restore) {
-        JobRestore restore = *birth->sender->submission->restore;
-        restore.job = birth->submission;
-        birth->created = true;
-        return jobs_restore(catalog, birth->job->tenant, &restore, &birth->id);
-    }
-    return jobs_submit(
-        catalog, birth->job->tenant, &birth->submission, &birth->id, &birth->created);
-}
-
-static void post_birth(CatalogRequest *request, Error *owned_error) {
-    Birth *birth = CONTAINER_OF(request, Birth, request);
-    birth->error = owned_error;
-    control_post(birth->job->control, &birth->message);
-}
-
 /* A job that is not to be: the policy forgets it, its slice ends, nothing of it was stored. */
 static void take_off(ControlJob *job) {
     job->ended = true;
@@ -99,9 +68,7 @@ static void take_off(ControlJob *job) {
             (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
 }
 
-static void handle_birth(void *context, Message *message) {
-    Control *control = context;
-    Birth *birth = CONTAINER_OF(message, Birth, message);
+static void handle_birth(Control *control, StoreBirth *birth) {
     ControlJob *job = birth->job;
     Error *error = birth->error;
     control->in_flight--;
@@ -145,27 +112,28 @@ static Error *fill_job(ControlJob *job, const ControlSubmission *submission) {
         job, &submission->job.executable, submission->constant_bytes, submission->device_strings);
 }
 
-static Error *begin_birth(ControlJob *job, ControlRequest *request, Birth **out_birth) {
+static Error *begin_birth(ControlJob *job, ControlRequest *request) {
     Control *control = job->control;
+    const ControlStorePort *store = &control->ports.store;
     void *memory;
-    TRY(memory_alloc(1, sizeof(Birth), &memory));
-    Birth *birth = memory;
-    birth->request = (CatalogRequest){.work = store_job, .context = birth, .done = post_birth};
-    birth->message.handle = handle_birth;
-    birth->job = job;
-    birth->sender = request;
-    birth->submission = request->submission->job;
+    TRY(memory_alloc(1, sizeof(StoreBirth), &memory));
+    StoreBirth *birth = memory;
+    *birth = (StoreBirth){.done = handle_birth,
+        .job = job,
+        .sender = request,
+        .tenant = job->tenant,
+        .submission = request->submission->job,
+        .restore = request->submission->restore};
     JobState state = request->submission->state;
     birth->submission.state = state != JOB_STATE_NONE ? state : JOB_STATE_QUEUED;
     birth->submission.submitted = job->submitted; /* it may begin before it is stored */
-    Error *error = catalog_post(control->options.catalog, &birth->request);
+    Error *error = store->birth(store->self, birth);
     if (error) {
         memory_free(birth);
         return error;
     }
     control->in_flight++;
     job->task_count++;
-    *out_birth = birth;
     return NULL;
 }
 
@@ -193,12 +161,11 @@ static Error *make_job(Control *control, const ControlSubmission *submission, Co
 /* What a submission asks for, before anything is stored of it. */
 static Error *admit(ControlJob *job, ControlRequest *request) {
     const ControlSubmission *submission = request->submission;
-    Birth *birth;
     uint64_t device;
     TRY(fill_job(job, submission));
     TRY(control_job_find_device(job, submission->policy->device, &device));
     if (submission->state == JOB_STATE_NONE) TRY(ask_policy(job, device, submission->live_bytes));
-    return begin_birth(job, request, &birth);
+    return begin_birth(job, request);
 }
 
 void control_refuse_jobs(Control *control, bool refuse) {
@@ -229,7 +196,8 @@ static Error *fail_state(const char *what, const char *state) {
 
 Error *control_fail_absent(Control *control, const ControlRequest *request, const char *what) {
     Job job;
-    TRY(jobs_get(control->options.store, request->tenant, request->job, &job));
+    const ControlStorePort *store = &control->ports.store;
+    TRY(store->get(store->self, request->tenant, request->job, &job));
     return fail_state(what, job_state_info(job.state)->name);
 }
 

@@ -1,0 +1,24 @@
+#pragma once
+/* Outputs of a job on their way from its slice to the store: a list that is moved as a whole. Used
+ * by whoever owns the list; the worker's thread fills one during a slice. */
+#include "serialize/arrays/array_list.h"
+
+/* One output or yield that is not stored yet. */
+typedef struct ControlOutput {
+    int64_t sequence, items_done;
+    ArrayList arrays;
+    struct ControlOutput *next;
+} ControlOutput;
+
+typedef struct ControlOutputs {
+    ControlOutput *first, *last;
+    size_t count;
+    uint64_t bytes;
+} ControlOutputs;
+
+/* Appends one output. On failure the arrays stay the caller's, and nothing is appended. */
+MUST_CHECK Error *control_outputs_add(
+    ControlOutputs *outputs, int64_t sequence, ArrayList *inout_arrays, int64_t items_done);
+/* Moves all of `from` behind `to`. */
+void control_outputs_append(ControlOutputs *to, ControlOutputs *from);
+void control_outputs_deinit(ControlOutputs *outputs);
