@@ -142,9 +142,10 @@ void control_update_status(ControlJob *job) {
     Control *control = job->control;
     (void)pthread_mutex_lock(&control->status_mutex);
     struct ControlJobStatus *status = &job->status;
-    status->halted = job->stalled && !job->running;
-    status->running = (job->open || job->running) && !status->halted;
-    status->device = job->device;
+    const bool runs = job_site_is_running(&job->site);
+    status->halted = job->stalled && !runs;
+    status->running = (job_site_is_open(&job->site) || runs) && !status->halted;
+    status->device = job->site.device;
     status->demanded = job->demanded;
     status->device_strings = job->model && job->model->device_strings;
     status->items_done = job->items_done;

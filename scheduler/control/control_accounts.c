@@ -42,7 +42,8 @@ static ControlPhase phase_of(const ControlJob *job) {
     if (job->stored_state == JOB_STATE_SUSPENDED) return CONTROL_PHASE_SUSPENDED;
     if (job->stored_state == JOB_STATE_HELD || job->stored_state == JOB_STATE_IN_DOUBT)
         return CONTROL_PHASE_HELD;
-    if (!job->open && !job->running) return CONTROL_PHASE_WAITING;
+    if (!job_site_is_open(&job->site) && !job_site_is_running(&job->site))
+        return CONTROL_PHASE_WAITING;
     return job->known ? CONTROL_PHASE_RUNNING : CONTROL_PHASE_ENDING;
 }
 

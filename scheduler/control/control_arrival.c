@@ -118,16 +118,22 @@ void control_job_take_arrival(ControlJob *job, ControlArrival *owned_arrival) {
     job->run = TAKE(arrival->run);
     job->residency = TAKE(arrival->residency);
     job->held = TAKE(arrival->held);
-    job->device = arrival->device;
-    job->open = job->arrived = true;
+    job->site.device = arrival->device;
+    control_step_site(job, JOB_SITE_EVENT_ARRIVE);
     job->items_done = job_run_items_done(job->run);
 }
 
+bool control_job_close_arrival(ControlJob *job, uint32_t device) {
+    if (job->site.state != JOB_SITE_ARRIVED) return false;
+    if (job->site.device == device) return true;
+    control_step_site(job, JOB_SITE_EVENT_CLOSE);
+    control_job_close(job);
+    return false;
+}
+
 bool control_job_move_arrival(ControlJob *job, uint32_t device) {
-    bool there = job->arrived && job->run && job->device == device;
-    if (job->arrived && !there) control_job_close(job);
-    job->arrived = false;
-    if (!there) return false;
+    if (!control_job_close_arrival(job, device)) return false;
+    control_step_site(job, JOB_SITE_EVENT_ENTERED);
     control_tell_class(job);
     control_post_event(job->control,
         (PolicyEvent){.kind = POLICY_EVENT_MOVED_IN, .job = job->number.low, .worked = true});

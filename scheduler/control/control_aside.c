@@ -23,12 +23,12 @@ static const uint64_t PATIENCE_NS = 200000000, PATIENCE_NS_MAX = 60000000000;
 void control_ask_for_device(ControlJob *job) {
     const uint64_t now_ns = control_now_ns(job->control);
     job_run_request_pause(job->run, now_ns + PAUSE_NS);
-    job->control->devices[job->device].give_up_ns = now_ns + GIVE_UP_NS;
+    job->control->devices[job->site.device].give_up_ns = now_ns + GIVE_UP_NS;
     job->control->slice_end_asked = true;
 }
 
 void control_note_holder(ControlJob *job) {
-    ControlDevice *device = &job->control->devices[job->device];
+    ControlDevice *device = &job->control->devices[job->site.device];
     if (device->holder == job->number.low) return;
     device->holder = job->number.low;
     device->held_since_ns = control_now_ns(job->control);
@@ -43,12 +43,11 @@ uint64_t control_slice_ns(const ControlJob *job) {
 
 static void set_aside(ControlJob *job) {
     Control *control = job->control;
-    ControlDevice *device = &control->devices[job->device];
+    ControlDevice *device = &control->devices[job->site.device];
     const uint64_t now_ns = control_now_ns(job->control);
     worker_set_aside(device->worker);
-    job->aside = true;
+    control_step_site(job, JOB_SITE_EVENT_SET_ASIDE);
     control->aside_count++;
-    job->task_count++;
     device->in_flight++;
     control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, now_ns - job->resumed_ns, 0);
     job->resumed_ns = now_ns;
@@ -61,19 +60,18 @@ static void lose_patience(ControlJob *job) {
     job->abandon_ns = 0;
 }
 
-static void take_back(ControlJob *job) {
-    job->aside = false;
+static void take_back(ControlJob *job, JobSiteEvent event) {
+    control_step_site(job, event);
     lose_patience(job);
     job->control->aside_count--;
-    job->task_count--;
-    job->control->devices[job->device].in_flight--;
+    job->control->devices[job->site.device].in_flight--;
 }
 
 static void handle_paused(void *context, Message *message) {
     (void)context;
     ControlJob *job = CONTAINER_OF(message, ControlJob, paused);
     atomic_store(&job->pause_told, false);
-    if (job->running && job->control->devices[job->device].running == job) set_aside(job);
+    if (job->site.state == JOB_SITE_RUNNING) set_aside(job);
 }
 
 /* On a thread of the slice's, before the slice can end: the job is there when it is handled. */
@@ -90,8 +88,8 @@ void control_watch_pauses(ControlJob *job) {
 
 void control_run_aside(ControlJob *job, uint64_t budget_ns) {
     Control *control = job->control;
-    ControlDevice *device = &control->devices[job->device];
-    take_back(job);
+    ControlDevice *device = &control->devices[job->site.device];
+    take_back(job, JOB_SITE_EVENT_RUN_BEGINS);
     job->resumed_ns = control_now_ns(job->control);
     (void)pthread_mutex_lock(&control->status_mutex);
     device->running = job;
@@ -106,8 +104,8 @@ void control_run_aside(ControlJob *job, uint64_t budget_ns) {
 }
 
 void control_move_aside_out(ControlJob *job, PolicyPlace place) {
-    job->aside_moves = true;
-    job->aside_place = place;
+    control_step_site(job,
+        place == POLICY_PLACE_HOST ? JOB_SITE_EVENT_LEAVE_TO_HOST : JOB_SITE_EVENT_LEAVE_TO_DISK);
     if (job->suspend_asked_ns || job->checkpoint_wanted || place == POLICY_PLACE_DISK) {
         job_run_request_abandon(job->run);
         return;
@@ -121,43 +119,37 @@ void control_move_aside_out(ControlJob *job, PolicyPlace place) {
     job_run_request_slice_end(job->run);
 }
 
-bool control_has_slice(const ControlJob *job) {
-    return job->aside || job->control->devices[job->device].running == job;
-}
-
 void control_discard_slice(ControlJob *job) {
-    if (control_has_slice(job) && job->run) job_run_request_discard(job->run);
+    if (job_site_has_slice(&job->site)) job_run_request_discard(job->run);
 }
 
 /* The slice of a job that is aside has ended after all. An error waits until the policy runs it. */
 bool control_end_aside(ControlJob *job) {
-    if (!job->aside) return false;
+    if (!job_site_is_aside(&job->site)) return false;
+    const uint8_t was = job->site.state;
     WorkerSlice *slice = &job->slice;
-    take_back(job);
     if (error_code(slice->error) == ERROR_DEVICE_LOST)
-        control_lose_device(job->control, job->device);
+        control_lose_device(job->control, job->site.device);
     const bool failed = slice->error && error_code(slice->error) != ERROR_DEVICE_LOST;
     if (slice->error && (!failed || job->cancelling || job->ended || !job->known)) {
         error_free(slice->error);
         slice->error = NULL;
     }
-    job->aside_failed = slice->error != NULL;
-    if (job->aside_moves) {
-        job->aside_moves = false;
-        if (job->aside_failed)
-            control_post_event(job->control,
-                (PolicyEvent){
-                    .kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = false});
-        else if (job->known)
-            control_move_out(job, job->aside_place);
-    }
+    take_back(job, slice->error ? JOB_SITE_EVENT_SLICE_FAILED : JOB_SITE_EVENT_SLICE_ENDED);
+    if (was == JOB_SITE_ASIDE) return true;
+    if (slice->error)
+        control_post_event(
+            job->control, (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low});
+    else if (job->known)
+        control_move_out(
+            job, was == JOB_SITE_ASIDE_TO_HOST ? POLICY_PLACE_HOST : POLICY_PLACE_DISK);
     return true;
 }
 
 void control_stop_slices(Control *control, bool discard) {
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || !control_has_slice(job) || !job->run) continue;
+        if (!job || !job_site_has_slice(&job->site)) continue;
         if (discard)
             job_run_request_discard(job->run);
         else
@@ -166,12 +158,12 @@ void control_stop_slices(Control *control, bool discard) {
 }
 
 bool control_run_failed(ControlJob *job) {
-    if (!job->aside_failed) return false;
-    job->aside_failed = false;
+    if (job->site.state != JOB_SITE_FAILED_ASIDE) return false;
+    control_step_site(job, JOB_SITE_EVENT_RUN_BEGINS);
     job->slice.start_ns = job->resumed_ns = control_now_ns(job->control);
     job->slice.device_time_ns = 0;
     (void)pthread_mutex_lock(&job->control->status_mutex);
-    job->control->devices[job->device].running = job;
+    job->control->devices[job->site.device].running = job;
     (void)pthread_mutex_unlock(&job->control->status_mutex);
     control_post(job->control, &job->slice_ended);
     return true;
@@ -185,7 +177,7 @@ uint64_t control_aside_due_ns(const Control *control) {
         if (control->devices[i].running) due_ns = earlier(control->devices[i].give_up_ns, due_ns);
     for (size_t i = 0; control->patience_count > 0 && i < control->by_number.capacity; i++) {
         const ControlJob *job = (const ControlJob *)control->by_number.slots[i];
-        if (job && job->aside) due_ns = earlier(job->abandon_ns, due_ns);
+        if (job && job_site_is_aside(&job->site)) due_ns = earlier(job->abandon_ns, due_ns);
     }
     return due_ns;
 }
@@ -199,7 +191,8 @@ void control_set_due_aside(Control *control, uint64_t now_ns) {
     }
     for (size_t i = 0; control->patience_count > 0 && i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || !job->aside || !job->abandon_ns || now_ns < job->abandon_ns) continue;
+        if (!job || !job_site_is_aside(&job->site)) continue;
+        if (!job->abandon_ns || now_ns < job->abandon_ns) continue;
         lose_patience(job);
         job_run_request_abandon(job->run);
     }
@@ -235,7 +228,7 @@ static bool answer_late(ControlJob *job, uint64_t now_ns) {
     while ((request = *link)) {
         const ControlRequestKind kind = request->kind;
         const bool waits = kind == CONTROL_SUSPEND || kind == CONTROL_CHECKPOINT;
-        if (!waits || !control_has_slice(job) || now_ns < request->asked_ns + LATE_NS) {
+        if (!waits || !job_site_has_slice(&job->site) || now_ns < request->asked_ns + LATE_NS) {
             wait |= waits;
             link = &request->next;
             continue;

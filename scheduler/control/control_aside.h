@@ -19,8 +19,6 @@ void control_run_aside(ControlJob *job, uint64_t budget_ns);
 /* The policy runs a job whose slice failed while it was aside: it fails now. False: it did not. */
 bool control_run_failed(ControlJob *job);
 void control_move_aside_out(ControlJob *job, PolicyPlace place);
-/* Its run is there and the slice's; that of any other job may be an I/O thread's to make. */
-bool control_has_slice(const ControlJob *job);
 /* Its slice ends as soon as it can, with nothing. */
 void control_discard_slice(ControlJob *job);
 /* All slices end as soon as they can. */

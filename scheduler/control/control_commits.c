@@ -48,16 +48,19 @@ static void take_back(ControlJob *job, StoreCommit *commit) {
     }
 }
 
-void control_give_up_move(ControlJob *job) {
-    if (!job->stalled || !job->moving_to_disk) return;
-    job->moving_to_disk = false;
+/* It stays where it is: a move to disk ends without a checkpoint. */
+static void fail_move(ControlJob *job) {
+    control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED);
     tell_moved_out(job, false);
 }
 
+void control_give_up_move(ControlJob *job) {
+    /* the commit under way may be the move's: its end says what became of the move */
+    if (job->stalled && !job->committing && job_site_is_leaving_to_disk(&job->site)) fail_move(job);
+}
+
 void control_leave_policy(ControlJob *job) {
-    if (!job->known || !job->moving_to_disk) return;
-    job->moving_to_disk = false;
-    tell_moved_out(job, false);
+    if (job->known && job_site_is_leaving_to_disk(&job->site)) fail_move(job);
 }
 
 /* A job whose data has no room stops where it is: it would only make more of it. What has ended
@@ -145,23 +148,23 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
         commit->has_snapshot = false;
         job->checkpoint_wanted = true; /* whoever waits for it gets the next one */
         take_back(job, commit);
+        /* the policy learns of the move with the device */
+        if (commit->moving) control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED);
         control_lose_device(control, commit->snapshot_device);
         return;
     }
     if (error_code(commit->error) == ERROR_EXHAUSTED) {
         take_back(job, commit);
         if (drop_for_end(job)) {
-            if (commit->moving)
-                tell_moved_out(job, false); /* until told, the policy counts the device bytes */
+            if (commit->moving) fail_move(job); /* until told, the policy counts the device bytes */
             return;
         }
-        job->moving_to_disk |= commit->moving;
         stall(job, commit->error);
         return;
     }
     control_answer_waiters(job, commit->error);
     job->releasing = false;
-    if (commit->moving) tell_moved_out(job, false);
+    if (commit->moving) fail_move(job);
     if (job->stored_state == JOB_STATE_QUEUED) give_up(job, commit);
 }
 
@@ -181,6 +184,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
         control_answer_checkpoint(job);
     }
     if (commit->moving) {
+        control_step_site(job, JOB_SITE_EVENT_STORED);
         control_job_close(job);
         job->fresh = false;
         tell_moved_out(job, true);
@@ -234,16 +238,15 @@ static void handle_done(Control *control, StoreCommit *commit) {
 
 /* Moving to disk needs a snapshot of where it is now; the job does not run meanwhile. */
 static bool take_moving_snapshot(ControlJob *job) {
-    if (!job->run) { /* it had a device, but has not begun: there is nothing to store */
-        job->moving_to_disk = false;
+    if (job->site.state == JOB_SITE_UNPLACING) { /* there is nothing to store */
+        control_step_site(job, JOB_SITE_EVENT_STORED);
         tell_moved_out(job, true);
         return false;
     }
     Error *error = control_job_take_snapshot(job);
     if (!error) return true;
     error_free(error);
-    job->moving_to_disk = false;
-    tell_moved_out(job, false);
+    fail_move(job);
     return false;
 }
 
@@ -251,7 +254,7 @@ static bool has_work(const ControlJob *job) {
     if (job->stalled && job->wanted_state != JOB_STATE_CANCELLED && !job->control->draining)
         return false; /* until it is tried again */
     return job->pending.count > 0 || job->has_snapshot || job->wanted_state != JOB_STATE_NONE ||
-           job->moving_to_disk || job->tellings;
+           job_site_is_leaving_to_disk(&job->site) || job->tellings;
 }
 
 /* The store could not even take the order. */
@@ -268,9 +271,8 @@ void control_commit(ControlJob *job) {
     void *memory;
     if (control->ending || job->committing || job->ended || job->id.number == 0 || !has_work(job))
         return;
-    bool moving = job->moving_to_disk;
+    bool moving = job_site_is_leaving_to_disk(&job->site);
     if (moving && !take_moving_snapshot(job)) return;
-    job->moving_to_disk = false;
     Error *error = memory_alloc(1, sizeof(StoreCommit), &memory);
     if (error) {
         control_fail(control, error);
@@ -304,8 +306,8 @@ void control_commit(ControlJob *job) {
     commit->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
     commit->started = job->started;
     if (!isnan(job->started))
-        memcpy(commit->device, control->devices[job->device].name,
-            sizeof control->devices[job->device].name);
+        memcpy(commit->device, control->devices[job->site.device].name,
+            sizeof control->devices[job->site.device].name);
     job->committing = true;
     control->in_flight++;
     error = control->ports.store.commit(control->ports.store.self, commit);

@@ -158,14 +158,15 @@ static void lose_snapshot(ControlJob *job) {
 /* What the job was doing there is gone, as after a crash: it goes on from what is stored. What has
  * ended keeps what it made. */
 static void throw_back(ControlJob *job) {
-    bool begun = job->residency;
-    job->running = job->opens_when_stored = job->preempted = false;
+    bool begun = job_site_is_open(&job->site);
+    if (job->site.state == JOB_SITE_FAILED_ASIDE) error_free(TAKE(job->slice.error));
+    control_step_site(job, JOB_SITE_EVENT_DEVICE_LOST);
     if (begun) control_job_close(job);
     if (begun && job->known) {
         control_outputs_deinit(&job->pending);
         lose_snapshot(job);
         control_set_waiting(job, "", NULL);
-        job->fresh = job->blocked = job->moving_to_disk = job->stalled = false;
+        job->fresh = job->blocked = job->stalled = false;
         job->told_device = 0;
         control_tell(job, JOB_EVENT_NOTE,
             job->has_checkpoint ? "its device was lost; it goes on from its checkpoint"
@@ -176,15 +177,11 @@ static void throw_back(ControlJob *job) {
     control_job_settle(job);
 }
 
-static bool is_on(const ControlJob *job, uint32_t index) {
-    return job->device == index && (job->residency || job->running);
-}
-
 /* Any job that rests there; NULL: none does. */
 static ControlJob *find_on(const Control *control, uint32_t index) {
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (job && is_on(job, index)) return job;
+        if (job && job_site_is_on(&job->site, index)) return job;
     }
     return NULL;
 }
@@ -195,7 +192,8 @@ static bool is_quiet(const Control *control, uint32_t index) {
     if (device->running || device->in_flight > 0) return false;
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         const ControlJob *job = (const ControlJob *)control->by_number.slots[i];
-        if (job && is_on(job, index) && job->committing) return false; /* its outputs come first */
+        if (job && job_site_is_on(&job->site, index) && job->committing)
+            return false; /* its outputs come first */
     }
     return true;
 }

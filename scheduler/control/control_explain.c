@@ -18,7 +18,7 @@ static void append_time(TextBuilder *out, const Control *control, uint64_t since
 }
 
 static void append_kernel(TextBuilder *out, const ControlJob *holder) {
-    if (!control_has_slice(holder) || !holder->run) return;
+    if (!job_site_has_slice(&holder->site)) return;
     const LongKernel kernel = job_run_get_kernel(holder->run);
     if (!kernel.name) return;
     text_appendf(out, "; its kernel %s has computed for %.1f s", kernel.name,
@@ -62,7 +62,7 @@ static void append_device(TextBuilder *out, const ControlJob *job, uint32_t inde
     else if (waits && known && needed > left)
         text_appendf(out, "%llu bytes of memory of %s, which has %llu free",
             (unsigned long long)needed, device->name, (unsigned long long)left);
-    else if (holder && holder != job && !holder->ended && holder->open)
+    else if (holder && holder != job && !holder->ended && job_site_is_open(&holder->site))
         append_holder(out, job, device, holder);
     else
         text_appendf(out, "its turn on %s", device->name);
@@ -89,7 +89,7 @@ static void explain(const ControlJob *job, TextBuilder *out) {
     if (wait.over_bytes)
         text_appendf(out, "waits for the tenant's quota device_bytes: %llu wanted, %llu left",
             (unsigned long long)wait.bytes, (unsigned long long)wait.left);
-    else if (job->task_count > 0 || wait.weights)
+    else if (job_site_is_busy(&job->site) || wait.weights)
         text_appendf(out, "its model, inputs or state are being loaded for %s", device);
     else if (wait.room)
         text_appendf(out, "waits for %llu bytes of memory of %s, which are being made free",

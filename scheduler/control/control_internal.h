@@ -9,6 +9,7 @@
 #include "scheduler/control/control_outputs.h"
 #include "scheduler/control/control_ports.h"
 #include "scheduler/control/control_store.h"
+#include "scheduler/control/machines/job_site.h"
 #include "scheduler/node/execution_limits.h"
 #include "scheduler/executor/io_pool.h"
 #include "scheduler/executor/resident_models.h"
@@ -81,31 +82,25 @@ struct ControlJob {
     uint64_t demanded;   /* the device that it waits for; POLICY_NO_DEVICE: any */
     bool has_checkpoint; /* in the store */
     bool releasing;      /* suspended, and on its way into a file that owns it */
-    bool arrived;        /* its run was opened before the policy knew it; on `device` */
     bool departing;      /* it stops, or is held, to go to another node */
     char stop_why[JOB_WHY_SIZE];
-    int64_t epoch;          /* in which it is stored */
-    int64_t new_epoch;      /* to be stored with its next state; 0: it stays */
-    bool opens_when_stored; /* its slice waits for its row: it begins at what is being stored */
+    int64_t epoch;     /* in which it is stored */
+    int64_t new_epoch; /* to be stored with its next state; 0: it stays */
+    JobSite site;      /* of its run; written by control_step_site alone, but for the device */
 
-    /* While it is on a device or in host memory. An I/O task that knows the job (task_count) owns
-     * what follows up to `residency`; the worker owns the run while a slice is with it. */
+    /* What its run consists of, down to `residency`: used by the owner that job_site.def names for
+     * the state of its site. */
     Batch *batch;        /* inputs to begin with; NULL: in the store */
     uint64_t kept_bytes; /* counted in Control for a batch that waits in memory */
     JobRun *run;
     const ResidentModel *held;
     Residency *residency; /* where it is; NULL: not on a device */
-    uint32_t device;      /* that has it, while there is a residency or it runs */
     uint64_t grant_bytes;
     uint64_t budget_ns;
-    bool open;               /* there is a run, or one is being made */
     int64_t items_done;      /* of the run, at its last safepoint; -1: none */
     JobRunCounters counters; /* the same */
-    bool running;            /* the policy says so: from RUN to SLICE_ENDED */
-    bool preempted;          /* before its slice had begun */
-    bool moving_to_disk;
-    bool cancelling; /* somebody wants it gone */
-    bool broken;     /* what it made cannot be stored, now or later: it ends */
+    bool cancelling;         /* somebody wants it gone */
+    bool broken;             /* what it made cannot be stored, now or later: it ends */
     /* What of it could not be stored: the policy was told to suspend it. NULL: nothing. */
     char *halt_why;
     bool resume_wanted; /* somebody does, once that is stored */
@@ -114,13 +109,9 @@ struct ControlJob {
     /* control_aside.c */
     Message paused;         /* a kernel of the slice waits */
     atomic_bool pause_told; /* that message is on its way */
-    bool aside;             /* its slice has a thread, and the device is another's */
-    bool aside_moves;       /* the policy wants it moved out, to aside_place */
-    bool aside_failed;      /* it has ended with slice.error; the policy is told when it runs it */
-    PolicyPlace aside_place;
-    uint32_t abandonments; /* what its kernels did was thrown away so often for others' memory */
-    uint64_t abandon_ns;   /* when that is to be done; 0: not */
-    uint64_t resumed_ns;   /* when it had the device last */
+    uint32_t abandonments;  /* what its kernels did was thrown away so often for others' memory */
+    uint64_t abandon_ns;    /* when that is to be done; 0: not */
+    uint64_t resumed_ns;    /* when it had the device last */
     ControlOutputs slice_outputs; /* the worker's while it runs */
 
     /* what is to be stored, and what is being stored */
@@ -141,7 +132,6 @@ struct ControlJob {
     uint64_t checkpoint_due_ns;     /* 0: never */
     uint64_t suspend_due_ns;        /* 0: not */
     bool suspend_passed;            /* it was suspended once: policy.suspend_after_ns is over */
-    uint32_t task_count;            /* I/O tasks that know it */
     struct ControlRequest *waiters; /* for the next checkpoint or state */
     bool ended;
     PolicyAction refusal; /* kind REFUSE: it was refused */
@@ -321,6 +311,11 @@ void control_answer_failed(Control *control);
 /* Errors: the failure, if there was one: then nobody would answer. Threads: any. */
 MUST_CHECK Error *control_post_request(Control *control, ControlRequest *request);
 
+/* ---- control_steps.c ---- */
+/* Takes a step of one of the job's machines. A step that the machine's table does not have is a
+ * bug: the control fails, with the machine, the event and the state in its error. */
+void control_step_site(ControlJob *job, JobSiteEvent event);
+
 /* ---- control_jobs.c: jobs in memory ---- */
 MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);
 /* Puts it under its id, where others find it. */
@@ -449,6 +444,9 @@ MUST_CHECK Error *control_handle_release(Control *control, ControlRequest *reque
 /* ---- control_arrival.c ---- */
 /* The job goes on with what was opened for it. NULL: nothing was. */
 void control_job_take_arrival(ControlJob *job, ControlArrival *owned_arrival);
+/* The policy chose a device for the job. Returns true where the run that arrived is on that device;
+ * one that is on another device is closed. */
+bool control_job_close_arrival(ControlJob *job, uint32_t device);
 /* The policy moves it to a device: true if it was opened there, and is there now. Else nothing of
  * it is open any more. */
 bool control_job_move_arrival(ControlJob *job, uint32_t device);

@@ -114,12 +114,14 @@ void control_job_count_out(ControlJob *job) {
 }
 
 Error *control_job_take_snapshot(ControlJob *job) {
-    const ControlDevice *device = &job->control->devices[job->device];
+    const uint32_t index = job->site.device;
+    const ControlDevice *device = &job->control->devices[index];
     control_job_drop_snapshot(job);
-    if (job->residency && device->lost) FAIL(DEVICE_LOST, "%s is lost", device->name);
+    if (job_site_is_on(&job->site, index) && device->lost)
+        FAIL(DEVICE_LOST, "%s is lost", device->name);
     TRY(job_run_take_snapshot(job->run, &job->snapshot));
     job->has_snapshot = true;
-    job->snapshot_device = job->device;
+    job->snapshot_device = index;
     return NULL;
 }
 
@@ -138,12 +140,11 @@ void control_job_close(ControlJob *job) {
     job->held = NULL;
     batch_release(job->batch);
     job->batch = NULL;
-    job->open = false;
 }
 
 void control_job_free(ControlJob *job) {
     control_outputs_append(&job->pending, &job->slice_outputs);
-    if (job->aside_failed) error_free(job->slice.error);
+    if (job->site.state == JOB_SITE_FAILED_ASIDE) error_free(job->slice.error);
     control_job_close(job);
     control_outputs_deinit(&job->pending);
     control_job_drop_snapshot(job);
@@ -157,7 +158,8 @@ void control_job_free(ControlJob *job) {
 
 void control_job_settle(ControlJob *job) {
     Control *control = job->control;
-    if (!job->ended || job->running || job->committing || job->task_count > 0) return;
+    if (!job->ended || job->committing) return;
+    if (job_site_is_running(&job->site) || job_site_is_busy(&job->site)) return;
     control_leave_policy(job);
     if (job->known && !control->draining && !control->ending && !control->failed) return;
     (void)pthread_mutex_lock(&control->status_mutex);

@@ -206,7 +206,7 @@ Error *control_recover(Control *control) {
 static void store_resting(Control *control, bool checkpointed) {
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || job->running || job->ended || job->task_count > 0 || !job->run) continue;
+        if (!job || job->ended || !job->id.number || !job_site_is_resting(&job->site)) continue;
         if (job->has_checkpoint != checkpointed || job->has_snapshot) continue;
         error_free(control_job_take_snapshot(job)); /* it goes on from what is stored of it */
         control_commit(job);
@@ -229,9 +229,9 @@ void control_begin_drain(Control *control, ControlRequest *request) {
 /* A job whose slice, or what an I/O thread does for it, has not ended. */
 static void describe_left(ControlJob *job, TextBuilder *out) {
     char name[JOB_ID_TEXT_SIZE];
-    const bool computes = control_has_slice(job) && job->run;
+    const bool computes = job_site_has_slice(&job->site);
     const LongKernel kernel = computes ? job_run_get_kernel(job->run) : (LongKernel){0};
-    const ControlDevice *device = &job->control->devices[job->device];
+    const ControlDevice *device = &job->control->devices[job->site.device];
     job_id_print(job->id, name);
     text_appendf(out, "%sjob %s has not stopped on %s", out->size ? "\n" : "", name, device->name);
     if (kernel.name)
@@ -248,7 +248,8 @@ static void describe_all_left(Control *control) {
     TextBuilder OWN_TEXT(text) = {0};
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (job && job->id.number && (control_has_slice(job) || job->task_count > 0))
+        if (job && job->id.number &&
+            (job_site_has_slice(&job->site) || job_site_is_busy(&job->site)))
             describe_left(job, &text);
     }
     if (text.size) error_free(text_builder_take(&text, &control->left)); /* else it is not said */

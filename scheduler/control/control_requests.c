@@ -72,7 +72,6 @@ static void handle_birth(Control *control, StoreBirth *birth) {
     ControlJob *job = birth->job;
     Error *error = birth->error;
     control->in_flight--;
-    job->task_count--;
     birth->sender->job = birth->id;
     birth->sender->created = birth->created;
     if (!error && birth->created) error = control_job_name(job, birth->id);
@@ -85,7 +84,7 @@ static void handle_birth(Control *control, StoreBirth *birth) {
     control_open_stored(job, stored);
     control_answer(birth->sender, error);
     memory_free(birth);
-    if (!job->open && job->batch) control_job_keep_inputs(job);
+    if (!job_site_is_open(&job->site) && job->batch) control_job_keep_inputs(job);
     control_commit(job);
     control_update_status(job);
     control_job_settle(job);
@@ -133,7 +132,6 @@ static Error *begin_birth(ControlJob *job, ControlRequest *request) {
         return error;
     }
     control->in_flight++;
-    job->task_count++;
     return NULL;
 }
 
@@ -291,16 +289,16 @@ static Error *cancel(Control *control, ControlRequest *request) {
 static Error *checkpoint(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job->ended) return control_fail_absent(control, request, "checkpoint");
-    if (!job->open) {
+    if (!job_site_is_open(&job->site)) {
         if (!job->has_checkpoint) return fail_state("checkpoint", "not yet begun");
         control_answer(request, NULL); /* the newest one is where it is */
         return NULL;
     }
     TRY(control_wait_for(job, request));
     job->checkpoint_wanted = true;
-    if (job->running)
+    if (job_site_is_running(&job->site))
         control_preempt_job(job);
-    else if (job->task_count > 0)
+    else if (job_site_is_busy(&job->site))
         return NULL; /* it is on its way; at the end of its next slice */
     else {           /* without one, at the end of its next slice */
         error_free(control_job_take_snapshot(job));

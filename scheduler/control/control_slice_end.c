@@ -9,14 +9,13 @@
 
 static void leave_device(ControlJob *job, uint64_t device_ns) {
     Control *control = job->control;
-    ControlDevice *device = &control->devices[job->device];
+    ControlDevice *device = &control->devices[job->site.device];
     (void)pthread_mutex_lock(&control->status_mutex);
     device->running = NULL;
     device->busy_ns += device_ns;
     control_account_slice(job, control_now_ns(control), device_ns);
     (void)pthread_mutex_unlock(&control->status_mutex);
     device->slice_end_ns = device->give_up_ns = 0;
-    job->running = false;
     if ((job->cancelling || job->ended) && device_ns > 0) control_account_late(job);
 }
 
@@ -25,7 +24,7 @@ void control_end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_n
     leave_device(job, device_ns);
     control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_SLICE_ENDED,
                                          .job = job->number.low,
-                                         .device = job->device,
+                                         .device = job->site.device,
                                          .device_time_ns = device_ns,
                                          .outcome = outcome,
                                          .bytes = bytes});
@@ -62,7 +61,7 @@ void control_suspend_due(ControlJob *job) {
 /* Between the worker's two looks at the clock: the way to this thread and back, and its decision.
  */
 static void note_slice(ControlJob *job) {
-    ControlDevice *device = &job->control->devices[job->device];
+    ControlDevice *device = &job->control->devices[job->site.device];
     const WorkerSlice *slice = &job->slice;
     control_observe(job->control, METRIC_SWITCH_SECONDS, job->switched_from_ns, slice->start_ns);
     device->last_end_ns = slice->start_ns + slice->device_time_ns;
@@ -74,7 +73,7 @@ static void lose_slice(ControlJob *job) {
     leave_device(job, control_slice_ns(job));
     error_free(job->slice.error);
     job->slice.error = NULL;
-    control_lose_device(job->control, job->device);
+    control_lose_device(job->control, job->site.device);
     control_update_status(job);
 }
 
@@ -92,8 +91,7 @@ static void take_results(ControlJob *job) {
 static void end_aside(ControlJob *job) {
     take_results(job);
     if (!control_end_aside(job)) return;
-    if (!job->cancelling && !job->ended && !job->aside_failed && !job->moving_to_disk &&
-        job->task_count == 0)
+    if (!job->cancelling && !job->ended && job->id.number && job->site.state == JOB_SITE_RESTING)
         take_snapshot(job);
     control_commit(job);
     control_update_status(job);
@@ -119,10 +117,11 @@ void control_handle_slice_ended(void *context, Message *message) {
     (void)context;
     ControlJob *job = CONTAINER_OF(message, ControlJob, slice_ended);
     WorkerSlice *slice = &job->slice;
-    if (job->aside) {
+    if (job_site_is_aside(&job->site)) {
         end_aside(job);
         return;
     }
+    control_step_site(job, JOB_SITE_EVENT_SLICE_ENDED);
     if (job->cancelling || job->ended) {
         note_slice(job);
         end_cancelled(job);

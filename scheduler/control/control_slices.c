@@ -157,7 +157,7 @@ static void run_task(IoTask *io_task) {
 
 static void begin_slice(ControlJob *job) {
     Control *control = job->control;
-    ControlDevice *device = &control->devices[job->device];
+    ControlDevice *device = &control->devices[job->site.device];
     job_run_set_grant(job->run, job->grant_bytes);
     job->slice = (WorkerSlice){.run = job->run,
         .residency = job->residency,
@@ -202,8 +202,6 @@ static void post_task(Control *control, Task owned_task) {
     control->in_flight++;
     control->devices[task->device].in_flight++;
     if (task->job) {
-        task->job->task_count++;
-        task->job->open = true;
         task->limits = control_find_limits(control, task->job->tenant);
         task->grant_bytes = task->job->grant_bytes;
         task->fresh = task->job->fresh;
@@ -240,11 +238,15 @@ static void tell_done(const Task *task) {
  * it was taken in. */
 static void opened(ControlJob *job, Error *owned_error) {
     const Control *control = job->control;
-    bool gone = job->preempted || control->draining || control->ending || control->failed;
-    job->preempted = false;
-    if (control->devices[job->device].lost && (!owned_error || is_loss(owned_error))) {
+    const bool gone = job->site.state == JOB_SITE_OPENING_RECALLED || control->draining ||
+                      control->ending || control->failed;
+    const bool lost =
+        control->devices[job->site.device].lost && (!owned_error || is_loss(owned_error));
+    control_step_site(job, owned_error    ? JOB_SITE_EVENT_OPEN_FAILED
+                           : gone || lost ? JOB_SITE_EVENT_OPENED_UNUSED
+                                          : JOB_SITE_EVENT_OPENED);
+    if (lost) {
         error_free(owned_error);
-        job->running = false;
         return;
     }
     if (!owned_error && !gone) {
@@ -262,13 +264,23 @@ static void note_loaded(Control *control, const Task *task) {
     if (model) model->loaded_ns[task->device] = control_now_ns(control);
 }
 
+/* What a move did to the job's site; of an opening, opened() tells. */
+static void step_moved(const Task *task) {
+    if (task->kind == TASK_MOVE_OUT_HOST)
+        control_step_site(
+            task->job, task->error ? JOB_SITE_EVENT_MOVE_FAILED : JOB_SITE_EVENT_LEFT);
+    if (task->kind == TASK_MOVE_IN_HOST || task->kind == TASK_MOVE_IN_DISK)
+        control_step_site(
+            task->job, task->error ? JOB_SITE_EVENT_MOVE_FAILED : JOB_SITE_EVENT_ENTERED);
+}
+
 static void handle_task(void *context, Message *message) {
     Control *control = context;
     Task *task = CONTAINER_OF(message, Task, message);
     ControlJob *job = task->job;
     control->in_flight--;
     control->devices[task->device].in_flight--;
-    if (job) job->task_count--;
+    step_moved(task);
     bool worked = !task->error;
     if (is_loss(task->error)) control_lose_device(control, task->device);
     if (!worked && (task->kind == TASK_OPEN || task->kind == TASK_MOVE_IN_DISK))
@@ -295,9 +307,10 @@ static void handle_task(void *context, Message *message) {
 }
 
 static void post_open(ControlJob *job) {
-    post_task(job->control,
-        (Task){
-            .kind = TASK_OPEN, .message.handle = handle_task, .job = job, .device = job->device});
+    post_task(job->control, (Task){.kind = TASK_OPEN,
+                                .message.handle = handle_task,
+                                .job = job,
+                                .device = job->site.device});
 }
 
 /* A job that has just come, of a model that is there already: nothing has to be read. False: an I/O
@@ -307,7 +320,6 @@ static bool open_at_once(ControlJob *job, uint32_t device) {
     if (!resident_models_try_hold(job->control->models, job->tenant, &job->model->identity, device,
             &job->held, &job->residency))
         return false;
-    job->open = true;
     ExecutionLimits limits = control_find_limits(job->control, job->tenant);
     Error *error = make_run(job, &limits, job->grant_bytes);
     if (!error) return true;
@@ -317,35 +329,38 @@ static bool open_at_once(ControlJob *job, uint32_t device) {
 }
 
 void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
-    job->running = true;
-    job->preempted = false;
-    job->device = device;
+    (void)control_job_close_arrival(job, device);
+    job->site.device = device;
     control_job_count_out(job);
     job->budget_ns = budget_ns;
     if (job->ended) { /* the policy hears of that behind this decision */
         control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, 0, 0);
         return;
     }
-    if (job->aside) {
+    if (job_site_is_aside(&job->site)) {
         control_run_aside(job, budget_ns);
         return;
     }
     if (control_run_failed(job)) return;
-    if (job->run || open_at_once(job, device))
+    if (job_site_is_open(&job->site) || open_at_once(job, device)) {
+        control_step_site(job, JOB_SITE_EVENT_RUN_BEGINS);
         begin_slice(job);
-    else if (!(job->fresh && job->batch) && job->id.number == 0)
-        job->opens_when_stored = true;
-    else
+    } else if (!(job->fresh && job->batch) && job->id.number == 0)
+        control_step_site(job, JOB_SITE_EVENT_RUN_WAITS);
+    else {
+        control_step_site(job, JOB_SITE_EVENT_RUN_OPENS);
         post_open(job);
+    }
 }
 
 void control_open_stored(ControlJob *job, bool stored) {
-    bool waits = job->opens_when_stored;
-    job->opens_when_stored = false;
+    const bool waits = job->site.state == JOB_SITE_AWAITING_ROW ||
+                       job->site.state == JOB_SITE_AWAITING_ROW_RECALLED;
     if (stored && job->has_checkpoint && job->known)
         control_post_event(
             job->control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
-    if (!waits || !job->running) return;
+    if (!waits) return;
+    control_step_site(job, stored ? JOB_SITE_EVENT_ROW_STORED : JOB_SITE_EVENT_ROW_REFUSED);
     if (stored)
         post_open(job);
     else
@@ -353,11 +368,10 @@ void control_open_stored(ControlJob *job, bool stored) {
 }
 
 void control_preempt_job(ControlJob *job) {
-    if (!job->running) return;
-    if (job->control->devices[job->device].running == job)
+    if (job->site.state == JOB_SITE_RUNNING)
         control_ask_for_device(job);
-    else
-        job->preempted = true;
+    else if (job_site_is_running(&job->site))
+        control_step_site(job, JOB_SITE_EVENT_RECALL);
 }
 
 void control_end_due_slices(Control *control, uint64_t now_ns) {
@@ -372,11 +386,13 @@ void control_end_due_slices(Control *control, uint64_t now_ns) {
 }
 
 void control_move_out(ControlJob *job, PolicyPlace place) {
-    if (job->aside) {
+    if (job_site_is_aside(&job->site)) {
         control_move_aside_out(job, place);
         return;
     }
-    if (job->aside_failed) {
+    control_step_site(job,
+        place == POLICY_PLACE_HOST ? JOB_SITE_EVENT_LEAVE_TO_HOST : JOB_SITE_EVENT_LEAVE_TO_DISK);
+    if (job->site.state == JOB_SITE_FAILED_ASIDE) {
         tell_moved(job, POLICY_EVENT_MOVED_OUT, false);
         return;
     }
@@ -384,18 +400,19 @@ void control_move_out(ControlJob *job, PolicyPlace place) {
         post_task(job->control, (Task){.kind = TASK_MOVE_OUT_HOST,
                                     .message.handle = handle_task,
                                     .job = job,
-                                    .device = job->device});
+                                    .device = job->site.device});
         return;
     }
-    job->moving_to_disk = true; /* control_commits.c goes on */
-    control_commit(job);
+    control_commit(job); /* control_commits.c goes on */
     if (job->ended) control_leave_policy(job);
 }
 
 void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place) {
     control_job_count_out(job);
     if (control_job_move_arrival(job, device)) return;
-    job->device = device;
+    control_step_site(job, place == POLICY_PLACE_HOST ? JOB_SITE_EVENT_ENTER_FROM_HOST
+                                                      : JOB_SITE_EVENT_ENTER_FROM_DISK);
+    job->site.device = device;
     job->move_in_ns = control_now_ns(job->control);
     post_task(job->control,
         (Task){.kind = place == POLICY_PLACE_HOST ? TASK_MOVE_IN_HOST : TASK_MOVE_IN_DISK,

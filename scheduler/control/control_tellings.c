@@ -66,18 +66,19 @@ void control_tell_moved_out(ControlJob *job, const char *where) {
     PolicyJobView view;
     job->told_device = 0;
     if (policy_find_job(job->control->policy, job->number.low, &view) && view.suspending) return;
-    text_appendf(&text, "%s, to make room on %s", where, job->control->devices[job->device].name);
+    text_appendf(
+        &text, "%s, to make room on %s", where, job->control->devices[job->site.device].name);
     control_tell_rarely(job, JOB_EVENT_MOVED_OUT, text_builder_get(&text));
 }
 
 /* Once for each time that it comes to a device. */
 void control_tell_running(ControlJob *job) {
     const Control *control = job->control;
-    const ControlDevice *device = &control->devices[job->device];
+    const ControlDevice *device = &control->devices[job->site.device];
     TextBuilder OWN_TEXT(text) = {0};
     char *why = NULL;
-    if (job->told_device == job->device + 1) return;
-    job->told_device = job->device + 1;
+    if (job->told_device == job->site.device + 1) return;
+    job->told_device = job->site.device + 1;
     text_appendf(&text, "on %s, ", device->name);
     if (job->demanded != POLICY_NO_DEVICE)
         text_append(&text, "which was asked for");
@@ -87,8 +88,8 @@ void control_tell_running(ControlJob *job) {
         text_append(&text, "the first with room and time for it");
     else
         text_appendf(&text, "the first with room and time for it; its weights %s",
-            job->model->loaded_ns[job->device] > job->submitted_ns ? "were loaded there"
-                                                                   : "were there already");
+            job->model->loaded_ns[job->site.device] > job->submitted_ns ? "were loaded there"
+                                                                        : "were there already");
     error_free(text_builder_take(&text, &why)); /* without memory it is told without words */
     append(job, JOB_EVENT_RUNNING, why);
 }

@@ -69,6 +69,11 @@ bool job_site_is_busy(const JobSite *site) {
     return columns[site->state].owner == OWNER_IO || job_site_is_aside(site);
 }
 
+bool job_site_is_leaving_to_disk(const JobSite *site) {
+    return site->state == JOB_SITE_LEAVING_TO_DISK || site->state == JOB_SITE_HOST_TO_DISK ||
+           site->state == JOB_SITE_UNPLACING;
+}
+
 bool job_site_is_on(const JobSite *site, uint32_t device) {
     return columns[site->state].place == PLACE_DEVICE && site->device == device;
 }

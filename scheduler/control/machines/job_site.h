@@ -39,5 +39,7 @@ bool job_site_has_slice(const JobSite *site);
 bool job_site_is_aside(const JobSite *site);
 /* An I/O task or a slice that is aside knows the job: it must not be freed. */
 bool job_site_is_busy(const JobSite *site);
+/* It moves to disk: what is stored next of it is the checkpoint of that move. */
+bool job_site_is_leaving_to_disk(const JobSite *site);
 /* Something of it is on the device, or is to be: for a device that is lost. */
 bool job_site_is_on(const JobSite *site, uint32_t device);

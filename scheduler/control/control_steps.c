@@ -1,0 +1,9 @@
+#include "scheduler/control/control_internal.h"
+
+static void check(Control *control, Error *owned_error) {
+    if (owned_error) control_fail(control, owned_error);
+}
+
+void control_step_site(ControlJob *job, JobSiteEvent event) {
+    check(job->control, job_site_step(&job->site, event));
+}
