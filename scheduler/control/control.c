@@ -143,7 +143,7 @@ void control_update_status(ControlJob *job) {
     (void)pthread_mutex_lock(&control->status_mutex);
     struct ControlJobStatus *status = &job->status;
     const bool runs = job_site_is_running(&job->site);
-    status->halted = job->stalled && !runs;
+    status->halted = job_storing_is_stalled(&job->storing) && !runs;
     status->running = (job_site_is_open(&job->site) || runs) && !status->halted;
     status->device = job->site.device;
     status->demanded = job->demanded;

@@ -38,7 +38,8 @@ void control_count_end(Control *control, JobState state) {
 }
 
 static ControlPhase phase_of(const ControlJob *job) {
-    if (job->ended || !job->id.number) return CONTROL_PHASE_NONE;
+    if (job_storing_has_ended(&job->storing) || job_storing_is_new(&job->storing))
+        return CONTROL_PHASE_NONE;
     if (job->stored_state == JOB_STATE_SUSPENDED) return CONTROL_PHASE_SUSPENDED;
     if (job->stored_state == JOB_STATE_HELD || job->stored_state == JOB_STATE_IN_DOUBT)
         return CONTROL_PHASE_HELD;
@@ -148,7 +149,7 @@ Error *control_check_place(Control *control, TenantId tenant) {
     if (usage.queued_jobs < known->told.queued_jobs) return NULL;
     TRY(control_job_create(control, &job));
     job->tenant = tenant;
-    job->ended = true;
+    control_step_storing(job, JOB_STORING_EVENT_FORGET);
     control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_JOB_SUBMITTED,
                                     .job = job->number.low,
                                     .tenant = (uint64_t)tenant,

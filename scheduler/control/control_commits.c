@@ -56,7 +56,8 @@ static void fail_move(ControlJob *job) {
 
 void control_give_up_move(ControlJob *job) {
     /* the commit under way may be the move's: its end says what became of the move */
-    if (job->stalled && !job->committing && job_site_is_leaving_to_disk(&job->site)) fail_move(job);
+    if (job->storing.state == JOB_STORING_STALLED && job_site_is_leaving_to_disk(&job->site))
+        fail_move(job);
 }
 
 void control_leave_policy(ControlJob *job) {
@@ -90,7 +91,7 @@ static void answer_stalled(ControlJob *job, const Error *error) {
 
 static void stall(ControlJob *job, const Error *error) {
     Control *control = job->control;
-    job->stalled = true;
+    control_step_storing(job, JOB_STORING_EVENT_NO_ROOM);
     job->resume_wanted = false;
     halt(job, error);
     control_count(control, METRIC_COMMITS_STALLED, 0, 1);
@@ -109,7 +110,7 @@ static bool drop_for_end(ControlJob *job) {
     if (!job->pending.count && !job->has_snapshot) return false;
     control_outputs_deinit(&job->pending);
     control_job_drop_snapshot(job);
-    job->stalled = false;
+    control_step_storing(job, JOB_STORING_EVENT_NO_ROOM_DROPPED);
     return true;
 }
 
@@ -128,7 +129,7 @@ static void give_up(ControlJob *job, const StoreCommit *commit) {
         control_want_state(job, JOB_STATE_FAILED, error_message(commit->error));
         return;
     }
-    job->ended = true;
+    control_step_storing(job, JOB_STORING_EVENT_FORGET);
     job_id_print(job->id, name);
     (void)snprintf(text, sizeof text, "job %s does not run, and its end cannot be stored: %s", name,
         error_message(commit->error));
@@ -139,6 +140,8 @@ static void give_up(ControlJob *job, const StoreCommit *commit) {
 static void handle_failure(ControlJob *job, StoreCommit *commit) {
     Control *control = job->control;
     Error *fatal = control->ports.store.check(control->ports.store.self);
+    if (error_code(commit->error) != ERROR_EXHAUSTED || fatal)
+        control_step_storing(job, JOB_STORING_EVENT_COMMIT_FAILED);
     if (fatal) {
         control_fail(control, fatal);
         return;
@@ -170,8 +173,9 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
 
 static void handle_success(ControlJob *job, const StoreCommit *commit) {
     Control *control = job->control;
-    uint64_t now_ns = control_now_ns(control);
-    job->stalled = false;
+    uint64_t now_ns = control_now_ns(job->control);
+    const bool ended = commit->state != JOB_STATE_NONE && !job_state_is_unfinished(commit->state);
+    control_step_storing(job, ended ? JOB_STORING_EVENT_STORED_END : JOB_STORING_EVENT_COMMITTED);
     control->retry_after_ns = 0;
     control_set_waiting(job, "", NULL);
     if (commit->has_snapshot) {
@@ -199,13 +203,9 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     if (commit->state == JOB_STATE_SUSPENDED)
         control_observe(control, METRIC_SUSPEND_SECONDS, job->suspend_asked_ns, now_ns);
     job->suspend_asked_ns = 0;
-    bool ended = !job_state_is_unfinished(commit->state);
     if (ended) control_count_end(control, commit->state); /* who is answered finds it counted */
     if (control_go_on_resuming(job)) return;
-    if (ended) { /* whoever is answered finds the tenant's counts right, too */
-        job->ended = true;
-        control_update_status(job);
-    }
+    if (ended) control_update_status(job); /* and the tenant's counts right, too */
     control_answer_state(job);
     if (commit->state == JOB_STATE_QUEUED) control_resumed(job);
 }
@@ -223,14 +223,13 @@ static void handle_done(Control *control, StoreCommit *commit) {
     ControlJob *job = commit->job;
     control->in_flight--;
     if (commit->has_snapshot) control->devices[commit->snapshot_device].in_flight--;
-    job->committing = false;
-    job->storing = (ControlOutputs){0};
+    job->leaving = (ControlOutputs){0};
     if (commit->error)
         handle_failure(job, commit);
     else
         handle_success(job, commit);
     commit_free(commit);
-    if (!job->stalled) control_commit(job);
+    if (!job_storing_is_stalled(&job->storing)) control_commit(job);
     unblock(job);
     control_update_status(job);
     control_job_settle(job);
@@ -251,7 +250,8 @@ static bool take_moving_snapshot(ControlJob *job) {
 }
 
 static bool has_work(const ControlJob *job) {
-    if (job->stalled && job->wanted_state != JOB_STATE_CANCELLED && !job->control->draining)
+    const bool stalled = job_storing_is_stalled(&job->storing);
+    if (stalled && job->wanted_state != JOB_STATE_CANCELLED && !job->control->draining)
         return false; /* until it is tried again */
     return job->pending.count > 0 || job->has_snapshot || job->wanted_state != JOB_STATE_NONE ||
            job_site_is_leaving_to_disk(&job->site) || job->tellings;
@@ -261,7 +261,7 @@ static bool has_work(const ControlJob *job) {
 static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owned_error) {
     control->in_flight--;
     if (owned_commit->has_snapshot) control->devices[owned_commit->snapshot_device].in_flight--;
-    owned_commit->job->committing = false;
+    control_step_storing(owned_commit->job, JOB_STORING_EVENT_COMMIT_FAILED);
     commit_free(owned_commit);
     control_fail(control, owned_error);
 }
@@ -269,8 +269,7 @@ static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owne
 void control_commit(ControlJob *job) {
     Control *control = job->control;
     void *memory;
-    if (control->ending || job->committing || job->ended || job->id.number == 0 || !has_work(job))
-        return;
+    if (control->ending || !job_storing_allows_commit(&job->storing) || !has_work(job)) return;
     bool moving = job_site_is_leaving_to_disk(&job->site);
     if (moving && !take_moving_snapshot(job)) return;
     Error *error = memory_alloc(1, sizeof(StoreCommit), &memory);
@@ -287,7 +286,7 @@ void control_commit(ControlJob *job) {
     commit->moving = moving;
     commit->outputs = job->pending;
     job->pending = (ControlOutputs){0};
-    job->storing = (ControlOutputs){.count = commit->outputs.count, .bytes = commit->outputs.bytes};
+    job->leaving = (ControlOutputs){.count = commit->outputs.count, .bytes = commit->outputs.bytes};
     commit->has_snapshot = job->has_snapshot;
     commit->snapshot = job->snapshot;
     commit->snapshot_device = job->snapshot_device;
@@ -308,7 +307,7 @@ void control_commit(ControlJob *job) {
     if (!isnan(job->started))
         memcpy(commit->device, control->devices[job->site.device].name,
             sizeof control->devices[job->site.device].name);
-    job->committing = true;
+    control_step_storing(job, JOB_STORING_EVENT_COMMIT);
     control->in_flight++;
     error = control->ports.store.commit(control->ports.store.self, commit);
     if (error) fail_commit(control, commit, error);
@@ -327,8 +326,8 @@ void control_retry_commits(Control *control, uint64_t now_ns) {
     control->retry_ns = 0;
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || !job->stalled) continue;
-        job->stalled = false;
+        if (!job || !job_storing_is_stalled(&job->storing)) continue;
+        control_step_storing(job, JOB_STORING_EVENT_RETRY);
         control_commit(job);
     }
 }

@@ -166,7 +166,9 @@ static void throw_back(ControlJob *job) {
         control_outputs_deinit(&job->pending);
         lose_snapshot(job);
         control_set_waiting(job, "", NULL);
-        job->fresh = job->blocked = job->stalled = false;
+        job->fresh = job->blocked = false;
+        if (job->storing.state == JOB_STORING_STALLED)
+            control_step_storing(job, JOB_STORING_EVENT_DROP);
         job->told_device = 0;
         control_tell(job, JOB_EVENT_NOTE,
             job->has_checkpoint ? "its device was lost; it goes on from its checkpoint"
@@ -192,7 +194,7 @@ static bool is_quiet(const Control *control, uint32_t index) {
     if (device->running || device->in_flight > 0) return false;
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         const ControlJob *job = (const ControlJob *)control->by_number.slots[i];
-        if (job && job_site_is_on(&job->site, index) && job->committing)
+        if (job && job_site_is_on(&job->site, index) && job_storing_is_committing(&job->storing))
             return false; /* its outputs come first */
     }
     return true;

@@ -62,7 +62,8 @@ static void append_device(TextBuilder *out, const ControlJob *job, uint32_t inde
     else if (waits && known && needed > left)
         text_appendf(out, "%llu bytes of memory of %s, which has %llu free",
             (unsigned long long)needed, device->name, (unsigned long long)left);
-    else if (holder && holder != job && !holder->ended && job_site_is_open(&holder->site))
+    else if (holder && holder != job && !job_storing_has_ended(&holder->storing) &&
+             job_site_is_open(&holder->site))
         append_holder(out, job, device, holder);
     else
         text_appendf(out, "its turn on %s", device->name);

@@ -10,6 +10,7 @@
 #include "scheduler/control/control_ports.h"
 #include "scheduler/control/control_store.h"
 #include "scheduler/control/machines/job_site.h"
+#include "scheduler/control/machines/job_storing.h"
 #include "scheduler/node/execution_limits.h"
 #include "scheduler/executor/io_pool.h"
 #include "scheduler/executor/resident_models.h"
@@ -68,7 +69,7 @@ struct ControlJob {
         ControlJob *job;
     } name;
     Control *control;
-    JobId id; /* number 0: its row is not stored yet */
+    JobId id; /* number 0 while its row is not stored */
     TenantId tenant;
     ControlModel *model;
     JobPolicy policy;
@@ -126,15 +127,14 @@ struct ControlJob {
     bool missed;                    /* its deadline, and that was told */
     JobState wanted_state;          /* NONE: as it is */
     char *why;                      /* of the wanted state; NULL: nothing to say */
-    ControlOutputs storing;         /* only its figures: the commit under way has the outputs */
+    JobStoring storing;             /* written by control_step_storing alone */
+    ControlOutputs leaving;         /* only its figures: the commit under way has the outputs */
     bool blocked;                   /* by outputs that are not stored; the policy knows */
-    bool committing, stalled;       /* stalled: it failed and is tried again */
     uint64_t checkpoint_due_ns;     /* 0: never */
     uint64_t suspend_due_ns;        /* 0: not */
     bool suspend_passed;            /* it was suspended once: policy.suspend_after_ns is over */
     struct ControlRequest *waiters; /* for the next checkpoint or state */
-    bool ended;
-    PolicyAction refusal; /* kind REFUSE: it was refused */
+    PolicyAction refusal;           /* kind REFUSE: it was refused */
 
     uint64_t device_ns; /* since this process has it */
     double device_seconds_before;
@@ -315,6 +315,7 @@ MUST_CHECK Error *control_post_request(Control *control, ControlRequest *request
 /* Takes a step of one of the job's machines. A step that the machine's table does not have is a
  * bug: the control fails, with the machine, the event and the state in its error. */
 void control_step_site(ControlJob *job, JobSiteEvent event);
+void control_step_storing(ControlJob *job, JobStoringEvent event);
 
 /* ---- control_jobs.c: jobs in memory ---- */
 MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);

@@ -21,8 +21,8 @@ Error *control_keep_output(
 }
 
 bool control_outputs_are_many(const ControlJob *job) {
-    return job->pending.count + job->storing.count > CONTROL_OUTPUTS_MAX ||
-           job->pending.bytes + job->storing.bytes > CONTROL_OUTPUT_BYTES_MAX;
+    return job->pending.count + job->leaving.count > CONTROL_OUTPUTS_MAX ||
+           job->pending.bytes + job->leaving.bytes > CONTROL_OUTPUT_BYTES_MAX;
 }
 
 Error *control_job_create(Control *control, ControlJob **out_job) {
@@ -55,7 +55,10 @@ Error *control_job_name(ControlJob *job, JobId id) {
     job->name.job = job;
     Error *error = id_map_add(&control->by_id, &job->name.key);
     (void)pthread_mutex_unlock(&control->status_mutex);
-    if (error) job->name.job = NULL;
+    if (error)
+        job->name.job = NULL;
+    else
+        control_step_storing(job, JOB_STORING_EVENT_ROW_STORED);
     return error;
 }
 
@@ -158,7 +161,7 @@ void control_job_free(ControlJob *job) {
 
 void control_job_settle(ControlJob *job) {
     Control *control = job->control;
-    if (!job->ended || job->committing) return;
+    if (!job_storing_has_ended(&job->storing)) return;
     if (job_site_is_running(&job->site) || job_site_is_busy(&job->site)) return;
     control_leave_policy(job);
     if (job->known && !control->draining && !control->ending && !control->failed) return;

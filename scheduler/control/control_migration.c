@@ -82,11 +82,11 @@ void control_leave(ControlJob *job) {
 
 static Error *fail_state(const ControlJob *job, const char *what) {
     FAIL(CONFLICT, "cannot %s a job that is %s", what,
-        job->releasing        ? "being released"
-        : job->cancelling     ? "being cancelled"
-        : job->stalled        ? "waiting until its data can be stored"
-        : job->status.running ? "running"
-                              : job_state_info(job->stored_state)->name);
+        job->releasing                          ? "being released"
+        : job->cancelling                       ? "being cancelled"
+        : job_storing_is_stalled(&job->storing) ? "waiting until its data can be stored"
+        : job->status.running                   ? "running"
+                                                : job_state_info(job->stored_state)->name);
 }
 
 static void set_why(ControlJob *job, const char *why) {
@@ -94,12 +94,14 @@ static void set_why(ControlJob *job, const char *why) {
 }
 
 static bool rests(const ControlJob *job, JobState state) {
-    return job->stored_state == state && job->wanted_state == JOB_STATE_NONE && !job->committing;
+    return job->stored_state == state && job->wanted_state == JOB_STATE_NONE &&
+           !job_storing_is_committing(&job->storing);
 }
 
 static Error *stop(ControlJob *job, ControlRequest *request) {
     bool suspended = rests(job, JOB_STATE_SUSPENDED);
-    if (job->releasing || job->departing || job->cancelling || job->stalled ||
+    if (job->releasing || job->departing || job->cancelling ||
+        job_storing_is_stalled(&job->storing) ||
         !(suspended || job->stored_state == JOB_STATE_QUEUED))
         return fail_state(job, "migrate");
     TRY(control_wait_for(job, request));
@@ -162,7 +164,7 @@ static Error *own(ControlJob *job, ControlRequest *request) {
 
 static Error *abort_arrival(ControlJob *job, ControlRequest *request) {
     if (!rests(job, JOB_STATE_IN_DOUBT)) return fail_state(job, "drop");
-    job->ended = true;
+    control_step_storing(job, JOB_STORING_EVENT_FORGET);
     control_answer(request, NULL);
     control_job_settle(job);
     return NULL;
@@ -170,7 +172,8 @@ static Error *abort_arrival(ControlJob *job, ControlRequest *request) {
 
 Error *control_handle_migration(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job->ended) return control_fail_absent(control, request, "migrate");
+    if (!job || job_storing_has_ended(&job->storing))
+        return control_fail_absent(control, request, "migrate");
     switch ((int)request->kind) {
     case CONTROL_MIGRATION_STOP:
         return stop(job, request);

@@ -81,7 +81,7 @@ static Error *adopt(Control *control, const Job *row, bool restarted) {
         control_update_status(job);
         return NULL;
     }
-    job->ended = true;
+    control_step_storing(job, JOB_STORING_EVENT_FORGET);
     control_job_settle(job);
     char text[JOB_ID_TEXT_SIZE];
     job_id_print(row->id, text);
@@ -175,7 +175,7 @@ Error *control_find_held(
     Control *control, const ControlRequest *request, const char *what, ControlJob **out_job) {
     Job row;
     *out_job = control_job_find(control, request->tenant, request->job);
-    if (*out_job && !(*out_job)->ended) return NULL;
+    if (*out_job && !job_storing_has_ended(&(*out_job)->storing)) return NULL;
     TRY(control->ports.store.get(control->ports.store.self, request->tenant, request->job, &row));
     if (*out_job || row.state != JOB_STATE_HELD) return control_fail_absent(control, request, what);
     TRY(adopt(control, &row, false)); /* what kept it from going on may have been repaired */
@@ -206,7 +206,8 @@ Error *control_recover(Control *control) {
 static void store_resting(Control *control, bool checkpointed) {
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || job->ended || !job->id.number || !job_site_is_resting(&job->site)) continue;
+        if (!job || job_storing_has_ended(&job->storing)) continue;
+        if (job_storing_is_new(&job->storing) || !job_site_is_resting(&job->site)) continue;
         if (job->has_checkpoint != checkpointed || job->has_snapshot) continue;
         error_free(control_job_take_snapshot(job)); /* it goes on from what is stored of it */
         control_commit(job);
@@ -248,7 +249,7 @@ static void describe_all_left(Control *control) {
     TextBuilder OWN_TEXT(text) = {0};
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (job && job->id.number &&
+        if (job && !job_storing_is_new(&job->storing) &&
             (job_site_has_slice(&job->site) || job_site_is_busy(&job->site)))
             describe_left(job, &text);
     }
@@ -265,7 +266,7 @@ void control_go_on_draining(Control *control) {
     describe_all_left(control);
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || job->ended) continue;
+        if (!job || job_storing_has_ended(&job->storing)) continue;
         left += job->stored_state == JOB_STATE_QUEUED;
         control_answer_drained(job);
     }

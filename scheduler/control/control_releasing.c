@@ -22,7 +22,7 @@ static Error *hold(ControlJob *job, ControlRequest *request) {
     bool suspended =
         job->stored_state == JOB_STATE_SUSPENDED && job->wanted_state == JOB_STATE_NONE;
     if (job->releasing) FAIL(CONFLICT, "cannot release a job that is being released");
-    if (!suspended || job->committing)
+    if (!suspended || job_storing_is_committing(&job->storing))
         FAIL(CONFLICT, "cannot release a job that is %s: it was resumed meanwhile",
             job->status.running ? "running" : job_state_info(job->stored_state)->name);
     job->releasing = true;
@@ -43,7 +43,8 @@ static Error *release(ControlJob *job, ControlRequest *request) {
 
 Error *control_handle_release(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job->ended) return control_fail_absent(control, request, "release");
+    if (!job || job_storing_has_ended(&job->storing))
+        return control_fail_absent(control, request, "release");
     if (request->kind == CONTROL_FREEZE) return hold(job, request);
     if (!job->releasing) FAIL(CONFLICT, "the job is not on its way into a file");
     if (request->kind == CONTROL_RELEASE) return release(job, request);

@@ -62,7 +62,7 @@ Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
 
 /* A job that is not to be: the policy forgets it, its slice ends, nothing of it was stored. */
 static void take_off(ControlJob *job) {
-    job->ended = true;
+    control_step_storing(job, JOB_STORING_EVENT_ROW_REFUSED);
     if (job->known)
         control_post_event(job->control,
             (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
@@ -202,7 +202,7 @@ Error *control_fail_absent(Control *control, const ControlRequest *request, cons
 /* A job that was halted: its data is stored now, if there is room, and that is the answer. */
 static Error *try_to_store(ControlJob *job, ControlRequest *request) {
     TRY(control_wait_for(job, request));
-    job->stalled = false;
+    control_step_storing(job, JOB_STORING_EVENT_ASK);
     control_commit(job);
     return NULL;
 }
@@ -216,10 +216,11 @@ static Error *resume_halted(ControlJob *job, ControlRequest *request) {
 
 static Error *suspend(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job->ended) return control_fail_absent(control, request, "suspend");
+    if (!job || job_storing_has_ended(&job->storing))
+        return control_fail_absent(control, request, "suspend");
     if (job->stored_state != JOB_STATE_QUEUED)
         return fail_state("suspend", job_state_info(job->stored_state)->name);
-    if (job->stalled) return try_to_store(job, request);
+    if (job_storing_is_stalled(&job->storing)) return try_to_store(job, request);
     TRY(control_wait_for(job, request));
     control_post_event(
         control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
@@ -232,7 +233,7 @@ static Error *resume(Control *control, ControlRequest *request) {
     TRY(control_find_held(control, request, "resume", &job));
     if (job->releasing) return fail_state("resume", "being released");
     if (job->departing) return fail_state("resume", "migrating");
-    if (job->stalled) return resume_halted(job, request);
+    if (job_storing_is_stalled(&job->storing)) return resume_halted(job, request);
     bool held = job->stored_state == JOB_STATE_HELD;
     if (!(held || job->stored_state == JOB_STATE_SUSPENDED) || job->wanted_state != JOB_STATE_NONE)
         return fail_state(
@@ -269,7 +270,8 @@ void control_resumed(ControlJob *job) {
 
 static Error *cancel(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job->ended) return control_cancel_absent(control, request);
+    if (!job || job_storing_has_ended(&job->storing))
+        return control_cancel_absent(control, request);
     if (job->releasing) return fail_state("cancel", "being released");
     if (job->departing) return fail_state("cancel", "migrating");
     if (job->stored_state == JOB_STATE_IN_DOUBT) return fail_state("cancel", "in_doubt");
@@ -288,7 +290,8 @@ static Error *cancel(Control *control, ControlRequest *request) {
 
 static Error *checkpoint(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job->ended) return control_fail_absent(control, request, "checkpoint");
+    if (!job || job_storing_has_ended(&job->storing))
+        return control_fail_absent(control, request, "checkpoint");
     if (!job_site_is_open(&job->site)) {
         if (!job->has_checkpoint) return fail_state("checkpoint", "not yet begun");
         control_answer(request, NULL); /* the newest one is where it is */
@@ -311,7 +314,7 @@ static Error *checkpoint(Control *control, ControlRequest *request) {
 static void explain(Control *control, const ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     request->text[0] = 0;
-    if (job && !job->ended) control_explain_wait(job, request->text);
+    if (job && !job_storing_has_ended(&job->storing)) control_explain_wait(job, request->text);
 }
 
 /* A request that was answered may be gone: nothing looks at it then. */

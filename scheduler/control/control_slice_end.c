@@ -16,7 +16,8 @@ static void leave_device(ControlJob *job, uint64_t device_ns) {
     control_account_slice(job, control_now_ns(control), device_ns);
     (void)pthread_mutex_unlock(&control->status_mutex);
     device->slice_end_ns = device->give_up_ns = 0;
-    if ((job->cancelling || job->ended) && device_ns > 0) control_account_late(job);
+    if ((job->cancelling || job_storing_has_ended(&job->storing)) && device_ns > 0)
+        control_account_late(job);
 }
 
 void control_end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes) {
@@ -91,7 +92,8 @@ static void take_results(ControlJob *job) {
 static void end_aside(ControlJob *job) {
     take_results(job);
     if (!control_end_aside(job)) return;
-    if (!job->cancelling && !job->ended && job->id.number && job->site.state == JOB_SITE_RESTING)
+    if (!job->cancelling && !job_storing_has_ended(&job->storing) &&
+        !job_storing_is_new(&job->storing) && job->site.state == JOB_SITE_RESTING)
         take_snapshot(job);
     control_commit(job);
     control_update_status(job);
@@ -122,7 +124,7 @@ void control_handle_slice_ended(void *context, Message *message) {
         return;
     }
     control_step_site(job, JOB_SITE_EVENT_SLICE_ENDED);
-    if (job->cancelling || job->ended) {
+    if (job->cancelling || job_storing_has_ended(&job->storing)) {
         note_slice(job);
         end_cancelled(job);
         return;

@@ -333,7 +333,7 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
     job->site.device = device;
     control_job_count_out(job);
     job->budget_ns = budget_ns;
-    if (job->ended) { /* the policy hears of that behind this decision */
+    if (job_storing_has_ended(&job->storing)) { /* the policy hears of that behind this decision */
         control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, 0, 0);
         return;
     }
@@ -345,7 +345,7 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
     if (job_site_is_open(&job->site) || open_at_once(job, device)) {
         control_step_site(job, JOB_SITE_EVENT_RUN_BEGINS);
         begin_slice(job);
-    } else if (!(job->fresh && job->batch) && job->id.number == 0)
+    } else if (!(job->fresh && job->batch) && job_storing_is_new(&job->storing))
         control_step_site(job, JOB_SITE_EVENT_RUN_WAITS);
     else {
         control_step_site(job, JOB_SITE_EVENT_RUN_OPENS);
@@ -404,7 +404,7 @@ void control_move_out(ControlJob *job, PolicyPlace place) {
         return;
     }
     control_commit(job); /* control_commits.c goes on */
-    if (job->ended) control_leave_policy(job);
+    if (job_storing_has_ended(&job->storing)) control_leave_policy(job);
 }
 
 void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place) {

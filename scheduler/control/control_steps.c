@@ -7,3 +7,7 @@ static void check(Control *control, Error *owned_error) {
 void control_step_site(ControlJob *job, JobSiteEvent event) {
     check(job->control, job_site_step(&job->site, event));
 }
+
+void control_step_storing(ControlJob *job, JobStoringEvent event) {
+    check(job->control, job_storing_step(&job->storing, event));
+}

@@ -51,7 +51,8 @@ static void answer_reached(
 }
 
 void control_answer_state(ControlJob *job) {
-    const JobState coming = job->ended ? JOB_STATE_NONE : job->wanted_state;
+    const JobState coming =
+        job_storing_has_ended(&job->storing) ? JOB_STATE_NONE : job->wanted_state;
     answer_reached(job, coming, ERROR_CONFLICT, "meanwhile the job is");
 }
 

@@ -51,6 +51,16 @@ bool job_storing_is_committing(const JobStoring *storing) {
     return columns[storing->state].commit == COMMIT_BUSY;
 }
 
+bool job_storing_allows_commit(const JobStoring *storing) {
+    return machine_has_step(&job_storing_machine, storing->state, JOB_STORING_EVENT_COMMIT);
+}
+
 bool job_storing_is_stalled(const JobStoring *storing) {
     return columns[storing->state].room == ROOM_SHORT;
+}
+
+bool job_storing_is_new(const JobStoring *storing) { return storing->state == JOB_STORING_NEW; }
+
+bool job_storing_has_ended(const JobStoring *storing) {
+    return storing->state == JOB_STORING_ENDED;
 }

@@ -27,5 +27,11 @@ MUST_CHECK Error *job_storing_step(JobStoring *storing, JobStoringEvent event);
 
 /* A commit is under way. */
 bool job_storing_is_committing(const JobStoring *storing);
+/* A commit may begin. */
+bool job_storing_allows_commit(const JobStoring *storing);
 /* Its data has no room, and nobody has found any since. */
 bool job_storing_is_stalled(const JobStoring *storing);
+/* Its row is not stored. */
+bool job_storing_is_new(const JobStoring *storing);
+/* Nothing is stored any more. */
+bool job_storing_has_ended(const JobStoring *storing);
