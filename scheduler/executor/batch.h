@@ -1,8 +1,10 @@
 #pragma once
 /* A batch: how a job's inputs are cut into runs of its function, and how the runs' outputs belong
- * together. Run k always holds the same items, whenever and wherever it runs.
+ * together. Run k holds the same items at any time and on any machine. Called by job_run.c, by the
+ * control thread's I/O tasks, by scheduler/jobs/ and by the command line. A batch does not change
+ * after it was made: any thread may read it.
  *
- * A single run is a batch of one run whose inputs all go to it whole. */
+ * A single run is a batch of one run that gets all inputs whole. */
 #include "serialize/arrays/array_list.h"
 #include "vm/code/executable.h"
 
@@ -11,18 +13,19 @@ typedef struct Batch Batch;
 enum { BATCH_SIZE_MAX = 1 << 20, BATCH_SINGLE = -1 };
 
 typedef struct BatchOptions {
-    bool items;                /* false: a single run; only items_before is looked at */
-    uint64_t size;             /* items of a run, where the function takes more than one; 0: 1 */
-    const char *const *shared; /* names of inputs that go whole to each run */
+    bool items;                /* false: a single run; of the other members only items_before is
+                                * used */
+    uint64_t size;             /* items of a run, if the function takes more than one; 0: 1 */
+    const char *const *shared; /* names of inputs that every run gets whole */
     size_t shared_count;
-    /* Items in front of those that the inputs hold: they were used before, and runs of them cannot
-     * be begun any more. Of a single run: 1 when its inputs are used. */
+    /* Items before those that the inputs hold. They were used earlier, and their runs cannot begin
+     * any more. For a single run: 1 when its inputs are used. */
     int64_t items_before;
 } BatchOptions;
 
-/* The leading axis of every input that is not shared is the item axis. Where the function's
- * leading dimension is 1, a run has one item; where it is free, options->size, the last run maybe
- * fewer.
+/* Makes a batch. The leading axis of every input that is not shared is the item axis. If the
+ * function's leading dimension is 1, a run has one item; if it is free, options->size, the last run
+ * maybe fewer.
  *
  * inout_inputs: the arrays' memory moves into the batch.
  * Errors: INVALID an input that is unknown, missing, given twice, without an item axis, or with
@@ -36,27 +39,27 @@ DEFINE_OWN(Batch, batch_release);
 /* BATCH_SINGLE: a single run. */
 int64_t batch_item_count(const Batch *batch);
 uint64_t batch_run_count(const Batch *batch);
-/* Whether the inputs of a run are there. */
+/* Whether the batch holds the inputs of a run. */
 bool batch_has_run(const Batch *batch, uint64_t run);
 /* Items of the runs before this one. run: up to batch_run_count. */
 int64_t batch_items_before(const Batch *batch, uint64_t run);
-/* The arguments of a run: views of the batch's memory, in the function's order.
- * array_values_release(out_values, the function's parameter_count).
- * Errors: INVALID its inputs are used. */
+/* The arguments of a run: views of the batch's memory, in the function's order. Freed by
+ * array_values_release(out_values, the function's parameter_count). Errors: INVALID the run's
+ * inputs are used. */
 MUST_CHECK Error *batch_get_arguments(const Batch *batch, uint64_t run, Value **out_values);
-/* Of all inputs. */
+/* The bytes of all inputs. */
 uint64_t batch_bytes(const Batch *batch);
 
-/* What the outputs of a batch job have in common: names, types, dimensions behind the leading one.
- * Empty until the first run's outputs were seen. */
+/* The form that all outputs of a batch job share: names, types, dimensions after the leading one.
+ * Empty before the first run's outputs. */
 typedef struct BatchOutputs {
     NamedArray *items; /* without data */
     size_t count;
     bool known;
 } BatchOutputs;
 void batch_outputs_deinit(BatchOutputs *outputs);
-/* Takes the first run's outputs as the measure and checks the others against it.
- * run_items: how many items the run had. Errors: FAILED an output without so many items on its
- * leading axis, or with other dimensions than before, by its name. */
+/* Takes the form of the first run's outputs and checks later outputs against that form. run_items:
+ * how many items the run had. Errors: FAILED an output without so many items on its leading axis,
+ * or with other dimensions than before, by its name. */
 MUST_CHECK Error *batch_outputs_check(
     BatchOutputs *inout_outputs, const ArrayList *arrays, int64_t run_items);

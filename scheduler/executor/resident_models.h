@@ -1,13 +1,14 @@
 #pragma once
-/* Executables in memory: each once, however many jobs and tenants use it, and its residency on each
- * device. Where tenants are isolated each tenant has its own: no tenant's first run is faster
- * because another tenant has the same model.
+/* Executables in memory, each once for all jobs and tenants that use it, and its residency on each
+ * device. If tenants are isolated, each tenant has its own executables and residencies, so no
+ * tenant's first run is faster because another tenant has the same model. Called by the control
+ * thread's I/O tasks and by the command line's run_machine.c.
  *
- * A model stays while a job holds it or it is resident somewhere, and in host memory after that as
- * long as there is room. Where weight images are kept, that is an outline without weights: they
- * come from the image, whose bytes are the system's page cache's to hold; the stored executable is
- * decoded only to make an image, and its weights rest here only where none can be kept.
- * Threads: any. */
+ * A model stays while a job holds it or it is resident on a device; after that it stays in host
+ * memory as long as there is room. If weight images are kept, the model in memory is an outline
+ * without weights: weights come from the image, whose bytes the system's page cache holds. The
+ * stored executable is decoded only to make an image, and its weights stay in memory only if no
+ * image can be kept. Threads: any. */
 #include "base/worker_pool.h"
 #include "store/database/store.h"
 #include "vm/residency/residency.h"
@@ -17,22 +18,22 @@ typedef struct ResidentModels ResidentModels;
 
 enum { RESIDENT_DEVICES_MAX = 64 };
 
-/* A model that is held. */
+/* A model that the caller holds. */
 typedef struct ResidentModel {
     Digest identity;
-    Executable *executable; /* perhaps an outline */
+    Executable *executable; /* possibly an outline without weights */
     uint64_t constant_bytes;
 } ResidentModel;
 
-/* All borrowed. */
+/* All members are borrowed. */
 typedef struct ResidentModelsOptions {
     Store *store;
     Device *host;               /* slot 0 of all residencies */
     WorkerPool *pool;           /* for decoding and packing; may be NULL */
-    const WeightImages *images; /* NULL: none are kept */
+    const WeightImages *images; /* NULL: no images are kept */
     bool isolate;               /* tenants share no model, residency or image */
-    uint64_t idle_bytes_max;    /* of host memory, for models that nothing needs just now */
-    /* That a model's image could not be kept, and why: once for each model. NULL: nobody is told.
+    uint64_t idle_bytes_max;    /* upper bound on host memory for models that no job needs now */
+    /* Called once for each model whose image could not be kept, with the reason. NULL: no warnings.
      * Threads: those of resident_models_load. */
     void (*warn)(void *context, const char *text);
     void *warn_context;
@@ -40,37 +41,39 @@ typedef struct ResidentModelsOptions {
 
 MUST_CHECK Error *resident_models_create(
     const ResidentModelsOptions *options, ResidentModels **out_models);
-/* No model is held any more. */
+/* No model may be held any more. */
 void resident_models_destroy(ResidentModels *models);
 DEFINE_OWN(ResidentModels, resident_models_destroy);
 
-/* Holds a tenant's executable, reading it from the store unless it is there.
- * A model stays a tenant's as long as it is in memory: a job that needs it keeps it in the store.
- * Errors: NOT_FOUND the tenant has none of this identity, also where it is in memory for another;
- *         CORRUPT, IO. Blocks: while it is read. */
+/* Holds a tenant's executable; reads it from the store unless it is in memory. A model in memory
+ * stays the tenant's: a job that needs it keeps it in the store. Errors: NOT_FOUND the tenant has
+ * no model of this identity, even if another tenant has; CORRUPT, IO. Blocks: while the model is
+ * read. */
 MUST_CHECK Error *resident_models_hold(ResidentModels *models, TenantId tenant,
     const Digest *identity, const ResidentModel **out_model);
-/* The same and its residency, retained, if both are in memory and known to be the tenant's: without
- * waiting. */
+/* Holds the model and its residency, retained, if both are in memory and known to be the tenant's;
+ * never waits. */
 bool resident_models_try_hold(ResidentModels *models, TenantId tenant, const Digest *identity,
     uint32_t device_index, const ResidentModel **out_model, Residency **out_residency);
 void resident_models_let_go(ResidentModels *models, const ResidentModel *model);
 
 /* Makes a tenant's executable resident. Errors: EXHAUSTED the device has no room; as
- * resident_models_hold. Blocks: while it is read, copied and packed, and its image
- * is kept the first time. */
+ * resident_models_hold. Blocks: while the model is read, copied and packed, and while its first
+ * image is written. */
 MUST_CHECK Error *resident_models_load(ResidentModels *models, TenantId tenant,
     const Digest *identity, uint32_t device_index, Device *device);
-/* Makes its weight image for the device, unless there is one or none are kept: its first run packs
- * nothing. It is not resident for that. Errors and blocking: as resident_models_load. */
+/* Makes the model's weight image for the device, unless there is one or none are kept, so that the
+ * first run packs nothing. Does not make the model resident. Errors and blocking: as
+ * resident_models_load. */
 MUST_CHECK Error *resident_models_prepare(
     ResidentModels *models, TenantId tenant, const Digest *identity, Device *device);
-/* Its residency there, retained; NULL: it is not resident. tenant: matters where they are isolated,
- * here and in resident_models_evict. */
+/* The model's residency on the device, retained; NULL: not resident. tenant: used only if tenants
+ * are isolated, here and in resident_models_evict. */
 Residency *resident_models_get(
     ResidentModels *models, TenantId tenant, const Digest *identity, uint32_t device_index);
-/* Every model's on that device. Nothing uses them any more, and none is being loaded there. */
+/* Evicts every model of the device. No execution uses them any more, and no load is under way
+ * there. */
 void resident_models_evict_all(ResidentModels *models, uint32_t device_index);
-/* Executions that use the residency keep it until they go. */
+/* Evicts the model. Executions that use the residency keep it until they end. */
 void resident_models_evict(
     ResidentModels *models, TenantId tenant, const Digest *identity, uint32_t device_index);

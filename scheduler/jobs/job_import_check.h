@@ -1,23 +1,24 @@
 #pragma once
-/* What a checkpoint file says of a job, checked against itself and against the model. */
+/* Checks what a checkpoint file says of a job, against itself and against the model. Called by
+ * job_import.c alone; a state belongs to one thread. */
 #include "scheduler/executor/job_point.h"
 #include "scheduler/jobs/job_import.h"
 #include "serialize/checkpoint/job_file.h"
 
-/* What stands behind one restore until the catalog has it. */
+/* The state of one restore until the catalog has the job. */
 struct JobImportState {
     JobImport wanted;
     Store *store;
     WorkerPool *pool;
     Container *container;
-    JobFile file; /* of a checkpoint that is no job's: origin.number is 0 */
+    JobFile file; /* origin.number is 0 for a checkpoint that is no job's */
     JobFileArrays inputs;
     Digest inputs_name; /* equal names: equal inputs */
-    Batch *batch;       /* of them; NULL where only their form was read */
+    Batch *batch;       /* of the inputs; NULL if only their form was read */
     bool moves;
     bool keeps_outputs;
     bool imports_model;
-    Container *model;    /* in the file; NULL: the tenant has it */
+    Container *model;    /* in the file; NULL: the tenant has the model */
     Executable *outline; /* set before job_import_check */
     /* set by job_import_check */
     JobPolicy policy;
@@ -28,7 +29,7 @@ struct JobImportState {
     uint64_t bytes_left;   /* of arrays that may still be decoded */
     uint64_t instructions; /* of the execution */
     uint64_t live_bytes;
-    /* made of them */
+    /* made from the parts above */
     char model_name[MODEL_REFERENCE_SIZE];
     ByteWriter policy_bytes, point_bytes, no_inputs;
     bool has_point, is_staged, vouched;
@@ -37,16 +38,16 @@ struct JobImportState {
     size_t output_count;
 };
 
-/* What is missing is missing in the file, and no answer to the request: NOT_FOUND becomes CORRUPT.
- */
+/* Turns NOT_FOUND into CORRUPT: the missing thing is missing in the file, which is no answer to the
+ * request. */
 MUST_CHECK Error *job_import_of_file(Error *owned_error);
 void job_import_deinit(JobImportState *state);
 
 /* Reads the file's sections. Errors: CORRUPT. */
 MUST_CHECK Error *job_import_check_file(JobImportState *state);
-/* What it comes from, in messages. */
+/* The name of the file or node, for messages. */
 const char *job_import_what(const JobImportState *state);
-/* All of it: policy, function, inputs, point, outputs, execution; every array that is to be stored
- * is decoded. The execution's values are checked when it goes on.
- * Errors: CORRUPT, INVALID. */
+/* Checks all of it: policy, function, inputs, point, outputs, execution; decodes every array that
+ * is to be stored. The execution's values are checked when it is restored. Errors: CORRUPT,
+ * INVALID. */
 MUST_CHECK Error *job_import_check(JobImportState *state);

@@ -1,7 +1,7 @@
 #pragma once
-/* Taking a job in: its model is found; what its inputs' file says of them is checked against the
- * function's ports and the tenant's quotas; then they are unpacked and stored, and the control
- * thread gets it. */
+/* Takes a submitted job in: finds its model, checks its inputs against the function's ports and the
+ * tenant's quotas, unpacks and stores them, and hands the job to the control thread. Called by
+ * job_service.c, on handler threads. */
 #include "scheduler/control/control.h"
 #include "scheduler/node/memory_budget.h"
 
@@ -10,19 +10,20 @@ typedef struct JobIntake {
     const char *model;  /* NAME, NAME@3, NAME@alias */
     const void *inputs; /* an .npz file; NULL: the function takes none */
     size_t inputs_size;
-    MemoryBudget *budget; /* the memory in which they are unpacked */
+    MemoryBudget *budget; /* the memory in which the inputs are unpacked */
     const JobPolicy *policy;
     int priority; /* PolicyClass */
     JobRelease release;
     double deadline; /* seconds since 1970; NaN: none */
     const char *key; /* NULL: none */
-    bool suspended;  /* it is to wait until somebody resumes it */
+    bool suspended;  /* the job waits until somebody resumes it */
 } JobIntake;
 
-/* Durable on return; the same key with the same request answers the first job.
+/* Submits the job: durable on return. The same key with the same request answers with the first
+ * job.
  *
- * out_created: false for a job that the key stood for. It is queued, or suspended where that was
- * asked for, unless something has happened to it since.
+ * out_created: false if the key named an existing job. The job is queued, or suspended if that was
+ *              asked for, unless its state has changed since.
  * Errors: NOT_FOUND the model, the function; INVALID an input, by its name; CONFLICT the key stands
  *         for another request; EXHAUSTED a quota, with its figure, or the disk. */
 MUST_CHECK Error *job_intake_submit(

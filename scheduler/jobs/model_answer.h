@@ -6,8 +6,7 @@
 #include "scheduler/http/server/http_response.h"
 #include "store/database/store.h"
 
-/* The stream keeps the executable from being removed until it is closed. Errors: NOT_FOUND;
- * CORRUPT.
- */
+/* Opens the stream, which keeps the executable from being removed until it is closed. Errors:
+ * NOT_FOUND; CORRUPT. */
 MUST_CHECK Error *model_answer_open(
     Store *store, TenantId tenant, const Digest *identity, HttpStream *out_stream);

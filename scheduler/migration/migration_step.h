@@ -1,5 +1,6 @@
 #pragma once
-/* The steps of the migration protocol, and a place to stop at each of them in tests. */
+/* The steps of the migration protocol (migration_steps.def), and a place where tests stop the
+ * process at each step. Called by departure_run.c and route_arrivals.c, on any thread. */
 typedef enum MigrationStep {
 #define MIGRATION_STEP(name, text, side, meaning) MIGRATION_STEP_##name,
 #include "scheduler/migration/migration_steps.def"
@@ -8,6 +9,7 @@ typedef enum MigrationStep {
 } MigrationStep;
 
 const char *migration_step_name(MigrationStep step);
-/* The step is done. Where the environment variable LAYOVER_DIE_AFTER_STEP names it, the process
- * kills itself here, as kill -9 would: that is how tests come to every step. Threads: any. */
+/* Called when the step is done. If the environment variable LAYOVER_DIE_AFTER_STEP names the step,
+ * the process kills itself here as kill -9 would, so that tests can stop at every step. Threads:
+ * any. */
 void migration_step_done(MigrationStep step);

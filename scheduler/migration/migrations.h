@@ -1,11 +1,11 @@
 #pragma once
-/* All migrations of a daemon: those that go out, those that come in, and those that an earlier
- * process or a cut connection left unsettled.
+/* All migrations of a daemon: departures, arrivals, and those that an earlier process or a cut
+ * connection left unsettled. Made by daemon.c; called by the routes of migrations and arrivals
+ * (handler threads) and by node_drain.c. Threads: any.
  *
  *      begin -> threads (departure_run.h) ----------------------------> the target's arrivals
- *      once in a few seconds: departures that nobody works on, and arrivals whose source has not
- *      been heard of, are settled by asking the other side
- */
+ *      every few seconds: departures that no thread works on, and arrivals whose source is silent,
+ *      are settled by asking the other side (migration_settler.h) */
 #include "scheduler/migration/arrival_service.h"
 #include "scheduler/migration/departure_run.h"
 
@@ -20,33 +20,37 @@ enum {
 typedef struct MigrationsOptions {
     Control *control;  /* borrowed */
     uint64_t own_node; /* this home's number */
-    /* What an operator should know: a job that nobody can settle. Must not wait; NULL: nobody. */
+    /* Receives a warning for the operator, for instance of a job that cannot be settled. Must not
+     * wait; NULL: no warnings. */
     void (*warn)(void *context, const char *text);
-    uint64_t settle_pause_ns; /* between two looks at what is unsettled; 0: 2 s */
+    uint64_t settle_pause_ns; /* between two turns of the settler; 0: 2 s */
     uint32_t patience_ms;     /* of DepartureRunOptions */
 } MigrationsOptions;
 
-/* Before the control thread takes up jobs: those whose migration is unsettled are held. A home is
- * then known to run nothing that may run elsewhere. */
+/* Holds all jobs whose migration is unsettled. Called before the control thread takes up jobs, so
+ * that this home runs no job that may run elsewhere. */
 MUST_CHECK Error *migrations_hold(Store *store);
 
 MUST_CHECK Error *migrations_create(const MigrationsOptions *options, Migrations **out);
-/* Ends what is under way as after a cut connection. */
+/* Ends running departures as a cut connection would. */
 void migrations_release(Migrations *migrations);
 DEFINE_OWN(Migrations, migrations_release);
 
-/* What peers send. Borrowed. */
+/* The service for messages of peers. Borrowed. */
 ArrivalService *migrations_arrivals(Migrations *migrations);
 
-/* Begins to move a job: its attempt is durable on return. node: what it is called here.
- * Errors: NOT_FOUND no such job, or node; CONFLICT its state; EXHAUSTED too many wait. */
+/* Begins to move a job: the attempt is durable on return. node: the target's name in this home.
+ * Errors: NOT_FOUND no such job, or node; CONFLICT the job's state; EXHAUSTED too many migrations
+ * wait. */
 MUST_CHECK Error *migrations_begin(Migrations *migrations, TenantId tenant, JobId job,
     const char *node, uint64_t bytes_per_s, MigrationStatus *out_status);
-/* The newest attempt of that job that this process knows. False: there is none. */
+/* Finds the newest attempt at that job in this process. False: there is none. */
 bool migrations_find(Migrations *migrations, JobId job, MigrationStatus *out_status);
 
-/* Takes a job in doubt though its source has not said that it gave it up: it gets an epoch that
- * fences the source off. Errors: NOT_FOUND; CONFLICT it is not in doubt, or the source answers. */
+/* Takes a job in doubt though its source has not said that it gave the job up: the job gets an
+ * epoch that fences the source off. Errors: NOT_FOUND; CONFLICT the job is not in doubt, or the
+ * source answers. */
 MUST_CHECK Error *migrations_adopt(Migrations *migrations, TenantId tenant, JobId job);
-/* As the source of an adopted job: node has it since that epoch, so it is not ours any more. */
+/* Called at the source of an adopted job: node owns the job since that epoch, so this home does not
+ * any more. */
 MUST_CHECK Error *migrations_fence(Migrations *migrations, uint64_t node, JobId job, int64_t epoch);

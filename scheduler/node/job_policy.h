@@ -1,5 +1,7 @@
 #pragma once
-/* What a tenant asked for beside model and inputs, as it stands in a job's row.
+/* The choices that a tenant made for a job beside model and inputs, as stored in the job's row.
+ * Called by the control thread, scheduler/jobs/, fsck and the command line. Pure: a policy belongs
+ * to its caller.
  *
  * Stored as: docs/job-files.md#job-policy */
 #include <stdbool.h>
@@ -23,32 +25,33 @@ typedef struct JobPolicy {
     char *device; /* "": any */
     bool items;
     uint64_t batch; /* items of a run; 0: 1 */
-    char **shared;  /* inputs that go whole to each run */
+    char **shared;  /* inputs that every run gets whole */
     uint32_t shared_count;
     uint64_t weight; /* 1 … */
     uint64_t checkpoint_keep;
-    uint64_t checkpoint_every_ns; /* 0: only when it must move */
+    uint64_t checkpoint_every_ns; /* 0: only when the job must move */
     uint32_t threads;             /* of a kernel; 0: the device's */
     bool check_finite;
-    uint64_t random_key; /* of the job's random numbers: Philox. Chosen when it is taken in */
-    /* Of a job from a file: items whose inputs are not stored any more; see BatchOptions. */
+    uint64_t random_key; /* key of the job's random numbers (Philox), chosen when the job is
+                          * submitted */
+    /* For a job from a file: items whose inputs are not stored any more; see BatchOptions. */
     uint64_t items_before;
     /* A single run is suspended once, when it has completed so many instructions, from the first
      * one on; 0: never. */
     uint64_t suspend_at;
-    uint64_t suspend_after_ns; /* the same, so long after its first slice has begun */
+    uint64_t suspend_after_ns; /* the same, so long after the beginning of its first slice */
 } JobPolicy;
 
-/* Nanoseconds of a policy for a request's milliseconds; -1 is never, which is 0. */
+/* Converts a request's milliseconds to nanoseconds; -1 (never) becomes 0. */
 uint64_t job_policy_suspend_ns(int64_t milliseconds);
-/* How a job's inputs are cut. Borrows from the policy. */
+/* How the job's inputs are cut. Borrows from the policy. */
 BatchOptions job_policy_batch_options(const JobPolicy *policy);
-/* What the policy says of how it runs; its limits are another's (execution_limits.h). */
+/* The execution options that the policy sets; limits come from execution_limits.h. */
 ExecutionOptions job_policy_execution_options(const JobPolicy *policy);
 void job_policy_deinit(JobPolicy *policy);
 #define OWN_POLICY(name) __attribute__((cleanup(job_policy_deinit))) name
 void job_policy_write(const JobPolicy *policy, ByteWriter *writer);
 /* Errors: CORRUPT, UNSUPPORTED. */
 MUST_CHECK Error *job_policy_read(const void *bytes, size_t size, JobPolicy *out_policy);
-/* Whether job_policy_read can read it; context is not looked at (FsckOptions.check_policy). */
+/* Checks that job_policy_read can read the bytes; context is ignored (FsckOptions.check_policy). */
 MUST_CHECK Error *job_policy_check(void *context, const void *bytes, size_t size);

@@ -1,7 +1,8 @@
 #pragma once
-/* Metrics: counted without locks, printed in Prometheus' text format.
+/* Metrics (metrics.def): counted without locks, printed in Prometheus' text format. Counted by the
+ * control thread, the HTTP server and housekeeping; printed by the route /metrics.
  *
- * Threads: any, for every function; metrics_add_source before others read. */
+ * Threads: any, for every function; metrics_add_source before the first read. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,25 +42,26 @@ void metrics_release(Metrics *metrics);
 DEFINE_OWN(Metrics, metrics_release);
 
 /* Declares the rows of a COUNTER or GAUGE with labels: rows[i] is the text of its labels, as in
- * route="JOB_GET",status="2xx". texts: constants. Without it there is one row without labels. */
+ * route="JOB_GET",status="2xx". texts: constants. A metric without declared rows has one row
+ * without labels. */
 MUST_CHECK Error *metrics_set_rows(
     Metrics *metrics, MetricId metric, const char *const *texts, size_t count);
 
-/* COUNTER and GAUGE. row: 0 without labels. */
+/* For COUNTER and GAUGE. row: 0 without labels. */
 void metrics_add(Metrics *metrics, MetricId metric, size_t row, int64_t value);
 static inline void metrics_increment(Metrics *metrics, MetricId metric) {
     metrics_add(metrics, metric, 0, 1);
 }
 void metrics_set(Metrics *metrics, MetricId metric, int64_t value);
-/* SECONDS. */
+/* For SECONDS. */
 void metrics_observe_ns(Metrics *metrics, MetricId metric, uint64_t duration_ns);
 
-/* Where a source puts its samples: of the metric that it is asked for. labels: their values, as
- * many as the metric has names. */
+/* Receives a source's samples of the metric that is asked for. labels: their values, as many as the
+ * metric has names. */
 typedef struct MetricSamples MetricSamples;
 void metrics_sample(MetricSamples *samples, const char *const *labels, double value);
 
-/* Who knows a SAMPLED metric: called for each of them at every read, in the reader's thread. */
+/* The source of SAMPLED metrics: called for each of them at every read, in the reader's thread. */
 typedef struct MetricSource {
     Error *(*collect)(void *self, MetricId metric, MetricSamples *samples);
     void *self;

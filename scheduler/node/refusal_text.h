@@ -1,5 +1,6 @@
 #pragma once
-/* Why the policy refuses a job or ends one, in words, with the figures. */
+/* The policy's reason for refusing or ending a job, as a sentence with the figures. Called by
+ * control_accounts.c and control_decisions.c. Pure: no state. */
 #include <stddef.h>
 
 #include "scheduler/policy/policy_event.h"

@@ -1,7 +1,8 @@
 #pragma once
-/* How much device-time runs of a function took, so that one that is to come can be foretold: a
- * moving average over those that ended, by executable and function. A bounded number of them is
- * known, the ones used last; what this process has not seen end is not known. Not thread-safe. */
+/* The device-time that runs of a function take, to predict the next run: a moving average over
+ * ended runs, by executable and function. A bounded number of functions is known, the most recently
+ * used; functions that did not end a run in this process are not known. Called by the control
+ * thread alone; not thread-safe. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,8 +15,8 @@ typedef struct RunTimes {
     } times[RUN_TIMES_MAX];
 } RunTimes;
 
-/* model: its number; count: items, 1 for a run without items; at least 1. */
+/* model: the model's number; count: items, 1 for a run without items; at least 1. */
 void run_times_add(
     RunTimes *times, uint64_t model, uint32_t function, uint64_t count, uint64_t device_ns);
-/* 0: not known. */
+/* The expected device-time of a run with count items; 0: not known. */
 uint64_t run_times_expect(const RunTimes *times, uint64_t model, uint32_t function, uint64_t count);

@@ -1,9 +1,9 @@
 #pragma once
-/* Tenants, tokens and models as requests ask for them: read once and kept until a commit changes
- * any of them (store_settings_generation). So a submission of a known model by a known tenant reads
- * nothing from the store.
+/* Tenants, tokens and models for requests: read once and kept until a commit changes any of them
+ * (store_settings_generation). So a submission of a known model by a known tenant reads nothing
+ * from the store. Called by the HTTP server, scheduler/service/ and the control thread.
  *
- * What is not found is not kept: the next one asks the store again. Threads: any. */
+ * A missing entry is not cached: the next request asks the store again. Threads: any. */
 #include "store/database/store.h"
 #include "store/accounts/tenants.h"
 #include "store/accounts/tokens.h"
@@ -16,16 +16,16 @@ MUST_CHECK Error *settings_cache_create(Store *store, SettingsCache **out_cache)
 void settings_cache_release(SettingsCache *cache);
 DEFINE_OWN(SettingsCache, settings_cache_release);
 
-/* Borrowed: as given. */
+/* The store that was passed to settings_cache_create. Borrowed. */
 Store *settings_cache_store(const SettingsCache *cache);
 
-/* Weight, quotas and name; what is used is not current. Errors: NOT_FOUND. */
+/* Weight, quotas and name; the use of quotas is not current. Errors: NOT_FOUND. */
 MUST_CHECK Error *settings_cache_get_tenant(
     SettingsCache *cache, TenantId tenant, Tenant *out_tenant);
 /* Errors: NOT_FOUND. */
 MUST_CHECK Error *settings_cache_find_tenant(
     SettingsCache *cache, const char *name, TenantId *out_tenant);
-/* Errors: REFUSED it is none. */
+/* Errors: REFUSED the token is not valid. */
 MUST_CHECK Error *settings_cache_check_token(
     SettingsCache *cache, const char *text, Token *out_token);
 /* reference: NAME, NAME@3, NAME@alias. out_outline: the executable without its constants' data;

@@ -1,5 +1,6 @@
 #pragma once
-/* A job's inputs, or one of its outputs, as arrays again. */
+/* Reads a job's inputs, or one of its outputs, from the store as arrays. Called by
+ * control_slices.c, on I/O threads. No state. */
 #include "base/worker_pool.h"
 #include "serialize/arrays/array_list.h"
 #include "store/contents/job_content.h"

@@ -1,5 +1,7 @@
 #pragma once
-/* Jobs come in, are refused with the figure named, wait, are suspended, resumed, cancelled, end. */
+/* The life of a job in the policy: submitted or refused with the figure named, waiting, suspended,
+ * resumed, cancelled, ended. Called by policy.c and the other files of policy/. No state but the
+ * Policy that is passed; on the thread that owns it. */
 #include "scheduler/policy/policy_internal.h"
 
 /* Handlers of the events of the same name. Errors: as policy_apply's. */
@@ -10,12 +12,15 @@ MUST_CHECK Error *admission_resume(Policy *policy, Job *job, uint64_t device);
 MUST_CHECK Error *admission_cancel(Policy *policy, Job *job);
 MUST_CHECK Error *admission_unblock(Policy *policy, Job *job);
 
-/* The job waits for a device: in the pool, or for the one it demands. It is in no queue before. */
+/* Puts a job that is in no queue where it waits for a device: in the pool, or in the queue of the
+ * device that it demands. */
 MUST_CHECK Error *admission_wait(Policy *policy, Job *job);
-/* It is suspended, as asked. It is in no queue, on no device, not in host memory. */
+/* Marks the job suspended, as was asked for. The job is in no queue, on no device and not in host
+ * memory. */
 MUST_CHECK Error *admission_suspended(Policy *policy, Job *job);
-/* The job is over: whatever it holds is free, and it is forgotten. action: RELEASE, or 0 for none.
- */
+/* Ends the job: frees all that the job holds and forgets the job. action: RELEASE, or 0 for
+ * none. */
 MUST_CHECK Error *admission_end(Policy *policy, Job *job, PolicyActionKind action);
-/* The device is gone with the job's state on it: back to the last checkpoint. */
+/* Sets the job back to its last checkpoint, because the device that held the job's state is
+ * lost. */
 MUST_CHECK Error *admission_throw_back(Policy *policy, Job *job);

@@ -1,12 +1,14 @@
 #pragma once
-/* Slices: which job gets the device now, and what the end of a slice means. */
+/* Slices: chooses the job that gets a device next, and handles the end of a slice. Called by
+ * policy.c and device_life.c; no state but the Policy that is passed. */
 #include "scheduler/policy/policy_internal.h"
 
-/* The device is free: floors that are due first, then class by class. */
+/* Chooses the next job for a free device: floors that are due first, then class by class. */
 MUST_CHECK Error *dispatch_decide(Policy *policy, Device *device);
-/* Stops a slice for a job of a higher class that has just become ready here. */
+/* Stops the running slice in favour of a job of a higher class that has just become ready on the
+ * device. */
 MUST_CHECK Error *dispatch_preempt(Policy *policy, Device *device);
-/* SLICE_ENDED; the job runs on that device. */
+/* Handles SLICE_ENDED of a job that runs on a device. */
 MUST_CHECK Error *dispatch_slice_ended(Policy *policy, Job *job, const PolicyEvent *event);
-/* The device is lost under a running slice: it took no time. */
+/* Ends the running slice of a lost device with a device-time of 0. */
 void dispatch_lose_slice(Policy *policy, Device *device);

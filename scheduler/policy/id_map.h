@@ -1,6 +1,7 @@
 #pragma once
-/* A map from pairs of numbers to the objects that begin with them: eight bytes a slot. Order is
- * never visible. */
+/* A hash map from pairs of numbers to the objects that begin with that pair, eight bytes a slot.
+ * Its order is never visible. Used by the policy, by the control thread and by the simulator's
+ * checker; each map belongs to one thread. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,7 +11,8 @@ typedef struct IdKey {
     uint64_t high, low;
 } IdKey;
 
-/* Objects are borrowed; each begins with its IdKey, which does not change while it is inside. */
+/* The map borrows its objects; each begins with its IdKey, which does not change while the object
+ * is inside. */
 typedef struct IdMap {
     IdKey **slots;
     size_t capacity; /* 0 or a power of two, at most three quarters full */
@@ -18,7 +20,7 @@ typedef struct IdMap {
 } IdMap;
 
 void id_map_deinit(IdMap *map);
-/* The key must not be inside. */
+/* Adds an object whose key is not in the map. */
 MUST_CHECK Error *id_map_add(IdMap *map, IdKey *object);
 void *id_map_find(const IdMap *map, uint64_t high, uint64_t low);
 void id_map_remove(IdMap *map, const IdKey *object);

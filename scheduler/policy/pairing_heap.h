@@ -1,6 +1,7 @@
 #pragma once
-/* A pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986) whose nodes live inside what they
- * order: it allocates nothing, and any node can leave it. Amortized O(log n). */
+/* A pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986). Its nodes are members of the objects
+ * that the heap orders, so the heap allocates nothing and any node can be removed. Operations are
+ * amortized O(log n). Used by the policy alone (policy_internal.h). */
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,7 +12,8 @@ typedef struct HeapNode {
     struct HeapNode *previous; /* the left sibling, or the parent of a first child */
 } HeapNode;
 
-/* Whether a leaves before b. Must be a total order that does not change while both are inside. */
+/* Whether a leaves the heap before b. Must be a total order that does not change while both are
+ * inside. */
 typedef bool HeapLess(const HeapNode *a, const HeapNode *b);
 
 typedef struct Heap {

@@ -1,29 +1,33 @@
 #pragma once
-/* Which device a waiting job goes to, and its way there: room, weights, state, ready.
+/* Chooses the device of a waiting job and brings the job there step by step: room, weights, state,
+ * ready. Called by the other files of policy/; no state but the Policy that is passed.
  *
- * A job that comes into the pool is offered to a device that has its weights and is idle, then to
- * the fastest idle one, then (if it is of a higher class) to one that runs a lower class. Where
- * there is none it stays in the pool, and a device that ends a slice takes the first by turn. A
- * device that finds nothing takes an execution off the device where most wait. */
+ * A job that comes into the pool is offered to an idle device that has its weights, then to the
+ * fastest idle one, then (if the job is of a higher class) to one that runs a lower class. If there
+ * is none the job stays in the pool, and a device that ends a slice takes the first job by turn. A
+ * device with nothing to run takes an execution from the device where most wait. */
 #include "scheduler/policy/policy_internal.h"
 
-/* A job waits in the pool, or before its demanded device: finds a device that should look at it. */
+/* Looks for a device that should consider the job, which waits in the pool or before its demanded
+ * device. */
 MUST_CHECK Error *placement_offer(Policy *policy, Job *job, bool *out_found);
-/* The same for all jobs of a seat that came back. */
+/* Does the same for all jobs of a seat that came back into its queue. */
 MUST_CHECK Error *placement_offer_seat(Policy *policy, Seat *seat);
-/* Takes jobs of the class that come before whatever is ready on the device. */
+/* Takes jobs of the class that come before every job that is ready on the device. */
 MUST_CHECK Error *placement_pull(Policy *policy, Device *device, PolicyClass class_, bool owed);
-/* While the device is busy: begins to bring in the next job if that takes a load or a move. */
+/* While the device is busy: begins to bring in the next job if that needs a load or a move. */
 MUST_CHECK Error *placement_prefetch(Policy *policy, Device *device);
-/* Jobs on their way to the device go one step on, where they can. */
+/* Takes each job on its way to the device one step further where possible. */
 MUST_CHECK Error *placement_advance(Policy *policy, Device *device);
-/* The device has nothing to run: takes an execution from the most crowded one. */
+/* Takes an execution from the most crowded device for a device that has nothing to run. */
 MUST_CHECK Error *placement_steal(Policy *policy, Device *device);
-/* The execution is on its device and could run. fresh: it comes from elsewhere, and so may stop a
- * slice of a lower class. */
+/* Marks an execution on its device as ready to run. fresh: the execution came from elsewhere, and
+ * so may stop a slice of a lower class. */
 MUST_CHECK Error *placement_ready(Policy *policy, Job *job, bool fresh);
-/* The job has no memory on its device any more and no device; it is in no queue. */
+/* Ends the job's placement: the job has no device and no memory there any more, and is in no
+ * queue. */
 void placement_leave(Policy *policy, Job *job);
 MUST_CHECK Error *placement_moved_in(Policy *policy, Job *job, bool worked);
-/* A load of weights failed: jobs that wait for them wait elsewhere, or fail. */
+/* Handles a failed load of weights: jobs that wait for the weights are placed elsewhere, or
+ * fail. */
 MUST_CHECK Error *placement_load_failed(Policy *policy, Replica *replica);

@@ -1,8 +1,9 @@
 #pragma once
 /* clang-format off */
-/* The scheduler's brain: a pure function from events with their time to actions. It has no clock,
- * no thread, does no I/O and computes with integers only, so the same events give the same actions
- * everywhere.
+/* The scheduler's decisions as a pure function from events with their time to actions. The policy
+ * has no clock and no thread, does no I/O and computes with integers only, so the same events give
+ * the same actions everywhere. Called by control_decisions.c on the control thread, and by the
+ * simulator and its replay (scheduler/simulate/).
  *
  * Who runs next on a device:
  *     class    high before normal before low, but each lower class is sure of its floor: it earns
@@ -11,8 +12,8 @@
  *     tenant   the least virtual time (device-time / weight) first: stride scheduling (Waldspurger
  *              and Weihl 1995), start-time fair queueing (Goyal, Vin, Cheng 1996). Two tenants that
  *              both wait all the time differ by at most slice/weight + slice/weight, a slice being
- *              at most quantum + longest kernel. Who wakes starts at the least virtual time of those
- *              who are awake
+ *              at most quantum + longest kernel. An account that wakes starts at the least virtual
+ *              time of the awake ones
  *     job      the earliest deadline first (Liu and Layland 1973), then the least virtual time by
  *              job weight, then the smaller id
  *
@@ -28,15 +29,15 @@
  * machine with several workers is several devices, each with its part of the memory.
  *
  * The caller answers each RUN, MOVE_OUT, MOVE_IN, LOAD_WEIGHTS and EVICT_WEIGHTS with the event
- * that its row in actions.def names, once. After DEVICE_LOST nothing is answered any more that was
- * asked of that device; moves from host memory to disk still are. A job is known until SLICE_ENDED
- * with FINISHED or FAILED, or until REFUSE, FAIL or RELEASE. */
+ * that its row in actions.def names, once. After DEVICE_LOST the caller answers nothing that was
+ * asked of that device; moves from host memory to disk are still answered. A job is known until
+ * SLICE_ENDED with FINISHED or FAILED, or until REFUSE, FAIL or RELEASE. */
 /* clang-format on */
 #include <stdbool.h>
 
 #include "scheduler/policy/policy_event.h"
 
-/* Sizes of device memory that differ; a device with one more is refused. */
+/* Upper bound on different sizes of device memory; a device with one more is refused. */
 enum { POLICY_MEMORY_SIZES_MAX = 64 };
 
 typedef struct Policy Policy;
@@ -45,50 +46,50 @@ MUST_CHECK Error *policy_create(Policy **out_policy);
 void policy_release(Policy *policy);
 DEFINE_OWN(Policy, policy_release);
 
-/* Takes one event. Times never go back.
+/* Applies one event. Times never go back.
  *
  * out_actions: borrowed until the next call.
  * Errors: INVALID, NOT_FOUND, CONFLICT when the event makes no sense in the present state, which
  *         then has not changed; OUT_OF_MEMORY, after which every later call fails and the caller
- * makes a new policy from what it has stored. */
+ *         makes a new policy from its stored state. */
 MUST_CHECK Error *policy_apply(
     Policy *policy, const PolicyEvent *event, const PolicyAction **out_actions, size_t *out_count);
-/* Of all actions so far. */
+/* The digest of all actions so far. */
 uint64_t policy_get_digest(const Policy *policy);
 
 typedef enum PolicyJobState {
-    POLICY_JOB_WAITING,    /* in the pool, or before the device it demands */
+    POLICY_JOB_WAITING,    /* in the pool, or before the device that the job demands */
     POLICY_JOB_PLACING,    /* has a device; waits for room or weights there */
-    POLICY_JOB_MOVING_IN,  /* its state is on the way to the device */
+    POLICY_JOB_MOVING_IN,  /* its state is being moved to the device */
     POLICY_JOB_READY,      /* could run */
     POLICY_JOB_RUNNING,    /* has the device */
     POLICY_JOB_GROWING,    /* waits for more memory on its device */
-    POLICY_JOB_BLOCKED,    /* waits for something outside */
-    POLICY_JOB_MOVING_OUT, /* its state is on the way to host memory or disk */
-    POLICY_JOB_SUSPENDED,  /* by request */
+    POLICY_JOB_BLOCKED,    /* waits for the event UNBLOCKED */
+    POLICY_JOB_MOVING_OUT, /* its state is being moved to host memory or disk */
+    POLICY_JOB_SUSPENDED,  /* suspended by request */
 } PolicyJobState;
 
 typedef struct PolicyJobView {
     PolicyJobState state;
     PolicyPlace place;
     bool open;                   /* counts in running_jobs */
-    bool blocked;                /* waits for something outside, wherever it is */
+    bool blocked;                /* waits for UNBLOCKED, in whatever place */
     bool suspending, cancelling; /* asked for, not yet done */
-    uint64_t tenant, device;     /* POLICY_NO_DEVICE: none */
+    uint64_t tenant, device;     /* device: POLICY_NO_DEVICE: none */
 } PolicyJobView;
 bool policy_find_job(const Policy *policy, uint64_t job, PolicyJobView *out_view);
 
-/* What a job that does not run waits for, beside its turn. */
+/* The reasons why a job that does not run waits, beside its turn. */
 typedef struct PolicyWait {
-    bool over_bytes;      /* the tenant's quota device_bytes, of which it needs more than is left */
+    bool over_bytes;      /* the tenant's quota device_bytes: the job needs more than is left */
     bool weights;         /* its model's weights are being loaded on its device */
     bool room;            /* memory of its device, which is being made free */
-    uint64_t bytes, left; /* that it needs there, and of over_bytes what the quota has left */
-    uint64_t more_bytes;  /* GROWING: that it asked for */
+    uint64_t bytes, left; /* bytes: needed on the device; left: of the quota, with over_bytes */
+    uint64_t more_bytes;  /* GROWING: bytes asked for */
 } PolicyWait;
 bool policy_find_wait(const Policy *policy, uint64_t job, PolicyWait *out_wait);
-/* Bytes that the job would need on the device beside what is there, and those that neither jobs nor
- * weights in use hold. False: there is no such job or device. */
+/* Bytes that the job would need on the device beside those that are there, and bytes that neither
+ * jobs nor weights in use hold. False: there is no such job or device. */
 bool policy_find_room(
     const Policy *policy, uint64_t job, uint64_t device, uint64_t *out_needed, uint64_t *out_free);
 

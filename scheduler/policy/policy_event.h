@@ -1,5 +1,7 @@
 #pragma once
-/* The plain data that goes into the policy and comes out of it, with its tables. */
+/* The policy's events and actions as plain data, with their tables of names and fields. Included by
+ * the policy, the control thread, the event log and the simulator. Pure: constant tables and
+ * functions without state. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,15 +11,16 @@
 #define POLICY_ID_MAX ((uint64_t)UINT32_MAX)
 #define POLICY_NO_LIMIT UINT64_MAX
 #define POLICY_WEIGHT_MAX ((uint64_t)1 << 20)
-/* Sums of a million such sizes or times fit 64 bits. */
+/* Sums of a million sizes or times within these bounds fit 64 bits. */
 #define POLICY_BYTES_MAX ((uint64_t)1 << 44)
 #define POLICY_TIME_MAX ((uint64_t)1 << 44) /* ns: almost five hours in one slice */
 #define POLICY_QUANTUM_MIN ((uint64_t)1000)
 
 typedef enum PolicyClass { POLICY_HIGH, POLICY_NORMAL, POLICY_LOW, POLICY_CLASS_COUNT } PolicyClass;
-extern const char *const policy_class_names[POLICY_CLASS_COUNT]; /* as people write them */
+extern const char *const policy_class_names[POLICY_CLASS_COUNT]; /* as the command line and HTTP
+                                                                  * write them */
 
-/* Where the state of an execution is. NONE: it starts from its inputs. */
+/* Where the state of an execution is. NONE: the execution starts from its inputs. */
 typedef enum PolicyPlace {
     POLICY_PLACE_NONE,
     POLICY_PLACE_DEVICE,
@@ -44,9 +47,9 @@ typedef enum PolicyQuota {
 typedef enum PolicyReason {
     POLICY_REASON_NONE,
     POLICY_REASON_QUOTA,         /* over a quota of the tenant */
-    POLICY_REASON_DEVICE_MEMORY, /* more than any device it may use has */
-    POLICY_REASON_NO_DEVICE,     /* the device it demands is unknown */
-    POLICY_REASON_RETRIES,       /* loading its weights or its state failed again and again */
+    POLICY_REASON_DEVICE_MEMORY, /* needs more memory than any device that the job may use has */
+    POLICY_REASON_NO_DEVICE,     /* the device that the job demands is unknown */
+    POLICY_REASON_RETRIES,       /* loading the job's weights or state failed too often */
 } PolicyReason;
 
 typedef enum PolicyEventKind {
@@ -63,7 +66,8 @@ typedef enum PolicyActionKind {
     POLICY_ACTION_KIND_COUNT
 } PolicyActionKind;
 
-/* Times are ns on one monotonic clock. Fields that its kind does not name are 0 and ignored. */
+/* Times are ns on one monotonic clock. Fields that the event's kind does not name are 0 and
+ * ignored. */
 typedef struct PolicyEvent {
     PolicyEventKind kind;
     uint64_t time_ns;
@@ -72,7 +76,7 @@ typedef struct PolicyEvent {
 #undef FIELD
 } PolicyEvent;
 
-/* Members that its kind does not use are 0. */
+/* Members that the action's kind does not use are 0. */
 typedef struct PolicyAction {
     PolicyActionKind kind;
     uint64_t job, model, device;
@@ -89,15 +93,16 @@ typedef struct PolicyEventInfo {
     const char *fields;
     const char *meaning;
 } PolicyEventInfo;
-/* By number; name NULL: no such event. */
+/* Indexed by number; name NULL: no such event. */
 extern const PolicyEventInfo policy_event_infos[POLICY_EVENT_KIND_COUNT];
 extern const char *const policy_action_names[POLICY_ACTION_KIND_COUNT];
 extern const char *const policy_outcome_names[POLICY_OUTCOME_COUNT];
 extern const char *const policy_quota_names[POLICY_QUOTA_COUNT];
 
-/* The field of that letter; every letter in events.def has one. */
+/* The field that a letter of events.def names; every letter there has one. */
 uint64_t *policy_event_field(PolicyEvent *event, char letter);
-/* Kind known, every field it names within its bounds. Errors: INVALID, naming the field. */
+/* Checks that the kind is known and every field of the kind is within its bounds. Errors: INVALID,
+ * naming the field. */
 MUST_CHECK Error *policy_event_check(const PolicyEvent *event);
-/* Goes on from the digest of the actions before. */
+/* Continues the digest of the actions before by one more action. */
 uint64_t policy_action_digest(const PolicyAction *action, uint64_t digest);

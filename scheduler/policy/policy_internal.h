@@ -1,5 +1,6 @@
 #pragma once
-/* What the files of the policy share: its objects and who changes which of them. */
+/* The policy's objects (accounts, seats, queues, devices, jobs), shared by the files of policy/ and
+ * by nobody else. A Policy and its objects belong to the thread that calls policy_apply. */
 #include "scheduler/policy/id_map.h"
 #include "scheduler/policy/pairing_heap.h"
 #include "scheduler/policy/policy.h"
@@ -20,35 +21,35 @@ enum {
     JOB_RETRIES_MAX = 3,     /* failed loads and moves before the job fails */
 };
 
-/* A tenant in one class: what fair share is about. */
+/* A tenant in one class: the unit that fair share is between. */
 typedef struct Account {
     Tenant *tenant;
     PolicyClass class_;
-    VirtualTime time;     /* with what running slices were charged */
-    VirtualTime charged;  /* that */
-    VirtualTime job_time; /* the greatest start tag of its jobs: where a new job begins */
+    VirtualTime time;     /* includes the charges of running slices */
+    VirtualTime charged;  /* those charges */
+    VirtualTime job_time; /* the greatest start tag of the account's jobs: where a new job begins */
     uint64_t awake_jobs;  /* jobs that run, or are ready on a device */
     HeapNode awake_node;  /* in Policy.awake while awake_jobs > 0 */
     Seat *pool_seats;
     uint64_t plain_jobs; /* of its jobs in seats: without a deadline */
-    int64_t plain_ns;    /* device-time that these are owed by those with one */
-    bool plain_due;      /* enough of it that one of them is next */
+    int64_t plain_ns;    /* device-time that jobs with a deadline owe to jobs without one */
+    bool plain_due;      /* enough of plain_ns that a job without a deadline is next */
 } Account;
 
 /* Jobs of one account that wait in one queue. */
 struct Seat {
-    IdKey key; /* of account; of queue and whether its jobs are open */
+    IdKey key; /* of the account; of the queue, and whether the seat's jobs are open */
     Account *account;
     struct Queue *queue;
     bool open;             /* its jobs count in running_jobs already */
-    bool queued;           /* in queue->seats: has jobs and is not parked */
+    bool queued;           /* in queue->seats: the seat has jobs and is not parked */
     bool parked;           /* a quota of the tenant is used up */
     uint32_t holder_count; /* jobs that point here */
     uint32_t job_count;    /* of them in urgent and plain */
     Heap urgent;           /* with deadlines, the earliest first */
     Heap plain;            /* by virtual time */
     HeapNode node;
-    VirtualTime time; /* account->time when it was put where it stands in the heap */
+    VirtualTime time; /* account->time when the seat was put at its place in the heap */
     Seat *next_parked;
     Seat *next_pool, *previous_pool; /* in account->pool_seats */
 };
@@ -63,7 +64,7 @@ typedef struct Queue {
 
 /* Devices with the same size of memory, and the waiting jobs that fit no smaller one. */
 typedef struct Bucket {
-    uint64_t capacity; /* UINT64_MAX: the last; jobs that fit no device so far */
+    uint64_t capacity; /* UINT64_MAX: the last bucket; its jobs fit no device so far */
     uint32_t device_count;
     Queue queue;
     Heap idle;                        /* devices with nothing to run: fastest, emptiest first */
@@ -80,7 +81,7 @@ struct Tenant {
     uint64_t limits[POLICY_QUOTA_COUNT]; /* by PolicyQuota */
     Usage used;
     uint64_t minutes[QUOTA_MINUTES]; /* device-time by minute, a ring */
-    uint64_t minute;                 /* the one that is being filled */
+    uint64_t minute;                 /* the minute that is being filled */
     uint64_t hour_ns;                /* sum of minutes */
     uint64_t budget_ns;              /* of its running slices */
     Account accounts[POLICY_CLASS_COUNT];
@@ -95,7 +96,7 @@ struct Tenant {
 
 typedef enum ReplicaState { REPLICA_LOADING, REPLICA_RESIDENT, REPLICA_EVICTING } ReplicaState;
 
-/* A model's weights on one device: there once, however many executions use them. */
+/* A model's weights on one device; each device has them once, for all executions there. */
 typedef struct Replica {
     IdKey key; /* model, device */
     Device *device;
@@ -126,8 +127,8 @@ typedef enum DeviceIndex { DEVICE_IN_NONE, DEVICE_IN_IDLE, DEVICE_IN_RUNNING } D
 struct Device {
     IdKey key;
     bool lost, preempting;
-    bool deciding;     /* in Policy.deciding */
-    bool processing;   /* being decided about now */
+    bool deciding;     /* in Policy.deciding: the device waits to be decided about */
+    bool processing;   /* the device is being decided about now */
     bool ordered_idle; /* its replicas stand first among their models' */
     DeviceIndex index;
     HeapNode index_node;
@@ -144,12 +145,12 @@ struct Device {
     Job *running;
     PolicyClass running_class; /* while running and in an index */
     PolicyClass fresh;   /* highest class that became ready since the last decision; COUNT: none */
-    bool fresh_preempts; /* a slice was stopped for it */
+    bool fresh_preempts; /* a slice was stopped for the class in fresh */
     Job *entering[POLICY_CLASS_COUNT];
     Job *residents; /* every job with memory here */
     uint32_t growing_count;
     Replica *idle_replicas, *idle_replicas_last, *used_replicas, *used_replicas_last;
-    int64_t floor_ns[POLICY_CLASS_COUNT]; /* device-time that the class is owed */
+    int64_t floor_ns[POLICY_CLASS_COUNT]; /* device-time that each class is owed */
     Device *next_deciding, *next_stuck;
     bool stuck; /* in Policy.stuck */
 };
@@ -158,7 +159,7 @@ struct Job {
     IdKey key;
     Account *account;
     Model *model;
-    Device *device;   /* where it is placed; NULL: nowhere */
+    Device *device;   /* where the job is placed; NULL: nowhere */
     Device *demanded; /* NULL: any */
     Seat *seat;
     HeapNode node;         /* in seat->urgent or seat->plain */
@@ -169,19 +170,19 @@ struct Job {
     VirtualTime charged; /* RUNNING: to its account */
     uint64_t bytes;      /* granted, or to be granted */
     uint64_t host_bytes; /* counted in host memory, while it is there or on its way */
-    uint64_t grow_bytes; /* asked for on top, not yet granted */
+    uint64_t grow_bytes; /* asked for in addition, not yet granted */
     uint64_t budget_ns;  /* RUNNING */
     uint32_t weight;
     uint8_t state;  /* PolicyJobState */
     uint8_t place;  /* PolicyPlace */
-    uint8_t target; /* MOVING_OUT: where to */
+    uint8_t target; /* MOVING_OUT: the destination */
     uint8_t retries;
     bool open, queued, checkpointed, wants_suspend, wants_cancel;
-    bool awake;       /* RUNNING: counts in account->awake_jobs without standing in a queue */
-    bool blocked;     /* BLOCKED, also while and after it moves out */
+    bool awake;       /* RUNNING: counts in account->awake_jobs though the job is in no queue */
+    bool blocked;     /* BLOCKED, also while the job moves out and after that */
     bool granted;     /* its bytes are counted on the device */
-    bool move_failed; /* not asked to move again before it has run */
-    bool owed;        /* chosen to pay a floor: may push out a higher class */
+    bool move_failed; /* the job is not asked to move again before it has run */
+    bool owed;        /* chosen to pay a floor: the job may push out a higher class */
 };
 
 typedef struct PolicyConfig {
@@ -208,12 +209,12 @@ struct Policy {
     Device *deciding, *deciding_last;
     Tenant *unparking;
     Device *stuck;     /* an execution there needs more memory and could not be moved */
-    uint64_t stuck_ns; /* when that is tried again; 0: nothing is stuck */
+    uint64_t stuck_ns; /* when a move for stuck devices is tried again; 0: no device is stuck */
     PolicyAction *actions;
     size_t action_count, action_capacity;
 };
 
-/* policy.c */
+/* Appends an action to the answer of the present event (policy.c). */
 MUST_CHECK Error *policy_act(Policy *policy, PolicyAction action);
-/* The device will look for something to run before the event is over. */
+/* Notes that the device looks for something to run before the event has been handled. */
 void policy_decide_later(Policy *policy, Device *device);

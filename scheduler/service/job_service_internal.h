@@ -1,5 +1,5 @@
 #pragma once
-/* The job service as its files see it. */
+/* The job service as the files of service/ see it. Its functions run on HTTP handler threads. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -13,27 +13,28 @@ typedef struct JobWatch JobWatch;
 
 struct JobService {
     SettingsCache *settings;
-    Store *store; /* its */
+    Store *store; /* of settings */
     Catalog *catalog;
     WorkerPool *pool;
     Control *control;
-    MemoryBudget *intake; /* memory for inputs on their way */
+    MemoryBudget *intake; /* memory for inputs that are being taken in */
     pthread_mutex_t watches_mutex;
     JobWatch *watches;              /* open streams */
-    void (*removed)(void *context); /* NULL: nobody waits for it */
+    void (*removed)(void *context); /* NULL: not set */
     void *removed_context;
-    PassedAnswers *passed; /* outputs of moved jobs, on their way */
-    atomic_uint asking;    /* threads that wait for another node's word of a job */
+    PassedAnswers *passed; /* outputs of moved jobs that are being passed on */
+    atomic_uint asking;    /* threads that wait for another node's answer about a job */
 };
 
-/* Whose job a caller means, and its row. An admin may name any tenant's job. */
+/* Finds the row of the job that a caller names. An admin may name any tenant's job. */
 MUST_CHECK Error *job_service_find(
     JobService *service, const Caller *caller, const char *text, Job *out_job);
-/* As it is shown, with what only the control thread knows. */
+/* Fills in the job as it is shown, with the state that only the control thread knows. */
 MUST_CHECK Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job);
-/* Which quota a job that does not run waits for, if it is one. */
+/* Says which quota a job that does not run waits for, if it waits for one. */
 void job_service_explain_wait(JobService *service, const Tenant *tenant, JobsApiJob *inout_job);
-/* The same of one job, where that says nothing: what has the devices that it could use. */
+/* For one job whose wait has no explanation yet: says which jobs have the devices that it could
+ * use. */
 void job_service_explain_turn(JobService *service, const Job *row, JobsApiJob *inout_job);
 MUST_CHECK Error *job_service_devices(
     void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
@@ -46,16 +47,17 @@ MUST_CHECK Error *job_service_outputs(void *self, const Caller *caller, const ch
 MUST_CHECK Error *job_service_ask(
     void *self, const Caller *caller, const char *job, JobsApiQuestion what, JobsApiWait *out_wait);
 /* ---- job_service_moved.c: jobs that went to another node ---- */
-/* Adds what that one says of it; nothing where it does not answer. */
+/* Adds the state that the job's new node reports; adds nothing if the node does not answer. */
 void job_service_show_moved(
     JobService *service, const Caller *caller, const Job *row, JobsApiJob *inout_job);
 MUST_CHECK Error *job_service_pass_outputs(JobService *service, const Caller *caller,
     const Job *row, int64_t since, HttpStream *out_stream, JobsApiOutputs *out);
 
-/* A file gives its job once: whether a node that this home knows has taken it already. One that
- * does not answer cannot say so. Other tenants' jobs there are none to a user.
+/* Checks that no node that this home knows has restored the file's job already, since a file gives
+ * its job once. A node that does not answer is skipped. Jobs of other tenants do not exist for a
+ * user.
  *
- * out_vouched: one of them released the job, and there it is of the tenant with the caller's
+ * out_vouched: a node released the job, and the job belongs there to the tenant with the caller's
  *              tenant's name; or an administrator asks.
  * Errors:      CONFLICT. */
 MUST_CHECK Error *job_service_check_elsewhere(
@@ -65,16 +67,16 @@ MUST_CHECK Error *job_service_checkpoint(void *self, const Caller *caller, const
     const JobsApiCheckpointOptions *options, const char *path, HttpStream *out_stream);
 MUST_CHECK Error *job_service_restore(void *self, const Caller *caller, const char *path,
     const JobsApiRestoreOptions *options, JobsApiJob *out_job);
-/* A suspended job goes on from an older checkpoint when it is resumed. */
+/* Makes a suspended job continue from an older checkpoint when it is resumed. */
 MUST_CHECK Error *job_service_go_back(JobService *service, const Job *row, int64_t checkpoint);
 MUST_CHECK Error *job_service_verify(void *self, const Caller *caller, const char *job,
     int64_t checkpoint, JobsApiVerification *out_verification);
 MUST_CHECK Error *job_service_verification(
     void *self, const Caller *caller, const char *replay, JobsApiVerification *out_verification);
-/* Runs work, which is one step of inout_copy, until it is done. A copy that fails is given up. */
+/* Runs work, one step of inout_copy, until the copy is done. A copy that fails is given up. */
 MUST_CHECK Error *job_service_copy(
     JobService *service, CatalogWork work, void *context, JobCopy *inout_copy);
-/* One job more may wait. Errors: EXHAUSTED the tenant's queued_jobs. */
+/* Checks that one more job may wait. Errors: EXHAUSTED the tenant's queued_jobs. */
 MUST_CHECK Error *job_service_check_queue(JobService *service, TenantId tenant);
 MUST_CHECK Error *job_service_watch(
     void *self, const Caller *caller, const char *job, int64_t since, HttpStream *out_stream);

@@ -1,24 +1,24 @@
 #pragma once
-/* Some of a job's outputs as an .npz file that is made while it is read: nothing is written to the
- * disk, and of an answer's data no more is in memory than the small arrays of its rows and one
- * chunk.
+/* Some of a job's outputs as an .npz file that is made while it is read. Nothing is written to the
+ * disk; the small arrays of the answer's rows and one chunk are in memory. Called by
+ * job_service_outputs.c, on handler threads; a stream belongs to one thread.
  *
- * An answer holds as many rows as its limits allow, one at least; the next one goes on behind them.
- */
+ * An answer holds as many rows as its limits allow, at least one; the next answer continues after
+ * them. */
 #include "scheduler/http/server/jobs_api.h"
 #include "store/jobs/jobs.h"
 
 typedef struct OutputAnswerLimits {
     size_t rows_max;
     uint64_t bytes_max; /* of all arrays, unpacked */
-    uint64_t held_max;  /* of those that are held in memory from the beginning */
+    uint64_t held_max;  /* of the arrays that are held in memory from the beginning */
 } OutputAnswerLimits;
 
 /* 10,000 rows, 256 MiB, 1 MiB. */
 extern const OutputAnswerLimits output_answer_limits;
 
-/* Visible rows from sequence number since on. Arrays of a batch job's rows become one array for
- * each name, along the leading axis.
+/* Opens the visible rows from sequence number since on. Arrays of a batch job's rows become one
+ * array for each name, along the leading axis.
  *
  * out_stream: fails where the job is removed meanwhile.
  * Errors:     NOT_FOUND; CORRUPT; INVALID a single run's rows that share a name. */

@@ -1,16 +1,18 @@
 #pragma once
-/* Watches what goes into a policy and what comes out, with a model of its own, and says where a
- * promise is broken:
+/* Watches a policy's events and actions with a model of its own and reports each broken promise.
+ * Called by simulation.c; belongs to the thread of its simulation.
  *
  *     jobs       accepted once, run by one device at a time, only where their state and weights
- * are, never after their end; none forgotten memory     grants and weights on a device never exceed
- * its memory quotas     running_jobs, queued_jobs, device_bytes, host_bytes,
- * device_seconds_per_hour shares     of two tenants that are ready all the time on the only device,
- * device-time over weight differs by at most slice/weight + slice/weight; a slice is quantum +
- * longest kernel floors     a class that is ready on a device gets its floor, late by half a window
- * at most deadlines  met, when the earliest-deadline order within the tenant's guaranteed share
- * meets them (on the only device; see deadline_checker.h) progress   when nothing moves any more,
- * nobody waits who could go on
+ *                are, never after their end; none forgotten
+ *     memory     grants and weights on a device never exceed its memory
+ *     quotas     running_jobs, queued_jobs, device_bytes, host_bytes, device_seconds_per_hour
+ *     shares     of two tenants that are ready all the time on the only device, device-time over
+ *                weight differs by at most slice/weight + slice/weight; a slice is quantum +
+ *                longest kernel
+ *     floors     a class that is ready on a device gets its floor, late by half a window at most
+ *     deadlines  met, when the earliest-deadline order within the tenant's guaranteed share meets
+ *                them (on the only device; see deadline_checker.h)
+ *     progress   when nothing moves any more, no job waits that could continue
  *
  * Numbers of tenants, devices and models are below the counts given, job ids in [1, job_count]. */
 #include <stdbool.h>
@@ -29,25 +31,26 @@ typedef struct CheckerSizes {
 MUST_CHECK Error *checker_create(const CheckerSizes *sizes, Checker **out_checker);
 void checker_release(Checker *checker);
 DEFINE_OWN(Checker, checker_release);
-/* An event that the policy took, and its actions. */
+/* Checks an event that the policy took, and its actions. */
 MUST_CHECK Error *checker_apply(
     Checker *checker, const PolicyEvent *event, const PolicyAction *actions, size_t action_count);
-/* How much device-time the job will take; before it is submitted. Without it its deadline is not
- * judged. */
+/* Sets how much device-time the job will take, before it is submitted. The deadline of a job
+ * without an expectation is not judged. */
 void checker_expect(Checker *checker, uint64_t job, uint64_t device_ns);
-/* Nothing more will happen. */
+/* Checks the promises of the end: no further event comes. */
 MUST_CHECK Error *checker_finish(Checker *checker);
 
-/* Of all violations; texts of the first CHECKER_VIOLATIONS_MAX. */
+/* The number of all violations; only the first CHECKER_VIOLATIONS_MAX have texts. */
 uint64_t checker_violation_count(const Checker *checker);
 const char *checker_violation(const Checker *checker, uint64_t index);
 
-/* How fairly a tenant was served while it waited for more than it had. */
+/* How fairly a tenant was served while it waited for more device-time. */
 typedef struct CheckerTenant {
     uint64_t device_ns;    /* in all */
-    uint64_t entitled_ns;  /* device-time due to it while it had jobs that could run and did
-                              not: its weight's part of what those like it in its class got */
-    uint64_t contended_ns; /* device-time that it got meanwhile */
+    uint64_t entitled_ns;  /* device-time due to the tenant while it had jobs that could run and
+                            * did not: its weight's part of the time that tenants like it in its
+                            * class got */
+    uint64_t contended_ns; /* device-time that the tenant got meanwhile */
     uint64_t weight;
     uint64_t jobs_done;
 } CheckerTenant;

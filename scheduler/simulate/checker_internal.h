@@ -1,5 +1,6 @@
 #pragma once
-/* The checker's model: what is where, by events and actions alone. */
+/* The checker's model of all jobs, devices and tenants, built from events and actions alone. Shared
+ * by checker.c, checker_actions.c and checker_shares.c; belongs to the thread of its simulation. */
 #include "base/text.h"
 #include "scheduler/policy/id_map.h"
 #include "scheduler/simulate/checker.h"
@@ -40,7 +41,7 @@ typedef struct CheckDevice {
 /* A tenant in one class. */
 typedef struct CheckShare {
     uint64_t ready;     /* on the only device */
-    uint64_t served_ns; /* since the set of those who are ready changed */
+    uint64_t served_ns; /* since the set of ready tenants changed */
     uint64_t could_run; /* jobs that wait anywhere and could run */
     uint64_t weight;
     CheckTime since; /* Checker.fair when could_run left 0 */
@@ -69,7 +70,8 @@ struct Checker {
     CheckTenantState *tenants;
     uint64_t *model_bytes;
     IdMap uses, weights;
-    /* by class: what those who wait for more got, for each unit of weight; sum of their weights */
+    /* by class: device-time of the tenants that wait for more, for each unit of weight; sum of
+     * their weights */
     CheckTime fair[POLICY_CLASS_COUNT];
     uint64_t contended_weight[POLICY_CLASS_COUNT];
     DeadlineChecker *deadlines; /* NULL: more than one device */
@@ -80,20 +82,21 @@ struct Checker {
 };
 
 void checker_violate(Checker *checker, const char *format, ...) PRINTF_LIKE(2, 3);
-/* The policy said what cannot be: the model is of no use from here on, and watches no more. */
+/* The policy contradicts the model: the model cannot be used afterwards, and the checker stops
+ * watching. */
 void checker_contradict(Checker *checker, const char *format, ...) PRINTF_LIKE(2, 3);
-/* checker_actions.c: what the policy wants done. */
+/* checker_actions.c: applies an action of the policy. */
 void checker_take_action(Checker *checker, const PolicyEvent *event, const PolicyAction *action);
-/* The job's memory on its device is free. */
+/* Frees the job's memory on its device. */
 void checker_leave_device(Checker *checker, uint32_t number);
 void checker_close(Checker *checker, CheckJob *job);
 void checker_end(Checker *checker, uint32_t number);
-/* Whether the job could run where it is; call after every change of it. */
+/* Updates whether the job could run where it is; called after every change of the job. */
 void checker_update_ready(Checker *checker, uint32_t number);
 CheckWeights *checker_find_weights(const Checker *checker, uint64_t model, uint64_t device);
-/* checker_shares.c: who got how much. */
+/* checker_shares.c: counts device-time. */
 void checker_shares_slice(Checker *checker, uint32_t number, uint64_t device, uint64_t slice_ns);
-/* The set of those who are ready has changed. */
+/* Restarts the comparison after the set of ready tenants changed. */
 void checker_shares_restart(Checker *checker, PolicyClass class_);
-/* One more job of the tenant could run and does not, or one less. */
+/* Counts one more (or one less) job of the tenant that could run and does not. */
 void checker_contend(Checker *checker, const CheckJob *job, int change);

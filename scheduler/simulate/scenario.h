@@ -1,6 +1,7 @@
 #pragma once
 /* A scenario: devices, tenants, models, jobs and faults, described by numbers of each kind. The
- * format is docs/scenarios.md's. */
+ * format is described in docs/scenarios.md. Parsed and run by simulation.c and `layover simulate`.
+ * Pure: plain data. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,15 +25,15 @@ typedef struct ScenarioRange {
 
 typedef struct ScenarioDevices {
     uint64_t count, memory_bytes, speed;
-    uint64_t kernel_ns;     /* the longest kernel: a slice ends so much late at most */
+    uint64_t kernel_ns;     /* the longest kernel: a slice ends late by at most this time */
     uint64_t bytes_per_ms;  /* of loads and moves */
     uint64_t lost_every_ms; /* mean time until a device is lost; 0: never */
-    uint64_t back_after_ms; /* then */
+    uint64_t back_after_ms; /* time until a lost device is back */
 } ScenarioDevices;
 
 typedef struct ScenarioTenants {
     uint64_t count;
-    uint64_t weights[SCENARIO_GROUPS_MAX]; /* one after the other */
+    uint64_t weights[SCENARIO_GROUPS_MAX]; /* used in turn, tenant by tenant */
     uint32_t weight_count;
     uint64_t limits[POLICY_QUOTA_COUNT];
 } ScenarioTenants;
@@ -70,9 +71,9 @@ typedef struct Scenario {
     uint64_t device_count, tenant_count, model_count, job_count;
 } Scenario;
 
-/* Nothing but the policy's defaults; a base to fill in by hand. */
+/* Sets the policy's defaults and nothing else, as a base to fill in by hand. */
 void scenario_init(Scenario *out_scenario);
 /* text: JSON with its NUL. Errors: INVALID, naming the key. */
 MUST_CHECK Error *scenario_parse(const char *text, Scenario *out_scenario);
-/* Sums, and that everything a group names exists. Errors: INVALID. */
+/* Sums up the groups and checks that everything a group names exists. Errors: INVALID. */
 MUST_CHECK Error *scenario_check(Scenario *inout_scenario);

@@ -1,5 +1,6 @@
 #pragma once
-/* What the files of the simulation share: the world and what happens in it. */
+/* The simulated world and its future events (happenings), shared by simulation.c and
+ * simulation_world.c; belongs to one thread. */
 #include "scheduler/policy/policy.h"
 #include "scheduler/simulate/simulation.h"
 
@@ -27,8 +28,8 @@ typedef struct Happening {
 
 typedef struct SimulatedDevice {
     const ScenarioDevices *group;
-    uint32_t epoch;       /* one more when it is lost */
-    uint32_t slice_epoch; /* one more for each slice and each preemption */
+    uint32_t epoch;       /* increased when the device is lost */
+    uint32_t slice_epoch; /* increased for each slice and each preemption */
     uint32_t running;     /* job; 0: none */
     uint64_t started_ns, budget_ns, ends_ns;
     bool lost;
@@ -36,10 +37,10 @@ typedef struct SimulatedDevice {
 
 typedef struct SimulatedJob {
     uint32_t group, model;
-    uint32_t device; /* it has memory there; UINT32_MAX: nowhere */
-    uint32_t epoch;  /* one more when it is thrown back: what was blocked is not any more */
-    uint64_t left_ns, saved_ns; /* to do; the same at the last checkpoint */
-    uint64_t fails_at_ns;       /* left_ns at which it fails; 0: it does not */
+    uint32_t device; /* the device with the job's memory; UINT32_MAX: none */
+    uint32_t epoch;  /* increased when the job is thrown back, which drops its pending unblock */
+    uint64_t left_ns, saved_ns; /* left to do; the same at the last checkpoint */
+    uint64_t fails_at_ns;       /* left_ns at which the job fails; 0: never */
     bool over, on_device;
 } SimulatedJob;
 

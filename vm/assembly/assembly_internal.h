@@ -1,5 +1,6 @@
 #pragma once
-/* What the parts of the assembler share. */
+/* The assembler's state and its parts, shared by the files of vm/assembly/. One assembly belongs to
+ * one thread. */
 #include "base/name_map.h"
 #include "vm/assembly/assembly_tokens.h"
 #include "vm/code/executable_builder.h"
@@ -9,8 +10,8 @@ typedef struct AssemblyBody {
     uint32_t parameter_count;
     uint32_t line; /* of the token at the body's start */
     const char *text;
-    int64_t register_count; /* -1: as many as the code names */
-    bool last_uses;         /* to be marked by the assembler */
+    int64_t register_count; /* -1: as many as the code uses */
+    bool last_uses;         /* last uses are marked by the assembler */
 } AssemblyBody;
 
 typedef struct Assembly {
@@ -23,26 +24,26 @@ typedef struct Assembly {
 } Assembly;
 
 typedef struct AssemblyPorts {
-    Port *ports; /* NULL: only their number is known */
+    Port *ports; /* NULL: only the number of ports is known */
     uint32_t count;
 } AssemblyPorts;
 
 void assembly_ports_deinit(AssemblyPorts *ports);
-/* (name: dtype[dims] slot N, ...): assembly_ports.c. *out starts empty. */
+/* Reads (name: dtype[dims] slot N, ...): assembly_ports.c. *out starts empty. */
 MUST_CHECK Error *assembly_read_ports(Tokens *tokens, AssemblyPorts *out);
-/* The same, or (N). */
+/* Reads the same, or (N). */
 MUST_CHECK Error *assembly_read_parameters(Tokens *tokens, AssemblyPorts *out);
 /* Reads one definition's value: assembly_constant.c. */
 MUST_CHECK Error *assembly_read_constant(Tokens *tokens, Value *out);
-/* "[2, 3]" */
+/* Reads "[2, 3]". */
 MUST_CHECK Error *assembly_read_shape(Tokens *tokens, Shape *out);
-/* The code of one function: assembly_code.c. */
+/* Reads the code of one function: assembly_code.c. */
 MUST_CHECK Error *assembly_read_code(Assembly *assembly, const AssemblyBody *body);
 
 static inline void *assembly_index_to_pointer(uint32_t index) {
     return (void *)((uintptr_t)index + 1);
 }
-/* False when the map has no such name. */
+/* False if the map has no such name. */
 static inline bool assembly_find(const NameMap *map, const char *name, uint32_t *out_index) {
     void *pointer = name_map_find(map, name);
     if (pointer) *out_index = (uint32_t)((uintptr_t)pointer - 1);

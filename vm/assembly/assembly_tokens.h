@@ -1,5 +1,6 @@
 #pragma once
-/* Assembly text cut into tokens, one ahead. */
+/* Cuts assembly text into tokens, one ahead of the parser. Called by the files of vm/assembly/.
+ * Pure: a Tokens belongs to its caller. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +10,7 @@
 
 typedef enum TokenKind {
     TOKEN_WORD,   /* letters, digits, '_' and '.', a letter or '_' first */
-    TOKEN_NUMBER, /* sign, digits, letters and '.': what it means is the reader's business */
+    TOKEN_NUMBER, /* sign, digits, letters and '.'; the reader of the token interprets it */
     TOKEN_STRING, /* with its quotes */
     TOKEN_HEX,    /* x"...", with its quotes */
     TOKEN_MARK,   /* one of ( ) [ ] { } , : = @ % & ! * ? or "->" or "=>" */
@@ -27,23 +28,24 @@ typedef struct Token {
 typedef struct Tokens {
     const char *at; /* of NUL-terminated text */
     uint32_t line;
-    Token token; /* the present one */
+    Token token; /* the present token */
 } Tokens;
 
 MUST_CHECK Error *tokens_start(const char *text, uint32_t line, Tokens *out);
 /* Errors: INVALID "line 3: …". */
 MUST_CHECK Error *tokens_next(Tokens *tokens);
-/* Newlines mean something only in code. */
+/* Skips newlines, which have a meaning only in code. */
 MUST_CHECK Error *tokens_skip_newlines(Tokens *tokens);
 bool tokens_at(const Tokens *tokens, const char *text);
-/* Goes on behind the mark or word if it is there. */
+/* Skips the mark or word if it is the present token. */
 MUST_CHECK Error *tokens_accept(Tokens *tokens, const char *text, bool *out_accepted);
 MUST_CHECK Error *tokens_expect(Tokens *tokens, const char *text);
-/* "line 3: … before 'x'". */
+/* Returns the error "line 3: … before 'x'". */
 MUST_CHECK Error *tokens_fail(const Tokens *tokens, const char *expected);
 MUST_CHECK Error *tokens_read_i64(Tokens *tokens, int64_t *out);
-/* NUL-terminated copies to memory_free: the token as it is; a string without quotes and escapes. */
+/* Copies, NUL-terminated, freed by memory_free: the present token unchanged; or a string without
+ * quotes and escapes. */
 MUST_CHECK Error *tokens_copy(const Tokens *tokens, char **out);
 MUST_CHECK Error *tokens_read_string(Tokens *tokens, TextBuilder *out);
-/* A word, or a quoted string. */
+/* Reads a word, or a quoted string. */
 MUST_CHECK Error *tokens_read_name(Tokens *tokens, TextBuilder *out);

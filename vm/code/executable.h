@@ -1,9 +1,9 @@
 #pragma once
 /* An executable: the compiled, immutable form of one model version: functions, constants,
- * primitives, code.
+ * primitives, code. Used by everything above; counted, and any thread may read one.
  *
- * Counted, shared by threads. Built by ExecutableBuilder (compiler, assembler) or read from a file;
- * either way only verified ones exist: executable_builder_finish runs the verifier. */
+ * Built by ExecutableBuilder (compiler, assembler) or read from a file. Only verified executables
+ * exist, since executable_builder_finish runs the verifier. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,7 +31,8 @@ typedef enum FunctionKind { /* stored */
 
 typedef enum FunctionFlags { /* stored */
     FUNCTION_NULLS = 1,    /* registers start as nil (Relax); reading an unwritten one is defined */
-    FUNCTION_EXPORTED = 2, /* callers outside may name it; others belong to the compiler */
+    FUNCTION_EXPORTED = 2, /* callers outside the executable may name it; other functions are the
+                            * compiler's */
 } FunctionFlags;
 
 typedef enum PortForm { /* stored */
@@ -41,14 +42,15 @@ typedef enum PortForm { /* stored */
     PORT_OPTIONAL_LIST = 3, /* a list of tensors or nil */
 } PortForm;
 
-/* One parameter or result as people see it. Checked when inputs are bound: dtype and rank must
- * match, fixed dimensions too, equal symbols must be equal. */
+/* One parameter or result as people see it. Binding checks inputs against it: dtype and rank must
+ * match, fixed dimensions too, and dimensions with equal symbols must be equal. */
 typedef struct Port {
     char *name;
-    PortForm form; /* of the others the rest says what their tensors are */
+    PortForm form; /* of forms other than TENSOR, the members below describe the tensors inside */
     DType dtype;   /* DTYPE_NONE: anything */
     bool rank_known;
-    uint8_t slot;                  /* where the function expects (or leaves) it: 0 host, 1 device */
+    uint8_t slot;                  /* the slot where the function expects (or leaves) the value:
+                                    * 0 host, 1 device */
     Shape shape;                   /* -1: dynamic */
     char *symbols[SHAPE_RANK_MAX]; /* name of a dynamic dimension, or NULL */
 } Port;
@@ -63,8 +65,8 @@ typedef struct Function {
     uint32_t word_count;
     uint32_t instruction_count;
     const uint32_t *instruction_words; /* word offset (from first_word) of each instruction */
-    /* NULL or parameter_count / result_count ports. result_count 1: the value returned is that
-     * result; else it is a tuple (ADT tag 0) of result_count fields. */
+    /* NULL or parameter_count / result_count ports. result_count 1: the returned value is that
+     * result; otherwise the returned value is a tuple (ADT tag 0) of result_count fields. */
     Port *parameters;
     Port *results;
     uint32_t result_count;
@@ -73,7 +75,7 @@ typedef struct Function {
 typedef struct Constant {
     Value value;  /* tensor (host, sealed, storage.constant_index set), shape, string, int, float,
                      bool or dtype */
-    uint8_t slot; /* of a tensor: where instructions find it */
+    uint8_t slot; /* for a tensor: the slot where instructions find it */
 } Constant;
 
 typedef struct Primitive {
@@ -89,9 +91,9 @@ typedef struct Executable {
     const uint64_t *code;
     uint32_t function_count, constant_count, primitive_count, code_word_count;
     Digest identity; /* SHA-256 of the manifest; all zero until serialize has computed it */
-    bool outline;    /* large constants have no data: their bytes must not be looked at */
-    /* Strings come into slot 1 (device_strings.h), so only a device in host memory can run it
-     * (executable_check_device). Found by the verifier. */
+    bool outline;    /* large constants have no data: their bytes must not be read */
+    /* The code brings strings into slot 1 (device_strings.h), so only a device in host memory can
+     * run it (executable_check_device). Set by the verifier. */
     bool device_strings;
     struct LivenessCache *liveness; /* liveness.h; filled on demand, thread-safe */
 } Executable;
@@ -99,7 +101,7 @@ typedef struct Executable {
 Executable *executable_retain(const Executable *executable);
 void executable_release(Executable *executable);
 DEFINE_OWN(Executable, executable_release);
-/* Errors: NOT_FOUND naming the exported functions there are. */
+/* Finds an exported function. Errors: NOT_FOUND, naming the exported functions. */
 MUST_CHECK Error *executable_find_function(
     const Executable *executable, const char *name, uint32_t *out_index);
 static inline bool port_is_list(const Port *port) {
@@ -115,7 +117,7 @@ static inline const uint64_t *function_instruction(
     const Executable *executable, const Function *function, uint32_t pc) {
     return executable->code + function->first_word + function->instruction_words[pc];
 }
-/* Errors: UNSUPPORTED a device that cannot run it. */
+/* Errors: UNSUPPORTED the device cannot run the executable. */
 MUST_CHECK Error *executable_check_device(const Executable *executable, const Device *device);
 /* Bytes of all tensor constants. */
 uint64_t executable_constant_bytes(const Executable *executable);

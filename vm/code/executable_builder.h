@@ -1,10 +1,10 @@
 #pragma once
-/* Building an executable: the one way to make one. Used by the compiler's emitter, the assembler
- * and the readers.
+/* Builds an executable; there is no other way to make one. Called by the compiler's emitter, the
+ * assembler and the reader of executable files; a builder belongs to one thread.
  *
- * Order of functions, constants and primitives is the order of the calls; equal primitives are
- * merged only by the caller. Nothing is checked before executable_builder_finish but limits and
- * arguments; finish verifies all of it. */
+ * Functions, constants and primitives are numbered in the order of the calls; equal primitives are
+ * merged only by the caller. Before executable_builder_finish only limits and arguments are
+ * checked; executable_builder_finish verifies everything. */
 #include "vm/code/executable.h"
 #include "vm/instruction/opcode.h"
 
@@ -14,37 +14,37 @@ MUST_CHECK Error *executable_builder_create(ExecutableBuilder **out);
 void executable_builder_release(ExecutableBuilder *builder);
 DEFINE_OWN(ExecutableBuilder, executable_builder_release);
 
-/* Declares a function; its code comes later, so that calls can name it before. out_index: its
- * operand value. */
+/* Declares a function. Its code comes later, so that calls can name the function before. out_index:
+ * its operand value. */
 MUST_CHECK Error *executable_builder_add_function(ExecutableBuilder *builder, const char *name,
     FunctionKind kind, uint32_t flags, uint32_t parameter_count, uint32_t *out_index);
-/* Copies the ports. which: parameters or results. */
+/* Copy the ports of the parameters or results. */
 MUST_CHECK Error *executable_builder_set_parameters(
     ExecutableBuilder *builder, uint32_t function, const Port *ports, uint32_t count);
 MUST_CHECK Error *executable_builder_set_results(
     ExecutableBuilder *builder, uint32_t function, const Port *ports, uint32_t count);
-/* Consumes the value (even on failure). Tensors become sealed and know their index. */
+/* Consumes the value (even on failure). Tensors become sealed and get their constant's index. */
 MUST_CHECK Error *executable_builder_add_constant(
     ExecutableBuilder *builder, Value owned_value, uint8_t slot, uint32_t *out_index);
-/* Attributes are retained; they are checked against the operator at once. */
+/* Retains the attributes, which are checked against the operator at once. */
 MUST_CHECK Error *executable_builder_add_primitive(ExecutableBuilder *builder,
     const char *operator_name, uint32_t version, Attributes *attributes, uint32_t *out_index);
 
-/* The code of one function after another: begin, instructions, end. */
+/* Adds the code of one function after another: begin, instructions, end. */
 MUST_CHECK Error *executable_builder_begin_code(
     ExecutableBuilder *builder, uint32_t function, uint32_t register_count);
 MUST_CHECK Error *executable_builder_add_instruction(ExecutableBuilder *builder, Opcode opcode,
     uint32_t flags, uint32_t destination, const uint64_t *operands, uint32_t operand_count);
-/* How many instructions the function has so far: the pc of the next one. */
+/* The number of instructions of the function so far: the pc of the next one. */
 uint32_t executable_builder_pc(const ExecutableBuilder *builder);
-/* Replaces an operand of an instruction of the current function: for jumps whose target was not
+/* Replaces an operand of an instruction of the current function, for jumps whose target was not
  * known. */
 MUST_CHECK Error *executable_builder_patch_operand(
     ExecutableBuilder *builder, uint32_t pc, uint32_t operand_index, uint64_t operand);
-/* Raw words of a whole function, for readers; replaces begin / add / end. */
+/* Sets the raw words of a whole function, for readers; replaces begin / add / end. */
 MUST_CHECK Error *executable_builder_set_code(ExecutableBuilder *builder, uint32_t function,
     uint32_t register_count, const uint64_t *words, uint32_t word_count);
 
-/* Verifies and freezes. Errors: CORRUPT "function f, instruction 3 (If): jump to 99 of 7". Consumes
- * nothing; the builder is empty afterwards on success. */
+/* Verifies and freezes the executable. Errors: CORRUPT "function f, instruction 3 (If): jump to 99
+ * of 7". The builder is unchanged on failure and empty on success. */
 MUST_CHECK Error *executable_builder_finish(ExecutableBuilder *builder, Executable **out);

@@ -1,5 +1,6 @@
 #pragma once
-/* What liveness.c keeps of a function, shared with the verifier's flow check. */
+/* The liveness of one function as liveness.c keeps it, shared with verifier_flow.c and
+ * verifier_slots.c. Threads: any; a set of words belongs to its caller. */
 #include "vm/code/basic_blocks.h"
 #include "vm/instruction/instruction.h"
 #include "vm/code/liveness.h"
@@ -12,7 +13,7 @@ typedef struct FunctionLiveness {
     uint32_t live_in_entry_count;
 } FunctionLiveness;
 
-/* Borrowed; computed on the first call and kept with the executable. */
+/* The function's liveness, borrowed; computed on the first call and kept with the executable. */
 MUST_CHECK Error *liveness_of_function(
     const Executable *executable, uint32_t function, const FunctionLiveness **out);
 
@@ -26,8 +27,8 @@ static inline bool live_has(const uint64_t *words, uint32_t index) {
     return words[index / 64] >> (index % 64) & 1;
 }
 
-/* Takes what the instruction writes out of the set: alive behind it -> alive but for its results.
- */
+/* Removes the registers that the instruction writes: turns the set alive after it into the same set
+ * without its results. */
 static inline void live_remove_written(const Instruction *instruction, uint64_t *words) {
     if (instruction_has_destination(instruction))
         live_remove(words, head_destination(instruction->head));
@@ -35,7 +36,7 @@ static inline void live_remove_written(const Instruction *instruction, uint64_t 
         live_remove(words, (uint32_t)operand_value(instruction->operands[i]));
 }
 
-/* Alive behind the instruction -> alive before it. */
+/* Turns the set alive after the instruction into the set alive before it. */
 static inline void live_step_back(const Instruction *instruction, uint64_t *words) {
     live_remove_written(instruction, words);
     uint32_t read_count = instruction_first_written(instruction);
@@ -44,8 +45,9 @@ static inline void live_step_back(const Instruction *instruction, uint64_t *word
             live_add(words, (uint32_t)operand_value(instruction->operands[i]));
 }
 
-/* Fills an empty set with what is alive at a block's end, and empties it again when the block has
- * been walked back: cheaper than clearing all words where there are many registers and blocks. */
+/* Load: adds the registers alive at a block's end to an empty set. Clear: empties the set again
+ * after the block was walked backwards. Faster than clearing all words if there are many registers
+ * and blocks. */
 static inline void live_load_block_end(
     const FunctionLiveness *liveness, uint32_t block, uint64_t *words) {
     uint32_t end = liveness->live_out_offsets[block + 1];

@@ -1,9 +1,10 @@
 #pragma once
 /* An execution: one run of one function of an executable: frames, registers, pc, objects, counters.
- * What a checkpoint holds.
+ * A checkpoint holds exactly this. Called by the executor (job_run.c), the command line and the C
+ * library; one thread at a time.
  *
- * Everything is on the heap and the C stack is never part of it. It may stop between any two
- * instructions. */
+ * The whole state is on the heap and the C stack is never part of it. An execution may stop between
+ * any two instructions. */
 #include <stdatomic.h>
 
 #include "kernels/device/kernel_stop.h"
@@ -26,10 +27,11 @@ typedef struct ExecutionOptions {
     uint32_t threads;                        /* a kernel may use; 0: 1. Never changes the bits */
     uint64_t philox_key;
     PackedRegistry *packed; /* retained; NULL: the builtins only */
-    /* Retained; NULL: none. Blocks that this execution takes from earlier ones and leaves to later
-     * ones: for executions of one tenant only. */
+    /* Retained; NULL: none. Memory blocks that this execution takes from earlier executions and
+     * leaves to later ones: for executions of one tenant only. */
     MemoryPool *reserves[SLOT_COUNT];
-    /* Stops the kernels of this execution; borrowed, longer there than it. NULL: one of its own. */
+    /* Stops the kernels of this execution; borrowed, and outlives it. NULL: the execution has its
+     * own. */
     KernelStop *kernel_stop;
     bool check_finite; /* fail at the first float output that is not finite, naming the operator */
 } ExecutionOptions;
@@ -38,7 +40,7 @@ typedef enum RunKind {
     RUN_FINISHED,
     RUN_SUSPENDED, /* execution_request_suspend was called, or the budget's instructions are used */
     RUN_SLICE_ENDED,  /* execution_request_slice_end was called */
-    RUN_NEEDS_MEMORY, /* slot, bytes; at the same pc, nothing happened */
+    RUN_NEEDS_MEMORY, /* slot, bytes; the pc has not moved and nothing happened */
     RUN_BLOCKED,      /* the yield queue is full */
 } RunKind;
 
@@ -48,8 +50,8 @@ typedef struct RunResult {
     uint64_t bytes;
 } RunResult;
 
-/* instructions: how many may complete before RUN_SUSPENDED (exact; tests and --suspend-after only);
- * 0: no limit. */
+/* instructions: how many may complete before RUN_SUSPENDED (exact; for tests and --suspend-after
+ * only); 0: no limit. */
 typedef struct Budget {
     uint64_t instructions;
 } Budget;
@@ -58,31 +60,32 @@ typedef struct ExecutionCounters {
     uint64_t instructions; /* completed since the execution began, over all resumes */
     uint64_t kernel_calls;
     uint64_t yields; /* values yielded so far */
-    uint64_t philox; /* counter */
+    uint64_t philox; /* the counter of random numbers */
 } ExecutionCounters;
 
-/* Starts a call of a function with arguments (borrowed; tensors in any slot are brought into the
- * ports' slots and sealed). Errors: INVALID wrong count, dtype, shape (each names the input);
- * EXHAUSTED; NOT_FOUND packed function. */
+/* Starts a call of a function. arguments: borrowed; tensors in any slot are brought into the ports'
+ * slots and sealed. Errors: INVALID wrong count, dtype, shape (each names the input); EXHAUSTED;
+ * NOT_FOUND packed function. */
 MUST_CHECK Error *execution_create(Residency *residency, const ExecutionOptions *options,
     uint32_t function, const Value *arguments, uint32_t argument_count, Execution **out);
-/* Whether a function takes these tensors, before there is a device to run on.
- * arguments: the function's parameter_count. Errors: INVALID as execution_create. */
+/* Checks whether a function accepts these tensors, before there is a device to run on. arguments:
+ * the function's parameter_count. Errors: INVALID as execution_create. */
 MUST_CHECK Error *execution_check_tensors(const Function *function, const Value *arguments);
 void execution_release(Execution *execution);
 DEFINE_OWN(Execution, execution_release);
 
-/* Runs until the function returns, the budget is used up, or a stop is asked for. What it
- * queued on the device is done then.
- * Errors: whatever an instruction returns, wrapped "function f, instruction 12 (InvokePacked
- * MatMul)"; the execution is then failed and can only be inspected and released. Threads: one at a
- * time per execution; the request functions may be called from any. */
+/* Runs until the function returns, the budget is used up, or a stop is asked for. Work queued on
+ * the device is complete on return. Errors: any error of an instruction, wrapped "function f,
+ * instruction 12 (InvokePacked MatMul)"; the execution is then failed and can only be inspected and
+ * released. Threads: one at a time per execution; the request functions may be called from any. */
 MUST_CHECK Error *execution_run(Execution *execution, Budget budget, RunResult *out_result);
-/* A kernel that takes long is abandoned: its instruction is executed once more after a resume. */
+/* Asks for RUN_SUSPENDED. A kernel that takes long is abandoned: its instruction is executed once
+ * more after a resume. Threads: any. */
 void execution_request_suspend(Execution *execution);
-/* At the next safepoint; its kernel_stop decides about a kernel that takes long. */
+/* Asks for RUN_SLICE_ENDED at the next safepoint; kernel_stop decides about a kernel that takes
+ * long. Threads: any. */
 void execution_request_slice_end(Execution *execution);
-/* Takes that back, if it was not answered yet. */
+/* Withdraws a request for a slice's end that was not met yet. Threads: any. */
 void execution_withdraw_slice_end(Execution *execution);
 
 /* Borrowed; nil before RUN_FINISHED. */
@@ -93,10 +96,10 @@ ExecutionCounters execution_get_counters(const Execution *execution);
 Residency *execution_get_residency(const Execution *execution);
 MemoryPool *execution_get_pool(const Execution *execution, uint8_t slot);
 PackedRegistry *execution_get_packed(const Execution *execution);
-/* What containers made for this execution are charged to. */
+/* The meter that is charged for containers made in this execution. */
 struct ObjectMeter *execution_get_meter(const Execution *execution);
-/* The function it was started with: its results are what the execution returns, whatever was
- * tail-called since. */
+/* The function that the execution was started with: its results are those of the execution,
+ * whatever functions were tail-called since. */
 uint32_t execution_get_entry(const Execution *execution);
 uint32_t execution_get_depth(const Execution *execution);
 /* Frame 0 is the oldest. */

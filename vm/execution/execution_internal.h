@@ -1,5 +1,6 @@
 #pragma once
-/* What the parts of an execution share. */
+/* An execution's members and the functions that the files of vm/execution/ share. On the thread
+ * that runs the execution, but for stop. */
 #include "kernels/tensor/tensor.h"
 #include "vm/residency/decoded_code.h"
 #include "vm/execution/execution.h"
@@ -16,7 +17,7 @@ typedef enum StopBits {
     STOP_SLICE_END = 2,
 } StopBits;
 
-typedef struct PackedEntry { /* a packed function of the executable, found */
+typedef struct PackedEntry { /* a packed function of the executable, resolved */
     PackedFunction *function;
     void *context;
     int32_t arity;
@@ -29,16 +30,16 @@ struct Execution {
     PackedRegistry *packed;
     MemoryPool *pools[SLOT_COUNT];
     ObjectMeter *meter;
-    RunAhead ahead; /* of the device */
+    RunAhead ahead; /* bounds the work queued on the device */
 
-    uint32_t entry; /* the function it was started with */
+    uint32_t entry; /* the function that the execution was started with */
     Frame *frames;
     size_t frame_count, frame_capacity;
-    /* One file of registers for all frames. Above the top frame's all are nil, so that a call need
-     * not clear its own. */
+    /* One file of registers for all frames. Registers above the top frame's are nil, so that a call
+     * need not clear its own. */
     Value *registers;
     size_t register_capacity;
-    Value result; /* once no frame is left */
+    Value result; /* set when no frame is left */
     bool finished;
     Value *yields; /* a ring that grows up to options.yield_limit */
     uint32_t yield_first, yield_count, yield_capacity;
@@ -54,15 +55,15 @@ struct Execution {
     Value *scratch;                  /* borrowed values: arguments of a packed call */
     size_t scratch_capacity;
     RunResult stop_result; /* set with STEP_STOP */
-    /* Small tensors that died, with their storages: the next output of that size takes one over,
-     * which saves going through the pool. */
+    /* Released small tensors, with their storages: the next output of the same size reuses one,
+     * which avoids a call of the pool. */
     Tensor *recycled[EXECUTION_RECYCLED_MAX];
     uint32_t recycled_count;
 
     Instrument *instrument;
     void *instrument_context;
-    /* Something mutable may be among the values: a storage of AllocStorage, an opaque object.
-     * Until then a snapshot need not look inside containers. */
+    /* A mutable object (a storage of AllocStorage, an opaque object) may be among the values. While
+     * it is false a snapshot need not look inside containers. */
     bool has_mutable;
     bool failed;
     KernelStop *kernel_stop; /* the options', or own_stop */
@@ -70,22 +71,23 @@ struct Execution {
     _Atomic uint32_t stop; /* StopBits */
 };
 
-/* What an instruction's handler tells the loop. */
+/* The result of an instruction's handler. */
 typedef enum Step {
-    STEP_NEXT,     /* completed: on with the next */
+    STEP_NEXT,     /* completed: continue with the next instruction */
     STEP_FRAME,    /* completed: the top frame is another one */
-    STEP_STOP,     /* nothing happened: execution->stop_result says why */
+    STEP_STOP,     /* nothing happened: execution->stop_result has the reason */
     STEP_FINISHED, /* completed: no frame is left */
 } Step;
 
-/* Every handler: leaves *out_step alone for STEP_NEXT. registers: the top frame's. */
+/* The handler of an instruction. Leaves *out_step unchanged for STEP_NEXT. registers: the top
+ * frame's. */
 typedef Error *InstructionHandler(
     Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step);
 
 static inline const Value *operand_get(const DecodedOperand *operand, const Value *registers) {
     return operand->constant ? operand->constant : &registers[operand->index];
 }
-/* The value with a reference of its own; a last use leaves nil behind. */
+/* The operand's value with a reference of its own; a last use leaves nil in the register. */
 static inline Value operand_take(const DecodedOperand *operand, Value *registers) {
     if (operand->constant) return value_copy(*operand->constant);
     Value value = registers[operand->index];
@@ -105,42 +107,43 @@ static inline void register_set(Value *registers, uint32_t index, Value owned_va
 static inline Frame *execution_top(Execution *execution) {
     return &execution->frames[execution->frame_count - 1];
 }
-/* STEP_STOP with RUN_NEEDS_MEMORY. */
+/* Stops with RUN_NEEDS_MEMORY. */
 static inline void execution_need_memory(
     Execution *execution, uint8_t slot, uint64_t bytes, Step *out_step) {
     execution->stop_result = (RunResult){RUN_NEEDS_MEMORY, slot, bytes};
     *out_step = STEP_STOP;
 }
-/* Room in the ring for one more; the caller has checked the limit. */
+/* Makes room in the ring for one more yield; the caller has checked the limit. */
 MUST_CHECK Error *execution_reserve_yield(Execution *execution);
-/* Room for that many borrowed values. */
+/* Makes room for that many borrowed values. */
 MUST_CHECK Error *execution_reserve_scratch(Execution *execution, size_t count);
 
-/* Gives the memory of recycled tensors back; false when there was none. */
+/* Frees the memory of recycled tensors; false if there was none. */
 bool execution_flush_recycled(Execution *execution);
 
 /* execution_frames.c. Pushes a frame for the function; its registers are nil. Errors: FAILED too
  * deep, EXHAUSTED. */
 MUST_CHECK Error *execution_push_frame(
     Execution *execution, uint32_t function, uint32_t return_register);
-/* Decodes and finds caches for a function about to run. */
+/* Decodes a function about to run and finds its inline caches. */
 MUST_CHECK Error *execution_prepare_function(Execution *execution, uint32_t function);
 /* Releases the top frame's registers and takes it off. */
 void execution_pop_frame(Execution *execution);
 
-/* execution_arguments.c: a value that fits a port, in the port's slot, sealed. name: for messages.
- */
+/* execution_arguments.c: makes a value that fits a port, in the port's slot, sealed. name: for
+ * messages. */
 MUST_CHECK Error *execution_bind(
     Execution *execution, const Port *port, const char *name, const Value *value, Value *out);
-/* All arguments of a function against its ports, and equal symbols against each other. Values go to
- * out_values, count of them, nil on entry; on failure some may be set. */
+/* Binds all arguments of a function to its ports, and compares equal symbols. out_values: room for
+ * all, nil on entry; on failure some may be set. */
 MUST_CHECK Error *execution_bind_all(Execution *execution, uint32_t function,
     const Value *arguments, uint32_t argument_count, Value *out_values);
-/* A tensor in that slot: itself, a reference to the same memory, or a copy. Step STOP: memory. */
+/* A tensor in that slot: the same one, a reference to the same memory, or a copy. *out_answer says
+ * whether memory is needed. */
 MUST_CHECK Error *execution_move_tensor(
     Execution *execution, Tensor *tensor, uint8_t slot, MemoryAnswer *out_answer, Tensor **out);
-/* A tensor of its own in that slot, with the same bytes. */
+/* A copy of the tensor in that slot, with its own memory. */
 MUST_CHECK Error *execution_copy_tensor(
     Execution *execution, Tensor *tensor, uint8_t slot, MemoryAnswer *out_answer, Tensor **out);
-/* True when the tensor's memory is that of its slot in this execution. */
+/* Whether the tensor's memory is that of its slot in this execution. */
 bool execution_owns_memory(const Execution *execution, const Tensor *tensor);

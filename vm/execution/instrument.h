@@ -1,17 +1,18 @@
 #pragma once
 /* Instrumentation: a host function called before and after every operator and packed function; it
- * may have the call skipped. It belongs to the host, not to the execution: re-attach it after a
- * resume. */
+ * may have the call skipped. An instrument belongs to the host, not to the execution: attach it
+ * again after a resume. Set by the command line's profile (tools/client/run_profile.c); called on
+ * the thread of the execution. */
 #include "vm/execution/execution.h"
 
 typedef enum InstrumentAnswer {
     INSTRUMENT_RUN,
-    INSTRUMENT_SKIP, /* before: the call is left out; its result is nil, its outs stay unwritten */
+    INSTRUMENT_SKIP, /* before: the call is skipped; its result is nil, its outs stay unwritten */
 } InstrumentAnswer;
 
-/* How an operator was called, and what served it. */
+/* How an operator was called, and which kernel computed it. */
 typedef struct InstrumentKernel {
-    const char *name; /* the plan's kernel; "view"; "append": only the piece was written */
+    const char *name; /* the plan's kernel; "view"; "append": only the appended piece was written */
     const OperatorInfo *operator_info;
     const Attributes *attributes;
     uint32_t input_count;
@@ -24,13 +25,13 @@ typedef struct InstrumentCall {
     uint32_t function, pc;
     const Value *arguments; /* inputs, then (not ALLOC) outs; nil for absent and packed ones */
     uint32_t argument_count;
-    const Value *results; /* after: what the call gave; NULL before */
+    const Value *results; /* after: the call's results; NULL before */
     uint32_t result_count;
     const InstrumentKernel *kernel; /* after an operator's call; NULL otherwise */
 } InstrumentCall;
 
-/* The answer is only looked at before a call. An error fails the execution. */
+/* The answer counts only before a call. An error fails the execution. */
 typedef Error *Instrument(void *context, const InstrumentCall *call, InstrumentAnswer *out_answer);
 
-/* Between two runs. NULL takes it off. */
+/* Between two runs. NULL removes the instrument. */
 void execution_set_instrument(Execution *execution, Instrument *instrument, void *context);

@@ -1,6 +1,7 @@
 #pragma once
-/* The one loop over the opcodes. */
+/* The loop that executes instructions. Called by execution_run (execution.c), on the thread of the
+ * execution. */
 #include "vm/execution/execution.h"
 
-/* Runs the top frame on. The execution has at least one frame and has not failed. */
+/* Continues the top frame. The execution has at least one frame and has not failed. */
 MUST_CHECK Error *interpreter_run(Execution *execution, Budget budget, RunResult *out_result);

@@ -1,6 +1,7 @@
 #pragma once
-/* One InvokePacked on its way: inputs gathered, plan found, outputs being made. Lives on the C
- * stack of one instruction, never longer. */
+/* One InvokePacked while it executes: inputs gathered, plan found, outputs being made. Shared by
+ * the files invoke_*.c. Lives on the C stack of one instruction, never longer, on the thread of the
+ * execution. */
 #include "vm/execution/instructions.h"
 
 #define INPUT_NONE UINT32_MAX
@@ -13,32 +14,32 @@ typedef struct Invocation {
     const Plan *plan; /* borrowed from the site's cache */
     const InlineCache *cache;
     MemoryPool *pool;
-    uint8_t slot; /* where it runs */
+    uint8_t slot; /* the slot that the call runs in */
     uint32_t input_count, output_count;
     uint64_t workspace;
     CallInput inputs[PLAN_INPUTS_MAX];
     uint64_t input_addresses[PLAN_INPUTS_MAX];
     uint64_t output_addresses[PLAN_OUTPUTS_MAX];
-    Shape shapes[PLAN_OUTPUTS_MAX];    /* of the outputs, measured where only the data decides */
+    Shape shapes[PLAN_OUTPUTS_MAX];    /* of the outputs, measured if they depend on the data */
     uint64_t bytes[PLAN_OUTPUTS_MAX];  /* of outputs whose elements have no fixed size */
     Tensor *outputs[PLAN_OUTPUTS_MAX]; /* owned (ALLOC form) or borrowed; NULL: written in place */
     uint32_t reused[PLAN_OUTPUTS_MAX]; /* input that the output is written over, or INPUT_NONE */
 } Invocation;
 
-/* Workspace, and the shapes that only the data decides. *out_step STEP_STOP: memory is needed,
- * nothing is held. */
+/* Allocates the workspace, and measures shapes that depend on the data. *out_step STEP_STOP: memory
+ * is needed, and nothing is held. */
 MUST_CHECK Error *invocation_prepare(Invocation *invocation, Step *out_step);
-/* Launches; frees the workspace. whole: nothing of what the kernel reads is written over, so that
- * it may be left half done. Errors: ABANDONED it was; nothing has happened then. */
+/* Launches the kernel and frees the workspace. whole: the kernel overwrites none of its inputs, so
+ * it may be abandoned half done. Errors: ABANDONED the kernel was; nothing has happened then. */
 MUST_CHECK Error *invocation_launch(Invocation *invocation, bool whole);
-/* Gives up what invocation_prepare took. */
+/* Frees everything that invocation_prepare allocated. */
 void invocation_drop(Invocation *invocation);
-/* Counters, check_finite. */
+/* Updates counters and applies check_finite. */
 MUST_CHECK Error *invocation_complete(Invocation *invocation);
-/* Takes the inputs of last use out of their registers and puts the outputs into theirs. */
+/* Takes the inputs of last use out of their registers and stores the outputs in their registers. */
 void invocation_store_outputs(Invocation *invocation);
-/* invoke_append.c: whether the call is an Append whose result may grow in place later, and that
- * call. */
+/* invoke_append.c: whether the call is an Append whose result may grow in place later, and the
+ * execution of such a call. */
 bool invocation_is_append(const Invocation *invocation);
 MUST_CHECK Error *invocation_run_append(Invocation *invocation, Step *out_step);
 /* invoke_destinations.c: the form without ALLOC. */

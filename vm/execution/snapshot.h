@@ -1,13 +1,14 @@
 #pragma once
 /* A snapshot: the consistent view of an execution between two instructions, from which a checkpoint
- * is written while the execution runs on.
+ * is written while the execution continues. Taken by job_snapshot.c and the command line on the
+ * thread of the execution; read by serialize/checkpoint/ on any thread.
  *
- * On a device with queues the copies may still be under way: whoever reads the values waits for
+ * On a device with queues the copies may still be under way: a reader of the values waits for
  * `ready`.
  *
- * It holds references only; whoever would write in place must have the sole one, so what it refers
- * to cannot change. Opaque storages and opaque objects are copied at the safepoint. Only live
- * registers are in it. */
+ * A snapshot holds references only. An instruction writes in place only into an object with a
+ * single reference, so the referenced objects cannot change. Opaque storages and opaque objects are
+ * copied at the safepoint. Only live registers are included. */
 #include "vm/execution/execution.h"
 
 typedef struct SnapshotRegister {
@@ -23,7 +24,7 @@ typedef struct SnapshotInput { /* stateful interface */
 
 typedef struct Snapshot {
     Executable *executable;      /* retained */
-    Residency *residency;        /* retained: the devices that the values live on */
+    Residency *residency;        /* retained: its devices hold the values */
     uint32_t entry;              /* execution_get_entry */
     Frame *frames;               /* register_base unused */
     uint32_t frame_count;        /* 0: finished; result is set */
@@ -36,23 +37,22 @@ typedef struct Snapshot {
     uint32_t input_count;
     ExecutionCounters counters;
     uint64_t philox_key;
-    /* Of the device: reached when the values are there; NULL: it has no queues. */
+    /* An event of the device, reached when the values are there; NULL: the device has no queues. */
     DeviceEvent *ready;
 } Snapshot;
 
-/* Between two runs, from the thread that runs the execution. The execution runs on afterwards as it
- * likes. Errors: EXHAUSTED, OUT_OF_MEMORY (then nothing is taken). */
+/* Takes a snapshot between two runs, on the thread that runs the execution, which may run again at
+ * once. Errors: EXHAUSTED, OUT_OF_MEMORY (then nothing is taken). */
 MUST_CHECK Error *snapshot_take(Execution *execution, Snapshot **out);
 void snapshot_release(Snapshot *snapshot); /* any thread */
 DEFINE_OWN(Snapshot, snapshot_release);
 
-/* An execution with nothing in it yet, so that a reader can allocate the objects it restores from
- * its pools. */
+/* Makes an empty execution, from whose pools a reader can allocate the objects that it restores. */
 MUST_CHECK Error *execution_create_empty(
     Residency *residency, const ExecutionOptions *options, Execution **out);
-/* Puts a snapshot (from a file: nothing in it is believed) into an empty execution. Checks:
- * functions and pcs are instruction starts; every frame but the top stands at a call that fits the
- * frame above; the registers present are exactly the derived live set; depth; counters. Values'
- * kinds need no check: every opcode checks at run time. The snapshot is borrowed. Errors: CORRUPT
- * naming frame and register. */
+/* Puts a snapshot (from a file: not trusted) into an empty execution. Checks: functions and pcs are
+ * instruction starts; every frame but the top stands at a call that fits the frame above; the
+ * registers present are exactly the derived live set; depth; counters. Values' kinds need no check:
+ * every opcode checks at run time. The snapshot is borrowed. Errors: CORRUPT naming frame and
+ * register. */
 MUST_CHECK Error *execution_restore(Execution *execution, const Snapshot *snapshot);

@@ -1,5 +1,6 @@
 #pragma once
-/* Timing a function: many runs of it, warmed up, in rounds. */
+/* Times a function: many runs of it, warmed up, in rounds. Called by tests and by hosts of the VM;
+ * one thread. */
 #include "base/clock.h"
 #include "vm/execution/execution.h"
 
@@ -13,12 +14,12 @@ enum { TIME_EVALUATOR_ROUNDS_MAX = 10000 };
 
 typedef struct TimeEvaluatorOptions {
     uint32_t rounds;       /* 0: 5 */
-    uint64_t runs;         /* per round; 0: as many as round_min_ns takes */
+    uint64_t runs;         /* per round; 0: as many as round_min_ns needs */
     uint64_t round_min_ns; /* runs are doubled until a round takes this long; 0: 100 ms */
 } TimeEvaluatorOptions;
 
-/* Each run is an execution of its own; making it is part of the time. Errors: whatever a run
- * returns; FAILED it stops before its end. */
+/* Each run is an execution of its own; making it is part of the time. Errors: any error of a run;
+ * FAILED a run stops before its end. */
 MUST_CHECK Error *time_evaluator_run(Residency *residency, const ExecutionOptions *options,
     uint32_t function, const Value *arguments, uint32_t argument_count, Clock clock,
     TimeEvaluatorOptions evaluator, TimeEvaluation *out);

@@ -1,5 +1,6 @@
 #pragma once
-/* One instruction of verified words, taken apart: what it reads and writes. */
+/* One instruction of verified words, decoded: the operands that it reads and writes. Used by the
+ * verifier, the liveness analysis, the assembler and the residency's decoder. Pure: no state. */
 #include "vm/instruction/opcode.h"
 
 typedef struct Instruction {
@@ -24,7 +25,7 @@ static inline Instruction instruction_read(const uint64_t *words) {
     return instruction;
 }
 
-/* The register in the head is written. */
+/* Whether the register in the head is written. */
 static inline bool instruction_has_destination(const Instruction *instruction) {
     uint32_t flags = opcode_infos[instruction->opcode].flags;
     if (flags & OPCODE_FLAG_WRITES) return true;

@@ -1,11 +1,11 @@
 #pragma once
-/* Instruction words: one head word and 64-bit operands (docs/isa.md).
+/* The bits of instruction words: one head word and 64-bit operands (docs/isa.md). Used by the
+ * compiler's emitter, the assembler, the verifier and the interpreter. Pure: constant tables.
  *
  *   head     63            32 31          16 15     8 7      0
  *           | destination    | operand count | flags  | opcode |
  *   operand  63  62     56 55                                 0
- *           |last| kind   | value, sign-extended from bit 55   |
- */
+ *           |last| kind   | value, sign-extended from bit 55   | */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,7 +32,7 @@ typedef enum InstructionFlags {
     INSTRUCTION_NO_DST = 4, /* Call, Invoke, InvokeClosure: the result is dropped */
 } InstructionFlags;
 
-typedef enum OperandKind { /* Relax's codes, and absent for optional inputs */
+typedef enum OperandKind { /* Relax's codes, and ABSENT for optional inputs */
     OPERAND_REGISTER = 0,
     OPERAND_IMMEDIATE = 1,
     OPERAND_CONSTANT = 2,
@@ -78,16 +78,17 @@ typedef enum IntOpKind { /* IntOp's first operand; stored, never reused */
 } IntOpKind;
 const char *int_op_name(IntOpKind kind);
 
-/* Where a tensor is that an instruction gives. */
+/* The slot of the tensor that an instruction produces. */
 typedef enum TensorSlot {
-    TENSOR_NOWHERE = 0, /* it gives no tensor */
+    TENSOR_NOWHERE = 0, /* the instruction produces no tensor */
     TENSOR_HOST,        /* in slot 0 */
-    TENSOR_ANY,         /* it comes out of an object or a packed function */
-    TENSOR_FIRST,       /* where operand 0's is; in slot 1 where operand 0 is absent */
+    TENSOR_ANY,         /* unknown: out of an object or a packed function */
+    TENSOR_FIRST,       /* in the slot of operand 0; in slot 1 if operand 0 is absent */
     TENSOR_NAMED,       /* in the slot of the operand with letter 's' */
     TENSOR_RUNS,        /* in the slot that the instruction runs in (HOST) */
-    TENSOR_CALLEE,      /* where the result of the function in operand 0 is */
-    TENSOR_CLOSURE,     /* in an object, which calls the function in operand 0 with anything */
+    TENSOR_CALLEE,      /* in the slot of the result of the function in operand 0 */
+    TENSOR_CLOSURE,     /* in an object, which may call the function in operand 0 with any
+                         * arguments */
     TENSOR_OUTPUTS,     /* in the operator's outputs, which are operands */
 } TensorSlot;
 
@@ -109,11 +110,12 @@ typedef enum OpcodeFlags {
 } OpcodeFlags;
 
 extern const OpcodeInfo opcode_infos[OPCODE_TABLE_SIZE];
-/* The signature letter of operand i of an instruction with that head ('\0': one too many), with '*'
- * and 'c' resolved. output_count: value of the 'c' operand, 0 where the signature has none. */
+/* The signature letter of operand i of an instruction with that head ('\0': one operand too many),
+ * with '*' and 'c' resolved. output_count: value of the 'c' operand, 0 if the signature has
+ * none. */
 char opcode_operand_letter(uint64_t head, uint32_t index, uint32_t output_count);
 
-/* What a signature letter stands for (operand_letters.def). */
+/* The meaning of a signature letter (operand_letters.def). */
 typedef struct OperandLetter {
     const char *meaning; /* NULL: no such letter */
     uint32_t kinds;      /* bit 1 << OperandKind for each kind that is allowed */

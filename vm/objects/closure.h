@@ -1,10 +1,11 @@
 #pragma once
-/* A closure: a function and values bound to its first or last parameters. */
+/* A closure: a function and values bound to its first or last parameters. Made by instructions and
+ * readers; after it is built any thread may read it. */
 #include "vm/objects/object.h"
 
 typedef enum ClosureSide { /* stored */
     CLOSURE_FIRST = 0,     /* bound values come before the call's arguments (Relay) */
-    CLOSURE_LAST = 1,      /* behind them (Relax) */
+    CLOSURE_LAST = 1,      /* bound values come after the call's arguments (Relax) */
 } ClosureSide;
 
 typedef struct Closure {
@@ -16,7 +17,7 @@ typedef struct Closure {
     Value bound[];
 } Closure;
 
-/* Bound values start as nil: the maker fills them before anybody else sees it. */
+/* Bound values start as nil: the maker fills them before the closure is shared. */
 MUST_CHECK Error *closure_create(
     ObjectMeter *meter, uint32_t function, ClosureSide side, uint32_t count, Closure **out);
 void closure_release(Closure *closure);

@@ -1,7 +1,10 @@
 #pragma once
 /* An opaque object: mutable state of a registered kind (KV caches, RNN state, Relax's shape heap).
+ * Made by packed functions; printed, saved and loaded by vm/objects/ and serialize/checkpoint/.
+ * Belongs to one execution and its thread.
  *
- * Being mutable, it is copied at a snapshot's safepoint instead of referenced. */
+ * Because the state is mutable, an opaque object is copied at a snapshot's safepoint instead of
+ * referenced. */
 #include "base/bytes.h"
 #include "base/text.h"
 #include "vm/objects/value.h"
@@ -9,11 +12,11 @@
 typedef struct OpaqueKind {
     const char *name; /* stored in checkpoints */
     void (*destroy)(void *state);
-    uint64_t (*bytes)(const void *state); /* how much memory it takes; does not change */
-    /* A copy that later changes of the original do not reach. */
+    uint64_t (*bytes)(const void *state); /* bytes of memory of the state; constant */
+    /* Makes a copy that later changes of the original do not affect. */
     Error *(*copy)(const void *state, void **out);
     Error *(*save)(const void *state, ByteWriter *writer);
-    /* Nothing read is believed. */
+    /* Parses a state; the bytes are not trusted. */
     Error *(*load)(ByteReader *reader, void **out);
     void (*print)(const void *state, TextBuilder *out); /* NULL: only the name is printed */
 } OpaqueKind;
@@ -25,8 +28,8 @@ typedef struct Opaque {
     struct ObjectMeter *meter;
 } Opaque;
 
-/* Consumes the state, even on failure.
- * meter: what it is charged to, as are its copies; NULL: nothing. Errors: EXHAUSTED. */
+/* Consumes the state, even on failure. meter: charged for the object and its copies; NULL: none.
+ * Errors: EXHAUSTED. */
 MUST_CHECK Error *opaque_create(
     struct ObjectMeter *meter, const OpaqueKind *kind, void *owned_state, Opaque **out);
 void opaque_release(Opaque *opaque);

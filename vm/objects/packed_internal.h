@@ -1,5 +1,7 @@
 #pragma once
-/* The builtin packed functions, as packed_registry_create enters them. */
+/* The functions behind the builtin packed functions (packed_functions.def). packed_registry_create
+ * (packed.c) enters them into a registry; packed_builtins.c defines them. They run on the thread of
+ * the execution that calls them. */
 #include "vm/objects/packed.h"
 
 #define PACKED_FUNCTION(function, name, arity, effect)                                             \

@@ -1,5 +1,6 @@
 #pragma once
-/* A shape as a value. Dimensions are >= 0. */
+/* A shape as a value; immutable, dimensions are >= 0. Made by instructions, readers and the
+ * assembler; any thread may read one. */
 #include "kernels/tensor/shape.h"
 #include "vm/objects/value.h"
 

@@ -1,5 +1,6 @@
 #pragma once
-/* A string as a value: immutable UTF-8 without NUL. */
+/* A string as a value: immutable UTF-8 without NUL. Made by instructions, readers and the
+ * assembler; any thread may read one. */
 #include <stddef.h>
 
 #include "base/error.h"
@@ -14,8 +15,8 @@ typedef struct StringObject {
     char text[]; /* NUL-terminated */
 } StringObject;
 
-/* meter: what it is charged to; NULL: nothing, for constants and names.
- * Errors: INVALID not UTF-8, a NUL inside, too long; EXHAUSTED. */
+/* meter: charged for the string; NULL: none, for constants and names. Errors: INVALID not UTF-8, a
+ * NUL inside, too long; EXHAUSTED. */
 MUST_CHECK Error *string_object_create(
     struct ObjectMeter *meter, const char *text, size_t size, StringObject **out);
 void string_object_release(StringObject *string);

@@ -1,6 +1,7 @@
 #pragma once
-/* What a register holds: a 16-byte tagged value: nil, a scalar, or a counted reference to an
- * object. */
+/* The content of a register: a 16-byte tagged value, which is nil, a scalar, or a counted reference
+ * to an object. Used by everything above kernels/. Reference counts are atomic; a value itself
+ * belongs to one thread. */
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,13 +68,13 @@ static inline Value value_object(ObjectKind kind, void *owned_object) {
 static inline bool value_is(const Value *value, ObjectKind kind) {
     return value->tag == VALUE_OBJECT && value->kind == kind;
 }
-/* Another reference to the same. */
+/* Another reference to the same object. */
 static inline Value value_copy(Value value) {
     if (value.tag == VALUE_OBJECT) refcount_retain(value.object);
     return value;
 }
-/* Destroys the object when the last reference goes (object.c). Never recurses deeply: nested
- * objects are released through an explicit worklist, so a list of depth 10^7 is fine. */
+/* Drops a reference, and destroys the object with the last one (object.c). Never recurses deeply:
+ * nested objects are released through an explicit worklist, so a list of depth 10^7 is fine. */
 void value_release_object(Value value);
 static inline void value_release(Value *value) {
     if (value->tag == VALUE_OBJECT) value_release_object(*value);

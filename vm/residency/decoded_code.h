@@ -1,6 +1,7 @@
 #pragma once
-/* The interpreter's private form of a function: operands decoded, constants resolved to where a
- * residency has them, jumps to targets. Never stored; pcs are the portable ones. */
+/* The interpreter's private form of a function: operands decoded, constants resolved to their place
+ * in the residency, jumps resolved to targets. Never stored; pcs are the portable ones. Called by
+ * execution.c and its neighbours; owned by the residency, so any thread may ask. */
 #include "vm/residency/inline_cache.h"
 #include "vm/instruction/opcode.h"
 #include "vm/residency/residency.h"
@@ -12,12 +13,12 @@ typedef struct DecodedOperand {
     };
     uint32_t index; /* register, function or primitive; a jump's target pc */
     bool last_use;
-    bool packed; /* a constant that only its packed form stands for here */
+    bool packed; /* a constant of which the residency has only the packed form */
     bool absent;
 } DecodedOperand;
 
 typedef struct DecodedInstruction {
-    const void *label; /* where the interpreter handles the opcode; NULL without computed goto */
+    const void *label; /* the address of the opcode's handler; NULL without computed goto */
     const DecodedOperand *operands;
     uint32_t destination;
     uint32_t site; /* InvokePacked: index of its inline cache in the function */
@@ -37,14 +38,15 @@ typedef struct DecodedFunction {
 } DecodedFunction;
 
 typedef struct DecodedCode DecodedCode;
-/* The residency is borrowed: it owns this. */
+/* Borrows the residency, which owns the result. */
 MUST_CHECK Error *decoded_code_create(const Residency *residency, DecodedCode **out);
 void decoded_code_release(DecodedCode *code);
-/* Decoded on the first call. Borrowed. Threads: any. */
+/* The decoded function; decoded on the first call. Borrowed. Threads: any. */
 MUST_CHECK Error *decoded_code_get(
     DecodedCode *code, uint32_t function, const DecodedFunction **out);
-/* One inline cache for each site of a function: those that an earlier execution left, with its
- * plans, or fresh ones. Threads: any. */
+/* Takes one inline cache for each site of a function: those of an earlier execution, with its
+ * plans, or new ones. Threads: any. */
 MUST_CHECK Error *decoded_code_take_sites(DecodedCode *code, uint32_t function, InlineCache **out);
-/* Keeps them for the next execution, or lets them go where some are kept already. NULL: nothing. */
+/* Keeps the caches for the next execution, or frees them if some are kept already. NULL: does
+ * nothing. */
 void decoded_code_leave_sites(DecodedCode *code, uint32_t function, InlineCache *owned_sites);

@@ -1,7 +1,8 @@
 #pragma once
-/* Where each constant of a residency stands in its weight image: first what goes to the device,
- * packed forms before plain constants, then what stays in host memory; each aligned to
- * DEVICE_ALIGNMENT. It follows from the executable and the device's pack rules alone. */
+/* The place of each constant of a residency in its weight image: first the bytes for the device,
+ * packed forms before plain constants, then those that stay in host memory; each aligned to
+ * DEVICE_ALIGNMENT. The layout follows from the executable and the device's pack rules alone.
+ * Called by residency_image.c. Pure: no state. */
 #include "vm/residency/residency.h"
 #include "vm/residency/weight_image.h"
 
@@ -17,15 +18,15 @@ typedef struct WeightItem {
 typedef struct WeightLayout {
     WeightItem *items; /* by offset */
     uint32_t count;
-    uint64_t device_bytes; /* the first so many go to the device */
+    uint64_t device_bytes; /* the first bytes, which go to the device */
     WeightImageKey key;
 } WeightLayout;
 
-/* residency: its executable, devices, and packed weights but for their storages. needs_plain: per
- * constant. Errors: OUT_OF_MEMORY; EXHAUSTED more than 2^64 bytes. */
+/* residency: needs its executable, devices, and packed weights without their storages. needs_plain:
+ * per constant. Errors: OUT_OF_MEMORY; EXHAUSTED more than 2^64 bytes. */
 MUST_CHECK Error *weight_layout_make(
     const Residency *residency, const uint8_t *needs_plain, WeightLayout *out);
 void weight_layout_deinit(WeightLayout *layout);
 #define OWN_LAYOUT(name) __attribute__((cleanup(weight_layout_deinit))) name
-/* The first item that ends behind the offset; count where there is none. */
+/* The first item that ends after the offset; count if there is none. */
 uint32_t weight_layout_find(const WeightLayout *layout, uint64_t offset);

@@ -1,6 +1,7 @@
 #pragma once
-/* A client of a daemon's HTTP, over its unix socket or TCP: what the command line speaks through.
- */
+/* A client of a daemon's HTTP, over its unix socket or TCP. Called by the command line
+ * (tools/client/remote.c) and by the links between nodes (scheduler/migration/). One thread at a
+ * time for each client. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,19 +14,22 @@ typedef struct HttpClient HttpClient;
 typedef struct HttpClientOptions {
     const char *server;  /* an absolute socket path, unix:PATH, http://… or https://… */
     const char *token;   /* NULL: none */
-    const char *tenant;  /* NULL: the token's, or default */
-    const char *ca_file; /* PEM, of whom to trust instead of the system's; NULL: the system's */
-    /* Of https://, as server_key.h writes it: this key alone is trusted, whoever signed for it, and
-     * nothing else of the certificate matters; NULL: who has a certificate for that name */
+    const char *tenant;  /* NULL: the token's tenant, or default */
+    const char *ca_file; /* PEM file of the authorities to trust instead of the system's; NULL:
+                          * the system's */
+    /* For https://: the only key to trust, as server_key.h writes it. The rest of the certificate
+     * is ignored, whoever signed it. NULL: trusts any certificate that is valid for the server's
+     * name */
     const char *pinned_key;
-    bool no_proxy;             /* even if the environment names one */
+    bool no_proxy;             /* ignores a proxy that the environment names */
     uint32_t connect_limit_ms; /* 0: 5 s */
-    uint32_t silence_limit_s;  /* nothing moved for so long; 0: 600 s. Streams have none */
+    uint32_t silence_limit_s;  /* upper bound on the time without a byte moving; 0: 600 s.
+                                * Streams have no bound */
 } HttpClientOptions;
 
-/* Connects when the first call is made; the connection stays for the next one. For one thread at a
- * time. Errors: INVALID no such form of a server, or of a key, or a key without TLS; a token that
- * no header can hold. */
+/* Makes a client. It connects at the first call, and the connection stays for the next one. For one
+ * thread at a time. Errors: INVALID the server or the key is malformed, or there is a key without
+ * TLS, or the token cannot stand in a header. */
 MUST_CHECK Error *http_client_open(const HttpClientOptions *options, HttpClient **out);
 void http_client_close(HttpClient *client);
 DEFINE_OWN(HttpClient, http_client_close);
@@ -40,34 +44,36 @@ enum {
 typedef struct HttpClientPart {
     const char *name;
     const char *content_type;
-    const void *data; /* NULL: path */
+    const void *data; /* NULL: the part is the file at path */
     size_t size;
     const char *path;
 } HttpClientPart;
 
-/* Of a stream, one at a time, without its line end. An error ends the call and is returned. */
+/* Called for each line of a stream, without its line end. An error ends the call and is
+ * returned. */
 typedef Error *HttpClientLineVisitor(void *context, const char *line);
 
-/* Everything is borrowed. */
+/* All members are borrowed. */
 typedef struct HttpClientCall {
     HttpMethod method;
     const char *path; /* encoded: http_client_path */
-    const char *json; /* a body; NULL: none, or one of the next three */
+    const char *json; /* a body; NULL: none, or file, data or parts */
     const char *file; /* a body: the file's bytes */
-    const void *data; /* a body: these bytes, sent from where they are */
+    const void *data; /* a body: these bytes, sent without a copy */
     size_t data_size;
     HttpClientPart parts[HTTP_CLIENT_PARTS_MAX];
     size_t part_count;
-    uint32_t limit_ms;    /* of all of it; 0: none */
-    uint64_t bytes_per_s; /* of a body, sent at most so fast; 0: as fast as it goes */
-    /* Where an answer goes that is no error: into the text of the reply, or here. The reply's place
-     * is known before the first piece. */
-    const char *output; /* a file, replaced once all of it has come */
-    Error *(*take)(void *context, const void *data, size_t size); /* pieces, as they come */
+    uint32_t limit_ms;    /* upper bound on the whole call; 0: none */
+    uint64_t bytes_per_s; /* upper bound on the speed of sending a body; 0: none */
+    /* The destination of an answer that is no error: output, take or visit; if all are NULL, the
+     * text of the reply. The reply's place is known before the first piece. */
+    const char *output; /* a file, replaced when the answer is complete */
+    Error *(*take)(void *context, const void *data, size_t size); /* called for each piece as it
+                                                                   * comes */
     void *take_context;
     HttpClientLineVisitor *visit;
     void *visit_context;
-    /* Asked several times a second; true ends the call with INTERRUPTED. */
+    /* Polled several times a second; true ends the call with INTERRUPTED. */
     bool (*interrupted)(void *context);
     void *interrupted_context;
 } HttpClientCall;
@@ -75,17 +81,17 @@ typedef struct HttpClientCall {
 typedef struct HttpClientReply {
     int status;
     TextBuilder text;
-    char place[HTTP_CLIENT_PLACE_SIZE]; /* Layover-Next: where the next answer begins; "": none */
-    int64_t next;                       /* the same as a number; -1: it is none */
+    char place[HTTP_CLIENT_PLACE_SIZE]; /* Layover-Next: the start of the next answer; "": none */
+    int64_t next;                       /* place as a number; -1: place is no number */
     uint64_t bytes;
 } HttpClientReply;
 
 void http_client_reply_deinit(HttpClientReply *reply);
 #define OWN_REPLY(name) __attribute__((cleanup(http_client_reply_deinit))) name
 
-/* Errors: UNREACHABLE nobody answers, or the connection broke; REFUSED it has another key than the
- * pinned one (nothing was sent, not even the token); for an answered error what the
- * server said, under its code; CORRUPT an answer that is none of this protocol. */
+/* Makes one call. Errors: UNREACHABLE no answer, or the connection broke; REFUSED the server has
+ * another key than the pinned one (nothing was sent, not even the token); an error of the server
+ * under its code; CORRUPT an answer that does not follow this protocol. */
 MUST_CHECK Error *http_client_call(
     HttpClient *client, const HttpClientCall *call, HttpClientReply *out_reply);
 

@@ -1,9 +1,10 @@
 #pragma once
-/* libcurl and libmicrohttpd, opened at run time: with what they need in turn they are thirty
- * libraries, whose loading takes longer than the rest of a short command that calls nobody.
+/* Opens libcurl and libmicrohttpd at run time. With their dependencies they are thirty libraries,
+ * and loading them would take longer than a short command that calls no server. Called by
+ * http/client/ and http/server/.
  *
- * Their functions stand in http_libraries.def. Threads: any; each library is opened once in a
- * process and stays. */
+ * Their functions are listed in http_libraries.def. Threads: any; each library is opened once in a
+ * process and stays open. */
 #include <curl/curl.h>
 #include <microhttpd.h>
 
@@ -21,11 +22,11 @@ typedef struct MicrohttpdLibrary {
 #undef MICROHTTPD_FUNCTION
 } MicrohttpdLibrary;
 
-/* NULL functions until it is opened. */
+/* The functions are NULL until the library is opened. */
 extern CurlLibrary libcurl;
 extern MicrohttpdLibrary microhttpd;
 
-/* libcurl initialised, too. Errors: UNSUPPORTED it is not on this machine, or lacks a function; IO
- * it does not start. */
+/* Also initialises libcurl. Errors: UNSUPPORTED the library is not on this machine, or lacks a
+ * function; IO it does not start. */
 MUST_CHECK Error *http_libraries_open_curl(void);
 MUST_CHECK Error *http_libraries_open_microhttpd(void);

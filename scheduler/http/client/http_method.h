@@ -1,5 +1,6 @@
 #pragma once
-/* The methods that the daemon answers and the client asks with, and how large a body may be. */
+/* The HTTP methods that the daemon answers and the client sends, and the upper bounds on bodies.
+ * Included by http_client.h and route.h. Pure: no state. */
 #include <stdint.h>
 
 typedef enum HttpMethod {
@@ -12,5 +13,5 @@ typedef enum HttpMethod {
 enum { HTTP_JSON_MAX = 1 << 20, HTTP_PEER_MAX = 64 << 20, HTTP_MANIFEST_MAX = 256 << 20 };
 #define HTTP_STREAM_MAX (UINT64_C(1) << 40)
 
-/* As it stands in a request. A constant. */
+/* The method as it stands in a request. A constant. */
 const char *http_method_name(HttpMethod method);

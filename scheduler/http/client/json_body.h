@@ -1,5 +1,6 @@
 #pragma once
-/* JSON that came from outside: strictly parsed, within limits, and read field by field. */
+/* Reads JSON from outside: parsed strictly, within limits, field by field. Called by the routes, by
+ * the links between nodes and by the command line. Pure: an object belongs to its caller. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,14 +11,14 @@
 
 enum { JSON_BODY_DEPTH_MAX = 100 };
 
-/* One object and nothing behind it. Empty text is an empty object. Release with json_object_put.
- * Errors: INVALID what is wrong and where. */
+/* Parses one object with nothing after it. Empty text is an empty object. Release with
+ * json_object_put. Errors: INVALID the fault and its place. */
 MUST_CHECK Error *json_body_parse(const void *data, size_t size, json_object **out);
-/* Errors: INVALID a field that none of the names is; names ends with NULL. */
+/* Refuses unknown fields; names ends with NULL. Errors: INVALID a field that is not in names. */
 MUST_CHECK Error *json_body_check_fields(json_object *object, const char *const *names);
 
-/* A missing field or null leaves *inout as it was. Errors: INVALID another type, a value out of
- * range; a text with a NUL in it. Texts are borrowed from the object. */
+/* Read one field. A missing field or null leaves *inout unchanged. Errors: INVALID another type, a
+ * value out of range, a text with a NUL in it. Texts are borrowed from the object. */
 MUST_CHECK Error *json_body_text(json_object *object, const char *name, const char **inout);
 MUST_CHECK Error *json_body_number(
     json_object *object, const char *name, int64_t min, int64_t max, int64_t *inout);

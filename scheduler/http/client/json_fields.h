@@ -1,5 +1,6 @@
 #pragma once
-/* JSON that goes out: objects and their fields. */
+/* Builds JSON objects for answers and requests, field by field. Called by the routes, by service/
+ * and by the links between nodes. Pure: an object belongs to its caller. */
 #include <math.h>
 #include <stdint.h>
 
@@ -12,7 +13,7 @@ static inline MUST_CHECK Error *json_fields_create(json_object **out) {
     if (!*out) FAIL(OUT_OF_MEMORY, "no memory for the answer");
     return NULL;
 }
-/* key: a constant that stays for ever, and is new in the object. value: consumed; NULL: null. */
+/* key: a constant text that the object does not have yet. value: consumed; NULL: null. */
 static inline void json_fields_add(json_object *object, const char *key, json_object *value) {
     (void)json_object_object_add_ex(
         object, key, value, JSON_C_OBJECT_ADD_KEY_IS_NEW | JSON_C_OBJECT_ADD_CONSTANT_KEY);

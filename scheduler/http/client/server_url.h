@@ -1,13 +1,14 @@
 #pragma once
-/* The address of another home's daemon: what may be used to send it secrets. */
+/* Checks the address of another home's daemon before secrets are sent there. Called by
+ * route_nodes.c and node_link.c. Pure: no state. */
 #include <stdbool.h>
 
 #include "base/error.h"
 
-/* Takes https://HOST:PORT, and of this machine http://HOST:PORT, unix:PATH and /PATH. The address
- * is split by what will connect to it, so that both see the same host.
+/* Accepts https://HOST:PORT, and for this machine http://HOST:PORT, unix:PATH and /PATH. libcurl,
+ * which will connect, also splits the address here, so that check and connection see the same host.
  *
- * out_tls: it is https.
- * Errors: INVALID no such form, or one with a name, password, path or query; REFUSED http to a host
- *         that is not this machine: it would not be encrypted. */
+ * out_tls: the address is https.
+ * Errors: INVALID another form, or a name, password, path or query; REFUSED http to a host that is
+ *         not this machine, since it would not be encrypted. */
 MUST_CHECK Error *server_url_check(const char *url, bool *out_tls);

@@ -1,5 +1,6 @@
 #pragma once
-/* The store's things as JSON: what command line and HTTP both show. */
+/* Models, versions and results of the store as JSON, for HTTP (route_models.c, route_store.c) and
+ * the command line. Pure: no state. */
 #include <json-c/json_object.h>
 
 #include "base/text.h"
@@ -9,14 +10,15 @@
 #include "vm/code/executable.h"
 
 /* {"name", "inputs": [{"name", "dtype", "shape", "symbols"}], "outputs"} of every exported
- * function; symbols, the names of free dimensions, only where there are some. */
+ * function. symbols: the names of free dimensions, if there are any. */
 MUST_CHECK Error *model_functions_json(const Executable *executable, json_object **out);
 /* {"model", "version", "aliases", "executable", "bytes_raw", "bytes_stored", "created"} */
 MUST_CHECK Error *model_version_json(const ModelVersion *version, json_object **out);
-/* The latter with "functions", and with "lowered_to" (bf16 or int8) where something is. */
+/* model_version_json with "functions", and with "lowered_to" (bf16 or int8) if a part is
+ * lowered. */
 MUST_CHECK Error *model_json(
     const ModelVersion *version, const Executable *executable, json_object **out);
-/* What the compiler had to say, as lines: the array "warnings", only where there are some. */
+/* Adds the compiler's warnings, given as lines, as the array "warnings", if there are any. */
 void model_warnings_json(const TextBuilder *lines, json_object *inout_object);
 MUST_CHECK Error *model_fsck_json(const FsckResult *result, json_object **out);
 MUST_CHECK Error *model_gc_json(const GcResult *result, json_object **out);

@@ -1,5 +1,7 @@
 #pragma once
-/* A request's body on its way in: in memory while it is small, else in a temporary file. */
+/* A request's body while it arrives: in memory while it is small, else in a temporary file. Called
+ * by http_exchange.c on the thread of a socket; a body belongs to one exchange. http_body_write is
+ * also called by route_job_changes.c. */
 #include <stdint.h>
 
 #include "base/bytes.h"
@@ -9,11 +11,12 @@
 enum { HTTP_BODY_MEMORY_MAX = 256 << 10 };
 
 typedef struct HttpBody {
-    const HttpService *service; /* borrowed; says where files go */
+    const HttpService *service; /* borrowed; has the folder for temporary files */
     uint64_t size_max;
-    bool quota_limits; /* size_max is what a quota leaves */
+    bool quota_limits; /* size_max is the rest of a quota */
     uint64_t size;
-    InFlight charge; /* to the tenant whose store the body goes into; without a store: to nobody */
+    InFlight charge; /* to the tenant whose store the body goes into; without a store no tenant
+                      * is charged */
     ByteWriter memory;
     int descriptor; /* -1: still in memory */
     char *path;
@@ -21,17 +24,17 @@ typedef struct HttpBody {
 } HttpBody;
 
 void http_body_init(HttpBody *body, const HttpService *service, uint64_t size_max);
-/* What the request's head allows, and who is charged while the body comes. */
+/* Takes the limit from the request's head, and begins to charge the tenant while the body comes. */
 void http_body_open(HttpBody *body, const HttpRequest *request);
-/* Removes the file, and gives back what was charged. */
+/* Removes the file, and gives the charge back. */
 void http_body_deinit(HttpBody *body);
-/* A body of more than its request's limit. Errors: TOO_LARGE; EXHAUSTED it is the tenant's quota.
- */
+/* The error for a body beyond its request's limit. Errors: TOO_LARGE; EXHAUSTED the limit is the
+ * tenant's quota. */
 MUST_CHECK Error *http_body_refuse(uint64_t size_max, bool quota_limits);
-/* Errors: TOO_LARGE; EXHAUSTED the tenant's quota is used up, with what else it has on its way, or
- * the disk is full; IO. A body that was refused is dropped. */
+/* Appends bytes. Errors: TOO_LARGE; EXHAUSTED the tenant's quota is used up, including its other
+ * bodies under way, or the disk is full; IO. A refused body is dropped. */
 MUST_CHECK Error *http_body_add(HttpBody *body, const void *data, size_t size);
-/* Everything is there: shows it to the request, until deinit. */
+/* Called when the body is complete: makes it visible to the request, until deinit. */
 MUST_CHECK Error *http_body_finish(HttpBody *body, HttpRequest *request);
-/* All of it. Errors: EXHAUSTED the disk is full; IO. */
+/* Writes all bytes to a file. Errors: EXHAUSTED the disk is full; IO. */
 MUST_CHECK Error *http_body_write(int descriptor, const uint8_t *data, size_t size);

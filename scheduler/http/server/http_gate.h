@@ -1,21 +1,21 @@
 #pragma once
-/* Stands between libmicrohttpd and the bytes that it receives, of TLS behind the decryption: they
- * go through http_framing.h first. libmicrohttpd has no place for that, so its own calls of recv
- * and gnutls_record_recv come here. Threads: a connection's are those of the thread that serves it.
- */
+/* Routes the bytes that libmicrohttpd receives (of TLS, after decryption) through http_framing.h
+ * first. libmicrohttpd has no hook for that, so its own calls of recv and gnutls_record_recv are
+ * redirected to this file. Called by http_server.c and http_monitor.c. Threads: a connection's
+ * functions run on the thread that serves it. */
 #include "scheduler/http/server/http_framing.h"
 
-/* One of a connection. */
+/* The gate of one connection. */
 typedef struct HttpGate {
-    uintptr_t key; /* its descriptor, or its TLS session */
+    uintptr_t key; /* the connection's descriptor, or its TLS session */
     struct HttpGate *next;
     HttpFraming framing;
 } HttpGate;
 
-/* Of the process, when libmicrohttpd was opened. Errors: UNSUPPORTED it cannot be done with this
- * one; then there is no server. */
+/* Redirects the calls, once in a process, after libmicrohttpd was opened. Errors: UNSUPPORTED this
+ * libmicrohttpd cannot be redirected; then there is no server. */
 MUST_CHECK Error *http_gate_install(bool tls);
 
-/* session: NULL without TLS. Before the first byte is read; and behind the last one. */
+/* Open: before the first byte is read. session: NULL without TLS. Close: after the last byte. */
 void http_gate_open(HttpGate *gate, int descriptor, void *session);
 void http_gate_close(HttpGate *gate);

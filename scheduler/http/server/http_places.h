@@ -1,9 +1,11 @@
 #pragma once
-/* Which connection goes when places run short: those that have shown no valid token, the oldest
- * first, of one address before others; behind them the one that has asked for nothing for longest.
- * So whoever comes gets in, and nobody without a token keeps one with a token out. */
+/* Chooses the connection to cut when the server runs short of places: if the new connection's
+ * address has too many without a valid token, the oldest of those; else the oldest of any address
+ * without a token; else the oldest idle one with a token. So a new connection always gets in, and
+ * callers without a token never keep out one with a token. Called by http_monitor.c, under the
+ * server's mutex. */
 #include "scheduler/http/server/http_server_internal.h"
 
-/* A connection came. Shuts down another one of its listener, if its place is wanted; the thread
- * that serves that one closes it. Under the server's mutex. */
+/* Makes room for the new connection fresh: if places are short, shuts down another connection of
+ * the same listener; the thread that serves that one closes it. Under the server's mutex. */
 void http_places_make(HttpServer *server, HttpConnection *fresh);

@@ -1,5 +1,6 @@
 #pragma once
-/* One request as handlers see it: whose it is, what it names, and its body. */
+/* One request as handlers see it: its caller, its route and names, its query and its body. Made by
+ * http_service.c, read by the routes; a request belongs to its exchange, one thread at a time. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,12 +24,12 @@ typedef enum CallerRole {
     CALLER_NODE,
 } CallerRole;
 
-/* On whose behalf a request acts. */
+/* The caller on whose behalf a request acts. */
 typedef struct Caller {
-    TenantId tenant; /* 0: none, of a node's token that names no tenant */
+    TenantId tenant; /* 0: none, for a node's token that names no tenant */
     CallerRole role;
-    int64_t token; /* its id; 0: none was shown */
-    uint64_t node; /* which one speaks, by what its token is bound to; 0: none, or not yet known */
+    int64_t token; /* the token's id; 0: the request had none */
+    uint64_t node; /* the node that its token is bound to; 0: none, or not yet known */
     uint32_t hops; /* nodes that have passed the request on */
 } Caller;
 
@@ -36,10 +37,10 @@ typedef struct HttpField {
     char *name, *value; /* decoded */
 } HttpField;
 
-/* Where a connection came from. */
+/* The kind of socket that a connection came from. */
 typedef enum HttpOrigin { HTTP_ORIGIN_UNIX, HTTP_ORIGIN_TCP } HttpOrigin;
 
-/* The head as it came; NULL where a header is missing. */
+/* The head as it was received; NULL for a missing header. */
 typedef struct HttpHead {
     HttpOrigin origin;
     const char *method;
@@ -54,17 +55,17 @@ typedef struct HttpHead {
 typedef struct HttpRequest {
     Caller caller;
     RouteMatch match;
-    const RouteInfo *route; /* NULL: none was found */
+    const RouteInfo *route; /* NULL: no route matches */
     uint64_t body_size_max;
-    bool quota_limits_body; /* body_size_max is what the tenant's quota store_bytes leaves */
+    bool quota_limits_body; /* body_size_max is the rest of the tenant's quota store_bytes */
     HttpField query[HTTP_QUERY_MAX];
     uint32_t query_count;
-    char *query_text; /* what the fields point into */
+    char *query_text; /* the memory that the fields point into */
     char content_type[HTTP_CONTENT_TYPE_SIZE_MAX];
-    /* The whole body, once the handler runs: memory, or a mapped temporary file. */
+    /* The whole body when the handler runs: memory, or a mapped temporary file. */
     const uint8_t *body;
     uint64_t body_size;
-    const char *body_path; /* NULL: only in memory. It is removed after the handler */
+    const char *body_path; /* NULL: only in memory. The file is removed after the handler */
 } HttpRequest;
 
 /* Cuts the target at '?' and decodes the query; the path goes to out_path (room for the target).
@@ -74,17 +75,17 @@ MUST_CHECK Error *http_request_parse_target(
 void http_request_deinit(HttpRequest *request);
 #define OWN_REQUEST(name) __attribute__((cleanup(http_request_deinit))) name
 
-/* What stands for the index-th {name} of the route's pattern. */
+/* The text at the index-th {name} of the route's pattern. */
 static inline const char *http_request_name(const HttpRequest *request, uint32_t index) {
     return request->match.names[index];
 }
-/* A field of the query; NULL: not there. index: of one that repeats. */
+/* A field of the query; NULL: absent. index: for a field that repeats. */
 const char *http_request_query(const HttpRequest *request, const char *name);
 const char *http_request_query_at(const HttpRequest *request, const char *name, uint32_t index);
-/* A whole number of at least 0. Errors: INVALID. */
+/* Reads a whole number of at least 0; otherwise: the default. Errors: INVALID. */
 MUST_CHECK Error *http_request_query_number(
     const HttpRequest *request, const char *name, int64_t otherwise, int64_t *out);
-/* 1 or true, 0 or false. Errors: INVALID. */
+/* Reads 1 or true, 0 or false. Errors: INVALID. */
 MUST_CHECK Error *http_request_query_flag(const HttpRequest *request, const char *name, bool *out);
-/* Errors: INVALID a field that is in none of the names; names ends with NULL. */
+/* Errors: INVALID a field that is not in names; names ends with NULL. */
 MUST_CHECK Error *http_request_check_query(const HttpRequest *request, const char *const *names);

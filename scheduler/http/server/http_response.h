@@ -1,5 +1,6 @@
 #pragma once
-/* What a handler answers: JSON, text, a file, or a stream that is pulled while the client reads. */
+/* A handler's answer: JSON, text, a file, or a stream that is pulled while the client reads. Made
+ * by the routes on handler threads, sent by the server's socket threads; one thread at a time. */
 #include <stdint.h>
 
 #include <json-c/json_object.h>
@@ -12,24 +13,25 @@ struct HttpResponse;
 
 typedef enum HttpStreamState {
     HTTP_STREAM_MORE, /* bytes were appended; there may be more at once */
-    HTTP_STREAM_WAIT, /* nothing to say before the waker is called */
+    HTTP_STREAM_WAIT, /* no bytes before the waker is called */
     HTTP_STREAM_END,
 } HttpStreamState;
 
-/* Tells the server that a stream may have something to say. Threads: any, at any time until the
- * stream's close has returned; never blocks. */
+/* Tells the server that a stream may have bytes. Threads: any, at any time until the stream's close
+ * has returned; never blocks. */
 typedef struct HttpWaker {
     void (*wake)(void *self);
     void *self;
 } HttpWaker;
 
-/* What a handler waits for without a thread. */
+/* An event that an answer waits for without a thread. */
 typedef struct HttpWait {
-    /* Called once. Wakes once, when it is over; maybe before this returns. */
+    /* Called once. Calls the waker once, when the event has happened; maybe before start
+     * returns. */
     void (*start)(void *self, HttpWaker waker);
-    /* Runs in a handler thread behind that, and writes the answer. */
+    /* Writes the answer after that, in a handler thread. */
     Error *(*finish)(void *self, struct HttpResponse *response);
-    /* It is over, or was never started. */
+    /* Called when the wait is over, or was never started. */
     void (*close)(void *self);
     void *self;
 } HttpWait;
@@ -38,14 +40,16 @@ typedef struct HttpWait {
 typedef struct HttpStream {
     /* Called once, before the first pull. */
     void (*start)(void *self, HttpWaker waker);
-    /* Appends what there is, a few hundred KiB at most. Runs in a handler thread; must not wait for
-     * news. An error cuts the connection: the status is long sent. */
+    /* Appends the bytes that there are, a few hundred KiB at most. Runs in a handler thread; must
+     * not wait for new ones. An error cuts the connection, since the status has been sent. */
     Error *(*pull)(void *self, ByteWriter *out, HttpStreamState *out_state);
-    /* The client has everything, or went away. The waker is not called afterwards. */
+    /* Called when the client has read everything, or has gone away. The waker is not called
+     * afterwards. */
     void (*close)(void *self);
     void *self;
-    /* Bytes of memory that it needs until its close, with what one pull appends: charged to whoever
-     * asked, before anything is sent. 0: little, and only while there is something to tell. */
+    /* Bytes of memory that the stream needs until its close, including the bytes of one pull:
+     * charged to the caller before anything is sent. 0: little, and only while there is something
+     * to send. */
     uint64_t held;
 } HttpStream;
 
@@ -62,9 +66,9 @@ typedef struct HttpResponse {
     HttpBodyKind kind;
     const char *content_type; /* a constant */
     TextBuilder text;
-    int descriptor; /* of FILE: the response closes it */
+    int descriptor; /* for HTTP_BODY_FILE; the response closes it */
     HttpStream stream;
-    HttpWait wait; /* start is NULL: there is an answer already */
+    HttpWait wait; /* start NULL: the answer is there already */
     struct {
         const char *name; /* a constant */
         char value[HTTP_HEADER_VALUE_SIZE];
@@ -73,23 +77,23 @@ typedef struct HttpResponse {
 } HttpResponse;
 
 void http_response_init(HttpResponse *response);
-/* Closes what the server did not take. */
+/* Closes the parts that the server did not take. */
 void http_response_deinit(HttpResponse *response);
 #define OWN_RESPONSE(name) __attribute__((cleanup(http_response_deinit))) name
 
-/* One object. Consumes it. */
+/* Answers one object. Consumes it. */
 MUST_CHECK Error *http_response_json(HttpResponse *response, json_object *owned_object);
-/* One line of JSON Lines. Consumes it. */
+/* Appends one line of JSON Lines. Consumes the object. */
 MUST_CHECK Error *http_response_line(HttpResponse *response, json_object *owned_object);
-/* An empty list of them. */
+/* Begins an empty list of such lines. */
 void http_response_lines(HttpResponse *response);
-/* A file to be sent from its start. Consumes the descriptor. */
+/* Answers a file from its start. Consumes the descriptor. */
 void http_response_file(HttpResponse *response, int owned_descriptor);
-/* JSON lines, or bytes. */
+/* Answer a stream: of JSON lines, or (http_response_bytes) of bytes. */
 void http_response_stream(HttpResponse *response, HttpStream stream);
-/* The answer comes later. */
+/* The answer comes when the wait is over. */
 void http_response_wait(HttpResponse *response, HttpWait wait);
 void http_response_bytes(HttpResponse *response, HttpStream stream);
 void http_response_header(HttpResponse *response, const char *name, const char *value);
-/* The status of its code and {"error", "code"}; replaces whatever there was. */
+/* Answers the status of the error's code and {"error", "code"}; replaces any earlier answer. */
 void http_response_error(HttpResponse *response, Error *owned_error);

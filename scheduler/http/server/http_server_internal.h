@@ -1,5 +1,6 @@
 #pragma once
-/* What the files of the server share: connections with their deadlines, and exchanges.
+/* Connections with their deadlines, and exchanges, as the files of the server share them. Members
+ * of an exchange belong to the thread that works on it; others are guarded as said below.
  *
  * Locks, in the order in which they are taken: the server's mutex, an exchange's mutex. */
 #include <pthread.h>
@@ -14,7 +15,7 @@
 #include "scheduler/http/server/listen_socket.h"
 #include "scheduler/node/memory_budget.h"
 
-/* A request on its way through, from its first line to the last byte of its answer. */
+/* One request and its answer, from the request's first line to the answer's last byte. */
 typedef struct HttpExchange {
     HttpTask task; /* first: runs the handler, then the stream's pulls */
     struct HttpConnection *connection;
@@ -23,24 +24,24 @@ typedef struct HttpExchange {
     HttpRequest request;
     HttpResponse response;
     HttpBody body;
-    Error *error;       /* of the head or the body; answered when the body has come */
-    uint64_t discarded; /* bytes of a body that was refused while it came */
+    Error *error;       /* in the head or the body; answered when the body is complete */
+    uint64_t discarded; /* bytes of a refused body that were dropped */
     uint64_t body_start_ns, run_start_ns;
-    bool opened;    /* the head was looked at */
-    bool ambiguous; /* it can be read in two ways: nothing is read behind it */
+    bool opened;    /* the head has been examined */
+    bool ambiguous; /* the request can be read in two ways: no byte after it is read */
     uint64_t index; /* of its connection's requests, from 1 */
-    bool sent;      /* the answer was handed over */
+    bool sent;      /* the answer was given to libmicrohttpd */
     atomic_bool answered;
-    char *authorization; /* looked at again before anything is done; NULL: none was shown */
-    /* Of a stream. */
+    char *authorization; /* checked again before each step; NULL: the request had no token */
+    /* For a stream. */
     pthread_mutex_t mutex;
     ByteWriter buffer;
     size_t buffer_at;
     bool waiting; /* suspended, because the buffer is empty */
     bool pulling; /* a task is posted or runs */
-    bool woken;   /* there may be more since the last pull began */
+    bool woken;   /* a wake came since the last pull began */
     bool started, ended, failed;
-    MemoryCharge held;     /* what the answer keeps in memory until its end */
+    MemoryCharge held;     /* the answer's memory until its end */
     MemoryCharge buffered; /* the buffer */
 } HttpExchange;
 
@@ -49,10 +50,10 @@ typedef struct HttpConnection {
     struct HttpConnection *previous, *next;
     HttpOrigin origin;
     uint8_t peer[16]; /* its address; of IPv6 the network's 64 bits. Zeros: a unix socket */
-    bool trusted;     /* it has shown a valid token, or is of the unix socket */
-    bool leaving;     /* it was shut down */
+    bool trusted;     /* has shown a valid token, or is of the unix socket */
+    bool leaving;     /* was shut down */
     int descriptor;
-    uint64_t deadline_ns;   /* cut then; 0: never */
+    uint64_t deadline_ns;   /* the connection is cut then; 0: never */
     HttpExchange *exchange; /* NULL: between two requests */
     uint64_t requests;      /* that have begun */
     HttpGate gate;
@@ -69,13 +70,13 @@ enum { HTTP_LISTENERS = 2 };
 
 struct HttpServer {
     HttpService *service;
-    HttpServerOptions options; /* without zeros */
+    HttpServerOptions options; /* with the defaults filled in */
     HttpListener listeners[HTTP_LISTENERS];
     char *socket_path;
     uint64_t socket_inode;
     char address[LISTEN_ADDRESS_SIZE];
     HttpWorkers *workers;
-    MemoryBudget *answers; /* memory of answers that are not read yet */
+    MemoryBudget *answers; /* memory of answers that have not been read */
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* closing, or fewer suspended */
     HttpConnection *connections;
@@ -96,37 +97,38 @@ enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, c
 void http_exchange_end(
     void *self, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code);
 
-/* The token may have been revoked while the body came, the task waited or the client read.
- * Errors: UNAUTHENTICATED. */
+/* Checks the token again, which may have been revoked while the body came, the task waited or the
+ * client read. Errors: UNAUTHENTICATED. */
 MUST_CHECK Error *http_exchange_check_caller(HttpExchange *exchange);
 
-/* The connection has shown a valid token. */
+/* Notes that the connection has shown a valid token. */
 void http_connection_trust(HttpConnection *connection);
 
-/* An answer's memory, charged to whoever asked. bytes: of it; what was charged before is given back
- * whether this works or not. Errors: EXHAUSTED so many of its answers wait to be read. */
+/* Charges an answer's memory to the caller. bytes: the new total; the earlier charge is given back
+ * on success and on failure. Errors: EXHAUSTED too much memory of the caller's answers waits to be
+ * read. */
 MUST_CHECK Error *http_exchange_charge(
     HttpExchange *exchange, uint64_t bytes, MemoryCharge *inout_charge);
 
-/* A body that is in memory or in a file: a piece of it. */
+/* Copies a piece of a body that is in memory or in a file. */
 ssize_t http_body_piece(void *self, uint64_t position, char *out, size_t size);
-/* A stream's body. */
+/* Copies a piece of a stream's body. */
 ssize_t http_stream_read(void *self, uint64_t position, char *out, size_t size);
 void http_stream_start(HttpExchange *exchange);
-/* Nobody reads it any more, or the server closes. */
+/* Called when no client reads the stream any more, or the server closes. */
 void http_stream_cut(HttpExchange *exchange);
 
-/* Suspends the connection from within one of its callbacks (false: the server closes); resumes it
- * from anywhere. */
+/* Suspends the connection, from within one of its callbacks (false: the server closes); resumes it,
+ * from any thread. */
 bool http_exchange_suspend(HttpExchange *exchange);
 void http_exchange_resume(HttpExchange *exchange);
 
-/* A connection's deadline; limit_ms 0: none. */
+/* Sets a connection's deadline; limit_ms 0: none. */
 void http_connection_limit(HttpConnection *connection, uint64_t limit_ms);
 
-/* Cuts connections beyond their deadlines and streams whose clients are gone. */
+/* The monitor thread cuts connections beyond their deadlines and streams whose clients are gone. */
 MUST_CHECK Error *http_monitor_start(HttpServer *server);
 void http_monitor_stop(HttpServer *server);
-/* NOTIFY_CONNECTION. */
+/* libmicrohttpd's NOTIFY_CONNECTION callback. */
 void http_monitor_notice(void *self, struct MHD_Connection *mhd, void **socket_context,
     enum MHD_ConnectionNotificationCode code);

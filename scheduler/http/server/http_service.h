@@ -1,5 +1,6 @@
 #pragma once
-/* What handlers work with, and the way from a request's head to its answer. */
+/* The objects that handlers work with, and the steps from a request's head to its answer. Made by
+ * daemon.c; called by the server's threads and by the routes on handler threads. */
 #include <stdatomic.h>
 
 #include "base/worker_pool.h"
@@ -14,37 +15,38 @@
 struct Catalog;
 struct NodeCalls;
 
-/* Everything is borrowed and outlives the server. */
+/* All members are borrowed and outlive the server. */
 typedef struct HttpService {
     Store *store;
-    struct Catalog *catalog; /* NULL: changes are made in transactions of their own */
+    struct Catalog *catalog; /* NULL: each change is a transaction of its own */
     WorkerPool *pool;
     Accounts accounts;
     JobsApi jobs;
     Metrics *metrics;
-    const char *upload_folder;           /* for temporary files: in the home */
+    const char *upload_folder;           /* for temporary files: a folder in the home */
     const char *compiler;                /* the layover binary that compiles uploaded models */
-    struct MemoryBudget *compile_memory; /* NULL: each gets compile_child.h's limit */
-    const char *version;                 /* of Layover; NULL: not said */
+    struct MemoryBudget *compile_memory; /* NULL: each process gets compile_child.h's limit */
+    const char *version;                 /* of Layover; NULL: not reported */
     uint64_t node;                       /* this home's number */
-    const struct NodeCalls *nodes;       /* NULL: it speaks to no others */
-    struct Migrations *migrations;       /* NULL: no job comes or goes, as with the next one */
+    const struct NodeCalls *nodes;       /* NULL: the daemon speaks to no other nodes */
+    struct Migrations *migrations;       /* NULL: no job arrives or departs; also drain */
     struct NodeDrain *drain;
     atomic_bool ready; /* false while the daemon starts or drains */
 } HttpService;
 
-/* Whether a token that opened a request is worth as much still. Errors: UNAUTHENTICATED. */
+/* Checks that a request's token is still as valid as when the request was opened. Errors:
+ * UNAUTHENTICATED. */
 MUST_CHECK Error *http_service_still_may(
     HttpService *service, HttpOrigin origin, const char *authorization, const Caller *caller);
-/* Everything that can be said before the body: the address, whose request it is, whether that may
- * be, how large the body may get. request: zeroed by the caller, and http_request_deinit after.
- * Errors: as the status that is to be answered. */
+/* Makes every decision that precedes the body: the route, the caller, the caller's role, the limit
+ * of the body. request: zeroed by the caller, and http_request_deinit after. Errors: those of the
+ * status to answer. */
 MUST_CHECK Error *http_service_open(
     HttpService *service, const HttpHead *head, HttpRequest *request);
-/* Runs the handler; an error is an answer, too. response: initialized. */
+/* Runs the handler; an error becomes an answer, too. response: initialized. */
 void http_service_answer(HttpService *service, const HttpRequest *request, HttpResponse *response);
 
-/* A fresh file of mode 0600 in the upload folder. out_path: memory_free after unlink. */
+/* Makes a new file of mode 0600 in the upload folder. out_path: memory_free after unlink. */
 MUST_CHECK Error *http_service_make_file(
     const HttpService *service, int *out_descriptor, char **out_path);
 

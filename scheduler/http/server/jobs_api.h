@@ -1,9 +1,11 @@
 #pragma once
-/* What the server asks of whoever runs jobs: the daemon, or a small stand-in in tests.
+/* The server's table of functions about jobs, so that routes can be tested without a daemon. Called
+ * by the routes, on handler threads; implemented by scheduler/service/ and by a second
+ * implementation in tests.
  *
- * Every function may be called from several handler threads at once and may block until what it
- * promises is durable. Job ids are text. A job of another tenant is NOT_FOUND with the words for a
- * job that does not exist: the caller's tenant decides, its role only where a function says so. */
+ * Every function may be called from several handler threads at once and may block until its result
+ * is durable. Job ids are text. A job of another tenant is NOT_FOUND with the text for a job that
+ * does not exist: the caller's tenant decides, its role only where a function says so. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,20 +32,20 @@ typedef enum JobsApiPriority {
 
 typedef enum JobsApiRelease { JOBS_API_RELEASE_LOG, JOBS_API_RELEASE_CHECKPOINT } JobsApiRelease;
 
-/* A job to be submitted. Everything is borrowed for the call. */
+/* A job to be submitted. All members are borrowed for the call. */
 typedef struct JobsApiSubmission {
     const char *model;                       /* NAME, NAME@3, NAME@alias */
     const char *function;                    /* NULL: main */
     const char *device;                      /* NULL: any */
     const char *key;                         /* NULL: none */
-    const char *shared[JOBS_API_SHARED_MAX]; /* inputs that go whole to each run of a batch job */
+    const char *shared[JOBS_API_SHARED_MAX]; /* inputs that every run of a batch job gets whole */
     size_t shared_count;
     bool items;    /* a batch job: the leading axis of the other inputs is the item axis */
     int64_t batch; /* items of a run */
     JobsApiPriority priority;
     JobsApiRelease release;
     int64_t weight;
-    int64_t checkpoint_keep;   /* how many stay */
+    int64_t checkpoint_keep;   /* how many checkpoints are kept */
     double deadline_s;         /* from now; 0: none */
     double checkpoint_every_s; /* 0: the daemon's default */
     /* Of `run` and `resume FILE` through a daemon. */
@@ -57,26 +59,29 @@ typedef struct JobsApiSubmission {
 
 /* A job as it is shown. Numbers of -1, times that are NaN and empty texts are shown as null. */
 typedef struct JobsApiJob {
-    int64_t place; /* in the list of jobs: the next page is what comes after it */
+    int64_t place; /* the job's place in the list of jobs: the next page begins after it */
     char job[JOBS_API_ID_SIZE];
-    char was[JOBS_API_ID_SIZE]; /* of one restored under a new id: the one that its file owned */
+    char was[JOBS_API_ID_SIZE]; /* for a job restored under a new id: the id that its file owned */
     char model[JOBS_API_MODEL_SIZE];
     char tenant[JOBS_API_TEXT_SIZE];
-    char state[JOBS_API_TEXT_SIZE]; /* "running" among them */
+    char state[JOBS_API_TEXT_SIZE]; /* "running" and the other states */
     char device[JOBS_API_TEXT_SIZE];
     char migrating[JOBS_API_TEXT_SIZE];
-    char moved_state[JOBS_API_TEXT_SIZE]; /* of a moved job, where it is now; "": not known */
-    char why[JOBS_API_WHY_SIZE];          /* of the newest change; the error of a failed one */
+    char moved_state[JOBS_API_TEXT_SIZE]; /* a moved job's state at its present node; "": not
+                                           * known */
+    char why[JOBS_API_WHY_SIZE];          /* the reason of the newest change; the error of a
+                                           * failed job */
     JobsApiPriority priority;
-    bool ended;                      /* nothing more will come of it here */
-    int64_t items_done, items_total; /* total -1: a single run */
+    bool ended;                      /* the job has no further events here */
+    int64_t items_done, items_total; /* items_total -1: a single run */
     int64_t outputs;                 /* visible ones */
-    int64_t last_event;              /* the newest one's sequence number */
+    int64_t last_event;              /* the newest event's sequence number */
     int64_t instructions, kernel_calls, peak_bytes;
     double submitted, started, finished; /* seconds since 1970 */
-    double deadline;                     /* the same; NaN: none, and the next two mean nothing */
+    double deadline;                     /* the same; NaN: none, and promised_end and missed mean
+                                          * nothing */
     double promised_end;                 /* the earliest end that could be promised; 0: not known */
-    bool missed;                         /* it did not end before the deadline */
+    bool missed;                         /* the job did not end before the deadline */
     double device_seconds, checkpoint_age_s;
 } JobsApiJob;
 
@@ -93,10 +98,10 @@ typedef struct JobsApiCheckpoint {
     double time; /* seconds since 1970 */
     uint64_t bytes;
     int64_t items_done; /* -1: of a single run */
-    int64_t sequence;   /* outputs below it stand before it */
+    int64_t sequence;   /* outputs with smaller sequence numbers came before the checkpoint */
 } JobsApiCheckpoint;
 
-/* Lists are told one by one; an error of the visitor ends the list and is returned. */
+/* Called for each entry of a list; an error of the visitor ends the list and is returned. */
 typedef Error *JobsApiJobVisitor(void *context, const JobsApiJob *job);
 typedef Error *JobsApiEventVisitor(void *context, const JobsApiEvent *event);
 typedef Error *JobsApiCheckpointVisitor(void *context, const JobsApiCheckpoint *checkpoint);
@@ -106,8 +111,9 @@ typedef struct JobsApiDevice {
     char name[JOBS_API_TEXT_SIZE];
     const char *determinism_class;
     uint64_t memory_bytes, free_bytes;
-    char job[JOBS_API_ID_SIZE]; /* that runs on it; "" none, or of another tenant than asked for */
-    uint64_t speed;             /* measured, beside the others; 0: not */
+    char job[JOBS_API_ID_SIZE]; /* the running job; "": none, or one of another tenant than the
+                                 * caller's */
+    uint64_t speed;             /* measured, relative to the other devices; 0: not measured */
     double busy_seconds;        /* since the daemon's start */
 } JobsApiDevice;
 typedef Error *JobsApiDeviceVisitor(void *context, const JobsApiDevice *device);
@@ -121,7 +127,7 @@ typedef struct JobsApiTenant {
 } JobsApiTenant;
 typedef Error *JobsApiTenantVisitor(void *context, const JobsApiTenant *tenant);
 
-/* Of the quotas that the store does not count. */
+/* The use of those quotas that the store does not count. */
 typedef struct JobsApiUse {
     int64_t running_jobs;
     double device_seconds_per_hour; /* in the last hour */
@@ -131,82 +137,83 @@ typedef enum JobsApiChange {
     JOBS_API_SUSPEND, /* returns when the checkpoint is durable */
     JOBS_API_RESUME,
     JOBS_API_CANCEL,
-    JOBS_API_FORK, /* answers the new job */
+    JOBS_API_FORK, /* answers with the new job */
     JOBS_API_REMOVE,
 } JobsApiChange;
 
 typedef struct JobsApiChangeOptions {
     const char *device; /* of RESUME; NULL: any */
     int64_t checkpoint; /* of RESUME and FORK: its id; 0: the newest */
-    bool asked;         /* of FORK: for a new checkpoint already */
+    bool asked;         /* for FORK: a new checkpoint was asked for already */
 } JobsApiChangeOptions;
 
 typedef struct JobsApiCheckpointOptions {
     int64_t checkpoint; /* 0: the newest, or a new one of a running job */
     bool with_model;
-    bool release;   /* the file owns the job from then on */
-    bool asked;     /* for a new one, or to be suspended, already */
-    bool suspended; /* by that: it goes on where there is no file in the end */
+    bool release;   /* the file owns the job afterwards */
+    bool asked;     /* a new checkpoint, or a suspension, was asked for already */
+    bool suspended; /* by that question: the job continues if no file is made */
 } JobsApiCheckpointOptions;
 
 typedef struct JobsApiRestoreOptions {
     bool with_outputs;
     const char *device; /* NULL: any */
-    int64_t threads;    /* as of a submission, as are the next three */
+    int64_t threads;    /* as in a submission, also the members below */
     int64_t suspend_after;
     int64_t suspend_after_ms;
     bool check_finite;
 } JobsApiRestoreOptions;
 
-/* A job that is run again from a checkpoint to compare what comes out with what is stored. */
+/* A job that is run again from a checkpoint, to compare its outputs with the stored ones. */
 typedef struct JobsApiVerification {
-    char job[JOBS_API_ID_SIZE];    /* "": it was removed meanwhile */
-    char replay[JOBS_API_ID_SIZE]; /* the job that runs again */
+    char job[JOBS_API_ID_SIZE];    /* "": the job was removed meanwhile */
+    char replay[JOBS_API_ID_SIZE]; /* the job that repeats the run */
     const char *state;             /* running, equal, differs, failed */
     char replay_state[JOBS_API_TEXT_SIZE];
-    char why[JOBS_API_WHY_SIZE]; /* of FAILED; and what a replay waits for that does not run */
+    char why[JOBS_API_WHY_SIZE]; /* of a failed one; or why a replay waits */
     int64_t checkpoint;
     int64_t outputs;  /* to be compared */
-    int64_t compared; /* of them */
-    int64_t sequence; /* the first output that differs; -1: none does */
-    /* Of the devices that had them last; NULL: none has, or it is not here. */
+    int64_t compared; /* outputs compared so far */
+    int64_t sequence; /* the first output that differs; -1: none */
+    /* Classes of the devices that the two jobs last ran on; NULL: none yet, or not known here. */
     const char *determinism_class, *replay_class;
 } JobsApiVerification;
 
 typedef struct JobsApiOutputs {
-    int64_t next; /* ?since= for what comes after these */
+    int64_t next; /* ?since= for the outputs after these */
     int64_t count;
 } JobsApiOutputs;
 
-/* What a job can only do at its next safepoint, which one long kernel may keep away for long. */
+/* Requests that a job can only meet at its next safepoint, which one long kernel may delay. */
 typedef enum JobsApiQuestion {
-    JOBS_API_ASK_SUSPEND, /* over when the checkpoint is durable */
+    JOBS_API_ASK_SUSPEND, /* ends when the checkpoint is durable */
     JOBS_API_ASK_CANCEL,
-    JOBS_API_ASK_CHECKPOINT, /* a new one, of a job that runs; over at once for any other */
-    JOBS_API_ASK_RELEASE,    /* suspends a job that is queued or runs; over at once for any other */
+    JOBS_API_ASK_CHECKPOINT, /* a new checkpoint of a running job; ends at once for any other */
+    JOBS_API_ASK_RELEASE,    /* suspends a job that is queued or runs; ends at once for any other */
 } JobsApiQuestion;
 
-/* A question on its way. Threads: begin and end are its owner's. */
+/* A question under way. Threads: begin and end are called by its owner. */
 typedef struct JobsApiWait {
-    /* Called once. Wakes once, when it is over; maybe before this returns. */
+    /* Called once. Calls the waker once, when the question has ended; maybe before begin
+     * returns. */
     void (*begin)(void *self, HttpWaker waker);
-    /* What came of it, once it woke; it is freed. out_suspended: a release suspended the job.
-     * Errors: as change. */
+    /* Returns the question's result after the wake, and frees the question. out_suspended: a
+     * release suspended the job. Errors: as change. */
     Error *(*end)(void *self, bool *out_suspended);
-    /* Instead, when it never began. */
+    /* Called instead of begin and end, to drop a question that never began. */
     void (*drop)(void *self);
     void *self;
 } JobsApiWait;
 
 typedef struct JobsApiClass {
     /* Durable on return. out_job: at least its id and state. A key that was used before with the
-     * same content answers that job.
-     * Errors: NOT_FOUND the model; INVALID inputs by name; CONFLICT the key stands for another
-     * request; EXHAUSTED a quota, named with its figure. */
+     * same content answers with that job. Errors: NOT_FOUND the model; INVALID inputs by name;
+     * CONFLICT the key stands for another request; EXHAUSTED a quota, named with its figure. */
     Error *(*submit)(
         void *self, const Caller *caller, const JobsApiSubmission *submission, JobsApiJob *out_job);
     Error *(*get)(void *self, const Caller *caller, const char *job, JobsApiJob *out_job);
-    /* Lists are told in the order of what after stands for, from behind it on, count_max at most.
+    /* Lists entries in the order of their place (or the key that after names), those after it,
+     * count_max at most.
      *
      * state: NULL for any. after: a job's place. Errors: INVALID no such state. */
     Error *(*list)(void *self, const Caller *caller, const char *state, int64_t after,
@@ -215,55 +222,56 @@ typedef struct JobsApiClass {
     Error *(*events)(void *self, const Caller *caller, const char *job, int64_t after,
         size_t count_max, JobsApiEventVisitor *visit, void *context);
     /* Visible outputs with a sequence number of at least since, as many as one answer takes, as an
-     * .npz file: out_stream. Those of a moved job are passed on from where it is now while they
+     * .npz file: out_stream. Outputs of a moved job are passed on from its present node while they
      * come. Errors: UNREACHABLE; EXHAUSTED too many are passed on already. */
     Error *(*outputs)(void *self, const Caller *caller, const char *job, int64_t since,
         HttpStream *out_stream, JobsApiOutputs *out);
     /* out_stream: JSON lines, {"seq", "time", "state", "why"} for a change, with "kind" for any
      * other event that has a reason, {"seq", "items_done", "items_total", "device_seconds",
-     * "checkpoint_age"} for progress, {"seq", "outputs"} for outputs and yielded values that became
-     * visible: how many there are now. It ends behind the line that says that the job has ended.
-     * since: the seq of the last line seen before. */
+     * "checkpoint_age"} for progress, {"seq", "outputs"} with the present number when outputs or
+     * yielded values became visible. The stream ends after the line that says that the job has
+     * ended. since: the seq of the last line seen before. */
     Error *(*watch)(
         void *self, const Caller *caller, const char *job, int64_t since, HttpStream *out_stream);
-    /* Errors: CONFLICT its state does not allow that; the state is named. */
+    /* Errors: CONFLICT the job's state does not allow the change; the state is named. */
     Error *(*change)(void *self, const Caller *caller, const char *job, JobsApiChange change,
         const JobsApiChangeOptions *options, JobsApiJob *out_job);
-    /* A change that needs a safepoint, without a thread that waits for it.
-     * Errors: NOT_FOUND; OUT_OF_MEMORY. */
+    /* Asks for a change that needs a safepoint; no thread waits for it. Errors: NOT_FOUND;
+     * OUT_OF_MEMORY. */
     Error *(*ask)(void *self, const Caller *caller, const char *job, JobsApiQuestion what,
         JobsApiWait *out_wait);
-    /* Begins a verification. checkpoint: 0 for the newest.
-     * Errors: NOT_FOUND no such job, no such checkpoint; CONFLICT no output behind it is stored;
-     * EXHAUSTED a quota. */
+    /* Begins a verification. checkpoint: 0 for the newest. Errors: NOT_FOUND no such job, no such
+     * checkpoint; CONFLICT no output after it is stored; EXHAUSTED a quota. */
     Error *(*verify)(void *self, const Caller *caller, const char *job, int64_t checkpoint,
         JobsApiVerification *out_verification);
-    /* How it stands. When it is not running any more this has ended it: the job has an event that
-     * says what was found, the replay is gone. Errors: NOT_FOUND no such job, or it is no replay.
-     */
+    /* The state of a verification. If the state is not "running", this call has ended it: the job
+     * has an event with the result, and the replay is removed. Errors: NOT_FOUND no such job, or it
+     * is no replay. */
     Error *(*verification)(void *self, const Caller *caller, const char *replay,
         JobsApiVerification *out_verification);
     /* after: a checkpoint's id. */
     Error *(*checkpoints)(void *self, const Caller *caller, const char *job, int64_t after,
         size_t count_max, JobsApiCheckpointVisitor *visit, void *context);
-    /* A checkpoint file: out_stream. Where it has to be written first, out_stream->pull is NULL and
-     * it stands at path, which names an empty file or is NULL. With release the job is released
-     * once nothing of the file is missing; as long as its data is here, the file can be had again.
-     * Errors: IO it has to be written, and path is NULL. */
+    /* A checkpoint file: out_stream. If the file has to be written first, out_stream->pull is NULL
+     * and the file is at path, which names an empty file or is NULL. With release the job is
+     * released once the file is complete; as long as its data is here, the file can be had again.
+     * Errors: IO the file has to be written, and path is NULL. */
     Error *(*checkpoint)(void *self, const Caller *caller, const char *job,
         const JobsApiCheckpointOptions *options, const char *path, HttpStream *out_stream);
-    /* Errors: NOT_FOUND the tenant lacks the model; CORRUPT; CONFLICT the file gave its job. */
+    /* Errors: NOT_FOUND the tenant lacks the model; CORRUPT; CONFLICT the file has given its job
+     * already. */
     Error *(*restore)(void *self, const Caller *caller, const char *path,
         const JobsApiRestoreOptions *options, JobsApiJob *out_job);
-    /* All of them; which tenant's job runs is told to that tenant and to admins. */
+    /* All devices; the tenant of a running job and admins see which job runs. */
     Error *(*devices)(void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
     /* An admin sees all tenants, a user its own. after: a tenant's name. */
     Error *(*tenants)(void *self, const Caller *caller, const char *after, size_t count_max,
         JobsApiTenantVisitor *visit, void *context);
     void (*use)(void *self, TenantId tenant, JobsApiUse *out_use);
-    /* A tenant's weight or quotas are others now, also for jobs that wait. */
+    /* Called when a tenant's weight or quotas changed; applies to waiting jobs, too. */
     void (*tenant_changed)(void *self, TenantId tenant);
-    /* A model was stored, and may soon be run. identity: of its executable. Returns at once. */
+    /* Called when a model was stored and may soon be run. identity: of its executable. Returns at
+     * once. */
     void (*model_stored)(void *self, TenantId tenant, const Digest *identity);
 } JobsApiClass;
 
@@ -274,9 +282,9 @@ typedef struct JobsApi {
 
 const char *jobs_api_priority_name(JobsApiPriority priority);
 bool jobs_api_find_priority(const char *name, JobsApiPriority *out);
-/* What is told of a deadline: deadline, missed, feasible, earliest_end. */
+/* Adds the fields of a deadline: deadline, missed, feasible, earliest_end. */
 void jobs_api_deadline_json(const JobsApiJob *job, struct json_object *inout_object);
-/* The JSON that command line and HTTP show. Errors: OUT_OF_MEMORY. */
+/* The job as JSON, the same for command line and HTTP. Errors: OUT_OF_MEMORY. */
 MUST_CHECK Error *jobs_api_job_json(const JobsApiJob *job, struct json_object **out);
 MUST_CHECK Error *jobs_api_verification_json(
     const JobsApiVerification *verification, struct json_object **out);

@@ -1,5 +1,6 @@
 #pragma once
-/* multipart/form-data: a body of named parts (RFC 7578), whole in memory. */
+/* Parses multipart/form-data: a body of named parts (RFC 7578), whole in memory. Called by
+ * route_submit.c. Pure: no state. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,8 @@ typedef struct Multipart {
     size_t count;
 } Multipart;
 
-/* content_type: "multipart/form-data; boundary=…". Errors: INVALID; each part has a name of its
- * own. */
+/* content_type: "multipart/form-data; boundary=…". Each part must have a different name. Errors:
+ * INVALID. */
 MUST_CHECK Error *multipart_parse(
     const char *content_type, const uint8_t *data, size_t size, Multipart *out);
 /* NULL: there is none. */

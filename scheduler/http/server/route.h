@@ -1,5 +1,7 @@
 #pragma once
-/* The addresses of the daemon: which of them a request names, and what it must bring along. */
+/* The addresses of the daemon (routes.def): finds the route of a request, with the role, body and
+ * limits that it needs. Called by http_service.c on the thread of a socket, and by print_http.
+ * Pure: constant tables. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -7,7 +9,7 @@
 #include "base/error.h"
 #include "scheduler/http/client/http_method.h"
 
-/* Whom a route is for: the least that a caller must be. */
+/* The role that a caller needs at least. */
 typedef enum RouteRole {
     ROUTE_ROLE_ANYONE,
     ROUTE_ROLE_USER,
@@ -32,7 +34,7 @@ typedef enum RoutePace {
 
 enum {
     ROUTE_SEGMENTS_MAX = 8, /* of a path */
-    ROUTE_NAMES_MAX = 3,    /* of a path that are not fixed */
+    ROUTE_NAMES_MAX = 3,    /* segments of a path that are not fixed */
     ROUTE_NAME_SIZE = 256,  /* of each, decoded, with the terminating NUL */
 };
 
@@ -46,7 +48,7 @@ typedef enum RouteId {
 struct HttpService;
 struct HttpRequest;
 struct HttpResponse;
-/* Runs off the control thread and may block. On an error the response is dropped. */
+/* Runs on a handler thread and may block. On an error the response is dropped. */
 typedef Error *RouteHandler(
     struct HttpService *service, const struct HttpRequest *request, struct HttpResponse *response);
 
@@ -69,17 +71,16 @@ const char *route_body_name(RouteBody body);
 typedef struct RouteMatch {
     RouteId route;
     uint32_t name_count;
-    char names[ROUTE_NAMES_MAX][ROUTE_NAME_SIZE]; /* what stands for the braces, decoded */
+    char names[ROUTE_NAMES_MAX][ROUTE_NAME_SIZE]; /* the texts at the braces, decoded */
 } RouteMatch;
 
-/* path: as it came over the wire, without the query.
- * Errors: NOT_FOUND no such address; METHOD it takes others, which the message names; INVALID a
- * segment that cannot be decoded, is not UTF-8, or holds control characters; UNSUPPORTED a method
- * that nothing here takes. */
+/* path: as received, without the query. Errors: NOT_FOUND no such address; METHOD the address has
+ * other methods, which the message names; INVALID a segment that cannot be decoded, is not UTF-8,
+ * or holds control characters; UNSUPPORTED a method that no route has. */
 MUST_CHECK Error *route_find(const char *method, const char *path, RouteMatch *out_match);
 
-/* %XX to bytes; plus: '+' is a blank, too. out has room for length + 1.
- * Errors: INVALID a broken escape, a NUL, no UTF-8, a control character. */
+/* Decodes %XX to bytes; plus: also '+' to a blank. out has room for length + 1. Errors: INVALID a
+ * broken escape, a NUL, no UTF-8, a control character. */
 MUST_CHECK Error *route_decode(const char *text, size_t length, bool plus, char *out);
 
 #define ROUTE(name, method, pattern, role, body, limit, pace, handler, help) RouteHandler handler;
