@@ -23,16 +23,18 @@ static Error *open_model(ControlArrival *self, TenantId tenant, const Digest *id
     const ControlOptions *options = &control->options;
     OWN(Executable, executable) = NULL;
     const ControlDevice *device = control_find_cpu(control, &self->device);
-    TRY(resident_models_hold(control->models, tenant, identity, &self->held));
+    TRY(resident_models_hold(control->executor->models, tenant, identity, &self->held));
     if (device) {
-        TRY(resident_models_load(control->models, tenant, identity, self->device, device->device));
-        self->residency = resident_models_get(control->models, tenant, identity, self->device);
+        TRY(resident_models_load(control->executor->models, tenant, identity, self->device,
+            control->executor->drivers[self->device].device));
+        self->residency =
+            resident_models_get(control->executor->models, tenant, identity, self->device);
     }
     if (self->residency) return NULL;
     self->device = CONTROL_DEVICES_MAX;
     TRY(model_loader_load(options->store, tenant, options->pool, identity, &executable));
-    return residency_create(
-        executable, control->host, control->host, options->pool, &self->residency);
+    return residency_create(executable, control->executor->host, control->executor->host,
+        options->pool, &self->residency);
 }
 
 static Error *open_run(ControlArrival *self, const ExecutionLimits *limits, const JobPolicy *policy,
@@ -54,7 +56,7 @@ Error *control_arrival_open(Control *control, TenantId tenant, const Digest *ide
     self->tenant = tenant;
     self->device = CONTROL_DEVICES_MAX;
     TRY(settings_cache_get_tenant(control->options.settings, tenant, &row));
-    ExecutionLimits limits = execution_limits_of(&row, control->host_bytes);
+    ExecutionLimits limits = execution_limits_of(&row, control->executor->host_bytes);
     TRY(open_model(self, tenant, identity));
     TRY(open_run(self, &limits, policy, function, TAKE(batch)));
     *out_arrival = TAKE(self);
@@ -75,7 +77,8 @@ static void evict_unused(void *context, Message *message) {
     Unused *unused = (Unused *)message;
     uint64_t number = control_model_number(control, unused->tenant, &unused->identity);
     if (!id_map_find(&control->model_map, 0, number))
-        resident_models_evict(control->models, unused->tenant, &unused->identity, unused->device);
+        resident_models_evict(
+            control->executor->models, unused->tenant, &unused->identity, unused->device);
     memory_free(unused);
 }
 
@@ -97,7 +100,7 @@ void control_arrival_close(ControlArrival *self) {
     warm_storages_release(self->warm);
     job_run_release(self->run);
     residency_release(self->residency);
-    if (self->held) resident_models_let_go(self->control->models, self->held);
+    if (self->held) resident_models_let_go(self->control->executor->models, self->held);
     memory_free(self);
 }
 
@@ -115,12 +118,12 @@ Error *control_arrival_restore(
 void control_job_take_arrival(ControlJob *job, ControlArrival *owned_arrival) {
     OWN(ControlArrival, arrival) = owned_arrival;
     if (!arrival || arrival->device == CONTROL_DEVICES_MAX) return; /* it is opened elsewhere */
-    job->run = TAKE(arrival->run);
-    job->residency = TAKE(arrival->residency);
-    job->held = TAKE(arrival->held);
+    job->hold.run = TAKE(arrival->run);
+    job->hold.residency = TAKE(arrival->residency);
+    job->hold.held = TAKE(arrival->held);
     job->site.device = arrival->device;
     control_step_site(job, JOB_SITE_EVENT_ARRIVE);
-    job->items_done = job_run_items_done(job->run);
+    job->items_done = job_run_items_done(job->hold.run);
 }
 
 bool control_job_close_arrival(ControlJob *job, uint32_t device) {

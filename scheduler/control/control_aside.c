@@ -22,7 +22,7 @@ static const uint64_t PATIENCE_NS = 200000000, PATIENCE_NS_MAX = 60000000000;
 
 void control_ask_for_device(ControlJob *job) {
     const uint64_t now_ns = control_now_ns(job->control);
-    job_run_request_pause(job->run, now_ns + PAUSE_NS);
+    control_request_slice(job, EXECUTOR_PAUSE, now_ns + PAUSE_NS);
     job->control->devices[job->site.device].give_up_ns = now_ns + GIVE_UP_NS;
     job->control->slice_end_asked = true;
 }
@@ -35,7 +35,7 @@ void control_note_holder(ControlJob *job) {
 }
 
 uint64_t control_slice_ns(const ControlJob *job) {
-    const WorkerSlice *slice = &job->slice;
+    const WorkerSlice *slice = &job->hold.slice;
     const uint64_t end_ns = slice->start_ns + slice->device_time_ns;
     if (job->resumed_ns <= slice->start_ns) return slice->device_time_ns;
     return end_ns > job->resumed_ns ? end_ns - job->resumed_ns : 0;
@@ -45,7 +45,7 @@ static void set_aside(ControlJob *job) {
     Control *control = job->control;
     ControlDevice *device = &control->devices[job->site.device];
     const uint64_t now_ns = control_now_ns(job->control);
-    worker_set_aside(device->worker);
+    control->ports.executor.set_aside(control->ports.executor.self, job->site.device);
     control_step_site(job, JOB_SITE_EVENT_SET_ASIDE);
     control->aside_count++;
     device->in_flight++;
@@ -69,22 +69,12 @@ static void take_back(ControlJob *job, JobSiteEvent event) {
 
 static void handle_paused(void *context, Message *message) {
     (void)context;
-    ControlJob *job = CONTAINER_OF(message, ControlJob, paused);
-    atomic_store(&job->pause_told, false);
+    ControlJob *job = CONTAINER_OF(message, ControlJob, hold.paused);
+    atomic_store(&job->hold.pause_told, false);
     if (job->site.state == JOB_SITE_RUNNING) set_aside(job);
 }
 
-/* On a thread of the slice's, before the slice can end: the job is there when it is handled. */
-static void tell_paused(void *listener) {
-    ControlJob *job = listener;
-    if (atomic_exchange(&job->pause_told, true)) return;
-    control_post(job->control, &job->paused);
-}
-
-void control_watch_pauses(ControlJob *job) {
-    job->paused.handle = handle_paused;
-    job_run_set_paused(job->run, tell_paused, job);
-}
+void control_watch_pauses(ControlJob *job) { job->hold.paused.handle = handle_paused; }
 
 void control_run_aside(ControlJob *job, uint64_t budget_ns) {
     Control *control = job->control;
@@ -97,9 +87,7 @@ void control_run_aside(ControlJob *job, uint64_t budget_ns) {
     device->slice_end_ns = budget_ns ? job->resumed_ns + budget_ns : 0;
     device->give_up_ns = 0;
     control_note_holder(job);
-    job_run_resume(job->run);
-    /* behind its kernel, so that what it made is stored before the next one begins */
-    job_run_request_slice_end(job->run);
+    control_request_slice(job, EXECUTOR_RESUME, 0);
     control_update_status(job);
 }
 
@@ -107,7 +95,7 @@ void control_move_aside_out(ControlJob *job, PolicyPlace place) {
     control_step_site(job,
         place == POLICY_PLACE_HOST ? JOB_SITE_EVENT_LEAVE_TO_HOST : JOB_SITE_EVENT_LEAVE_TO_DISK);
     if (job->suspend_asked_ns || job->checkpoint_wanted || place == POLICY_PLACE_DISK) {
-        job_run_request_abandon(job->run);
+        control_request_slice(job, EXECUTOR_ABANDON, 0);
         return;
     }
     uint64_t patience_ns = PATIENCE_NS << (job->abandonments < 16 ? job->abandonments : 16);
@@ -115,19 +103,18 @@ void control_move_aside_out(ControlJob *job, PolicyPlace place) {
     job->abandonments++;
     job->control->patience_count++;
     job->abandon_ns = control_now_ns(job->control) + patience_ns;
-    job_run_resume(job->run);
-    job_run_request_slice_end(job->run);
+    control_request_slice(job, EXECUTOR_RESUME, 0);
 }
 
 void control_discard_slice(ControlJob *job) {
-    if (job_site_has_slice(&job->site)) job_run_request_discard(job->run);
+    if (job_site_has_slice(&job->site)) control_request_slice(job, EXECUTOR_DISCARD, 0);
 }
 
 /* The slice of a job that is aside has ended after all. An error waits until the policy runs it. */
 bool control_end_aside(ControlJob *job) {
     if (!job_site_is_aside(&job->site)) return false;
     const uint8_t was = job->site.state;
-    WorkerSlice *slice = &job->slice;
+    WorkerSlice *slice = &job->hold.slice;
     if (error_code(slice->error) == ERROR_DEVICE_LOST)
         control_lose_device(job->control, job->site.device);
     const bool failed = slice->error && error_code(slice->error) != ERROR_DEVICE_LOST;
@@ -152,21 +139,21 @@ void control_stop_slices(Control *control, bool discard) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
         if (!job || !job_site_has_slice(&job->site)) continue;
         if (discard)
-            job_run_request_discard(job->run);
+            control_request_slice(job, EXECUTOR_DISCARD, 0);
         else
-            job_run_request_abandon(job->run);
+            control_request_slice(job, EXECUTOR_ABANDON, 0);
     }
 }
 
 bool control_run_failed(ControlJob *job) {
     if (job->site.state != JOB_SITE_FAILED_ASIDE) return false;
     control_step_site(job, JOB_SITE_EVENT_RUN_BEGINS);
-    job->slice.start_ns = job->resumed_ns = control_now_ns(job->control);
-    job->slice.device_time_ns = 0;
+    job->hold.slice.start_ns = job->resumed_ns = control_now_ns(job->control);
+    job->hold.slice.device_time_ns = 0;
     (void)pthread_mutex_lock(&job->control->status_mutex);
     job->control->devices[job->site.device].running = job;
     (void)pthread_mutex_unlock(&job->control->status_mutex);
-    control_post(job->control, &job->slice_ended);
+    control_post(job->control, &job->hold.slice_ended);
     return true;
 }
 
@@ -195,7 +182,7 @@ void control_set_due_aside(Control *control, uint64_t now_ns) {
         if (!job || !job_site_is_aside(&job->site)) continue;
         if (!job->abandon_ns || now_ns < job->abandon_ns) continue;
         lose_patience(job);
-        job_run_request_abandon(job->run);
+        control_request_slice(job, EXECUTOR_ABANDON, 0);
     }
 }
 
@@ -212,7 +199,7 @@ void control_note_wait(ControlJob *job, ControlRequest *request) {
 }
 
 static Error *fail_late(ControlJob *job, ControlRequestKind kind) {
-    const LongKernel kernel = job->run ? job_run_get_kernel(job->run) : (LongKernel){0};
+    const LongKernel kernel = control_job_get_kernel(job);
     const uint64_t ns = kernel.name ? kernel.computed_ns : LATE_NS;
     FAIL(EXHAUSTED,
         "the job's kernel%s%s has computed for %.1f s, and there is no safepoint inside: %s",

@@ -212,7 +212,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
 
 /* Enough of its outputs are stored. */
 static void unblock(ControlJob *job) {
-    if (!job->blocked || control_outputs_are_many(job)) return;
+    if (!job->blocked || control_job_has_many_outputs(job)) return;
     job->blocked = false;
     if (job->known)
         control_post_event(
@@ -305,8 +305,8 @@ void control_commit(ControlJob *job) {
     commit->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
     commit->started = job->started;
     if (!isnan(job->started))
-        memcpy(commit->device, control->devices[job->site.device].name,
-            sizeof control->devices[job->site.device].name);
+        (void)snprintf(commit->device, sizeof commit->device, "%s",
+            control->devices[job->site.device].facts.name);
     control_step_storing(job, JOB_STORING_EVENT_COMMIT);
     control->in_flight++;
     error = control->ports.store.commit(control->ports.store.self, commit);

@@ -1,7 +1,12 @@
 #include "scheduler/control/control_core.h"
 
+#include "base/allocator.h"
+#include "scheduler/control/control_accounts.h"
 #include "scheduler/control/control_aside.h"
 #include "scheduler/control/control_internal.h"
+
+/* What a tenant's suspended executions may not take of the host's memory. */
+#define CHECKPOINT_RESERVE_BYTES ((uint64_t)64 << 20)
 
 static uint64_t earliest(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
 
@@ -47,3 +52,69 @@ bool control_core_take_hurry(Control *control) {
 }
 
 bool control_core_is_over(const Control *control) { return control->ending || control->failed; }
+
+/* ---- life ---- */
+
+/* The policy's settings: a quarter of the host's memory for executions that wait in it. */
+static void post_config(Control *control) {
+    const uint64_t bytes = control->ports.executor.host_bytes / 4;
+    uint64_t quantum_ns =
+        control->options.quantum_ns ? control->options.quantum_ns : SECOND_NS / 100;
+    control_post_event(control,
+        (PolicyEvent){.kind = POLICY_EVENT_CONFIG,
+            .quantum_ns = quantum_ns,
+            .floor_permille = 50,
+            .floor_window_ns = 10 * SECOND_NS,
+            .swap_ns = SECOND_NS / 10,
+            .host_bytes = bytes > CHECKPOINT_RESERVE_BYTES ? bytes - CHECKPOINT_RESERVE_BYTES : 0});
+}
+
+Error *control_core_create(const ControlOptions *options, Control **out_control) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(Control), &memory));
+    Control *control = memory;
+    control->options = *options;
+    (void)pthread_mutex_init(&control->status_mutex, NULL);
+    *out_control = control;
+    return NULL;
+}
+
+Error *control_core_begin(Control *control) {
+    const ControlOptions *options = &control->options;
+    if (options->metrics) TRY(control_declare_metrics(options->metrics));
+    TRY(policy_create(&control->policy));
+    TRY(memory_alloc(1, sizeof(RunTimes), (void **)&control->run_times));
+    post_config(control);
+    for (uint32_t i = 0; i < options->device_count; i++)
+        TRY(control_add_device(control, options->devices[i]));
+    if (options->device_count == 0) TRY(control_add_device(control, "cpu"));
+    TRY(control_recover(control));
+    control_apply_events(control);
+    return control_check(control);
+}
+
+static void release_maps(Control *control) {
+    for (size_t i = 0; i < control->by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+        if (job) control_job_free(job);
+    }
+    for (size_t i = 0; i < control->model_map.capacity; i++)
+        memory_free(control->model_map.slots[i]);
+    for (size_t i = 0; i < control->tenants.capacity; i++) memory_free(control->tenants.slots[i]);
+    id_map_deinit(&control->by_number);
+    id_map_deinit(&control->by_id);
+    id_map_deinit(&control->model_map);
+    id_map_deinit(&control->tenants);
+}
+
+void control_core_release(Control *control) {
+    if (!control) return;
+    release_maps(control);
+    policy_release(control->policy);
+    memory_free(control->run_times);
+    memory_free(control->left);
+    memory_free(control->events);
+    error_free(control->fatal);
+    (void)pthread_mutex_destroy(&control->status_mutex);
+    memory_free(control);
+}

@@ -3,8 +3,6 @@
 
 #include "base/allocator.h"
 #include "base/duration.h"
-#include "kernels/registry/device_registry.h"
-#include "kernels/registry/device_speed.h"
 #include "scheduler/control/control_accounts.h"
 #include "scheduler/control/control_tellings.h"
 #include "scheduler/control/control_internal.h"
@@ -12,7 +10,7 @@
 
 const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_index) {
     for (uint32_t i = 0; i < control->device_count; i++)
-        if (strcmp(control->devices[i].kind, "cpu") == 0) {
+        if (strcmp(control->devices[i].facts.kind, "cpu") == 0) {
             *out_index = i;
             return &control->devices[i];
         }
@@ -26,12 +24,12 @@ static Error *require_device(const ControlJob *job, uint64_t *inout_device) {
     if (!job->model->device_strings) return NULL;
     if (*inout_device != POLICY_NO_DEVICE) {
         const ControlDevice *device = &control->devices[*inout_device];
-        if (device->host_memory) return NULL;
+        if (device->facts.host_memory) return NULL;
         FAIL(UNSUPPORTED, "%s cannot run this model: it has strings in slot 1; only cpu runs it",
-            device->name);
+            device->facts.name);
     }
     for (uint32_t i = 0; i < control->device_count; i++)
-        if (control->devices[i].host_memory) {
+        if (control->devices[i].facts.host_memory) {
             *inout_device = i;
             return NULL;
         }
@@ -61,71 +59,28 @@ bool control_job_place(ControlJob *job, const char *name, uint64_t *out_device) 
 
 /* ---- coming ---- */
 
-static Error *describe(ControlDevice *device) {
-    TextBuilder OWN_TEXT(text) = {0};
-    (void)snprintf(device->name, sizeof device->name, "%s", device->device->name);
-    (void)snprintf(device->kind, sizeof device->kind, "%s", device->device->class_->kind);
-    device->host_memory = device->device->class_->host_memory;
-    device->device->class_->determinism_class(device->device, &text);
-    return text_builder_take(&text, &device->determinism_class);
-}
-
 static void tell_added(Control *control, uint32_t index, uint64_t bytes) {
     ControlDevice *device = &control->devices[index];
     (void)pthread_mutex_lock(&control->status_mutex);
-    device->memory_bytes = bytes;
+    device->facts.memory_bytes = bytes;
     (void)pthread_mutex_unlock(&control->status_mutex);
     /* the machine's own memory holds more than executions: inputs, outputs, what moved out */
-    if (device->device->class_->host_memory) bytes /= 2;
+    if (device->facts.host_memory) bytes /= 2;
     control_post_event(
         control, (PolicyEvent){.kind = POLICY_EVENT_DEVICE_ADDED,
                      .device = index,
                      .memory_bytes = bytes < POLICY_BYTES_MAX ? bytes : POLICY_BYTES_MAX,
-                     .speed = device->speed ? device->speed : 1});
-}
-
-/* What a SPEC says beside the index: devices of one model and the same options are equally fast. */
-static const char *spec_options(const char *spec) {
-    const char *comma = strchr(spec, ',');
-    return comma ? comma : "";
-}
-
-/* On an opening of its own, so that what the measuring does to a device is gone with it. */
-static Error *measure(Control *control, uint32_t index) {
-    ControlDevice *device = &control->devices[index];
-    OWN(Device, opened) = NULL;
-    for (uint32_t i = 0; i < index; i++) {
-        const ControlDevice *other = &control->devices[i];
-        if (strcmp(other->kind, device->kind) == 0 &&
-            strcmp(other->determinism_class, device->determinism_class) == 0 &&
-            strcmp(spec_options(other->spec), spec_options(device->spec)) == 0) {
-            device->speed = other->speed;
-            return NULL;
-        }
-    }
-    TRY(device_open(device->spec, &opened));
-    Error *error = device_speed_measure(opened, &device->speed);
-    ErrorCode code = error_code(error);
-    if (code != ERROR_FAILED && code != ERROR_DEVICE_LOST) return error;
-    error_free(error); /* that is noticed, and dealt with, when jobs run there */
-    return NULL;
+                     .speed = device->facts.speed ? device->facts.speed : 1});
 }
 
 Error *control_add_device(Control *control, const char *spec) {
-    uint32_t index = control->device_count;
-    uint64_t bytes;
+    const ControlExecutorPort *executor = &control->ports.executor;
+    const uint32_t index = control->device_count;
     ControlDevice *device = &control->devices[index];
-    TRY(device_spec_apart(spec, &device->spec));
+    TRY(executor->add_device(
+        executor->self, spec, control->options.device_count > 1, &device->facts));
     control->device_count++;
-    TRY(device_open(device->spec, &device->device));
-    TRY(describe(device));
-    if (control->options.device_count > 1) TRY_WRAP(measure(control, index), "--device %s", spec);
-    for (uint32_t i = 0; i < index; i++)
-        if (strcmp(control->devices[i].name, device->name) == 0)
-            FAIL(USAGE, "--device %s: there is a %s already", spec, device->name);
-    TRY(worker_create(device->name, &device->worker));
-    TRY(device_total_bytes(device->device, &bytes));
-    tell_added(control, index, bytes);
+    tell_added(control, index, device->facts.memory_bytes);
     return NULL;
 }
 
@@ -134,7 +89,7 @@ Error *control_add_device(Control *control, const char *spec) {
 static void warn(const Control *control, const ControlDevice *device, const char *what) {
     char text[256];
     if (!control->options.warn) return;
-    (void)snprintf(text, sizeof text, "device %s %s", device->name, what);
+    (void)snprintf(text, sizeof text, "device %s %s", device->facts.name, what);
     control->options.warn(NULL, text);
 }
 
@@ -144,7 +99,7 @@ void control_lose_device(Control *control, uint32_t index) {
     (void)pthread_mutex_lock(&control->status_mutex);
     device->lost = true;
     (void)pthread_mutex_unlock(&control->status_mutex);
-    if (device->running) job_run_request_abandon(device->running->run);
+    if (device->running) control_request_slice(device->running, EXECUTOR_ABANDON, 0);
     control_count(control, METRIC_DEVICE_LOSSES, 0, 1);
     warn(control, device, "is lost; its jobs go on from their checkpoints when there is a device");
 }
@@ -159,7 +114,7 @@ static void lose_snapshot(ControlJob *job) {
  * ended keeps what it made. */
 static void throw_back(ControlJob *job) {
     bool begun = job_site_is_open(&job->site);
-    if (job->site.state == JOB_SITE_FAILED_ASIDE) error_free(TAKE(job->slice.error));
+    if (job->site.state == JOB_SITE_FAILED_ASIDE) error_free(TAKE(job->hold.slice.error));
     control_step_site(job, JOB_SITE_EVENT_DEVICE_LOST);
     if (begun) control_job_close(job);
     if (begun && job->known) {
@@ -212,6 +167,34 @@ static void plan_reopening(Control *control, ControlDevice *device, uint64_t now
     if (device->reopen_ns < first_ns + window_ns) device->reopen_ns = first_ns + window_ns;
 }
 
+static void bring_back(Control *control, ControlDevice *device, uint64_t bytes) {
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->away = device->lost = false;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    tell_added(control, (uint32_t)(device - control->devices), bytes);
+    warn(control, device, "is back");
+}
+
+static void handle_changed(Control *control, ExecutorTask *task) {
+    ControlDevice *device = &control->devices[task->device];
+    control->in_flight--;
+    device->changing = false;
+    if (task->error)
+        plan_reopening(control, device, control_now_ns(control));
+    else if (task->kind == EXECUTOR_OPEN_DEVICE)
+        bring_back(control, device, task->device_bytes);
+    error_free(task->error); /* it is tried again */
+    memory_free(task);
+}
+
+/* Closes or opens it: a driver may take seconds. */
+static void change(Control *control, ControlDevice *device, ExecutorTaskKind kind) {
+    device->changing = true;
+    control_post_task(control,
+        (ExecutorTask){
+            .done = handle_changed, .kind = kind, .device = (uint32_t)(device - control->devices)});
+}
+
 static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
     ControlDevice *device = &control->devices[index];
     for (size_t i = 0; i < control->by_number.capacity; i++) {
@@ -219,47 +202,29 @@ static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
         if (job && job->snapshot_device == index) lose_snapshot(job);
     }
     for (ControlJob *job; (job = find_on(control, index));) throw_back(job);
-    resident_models_evict_all(control->models, index);
-    control_close_device(control, device);
+    control->ports.executor.evict_all(control->ports.executor.self, index);
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->away = true;
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    change(control, device, EXECUTOR_CLOSE_DEVICE);
     plan_reopening(control, device, now_ns);
     control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_DEVICE_LOST, .device = index});
 }
 
 /* ---- coming back ---- */
 
-static void bring_back(
-    Control *control, ControlDevice *device, Device *owned_device, uint64_t bytes) {
-    (void)pthread_mutex_lock(&control->status_mutex);
-    device->device = owned_device;
-    device->lost = false;
-    (void)pthread_mutex_unlock(&control->status_mutex);
-    tell_added(control, (uint32_t)(device - control->devices), bytes);
-    warn(control, device, "is back");
-}
-
-void control_opened_device(Control *control, ControlDevice *device, Device *owned_device,
-    uint64_t bytes, Error *owned_error) {
-    if (owned_error)
-        plan_reopening(control, device, control_now_ns(control));
-    else
-        bring_back(control, device, owned_device, bytes);
-    error_free(owned_error); /* it is tried again */
-}
-
 /* The old one is closed before a new one is opened. */
-static bool is_due(const ControlDevice *device) {
-    return device->reopen_ns && !device->opening.busy;
-}
+static bool is_due(const ControlDevice *device) { return device->reopen_ns && !device->changing; }
 
 void control_settle_devices(Control *control, uint64_t now_ns) {
     if (control->draining || control->ending || control->failed) return;
     for (uint32_t i = 0; i < control->device_count; i++) {
         ControlDevice *device = &control->devices[i];
         if (!device->lost) continue;
-        if (device->device && is_quiet(control, i)) take_away(control, i, now_ns);
+        if (!device->away && is_quiet(control, i)) take_away(control, i, now_ns);
         if (!is_due(device) || now_ns < device->reopen_ns) continue;
         device->reopen_ns = 0;
-        control_open_device(control, device);
+        change(control, device, EXECUTOR_OPEN_DEVICE);
     }
     if (control->event_count > 0) control_apply_events(control);
 }
@@ -277,7 +242,8 @@ uint64_t control_devices_due_ns(const Control *control) {
 
 void control_evict_weights(Control *control, uint64_t number, uint32_t device) {
     const ControlModel *model = id_map_find(&control->model_map, 0, number);
-    if (model) resident_models_evict(control->models, model->tenant, &model->identity, device);
+    const ControlExecutorPort *executor = &control->ports.executor;
+    if (model) executor->evict(executor->self, model->tenant, &model->identity, device);
     control_post_event(control,
         (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_EVICTED, .model = number, .device = device});
 }
@@ -294,38 +260,25 @@ const char *control_awaited_device(const Control *control, uint64_t demanded) {
     for (uint32_t i = 0; i < control->device_count; i++) {
         if (demanded != POLICY_NO_DEVICE && demanded != i) continue;
         if (!control->devices[i].lost) return NULL;
-        lost = control->devices[i].name;
+        lost = control->devices[i].facts.name;
     }
     return lost;
 }
 
 const char *control_find_class(const Control *control, const char *device) {
     for (uint32_t i = 0; i < control->device_count; i++)
-        if (strcmp(control->devices[i].name, device) == 0)
-            return control->devices[i].determinism_class;
+        if (strcmp(control->devices[i].facts.name, device) == 0)
+            return control->devices[i].facts.determinism_class;
     return NULL;
 }
 
 uint32_t control_device_count(const Control *control) { return control->device_count; }
 
-/* The device, which is not closed before the end of it; NULL: it is away. */
-static Device *begin_reading(ControlDevice *device) {
-    if (device->lost) return NULL;
-    device->readers++;
-    return device->device;
-}
-
-static void end_reading(Control *control, ControlDevice *device) {
-    (void)pthread_mutex_lock(&control->status_mutex);
-    device->readers--;
-    (void)pthread_cond_broadcast(&control->reader_done);
-    (void)pthread_mutex_unlock(&control->status_mutex);
-}
-
 /* Without the mutex: a device may let itself be waited for. */
-static Error *get_memory(Device *device, ControlDeviceStatus *inout_status) {
+static Error *get_memory(Control *control, uint32_t index, ControlDeviceStatus *inout_status) {
+    const ControlExecutorPort *executor = &control->ports.executor;
     DeviceMemory memory;
-    Error *error = device->class_->memory(device, &memory);
+    Error *error = executor->get_memory(executor->self, index, &memory);
     if (!error) {
         inout_status->memory = memory;
         inout_status->lost = false;
@@ -338,21 +291,18 @@ static Error *get_memory(Device *device, ControlDeviceStatus *inout_status) {
 Error *control_get_device(Control *control, uint32_t index, ControlDeviceStatus *out_status) {
     ControlDevice *device = &control->devices[index];
     (void)pthread_mutex_lock(&control->status_mutex);
-    *out_status = (ControlDeviceStatus){.name = device->name,
-        .kind = device->kind,
-        .determinism_class = device->determinism_class,
-        .memory.total_bytes = device->memory_bytes,
+    *out_status = (ControlDeviceStatus){.name = device->facts.name,
+        .kind = device->facts.kind,
+        .determinism_class = device->facts.determinism_class,
+        .memory.total_bytes = device->facts.memory_bytes,
         .lost = true,
         .busy_seconds = (double)device->busy_ns * 1e-9,
-        .speed = device->speed};
+        .speed = device->facts.speed};
     if (device->running) {
         out_status->job = device->running->id;
         out_status->tenant = device->running->tenant;
     }
-    Device *read = begin_reading(device);
+    const bool lost = device->lost;
     (void)pthread_mutex_unlock(&control->status_mutex);
-    if (!read) return NULL;
-    Error *error = get_memory(read, out_status);
-    end_reading(control, device);
-    return error;
+    return lost ? NULL : get_memory(control, index, out_status);
 }

@@ -19,7 +19,7 @@ static void append_time(TextBuilder *out, const Control *control, uint64_t since
 
 static void append_kernel(TextBuilder *out, const ControlJob *holder) {
     if (!job_site_has_slice(&holder->site)) return;
-    const LongKernel kernel = job_run_get_kernel(holder->run);
+    const LongKernel kernel = control_job_get_kernel(holder);
     if (!kernel.name) return;
     text_appendf(out, "; its kernel %s has computed for %.1f s", kernel.name,
         (double)kernel.computed_ns * 1e-9);
@@ -37,7 +37,7 @@ static const char *order(const ControlJob *job, const ControlJob *holder) {
 static void append_holder(TextBuilder *out, const ControlJob *job, const ControlDevice *device,
     const ControlJob *holder) {
     char name[JOB_ID_TEXT_SIZE];
-    text_appendf(out, "%s, which runs ", device->name);
+    text_appendf(out, "%s, which runs ", device->facts.name);
     if (holder->tenant == job->tenant) {
         job_id_print(holder->id, name);
         text_appendf(out, "job %s of class %s", name, policy_class_names[holder->priority]);
@@ -58,22 +58,22 @@ static void append_device(TextBuilder *out, const ControlJob *job, uint32_t inde
     const bool known = policy_find_room(control->policy, job->number.low, index, &needed, &left);
     text_append(out, out->size ? "; for " : "waits for ");
     if (device->lost)
-        text_appendf(out, "%s, which is lost, to come back", device->name);
+        text_appendf(out, "%s, which is lost, to come back", device->facts.name);
     else if (waits && known && needed > left)
         text_appendf(out, "%llu bytes of memory of %s, which has %llu free",
-            (unsigned long long)needed, device->name, (unsigned long long)left);
+            (unsigned long long)needed, device->facts.name, (unsigned long long)left);
     else if (holder && holder != job && !job_storing_has_ended(&holder->storing) &&
              job_site_is_open(&holder->site))
         append_holder(out, job, device, holder);
     else
-        text_appendf(out, "its turn on %s", device->name);
+        text_appendf(out, "its turn on %s", device->facts.name);
 }
 
 static void append_devices(TextBuilder *out, const ControlJob *job, const PolicyWait *wait) {
     const Control *control = job->control;
     for (uint32_t i = 0; i < control->device_count; i++) {
         if (job->demanded != POLICY_NO_DEVICE && job->demanded != i) continue;
-        if (control->devices[i].memory_bytes >= wait->bytes) append_device(out, job, i, true);
+        if (control->devices[i].facts.memory_bytes >= wait->bytes) append_device(out, job, i, true);
     }
 }
 
@@ -85,7 +85,7 @@ static void explain(const ControlJob *job, TextBuilder *out) {
         !policy_find_wait(policy, job->number.low, &wait))
         return;
     const char *device = view.device != POLICY_NO_DEVICE && view.device < job->control->device_count
-                             ? job->control->devices[view.device].name
+                             ? job->control->devices[view.device].facts.name
                              : "a device";
     if (wait.over_bytes)
         text_appendf(out, "waits for the tenant's quota device_bytes: %llu wanted, %llu left",

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "scheduler/control/control.h"
+#include "scheduler/control/control_executor.h"
 #include "scheduler/control/control_loop.h"
 #include "scheduler/control/control_outputs.h"
 #include "scheduler/control/control_ports.h"
@@ -12,9 +13,6 @@
 #include "scheduler/control/machines/job_site.h"
 #include "scheduler/control/machines/job_storing.h"
 #include "scheduler/node/execution_limits.h"
-#include "scheduler/executor/io_pool.h"
-#include "scheduler/executor/resident_models.h"
-#include "scheduler/executor/worker.h"
 #include "scheduler/node/message_queue.h"
 #include "scheduler/policy/id_map.h"
 #include "scheduler/policy/policy.h"
@@ -59,9 +57,6 @@ typedef struct ControlRare {
     uint64_t untold;  /* times since */
 } ControlRare;
 
-/* What a job may have of outputs that are not stored yet: beyond it, it does not go on. */
-enum { CONTROL_OUTPUTS_MAX = 8192, CONTROL_OUTPUT_BYTES_MAX = 64 << 20 };
-
 struct ControlJob {
     IdKey number; /* {0, the policy's number} */
     struct ControlJobName {
@@ -89,13 +84,8 @@ struct ControlJob {
     int64_t new_epoch; /* to be stored with its next state; 0: it stays */
     JobSite site;      /* of its run; written by control_step_site alone, but for the device */
 
-    /* What its run consists of, down to `residency`: used by the owner that job_site.def names for
-     * the state of its site. */
-    Batch *batch;        /* inputs to begin with; NULL: in the store */
-    uint64_t kept_bytes; /* counted in Control for a batch that waits in memory */
-    JobRun *run;
-    const ResidentModel *held;
-    Residency *residency; /* where it is; NULL: not on a device */
+    JobHold hold;        /* what its run consists of */
+    uint64_t kept_bytes; /* counted in Control for inputs that wait in memory */
     uint64_t grant_bytes;
     uint64_t budget_ns;
     int64_t items_done;      /* of the run, at its last safepoint; -1: none */
@@ -105,15 +95,10 @@ struct ControlJob {
     /* What of it could not be stored: the policy was told to suspend it. NULL: nothing. */
     char *halt_why;
     bool resume_wanted; /* somebody does, once that is stored */
-    WorkerSlice slice;
-    Message slice_ended;
     /* control_aside.c */
-    Message paused;         /* a kernel of the slice waits */
-    atomic_bool pause_told; /* that message is on its way */
-    uint32_t abandonments;  /* what its kernels did was thrown away so often for others' memory */
-    uint64_t abandon_ns;    /* when that is to be done; 0: not */
-    uint64_t resumed_ns;    /* when it had the device last */
-    ControlOutputs slice_outputs; /* the worker's while it runs */
+    uint32_t abandonments; /* what its kernels did was thrown away so often for others' memory */
+    uint64_t abandon_ns;   /* when that is to be done; 0: not */
+    uint64_t resumed_ns;   /* when it had the device last */
 
     /* what is to be stored, and what is being stored */
     ControlOutputs pending;
@@ -157,32 +142,11 @@ struct ControlJob {
     } status;
 };
 
-/* A device that is being closed or opened on an I/O thread: a driver may take seconds. */
-typedef struct ControlOpening {
-    IoTask task;
-    Message message;
-    struct Control *control;
-    bool busy;      /* what follows is the task's */
-    bool opens;     /* else it closes */
-    Device *device; /* to be closed; or opened */
-    uint64_t bytes; /* of that one, in all */
-    Error *error;
-} ControlOpening;
-
 typedef struct ControlDevice {
-    char *spec; /* as it is opened */
-    char name[DEVICE_NAME_MAX];
-    char kind[DEVICE_NAME_MAX];
-    bool host_memory;        /* it computes in the host's memory */
-    char *determinism_class; /* as text; made when it was first opened */
-    uint64_t memory_bytes;   /* in all */
-    uint64_t speed;          /* measured when it was first opened; 0: there is no other device */
-    /* Written under status_mutex, as is lost. NULL: it is away, waiting to be opened anew. */
-    Device *device;
-    Worker *worker;
-    uint32_t readers; /* threads that ask it for its memory; guarded by status_mutex */
-    bool lost;        /* nothing is begun on it any more */
-    ControlOpening opening;
+    ExecutorDevice facts;                   /* written under status_mutex, as is lost */
+    bool lost;                              /* nothing is begun on it any more */
+    bool away;                              /* closed, and waiting to be opened anew */
+    bool changing;                          /* it is being closed or opened */
     uint64_t reopen_ns;                     /* 0: it is not away */
     uint64_t losses_ns[CONTROL_LOSSES_MAX]; /* the last ones, a ring */
     uint64_t loss_count;
@@ -200,15 +164,13 @@ typedef struct ControlDevice {
 struct Control {
     ControlOptions options;
     ControlPorts ports;
-    ControlStore *store; /* the catalog's port; NULL: somebody else's */
-    ControlLoop *loop;   /* the thread, its queue and its timer; NULL: somebody else drives this */
+    /* A daemon's, made and released by control.c; NULL where somebody else has made the ports. */
+    ControlLoop *loop;
+    ControlExecutor *executor;
+    ControlStore *store;
     Policy *policy;
-    Device *host;        /* slot 0 of all executions */
-    uint64_t host_bytes; /* that the machine has */
     ControlDevice devices[CONTROL_DEVICES_MAX];
     uint32_t device_count;
-    ResidentModels *models;
-    IoPool *io;
     IdMap by_number, by_id, model_map, tenants;
     RecentTime recent; /* of all tenants; guarded by status_mutex */
     RunTimes *run_times;
@@ -236,8 +198,7 @@ struct Control {
     } ended[CONTROL_ENDED_MAX];
     uint64_t ended_count;
     pthread_mutex_t status_mutex;
-    pthread_cond_t reader_done; /* of a device */
-    Error *fatal;               /* guarded by status_mutex */
+    Error *fatal; /* guarded by status_mutex */
 };
 
 typedef enum ControlRequestKind {
@@ -336,6 +297,14 @@ void control_job_count_out(ControlJob *job);
  * Not while it runs. Errors: DEVICE_LOST; then there is none. */
 MUST_CHECK Error *control_job_take_snapshot(ControlJob *job);
 void control_job_drop_snapshot(ControlJob *job);
+/* What an executor needs to know of the job for a task. */
+ExecutorTask control_job_task(ControlJob *job, ExecutorTaskKind kind, uint32_t device);
+/* Gives the executor a task, which comes back by its `done`. */
+void control_post_task(Control *control, ExecutorTask owned_task);
+/* Asks something of the job's slice; from_ns of PAUSE, else 0. Only while the job has a slice. */
+void control_request_slice(ControlJob *job, ExecutorRequest what, uint64_t from_ns);
+/* The kernel that the job's slice computes. */
+LongKernel control_job_get_kernel(const ControlJob *job);
 /* Lets execution, inputs and model go. Not while it runs. */
 void control_job_close(ControlJob *job);
 /* With everything of it; nothing refers to it any more. */
@@ -353,11 +322,8 @@ ExecutionLimits control_find_limits(const Control *control, TenantId tenant);
 /* POLICY_NO_DEVICE for NULL and "". Errors: NOT_FOUND. */
 MUST_CHECK Error *control_find_device(
     const Control *control, const char *name, uint64_t *out_device);
-/* The sink of a job's slices, on the worker's thread; self: the job. */
-MUST_CHECK Error *control_keep_output(
-    void *self, int64_t sequence, ArrayList *owned_arrays, int64_t items_done);
 /* More than a job may have. */
-bool control_outputs_are_many(const ControlJob *job);
+bool control_job_has_many_outputs(const ControlJob *job);
 
 /* ---- control_devices.c: devices that come, go and come back ---- */
 /* Opens one and tells the policy. Before the thread runs. */
@@ -376,14 +342,6 @@ void control_evict_weights(Control *control, uint64_t model, uint32_t device);
 /* What has no slice now has nothing to switch from. */
 void control_note_idle_devices(Control *control);
 
-/* One was opened, or could not be: from control_opening.c. Consumes both. */
-void control_opened_device(Control *control, ControlDevice *device, Device *owned_device,
-    uint64_t bytes, Error *owned_error);
-
-/* ---- control_opening.c: both on an I/O thread; control_opened_device is told ---- */
-void control_close_device(Control *control, ControlDevice *device);
-void control_open_device(Control *control, ControlDevice *device);
-
 /* ---- control_slices.c: what the policy wants done with executions and weights ---- */
 void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns);
 void control_preempt_job(ControlJob *job);
@@ -394,8 +352,6 @@ void control_end_due_slices(Control *control, uint64_t now_ns);
 /* The row of a job from a file is stored, or is not to be: what waited for it goes on. */
 void control_open_stored(ControlJob *job, bool stored);
 /* ---- control_slice_end.c ---- */
-/* On a worker's thread: its slice has ended, and is handled on the control thread. */
-void control_post_slice_ended(WorkerSlice *slice);
 void control_handle_slice_ended(void *context, Message *message);
 /* The policy is told to suspend it, as `run --suspend-after` asked for. */
 void control_suspend_due(ControlJob *job);

@@ -10,19 +10,9 @@
 /* Inputs of waiting jobs in memory. */
 enum { KEPT_EACH_MAX = 64 << 10, KEPT_MAX = 4 << 20, KEPT_OVERHEAD = 1 << 10 };
 
-Error *control_keep_output(
-    void *self, int64_t sequence, ArrayList *owned_arrays, int64_t items_done) {
-    ControlJob *job = self;
-    TRY(control_outputs_add(&job->slice_outputs, sequence, owned_arrays, items_done));
-    const ControlOutputs *so_far = &job->slice_outputs;
-    if (so_far->count > CONTROL_OUTPUTS_MAX || so_far->bytes > CONTROL_OUTPUT_BYTES_MAX)
-        job_run_request_slice_end(job->run); /* what it has gets stored first */
-    return NULL;
-}
-
-bool control_outputs_are_many(const ControlJob *job) {
-    return job->pending.count + job->leaving.count > CONTROL_OUTPUTS_MAX ||
-           job->pending.bytes + job->leaving.bytes > CONTROL_OUTPUT_BYTES_MAX;
+bool control_job_has_many_outputs(const ControlJob *job) {
+    return control_outputs_are_many(
+        job->pending.count + job->leaving.count, job->pending.bytes + job->leaving.bytes);
 }
 
 Error *control_job_create(Control *control, ControlJob **out_job) {
@@ -101,14 +91,16 @@ Error *control_job_set_model(
 
 void control_job_keep_inputs(ControlJob *job) {
     Control *control = job->control;
-    uint64_t bytes = batch_bytes(job->batch) + KEPT_OVERHEAD;
+    const ControlExecutorPort *executor = &control->ports.executor;
+    ExecutorInputs inputs;
+    if (!executor->find_inputs(executor->self, &job->hold, &inputs)) return;
+    const uint64_t bytes = inputs.bytes + KEPT_OVERHEAD;
     if (bytes <= KEPT_EACH_MAX && control->kept_bytes + bytes <= KEPT_MAX) {
         job->kept_bytes = bytes;
         control->kept_bytes += bytes;
         return;
     }
-    batch_release(job->batch);
-    job->batch = NULL;
+    executor->drop_inputs(executor->self, &job->hold);
 }
 
 void control_job_count_out(ControlJob *job) {
@@ -121,8 +113,9 @@ Error *control_job_take_snapshot(ControlJob *job) {
     const ControlDevice *device = &job->control->devices[index];
     control_job_drop_snapshot(job);
     if (job_site_is_on(&job->site, index) && device->lost)
-        FAIL(DEVICE_LOST, "%s is lost", device->name);
-    TRY(job_run_take_snapshot(job->run, &job->snapshot));
+        FAIL(DEVICE_LOST, "%s is lost", device->facts.name);
+    const ControlExecutorPort *executor = &job->control->ports.executor;
+    TRY(executor->take_snapshot(executor->self, &job->hold, &job->snapshot));
     job->has_snapshot = true;
     job->snapshot_device = index;
     return NULL;
@@ -133,21 +126,59 @@ void control_job_drop_snapshot(ControlJob *job) {
     job->has_snapshot = false;
 }
 
+ExecutorTask control_job_task(ControlJob *job, ExecutorTaskKind kind, uint32_t device) {
+    return (ExecutorTask){.kind = kind,
+        .hold = &job->hold,
+        .job = job,
+        .tenant = job->tenant,
+        .id = job->id,
+        .policy = &job->policy,
+        .identity = job->model->identity,
+        .device = device,
+        .limits = control_find_limits(job->control, job->tenant),
+        .grant_bytes = job->grant_bytes,
+        .fresh = job->fresh,
+        .has_checkpoint = job->has_checkpoint,
+        .suspend_passed = job->suspend_passed,
+        .function = job->function};
+}
+
+void control_post_task(Control *control, ExecutorTask owned_task) {
+    const ControlExecutorPort *executor = &control->ports.executor;
+    void *memory;
+    Error *error = memory_alloc(1, sizeof(ExecutorTask), &memory);
+    if (error) {
+        control_fail(control, error);
+        return;
+    }
+    ExecutorTask *task = memory;
+    *task = owned_task;
+    control->in_flight++;
+    error = executor->post(executor->self, task);
+    if (!error) return;
+    control->in_flight--;
+    memory_free(task);
+    control_fail(control, error);
+}
+
+void control_request_slice(ControlJob *job, ExecutorRequest what, uint64_t from_ns) {
+    const ControlExecutorPort *executor = &job->control->ports.executor;
+    executor->request(executor->self, &job->hold, what, from_ns);
+}
+
+LongKernel control_job_get_kernel(const ControlJob *job) {
+    const ControlExecutorPort *executor = &job->control->ports.executor;
+    return executor->get_kernel(executor->self, &job->hold);
+}
+
 void control_job_close(ControlJob *job) {
     control_job_count_out(job);
-    job_run_release(job->run);
-    job->run = NULL;
-    residency_release(job->residency);
-    job->residency = NULL;
-    if (job->held) resident_models_let_go(job->control->models, job->held);
-    job->held = NULL;
-    batch_release(job->batch);
-    job->batch = NULL;
+    job->control->ports.executor.close(job->control->ports.executor.self, &job->hold);
 }
 
 void control_job_free(ControlJob *job) {
-    control_outputs_append(&job->pending, &job->slice_outputs);
-    if (job->site.state == JOB_SITE_FAILED_ASIDE) error_free(job->slice.error);
+    control_outputs_append(&job->pending, &job->hold.outputs);
+    if (job->site.state == JOB_SITE_FAILED_ASIDE) error_free(job->hold.slice.error);
     control_job_close(job);
     control_outputs_deinit(&job->pending);
     control_job_drop_snapshot(job);
@@ -210,7 +241,7 @@ Error *control_tell_tenant(Control *control, TenantId id) {
         .device_bytes = limit(&tenant, QUOTA_DEVICE_BYTES),
         .host_bytes = limit(&tenant, QUOTA_HOST_BYTES),
         .device_seconds_per_hour = limit(&tenant, QUOTA_DEVICE_SECONDS_PER_HOUR)};
-    ExecutionLimits limits = execution_limits_of(&tenant, control->host_bytes);
+    ExecutionLimits limits = execution_limits_of(&tenant, control->ports.executor.host_bytes);
     ControlTenant *known = id_map_find(&control->tenants, 0, (uint64_t)id);
     if (known) known->limits = limits;
     if (known && memcmp(&known->told, &event, sizeof event) == 0) return NULL;
@@ -230,7 +261,7 @@ Error *control_find_device(const Control *control, const char *name, uint64_t *o
     *out_device = POLICY_NO_DEVICE;
     if (!name || !name[0]) return NULL;
     for (uint32_t i = 0; i < control->device_count; i++)
-        if (strcmp(control->devices[i].name, name) == 0) {
+        if (strcmp(control->devices[i].facts.name, name) == 0) {
             *out_device = i;
             return NULL;
         }
@@ -248,8 +279,10 @@ static uint64_t deadline_ns(const Control *control, double deadline) {
 
 /* How long it will take, where it has a deadline and others of its kind were seen to end. */
 static void estimate(ControlJob *job) {
-    if (isnan(job->deadline) || !job->batch) return;
-    int64_t items = batch_item_count(job->batch);
+    const ControlExecutorPort *executor = &job->control->ports.executor;
+    ExecutorInputs inputs;
+    if (isnan(job->deadline) || !executor->find_inputs(executor->self, &job->hold, &inputs)) return;
+    const int64_t items = inputs.item_count;
     uint64_t expected_ns = run_times_expect(job->control->run_times, job->model->key.low,
         job->function, items > 0 ? (uint64_t)items : 1);
     if (!expected_ns) return;

@@ -16,8 +16,8 @@ static void prepare(IoTask *task) {
     Preparation *self = CONTAINER_OF(task, Preparation, task);
     uint32_t index;
     if (control_find_cpu(self->control, &index))
-        error_free(resident_models_prepare(
-            self->control->models, self->tenant, &self->identity, self->control->host));
+        error_free(resident_models_prepare(self->control->executor->models, self->tenant,
+            &self->identity, self->control->executor->host));
     memory_free(self);
 }
 
@@ -31,5 +31,5 @@ void control_expect_model(Control *control, TenantId tenant, const Digest *ident
     Preparation *self = memory;
     *self = (Preparation){
         .task.run = prepare, .control = control, .tenant = tenant, .identity = *identity};
-    io_pool_post(control->io, &self->task);
+    io_pool_post(control->executor->io, &self->task);
 }

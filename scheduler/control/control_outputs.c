@@ -2,6 +2,10 @@
 
 #include "base/allocator.h"
 
+bool control_outputs_are_many(size_t count, uint64_t bytes) {
+    return count > CONTROL_OUTPUTS_MAX || bytes > CONTROL_OUTPUT_BYTES_MAX;
+}
+
 Error *control_outputs_add(
     ControlOutputs *outputs, int64_t sequence, ArrayList *inout_arrays, int64_t items_done) {
     void *memory;

@@ -1,6 +1,8 @@
 #pragma once
 /* Outputs of a job on their way from its slice to the store: a list that is moved as a whole. Used
  * by whoever owns the list; the worker's thread fills one during a slice. */
+#include <stdbool.h>
+
 #include "serialize/arrays/array_list.h"
 
 /* One output or yield that is not stored yet. */
@@ -16,6 +18,10 @@ typedef struct ControlOutputs {
     uint64_t bytes;
 } ControlOutputs;
 
+/* What a job may have of outputs that are not stored yet: beyond it, it does not go on. */
+enum { CONTROL_OUTPUTS_MAX = 8192, CONTROL_OUTPUT_BYTES_MAX = 64 << 20 };
+
+bool control_outputs_are_many(size_t count, uint64_t bytes);
 /* Appends one output. On failure the arrays stay the caller's, and nothing is appended. */
 MUST_CHECK Error *control_outputs_add(
     ControlOutputs *outputs, int64_t sequence, ArrayList *inout_arrays, int64_t items_done);

@@ -1,11 +1,15 @@
 #pragma once
 /* What the control thread's logic asks of the world. Each function returns at once, but for the
  * reads of the store. What an order leads to comes back as a message, in any order and after any
- * time, and never during the call. A daemon's ports are in control_loop.c and control_store.c; a
+ * time, and never during the call. A daemon's ports are in control_loop.c,
+ * control_executor.c and control_store.c; a
  * test has ports of its own and drives the logic in one thread. */
 #include "base/clock.h"
 #include "scheduler/control/control_outputs.h"
-#include "scheduler/executor/job_run.h"
+#include "scheduler/executor/resident_models.h"
+#include "scheduler/executor/worker.h"
+#include "scheduler/node/execution_limits.h"
+#include "scheduler/node/job_policy.h"
 #include "scheduler/node/message_queue.h"
 #include "store/accounts/tenants.h"
 #include "store/jobs/jobs_damaged.h"
@@ -22,6 +26,114 @@ typedef struct ControlMailbox {
     void (*post)(void *self, Message *message);
     void *self;
 } ControlMailbox;
+
+/* ---- orders to what runs jobs ---- */
+
+/* What a job's run consists of: made, used and emptied by the executor. Whoever job_site.def names
+ * as the owner in the job's state uses it: the control thread, one I/O task, or the worker's
+ * thread. */
+typedef struct JobHold {
+    Batch *batch; /* inputs to begin with; NULL: in the store, or used up by the run */
+    JobRun *run;
+    const ResidentModel *held;
+    Residency *residency;          /* where it is; NULL: in host memory, or there is no run */
+    WorkerSlice slice;             /* what came of it is looked at by the logic when it has ended */
+    ControlOutputs outputs;        /* of the slice */
+    Message slice_ended;           /* its handler, and the next one's, is the logic's */
+    Message paused;                /* a kernel of the slice waits */
+    atomic_bool pause_told;        /* that message is on its way */
+    const ControlMailbox *mailbox; /* the executor's */
+} JobHold;
+
+typedef enum ExecutorTaskKind {
+    EXECUTOR_OPEN,            /* model, inputs and, where there is one, checkpoint, for a slice */
+    EXECUTOR_ENTER_FROM_DISK, /* the same, since the policy moves the job in */
+    EXECUTOR_ENTER_FROM_HOST,
+    EXECUTOR_LEAVE_TO_HOST,
+    EXECUTOR_LOAD_WEIGHTS,
+    EXECUTOR_CLOSE_DEVICE, /* whoever reads its memory is waited for */
+    EXECUTOR_OPEN_DEVICE,  /* anew, behind that */
+} ExecutorTaskKind;
+
+/* Work that waits or takes long. Made by the logic; the executor's from post until done is called.
+ */
+typedef struct ExecutorTask {
+    Message message;                                                  /* the executor's */
+    void (*done)(struct Control *control, struct ExecutorTask *task); /* on the control thread */
+    ExecutorTaskKind kind;
+    JobHold *hold;   /* NULL, as all of a job is, for weights and devices */
+    ControlJob *job; /* the executor does not look into it */
+    TenantId tenant;
+    JobId id;
+    const JobPolicy *policy; /* borrowed from the job */
+    uint64_t model;          /* the policy's number of it; the logic's */
+    Digest identity;         /* of the model */
+    uint32_t device;
+    ExecutionLimits limits; /* of the job's tenant */
+    uint64_t grant_bytes;   /* of the job when the task was made, as are the next three */
+    bool fresh, has_checkpoint, suspend_passed;
+    uint32_t function; /* of its executable; found by the executor where inputs are read */
+    /* Set by the executor. */
+    uint64_t device_bytes; /* in all, of a device that was opened */
+    Error *error;
+} ExecutorTask;
+
+/* What a slice is asked for; as job_run.h says of job_run_request_pause and its like. */
+typedef enum ExecutorRequest {
+    EXECUTOR_PAUSE,
+    EXECUTOR_RESUME, /* and end behind the kernel that computes */
+    EXECUTOR_ABANDON,
+    EXECUTOR_DISCARD,
+} ExecutorRequest;
+
+/* A device as it is opened first. */
+typedef struct ExecutorDevice {
+    const char *name, *kind, *determinism_class; /* borrowed, as long as the executor is there */
+    bool host_memory;                            /* it computes in the host's memory */
+    uint64_t memory_bytes;                       /* in all */
+    uint64_t speed; /* beside the other devices; 0: it was not measured */
+} ExecutorDevice;
+
+/* Inputs of a job in memory, with which it has not begun. */
+typedef struct ExecutorInputs {
+    uint64_t bytes;
+    int64_t item_count; /* BATCH_SINGLE: a single run */
+} ExecutorInputs;
+
+typedef struct ControlExecutorPort {
+    /* Errors: OUT_OF_MEMORY; done is then not called. */
+    MUST_CHECK Error *(*post)(void *self, ExecutorTask *task);
+    /* The same as EXECUTOR_OPEN without waiting, of a job whose inputs and model are in memory.
+     * False: nothing has changed, or the inputs are used up. */
+    bool (*open_at_once)(void *self, const ExecutorTask *task);
+    /* Begins a slice; hold->slice_ended is posted when it has ended. */
+    void (*run)(void *self, JobHold *hold, uint32_t device, uint64_t grant_bytes);
+    /* The slice that runs there keeps its thread; the next one does not wait for it. */
+    void (*set_aside)(void *self, uint32_t device);
+    /* from_ns: of PAUSE, when a kernel that still computes waits. Only while a slice runs. */
+    void (*request)(void *self, JobHold *hold, ExecutorRequest what, uint64_t from_ns);
+    /* The kernel that the slice computes. Of a hold without a run: none. */
+    LongKernel (*get_kernel)(void *self, const JobHold *hold);
+    /* Of a hold that rests, as the rest of these. */
+    MUST_CHECK Error *(*take_snapshot)(void *self, const JobHold *hold, JobSnapshot *out_snapshot);
+    int64_t (*items_done)(void *self, const JobHold *hold);
+    JobRunCounters (*get_counters)(void *self, const JobHold *hold);
+    char *(*take_class_change)(void *self, JobHold *hold); /* job_run_take_class_change */
+    bool (*find_inputs)(void *self, const JobHold *hold, ExecutorInputs *out_inputs);
+    void (*drop_inputs)(void *self, JobHold *hold);
+    /* Lets run, model and inputs go. */
+    void (*close)(void *self, JobHold *hold);
+
+    void (*evict)(void *self, TenantId tenant, const Digest *identity, uint32_t device);
+    void (*evict_all)(void *self, uint32_t device);
+    /* Opens the next one. measures: there are others to compare its speed with. */
+    MUST_CHECK Error *(*add_device)(
+        void *self, const char *spec, bool measures, ExecutorDevice *out_device);
+    /* Threads: any. Errors: DEVICE_LOST, also while it is closed; what the device says. */
+    MUST_CHECK Error *(*get_memory)(void *self, uint32_t device, DeviceMemory *out_memory);
+    uint64_t host_bytes; /* that the machine has */
+    void *self;
+} ControlExecutorPort;
 
 /* ---- orders to the store ---- */
 
@@ -113,5 +225,6 @@ typedef struct ControlStorePort {
 typedef struct ControlPorts {
     Clock clock; /* threads: any */
     ControlMailbox mailbox;
+    ControlExecutorPort executor;
     ControlStorePort store; /* on the control thread; the reads of tenants on any */
 } ControlPorts;

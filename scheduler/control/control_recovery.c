@@ -231,10 +231,11 @@ void control_begin_drain(Control *control, ControlRequest *request) {
 static void describe_left(ControlJob *job, TextBuilder *out) {
     char name[JOB_ID_TEXT_SIZE];
     const bool computes = job_site_has_slice(&job->site);
-    const LongKernel kernel = computes ? job_run_get_kernel(job->run) : (LongKernel){0};
+    const LongKernel kernel = computes ? control_job_get_kernel(job) : (LongKernel){0};
     const ControlDevice *device = &job->control->devices[job->site.device];
     job_id_print(job->id, name);
-    text_appendf(out, "%sjob %s has not stopped on %s", out->size ? "\n" : "", name, device->name);
+    text_appendf(
+        out, "%sjob %s has not stopped on %s", out->size ? "\n" : "", name, device->facts.name);
     if (kernel.name)
         text_appendf(out, ", where its kernel %s has computed for %.1f s", kernel.name,
             (double)kernel.computed_ns * 1e-9);

@@ -84,7 +84,7 @@ static void handle_birth(Control *control, StoreBirth *birth) {
     control_open_stored(job, stored);
     control_answer(birth->sender, error);
     memory_free(birth);
-    if (!job_site_is_open(&job->site) && job->batch) control_job_keep_inputs(job);
+    if (!job_site_is_open(&job->site)) control_job_keep_inputs(job);
     control_commit(job);
     control_update_status(job);
     control_job_settle(job);
@@ -151,7 +151,7 @@ static Error *make_job(Control *control, const ControlSubmission *submission, Co
         release_submission(submission);
         return error;
     }
-    (*out)->batch = submission->batch;
+    (*out)->hold.batch = submission->batch;
     control_job_take_arrival(*out, submission->arrival);
     return NULL;
 }

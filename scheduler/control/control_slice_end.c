@@ -36,11 +36,6 @@ void control_fail_job(ControlJob *job, Error *owned_error) {
     error_free(owned_error);
 }
 
-void control_post_slice_ended(WorkerSlice *slice) {
-    ControlJob *job = CONTAINER_OF(slice, ControlJob, slice);
-    control_post(job->control, &job->slice_ended);
-}
-
 /* At the safepoint where the slice ended: what a checkpoint is to be written from. */
 static void take_snapshot(ControlJob *job) {
     uint64_t now_ns = control_now_ns(job->control);
@@ -63,7 +58,7 @@ void control_suspend_due(ControlJob *job) {
  */
 static void note_slice(ControlJob *job) {
     ControlDevice *device = &job->control->devices[job->site.device];
-    const WorkerSlice *slice = &job->slice;
+    const WorkerSlice *slice = &job->hold.slice;
     control_observe(job->control, METRIC_SWITCH_SECONDS, job->switched_from_ns, slice->start_ns);
     device->last_end_ns = slice->start_ns + slice->device_time_ns;
     device->last = job;
@@ -72,19 +67,20 @@ static void note_slice(ControlJob *job) {
 /* The policy learns of it with the device. */
 static void lose_slice(ControlJob *job) {
     leave_device(job, control_slice_ns(job));
-    error_free(job->slice.error);
-    job->slice.error = NULL;
+    error_free(job->hold.slice.error);
+    job->hold.slice.error = NULL;
     control_lose_device(job->control, job->site.device);
     control_update_status(job);
 }
 
 /* What it made so far is there, whatever comes of it. */
 static void take_results(ControlJob *job) {
-    control_outputs_append(&job->pending, &job->slice_outputs);
-    job->items_done = job_run_items_done(job->run);
-    job->counters = job_run_get_counters(job->run);
+    const ControlExecutorPort *executor = &job->control->ports.executor;
+    control_outputs_append(&job->pending, &job->hold.outputs);
+    job->items_done = executor->items_done(executor->self, &job->hold);
+    job->counters = executor->get_counters(executor->self, &job->hold);
     /* told before the slice's end, so that no other one begins between them */
-    if (!job->slice.error && job->slice.result.outcome == JOB_RUN_SUSPENDED)
+    if (!job->hold.slice.error && job->hold.slice.result.outcome == JOB_RUN_SUSPENDED)
         control_suspend_due(job);
 }
 
@@ -102,14 +98,14 @@ static void end_aside(ControlJob *job) {
 
 /* Nobody wants it any more; an error may be that its kernel was left. */
 static void end_cancelled(ControlJob *job) {
-    control_outputs_deinit(&job->slice_outputs);
-    if (error_code(job->slice.error) == ERROR_DEVICE_LOST) {
+    control_outputs_deinit(&job->hold.outputs);
+    if (error_code(job->hold.slice.error) == ERROR_DEVICE_LOST) {
         lose_slice(job);
         control_job_settle(job);
         return;
     }
-    error_free(job->slice.error);
-    job->slice.error = NULL;
+    error_free(job->hold.slice.error);
+    job->hold.slice.error = NULL;
     control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, control_slice_ns(job), 0);
     control_update_status(job);
     control_job_settle(job);
@@ -117,8 +113,8 @@ static void end_cancelled(ControlJob *job) {
 
 void control_handle_slice_ended(void *context, Message *message) {
     (void)context;
-    ControlJob *job = CONTAINER_OF(message, ControlJob, slice_ended);
-    WorkerSlice *slice = &job->slice;
+    ControlJob *job = CONTAINER_OF(message, ControlJob, hold.slice_ended);
+    WorkerSlice *slice = &job->hold.slice;
     if (job_site_is_aside(&job->site)) {
         end_aside(job);
         return;
@@ -138,7 +134,7 @@ void control_handle_slice_ended(void *context, Message *message) {
         lose_slice(job);
         return;
     }
-    job->blocked = !slice->error && !finished && !needs_memory && control_outputs_are_many(job);
+    job->blocked = !slice->error && !finished && !needs_memory && control_job_has_many_outputs(job);
     control_end_slice(job,
         slice->error   ? POLICY_OUTCOME_FAILED
         : finished     ? POLICY_OUTCOME_FINISHED

@@ -67,7 +67,7 @@ void control_tell_moved_out(ControlJob *job, const char *where) {
     job->told_device = 0;
     if (policy_find_job(job->control->policy, job->number.low, &view) && view.suspending) return;
     text_appendf(
-        &text, "%s, to make room on %s", where, job->control->devices[job->site.device].name);
+        &text, "%s, to make room on %s", where, job->control->devices[job->site.device].facts.name);
     control_tell_rarely(job, JOB_EVENT_MOVED_OUT, text_builder_get(&text));
 }
 
@@ -79,7 +79,7 @@ void control_tell_running(ControlJob *job) {
     char *why = NULL;
     if (job->told_device == job->site.device + 1) return;
     job->told_device = job->site.device + 1;
-    text_appendf(&text, "on %s, ", device->name);
+    text_appendf(&text, "on %s, ", device->facts.name);
     if (job->demanded != POLICY_NO_DEVICE)
         text_append(&text, "which was asked for");
     else if (control->device_count == 1)
@@ -118,7 +118,8 @@ void control_tell_promise(ControlJob *job, uint64_t end_ns) {
 }
 
 void control_tell_class(ControlJob *job) {
-    char *words = job_run_take_class_change(job->run);
+    const ControlExecutorPort *executor = &job->control->ports.executor;
+    char *words = executor->take_class_change(executor->self, &job->hold);
     if (!words) return;
     append(job, JOB_EVENT_NOTE, words);
     control_commit(job);

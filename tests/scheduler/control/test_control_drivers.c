@@ -12,7 +12,7 @@ static void start(ControlFixture *fixture, const char *const *devices) {
 }
 
 /* Lost, closed and opened anew again and again, each time as a new process. */
-static void test_control_opening_brings_worker_processes_back(void **state) {
+static void test_control_drivers_brings_worker_processes_back(void **state) {
     (void)state;
     static const char *const devices[] = {"sim:0,lose-after=250,worker=process", NULL};
     ControlFixture OWN_CONTROL(fixture);
@@ -30,7 +30,7 @@ static void test_control_opening_brings_worker_processes_back(void **state) {
 }
 
 /* Whoever reads its memory meanwhile has the device or does not; it is not closed under him. */
-static void test_control_opening_waits_for_readers(void **state) {
+static void test_control_drivers_waits_for_readers(void **state) {
     (void)state;
     static const char *const devices[] = {"sim:0,lose-after=30,worker=process", NULL};
     ControlFixture OWN_CONTROL(fixture);
@@ -51,7 +51,7 @@ static void test_control_opening_waits_for_readers(void **state) {
 }
 
 /* The end may come at any moment of it. */
-static void test_control_opening_may_be_ended_at_any_time(void **state) {
+static void test_control_drivers_may_be_ended_at_any_time(void **state) {
     (void)state;
     static const char *const devices[] = {"sim:0,lose-after=20,worker=process", NULL};
     for (long ms = 0; ms < 40; ms += 4) {
@@ -64,11 +64,11 @@ static void test_control_opening_may_be_ended_at_any_time(void **state) {
     }
 }
 
-int test_control_opening(void) {
+int test_control_drivers(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_control_opening_brings_worker_processes_back),
-        cmocka_unit_test(test_control_opening_waits_for_readers),
-        cmocka_unit_test(test_control_opening_may_be_ended_at_any_time),
+        cmocka_unit_test(test_control_drivers_brings_worker_processes_back),
+        cmocka_unit_test(test_control_drivers_waits_for_readers),
+        cmocka_unit_test(test_control_drivers_may_be_ended_at_any_time),
     };
-    return cmocka_run_group_tests_name("control_opening", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("control_drivers", tests, NULL, NULL);
 }
