@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""run_tests.py [PART ...]: builds, runs every test, and closes with 'N passed, N failed'.
+"""run_tests.py [PART ... | --changed]: builds, runs every test, and closes with 'N passed, N failed'.
 
 Parts: plain (gcc, release), asan (clang, address and undefined), tsan (clang, threads), end_to_end (the command
 line against onnxruntime), limits (how long one tenant waits beside another, with nothing else on the machine), hostile
-(wrong input, with the sanitizers' build). Without names all of them.
+(wrong input, with the sanitizers' build). Without names all of them. --changed: of plain and end_to_end, what the changes
+since the branch left main can break, within three minutes; what that leaves out is named.
 """
+import concurrent.futures
 import json
 import os
 import re
@@ -15,11 +17,15 @@ import tempfile
 import time
 import xml.etree.ElementTree
 
+import changed_tests
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOGS = os.path.join(ROOT, ".cache", "test-logs")
 MEMORY_FOLDER_MIN = 4 << 30  # bytes
-# Tests wait for disks, processes and clocks: one more than there are processors keeps these busy.
+# Tests wait for disks, processes and clocks: one more than there are processors keeps these busy. Two lanes of parts side by
+# side have as many each as keep them busy together, also while the last test of one part runs alone.
 TESTERS = (os.cpu_count() or 1) + 1
+TESTERS_BESIDE = (os.cpu_count() or 1) // 2 + 1
 TESTERS_MAX = 4  # each has daemons and models of its own in memory
 # oneDNN's OpenMP runtime is not instrumented, so kernels and what runs them would only give false alarms.
 THREAD_SUITES = ("base", "vm", "serialize", "store", "scheduler")
@@ -48,6 +54,8 @@ SANITIZERS = {
 }
 # It measures times against limits, so no other test runs beside it.
 LIMITS = "tests/end_to_end/service/test_hostile_tenant.py"
+# Parts that run side by side: each lane's in this order, with a build of its own. What is in no lane runs alone, behind them.
+LANES = (("plain", "end_to_end"), ("asan", "tsan", "hostile"))
 # Part: (whose binary, what pytest runs, more environment)
 END_TO_END = {
     "end_to_end": ("plain", ["tests/end_to_end", f"--ignore={LIMITS}"], {}),
@@ -71,6 +79,10 @@ class Count:
         else:
             self.failed.append(name)
 
+    def include(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+
 
 def say(text):
     print(f"[{time.strftime('%H:%M:%S')}] {text}", flush=True)
@@ -90,34 +102,44 @@ def show_end(path, lines=60):
         sys.stdout.write("".join(log.readlines()[-lines:]))
 
 
+def introspect(folder, what):
+    return json.loads(subprocess.run(["meson", "introspect", what, folder], cwd=ROOT, check=True, capture_output=True,
+                                     text=True).stdout)
+
+
+def files_of(folder, identities):
+    """What ninja calls the targets."""
+    build_folder = os.path.join(ROOT, folder)
+    return [os.path.relpath(name, build_folder) for target in introspect(folder, "--targets") if target["id"] in identities
+            for name in target["filename"]]
+
+
 def needed_targets(part):
     """What the suites that run in a part need; nothing (all of it) where the part runs every suite."""
     folder, _, _, options = BUILDS[part]
     if "--suite" not in options:
         return []
-
-    def introspect(what):
-        return json.loads(subprocess.run(["meson", "introspect", what, folder], cwd=ROOT, check=True,
-                                         capture_output=True, text=True).stdout)
-
-    wanted = {identity for test in introspect("--tests") for identity in test["depends"]
-              if any(suite.split(":")[-1] in THREAD_SUITES for suite in test["suite"])}
-    build_folder = os.path.join(ROOT, folder)
-    return [os.path.relpath(name, build_folder) for target in introspect("--targets") if target["id"] in wanted
-            for name in target["filename"]]
+    return files_of(folder, {identity for test in introspect(folder, "--tests") for identity in test["depends"]
+                             if any(suite.split(":")[-1] in THREAD_SUITES for suite in test["suite"])})
 
 
-def build(part, count):
+def configure(part):
+    """(exit status, log path)"""
     folder, compiler, options, _ = BUILDS[part]
+    if os.path.exists(os.path.join(ROOT, folder, "build.ninja")):
+        return 0, None
+    shutil.rmtree(os.path.join(ROOT, folder), ignore_errors=True)
+    cached = f"ccache {compiler}" if shutil.which("ccache") else compiler
+    return run_logged(f"{part}-setup", ["meson", "setup", folder, *options], {"CC": cached})
+
+
+def build(part, count, targets=None):
+    """Builds what a part needs, or the named targets."""
+    folder, compiler, _, _ = BUILDS[part]
     say(f"{part}: building with {compiler} in {folder}/")
-    if not os.path.exists(os.path.join(ROOT, folder, "build.ninja")):
-        shutil.rmtree(os.path.join(ROOT, folder), ignore_errors=True)
-        cached = f"ccache {compiler}" if shutil.which("ccache") else compiler
-        status, log = run_logged(f"{part}-setup", ["meson", "setup", folder, *options], {"CC": cached})
-    else:
-        status, log = 0, None
+    status, log = configure(part)
     if status == 0:
-        status, log = run_logged(f"{part}-build", ["ninja", "-C", folder, *needed_targets(part)])
+        status, log = run_logged(f"{part}-build", ["ninja", "-C", folder, *(needed_targets(part) if targets is None else targets)])
     if status != 0:
         show_end(log)
         count.add(f"{part}: build ({log})", False)
@@ -152,17 +174,21 @@ def memory_folder():
     return folder if roomy else None
 
 
-def run_meson(part, count):
-    if not build(part, count):
-        return
-    folder, _, _, options = BUILDS[part]
+def run_meson(part, count, testers):
+    if build(part, count):
+        test_meson(part, count, BUILDS[part][3], testers)
+
+
+def test_meson(part, count, options, testers=TESTERS):
+    """meson test with these words; counts what its log says."""
+    folder = BUILDS[part][0]
     log = os.path.join(ROOT, folder, "meson-logs", "testlog.json")
     if os.path.exists(log):
         os.remove(log)
     say(f"{part}: testing")
     with tempfile.TemporaryDirectory(dir=memory_folder()) as temporary:
         status, output = run_logged(f"{part}-test", ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs",
-                                                     "--num-processes", str(TESTERS), *options], {**SANITIZERS, "TMPDIR": temporary})
+                                                     "--num-processes", str(testers), *options], {**SANITIZERS, "TMPDIR": temporary})
     before = count.passed + len(count.failed)
     failed_before = len(count.failed)
     if os.path.exists(log):
@@ -175,16 +201,21 @@ def run_meson(part, count):
         show_end(output)
 
 
-def run_end_to_end(part, count):
-    builder, targets, environment = END_TO_END[part]
-    if not build(builder, count):
-        return
+def run_end_to_end(part, count, testers):
+    builder, targets, _ = END_TO_END[part]
+    if build(builder, count):
+        test_end_to_end(part, count, targets, testers)
+
+
+def test_end_to_end(part, count, targets, testers=TESTERS):
+    """pytest with these files; counts what its report says."""
+    builder, _, environment = END_TO_END[part]
     say(f"{part}: running")
     report = os.path.join(LOGS, f"{part}.xml")
     if os.path.exists(report):
         os.remove(report)
     status, output = run_logged(
-        part, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--numprocesses", str(min(TESTERS, TESTERS_MAX)),
+        part, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--numprocesses", str(min(testers, TESTERS_MAX)),
                "--dist", "loadfile", f"--junitxml={report}", *targets],
         {"LAYOVER_BIN": os.path.join(ROOT, BUILDS[builder][0], "tools", "layover"), **SANITIZERS, **environment})
     cases = xml.etree.ElementTree.parse(report).iter("testcase") if os.path.exists(report) else ()
@@ -200,19 +231,70 @@ def run_end_to_end(part, count):
         show_end(output, 120)
 
 
-def main():
-    known = (*BUILDS, *END_TO_END)
-    parts = sys.argv[1:] or known
-    unknown = [part for part in parts if part not in known]
-    if unknown:
-        sys.exit(f"run_tests.py: {unknown[0]}: no such part; there are {', '.join(known)}")
-    os.makedirs(LOGS, exist_ok=True)
+def run_changed(count):
+    paths = changed_tests.changed_files()
+    say(f"changed: {len(paths)} files")
+    status, log = configure("plain")
+    if status == 0:  # the build files may have changed
+        status, log = run_logged("plain-setup", ["ninja", "-C", BUILDS["plain"][0], "build.ninja"])
+    if status != 0:
+        show_end(log)
+        count.add(f"plain: setup ({log})", False)
+        return
+    folder = BUILDS["plain"][0]
+    tests, targets = introspect(folder, "--tests"), introspect(folder, "--targets")
+    chosen = changed_tests.select(paths, targets, tests)
+    for name in chosen.left_out:
+        say(f"left out, takes too long: {name}; 'tools/test' runs it")
+    needed = {target for test in tests if test["name"] in chosen.tests for target in test["depends"]}
+    needed |= {target for target, sources in changed_tests.own_sources(targets).items() if sources & set(paths)}
+    files = files_of(folder, needed) + (["tools/layover"] if chosen.end_to_end else [])
+    if files and not build("plain", count, files):
+        return
+    test_meson("plain", count, chosen.tests)
+    if chosen.end_to_end:
+        test_end_to_end("end_to_end", count, chosen.end_to_end)
+
+
+def run_parts(parts, testers):
+    """Runs parts one after the other; what they counted."""
     count = Count()
     for part in parts:
-        if part in END_TO_END:
-            run_end_to_end(part, count)
-        else:
-            run_meson(part, count)
+        begin = time.monotonic()
+        (run_end_to_end if part in END_TO_END else run_meson)(part, count, testers)
+        say(f"{part}: took {time.monotonic() - begin:.0f} s")
+    return count
+
+
+def lanes_of(parts):
+    """(the lanes that run side by side, what runs behind them) of the wanted parts, each once."""
+    lanes = [lane for lane in ([part for part in lane if part in parts] for lane in LANES) if lane]
+    alone = [part for part in dict.fromkeys(parts) if not any(part in lane for lane in LANES)]
+    return lanes, alone
+
+
+def run_all(parts, count):
+    lanes, alone = lanes_of(parts)
+    testers = TESTERS if len(lanes) < 2 else TESTERS_BESIDE
+    with concurrent.futures.ThreadPoolExecutor(len(LANES)) as pool:
+        for counted in pool.map(lambda lane: run_parts(lane, testers), lanes):
+            count.include(counted)
+    count.include(run_parts(alone, TESTERS))
+
+
+def main():
+    known = (*BUILDS, *END_TO_END)
+    only_changed = sys.argv[1:] == ["--changed"]
+    parts = () if only_changed else sys.argv[1:] or known
+    unknown = [part for part in parts if part not in known]
+    if unknown:
+        sys.exit(f"run_tests.py: {unknown[0]}: no such part; there are {', '.join(known)}; or --changed")
+    os.makedirs(LOGS, exist_ok=True)
+    count = Count()
+    if only_changed:
+        run_changed(count)
+    else:
+        run_all(parts, count)
     for name in count.failed:
         print(f"FAILED {name}")
     if count.passed == 0 and not count.failed:
