@@ -11,6 +11,7 @@ import prometheus
 import pytest
 from daemon import Daemon
 from harness import DONE, USAGE, same_bits
+from processes import until
 
 ROWS, COLUMNS = 512, 512
 X = np.random.default_rng(7).standard_normal((3, ROWS), dtype=np.float32)
@@ -207,6 +208,7 @@ def test_a_tenant_finds_anothers_unless_they_are_isolated(stocked, device, flags
         stocked.call("import", "m", f"{stocked.path}.lvx", "--tenant", "b")
         b = {"Authorization": f"Bearer {daemon.json('POST', '/v1/tokens', {'tenant': 'b'})['token']}"}
         first = ask(daemon)
+        until(lambda: files(stocked))  # a run need not wait for it
         for headers in (b, None, b):
             np.testing.assert_array_equal(daemon.finished(daemon.submit("m", {"x": X}, headers=headers))["y"], first)
         assert counts(daemon)["misses"] == decoded
