@@ -137,22 +137,17 @@ static Shape shape_of(size_t kind) {
 }
 
 static Error *submit(
-    Bench *bench, TenantId tenant, const char *function, int priority, JobId *out_id) {
+    Bench *bench, TenantId tenant, const char *function, PolicyClass priority, JobId *out_id) {
     bool created;
-    char name[32], device[] = "";
+    Submission OWN_SUBMISSION(submission) = {0};
     const InputFile *file = &bench->inputs[kind_of(function)];
-    (void)snprintf(name, sizeof name, "%s", function);
-    JobPolicy policy = {.function = name, .device = device, .weight = 1, .checkpoint_keep = 1};
-    JobIntake intake = {.tenant = tenant,
-        .model = "m",
-        .inputs = file->bytes,
-        .inputs_size = file->size,
-        .budget = bench->budget,
-        .policy = &policy,
-        .priority = priority,
-        .release = JOB_RELEASE_LOG,
-        .deadline = NAN};
-    return job_intake_submit(bench->control, &intake, out_id, &created);
+    TRY(submission_init(&submission, function, NULL));
+    submission.tenant = tenant;
+    submission.model = "m";
+    submission.inputs = file->bytes;
+    submission.inputs_size = file->size;
+    submission.priority = priority;
+    return job_intake_submit(bench->control, bench->budget, &submission, out_id, &created);
 }
 
 static Error *cancel(Bench *bench, TenantId tenant, JobId id) {
@@ -221,7 +216,7 @@ static int compare(const void *a, const void *b) {
 }
 
 /* From the call to its being given to the device's worker: the job's row says when that was. */
-static Error *measure_start(Bench *bench, int priority, const char *what) {
+static Error *measure_start(Bench *bench, PolicyClass priority, const char *what) {
     static double waits[ARRIVALS];
     TenantId tenant = bench->tenants[0];
     for (int i = 0; i < ARRIVALS; i++) {

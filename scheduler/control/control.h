@@ -12,6 +12,7 @@
 #include "scheduler/node/job_policy.h"
 #include "scheduler/node/metrics.h"
 #include "scheduler/node/settings_cache.h"
+#include "scheduler/node/submission.h"
 #include "serialize/container/container.h"
 #include "store/database/catalog.h"
 #include "store/jobs/job_events.h"
@@ -70,28 +71,15 @@ DEFINE_OWN(Control, control_release);
 /* The failure that made the control thread give up, if there was one. Threads: any. */
 MUST_CHECK Error *control_check(Control *control);
 
-/* A job to be taken in. Everything is borrowed but the batch. */
-typedef struct ControlSubmission {
-    TenantId tenant;
-    const JobPolicy *policy;
-    JobSubmission job; /* its inputs staged; policy and state are set by control_submit */
-    Batch *batch;      /* of its inputs, to begin with at once; consumed, also on failure */
-    uint32_t function;
-    uint64_t constant_bytes, live_bytes;
-    bool device_strings; /* of its executable */
-    JobState state;      /* NONE: queued; or suspended, or in_doubt */
-    /* A job from a file: stored as this says, with `job` in the place of its own; it begins at its
-     * checkpoint, and there is no batch. NULL: a new one. */
-    const JobRestore *restore;
-    ControlArrival *arrival; /* where the restored job goes on; NULL; consumed, also on failure */
-} ControlSubmission;
-
 /* Durable on return. out_created: false when the key stands for that job already.
+ *
+ * inout_submission: complete, its inputs staged. The job takes policy, batch and arrival from it;
+ *                   members that no job took stay the submission's.
  * Errors: EXHAUSTED a quota or more than any device has, with the figures; UNSUPPORTED the
  * device that it demands, or every device here, cannot run its model; as jobs_submit.
  * Threads: any, as the next ones. Blocks: until the commit. */
 MUST_CHECK Error *control_submit(
-    Control *control, const ControlSubmission *submission, JobId *out_id, bool *out_created);
+    Control *control, Submission *inout_submission, JobId *out_id, bool *out_created);
 /* Returns when the checkpoint is durable. Errors: NOT_FOUND; CONFLICT, its state is named. */
 MUST_CHECK Error *control_suspend(Control *control, TenantId tenant, JobId job);
 /* device: NULL for any that can run it. Errors: UNSUPPORTED it cannot. */

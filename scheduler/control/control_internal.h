@@ -232,7 +232,7 @@ typedef struct ControlRequest {
     JobId job;
     bool created; /* of a submission: false when its key stood for the job */
     const char *device;
-    const ControlSubmission *submission;
+    Submission *submission;
     bool suspended; /* of TAKE_BACK and OWN: it does not run */
     int64_t epoch;
     const char *why;

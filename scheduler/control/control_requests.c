@@ -16,26 +16,20 @@ static Error *await_answer(ControlRequest *request) {
     return request->error;
 }
 
-static void release_submission(const ControlSubmission *submission) {
-    batch_release(submission->batch);
-    control_arrival_close(submission->arrival);
-}
-
 /* Every request that was posted is answered, also by a control thread that has failed. */
 Error *control_send(Control *control, ControlRequest *request) {
     request->message.handle = control_handle_request;
     (void)sem_init(&request->done, 0, 0);
     Error *error = control_post_request(control, request);
     if (!error) return await_answer(request);
-    if (request->kind == CONTROL_SUBMIT) release_submission(request->submission);
     (void)sem_destroy(&request->done);
     return error;
 }
 
 Error *control_submit(
-    Control *control, const ControlSubmission *submission, JobId *out_id, bool *out_created) {
+    Control *control, Submission *inout_submission, JobId *out_id, bool *out_created) {
     ControlRequest request = {
-        .kind = CONTROL_SUBMIT, .tenant = submission->tenant, .submission = submission};
+        .kind = CONTROL_SUBMIT, .tenant = inout_submission->tenant, .submission = inout_submission};
     TRY(control_send(control, &request));
     *out_id = request.job;
     *out_created = request.created;
@@ -90,25 +84,19 @@ static void handle_birth(Control *control, StoreBirth *birth) {
     control_job_settle(job);
 }
 
-static Error *copy_policy(const JobPolicy *policy, JobPolicy *out) {
-    ByteWriter OWN_BYTES(bytes) = {0};
-    job_policy_write(policy, &bytes);
-    TRY(byte_writer_check(&bytes));
-    return job_policy_read(bytes.data, bytes.size, out);
-}
-
-static Error *fill_job(ControlJob *job, const ControlSubmission *submission) {
+static Error *fill_job(ControlJob *job, Submission *submission) {
     job->tenant = submission->tenant;
-    job->priority = submission->job.priority;
+    job->priority = (int)submission->priority;
     job->function = submission->function;
-    job->deadline = submission->job.deadline;
+    job->deadline = submission->deadline;
     job->fresh = !submission->restore;
-    job->epoch = submission->job.epoch;
+    job->epoch = submission->epoch;
     job->has_checkpoint = submission->restore && submission->restore->checkpoint;
     job->submitted_ns = control_now_ns(job->control);
-    TRY(copy_policy(submission->policy, &job->policy));
+    job->policy = submission->policy;
+    submission->policy = (JobPolicy){0};
     return control_job_set_model(
-        job, &submission->job.executable, submission->constant_bytes, submission->device_strings);
+        job, &submission->executable, submission->constant_bytes, submission->device_strings);
 }
 
 static Error *begin_birth(ControlJob *job, ControlRequest *request) {
@@ -121,10 +109,8 @@ static Error *begin_birth(ControlJob *job, ControlRequest *request) {
         .job = job,
         .sender = request,
         .tenant = job->tenant,
-        .submission = request->submission->job,
+        .submission = submission_row(request->submission),
         .restore = request->submission->restore};
-    JobState state = request->submission->state;
-    birth->submission.state = state != JOB_STATE_NONE ? state : JOB_STATE_QUEUED;
     birth->submission.submitted = job->submitted; /* it may begin before it is stored */
     Error *error = store->birth(store->self, birth);
     if (error) {
@@ -144,24 +130,20 @@ static Error *ask_policy(ControlJob *job, uint64_t device, uint64_t live_bytes) 
 }
 
 /* A job of its own, with its batch. */
-static Error *make_job(Control *control, const ControlSubmission *submission, ControlJob **out) {
-    Error *error = control_tell_tenant(control, submission->tenant);
-    if (!error) error = control_job_create(control, out);
-    if (error) {
-        release_submission(submission);
-        return error;
-    }
-    (*out)->hold.batch = submission->batch;
-    control_job_take_arrival(*out, submission->arrival);
+static Error *make_job(Control *control, Submission *submission, ControlJob **out) {
+    TRY(control_tell_tenant(control, submission->tenant));
+    TRY(control_job_create(control, out));
+    (*out)->hold.batch = TAKE(submission->batch);
+    control_job_take_arrival(*out, TAKE(submission->arrival));
     return NULL;
 }
 
 /* What a submission asks for, before anything is stored of it. */
 static Error *admit(ControlJob *job, ControlRequest *request) {
-    const ControlSubmission *submission = request->submission;
+    Submission *submission = request->submission;
     uint64_t device;
     TRY(fill_job(job, submission));
-    TRY(control_job_find_device(job, submission->policy->device, &device));
+    TRY(control_job_find_device(job, job->policy.device, &device));
     if (submission->state == JOB_STATE_NONE) TRY(ask_policy(job, device, submission->live_bytes));
     return begin_birth(job, request);
 }
@@ -174,10 +156,8 @@ bool control_refuses_jobs(const Control *control) { return atomic_load(&control-
 
 static Error *submit(Control *control, ControlRequest *request) {
     ControlJob *job;
-    if (control_refuses_jobs(control)) {
-        release_submission(request->submission);
+    if (control_refuses_jobs(control))
         FAIL(UNREACHABLE, "this node is being drained and takes no jobs; submit to another one");
-    }
     TRY(make_job(control, request->submission, &job));
     Error *error = admit(job, request);
     if (error) {
@@ -372,7 +352,6 @@ void control_handle_request(void *context, Message *message) {
     ControlRequest *request = (ControlRequest *)message;
     Error *error = NULL;
     if (control->draining || control->ending || control->failed) {
-        if (request->kind == CONTROL_SUBMIT) release_submission(request->submission);
         error = control_check(control);
         if (!error)
             error = error_make(ERROR_UNREACHABLE, __FILE__, __LINE__, "the daemon is ending");

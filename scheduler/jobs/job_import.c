@@ -108,7 +108,7 @@ static Error *open_upload(JobImportState *self) {
 static Error *stage_all(JobImportState *self) {
     ChunkSource source = container_get_source(self->container);
     void *memory;
-    TRY_WRAP(stage(self, &self->inputs, source, &self->input_content), "inputs");
+    TRY_WRAP(stage(self, &self->inputs, source, &self->submission.stored_inputs), "inputs");
     TRY(make_point(self));
     if (self->has_point) TRY(stage_checkpoint(self));
     if (!self->keeps_outputs) return NULL;
@@ -124,7 +124,7 @@ static Error *stage_all(JobImportState *self) {
 /* What the restorer asked for, and what must not come from a file. */
 static Error *fix_policy(JobImportState *self) {
     const JobImport *wanted = &self->wanted;
-    JobPolicy *policy = &self->policy;
+    JobPolicy *policy = &self->submission.policy;
     memory_free(policy->device);
     policy->device = NULL;
     TRY(memory_copy_text(wanted->device ? wanted->device : "", &policy->device));
@@ -133,67 +133,69 @@ static Error *fix_policy(JobImportState *self) {
     policy->suspend_after_ns = wanted->suspend_after_ns;
     if (!self->moves || policy->suspend_at <= self->instructions)
         policy->suspend_at = 0; /* not this run's any more, or behind it */
-    if (policy->items && (wanted->suspend_after || wanted->suspend_after_ns))
-        FAIL(INVALID, "suspend_after: a batch job is suspended by `layover suspend`");
     if (wanted->suspend_after &&
         !checked_add_u64(self->instructions, wanted->suspend_after, &policy->suspend_at))
         FAIL(CORRUPT, "%" PRIu64 " instructions are done", self->instructions);
+    TRY(job_policy_check_suspension(policy));
     if (policy->items && !self->moves) /* else the inputs are what they were */
         policy->items_before = self->keeps_outputs ? (uint64_t)self->file.items_done : 0;
     if (!policy->items) policy->items_before = self->execution != NULL;
-    job_policy_write(policy, &self->policy_bytes);
-    return byte_writer_check(&self->policy_bytes);
+    return submission_store_policy(&self->submission);
 }
 
 static JobRestore make_restore(const JobImportState *self) {
     const JobFile *file = &self->file;
-    bool owned = file->origin.owner != JOB_FILE_COPY, batch = file->items_total >= 0;
-    JobId origin = {file->origin.node, file->origin.number};
+    bool owned = file->origin.owner != JOB_FILE_COPY;
     int64_t dropped = self->keeps_outputs ? 0 : file->items_done;
-    JobRestore restore = {
-        .job = {.model = self->model_name,
-            .executable = file->executable_identity,
-            .priority = file->priority,
-            .release = (JobRelease)file->release,
-            .items_total = batch ? file->items_total - dropped : -1,
-            .deadline = file->deadline_s + clock_real().calendar_s(clock_real().self),
-            .policy = self->policy_bytes.data,
-            .policy_size = self->policy_bytes.size,
-            .inputs = &self->input_content},
-        .items_done = batch ? file->items_done - dropped : 0,
+    JobRestore restore = {.items_done = file->items_total >= 0 ? file->items_done - dropped : 0,
         .outputs = self->outputs,
         .output_count = self->output_count,
         .checkpoint_outputs = self->keeps_outputs ? self->point.sequence : 0,
         .checkpoint = self->has_point ? &self->checkpoint : NULL};
-    if (origin.number) /* not of a checkpoint that is no job's */
-        restore.job.origin =
-            (JobOrigin){owned ? JOB_ORIGIN_RELEASE : JOB_ORIGIN_COPY, origin, file->origin.epoch};
     if (owned) {
-        restore.id = origin;
+        restore.id = (JobId){file->origin.node, file->origin.number};
         restore.vouched = self->vouched || self->moves; /* the other node's word */
-        restore.job.epoch = file->origin.epoch + 1;
     }
     return restore;
 }
 
-/* arrival: NULL for a job from a file. */
-static Error *submit(Control *control, const JobImportState *self, const Arrival *arrival,
+static void fill_submission(JobImportState *self) {
+    const JobFile *file = &self->file;
+    Submission *job = &self->submission;
+    bool owned = file->origin.owner != JOB_FILE_COPY;
+    int64_t dropped = self->keeps_outputs ? 0 : file->items_done;
+    JobId origin = {file->origin.node, file->origin.number};
+    job->tenant = self->wanted.tenant;
+    job->model = self->model_name;
+    job->priority = (PolicyClass)file->priority;
+    job->release = (JobRelease)file->release;
+    job->deadline = file->deadline_s + clock_real().calendar_s(clock_real().self);
+    if (origin.number) /* not of a checkpoint that is no job's */
+        job->origin =
+            (JobOrigin){owned ? JOB_ORIGIN_RELEASE : JOB_ORIGIN_COPY, origin, file->origin.epoch};
+    job->epoch = owned ? file->origin.epoch + 1 : 0;
+    job->executable = file->executable_identity;
+    job->constant_bytes = executable_constant_bytes(self->outline);
+    job->device_strings = self->outline->device_strings;
+    if (job->live_bytes > POLICY_BYTES_MAX) job->live_bytes = POLICY_BYTES_MAX;
+    job->item_count = file->items_total >= 0 ? file->items_total - dropped : -1;
+}
+
+/* arrival: NULL for a job from a file. owned_run: where it goes on; may be NULL. */
+static Error *submit(Control *control, JobImportState *self, const Arrival *arrival,
     ControlArrival *owned_run, JobId *out_id) {
+    Submission *job = &self->submission;
     bool created; /* always: there is no key */
-    uint64_t live_bytes = self->live_bytes;
     JobRestore restore = make_restore(self);
     restore.arrival = arrival;
-    const ControlSubmission submission = {.tenant = self->wanted.tenant,
-        .policy = &self->policy,
-        .job = restore.job,
-        .function = self->function,
-        .constant_bytes = executable_constant_bytes(self->outline),
-        .device_strings = self->outline->device_strings,
-        .live_bytes = live_bytes < POLICY_BYTES_MAX ? live_bytes : POLICY_BYTES_MAX,
-        .state = arrival ? JOB_STATE_IN_DOUBT : JOB_STATE_NONE,
-        .restore = &restore,
-        .arrival = owned_run};
-    return control_submit(control, &submission, out_id, &created);
+    fill_submission(self);
+    job->state = arrival ? JOB_STATE_IN_DOUBT : JOB_STATE_NONE;
+    job->restore = &restore;
+    job->arrival = owned_run;
+    Error *error = control_submit(control, job, out_id, &created);
+    control_arrival_close(TAKE(job->arrival)); /* unless the job has it */
+    job->restore = NULL;
+    return error;
 }
 
 /* ---- the steps ---- */
@@ -260,15 +262,18 @@ Error *job_import_submit(JobImportState *state, Control *control, JobId *out_id)
 
 Batch *job_import_take_batch(JobImportState *state) { return TAKE(state->batch); }
 
-const JobPolicy *job_import_get_policy(const JobImportState *state) { return &state->policy; }
+const JobPolicy *job_import_get_policy(const JobImportState *state) {
+    return &state->submission.policy;
+}
 
-uint32_t job_import_get_function(const JobImportState *state) { return state->function; }
+uint32_t job_import_get_function(const JobImportState *state) { return state->submission.function; }
 
 Error *job_import_name_run(const JobImportState *state, Digest *out_name) {
     OWN(DigestStream, stream) = NULL;
-    const ByteWriter *policy = &state->policy_bytes;
+    const ByteWriter *policy = &state->submission.stored_policy;
+    uint32_t function = state->submission.function;
     TRY(digest_stream_create(&stream));
-    TRY(digest_stream_add(stream, &state->function, sizeof state->function));
+    TRY(digest_stream_add(stream, &function, sizeof function));
     TRY(digest_stream_add(stream, state->file.executable_identity.bytes, DIGEST_SIZE));
     TRY(digest_stream_add(stream, state->inputs_name.bytes, DIGEST_SIZE));
     TRY(digest_stream_add(stream, policy->data, policy->size));

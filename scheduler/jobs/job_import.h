@@ -61,9 +61,9 @@ const Container *job_import_get_execution(const JobImportState *state);
  * safe from gc until the state is closed. Chunks that the store has are not read. A second call
  * does nothing; after a failure the state can only be closed. */
 MUST_CHECK Error *job_import_stage(JobImportState *state);
-/* The parts from which a run of an arriving job is opened. batch: becomes the caller's; NULL if an
- * earlier import decoded the inputs. name: equal for equal policies, functions, models and
- * inputs. */
+/* The parts from which a run of an arriving job is opened, before the job is submitted. batch:
+ * becomes the caller's; NULL if an earlier import decoded the inputs. name: equal for equal
+ * policies, functions, models and inputs. */
 Batch *job_import_take_batch(JobImportState *state);
 const JobPolicy *job_import_get_policy(const JobImportState *state);
 uint32_t job_import_get_function(const JobImportState *state);

@@ -32,14 +32,13 @@ const char *job_import_what(const JobImportState *state) {
 void job_import_deinit(JobImportState *state) {
     memory_free(state->outputs);
     chunk_upload_close(state->upload);
-    byte_writer_deinit(&state->policy_bytes);
     byte_writer_deinit(&state->point_bytes);
     byte_writer_deinit(&state->no_inputs);
     byte_writer_deinit(&state->execution_packed);
     container_release(state->execution);
     job_point_deinit(&state->point);
     batch_release(state->batch);
-    job_policy_deinit(&state->policy);
+    submission_deinit(&state->submission);
     executable_release(state->outline);
     container_release(state->model);
     job_file_deinit(&state->file);
@@ -102,11 +101,13 @@ static Error *check_summary(JobImportState *self) {
     TRY(checkpoint_summary_read(self->execution, &summary));
     if (!digest_equal(&summary.header.executable, &self->outline->identity))
         FAIL(CORRUPT, "an execution of another executable");
-    if (!job_file_is(self->container)) self->function = summary.entry;
-    if (summary.entry != self->function || summary.entry >= self->outline->function_count)
-        FAIL(CORRUPT, "an execution of function %u instead of %u", summary.entry, self->function);
+    if (!job_file_is(self->container)) self->submission.function = summary.entry;
+    if (summary.entry != self->submission.function ||
+        summary.entry >= self->outline->function_count)
+        FAIL(CORRUPT, "an execution of function %u instead of %u", summary.entry,
+            self->submission.function);
     self->instructions = summary.instructions;
-    self->live_bytes = summary.tensor_bytes;
+    self->submission.live_bytes = summary.tensor_bytes;
     return NULL;
 }
 
@@ -125,16 +126,18 @@ static Error *read_execution(JobImportState *self) {
 static Error *make_policy(JobImportState *self) {
     TRY(read_execution(self));
     if (!self->execution) FAIL(CORRUPT, "a checkpoint without an execution");
-    self->policy.weight = self->policy.checkpoint_keep = 1;
-    return memory_copy_text(self->outline->functions[self->function].name, &self->policy.function);
+    self->submission.policy.weight = self->submission.policy.checkpoint_keep = 1;
+    return memory_copy_text(self->outline->functions[self->submission.function].name,
+        &self->submission.policy.function);
 }
 
 static Error *check_policy(JobImportState *self) {
     const JobFile *file = &self->file;
-    TRY(job_policy_read(file->policy, file->policy_size, &self->policy));
-    if (self->policy.items != (file->items_total >= 0))
+    TRY(job_policy_read(file->policy, file->policy_size, &self->submission.policy));
+    if (self->submission.policy.items != (file->items_total >= 0))
         FAIL(CORRUPT, "a policy of another kind of job");
-    TRY(executable_find_function(self->outline, self->policy.function, &self->function));
+    TRY(executable_find_function(
+        self->outline, self->submission.policy.function, &self->submission.function));
     TRY_WRAP(job_point_read(file->point, file->point_size, &self->point), "point");
     if (self->point.manifest) FAIL(CORRUPT, "an execution in the wrong place");
     return read_execution(self);
@@ -187,14 +190,14 @@ static Error *read_arrays(
 
 /* The next run that is to be begun takes what there is for it. */
 static Error *check_next_run(JobImportState *self, const Batch *batch) {
-    const Function *function = &self->outline->functions[self->function];
+    const Function *function = &self->outline->functions[self->submission.function];
     uint64_t run = self->point.next_run + (self->execution != NULL);
     Value *values;
     if (run >= batch_run_count(batch)) return NULL;
     TRY(batch_get_arguments(batch, run, &values));
     Error *error = execution_check_tensors(function, values);
     for (uint32_t i = 0; i < function->parameter_count && !self->execution; i++)
-        self->live_bytes += array_values_bytes(&values[i]);
+        self->submission.live_bytes += array_values_bytes(&values[i]);
     array_values_release(values, function->parameter_count);
     return error;
 }
@@ -221,24 +224,24 @@ static Error *check_progress(const JobImportState *self, const Batch *batch) {
 /* Which item the inputs begin with; of a single run, whether they are used. */
 static Error *find_items_before(const JobImportState *self, int64_t *out) {
     const JobFile *file = &self->file;
-    uint64_t whole = self->policy.items_before; /* of inputs as they were stored */
-    *out = self->policy.items ? file->items_done : self->execution != NULL;
+    uint64_t whole = self->submission.policy.items_before; /* of inputs as they were stored */
+    *out = self->submission.policy.items ? file->items_done : self->execution != NULL;
     if (!self->moves) return NULL;
-    if (whole > (self->policy.items ? (uint64_t)file->items_done : 0))
+    if (whole > (self->submission.policy.items ? (uint64_t)file->items_done : 0))
         FAIL(CORRUPT, "inputs from item %" PRIu64 " on, with %" PRId64 " items done", whole,
             file->items_done);
-    if (self->policy.items) *out = (int64_t)whole;
+    if (self->submission.policy.items) *out = (int64_t)whole;
     return NULL;
 }
 
 static Error *check_inputs(JobImportState *self) {
     ArrayList OWN_ARRAYS(arrays) = {0};
     OWN(Batch, batch) = NULL;
-    BatchOptions options = job_policy_batch_options(&self->policy);
+    BatchOptions options = job_policy_batch_options(&self->submission.policy);
     bool decoded;
     TRY(find_items_before(self, &options.items_before));
     TRY(read_arrays(self, &self->inputs, &arrays, &decoded));
-    TRY(batch_create(self->outline, self->function, &arrays, &options, &batch));
+    TRY(batch_create(self->outline, self->submission.function, &arrays, &options, &batch));
     TRY(check_progress(self, batch));
     TRY(check_next_run(self, batch));
     if (!self->moves) return NULL;
@@ -282,13 +285,14 @@ static Error *check_outputs(JobImportState *self) {
         if (is_yield(&row, i)) continue;
         bool before = i < (size_t)self->point.sequence;      /* the checkpoint */
         if (!before && !self->point.outputs.known) continue; /* of runs that are to come again */
-        if (self->policy.items)
+        if (self->submission.policy.items)
             TRY_WRAP(check_row(&self->point, &row, before ? &items : &more), "output %zu", i);
         runs += before;
     }
     if (self->point.outputs.known && self->point.outputs.count == 0)
         return NULL; /* empty rows: what runs return, or yield */
-    if (runs != self->point.next_run || (self->policy.items && items != self->file.items_done))
+    if (runs != self->point.next_run ||
+        (self->submission.policy.items && items != self->file.items_done))
         FAIL(CORRUPT,
             "outputs of %" PRIu64 " runs with %" PRId64 " items instead of %" PRIu64
             " with %" PRId64,

@@ -3,6 +3,7 @@
  * job_import.c alone; a state belongs to one thread. */
 #include "scheduler/executor/job_point.h"
 #include "scheduler/jobs/job_import.h"
+#include "scheduler/node/submission.h"
 #include "serialize/checkpoint/job_file.h"
 
 /* The state of one restore until the catalog has the job. */
@@ -20,21 +21,20 @@ struct JobImportState {
     bool imports_model;
     Container *model;    /* in the file; NULL: the tenant has the model */
     Executable *outline; /* set before job_import_check */
+    /* What is asked for, with the file's policy: job_import_check and job_import.c fill it. */
+    Submission submission;
     /* set by job_import_check */
-    JobPolicy policy;
-    uint32_t function;
     JobPoint point;
     Container *execution; /* NULL: between two runs */
     ByteWriter execution_packed;
     uint64_t bytes_left;   /* of arrays that may still be decoded */
     uint64_t instructions; /* of the execution */
-    uint64_t live_bytes;
     /* made from the parts above */
     char model_name[MODEL_REFERENCE_SIZE];
-    ByteWriter policy_bytes, point_bytes, no_inputs;
+    ByteWriter point_bytes, no_inputs;
     bool has_point, is_staged, vouched;
     ChunkUpload *upload;
-    JobContent input_content, checkpoint, *outputs;
+    JobContent checkpoint, *outputs;
     size_t output_count;
 };
 

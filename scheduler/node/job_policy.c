@@ -9,6 +9,12 @@ uint64_t job_policy_suspend_ns(int64_t milliseconds) {
     return milliseconds > 0 ? (uint64_t)milliseconds * 1000000 : 1;
 }
 
+Error *job_policy_check_suspension(const JobPolicy *policy) {
+    if (policy->items && (policy->suspend_at || policy->suspend_after_ns))
+        FAIL(INVALID, "suspend_after: a batch job is suspended by `layover suspend`");
+    return NULL;
+}
+
 BatchOptions job_policy_batch_options(const JobPolicy *policy) {
     return (BatchOptions){.items = policy->items,
         .size = policy->batch,

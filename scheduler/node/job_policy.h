@@ -44,6 +44,8 @@ typedef struct JobPolicy {
 
 /* Converts a request's milliseconds to nanoseconds; -1 (never) becomes 0. */
 uint64_t job_policy_suspend_ns(int64_t milliseconds);
+/* Errors: INVALID a batch job that is to be suspended after instructions or a time. */
+MUST_CHECK Error *job_policy_check_suspension(const JobPolicy *policy);
 /* How the job's inputs are cut. Borrows from the policy. */
 BatchOptions job_policy_batch_options(const JobPolicy *policy);
 /* The execution options that the policy sets; limits come from execution_limits.h. */

@@ -1,6 +1,7 @@
 #include "scheduler/policy/policy_event.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/digest.h"
 
@@ -11,6 +12,15 @@ const PolicyEventInfo policy_event_infos[POLICY_EVENT_KIND_COUNT] = {
 };
 
 const char *const policy_class_names[POLICY_CLASS_COUNT] = {"high", "normal", "low"};
+
+bool policy_class_find(const char *name, PolicyClass *out) {
+    for (uint32_t i = 0; i < POLICY_CLASS_COUNT; i++)
+        if (strcmp(name, policy_class_names[i]) == 0) {
+            *out = (PolicyClass)i;
+            return true;
+        }
+    return false;
+}
 
 const char *const policy_action_names[POLICY_ACTION_KIND_COUNT] = {
 #define ACTION(number, name, text, meaning) [number] = text,

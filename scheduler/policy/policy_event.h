@@ -2,6 +2,7 @@
 /* The policy's events and actions as plain data, with their tables of names and fields. Included by
  * the policy, the control thread, the event log and the simulator. Pure: constant tables and
  * functions without state. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@
 typedef enum PolicyClass { POLICY_HIGH, POLICY_NORMAL, POLICY_LOW, POLICY_CLASS_COUNT } PolicyClass;
 extern const char *const policy_class_names[POLICY_CLASS_COUNT]; /* as the command line and HTTP
                                                                   * write them */
+bool policy_class_find(const char *name, PolicyClass *out);
 
 /* Where the state of an execution is. NONE: the execution starts from its inputs. */
 typedef enum PolicyPlace {

@@ -86,7 +86,7 @@ static Error *show_why(JobService *service, const Job *row, JobsApiJob *out) {
 
 static Error *show(JobService *service, const Job *row, const Tenant *tenant, JobsApiJob *out_job) {
     JobsApiJob job = {.place = row->row,
-        .priority = (JobsApiPriority)row->priority,
+        .priority = (PolicyClass)row->priority,
         .ended = !job_state_is_unfinished(row->state),
         .items_done = row->items_done,
         .items_total = row->items_total,
@@ -117,54 +117,19 @@ Error *job_service_show(JobService *service, const Job *row, JobsApiJob *out_job
 
 /* ---- submitting ---- */
 
-static Error *fill_policy(const JobsApiSubmission *submission, JobPolicy *out) {
-    if (submission->items && (submission->suspend_after > 0 || submission->suspend_after_ms >= 0))
-        FAIL(INVALID, "suspend_after: a batch job is suspended by `layover suspend`");
-    out->suspend_at = (uint64_t)submission->suspend_after;
-    out->suspend_after_ns = job_policy_suspend_ns(submission->suspend_after_ms);
-    out->items = submission->items;
-    out->batch = (uint64_t)submission->batch;
-    out->weight = submission->weight > 0 ? (uint64_t)submission->weight : 1;
-    out->checkpoint_keep =
-        submission->checkpoint_keep > 0 ? (uint64_t)submission->checkpoint_keep : 1;
-    out->checkpoint_every_ns = (uint64_t)(submission->checkpoint_every_s * 1e9);
-    out->threads = (uint32_t)submission->threads;
-    out->check_finite = submission->check_finite;
-    TRY(memory_copy_text(submission->function ? submission->function : "main", &out->function));
-    TRY(memory_copy_text(submission->device ? submission->device : "", &out->device));
-    if (submission->shared_count > 0)
-        TRY(memory_alloc(submission->shared_count, sizeof *out->shared, (void **)&out->shared));
-    for (; out->shared_count < submission->shared_count; out->shared_count++)
-        TRY(memory_copy_text(
-            submission->shared[out->shared_count], &out->shared[out->shared_count]));
-    return NULL;
-}
-
 static Error *submit(
-    void *self, const Caller *caller, const JobsApiSubmission *submission, JobsApiJob *out_job) {
+    void *self, const Caller *caller, Submission *inout_submission, JobsApiJob *out_job) {
     JobService *service = self;
-    JobPolicy OWN_POLICY(policy) = {0};
     JobId id;
     bool created;
     Job row;
-    TRY(fill_policy(submission, &policy));
-    JobIntake intake = {.tenant = caller->tenant,
-        .model = submission->model,
-        .inputs = submission->inputs,
-        .inputs_size = submission->inputs_size,
-        .budget = service->intake,
-        .policy = &policy,
-        .priority = (int)submission->priority,
-        .release = submission->release == JOBS_API_RELEASE_CHECKPOINT ? JOB_RELEASE_CHECKPOINT
-                                                                      : JOB_RELEASE_LOG,
-        .deadline = submission->deadline_s > 0 ? calendar_now() + submission->deadline_s : NAN,
-        .key = submission->key};
-    TRY(job_intake_submit(service->control, &intake, &id, &created));
+    inout_submission->tenant = caller->tenant;
+    TRY(job_intake_submit(service->control, service->intake, inout_submission, &id, &created));
     if (!created) {
         TRY(jobs_get(service->store, caller->tenant, id, &row));
         return job_service_show(service, &row, out_job);
     }
-    *out_job = (JobsApiJob){.deadline = intake.deadline};
+    *out_job = (JobsApiJob){.deadline = inout_submission->deadline};
     ControlStatus status;
     if (control_find_status(service->control, id, &status))
         out_job->promised_end = status.promised_end;

@@ -70,7 +70,7 @@ Error *job_service_verify(void *self, const Caller *caller, const char *job, int
     Beginning work = {.tenant = row.tenant,
         .request = {.job = row.id,
             .checkpoint = checkpoint,
-            .priority = JOBS_API_PRIORITY_LOW,
+            .priority = POLICY_LOW,
             .policy = policy.data,
             .policy_size = policy.size}};
     TRY(job_service_copy(service, do_begin, &work, &work.copy));

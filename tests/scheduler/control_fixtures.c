@@ -137,6 +137,15 @@ void control_fixture_deinit(ControlFixture *fixture) {
     store_close(fixture->store);
 }
 
+void control_fixture_submission(
+    const char *model, const char *function, const ByteWriter *file, Submission *out) {
+    assert_ok(submission_init(out, function, NULL));
+    out->tenant = TENANT_DEFAULT;
+    out->model = model;
+    out->inputs = file->data;
+    out->inputs_size = file->size;
+}
+
 Error *control_fixture_submit(ControlFixture *fixture, const char *function, int64_t rows,
     bool items, const char *key, JobId *out_id) {
     ArrayList OWN_ARRAYS(inputs) = {0};
@@ -145,23 +154,14 @@ Error *control_fixture_submit(ControlFixture *fixture, const char *function, int
     fixture_add_floats(&inputs, "a", &shape, 1);
     stored_npz(&inputs, &file);
     bool created;
-    char name[64], device[] = "";
-    (void)snprintf(name, sizeof name, "%s", function);
-    JobPolicy policy = {
-        .function = name, .device = device, .items = items, .weight = 1, .checkpoint_keep = 2};
-    JobIntake intake = {.tenant = TENANT_DEFAULT,
-        .model = "m",
-        .inputs = file.data,
-        .inputs_size = file.size,
-        .budget = fixture->budget,
-        .policy = &policy,
-        .priority = POLICY_NORMAL,
-        .release = JOB_RELEASE_LOG,
-        .deadline = fixture->deadline_s != 0
-                        ? clock_real().calendar_s(clock_real().self) + fixture->deadline_s
-                        : NAN,
-        .key = key};
-    return job_intake_submit(fixture->control, &intake, out_id, &created);
+    Submission OWN_SUBMISSION(submission) = {0};
+    control_fixture_submission("m", function, &file, &submission);
+    submission.policy.items = items;
+    submission.policy.checkpoint_keep = 2;
+    submission.key = key;
+    if (fixture->deadline_s != 0)
+        submission.deadline = clock_real().calendar_s(clock_real().self) + fixture->deadline_s;
+    return job_intake_submit(fixture->control, fixture->budget, &submission, out_id, &created);
 }
 
 void fixture_pause_ms(long ms) {

@@ -30,6 +30,9 @@ void control_fixture_deinit(ControlFixture *fixture);
 #define OWN_CONTROL(name) __attribute__((cleanup(control_fixture_deinit))) name
 
 void fixture_pause_ms(long ms);
+/* The default tenant's wish, with what submission_init gives. file: an .npz file; borrowed. */
+void control_fixture_submission(
+    const char *model, const char *function, const ByteWriter *file, Submission *out);
 /* items 0: a single run; its input a is float32 [rows, 2] of 1, 2, … */
 Error *control_fixture_submit(ControlFixture *fixture, const char *function, int64_t rows,
     bool items, const char *key, JobId *out_id);

@@ -24,7 +24,10 @@ void memory_jobs_init(MemoryJobs *jobs) {
     (void)pthread_mutex_init(&jobs->mutex, NULL);
 }
 
-void memory_jobs_deinit(MemoryJobs *jobs) { (void)pthread_mutex_destroy(&jobs->mutex); }
+void memory_jobs_deinit(MemoryJobs *jobs) {
+    submission_deinit(&jobs->last);
+    (void)pthread_mutex_destroy(&jobs->mutex);
+}
 
 static void lock(MemoryJobs *jobs) { (void)pthread_mutex_lock(&jobs->mutex); }
 static void unlock(MemoryJobs *jobs) { (void)pthread_mutex_unlock(&jobs->mutex); }
@@ -90,8 +93,8 @@ static Error *add(MemoryJobs *jobs, TenantId tenant, const char *model, MemoryJo
     return NULL;
 }
 
-static Error *submit_locked(MemoryJobs *jobs, const Caller *caller,
-    const JobsApiSubmission *submission, JobsApiJob *out_job) {
+static Error *submit_locked(
+    MemoryJobs *jobs, const Caller *caller, Submission *submission, JobsApiJob *out_job) {
     MemoryJob *job;
     for (size_t i = 0; submission->key && i < jobs->count; i++) {
         job = &jobs->jobs[i];
@@ -105,21 +108,19 @@ static Error *submit_locked(MemoryJobs *jobs, const Caller *caller,
     TRY(add(jobs, caller->tenant, submission->model, &job));
     job->inputs_size = submission->inputs_size;
     job->shown.priority = submission->priority;
-    if (submission->items) job->shown.items_total = 10;
+    if (submission->policy.items) job->shown.items_total = 10;
     if (submission->key) (void)snprintf(job->key, sizeof job->key, "%s", submission->key);
+    submission_deinit(&jobs->last);
     jobs->last = *submission;
-    (void)snprintf(jobs->last_function, sizeof jobs->last_function, "%s",
-        submission->function ? submission->function : "");
-    (void)snprintf(jobs->last_shared, sizeof jobs->last_shared, "%s",
-        submission->shared_count ? submission->shared[0] : "");
+    submission->policy = (JobPolicy){0}; /* a job takes it */
     *out_job = job->shown;
     return NULL;
 }
 
 static Error *submit(
-    void *self, const Caller *caller, const JobsApiSubmission *submission, JobsApiJob *out_job) {
+    void *self, const Caller *caller, Submission *inout_submission, JobsApiJob *out_job) {
     lock(self);
-    Error *error = submit_locked(self, caller, submission, out_job);
+    Error *error = submit_locked(self, caller, inout_submission, out_job);
     unlock(self);
     return error;
 }

@@ -10,7 +10,7 @@ enum { MEMORY_JOBS_MAX = 256, MEMORY_EVENTS_MAX = 32, MEMORY_WATCHERS_MAX = 256 
 typedef struct MemoryJob {
     JobsApiJob shown;
     TenantId tenant;
-    char key[JOBS_API_KEY_MAX + 1];
+    char key[JOB_KEY_SIZE];
     size_t inputs_size;
     JobsApiEvent events[MEMORY_EVENTS_MAX];
     size_t event_count;
@@ -29,8 +29,7 @@ typedef struct MemoryJobs {
     bool holds; /* questions wait */
     struct MemoryWait *waits;
     uint32_t wait_count;
-    JobsApiSubmission last; /* its numbers; texts are gone */
-    char last_function[64], last_shared[64];
+    Submission last;         /* with its policy; what it borrowed is gone */
     const char *next_state;  /* what a new job comes into at once; NULL: it stays queued */
     TenantId changed_tenant; /* whose settings were changed last; 0: none */
     TenantId stored_by;      /* who stored a model last, and its executable; 0: nobody */

@@ -69,16 +69,9 @@ Error *service_fixture_submit(
     ServiceFixture *fixture, const char *function, int64_t rows, bool items, JobsApiJob *out_job) {
     ByteWriter OWN_BYTES(inputs) = {0};
     service_fixture_inputs(rows, &inputs);
-    JobsApiSubmission submission = {.model = "m",
-        .function = function,
-        .items = items,
-        .batch = 1,
-        .priority = JOBS_API_PRIORITY_NORMAL,
-        .weight = 1,
-        .checkpoint_keep = 1,
-        .suspend_after_ms = -1,
-        .inputs = inputs.data,
-        .inputs_size = inputs.size};
+    Submission OWN_SUBMISSION(submission) = {0};
+    control_fixture_submission("m", function, &inputs, &submission);
+    submission.policy.items = items;
     return fixture->api.class_->submit(fixture->api.self, &fixture->user, &submission, out_job);
 }
 

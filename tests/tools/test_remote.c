@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "scheduler/http/client/daemon_record.h"
 #include "serialize/arrays/npz.h"
@@ -107,15 +108,19 @@ static void test_remote_jobs_are_submitted_and_changed(void **state) {
     char inputs[192], output[192];
     write_inputs(server, inputs);
     (void)snprintf(output, sizeof output, "%s/out", server->folder);
+    const double before = clock_real().calendar_s(clock_real().self);
     RUN(&outcome, "submit", "m", "--input", inputs, "--items", "--batch", "4", "--shared", "w",
         "--priority", "low", "--weight", "2", "--deadline", "60", "--checkpoint-every", "5",
         "--checkpoint-keep", "3", "--release", "checkpoint", "--key", "k", "--json");
     assert_string_equal(outcome.out,
         "{\"job\":\"0000000000aa-1\",\"state\":\"queued\",\"deadline\":0.0,\"missed\":false,"
         "\"feasible\":null,\"earliest_end\":null}\n");
-    const JobsApiSubmission *last = &server->jobs.last;
-    assert_true(last->items && last->batch == 4 && last->weight == 2 && last->deadline_s == 60);
-    assert_true(last->checkpoint_every_s == 5 && last->checkpoint_keep == 3);
+    const double after = clock_real().calendar_s(clock_real().self);
+    const Submission *last = &server->jobs.last;
+    const JobPolicy *policy = &last->policy;
+    assert_true(policy->items && policy->batch == 4 && policy->weight == 2);
+    assert_true(last->deadline >= before + 60 && last->deadline <= after + 60);
+    assert_true(policy->checkpoint_every_ns == 5000000000 && policy->checkpoint_keep == 3);
     assert_true(last->inputs_size == 22); /* an .npz file without arrays */
     RUN(&outcome, "submit", "nothing", "--input", inputs);
     assert_int_equal(outcome.exit_code, 3);
@@ -229,8 +234,8 @@ static void test_remote_runs_become_jobs(void **state) {
     assert_int_equal(outcome.exit_code, 0);
     assert_non_null(strstr(outcome.out, "{\"state\":\"succeeded\",\"instructions\":"));
     assert_int_equal(access(output, R_OK), 0);
-    assert_true(
-        server->jobs.last.threads == 2 && server->jobs.last.priority == JOBS_API_PRIORITY_HIGH);
+    const Submission *last = &server->jobs.last;
+    assert_true(last->policy.threads == 2 && last->priority == POLICY_HIGH);
     assert_true(server->jobs.jobs[0].removed);
     server->jobs.next_state = "failed";
     RUN(&outcome, "run", "m", "--input", inputs, "--output", output);
@@ -239,7 +244,7 @@ static void test_remote_runs_become_jobs(void **state) {
     RUN(&outcome, "run", "m", "--input", inputs, "--output", output, "--suspend-after", "5",
         "--checkpoint", output, "--json");
     assert_int_equal(outcome.exit_code, 85);
-    assert_int_equal(server->jobs.last.suspend_after, 5);
+    assert_int_equal(server->jobs.last.policy.suspend_at, 5);
     assert_non_null(strstr(outcome.out, "\"checkpoint_bytes\":10"));
     server->jobs.next_state = "succeeded";
     (void)snprintf(inputs, sizeof inputs, "%s/back.npz", server->folder);

@@ -1,7 +1,10 @@
+#include <math.h>
 #include <string.h>
 
 #include <json-c/json_object.h>
 
+#include "base/allocator.h"
+#include "base/clock.h"
 #include "scheduler/http/server/http_service.h"
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
@@ -9,63 +12,99 @@
 
 /* Seconds: a century is for ever. */
 static const double SECONDS_MAX = 100.0 * 365 * 24 * 3600;
-enum { BATCH_MAX = 1 << 20, KEEP_MAX = 1000, THREADS_MAX = 4096 };
+enum { BATCH_MAX = 1 << 20 };
 
-static Error *read_shared(json_object *policy, JobsApiSubmission *submission) {
+static Error *read_shared(json_object *from, JobPolicy *inout_policy) {
     json_object *list = NULL;
-    if (!json_object_object_get_ex(policy, "shared", &list) || !list) return NULL;
+    if (!json_object_object_get_ex(from, "shared", &list) || !list) return NULL;
     if (!json_object_is_type(list, json_type_array) ||
-        json_object_array_length(list) > JOBS_API_SHARED_MAX)
-        FAIL(INVALID, "shared: a list of at most %d names is wanted", JOBS_API_SHARED_MAX);
-    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        json_object_array_length(list) > JOB_POLICY_SHARED_MAX)
+        FAIL(INVALID, "shared: a list of at most %d names is wanted", JOB_POLICY_SHARED_MAX);
+    size_t count = json_object_array_length(list);
+    if (count == 0) return NULL;
+    TRY(memory_alloc(count, sizeof *inout_policy->shared, (void **)&inout_policy->shared));
+    for (size_t i = 0; i < count; i++) {
         json_object *item = json_object_array_get_idx(list, i);
         if (!json_object_is_type(item, json_type_string))
             FAIL(INVALID, "shared: a list of names is wanted");
-        submission->shared[submission->shared_count++] = json_object_get_string(item);
+        TRY(memory_copy_text(json_object_get_string(item), &inout_policy->shared[i]));
+        inout_policy->shared_count++;
     }
     return NULL;
 }
 
-static Error *read_words(json_object *policy, JobsApiSubmission *submission) {
+static Error *read_words(json_object *from, Submission *inout_submission) {
     const char *priority = NULL, *release = NULL;
-    TRY(json_body_text(policy, "priority", &priority));
-    if (priority && !jobs_api_find_priority(priority, &submission->priority))
+    TRY(json_body_text(from, "priority", &priority));
+    if (priority && !policy_class_find(priority, &inout_submission->priority))
         FAIL(INVALID, "priority: high, normal or low is wanted");
-    TRY(json_body_text(policy, "release", &release));
+    TRY(json_body_text(from, "release", &release));
     if (release && strcmp(release, "log") && strcmp(release, "checkpoint"))
         FAIL(INVALID, "release: log or checkpoint is wanted");
     if (release && strcmp(release, "checkpoint") == 0)
-        submission->release = JOBS_API_RELEASE_CHECKPOINT;
-    TRY(json_body_text(policy, "key", &submission->key));
-    if (submission->key && (!*submission->key || strlen(submission->key) > JOBS_API_KEY_MAX))
-        FAIL(INVALID, "key: 1 to %d bytes are wanted", JOBS_API_KEY_MAX);
+        inout_submission->release = JOB_RELEASE_CHECKPOINT;
+    TRY(json_body_text(from, "key", &inout_submission->key));
+    const char *key = inout_submission->key;
+    if (key && (!*key || strlen(key) >= JOB_KEY_SIZE))
+        FAIL(INVALID, "key: 1 to %d bytes are wanted", JOB_KEY_SIZE - 1);
     return NULL;
 }
 
-static Error *read_policy(json_object *policy, JobsApiSubmission *submission) {
+/* Reads a count of at least 1; a missing field leaves *inout as it is. */
+static Error *read_count(json_object *from, const char *name, int64_t max, uint64_t *inout) {
+    int64_t value = (int64_t)*inout;
+    TRY(json_body_number(from, name, 1, max, &value));
+    *inout = (uint64_t)value;
+    return NULL;
+}
+
+static Error *read_times(json_object *from, Submission *inout_submission) {
+    JobPolicy *policy = &inout_submission->policy;
+    double deadline_s = 0, checkpoint_every_s = 0;
+    int64_t suspend_after_ms = -1;
+    TRY(json_body_real(from, "deadline", 0, SECONDS_MAX, &deadline_s));
+    TRY(json_body_real(from, "checkpoint_every", 0, SECONDS_MAX, &checkpoint_every_s));
+    TRY(read_count(from, "suspend_after", INT64_MAX, &policy->suspend_at));
+    TRY(json_body_number(from, "suspend_after_ms", 0, INT32_MAX, &suspend_after_ms));
+    if (deadline_s > 0)
+        inout_submission->deadline = clock_real().calendar_s(clock_real().self) + deadline_s;
+    policy->checkpoint_every_ns = (uint64_t)(checkpoint_every_s * 1e9);
+    policy->suspend_after_ns = job_policy_suspend_ns(suspend_after_ms);
+    return NULL;
+}
+
+static Error *read_numbers(json_object *from, Submission *inout_submission) {
+    JobPolicy *policy = &inout_submission->policy;
+    uint64_t threads = 0;
+    TRY(json_body_flag(from, "items", &policy->items));
+    TRY(read_count(from, "batch", BATCH_MAX, &policy->batch));
+    TRY(read_count(from, "weight", JOB_POLICY_WEIGHT_MAX, &policy->weight));
+    TRY(read_count(from, "checkpoint_keep", JOB_POLICY_KEEP_MAX, &policy->checkpoint_keep));
+    TRY(read_count(from, "threads", JOB_POLICY_THREADS_MAX, &threads));
+    TRY(json_body_flag(from, "check_finite", &policy->check_finite));
+    policy->threads = (uint32_t)threads;
+    return read_times(from, inout_submission);
+}
+
+/* Reads the part `policy`. The submission borrows model and key from the JSON. */
+static Error *read_policy(json_object *from, Submission *out_submission) {
     static const char *const fields[] = {"model", "function", "device", "key", "items", "batch",
         "shared", "priority", "weight", "deadline", "checkpoint_every", "checkpoint_keep",
         "release", "threads", "suspend_after", "suspend_after_ms", "check_finite", NULL};
-    TRY(json_body_check_fields(policy, fields));
-    TRY(json_body_text(policy, "model", &submission->model));
-    if (!submission->model || strlen(submission->model) >= JOBS_API_MODEL_SIZE)
+    const char *model = NULL, *function = NULL, *device = NULL;
+    TRY(json_body_check_fields(from, fields));
+    TRY(json_body_text(from, "model", &model));
+    if (!model || strlen(model) >= MODEL_REFERENCE_SIZE)
         FAIL(INVALID, "model: a reference is wanted");
-    TRY(json_body_text(policy, "function", &submission->function));
-    TRY(json_body_text(policy, "device", &submission->device));
-    TRY(json_body_flag(policy, "items", &submission->items));
-    TRY(json_body_number(policy, "batch", 1, BATCH_MAX, &submission->batch));
-    TRY(json_body_number(policy, "weight", 1, JOBS_API_WEIGHT_MAX, &submission->weight));
-    TRY(json_body_real(policy, "deadline", 0, SECONDS_MAX, &submission->deadline_s));
-    TRY(json_body_real(
-        policy, "checkpoint_every", 0, SECONDS_MAX, &submission->checkpoint_every_s));
-    TRY(json_body_number(policy, "checkpoint_keep", 1, KEEP_MAX, &submission->checkpoint_keep));
-    TRY(json_body_number(policy, "threads", 1, THREADS_MAX, &submission->threads));
-    TRY(json_body_number(policy, "suspend_after", 1, INT64_MAX, &submission->suspend_after));
-    TRY(json_body_number(policy, "suspend_after_ms", 0, INT32_MAX, &submission->suspend_after_ms));
-    TRY(json_body_flag(policy, "check_finite", &submission->check_finite));
-    TRY(read_words(policy, submission));
-    TRY(read_shared(policy, submission));
-    if (!submission->items && (submission->shared_count || submission->batch > 1))
+    TRY(json_body_text(from, "function", &function));
+    TRY(json_body_text(from, "device", &device));
+    TRY(submission_init(out_submission, function, device));
+    out_submission->model = model;
+    TRY(read_numbers(from, out_submission));
+    TRY(read_words(from, out_submission));
+    TRY(read_shared(from, &out_submission->policy));
+    const JobPolicy *policy = &out_submission->policy;
+    if (!policy->items && (policy->shared_count || policy->batch > 1))
         FAIL(INVALID, "batch and shared belong to items");
     return NULL;
 }
@@ -75,11 +114,7 @@ Error *route_job_submit(HttpService *service, const HttpRequest *request, HttpRe
     const JobsApi *jobs = &service->jobs;
     Multipart parts;
     JobsApiJob job = {0};
-    JobsApiSubmission submission = {.batch = 1,
-        .priority = JOBS_API_PRIORITY_NORMAL,
-        .weight = 1,
-        .checkpoint_keep = 1,
-        .suspend_after_ms = -1};
+    Submission OWN_SUBMISSION(submission) = {0};
     OWN_JSON(policy) = NULL;
     json_object *object;
     TRY(http_request_check_query(request, no_fields));
@@ -98,6 +133,6 @@ Error *route_job_submit(HttpService *service, const HttpRequest *request, HttpRe
     TRY(json_fields_create(&object));
     json_fields_text(object, "job", job.job);
     json_fields_text(object, "state", job.state);
-    if (submission.deadline_s > 0) jobs_api_deadline_json(&job, object);
+    if (!isnan(submission.deadline)) jobs_api_deadline_json(&job, object);
     return http_response_json(response, object);
 }

@@ -1,22 +1,8 @@
 #include "scheduler/http/server/jobs_api.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "scheduler/http/client/json_fields.h"
-
-static const char *const priorities[] = {"high", "normal", "low"};
-
-const char *jobs_api_priority_name(JobsApiPriority priority) { return priorities[priority]; }
-
-bool jobs_api_find_priority(const char *name, JobsApiPriority *out) {
-    for (size_t i = 0; i < sizeof priorities / sizeof *priorities; i++)
-        if (strcmp(name, priorities[i]) == 0) {
-            *out = (JobsApiPriority)i;
-            return true;
-        }
-    return false;
-}
 
 void jobs_api_deadline_json(const JobsApiJob *job, json_object *inout_object) {
     bool has = !isnan(job->deadline), promised = has && job->promised_end > 0;
@@ -40,7 +26,7 @@ Error *jobs_api_job_json(const JobsApiJob *job, json_object **out) {
         json_fields_int(object, "items_done", job->items_done);
     json_fields_int_or_null(object, "items_total", job->items_total);
     json_fields_text_or_null(object, "device", job->device);
-    json_fields_text(object, "priority", jobs_api_priority_name(job->priority));
+    json_fields_text(object, "priority", policy_class_names[job->priority]);
     json_fields_real(object, "submitted", job->submitted);
     json_fields_real(object, "started", job->started);
     json_fields_real(object, "finished", job->finished);

@@ -13,49 +13,14 @@
 #include "base/digest.h"
 #include "scheduler/http/server/http_request.h"
 #include "scheduler/http/server/http_response.h"
+#include "scheduler/node/submission.h"
 
 enum {
     JOBS_API_ID_SIZE = 64, /* with the terminating NUL, as are the others */
     JOBS_API_TEXT_SIZE = 65,
     JOBS_API_MODEL_SIZE = 130,
     JOBS_API_WHY_SIZE = 512,
-    JOBS_API_KEY_MAX = 128,   /* bytes */
-    JOBS_API_SHARED_MAX = 64, /* inputs */
-    JOBS_API_WEIGHT_MAX = 1000000,
 };
-
-typedef enum JobsApiPriority {
-    JOBS_API_PRIORITY_HIGH,
-    JOBS_API_PRIORITY_NORMAL,
-    JOBS_API_PRIORITY_LOW,
-} JobsApiPriority;
-
-typedef enum JobsApiRelease { JOBS_API_RELEASE_LOG, JOBS_API_RELEASE_CHECKPOINT } JobsApiRelease;
-
-/* A job to be submitted. All members are borrowed for the call. */
-typedef struct JobsApiSubmission {
-    const char *model;                       /* NAME, NAME@3, NAME@alias */
-    const char *function;                    /* NULL: main */
-    const char *device;                      /* NULL: any */
-    const char *key;                         /* NULL: none */
-    const char *shared[JOBS_API_SHARED_MAX]; /* inputs that every run of a batch job gets whole */
-    size_t shared_count;
-    bool items;    /* a batch job: the leading axis of the other inputs is the item axis */
-    int64_t batch; /* items of a run */
-    JobsApiPriority priority;
-    JobsApiRelease release;
-    int64_t weight;
-    int64_t checkpoint_keep;   /* how many checkpoints are kept */
-    double deadline_s;         /* from now; 0: none */
-    double checkpoint_every_s; /* 0: the daemon's default */
-    /* Of `run` and `resume FILE` through a daemon. */
-    int64_t threads;          /* 0: the device's */
-    int64_t suspend_after;    /* instructions from here; 0: never */
-    int64_t suspend_after_ms; /* -1: never */
-    bool check_finite;
-    const uint8_t *inputs; /* an .npz file with arrays named like the inputs */
-    size_t inputs_size;    /* 0: none */
-} JobsApiSubmission;
 
 /* A job as it is shown. Numbers of -1, times that are NaN and empty texts are shown as null. */
 typedef struct JobsApiJob {
@@ -71,7 +36,7 @@ typedef struct JobsApiJob {
                                            * known */
     char why[JOBS_API_WHY_SIZE];          /* the reason of the newest change; the error of a
                                            * failed job */
-    JobsApiPriority priority;
+    PolicyClass priority;
     bool ended;                      /* the job has no further events here */
     int64_t items_done, items_total; /* items_total -1: a single run */
     int64_t outputs;                 /* visible ones */
@@ -210,7 +175,7 @@ typedef struct JobsApiClass {
      * same content answers with that job. Errors: NOT_FOUND the model; INVALID inputs by name;
      * CONFLICT the key stands for another request; EXHAUSTED a quota, named with its figure. */
     Error *(*submit)(
-        void *self, const Caller *caller, const JobsApiSubmission *submission, JobsApiJob *out_job);
+        void *self, const Caller *caller, Submission *inout_submission, JobsApiJob *out_job);
     Error *(*get)(void *self, const Caller *caller, const char *job, JobsApiJob *out_job);
     /* Lists entries in the order of their place (or the key that after names), those after it,
      * count_max at most.
@@ -280,8 +245,6 @@ typedef struct JobsApi {
     void *self;
 } JobsApi;
 
-const char *jobs_api_priority_name(JobsApiPriority priority);
-bool jobs_api_find_priority(const char *name, JobsApiPriority *out);
 /* Adds the fields of a deadline: deadline, missed, feasible, earliest_end. */
 void jobs_api_deadline_json(const JobsApiJob *job, struct json_object *inout_object);
 /* The job as JSON, the same for command line and HTTP. Errors: OUT_OF_MEMORY. */

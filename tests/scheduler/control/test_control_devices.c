@@ -201,32 +201,29 @@ static void register_strings(ControlFixture *fixture) {
         fixture->store, TENANT_DEFAULT, NULL, "s", executable, NULL, 0, &version));
 }
 
-static Error *submit_strings(
-    ControlFixture *fixture, char *function, char *device, bool suspended, JobId *out_id) {
+static Error *submit_strings(ControlFixture *fixture, const char *function, const char *device,
+    bool suspended, JobId *out_id) {
     ArrayList OWN_ARRAYS(inputs) = {0};
     ByteWriter OWN_BYTES(file) = {0};
     const Shape shape = {.rank = 2, .dims = {1, 2}};
     bool created;
     fixture_add_floats(&inputs, "a", &shape, 1);
     stored_npz(&inputs, &file);
-    JobPolicy policy = {.function = function, .device = device, .weight = 1, .checkpoint_keep = 2};
-    JobIntake intake = {.tenant = TENANT_DEFAULT,
-        .model = "s",
-        .inputs = file.data,
-        .inputs_size = file.size,
-        .budget = fixture->budget,
-        .policy = &policy,
-        .priority = POLICY_NORMAL,
-        .release = JOB_RELEASE_LOG,
-        .suspended = suspended,
-        .deadline = NAN};
-    return job_intake_submit(fixture->control, &intake, out_id, &created);
+    Submission OWN_SUBMISSION(submission) = {0};
+    assert_ok(submission_init(&submission, function, device));
+    submission.tenant = TENANT_DEFAULT;
+    submission.model = "s";
+    submission.inputs = file.data;
+    submission.inputs_size = file.size;
+    submission.policy.checkpoint_keep = 2;
+    if (suspended) submission.state = JOB_STATE_SUSPENDED;
+    return job_intake_submit(fixture->control, fixture->budget, &submission, out_id, &created);
 }
 
 static void test_control_devices_that_cannot_run_a_model_are_not_chosen(void **state) {
     (void)state;
     ControlFixture OWN_CONTROL(fixture);
-    char main[] = "main", any[] = "", sim[] = "sim:0", cpu[] = "cpu";
+    const char *const main = "main", *const any = "", *const sim = "sim:0", *const cpu = "cpu";
     JobId id;
     Job job;
     control_fixture_init(&fixture);

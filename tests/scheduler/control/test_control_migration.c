@@ -188,6 +188,8 @@ static Arrival arrive(ControlFixture *source, ControlFixture *fixture) {
     assert_ok(job_import_open(fixture->store, NULL, &job, &import));
     assert_fails(
         CONFLICT, job_import_arrive(import, fixture->control, &arrival, NULL)); /* not offered */
+    job_import_close(TAKE(import)); /* a submission is used once */
+    assert_ok(job_import_open(fixture->store, NULL, &job, &import));
     assert_ok(catalog_run(fixture->catalog, offer, &arrival));
     assert_ok(job_import_arrive(import, fixture->control, &arrival, NULL));
     return arrival;

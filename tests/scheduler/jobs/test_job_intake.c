@@ -1,8 +1,5 @@
 #include "scheduler/jobs/job_intake.h"
 
-#include <math.h>
-#include <stdio.h>
-
 #include "scheduler/policy/policy_event.h"
 #include "tests/scheduler/control_fixtures.h"
 #include "tests/scheduler/executor_fixtures.h"
@@ -12,24 +9,16 @@ static Error *submit(ControlFixture *fixture, const char *model, const char *fun
     const char *input, Shape shape, bool items) {
     ArrayList OWN_ARRAYS(inputs) = {0};
     ByteWriter OWN_BYTES(file) = {0};
-    char name[32], device[] = "";
+    Submission OWN_SUBMISSION(submission) = {0};
     JobId id;
     bool created;
-    (void)snprintf(name, sizeof name, "%s", function);
     fixture_add_floats(&inputs, input, &shape, 1);
     stored_npz(&inputs, &file);
-    JobPolicy policy = {
-        .function = name, .device = device, .items = items, .weight = 1, .checkpoint_keep = 1};
-    JobIntake intake = {.tenant = TENANT_DEFAULT,
-        .model = model,
-        .inputs = file.data,
-        .inputs_size = file.size,
-        .budget = fixture->budget,
-        .policy = &policy,
-        .priority = POLICY_LOW,
-        .release = JOB_RELEASE_CHECKPOINT,
-        .deadline = NAN};
-    return job_intake_submit(fixture->control, &intake, &id, &created);
+    control_fixture_submission(model, function, &file, &submission);
+    submission.policy.items = items;
+    submission.priority = POLICY_LOW;
+    submission.release = JOB_RELEASE_CHECKPOINT;
+    return job_intake_submit(fixture->control, fixture->budget, &submission, &id, &created);
 }
 
 /* What would fail at the first run is refused before anything of it is stored. */
@@ -92,20 +81,10 @@ static void test_job_intake_stores_what_was_asked_for(void **state) {
 
 static Error *submit_file(ControlFixture *fixture, const char *model, const char *function,
     const ByteWriter *file, JobId *out_id) {
-    char name[32], device[] = "";
+    Submission OWN_SUBMISSION(submission) = {0};
     bool created;
-    (void)snprintf(name, sizeof name, "%s", function);
-    JobPolicy policy = {.function = name, .device = device, .weight = 1, .checkpoint_keep = 1};
-    JobIntake intake = {.tenant = TENANT_DEFAULT,
-        .model = model,
-        .inputs = file->data,
-        .inputs_size = file->size,
-        .budget = fixture->budget,
-        .policy = &policy,
-        .priority = POLICY_NORMAL,
-        .release = JOB_RELEASE_LOG,
-        .deadline = NAN};
-    return job_intake_submit(fixture->control, &intake, out_id, &created);
+    control_fixture_submission(model, function, file, &submission);
+    return job_intake_submit(fixture->control, fixture->budget, &submission, out_id, &created);
 }
 
 static Error *limit_host_bytes(Connection *catalog, void *context) {

@@ -100,11 +100,24 @@ static void test_job_policy_refuses_values_out_of_range(void **state) {
     assert_int_equal(job_policy_suspend_ns(2), 2000000);
 }
 
+static void test_job_policy_lets_no_batch_suspend_itself(void **state) {
+    (void)state;
+    JobPolicy policy = {.suspend_at = 1, .suspend_after_ns = 1};
+    assert_ok(job_policy_check_suspension(&policy));
+    policy.items = true;
+    assert_fails_saying(INVALID, "batch job", job_policy_check_suspension(&policy));
+    policy.suspend_at = 0;
+    assert_fails(INVALID, job_policy_check_suspension(&policy));
+    policy.suspend_after_ns = 0;
+    assert_ok(job_policy_check_suspension(&policy));
+}
+
 int test_job_policy(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_job_policy_round_trips),
         cmocka_unit_test(test_job_policy_refuses_damage),
         cmocka_unit_test(test_job_policy_reads_version_1),
+        cmocka_unit_test(test_job_policy_lets_no_batch_suspend_itself),
         cmocka_unit_test(test_job_policy_refuses_values_out_of_range),
     };
     return cmocka_run_group_tests_name("job_policy", tests, NULL, NULL);

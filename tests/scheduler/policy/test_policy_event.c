@@ -18,6 +18,16 @@ static void test_every_letter_of_every_event_is_a_field(void **state) {
     for (int i = 0; i < POLICY_QUOTA_COUNT; i++) assert_non_null(policy_quota_names[i]);
 }
 
+static void test_policy_classes_are_found_by_name(void **state) {
+    (void)state;
+    PolicyClass class_;
+    for (int i = 0; i < POLICY_CLASS_COUNT; i++) {
+        assert_true(policy_class_find(policy_class_names[i], &class_));
+        assert_int_equal(class_, i);
+    }
+    assert_false(policy_class_find("urgent", &class_));
+}
+
 static void test_policy_event_check_names_the_field(void **state) {
     (void)state;
     PolicyEvent event = {.kind = POLICY_EVENT_DEVICE_ADDED, .memory_bytes = 1, .speed = 0};
@@ -50,6 +60,7 @@ static void test_every_member_of_an_action_is_in_its_digest(void **state) {
 int test_policy_event(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_letter_of_every_event_is_a_field),
+        cmocka_unit_test(test_policy_classes_are_found_by_name),
         cmocka_unit_test(test_policy_event_check_names_the_field),
         cmocka_unit_test(test_every_member_of_an_action_is_in_its_digest),
     };

@@ -138,18 +138,11 @@ static void test_job_service_suspends_after_a_count(void **state) {
     service_fixture_init(&fixture);
     make_path(&fixture, path);
     service_fixture_inputs(1, &inputs);
-    JobsApiSubmission submission = {.model = "m",
-        .function = "slow",
-        .batch = 1,
-        .priority = JOBS_API_PRIORITY_NORMAL,
-        .weight = 1,
-        .checkpoint_keep = 1,
-        .suspend_after = 1234,
-        .suspend_after_ms = -1,
-        .inputs = inputs.data,
-        .inputs_size = inputs.size};
+    Submission OWN_SUBMISSION(counted) = {0};
+    control_fixture_submission("m", "slow", &inputs, &counted);
+    counted.policy.suspend_at = 1234;
     const JobsApiClass *api = fixture.api.class_;
-    assert_ok(api->submit(fixture.api.self, &fixture.user, &submission, &job));
+    assert_ok(api->submit(fixture.api.self, &fixture.user, &counted, &job));
     service_fixture_wait(&fixture, "suspended", &job);
     assert_int_equal(job.instructions, 1234);
     assert_ok(save(&fixture, &fixture.user, job.job, 0, false, path));
@@ -160,14 +153,17 @@ static void test_job_service_suspends_after_a_count(void **state) {
     assert_int_equal(made.instructions, 1300);
     assert_ok(change(&fixture, JOBS_API_RESUME, &job));
     service_fixture_wait(&fixture, "succeeded", &job); /* only once */
-    submission.suspend_after = 0;
-    submission.suspend_after_ms = 1;
-    submission.function = "forever";
-    assert_ok(api->submit(fixture.api.self, &fixture.user, &submission, &job));
+    Submission OWN_SUBMISSION(timed) = {0};
+    control_fixture_submission("m", "forever", &inputs, &timed);
+    timed.policy.suspend_after_ns = job_policy_suspend_ns(1);
+    assert_ok(api->submit(fixture.api.self, &fixture.user, &timed, &job));
     service_fixture_wait(&fixture, "suspended", &job);
-    submission.items = true;
+    Submission OWN_SUBMISSION(batch) = {0};
+    control_fixture_submission("m", "forever", &inputs, &batch);
+    batch.policy.suspend_after_ns = job_policy_suspend_ns(1);
+    batch.policy.items = true;
     assert_fails_saying(
-        INVALID, "batch", api->submit(fixture.api.self, &fixture.user, &submission, &job));
+        INVALID, "batch", api->submit(fixture.api.self, &fixture.user, &batch, &job));
 }
 
 int test_job_service_checkpoints(void) {

@@ -1,3 +1,6 @@
+#include <math.h>
+
+#include "base/clock.h"
 #include "tests/scheduler/http_fixtures.h"
 
 enum { TEXT_SIZE = 4096 };
@@ -7,6 +10,7 @@ static void test_route_submit_passes_the_whole_policy_on(void **state) {
     TestServer OWN_SERVER(server);
     char text[TEXT_SIZE];
     test_server_open(&server, NULL);
+    const double before = clock_real().calendar_s(clock_real().self);
     assert_int_equal(
         test_server_submit(&server, TEST_USER,
             "{\"model\":\"m@prod\",\"function\":\"f\",\"items\":true,\"batch\":4,\"shared\":[\"w\"]"
@@ -18,15 +22,20 @@ static void test_route_submit_passes_the_whole_policy_on(void **state) {
         200);
     assert_string_equal(text, "{\"job\":\"0000000000aa-1\",\"state\":\"queued\",\"deadline\":0.0,"
                               "\"missed\":false,\"feasible\":null,\"earliest_end\":null}\n");
-    const JobsApiSubmission *last = &server.jobs.last;
-    assert_true(last->items && last->batch == 4 && last->shared_count == 1);
-    assert_true(last->priority == JOBS_API_PRIORITY_LOW && last->weight == 3);
-    assert_true(last->deadline_s == 12.5 && last->checkpoint_every_s == 60);
-    assert_true(last->checkpoint_keep == 2 && last->release == JOBS_API_RELEASE_CHECKPOINT);
-    assert_true(last->threads == 2 && last->suspend_after == 7 && last->suspend_after_ms == 0);
-    assert_true(last->check_finite && last->inputs_size == 3);
-    assert_string_equal(server.jobs.last_function, "f");
-    assert_string_equal(server.jobs.last_shared, "w");
+    const double after = clock_real().calendar_s(clock_real().self);
+    const Submission *last = &server.jobs.last;
+    const JobPolicy *policy = &last->policy;
+    assert_true(policy->items && policy->batch == 4 && policy->shared_count == 1);
+    assert_true(last->priority == POLICY_LOW && policy->weight == 3);
+    assert_true(last->deadline >= before + 12.5 && last->deadline <= after + 12.5);
+    assert_true(policy->checkpoint_every_ns == 60000000000);
+    assert_true(policy->checkpoint_keep == 2 && last->release == JOB_RELEASE_CHECKPOINT);
+    assert_true(policy->threads == 2 && policy->suspend_at == 7);
+    assert_true(policy->suspend_after_ns == job_policy_suspend_ns(0));
+    assert_true(policy->check_finite && last->inputs_size == 3);
+    assert_string_equal(policy->function, "f");
+    assert_string_equal(policy->device, "sim:0");
+    assert_string_equal(policy->shared[0], "w");
     /* the key again is the job again */
     assert_int_equal(test_server_submit(
                          &server, TEST_USER, "{\"model\":\"m\",\"key\":\"k\"}", text, sizeof text),
@@ -44,11 +53,15 @@ static void test_route_submit_has_defaults(void **state) {
     TestServer OWN_SERVER(server);
     test_server_open(&server, NULL);
     assert_int_equal(test_server_submit(&server, TEST_USER, "{\"model\":\"m\"}", NULL, 0), 200);
-    const JobsApiSubmission *last = &server.jobs.last;
-    assert_true(!last->items && last->batch == 1 && last->weight == 1);
-    assert_true(
-        last->priority == JOBS_API_PRIORITY_NORMAL && last->release == JOBS_API_RELEASE_LOG);
-    assert_true(last->suspend_after == 0 && last->suspend_after_ms == -1 && !last->key);
+    const Submission *last = &server.jobs.last;
+    const JobPolicy *policy = &last->policy;
+    assert_true(!policy->items && policy->batch == 1 && policy->weight == 1);
+    assert_true(last->priority == POLICY_NORMAL && last->release == JOB_RELEASE_LOG);
+    assert_true(policy->suspend_at == 0 && policy->suspend_after_ns == 0 && !last->key);
+    assert_true(isnan(last->deadline) && policy->checkpoint_every_ns == 0);
+    assert_true(policy->checkpoint_keep == 1 && policy->threads == 0 && !policy->check_finite);
+    assert_string_equal(policy->function, "main");
+    assert_string_equal(policy->device, "");
 }
 
 static void test_route_submit_refuses_wrong_policies(void **state) {

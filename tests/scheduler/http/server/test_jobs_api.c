@@ -12,7 +12,7 @@ static void test_jobs_api_shows_what_is_unknown_as_null(void **state) {
         .model = "m",
         .tenant = "t",
         .state = "queued",
-        .priority = JOBS_API_PRIORITY_HIGH,
+        .priority = POLICY_HIGH,
         .items_total = -1,
         .instructions = -1,
         .kernel_calls = -1,
@@ -55,21 +55,10 @@ static void test_jobs_api_shows_verifications(void **state) {
     json_object_put(object);
 }
 
-static void test_jobs_api_names_priorities(void **state) {
-    (void)state;
-    JobsApiPriority priority;
-    for (JobsApiPriority i = JOBS_API_PRIORITY_HIGH; i <= JOBS_API_PRIORITY_LOW; i++) {
-        assert_true(jobs_api_find_priority(jobs_api_priority_name(i), &priority));
-        assert_int_equal(priority, i);
-    }
-    assert_false(jobs_api_find_priority("urgent", &priority));
-}
-
 int test_jobs_api(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_api_shows_what_is_unknown_as_null),
         cmocka_unit_test(test_jobs_api_shows_verifications),
-        cmocka_unit_test(test_jobs_api_names_priorities),
     };
     return cmocka_run_group_tests_name("jobs_api", tests, NULL, NULL);
 }
