@@ -1,21 +1,24 @@
 #pragma once
 /* Arguments of movement and reduction operators that come as values or attributes, resolved and
- * checked once for shape rules and kernels alike. All read request->values of value inputs. */
+ * checked once for shape rules and kernels. Called when they plan. All read request->values of
+ * value inputs. Pure: no state. */
 #include "kernels/operator/plan.h"
 
-/* int32 or int64 values of input `index`, rank 0 or 1, at most count_max. Absent: count 0. */
+/* Reads int32 or int64 values of input `index`, rank 0 or 1, at most count_max. Absent: count 0. */
 MUST_CHECK Error *arguments_ints(const PlanRequest *request, uint32_t index, uint32_t count_max,
     int64_t *out, uint32_t *out_count);
-/* One integer of any integer (or, for OneHot's depth, float) type, rank 0 or one element. */
+/* Reads one integer of any integer (or, for OneHot's depth, float) type, rank 0 or one element. */
 MUST_CHECK Error *arguments_int(const PlanRequest *request, uint32_t index, int64_t *out);
-/* Numbers of any float type of input `index`, rank 0 or 1, at most count_max. Absent: count 0. */
+/* Reads numbers of any float type of input `index`, rank 0 or 1, at most count_max. Absent: count
+ * 0. */
 MUST_CHECK Error *arguments_floats(const PlanRequest *request, uint32_t index, uint32_t count_max,
     double *out, uint32_t *out_count);
-/* The attribute `axes`, or without it all dimensions of input 0 in order; each at most once. */
+/* The attribute `axes`, or without that attribute all dimensions of input 0 in order; each at most
+ * once. */
 MUST_CHECK Error *arguments_named_axes(
     const PlanRequest *request, uint32_t out_axes[SHAPE_RANK_MAX], uint32_t *out_count);
 
-/* Concat: the axis, and the shape that the parts must have but for it. */
+/* Concat: the axis, and the shape that all parts have except along the axis. */
 MUST_CHECK Error *arguments_join(
     const PlanRequest *request, uint32_t *out_axis, const Shape **out_first);
 
@@ -28,16 +31,17 @@ typedef struct SliceArguments {
 MUST_CHECK Error *arguments_slice(const PlanRequest *request, SliceArguments *out);
 
 typedef enum PadMode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP } PadMode;
-/* Pad, per dimension; negative amounts cut off. */
+/* Pad, per dimension; negative amounts crop. */
 typedef struct PadArguments {
     PadMode mode;
     int64_t begin[SHAPE_RANK_MAX];
     int64_t end[SHAPE_RANK_MAX];
 } PadArguments;
-/* Of a Pad or CenterCropPad request. */
+/* Reads a Pad or CenterCropPad request. */
 MUST_CHECK Error *arguments_pad(const PlanRequest *request, PadArguments *out);
 
-/* Reduce*: which dimensions go. none: noop_with_empty_axes, each element is reduced by itself. */
+/* Reduce*: which dimensions are reduced. None: noop_with_empty_axes, each element is reduced by
+ * itself. */
 typedef struct ReduceArguments {
     bool reduced[SHAPE_RANK_MAX];
     bool keep_dims;
@@ -51,12 +55,12 @@ MUST_CHECK Error *arguments_axes(const PlanRequest *request, bool out_reduced[SH
 MUST_CHECK Error *arguments_split(
     const PlanRequest *request, uint32_t *out_axis, int64_t out_sizes[PLAN_OUTPUTS_MAX]);
 
-/* SplitBounds: into how many pieces the dimension is cut, each of `step` but a shorter last one;
- * step 0: of the lengths that input 1 lists. */
+/* SplitBounds: the number of pieces of the dimension, each of length `step` but a shorter last one;
+ * step 0: input 1 lists the lengths. */
 MUST_CHECK Error *arguments_split_pieces(
     const PlanRequest *request, int64_t *out_dim, int64_t *out_step, int64_t *out_count);
 
-/* Range: start and step as double (float types) or int64 (integers), and how many. */
+/* Range: start and step as double (float types) or int64 (integers), and the number of elements. */
 typedef struct RangeArguments {
     double start, step;
     int64_t start_int, step_int;

@@ -6,7 +6,8 @@
 
 #include "kernels/arguments/arguments.h"
 
-/* Beyond, a filter that antialiases reaches over more elements than anybody means. */
+/* Beyond this limit, an antialiasing filter would reach over more elements than any sensible
+ * request. */
 static const double ANTIALIAS_SCALE_MIN = 0x1p-16;
 /* Below what a shape may hold, and exact as int64. */
 static const double DIMENSION_MAX = 0x1p60;

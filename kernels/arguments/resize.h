@@ -1,6 +1,7 @@
 #pragma once
-/* The arguments of Resize, resolved and checked once for shape rule and kernel: what each dimension
- * becomes, and which coordinate of the input an output element lies at. */
+/* The arguments of Resize, resolved and checked once for shape rule and kernel: the output's
+ * dimensions, and the input coordinate of each output element. Called when they plan. Pure: no
+ * state. */
 #include "kernels/operator/plan.h"
 
 typedef enum ResizeMode { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC } ResizeMode;
@@ -23,7 +24,7 @@ typedef enum ResizeCoordinates {
 typedef struct ResizeAxis {
     int64_t input, output;
     double to, from;   /* of the scale, exactly: to / from */
-    double length;     /* of the output before it was rounded down */
+    double length;     /* of the output before rounding down */
     double start, end; /* the region of interest, 0 … 1 */
 } ResizeAxis;
 
@@ -40,5 +41,5 @@ typedef struct ResizeArguments {
 } ResizeArguments;
 
 MUST_CHECK Error *resize_arguments(const PlanRequest *request, ResizeArguments *out);
-/* Where along the axis output element `at` (less than axis->output) lies in the input. */
+/* The coordinate in the input, along the axis, of output element `at` (less than axis->output). */
 double resize_coordinate(const ResizeArguments *resize, const ResizeAxis *axis, int64_t at);

@@ -4,7 +4,8 @@
 
 #include "kernels/arguments/arguments.h"
 
-/* Between the elements that the view chooses and all of a compact tensor, either way. */
+/* Makes the copy between the elements that the view chooses and a whole compact tensor, in either
+ * direction. */
 static StridedCopy copy_of(const StridedView *view, bool gathers) {
     StridedCopy copy = {.rank = view->rank};
     int64_t compact[STRIDED_VIEW_RANK_MAX];

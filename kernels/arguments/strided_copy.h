@@ -1,9 +1,10 @@
 #pragma once
-/* What an operator that only moves elements does: a list of copies between strided arrays, which a
- * device then makes its own. */
+/* The work of an operator that only moves elements, as a list of copies between strided arrays,
+ * which a device executes in its own way. Called by cpu_movement.c and cuda_movement.c when they
+ * plan. Pure: no state. */
 #include "kernels/arguments/strided_view.h"
 
-/* Element i of dims goes from from_offset + i . from_strides of that input to to_offset + i .
+/* Copies element i of dims from from_offset + i . from_strides of that input to to_offset + i .
  * to_strides of that output; strides and offsets in elements. A stride of `from` may be 0 or
  * negative; `to` does not overlap itself. */
 typedef struct StridedCopy {
@@ -17,9 +18,9 @@ typedef struct StridedCopy {
 
 typedef void StridedCopyVisit(void *context, uint32_t index, const StridedCopy *copy);
 
-/* Of a Concat request one for each input, of a Split one for each output; one of an
- * operator with a strided view. */
+/* The number of copies: of a Concat request one for each input, of a Split one for each output, of
+ * an operator with a strided view one. */
 uint32_t strided_copy_count(const PlanRequest *request);
-/* Shows each of them, by its index below the count. Errors: INVALID, before the first is shown. */
+/* Calls visit for each copy, with its index. Errors: INVALID, before the first call. */
 MUST_CHECK Error *strided_copy_each(
     const PlanRequest *request, StridedCopyVisit *visit, void *context);

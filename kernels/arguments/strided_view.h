@@ -1,6 +1,6 @@
 #pragma once
-/* How an operator that only moves elements reads its input: as a view with strides, which a device
- * then copies. */
+/* The input of an operator that only moves elements, as a view with strides, which a device then
+ * copies. Called by strided_copy.c when a device plans. Pure: no state. */
 #include "kernels/operator/plan.h"
 
 enum { STRIDED_VIEW_RANK_MAX = 2 * SHAPE_RANK_MAX };
@@ -14,10 +14,11 @@ typedef struct StridedView {
     int64_t offset;
 } StridedView;
 
-/* Of a Transpose, Expand, Tile, Slice, DepthToSpace or SpaceToDepth request. Errors: INVALID. */
+/* The view of a Transpose, Expand, Tile, Slice, DepthToSpace or SpaceToDepth request. Errors:
+ * INVALID. */
 MUST_CHECK Error *strided_view_of(const PlanRequest *request, StridedView *out);
-/* The elements [begin, begin + part's size) along the axis of `whole`, as `part` has them: what
- * Split reads and Concat writes. */
+/* The view of the elements [begin, begin + part's size) along the axis of `whole`, with the shape
+ * of `part`: Split reads it and Concat writes it. */
 void strided_view_part(
     const Shape *whole, const Shape *part, uint32_t axis, int64_t begin, StridedView *out);
 /* The strides of a compact tensor of the view's dims. */

@@ -1,20 +1,22 @@
 #pragma once
-/* A device: a table of functions over its own memory. device_registry.h opens one by name.
+/* A device: a table of functions over its own memory. device_registry.h opens one by name. Called
+ * by the VM, the executor, the compiler and the plans of other devices.
  *
  * The executor touches a device only through this table. Addresses are the device's: on cpu they
  * are pointers, elsewhere handles that the host cannot dereference; base + offset arithmetic inside
  * one allocation is allowed.
  *
- * A stream is a queue of the device: what is queued on one runs in that order, what is queued on
- * two at the same time, unless an event orders it. Calls that take a stream return when their work
- * is queued, or earlier work of the stream stands in the way; the ones that read into host memory
- * when it is done. Stream NULL: the work is done when the call returns, and orders nothing else.
+ * A stream is a queue of the device: work on one stream runs in its order, work on two streams at
+ * the same time, unless an event orders it. Calls that take a stream return when their work is
+ * queued, or after earlier work of the stream that must be done first; calls that read into host
+ * memory return when their work is done. Stream NULL: the work is done when the call returns, and
+ * orders no other work.
  *
- * A call that reaches the device may fail with DEVICE_LOST: it is gone with its memory, and every
- * further call but free, destroy and close fails the same way. Any other error is of that call
- * alone; one of queued work is told by the next call that waits for its stream.
+ * A call that reaches the device may fail with DEVICE_LOST: the device is gone with its memory, and
+ * every further call but free, destroy and close fails the same way. Any other error is of that
+ * call alone; an error of queued work is returned by the next call that waits for its stream.
  *
- * Threads: any; the calls on one stream are the caller's to order. */
+ * Threads: any; the caller orders the calls on one stream. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,9 +28,9 @@ struct Plan;
 struct PlanRequest;
 struct PackRequest;
 
-/* Raised with every change of what a plugin and its host both see: this table, plans, the numbers
- * of operators and element types, attributes, errors; also where only the meaning changes, which
- * no fingerprint (device_layout.h) shows. */
+/* Raised with every change of the interface between a plugin and its host: this table, plans, the
+ * numbers of operators and element types, attributes, errors; also if only the meaning changes,
+ * which no fingerprint (device_layout.h) shows. */
 enum { DEVICE_ABI_VERSION = 6, DEVICE_NAME_MAX = 32, DEVICE_ALIGNMENT = 64 };
 
 typedef struct Device Device;
@@ -41,61 +43,62 @@ typedef struct DeviceMemory {
 } DeviceMemory;
 
 typedef struct DeviceClass {
-    /* These two stay where they are, whatever else changes. */
+    /* These two members never move. */
     uint32_t abi_version; /* DEVICE_ABI_VERSION */
-    uint32_t layout;      /* a plugin's: DEVICE_LAYOUT (device_layout.h) */
+    uint32_t layout;      /* for a plugin: DEVICE_LAYOUT (device_layout.h) */
     const char *kind;     /* "cpu", "sim", "cuda" */
-    /* How many this machine has; 0 as well when it cannot be told. NULL function: one. */
+    /* How many devices this machine has; 0 also if the number is not known. NULL function: one. */
     uint32_t (*count)(void);
-    /* options: what follows the index in a device SPEC, e.g. "memory=1GiB"; "" for none. */
+    /* options: the text after the index in a device SPEC, e.g. "memory=1GiB"; "" for none. */
     Error *(*open)(const char *kind, uint32_t index, const char *options, Device **out);
     void (*close)(Device *device);
     Error *(*memory)(Device *device, DeviceMemory *out);
     /* All or none of the next nine. NULL: a device without queues, whose calls return when their
      * work is done; its streams are NULL. */
     Error *(*stream_create)(Device *device, DeviceStream **out);
-    void (*stream_destroy)(Device *device, DeviceStream *stream); /* waits for what is queued */
-    /* Waits for what is queued. Errors: the first of the work since it was last waited for. */
+    void (*stream_destroy)(Device *device, DeviceStream *stream); /* waits for queued work */
+    /* Waits for queued work. Errors: the first error of the work since the last wait. */
     Error *(*stream_synchronize)(Device *device, DeviceStream *stream);
     Error *(*event_create)(Device *device, DeviceEvent **out);
     void (*event_destroy)(Device *device, DeviceEvent *event);
-    /* The event is reached when the work queued so far is done. Again: it forgets the first. */
+    /* Makes the event reached when the work queued so far is done. Recording it again forgets the
+     * first. */
     Error *(*event_record)(Device *device, DeviceEvent *event, DeviceStream *stream);
-    /* What is queued on the stream from here on runs after the event, as recorded now. */
+    /* Work that is queued on the stream from here on runs after the event, as recorded now. */
     Error *(*event_wait)(Device *device, DeviceEvent *event, DeviceStream *stream);
     /* Returns when the event is reached. */
     Error *(*event_synchronize)(Device *device, DeviceEvent *event);
     /* Device time between two recorded events; waits for both. */
     Error *(*event_elapsed)(Device *device, DeviceEvent *from, DeviceEvent *to, uint64_t *out_ns);
-    /* Memory aligned to DEVICE_ALIGNMENT, zeroed for the work queued behind it.
-     * Errors: EXHAUSTED not enough free just now. */
+    /* Allocates memory aligned to DEVICE_ALIGNMENT, zeroed for work that is queued after the call.
+     * Errors: EXHAUSTED not enough free memory now. */
     Error *(*alloc)(Device *device, DeviceStream *stream, uint64_t size, uint64_t *out_address);
-    /* Behind what is queued. */
+    /* Frees after the queued work. */
     void (*free)(Device *device, DeviceStream *stream, uint64_t address, uint64_t size);
-    /* The host's bytes are the caller's again when it returns. */
+    /* The host's bytes may be reused when the call returns. */
     Error *(*copy_from_host)(
         Device *device, DeviceStream *stream, uint64_t to, const void *from, uint64_t size);
-    /* The bytes are there when it returns: it waits for the stream. */
+    /* Waits for the stream: the bytes are there when the call returns. */
     Error *(*copy_to_host)(
         Device *device, DeviceStream *stream, void *to, uint64_t from, uint64_t size);
-    /* Inside the device. */
+    /* Copies inside the device. */
     Error *(*copy)(Device *device, DeviceStream *stream, uint64_t to, uint64_t from, uint64_t size);
     /* Chooses a kernel and prepares it: a pure function of the request and the device's determinism
-     * class. NULL function: a device that holds memory and runs nothing. Errors: UNSUPPORTED no
+     * class. NULL function: a device that holds memory and runs no kernels. Errors: UNSUPPORTED no
      * kernel takes this operator with these element types; INVALID the shapes do not fit. */
     Error *(*plan)(Device *device, const struct PlanRequest *request, struct Plan **out);
-    /* Packed weights (see kernels/operator/plan.h). out_layout 0: stays plain. NULL function: this
-     * device packs nothing. */
+    /* Packed weights (see kernels/operator/plan.h). out_layout 0: the constant stays plain. NULL
+     * function: this device packs nothing. */
     Error *(*pack_rule)(Device *device, const struct PackRequest *request, uint32_t *out_layout,
         uint64_t *out_bytes);
     /* Reads the plain constant from host memory, writes the packed form to an address of the
      * device. */
     Error *(*pack)(Device *device, DeviceStream *stream, const struct PackRequest *request,
         uint32_t layout, const void *plain, uint64_t to);
-    /* The kernel tables in the order they are asked, NULL-terminated, for listings. NULL function:
+    /* The kernel tables in the order of the search, NULL-terminated, for listings. NULL function:
      * none. */
     const struct Kernel *const *(*kernels)(Device *device);
-    /* What is queued on its streams looks at the stop of the scope that queued it. */
+    /* Work queued on the device's streams checks the stop of the scope that queued it. */
     bool stops_kernels;
     /* Addresses are pointers of this process, so that copies may be memcpy. */
     bool host_memory;
@@ -109,20 +112,20 @@ struct Device {
     const DeviceClass *class_;
     uint32_t index;
     char name[DEVICE_NAME_MAX]; /* "cpu", "sim:0" */
-    /* All of its memory, once it was asked for: that is expensive on some devices. 0: not yet. */
+    /* The size of its memory, after the first query, which is slow on some devices. 0: not yet. */
     _Atomic uint64_t total_bytes;
 };
 
 void device_close(Device *device);
 DEFINE_OWN(Device, device_close);
 
-/* Plain host memory without kernels, for tensors that belong to no execution (attributes,
- * constants being read). Always there, never closed; shares memory with cpu. */
+/* Plain host memory without kernels, for tensors that belong to no execution (attributes, constants
+ * being read). Always exists, never closed; shares memory with cpu. */
 Device *device_host(void);
 
-/* The device's whole memory; asked for once. */
+/* The size of the device's memory; queried once. */
 MUST_CHECK Error *device_total_bytes(Device *device, uint64_t *out_bytes);
-/* True when both are the same memory, so that a copy between them is a reference. */
+/* Whether both have the same memory, so that a copy between them is a reference. */
 bool device_shares_memory(const Device *a, const Device *b);
 
 /* One end of a copy. */
@@ -132,11 +135,12 @@ typedef struct DevicePlace {
     uint64_t address;
 } DevicePlace;
 
-/* Copies between any two devices, through host memory where they are different; on the streams as
- * the table's copies. Between two streams of one device it is done when the call returns. */
+/* Copies between any two devices, through host memory if they are different; on the streams, as the
+ * table's copies do. Between two streams of one device the copy is done when the call returns. */
 MUST_CHECK Error *device_transfer(DevicePlace to, DevicePlace from, uint64_t size);
 
-/* As the table's, also for devices without queues: *out NULL, nothing to wait for. */
+/* As the table's, also for devices without queues: *out is then NULL, and there is nothing to wait
+ * for. */
 MUST_CHECK Error *device_stream_create(Device *device, DeviceStream **out);
 void device_stream_destroy(Device *device, DeviceStream *stream);
 MUST_CHECK Error *device_stream_synchronize(Device *device, DeviceStream *stream);

@@ -1,5 +1,6 @@
 #pragma once
-/* The part of a device SPEC behind its index: "memory=64MiB,speed=2". */
+/* Parses the part of a device SPEC after its index: "memory=64MiB,speed=2". Called by the devices
+ * when they are opened. Pure: no state. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,11 +16,11 @@ typedef struct DeviceOption {
 /* The next option; *out_found false at the end. Errors: USAGE. */
 MUST_CHECK Error *device_option_next(
     const char **inout_options, DeviceOption *out, bool *out_found);
-/* "4096", "64KiB", "1.5GiB". Errors: USAGE naming the option. */
+/* Parses "4096", "64KiB", "1.5GiB". Errors: USAGE naming the option. */
 MUST_CHECK Error *device_option_bytes(const DeviceOption *option, uint64_t *out);
-/* Errors: USAGE below min or above max. */
+/* Parses a whole number. Errors: USAGE below min or above max. */
 MUST_CHECK Error *device_option_count(
     const DeviceOption *option, uint64_t min, uint64_t max, uint64_t *out);
-/* A number such as 2 or 0.25. Errors: USAGE below min or above max. */
+/* Parses a number such as 2 or 0.25. Errors: USAGE below min or above max. */
 MUST_CHECK Error *device_option_factor(
     const DeviceOption *option, double min, double max, double *out);

@@ -1,9 +1,11 @@
 #pragma once
-/* The floating-point environment that every launch needs: round to nearest, denormals kept, no
- * traps. A thread of an embedding program may come with another one, which would change bits. */
+/* The floating-point environment of every launch: round to nearest, denormals kept, no traps. A
+ * thread of an embedding program may have another environment, which would change bits. Entered by
+ * the interpreter, by the cpu's workers and by all threads that launch; saves the state of the
+ * calling thread. */
 #ifdef __x86_64__
-/* The vector unit's control and status: nothing here computes with the x87 unit (long double),
- * whose environment takes 0.2 us to save, set and restore. */
+/* The vector unit's control and status. No kernel computes with the x87 unit (long double), whose
+ * environment takes 0.2 us to save, set and restore. */
 typedef struct FloatEnvironment {
     unsigned saved;
 } FloatEnvironment;

@@ -1,6 +1,7 @@
 #pragma once
-/* Memory of devices whose addresses are pointers: the functions that cpu and host share.
- * They have no queues: streams are NULL. */
+/* Memory of devices whose addresses are pointers: the functions that the cpu and the host device
+ * share. They have no queues: streams are NULL. Entered into the tables of cpu_device.c and
+ * device.c. Threads: any. */
 #include "kernels/device/device.h"
 
 MUST_CHECK Error *host_memory_alloc(

@@ -1,5 +1,6 @@
 #pragma once
-/* Einsum's equation, read: each dimension of each operand and of the result has a label. */
+/* The parsed equation of Einsum: each dimension of each operand and of the result has a label.
+ * Called by expand_einsum.c when a device plans. Pure: no state. */
 #include "kernels/operator/plan.h"
 
 enum {
@@ -20,8 +21,8 @@ typedef struct EinsumEquation {
     EinsumTerm result;
 } EinsumEquation;
 
-/* 'A' … 'Z', 'a' … 'z' in the order of their codes, "..." for the dimensions of the ellipsis. */
+/* 'A' … 'Z', 'a' … 'z' in the order of their codes, "..." for the ellipsis' dimensions. */
 char einsum_label_letter(uint8_t label);
-/* Reads an equation for operands of these ranks. Errors: INVALID naming the place in the text. */
+/* Parses an equation for operands of these ranks. Errors: INVALID naming the place in the text. */
 MUST_CHECK Error *einsum_equation_parse(
     const char *text, const uint32_t *ranks, uint32_t operand_count, EinsumEquation *out);

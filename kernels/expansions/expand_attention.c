@@ -1,5 +1,5 @@
-/* Attention: the compiler's fused one, and ONNX's, which comes down to it wherever nothing between
- * its steps is asked for. */
+/* Attention: the compiler's fused operator, and ONNX's, which becomes the fused one if no
+ * intermediate result is asked for. */
 #include <math.h>
 
 #include "kernels/shape_rules/expansion_builder.h"

@@ -1,4 +1,5 @@
-/* What works on images [N, spatial…, C]: the same on [N, C, spatial…], between transpositions. */
+/* Operators on images [N, spatial…, C]: the same operators on [N, C, spatial…], between
+ * transpositions. */
 #include "kernels/shape_rules/expansion_builder.h"
 #include "kernels/arguments/channels_first.h"
 

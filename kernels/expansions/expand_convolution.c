@@ -1,4 +1,4 @@
-/* CausalConvWithState: a depthwise convolution over what came before and what comes now. */
+/* CausalConvWithState: a depthwise convolution over the past and the present elements. */
 #include <inttypes.h>
 #include <string.h>
 

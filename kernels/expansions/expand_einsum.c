@@ -1,6 +1,6 @@
-/* Einsum by plain operators: diagonals are cut out, labels that nobody needs any more are added up,
- * and operands are joined one after the other, by a batched matrix product where they share what
- * is added up, else by Mul. */
+/* Einsum by plain operators: diagonals are cut out, labels that are not needed any more are summed,
+ * and operands are joined one after the other, by a batched matrix product if they share a label
+ * that is summed, else by Mul. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* The compiler's own operators: matrix products and convolutions with what follows them,
- * elementwise programs, Append. */
+/* The compiler's own operators: matrix products and convolutions with their epilogues, elementwise
+ * programs, Append. */
 #include "kernels/operator/activation.h"
 #include "kernels/expansions/expand_fused.h"
 #include "kernels/planning/pointwise_program.h"

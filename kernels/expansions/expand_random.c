@@ -1,4 +1,4 @@
-/* What is drawn by comparing or shaping numbers of RandomUniform and RandomNormal. */
+/* Random operators that compare or shape the numbers of RandomUniform and RandomNormal. */
 #include "kernels/shape_rules/expansion_builder.h"
 
 /* Draws a tensor of a shape. Consumes the attributes: all but shape and dtype. */

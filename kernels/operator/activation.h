@@ -1,6 +1,7 @@
 #pragma once
-/* The activations that fused operators apply at their end (attributes activation,
- * activation_alpha, activation_beta). */
+/* The activations that fused operators apply at their end (attributes activation, activation_alpha,
+ * activation_beta). Used by the kernels of products and convolutions and by the expansions. Pure:
+ * no state. */
 #include "base/error.h"
 #include "kernels/operator/attributes.h"
 
@@ -17,6 +18,6 @@ typedef enum Activation {
     ACTIVATION_COUNT
 } Activation;
 
-/* The activation of a checked FusedConv or FusedMatMul. Errors: INVALID unknown name. */
+/* Reads the activation of a checked FusedConv or FusedMatMul. Errors: INVALID unknown name. */
 MUST_CHECK Error *activation_of(const Attributes *attributes, Activation *out);
 const char *activation_name(Activation activation);

@@ -1,6 +1,7 @@
 #pragma once
-/* The attributes of one operator call: typed, checked and defaulted from the declaration string in
- * operators.def.
+/* The attributes of one operator call: typed, checked and defaulted by the declaration string in
+ * operators.def. Built by the compiler and the readers; read by shape rules and kernels on any
+ * thread after attributes_check.
  *
  * Declaration: "axis:i=0 perm:I? to:d mode:s=constant value:t? alpha:f=0.01": name:kind, then
  * =default, ? optional, or nothing: required. Kinds: i int64, f float (stored as double), s text, d
@@ -38,15 +39,15 @@ MUST_CHECK Error *attributes_set_texts(
     Attributes *attributes, const char *name, const char *const *values, uint32_t count);
 MUST_CHECK Error *attributes_set_tensor(
     Attributes *attributes, const char *name, struct Tensor *value);
-/* Sets those attributes of `from` that the operator declares, too. */
+/* Copies those attributes of `from` that the operator declares. */
 MUST_CHECK Error *attributes_copy_declared(
     const Attributes *from, const struct OperatorInfo *operator_info, Attributes *to);
 /* Errors: INVALID unknown attribute, wrong kind, missing required one; each named. */
 MUST_CHECK Error *attributes_check(
     Attributes *attributes, const struct OperatorInfo *operator_info);
 
-/* Reading checked attributes: a name that the declaration lacks is our bug (assert). Borrowed
- * results. */
+/* Reading checked attributes: a name that the declaration lacks is a bug of the caller (assert).
+ * Borrowed results. */
 bool attributes_has(const Attributes *attributes, const char *name);
 int64_t attributes_int(const Attributes *attributes, const char *name);
 double attributes_float(const Attributes *attributes, const char *name);
@@ -63,10 +64,11 @@ struct Tensor *attributes_tensor(const Attributes *attributes, const char *name)
 
 bool attributes_equal(const Attributes *a, const Attributes *b);
 uint64_t attributes_hash(const Attributes *attributes);
-/* Canonical bytes (docs/formats.md#attributes) and back; read leaves attributes unchecked. */
+/* Canonical bytes (docs/formats.md#attributes) and back; attributes_read leaves the attributes
+ * unchecked. */
 void attributes_write(const Attributes *attributes, ByteWriter *writer);
 MUST_CHECK Error *attributes_read(ByteReader *reader, Attributes **out);
 /* {axis=1, perm=[0, 2, 1], mode="constant"} and back, as in .lva. parse starts at '{' and moves
- * *inout_text behind '}'. */
+ * *inout_text past '}'. */
 void attributes_print(const Attributes *attributes, TextBuilder *out);
 MUST_CHECK Error *attributes_parse(const char **inout_text, Attributes **out);

@@ -1,5 +1,6 @@
 #pragma once
-/* How attributes are kept: an array of named, typed entries. Only attributes*.c look inside. */
+/* The representation of attributes: an array of named, typed entries. Only the files attributes*.c
+ * use it (device_layout.h lists its fields). Threads: as attributes.h. */
 #include "base/refcount.h"
 #include "kernels/operator/attributes.h"
 #include "kernels/operator/operator.h"
@@ -44,10 +45,10 @@ struct Attributes {
 };
 
 void attribute_deinit(Attribute *attribute);
-/* Adds or replaces; consumes what the attribute owns even on failure. */
+/* Adds or replaces an entry; consumes the memory that the attribute owns, even on failure. */
 MUST_CHECK Error *attributes_put(
     Attributes *attributes, const char *name, Attribute owned_attribute);
-/* Room for one more at entries[count]; pointers to entries are void then. */
+/* Makes room for one more at entries[count]; pointers to entries become invalid. */
 MUST_CHECK Error *attributes_grow(Attributes *attributes);
 /* NULL when absent. */
 const Attribute *attributes_get(const Attributes *attributes, const char *name);
@@ -62,5 +63,5 @@ typedef struct AttributeDeclaration {
     size_t default_size;
 } AttributeDeclaration;
 
-/* The next declaration of a row's string; false at its end. */
+/* Parses the next declaration of a row's string; false at its end. */
 bool attribute_declaration_next(const char **inout_text, AttributeDeclaration *out);

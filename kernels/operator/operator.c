@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows as written; the first look-up reads the numbers inside their strings, and sets the rule. */
+/* The rows as written; the first look-up parses the numbers inside their strings, and sets the
+ * rule. */
 typedef struct OperatorRow {
     OperatorInfo info;
     const char *inputs;

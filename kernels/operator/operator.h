@@ -1,6 +1,6 @@
 #pragma once
-/* Every operator once, derived from operators.def: names, arity, attributes, shape rule, purity,
- * in-place pairs. */
+/* The operators, derived from operators.def: names, arity, attributes, shape rule, purity, in-place
+ * pairs. Used by the compiler, the VM and all devices. Pure: constant tables. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,7 +33,7 @@ typedef struct OperatorInfo {
     uint32_t outputs_min, outputs_max;
     const char *attributes; /* declaration string, see attributes.h */
     /* Fills request->outputs (shape and dtype) from inputs, attributes and values. Errors: INVALID
-     * naming what. */
+     * naming the fault. */
     Error *(*infer)(struct PlanRequest *request);
     /* Bit i: the rule reads the VALUE of input i, which must then be in slot 0 and is part of the
      * plan's key. */
@@ -43,11 +43,11 @@ typedef struct OperatorInfo {
     const char *in_place;  /* pairs "out<in", e.g. "0<0 0<1"; "view": output 0 is input 0 reshaped;
                               "" none */
     double tolerance;      /* relative, between determinism classes; 0: exact */
-    const char *expansion; /* the plain operators it stands for where operator_expansion.h builds
-                              them, for people (operators.md); "" otherwise */
+    const char *expansion; /* the plain operators that operator_expansion.h builds for it, for
+                            * people (operators.md); "" for none */
 } OperatorInfo;
 
-/* Ours, made by the compiler; models do not name it. */
+/* Whether the operator is Layover's own: made by the compiler, never named by models. */
 static inline bool operator_is_own(const OperatorInfo *info) {
     return info->version == 1 && info->expansion[0];
 }

@@ -1,14 +1,15 @@
 #pragma once
-/* Which operators make tensors of strings: for those who follow strings through a program before
- * its element types are known (compiler/lower/slot_strings.c, vm/code/device_strings.c). */
+/* Which operators make tensors of strings, for analyses that follow strings through a program
+ * before its element types are known (compiler/lower/slot_strings.c, vm/code/device_strings.c).
+ * Pure: no state. */
 #include "kernels/operator/attributes.h"
 #include "kernels/operator/operator.h"
 
 typedef enum OperatorStrings {
     OPERATOR_STRINGS_NEVER,
     OPERATOR_STRINGS_ALWAYS,
-    OPERATOR_STRINGS_AS_INPUTS,  /* where an input is of strings */
-    OPERATOR_STRINGS_AS_INPUT_1, /* where that one is */
+    OPERATOR_STRINGS_AS_INPUTS,  /* if an input has strings */
+    OPERATOR_STRINGS_AS_INPUT_1, /* if input 1 has strings */
 } OperatorStrings;
 
 OperatorStrings operator_strings(

@@ -1,7 +1,7 @@
 #pragma once
-/* A plan: one kernel prepared for concrete shapes and element types. Made once per (device,
- * operator, attributes, shapes, dtypes, layouts), launched many times, by many executions and
- * threads at once. */
+/* A plan: one kernel prepared for concrete shapes and element types. Made by a device's plan
+ * function once per (device, operator, attributes, shapes, dtypes, layouts); launched many times by
+ * many executions, on any number of threads at once. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,25 +21,26 @@ typedef struct PlanRequest {
     uint32_t input_count;
     uint32_t output_count; /* outputs wanted; trailing optional ones may be left out */
     const TensorSpec *inputs;
-    /* Host bytes of the inputs that the operator's shape rule reads (values(i)); NULL for all
-     * others. Compact, of the spec's dtype and shape, valid only during the call. */
+    /* Host bytes of the inputs that the operator's shape rule reads (values(i)); NULL for all other
+     * inputs. Compact, of the spec's dtype and shape, valid only during the call. */
     const void *const *values;
     /* Filled by operator_infer before a device's plan function sees the request. For shape kind
-     * `data` a dimension that only the data decides is -1. */
+     * `data` a dimension that depends on the data is -1. */
     TensorSpec outputs[PLAN_OUTPUTS_MAX];
 } PlanRequest;
 
-/* Whether that input is given: not beyond the last, not left out. */
+/* Whether the request has that input. */
 static inline bool plan_request_has(const PlanRequest *request, uint32_t index) {
     return index < request->input_count && request->inputs[index].present;
 }
 
-/* Of an input in the plain layout, the bytes that a launch is given: none where it is absent, and
- * none of one that the shape rule reads by value. Errors: INVALID beyond the limits of a shape. */
+/* The bytes of an input in the plain layout that a launch receives: none for an absent one, and
+ * none for one that the shape rule reads by value. Errors: INVALID beyond the limits of a shape. */
 MUST_CHECK Error *plan_request_input_bytes(
     const PlanRequest *request, uint32_t index, uint64_t *out);
 
-/* Which constant operand of which operator is to be packed; everything its layout may depend on. */
+/* A constant operand of an operator that is to be packed, with everything that its layout may
+ * depend on. */
 typedef struct PackRequest {
     const OperatorInfo *operator_info;
     const Attributes *attributes;
@@ -47,23 +48,23 @@ typedef struct PackRequest {
     TensorSpec constant; /* plain */
 } PackRequest;
 
-/* What a launch needs beside the plan. Addresses belong to the plan's device. */
+/* The arguments of one launch. Addresses belong to the plan's device. */
 typedef struct Launch {
-    /* input_count addresses; 0 for absent ones, for zero-size tensors and for the inputs that the
-     * shape rule reads by value: those are part of the plan. */
+    /* input_count addresses; 0 for absent inputs, for zero-size tensors and for inputs that the
+     * shape rule reads by value, which are part of the plan. */
     const uint64_t *inputs;
     const uint64_t *outputs; /* output_count addresses; an output may equal input i where the
                                 operator's in-place pairs allow it */
-    DeviceStream *stream;    /* where it is queued; NULL: it is done when the call returns */
+    DeviceStream *stream;    /* the queue; NULL: the work is done when the call returns */
     uint64_t workspace;  /* plan->workspace_bytes, DEVICE_ALIGNMENT-aligned; contents undefined */
     uint32_t threads;    /* how many threads this launch may use; never changes the bits */
     uint64_t philox_key; /* counter-based random numbers: draws start at philox_counter */
     uint64_t philox_counter;
 } Launch;
 
-/* Whose kernels a plan runs. */
+/* The kind of kernel that a plan runs. */
 typedef enum PlanOrigin {
-    PLAN_OF_DEVICE = 0, /* a kernel of the device's own (plan_create's answer) */
+    PLAN_OF_DEVICE = 0, /* a kernel of the device itself (plan_create sets this) */
     PLAN_OF_EXPANSION,  /* the plain operators that a fused one stands for */
     PLAN_OF_HOST,       /* the host's kernel, with the operands copied there and back */
 } PlanOrigin;
@@ -82,34 +83,34 @@ struct Plan {
      */
     uint64_t in_place;
     const TensorSpec *outputs;
-    /* Output 0 is input 0 under another shape or element type (Reshape, Squeeze, Identity …):
-     * nothing is launched, launch is NULL. */
+    /* Output 0 is input 0 under another shape or element type (Reshape, Squeeze, Identity …): no
+     * work is launched, and launch is NULL. */
     bool view;
     /* Only for shape kind `data`: computes the missing dimensions; NULL otherwise. The interpreter
-     * calls it before allocating outputs. out_shapes: output_count entries, prefilled from outputs.
-     * Waits for the launch's stream. */
+     * calls this function before it allocates outputs. out_shapes: output_count entries, prefilled
+     * from outputs. Waits for the launch's stream. */
     Error *(*measure)(const Plan *plan, const Launch *launch, Shape *out_shapes);
-    /* Only where an output's elements have no fixed size (strings); NULL otherwise. Asked behind
-     * measure, as it is. shapes: output_count, as they will be; out_bytes: output_count, of which
-     * only those outputs' are set and read. */
+    /* Only if an output's elements have no fixed size (strings); NULL otherwise. Called after
+     * measure, in the same way. shapes: the outputs' final shapes, output_count; out_bytes:
+     * output_count, of which only those of such outputs are set and read. */
     Error *(*measure_bytes)(
         const Plan *plan, const Launch *launch, const Shape *shapes, uint64_t *out_bytes);
     Error *(*launch)(const Plan *plan, const Launch *launch, const Shape *output_shapes);
-    /* plan_create sets plan_free. A kernel with more to give back sets its own, which ends with
+    /* plan_create sets plan_free. A kernel that owns more sets its own function, which ends with
      * plan_free. */
     void (*destroy)(Plan *plan);
-    /* What a long launch of it took when it was last waited for; 0: not known. For people. */
+    /* The duration of a long launch when it was last waited for; 0: not known. For people. */
     _Atomic uint64_t took_ns;
 };
 
-/* Allocates a plan with state_size cleared bytes of kernel state behind it (plan_state), outputs
+/* Allocates a plan followed by state_size cleared bytes of kernel state (plan_state), with outputs
  * copied from the request. in_place is set for the operator's pairs whose shapes and element sizes
- * agree: a kernel that cannot write over that input clears it. */
+ * agree; a kernel that cannot write over such an input clears the bit. */
 MUST_CHECK Error *plan_create(struct Device *device, const PlanRequest *request,
     const char *kernel_name, size_t state_size, Plan **out);
-/* Aligned to 16 bytes. */
+/* The kernel's state, aligned to 16 bytes. */
 void *plan_state(const Plan *plan);
-/* A plan for output 0 being input 0 under another shape. */
+/* Makes a plan whose output 0 is input 0 under another shape. */
 MUST_CHECK Error *plan_create_view(struct Device *device, const PlanRequest *request, Plan **out);
 void plan_free(Plan *plan);
 Plan *plan_retain(Plan *plan);

@@ -7,7 +7,7 @@
 #include "kernels/device/device.h"
 #include "kernels/shape_rules/operator_expansion.h"
 
-/* Where a value lies during a launch. */
+/* The place of a value during a launch. */
 typedef enum PlaceKind {
     PLACE_NOWHERE = 0, /* no bytes, or read by value alone */
     PLACE_INPUT,       /* the call's own operands */

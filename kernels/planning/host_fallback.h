@@ -1,7 +1,7 @@
 #pragma once
 /* A plan for an operator that a device has no kernel for: the host's kernel, with the operands
- * copied over and back inside the launch. Invisible to programs, but slow: each launch moves every
- * byte twice.
+ * copied to the host and back inside the launch. Programs cannot tell the difference, but each
+ * launch moves every byte twice. Called by the plan functions of sim and cuda.
  *
  * Threads: as any plan. */
 #include "kernels/device/device.h"

@@ -9,7 +9,7 @@
 #include "kernels/device/device.h"
 #include "kernels/shape_rules/operator_infer.h"
 
-/* Values longer than this belong to no sensible shape: such calls are planned each time. */
+/* Longer values belong to no sensible shape: such calls are planned each time. */
 enum { KEY_VALUE_BYTES_MAX = 4096, BUCKET_COUNT_MIN = 64 };
 
 typedef struct Entry {

@@ -1,6 +1,7 @@
 #pragma once
 /* The program of a FusedElementwise call: plain elementwise operators in single assignment, the
- * last step being the output.
+ * last step being the output. Parsed by the compiler's fusion, the cpu's elementwise kernels and
+ * the expansions. Pure: no state.
  *
  *   program   "Mul i0 c0; Erf r0; Where i1 r1 c1; Clip r2 c2 c3; LeakyRelu r3 {alpha=0.5}"
  *             operand iN: input N, rN: step N (an earlier one), cN: element N of `constants`
@@ -38,17 +39,17 @@ typedef struct PointwiseProgram {
     PointwiseStep steps[POINTWISE_STEPS_MAX];
 } PointwiseProgram;
 
-/* True for operators that may be a step: elementwise, one output, shape from broadcasting alone. */
+/* Whether the operator may be a step: elementwise, one output, shape from broadcasting alone. */
 bool pointwise_program_takes(OperatorId operator_id);
-/* Checks every step: known operator, arity, operands that exist. Errors: INVALID naming the step.
- */
+/* Parses a program and checks every step: known operator, arity, operands that exist. Errors:
+ * INVALID naming the step. */
 MUST_CHECK Error *pointwise_program_parse(
     const char *text, uint32_t input_count, uint32_t constant_count, PointwiseProgram **out);
 void pointwise_program_release(PointwiseProgram *program);
 DEFINE_OWN(PointwiseProgram, pointwise_program_release);
-/* The program of a FusedElementwise request. */
+/* Parses the program of a FusedElementwise request. */
 MUST_CHECK Error *pointwise_program_of(const PlanRequest *request, PointwiseProgram **out);
-/* Shape and element type of each step's result, and of each step's constants in
- * out_constant_dtypes (indexed by step; DTYPE_NONE where it has none). */
+/* Infers shape and element type of each step's result, and of each step's constants in
+ * out_constant_dtypes (indexed by step; DTYPE_NONE for a step without constants). */
 MUST_CHECK Error *pointwise_program_infer(const PointwiseProgram *program, const TensorSpec *inputs,
     TensorSpec out_steps[POINTWISE_STEPS_MAX], DType out_constant_dtypes[POINTWISE_STEPS_MAX]);

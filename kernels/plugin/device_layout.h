@@ -1,7 +1,8 @@
 #pragma once
-/* A fingerprint of what a plugin and its host both know by heart: where each member of their common
- * structures is, and the numbers of operators, element types and errors. Two builds with different
- * ones do not understand each other, whatever DEVICE_ABI_VERSION says. */
+/* A fingerprint of the layout that a plugin and its host must share: the place of each member of
+ * their common structures, and the numbers of operators, element types and errors. Two builds with
+ * different fingerprints do not understand each other, whatever DEVICE_ABI_VERSION says. Compared
+ * by plugin.c; a compile-time constant. */
 #include <stddef.h>
 
 #include "kernels/operator/attributes_internal.h"
@@ -9,11 +10,11 @@
 #include "kernels/tensor/storage.h"
 #include "kernels/tensor/tensor.h"
 
-/* By the line of its row, so that the order counts. */
+/* Includes the line of the row, so that the order counts. */
 #define DEVICE_LAYOUT_WORD(a, b) ((uint64_t)__LINE__ << 40 ^ (uint64_t)(a) << 20 ^ (uint64_t)(b))
 #define DEVICE_LAYOUT_MIX(word) (((word) ^ (word) >> 29) * UINT64_C(0xbf58476d1ce4e5b9))
 
-/* Above 0: a table that does not say has none. */
+/* Above 0, since 0 means a table without a fingerprint. */
 enum {
     DEVICE_LAYOUT = 1 + (int)((UINT64_C(0)
 #define FIELD(type, member)                                                                        \

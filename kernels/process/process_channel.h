@@ -1,40 +1,43 @@
 #pragma once
-/* The daemon's end of one channel to a worker process: posts commands, waits for answers.
+/* The daemon's end of one channel to a worker process: posts commands, waits for answers. Called by
+ * the device's functions (process_device.c, process_plan.c, process_stream.c, process_kernels.c).
  *
- * Threads: any. Calls on one channel wait for each other, posting only for the moment in which a
- * record is written, and for room when the worker is a ring behind.
- * Errors: DEVICE_LOST the worker is gone, or answers what cannot be: then it is ended. */
+ * Threads: any. Calls on one channel wait for each other; posting waits only while a record is
+ * written, and for room when the worker is a whole ring behind. Errors: DEVICE_LOST the worker has
+ * ended, or its answers are invalid, upon which it is killed. */
 #include <pthread.h>
 
 #include "base/bytes.h"
 #include "kernels/process/process_memory.h"
 #include "kernels/process/process_wire.h"
 
-/* What all channels of a worker share. */
+/* The state that all channels of a worker share. */
 typedef struct ProcessPeer {
     const char *name; /* the device's */
     atomic_bool gone;
-    /* Ends the worker, which was found to be no good; sets gone before it returns. */
+    /* Ends a worker that behaves wrongly; sets gone before it returns. */
     void (*give_up)(struct ProcessPeer *peer, const char *why);
-    /* Its socket is closed: waits until it has ended, or gives it up when it does not end. */
+    /* Called when the worker's socket is closed: waits until the worker has ended, or kills it. */
     void (*hung_up)(struct ProcessPeer *peer);
-    /* DEVICE_LOST, saying why. */
+    /* Makes the error DEVICE_LOST with the reason. */
     Error *(*describe)(struct ProcessPeer *peer);
-    /* The worker looks at the channel's stop. */
+    /* Makes the worker read the channel's stop. */
     void (*nudge)(struct ProcessPeer *peer, uint32_t channel);
 } ProcessPeer;
 
 typedef struct ProcessChannel {
     ProcessPeer *peer;
     uint32_t index;
-    _Atomic uint64_t lending; /* how often it was given to a stream or a call */
-    bool open;                /* the worker serves it; its borrower's, as is the next */
+    _Atomic uint64_t lending; /* how often the channel was given to a stream or a call */
+    bool open;                /* the worker serves the channel; this and for_stream belong to the
+                               * borrower */
     bool for_stream;
-    _Atomic uint32_t *stop;     /* shared: what the worker's kernels of this channel are to do */
-    _Atomic uint32_t stop_told; /* what was written there */
+    _Atomic uint32_t *stop;     /* shared: what the worker's kernels of this channel are told to
+                                 * do */
+    _Atomic uint32_t stop_told; /* the last value written to stop */
     pthread_mutex_t posting;    /* guards commands; locked inside calling */
     Ring commands;
-    pthread_mutex_t calling; /* guards what follows, and the pieces that go before a call */
+    pthread_mutex_t calling; /* guards the members below, and the pieces that precede a call */
     Ring answers;
 } ProcessChannel;
 
@@ -46,20 +49,20 @@ typedef struct ProcessBytes {
 void process_channel_init(ProcessChannel *channel, ProcessPeer *peer, ProcessChannelShared *shared,
     uint32_t index, uint64_t spin_ns);
 void process_channel_deinit(ProcessChannel *channel);
-/* The worker's kernels of this channel are to do what the stop of this thread's scope wants, which
- * is looked at again whenever this thread waits for the worker. No scope: nothing stops them. */
+/* Passes the stop of this thread's scope on to the worker's kernels of this channel; the stop is
+ * read again whenever this thread waits for the worker. Without a scope nothing stops them. */
 void process_channel_pass_stop(ProcessChannel *channel);
 
-/* Head and body become one record; together at most RING_PAYLOAD_MAX. */
+/* Posts a record made of head and body, together at most RING_PAYLOAD_MAX. */
 MUST_CHECK Error *process_channel_post(
     ProcessChannel *channel, ProcessCall call, const ByteWriter *head, ProcessBytes body);
-/* The same with an answer. body: goes before the call in as many pieces as it takes. A head that is
- * too large for one record goes the same way, then there must be no body. out_answer: appended to;
- * NULL: there is none. Errors: also the worker's. */
+/* Posts a record and waits for the answer. body: sent before the call in as many pieces as needed.
+ * A head that is too large for one record is sent in the same way; then there must be no body.
+ * out_answer: appended to; NULL: no answer expected. Errors: also the worker's. */
 MUST_CHECK Error *process_channel_call(ProcessChannel *channel, ProcessCall call,
     const ByteWriter *head, ProcessBytes body, ByteWriter *out_answer);
-/* An answer of a size that is known. Errors: also the worker's. */
+/* Waits for an answer of known size. Errors: also the worker's. */
 MUST_CHECK Error *process_channel_read(
     ProcessChannel *channel, ProcessCall call, const ByteWriter *head, void *out, uint64_t size);
-/* What was answered makes no sense: ends the worker. Consumes the error, answers DEVICE_LOST. */
+/* Called for an invalid answer: ends the worker. Consumes the error, returns DEVICE_LOST. */
 MUST_CHECK Error *process_channel_reject(ProcessChannel *channel, Error *owned_error);

@@ -1,10 +1,11 @@
 #pragma once
-/* A worker process as its parent sees it: started, watched, ended.
+/* A worker process as its parent sees it: started, watched, ended. Called by process_device.c.
  *
- * A thread of its own starts it and waits for its end. The kernel ends a worker with the thread
- * that started it, so that it never outlives this process; callers' threads may come and go.
+ * A thread of its own starts the worker and waits for its end. The kernel ends a worker together
+ * with the thread that started it, so that a worker never outlives this process, while callers'
+ * threads may come and go.
  *
- * Program: $LAYOVER_WORKER; else this one, if it is called layover; else layover in $PATH. */
+ * Program: $LAYOVER_WORKER; else this program, if it is called layover; else layover in $PATH. */
 #include <stdatomic.h>
 
 #include "base/error.h"
@@ -13,24 +14,24 @@
 typedef struct ProcessChild ProcessChild;
 
 typedef struct ProcessChildOptions {
-    const char *spec; /* of its device */
-    int memory;       /* descriptor that it gets as PROCESS_MEMORY; the caller's */
-    /* Called once, when it is gone: on the thread that waits for it. */
+    const char *spec; /* of the worker's device */
+    int memory;       /* the caller's descriptor that the worker gets as PROCESS_MEMORY */
+    /* Called once, when the worker has ended, on the thread that waits for it. */
     void (*gone)(void *context);
     void *context;
 } ProcessChildOptions;
 
 /* Errors: UNSUPPORTED there is no such program, or it cannot be started (says which); IO. */
 MUST_CHECK Error *process_child_start(const ProcessChildOptions *options, ProcessChild **out);
-/* The other end of its PROCESS_SOCKET. */
+/* The other end of the worker's PROCESS_SOCKET. */
 int process_child_socket(const ProcessChild *child);
-/* At once. Threads: any. */
+/* Kills the worker at once. Threads: any. */
 void process_child_kill(ProcessChild *child);
-/* Waits for its end, two seconds at most; whether it came. */
+/* Waits for the worker's end, two seconds at most; returns whether it came. */
 bool process_child_wait(ProcessChild *child);
-/* How it ended, as in "was ended by signal 9"; "" as long as it runs. */
+/* Describes the end, as in "was ended by signal 9"; "" while the worker runs. */
 void process_child_describe(ProcessChild *child, TextBuilder *out);
-/* Closes the socket, upon which it ends; kills it when it has not after two seconds. `gone` has
- * returned then. */
+/* Closes the socket, upon which the worker ends; kills a worker that has not ended after two
+ * seconds. `gone` has returned afterwards. */
 void process_child_end(ProcessChild *child);
 DEFINE_OWN(ProcessChild, process_child_end);

@@ -1,5 +1,6 @@
 #pragma once
-/* The device of a worker process as its files see it. */
+/* The device of a worker process, shared by process_device.c, process_kernels.c, process_plan.c and
+ * process_stream.c. Threads: any, as those of a device. */
 #include "kernels/device/device.h"
 #include "kernels/operator/kernel.h"
 #include "kernels/process/process_channel.h"
@@ -16,7 +17,7 @@ typedef struct ProcessNames {
 
 typedef struct ProcessDevice {
     Device base;
-    DeviceClass own_class; /* under the kind of what is behind it */
+    DeviceClass own_class; /* has the kind of the worker's device */
     char kind[PROCESS_KIND_MAX];
     char *determinism_class;
     ProcessShared *shared;
@@ -24,16 +25,16 @@ typedef struct ProcessDevice {
     ProcessLending *lending;
     ProcessPeer peer;
     _Atomic uint64_t frees; /* posted so far */
-    pthread_mutex_t mutex;  /* guards what follows */
-    char *why;              /* the worker was given up; NULL: it was not */
-    bool may_wake;          /* lending is there to be woken */
+    pthread_mutex_t mutex;  /* guards the members below */
+    char *why;              /* the reason why the worker was given up; NULL: it was not */
+    bool may_wake;          /* lending may be woken */
     ProcessNames names;
-    const Kernel **tables; /* as listed; NULL: not asked yet */
+    const Kernel **tables; /* as listed by the worker; NULL: not asked yet */
 } ProcessDevice;
 
 static inline ProcessDevice *process_device(Device *device) { return (ProcessDevice *)device; }
 
-/* The channel of a stream; without one it is borrowed. */
+/* The channel of a stream, or a borrowed one without a stream. */
 typedef struct ProcessPlace {
     ProcessDevice *device;
     ProcessChannel *channel;
@@ -41,10 +42,10 @@ typedef struct ProcessPlace {
 } ProcessPlace;
 
 MUST_CHECK Error *process_place_init(Device *device, DeviceStream *stream, ProcessPlace *out);
-/* Without a stream the work is done when a call returns: waits for it, if there was no error, and
- * gives the channel back. */
+/* Without a stream the work must be done when a call returns: waits for the work, if there was no
+ * error, and returns the channel. */
 MUST_CHECK Error *process_place_finish(ProcessPlace *place, Error *owned_error);
-/* Only gives it back. */
+/* Only returns the channel. */
 void process_place_deinit(ProcessPlace *place);
 
 /* ---- process_stream.c: the table's functions ---- */
@@ -68,6 +69,6 @@ MUST_CHECK Error *process_pack(Device *device, DeviceStream *stream, const PackR
 
 /* ---- process_kernels.c ---- */
 const struct Kernel *const *process_kernels(Device *device);
-/* The same text, kept until the device is closed; consumes it. */
+/* Keeps the text until the device is closed, one copy of equal ones; consumes the text. */
 const char *process_names_keep(ProcessDevice *device, char *owned_name);
 void process_kernels_deinit(ProcessDevice *device);

@@ -1,7 +1,7 @@
 #include "base/allocator.h"
 #include "kernels/process/process_internal.h"
 
-/* Behind a plan: the worker's. */
+/* The state of a plan: the worker's plan. */
 typedef struct ProcessPlan {
     uint64_t id;
     _Atomic uint64_t launches; /* posted: the worker waits for them to let the plan go */

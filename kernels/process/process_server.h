@@ -1,12 +1,13 @@
 #pragma once
 /* The main function of a worker process: opens a device and serves its parent until the socket
- * between them is closed. */
+ * between them is closed. Called by `layover worker` (command_worker.c), on the process's main
+ * thread. */
 #include "base/error.h"
 #include "kernels/device/device.h"
 
-/* Opens the device of a SPEC in this process: device_open_here, which stands above this. */
+/* Opens the device of a SPEC in this process: device_open_here, which stands above this room. */
 typedef Error *ProcessOpen(const char *spec, Device **out);
 
-/* SPEC of the device, and what opens it. Errors: USAGE nobody who is to be served started this.
- * What cannot be opened is told to the parent, and is no error here. */
+/* spec: of the device. Errors: USAGE the process was not started by a parent that uses it. A device
+ * that cannot be opened is reported to the parent, and is no error here. */
 MUST_CHECK Error *process_server_run(const char *spec, ProcessOpen *open_device);

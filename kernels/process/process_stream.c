@@ -1,7 +1,7 @@
 #include "base/allocator.h"
 #include "kernels/process/process_internal.h"
 
-/* The worker makes it, so its number comes from there. */
+/* The worker makes the stream or event, so the worker chooses its number. */
 typedef struct ProcessEvent {
     uint64_t id;
     _Atomic uint64_t recorded; /* how often */

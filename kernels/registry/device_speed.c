@@ -8,7 +8,7 @@
 #include "kernels/shape_rules/operator_infer.h"
 #include "kernels/operator/plan.h"
 
-/* A square of float32, twice read and once written. */
+/* A square of float32, which is read twice and written once. */
 enum { SIDE_MIN = 64, SIDE_MAX = 2048, REPEATS = 3, OPERANDS = 3 };
 static const uint64_t ENOUGH_NS = 1000000; /* what takes longer is measured well enough */
 /* A device of 1 GFLOP/s and 1 GB/s. */

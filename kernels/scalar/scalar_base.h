@@ -1,11 +1,12 @@
 #pragma once
-/* What every scalar functor rests on: bit casts, powers of two, the canonical NaN.
+/* The base of all scalar functors: bit casts, powers of two, the canonical NaN. Used by the cpu's
+ * kernels and the CUDA kernels. Pure: no state.
  *
  * Functors are straight-line code over exactly rounded operations (+ - * / sqrt, conversions,
  * integers), so that one source gives the same bits in scalar and vector code, with any compiler
- * that does not contract or reassociate, on CPUs and GPUs alike. NaN rule: what computes a NaN
- * makes the canonical one (sign clear, only the quiet bit); what merely selects, moves or changes a
- * sign passes the operand's NaN on. */
+ * that does not contract or reassociate, on CPUs and GPUs alike. NaN rule: an operation that
+ * computes a NaN makes the canonical one (sign clear, only the quiet bit); an operation that only
+ * selects, moves or changes a sign passes the operand's NaN on. */
 #include <stdint.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ SCALAR double scalar_nan_f64(void) { return scalar_make_f64(0x7FF8000000000000u)
 SCALAR float scalar_infinity_f32(void) { return scalar_make_f32(0x7F800000u); }
 SCALAR double scalar_infinity_f64(void) { return scalar_make_f64(0x7FF0000000000000u); }
 
-/* Any NaN becomes the canonical one. */
+/* Turns any NaN into the canonical one. */
 SCALAR float scalar_canonical_f32(float x) { return x != x ? scalar_nan_f32() : x; }
 SCALAR double scalar_canonical_f64(double x) { return x != x ? scalar_nan_f64() : x; }
 

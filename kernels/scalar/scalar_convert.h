@@ -1,8 +1,10 @@
 #pragma once
-/* Conversions between element types as Cast does them.
+/* Conversions between element types as Cast does them. Used by the cpu's kernels and the CUDA
+ * kernels. Pure: no state.
  *
  * Float to integer truncates; beyond the range it saturates; NaN is 0. Integer to integer wraps.
- * Integer to float rounds to nearest even, once. Anything to bool: is it not zero (NaN is not). */
+ * Integer to float rounds to nearest even, once. To bool: whether the element is not zero (NaN is
+ * not). */
 #include "kernels/scalar/scalar_half.h"
 
 /* LEAST, BEYOND: the type's minimum and maximum + 1, exact as floats. */
@@ -26,7 +28,7 @@
 SCALAR_TRUNCATES(float, f32)
 SCALAR_TRUNCATES(double, f64)
 
-/* A double that rounds to 24 or fewer bits as the integer itself would. */
+/* Makes a double that rounds to 24 or fewer bits as the integer itself would. */
 SCALAR double scalar_int64_to_sticky(int64_t x) {
     uint64_t a = x < 0 ? 0u - (uint64_t)x : (uint64_t)x;
     uint64_t lost = a & 0x7FFu;

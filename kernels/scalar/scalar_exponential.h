@@ -1,7 +1,8 @@
 #pragma once
-/* exp, expm1, log, log1p: argument reduction and a polynomial, no tables, no library calls.
+/* exp, expm1, log, log1p: argument reduction and a polynomial, no tables, no library calls. Used by
+ * the cpu's kernels and the CUDA kernels. Pure: no state.
  *
- * Polynomials are Chebyshev fits of the remainder behind exact leading terms, computed with 60
+ * Polynomials are Chebyshev fits of the remainder after exact leading terms, computed with 60
  * digits. Errors against the exact value: exp, expm1, log below 1 ulp, log1p below 2 (checked by
  * tests/kernels/test_scalar_functors.c). */
 #include "kernels/scalar/scalar_base.h"
@@ -11,7 +12,7 @@
 #define SCALAR_LN2_LOW_F32 0x1.7f7d1cp-20f
 #define SCALAR_LN2_HIGH_F64 0x1.62e42feep-1
 #define SCALAR_LN2_LOW_F64 0x1.a39ef35793c76p-33
-/* Adding and subtracting rounds to an integer, which is then in the low bits. */
+/* Adding and subtracting this number rounds to an integer, which is then in the low bits. */
 #define SCALAR_ROUNDER_F32 12582912.0f
 #define SCALAR_ROUNDER_F64 6755399441055744.0
 
@@ -85,10 +86,10 @@ SCALAR float scalar_keep_f32(float x, uint32_t mask) {
     return scalar_make_f32(scalar_bits_f32(x) & mask);
 }
 
-/* e^x of x <= 0 in few steps; a NaN comes out as any NaN. Below the bound it is 0, and not
- * multiplied down to it: products below the normal range take processors ten times as long. */
+/* e^x of x <= 0 in few steps; a NaN gives any NaN. Below the bound the result is set to 0, not
+ * multiplied down to 0: products below the normal range take processors ten times as long. */
 SCALAR float scalar_exp_falling_f32(float x) {
-    uint32_t kept = x < -104.0f ? 0 : UINT32_MAX; /* NaN is */
+    uint32_t kept = x < -104.0f ? 0 : UINT32_MAX; /* NaN is kept */
     float y = scalar_exp_join_f32(scalar_exp_parts_f32(scalar_keep_f32(x, kept)));
     return scalar_keep_f32(y, kept);
 }
@@ -128,7 +129,7 @@ SCALAR double scalar_expm1_f64(double x) {
     return x == 0.0 ? x : scalar_canonical_f64(y);
 }
 
-/* log of a positive normal or subnormal number; anything for the rest. */
+/* log of a positive normal or subnormal number; any value for other arguments. */
 SCALAR float scalar_log_positive_f32(float x) {
     float tiny = x < 0x1p-126f ? 1.0f : 0.0f;
     float scaled = x < 0x1p-126f ? x * 0x1p23f : x;
@@ -185,7 +186,8 @@ SCALAR double scalar_log_f64(double x) {
     return x >= 0.0 ? y : scalar_nan_f64();
 }
 
-/* log(1 + x) without cancellation; what rounding 1 + x loses is put back to first order. */
+/* log(1 + x) without cancellation; the part that rounding 1 + x loses is added back to first
+ * order. */
 SCALAR float scalar_log1p_f32(float x) {
     float u = 1.0f + x;
     float lost = u == scalar_infinity_f32() ? 0.0f : (x - (u - 1.0f)) / u;

@@ -1,5 +1,6 @@
 #pragma once
-/* Plain arithmetic, rounding and activations on float32 and float64.
+/* Plain arithmetic, rounding and activations on float32 and float64. Used by the cpu's kernels and
+ * the CUDA kernels. Pure: no state.
  *
  * max, min: a NaN operand wins; of two equal operands the second. round: half to even. Attributes
  * arrive in the element type. */

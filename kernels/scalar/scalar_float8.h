@@ -1,8 +1,9 @@
 #pragma once
-/* The four float8 forms to and from float64, as ONNX's Cast defines them.
+/* The four float8 forms to and from float64, as ONNX's Cast defines them. Used by the casts of cpu
+ * and CUDA and by dtype_scalar.c. Pure: no state.
  *
  * Narrowing rounds to nearest even, once. saturate: overflow and infinities become the largest
- * number of their sign; otherwise infinity where the form has one, else NaN. */
+ * number of their sign; without it they become infinity if the form has one, else NaN. */
 #include "kernels/scalar/scalar_base.h"
 
 typedef enum ScalarFloat8 {

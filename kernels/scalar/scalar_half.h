@@ -1,6 +1,7 @@
 #pragma once
 /* float16 and bfloat16 to and from wider floats: round to nearest even, subnormals kept, NaN
- * becomes the canonical NaN when it is narrowed and a quiet one when it is widened. */
+ * becomes the canonical NaN when it is narrowed and a quiet one when it is widened. Used by the
+ * cpu's kernels and the CUDA kernels. Pure: no state. */
 #include "kernels/scalar/scalar_base.h"
 
 SCALAR float scalar_widen_float16(uint16_t h) {
@@ -34,8 +35,8 @@ SCALAR uint16_t scalar_narrow_bfloat16(float x) {
     return (uint16_t)((bits & 0x7FFFFFFFu) > 0x7F800000u ? 0x7FC0u : rounded);
 }
 
-/* To float32 with the last bit set when anything was lost: a second rounding to fewer bits then
- * gives what a single one would have. */
+/* Narrows to float32 with the last bit set if the conversion was inexact: a second rounding to
+ * fewer bits then gives the result of a single one. */
 SCALAR float scalar_narrow_to_odd(double x) {
     float f = (float)x;
     double back = (double)f;

@@ -1,6 +1,7 @@
 #pragma once
 /* tanh, sinh, cosh, sigmoid, erf. Errors against the exact value below 3 ulp (float32 and float64).
- * sinh and cosh of float32 compute in float64. */
+ * sinh and cosh of float32 compute in float64. Used by the cpu's kernels and, through
+ * scalar_float.h, the CUDA kernels. Pure: no state. */
 #include "kernels/scalar/scalar_exponential.h"
 
 SCALAR float scalar_tanh_f32(float x) {
@@ -13,7 +14,8 @@ SCALAR float scalar_tanh_f32(float x) {
     p = p * z + 1.3333304e-1f;
     p = p * z - 3.3333334e-1f;
     float small = x + x * (z * p);
-    float c = a > 20.0f ? 20.0f : a; /* it has long been 1, and e^2c needs no second factor */
+    float c = a > 20.0f ? 20.0f : a; /* tanh has long been 1 there, and e^2c needs no second
+                                      * factor */
     ScalarExpF32 e = scalar_exp_parts_f32(c + c);
     float big = 1.0f - 2.0f / ((1.0f + e.m) * scalar_pow2_f32(e.n) + 1.0f);
     float y = a < 0.625f ? small : scalar_copy_sign_f32(big, x);
@@ -29,7 +31,7 @@ SCALAR double scalar_tanh_f64(double x) {
     return scalar_canonical_f64(scalar_copy_sign_f64(y, x));
 }
 
-/* e^a / 2 in two factors, where e^a alone leaves the range. */
+/* e^a / 2 in two factors, for a whose e^a is out of range. */
 SCALAR double scalar_half_exp_f64(double a) {
     double root = scalar_exp_f64(0.5 * a);
     return 0.5 * root * root;
@@ -60,7 +62,7 @@ SCALAR float scalar_cosh_f32(float x) {
 SCALAR float scalar_sigmoid_f32(float x) {
     float e = scalar_exp_falling_f32(-scalar_abs_f32(x));
     uint32_t negative = 0 - (scalar_bits_f32(x) >> 31);
-    /* chosen as bits: compilers make two divisions of a choice between floats */
+    /* chosen as bits: compilers turn a choice between floats into two divisions */
     float above =
         scalar_make_f32((scalar_bits_f32(e) & negative) | (scalar_bits_f32(1.0f) & ~negative));
     return scalar_canonical_f32(above / (1.0f + e));
@@ -83,8 +85,8 @@ SCALAR float scalar_erf_f32(float x) {
     p = p * z - 3.7612635e-1f;
     p = p * z + 1.2837917e-1f;
     float small = x + x * p;
-    /* erfc as a polynomial of c - 2.46, in pairs of pairs: none waits for many others. erf is 1 in
-     * float32 from 3.93 on. */
+    /* erfc as a polynomial of c - 2.46, in pairs of pairs, so that no term waits for many others.
+     * erf is 1 in float32 from 3.93 on. */
     float c = a > 4.0f ? 4.0f : a;
     float t = c - 2.46f, t2 = t * t, t4 = t2 * t2;
     float q0 = 5.03353309e-4f + -2.65630707e-3f * t + (6.53452938e-3f + -9.83124319e-3f * t) * t2;

@@ -1,6 +1,7 @@
 #pragma once
 /* Integer arithmetic without traps or undefined results: sums, products and negations wrap, x / 0
- * and x mod 0 are 0, MIN / -1 is MIN. */
+ * and x mod 0 are 0, MIN / -1 is MIN. Used by the cpu's loops and the CUDA kernels. Pure: no
+ * state. */
 #include <stdint.h>
 
 #include "kernels/scalar/scalar_base.h"

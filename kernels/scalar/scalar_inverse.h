@@ -1,6 +1,7 @@
 #pragma once
 /* asin, acos, atan, asinh, acosh, atanh. Errors against the exact value below 1 ulp in float32,
- * which computes in float64, and 4 in float64. */
+ * which computes in float64, and 4 in float64. Used by cpu_loops_angle.c and the CUDA kernels.
+ * Pure: no state. */
 #include "kernels/scalar/scalar_exponential.h"
 
 #define SCALAR_HALF_PI_HIGH 0x1.921fb54442d18p+0

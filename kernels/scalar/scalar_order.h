@@ -1,6 +1,7 @@
 #pragma once
-/* One order over the elements of any number type: as 64-bit keys that compare like the numbers. -0
- * equals +0; NaN comes above everything. */
+/* A single order over the elements of any number type: 64-bit keys that compare like the numbers.
+ * -0 equals +0; NaN comes above everything. Used by cpu_order.h and the CUDA kernels on lanes.
+ * Pure: no state. */
 #include "kernels/scalar/scalar_base.h"
 
 SCALAR uint64_t scalar_order_f64(double x) {

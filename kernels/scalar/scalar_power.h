@@ -1,7 +1,7 @@
 #pragma once
 /* pow. float32 through float64 (below 1 ulp, exact for squares); float64 through a logarithm in two
- * parts (below 2 ulp for moderate results, below 20 near overflow; exact
- * squares as well); integers wrap.
+ * parts (below 2 ulp for moderate results, below 20 near overflow; exact squares as well); integers
+ * wrap. Used by the cpu's kernels and the CUDA kernels. Pure: no state.
  *
  * Special values as IEEE 754's pow. */
 #include "kernels/scalar/scalar_exponential.h"
@@ -37,7 +37,7 @@ SCALAR ScalarParity scalar_wide_parity(double y) {
     return parity;
 }
 
-/* The sign and the special cases, given |x|^y. */
+/* Applies the sign and the special cases, given |x|^y. */
 SCALAR double scalar_power_finish(double x, double y, double magnitude, ScalarParity parity) {
     double a = scalar_abs_f64(x);
     double r = magnitude;
@@ -97,8 +97,8 @@ SCALAR double scalar_pow_f64(double x, double y) {
     return y == 2.0 ? scalar_canonical_f64(x * x) : r;
 }
 
-/* Wraps like multiplication does; negative exponents give 0 but for the bases 1 and -1 (and 0 for
- * the base 0). */
+/* Wraps as multiplication does; negative exponents give 0, except for the bases 1 and -1 (the base
+ * 0 gives 0). */
 SCALAR uint64_t scalar_pow_integer(uint64_t base, int64_t exponent) {
     if (exponent < 0) {
         if (base == 1) return 1;

@@ -1,9 +1,10 @@
 #pragma once
 /* The float forms of four and six bits, and FLOAT8E8M0, to and from float64, as ONNX defines them.
+ * Used by the cpu's casts and by dtype_scalar.c. Pure: no state.
  *
- * FLOAT4E2M1, FLOAT6E2M3 and FLOAT6E3M2 are all numbers: no infinities, no NaN. Narrowing rounds to
- * nearest even, once; overflow and infinities become the largest number of their sign, and NaN,
- * which has no code, -0. */
+ * FLOAT4E2M1, FLOAT6E2M3 and FLOAT6E3M2 have no infinities and no NaN. Narrowing rounds to nearest
+ * even, once; overflow and infinities become the largest number of their sign, and NaN, which has
+ * no code, -0. */
 #include "kernels/scalar/scalar_base.h"
 
 typedef enum ScalarSmallFloat {
@@ -17,7 +18,7 @@ SCALAR int32_t scalar_small_mantissa_bits(ScalarSmallFloat form) {
     return bits[form];
 }
 SCALAR int32_t scalar_small_bias(ScalarSmallFloat form) { return form == SCALAR_E3M2 ? 3 : 1; }
-/* Its sign bit; all below it are the largest number. */
+/* The form's sign bit; all bits below it are the largest number. */
 SCALAR uint32_t scalar_small_sign(ScalarSmallFloat form) { return form == SCALAR_E2M1 ? 8u : 32u; }
 
 SCALAR double scalar_widen_small(ScalarSmallFloat form, uint8_t code) {
@@ -51,7 +52,7 @@ SCALAR uint8_t scalar_narrow_small(ScalarSmallFloat form, double x) {
     return (uint8_t)((code > most ? most : code) | sign);
 }
 
-/* FLOAT8E8M0 holds 2^(code - 127), and NaN as 255: neither a sign nor 0. */
+/* FLOAT8E8M0 holds 2^(code - 127), and NaN as 255; it has no sign and no 0. */
 typedef enum ScalarRoundMode {
     SCALAR_ROUND_UP,      /* away from 0 */
     SCALAR_ROUND_DOWN,    /* towards 0 */
@@ -62,8 +63,8 @@ SCALAR double scalar_widen_e8m0(uint8_t code) {
     return code == 255 ? scalar_nan_f64() : scalar_pow2_f64((int64_t)code - 127);
 }
 
-/* The sign is dropped. saturate: what is too large or infinite becomes the largest number, what is
- * too small, or 0, the smallest; otherwise both are NaN. */
+/* Drops the sign. saturate: too large or infinite numbers become the largest number, too small ones
+ * and 0 the smallest; without it both become NaN. */
 SCALAR uint8_t scalar_narrow_e8m0(double x, ScalarRoundMode mode, int saturate) {
     double a = scalar_abs_f64(x);
     if (a != a) return 255;

@@ -1,10 +1,11 @@
 #pragma once
-/* sin, cos and tan of any finite number: reduction by pi/2 in three parts below 2^20, and by as
- * many bits of 2/pi as the argument needs above.
+/* sin, cos and tan of any finite number: reduction by pi/2 in three parts below 2^20, and above by
+ * as many bits of 2/pi as the argument needs. Used by the cpu's kernels and the CUDA kernels. Pure:
+ * no state.
  *
  * The fast functors are straight-line and valid for |x| < SCALAR_TRIGONOMETRIC_LIMIT; loops send
- * the rare larger ones to the _large functors. float32 computes in float64. Error
- * below 1 ulp in float32, 2 in float64 (tan: 3). */
+ * the rare larger arguments to the _large functors. float32 computes in float64. Error below 1 ulp
+ * in float32, 2 in float64 (tan: 3). */
 #include "kernels/scalar/scalar_base.h"
 
 #define SCALAR_TRIGONOMETRIC_LIMIT 1048576.0
@@ -12,7 +13,7 @@
 /* x = quadrant * pi/2 + (high + low), |high| <= pi/4. */
 typedef struct ScalarAngle {
     double high, low;
-    uint32_t quadrant; /* its two low bits count */
+    uint32_t quadrant; /* only its two low bits are used */
 } ScalarAngle;
 
 SCALAR ScalarAngle scalar_reduce_angle(double x) {
@@ -109,7 +110,7 @@ SCALAR double scalar_multiply_low(double a, double b, double product) {
     return ((a_high * b_high - product) + (a_high * b_low + a_low * b_high)) + a_low * b_low;
 }
 
-/* The reduction for finite |x| >= 2^20: x * 2/pi modulo 4 in 192 bits. */
+/* Reduces finite |x| >= 2^20: x * 2/pi modulo 4 in 192 bits. */
 SCALAR ScalarAngle scalar_reduce_large_angle(double x) {
     uint64_t bits = scalar_bits_f64(x);
     int32_t exponent = (int32_t)(bits >> 52 & 0x7FFu) - 1075;

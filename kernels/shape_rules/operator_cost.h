@@ -1,6 +1,7 @@
 #pragma once
-/* What one call of an operator amounts to: arithmetic operations, and bytes read and written. By
- * its shapes alone, whatever kernel serves it; for people, never for choosing one. */
+/* The cost of one call of an operator: arithmetic operations, and bytes read and written, from its
+ * shapes alone, whatever kernel computes the call. Called by inline_cache.c and the command line's
+ * profile; never used to choose a kernel. Pure: no state. */
 #include "kernels/operator/attributes.h"
 #include "kernels/operator/plan.h"
 
@@ -8,13 +9,13 @@ typedef struct OperatorCall {
     const OperatorInfo *operator_info;
     const Attributes *attributes; /* checked */
     uint32_t input_count, output_count;
-    const TensorSpec *inputs;  /* as the model has them, packed ones too */
-    const TensorSpec *outputs; /* with the shapes that they got */
+    const TensorSpec *inputs;  /* as the model has them, also packed ones */
+    const TensorSpec *outputs; /* with their final shapes */
 } OperatorCall;
 
 typedef struct OperatorCost {
     double operations; /* a multiply-add is two */
-    double bytes;      /* of inputs that a launch is given, and of outputs, each once */
+    double bytes;      /* of inputs that a launch receives, and of outputs, each once */
 } OperatorCost;
 
 OperatorCost operator_cost(const OperatorCall *call);

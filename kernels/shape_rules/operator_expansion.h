@@ -1,6 +1,7 @@
 #pragma once
-/* What an operator stands for, as a graph of plain operators, built when shapes are known: for
- * devices without a kernel for it, and the meaning that its kernels are tested against.
+/* An operator as a graph of plain operators, built when shapes are known: used by devices without a
+ * kernel for the operator, and by the tests of its kernels as their meaning. Called by
+ * expansion_plan.c and by shape rules. Pure: an expansion belongs to its caller.
  *
  * Values are numbered: first the request's inputs, then constants and nodes' outputs in the order
  * in which they were made. kernels/expansions/ holds one file for each family of operators. */
@@ -9,7 +10,7 @@
 enum {
     EXPANSION_VALUES_MAX = 1 << 16,
     EXPANSION_NODES_MAX = 1 << 14,
-    EXPANSION_ABSENT = UINT32_MAX, /* an optional input or output that is not there */
+    EXPANSION_ABSENT = UINT32_MAX, /* an optional input or output that is absent */
 };
 
 typedef enum ExpansionSource {
@@ -20,9 +21,9 @@ typedef enum ExpansionSource {
 
 typedef struct ExpansionValue {
     ExpansionSource source;
-    TensorSpec spec; /* of an input: as requested, perhaps absent */
-    /* Of a constant: its elements, owned. Of an input: what the request knows of it, during
-     * building only. NULL: not known. */
+    TensorSpec spec; /* of an input: as requested, possibly absent */
+    /* Of a constant: its elements, owned. Of an input: the values that the request has, only while
+     * the expansion is built. NULL: not known. */
     const void *bytes;
 } ExpansionValue;
 
@@ -32,29 +33,29 @@ typedef struct ExpansionNode {
     uint32_t input_count;
     uint32_t output_count;
     uint32_t *inputs;      /* values; EXPANSION_ABSENT */
-    uint32_t first_output; /* its outputs are values side by side */
+    uint32_t first_output; /* the node's outputs are consecutive values */
 } ExpansionNode;
 
 typedef struct Expansion {
     uint32_t input_count; /* the request's */
     uint32_t value_count;
     uint32_t node_count;
-    uint32_t output_count;              /* wanted */
-    uint32_t outputs[PLAN_OUTPUTS_MAX]; /* values, maybe one twice, maybe an input itself */
+    uint32_t output_count;              /* the number of wanted outputs */
+    uint32_t outputs[PLAN_OUTPUTS_MAX]; /* values; one may occur twice, and may be an input */
     ExpansionValue *values;
     ExpansionNode *nodes;
     size_t value_capacity, node_capacity;
 } Expansion;
 
-/* Whether the operator has one. */
+/* Whether the operator has an expansion. */
 bool operator_expansion_exists(OperatorId operator_id);
-/* The request's outputs are not looked at, so that a shape rule may use its expansion. Errors:
- * UNSUPPORTED the operator has none, or a shape in it depends on data; INVALID what the plain
- * operators refuse. */
+/* Builds the expansion. The request's outputs are ignored, so that a shape rule may use its
+ * operator's expansion. Errors: UNSUPPORTED the operator has none, or a shape in it depends on
+ * data; INVALID an error of the plain operators' rules. */
 MUST_CHECK Error *operator_expansion_create(const PlanRequest *request, Expansion **out);
 void operator_expansion_release(Expansion *expansion);
 DEFINE_OWN(Expansion, operator_expansion_release);
-/* What a node's operator is asked with, outputs as they were inferred: one block, memory_free. It
- * borrows what the expansion holds. Errors: OUT_OF_MEMORY. */
+/* The request for a node's operator, with inferred outputs: one block, memory_free. It borrows from
+ * the expansion. Errors: OUT_OF_MEMORY. */
 MUST_CHECK Error *operator_expansion_request(
     const Expansion *expansion, const ExpansionNode *node, PlanRequest **out);

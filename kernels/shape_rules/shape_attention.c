@@ -5,8 +5,8 @@
 #include "base/checked.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
-/* Heads of an operand: of rank 4 its dimension 1, of rank 3 the attribute, which divides the rest.
- */
+/* The heads of an operand: dimension 1 of rank 4; with rank 3 the attribute, which divides the last
+ * dimension. */
 static Error *read_heads(
     const PlanRequest *request, uint32_t index, const char *name, int64_t *out, int64_t *out_size) {
     const Shape *shape = rule_shape(request, index);

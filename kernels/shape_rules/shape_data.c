@@ -1,4 +1,4 @@
-/* Operators whose shapes only the data decides, beside NonZero. */
+/* Operators whose output shapes depend on the data, except NonZero. */
 #include <inttypes.h>
 
 #include "kernels/arguments/arguments.h"

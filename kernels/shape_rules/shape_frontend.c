@@ -1,5 +1,5 @@
-/* Operators of ours that front ends build where ONNX's form cannot be told from a row of its own.
- */
+/* Our own operators, which front ends build for forms of ONNX that a row of its own could not
+ * express. */
 #include <inttypes.h>
 
 #include "base/checked.h"

@@ -6,7 +6,7 @@
 #include "kernels/shape_rules/shape_rules_internal.h"
 #include "kernels/tensor/tensor.h"
 
-/* Why an input does not join the first. */
+/* The error for an input that cannot be joined to the first. */
 static Error *fail_join(const Shape *first, const Shape *other, uint32_t axis, uint32_t i) {
     if (other->rank != first->rank)
         FAIL(INVALID, "input %u has rank %u, not %u", i, other->rank, first->rank);

@@ -3,7 +3,7 @@
 #include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
-/* Reduced dimensions become 1 or go. */
+/* Reduced dimensions become 1 or are removed. */
 static Shape shrink(const Shape *input, const bool *reduced, bool keep_dims) {
     Shape shape = {0};
     for (uint32_t i = 0; i < input->rank; i++)

@@ -1,13 +1,14 @@
 #pragma once
 /* Shape rules: from input shapes, element types, attributes and, where a row says so, values, to
- * the outputs' shapes and element types.
+ * the outputs' shapes and element types. Pure: no state.
  *
  * Called through operator_infer, which has checked arity, presence and that needed values are
- * there. Everything a rule reads may be hostile: it answers INVALID (UNSUPPORTED for what this
- * version does not do), never asserts, never overflows. */
+ * there. Everything a rule reads may be hostile: a rule answers INVALID (UNSUPPORTED for cases that
+ * this version does not have), never asserts, never overflows. */
 #include "kernels/operator/plan.h"
 
-/* Products of a byte without a sign and one from -127 on whose sum fits 32 bits. */
+/* Upper bound on the products of an unsigned byte and a byte from -127 on whose sum fits 32
+ * bits. */
 enum { SHAPE_RULE_INT8_DEPTH_MAX = 1 << 16 };
 
 #define OPERATOR(id, name, version, inputs, outputs, attributes, rule, kind, purity, in_place,     \

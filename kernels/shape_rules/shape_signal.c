@@ -1,4 +1,4 @@
-/* Fourier transforms and what goes with them. */
+/* Fourier transforms and related operators. */
 #include <inttypes.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* Operators of strings. What they make of them the data alone says: -1. */
+/* Operators of strings. Dimensions that depend on the strings' contents are -1. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
-/* 0 copies the input's dimension, -1 is what is left over. */
+/* 0 copies the input's dimension, -1 is computed from the remaining elements. */
 static Error *resolve(const Shape *input, bool allow_zero, Shape *inout_shape) {
     int64_t known = 1, total = shape_count_unchecked(input);
     int unknown = -1;

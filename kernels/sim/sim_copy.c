@@ -3,7 +3,7 @@
 #include "base/allocator.h"
 #include "kernels/sim/sim_internal.h"
 
-/* What is larger is copied in the caller's thread: a second copy of it would cost more than the
+/* Larger copies run in the caller's thread: a second copy of the bytes would cost more than the
  * wait. */
 enum { STAGED_BYTES_MAX = 64 << 10 };
 

@@ -1,6 +1,6 @@
-/* A pretend accelerator: its own address space and memory limit, its own queues, the cpu device's
- * mathematics underneath. What works here without a host pointer, and waits where it has to, works
- * on a real one.
+/* A simulated accelerator: its own address space and memory limit, its own queues, the cpu device's
+ * mathematics underneath. Code that works here without a host pointer, and waits where it must,
+ * works on a real accelerator.
  *
  * Its SPEC is described in sim_options.h. */
 #include <stdio.h>

@@ -1,10 +1,11 @@
 #pragma once
-/* Faults of a sim device that its SPEC asks for, so that everything above can be tested for them.
+/* Faults of a sim device that its SPEC asks for, so that the layers above can be tested with them.
+ * Called by sim_device.c.
  *
  * Calls of a kind are counted from 1. The N-th one named by fail-… fails once, as a real device's
- * would: an allocation with EXHAUSTED, a copy or launch with FAILED. From launch lose-after on the
- * device is lost: that launch and every call behind it fail with DEVICE_LOST; giving memory back
- * still works.
+ * would: an allocation with EXHAUSTED, a copy or launch with FAILED. At launch lose-after the
+ * device is lost: that launch and every later call fail with DEVICE_LOST; freeing memory still
+ * works.
  *
  * Threads: any. */
 #include <stdatomic.h>
@@ -27,5 +28,5 @@ typedef struct SimFaults {
 } SimFaults;
 
 void sim_faults_init(SimFaults *faults, const SimOptions *options);
-/* To be called before the call's work; name: the device's, for the message. */
+/* Called before the call's work; name: the device's, for the message. */
 MUST_CHECK Error *sim_faults_check(SimFaults *faults, SimCall call, const char *name);

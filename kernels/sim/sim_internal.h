@@ -1,5 +1,6 @@
 #pragma once
-/* The sim device as its files see it. */
+/* The sim device, shared by sim_device.c, sim_copy.c and sim_plan.c. Threads: any, as those of a
+ * device. */
 #include "kernels/device/device.h"
 #include "kernels/operator/plan.h"
 #include "kernels/sim/sim_faults.h"
@@ -21,14 +22,14 @@ typedef struct SimDevice {
 static inline SimDevice *sim_device(Device *device) { return (SimDevice *)device; }
 static inline SimStream *sim_stream(DeviceStream *stream) { return (SimStream *)stream; }
 
-/* Counts the call and fails it where the SPEC says so. */
+/* Counts the call and fails it if the SPEC says so. */
 MUST_CHECK Error *sim_device_check(Device *device, SimCall call);
 /* The host address of size bytes at a device address; 0 for no bytes. */
 MUST_CHECK Error *sim_device_resolve(
     Device *device, uint64_t address, uint64_t size, uint64_t *out_host);
-/* Behind what is queued on the stream; at once without one. */
+/* Queues a command on the stream; without a stream runs it at once. */
 MUST_CHECK Error *sim_device_queue(DeviceStream *stream, SimCommand *owned_command);
-/* For work that is done in the caller's thread: waits for the stream. */
+/* Called for work that runs in the caller's thread: waits for the stream. */
 MUST_CHECK Error *sim_device_settle(DeviceStream *stream);
 
 /* ---- sim_copy.c: the table's functions ---- */
@@ -41,5 +42,5 @@ MUST_CHECK Error *sim_copy(
 
 /* ---- sim_plan.c ---- */
 MUST_CHECK Error *sim_plan(Device *device, const PlanRequest *request, Plan **out);
-/* Whether it pretends to have no kernel for it. */
+/* Whether the device pretends to have no kernel for the operator. */
 bool sim_lacks(const SimDevice *device, const OperatorInfo *info);

@@ -1,20 +1,21 @@
 #pragma once
-/* Something that bytes pass at a rate, kept by waiting: a sim device's link, or its kernels, which
- * are taken to be bound by the bytes of their operands.
+/* Limits the rate of bytes by waiting: for a sim device's link, and for its kernels, which are
+ * modelled as bound by the bytes of their operands. Called by sim_copy.c and sim_plan.c.
  *
- * What passes queues up behind what passed before. Waits too short for a sleep are put off until
+ * Bytes queue up behind earlier bytes. Waits that are too short for a sleep are postponed until
  * they add up. Threads: any. */
 #include <stdatomic.h>
 #include <stdint.h>
 
 typedef struct SimPace {
-    double ns_per_byte;       /* 0: nothing waits */
-    _Atomic uint64_t free_ns; /* on the monotonic clock: all that came so far has passed */
+    double ns_per_byte;       /* 0: no waiting */
+    _Atomic uint64_t free_ns; /* on the monotonic clock: the time at which all earlier bytes have
+                               * passed */
 } SimPace;
 
-/* bytes_per_s 0: nothing waits. */
+/* bytes_per_s 0: no waiting. */
 void sim_pace_init(SimPace *pace, double bytes_per_s);
-/* When the work on the bytes begins; 0 where nothing waits. */
+/* The time at which the work on the bytes begins; 0 without waiting. */
 uint64_t sim_pace_begin(const SimPace *pace);
-/* The work is done: waits for what is left of the bytes' time. */
+/* Called when the work is done: waits for the rest of the bytes' time. */
 void sim_pace_end(SimPace *pace, uint64_t start_ns, uint64_t bytes);

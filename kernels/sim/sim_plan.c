@@ -7,7 +7,7 @@
 #include "kernels/device/kernel_stop.h"
 #include "kernels/sim/sim_internal.h"
 
-/* Behind a plan: the cpu's plan and how large each input is. */
+/* The state of a plan: the cpu's plan and the size of each input. */
 typedef struct SimPlan {
     Plan *inner;
     uint64_t input_bytes[]; /* input_count */

@@ -10,8 +10,8 @@
 #include "base/thread.h"
 #include "kernels/device/float_environment.h"
 
-/* One command runs while another is copied; more only where these are taken by kernels that
- * pause or take long. */
+/* One command runs while another is copied; more threads start only if these are held by kernels
+ * that pause or take long. */
 enum { THREAD_COUNT = 2, THREADS_MAX = 32 };
 
 struct SimEngine {

@@ -1,6 +1,7 @@
 #pragma once
 /* Philox4x32-10: counter-based random numbers (Salmon et al., SC 2011). Draw n of key k is a pure
- * function of both, so that random results do not depend on threads, devices or suspends.
+ * function of both, so random results do not depend on threads, devices or suspends. Called by the
+ * random kernels of cpu and cuda, and embedded in CUDA kernels.
  *
  * One draw is 32 bits; four consecutive draws come from one block. */
 #include "kernels/scalar/scalar_exponential.h"
@@ -43,11 +44,11 @@ SCALAR uint32_t philox_draw(uint64_t key, uint64_t draw) {
 /* [0, 1) with 24 bits: exact in float32. */
 SCALAR float philox_unit_f32(uint32_t draw) { return (float)(draw >> 8) * 0x1p-24f; }
 
-/* Draws that one element of RandomUniform and RandomNormal takes: 53 bits of a uniform number, or
- * the two uniform numbers of a Box-Muller pair, of which one normal number is kept. */
+/* Draws for one element of RandomUniform and RandomNormal: 53 bits of a uniform number, or the two
+ * uniform numbers of a Box-Muller pair, of which one normal number is kept. */
 enum { PHILOX_NUMBER_DRAWS = 2 };
 
-/* Element `element` of a tensor whose draws start at `counter`: from [0, 1), or normal. */
+/* Element `element` of a tensor whose draws start at `counter`: uniform in [0, 1), or normal. */
 SCALAR double philox_number(uint64_t key, uint64_t counter, uint64_t element, int normal) {
     uint64_t at = counter + element * PHILOX_NUMBER_DRAWS;
     uint64_t a = philox_draw(key, at), b = philox_draw(key, at + 1);

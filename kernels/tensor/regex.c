@@ -1,4 +1,4 @@
-/* Matching: all steps that the text so far may lead to, one code point after the other. */
+/* Matching: follows all steps that the text so far may lead to, one code point after the other. */
 #include "kernels/tensor/regex.h"
 
 #include <string.h>

@@ -1,12 +1,14 @@
 #pragma once
 /* Regular expressions in RE2's language, matched in time proportional to text and pattern: a
  * nondeterministic automaton whose states are followed at once, so that no pattern is catastrophic.
+ * Called by the shape rule (to check patterns) and the kernel of RegexFullMatch. A Regex does not
+ * change after it was made.
  *
- * Taken: literals, . [..] [^..] [[:alpha:]], \d \D \s \S \w \W, \t \n \v \f \r \a, \x41 \x{10FFFF},
- * \Q..\E, (..) (?:..) (?P<name>..) (?<name>..), (?i) (?s) (?m) (?U) and their groups, | * + ? {n}
- * {n,} {n,m} and their lazy forms, ^ $ \A \z \b \B. Text is UTF-8. A full match is asked for, so
- * greedy and lazy are the same. Not taken: \p{..}, \C, backreferences and lookaround (RE2 has none
- * of the last two either). */
+ * Supported: literals, . [..] [^..] [[:alpha:]], \d \D \s \S \w \W, \t \n \v \f \r \a, \x41
+ * \x{10FFFF}, \Q..\E, (..) (?:..) (?P<name>..) (?<name>..), (?i) (?s) (?m) (?U) and their groups, |
+ * * + ? {n} {n,} {n,m} and their lazy forms, ^ $ \A \z \b \B. Text is UTF-8. Only full matches are
+ * needed, so greedy and lazy are the same. Not supported: \p{..}, \C, backreferences and lookaround
+ * (RE2 has none of the last two either). */
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,12 +17,12 @@
 typedef struct Regex Regex;
 enum { REGEX_STEPS_MAX = 1 << 14, REGEX_REPEAT_MAX = 1000, REGEX_NESTING_MAX = 200 };
 
-/* Errors: INVALID not a pattern; UNSUPPORTED; both say where. */
+/* Errors: INVALID not a pattern; UNSUPPORTED; both name the place. */
 MUST_CHECK Error *regex_create(const char *pattern, Regex **out);
 void regex_release(Regex *regex);
 DEFINE_OWN(Regex, regex_release);
-/* Bytes that regex_matches works in, of any alignment of 8. */
+/* Bytes of scratch memory for regex_matches, aligned to 8. */
 size_t regex_scratch_size(const Regex *regex);
-/* Whether the whole text matches; anything when the kernel is to stop. Any number of threads, each
- * with scratch of its own. */
+/* Whether the whole text matches; undefined when the kernel is to stop. Any number of threads, each
+ * with its own scratch. */
 bool regex_matches(const Regex *regex, const char *text, size_t size, void *scratch);

@@ -1,9 +1,10 @@
 #pragma once
-/* The named sets of patterns, ASCII as RE2 has them, each in order. */
+/* The named sets of patterns, ASCII as in RE2, each in order. Used by regex_parse.c. Pure: a
+ * constant table. */
 #include "kernels/tensor/regex_internal.h"
 
 typedef struct RegexClass {
-    const char *name; /* as a pattern has it; NULL: behind the last */
+    const char *name; /* as written in a pattern; NULL: end of the table */
     bool negated;
     uint32_t range_count;
     RegexRange ranges[4];

@@ -1,14 +1,15 @@
 #pragma once
-/* What compiling and matching of patterns share: a program for many places at once. */
+/* The compiled program of a pattern, shared by regex.c (matching) and regex_parse.c (compiling).
+ * Immutable after compiling. */
 #include <stdint.h>
 
 #include "kernels/tensor/regex.h"
 
 typedef enum RegexOp {
-    REGEX_SET,    /* a code point of set x, then the next step */
-    REGEX_SPLIT,  /* goes on at x and at y */
-    REGEX_JUMP,   /* goes on at x */
-    REGEX_ASSERT, /* goes on where RegexPlace x holds */
+    REGEX_SET,    /* consumes a code point of set x, then continues with the next step */
+    REGEX_SPLIT,  /* continues at x and at y */
+    REGEX_JUMP,   /* continues at x */
+    REGEX_ASSERT, /* continues if RegexPlace x holds */
     REGEX_MATCH,
 } RegexOp;
 
@@ -21,8 +22,8 @@ typedef enum RegexPlace {
     REGEX_NO_WORD_EDGE,
 } RegexPlace;
 
-/* x and y of splits and jumps count steps from this one, so that a piece of a program may be moved
- * and copied. */
+/* x and y of splits and jumps are relative to their own step, so that a piece of a program may be
+ * moved and copied. */
 typedef struct RegexStep {
     RegexOp op;
     int32_t x, y;

@@ -1,4 +1,4 @@
-/* Patterns to programs, by recursive descent: the nesting is bounded. */
+/* Compiles patterns to programs, by recursive descent: the nesting is bounded. */
 #include <string.h>
 
 #include "base/allocator.h"

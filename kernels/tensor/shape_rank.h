@@ -1,4 +1,4 @@
 #pragma once
-/* The limit that shapes and the parameters of kernels on other devices share. */
+/* The limit on ranks that shapes and the parameters of CUDA kernels share. Pure: a constant. */
 
 enum { SHAPE_RANK_MAX = 8 };

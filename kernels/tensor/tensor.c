@@ -6,7 +6,7 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 
-/* Whoever reads strings reads their offsets first. */
+/* Refuses strings in memory that the host cannot read, since a reader reads their offsets first. */
 static Error *check_memory(const Storage *storage, DType dtype) {
     if (dtype == DTYPE_STRING && !storage->device->class_->host_memory)
         FAIL(UNSUPPORTED, "strings cannot be in the memory of %s: they belong in slot 0",

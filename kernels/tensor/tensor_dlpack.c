@@ -5,7 +5,7 @@
 
 #include "base/allocator.h"
 
-/* What an exported tensor holds on to. */
+/* The memory that an exported tensor owns. */
 typedef struct Exported {
     DLManagedTensor managed;
     Tensor *tensor;

@@ -1,7 +1,6 @@
 #include "scheduler/executor/tenant_images.h"
 
-/* The layout says what the bytes are for; with the tenant in it no two tenants have the same one.
- */
+/* The layout's digest includes the tenant, so that no two tenants have the same one. */
 static WeightImageKey key_of(const TenantImages *self, const WeightImageKey *key) {
     WeightImageKey own = *key;
     for (size_t i = 0; i < sizeof self->tenant; i++)

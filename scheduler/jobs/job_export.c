@@ -5,7 +5,7 @@
 #include "scheduler/jobs/job_manifest_internal.h"
 #include "scheduler/jobs/unused_inputs.h"
 
-/* What stands behind a file while it is made. */
+/* The state of a file while it is made. */
 typedef struct Export {
     JobManifest *job_manifest;
     UnusedInputs *inputs; /* NULL: the file has the inputs as the store has them, or none */

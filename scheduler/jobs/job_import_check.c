@@ -15,8 +15,8 @@
 #include "serialize/checkpoint/checkpoint_summary.h"
 #include "store/database/digest_set.h"
 
-/* Arrays of one file, decoded: a small file does not ask for all memory. Zeros may compress well.
- */
+/* Upper bound on the decoded arrays of one file, so that a small file cannot ask for all memory.
+ * Zeros may compress well. */
 #define ARRAY_BYTES_BASE ((uint64_t)1 << 30)
 enum { ARRAY_BYTES_RATIO = 256, CHECKED_MAX = 1 << 20 };
 

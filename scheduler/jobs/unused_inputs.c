@@ -7,7 +7,8 @@
 #include "store/chunks/chunk_reader.h"
 #include "store/jobs/stored_content.h"
 
-/* One array: where its chunks are among the stored ones, and how many of its bytes are left out. */
+/* One array: the place of its chunks among the stored ones, and how many of its bytes are left
+ * out. */
 typedef struct Cut {
     size_t first_chunk;
     uint64_t bytes;

@@ -15,7 +15,7 @@
 
 #define SETTLE_PAUSE_NS (2 * SECOND_NS)
 
-/* BEGINS: its attempt is being stored, and it has no departure_run yet. */
+/* BEGINS: the attempt is being stored, and has no departure_run yet. */
 typedef enum TaskState { TASK_BEGINS, TASK_WAITS, TASK_RUNS, TASK_OVER } TaskState;
 
 /* A migration that this process knows. */

@@ -9,7 +9,8 @@
 #include "scheduler/migration/chunk_batch.h"
 #include "scheduler/migration/node_link.h"
 
-/* A question that is answered at once, and one that takes as long as a job's bytes take. */
+/* Limits for a question that is answered at once, and for one that takes as long as a job's bytes
+ * take. */
 enum { QUICK_MS = 20000, SLOW_MS = 600000 };
 
 /* /v1/peer/arrivals/JOB/verb?epoch=E&attempt=A */

@@ -7,7 +7,7 @@
 
 #include "base/allocator.h"
 
-/* Upper bounds of a histogram's buckets: from a switch of executions to a long checkpoint. */
+/* Upper bounds of a histogram's buckets: from a switch between executions to a long checkpoint. */
 static const uint64_t bounds_ns[] = {5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000,
     2000000, 5000000, 10000000, 20000000, 50000000, 100000000, 200000000, 500000000, 1000000000,
     2000000000, 5000000000, 10000000000, 60000000000};

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* Of the newest run in the average. */
+/* The weight of the newest run in the average. */
 static const double NEWEST_PART = 0.25;
 
 static uint64_t key_of(uint64_t model, uint32_t function) {

@@ -3,8 +3,8 @@
 #include "base/allocator.h"
 #include "scheduler/policy/fair_share.h"
 
-/* Of one tenant, that are looked at one by one for a promise; with more of them all count as
- * earlier. */
+/* Upper bound on the deadlines of one tenant that are examined one by one for a promise; if there
+ * are more, all of them count as earlier. */
 enum { LOOK_MAX = 1024 };
 
 /* A job's deadline, beside the job, as few jobs have one. */

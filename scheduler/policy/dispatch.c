@@ -9,7 +9,7 @@
 #include "scheduler/policy/placement.h"
 #include "scheduler/policy/quota.h"
 
-/* What a class may be owed at most, and stays in debt at most: the floor of one window. */
+/* The most device-time that a class may be owed, or be in debt: the floor of one window. */
 static int64_t floor_limit(const Policy *policy) {
     uint64_t limit = policy->config.window_ns / 1000 * policy->config.floor_permille;
     return (int64_t)(limit > policy->config.quantum_ns ? limit : policy->config.quantum_ns);

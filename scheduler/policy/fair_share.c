@@ -6,9 +6,9 @@
 #include "scheduler/policy/deadline.h"
 #include "scheduler/policy/quota.h"
 
-/* How far behind the least of the others an account may fall because it has nothing to hand out
- * (all its jobs run or move), in slices, one more for each device. Two accounts that wait all the
- * time are never more than one slice a device apart, so this takes nothing from them. */
+/* How far behind the least of the others an account may fall because it has no job to hand out (all
+ * its jobs run or move), in slices, one more for each device. Two accounts that wait all the time
+ * are never more than one slice a device apart, so this limit does not affect them. */
 enum { LAG_SLICES = 8 };
 
 /* What an account's jobs without a deadline may be owed at most, in slices: more would make those

@@ -1,6 +1,6 @@
 #include "scheduler/policy/pairing_heap.h"
 
-/* Both are roots; the greater becomes the first child of the lesser. */
+/* Joins two roots; the greater becomes the first child of the lesser. */
 static HeapNode *meld(HeapNode *a, HeapNode *b, HeapLess *less) {
     if (!a) return b;
     if (!b) return a;

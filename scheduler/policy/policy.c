@@ -13,9 +13,9 @@
 #include "scheduler/policy/quota.h"
 #include "scheduler/policy/replica.h"
 
-/* A slice of 10 ms is a hundred times a switch with its bookkeeping, and short beside what a person
- * notices. 100 ms behind is worth a move of some hundred megabytes. 64 MiB of host memory stay for
- * writing checkpoints: the daemon takes them off what it says in CONFIG. */
+/* A slice of 10 ms is a hundred times a switch with its bookkeeping, and short for a person. 100 ms
+ * of lag is worth a move of some hundred megabytes. 64 MiB of host memory are reserved for writing
+ * checkpoints: the daemon subtracts them from the figure in CONFIG. */
 static const PolicyConfig default_config = {.quantum_ns = SECOND_NS / 100,
     .floor_permille = 50,
     .window_ns = 10 * SECOND_NS,

@@ -1,7 +1,7 @@
 #include "base/allocator.h"
 #include "scheduler/service/job_service_internal.h"
 
-/* A question to the control thread that holds no thread while the job runs to its safepoint. */
+/* A question to the control thread that holds no thread until the job has reached its safepoint. */
 typedef struct ServiceWait {
     JobService *service;
     TenantId tenant;

@@ -4,8 +4,8 @@
 
 #include "base/allocator.h"
 
-/* Slices that each other tenant may be ahead when a job becomes ready: what an account that is
- * awake and has nothing to hand out may have saved, and some. */
+/* How many slices each other tenant may be ahead when a job becomes ready: those that an awake
+ * account without a job to hand out may have saved, and a margin. */
 enum { AHEAD_SLICES = 12 };
 
 __extension__ typedef unsigned __int128 Wide;

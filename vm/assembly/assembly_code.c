@@ -6,7 +6,7 @@
 #include "vm/assembly/assembly_names.h"
 #include "vm/instruction/opcode.h"
 
-/* A jump whose label may stand further down. */
+/* A jump whose label may come later. */
 typedef struct Patch {
     char *label;
     uint32_t line, pc, word;

@@ -10,7 +10,7 @@
 #include "vm/objects/shape_object.h"
 #include "vm/objects/string_object.h"
 
-/* Tensors up to this many elements are printed as numbers, others as hexadecimal bytes. */
+/* Tensors of up to this many elements are printed as numbers, larger ones as hexadecimal bytes. */
 enum { NUMBERS_MAX = 16 };
 
 static bool is_identifier(const char *text) {

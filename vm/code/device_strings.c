@@ -4,7 +4,8 @@
 #include "vm/instruction/instruction.h"
 #include "vm/objects/object.h"
 
-/* Also one that no instruction reads: it is put there all the same. */
+/* Whether a constant has strings in slot 1; counts also one that no instruction reads, since it is
+ * placed there all the same. */
 static bool in_constants(const Executable *executable) {
     for (uint32_t i = 0; i < executable->constant_count; i++) {
         const Constant *constant = &executable->constants[i];

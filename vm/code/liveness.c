@@ -6,9 +6,9 @@
 #include "base/allocator.h"
 #include "vm/code/liveness_internal.h"
 
-/* How many (block, register) pairs may be alive: beyond it the code is refused. Linear in the
- * code's size, so that hostile code costs no more than its bytes justify; a real program of 10,000
- * words has a few thousand pairs. */
+/* Upper bound on (block, register) pairs that may be alive: code with more is refused. Linear in
+ * the code's size, so that hostile code costs no more than its bytes justify; a real program of
+ * 10,000 words has a few thousand pairs. */
 enum { PAIRS_PER_WORD = 256, PAIRS_MIN = 1 << 16, PAIRS_MAX = 1 << 26 };
 
 struct LivenessCache {

@@ -2,8 +2,8 @@
 #include "vm/code/liveness_internal.h"
 #include "vm/code/verifier.h"
 
-/* A register alive at the start that is no parameter would be read before it is written on some
- * path. Names the first instruction that reads it. */
+/* Refuses a register that is alive at the start and no parameter, since some path would read it
+ * before it is written. Names the first instruction that reads it. */
 static Error *fail_undefined(
     const Executable *executable, const Function *function, uint32_t index) {
     uint32_t reader = 0;

@@ -1,9 +1,9 @@
-/* Whether tensors are in the slot that instructions read them from.
+/* Checks that tensors are in the slot that instructions read them from.
  *
- * A graph of values: who may become whom, over moves, calls, returns and block borders. The slots
- * that tensors are made in spread along its edges; then every reader is asked. A value that comes
- * out of an object or a packed function may be in any slot. Cost: linear in the code and in the
- * registers that are alive at block borders. */
+ * A graph of values has an edge wherever one value may become another: moves, calls, returns and
+ * block borders. The slots that tensors are made in spread along its edges; then every reader is
+ * checked. A value that comes out of an object or a packed function may be in any slot. Cost:
+ * linear in the code and in the registers that are alive at block borders. */
 #include <string.h>
 
 #include "base/allocator.h"

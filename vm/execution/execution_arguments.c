@@ -9,8 +9,8 @@
 #include "vm/objects/list.h"
 
 /* Whether the execution may read a storage as memory of that slot. On a device with queues memory
- * goes back in the order of its pool's stream: what another execution's pool holds might be gone
- * before what is queued here has read it. */
+ * is freed in the order of its pool's stream: memory of another execution's pool might be freed
+ * before work that is queued here has read it. */
 static bool may_share(const Execution *execution, const Storage *storage, uint8_t slot) {
     const Residency *residency = execution->residency;
     Device *device = residency->devices[slot];

@@ -5,7 +5,7 @@
 #include "vm/execution/instructions.h"
 #include "vm/objects/list.h"
 
-/* Where the pieces go: [outer, their sum along the axis, inner], copied row by row. */
+/* The destination of the pieces: [outer, their sum along the axis, inner], copied row by row. */
 typedef struct Joined {
     Shape shape;
     DType dtype;

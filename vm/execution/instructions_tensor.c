@@ -5,7 +5,7 @@
 #include "vm/objects/scalar.h"
 #include "vm/objects/shape_object.h"
 
-/* What an operand must be to be read as a tensor. */
+/* Checks that an operand can be read as a tensor. */
 Error *instruction_tensor_operand(
     const Execution *execution, const Value *value, uint32_t index, Tensor **out) {
     if (!value_is(value, OBJECT_TENSOR))

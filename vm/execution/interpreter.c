@@ -4,8 +4,8 @@
 #include "vm/execution/instructions.h"
 #include "vm/residency/interpreter_labels.h"
 
-/* Direct threading where the compiler has computed goto: each handler jumps to the next itself,
- * which branch predictors follow better than one shared jump. */
+/* Direct threading if the compiler has computed goto: each handler itself jumps to the next, which
+ * branch predictors follow better than one shared jump. */
 #if defined(__GNUC__) && !defined(INTERPRETER_SWITCH)
 #define COMPUTED_GOTO 1
 #else

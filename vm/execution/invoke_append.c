@@ -1,4 +1,4 @@
-/* Append in a storage with spare room: only the piece is written, behind what is there. */
+/* Append in a storage with spare room: only the piece is written, after the existing bytes. */
 #include "vm/execution/invoke_internal.h"
 
 /* Nothing but ones stands before the axis, so that the piece lies behind the rest in memory. */

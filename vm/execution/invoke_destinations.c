@@ -2,7 +2,7 @@
 
 /* Relay's destination passing: the outs are tensors that the program allocated. They must have
  * exactly the plan's shape and element type, lie in a storage that may be written, and share no
- * byte with an input or another out, but whole extents where the plan works in place. */
+ * byte with an input or another out, except whole extents if the plan works in place. */
 
 typedef struct Extent {
     uint64_t start, end; /* [start, end); empty for zero-size tensors */

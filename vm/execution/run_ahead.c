@@ -1,6 +1,6 @@
 #include "vm/execution/run_ahead.h"
 
-/* The half is full. */
+/* Begins the next half when the present one is full. */
 static Error *next_half(RunAhead *ahead, const MemoryPool *pool) {
     Device *device = memory_pool_get_device(pool);
     const DeviceClass *class_ = device->class_;

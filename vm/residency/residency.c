@@ -11,7 +11,7 @@
 #include "vm/residency/residency_image.h"
 #include "vm/residency/residency_internal.h"
 
-/* While one is being made. */
+/* The state of a residency while it is made. */
 typedef struct Making {
     Residency *residency;
     const Executable *data; /* where the constants' bytes are; NULL: nowhere */

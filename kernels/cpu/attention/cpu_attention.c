@@ -1,6 +1,6 @@
 /* FusedAttention of float32 and, through float32, of float16 and bfloat16: blocks of queries whose
- * scores stay on the stack. Many keys are gone through in blocks, too: what was weighed so far is
- * scaled down where a block has a larger score (Milakov and Gimelshein, "Online normalizer
+ * scores stay on the stack. Many keys are processed in blocks, too: when a block has a larger
+ * score, the weighted sum so far is scaled down (Milakov and Gimelshein, "Online normalizer
  * calculation for softmax", 2018). */
 #include "kernels/cpu/attention/cpu_attention_row.h"
 #include "kernels/cpu/loops/cpu_float_plan.h"

@@ -1,7 +1,7 @@
 /* LinearAttention: a state of depth × columns for each head of keys, which every row decays,
- * corrects, writes and reads. Columns do not meet each other, so a state is worked on in blocks of
- * them, where it is to be in the end; every element is a chain in the order of the depth without
- * fused multiply-adds: the same bits everywhere. */
+ * corrects, writes and reads. Columns are independent, so a state is computed in blocks of columns,
+ * in place in the output; every element is a chain in the order of the depth without fused
+ * multiply-adds: the same bits everywhere. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* RotaryEmbedding: pairs of columns of a head are turned by the angles of its row's position. Sums
- * of two products without fused multiply-adds: the same bits everywhere. */
+/* RotaryEmbedding: rotates pairs of columns of a head by the angles of the row's position. Sums of
+ * two products without fused multiply-adds: the same bits everywhere. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Conv and FusedConv of float32 and, through float32, of float16 and bfloat16. Pointwise ones are
- * matrix products over the image as it lies, depthwise ones sums of shifted planes, all others are
- * gathered. Images with their channels last that oneDNN has nothing for are brought into the other
- * order and back. */
+ * matrix products over the image in place, depthwise ones sums of shifted planes, all others are
+ * gathered. Images with their channels last for which oneDNN has no kernel are transposed to
+ * channels first and back. */
 #include <string.h>
 
 #include "kernels/cpu/conv/cpu_conv_depthwise.h"

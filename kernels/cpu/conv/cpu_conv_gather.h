@@ -1,11 +1,12 @@
 #pragma once
-/* Copying a row segment of an image's channels into the columns of a matrix block, zeros where it
- * leaves the image. */
+/* Copies a row segment of an image's channels into the columns of a matrix block, with zeros
+ * outside the image. Called by cpu_conv_kernel's loops on the threads of a launch. Pure: no
+ * state. */
 #include "kernels/cpu/core/cpu_internal.h"
 
 typedef struct CpuGather {
     const float *from; /* row of the first channel; NULL: all zeros */
-    int64_t start;     /* element of the row that column 0 takes; may be < 0 */
+    int64_t start;     /* element of the row for column 0; may be < 0 */
     int64_t stride;    /* elements a column */
     int64_t size;      /* of the row */
     int64_t count;     /* columns, 1 … 64 */

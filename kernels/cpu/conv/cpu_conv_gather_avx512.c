@@ -1,4 +1,4 @@
-/* Masked loads leave out what lies beside the row, and touch none of it. */
+/* Masked loads read no element outside the row. */
 #include <immintrin.h>
 
 #include "kernels/cpu/conv/cpu_conv_gather.h"

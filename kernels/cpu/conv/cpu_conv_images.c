@@ -1,9 +1,9 @@
-/* FusedConv over images [N, H, W, C]: after Winograd where that pays, with vectors of channels
- * where each is a group, else directly, by a rule that looks at the weights and attributes alone.
- * Weights that are no constants are packed by every launch: the same bits.
+/* FusedConv over images [N, H, W, C]: after Winograd if that is faster, with vectors of channels if
+ * each is a group, else directly, by a rule that depends on the weights and attributes alone.
+ * Weights that are not constant are packed by every launch: the same bits.
  *
- * Signals [N, C, L] of Conv and FusedConv are images of one row that are brought into that order
- * and back: they have few elements beside their weights. */
+ * Signals [N, C, L] of Conv and FusedConv are handled as images of one row, transposed to that
+ * order and back: they have few elements beside their weights. */
 #include "kernels/cpu/conv/cpu_conv_images.h"
 
 #include "kernels/cpu/conv/cpu_conv_last_depthwise.h"

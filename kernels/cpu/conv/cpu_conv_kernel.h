@@ -1,6 +1,7 @@
 #pragma once
 /* Convolution in float32 as a matrix product: weights [M, C k] times the windows [C k, pixels],
- * which are gathered block by block on the stack. activation(conv + bias + residual).
+ * which are gathered block by block on the stack. activation(conv + bias + residual). Called by
+ * cpu_conv.c when it plans and launches. Pure: a CpuConv belongs to its plan.
  *
  * The bits are those of cpu_matmul_kernel.h: one chain per output in the order channel, kernel
  * position. */
@@ -26,7 +27,7 @@ typedef struct CpuConvBuffers {
     float *y;
 } CpuConvBuffers;
 
-/* Chooses code and the cut into units; call it when all else is set. */
+/* Chooses the code and the cut into units; called when all other members are set. */
 void cpu_conv_prepare(CpuConv *conv, CpuLevel level);
 MUST_CHECK Error *cpu_conv_run(
     CpuDevice *device, const CpuConv *conv, const CpuConvBuffers *buffers, const Launch *launch);

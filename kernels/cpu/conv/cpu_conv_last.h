@@ -1,7 +1,8 @@
 #pragma once
-/* Convolution in float32 over images [N, H, W, C] with packed weights: for each row of the kernel
- * the windows of a row of outputs are rows of a matrix that lie in the image as they are read, each
- * a step behind the one before, and the weights are a matrix [kernel width × C, filters].
+/* Convolution in float32 over images [N, H, W, C] with packed weights. For each row of the kernel,
+ * the windows of a row of outputs are the rows of a matrix that lies in the image unchanged, each
+ * row a step after the one before, and the weights are a matrix [kernel width × C, filters]. Called
+ * by cpu_conv_images.c when it plans and launches.
  *
  * Every sum is one chain of multiply-adds in the order kernel row, kernel column, channel, started
  * from zero: the bits do not depend on tiling, threads or, between AVX2 and AVX-512, the vector
@@ -10,12 +11,12 @@
 #include "kernels/arguments/window.h"
 
 typedef struct CpuConvLast {
-    Window window; /* of two dimensions; cpu_conv_last_prepare joins rows that need not be apart */
+    Window window; /* of two dimensions; cpu_conv_last_prepare joins rows that can be joined */
     int64_t images, groups;
     int64_t channels, filters; /* of a group */
     bool has_bias, has_residual;
     CpuEpilogue epilogue;
-    /* set by cpu_conv_last_prepare */
+    /* The members below are set by cpu_conv_last_prepare. */
     CpuMatmulCode code;
     CpuEpilogueRowsRun *epilogue_rows;
     int64_t columns, rows;             /* outputs of a block */
@@ -38,12 +39,13 @@ int64_t cpu_conv_last_packed_count(const Shape *weights, int64_t groups);
 void cpu_conv_last_pack(
     CpuLevel level, const float *weights, const Shape *shape, int64_t groups, float *packed);
 
-/* Chooses code and the cut into blocks, by shapes alone; call it when all else is set. */
+/* Chooses the code and the cut into blocks, by shapes alone; called when all other members are
+ * set. */
 void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level);
 uint64_t cpu_conv_last_units(const CpuConvLast *conv);
-/* Filters that a unit has of `filters`, for each of so many blocks of outputs: whole panels, unless
- * threads would have little to do (a part of one skips lines of memory), and never fewer than
- * `least`. */
+/* How many of `filters` a unit computes, for each of so many blocks of outputs: whole panels,
+ * unless threads would have little work (a part of a panel skips lines of memory), and never fewer
+ * than `least`. */
 int64_t cpu_conv_last_filters_per_unit(
     const CpuDevice *device, uint32_t threads, int64_t blocks, int64_t filters, int64_t least);
 int64_t cpu_conv_last_scratch_count(const CpuConvLast *conv);

@@ -1,14 +1,14 @@
 #pragma once
 /* Convolution with a group for each channel in float32 over images [N, H, W, C], by vectors of
- * channels.
+ * channels. Called by cpu_conv_images.c when it plans and launches.
  *
  * Every sum is one chain of products in the order kernel row, kernel column, started from zero,
- * without fused multiply-adds and without the positions that lie beyond the image: the same bits
- * at every instruction set. */
+ * without fused multiply-adds and without the positions outside the image: the same bits at every
+ * instruction set. */
 #include "kernels/cpu/conv/cpu_conv_last.h"
 
 typedef struct CpuConvLastDepthwise CpuConvLastDepthwise;
-/* Adds products up for `pixels` outputs, `step` floats of the image apart. */
+/* Adds the products for `pixels` outputs, whose inputs are `step` floats of the image apart. */
 typedef void CpuDepthwisePixels(const CpuConvLastDepthwise *conv, const float *x, const float *w,
     int64_t row_count, int64_t column_count, int64_t pixels, float *y);
 
@@ -17,10 +17,10 @@ struct CpuConvLastDepthwise {
     int64_t images, channels;
     bool has_bias, has_residual;
     CpuEpilogue epilogue;
-    /* set by cpu_conv_last_depthwise_prepare */
+    /* The members below are set by cpu_conv_last_depthwise_prepare. */
     CpuEpilogueRow *epilogue_row;
     CpuDepthwisePixels *pixels;
-    int64_t first_whole, end_whole; /* columns of outputs whose windows lie inside the rows */
+    int64_t first_whole, end_whole; /* columns of outputs whose windows are inside the rows */
 };
 
 /* Floats of packed weights: [kernel height, kernel width, C]. */

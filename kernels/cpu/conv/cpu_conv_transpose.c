@@ -1,6 +1,6 @@
-/* ConvTranspose of float32 and, through float32, of float16 and bfloat16: a matrix product gives
- * what each input pixel adds to its window, then each output gathers its terms in the order of the
- * kernel. */
+/* ConvTranspose of float32 and, through float32, of float16 and bfloat16: a matrix product computes
+ * the contribution of each input pixel to its window, then each output gathers its terms in the
+ * order of the kernel. */
 #include "kernels/cpu/conv/cpu_conv_kernel.h"
 #include "kernels/cpu/loops/cpu_float_plan.h"
 #include "kernels/cpu/conv/cpu_fold.h"

@@ -1,6 +1,6 @@
-/* DeformConv: for a block of output pixels the image is sampled at each kernel position, wherever
- * the offsets put it; what comes out is a matrix of columns, which the weights multiply row by row.
- * float32 and half types in float32, float64 in float64. */
+/* DeformConv: for a block of output pixels the image is sampled at each kernel position, shifted by
+ * the offsets; the samples are a matrix of columns, which the weights multiply row by row. float32
+ * and half types in float32, float64 in float64. */
 #include <string.h>
 
 #include "base/checked.h"

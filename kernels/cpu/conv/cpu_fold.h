@@ -1,9 +1,10 @@
 #pragma once
-/* Adding up blocks where they lie in an image, one kernel position after the other: Col2Im, and
- * ConvTranspose behind its products. */
+/* Adds blocks at their places in an image, one kernel position after the other: for Col2Im, and for
+ * ConvTranspose after its products. Called by cpu_col_2_im.c and cpu_conv_transpose*.c, on the
+ * threads of a launch. Pure: no state. */
 #include "kernels/arguments/window.h"
 
-/* to[i * step] += from[i], times *factor where the row takes one. */
+/* to[i * step] += from[i], times *factor if the row has a factor. */
 typedef void CpuFoldRow(
     void *to, int64_t step, const void *from, int64_t count, const void *factor);
 
@@ -17,10 +18,10 @@ typedef struct CpuFold {
     CpuFoldRow *row;
 } CpuFold;
 
-/* image, blocks: which of the window's two sides they are. */
+/* image, blocks: the two sides of the window. */
 void cpu_fold_make(const Window *window, const int64_t *image, const int64_t *blocks, int64_t size,
     CpuFoldRow *row, CpuFold *out);
-/* Adds one element of each block, row-major at `from`, to the image `to`: the one at that kernel
- * position. */
+/* Adds one element of each block, row-major at `from`, to the image `to`: the element at that
+ * kernel position. */
 void cpu_fold_position(
     const CpuFold *fold, int64_t position, const void *from, const void *factor, void *to);

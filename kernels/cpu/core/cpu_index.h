@@ -1,5 +1,6 @@
 #pragma once
-/* Indices that come from data: loaded once, checked, negative ones counted from the end. */
+/* Indices that come from data: loaded once, checked, negative ones counted from the end. Called by
+ * the kernels of indices, on the threads of a launch. Pure: no state. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,8 +11,8 @@ typedef struct CpuIndices {
     bool wide; /* int64; else int32 */
 } CpuIndices;
 
-/* The index at a position. Whoever shares the memory may rewrite it at any moment, so this one load
- * is what is checked and used. */
+/* Loads the index at a position. Another holder of the memory may rewrite it at any moment, so the
+ * result of this one load is both checked and used. */
 static inline int64_t cpu_index_load(const CpuIndices *indices, int64_t position) {
     if (indices->wide) return ((const volatile int64_t *)indices->data)[position];
     return ((const volatile int32_t *)indices->data)[position];
@@ -31,7 +32,7 @@ static inline MUST_CHECK Error *cpu_index_error(
         index, position, -dim, dim - 1);
 }
 
-/* One element of 1, 2, 4 or 8 bytes, or any number of bytes. */
+/* Copies one element of 1, 2, 4 or 8 bytes, or any number of bytes. */
 enum { CPU_MOVE_MAX = 4 << 20 };
 static inline void cpu_move(void *to, const void *from, size_t size) {
     switch (size) {
@@ -51,11 +52,11 @@ static inline void cpu_move(void *to, const void *from, size_t size) {
         if (__builtin_expect(size <= CPU_MOVE_MAX, 1))
             memcpy(to, from, size);
         else
-            error_free(kernel_stop_copy(to, from, size)); /* who called looks, too */
+            error_free(kernel_stop_copy(to, from, size)); /* the caller checks the stop, too */
     }
 }
 
-/* count elements of 1, 2, 4 or 8 bytes, all the same; element is not among them. */
+/* Writes count equal elements of 1, 2, 4 or 8 bytes; element is not one of them. */
 static inline void cpu_fill(void *to, const void *element, size_t size, int64_t count) {
     char *at = to;
     if (size == 1) {

@@ -1,6 +1,7 @@
 #pragma once
-/* What kernels of the cpu device share: the device itself, its instruction set level, splitting a
- * launch over threads.
+/* The cpu device as its kernels see it: the device itself, its instruction set level, and splitting
+ * a launch over threads. Included by all kernels of the cpu. Threads: a launch may come on any
+ * thread.
  *
  * A kernel file cpu_<family>.c ends with `const Kernel cpu_<family>[] = {…, KERNELS_END};` and is
  * named in cpu_tables.def and meson.build. Inside a launch addresses are pointers (cpu_input,
@@ -15,7 +16,7 @@
 #include "kernels/device/kernel_stop.h"
 #include "kernels/operator/plan.h"
 
-/* What own kernels may use: cpu_isa.h. */
+/* The instruction set that our own kernels may use: cpu_isa.h. */
 typedef enum CpuLevel {
     CPU_LEVEL_PORTABLE = 0, /* baseline x86-64 (or any machine): plain C */
     CPU_LEVEL_AVX2 = 1,     /* AVX2 and FMA */
@@ -30,12 +31,12 @@ typedef struct CpuDevice {
     bool has_bfloat16, has_vnni; /* AVX512_BF16, AVX512_VNNI; with CPU_LEVEL_AVX512 alone */
     CpuRules rules;              /* the level's */
     /* Opened by device_open_portable: only rows with KERNEL_PORTABLE are asked, level is
-     * CPU_LEVEL_PORTABLE. A kernel that is marked portable must choose its code by `level` and
-     * what the level has, and must not call libm functions whose bits depend on the machine (exp,
+     * CPU_LEVEL_PORTABLE. A kernel that is marked portable must choose its code by `level` and the
+     * level's features, and must not call libm functions whose bits depend on the machine (exp,
      * tanh, sin …; sqrt, floor, fabs, rint are exact). */
     bool portable_only;
     uint32_t threads_max; /* a launch never uses more */
-    CpuWorkers *workers;  /* threads start with the first launch that wants them */
+    CpuWorkers *workers;  /* threads start with the first launch that needs them */
 } CpuDevice;
 
 static inline CpuDevice *cpu_device(Device *device) { return (CpuDevice *)device; }
@@ -55,29 +56,29 @@ static inline void *cpu_workspace(const Launch *launch) {
     return (void *)(uintptr_t)launch->workspace;
 }
 
-/* Works on units [begin, end) as participant `part`, a number that no other thread has at the time,
- * below cpu_part_count. A unit takes some milliseconds at most, or looks at kernel_stop_check
- * itself: between units others do. Bits must not depend on how units are cut into pieces and who
- * gets which: one unit is always computed the same way, and no two units write the same byte. Runs
- * with round-to-nearest and without flush-to-zero. */
+/* Computes units [begin, end) as participant `part`, a number below cpu_part_count that no other
+ * thread has at the time. A unit takes some milliseconds at most, or checks kernel_stop_check
+ * itself; between units the caller does. Bits must not depend on how units are cut into pieces and
+ * which thread gets them: one unit is always computed the same way, and no two units write the same
+ * byte. Runs with round-to-nearest and without flush-to-zero. */
 typedef Error *CpuTask(void *context, uint64_t begin, uint64_t end, uint32_t part);
 
 enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 9 /* raise when any kernel's bits change */ };
 
-/* How many threads cpu_for_each would take: for scratch of each in the workspace; plan for
+/* How many threads cpu_for_each would use, for scratch of each thread in the workspace; plan for
  * CPU_THREADS_MAX or take scratch from the stack. Never more than `threads`. */
 uint32_t cpu_part_count(
     const CpuDevice *device, uint32_t threads, uint64_t units, uint64_t units_per_part_min);
-/* Whether so many units give every thread work, within an eighth as much as each other. */
+/* Whether so many units give every thread about the same work, within an eighth. */
 bool cpu_is_even(const CpuDevice *device, uint32_t threads, uint64_t units);
-/* Does units 0 to units - 1 on cpu_part_count threads, the calling one among them, which take
- * pieces of them as they come along; waits. A thread whose core is slow does less: a quarter of its
- * share is what another one may wait for. units_per_part_min: what is worth a thread (aim at 20
- * µs). When the workers are busy with another launch the calling thread does everything. */
+/* Computes units 0 to units - 1 on cpu_part_count threads, including the calling one, which take
+ * pieces of them in turn; waits for all. A thread on a slow core does less: the others wait at most
+ * for a quarter of a share. units_per_part_min: how many are worth a thread (aim at 20 µs). If the
+ * workers are busy with another launch, the calling thread computes everything. */
 MUST_CHECK Error *cpu_for_each(CpuDevice *device, uint32_t threads, uint64_t units,
     uint64_t units_per_part_min, CpuTask *task, void *context);
-/* The same in one contiguous share for each of the threads, equal within one unit: part is the
- * share's number. For what a thread finds in its own caches launch after launch, or does as a
+/* The same in one contiguous share for each thread, equal within one unit: part is the share's
+ * number. For data that a thread finds in its own caches launch after launch, or processes as a
  * whole. */
 MUST_CHECK Error *cpu_for_each_share(CpuDevice *device, uint32_t threads, uint64_t units,
     uint64_t units_per_part_min, CpuTask *task, void *context);
@@ -86,8 +87,8 @@ MUST_CHECK Error *cpu_workers_create(CpuWorkers **out);
 void cpu_workers_release(CpuWorkers *workers);
 DEFINE_OWN(CpuWorkers, cpu_workers_release);
 
-/* Behind what a plan's making may have left half done because its execution is to stop: such a plan
- * goes. Errors: ABANDONED. */
+/* Called after work of planning that a stop may have left half done: then drops the plan. Errors:
+ * ABANDONED. */
 MUST_CHECK static inline Error *cpu_plan_check(Plan **inout) {
     Error *error = kernel_stop_check();
     if (error) {
@@ -97,7 +98,8 @@ MUST_CHECK static inline Error *cpu_plan_check(Plan **inout) {
     return error;
 }
 
-/* NULL means the plan may go on to the next row ("not me"): `return cpu_decline(out);`. */
+/* Returns NULL to decline the request, so that the next row is asked: `return
+ * cpu_decline(out);`. */
 static inline Error *cpu_decline(Plan **out) {
     *out = NULL;
     return NULL;

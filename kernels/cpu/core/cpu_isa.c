@@ -5,7 +5,7 @@
 
 #include "base/processor.h"
 
-/* In the order of what they allow. */
+/* Instruction sets in rising order; each includes those before it. */
 typedef enum IsaRank { RANK_NONE, RANK_AVX2, RANK_AVX512, RANK_VNNI, RANK_BFLOAT16 } IsaRank;
 
 static const struct {

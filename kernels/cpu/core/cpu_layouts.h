@@ -1,16 +1,16 @@
 #pragma once
-/* The layouts of packed weights of the cpu device, by number. cpu_pack.h says which constant gets
- * which. */
+/* The layouts of packed weights of the cpu device, by number. Used by cpu_pack.c, which chooses
+ * them, and by the kernels that read them. Pure: an enumeration. */
 
 /* TensorSpec.layout; numbers are part of the prepacked cache's key and never reused. */
 typedef enum CpuLayout {
     CPU_LAYOUT_PLAIN = 0,
     CPU_LAYOUT_PANELS = 1,    /* MatMul's B, transposed if the operator says so: see
                                  cpu_matmul_kernel.h; float32 */
-    CPU_LAYOUT_DNNL = 3,      /* Conv's W in the form oneDNN wants: see cpu_dnnl_conv.c; float32 */
+    CPU_LAYOUT_DNNL = 3,      /* Conv's W in oneDNN's form: see cpu_dnnl_conv.c; float32 */
     CPU_LAYOUT_CONV_LAST = 4, /* FusedConv's W for images with their channels last: panels as in
                                  cpu_conv_last.h; float32 */
-    CPU_LAYOUT_WINOGRAD = 5, /* the same for what cpu_winograd_takes: see cpu_winograd.h; float32 */
+    CPU_LAYOUT_WINOGRAD = 5,  /* the same if cpu_winograd_takes: see cpu_winograd.h; float32 */
     CPU_LAYOUT_DEPTHWISE = 6, /* the same with a group for each channel: see
                                  cpu_conv_last_depthwise.h; float32 */
     CPU_LAYOUT_PAIRS_BFLOAT16 =

@@ -1,5 +1,6 @@
 #pragma once
-/* The keys of scalar_order.h for many elements at a time. */
+/* The keys of scalar_order.h for many elements at a time. Called by the kernels that sort or
+ * search, on the threads of a launch. Pure: no state. */
 #include <string.h>
 
 #include "kernels/tensor/dtype.h"

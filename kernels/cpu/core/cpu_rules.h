@@ -1,6 +1,7 @@
 #pragma once
-/* Which of several kernels serves a call on the cpu device, where speed decides: the table
- * cpu_rules.def, read at planning and packing. The compiler's portable device never asks. */
+/* Thresholds that decide by speed which of several kernels computes a call on the cpu device: the
+ * table cpu_rules.def. Read by the cpu's kernels when they plan and pack; the compiler's portable
+ * device never reads them. Pure but for cpu_rules_force, for tools and tests. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,7 +34,7 @@ typedef struct CpuRuleInfo {
 /* A device's column. */
 typedef struct CpuRules {
     int64_t values[CPU_RULE_COUNT];
-    bool forced; /* not the table's */
+    bool forced; /* differs from the table */
 } CpuRules;
 
 const CpuRuleInfo *cpu_rule_info(CpuRule rule);
@@ -41,7 +42,8 @@ const CpuRuleInfo *cpu_rule_info(CpuRule rule);
 CpuRules cpu_rules_of(uint32_t level);
 static inline int64_t cpu_rule(const CpuRules *rules, CpuRule rule) { return rules->values[rule]; }
 
-/* For measuring and for tests alone: which column a device has, and another value of a rule from
- * the next plan on. The device's determinism class then says so, and nobody else's is equal. */
+/* For measuring and for tests alone: the column of a device, and another value of a rule from the
+ * next plan on. The device's determinism class then includes the value, so that it equals no other
+ * device's. */
 uint32_t cpu_rules_get_level(const struct Device *device);
 void cpu_rules_force(struct Device *device, CpuRule rule, int64_t value);

@@ -1,9 +1,10 @@
 #pragma once
 /* Sixteen floats at a time in GNU vectors, and functions over them whose bits are the same at every
- * instruction set: no fused multiply-add, fixed order.
+ * instruction set: no fused multiply-add, fixed order. Included by the cpu's kernels. Pure: no
+ * state.
  *
  * A kernel body is an always_inline function; CPU_VARIANTS compiles it once for each level, and
- * name_for(level) picks one. So the level changes the speed and nothing else. */
+ * name_for(level) picks one. So the level changes only the speed. */
 #include <stdint.h>
 #include <string.h>
 
@@ -50,7 +51,7 @@ typedef double CpuF64x8Unaligned __attribute__((vector_size(64), aligned(8), may
     struct cpu_variants_need_semicolon_##name
 #endif
 
-/* A sanitizer looks at every access: unrolled, a kernel of vectors compiles for a minute. */
+/* A sanitizer checks every access: unrolled, a kernel of vectors would compile for a minute. */
 #if defined(__clang__)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define CPU_UNROLL
@@ -61,7 +62,7 @@ typedef double CpuF64x8Unaligned __attribute__((vector_size(64), aligned(8), may
 #define CPU_UNROLL _Pragma("GCC unroll 32")
 #endif
 
-/* Four bytes that lie next to each other, as one word. */
+/* Loads four adjacent bytes as one word. */
 CPU_INLINE int32_t cpu_word_load(const void *from) {
     int32_t word;
     memcpy(&word, from, sizeof word);
@@ -75,7 +76,7 @@ CPU_INLINE void cpu_f32x16_store(float *to, CpuF32x16 value) { *(CpuF32x16Unalig
 CPU_INLINE CpuF32x16 cpu_f32x16_all(float value) { return value - (CpuF32x16){0}; }
 CPU_INLINE CpuI32x16 cpu_i32x16_all(int32_t value) { return value - (CpuI32x16){0}; }
 
-/* `count` floats (0 … 15) in up to four pieces, each a move of one size. */
+/* Copies `count` floats (0 … 15) in up to four pieces, each a move of one size. */
 CPU_INLINE void cpu_f32_copy_part(float *to, const float *from, int64_t count) {
     if (count & 8) memcpy(to, from, 8 * sizeof *to);
     int64_t at = count & 8;
@@ -85,8 +86,9 @@ CPU_INLINE void cpu_f32_copy_part(float *to, const float *from, int64_t count) {
     at += count & 2;
     if (count & 1) to[at] = from[at];
 }
-/* The first `count` lanes; the others are `fill`. Above 16 it is 16, below 1 none. Halves, of which
- * many rows have one, do not go through memory: reading a vector behind its pieces stalls. */
+/* Loads the first `count` lanes; the others are `fill`. Above 16 all lanes, below 1 none. Halves,
+ * which many rows end with, do not go through memory: loading a vector right after storing its
+ * pieces stalls. */
 CPU_INLINE CpuF32x16 cpu_f32x16_load_part(const float *from, int64_t count, float fill) {
     if (count >= CPU_VECTOR_LANES) return cpu_f32x16_load(from);
     if (count == CPU_VECTOR_LANES / 2) {
@@ -113,8 +115,8 @@ CPU_INLINE void cpu_f32x16_store_part(float *to, int64_t count, CpuF32x16 value)
     if (count > 0) cpu_f32_copy_part(to, lanes, count);
 }
 
-/* select: mask lanes are all ones or all zeros, as comparisons give them. max, min: where the
- * comparison is false, NaN included, the second one. */
+/* select: mask lanes are all ones or all zeros, as comparisons give them. max, min: if the
+ * comparison is false, as with NaN, the second operand. */
 #define CPU_DEFINE_CHOICE(name, F32, I32)                                                          \
     CPU_INLINE F32 name##_select(I32 mask, F32 yes, F32 no) {                                      \
         return (F32)((mask & (I32)yes) | (~mask & (I32)no));                                       \
@@ -142,7 +144,7 @@ CPU_INLINE float cpu_f32x16_largest(CpuF32x16 v) {
     return cpu_f32x8_largest(cpu_f32x8_max(a, b));
 }
 
-/* Lanes folded in halves: a fixed order. */
+/* Adds the lanes in halves: a fixed order. */
 CPU_INLINE float cpu_f32x16_sum(CpuF32x16 v) {
     const CpuF32x8 eight = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
                            __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -183,8 +185,8 @@ CPU_DEFINE_EXP(cpu_f32x16_exp, CpuF32x16, CpuI32x16);
 /* ---- sixteen lanes in two vectors of eight ----
  *
  * Vectors wider than the instruction set's registers stay in memory and are moved in pieces: on
- * AVX2 that costs several times what the sixteen lanes do. Bodies that many rows go through are
- * written in halves, too: name_halves_body gives the bits of name_body. */
+ * AVX2 that costs several times the work on the sixteen lanes. Bodies that many rows use are also
+ * written in halves: name_halves_body gives the bits of name_body. */
 #if defined(__x86_64__)
 #define CPU_VARIANTS_HALVES(name, parameters, arguments)                                           \
     static void name##_portable parameters { name##_halves_body arguments; }                       \
@@ -199,9 +201,10 @@ CPU_DEFINE_EXP(cpu_f32x16_exp, CpuF32x16, CpuI32x16);
 #define CPU_VARIANTS_HALVES(name, parameters, arguments) CPU_VARIANTS(name, parameters, arguments)
 #endif
 
-/* Iterations do not wait for each other: what is written is what is read, or apart from it. */
+/* Iterations do not depend on each other: the written memory is the read one, or does not overlap
+ * it. */
 #if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed" /* it says so where it optimises too little */
+#pragma clang diagnostic ignored "-Wpass-failed" /* clang warns where it optimises too little */
 #define CPU_EACH_LANE(i, n)                                                                        \
     _Pragma("clang loop vectorize(assume_safety)") for (int64_t i = 0; i < (n); i++)
 #else

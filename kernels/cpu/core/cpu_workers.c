@@ -13,17 +13,18 @@
 #include "kernels/device/float_environment.h"
 
 /* One job at a time. Its pieces are claimed one by one with a compare-and-swap on `claim`, by the
- * workers and by the thread that launched: a worker that the system holds up delays nothing but the
- * piece it is in, and one whose core is slower does fewer. The launching thread takes them from the
- * front and workers from behind, so that with two threads each gets nearly the same units of one
- * job after the other, and finds in its own caches what it wrote or read there.
+ * workers and by the thread that launched: a worker that the system suspends delays only the piece
+ * that it has, and a worker on a slower core takes fewer pieces. The launching thread takes pieces
+ * from the front and workers from the back, so that with two threads each gets nearly the same
+ * units of one job after the other, and finds in its own caches the data that it wrote or read
+ * there.
  *
- *   claim = generation (32 bits) | places (8) | pieces (8) | taken from behind (8), the front (8)
+ *    claim = generation (32 bits) | places (8) | pieces (8) | taken from behind (8), the front (8)
  *
- * A worker takes a place with its first piece, so that no more take part than the launch has
- * threads. A piece can be claimed only under the generation that was seen, and the launching thread
- * returns only when all pieces are done: so the job's fields stay still as long as anybody reads
- * them. */
+ * A worker takes a place with its first piece, so that no more workers take part than the launch
+ * has threads. A piece can be claimed only under the generation that the worker saw, and the
+ * launching thread returns only when all pieces are done: so the job's fields do not change while a
+ * thread reads them. */
 
 /* About 20 µs: what a wake-up costs. Longer spinning would take the core from a busy neighbour, so
  * for some 100 µs more, the length of what a network does on one thread in between, each turn

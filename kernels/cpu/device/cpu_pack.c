@@ -12,7 +12,7 @@
 #include "kernels/cpu/matmul/cpu_panels_bfloat16.h"
 #include "kernels/operator/operator_lower.h"
 
-/* A matmul's B, or the transposed W or R of a recurrent network, as K × N with strides. */
+/* B of a matmul, or the transposed W or R of a recurrent network, as K × N with strides. */
 typedef struct Weight {
     int64_t batch_count, depth, columns, row, column;
 } Weight;

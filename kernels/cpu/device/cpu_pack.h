@@ -1,6 +1,8 @@
 #pragma once
-/* Packed weights of the cpu device: which layout a constant gets, and writing it. The rule looks at
- * the constant, its operator and the instruction set, never at the other operands. */
+/* Packed weights of the cpu device: chooses the layout of a constant, and writes it. The rule
+ * depends on the constant, its operator and the instruction set, never on the other operands.
+ * Entered into the device's table by cpu_device.c; called when a residency is made, on any
+ * thread. */
 #include "kernels/cpu/core/cpu_internal.h"
 
 /* DeviceClass.pack_rule and DeviceClass.pack. */

@@ -1,5 +1,5 @@
-/* Conv and FusedConv of float32 by oneDNN. Images are brought into its blocked form and back inside
- * the plan; weights come packed, in the form that it prefers for a canonical image, so that packing
+/* Conv and FusedConv of float32 by oneDNN. The plan converts images to oneDNN's blocked form and
+ * back; weights come packed, in the form that oneDNN prefers for a canonical image, so that packing
  * never depends on the images. */
 #include <string.h>
 

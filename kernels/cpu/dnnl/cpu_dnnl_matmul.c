@@ -1,7 +1,7 @@
 /* MatMul, Gemm and FusedMatMul of float32 by oneDNN. Constant weights come in panels of 64 columns
- * (cpu_pack.h), which is oneDNN's BA16a64b where depth and columns are multiples of 16 and 64; our
- * own kernels read the same panels. The rules say where it is taken: nowhere on the machines
- * measured so far, so that it serves those where tools/tune finds it faster. */
+ * (cpu_pack.h), which is oneDNN's BA16a64b if depth and columns are multiples of 16 and 64; our own
+ * kernels read the same panels. The rules decide when this kernel is used: never on the machines
+ * measured so far, so it serves machines where tools/tune finds it faster. */
 #include <string.h>
 
 #include "kernels/cpu/dnnl/cpu_dnnl.h"

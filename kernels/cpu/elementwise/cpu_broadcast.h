@@ -1,6 +1,6 @@
 #pragma once
-/* Shapes reduced to what a loop nest needs: neighbouring dimensions that every operand walks
- * through in one stride become one. */
+/* Shapes reduced for a loop nest: neighbouring dimensions that every operand passes in one stride
+ * become one. Called by cpu_pointwise.c and cuda_pointwise.c when they plan. Pure: no state. */
 #include "kernels/tensor/shape.h"
 
 enum { CPU_BROADCAST_OPERANDS_MAX = 256 };

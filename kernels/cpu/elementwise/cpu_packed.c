@@ -1,5 +1,5 @@
-/* Movement of packed elements: each goes to a byte of its own, the kernel for bytes moves those,
- * and what it made is packed again. */
+/* Movement of packed elements: each is unpacked to a byte of its own, the kernel for bytes moves
+ * those, and the result is packed again. */
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "kernels/cpu/elementwise/cpu_small.h"

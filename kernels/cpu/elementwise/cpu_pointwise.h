@@ -1,10 +1,11 @@
 #pragma once
-/* Elementwise work of any shape: a short program of loops, run over blocks that stay in the
- * first-level cache. A plain operator is a program of one step (a few for Mean, mixed Pow, some
- * casts); FusedElementwise is one of many.
+/* Elementwise work of any shape: a short program of loops, run over blocks that fit the first-level
+ * cache. A plain operator is a program of one step (a few for Mean, mixed Pow, some casts);
+ * FusedElementwise has many steps. Made by cpu_elementwise.c, cpu_cast.c and cpu_pointwise_lower.c
+ * when they plan, run on the threads of a launch.
  *
- * Every element is computed alone, so blocks, threads, broadcasting and fusion never change bits.
- */
+ * Every element is computed alone, so blocks, threads, broadcasting and fusion never change
+ * bits. */
 #include "kernels/operator/attributes.h"
 #include "kernels/cpu/loops/cpu_loops.h"
 
@@ -28,7 +29,7 @@ typedef struct CpuSource {
 
 typedef struct CpuPointwiseStep {
     CpuLoop *loop;
-    CpuLoopId id; /* which loop that is; CPU_LOOP_COUNT: a cast to `dtype` */
+    CpuLoopId id; /* the loop's id; CPU_LOOP_COUNT: a cast to `dtype` */
     DType by;     /* element type of its operands, as in cpu_loop_find */
     bool saturate;
     uint32_t operand_count;
@@ -37,10 +38,10 @@ typedef struct CpuPointwiseStep {
     CpuParameters parameters;
 } CpuPointwiseStep;
 
-/* A program being put together. */
+/* A program while it is built. */
 typedef struct CpuPointwise {
     CpuLevel level;
-    bool missing; /* some operator or element type has no loop: the kernel declines */
+    bool missing; /* an operator or element type has no loop: the kernel declines */
     uint32_t step_count;
     uint32_t constant_count;
     CpuPointwiseStep steps[CPU_POINTWISE_STEPS_MAX];
@@ -51,17 +52,17 @@ MUST_CHECK Error *cpu_pointwise_create(CpuLevel level, CpuPointwise **out);
 void cpu_pointwise_release(CpuPointwise *program);
 DEFINE_OWN(CpuPointwise, cpu_pointwise_release);
 
-/* True for operators that cpu_pointwise_add_operator knows. */
+/* Whether cpu_pointwise_add_operator knows the operator. */
 bool cpu_pointwise_knows(OperatorId operator_id);
-/* value rounded to the element type (saturated, for integers). */
+/* Adds a constant: value rounded to the element type (saturated, for integers). */
 CpuSource cpu_pointwise_add_constant(CpuPointwise *program, DType dtype, double value);
-/* Adds the steps of one operator; answers where its result is. What cannot be done sets
- * program->missing. */
+/* Adds the steps of one operator; returns the place of its result. An operator that cannot be done
+ * sets program->missing. */
 CpuSource cpu_pointwise_add_operator(CpuPointwise *program, OperatorId operator_id,
     const Attributes *attributes, const CpuSource *operands, uint32_t operand_count, DType result);
-/* Which steps the last one needs, and for each of them the slot of its result: the lowest that no
- * later step's operand lies in. Both of CPU_POINTWISE_STEPS_MAX. Answers how many slots there are.
- */
+/* Finds the steps that the last one needs, and for each of them the slot of its result: the lowest
+ * one that no operand of a later step occupies. Both arrays have CPU_POINTWISE_STEPS_MAX entries.
+ * Returns the number of slots. */
 uint32_t cpu_pointwise_place(const CpuPointwise *program, bool *out_needed, uint32_t *out_slots);
 /* A plan that runs the program's last step into output 0. Declines when program->missing. */
 MUST_CHECK Error *cpu_pointwise_plan(Device *device, const PlanRequest *request,

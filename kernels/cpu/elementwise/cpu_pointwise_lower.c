@@ -1,4 +1,4 @@
-/* From operators to loops. */
+/* Lowers operators to programs of loops. */
 #include <math.h>
 #include <string.h>
 

@@ -1,12 +1,13 @@
 #pragma once
 /* Plans of kernels that compute in float32, for float32, float16 and bfloat16 tensors alike: half
- * types are widened into the workspace first and results rounded once at the end. */
+ * types are widened into the workspace first and results rounded once at the end. Called by many
+ * kernels of the cpu when they plan; launches run on any thread. */
 #include "kernels/cpu/core/cpu_internal.h"
 
 enum { CPU_FLOAT_INPUTS_MAX = 8, CPU_FLOAT_OUTPUTS_MAX = 4 };
 
-/* Operands of one launch. Inputs of other element types and packed ones come as they are; absent
- * and zero-size ones are NULL. */
+/* Operands of one launch. Inputs of other element types and packed ones are passed unchanged;
+ * absent and zero-size ones are NULL. */
 typedef struct CpuFloatCall {
     CpuDevice *device;
     const Launch *launch;
@@ -17,19 +18,19 @@ typedef struct CpuFloatCall {
 
 typedef Error *CpuFloatRun(const void *state, const CpuFloatCall *call);
 
-/* out_state: state_size cleared bytes, aligned to 16, to be filled by the caller. */
+/* out_state: state_size cleared bytes, aligned to 16, which the caller fills. */
 MUST_CHECK Error *cpu_float_plan_create(Device *device, const PlanRequest *request,
     const char *kernel_name, size_t state_size, CpuFloatRun *run, Plan **out, void **out_state);
-/* The same for kernels that compute integers in float64: those are widened, too; results are
+/* The same for kernels that compute integers in float64: those inputs are widened, too; results are
  * truncated and saturate, NaN is 0. */
 MUST_CHECK Error *cpu_float_plan_create_number(Device *device, const PlanRequest *request,
     const char *kernel_name, size_t state_size, CpuFloatRun *run, Plan **out, void **out_state);
-/* False when float64 is mixed with other float types, which no kernel takes. */
+/* False if float64 is mixed with other float types, which no kernel takes. */
 bool cpu_float_plan_takes(const PlanRequest *request);
-/* Asks for workspace of the kernel's own. */
+/* Reserves workspace for the kernel itself. */
 void cpu_float_plan_set_workspace(Plan *plan, uint64_t bytes);
 
-/* Element `at` of an operand as a kernel is given it: float64, or float32. */
+/* Element `at` of an operand in the form that a kernel receives: float64, or float32. */
 static inline double cpu_float_load(bool wide, const void *from, int64_t at) {
     return wide ? ((const double *)from)[at] : (double)((const float *)from)[at];
 }

@@ -1,9 +1,10 @@
 #pragma once
 /* Loops over contiguous elements, compiled once for each instruction set level from the same
- * source; their bits do not depend on the level.
+ * source; their bits do not depend on the level. Found by the cpu's kernels when they plan, called
+ * on the threads of a launch. Pure: no state.
  *
- * cpu_loops_<family>.c hold them: each is compiled three times with CPU_LOOPS_LEVEL 0, 1, 2, and
- * all its functions are static but the finder, whose name carries the level. */
+ * The loops are in cpu_loops_<family>.c: each file is compiled three times with CPU_LOOPS_LEVEL 0,
+ * 1, 2, and all its functions are static but the finder, whose name has the level. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-/* Conversions between two element types. Pairs that are not here go through float32 or float64 in
- * several steps (cpu_pointwise_lower.c). */
+/* Conversions between two element types. Other pairs go through float32 or float64 in several steps
+ * (cpu_pointwise_lower.c). */
 #include "kernels/cpu/loops/cpu_loops_internal.h"
 #include "kernels/cpu/loops/cpu_loops_table.h"
 #include "kernels/scalar/scalar_convert.h"

@@ -1,8 +1,8 @@
 #pragma once
-/* What the loop sources share: how a loop is written so that compilers vectorise it, and how
- * 16-bit floats go through float32.
+/* The macros that the loop sources share: they write a loop so that compilers vectorise it, and
+ * pass 16-bit floats through float32. Pure: no state.
  *
- * Included only by cpu_loops_<family>.c, which are compiled once a level. */
+ * Included only by cpu_loops_<family>.c, each of which is compiled once for each level. */
 #include "kernels/cpu/loops/cpu_loops.h"
 #include "kernels/scalar/scalar_half.h"
 

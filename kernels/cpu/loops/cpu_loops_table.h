@@ -1,5 +1,6 @@
 #pragma once
-/* The finders that each loop source has, once a level. */
+/* The functions of each loop source that find its loops, one for each level. Called by cpu_loops.c.
+ * Pure: no state. */
 #include "kernels/cpu/loops/cpu_loops.h"
 
 #define CPU_LOOPS_OF_LEVEL(level)                                                                  \

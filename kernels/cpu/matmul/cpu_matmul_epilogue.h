@@ -1,6 +1,7 @@
 #pragma once
-/* What fused operators do with a row of finished sums: scale, bias, residual, activation.
- * Activations are the loops that serve the plain operators, so they give the same bits. */
+/* The end of fused operators, applied to a row of finished sums: scale, bias, residual, activation.
+ * Activations are the loops of the plain operators, so they give the same bits. Called by the
+ * kernels of products and convolutions, on the threads of a launch. Pure: no state. */
 #include "kernels/operator/activation.h"
 #include "kernels/cpu/loops/cpu_loops.h"
 
@@ -8,9 +9,10 @@ typedef struct CpuEpilogue {
     double alpha;      /* times the sum */
     double bias_scale; /* times bias */
     Activation activation;
-    CpuLoop *loop; /* of the activation; NULL for none and for relu, which is done on the way */
+    CpuLoop *loop; /* of the activation; NULL for none and for relu, which the row function
+                    * computes itself */
     CpuParameters parameters;
-    float limits[2]; /* clip's, in the element type */
+    float limits[2]; /* for clip, in the element type */
     double limits_f64[2];
 } CpuEpilogue;
 
@@ -20,14 +22,13 @@ typedef void CpuEpilogueRow(const CpuEpilogue *epilogue, const float *sums, int6
     const float *bias, int64_t bias_step, const float *residual, float *to);
 CpuEpilogueRow *cpu_epilogue_row_for(CpuLevel level);
 
-/* Rows that have the same bias, as many rows at a time as there are: what is the same is looked at
- * once. Steps in floats. */
+/* Rows with the same bias, as many as there are, so that checks are made once. Steps in floats. */
 typedef struct CpuEpilogueRows {
     int64_t rows, count;
     const float *sums;
     int64_t sums_step;
     const float *bias;     /* NULL, or count of them */
-    const float *residual; /* NULL, or as `to` lies */
+    const float *residual; /* NULL, or with the layout of `to` */
     float *to;
     int64_t to_step;
 } CpuEpilogueRows;
@@ -38,11 +39,11 @@ typedef void CpuEpilogueRowF64(const CpuEpilogue *epilogue, const double *sums, 
     const double *bias, int64_t bias_step, const double *residual, double *to);
 CpuEpilogueRowF64 *cpu_epilogue_row_f64_for(CpuLevel level);
 
-/* Of a checked request: alpha, beta and activation where the operator has them. dtype: float32 or
- * float64, in which it is computed. Errors: INVALID unknown activation. */
+/* Reads a checked request: alpha, beta and activation if the operator has them. dtype: float32 or
+ * float64, the type of the computation. Errors: INVALID unknown activation. */
 MUST_CHECK Error *cpu_epilogue_of(
     const PlanRequest *request, CpuLevel level, DType dtype, CpuEpilogue *out);
-/* True when the sums are the result, but for bias and residual. */
+/* Whether the sums are the result, apart from bias and residual. */
 bool cpu_epilogue_is_plain(const CpuEpilogue *epilogue);
-/* True when bias, residual and relu are all there is, without factors. */
+/* Whether there is only bias, residual and relu, without factors. */
 bool cpu_epilogue_is_linear(const CpuEpilogue *epilogue);

@@ -1,8 +1,9 @@
 #pragma once
-/* How a block of an inner kernel leaves its registers, sums[ROWS][VECTORS] of LANES columns each:
- * to tile->out, or as tile->finish says. `out` is where its first sum belongs there, `row` and
- * COLUMN are the block's first ones in the tile. Of the level are load_part, store_part, relu, and
- * PART, what these have to know of vector v. */
+/* Stores a block of an inner kernel from its registers, sums[ROWS][VECTORS] of LANES columns each:
+ * to tile->out, or by tile->finish. `out` is the place of the block's first sum, `row` and COLUMN
+ * are the block's first ones in the tile. The level defines load_part, store_part, relu, and PART,
+ * their argument for vector v. Included by cpu_matmul_micro_avx2.c and cpu_matmul_micro_avx512.c.
+ * Pure: no state. */
 #include "kernels/cpu/matmul/cpu_matmul_kernel.h"
 #include "kernels/cpu/core/cpu_vector.h"
 

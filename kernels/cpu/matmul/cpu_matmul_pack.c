@@ -1,4 +1,4 @@
-/* Brings B into panels. */
+/* Packs B into panels. */
 #include <string.h>
 
 #include "kernels/cpu/matmul/cpu_matmul_kernel.h"

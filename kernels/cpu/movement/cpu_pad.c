@@ -1,4 +1,4 @@
-/* Pad and CenterCropPad. Dimensions behind the last padded one travel as blocks of bytes. */
+/* Pad and CenterCropPad. Dimensions after the last padded one are copied as blocks of bytes. */
 #include <string.h>
 
 #include "kernels/cpu/core/cpu_index.h"

@@ -1,5 +1,5 @@
-/* ScatterElements and ScatterND: a copy of the data with updates put in, one after the other in the
- * order of the indices, so that what equal indices come to is defined. */
+/* ScatterElements and ScatterND: a copy of the data into which the updates are written one after
+ * the other, in the order of the indices, so that the result of equal indices is defined. */
 #include <string.h>
 
 #include "kernels/cpu/movement/cpu_copy.h"

@@ -1,6 +1,6 @@
 #pragma once
-/* Turning rows into columns: the inner part of copies whose two innermost dimensions change places.
- */
+/* Transposes rows and columns: the inner part of copies whose two innermost dimensions are
+ * exchanged. Called by cpu_copy.c, on the threads of a launch. Pure: no state. */
 #include "kernels/cpu/core/cpu_internal.h"
 
 /* to[j][i] = from[i][j], elements of 4 bytes: i < columns adjacent in `to`, j < rows adjacent in

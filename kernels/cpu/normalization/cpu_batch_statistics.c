@@ -1,5 +1,5 @@
-/* BatchNormalization in training: each channel of [N, C, …] by its own mean and variance, which
- * then move the running ones. Sums are kept in float64. */
+/* BatchNormalization in training: each channel of [N, C, …] is normalized by its own mean and
+ * variance, which then update the running ones. Sums are kept in float64. */
 #include <math.h>
 
 #include "kernels/cpu/loops/cpu_float_plan.h"

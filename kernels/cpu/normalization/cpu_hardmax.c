@@ -1,4 +1,4 @@
-/* Hardmax: 1 where the first of the largest elements along an axis stands, 0 elsewhere. */
+/* Hardmax: 1 at the first of the largest elements along an axis, 0 elsewhere. */
 #include <string.h>
 
 #include "kernels/cpu/core/cpu_index.h"

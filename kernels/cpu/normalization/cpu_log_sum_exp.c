@@ -1,4 +1,4 @@
-/* ReduceLogSumExp: the largest element is found first and taken off, so that nothing overflows. */
+/* ReduceLogSumExp: the largest element is found first and subtracted, so that no term overflows. */
 #include "kernels/cpu/loops/cpu_float_plan.h"
 #include "kernels/cpu/core/cpu_groups.h"
 #include "kernels/scalar/scalar_exponential.h"

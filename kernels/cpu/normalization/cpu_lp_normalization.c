@@ -1,5 +1,5 @@
 /* LpNormalization: lanes along an axis are divided by their norm, which is kept in float64; a lane
- * of zeros stays. Neighbouring lanes go together. */
+ * of zeros is unchanged. Neighbouring lanes are computed together. */
 #include <math.h>
 
 #include "kernels/cpu/loops/cpu_float_plan.h"

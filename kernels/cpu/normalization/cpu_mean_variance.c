@@ -1,4 +1,4 @@
-/* MeanVarianceNormalization: all elements that differ along some axes only are brought to mean 0
+/* MeanVarianceNormalization: all elements that differ along some axes only are normalized to mean 0
  * and variance 1. Sums are kept in float64. */
 #include <math.h>
 

@@ -1,9 +1,9 @@
-/* LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization: rows brought to
- * mean 0 and variance
- * 1. Sums are kept in 16 lanes, so the bits are the same at every instruction set.
+/* LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization: rows normalized
+ * to mean 0 and variance 1. Sums are kept in 16 lanes, so the bits are the same at every
+ * instruction set.
  *
- * A mean is rounded, which nearly equal elements show: all of them are as far from it as from each
- * other. So what the second pass finds the mean to be off by is taken away, too. */
+ * A mean is rounded, which matters for nearly equal elements: all of them are as far from the mean
+ * as from each other. So the second pass also measures the mean's error, which is subtracted. */
 #include <math.h>
 
 #include "kernels/cpu/loops/cpu_float_plan.h"

@@ -1,6 +1,6 @@
 /* MaxPool, AveragePool and LpPool over any number of spatial dimensions. Each output combines its
  * window in the order of the kernel, so the bits are the same at every instruction set: float32
- * over one or two dimensions by vectors of outputs, all else by rows that take in one kernel
+ * over one or two dimensions by vectors of outputs, all other cases by rows that take one kernel
  * position after the other. */
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 #pragma once
-/* How pools combine elements, by 1, 8 or 16 lanes: sums, and maxima in which a NaN wins, then the
- * larger one, then the first. Comparisons of 16 lanes in plain C become 16 branches with gcc: each
- * level has its own here. */
+/* Combines elements of pools, by 1, 8 or 16 lanes: sums, and maxima in which a NaN wins, then the
+ * larger one, then the first. gcc turns comparisons of 16 lanes in plain C into 16 branches, so
+ * each level has its own code here. Included by the pools that work on channels or windows. Pure:
+ * no state. */
 #include "kernels/cpu/core/cpu_vector.h"
 
 #if defined(__x86_64__)

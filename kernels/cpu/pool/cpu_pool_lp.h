@@ -1,5 +1,6 @@
 #pragma once
-/* What LpPool does beside adding up: powers of absolute values before, roots behind. */
+/* The steps of LpPool before and after the sums: powers of absolute values, and roots. Called by
+ * cpu_pool.c, on the thread of a launch. Pure: no state. */
 #include "kernels/cpu/core/cpu_internal.h"
 
 /* to[i] = |from[i]|^p for floats of `size` bytes (4 or 8). */

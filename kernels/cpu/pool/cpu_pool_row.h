@@ -1,12 +1,12 @@
 #pragma once
-/* A row of pool outputs that takes in its windows one kernel position at a time, for each element
- * type. */
+/* A row of pool outputs that takes its windows one kernel position at a time, for each element
+ * type. Called by cpu_pool.c, on the threads of a launch. Pure: no state. */
 #include "kernels/cpu/core/cpu_internal.h"
 
 typedef struct CpuPoolRow {
-    /* Outputs before anything was taken: the least value, or 0. */
+    /* Sets the outputs' initial value: the least value, or 0. */
     void (*start)(void *y, int64_t count);
-    /* y[i] takes x[start + i * stride] where that lies in 0 … size. */
+    /* y[i] takes x[start + i * stride] if that index is in 0 … size. */
     void (*take)(
         const void *x, int64_t start, int64_t stride, int64_t size, int64_t count, void *y);
     /* Averages only. */

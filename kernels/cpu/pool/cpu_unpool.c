@@ -1,6 +1,6 @@
-/* MaxUnpool: zeros, and each element put back where the index says, which counts in the whole
- * output as MaxPool's counts in its input. Of several with one index the last stays, which one
- * thread sees to. */
+/* MaxUnpool: zeros, and each element written at its index, which counts in the whole output as
+ * MaxPool's index counts in its input. Of several elements with one index the last one stays, so
+ * one thread writes. */
 #include <inttypes.h>
 #include <string.h>
 

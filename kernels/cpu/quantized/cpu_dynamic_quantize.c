@@ -1,4 +1,5 @@
-/* DynamicQuantizeLinear: the range of all elements, then each as a byte of that range. */
+/* DynamicQuantizeLinear: finds the range of all elements, then quantizes each to a byte of that
+ * range. */
 #include "kernels/cpu/elementwise/cpu_small.h"
 #include "kernels/scalar/scalar_float.h"
 

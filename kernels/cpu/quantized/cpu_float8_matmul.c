@@ -1,6 +1,6 @@
-/* QLinearMatMul from or to floats of 8 bits: what the products of integers do not serve. Elements
- * less their zero points are float32, their products exact in float64, and the sums' order is that
- * of the depth. */
+/* QLinearMatMul from or to floats of 8 bits, for which the products of integers cannot be used.
+ * Elements minus their zero points are float32, their products exact in float64, and sums are in
+ * the order of the depth. */
 #include "base/checked.h"
 #include "kernels/cpu/quantized/cpu_integer_operand.h"
 #include "kernels/scalar/scalar_float.h"

@@ -1,5 +1,5 @@
-/* ConvInteger and QLinearConv: the weights times columns of input patches, a panel at a time. What
- * a window reads beside the input is its zero point. */
+/* ConvInteger and QLinearConv: the weights times columns of input patches, a panel at a time.
+ * Outside the input a window reads its zero point. */
 #include <string.h>
 
 #include "base/checked.h"

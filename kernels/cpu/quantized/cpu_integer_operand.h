@@ -1,11 +1,12 @@
 #pragma once
-/* The operands of products of bytes: matrices less their zero points as 16-bit integers, scales as
- * float32, and the sums as bytes again. */
+/* The operands of products of bytes: matrices minus their zero points as 16-bit integers, scales as
+ * float32, and the sums as bytes again. Called by the kernels of integer products when they plan
+ * and launch. Pure: no state. */
 #include "kernels/cpu/quantized/cpu_integer_product.h"
 #include "kernels/cpu/elementwise/cpu_small.h"
 #include "kernels/tensor/shape.h"
 
-/* What there is one of for every line of every matrix: zero points, scales. */
+/* One number for every line of every matrix: zero points, scales. */
 typedef struct CpuLines {
     uint64_t count;                /* of numbers; 0: absent */
     int64_t line;                  /* from one line's number to the next: 0 or 1 */
@@ -22,8 +23,8 @@ typedef struct CpuIntegerOperand {
     CpuLines zero_points, scales;
 } CpuIntegerOperand;
 
-/* Matrix operand `matrix` (rank 1: one row or one column) with the inputs of that number as its
- * zero points and scales; scale 0: it has none. */
+/* Reads matrix operand `matrix` (rank 1: one row or one column) with the inputs of those numbers as
+ * its zero points and scales; scale 0: none. */
 MUST_CHECK Error *cpu_integer_operand_of(const PlanRequest *request, uint32_t matrix,
     uint32_t zero_point, uint32_t scale, bool rows, CpuIntegerOperand *out);
 /* The index of a matrix's first number. */
@@ -33,22 +34,22 @@ static inline int64_t cpu_integer_pairs(int64_t depth) { return depth / 2 + dept
 static inline int64_t cpu_integer_panels(int64_t columns) {
     return columns / CPU_INTEGER_PANEL + (columns % CPU_INTEGER_PANEL != 0);
 }
-/* Bytes of all its matrices by rows, and by panels of columns. Errors: INVALID. */
+/* Bytes of all the operand's matrices by rows, and by panels of columns. Errors: INVALID. */
 MUST_CHECK Error *cpu_integer_row_bytes(const CpuIntegerOperand *operand, uint64_t *out);
 MUST_CHECK Error *cpu_integer_panel_bytes(const CpuIntegerOperand *operand, uint64_t *out);
-/* Fills rows, or panels, of all matrices. zero_points: NULL where there are none. */
+/* Fill rows, or panels, of all matrices. zero_points: NULL: none. */
 MUST_CHECK Error *cpu_integer_pack_rows(CpuDevice *device, uint32_t threads,
     const CpuIntegerOperand *operand, const void *data, const void *zero_points, int16_t *out);
 MUST_CHECK Error *cpu_integer_pack_panels(CpuDevice *device, uint32_t threads,
     const CpuIntegerOperand *operand, const void *data, const void *zero_points, int16_t *out);
 
-/* One number of a byte type. */
+/* Loads one number of a byte type. */
 static inline int32_t cpu_integer_load(bool is_signed, const void *data, int64_t index) {
     const uint8_t byte = ((const uint8_t *)data)[index];
     return is_signed ? (int8_t)byte : byte;
 }
 
-/* Any number of scales as float32. */
+/* Widens scales to float32. */
 void cpu_integer_widen_scales(const CpuWiden *widen, const void *data, uint64_t count, float *out);
 
 /* out[i] = the byte nearest to (sums[i] + bias) * factors[i] (ties to even), plus the zero point;

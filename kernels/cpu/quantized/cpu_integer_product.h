@@ -1,10 +1,11 @@
 #pragma once
 /* Products of matrices of 16-bit integers, summed modulo 2^32: exact, so the bits are the same at
- * every instruction set, in every order and on every number of threads.
+ * every instruction set, in every order and on every number of threads. Called by the kernels of
+ * integer products, on the threads of a launch. Pure: no state.
  *
- * Bytes of either sign less their zero points (-255 … 255) are such integers, and a product of two
- * pairs of them fits 32 bits. Both operands lie by pairs along the depth: an odd depth ends with a
- * 0. */
+ * Bytes of either sign minus their zero points (-255 … 255) are such integers, and a sum of two
+ * products of them fits 32 bits. Both operands are stored in pairs along the depth: an odd depth
+ * ends with a 0. */
 #include "kernels/cpu/core/cpu_internal.h"
 
 enum {
@@ -27,5 +28,5 @@ typedef struct CpuIntegerTile {
 
 typedef void CpuIntegerProduct(const CpuIntegerTile *tile);
 CpuIntegerProduct *cpu_integer_product_for(CpuLevel level);
-/* The tile's product in pieces of its depth, between which it looks at the stop. */
+/* Computes the tile's product in pieces of its depth, and checks the stop between them. */
 void cpu_integer_sum(CpuIntegerProduct *product, const CpuIntegerTile *tile);

@@ -1,6 +1,6 @@
-/* FusedConvBFloat16 and FusedConvInt8. Images are rounded or made bytes once, into the workspace,
- * with what windows see beside them; then the windows of a row of outputs are, for each row of the
- * kernel, rows of a matrix that lie a step apart, as in cpu_conv_last.h. */
+/* FusedConvBFloat16 and FusedConvInt8. Images are rounded or quantized to bytes once, into the
+ * workspace, together with their padding; then for each row of the kernel the windows of a row of
+ * outputs are rows of a matrix that lie a step apart, as in cpu_conv_last.h. */
 #include <stdatomic.h>
 #include <string.h>
 

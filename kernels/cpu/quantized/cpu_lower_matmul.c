@@ -1,6 +1,6 @@
-/* FusedMatMulBFloat16 and FusedMatMulInt8. Rows of A are rounded or made bytes once, into the
- * workspace; then tiles of rows × four panels of weights are computed block by block of the depth.
- * Weights that are not packed are packed by every launch. */
+/* FusedMatMulBFloat16 and FusedMatMulInt8. Rows of A are rounded or quantized to bytes once, into
+ * the workspace; then tiles of rows × four panels of weights are computed block by block of the
+ * depth. Weights that are not packed are packed by every launch. */
 #include <stdatomic.h>
 
 #include "kernels/cpu/quantized/cpu_lower_operands.h"

@@ -1,20 +1,21 @@
 #pragma once
-/* The inner kernels of products at lower precision: rows that were rounded to bfloat16 or made
- * bytes, times panels of weights of two bytes or one.
+/* The inner kernels of products at lower precision: rows rounded to bfloat16 or quantized to bytes,
+ * times panels of weights of two bytes or one. Called by the kernels of cpu/quantized/ on the
+ * threads of a launch. Pure: no state.
  *
- * Weights lie in panels of 16 columns, by groups along the depth: [group][column][2 or 4]. The last
- * group and the last panel end with zeros.
+ * Weights are stored in panels of 16 columns, by groups along the depth: [group][column][2 or 4].
+ * The last group and the last panel end with zeros.
  *
  * bfloat16: every element is one chain of multiply-adds in float32, started from zero, along the
- * depth by pairs, of each the second first (as AVX512_BF16 does it): the bits depend on its row and
- * its column and on nothing else. int8: sums of integers, which are exact modulo 2^32 in any
- * order. */
+ * depth by pairs, the second of each pair first (as AVX512_BF16 does it): the bits depend on its
+ * row and its column and on nothing else. int8: sums of integers, which are exact modulo 2^32 in
+ * any order. */
 #include "kernels/cpu/core/cpu_internal.h"
 
-/* What is multiplied, in which form. */
+/* The forms of rows and weights. */
 typedef enum CpuLowerForm {
     CPU_LOWER_BFLOAT16,
-    CPU_LOWER_BFLOAT16_DOT, /* AVX512_BF16; takes denormal numbers for zero, and makes none */
+    CPU_LOWER_BFLOAT16_DOT, /* AVX512_BF16; treats denormal numbers as zero, and makes none */
     CPU_LOWER_INT8,
     CPU_LOWER_INT8_DOT, /* AVX512_VNNI, whose bytes of rows have no sign: see zeros */
     CPU_LOWER_FORM_COUNT,
@@ -24,7 +25,7 @@ enum {
     CPU_LOWER_PANEL = 16,
     CPU_LOWER_COLUMNS = 64, /* of a tile: four panels */
     CPU_LOWER_ROWS = 96,    /* of a tile: 24 KiB of sums on the stack */
-    CPU_LOWER_BLOCK = 8192, /* bytes of a panel at a time, which stay in the first level cache */
+    CPU_LOWER_BLOCK = 8192, /* bytes of a panel at a time, which fit the first level cache */
     CPU_LOWER_CHANNELS = 4, /* a multiple: whole groups of every form in each pixel of an image */
 };
 
@@ -39,7 +40,7 @@ typedef struct CpuLowerFormInfo {
 
 extern const CpuLowerFormInfo cpu_lower_forms[CPU_LOWER_FORM_COUNT];
 
-/* The best that the device has. */
+/* The best form that the device supports. */
 CpuLowerForm cpu_lower_form(const CpuDevice *device, bool is_int8);
 
 /* out[rows][CPU_LOWER_COLUMNS] (+)= a[rows][groups] times panels. Strides in bytes. */
@@ -50,15 +51,16 @@ typedef struct CpuLowerTile {
     const void *b;
     int64_t b_panel;
     void *out;       /* bfloat16: float32; int8: int32 */
-    bool accumulate; /* go on from what out holds */
-    /* CPU_LOWER_INT8_DOT, unless it accumulates: row r's bytes are by zeros[r] too large, so that
-     * its sums start from -zeros[r] * heads; the first panel's head, the others b_panel apart. */
+    bool accumulate; /* add to the values in out */
+    /* CPU_LOWER_INT8_DOT, unless it accumulates: row r's bytes are too large by zeros[r], so its
+     * sums start from -zeros[r] * heads. heads: the first panel's head, the others b_panel
+     * apart. */
     const int32_t *zeros;
     const void *heads;
 } CpuLowerTile;
 
 typedef void CpuLowerProduct(const CpuLowerTile *tile);
-/* Forms for AVX512_BF16 and AVX512_VNNI: on a machine that has them. */
+/* Forms for AVX512_BF16 and AVX512_VNNI: only on a machine that has them. */
 CpuLowerProduct *cpu_lower_product_for(CpuLevel level, CpuLowerForm form);
 void cpu_lower_product_bfloat16_dot(const CpuLowerTile *tile);
 void cpu_lower_product_int8_dot(const CpuLowerTile *tile);
@@ -67,7 +69,7 @@ static inline int64_t cpu_lower_groups(CpuLowerForm form, int64_t depth) {
     const int64_t group = cpu_lower_forms[form].group;
     return depth / group + (depth % group != 0);
 }
-/* Bytes of a row as it is multiplied. */
+/* Bytes of a row in the form that is multiplied. */
 static inline int64_t cpu_lower_row_bytes(CpuLowerForm form, int64_t depth) {
     const CpuLowerFormInfo *info = &cpu_lower_forms[form];
     return cpu_lower_groups(form, depth) * info->group * info->row_size;
@@ -75,7 +77,7 @@ static inline int64_t cpu_lower_row_bytes(CpuLowerForm form, int64_t depth) {
 static inline int64_t cpu_lower_panels(int64_t columns) {
     return columns / CPU_LOWER_PANEL + (columns % CPU_LOWER_PANEL != 0);
 }
-/* Bytes of all columns' groups, one behind the other. */
+/* Bytes of one group of all columns of a panel. */
 static inline int64_t cpu_lower_group_bytes(CpuLowerForm form) {
     const CpuLowerFormInfo *info = &cpu_lower_forms[form];
     return (int64_t)info->group * CPU_LOWER_PANEL * info->weight_size;
@@ -87,7 +89,7 @@ static inline int64_t cpu_lower_panel_bytes(CpuLowerForm form, int64_t depth) {
 /* Errors: INVALID too large. */
 MUST_CHECK Error *cpu_lower_packed_bytes(
     CpuLowerForm form, int64_t depth, int64_t columns, uint64_t *out);
-/* What stands in int8's packed panels for row k and column c of B. */
+/* The byte in int8's packed panels for row k and column c of B. */
 static inline int8_t cpu_lower_byte(
     CpuLowerForm form, const char *panels, int64_t depth, int64_t k, int64_t c) {
     const int64_t group = cpu_lower_forms[form].group;
@@ -95,6 +97,6 @@ static inline int8_t cpu_lower_byte(
     return (int8_t)panel[cpu_lower_forms[form].head + k / group * cpu_lower_group_bytes(form) +
                          c % CPU_LOWER_PANEL * group + k % group];
 }
-/* Writes panels [begin, end) of plain B [depth, columns] where they belong in `packed`. */
+/* Writes panels [begin, end) of plain B [depth, columns] at their place in `packed`. */
 void cpu_lower_pack(CpuLowerForm form, const void *b, int64_t depth, int64_t columns, int64_t begin,
     int64_t end, void *packed);

@@ -4,7 +4,7 @@
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/operator/operator_lower.h"
 
-/* Constant weights that are a matrix when they are multiplied. */
+/* Constant weights in the form of a matrix. */
 typedef struct Weights {
     CpuLowerForm form;
     int64_t depth, columns;

@@ -1,4 +1,4 @@
-/* QuantizeLinear and DequantizeLinear: runs of elements beside the scale and zero point of each. */
+/* QuantizeLinear and DequantizeLinear: runs of elements with the scale and zero point of each. */
 #include "kernels/cpu/elementwise/cpu_small.h"
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/arguments/quantization.h"

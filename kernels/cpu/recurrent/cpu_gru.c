@@ -1,6 +1,6 @@
 /* GRU of float32 and, through float32, of float16 and bfloat16. ONNX's gate order: update, reset,
- * hidden. Where the state is reset before it is multiplied, the hidden gate has a product of its
- * own behind the other two. */
+ * hidden. If the state is reset before it is multiplied, the hidden gate has a second product after
+ * that of the other two. */
 #include "kernels/cpu/recurrent/cpu_recurrent.h"
 
 /* Update and reset. */

@@ -1,7 +1,8 @@
 #pragma once
-/* What LSTM, GRU and RNN share, and those whose weights are bfloat16: a call read, one matrix
- * product for all inputs, one for each step's states, and the order of steps. What happens to one
- * element of the batch in a step is a cell of cpu_lstm.c, cpu_gru.c or cpu_rnn.c. */
+/* The common part of LSTM, GRU and RNN, and of those with weights of bfloat16: reads a call,
+ * computes one matrix product for all inputs and one for each step's states, and orders the steps.
+ * The work on one element of the batch in a step is a cell of cpu_lstm.c, cpu_gru.c or cpu_rnn.c.
+ * Called by those when they plan and launch. Pure: a CpuRecurrent belongs to its plan. */
 #include "kernels/cpu/loops/cpu_float_plan.h"
 #include "kernels/cpu/loops/cpu_loops.h"
 #include "kernels/cpu/matmul/cpu_matmul_kernel.h"
@@ -9,7 +10,7 @@
 enum { CPU_RECURRENT_ACTIVATIONS_MAX = 3 };
 
 typedef struct CpuRecurrentActivation {
-    CpuLoopId id; /* CPU_LOOP_COUNT: one that is no operator's */
+    CpuLoopId id; /* CPU_LOOP_COUNT: an activation that is no operator's */
     CpuLoop *loop;
     CpuParameters parameters;
 } CpuRecurrentActivation;
@@ -20,13 +21,14 @@ typedef struct CpuRecurrent CpuRecurrent;
 typedef struct CpuCellCall {
     const CpuRecurrent *recurrent;
     const CpuRecurrentActivation *activations; /* of the direction */
-    int64_t count;           /* units of the state, beginning where what follows points to */
-    float *gates;            /* X W' + bias, each gate `hidden` behind the last; written over */
+    int64_t count;           /* units of the state, beginning where the pointers below point to */
+    float *gates;            /* X W' + bias, each gate `hidden` elements after the last;
+                              * overwritten */
     float *products;         /* H R' of as many gates as the first product has; the same */
     const float *state_bias; /* R's bias; NULL: none */
     const float *peepholes;  /* NULL: none */
-    float *reset;            /* what the second product takes, and */
-    const float *candidate;  /* what it makes */
+    float *reset;            /* the input of the second product, and */
+    const float *candidate;  /* its result */
     float *h, *c;
 } CpuCellCall;
 
@@ -49,8 +51,8 @@ struct CpuRecurrent {
     int64_t length, batch, input, hidden, directions;
     int64_t gates;
     int64_t joined_gates; /* the first ones, whose two biases are added up beforehand */
-    /* Gates of the first product of a step; the others are a second one, of what the first cell
-     * leaves. */
+    /* Gates of the first product of a step; the others are in a second product, of the first cell's
+     * results. */
     int64_t first_gates;
     bool sliced; /* threads share the units of the state, each with its columns of the products */
     bool batch_first;
@@ -67,21 +69,21 @@ struct CpuRecurrent {
     float clip_limits[2];
     CpuRecurrentRows rows;
     CpuLstmLoop *lstm_loop;
-    CpuCell *cells[2]; /* the second: behind the second product */
+    CpuCell *cells[2]; /* the second cell: after the second product */
 };
 
-/* Reads a request of one of the three; the cells are left to be set. level: whose loops are put in;
- * dtype: float32 or float64, of what is computed. Errors: UNSUPPORTED an unknown activation;
- * INVALID too few of them. */
+/* Reads a request of one of the three operators; the caller sets the cells. level: of the loops;
+ * dtype: float32 or float64, the type of the computation. Errors: UNSUPPORTED an unknown
+ * activation; INVALID too few of them. */
 MUST_CHECK Error *cpu_recurrent_of(
     const PlanRequest *request, CpuLevel level, DType dtype, CpuRecurrent *out);
 /* Rows of Y, and of an initial or last state. */
 int64_t cpu_recurrent_output_row(
     const CpuRecurrent *recurrent, int64_t t, int64_t direction, int64_t n);
 int64_t cpu_recurrent_state_row(const CpuRecurrent *recurrent, int64_t direction, int64_t n);
-/* Row of X that element n of the batch has at time t. */
+/* The row of X of element n of the batch at time t. */
 int64_t cpu_recurrent_time_row(const CpuRecurrent *recurrent, int64_t t, int64_t n);
-/* Copies the lengths, each loaded once and checked; given NULL: all are the whole length. */
+/* Copies the lengths, each loaded once and checked; given NULL: all have the whole length. */
 MUST_CHECK Error *cpu_recurrent_lengths(
     const CpuRecurrent *recurrent, const void *given, int32_t *out);
 
@@ -90,10 +92,10 @@ void cpu_recurrent_clip(const CpuRecurrent *recurrent, float *row, int64_t count
 
 /* ---- float32, and float16 and bfloat16 through it ---- */
 
-/* Sizes of the products, the rows' code. */
+/* Sets the sizes of the products and the code for rows. */
 void cpu_recurrent_prepare(CpuRecurrent *recurrent, CpuLevel level);
 /* Floats of workspace. */
 int64_t cpu_recurrent_workspace_count(const CpuRecurrent *recurrent);
-/* A plan of a request with these cells. */
+/* Makes a plan of a request with these cells. */
 MUST_CHECK Error *cpu_recurrent_plan(Device *device, CpuLevel level, const char *kernel_name,
     const PlanRequest *request, CpuCell *const cells[2], Plan **out);

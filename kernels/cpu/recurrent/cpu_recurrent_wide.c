@@ -1,5 +1,5 @@
-/* LSTM, GRU and RNN of float64: each element of the batch goes through all its steps by itself, and
- * every sum is a chain in order: the same bits everywhere. */
+/* LSTM, GRU and RNN of float64: each element of the batch is computed through all its steps by
+ * itself, and every sum is a chain in order: the same bits everywhere. */
 #include <string.h>
 
 #include "kernels/cpu/recurrent/cpu_recurrent.h"

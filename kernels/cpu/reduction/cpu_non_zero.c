@@ -1,5 +1,5 @@
-/* NonZero: counts first, then writes the coordinates of what is not zero (NaN is not), row-major.
- */
+/* NonZero: counts first, then writes the coordinates of the elements that are not zero (NaN is
+ * not), row-major. */
 #include <inttypes.h>
 
 #include "kernels/cpu/core/cpu_internal.h"

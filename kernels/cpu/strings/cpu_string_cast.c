@@ -1,5 +1,5 @@
-/* Cast from and to strings: numbers as people write them, each float in the fewest digits that give
- * it back. */
+/* Cast from and to strings: decimal numbers; each float is printed with the fewest digits that read
+ * back as the same float. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

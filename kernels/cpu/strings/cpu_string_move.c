@@ -1,7 +1,7 @@
-/* Operators that move elements, of strings: the same operator moves the elements' numbers, then the
- * texts follow. So indices are checked where they always are, and every such operator is there.
- * Number 0 is the empty string. For operators that compare, numbers are ordered as the texts are.
- */
+/* Operators that move elements, for strings: the same operator moves the elements' numbers, then
+ * the texts follow. So indices are checked by the usual code, and every such operator supports
+ * strings. Number 0 is the empty string. For operators that compare, numbers are ordered as the
+ * texts are. */
 #include <inttypes.h>
 #include <string.h>
 

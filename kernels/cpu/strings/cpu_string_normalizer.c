@@ -1,4 +1,4 @@
-/* StringNormalizer: stop words go, what is left changes its case. */
+/* StringNormalizer: removes stop words and changes the case of the others. */
 #include <string.h>
 
 #include "base/utf8.h"

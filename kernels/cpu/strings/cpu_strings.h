@@ -1,12 +1,13 @@
 #pragma once
-/* What kernels of strings share. They run on one thread: texts are as long as they are. */
+/* Functions that the kernels of strings share. These kernels run on one thread, since texts have
+ * any length. */
 #include "base/checked.h"
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/tensor/string_tensor.h"
 
 #define DTYPES_STRING DTYPE_BIT(DTYPE_STRING)
 
-/* The elements of two inputs as they are broadcast to a shape, one after the other. */
+/* The elements of two inputs, broadcast to a shape, one pair after the other. */
 typedef struct CpuStringPairs {
     const void *data[2];
     int64_t counts[2]; /* elements of each input */
@@ -16,10 +17,10 @@ typedef struct CpuStringPairs {
 } CpuStringPairs;
 
 CpuStringPairs cpu_string_pairs_open(const Shape *shape, const Shape *a, const Shape *b);
-/* The pair of now; then on to the next one. */
+/* Returns the present pair and moves to the next one. */
 void cpu_string_pairs_next(CpuStringPairs *pairs, StringView *out_a, StringView *out_b);
 
-/* string_writer_add that looks at the stop between pieces of a text. */
+/* As string_writer_add, but checks the stop between pieces of a text. */
 enum { CPU_STRING_PIECE = 4 << 20 };
 MUST_CHECK Error *cpu_string_write(StringWriter *writer, StringView text, KernelStopMeter *meter);
 /* Errors: INVALID more than 2^64 bytes. */

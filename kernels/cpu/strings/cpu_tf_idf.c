@@ -1,4 +1,5 @@
-/* TfIdfVectorizer: the pool's n-grams stand in a hash table; each row's are looked up in it. */
+/* TfIdfVectorizer: the pool's n-grams are in a hash table, in which each row's n-grams are looked
+ * up. */
 #include <string.h>
 
 #include "base/allocator.h"

@@ -1,5 +1,5 @@
 /* NonMaxSuppression: for each image and class the boxes by falling score, each kept unless it
- * overlaps one that is. The result is found once to be counted and once more to be written. */
+ * overlaps a kept one. The result is computed once to count it and once more to write it. */
 #include "base/checked.h"
 #include "kernels/cpu/core/cpu_internal.h"
 

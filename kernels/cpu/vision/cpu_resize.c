@@ -1,6 +1,6 @@
-/* Resize: nearest moves elements of any type; linear and cubic go along one axis after the other,
- * those that shrink first, so that nothing between is larger than both input and output. float32
- * and half types are computed in float32, float64 and integers in float64. */
+/* Resize: nearest moves elements of any type; linear and cubic resize one axis after the other,
+ * shrinking ones first, so that no intermediate result is larger than both input and output.
+ * float32 and half types are computed in float32, float64 and integers in float64. */
 #include <math.h>
 #include <string.h>
 

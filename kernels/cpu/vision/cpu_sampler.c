@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Keys' cubic convolution, as PyTorch has it. */
+/* Keys' cubic convolution, as in PyTorch. */
 static const double CUBIC_A = -0.75;
 /* Points further away than that have nothing to do with an image; coordinates below convert to
  * int64. */

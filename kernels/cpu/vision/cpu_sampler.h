@@ -1,6 +1,7 @@
 #pragma once
-/* Interpolation at any point of an image with any number of dimensions: which elements of a plane
- * are read and what each weighs. */
+/* Interpolation at any point of an image with any number of dimensions: the elements of a plane
+ * that are read, and their weights. Called by cpu_deform_conv.c and cpu_grid_sample.c, on the
+ * threads of a launch. Pure: no state. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,7 +20,7 @@ typedef enum CpuSamplerPadding {
 
 enum {
     CPU_SAMPLER_TAPS_MAX = 4096, /* cubic in WINDOW_RANK_MAX dimensions */
-    CPU_SAMPLER_POINTS_MAX = 64, /* that are worked on together */
+    CPU_SAMPLER_POINTS_MAX = 64, /* computed together */
 };
 
 typedef struct CpuSampler {
@@ -27,10 +28,10 @@ typedef struct CpuSampler {
     int64_t dims[WINDOW_RANK_MAX]; /* each at least 1 */
     CpuSamplerMode mode;
     CpuSamplerPadding padding;
-    bool corners; /* reflection at the centers of the outermost elements, not at their edges */
+    bool corners; /* reflects at the centers of the outermost elements, not at their edges */
 } CpuSampler;
 
-/* Elements that a point is made of: one, or two or four for each dimension. */
+/* How many elements are read for a point: one, or two or four for each dimension. */
 uint32_t cpu_sampler_tap_count(const CpuSampler *sampler);
 /* How many points fit into CPU_SAMPLER_TAPS_MAX taps, and CPU_SAMPLER_POINTS_MAX. */
 uint32_t cpu_sampler_block(const CpuSampler *sampler);
@@ -45,7 +46,7 @@ typedef struct CpuSamplerTaps {
     double weights[CPU_SAMPLER_TAPS_MAX];
 } CpuSamplerTaps;
 
-/* to[i] = the weighed elements of point i in the plane x. */
+/* to[i] = the weighted sum of the elements of point i in the plane x. */
 void cpu_sampler_sum_f32(
     const CpuSamplerTaps *taps, uint32_t tap_count, int64_t count, const float *x, float *to);
 void cpu_sampler_sum_f64(

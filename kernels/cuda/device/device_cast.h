@@ -1,6 +1,6 @@
 #pragma once
-/* One element from one type to another, as Cast does it. Pairs that the cpu converts in several
- * steps are several steps here. */
+/* Converts one element from one type to another, as Cast does. Pairs that the cpu converts in
+ * several steps have several steps here, too. Included by device_step.h; runs on the GPU. */
 #include "kernels/cuda/device/device_elements.h"
 #include "kernels/scalar/scalar_convert.h"
 #include "kernels/scalar/scalar_float8.h"

@@ -1,5 +1,6 @@
 #pragma once
-/* Two elements made into one, in the types that the cpu does it in. */
+/* Combines two elements into one, in the types that the cpu uses. Included by the kernels of
+ * indices, lanes and reductions; runs on the GPU. */
 #include "kernels/cuda/device/device_elements.h"
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_integer.h"
@@ -22,7 +23,7 @@ DEVICE float combine_f32(uint32_t combine, float a, float b){COMBINE_CASES(f32)}
     combine_i64(uint32_t combine, int64_t a, int64_t b){COMBINE_CASES(int64)} DEVICE uint64_t
     combine_u64(uint32_t combine, uint64_t a, uint64_t b){COMBINE_CASES(uint64)}
 
-/* b put over or combined with a, as elements' bits. */
+/* Sets b in place of a or combines them, as elements' bits. */
 DEVICE uint64_t combine_elements(uint32_t combine, uint32_t dtype, uint64_t a, uint64_t b) {
     if (combine == CUDA_COMBINE_SET) return b;
     if (dtype == DTYPE_FLOAT64)

@@ -1,5 +1,6 @@
 #pragma once
-/* Elements of tensors: moved as bits, computed with as float32, float64 or 64-bit integers. */
+/* Elements of tensors: moved as bits, computed with as float32, float64 or 64-bit integers.
+ * Included by most kernels; runs on the GPU. */
 #include "kernels/cuda/device/device_language.h"
 #include "kernels/tensor/dtype.h"
 #include "kernels/scalar/scalar_half.h"
@@ -105,7 +106,7 @@ DEVICE uint32_t element_size(uint32_t dtype) {
     }
 }
 
-/* Integers with their sign spread over 64 bits; unsigned ones and bool as they are. */
+/* Integers sign-extended to 64 bits; unsigned ones and bool unchanged. */
 DEVICE uint64_t element_widen(uint32_t dtype, uint64_t bits) {
     switch (dtype) {
     case DTYPE_INT8:
@@ -124,7 +125,8 @@ DEVICE uint64_t element_cut(uint32_t size, uint64_t bits) {
     return size == 8 ? bits : bits & (((uint64_t)1 << 8 * size) - 1);
 }
 
-/* Coordinates by division: in 32 bits where the count allows it, which is several times faster. */
+/* The offset of an element's coordinates, found by division: in 32 bits if the count allows it,
+ * which is several times faster. */
 DEVICE int64_t element_offset(
     uint64_t index, uint64_t count, uint32_t rank, const int64_t *dims, const int64_t *strides) {
     int64_t offset = 0;

@@ -1,11 +1,12 @@
 #pragma once
-/* What fused operators do with a finished sum: scale, bias, residual, activation. Activations are
- * the functors of the plain operators. */
+/* The end of fused operators, applied to a finished sum: scale, bias, residual, activation.
+ * Activations are the functors of the plain operators. Included by the kernels of products and
+ * windows; runs on the GPU. */
 #include "kernels/operator/activation.h"
 #include "kernels/cuda/device/device_elements.h"
 #include "kernels/scalar/scalar_float.h"
 
-/* bias and residual: places of their elements. */
+/* bias and residual: indices of their elements. */
 #define EPILOGUE_OF(T, s)                                                                          \
     DEVICE T epilogue_activate_##s(const CudaEpilogue *e, T x) {                                   \
         switch (e->activation) {                                                                   \

@@ -1,6 +1,7 @@
 #pragma once
-/* The steps of a group that is compiled at run time, as functions of their own: what
- * device_pointwise.cu chooses while it runs, the group's source names. */
+/* The steps of a group that is compiled at run time, as functions of their own: device_pointwise.cu
+ * chooses a step while it runs, the group's source names it. Included by the sources that
+ * cuda_pointwise_source.c writes; runs on the GPU. */
 #include "kernels/cuda/device/device_operands.h"
 
 /* ---- inputs ---- */

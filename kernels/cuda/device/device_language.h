@@ -1,13 +1,14 @@
 #pragma once
 /* The language of the kernels: the common subset of C11 and CUDA C++. nvcc makes device code of it;
- * a C compiler makes functions that run one block, so that their logic is tested where no GPU is.
+ * a C compiler makes functions that run one block, so that the kernels' logic is tested without a
+ * GPU. Included by every kernel.
  *
  * A kernel is KERNEL(name, Parameters) { … } over the parameters p. It consists of phases:
- *   THREADS(t) { … }   what each thread t of the block does
- *   PHASE(t) { … }     the same, and then all threads of the block wait for each other
- * What a thread keeps from one phase to another is KEPT(T, name, count), and there
- * name[KEPT_OF(t)][i]. What stands outside the phases is the same for all threads of the block.
- * Threads speak to each other through SHARED arrays only, and never within one phase; what is
+ *   THREADS(t) { … }   the work of each thread t of the block
+ *   PHASE(t) { … }     the same, after which all threads of the block wait for each other
+ * A value that a thread keeps from one phase to another is KEPT(T, name, count), read as
+ * name[KEPT_OF(t)][i]. Code outside the phases is the same for all threads of the block.
+ * Threads communicate through SHARED arrays only, and never within one phase; a variable that is
  * declared in a phase lives no longer than it, so that a C compiler may run the threads of a phase
  * one after the other, in any order. A phase is left at its end alone: no break, no return. */
 #include <stdint.h>
@@ -66,6 +67,6 @@ DEVICE void device_min_u64(uint64_t *at, uint64_t value) { *at = value < *at ? v
 
 #endif
 
-/* The units that this thread works on: thread t of all, then as many further on. */
+/* Loops over the units of this thread: thread t of all, then those a whole grid further on. */
 #define EACH_UNIT(i, t, units)                                                                     \
     for (uint64_t i = BLOCK * CUDA_THREADS + (t); i < (units); i += BLOCKS * CUDA_THREADS)

@@ -1,6 +1,7 @@
 #pragma once
-/* Where a pointwise program's operands come from, several neighbouring elements at a time, and
- * where its result goes. Contiguous ones move in one access of up to 16 bytes. */
+/* Loads a pointwise program's operands, several neighbouring elements at a time, and stores its
+ * result. Contiguous ones move in one access of up to 16 bytes. Included by device_group.h and
+ * device_pointwise.cu; runs on the GPU. */
 #include "kernels/cuda/device/device_step.h"
 
 typedef struct LANES_ALIGNED(4) Lanes8 {
@@ -69,7 +70,7 @@ DEVICE StepLanes load_same(uint64_t bits) {
     return lanes;
 }
 
-/* Lane by lane: strided operands, and contiguous ones at odd addresses. */
+/* Loads lane by lane: strided operands, and contiguous ones at unaligned addresses. */
 DEVICE StepLanes load_each(const CudaPointwiseOperands *p, const CudaPointwiseInput *input,
     uint32_t layout, uint32_t size, uint32_t rank, uint64_t at) {
     StepLanes lanes;

@@ -1,6 +1,7 @@
 #pragma once
-/* What the kernels take of the C library, for a compiler that has none: in a program that is
- * compiled at run time this stands for the library's headers. The rest is built into it. */
+/* The part of the C library that the kernels use, for a compiler without one: in a program that is
+ * compiled at run time this header replaces the library's headers. The other functions are built
+ * into the compiler. Included by sources that NVRTC compiles; runs on the GPU. */
 
 using int8_t = signed char;
 using int16_t = short;
@@ -25,6 +26,6 @@ using uintptr_t = unsigned long long;
 #define UINT32_MAX 4294967295U
 #define UINT64_MAX 18446744073709551615ULL
 
-/* gcc's and nvcc's names for what is rounded exactly in any case */
+/* gcc's and nvcc's names for functions that are rounded exactly in any case */
 #define __builtin_sqrtf sqrtf
 #define __builtin_sqrt sqrt

@@ -1,6 +1,7 @@
 #pragma once
 /* One step of a pointwise program, on several elements at a time: the functors of kernels/scalar,
- * so that every element has the bits that the cpu gives it. */
+ * so that every element has the bits that the cpu computes. Included by the pointwise and LSTM
+ * kernels; runs on the GPU. */
 #include "kernels/cuda/device/device_cast.h"
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_integer.h"
@@ -122,15 +123,15 @@ DEVICE uint64_t step_prelu_uint64(uint64_t x, uint64_t slope) {
     return x;
 }
 
-/* Comparisons make 0 or 1. */
+/* Comparisons give 0 or 1. */
 DEVICE uint64_t step_result_f32(uint32_t dtype, float value) {
     return dtype == DTYPE_BOOL ? (uint64_t)(value != 0.0f) : element_from_f32(dtype, value);
 }
 DEVICE uint64_t step_result_f64(uint32_t dtype, double value) {
     return dtype == DTYPE_BOOL ? (uint64_t)(value != 0.0) : element_from_f64(dtype, value);
 }
-/* A further operand of an integer step: exponents, and the numbers of SHRINK, are of a type of
- * their own. */
+/* A further operand of an integer step: exponents, and the numbers of SHRINK, have a type of their
+ * own. */
 DEVICE uint64_t step_further(uint32_t op, uint32_t dtype, uint64_t bits) {
     const int is_other = op == CUDA_POINTWISE_POW_BY_INT64 || op == CUDA_POINTWISE_POW_BY_FLOAT64 ||
                          op == CUDA_POINTWISE_SHRINK;
@@ -149,8 +150,8 @@ DEVICE float step_long_f32(uint32_t op, float x, float y, float alpha, float bet
     }
 }
 
-/* Long functors stand in functions of their own, which take all lanes at once: what they cost
- * dwarfs a call, and the short ones keep their operands in registers. */
+/* Long functors are functions of their own, which take all lanes at once: a call is cheap compared
+ * with them, and the short functors keep their operands in registers. */
 DEVICE_CALL void step_away_f32(const CudaPointwiseStep *step, float alpha, float beta,
     const StepLanes *a, const StepLanes *b, StepLanes *out) {
     for (int i = 0; i < LANES; i++) {
@@ -187,7 +188,7 @@ DEVICE StepLanes step_f32(const CudaPointwiseStep *step, float alpha, float beta
     return lanes;
 }
 
-/* float64 and integers are rarer: all of theirs is away, which compiles much faster. */
+/* float64 and integers are rarer: all their steps are such calls, which compiles much faster. */
 DEVICE double step_any_f64(uint32_t op, double x, double y, double z, double alpha, double beta) {
     switch (op) {
         STEP_SHORT_FLOATS(STEP_ANSWER, double, f64, x, y, z)

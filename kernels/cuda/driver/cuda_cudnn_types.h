@@ -1,6 +1,7 @@
 #pragma once
-/* What is used of cuDNN 9, as cuda_driver.h does it for the driver: types and numbers of
- * cudnn_graph.h 9.19, with NVIDIA's names. tests/kernels/cuda_headers.c compares. */
+/* The part of cuDNN 9 that is used, declared as cuda_driver.h does for the driver: types and
+ * numbers of cudnn_graph.h 9.19, with NVIDIA's names. Included by cuda_driver.h.
+ * tests/kernels/cuda_headers.c compares. Pure: no state. */
 #include <stddef.h>
 #include <stdint.h>
 

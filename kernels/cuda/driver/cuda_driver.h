@@ -1,9 +1,9 @@
 #pragma once
-/* What is used of NVIDIA's interfaces, declared here so that this builds where no toolkit is: types
- * and numbers of the CUDA driver (cuda.h 13.0), of cuBLASLt (cublasLt.h, cublas_api.h and
+/* The used parts of NVIDIA's interfaces, declared here so that the code builds without a toolkit:
+ * types and numbers of the CUDA driver (cuda.h 13.0), of cuBLASLt (cublasLt.h, cublas_api.h and
  * library_types.h 13.0) and of NVRTC (nvrtc.h 13.0); those of cuDNN are in cuda_cudnn_types.h.
  * Names are NVIDIA's. The functions are in cuda_symbols.def. tests/kernels/cuda_headers.c compares
- * with NVIDIA's headers where they are. */
+ * with NVIDIA's headers where they exist. Pure: no state. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-/* The kernels of kernels/cuda/device as nvcc made them; none in a build without nvcc. */
+/* The kernels of kernels/cuda/device as nvcc compiled them; none in a build without nvcc. Loaded by
+ * cuda_launch.c. Pure: a constant. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,6 +1,7 @@
 #pragma once
-/* NVRTC: the source of a kernel to an image that the driver loads, with the flags that
- * kernels/cuda/meson.build gives nvcc, so that what is compiled at run time has the same bits.
+/* NVRTC: compiles the source of a kernel to an image that the driver loads, with the flags that
+ * kernels/cuda/meson.build gives nvcc, so that kernels compiled at run time have the same bits.
+ * Called by cuda_modules.c and cuda_compiled.c.
  *
  * Threads: any. */
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 
 typedef struct CudaNvrtc {
     const CudaSymbols *api; /* NULL: not opened */
-    int sm;                 /* what is compiled for: 10 * major + minor */
+    int sm;                 /* the GPU to compile for: 10 * major + minor */
     bool assembled;         /* to machine code; false: to PTX, which the driver assembles */
 } CudaNvrtc;
 
@@ -20,15 +21,14 @@ typedef struct CudaImage {
     size_t size;
 } CudaImage;
 
-/* sm: the GPU's. driver_version: as cuDriverGetVersion counts.
- * Errors: UNSUPPORTED the library is not on this machine, or makes nothing that this driver and
- * GPU run. */
+/* sm: the GPU's. driver_version: as cuDriverGetVersion counts. Errors: UNSUPPORTED the library is
+ * not on this machine, or makes no image that this driver and GPU run. */
 MUST_CHECK Error *cuda_nvrtc_open(int sm, int driver_version, CudaNvrtc *out);
-/* The headers are cuda_embedded.
+/* The source may include the headers in cuda_embedded.
  *
- * name:    of the source, in what the compiler says of it.
- * out_log: NULL, or gets what the compiler says.
- * Errors:  FAILED with what the compiler says, OUT_OF_MEMORY. */
+ * name:    of the source, in the compiler's messages.
+ * out_log: NULL, or gets the compiler's messages.
+ * Errors:  FAILED with the compiler's messages, OUT_OF_MEMORY. */
 MUST_CHECK Error *cuda_nvrtc_compile(const CudaNvrtc *nvrtc, const char *name, const char *source,
     CudaImage *out, TextBuilder *out_log);
 void cuda_image_deinit(CudaImage *image);

@@ -1,10 +1,11 @@
 #pragma once
-/* What a cuda device's SPEC may say behind its index:
+/* The options in a cuda device's SPEC after its index. Read by cuda_class.c when a device is
+ * opened.
  *   memory=SIZE  takes no more of the GPU's memory
- *   tf32=on      float32 products, those of convolutions too, may be rounded to 10 bits before
- *                they are added up; off if not said
- *   graphs=on    launches that come back are started together, as graphs; off if not said
- *   compile=off  fused groups are interpreted, not compiled at run time; on if not said */
+ *   tf32=on      float32 products, also of convolutions, may be rounded to 10 bits before they are
+ *                added up; default off
+ *   graphs=on    repeated launches are started together, as graphs; default off
+ *   compile=off  fused groups are interpreted, not compiled at run time; default on */
 #include <stdbool.h>
 
 #include "kernels/device/device_options.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* More helps products of few but long rows, on GPUs of many units. */
+/* A larger workspace helps products of few but long rows, on GPUs with many units. */
 static const uint64_t WORKSPACE_BYTES_MAX = (uint64_t)32 << 20;
 
 /* Errors: EXHAUSTED no memory; DEVICE_LOST; FAILED otherwise; with the library's name of it. */

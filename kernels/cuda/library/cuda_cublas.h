@@ -1,7 +1,8 @@
 #pragma once
-/* Matrix products by cuBLASLt: one of them described, planned and started.
+/* Matrix products by cuBLASLt: one product described, planned and started. Called by
+ * cuda_cublas_matmul.c and cuda_class.c; a plan may run on any thread.
  *
- * cuBLASLt counts by columns: it is given B' A' for A B, with the memory as it is. */
+ * cuBLASLt counts by columns: it computes B' A' for A B, with the memory unchanged. */
 #include "kernels/cuda/runtime/cuda_operands.h"
 #include "kernels/operator/kernel.h"
 
@@ -10,7 +11,7 @@ typedef struct CudaCublasMatrix {
     uint64_t rows, columns; /* by columns */
     int64_t step;           /* elements from one column to the next */
     int64_t batch_step;     /* from one matrix to the next; 0: the same for all */
-    bool transposed;        /* it is to be read with rows and columns swapped */
+    bool transposed;        /* read with rows and columns swapped */
 } CudaCublasMatrix;
 
 typedef struct CudaCublasProblem {
@@ -22,8 +23,8 @@ typedef struct CudaCublasProblem {
     float alpha, beta;
 } CudaCublasProblem;
 
-/* One that is ready to run, on any stream and many times at once; its algorithm was chosen for
- * addresses that cuda_operands_fit. */
+/* A product that is ready to run, on any stream and many times at once; its algorithm was chosen
+ * for addresses that pass cuda_operands_fit. */
 typedef struct CudaCublasProduct {
     CudaCublasProblem problem;
     CublasLayout left, right, to;
@@ -31,26 +32,26 @@ typedef struct CudaCublasProduct {
     uint64_t workspace_bytes;
 } CudaCublasProduct;
 
-/* The library, if it is on this machine. In the device's context. */
+/* Opens the library, if it is on this machine. In the device's context. */
 MUST_CHECK Error *cuda_cublas_open(CudaDevice *device);
 void cuda_cublas_close(CudaDevice *device);
-/* The kernels that it serves, NULL-terminated. */
+/* The kernels of the library, NULL-terminated. */
 const Kernel *const *cuda_cublas_tables(void);
 
-/* The algorithm is what the library answers first, for a given workspace and without additions in
- * an order of chance: a function of the problem, the GPU and the library. *out_found false: it has
+/* Chooses the algorithm that the library names first, for a given workspace and without additions
+ * in a random order: a function of the problem, the GPU and the library. *out_found false: there is
  * none. Errors: the library's; then, as when none is found, there is nothing to deinit. */
 MUST_CHECK Error *cuda_cublas_init(
     CudaDevice *device, const CudaCublasProblem *problem, CudaCublasProduct *out, bool *out_found);
 void cuda_cublas_deinit(CudaDevice *device, CudaCublasProduct *product);
 
 typedef struct CudaCublasAddresses {
-    uint64_t left, right, bias, added, to; /* bias, added: 0 where the problem has none */
+    uint64_t left, right, bias, added, to; /* bias, added: 0 if the problem has none */
     uint64_t workspace;
 } CudaCublasAddresses;
 
-/* Equal for products that the library serves with the same kernels; see cuda_stretch_add. */
+/* Equal for products that the library computes with the same kernels; see cuda_stretch_add. */
 uint64_t cuda_cublas_stretch_key(const CudaCublasProduct *product);
-/* Behind what the stream already has to do; in the device's context. */
+/* Queues the product after the stream's earlier work; in the device's context. */
 MUST_CHECK Error *cuda_cublas_run(CudaDevice *device, const CudaCublasProduct *product,
     const CudaCublasAddresses *addresses, CUstream stream);

@@ -1,6 +1,6 @@
-/* MatMul, Gemm and FusedMatMul by cuBLASLt, with what it can do at a product's end: a bias for each
- * column, or an addend of the output's shape, or both, and relu or the gelu of a tanh. Everything
- * else is left to the kernels behind. */
+/* MatMul, Gemm and FusedMatMul by cuBLASLt, with the epilogues that it has: a bias for each column,
+ * or an addend of the output's shape, or both, and relu or the tanh form of gelu. Other requests
+ * are declined, and the next tables' kernels take them. */
 #include <string.h>
 
 #include "kernels/cpu/matmul/cpu_matmul.h"

@@ -1,15 +1,16 @@
 #pragma once
-/* Convolutions by cuDNN 9's graph interface: one of them described, planned and started. */
+/* Convolutions by cuDNN 9's graph interface: one convolution described, planned and started. Called
+ * by cuda_cudnn_conv.c and cuda_class.c; any thread. */
 #include "kernels/cuda/runtime/cuda_operands.h"
 #include "kernels/operator/kernel.h"
 
 /* The library and one GPU. */
 typedef struct CudaCudnn {
-    CudnnHandle handle;  /* serves one call at a time: plans are made and started under the mutex,
-                            whichever thread and stream it is for. Kernels overlap, queueing them
-                            does not */
-    CudnnDescriptor gpu; /* instead of a handle where the GPU is only described: plans can be made,
-                            not started */
+    CudnnHandle handle;  /* serves one call at a time: plans are made and started under the
+                          * mutex, for any thread and stream. Kernels overlap, queueing them does
+                          * not */
+    CudnnDescriptor gpu; /* replaces the handle if the GPU is only described: plans can be made,
+                          * not started */
     pthread_mutex_t mutex;
 } CudaCudnn;
 
@@ -27,21 +28,20 @@ typedef enum CudaCudnnTensor {
 } CudaCudnnTensor;
 
 /* to = relu(from * weights + added + bias), summed up in float32. The library fuses them in that
- * order only, and only with a bias: has_added and relu want has_bias. */
+ * order only, and only with a bias: has_added and relu need has_bias. */
 typedef struct CudaCudnnConv {
     int type;      /* cudnnDataType_t */
     uint32_t rank; /* of from, weights and to: 4 or 5 */
     int64_t from[CUDA_CUDNN_RANK_MAX], weights[CUDA_CUDNN_RANK_MAX], to[CUDA_CUDNN_RANK_MAX];
     int64_t stride[CUDA_CUDNN_SPATIAL_MAX], dilation[CUDA_CUDNN_SPATIAL_MAX];
     int64_t pad_begin[CUDA_CUDNN_SPATIAL_MAX], pad_end[CUDA_CUDNN_SPATIAL_MAX];
-    bool transposed; /* it is the gradient of the convolution from `to` to `from`; nothing is fused
-                      */
+    bool transposed; /* the gradient of the convolution from `to` to `from`; without fusion */
     bool has_added, has_bias, relu;
     bool rounds;        /* float32 elements may become TF32 */
-    bool channels_last; /* from, to and added lie as [images, …, channels]; weights do not */
+    bool channels_last; /* from, to and added are [images, …, channels]; weights are not */
 } CudaCudnnConv;
 
-/* One that is ready to run, on any stream; its engine was chosen for addresses that
+/* A convolution that is ready to run, on any stream; its engine was chosen for addresses that pass
  * cuda_operands_fit. */
 typedef struct CudaCudnnProgram {
     CudnnDescriptor plan;
@@ -49,27 +49,27 @@ typedef struct CudaCudnnProgram {
     uint64_t workspace_bytes;
 } CudaCudnnProgram;
 
-/* Of what is passed as a workspace. */
+/* Alignment of the workspace. */
 enum { CUDA_CUDNN_WORKSPACE_ALIGNMENT = 256 };
 
-/* The library, if it is on this machine and takes this GPU. In the device's context. */
+/* Opens the library, if it is on this machine and supports this GPU. In the device's context. */
 MUST_CHECK Error *cuda_cudnn_open(CudaDevice *device);
 void cuda_cudnn_close(CudaDevice *device);
-/* The kernels that it serves, NULL-terminated. */
+/* The kernels of the library, NULL-terminated. */
 const Kernel *const *cuda_cudnn_tables(void);
 
-/* The engine is the first that the library's heuristics name (mode A, then B, then its fallbacks)
- * and that adds up in a given order, in the element type's own precision, compiles nothing and
- * keeps to a given workspace: a function of the convolution, the GPU and the library, never of a
- * measurement. *out_found false: there is none. Errors: the library's; then, as when none is found,
- * there is nothing to deinit. */
+/* Chooses the first engine of the library's heuristics (mode A, then B, then its fallbacks) that
+ * adds up in a fixed order, in the element type's own precision, compiles nothing and fits a given
+ * workspace: a function of the convolution, the GPU and the library, never of a measurement.
+ * *out_found false: there is none. Errors: the library's; then, as when none is found, there is
+ * nothing to deinit. */
 MUST_CHECK Error *cuda_cudnn_init(
     CudaDevice *device, const CudaCudnnConv *conv, CudaCudnnProgram *out, bool *out_found);
 void cuda_cudnn_deinit(CudaDevice *device, CudaCudnnProgram *program);
 
-/* Behind what the stream already has to do; in the device's context. Allocates nothing on the GPU
- * and waits for nothing there.
+/* Queues the convolution after the stream's earlier work; in the device's context. Neither
+ * allocates GPU memory nor waits for the GPU.
  *
- * addresses: by CudaCudnnTensor; those that the convolution does not have are not read. */
+ * addresses: by CudaCudnnTensor; those of absent tensors are not read. */
 MUST_CHECK Error *cuda_cudnn_run(CudaDevice *device, const CudaCudnnProgram *program,
     const uint64_t *addresses, uint64_t workspace, CUstream stream);

@@ -1,6 +1,7 @@
-/* Conv, FusedConv and ConvTranspose by cuDNN. Tensors are described as they lie, a signal as an
- * image of one row. What the library does not fuse with a convolution, a kernel of our own does in
- * place behind it; shapes that it does not take are left to the kernels behind. */
+/* Conv, FusedConv and ConvTranspose by cuDNN. Tensors are described in their own layout, a signal
+ * as an image of one row. An epilogue that the library does not fuse with a convolution is applied
+ * in place by a kernel of our own afterwards; shapes that the library does not take are declined,
+ * and the next tables' kernels take them. */
 #include <assert.h>
 #include <string.h>
 

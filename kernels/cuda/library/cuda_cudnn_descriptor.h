@@ -1,11 +1,12 @@
 #pragma once
-/* cuDNN's descriptors: made, filled, finalized, and destroyed together. */
+/* cuDNN's descriptors: made, filled, finalized, and destroyed together. Called by cuda_cudnn.c and
+ * cuda_cudnn_graph.c, on the thread that plans. */
 #include "kernels/cuda/runtime/cuda_device.h"
 
 enum { CUDA_CUDNN_PILE_MAX = 160 };
 
-/* Descriptors that go when the scope ends. cuDNN keeps what a descriptor refers to: an execution
- * plan outlives the graph that it was made of. */
+/* Descriptors that are destroyed when the scope ends. cuDNN keeps objects that a descriptor refers
+ * to: an execution plan outlives its graph. */
 typedef struct CudaCudnnPile {
     CudaDevice *device;
     uint32_t count;
@@ -26,10 +27,10 @@ MUST_CHECK Error *cuda_cudnn_check(CudaDevice *device, int status, const char *f
 
 /* type: cudnnBackendDescriptorType_t. */
 MUST_CHECK Error *cuda_cudnn_descriptor_make(CudaCudnnPile *pile, int type, CudnnDescriptor *out);
-/* type: cudnnBackendAttributeType_t, that of the values. */
+/* type: cudnnBackendAttributeType_t of the values. */
 MUST_CHECK Error *cuda_cudnn_descriptor_set(CudaDevice *device, CudnnDescriptor descriptor,
     int attribute, int type, int64_t count, const void *values);
-/* One of cuDNN's enumerations. */
+/* Sets an attribute to a value of one of cuDNN's enumerations. */
 MUST_CHECK Error *cuda_cudnn_descriptor_set_choice(
     CudaDevice *device, CudnnDescriptor descriptor, int attribute, int type, int value);
 MUST_CHECK Error *cuda_cudnn_descriptor_set_int(

@@ -1,4 +1,4 @@
-/* Conv, FusedConv and ConvTranspose, directly: what is there when no library is. */
+/* Conv, FusedConv and ConvTranspose, directly: used when no library takes them. */
 #include "kernels/cuda/planners/cuda_matmul.h"
 #include "kernels/cuda/planners/cuda_window.h"
 #include "kernels/arguments/channels_first.h"

@@ -1,5 +1,5 @@
-/* LayerNormalization, RMSNormalization, InstanceNormalization: rows brought to mean 0 and variance
- * 1; BatchNormalization and LRN, where each element is scaled. */
+/* LayerNormalization, RMSNormalization, InstanceNormalization: rows normalized to mean 0 and
+ * variance 1; BatchNormalization and LRN, which scale each element. */
 #include <string.h>
 
 #include "kernels/cuda/planners/cuda_internal.h"

@@ -1,16 +1,16 @@
 #pragma once
 /* The parameters of the CUDA kernels: plain structures, filled by the planners and passed to a
  * kernel by value. Element types are DType numbers; addresses are the device's; strides and offsets
- * count elements unless they are named bytes.
+ * count elements unless they are named bytes. Pure: plain data.
  *
- * Seen by the C compiler and by nvcc alike. */
+ * Compiled by the C compiler and by nvcc. */
 #include <stdint.h>
 
 #include "kernels/tensor/shape_rank.h"
 
 enum {
     CUDA_THREADS = 256,          /* of every block */
-    CUDA_PARAMS_BYTES_MAX = 4096 /* what a launch can pass */
+    CUDA_PARAMS_BYTES_MAX = 4096 /* upper bound of a launch */
 };
 
 /* ---- pointwise ---- */
@@ -24,7 +24,7 @@ enum {
     CUDA_POINTWISE_LANES = 4,           /* neighbouring elements that a thread computes together */
 };
 
-/* What a step does: the loops of the cpu, and conversion between two element types. */
+/* The operation of a step: the loops of the cpu, and conversion between two element types. */
 typedef enum CudaPointwiseOp {
 #define CPU_LOOP(name, operands) CUDA_POINTWISE_##name,
 #include "kernels/cpu/loops/cpu_loops.def"
@@ -38,7 +38,7 @@ typedef enum CudaPointwiseKind {
     CUDA_POINTWISE_CONSTANT
 } CudaPointwiseKind;
 
-/* As what a step's operands are read. */
+/* The type that a step's operands are read as. */
 typedef enum CudaPointwiseFamily {
     CUDA_POINTWISE_BITS, /* moves and logic */
     CUDA_POINTWISE_CASTS,
@@ -60,7 +60,7 @@ typedef struct CudaPointwiseStep {
     uint8_t parameters; /* index of alpha among `parameters`; beta follows */
 } CudaPointwiseStep;
 
-/* Which element of an input belongs to element i of the output. */
+/* The element of an input that belongs to element i of the output. */
 typedef enum CudaPointwiseLayout {
     CUDA_POINTWISE_STRIDED,    /* the one at i's coordinates times the strides */
     CUDA_POINTWISE_CONTIGUOUS, /* element i */
@@ -74,7 +74,7 @@ typedef struct CudaPointwiseInput {
     int64_t strides[SHAPE_RANK_MAX];
 } CudaPointwiseInput;
 
-/* What a program works on, and its numbers. */
+/* The operands of a program, and its numbers. */
 typedef struct CudaPointwiseOperands {
     uint64_t out;
     uint64_t count; /* elements of the output */
@@ -108,8 +108,8 @@ typedef struct CudaCopyParams {
     int64_t from_strides[CUDA_COPY_RANK_MAX], to_strides[CUDA_COPY_RANK_MAX];
 } CudaCopyParams;
 
-/* The same where neighbours in `from` (columns) are no neighbours in `to` (rows) and the other way
- * round: square tiles that are turned in shared memory. */
+/* Copies where neighbours in `from` (columns) are not neighbours in `to` (rows) and the reverse:
+ * square tiles that are transposed in shared memory. */
 typedef struct CudaTransposeParams {
     uint64_t from, to;
     uint64_t batches; /* product of dims */
@@ -179,7 +179,7 @@ typedef struct CudaOneHotParams {
 
 /* ---- indices from data ---- */
 
-/* Out-of-range indices are skipped, and the smallest of their positions is left at `fault`. */
+/* Out-of-range indices are skipped, and the smallest of their positions is written to `fault`. */
 typedef struct CudaIndices {
     uint64_t address;
     uint64_t fault; /* address of a uint64, all ones before */
@@ -218,8 +218,8 @@ typedef enum CudaCombine {
     CUDA_COMBINE_MIN
 } CudaCombine;
 
-/* Updates along one lane of the axis can only meet each other: a thread takes a lane, in the order
- * of the indices. */
+/* Updates can only collide within one lane of the axis: a thread takes a lane, in the order of the
+ * indices. */
 typedef struct CudaScatterElementsParams {
     CudaIndices indices;
     uint64_t updates, to;
@@ -232,7 +232,7 @@ typedef struct CudaScatterElementsParams {
     int64_t positions[SHAPE_RANK_MAX]; /* strides of the indices */
 } CudaScatterElementsParams;
 
-/* Any tuples may meet: a thread takes one element of the slices, in the order of the tuples. */
+/* Any tuples may collide: a thread takes one element of the slices, in the order of the tuples. */
 typedef struct CudaScatterTuplesParams {
     CudaIndices indices;
     uint64_t updates, to;
@@ -246,10 +246,10 @@ typedef struct CudaScatterTuplesParams {
 
 typedef enum CudaFinish { CUDA_FINISH_NONE, CUDA_FINISH_MEAN, CUDA_FINISH_ROOT } CudaFinish;
 
-/* Output o reduces `total` elements: element j of output (outer, column) is where the groups of
- * kernels/tensor/reduce_groups.h say. Sums are kept in 64 bits: float64 for floats. A long
- * reduction is cut into segments that depend on the shape alone; what each comes to lies at
- * `partial` as [segments][outputs] until a second kernel combines them in order. */
+/* Output o reduces `total` elements: the groups of kernels/tensor/reduce_groups.h say where element
+ * j of output (outer, column) is. Sums are kept in 64 bits: float64 for floats. A long reduction is
+ * cut into segments that depend on the shape alone; their partial results are at `partial` as
+ * [segments][outputs] until a second kernel combines them in order. */
 typedef struct CudaReduceParams {
     uint64_t from, to, partial;
     uint64_t outputs, total, segment, segments;
@@ -282,7 +282,7 @@ typedef struct CudaSoftmaxParams {
 } CudaSoftmaxParams;
 
 /* An operand read along with the rows: element i of row r is (r % row_wrap) * row_step + i * step,
- * or, where it broadcasts in no simple way, found by strides. Address 0: absent. */
+ * or, if it broadcasts in no such way, found by strides. Address 0: absent. */
 typedef struct CudaAlong {
     uint64_t address;
     uint32_t dtype, strided;

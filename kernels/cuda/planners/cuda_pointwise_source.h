@@ -1,12 +1,12 @@
 #pragma once
-/* A pointwise program as the source of a kernel of its own, over
- * kernels/cuda/device/device_group.h.
+/* Writes a pointwise program as the source of a kernel of its own, over
+ * kernels/cuda/device/device_group.h. Called by cuda_compiled.c when it plans. Pure: no state.
  *
- * The text says what the steps are and how each input lies in memory; sizes, addresses and numbers
- * stay parameters. Programs that differ in those alone have the same text, and so one kernel. */
+ * The text has the steps and the layout of each input; sizes, addresses and numbers stay
+ * parameters. Programs that differ only in those have the same text, and so one kernel. */
 #include "base/text.h"
 #include "kernels/cuda/planners/cuda_params.h"
 
-/* KERNEL(name, CudaPointwiseOperands); no headers, so that several can stand in one text. */
+/* KERNEL(name, CudaPointwiseOperands); no headers, so that one text can have several. */
 void cuda_pointwise_source_write(
     const char *name, const CudaPointwiseParams *params, TextBuilder *out);

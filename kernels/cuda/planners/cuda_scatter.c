@@ -1,5 +1,5 @@
-/* ScatterElements and ScatterND: a copy of the data with updates put in, in the order of the
- * indices wherever two of them meet. */
+/* ScatterElements and ScatterND: a copy of the data into which updates are written, in the order of
+ * the indices if several have the same target. */
 #include <string.h>
 
 #include "kernels/cuda/planners/cuda_copy.h"

@@ -1,5 +1,6 @@
 #pragma once
-/* Windows as the kernels take them. */
+/* Converts windows to the kernels' parameters. Called by cuda_conv.c and cuda_pool.c. Pure: no
+ * state. */
 #include <string.h>
 
 #include "kernels/cuda/planners/cuda_internal.h"

@@ -1,4 +1,4 @@
-/* The interpreting kernel's parameters, but for the steps, which become source. Whether a group is
+/* The interpreting kernel's parameters without the steps, which become source. Whether a group is
  * compiled depends on the request alone, and the bits not even on that: both kernels are made of
  * the same functions (kernels/cuda/device/device_step.h) with the same flags. */
 #include "kernels/cuda/plugin/cuda_compiled.h"

@@ -1,4 +1,4 @@
-/* What liblayover-cuda.so exports. */
+/* The function that liblayover-cuda.so exports. */
 #include "kernels/cuda/plugin/cuda_class.h"
 #include "kernels/plugin/plugin.h"
 

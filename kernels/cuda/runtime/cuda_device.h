@@ -1,9 +1,10 @@
 #pragma once
-/* The cuda device as its files see it.
+/* The cuda device as the files of kernels/cuda/runtime/, library/ and plugin/ see it. Threads: any,
+ * as those of a device.
  *
- * Everything on the GPU happens in its primary context, which a call makes current for as long as
- * it takes and then gives back: the program around may use CUDA as well. An error that spoils the
- * context makes the device lost, as an illegal address does. */
+ * All work on the GPU happens in its primary context. A call makes that context current while it
+ * runs and then restores the previous one, since the program around may use CUDA as well. An error
+ * that corrupts the context, such as an illegal address, makes the device lost. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -21,23 +22,23 @@ typedef struct CudaDevice {
     Device base;
     const CudaSymbols *api;
     CudaOptions options;
-    Device *host; /* private: for operators without a kernel here */
+    Device *host; /* private: for operators without a kernel on the GPU */
     CUdevice gpu;
     char gpu_name[CUDA_GPU_NAME_MAX];
     int sm;             /* compute capability: 10 * major + minor */
     int driver_version; /* as cuDriverGetVersion counts */
     CUcontext context;  /* NULL: not retained yet */
-    /* Those whose library or image is here, NULL-terminated. */
+    /* Tables whose library or image is available, NULL-terminated. */
     const struct Kernel *tables[CUDA_TABLES_MAX + 1];
     CUstream idle; /* for calls without a stream */
     CUmemoryPool pool;
     uint64_t total_bytes;
-    _Atomic uint64_t used_bytes; /* allocated and not given back */
+    _Atomic uint64_t used_bytes; /* allocated and not freed */
     atomic_bool lost;
     CudaStaging *staging;
-    CublasHandle cublas;     /* NULL: the library is not here. For all streams and threads */
-    struct CudaCudnn *cudnn; /* NULL: the library is not here, or not for this GPU */
-    CudaModules *modules;    /* NULL: nothing is compiled at run time */
+    CublasHandle cublas;     /* NULL: the library is missing. For all streams and threads */
+    struct CudaCudnn *cudnn; /* NULL: the library is missing, or not for this GPU */
+    CudaModules *modules;    /* NULL: no kernels are compiled at run time */
     pthread_mutex_t mutex;   /* guards the module while it is loaded */
     atomic_bool module_loaded;
     CUmodule module;
@@ -54,23 +55,23 @@ void cuda_scope_leave(CudaScope *scope);
 #define CUDA_SCOPE(name) __attribute__((cleanup(cuda_scope_leave))) CudaScope name = {NULL}
 /* Errors: DEVICE_LOST. */
 MUST_CHECK Error *cuda_scope_enter(CudaDevice *device, CudaScope *scope);
-/* The same where nothing can be told: for giving back. */
+/* The same where no error can be returned: for freeing. */
 bool cuda_scope_try(CudaDevice *device, CudaScope *scope);
 
-/* NULL for CUDA_SUCCESS. Errors: EXHAUSTED no memory; DEVICE_LOST the context is spoiled, from now
- * on for every call; FAILED otherwise, with the driver's name of it. */
+/* NULL for CUDA_SUCCESS. Errors: EXHAUSTED no memory; DEVICE_LOST the context is corrupted, from
+ * now on for every call; FAILED otherwise, with the driver's name of the error. */
 MUST_CHECK Error *cuda_check(CudaDevice *device, int result, const char *function);
-/* For a call of another library that failed with a code of its own: DEVICE_LOST if it did so
- * because the context is spoiled, which every call of the driver then tells. */
+/* Called when another library's call failed with a code of its own: DEVICE_LOST if the context is
+ * corrupted, which every call of the driver then reports. */
 MUST_CHECK Error *cuda_check_context(CudaDevice *device, const char *function);
 #define CUDA_TRY(device, function, ...)                                                            \
     TRY(cuda_check((device), (device)->api->function(__VA_ARGS__), #function))
 
 /* Finds the GPU, makes its context, the queue for calls without a stream, pool and staging. base,
- * options and mutex are set. Errors: as DeviceClass.open; cuda_device_stop then gives back what is
- * there. */
+ * options and mutex are set. Errors: as DeviceClass.open; cuda_device_stop then frees the parts
+ * that exist. */
 MUST_CHECK Error *cuda_device_start(CudaDevice *device);
-/* Waits for what is queued. Nothing happens where the context was not retained. */
+/* Waits for queued work and frees everything. Does nothing if the context was not retained. */
 void cuda_device_stop(CudaDevice *device);
 
 /* ---- the table's functions, by file ---- */
@@ -86,19 +87,20 @@ MUST_CHECK Error *cuda_event_wait(Device *device, DeviceEvent *event, DeviceStre
 MUST_CHECK Error *cuda_event_synchronize(Device *device, DeviceEvent *event);
 MUST_CHECK Error *cuda_event_elapsed(
     Device *device, DeviceEvent *from, DeviceEvent *to, uint64_t *out_ns);
-/* The queue behind all that was launched on the stream: the device's own for calls without one.
- * What keeps launches from it is told by cuda_stream_tell. */
+/* The queue after all launches of the stream; the device's own queue for calls without a stream. An
+ * error that kept launches from it is returned by cuda_stream_tell. */
 CUstream cuda_stream(CudaDevice *device, DeviceStream *stream);
-/* The same for memory that nothing queued so far knows of: launches that are still recorded may
- * come behind it. */
+/* The queue for work on memory that no queued work uses: launches that are still being recorded may
+ * come after it. */
 CUstream cuda_stream_ahead(CudaDevice *device, DeviceStream *stream);
-/* Where one launch is to be queued that a graph may hold (see cuda_stretch_add for name, key and
- * errors). At most one is queued there. */
+/* The queue for one launch that a graph may hold (see cuda_stretch_add for name, key and errors).
+ * At most one launch may be queued there. */
 MUST_CHECK Error *cuda_stream_record(
     CudaDevice *device, DeviceStream *stream, const char *name, uint64_t key, CUstream *out);
-/* The error of a call that waited for the stream: what kept launches from it goes first. */
+/* The error of a call that waited for the stream: an error that kept launches from the queue takes
+ * precedence. */
 MUST_CHECK Error *cuda_stream_tell(DeviceStream *stream, Error *owned_error);
-/* What calls without a stream end with. */
+/* Ends calls without a stream: waits for their work. */
 MUST_CHECK Error *cuda_stream_settle(CudaDevice *device, DeviceStream *stream);
 
 /* cuda_memory.c */
@@ -118,6 +120,6 @@ MUST_CHECK Error *cuda_transfer_inside(
 
 /* cuda_launch.c */
 void cuda_launch_unload(CudaDevice *device);
-/* cuda_launch of a function that the device compiled. name: for errors. */
+/* As cuda_launch, for a function that the device compiled. name: for errors. */
 MUST_CHECK Error *cuda_launch_function(CudaDevice *device, DeviceStream *stream,
     CUfunction function, const char *name, const CudaGrid *grid, const void *params);

@@ -3,7 +3,7 @@
 #include "kernels/cuda/runtime/cuda_device.h"
 #include "kernels/cuda/driver/cuda_fatbin.h"
 
-/* What a block gets without being asked; more has to be allowed for the kernel. */
+/* Shared memory of a block by default; a kernel that needs more must be allowed more. */
 enum { SHARED_BYTES_PLAIN = 48 << 10 };
 
 static const char *const names[CUDA_KERNEL_COUNT] = {

@@ -1,5 +1,6 @@
 #pragma once
-/* How a planner's launch starts one kernel: the whole of what it needs from the driver. */
+/* Starts one kernel of a planner's launch; planners need no other function of the driver. Called by
+ * the launch functions in kernels/cuda/planners/, on the thread of the execution. */
 #include "base/error.h"
 #include "kernels/device/device.h"
 
@@ -16,7 +17,7 @@ typedef struct CudaGrid {
     uint32_t shared_bytes; /* dynamic */
 } CudaGrid;
 
-/* Puts one kernel behind what the stream already has to do.
+/* Queues one kernel after the stream's earlier work.
  *
  * stream:  NULL for the default one, which has finished when this returns.
  * params:  the kernel's parameter structure; copied.

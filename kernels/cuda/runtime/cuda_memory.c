@@ -1,4 +1,5 @@
-/* The GPU's memory: a pool of the driver, whose blocks come and go in the order of a stream. */
+/* The GPU's memory: a pool of the driver, whose blocks are allocated and freed in the order of a
+ * stream. */
 #include <inttypes.h>
 
 #include "kernels/cuda/runtime/cuda_device.h"

@@ -1,4 +1,4 @@
-/* Entering the device's context, and what the driver's results mean. */
+/* Enters the device's context, and turns the driver's results into errors. */
 #include "kernels/cuda/runtime/cuda_device.h"
 
 /* After these a context does nothing any more but fail the same way (cuda.h, CUresult). */

@@ -1,4 +1,5 @@
-/* Streams and events: those of the driver, and around a stream what it is to launch together. */
+/* Streams and events of the driver; a stream also has the launches that are to be started
+ * together. */
 #include "kernels/cuda/runtime/cuda_device.h"
 
 #include "base/allocator.h"

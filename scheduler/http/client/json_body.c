@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-/* json-c's strict mode still takes NaN, Infinity, texts in single quotes, comments, and line ends
+/* json-c's strict mode still accepts NaN, Infinity, texts in single quotes, comments, and line ends
  * in texts. Outside of texts JSON has few characters, and none of those is among them. */
 static Error *check_characters(const char *text, size_t size, size_t *out_colons) {
     static const char plain[] = "{}[]:, \t\r\n0123456789+-.Eaeflnrstu";

@@ -5,7 +5,7 @@
 #include "kernels/operator/operator_lower.h"
 #include "scheduler/http/client/json_fields.h"
 
-/* Names of the dimensions that are free; NULL where none has one. */
+/* Names of the free dimensions; NULL if none has a name. */
 static json_object *symbols_json(const Port *port) {
     json_object *symbols = NULL;
     for (uint32_t d = 0; port->rank_known && d < port->shape.rank; d++) {

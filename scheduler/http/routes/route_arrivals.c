@@ -9,7 +9,7 @@
 #include "scheduler/migration/migration_step.h"
 #include "scheduler/migration/target_link.h"
 
-/* Far more than a job has, and far from where numbers end. */
+/* Far more bytes than a job has, and far below the largest number. */
 #define KEY_MAX (INT64_C(1) << 53)
 
 static const char *const key_fields[] = {"epoch", "attempt", NULL};

@@ -10,7 +10,7 @@
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/server/multipart.h"
 
-/* Seconds: a century is for ever. */
+/* Upper bound on seconds: a century. */
 static const double SECONDS_MAX = 100.0 * 365 * 24 * 3600;
 enum { BATCH_MAX = 1 << 20 };
 

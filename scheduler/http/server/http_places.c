@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Of all places those that only a token keeps. */
+/* The part of all places that only connections with a token may use. */
 enum { RESERVED_PART = 8 };
 
 /* What a connection's listener holds, and the oldest of each kind. */
