@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "include/layover.h"
+#include "scheduler/http/client/json_fields.h"
 #include "tests/tools/tools_fixtures.h"
 
 enum { WORDS_MAX = 16, HELP_SIZE = 1 << 14 };
@@ -218,10 +219,10 @@ static void test_command_line_prints_answers_as_one_line_of_json(void **state) {
     char out[256];
     Capture capture;
     json_object *object;
-    assert_ok(command_json_object(&object));
-    command_json_text(object, "path", "/a \"b\"\n");
-    command_json_int(object, "bytes", INT64_MAX);
-    command_json_double(object, "ms", 0.5);
+    assert_ok(json_fields_create(&object));
+    json_fields_text(object, "path", "/a \"b\"\n");
+    json_fields_int(object, "bytes", INT64_MAX);
+    json_fields_real(object, "ms", 0.5);
     capture_start(&capture, STDOUT_FILENO);
     Error *error = command_print_json(object);
     capture_end(&capture, out, sizeof out);

@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "scheduler/http/client/json_fields.h"
 #include "serialize/arrays/array_values.h"
 #include "tools/client/remote_models.h"
 #include "tools/client/run_machine.h"
@@ -165,14 +166,14 @@ static Error *answer(const CommandContext *context, Bench *bench) {
         printf("\n");
         return NULL;
     }
-    TRY(command_json_object(&object));
-    command_json_double(object, "min", min);
-    command_json_double(object, "p50", p50);
-    command_json_double(object, "p99", p99);
-    command_json_int(object, "repeat", bench->repeat);
-    command_json_int(object, "threads", bench->threads);
-    command_json_int(object, "executions", bench->executions);
-    command_json_double(object, "per_second", per_second);
+    TRY(json_fields_create(&object));
+    json_fields_real(object, "min", min);
+    json_fields_real(object, "p50", p50);
+    json_fields_real(object, "p99", p99);
+    json_fields_int(object, "repeat", bench->repeat);
+    json_fields_int(object, "threads", bench->threads);
+    json_fields_int(object, "executions", bench->executions);
+    json_fields_real(object, "per_second", per_second);
     return command_print_json(object);
 }
 

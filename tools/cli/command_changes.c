@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "scheduler/http/client/json_body.h"
+#include "scheduler/http/client/json_fields.h"
 #include "tools/client/job_changes.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/output_pieces.h"
@@ -44,9 +45,9 @@ Error *job_changes_run(CommandContext *context, HttpMethod method, const char *w
     const char *device = command_option(context, "device");
     TRY(command_integer(context, "from", 1, INT64_MAX, 1, &from));
     TRY(remote_need(context, &client));
-    TRY(command_json_object(&body));
-    if (command_flag(context, "from")) command_json_int(body, "from", from);
-    if (device) command_json_text(body, "device", device);
+    TRY(json_fields_create(&body));
+    if (command_flag(context, "from")) json_fields_int(body, "from", from);
+    if (device) json_fields_text(body, "device", device);
     job_watch_path(&path, context->arguments[0], what);
     return remote_do(context, client, method, &path, body, print_state);
 }
@@ -99,8 +100,8 @@ Error *command_result(CommandContext *context) {
         return NULL;
     }
     json_object_object_del(job, "events");
-    command_json_text(job, "file", output);
-    command_json_int(job, "next", reply.next);
+    json_fields_text(job, "file", output);
+    json_fields_int(job, "next", reply.next);
     return command_print_json(job);
 }
 
@@ -148,10 +149,10 @@ Error *command_checkpoint(CommandContext *context) {
         printf("%s: job %s, %.1f MB\n", output, job, (double)bytes / 1e6);
         return NULL;
     }
-    TRY(command_json_object(&object));
-    command_json_text(object, "job", job);
-    command_json_text(object, "file", output);
-    command_json_int(object, "bytes", (int64_t)bytes);
+    TRY(json_fields_create(&object));
+    json_fields_text(object, "job", job);
+    json_fields_text(object, "file", output);
+    json_fields_int(object, "bytes", (int64_t)bytes);
     return command_print_json(object);
 }
 

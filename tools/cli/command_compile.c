@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/crypto_library.h"
 #include "scheduler/http/client/json_body.h"
+#include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
 #include "tools/client/precision_report.h"
@@ -88,16 +89,16 @@ Error *command_compile(CommandContext *context) {
         return NULL;
     }
     json_object *object, *functions;
-    TRY(command_json_object(&object));
+    TRY(json_fields_create(&object));
     Error *error = model_functions_json(executable, &functions);
     if (error) {
         json_object_put(object);
         return error;
     }
-    command_json_text(object, "executable", identity);
+    json_fields_text(object, "executable", identity);
     json_object_object_add(object, "functions", functions);
     model_file_tell_warnings(context, &warnings, object);
-    command_json_double(object, "seconds", seconds);
+    json_fields_real(object, "seconds", seconds);
     if (precision) json_object_object_add(object, "precision", TAKE(precision));
     return command_print_json(object);
 }

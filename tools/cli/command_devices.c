@@ -4,6 +4,7 @@
 #include "kernels/device/device.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/operator/kernel.h"
+#include "scheduler/http/client/json_fields.h"
 #include "tools/client/remote.h"
 
 const CommandOption command_devices_options[] = {
@@ -26,12 +27,12 @@ static Error *print_device(const CommandContext *context, const char *spec) {
     TRY(device->class_->memory(device, &memory));
     device->class_->determinism_class(device, &class_text);
     TRY(text_builder_check(&class_text));
-    TRY(command_json_object(&object));
-    command_json_text(object, "device", device->name);
-    command_json_text(object, "name", device->class_->kind);
-    command_json_int(object, "memory_bytes", (int64_t)memory.total_bytes);
-    command_json_int(object, "free_bytes", (int64_t)memory.free_bytes);
-    command_json_text(object, "determinism_class", text_builder_get(&class_text));
+    TRY(json_fields_create(&object));
+    json_fields_text(object, "device", device->name);
+    json_fields_text(object, "name", device->class_->kind);
+    json_fields_int(object, "memory_bytes", (int64_t)memory.total_bytes);
+    json_fields_int(object, "free_bytes", (int64_t)memory.free_bytes);
+    json_fields_text(object, "determinism_class", text_builder_get(&class_text));
     return remote_show(context, object, print_row);
 }
 
@@ -46,11 +47,11 @@ static Error *print_kernel(const CommandContext *context, const char *device, co
         return NULL;
     }
     json_object *object;
-    TRY(command_json_object(&object));
-    command_json_text(object, "device", device);
-    command_json_text(object, "operator", info->name);
-    command_json_text(object, "kernel", row->name);
-    command_json_text(object, "dtypes", text_builder_get(&dtypes));
+    TRY(json_fields_create(&object));
+    json_fields_text(object, "device", device);
+    json_fields_text(object, "operator", info->name);
+    json_fields_text(object, "kernel", row->name);
+    json_fields_text(object, "dtypes", text_builder_get(&dtypes));
     return command_print_json(object);
 }
 

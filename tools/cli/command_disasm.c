@@ -3,6 +3,7 @@
 
 #include "tools/client/remote_models.h"
 #include "vm/assembly/assembly.h"
+#include "scheduler/http/client/json_fields.h"
 
 const CommandOption command_disasm_options[] = {
     {"relax", NULL, false, "as Relax's text; not there yet"},
@@ -40,9 +41,9 @@ static Error *print_one(
         (void)fputs(text_builder_get(&text), stdout);
         return NULL;
     }
-    TRY(command_json_object(&object));
-    command_json_text(object, "source", what);
-    command_json_text(object, "assembly", text_builder_get(&text));
+    TRY(json_fields_create(&object));
+    json_fields_text(object, "source", what);
+    json_fields_text(object, "assembly", text_builder_get(&text));
     return command_print_json(object);
 }
 

@@ -3,6 +3,7 @@
 #include "scheduler/http/routes/model_json.h"
 #include "scheduler/node/model_loader.h"
 #include "tools/client/remote_models.h"
+#include "scheduler/http/client/json_fields.h"
 
 const CommandOption command_export_options[] = {{0}};
 
@@ -44,7 +45,7 @@ Error *command_export(CommandContext *context) {
         json_object_put(object);
         return NULL;
     }
-    command_json_text(object, "file", path);
-    command_json_int(object, "bytes", (int64_t)bytes);
+    json_fields_text(object, "file", path);
+    json_fields_int(object, "bytes", (int64_t)bytes);
     return command_print_json(object);
 }

@@ -4,6 +4,7 @@
 #include "serialize/checkpoint/job_file.h"
 #include "store/database/job_id.h"
 #include "tools/client/command.h"
+#include "scheduler/http/client/json_fields.h"
 
 const CommandOption command_inspect_options[] = {{0}};
 
@@ -11,9 +12,9 @@ static json_object *frames_json(const CheckpointSummary *summary) {
     json_object *frames = json_object_new_array();
     for (uint32_t i = 0; i < summary->frame_count; i++) {
         json_object *frame = json_object_new_object();
-        command_json_text(frame, "function", summary->frames[i].function_name);
-        command_json_int(frame, "pc", summary->frames[i].pc);
-        command_json_text(frame, "instruction", summary->frames[i].instruction);
+        json_fields_text(frame, "function", summary->frames[i].function_name);
+        json_fields_int(frame, "pc", summary->frames[i].pc);
+        json_fields_text(frame, "instruction", summary->frames[i].instruction);
         json_object_array_add(frames, frame);
     }
     return frames;
@@ -24,17 +25,17 @@ static json_object *live_json(const CheckpointSummary *summary) {
     for (uint32_t i = 0; i < summary->live_count; i++) {
         const SummaryLive *live = &summary->live[i];
         json_object *item = json_object_new_object();
-        command_json_int(item, "frame", live->frame);
-        command_json_int(item, "register", live->index);
-        command_json_text(item, "kind", live->kind);
+        json_fields_int(item, "frame", live->frame);
+        json_fields_int(item, "register", live->index);
+        json_fields_text(item, "kind", live->kind);
         if (live->dtype != DTYPE_NONE) {
             json_object *shape = json_object_new_array();
             for (uint32_t d = 0; d < live->shape.rank; d++)
                 json_object_array_add(shape, json_object_new_int64(live->shape.dims[d]));
-            command_json_text(item, "dtype", dtype_name(live->dtype));
+            json_fields_text(item, "dtype", dtype_name(live->dtype));
             json_object_object_add(item, "shape", shape);
         }
-        command_json_int(item, "bytes", (int64_t)live->bytes);
+        json_fields_int(item, "bytes", (int64_t)live->bytes);
         json_object_array_add(list, item);
     }
     return list;
@@ -61,13 +62,13 @@ static json_object *job_json(const JobFile *job) {
     char id[JOB_ID_TEXT_SIZE];
     json_object *object = json_object_new_object();
     print_id(job, id);
-    command_json_text(object, "job", id);
-    command_json_int(object, "epoch", job->origin.epoch);
-    command_json_text(object, "owner", owner_name(job, "release"));
-    command_json_text(object, "model", job->model);
-    command_json_int(object, "items_done", job->items_done);
-    command_json_int(object, "items_total", job->items_total);
-    command_json_int(object, "outputs", (int64_t)job->output_count);
+    json_fields_text(object, "job", id);
+    json_fields_int(object, "epoch", job->origin.epoch);
+    json_fields_text(object, "owner", owner_name(job, "release"));
+    json_fields_text(object, "model", job->model);
+    json_fields_int(object, "items_done", job->items_done);
+    json_fields_int(object, "items_total", job->items_total);
+    json_fields_int(object, "outputs", (int64_t)job->output_count);
     json_object_object_add(object, "with_model", json_object_new_boolean(job->executable != NULL));
     return object;
 }
@@ -86,20 +87,21 @@ static Error *print_json(
     const Container *container, const CheckpointSummary *summary, const JobFile *job) {
     char identity[DIGEST_TEXT_SIZE];
     json_object *object, *sections = json_object_new_object();
-    TRY(command_json_object(&object));
+    TRY(json_fields_create(&object));
     digest_print(&summary->header.executable, identity);
     for (size_t i = 0; i < container_section_count(container); i++) {
         ContainerSection section = container_get_section_info(container, i);
-        command_json_int(sections, section.name, (int64_t)section.size);
+        json_object_object_add(
+            sections, section.name, json_object_new_int64((int64_t)section.size));
     }
     json_object_object_add(object, "frames", frames_json(summary));
     json_object_object_add(object, "live", live_json(summary));
-    command_json_text(object, "executable", identity);
-    command_json_text(object, "determinism_class", summary->header.determinism_class);
-    command_json_int(object, "instructions", (int64_t)summary->instructions);
-    command_json_int(object, "kernel_calls", (int64_t)summary->kernel_calls);
-    command_json_int(object, "yields", (int64_t)summary->yields);
-    command_json_int(object, "tensor_bytes", (int64_t)summary->tensor_bytes);
+    json_fields_text(object, "executable", identity);
+    json_fields_text(object, "determinism_class", summary->header.determinism_class);
+    json_fields_int(object, "instructions", (int64_t)summary->instructions);
+    json_fields_int(object, "kernel_calls", (int64_t)summary->kernel_calls);
+    json_fields_int(object, "yields", (int64_t)summary->yields);
+    json_fields_int(object, "tensor_bytes", (int64_t)summary->tensor_bytes);
     if (job) json_object_object_add(object, "job", job_json(job));
     json_object_object_add(object, "sections", sections);
     return command_print_json(object);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "include/layover.h"
+#include "scheduler/http/client/json_fields.h"
 #include "tools/client/command.h"
 
 const Command commands[] = {
@@ -178,8 +179,8 @@ Error *command_line_print_version(const CommandContext *context) {
         return NULL;
     }
     json_object *object;
-    TRY(command_json_object(&object));
-    command_json_text(object, "version", LAYOVER_VERSION);
+    TRY(json_fields_create(&object));
+    json_fields_text(object, "version", LAYOVER_VERSION);
     return command_print_json(object);
 }
 
@@ -226,24 +227,6 @@ void command_line_print_help(const Command *command) {
            "checkpoint\n");
 }
 
-Error *command_json_object(json_object **out) {
-    *out = json_object_new_object();
-    if (!*out) FAIL(OUT_OF_MEMORY, "no memory for the answer");
-    return NULL;
-}
-
-void command_json_text(json_object *object, const char *key, const char *value) {
-    json_object_object_add(object, key, value ? json_object_new_string(value) : NULL);
-}
-
-void command_json_int(json_object *object, const char *key, int64_t value) {
-    json_object_object_add(object, key, json_object_new_int64(value));
-}
-
-void command_json_double(json_object *object, const char *key, double value) {
-    json_object_object_add(object, key, json_object_new_double(value));
-}
-
 Error *command_print_json(json_object *owned_object) {
     const char *text = json_object_to_json_string_ext(
         owned_object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
@@ -259,8 +242,8 @@ void command_print_error(const CommandContext *context, const Error *error) {
         return;
     }
     json_object *inner = json_object_new_object(), *outer = json_object_new_object();
-    command_json_text(inner, "code", error_info(error_code(error))->name);
-    command_json_text(inner, "message", error_message(error));
+    json_fields_text(inner, "code", error_info(error_code(error))->name);
+    json_fields_text(inner, "message", error_message(error));
     json_object_object_add(outer, "error", inner);
     (void)fprintf(stderr, "%s\n",
         json_object_to_json_string_ext(

@@ -4,6 +4,7 @@
 
 #include "tools/client/job_watch.h"
 #include "tools/client/progress.h"
+#include "scheduler/http/client/json_fields.h"
 
 enum { POLL_MS = 50 };
 
@@ -24,9 +25,9 @@ static Error *begin(const CommandContext *context, HttpClient *client, json_obje
     const char *to = command_option(context, "to");
     if (!to) FAIL(USAGE, "migrate: --to NODE is missing");
     TRY(command_integer(context, "bandwidth", 1, INT64_MAX, 0, &bandwidth));
-    TRY(command_json_object(&body));
-    command_json_text(body, "to", to);
-    if (bandwidth > 0) command_json_int(body, "bandwidth", bandwidth);
+    TRY(json_fields_create(&body));
+    json_fields_text(body, "to", to);
+    if (bandwidth > 0) json_fields_int(body, "bandwidth", bandwidth);
     job_watch_path(&path, context->arguments[0], "migrate");
     return remote_ask(client, HTTP_METHOD_POST, &path, body, out);
 }
@@ -116,7 +117,7 @@ Error *command_adopt(CommandContext *context) {
             (int)sizeof may_happen - 2, may_happen);
     TRY(remote_need(context, &client));
     if (!context->json && !context->quiet) (void)fprintf(stderr, "%s", may_happen);
-    TRY(command_json_object(&body));
+    TRY(json_fields_create(&body));
     json_object_object_add(body, "source_is_dead", json_object_new_boolean(1));
     job_watch_path(&path, context->arguments[0], "adopt");
     return remote_do(context, client, HTTP_METHOD_POST, &path, body, print_adopted);
@@ -164,8 +165,8 @@ static Error *drain(const CommandContext *context, HttpClient *client, json_obje
     TextBuilder OWN_TEXT(path) = {0};
     json_object *body;
     text_append(&path, "/v1/drain");
-    TRY(command_json_object(&body));
-    if (command_option(context, "to")) command_json_text(body, "to", command_option(context, "to"));
+    TRY(json_fields_create(&body));
+    if (command_option(context, "to")) json_fields_text(body, "to", command_option(context, "to"));
     TRY(remote_ask(client, HTTP_METHOD_POST, &path, body, out));
     return follow_drain(context, client, out);
 }

@@ -3,6 +3,7 @@
 #include "scheduler/http/routes/model_json.h"
 #include "tools/client/model_print.h"
 #include "tools/client/remote_models.h"
+#include "scheduler/http/client/json_fields.h"
 
 const CommandOption command_models_options[] = {{0}};
 const CommandOption command_show_options[] = {{0}};
@@ -59,8 +60,8 @@ Error *command_rm(CommandContext *context) {
             context->arguments[0], (long long)count, count == 1 ? "" : "s");
         return NULL;
     }
-    TRY(command_json_object(&object));
-    command_json_int(object, "removed", count);
+    TRY(json_fields_create(&object));
+    json_fields_int(object, "removed", count);
     return command_print_json(object);
 }
 
@@ -71,9 +72,9 @@ static Error *alias_remotely(
     text_append(&path, "/v1/models");
     http_client_path(&path, context->arguments[0]);
     text_append(&path, "/aliases");
-    TRY(command_json_object(&body));
-    command_json_text(body, "alias", context->arguments[1]);
-    command_json_int(body, "version", number);
+    TRY(json_fields_create(&body));
+    json_fields_text(body, "alias", context->arguments[1]);
+    json_fields_int(body, "version", number);
     return remote_ask(client, HTTP_METHOD_POST, &path, body, out);
 }
 

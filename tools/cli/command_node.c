@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "base/file.h"
+#include "scheduler/http/client/json_fields.h"
 #include "store/accounts/tokens.h"
 #include "tools/client/remote.h"
 
@@ -85,11 +86,11 @@ static Error *post(const NodeAddition *addition, json_object **out, char out_sho
     const CommandContext *context = addition->context;
     json_object *body, *refusal;
     out_shown[0] = 0;
-    TRY(command_json_object(&body));
-    command_json_text(body, "node", context->arguments[1]);
-    command_json_text(body, "url", context->arguments[2]);
-    command_json_text(body, "token", addition->token);
-    if (*addition->key) command_json_text(body, "fingerprint", addition->key);
+    TRY(json_fields_create(&body));
+    json_fields_text(body, "node", context->arguments[1]);
+    json_fields_text(body, "url", context->arguments[2]);
+    json_fields_text(body, "token", addition->token);
+    if (*addition->key) json_fields_text(body, "fingerprint", addition->key);
     HttpClientCall call = {.method = HTTP_METHOD_POST,
         .path = "/v1/nodes",
         .json = json_object_to_json_string_ext(body, JSON_C_TO_STRING_PLAIN)};

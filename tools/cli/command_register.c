@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "scheduler/http/client/json_body.h"
+#include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/routes/model_json.h"
 #include "tools/client/precision_report.h"
 #include "tools/client/progress.h"
@@ -52,7 +53,7 @@ static void print_registered(json_object *version) {
 static Error *describe(const ModelVersion *version, const Executable *executable, uint64_t start_ns,
     json_object **out) {
     TRY(model_json(version, executable, out));
-    command_json_double(*out, "seconds", (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9);
+    json_fields_real(*out, "seconds", (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9);
     return NULL;
 }
 

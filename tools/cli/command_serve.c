@@ -6,6 +6,7 @@
 #include "base/allocator.h"
 #include "include/layover.h"
 #include "scheduler/daemon/daemon.h"
+#include "scheduler/http/client/json_fields.h"
 #include "store/database/store.h"
 #include "tools/client/command.h"
 
@@ -38,12 +39,12 @@ static Error *say_ready(void *context_pointer, const DaemonReady *ready) {
         return NULL;
     }
     json_object *object;
-    TRY(command_json_object(&object));
+    TRY(json_fields_create(&object));
     json_object_object_add(object, "ready", json_object_new_boolean(1));
-    command_json_text(object, "socket", ready->socket);
-    command_json_text(object, "listen", ready->listen[0] ? ready->listen : NULL);
-    command_json_int(object, "pid", (int64_t)getpid());
-    command_json_text(object, "fingerprint", ready->fingerprint[0] ? ready->fingerprint : NULL);
+    json_fields_text(object, "socket", ready->socket);
+    json_fields_text(object, "listen", ready->listen[0] ? ready->listen : NULL);
+    json_fields_int(object, "pid", (int64_t)getpid());
+    json_fields_text(object, "fingerprint", ready->fingerprint[0] ? ready->fingerprint : NULL);
     TRY(command_print_json(object));
     (void)fflush(stdout);
     return NULL;

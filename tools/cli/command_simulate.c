@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "scheduler/http/client/json_fields.h"
 #include "scheduler/simulate/simulation.h"
 #include "tools/client/command.h"
 
@@ -125,15 +126,15 @@ static Error *add_tenants(json_object *object, const Answer *answer) {
     for (uint64_t i = 0; i < answer->tenant_count; i++) {
         json_object *row;
         CheckerTenant tenant = checker_tenant(answer->checker, i);
-        TRY(command_json_object(&row));
+        TRY(json_fields_create(&row));
         json_object_array_add(tenants, row);
-        command_json_int(row, "tenant", (int64_t)i);
-        command_json_int(row, "weight", (int64_t)tenant.weight);
-        command_json_int(row, "jobs_done", (int64_t)tenant.jobs_done);
-        command_json_double(row, "device_seconds", (double)tenant.device_ns / 1e9);
-        command_json_double(row, "contended_seconds", (double)tenant.contended_ns / 1e9);
-        command_json_double(row, "entitled_seconds", (double)tenant.entitled_ns / 1e9);
-        command_json_double(row, "share", sum > 0 ? (double)tenant.device_ns / sum : 0);
+        json_fields_int(row, "tenant", (int64_t)i);
+        json_fields_int(row, "weight", (int64_t)tenant.weight);
+        json_fields_int(row, "jobs_done", (int64_t)tenant.jobs_done);
+        json_fields_real(row, "device_seconds", (double)tenant.device_ns / 1e9);
+        json_fields_real(row, "contended_seconds", (double)tenant.contended_ns / 1e9);
+        json_fields_real(row, "entitled_seconds", (double)tenant.entitled_ns / 1e9);
+        json_fields_real(row, "share", sum > 0 ? (double)tenant.device_ns / sum : 0);
     }
     return NULL;
 }
@@ -142,30 +143,30 @@ static Error *print_json(const Answer *answer) {
     const SimulationResult *result = &answer->result;
     json_object *object, *texts = json_object_new_array();
     char digest[20];
-    TRY(command_json_object(&object));
+    TRY(json_fields_create(&object));
     (void)snprintf(digest, sizeof digest, "%016llx", (unsigned long long)result->digest);
-    command_json_int(object, "events", (int64_t)result->events);
-    command_json_int(object, "actions", (int64_t)result->actions);
-    command_json_int(object, "jobs_done", (int64_t)result->jobs_done);
-    command_json_int(object, "jobs_failed", (int64_t)result->jobs_failed);
-    command_json_int(object, "jobs_refused", (int64_t)result->jobs_refused);
-    command_json_int(object, "jobs_cancelled", (int64_t)result->jobs_cancelled);
-    command_json_double(object, "virtual_seconds", (double)result->virtual_ns / 1e9);
-    command_json_double(object, "seconds", answer->seconds);
+    json_fields_int(object, "events", (int64_t)result->events);
+    json_fields_int(object, "actions", (int64_t)result->actions);
+    json_fields_int(object, "jobs_done", (int64_t)result->jobs_done);
+    json_fields_int(object, "jobs_failed", (int64_t)result->jobs_failed);
+    json_fields_int(object, "jobs_refused", (int64_t)result->jobs_refused);
+    json_fields_int(object, "jobs_cancelled", (int64_t)result->jobs_cancelled);
+    json_fields_real(object, "virtual_seconds", (double)result->virtual_ns / 1e9);
+    json_fields_real(object, "seconds", answer->seconds);
     for (uint64_t i = 0; i < violations(answer) && i < CHECKER_VIOLATIONS_MAX; i++)
         json_object_array_add(texts, json_object_new_string(checker_violation(answer->checker, i)));
     json_object_object_add(object, "violations", texts);
     if (answer->checker)
-        command_json_double(
+        json_fields_real(
             object, "jain_index", simulation_jain_index(answer->checker, answer->tenant_count));
     else
         json_object_object_add(object, "jain_index", NULL);
-    command_json_text(object, "digest", digest);
+    json_fields_text(object, "digest", digest);
     if (answer->replayed) {
         json_object_object_add(object, "complete", json_object_new_boolean(result->complete));
-        command_json_int(object, "torn_bytes", (int64_t)result->torn_bytes);
+        json_fields_int(object, "torn_bytes", (int64_t)result->torn_bytes);
     }
-    command_json_int(object, "peak_bytes", peak_bytes());
+    json_fields_int(object, "peak_bytes", peak_bytes());
     if (answer->checker) TRY(add_tenants(object, answer));
     return command_print_json(object);
 }

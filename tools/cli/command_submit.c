@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "scheduler/http/client/json_body.h"
+#include "scheduler/http/client/json_fields.h"
 #include "tools/client/job_inputs.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/progress.h"
@@ -30,7 +31,7 @@ static Error *add_number(const CommandContext *context, json_object *policy, con
     const char *field, int64_t min, int64_t max) {
     int64_t value;
     TRY(command_integer(context, option, min, max, min, &value));
-    if (command_flag(context, option)) command_json_int(policy, field, value);
+    if (command_flag(context, option)) json_fields_int(policy, field, value);
     return NULL;
 }
 
@@ -41,14 +42,14 @@ static Error *add_seconds(
     if (!text) return NULL;
     if (!text_parse_f64(text, &seconds) || !(seconds >= 0 && seconds < 1e10))
         FAIL(USAGE, "--%s %s: a number of seconds is wanted", option, text);
-    command_json_double(policy, field, seconds);
+    json_fields_real(policy, field, seconds);
     return NULL;
 }
 
 static void add_text(
     const CommandContext *context, json_object *policy, const char *option, const char *field) {
     const char *text = command_option(context, option);
-    if (text) command_json_text(policy, field, text);
+    if (text) json_fields_text(policy, field, text);
 }
 
 static Error *make_policy(const CommandContext *context, json_object *policy) {
@@ -62,7 +63,7 @@ static Error *make_policy(const CommandContext *context, json_object *policy) {
     if (!command_flag(context, "items") &&
         (command_flag(context, "batch") || command_flag(context, "shared")))
         FAIL(USAGE, "--batch and --shared belong to --items");
-    command_json_text(policy, "model", context->arguments[0]);
+    json_fields_text(policy, "model", context->arguments[0]);
     add_text(context, policy, "function", "function");
     add_text(context, policy, "priority", "priority");
     add_text(context, policy, "release", "release");
@@ -99,8 +100,9 @@ static Error *wait_for(CommandContext *context, HttpClient *client, json_object 
     progress_end(&progress);
     TRY(error);
     context->exit_code = job_watch_exit_code(watch.state);
-    command_json_text(job, "state", watch.state);
-    if (watch.why[0]) command_json_text(job, "why", watch.why);
+    /* the answer to the submission has a state of its own */
+    json_object_object_add(job, "state", json_object_new_string(watch.state));
+    if (watch.why[0]) json_object_object_add(job, "why", json_object_new_string(watch.why));
     return NULL;
 }
 
@@ -121,7 +123,7 @@ Error *command_submit(CommandContext *context) {
     OWN_JSON(policy) = NULL;
     OWN_JSON(job) = NULL;
     JobInputs OWN_INPUTS(inputs) = {0};
-    TRY(command_json_object(&policy));
+    TRY(json_fields_create(&policy));
     TRY(make_policy(context, policy));
     TRY(remote_need(context, &client));
     TRY(job_inputs_make(context, client, &inputs));

@@ -6,6 +6,7 @@
 #include "store/accounts/tenants.h"
 #include "store/accounts/tokens.h"
 #include "tools/client/remote.h"
+#include "scheduler/http/client/json_fields.h"
 
 const CommandOption command_tenant_options[] = {
     {"weight", "W", false, "its share (default 1)"},
@@ -49,7 +50,7 @@ static Error *add_quota(json_object *quotas, const char *text) {
     if (strcmp(equals + 1, "none") == 0)
         json_object_object_add(quotas, name, NULL);
     else if (text_parse_i64(equals + 1, &value) && value >= 0)
-        command_json_int(quotas, name, value);
+        json_object_object_add(quotas, name, json_object_new_int64(value));
     else
         FAIL(USAGE, "--quota %s: a whole number of at least 0 is wanted, or none", text);
     return NULL;
@@ -59,9 +60,9 @@ static Error *fill_tenant(const CommandContext *context, json_object *body) {
     int64_t weight, retention_s;
     const char *text;
     TRY(command_integer(context, "weight", 1, TENANT_WEIGHT_MAX, 1, &weight));
-    if (command_flag(context, "weight")) command_json_int(body, "weight", weight);
+    if (command_flag(context, "weight")) json_fields_int(body, "weight", weight);
     TRY(command_integer(context, "retention", 0, INT64_MAX, 0, &retention_s));
-    if (command_flag(context, "retention")) command_json_int(body, "retention", retention_s);
+    if (command_flag(context, "retention")) json_fields_int(body, "retention", retention_s);
     json_object *quotas = json_object_new_object();
     json_object_object_add(body, "quotas", quotas);
     for (uint32_t i = 0; (text = command_option_at(context, "quota", i)); i++)
@@ -85,8 +86,8 @@ Error *command_tenant(CommandContext *context) {
         return remote_list(context, client, &path, NULL, print_tenant);
     }
     if (sets) http_client_path(&path, name);
-    TRY(command_json_object(&body));
-    if (adds) command_json_text(body, "tenant", name);
+    TRY(json_fields_create(&body));
+    if (adds) json_fields_text(body, "tenant", name);
     Error *error = fill_tenant(context, body);
     if (!error) error = remote_need(context, &client);
     if (error) {
@@ -121,9 +122,9 @@ static Error *create(const CommandContext *context, HttpClient *client) {
     if (role && !tokens_find_role(role, &known))
         FAIL(USAGE, "--role %s: admin, user or node is wanted", role);
     text_append(&path, "/v1/tokens");
-    TRY(command_json_object(&body));
-    if (role) command_json_text(body, "role", role);
-    if (context->tenant) command_json_text(body, "tenant", context->tenant);
+    TRY(json_fields_create(&body));
+    if (role) json_fields_text(body, "role", role);
+    if (context->tenant) json_fields_text(body, "tenant", context->tenant);
     return remote_do(context, client, HTTP_METHOD_POST, &path, body, print_token);
 }
 

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "scheduler/http/client/json_body.h"
+#include "scheduler/http/client/json_fields.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/progress.h"
 #include "tools/client/run_signals.h"
@@ -44,8 +45,8 @@ static Error *begin(CommandContext *context, HttpClient *client, json_object **o
     json_object *body;
     int64_t from;
     TRY(command_integer(context, "from", 1, INT64_MAX, 1, &from));
-    TRY(command_json_object(&body));
-    if (command_flag(context, "from")) command_json_int(body, "from", from);
+    TRY(json_fields_create(&body));
+    if (command_flag(context, "from")) json_fields_int(body, "from", from);
     return post(client, context->arguments[0], "verify", body, out);
 }
 

@@ -76,11 +76,6 @@ void command_line_print_help(const Command *command);
 
 /* Prints the object as one line (JSON or JSON Lines) and frees it. */
 MUST_CHECK Error *command_print_json(json_object *owned_object);
-/* A JSON object; out of memory is an Error. */
-MUST_CHECK Error *command_json_object(json_object **out);
-void command_json_text(json_object *object, const char *key, const char *value);
-void command_json_int(json_object *object, const char *key, int64_t value);
-void command_json_double(json_object *object, const char *key, double value);
 
 /* One line on stderr: JSON where that was asked for. */
 void command_print_error(const CommandContext *context, const Error *error);

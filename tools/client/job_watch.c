@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "scheduler/http/client/json_body.h"
+#include "scheduler/http/client/json_fields.h"
 #include "store/jobs/job_state.h"
 #include "tools/client/progress.h"
 
@@ -149,12 +150,12 @@ static Error *find_why(JobWatch *watch) {
 static Error *tell_moved(JobWatch *watch, json_object *job, int64_t outputs) {
     json_object *line;
     if (!watch->show) return NULL;
-    TRY(command_json_object(&line));
-    command_json_int(line, "seq", watch->since);
-    command_json_double(line, "time", clock_real().calendar_s(clock_real().self));
-    command_json_text(line, "state", watch->state);
-    command_json_text(line, "node", remote_text(job, "migrating"));
-    command_json_int(line, "outputs", outputs);
+    TRY(json_fields_create(&line));
+    json_fields_int(line, "seq", watch->since);
+    json_fields_real(line, "time", clock_real().calendar_s(clock_real().self));
+    json_fields_text(line, "state", watch->state);
+    json_fields_text(line, "node", remote_text(job, "migrating"));
+    json_fields_int(line, "outputs", outputs);
     if (watch->context->json) return command_print_json(line);
     print_change(line);
     json_object_put(line);

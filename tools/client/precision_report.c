@@ -6,6 +6,7 @@
 
 #include "kernels/tensor/dtype_scalar.h"
 #include "kernels/tensor/philox.h"
+#include "scheduler/http/client/json_fields.h"
 #include "serialize/arrays/array_values.h"
 #include "tools/client/precision_compare.h"
 #include "tools/client/remote.h"
@@ -18,15 +19,15 @@ static const char made_up[] = "generated", given[] = "given";
 Error *precision_counts_json(const char *mode, const PrecisionReport *report, json_object **out) {
     json_object *object, *reasons = json_object_new_object();
     int64_t left = 0;
-    TRY(command_json_object(&object));
+    TRY(json_fields_create(&object));
     for (uint32_t i = 0; i < PRECISION_LEFT_COUNT; i++) {
         if (report->left[i])
-            command_json_int(reasons, precision_left_name((PrecisionLeft)i), report->left[i]);
+            json_fields_int(reasons, precision_left_name((PrecisionLeft)i), report->left[i]);
         left += report->left[i];
     }
-    command_json_text(object, "mode", mode);
-    command_json_int(object, "lowered", report->lowered);
-    command_json_int(object, "left", left);
+    json_fields_text(object, "mode", mode);
+    json_fields_int(object, "lowered", report->lowered);
+    json_fields_int(object, "left", left);
     json_object_object_add(object, "left_by", reasons);
     *out = object;
     return NULL;
@@ -124,17 +125,17 @@ static Error *compare(const ArrayList *expected, const ArrayList *got, json_obje
         json_object *item;
         const NamedArray *array = array_list_find(got, expected->items[i].name);
         PrecisionErrors errors;
-        TRY(command_json_object(&item));
-        command_json_text(item, "name", expected->items[i].name);
+        TRY(json_fields_create(&item));
+        json_fields_text(item, "name", expected->items[i].name);
         json_object_array_add(outputs, item);
         if (!precision_compare(&expected->items[i], array, &errors)) {
-            command_json_text(item, "differs", "in shape or type");
+            json_fields_text(item, "differs", "in shape or type");
             continue;
         }
-        command_json_double(item, "max_abs_error", errors.max_abs);
-        command_json_double(item, "rms_error_relative", errors.rms_relative);
-        if (errors.rows) command_json_double(item, "argmax_agreement", errors.argmax);
-        if (errors.whole) command_json_double(item, "equal", errors.equal);
+        json_fields_real(item, "max_abs_error", errors.max_abs);
+        json_fields_real(item, "rms_error_relative", errors.rms_relative);
+        if (errors.rows) json_fields_real(item, "argmax_agreement", errors.argmax);
+        if (errors.whole) json_fields_real(item, "equal", errors.equal);
     }
     return NULL;
 }
@@ -159,11 +160,11 @@ Error *precision_measure(const CommandContext *context, ModelAccess *access, con
     TRY(model_file_load(access, path, &float32, &full));
     json_object *outputs = json_object_new_array();
     if (!outputs) FAIL(OUT_OF_MEMORY, "no memory for the answer");
-    command_json_text(inout_precision, "inputs", is_given ? given : made_up);
+    json_fields_text(inout_precision, "inputs", is_given ? given : made_up);
     json_object_object_add(inout_precision, "outputs", outputs);
     Error *error = measure(context, access->pool, full, lowered, outputs);
     if (!error || is_given) return error;
-    command_json_text(inout_precision, "unmeasured", error_message(error));
+    json_fields_text(inout_precision, "unmeasured", error_message(error));
     error_free(error); /* said in the answer */
     return NULL;
 }

@@ -8,6 +8,7 @@
 #include <json-c/linkhash.h>
 
 #include "scheduler/http/client/json_body.h"
+#include "scheduler/http/client/json_fields.h"
 #include "tools/client/job_changes.h"
 #include "tools/client/job_inputs.h"
 #include "tools/client/job_watch.h"
@@ -38,7 +39,7 @@ static Error *add_numbers(const CommandContext *context, json_object *policy) {
         TRY(command_integer(
             context, numbers[i].option, numbers[i].min, numbers[i].max, numbers[i].min, &value));
         if (command_flag(context, numbers[i].option))
-            command_json_int(policy, numbers[i].field, value);
+            json_fields_int(policy, numbers[i].field, value);
     }
     if (command_flag(context, "check-finite"))
         json_object_object_add(policy, "check_finite", json_object_new_boolean(true));
@@ -121,13 +122,13 @@ static Error *print_answer(
                 remote_real(job, "peak_bytes") / 1e6, (double)checkpoint_bytes / 1e6);
         return NULL;
     }
-    TRY(command_json_object(&object));
-    command_json_text(object, "state", suspended ? "suspended" : "succeeded");
-    command_json_int(object, "instructions", remote_int(job, "instructions"));
-    command_json_int(object, "kernel_calls", remote_int(job, "kernel_calls"));
-    command_json_double(object, "seconds", isfinite(seconds) ? seconds : 0);
-    command_json_int(object, "peak_bytes", remote_int(job, "peak_bytes"));
-    command_json_int(object, "checkpoint_bytes", (int64_t)checkpoint_bytes);
+    TRY(json_fields_create(&object));
+    json_fields_text(object, "state", suspended ? "suspended" : "succeeded");
+    json_fields_int(object, "instructions", remote_int(job, "instructions"));
+    json_fields_int(object, "kernel_calls", remote_int(job, "kernel_calls"));
+    json_fields_real(object, "seconds", isfinite(seconds) ? seconds : 0);
+    json_fields_int(object, "peak_bytes", remote_int(job, "peak_bytes"));
+    json_fields_int(object, "checkpoint_bytes", (int64_t)checkpoint_bytes);
     return command_print_json(object);
 }
 
@@ -173,11 +174,11 @@ Error *remote_run_model(CommandContext *context, HttpClient *client) {
     const char *function = command_option(context, "function");
     const char *device = command_option(context, "device");
     TRY(check_options(context));
-    TRY(command_json_object(&policy));
-    command_json_text(policy, "model", context->arguments[0]);
-    command_json_text(policy, "priority", "high");
-    if (function) command_json_text(policy, "function", function);
-    if (device) command_json_text(policy, "device", device);
+    TRY(json_fields_create(&policy));
+    json_fields_text(policy, "model", context->arguments[0]);
+    json_fields_text(policy, "priority", "high");
+    if (function) json_fields_text(policy, "function", function);
+    if (device) json_fields_text(policy, "device", device);
     TRY(add_numbers(context, policy));
     TRY(job_inputs_make(context, client, &inputs));
     TRY(job_inputs_send(client, policy, &inputs, &job));
@@ -190,7 +191,7 @@ Error *remote_run_file(CommandContext *context, HttpClient *client) {
     TextBuilder OWN_TEXT(path) = {0};
     const char *device = command_option(context, "device");
     TRY(check_options(context));
-    TRY(command_json_object(&fields));
+    TRY(json_fields_create(&fields));
     TRY(add_numbers(context, fields));
     text_append(&path, "/v1/checkpoints");
     http_client_query(&path, "with_outputs", "1"); /* the run's yields so far */

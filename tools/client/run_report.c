@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "scheduler/http/client/json_fields.h"
 #include "tools/client/progress.h"
 #include "tools/client/run_profile.h"
 #include "tools/client/run_signals.h"
@@ -116,13 +117,13 @@ static Error *answer(
                 (double)outcome->checkpoint_bytes / 1e6);
         return NULL;
     }
-    TRY(command_json_object(&object));
-    command_json_text(object, "state", outcome->suspended ? "suspended" : "succeeded");
-    command_json_int(object, "instructions", (int64_t)counters.instructions);
-    command_json_int(object, "kernel_calls", (int64_t)counters.kernel_calls);
-    command_json_double(object, "seconds", outcome->seconds);
-    command_json_int(object, "peak_bytes", (int64_t)peak);
-    command_json_int(object, "checkpoint_bytes", (int64_t)outcome->checkpoint_bytes);
+    TRY(json_fields_create(&object));
+    json_fields_text(object, "state", outcome->suspended ? "suspended" : "succeeded");
+    json_fields_int(object, "instructions", (int64_t)counters.instructions);
+    json_fields_int(object, "kernel_calls", (int64_t)counters.kernel_calls);
+    json_fields_real(object, "seconds", outcome->seconds);
+    json_fields_int(object, "peak_bytes", (int64_t)peak);
+    json_fields_int(object, "checkpoint_bytes", (int64_t)outcome->checkpoint_bytes);
     return command_print_json(object);
 }
 

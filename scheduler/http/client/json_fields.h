@@ -1,6 +1,6 @@
 #pragma once
-/* Builds JSON objects for answers and requests, field by field. Called by the routes, by service/
- * and by the links between nodes. Pure: an object belongs to its caller. */
+/* Builds JSON objects for answers and requests, field by field. Called by the routes, by service/,
+ * by the links between nodes and by the command line. Pure: an object belongs to its caller. */
 #include <math.h>
 #include <stdint.h>
 
