@@ -236,6 +236,11 @@ double attributes_float(const Attributes *attributes, const char *name) {
     return attribute ? attribute->float_value : 0;
 }
 
+double attributes_float_at(const Attributes *attributes, uint32_t index) {
+    assert(index < attributes->count && attributes->entries[index].kind == ATTRIBUTE_FLOAT);
+    return attributes->entries[index].float_value;
+}
+
 const char *attributes_text(const Attributes *attributes, const char *name) {
     const Attribute *attribute = get(attributes, name, ATTRIBUTE_TEXT);
     return attribute ? attribute->text : "";

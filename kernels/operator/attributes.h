@@ -51,6 +51,9 @@ MUST_CHECK Error *attributes_check(
 bool attributes_has(const Attributes *attributes, const char *name);
 int64_t attributes_int(const Attributes *attributes, const char *name);
 double attributes_float(const Attributes *attributes, const char *name);
+/* The attribute that the declaration names in place `index`, where it and all before it are floats
+ * with defaults. */
+double attributes_float_at(const Attributes *attributes, uint32_t index);
 const char *attributes_text(const Attributes *attributes, const char *name);
 DType attributes_dtype(const Attributes *attributes, const char *name);
 /* Absent optional lists: NULL and count 0. */

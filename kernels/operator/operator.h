@@ -40,9 +40,12 @@ typedef struct OperatorInfo {
     uint64_t value_inputs;
     bool shape_from_data; /* shape kind `data` */
     OperatorPurity purity;
-    const char *in_place;  /* pairs "out<in", e.g. "0<0 0<1"; "view": output 0 is input 0 reshaped;
-                              "" none */
-    double tolerance;      /* relative, between determinism classes; 0: exact */
+    const char *in_place; /* pairs "out<in", e.g. "0<0 0<1"; "view": output 0 is input 0 reshaped;
+                             "" none */
+    /* Relative, between determinism classes; 0: exact. float16 and bfloat16 are computed in float32
+     * and rounded once, at the end, to 2^-11 and 2^-8: a fused operator's result and that of its
+     * expansion, which rounds after each step, are apart by as many roundings. */
+    double tolerance;
     const char *expansion; /* the plain operators that operator_expansion.h builds for it, for
                             * people (operators.md); "" for none */
 } OperatorInfo;

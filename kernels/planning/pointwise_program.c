@@ -8,9 +8,8 @@
 
 bool pointwise_program_takes(OperatorId operator_id) {
     static const OperatorId taken[] = {
-#define POINTWISE_OPERATOR(id, dtypes) OPERATOR_##id,
-#include "kernels/planning/pointwise_operators.def"
-#undef POINTWISE_OPERATOR
+#define ELEMENTWISE_EACH(id, dtypes) OPERATOR_##id,
+#include "kernels/operator/elementwise.def"
     };
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
         if (taken[i] == operator_id) return true;

@@ -14,6 +14,7 @@
     SCALAR T scalar_mul_##name(T a, T b) { return (T)(U)((U)a * (U)b); }                           \
     SCALAR T scalar_max_##name(T a, T b) { return a > b ? a : b; }                                 \
     SCALAR T scalar_min_##name(T a, T b) { return a < b ? a : b; }                                 \
+    SCALAR T scalar_relu_##name(T a) { return scalar_max_##name(a, 0); }                           \
     SCALAR T scalar_shift_left_##name(T a, T b) {                                                  \
         return (uint64_t)b < 8 * sizeof(T) ? (T)(U)((U)a << b) : (T)0;                             \
     }                                                                                              \

@@ -31,7 +31,7 @@ static inline bool dtype_in(DTypeSet set, DType dtype) { return set >> dtype & 1
 /* All types with whole bytes, which data movement takes. */
 #define DTYPES_ANY                                                                                 \
     (DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL) | DTYPES_FLOAT8 | DTYPE_BIT(DTYPE_FLOAT8E8M0))
-/* Types that elementwise programs (pointwise_operators.def) compute with. */
+/* Types that elementwise programs (operator/elementwise.def) compute with. */
 #define DTYPES_POINTWISE (DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL) | DTYPES_FLOAT8)
 /* Types of less than a byte, packed. */
 #define DTYPES_PACKED_FLOAT                                                                        \

@@ -1,10 +1,29 @@
 #include "tests/conformance/case_table.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/digest.h"
 #include "tests/support/tensor_text.h"
 
+/* The functions of FORMULA rows, each named by its operator and line. */
+#define FORMULA_PASTE(operator_name, line) formula_##operator_name##_##line
+#define FORMULA_NAME(operator_name, line) FORMULA_PASTE(operator_name, line)
+#define FORMULA(operator_name, attributes_, inputs_, outputs_, dtypes, formula)                    \
+    static void FORMULA_NAME(operator_name, __LINE__)(ReferenceCall * call) {                      \
+        for (int64_t i = 0; i < call->outputs[0].count; i++) {                                     \
+            const double x = call->inputs[0].values[i];                                            \
+            const double alpha = reference_parameter(call, 0),                                     \
+                         beta = reference_parameter(call, 1);                                      \
+            (void)alpha, (void)beta;                                                               \
+            call->outputs[0].values[i] = formula;                                                  \
+        }                                                                                          \
+    }
+#include "tests/conformance/cases/cases.def"
+
+#define FORMULA(operator_name, attributes, inputs, outputs, dtypes, formula)                       \
+    {#operator_name, attributes, inputs, outputs, dtypes, FORMULA_NAME(operator_name, __LINE__),   \
+        __FILE__, __LINE__},
 #define CASE(operator_name, attributes, inputs, outputs, dtypes, reference)                        \
     {#operator_name, attributes, inputs, outputs, dtypes, reference_##reference, __FILE__,         \
         __LINE__},
@@ -13,8 +32,6 @@
 const ConformanceCase case_table[] = {
 #include "tests/conformance/cases/cases.def"
 };
-#undef BENCH
-#undef CASE
 const uint32_t case_table_count = sizeof case_table / sizeof case_table[0];
 
 const char *case_table_file(const ConformanceCase *row) {

@@ -83,6 +83,7 @@ static void test_cuda_kernels_give_the_bits_of_the_cpu(void **state) {
     for_each("shim", check_exact);
 }
 
+/* of LEFT_TO_THE_HOST */
 #define ALL (DTYPES_SIZED | DTYPE_BIT(DTYPE_NONE))
 #define DTYPES_NARROW_INTEGER                                                                      \
     (DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_INT16) | DTYPE_BIT(DTYPE_UINT8) |                     \
@@ -94,58 +95,8 @@ static const struct {
     DTypeSet dtypes;
     const char *reason;
 } left_to_the_host[] = {
-    {"NonZero", ALL, "rare, and the host has to wait for its count"},
-    {"Compress", ALL, "rare, and the host has to wait for its count"},
-    {"Unique", ALL, "rare, and the host has to wait for its count"},
-    {"ReverseSequence", ALL, "rare"},
-    {"TensorScatter", ALL, "rare: caches grow by Append"},
-    {"EyeLike", ALL, "rare and small"},
-    {"Det", ALL, "rare and small"},
-    {"Hardmax", ALL, "rare"},
-    {"ReduceL1", ALL, "rare"},
-    {"ReduceLogSum", ALL, "rare"},
-    {"ReduceLogSumExp", ALL, "rare"},
-    {"CumProd", ALL, "rare"},
-    {"LpNormalization", ALL, "rare"},
-    {"MeanVarianceNormalization", ALL, "rare"},
-    {"GroupNormalization", ALL, "of image generators, whose time goes into convolutions"},
-    {"LRN", DTYPE_BIT(DTYPE_FLOAT64), "of networks that are float32"},
-    {"LpPool", ALL, "rare"},
-    {"GlobalLpPool", ALL, "rare"},
-    {"MaxUnpool", ALL, "rare"},
-    {"ConvTranspose", DTYPE_BIT(DTYPE_FLOAT64), "of networks that are float32"},
-    {"MaxRoiPool", ALL, "rare"},
-    {"RoiAlign", ALL, "of detectors, a few regions at a time"},
-    {"NonMaxSuppression", ALL, "of detectors, a few boxes at a time"},
-    {"Resize", ALL, "of images before and behind a network"},
-    {"GridSample", ALL, "of images before and behind a network"},
-    {"AffineGrid", ALL, "of images before and behind a network"},
-    {"Col2Im", ALL, "rare"},
-    {"DeformConv", ALL, "rare"},
-    {"DFT", ALL, "of signals before a network"},
-    {"STFT", ALL, "of signals before a network"},
-    {"MelWeightMatrix", ALL, "of signals before a network"},
-    {"HannWindow", ALL, "of signals before a network"},
-    {"HammingWindow", ALL, "of signals before a network"},
-    {"BlackmanWindow", ALL, "of signals before a network"},
-    {"CastLike", ALL, "a Cast as soon as its type is known"},
-    {"QuantizeLinear", ALL, "of models made for CPUs"},
-    {"DequantizeLinear", ALL, "of models made for CPUs"},
-    {"DynamicQuantizeLinear", ALL, "of models made for CPUs"},
-    {"MatMulInteger", ALL, "of models made for CPUs"},
-    {"ConvInteger", ALL, "of models made for CPUs"},
-    {"QLinearMatMul", ALL, "of models made for CPUs"},
-    {"QLinearConv", ALL, "of models made for CPUs"},
-    {"TfIdfVectorizer", DTYPE_BIT(DTYPE_NONE), "of words, which are on the host"},
-    {"SplitBounds", DTYPE_BIT(DTYPE_NONE), "made of shapes: in slot 0 anyway"},
-    {"LSTM", DTYPES_FLOAT & ~DTYPE_BIT(DTYPE_FLOAT32), "of networks that are float32"},
-    {"GRU", DTYPES_FLOAT, "of small networks, which the host runs as fast"},
-    {"RNN", DTYPES_FLOAT, "of small networks, which the host runs as fast"},
-    {"LinearAttention", DTYPES_FLOAT, "each row waits for the one before"},
-    {"RotaryEmbedding", DTYPES_FLOAT, "not yet met in a model"},
-    {"Multinomial", DTYPES_FLOAT, "a few draws at the end of a step"},
-    {"MatMul", DTYPES_NARROW_INTEGER, "products that wrap are of no network"},
-    {"Gemm", DTYPES_NARROW_INTEGER, "products that wrap are of no network"},
+#define LEFT_TO_THE_HOST(operator_name, dtypes, reason) {#operator_name, dtypes, reason},
+#include "tests/conformance/cases/cases.def"
 };
 
 static bool is_left_to_the_host(const ConformanceCase *row, DType dtype) {

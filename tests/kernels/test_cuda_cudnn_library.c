@@ -42,9 +42,9 @@ static const Case cases[] = {
     {#operator_name, attributes, inputs},
 #define BENCH(operator_name, attributes, inputs, outputs, dtypes)                                  \
     {#operator_name, attributes, inputs},
+#define FORMULA(operator_name, attributes, inputs, outputs, dtypes, formula)                       \
+    {#operator_name, attributes, inputs},
 #include "tests/conformance/cases/cases.def"
-#undef BENCH
-#undef CASE
 };
 
 static bool is_served(const char *operator_name) {

@@ -69,10 +69,9 @@ static Error *plan_fused(Device *device, const PlanRequest *request, Plan **out)
 }
 
 const Kernel cpu_elementwise[] = {
-#define POINTWISE_OPERATOR(id, dtypes)                                                             \
+#define ELEMENTWISE_EACH(id, dtypes)                                                               \
     {OPERATOR_##id, dtypes, plan_elementwise, "cpu.elementwise", KERNEL_PORTABLE},
-#include "kernels/planning/pointwise_operators.def"
-#undef POINTWISE_OPERATOR
+#include "kernels/operator/elementwise.def"
     {OPERATOR_CAST_LIKE, DTYPES_POINTWISE, plan_elementwise, "cpu.elementwise", KERNEL_PORTABLE},
     {OPERATOR_FUSED_ELEMENTWISE, DTYPES_ANY, plan_fused, "cpu.fused_elementwise", KERNEL_PORTABLE},
     KERNELS_END,

@@ -8,67 +8,15 @@
 typedef struct Lowering {
     OperatorId operator_id;
     CpuLoopId loop;
-    /* the attributes that become alpha and beta, "" for none */
-    const char *alpha, *beta;
+    uint32_t parameters; /* how many attributes become alpha and beta */
 } Lowering;
 
 /* Operators that are one loop over their operands in order. */
 static const Lowering lowerings[] = {
-    {OPERATOR_ADD, CPU_LOOP_ADD, "", ""},
-    {OPERATOR_SUB, CPU_LOOP_SUB, "", ""},
-    {OPERATOR_MUL, CPU_LOOP_MUL, "", ""},
-    {OPERATOR_DIV, CPU_LOOP_DIV, "", ""},
-    {OPERATOR_PRELU, CPU_LOOP_PRELU, "", ""},
-    {OPERATOR_EQUAL, CPU_LOOP_EQUAL, "", ""},
-    {OPERATOR_LESS, CPU_LOOP_LESS, "", ""},
-    {OPERATOR_LESS_OR_EQUAL, CPU_LOOP_LESS_OR_EQUAL, "", ""},
-    {OPERATOR_AND, CPU_LOOP_BIT_AND, "", ""},
-    {OPERATOR_OR, CPU_LOOP_BIT_OR, "", ""},
-    {OPERATOR_XOR, CPU_LOOP_BIT_XOR, "", ""},
-    {OPERATOR_BITWISE_AND, CPU_LOOP_BIT_AND, "", ""},
-    {OPERATOR_BITWISE_OR, CPU_LOOP_BIT_OR, "", ""},
-    {OPERATOR_BITWISE_XOR, CPU_LOOP_BIT_XOR, "", ""},
-    {OPERATOR_BITWISE_NOT, CPU_LOOP_BIT_NOT, "", ""},
-    {OPERATOR_SWIGLU, CPU_LOOP_SWIGLU, "alpha", ""},
-    {OPERATOR_WHERE, CPU_LOOP_WHERE, "", ""},
-    {OPERATOR_NOT, CPU_LOOP_NOT, "", ""},
-    {OPERATOR_NEG, CPU_LOOP_NEG, "", ""},
-    {OPERATOR_ABS, CPU_LOOP_ABS, "", ""},
-    {OPERATOR_SIGN, CPU_LOOP_SIGN, "", ""},
-    {OPERATOR_SQRT, CPU_LOOP_SQRT, "", ""},
-    {OPERATOR_RECIPROCAL, CPU_LOOP_RECIPROCAL, "", ""},
-    {OPERATOR_EXP, CPU_LOOP_EXP, "", ""},
-    {OPERATOR_LOG, CPU_LOOP_LOG, "", ""},
-    {OPERATOR_SIN, CPU_LOOP_SIN, "", ""},
-    {OPERATOR_COS, CPU_LOOP_COS, "", ""},
-    {OPERATOR_TAN, CPU_LOOP_TAN, "", ""},
-    {OPERATOR_ASIN, CPU_LOOP_ASIN, "", ""},
-    {OPERATOR_ACOS, CPU_LOOP_ACOS, "", ""},
-    {OPERATOR_ATAN, CPU_LOOP_ATAN, "", ""},
-    {OPERATOR_SINH, CPU_LOOP_SINH, "", ""},
-    {OPERATOR_COSH, CPU_LOOP_COSH, "", ""},
-    {OPERATOR_ASINH, CPU_LOOP_ASINH, "", ""},
-    {OPERATOR_ACOSH, CPU_LOOP_ACOSH, "", ""},
-    {OPERATOR_ATANH, CPU_LOOP_ATANH, "", ""},
-    {OPERATOR_ERF, CPU_LOOP_ERF, "", ""},
-    {OPERATOR_TANH, CPU_LOOP_TANH, "", ""},
-    {OPERATOR_SIGMOID, CPU_LOOP_SIGMOID, "", ""},
-    {OPERATOR_RELU, CPU_LOOP_RELU, "", ""},
-    {OPERATOR_LEAKY_RELU, CPU_LOOP_LEAKY_RELU, "alpha", ""},
-    {OPERATOR_ELU, CPU_LOOP_ELU, "alpha", ""},
-    {OPERATOR_SELU, CPU_LOOP_SELU, "alpha", "gamma"},
-    {OPERATOR_CELU, CPU_LOOP_CELU, "alpha", ""},
-    {OPERATOR_SOFTSIGN, CPU_LOOP_SOFTSIGN, "", ""},
-    {OPERATOR_MISH, CPU_LOOP_MISH, "", ""},
-    {OPERATOR_SWISH, CPU_LOOP_SWISH, "alpha", ""},
-    {OPERATOR_THRESHOLDED_RELU, CPU_LOOP_THRESHOLDED_RELU, "alpha", ""},
-    {OPERATOR_SOFTPLUS, CPU_LOOP_SOFTPLUS, "", ""},
-    {OPERATOR_HARD_SIGMOID, CPU_LOOP_HARD_SIGMOID, "alpha", "beta"},
-    {OPERATOR_HARD_SWISH, CPU_LOOP_HARD_SWISH, "", ""},
-    {OPERATOR_FLOOR, CPU_LOOP_FLOOR, "", ""},
-    {OPERATOR_CEIL, CPU_LOOP_CEIL, "", ""},
-    {OPERATOR_ROUND, CPU_LOOP_ROUND, "", ""},
-    {OPERATOR_IDENTITY, CPU_LOOP_COPY, "", ""},
+#define ELEMENTWISE_DERIVED(id, operands, parameters) {OPERATOR_##id, CPU_LOOP_##id, parameters},
+#define ELEMENTWISE_LOOP(id, loop, cost) {OPERATOR_##id, CPU_LOOP_##loop, 0},
+#include "kernels/operator/elementwise.def"
+    {OPERATOR_IDENTITY, CPU_LOOP_COPY, 0},
 };
 
 static const Lowering *find_lowering(OperatorId operator_id) {
@@ -252,8 +200,8 @@ static CpuSource add_simple(CpuPointwise *program, const Lowering *lowering,
     CpuSource done = add_step(program, lowering->loop, by, operands, result);
     if (program->missing) return done;
     CpuPointwiseStep *step = &program->steps[program->step_count - 1];
-    if (*lowering->alpha) step->parameters.alpha = attributes_float(attributes, lowering->alpha);
-    if (*lowering->beta) step->parameters.beta = attributes_float(attributes, lowering->beta);
+    if (lowering->parameters > 0) step->parameters.alpha = attributes_float_at(attributes, 0);
+    if (lowering->parameters > 1) step->parameters.beta = attributes_float_at(attributes, 1);
     return done;
 }
 

@@ -16,7 +16,7 @@ CpuLoop *cpu_loop_find(CpuLevel level, CpuLoopId id, DType dtype) {
     if (!loop) loop = BY_LEVEL(level, cpu_loops_compare, (id, dtype));
     if (!loop) loop = BY_LEVEL(level, cpu_loops_unary, (id, dtype));
     if (!loop) loop = BY_LEVEL(level, cpu_loops_gate, (id, dtype));
-    if (!loop) loop = BY_LEVEL(level, cpu_loops_angle, (id, dtype));
+    if (!loop) loop = BY_LEVEL(level, cpu_loops_curve, (id, dtype));
     return loop;
 }
 

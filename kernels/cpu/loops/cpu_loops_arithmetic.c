@@ -8,11 +8,10 @@
 /* rare: one copy will do */
 static __attribute__((noinline)) double power(double x, double y) { return scalar_pow_f64(x, y); }
 
+#define ELEMENTWISE_NUMBER2(id, function, cost) LOOPS_NUMBER2(function)
+#include "kernels/operator/elementwise.def"
+
 #define INTEGER_LOOPS(name, T)                                                                     \
-    LOOP_BINARY(add_##name, T, T, T, scalar_add_##name(x, y))                                      \
-    LOOP_BINARY(sub_##name, T, T, T, scalar_sub_##name(x, y))                                      \
-    LOOP_BINARY(mul_##name, T, T, T, scalar_mul_##name(x, y))                                      \
-    LOOP_BINARY(div_##name, T, T, T, scalar_div_##name(x, y))                                      \
     LOOP_BINARY(mod_##name, T, T, T, scalar_mod_##name(x, y))                                      \
     LOOP_BINARY(fmod_##name, T, T, T, scalar_fmod_##name(x, y))                                    \
     LOOP_BINARY(max_##name, T, T, T, scalar_max_##name(x, y))                                      \
@@ -34,10 +33,6 @@ PRELU_UNSIGNED_LOOP(uint32, uint32_t)
 PRELU_UNSIGNED_LOOP(uint64, uint64_t)
 
 #define FLOAT_LOOPS(name, T, s)                                                                    \
-    LOOP_BINARY(add_##name, T, T, T, scalar_add_##s(x, y))                                         \
-    LOOP_BINARY(sub_##name, T, T, T, scalar_sub_##s(x, y))                                         \
-    LOOP_BINARY(mul_##name, T, T, T, scalar_mul_##s(x, y))                                         \
-    LOOP_BINARY(div_##name, T, T, T, scalar_div_##s(x, y))                                         \
     LOOP_BINARY(mod_##name, T, T, T, scalar_mod_##s(x, y))                                         \
     LOOP_BINARY(fmod_##name, T, T, T, scalar_fmod_##s(x, y))                                       \
     LOOP_BINARY(max_##name, T, T, T, scalar_max_##s(x, y))                                         \
@@ -56,10 +51,6 @@ PRELU_UNSIGNED_LOOP(uint64, uint64_t)
     }
 FLOAT_LOOPS(float32, float, f32)
 FLOAT_LOOPS(float64, double, f64)
-LOOP_HALVES(add, 2, 2)
-LOOP_HALVES(sub, 2, 2)
-LOOP_HALVES(mul, 2, 2)
-LOOP_HALVES(div, 2, 2)
 LOOP_HALVES(mod, 2, 2)
 LOOP_HALVES(fmod, 2, 2)
 LOOP_HALVES(max, 2, 2)
@@ -68,10 +59,6 @@ LOOP_HALVES(prelu, 2, 2)
 LOOP_HALVES(pow, 2, 2)
 
 static const LoopRow rows[] = {
-    LOOP_NUMBER_ROW(ADD, add),
-    LOOP_NUMBER_ROW(SUB, sub),
-    LOOP_NUMBER_ROW(MUL, mul),
-    LOOP_NUMBER_ROW(DIV, div),
     LOOP_NUMBER_ROW(MOD, mod),
     LOOP_NUMBER_ROW(FMOD, fmod),
     LOOP_NUMBER_ROW(MAX, max),
@@ -80,6 +67,8 @@ static const LoopRow rows[] = {
     LOOP_FLOAT_ROW(POW, pow),
     {CPU_LOOP_POW_BY_INT64, {LOOP_INTEGER_ENTRIES(pow_by_int64)}},
     {CPU_LOOP_POW_BY_FLOAT64, {LOOP_INTEGER_ENTRIES(pow_by_float64)}},
+#define ELEMENTWISE_NUMBER2(id, function, cost) LOOP_NUMBER_ROW(id, function),
+#include "kernels/operator/elementwise.def"
 };
 
 CpuLoop *CPU_LOOPS_NAME(cpu_loops_arithmetic)(CpuLoopId id, DType dtype) {

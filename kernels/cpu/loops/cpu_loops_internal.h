@@ -130,6 +130,55 @@ HALF_BLOCKS(bfloat16)
     DO(uint16, uint16_t)                                                                           \
     DO(uint32, uint32_t)                                                                           \
     DO(uint64, uint64_t)
+/* The loops of a functor that each integer type has. */
+#define LOOPS_INTEGER(LOOP, function)                                                              \
+    LOOP(function, int8, int8_t)                                                                   \
+    LOOP(function, int16, int16_t)                                                                 \
+    LOOP(function, int32, int32_t)                                                                 \
+    LOOP(function, int64, int64_t)                                                                 \
+    LOOP(function, uint8, uint8_t)                                                                 \
+    LOOP(function, uint16, uint16_t)                                                               \
+    LOOP(function, uint32, uint32_t)                                                               \
+    LOOP(function, uint64, uint64_t)
+#define LOOP_INTEGER1(function, name, T)                                                           \
+    LOOP_UNARY(function##_##name, T, T, , scalar_##function##_##name(x))
+#define LOOP_INTEGER2(function, name, T)                                                           \
+    LOOP_BINARY(function##_##name, T, T, T, scalar_##function##_##name(x, y))
+
+/* The loops of a scalar function, by the form of its operator (kernels/operator/elementwise.def).
+ */
+#define LOOP_ALPHA(T) const T alpha = (T)parameters->alpha
+#define LOOP_ALPHA_BETA(T) LOOP_ALPHA(T), beta = (T)parameters->beta
+#define LOOPS_FLOAT1(function)                                                                     \
+    LOOP_UNARY(function##_float32, float, float, , scalar_##function##_f32(x))                     \
+    LOOP_UNARY(function##_float64, double, double, , scalar_##function##_f64(x))                   \
+    LOOP_HALVES(function, 1, 2)
+#define LOOPS_FLOAT1A(function)                                                                    \
+    LOOP_UNARY(                                                                                    \
+        function##_float32, float, float, LOOP_ALPHA(float), scalar_##function##_f32(x, alpha))    \
+    LOOP_UNARY(                                                                                    \
+        function##_float64, double, double, LOOP_ALPHA(double), scalar_##function##_f64(x, alpha)) \
+    LOOP_HALVES(function, 1, 2)
+#define LOOPS_FLOAT1AB(function)                                                                   \
+    LOOP_UNARY(function##_float32, float, float, LOOP_ALPHA_BETA(float),                           \
+        scalar_##function##_f32(x, alpha, beta))                                                   \
+    LOOP_UNARY(function##_float64, double, double, LOOP_ALPHA_BETA(double),                        \
+        scalar_##function##_f64(x, alpha, beta))                                                   \
+    LOOP_HALVES(function, 1, 2)
+#define LOOPS_NUMBER1(function)                                                                    \
+    LOOPS_INTEGER(LOOP_INTEGER1, function)                                                         \
+    LOOPS_FLOAT1(function)
+#define LOOPS_NUMBER2(function)                                                                    \
+    LOOPS_INTEGER(LOOP_INTEGER2, function)                                                         \
+    LOOP_BINARY(function##_float32, float, float, float, scalar_##function##_f32(x, y))            \
+    LOOP_BINARY(function##_float64, double, double, double, scalar_##function##_f64(x, y))         \
+    LOOP_HALVES(function, 2, 2)
+#define LOOPS_FLOAT2A(function)                                                                    \
+    LOOP_BINARY(function##_float32, float, float, float,                                           \
+        scalar_##function##_f32(x, y, (float)parameters->alpha))                                   \
+    LOOP_BINARY(function##_float64, double, double, double,                                        \
+        scalar_##function##_f64(x, y, (double)parameters->alpha))                                  \
+    LOOP_HALVES(function, 2, 2)
 
 /* Entries of a table indexed by DType. */
 #define LOOP_INTEGER_ENTRIES(loop)                                                                 \
@@ -154,6 +203,13 @@ typedef struct LoopRow {
     {                                                                                              \
         CPU_LOOP_##name, { LOOP_INTEGER_ENTRIES(loop), LOOP_FLOAT_ENTRIES(loop) }                  \
     }
+
+/* Rows of a table, by form. */
+#define LOOP_ROW_FLOAT1(id, function) LOOP_FLOAT_ROW(id, function),
+#define LOOP_ROW_FLOAT1A(id, function) LOOP_FLOAT_ROW(id, function),
+#define LOOP_ROW_FLOAT1AB(id, function) LOOP_FLOAT_ROW(id, function),
+#define LOOP_ROW_ANGLE(id, function) LOOP_FLOAT_ROW(id, function),
+#define LOOP_ROW_NUMBER1(id, function) LOOP_NUMBER_ROW(id, function),
 
 /* In the table `rows` of a source; NULL: it has none. */
 #define LOOP_FIND(rows, id, dtype) loop_find(rows, sizeof(rows) / sizeof *(rows), id, dtype)

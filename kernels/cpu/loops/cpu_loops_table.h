@@ -8,7 +8,7 @@
     CpuLoop *cpu_loops_compare_##level(CpuLoopId id, DType dtype);                                 \
     CpuLoop *cpu_loops_unary_##level(CpuLoopId id, DType dtype);                                   \
     CpuLoop *cpu_loops_gate_##level(CpuLoopId id, DType dtype);                                    \
-    CpuLoop *cpu_loops_angle_##level(CpuLoopId id, DType dtype);                                   \
+    CpuLoop *cpu_loops_curve_##level(CpuLoopId id, DType dtype);                                   \
     CpuLoop *cpu_loops_cast_##level(DType from, DType to, bool saturate);                          \
     CpuLoop *cpu_loops_sticky_##level(DType from);                                                 \
     CpuLstmLoop *cpu_loops_lstm_##level(void);                                                     \

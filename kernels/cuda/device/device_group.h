@@ -43,10 +43,23 @@ DEVICE StepLanes group_repeated(const CudaPointwiseOperands *p, uint32_t index, 
     }
 #define GROUP_F32(OP, expression) GROUP_FLOAT(f32, float, OP, expression)
 #define GROUP_F64(OP, expression) GROUP_FLOAT(f64, double, OP, expression)
-STEP_SHORT_FLOATS(GROUP_F32, float, f32, x, y, z)
-STEP_LONG_FLOATS(GROUP_F32, f32, x, y)
-STEP_SHORT_FLOATS(GROUP_F64, double, f64, x, y, z)
-STEP_LONG_FLOATS(GROUP_F64, f64, x, y)
+#define FLOAT_SHORT(op, expression) GROUP_F32(op, expression)
+#define FLOAT_LONG(op, expression) GROUP_F32(op, expression)
+#define T float
+#define FUNCTOR(function) scalar_##function##_f32
+#define X x
+#define Y y
+#define Z z
+#include "kernels/cuda/device/device_floats.def"
+
+#define FLOAT_SHORT(op, expression) GROUP_F64(op, expression)
+#define FLOAT_LONG(op, expression) GROUP_F64(op, expression)
+#define T double
+#define FUNCTOR(function) scalar_##function##_f64
+#define X x
+#define Y y
+#define Z z
+#include "kernels/cuda/device/device_floats.def"
 
 #define GROUP_INTEGER(family, T, OP, expression)                                                   \
     DEVICE uint64_t group_one_##family##_##OP(uint32_t dtype, T x, T y, T z) {                     \
@@ -64,8 +77,12 @@ STEP_LONG_FLOATS(GROUP_F64, f64, x, y)
     }
 #define GROUP_INT64(OP, expression) GROUP_INTEGER(int64, int64_t, OP, expression)
 #define GROUP_UINT64(OP, expression) GROUP_INTEGER(uint64, uint64_t, OP, expression)
-STEP_INTEGERS(GROUP_INT64, int64, dtype, x, y, z)
-STEP_INTEGERS(GROUP_UINT64, uint64, dtype, x, y, z)
+#define INTEGER(op, expression) GROUP_INT64(op, expression)
+#define NAME(before, after) before##int64##after
+#include "kernels/cuda/device/device_integers.def"
+#define INTEGER(op, expression) GROUP_UINT64(op, expression)
+#define NAME(before, after) before##uint64##after
+#include "kernels/cuda/device/device_integers.def"
 
 #define GROUP_BITS(OP, expression)                                                                 \
     GROUP_STEP(bits, OP) {                                                                         \

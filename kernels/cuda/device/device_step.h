@@ -13,96 +13,6 @@ typedef struct StepLanes {
     uint64_t bits[LANES];
 } StepLanes;
 
-/* The short functors, of operands x, y and z. */
-#define STEP_SHORT_FLOATS(CASE, T, s, x, y, z)                                                     \
-    CASE(ADD, scalar_add_##s(x, y))                                                                \
-    CASE(SUB, scalar_sub_##s(x, y))                                                                \
-    CASE(MUL, scalar_mul_##s(x, y))                                                                \
-    CASE(DIV, scalar_div_##s(x, y))                                                                \
-    CASE(MAX, scalar_max_##s(x, y))                                                                \
-    CASE(MIN, scalar_min_##s(x, y))                                                                \
-    CASE(PRELU, scalar_leaky_relu_##s(x, y))                                                       \
-    CASE(EQUAL, (T)(x == y))                                                                       \
-    CASE(LESS, (T)(x < y))                                                                         \
-    CASE(LESS_OR_EQUAL, (T)(x <= y))                                                               \
-    CASE(CLIP, scalar_clip_##s(x, y, z))                                                           \
-    CASE(NEG, scalar_neg_##s(x))                                                                   \
-    CASE(ABS, scalar_abs_##s(x))                                                                   \
-    CASE(SIGN, scalar_sign_##s(x))                                                                 \
-    CASE(SQRT, scalar_sqrt_##s(x))                                                                 \
-    CASE(RECIPROCAL, scalar_reciprocal_##s(x))                                                     \
-    CASE(RELU, scalar_relu_##s(x))                                                                 \
-    CASE(LEAKY_RELU, scalar_leaky_relu_##s(x, alpha))                                              \
-    CASE(HARD_SIGMOID, scalar_hard_sigmoid_##s(x, alpha, beta))                                    \
-    CASE(HARD_SWISH, scalar_hard_swish_##s(x))                                                     \
-    CASE(FLOOR, scalar_floor_##s(x))                                                               \
-    CASE(CEIL, scalar_ceil_##s(x))                                                                 \
-    CASE(ROUND, scalar_round_##s(x))                                                               \
-    CASE(IS_NAN, (T)(x != x))                                                                      \
-    CASE(IS_INF, (T)scalar_is_inf_##s(x, alpha, beta))                                             \
-    CASE(SHRINK, scalar_shrink_##s(x, y, z))                                                       \
-    CASE(SOFTSIGN, scalar_softsign_##s(x))                                                         \
-    CASE(THRESHOLDED_RELU, scalar_thresholded_relu_##s(x, alpha))
-
-#define STEP_LONG_FLOATS(CASE, s, x, y)                                                            \
-    CASE(MOD, scalar_mod_##s(x, y))                                                                \
-    CASE(FMOD, scalar_fmod_##s(x, y))                                                              \
-    CASE(POW, scalar_pow_##s(x, y))                                                                \
-    CASE(EXP, scalar_exp_##s(x))                                                                   \
-    CASE(LOG, scalar_log_##s(x))                                                                   \
-    CASE(SIN, scalar_sin_##s(x))                                                                   \
-    CASE(COS, scalar_cos_##s(x))                                                                   \
-    CASE(ERF, scalar_erf_##s(x))                                                                   \
-    CASE(TANH, scalar_tanh_##s(x))                                                                 \
-    CASE(SIGMOID, scalar_sigmoid_##s(x))                                                           \
-    CASE(ELU, scalar_elu_##s(x, alpha))                                                            \
-    CASE(SELU, scalar_selu_##s(x, alpha, beta))                                                    \
-    CASE(GELU_ERF, scalar_gelu_erf_##s(x))                                                         \
-    CASE(GELU_TANH, scalar_gelu_tanh_##s(x))                                                       \
-    CASE(SOFTPLUS, scalar_softplus_##s(x))                                                         \
-    CASE(CELU, scalar_celu_##s(x, alpha))                                                          \
-    CASE(MISH, scalar_mish_##s(x))                                                                 \
-    CASE(SWISH, scalar_swish_##s(x, alpha))                                                        \
-    CASE(SWIGLU, scalar_swiglu_##s(x, y, alpha))                                                   \
-    CASE(TAN, scalar_tan_##s(x))                                                                   \
-    CASE(ASIN, scalar_asin_##s(x))                                                                 \
-    CASE(ACOS, scalar_acos_##s(x))                                                                 \
-    CASE(ATAN, scalar_atan_##s(x))                                                                 \
-    CASE(SINH, scalar_sinh_##s(x))                                                                 \
-    CASE(COSH, scalar_cosh_##s(x))                                                                 \
-    CASE(ASINH, scalar_asinh_##s(x))                                                               \
-    CASE(ACOSH, scalar_acosh_##s(x))                                                               \
-    CASE(ATANH, scalar_atanh_##s(x))
-
-/* Integers: narrow ones are computed in 64 bits and cut, as what wraps comes to the same. */
-#define STEP_INTEGERS(CASE, name, dtype, x, y, z)                                                  \
-    CASE(ADD, (uint64_t)scalar_add_##name(x, y))                                                   \
-    CASE(SUB, (uint64_t)scalar_sub_##name(x, y))                                                   \
-    CASE(MUL, (uint64_t)scalar_mul_##name(x, y))                                                   \
-    CASE(DIV, (uint64_t)scalar_div_##name(x, y))                                                   \
-    CASE(MOD, (uint64_t)scalar_mod_##name(x, y))                                                   \
-    CASE(FMOD, (uint64_t)scalar_fmod_##name(x, y))                                                 \
-    CASE(MAX, (uint64_t)scalar_max_##name(x, y))                                                   \
-    CASE(MIN, (uint64_t)scalar_min_##name(x, y))                                                   \
-    CASE(PRELU, (uint64_t)step_prelu_##name(x, y))                                                 \
-    CASE(EQUAL, (uint64_t)(x == y))                                                                \
-    CASE(LESS, (uint64_t)(x < y))                                                                  \
-    CASE(LESS_OR_EQUAL, (uint64_t)(x <= y))                                                        \
-    CASE(NEG, (uint64_t)scalar_neg_##name(x))                                                      \
-    CASE(ABS, (uint64_t)scalar_abs_##name(x))                                                      \
-    CASE(SIGN, (uint64_t)scalar_sign_##name(x))                                                    \
-    CASE(RELU, (uint64_t)scalar_max_##name(x, 0))                                                  \
-    CASE(CLIP, (uint64_t)(x < y ? (y > z ? z : y) : (x > z ? z : x)))                              \
-    CASE(BIT_NOT, (uint64_t)~x)                                                                    \
-    CASE(SHIFT_LEFT, (uint64_t)scalar_shift_left_##name(x, y))                                     \
-    CASE(SHIFT_RIGHT, (uint64_t)scalar_shift_right_##name(x, y))                                   \
-    CASE(SHRINK, (uint64_t)scalar_shrink_##name(                                                   \
-                     x, scalar_make_f64((uint64_t)y), scalar_make_f64((uint64_t)z)))               \
-    CASE(STICKY, scalar_bits_f64(scalar_##name##_to_sticky(x)))                                    \
-    CASE(POW_BY_INT64, scalar_pow_integer((uint64_t)x, (int64_t)y))                                \
-    CASE(POW_BY_FLOAT64,                                                                           \
-        cast_from_f64(dtype, scalar_pow_f64((double)x, scalar_make_f64((uint64_t)y)), 1))
-
 /* Moves and logic, of bits. */
 #define STEP_BITS(CASE, is_bool, a, b, c)                                                          \
     CASE(COPY, a)                                                                                  \
@@ -144,7 +54,13 @@ DEVICE uint64_t step_further(uint32_t op, uint32_t dtype, uint64_t bits) {
 
 DEVICE float step_long_f32(uint32_t op, float x, float y, float alpha, float beta) {
     switch (op) {
-        STEP_LONG_FLOATS(STEP_ANSWER, f32, x, y)
+#define FLOAT_LONG(op, expression) STEP_ANSWER(op, expression)
+#define T float
+#define FUNCTOR(function) scalar_##function##_f32
+#define X x
+#define Y y
+#define Z z
+#include "kernels/cuda/device/device_floats.def"
     default:
         return scalar_nan_f32(); /* the planner asks for nothing else */
     }
@@ -177,7 +93,13 @@ DEVICE StepLanes step_f32(const CudaPointwiseStep *step, float alpha, float beta
     }
     StepLanes lanes;
     switch (step->op) {
-        STEP_SHORT_FLOATS(STEP_CASE, float, f32, x[i], y[i], z[i])
+#define FLOAT_SHORT(op, expression) STEP_CASE(op, expression)
+#define T float
+#define FUNCTOR(function) scalar_##function##_f32
+#define X x[i]
+#define Y y[i]
+#define Z z[i]
+#include "kernels/cuda/device/device_floats.def"
     default: {
         const StepLanes away_a = *a, away_b = *b;
         step_away_f32(step, alpha, beta, &away_a, &away_b, &lanes);
@@ -191,8 +113,14 @@ DEVICE StepLanes step_f32(const CudaPointwiseStep *step, float alpha, float beta
 /* float64 and integers are rarer: all their steps are such calls, which compiles much faster. */
 DEVICE double step_any_f64(uint32_t op, double x, double y, double z, double alpha, double beta) {
     switch (op) {
-        STEP_SHORT_FLOATS(STEP_ANSWER, double, f64, x, y, z)
-        STEP_LONG_FLOATS(STEP_ANSWER, f64, x, y)
+#define FLOAT_SHORT(op, expression) STEP_ANSWER(op, expression)
+#define FLOAT_LONG(op, expression) STEP_ANSWER(op, expression)
+#define T double
+#define FUNCTOR(function) scalar_##function##_f64
+#define X x
+#define Y y
+#define Z z
+#include "kernels/cuda/device/device_floats.def"
     default:
         return scalar_nan_f64();
     }
@@ -207,14 +135,27 @@ DEVICE_CALL void step_f64(const CudaPointwiseStep *step, double alpha, double be
     }
 }
 
+DEVICE uint64_t step_any_int64(uint32_t op, uint32_t dtype, int64_t x, int64_t y, int64_t z) {
+    switch (op) {
+#define INTEGER(op, expression) STEP_ANSWER(op, expression)
+#define NAME(before, after) before##int64##after
+#include "kernels/cuda/device/device_integers.def"
+    default:
+        return 0; /* the planner asks for nothing else */
+    }
+}
+
+DEVICE uint64_t step_any_uint64(uint32_t op, uint32_t dtype, uint64_t x, uint64_t y, uint64_t z) {
+    switch (op) {
+#define INTEGER(op, expression) STEP_ANSWER(op, expression)
+#define NAME(before, after) before##uint64##after
+#include "kernels/cuda/device/device_integers.def"
+    default:
+        return 0; /* the planner asks for nothing else */
+    }
+}
+
 #define STEP_INTEGER(T, name)                                                                      \
-    DEVICE uint64_t step_any_##name(uint32_t op, uint32_t dtype, T x, T y, T z) {                  \
-        switch (op) {                                                                              \
-            STEP_INTEGERS(STEP_ANSWER, name, dtype, x, y, z)                                       \
-        default:                                                                                   \
-            return 0; /* the planner asks for nothing else */                                      \
-        }                                                                                          \
-    }                                                                                              \
     DEVICE_CALL void step_##name(const CudaPointwiseStep *step, const StepLanes *a,                \
         const StepLanes *b, const StepLanes *c, StepLanes *out) {                                  \
         for (int i = 0; i < LANES; i++) {                                                          \

@@ -151,10 +151,9 @@ static Error *plan_fused(Device *device, const PlanRequest *request, Plan **out)
 }
 
 const Kernel cuda_pointwise[] = {
-#define POINTWISE_OPERATOR(id, dtypes)                                                             \
+#define ELEMENTWISE_EACH(id, dtypes)                                                               \
     {OPERATOR_##id, dtypes, plan_elementwise, "cuda.elementwise", 0},
-#include "kernels/planning/pointwise_operators.def"
-#undef POINTWISE_OPERATOR
+#include "kernels/operator/elementwise.def"
     {OPERATOR_FUSED_ELEMENTWISE, DTYPES_ANY, plan_fused, "cuda.fused_elementwise", 0},
     KERNELS_END,
 };

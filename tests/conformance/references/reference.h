@@ -28,10 +28,7 @@ typedef void Reference(ReferenceCall *call);
 
 #define CASE(operator_name, attributes, inputs, outputs, dtypes, reference)                        \
     Reference reference_##reference;
-#define BENCH(operator_name, attributes, inputs, outputs, dtypes)
 #include "tests/conformance/cases/cases.def"
-#undef BENCH
-#undef CASE
 
 /* Row-major index arithmetic. */
 int64_t reference_flat(const Shape *shape, const int64_t *index);
@@ -41,6 +38,8 @@ bool reference_next(const Shape *shape, int64_t *inout_index);
 double reference_broadcast(const ReferenceTensor *from, const Shape *shape, const int64_t *index);
 /* Axis attribute or value within a rank. */
 uint32_t reference_axis(int64_t axis, uint32_t rank);
+/* The attribute in that place of the operator's declaration, where it is a float; else 0. */
+double reference_parameter(const ReferenceCall *call, uint32_t index);
 /* The call's activation over its output 0. */
 void reference_activate(ReferenceCall *call);
 double reference_gelu(double x, bool tanh_form);

@@ -3,39 +3,18 @@
 
 #include "tests/conformance/references/reference.h"
 
-static double curve(OperatorId id, double x) {
-    switch ((int)id) {
-    case OPERATOR_TAN:
-        return tan(x);
-    case OPERATOR_ASIN:
-        return asin(x);
-    case OPERATOR_ACOS:
-        return acos(x);
-    case OPERATOR_ATAN:
-        return atan(x);
-    case OPERATOR_SINH:
-        return sinh(x);
-    case OPERATOR_COSH:
-        return cosh(x);
-    case OPERATOR_ASINH:
-        return asinh(x);
-    case OPERATOR_ACOSH:
-        return acosh(x);
-    case OPERATOR_ATANH:
-        return atanh(x);
-    case OPERATOR_SOFTSIGN:
-        return x / (1 + fabs(x));
-    case OPERATOR_MISH:
-        return x * tanh(log1p(exp(x)));
-    default:
-        return NAN;
+double reference_parameter(const ReferenceCall *call, uint32_t index) {
+    const char *at = call->operator_info->attributes;
+    for (uint32_t i = 0; i < index && at; i++) {
+        at = strchr(at, ' ');
+        if (at) at++;
     }
-}
-
-/* Functions of one operand and no attributes. */
-void reference_curve(ReferenceCall *call) {
-    for (int64_t i = 0; i < call->outputs[0].count; i++)
-        call->outputs[0].values[i] = curve(call->operator_info->id, call->inputs[0].values[i]);
+    char name[32];
+    const size_t length = at ? strcspn(at, ":") : 0;
+    if (length == 0 || length >= sizeof name || at[length + 1] != 'f') return 0;
+    memcpy(name, at, length);
+    name[length] = 0;
+    return attributes_float(call->attributes, name);
 }
 
 static double swish(double x, double alpha) { return x / (1 + exp(-alpha * x)); }
@@ -47,20 +26,16 @@ static double shrink(const ReferenceCall *call, double x) {
     return dtype_is_integer(call->inputs[0].dtype) ? trunc(y) : y;
 }
 
-/* Activations with attributes. */
+/* Shrink and SwiGLU. */
 void reference_gate(ReferenceCall *call) {
-    const OperatorId id = call->operator_info->id;
     for (int64_t i = 0; i < call->outputs[0].count; i++) {
         double x = call->inputs[0].values[i], *y = &call->outputs[0].values[i];
-        if (id == OPERATOR_SHRINK) {
+        if (call->operator_info->id == OPERATOR_SHRINK) {
             *y = shrink(call, x);
             continue;
         }
         double alpha = attributes_float(call->attributes, "alpha");
-        if (id == OPERATOR_CELU) *y = fmax(0, x) + fmin(0, alpha * expm1(x / alpha));
-        if (id == OPERATOR_SWISH) *y = swish(x, alpha);
-        if (id == OPERATOR_SWIGLU) *y = swish(x, alpha) * call->inputs[1].values[i];
-        if (id == OPERATOR_THRESHOLDED_RELU) *y = x > alpha ? x : 0;
+        *y = swish(x, alpha) * call->inputs[1].values[i];
     }
 }
 

@@ -24,6 +24,17 @@ static void test_attributes_defaults_are_float32_values(void **state) {
     assert_true(attributes_float(attributes, "alpha") == (double)0.01f);
 }
 
+static void test_attributes_float_at_counts_in_the_declarations_order(void **state) {
+    (void)state;
+    OWN(Attributes, attributes) = NULL;
+    assert_ok(attributes_create(&attributes));
+    assert_ok(attributes_set_float(attributes, "beta", 0.75));
+    assert_ok(attributes_set_float(attributes, "alpha", 0.25));
+    assert_ok(attributes_check(attributes, operator_find("HardSigmoid")));
+    assert_true(attributes_float_at(attributes, 0) == 0.25);
+    assert_true(attributes_float_at(attributes, 1) == 0.75);
+}
+
 static void test_attributes_setting_twice_replaces(void **state) {
     (void)state;
     OWN(Attributes, attributes) = NULL;
@@ -117,6 +128,7 @@ int test_attributes(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attributes_check_fills_defaults),
         cmocka_unit_test(test_attributes_defaults_are_float32_values),
+        cmocka_unit_test(test_attributes_float_at_counts_in_the_declarations_order),
         cmocka_unit_test(test_attributes_setting_twice_replaces),
         cmocka_unit_test(test_attributes_lists_keep_their_elements),
         cmocka_unit_test(test_attributes_refuse_wrong_names_and_too_many),

@@ -3,8 +3,7 @@
 static void test_functions_have_the_same_bits_at_every_level(void **state) {
     (void)state;
     assert_int_equal(loop_fixture_check(CPU_LOOP_CLIP, CPU_LOOP_CLIP), 12);
-    assert_int_equal(loop_fixture_check(CPU_LOOP_NEG, CPU_LOOP_LOG), 3 * 12 + 4 * 4);
-    assert_int_equal(loop_fixture_check(CPU_LOOP_ERF, CPU_LOOP_ROUND), 12 + 14 * 4);
+    assert_int_equal(loop_fixture_check(CPU_LOOP_NEG, CPU_LOOP_ABS), 2 * 12);
 }
 
 int test_cpu_loops_unary(void) {

@@ -1,7 +1,8 @@
-/* Trigonometric and hyperbolic functions and their inverses. float32 goes through float64. */
+/* Long functions of one operand. float32 of trigonometric and hyperbolic functions and of their
+ * inverses goes through float64. */
 #include "kernels/cpu/loops/cpu_loops_internal.h"
 #include "kernels/cpu/loops/cpu_loops_table.h"
-#include "kernels/scalar/scalar_hyperbolic.h"
+#include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_inverse.h"
 #include "kernels/scalar/scalar_trigonometric.h"
 
@@ -24,50 +25,23 @@
                     to[begin + i] = (T)scalar_##function##_large_f64((double)kept[i]);             \
         }                                                                                          \
     }
-ANGLE_LOOP(sin, float32, float, f32)
-ANGLE_LOOP(cos, float32, float, f32)
-ANGLE_LOOP(sin, float64, double, f64)
-ANGLE_LOOP(cos, float64, double, f64)
-ANGLE_LOOP(tan, float32, float, f32)
-ANGLE_LOOP(tan, float64, double, f64)
+#define LOOPS_ANGLE(function)                                                                      \
+    ANGLE_LOOP(function, float32, float, f32)                                                      \
+    ANGLE_LOOP(function, float64, double, f64)                                                     \
+    LOOP_HALVES(function, 1, 2)
 
-#define FLOAT_LOOPS(name, T, s)                                                                    \
-    LOOP_UNARY(asin_##name, T, T, , scalar_asin_##s(x))                                            \
-    LOOP_UNARY(acos_##name, T, T, , scalar_acos_##s(x))                                            \
-    LOOP_UNARY(atan_##name, T, T, , scalar_atan_##s(x))                                            \
-    LOOP_UNARY(sinh_##name, T, T, , scalar_sinh_##s(x))                                            \
-    LOOP_UNARY(cosh_##name, T, T, , scalar_cosh_##s(x))                                            \
-    LOOP_UNARY(asinh_##name, T, T, , scalar_asinh_##s(x))                                          \
-    LOOP_UNARY(acosh_##name, T, T, , scalar_acosh_##s(x))                                          \
-    LOOP_UNARY(atanh_##name, T, T, , scalar_atanh_##s(x))
-FLOAT_LOOPS(float32, float, f32)
-FLOAT_LOOPS(float64, double, f64)
-LOOP_HALVES(sin, 1, 2)
-LOOP_HALVES(cos, 1, 2)
-LOOP_HALVES(tan, 1, 2)
-LOOP_HALVES(asin, 1, 2)
-LOOP_HALVES(acos, 1, 2)
-LOOP_HALVES(atan, 1, 2)
-LOOP_HALVES(sinh, 1, 2)
-LOOP_HALVES(cosh, 1, 2)
-LOOP_HALVES(asinh, 1, 2)
-LOOP_HALVES(acosh, 1, 2)
-LOOP_HALVES(atanh, 1, 2)
+LOOPS_FLOAT1(gelu_erf)
+LOOPS_FLOAT1(gelu_tanh)
+#define DERIVED_LONG(form, id, function) LOOPS_##form(function)
+#include "kernels/cpu/loops/cpu_loops_derived.def"
 
 static const LoopRow rows[] = {
-    LOOP_FLOAT_ROW(SIN, sin),
-    LOOP_FLOAT_ROW(COS, cos),
-    LOOP_FLOAT_ROW(TAN, tan),
-    LOOP_FLOAT_ROW(ASIN, asin),
-    LOOP_FLOAT_ROW(ACOS, acos),
-    LOOP_FLOAT_ROW(ATAN, atan),
-    LOOP_FLOAT_ROW(SINH, sinh),
-    LOOP_FLOAT_ROW(COSH, cosh),
-    LOOP_FLOAT_ROW(ASINH, asinh),
-    LOOP_FLOAT_ROW(ACOSH, acosh),
-    LOOP_FLOAT_ROW(ATANH, atanh),
+    LOOP_FLOAT_ROW(GELU_ERF, gelu_erf),
+    LOOP_FLOAT_ROW(GELU_TANH, gelu_tanh),
+#define DERIVED_LONG(form, id, function) LOOP_ROW_##form(id, function)
+#include "kernels/cpu/loops/cpu_loops_derived.def"
 };
 
-CpuLoop *CPU_LOOPS_NAME(cpu_loops_angle)(CpuLoopId id, DType dtype) {
+CpuLoop *CPU_LOOPS_NAME(cpu_loops_curve)(CpuLoopId id, DType dtype) {
     return LOOP_FIND(rows, id, dtype);
 }
