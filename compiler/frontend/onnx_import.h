@@ -5,15 +5,10 @@
 
 #include "base/error.h"
 #include "compiler/frontend/onnx_folder.h"
+#include "compiler/frontend/onnx_names.h"
 #include "compiler/ir/ir.h"
 
 enum { ONNX_OPSET_MIN = 1, ONNX_OPSET_MAX = 28, ONNX_IR_MIN = 3, ONNX_IR_MAX = 14 };
-
-/* What the same name in the shapes of several inputs means. */
-typedef enum OnnxNames {
-    ONNX_NAMES_BIND,  /* the same size: it may be relied on, and is checked at each run */
-    ONNX_NAMES_APART, /* nothing, but where it stands first; with a warning for each such name */
-} OnnxNames;
 
 /* folder: where external data may be; NULL: external data is refused.
  * Errors: CORRUPT not a ModelProto; UNSUPPORTED an operator, attribute, element type, opset or IR

@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "compiler/ir/ir.h"
 #include "compiler/ir/ir_build.h"
-#include "compiler/frontend/onnx_import.h"
+#include "compiler/frontend/onnx_folder.h"
+#include "compiler/frontend/onnx_names.h"
 #include "compiler/frontend/onnx_tensor.h"
 #include "onnx.pb-c.h"
 

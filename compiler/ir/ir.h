@@ -283,3 +283,15 @@ IrFunction *ir_variable_function(const IrVariable *variable); /* NULL for consta
 /* INTERNAL, saying where, unless every use sees its definition and every binding has the counts
  * its kind needs. lifted: functions may see no other function's variables. */
 MUST_CHECK Error *ir_check(const IrModule *module, bool lifted);
+
+/* Where the next binding goes. */
+typedef struct IrCursor {
+    IrBlock *block;
+    IrBinding *before; /* NULL: at the block's end */
+} IrCursor;
+
+static inline IrCursor ir_at_end(IrBlock *block) { return (IrCursor){block, NULL}; }
+static inline IrCursor ir_before(IrBinding *binding) { return (IrCursor){binding->block, binding}; }
+static inline IrCursor ir_behind(IrBinding *binding) {
+    return (IrCursor){binding->block, binding->next};
+}

@@ -5,18 +5,6 @@
  * inference. Errors of all: OUT_OF_MEMORY; EXHAUSTED beyond a limit of ir.h. */
 #include "compiler/ir/ir.h"
 
-/* Where the next binding goes. */
-typedef struct IrCursor {
-    IrBlock *block;
-    IrBinding *before; /* NULL: at the block's end */
-} IrCursor;
-
-static inline IrCursor ir_at_end(IrBlock *block) { return (IrCursor){block, NULL}; }
-static inline IrCursor ir_before(IrBinding *binding) { return (IrCursor){binding->block, binding}; }
-static inline IrCursor ir_behind(IrBinding *binding) {
-    return (IrCursor){binding->block, binding->next};
-}
-
 /* attributes: borrowed, checked and completed here; NULL: all defaults. inputs: NULL where absent;
  * absent ones at the end are dropped. out_results: output_count variables, borrowed from the
  * binding. Errors: UNSUPPORTED no such operator; INVALID counts, attributes. */

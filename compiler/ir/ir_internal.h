@@ -1,7 +1,6 @@
 #pragma once
 /* What the files of the IR share: making variables, blocks and bindings. */
 #include "compiler/ir/ir.h"
-#include "compiler/ir/ir_build.h"
 
 MUST_CHECK Error *ir_variable_create(
     IrModule *module, const char *name, const IrType *type, IrVariable **out);

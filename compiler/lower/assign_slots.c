@@ -4,7 +4,7 @@
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/lower/slot_check.h"
-#include "compiler/lower/slot_choice.h"
+#include "compiler/lower/slot_settle.h"
 #include "compiler/passes/pass.h"
 
 typedef struct Assignment {
@@ -109,7 +109,7 @@ static Error *assign(Assignment *assignment) {
 
 Error *assign_slots_pass(PassContext *context) {
     SlotChoice choice;
-    TRY(slot_choice_create(context->module, &choice));
+    TRY(slot_settle(context->module, &choice));
     Assignment assignment = {.choice = &choice, .module = context->module};
     Error *error = assign(&assignment);
     memory_free(assignment.copies);

@@ -2,7 +2,6 @@
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
-#include "compiler/lower/slot_settle.h"
 #include "compiler/lower/slot_strings.h"
 
 enum {
@@ -234,10 +233,10 @@ static Error *choose(SlotChoice *choice) {
     find_closures(choice);
     for (size_t f = 0; f < module->function_count; f++)
         start_function(choice, module->functions[f]);
-    return slot_settle(choice);
+    return NULL;
 }
 
-Error *slot_choice_create(const IrModule *module, SlotChoice *out) {
+Error *slot_choice_begin(const IrModule *module, SlotChoice *out) {
     SlotChoice choice = {.module = module};
     Error *error = choose(&choice);
     if (error)

@@ -29,7 +29,8 @@ typedef struct SlotChoice {
     uint64_t visits;        /* how often a binding or function was looked at; for tests */
 } SlotChoice;
 
-MUST_CHECK Error *slot_choice_create(const IrModule *module, SlotChoice *out);
+/* From where slot_settle goes on: every value that might be on the host is there. */
+MUST_CHECK Error *slot_choice_begin(const IrModule *module, SlotChoice *out);
 void slot_choice_deinit(SlotChoice *choice);
 /* Where a binding wants its operand i: 0, 1 or SLOT_HOST_ANY. */
 uint8_t slot_choice_of_operand(const SlotChoice *choice, const IrBinding *binding, uint32_t index);

@@ -411,7 +411,7 @@ static Error *run(Settling *self) {
     return NULL;
 }
 
-Error *slot_settle(SlotChoice *choice) {
+static Error *settle_all(SlotChoice *choice) {
     Settling self = {.choice = choice};
     Error *error = run(&self);
     memory_free(self.items);
@@ -427,5 +427,16 @@ Error *slot_settle(SlotChoice *choice) {
     memory_free(self.users.items);
     memory_free(self.callers.first);
     memory_free(self.callers.items);
+    return error;
+}
+
+Error *slot_settle(const IrModule *module, SlotChoice *out) {
+    SlotChoice choice;
+    TRY(slot_choice_begin(module, &choice));
+    Error *error = settle_all(&choice);
+    if (error)
+        slot_choice_deinit(&choice);
+    else
+        *out = choice;
     return error;
 }

@@ -6,5 +6,5 @@
  * three times at most, so the work grows with the module, whatever the order of its bindings is. */
 #include "compiler/lower/slot_choice.h"
 
-/* choice: what slot_choice_create has begun with. */
-MUST_CHECK Error *slot_settle(SlotChoice *choice);
+/* Where every value of the module is: begins the choice and settles it. slot_choice_deinit. */
+MUST_CHECK Error *slot_settle(const IrModule *module, SlotChoice *out);

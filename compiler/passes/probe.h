@@ -8,9 +8,10 @@
  * A shape or value is tainted where that conclusion may not hold for all sizes (a slice that
  * is cut off, a comparison): then it helps to choose, but nothing is folded from it. */
 #include "compiler/ir/ir.h"
+#include "compiler/passes/probe_groups.h"
 #include "kernels/device/device.h"
 
-enum { PROBE_SETS = 3, PROBE_WORLDS = 5, PROBE_VALUE_COUNT_MAX = 64 };
+enum { PROBE_SETS = 3, PROBE_VALUE_COUNT_MAX = 64 };
 
 typedef enum ProbeState {
     PROBE_BOTTOM, /* not reached yet */
@@ -30,25 +31,6 @@ typedef struct Probe {
     int64_t scalars[PROBE_WORLDS];
     const IrType *element; /* of a list or optional; NULL: no element seen yet */
 } Probe;
-
-typedef struct ProbeSymbol {
-    int64_t sizes[PROBE_WORLDS];
-} ProbeSymbol;
-
-/* Pairs of a dimension's sizes (so far, and of the value joined) and what they became; of one call
- * or branch. */
-typedef struct ProbeGroup {
-    ProbeSymbol before, other, after;
-} ProbeGroup;
-
-typedef struct ProbeGroups {
-    ProbeGroup *items;
-    size_t count, capacity;
-    uint32_t *table; /* 1 + index in items */
-    size_t table_size;
-} ProbeGroups;
-
-void probe_groups_deinit(ProbeGroups *groups);
 
 typedef struct ProbeContext {
     IrModule *module;

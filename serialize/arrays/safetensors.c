@@ -10,41 +10,6 @@
 
 enum { ALIGNMENT = 8 };
 
-static const struct {
-    const char *text;
-    DType dtype;
-} names[] = {
-    {"BOOL", DTYPE_BOOL},
-    {"U8", DTYPE_UINT8},
-    {"I8", DTYPE_INT8},
-    {"F8_E5M2", DTYPE_FLOAT8E5M2},
-    {"F8_E4M3", DTYPE_FLOAT8E4M3FN},
-    {"F8_E8M0", DTYPE_FLOAT8E8M0},
-    {"I16", DTYPE_INT16},
-    {"U16", DTYPE_UINT16},
-    {"F16", DTYPE_FLOAT16},
-    {"BF16", DTYPE_BFLOAT16},
-    {"I32", DTYPE_INT32},
-    {"U32", DTYPE_UINT32},
-    {"F32", DTYPE_FLOAT32},
-    {"F64", DTYPE_FLOAT64},
-    {"I64", DTYPE_INT64},
-    {"U64", DTYPE_UINT64},
-};
-enum { NAME_COUNT = sizeof names / sizeof *names };
-
-const char *safetensors_dtype_name(DType dtype) {
-    for (int i = 0; i < NAME_COUNT; i++)
-        if (names[i].dtype == dtype) return names[i].text;
-    return NULL;
-}
-
-DType safetensors_dtype_find(const char *text) {
-    for (int i = 0; i < NAME_COUNT; i++)
-        if (strcmp(names[i].text, text) == 0) return names[i].dtype;
-    return DTYPE_NONE;
-}
-
 static int compare_begins(const void *a, const void *b) {
     const SafetensorsEntry *left = *(const SafetensorsEntry *const *)a;
     const SafetensorsEntry *right = *(const SafetensorsEntry *const *)b;
@@ -133,7 +98,7 @@ static void append_json_string(TextBuilder *out, const char *text) {
 }
 
 static Error *append_entry(TextBuilder *out, const NamedArray *array, uint64_t begin) {
-    const char *dtype = safetensors_dtype_name(array->dtype);
+    const char *dtype = safetensors_header_dtype_name(array->dtype);
     if (!dtype)
         FAIL(INVALID, "array %s: safetensors has no element type %s", array->name,
             dtype_name(array->dtype));

@@ -18,7 +18,3 @@ MUST_CHECK Error *safetensors_read(const void *data, size_t size, ArrayList *out
 
 /* Errors: INVALID an element type that safetensors lacks, two arrays of one name; IO. */
 MUST_CHECK Error *safetensors_write(const ArrayList *arrays, FileOutput *output);
-
-/* "F32"; NULL where safetensors has none. */
-const char *safetensors_dtype_name(DType dtype);
-DType safetensors_dtype_find(const char *text);

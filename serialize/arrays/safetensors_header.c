@@ -4,7 +4,41 @@
 
 #include "base/allocator.h"
 #include "base/text.h"
-#include "serialize/arrays/safetensors.h"
+
+static const struct {
+    const char *text;
+    DType dtype;
+} names[] = {
+    {"BOOL", DTYPE_BOOL},
+    {"U8", DTYPE_UINT8},
+    {"I8", DTYPE_INT8},
+    {"F8_E5M2", DTYPE_FLOAT8E5M2},
+    {"F8_E4M3", DTYPE_FLOAT8E4M3FN},
+    {"F8_E8M0", DTYPE_FLOAT8E8M0},
+    {"I16", DTYPE_INT16},
+    {"U16", DTYPE_UINT16},
+    {"F16", DTYPE_FLOAT16},
+    {"BF16", DTYPE_BFLOAT16},
+    {"I32", DTYPE_INT32},
+    {"U32", DTYPE_UINT32},
+    {"F32", DTYPE_FLOAT32},
+    {"F64", DTYPE_FLOAT64},
+    {"I64", DTYPE_INT64},
+    {"U64", DTYPE_UINT64},
+};
+enum { NAME_COUNT = sizeof names / sizeof *names };
+
+const char *safetensors_header_dtype_name(DType dtype) {
+    for (int i = 0; i < NAME_COUNT; i++)
+        if (names[i].dtype == dtype) return names[i].text;
+    return NULL;
+}
+
+DType safetensors_header_find_dtype(const char *text) {
+    for (int i = 0; i < NAME_COUNT; i++)
+        if (strcmp(names[i].text, text) == 0) return names[i].dtype;
+    return DTYPE_NONE;
+}
 
 enum { DTYPE_TEXT_SIZE_MAX = 32 };
 
@@ -136,7 +170,7 @@ static Error *read_shape(Cursor *cursor, Shape *out) {
 static Error *read_dtype(Cursor *cursor, DType *out) {
     TextBuilder OWN_TEXT(text) = {0};
     TRY(read_string(cursor, &text));
-    *out = safetensors_dtype_find(text_builder_get(&text));
+    *out = safetensors_header_find_dtype(text_builder_get(&text));
     if (*out == DTYPE_NONE)
         FAIL(UNSUPPORTED, "elements of type %.*s", DTYPE_TEXT_SIZE_MAX, text_builder_get(&text));
     return NULL;

@@ -23,3 +23,7 @@ typedef struct SafetensorsHeader {
 void safetensors_header_deinit(SafetensorsHeader *header);
 /* Errors: as safetensors_read. */
 MUST_CHECK Error *safetensors_header_parse(const char *text, size_t size, SafetensorsHeader *out);
+
+/* "F32"; NULL where safetensors has none. */
+const char *safetensors_header_dtype_name(DType dtype);
+DType safetensors_header_find_dtype(const char *text);

@@ -1,6 +1,10 @@
 #pragma once
 /* One member of a zip file, unpacked piece by piece: it is never in memory as a whole. */
-#include "serialize/arrays/zip_directory.h"
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "serialize/arrays/zip_member.h"
 
 typedef struct ZipStream ZipStream;
 

@@ -10,17 +10,8 @@
 typedef struct WarmStorages WarmStorages; /* warm_storages.h */
 
 enum {
-    CHECKPOINT_INLINE_SIZE =
-        4096,                    /* tensors up to this size stand in their section, not in chunks */
     CHECKPOINT_CLASS_MAX = 1024, /* bytes of a determinism class */
     CHECKPOINT_LABELS_MAX = 256, /* innermost frames that are named for people */
-};
-
-/* What kind of storage; the values are stored. */
-enum {
-    CHECKPOINT_STORAGE_VALUE = 0,
-    CHECKPOINT_STORAGE_OPAQUE = 1,
-    CHECKPOINT_STORAGE_APPEND = 2, /* its room and what is filled of it follow from its size */
 };
 
 /* What is bound to be known before an execution can be made for a checkpoint. */

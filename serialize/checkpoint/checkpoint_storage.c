@@ -1,7 +1,6 @@
 #include "serialize/checkpoint/checkpoint_storage.h"
 
 #include "base/allocator.h"
-#include "serialize/checkpoint/checkpoint.h"
 #include "serialize/chunk/storage_chunks.h"
 #include "serialize/container/value_bytes.h"
 #include "vm/residency/residency.h"

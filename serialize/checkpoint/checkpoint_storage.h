@@ -3,6 +3,16 @@
 #include "kernels/tensor/storage.h"
 #include "serialize/container/container.h"
 
+/* Tensors up to this size stand in their section, not in chunks. */
+enum { CHECKPOINT_INLINE_SIZE = 4096 };
+
+/* What kind of storage; the values are stored. */
+enum {
+    CHECKPOINT_STORAGE_VALUE = 0,
+    CHECKPOINT_STORAGE_OPAQUE = 1,
+    CHECKPOINT_STORAGE_APPEND = 2, /* its room and what is filled of it follow from its size */
+};
+
 /* Bytes of a storage that came with the checkpoint. */
 typedef struct StoredExtent {
     uint64_t offset, size;

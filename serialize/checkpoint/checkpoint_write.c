@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "serialize/checkpoint/checkpoint.h"
 #include "serialize/checkpoint/checkpoint_extents.h"
+#include "serialize/checkpoint/checkpoint_storage.h"
 #include "serialize/chunk/copy_ahead.h"
 #include "serialize/container/object_table.h"
 #include "serialize/chunk/storage_chunks.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serialize/chunk/chunk.h"
+#include "serialize/chunk/chunk_format.h"
 
 enum { BYTE_PLANES_MAX = 8 };
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "serialize/chunk/byte_planes.h"
-#include "serialize/chunk/chunk.h"
+#include "serialize/chunk/chunk_format.h"
 
 enum { CHUNK_SAMPLE_STRIPES = 8, CHUNK_SAMPLE_STRIPE_ELEMENTS = 512 };
 

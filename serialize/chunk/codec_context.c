@@ -8,7 +8,7 @@
 
 #include "base/allocator.h"
 #include "serialize/chunk/byte_planes.h"
-#include "serialize/chunk/chunk.h"
+#include "serialize/chunk/chunk_format.h"
 
 enum { PLANE_SPACING = 64 };
 

@@ -2,7 +2,7 @@
 
 #include "base/allocator.h"
 #include "store/database/store_internal.h"
-#include "store/accounts/tenants.h"
+#include "store/accounts/quotas.h"
 
 /* Taken at once where the quota leaves plenty; elsewhere every byte counts. */
 enum { STEP_BYTES = 256 << 10, PLENTY_BYTES = 16 << 20 };

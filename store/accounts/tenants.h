@@ -4,18 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/accounts/quotas.h"
 #include "store/database/store.h"
 
-typedef enum QuotaId {
-    QUOTA_NONE = 0,
-#define QUOTA(name, number, text, unit) QUOTA_##name = number,
-#include "store/accounts/quotas.def"
-#undef QUOTA
-    QUOTA_COUNT
-} QuotaId;
-
 enum {
-    TENANT_NAME_SIZE = 65, /* with the terminating NUL */
     TENANT_DAMAGE_SIZE = 64,
     TENANT_WEIGHT_MAX = 1000000,
     TENANT_RETENTION_DEFAULT_S = 7 * 24 * 3600,

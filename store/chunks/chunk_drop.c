@@ -1,15 +1,16 @@
 #include "store/chunks/chunk_drop.h"
 
-#include "store/chunks/chunk_upload_internal.h"
+#include "store/chunks/chunk_pins.h"
 #include "store/database/recent_chunks.h"
+#include "store/database/store_internal.h"
 #include "store/database/transaction.h"
 
 /* Chunks looked at in one transaction of chunk_drop: while it lasts, uploads wait. */
 enum { BATCH_CHUNKS = 16 };
 
 static bool is_pinned(const Store *store, const SweptChunk *chunk) {
-    for (const ChunkUpload *upload = store->uploads; upload; upload = upload->next)
-        if (upload->tenant == chunk->tenant && digest_set_find(&upload->pins, &chunk->hash))
+    for (const ChunkPins *pins = store->pins; pins; pins = pins->next)
+        if (pins->tenant == chunk->tenant && digest_set_find(&pins->digests, &chunk->hash))
             return true;
     return false;
 }

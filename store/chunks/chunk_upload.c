@@ -34,6 +34,7 @@ Error *chunk_upload_open(Store *store, TenantId tenant, ChunkUpload **out_upload
     TRY(memory_alloc(1, sizeof *upload, (void **)&upload));
     upload->store = store;
     upload->tenant = tenant;
+    upload->pins.tenant = tenant;
     *out_upload = upload;
     return NULL;
 }
@@ -42,11 +43,11 @@ Error *chunk_upload_open(Store *store, TenantId tenant, ChunkUpload **out_upload
 static void list(ChunkUpload *upload) {
     Store *store = upload->store;
     if (upload->listed) return;
-    (void)pthread_mutex_lock(&store->uploads_mutex);
-    upload->next = store->uploads;
-    store->uploads = upload;
+    (void)pthread_mutex_lock(&store->pins_mutex);
+    upload->pins.next = store->pins;
+    store->pins = &upload->pins;
     upload->listed = true;
-    (void)pthread_mutex_unlock(&store->uploads_mutex);
+    (void)pthread_mutex_unlock(&store->pins_mutex);
 }
 
 /* While gc looks, nothing is listed, pinned or forgotten. */
@@ -62,11 +63,11 @@ static void end_pinning(ChunkUpload *upload) {
 static void unlist(ChunkUpload *upload) {
     Store *store = upload->store;
     (void)pthread_rwlock_rdlock(&store->sweeping);
-    (void)pthread_mutex_lock(&store->uploads_mutex);
-    ChunkUpload **at = &store->uploads;
-    while (*at != upload) at = &(*at)->next;
-    *at = upload->next;
-    (void)pthread_mutex_unlock(&store->uploads_mutex);
+    (void)pthread_mutex_lock(&store->pins_mutex);
+    ChunkPins **at = &store->pins;
+    while (*at != &upload->pins) at = &(*at)->next;
+    *at = upload->pins.next;
+    (void)pthread_mutex_unlock(&store->pins_mutex);
     (void)pthread_rwlock_unlock(&store->sweeping);
 }
 
@@ -121,7 +122,7 @@ void chunk_upload_close(ChunkUpload *upload) {
     if (upload->listed) unlist(upload);
     drop_brought(upload);
     if (upload->wrote) release_pages(upload);
-    digest_set_deinit(&upload->pins);
+    digest_set_deinit(&upload->pins.digests);
     batch_deinit(&upload->pending);
     batch_deinit(&upload->writing);
     memory_free(upload);
@@ -154,7 +155,7 @@ static Error *pin(ChunkUpload *upload, const ChunkRef *ref, ChunkSize size) {
     uint64_t sizes = pack_sizes(size.raw, size.stored);
     TRY(check_raw_size(ref, sizes));
     need_last_commit(upload);
-    return digest_set_add(&upload->pins, &ref->hash, sizes);
+    return digest_set_add(&upload->pins.digests, &ref->hash, sizes);
 }
 
 /* Asks the store for one chunk and pins it; gc does not come between. */
@@ -170,7 +171,7 @@ static Error *find_and_pin(
 }
 
 static Error *find_pinned(ChunkUpload *upload, const ChunkRef *ref, bool *out_found) {
-    uint64_t sizes = digest_set_find(&upload->pins, &ref->hash);
+    uint64_t sizes = digest_set_find(&upload->pins.digests, &ref->hash);
     *out_found = sizes != 0;
     return sizes ? check_raw_size(ref, sizes) : NULL;
 }
@@ -231,7 +232,7 @@ Error *chunk_upload_pin(ChunkUpload *upload, const ChunkRef *ref, uint32_t *out_
         FAIL(CORRUPT, "chunk %s is neither in the store nor among what came with its executable",
             name);
     }
-    *out_stored_size = (uint32_t)digest_set_find(&upload->pins, &ref->hash);
+    *out_stored_size = (uint32_t)digest_set_find(&upload->pins.digests, &ref->hash);
     return NULL;
 }
 
@@ -326,7 +327,7 @@ static Error *keep_pending(
     TRY(byte_writer_check(&batch->bytes));
     begin_pinning(upload);
     Error *error =
-        digest_set_add(&upload->pins, &ref->hash, pack_sizes(ref->raw_size, stored_size));
+        digest_set_add(&upload->pins.digests, &ref->hash, pack_sizes(ref->raw_size, stored_size));
     end_pinning(upload);
     TRY(error);
     batch->chunks[batch->count++] =

@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "store/chunks/chunk_upload.h"
-#include "store/database/digest_set.h"
+#include "store/chunks/chunk_pins.h"
 #include "store/accounts/in_flight.h"
 
 /* A chunk in memory that is not in the store yet. */
@@ -24,7 +24,7 @@ typedef struct ChunkBatch {
 struct ChunkUpload {
     Store *store;
     TenantId tenant;
-    DigestSet pins;     /* found or put -> sizes; changed while store->sweeping is held shared */
+    ChunkPins pins;
     ChunkBatch pending; /* being filled */
     ChunkBatch writing; /* the writer's while it runs */
     pthread_t writer;
@@ -33,12 +33,11 @@ struct ChunkUpload {
     uint64_t last_commit; /* of the chunks: what it found or wrote is in there or before */
     bool failed;          /* a put or flush failed: what it holds may be incomplete */
     bool wrote;           /* something, through the chunks' writer */
-    bool listed;          /* among the store's uploads */
+    bool listed;          /* its pins are among the store's */
     bool limited;         /* chunk_upload_limit; else the next three mean nothing */
     bool kept;            /* the catalog refers to what it put */
     InFlight charge;
-    ByteWriter brought;       /* the hashes of chunks that were not there before */
-    struct ChunkUpload *next; /* in store->uploads, guarded by store->uploads_mutex */
+    ByteWriter brought; /* the hashes of chunks that were not there before */
 };
 
 /* The stored size of a chunk that the upload has pinned, or pins now because the store has it.

@@ -108,7 +108,7 @@ Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
         (void)pthread_cond_init(&store->writers[i].turn, NULL);
     }
     (void)pthread_mutex_init(&store->readers_mutex, NULL);
-    (void)pthread_mutex_init(&store->uploads_mutex, NULL);
+    (void)pthread_mutex_init(&store->pins_mutex, NULL);
     init_sweeping(store);
     in_flight_table_init(&store->in_flight);
     TRY(recent_chunks_create(&store->recent_chunks));
@@ -135,7 +135,7 @@ void store_close(Store *store) {
         (void)pthread_mutex_destroy(&store->writers[i].mutex);
     }
     (void)pthread_mutex_destroy(&store->readers_mutex);
-    (void)pthread_mutex_destroy(&store->uploads_mutex);
+    (void)pthread_mutex_destroy(&store->pins_mutex);
     (void)pthread_rwlock_destroy(&store->sweeping);
     in_flight_table_deinit(&store->in_flight);
     recent_chunks_release(store->recent_chunks);

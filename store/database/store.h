@@ -24,7 +24,10 @@ typedef struct Connection Connection;
 
 /* A tenant's row in the catalog. Rows of other tenants are never seen. */
 typedef int64_t TenantId;
-enum { TENANT_DEFAULT = 1 }; /* "default", in every store */
+enum {
+    TENANT_DEFAULT = 1,    /* "default", in every store */
+    TENANT_NAME_SIZE = 65, /* with the terminating NUL */
+};
 
 enum { EXECUTABLE_MANIFEST_SIZE_MAX = 64 << 20 }; /* as stored; the longest row of the catalog */
 

@@ -2,7 +2,7 @@
 /* What the files of this folder share: the two writers, idle readers, and what gc must leave alone.
  *
  * Locks, in the order in which they are taken: sweeping, the catalog's writer, the chunks' writer,
- * uploads_mutex, readers_mutex. The catalog's writer guards open_executables. An upload looks for
+ * pins_mutex, readers_mutex. The catalog's writer guards open_executables. An upload looks for
  * chunks and pins them while it holds sweeping shared, gc looks at pins and deletes chunks while it
  * holds it alone: what an upload has found stays. */
 #include <pthread.h>
@@ -41,8 +41,8 @@ struct Store {
     int idle_reader_counts[DATABASE_COUNT];
     _Atomic uint64_t released_bytes; /* see gc_estimate_bytes */
     pthread_rwlock_t sweeping;
-    pthread_mutex_t uploads_mutex;
-    struct ChunkUpload *uploads; /* guarded by it; read by gc, which holds sweeping alone */
+    pthread_mutex_t pins_mutex;
+    struct ChunkPins *pins; /* guarded by it; read by gc, which holds sweeping alone */
     struct StoredExecutable *open_executables;
     struct JobCopy *job_copies; /* guarded by the catalog's writer */
     InFlightTable in_flight;

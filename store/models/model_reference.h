@@ -3,7 +3,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "store/models/models.h"
+
+enum {
+    MODEL_NAME_SIZE = 65,       /* with the terminating NUL */
+    MODEL_REFERENCE_SIZE = 130, /* NAME@alias with the terminating NUL */
+};
 
 typedef enum ModelReferenceKind {
     MODEL_REFERENCE_NEWEST,

@@ -11,12 +11,11 @@
 #include "serialize/container/container.h"
 #include "store/chunks/chunk_upload.h"
 #include "store/database/store.h"
+#include "store/models/model_reference.h"
 
 enum {
-    MODEL_NAME_SIZE = 65,             /* with the terminating NUL */
     MODEL_ALIASES_MAX = 64,           /* given at one registration */
     MODEL_VERSION_ALIASES_MAX = 1024, /* that name one version */
-    MODEL_REFERENCE_SIZE = 130,       /* NAME@alias with the terminating NUL */
 };
 
 /* An executable to be stored. Everything is borrowed. */

@@ -5,7 +5,6 @@
 #include "base/allocator.h"
 #include "base/text.h"
 #include "vm/code/executable_internal.h"
-#include "vm/code/liveness.h"
 
 const char *port_form_name(PortForm form) {
     static const char *const names[] = {[PORT_TENSOR] = "tensor",
@@ -46,7 +45,7 @@ void executable_release(Executable *executable) {
         value_release(&executable->constants[i].value);
     for (uint32_t i = 0; i < executable->primitive_count; i++)
         attributes_release(executable->primitives[i].attributes);
-    liveness_cache_release(executable->liveness);
+    if (executable->liveness) executable->liveness->release(executable->liveness);
     memory_free(executable->functions);
     memory_free(executable->constants);
     memory_free(executable->primitives);

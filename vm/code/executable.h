@@ -83,6 +83,11 @@ typedef struct Primitive {
     Attributes *attributes; /* checked */
 } Primitive;
 
+/* What was derived from the code and is kept with it: begins with how it is released. */
+typedef struct CodeFacts {
+    void (*release)(struct CodeFacts *facts);
+} CodeFacts;
+
 typedef struct Executable {
     Refcount refcount;
     Function *functions;
@@ -95,7 +100,7 @@ typedef struct Executable {
     /* The code brings strings into slot 1 (device_strings.h), so only a device in host memory can
      * run it (executable_check_device). Set by the verifier. */
     bool device_strings;
-    struct LivenessCache *liveness; /* liveness.h; filled on demand, thread-safe */
+    struct CodeFacts *liveness; /* liveness.h; filled on demand, thread-safe */
 } Executable;
 
 Executable *executable_retain(const Executable *executable);

@@ -11,10 +11,11 @@
  * 10,000 words has a few thousand pairs. */
 enum { PAIRS_PER_WORD = 256, PAIRS_MIN = 1 << 16, PAIRS_MAX = 1 << 26 };
 
-struct LivenessCache {
+typedef struct LivenessCache {
+    CodeFacts facts;
     uint32_t function_count;
     _Atomic(FunctionLiveness *) functions[];
-};
+} LivenessCache;
 
 typedef struct Pair {
     uint32_t register_index;
@@ -240,36 +241,38 @@ static Error *compute(const Executable *executable, uint32_t function, FunctionL
     return error;
 }
 
-void liveness_cache_release(struct LivenessCache *cache) {
-    if (!cache) return;
+static void release_cache(CodeFacts *facts) {
+    LivenessCache *cache = (LivenessCache *)facts;
     for (uint32_t i = 0; i < cache->function_count; i++)
         function_liveness_release(atomic_load(&cache->functions[i]));
     memory_free(cache);
 }
 
 /* The first to ask makes it; whoever loses the race drops its own. */
-static Error *get_cache(const Executable *executable, struct LivenessCache **out) {
-    struct LivenessCache **place = (struct LivenessCache **)(uintptr_t)&executable->liveness;
-    struct LivenessCache *cache = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    if (!cache) {
+static Error *get_cache(const Executable *executable, LivenessCache **out) {
+    CodeFacts **place = (CodeFacts **)(uintptr_t)&executable->liveness;
+    CodeFacts *facts = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (!facts) {
         void *memory;
+        LivenessCache *made;
         TRY(memory_alloc(
-            1, sizeof *cache + executable->function_count * sizeof cache->functions[0], &memory));
-        struct LivenessCache *made = memory;
+            1, sizeof *made + executable->function_count * sizeof made->functions[0], &memory));
+        made = memory;
+        made->facts.release = release_cache;
         made->function_count = executable->function_count;
         if (__atomic_compare_exchange_n(
-                place, &cache, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-            cache = made;
+                place, &facts, &made->facts, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            facts = &made->facts;
         else
             memory_free(made);
     }
-    *out = cache;
+    *out = (LivenessCache *)facts;
     return NULL;
 }
 
 Error *liveness_of_function(
     const Executable *executable, uint32_t function, const FunctionLiveness **out) {
-    struct LivenessCache *cache;
+    LivenessCache *cache;
     TRY(get_cache(executable, &cache));
     FunctionLiveness *known =
         atomic_load_explicit(&cache->functions[function], memory_order_acquire);

@@ -28,5 +28,3 @@ MUST_CHECK Error *liveness_of_caller(
  * the compiler and the assembler. */
 MUST_CHECK Error *liveness_mark_last_uses(
     const Executable *executable, uint32_t function, uint64_t *inout_words);
-struct LivenessCache;
-void liveness_cache_release(struct LivenessCache *cache);

@@ -4,7 +4,7 @@
  * execution.c and its neighbours; owned by the residency, so any thread may ask. */
 #include "vm/residency/inline_cache.h"
 #include "vm/instruction/opcode.h"
-#include "vm/residency/residency.h"
+#include "vm/residency/residency_state.h"
 
 typedef struct DecodedOperand {
     union {

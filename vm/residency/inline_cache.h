@@ -3,7 +3,7 @@
  * to one execution at a time, so a hit takes no lock (decoded_code_take_sites). Called by
  * invoke_packed.c on the thread of the execution. */
 #include "kernels/tensor/tensor.h"
-#include "vm/residency/residency.h"
+#include "vm/residency/residency_state.h"
 
 typedef struct InlineCache {
     Plan *plan;    /* retained; NULL: nothing cached */

@@ -9,7 +9,6 @@
 #include "vm/instruction/instruction.h"
 #include "vm/objects/packed.h"
 #include "vm/residency/residency_image.h"
-#include "vm/residency/residency_internal.h"
 
 /* The state of a residency while it is made. */
 typedef struct Making {
@@ -73,14 +72,6 @@ static Error *scan_code(Making *making) {
     return NULL;
 }
 
-static int compare_keys(const void *left, const void *right) {
-    const PackedWeight *a = left, *b = right;
-    if (a->primitive != b->primitive) return a->primitive < b->primitive ? -1 : 1;
-    if (a->input != b->input) return a->input < b->input ? -1 : 1;
-    if (a->constant != b->constant) return a->constant < b->constant ? -1 : 1;
-    return 0;
-}
-
 static PackRequest pack_request(const Executable *executable, const PackedWeight *weight) {
     const Primitive *primitive = &executable->primitives[weight->primitive];
     return (PackRequest){
@@ -91,32 +82,19 @@ static PackRequest pack_request(const Executable *executable, const PackedWeight
     };
 }
 
-/* Memory that stays: there is nobody to wait for, so "needed" is "exhausted". */
-Error *residency_alloc_sealed(
-    Residency *residency, uint8_t slot, uint64_t bytes, uint32_t constant, Storage **out) {
-    MemoryAnswer answer;
-    TRY(storage_create(residency->pools[slot], slot, bytes, &answer, out));
-    if (answer.kind != MEMORY_GRANTED)
-        FAIL(EXHAUSTED, "%s has no room for %" PRIu64 " bytes of constant %u",
-            residency->devices[slot]->name, bytes, constant);
-    (*out)->sealed = true;
-    (*out)->constant_index = constant;
-    residency->bytes[slot] += bytes;
-    return NULL;
-}
-
 /* Asks the device which candidates it packs. */
 static Error *choose_packed(Making *making) {
     Residency *residency = making->residency;
     Device *device = residency->devices[SLOT_DEVICE];
     if (making->candidate_count > 1)
-        qsort(making->candidates, making->candidate_count, sizeof(PackedWeight), compare_keys);
+        qsort(making->candidates, making->candidate_count, sizeof(PackedWeight),
+            residency_compare_keys);
     void *memory;
     TRY(memory_alloc(making->candidate_count, sizeof(PackedWeight), &memory));
     residency->packed = memory;
     for (size_t i = 0; i < making->candidate_count; i++) {
         PackedWeight weight = making->candidates[i];
-        if (i > 0 && compare_keys(&weight, &making->candidates[i - 1]) == 0) continue;
+        if (i > 0 && residency_compare_keys(&weight, &making->candidates[i - 1]) == 0) continue;
         PackRequest request = pack_request(residency->executable, &weight);
         if (device->class_->pack_rule)
             TRY_WRAP(device->class_->pack_rule(device, &request, &weight.layout, &weight.bytes),
@@ -153,16 +131,6 @@ static Error *pack_one(void *context, size_t index) {
 }
 
 static void release_owner_storage(void *owner) { storage_release(owner); }
-
-Error *residency_set_constant(Residency *residency, uint32_t index, Storage *storage) {
-    const Constant *constant = &residency->executable->constants[index];
-    const Tensor *plain = constant->value.tensor;
-    Tensor *tensor;
-    TRY(tensor_create(storage, 0, plain->dtype, &plain->shape, &tensor));
-    residency->constants[constant->slot][index] = tensor;
-    residency->constant_values[index] = value_object(OBJECT_TENSOR, tensor_retain(tensor));
-    return NULL;
-}
 
 /* A reference where the memory is the same. */
 static Error *place_constant(const Making *making, uint32_t index) {
@@ -289,22 +257,6 @@ Residency *residency_retain(Residency *residency) {
     return residency;
 }
 
-void residency_forget(Residency *residency) {
-    uint32_t count = residency->executable->constant_count;
-    for (uint32_t i = 0; residency->constant_values && i < count; i++) {
-        value_release(&residency->constant_values[i]);
-        residency->constant_values[i] = (Value){0};
-    }
-    for (uint32_t i = 0; i < residency->packed_count; i++)
-        storage_release(TAKE(residency->packed[i].storage));
-    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) {
-        for (uint32_t i = 0; residency->constants[slot] && i < count; i++)
-            tensor_release(TAKE(residency->constants[slot][i]));
-        residency->bytes[slot] = 0;
-    }
-    weight_image_release(TAKE(residency->image));
-}
-
 void residency_release(Residency *residency) {
     if (!residency || !refcount_release(&residency->refcount)) return;
     decoded_code_release(residency->decoded);
@@ -319,20 +271,4 @@ void residency_release(Residency *residency) {
     packed_registry_release(residency->builtins);
     executable_release(residency->executable);
     memory_free(residency);
-}
-
-const PackedWeight *residency_find_weight(
-    const Residency *residency, uint32_t primitive, uint32_t input, uint32_t constant) {
-    if (residency->packed_count == 0) return NULL;
-    PackedWeight key = {.primitive = primitive, .input = input, .constant = constant};
-    return bsearch(
-        &key, residency->packed, residency->packed_count, sizeof(PackedWeight), compare_keys);
-}
-
-struct Storage *residency_find_packed(const Residency *residency, uint32_t primitive,
-    uint32_t input, uint32_t constant, uint32_t *out_layout) {
-    const PackedWeight *weight = residency_find_weight(residency, primitive, input, constant);
-    if (!weight) return NULL;
-    *out_layout = weight->layout;
-    return weight->storage;
 }

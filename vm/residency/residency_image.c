@@ -4,7 +4,6 @@
 
 #include "base/allocator.h"
 #include "kernels/tensor/tensor.h"
-#include "vm/residency/residency_internal.h"
 #include "vm/residency/weight_layout.h"
 
 enum {

@@ -7,7 +7,7 @@
  * is checked (once in a process) and copied by the same task, so a disk that reads ahead works
  * while the link copies: loading a model from disk takes about the time of the slower of the two,
  * not of their sum. */
-#include "vm/residency/residency.h"
+#include "vm/residency/residency_state.h"
 #include "vm/residency/weight_image.h"
 
 /* needs_plain: per constant. *out_filled false: there is no image, or its content is wrong; the

@@ -3,7 +3,7 @@
  * packed forms before plain constants, then those that stay in host memory; each aligned to
  * DEVICE_ALIGNMENT. The layout follows from the executable and the device's pack rules alone.
  * Called by residency_image.c. Pure: no state. */
-#include "vm/residency/residency.h"
+#include "vm/residency/residency_state.h"
 #include "vm/residency/weight_image.h"
 
 #define WEIGHT_ITEM_PLAIN UINT32_MAX

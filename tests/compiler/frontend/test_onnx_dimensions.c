@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "compiler/frontend/onnx_import.h"
 #include "compiler/frontend/onnx_internal.h"
 #include "tests/compiler/onnx_run.h"
 

@@ -13,7 +13,7 @@ static uint64_t count_visits(uint32_t length) {
         text_appendf(&text, "  %%%u: float32[4] = Neg(%%%u)\n", i + 1, i);
     text_appendf(&text, "  -> %%%u\n}\n", length);
     IrModule *module = module_parse(text_builder_get(&text));
-    assert_ok(slot_choice_create(module, &choice));
+    assert_ok(slot_settle(module, &choice));
     uint64_t visits = choice.visits;
     for (uint32_t i = 0; i < module->variable_count; i++) assert_int_equal(choice.of[i], 1);
     slot_choice_deinit(&choice);

@@ -1,4 +1,5 @@
 #include "serialize/arrays/safetensors.h"
+#include "serialize/arrays/safetensors_header.h"
 
 #include <stdio.h>
 
@@ -67,10 +68,10 @@ static void test_safetensors_file_is_as_the_reference_writes_it(void **state) {
 static void test_safetensors_names_all_its_types(void **state) {
     (void)state;
     for (int i = 1; i < DTYPE_COUNT; i++) {
-        const char *name = safetensors_dtype_name((DType)i);
-        if (name) assert_int_equal(safetensors_dtype_find(name), i);
+        const char *name = safetensors_header_dtype_name((DType)i);
+        if (name) assert_int_equal(safetensors_header_find_dtype(name), i);
     }
-    assert_null(safetensors_dtype_name(DTYPE_STRING));
+    assert_null(safetensors_header_dtype_name(DTYPE_STRING));
     ArrayList OWN_ARRAYS(arrays) = {0};
     example_arrays(&arrays); /* with a string array */
     OWN(FileOutput, output) = NULL;

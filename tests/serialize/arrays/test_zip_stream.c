@@ -1,4 +1,5 @@
 #include "serialize/arrays/zip_stream.h"
+#include "serialize/arrays/zip_directory.h"
 
 #include <string.h>
 

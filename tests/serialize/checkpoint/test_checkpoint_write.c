@@ -1,3 +1,4 @@
+#include "serialize/checkpoint/checkpoint_storage.h"
 #include "serialize/checkpoint/checkpoint.h"
 
 #include <stdio.h>

@@ -27,17 +27,6 @@ static void test_residency_places_constants_in_their_slots(void **state) {
     }
 }
 
-static void test_residency_finds_only_what_it_packed(void **state) {
-    (void)state;
-    VmMachine machine = vm_machine(CONSTANTS, "cpu");
-    uint32_t layout = 0;
-    Storage *packed = residency_find_packed(machine.residency, 0, 1, 0, &layout);
-    assert_true(packed ? layout != 0 : machine.residency->packed_count == 0);
-    assert_null(residency_find_packed(machine.residency, 0, 0, 0, &layout));
-    assert_null(residency_find_weight(machine.residency, 0, 1, 1));
-    vm_machine_deinit(&machine);
-}
-
 static void test_residency_of_strings_in_slot_1_is_in_host_memory(void **state) {
     (void)state;
     OWN(Executable, executable) = vm_parse("constant @s slot 1 = string[1] {\"a\"}\n"
@@ -66,7 +55,6 @@ static void test_residency_wants_host_memory_in_slot_0(void **state) {
 int test_residency(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_residency_places_constants_in_their_slots),
-        cmocka_unit_test(test_residency_finds_only_what_it_packed),
         cmocka_unit_test(test_residency_wants_host_memory_in_slot_0),
         cmocka_unit_test(test_residency_of_strings_in_slot_1_is_in_host_memory),
     };

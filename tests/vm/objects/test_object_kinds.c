@@ -61,12 +61,12 @@ static void test_object_meter_refuses_beyond_its_limit(void **state) {
     object_meter_release(NULL);
 }
 
-int test_object(void) {
+int test_object_kinds(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_object_kinds_have_names),
         cmocka_unit_test(test_object_release_of_ten_million_nested_containers),
         cmocka_unit_test(test_object_shared_parts_are_released_once),
         cmocka_unit_test(test_object_meter_refuses_beyond_its_limit),
     };
-    return cmocka_run_group_tests_name("object", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("object_kinds", tests, NULL, NULL);
 }
