@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "kernels/device/float_environment.h"
-#include "vm/execution/execution_internal.h"
+#include "vm/execution/execution_state.h"
 #include "vm/instruction/instruction.h"
 #include "vm/execution/interpreter.h"
 

@@ -5,69 +5,16 @@
  *
  * The whole state is on the heap and the C stack is never part of it. An execution may stop between
  * any two instructions. */
-#include <stdatomic.h>
-
-#include "kernels/device/kernel_stop.h"
-#include "vm/instruction/frame.h"
-#include "vm/objects/packed.h"
-#include "vm/residency/residency.h"
-#include "vm/objects/value.h"
-
-typedef struct Execution Execution;
-
-enum {
-    EXECUTION_DEPTH_DEFAULT = 1 << 20, /* frames */
-    EXECUTION_YIELDS_DEFAULT = 1024,   /* values queued before RUN_BLOCKED */
-};
-
-typedef struct ExecutionOptions {
-    uint64_t memory_limit_bytes[SLOT_COUNT]; /* 0: the whole device */
-    uint32_t depth_limit;                    /* frames; 0: EXECUTION_DEPTH_DEFAULT */
-    uint32_t yield_limit;                    /* 0: EXECUTION_YIELDS_DEFAULT */
-    uint32_t threads;                        /* a kernel may use; 0: 1. Never changes the bits */
-    uint64_t philox_key;
-    PackedRegistry *packed; /* retained; NULL: the builtins only */
-    /* Retained; NULL: none. Memory blocks that this execution takes from earlier executions and
-     * leaves to later ones: for executions of one tenant only. */
-    MemoryPool *reserves[SLOT_COUNT];
-    /* Stops the kernels of this execution; borrowed, and outlives it. NULL: the execution has its
-     * own. */
-    KernelStop *kernel_stop;
-    bool check_finite; /* fail at the first float output that is not finite, naming the operator */
-} ExecutionOptions;
-
-typedef enum RunKind {
-    RUN_FINISHED,
-    RUN_SUSPENDED, /* execution_request_suspend was called, or the budget's instructions are used */
-    RUN_SLICE_ENDED,  /* execution_request_slice_end was called */
-    RUN_NEEDS_MEMORY, /* slot, bytes; the pc has not moved and nothing happened */
-    RUN_BLOCKED,      /* the yield queue is full */
-} RunKind;
-
-typedef struct RunResult {
-    RunKind kind;
-    uint8_t slot;
-    uint64_t bytes;
-} RunResult;
-
-/* instructions: how many may complete before RUN_SUSPENDED (exact; for tests and --suspend-after
- * only); 0: no limit. */
-typedef struct Budget {
-    uint64_t instructions;
-} Budget;
-
-typedef struct ExecutionCounters {
-    uint64_t instructions; /* completed since the execution began, over all resumes */
-    uint64_t kernel_calls;
-    uint64_t yields; /* values yielded so far */
-    uint64_t philox; /* the counter of random numbers */
-} ExecutionCounters;
+#include "vm/execution/execution_options.h"
 
 /* Starts a call of a function. arguments: borrowed; tensors in any slot are brought into the ports'
  * slots and sealed. Errors: INVALID wrong count, dtype, shape (each names the input); EXHAUSTED;
  * NOT_FOUND packed function. */
 MUST_CHECK Error *execution_create(Residency *residency, const ExecutionOptions *options,
     uint32_t function, const Value *arguments, uint32_t argument_count, Execution **out);
+/* Makes an empty execution, from whose pools a reader can allocate the objects that it restores. */
+MUST_CHECK Error *execution_create_empty(
+    Residency *residency, const ExecutionOptions *options, Execution **out);
 /* Checks whether a function accepts these tensors, before there is a device to run on. arguments:
  * the function's parameter_count. Errors: INVALID as execution_create. */
 MUST_CHECK Error *execution_check_tensors(const Function *function, const Value *arguments);

@@ -5,7 +5,8 @@
 #include "base/allocator.h"
 #include "kernels/device/device.h"
 #include "kernels/tensor/string_tensor.h"
-#include "vm/execution/execution_internal.h"
+#include "vm/execution/execution.h"
+#include "vm/execution/execution_state.h"
 #include "vm/objects/list.h"
 
 /* Whether the execution may read a storage as memory of that slot. On a device with queues memory

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "vm/execution/execution_internal.h"
+#include "vm/execution/execution_state.h"
 
 enum { FRAMES_MIN = 16, REGISTERS_MIN = 32 };
 

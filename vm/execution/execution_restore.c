@@ -3,7 +3,8 @@
 
 #include "base/allocator.h"
 #include "vm/objects/closure.h"
-#include "vm/execution/execution_internal.h"
+#include "vm/execution/execution_state.h"
+#include "vm/execution/snapshot.h"
 #include "vm/instruction/instruction.h"
 #include "vm/code/live_registers.h"
 #include "vm/execution/stateful.h"

@@ -1,7 +1,7 @@
 #pragma once
 /* The handlers of the opcodes that the loop does not execute itself. Called by interpreter.c on the
  * thread of the execution. */
-#include "vm/execution/execution_internal.h"
+#include "vm/execution/execution_state.h"
 
 /* Declared from their rows: calls are in instructions_call.c, objects in instructions_object.c,
  * tensors in instructions_tensor.c, ListConcat in instructions_concat.c, InvokePacked in

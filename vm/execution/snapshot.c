@@ -1,7 +1,7 @@
 #include "vm/execution/snapshot.h"
 
 #include "base/allocator.h"
-#include "vm/execution/execution_internal.h"
+#include "vm/execution/execution_state.h"
 #include "vm/code/liveness.h"
 #include "vm/code/live_registers.h"
 #include "vm/execution/value_freeze.h"

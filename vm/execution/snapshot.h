@@ -17,11 +17,6 @@ typedef struct SnapshotRegister {
     Value value; /* a reference */
 } SnapshotRegister;
 
-typedef struct SnapshotInput { /* stateful interface */
-    char *name;
-    Value value;
-} SnapshotInput;
-
 typedef struct Snapshot {
     Executable *executable;      /* retained */
     Residency *residency;        /* retained: its devices hold the values */
@@ -47,9 +42,6 @@ MUST_CHECK Error *snapshot_take(Execution *execution, Snapshot **out);
 void snapshot_release(Snapshot *snapshot); /* any thread */
 DEFINE_OWN(Snapshot, snapshot_release);
 
-/* Makes an empty execution, from whose pools a reader can allocate the objects that it restores. */
-MUST_CHECK Error *execution_create_empty(
-    Residency *residency, const ExecutionOptions *options, Execution **out);
 /* Puts a snapshot (from a file: not trusted) into an empty execution. Checks: functions and pcs are
  * instruction starts; every frame but the top stands at a call that fits the frame above; the
  * registers present are exactly the derived live set; depth; counters. Values' kinds need no check:

@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 #include "vm/objects/closure.h"
-#include "vm/execution/execution_internal.h"
+#include "vm/execution/execution_state.h"
 
 /* Inputs are kept by name: "function#parameter"; saved calls, as closures, "=name". */
 static SnapshotInput *find(const Execution *execution, const char *name) {

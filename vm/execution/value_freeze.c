@@ -5,7 +5,7 @@
 #include "base/allocator.h"
 #include "vm/objects/adt.h"
 #include "vm/objects/closure.h"
-#include "vm/execution/execution_internal.h"
+#include "vm/execution/execution_state.h"
 #include "vm/objects/list.h"
 
 enum { SLOTS_MIN = 64 };

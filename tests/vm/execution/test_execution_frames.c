@@ -1,5 +1,5 @@
 #include "tests/vm/vm_fixture.h"
-#include "vm/execution/execution_internal.h"
+#include "vm/execution/execution_state.h"
 
 static void test_frames_stack_their_registers(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
 #include "tests/vm/vm_fixture.h"
-#include "vm/execution/execution_internal.h"
+#include "vm/execution/execution_state.h"
 #include "vm/execution/snapshot.h"
 #include "base/allocator.h"
 

@@ -1,6 +1,6 @@
 #include "tests/vm/vm_fixture.h"
 #include "vm/execution/value_freeze.h"
-#include "vm/execution/execution_internal.h"
+#include "vm/execution/execution_state.h"
 #include "vm/objects/adt.h"
 #include "vm/objects/list.h"
 

@@ -3,12 +3,11 @@
  * that runs the execution, but for stop. */
 #include "kernels/tensor/tensor.h"
 #include "vm/residency/decoded_code.h"
-#include "vm/execution/execution.h"
+#include "vm/execution/execution_options.h"
 #include "vm/residency/inline_cache.h"
-#include "vm/execution/instrument.h"
+#include "vm/execution/instrument_call.h"
 #include "vm/objects/object.h"
 #include "vm/execution/run_ahead.h"
-#include "vm/execution/snapshot.h"
 
 enum { EXECUTION_RECYCLED_MAX = 8, EXECUTION_RECYCLED_BYTES_MAX = 4096 };
 
