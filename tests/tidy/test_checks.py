@@ -8,6 +8,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "tools", "check"))
 sys.path.insert(0, os.path.join(ROOT, "tools", "generate"))
 
+import check_circles  # noqa: E402
 import check_documents  # noqa: E402
 import check_layers  # noqa: E402
 import check_style  # noqa: E402
@@ -73,6 +74,24 @@ class Layers(unittest.TestCase):
         header = {"store/jobs/a_internal.h": ""}
         self.assertEqual(layers("store/upkeep/b.c", '#include "store/jobs/a_internal.h"\n', **header), [])
         self.assertIn("belongs to store/", layers("scheduler/node/b.c", '#include "store/jobs/a_internal.h"\n', **header)[0])
+
+    def test_circles_between_files_are_found(self):
+        header = '#include "base/b.h"\n'
+        circle = {"base/a.h": "", "base/b.h": "", "base/b.c": '#include "base/b.h"\n#include "base/a_internal.h"\n'}
+        self.assertEqual(layers("base/a_internal.h", "#pragma once\n", **circle), [])
+        self.assertIn("base/a, base/b", layers("base/a_internal.h", header, **{**circle, "base/a.c": ""})[0])
+        through_c = {"base/b.h": "", "base/a.h": "", "base/b.c": '#include "base/a.h"\n'}
+        self.assertIn("base/a, base/b", layers("base/a.c", header, **through_c)[0])
+        self.assertEqual(layers("base/c.c", header + '#include "base/a.h"\n', **through_c), [])
+
+    def test_a_said_circle_may_neither_grow_nor_move(self):
+        said = sorted(next(iter(check_circles.SAID)))
+        ring = {f"{unit}.h": f'#include "{said[i - 1]}.h"\n' for i, unit in enumerate(said)}
+        first = f"{said[0]}.h"
+        self.assertEqual(layers(first, ring.pop(first), **ring), [])
+        more = {**ring, f"{os.path.dirname(said[0])}/more.h": f'#include "{first}"\n'}
+        text = f'#include "{said[-1]}.h"\n#include "{os.path.dirname(said[0])}/more.h"\n'
+        self.assertIn("a circle between files", layers(first, text, **more)[0])
 
     def test_rooms_have_floors(self):
         headers = {"store/database/a.h": "", "store/jobs/b.h": ""}

@@ -5,6 +5,7 @@ import re
 import sys
 
 from c_source import read_sources
+from check_circles import check_circles
 
 # Folder: the folders it may include from, itself apart.
 LAYERS = {
@@ -137,8 +138,9 @@ def check_tree(root):
         recipe = os.path.join(root, name.split("/")[0], "meson.build")
         return os.path.exists(recipe) and os.path.basename(name) in open(recipe, encoding="utf-8").read()
 
-    problems = []
-    for source in read_sources(root):
+    sources = list(read_sources(root))
+    problems = check_circles(sources)
+    for source in sources:
         if source.path.split("/")[0] not in FOLDERS:
             problems.append((source.path, 1, "stands in no folder that the layers know"))
             continue
