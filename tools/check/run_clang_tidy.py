@@ -17,7 +17,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FINDING = re.compile(r"^(\S+?):(\d+):\d+: (?:warning|error): (.*)$", re.MULTILINE)
 # gcc's own, or said of code that is written by a program
-GCC_ALONE = re.compile(r"-fsanitize-coverage=\S+|-fno-semantic-interposition|-fexcess-precision=\S+")
+GCC_ALONE = re.compile(r"-fsanitize-coverage=\S+|-m(?:move|store)-max=\S+|-fno-semantic-interposition|-fexcess-precision=\S+")
 COMPILER = re.compile(r"^(ccache\s+)?\S+")
 
 
