@@ -118,8 +118,8 @@ bool control_end_aside(ControlJob *job) {
     if (error_code(slice->error) == ERROR_DEVICE_LOST)
         control_lose_device(job->control, job->site.device);
     const bool failed = slice->error && error_code(slice->error) != ERROR_DEVICE_LOST;
-    if (slice->error &&
-        (!failed || job->cancelling || job_storing_has_ended(&job->storing) || !job->known)) {
+    if (slice->error && (!failed || job_goal_info(&job->goal)->discards_slice ||
+                            job_storing_has_ended(&job->storing) || !job->known)) {
         error_free(slice->error);
         slice->error = NULL;
     }

@@ -66,15 +66,16 @@ void control_leave_policy(ControlJob *job) {
 
 /* A job whose data has no room stops where it is: it would only make more of it. What has ended
  * waits until its end can be stored. */
-static void halt(ControlJob *job, const Error *error) {
+static bool halt(ControlJob *job, const Error *error) {
     TextBuilder OWN_TEXT(why) = {0};
-    if (job->halt_why || job->wanted_state != JOB_STATE_NONE || !job->known) return;
+    if (job->halt_why || job->wanted_state != JOB_STATE_NONE || !job->known) return false;
     text_appendf(&why, "its data could not be stored: %s; resume it when there is room",
         error_message(error));
     error_free(text_builder_take(&why, &job->halt_why)); /* without memory it is tried again */
-    if (job->halt_why)
-        control_post_event(job->control,
-            (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+    if (!job->halt_why) return false;
+    control_post_event(job->control,
+        (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+    return true;
 }
 
 /* Whoever waits holds a thread of the HTTP server. A cancellation that has not been tried yet waits
@@ -92,10 +93,10 @@ static void answer_stalled(ControlJob *job, const Error *error) {
 static void stall(ControlJob *job, const Error *error) {
     Control *control = job->control;
     control_step_storing(job, JOB_STORING_EVENT_NO_ROOM);
-    job->resume_wanted = false;
-    halt(job, error);
+    if (halt(job, error) || job->goal.state == JOB_GOAL_RESUMING)
+        control_step_goal(job, JOB_GOAL_EVENT_STALL);
     control_count(control, METRIC_COMMITS_STALLED, 0, 1);
-    if (job->cancelling) control_give_up_move(job);
+    if (job->goal.state == JOB_GOAL_CANCELLING) control_give_up_move(job);
     control->retry_after_ns *= 2;
     if (control->retry_after_ns < RETRY_NS_MIN) control->retry_after_ns = RETRY_NS_MIN;
     if (control->retry_after_ns > RETRY_NS_MAX) control->retry_after_ns = RETRY_NS_MAX;
@@ -119,10 +120,10 @@ static bool drop_for_end(ControlJob *job) {
 static void give_up(ControlJob *job, const StoreCommit *commit) {
     char text[JOB_WHY_SIZE + 64], name[JOB_ID_TEXT_SIZE];
     const Control *control = job->control;
-    if (!job->broken && job->known)
+    if (job->goal.state != JOB_GOAL_BROKEN && job->known)
         control_post_event(job->control,
             (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
-    job->broken = true;
+    control_step_goal(job, JOB_GOAL_EVENT_GIVE_UP);
     control_outputs_deinit(&job->pending);
     control_job_drop_snapshot(job);
     if (commit->state != JOB_STATE_FAILED) {
@@ -166,7 +167,7 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
         return;
     }
     control_answer_waiters(job, commit->error);
-    job->releasing = false;
+    control_step_goal(job, JOB_GOAL_EVENT_STORE_FAILED);
     if (commit->moving) fail_move(job);
     if (job->stored_state == JOB_STATE_QUEUED) give_up(job, commit);
 }
@@ -196,7 +197,10 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     if (commit->new_epoch) job->epoch = commit->new_epoch;
     if (commit->state == JOB_STATE_NONE) return;
     job->stored_state = commit->state;
+    const bool resumes =
+        commit->state == JOB_STATE_SUSPENDED && job->goal.state == JOB_GOAL_RESUMING;
     if (commit->state == JOB_STATE_SUSPENDED || commit->state == JOB_STATE_QUEUED) {
+        control_step_goal(job, JOB_GOAL_EVENT_SETTLED);
         memory_free(job->halt_why);
         job->halt_why = NULL;
     }
@@ -204,7 +208,10 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
         control_observe(control, METRIC_SUSPEND_SECONDS, job->suspend_asked_ns, now_ns);
     job->suspend_asked_ns = 0;
     if (ended) control_count_end(control, commit->state); /* who is answered finds it counted */
-    if (control_go_on_resuming(job)) return;
+    if (resumes) { /* that it was halted is stored: whoever resumed it waits on */
+        control_want_state(job, JOB_STATE_QUEUED, NULL);
+        return;
+    }
     if (ended) control_update_status(job); /* and the tenant's counts right, too */
     control_answer_state(job);
     if (commit->state == JOB_STATE_QUEUED) control_resumed(job);

@@ -10,6 +10,7 @@
 #include "scheduler/control/control_outputs.h"
 #include "scheduler/control/control_ports.h"
 #include "scheduler/control/control_store.h"
+#include "scheduler/control/machines/job_goal.h"
 #include "scheduler/control/machines/job_site.h"
 #include "scheduler/control/machines/job_storing.h"
 #include "scheduler/node/execution_limits.h"
@@ -75,14 +76,13 @@ struct ControlJob {
     bool fresh;            /* nothing of it was stored before this process had it */
     bool known;            /* to the policy */
     uint64_t resume_device;
-    uint64_t demanded;   /* the device that it waits for; POLICY_NO_DEVICE: any */
-    bool has_checkpoint; /* in the store */
-    bool releasing;      /* suspended, and on its way into a file that owns it */
-    bool departing;      /* it stops, or is held, to go to another node */
-    char stop_why[JOB_WHY_SIZE];
-    int64_t epoch;     /* in which it is stored */
-    int64_t new_epoch; /* to be stored with its next state; 0: it stays */
-    JobSite site;      /* of its run; written by control_step_site alone, but for the device */
+    uint64_t demanded;           /* the device that it waits for; POLICY_NO_DEVICE: any */
+    bool has_checkpoint;         /* in the store */
+    JobGoal goal;                /* written by control_step_goal alone */
+    char stop_why[JOB_WHY_SIZE]; /* why it goes to another node, or is another node's */
+    int64_t epoch;               /* in which it is stored */
+    int64_t new_epoch;           /* to be stored with its next state; 0: it stays */
+    JobSite site; /* of its run; written by control_step_site alone, but for the device */
 
     JobHold hold;        /* what its run consists of */
     uint64_t kept_bytes; /* counted in Control for inputs that wait in memory */
@@ -90,11 +90,8 @@ struct ControlJob {
     uint64_t budget_ns;
     int64_t items_done;      /* of the run, at its last safepoint; -1: none */
     JobRunCounters counters; /* the same */
-    bool cancelling;         /* somebody wants it gone */
-    bool broken;             /* what it made cannot be stored, now or later: it ends */
     /* What of it could not be stored: the policy was told to suspend it. NULL: nothing. */
     char *halt_why;
-    bool resume_wanted; /* somebody does, once that is stored */
     /* control_aside.c */
     uint32_t abandonments; /* what its kernels did was thrown away so often for others' memory */
     uint64_t abandon_ns;   /* when that is to be done; 0: not */
@@ -277,6 +274,7 @@ MUST_CHECK Error *control_post_request(Control *control, ControlRequest *request
  * bug: the control fails, with the machine, the event and the state in its error. */
 void control_step_site(ControlJob *job, JobSiteEvent event);
 void control_step_storing(ControlJob *job, JobStoringEvent event);
+void control_step_goal(ControlJob *job, JobGoalEvent event);
 
 /* ---- control_jobs.c: jobs in memory ---- */
 MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);
@@ -392,8 +390,6 @@ void control_answer_checkpoint(ControlJob *job);
 void control_answer_stalled(ControlJob *job, const Error *error);
 /* That the job is queued again is stored. */
 void control_resumed(ControlJob *job);
-/* That it was halted is stored, and somebody wants it resumed: it is. */
-bool control_go_on_resuming(ControlJob *job);
 
 /* ---- control_releasing.c: jobs that go into a file ---- */
 MUST_CHECK Error *control_handle_release(Control *control, ControlRequest *request);

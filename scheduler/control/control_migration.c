@@ -64,29 +64,27 @@ JobState control_migration_state(const ControlRequest *request) {
 static void want_held(ControlJob *job) { control_want_state(job, JOB_STATE_HELD, job->stop_why); }
 
 void control_rest(ControlJob *job) {
-    if (job->departing && !job->halt_why) {
+    const JobState rest = job_goal_info(&job->goal)->rest;
+    control_step_goal(job, JOB_GOAL_EVENT_RESTED);
+    if (rest == JOB_STATE_HELD)
         want_held(job);
-        return;
-    }
-    job->departing = false; /* its data has no room: it stays, and waits for that */
-    control_want_state(job, JOB_STATE_SUSPENDED, job->halt_why);
+    else if (rest != JOB_STATE_NONE)
+        control_want_state(job, rest, job->halt_why);
 }
 
 void control_leave(ControlJob *job) {
-    if (job->broken) return; /* it fails */
-    if (job->departing)
-        control_want_state(job, JOB_STATE_MOVED, job->stop_why);
-    else
-        control_want_state(job, job->releasing ? JOB_STATE_RELEASED : JOB_STATE_CANCELLED, NULL);
+    const JobState leave = job_goal_info(&job->goal)->leave;
+    if (leave != JOB_STATE_NONE)
+        control_want_state(job, leave, leave == JOB_STATE_MOVED ? job->stop_why : NULL);
 }
 
 static Error *fail_state(const ControlJob *job, const char *what) {
     FAIL(CONFLICT, "cannot %s a job that is %s", what,
-        job->releasing                          ? "being released"
-        : job->cancelling                       ? "being cancelled"
-        : job_storing_is_stalled(&job->storing) ? "waiting until its data can be stored"
-        : job->status.running                   ? "running"
-                                                : job_state_info(job->stored_state)->name);
+        job_goal_is_leaving(&job->goal)          ? "being released"
+        : job->goal.state == JOB_GOAL_CANCELLING ? "being cancelled"
+        : job_storing_is_stalled(&job->storing)  ? "waiting until its data can be stored"
+        : job->status.running                    ? "running"
+                                                 : job_state_info(job->stored_state)->name);
 }
 
 static void set_why(ControlJob *job, const char *why) {
@@ -100,12 +98,12 @@ static bool rests(const ControlJob *job, JobState state) {
 
 static Error *stop(ControlJob *job, ControlRequest *request) {
     bool suspended = rests(job, JOB_STATE_SUSPENDED);
-    if (job->releasing || job->departing || job->cancelling ||
+    if (!job_goal_allows(&job->goal, JOB_GOAL_EVENT_DEPART) ||
         job_storing_is_stalled(&job->storing) ||
         !(suspended || job->stored_state == JOB_STATE_QUEUED))
         return fail_state(job, "migrate");
     TRY(control_wait_for(job, request));
-    job->departing = true;
+    control_step_goal(job, JOB_GOAL_EVENT_DEPART);
     set_why(job, request->why);
     if (suspended)
         want_held(job);
@@ -117,9 +115,11 @@ static Error *stop(ControlJob *job, ControlRequest *request) {
 
 /* The policy forgets it first, if it knows it. */
 static Error *give(ControlJob *job, ControlRequest *request) {
-    if (job->releasing || job->stored_state == JOB_STATE_IN_DOUBT) return fail_state(job, "give");
+    if (!job_goal_allows(&job->goal, JOB_GOAL_EVENT_TRANSFER) ||
+        job->stored_state == JOB_STATE_IN_DOUBT)
+        return fail_state(job, "give");
     TRY(control_wait_for(job, request));
-    job->departing = true;
+    control_step_goal(job, JOB_GOAL_EVENT_TRANSFER);
     set_why(job, request->why);
     if (job->known)
         control_post_event(job->control,
@@ -139,7 +139,8 @@ static bool place(ControlJob *job, ControlRequest *request) {
 /* A job that could not be held for want of room is suspended by now, or will be: as every job
  * whose data cannot be stored. */
 static Error *take_back(ControlJob *job, ControlRequest *request) {
-    job->departing = false;
+    if (!job_goal_allows(&job->goal, JOB_GOAL_EVENT_RETAIN)) return fail_state(job, "take back");
+    control_step_goal(job, JOB_GOAL_EVENT_RETAIN);
     if (job->wanted_state == JOB_STATE_HELD) job->wanted_state = JOB_STATE_SUSPENDED;
     if (!rests(job, JOB_STATE_HELD)) return fail_state(job, "take back");
     TRY(control_wait_for(job, request));

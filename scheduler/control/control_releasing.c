@@ -1,3 +1,4 @@
+#include "base/allocator.h"
 #include "scheduler/control/control_internal.h"
 
 static Error *ask(Control *control, ControlRequestKind kind, TenantId tenant, JobId job) {
@@ -21,11 +22,15 @@ Error *control_thaw(Control *control, TenantId tenant, JobId job) {
 static Error *hold(ControlJob *job, ControlRequest *request) {
     bool suspended =
         job->stored_state == JOB_STATE_SUSPENDED && job->wanted_state == JOB_STATE_NONE;
-    if (job->releasing) FAIL(CONFLICT, "cannot release a job that is being released");
-    if (!suspended || job_storing_is_committing(&job->storing))
+    if (job_goal_is_leaving(&job->goal))
+        FAIL(CONFLICT, "cannot release a job that is being released");
+    if (!suspended || job_storing_is_committing(&job->storing) ||
+        !job_goal_allows(&job->goal, JOB_GOAL_EVENT_FREEZE))
         FAIL(CONFLICT, "cannot release a job that is %s: it was resumed meanwhile",
             job->status.running ? "running" : job_state_info(job->stored_state)->name);
-    job->releasing = true;
+    control_step_goal(job, JOB_GOAL_EVENT_FREEZE);
+    memory_free(job->halt_why); /* it is suspended, and stays so */
+    job->halt_why = NULL;
     control_answer(request, NULL);
     return NULL;
 }
@@ -33,6 +38,7 @@ static Error *hold(ControlJob *job, ControlRequest *request) {
 /* The policy forgets it; control.c then wants it released. */
 static Error *release(ControlJob *job, ControlRequest *request) {
     TRY(control_wait_for(job, request));
+    control_step_goal(job, JOB_GOAL_EVENT_RELEASE);
     if (job->known)
         control_post_event(job->control,
             (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
@@ -46,9 +52,11 @@ Error *control_handle_release(Control *control, ControlRequest *request) {
     if (!job || job_storing_has_ended(&job->storing))
         return control_fail_absent(control, request, "release");
     if (request->kind == CONTROL_FREEZE) return hold(job, request);
-    if (!job->releasing) FAIL(CONFLICT, "the job is not on its way into a file");
+    if (!job_goal_is_leaving(&job->goal)) FAIL(CONFLICT, "the job is not on its way into a file");
     if (request->kind == CONTROL_RELEASE) return release(job, request);
-    job->releasing = false;
+    if (!job_goal_allows(&job->goal, JOB_GOAL_EVENT_THAW))
+        FAIL(CONFLICT, "the job's file owns the job already; restore the job from that file");
+    control_step_goal(job, JOB_GOAL_EVENT_THAW);
     control_answer(request, NULL);
     return NULL;
 }

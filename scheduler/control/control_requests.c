@@ -172,6 +172,11 @@ static Error *fail_state(const char *what, const char *state) {
     FAIL(CONFLICT, "cannot %s a job that is %s", what, state);
 }
 
+/* It goes into a file or to another node. */
+static bool is_going(const ControlJob *job) {
+    return job_goal_is_leaving(&job->goal) || job_goal_is_departing(&job->goal);
+}
+
 Error *control_fail_absent(Control *control, const ControlRequest *request, const char *what) {
     Job job;
     const ControlStorePort *store = &control->ports.store;
@@ -190,7 +195,7 @@ static Error *try_to_store(ControlJob *job, ControlRequest *request) {
 static Error *resume_halted(ControlJob *job, ControlRequest *request) {
     TRY(control_job_find_device(job, request->device, &job->resume_device));
     TRY(try_to_store(job, request));
-    job->resume_wanted = true;
+    control_step_goal(job, JOB_GOAL_EVENT_RESUME_STALLED);
     return NULL;
 }
 
@@ -211,8 +216,7 @@ static Error *suspend(Control *control, ControlRequest *request) {
 static Error *resume(Control *control, ControlRequest *request) {
     ControlJob *job;
     TRY(control_find_held(control, request, "resume", &job));
-    if (job->releasing) return fail_state("resume", "being released");
-    if (job->departing) return fail_state("resume", "migrating");
+    if (is_going(job)) return fail_state("resume", job_goal_info(&job->goal)->refusal);
     if (job_storing_is_stalled(&job->storing)) return resume_halted(job, request);
     bool held = job->stored_state == JOB_STATE_HELD;
     if (!(held || job->stored_state == JOB_STATE_SUSPENDED) || job->wanted_state != JOB_STATE_NONE)
@@ -225,16 +229,6 @@ static Error *resume(Control *control, ControlRequest *request) {
         held ? "somebody said that it is this home's"
              : NULL); /* control_resumed when it is stored */
     return NULL;
-}
-
-bool control_go_on_resuming(ControlJob *job) {
-    const bool wanted = job->resume_wanted;
-    if (job->stored_state == JOB_STATE_QUEUED)
-        job->resume_wanted = false; /* that commit resumed the job */
-    if (job->stored_state != JOB_STATE_SUSPENDED || !wanted) return false;
-    job->resume_wanted = false;
-    control_want_state(job, JOB_STATE_QUEUED, NULL);
-    return true;
 }
 
 void control_resumed(ControlJob *job) {
@@ -252,11 +246,10 @@ static Error *cancel(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     if (!job || job_storing_has_ended(&job->storing))
         return control_cancel_absent(control, request);
-    if (job->releasing) return fail_state("cancel", "being released");
-    if (job->departing) return fail_state("cancel", "migrating");
+    if (is_going(job)) return fail_state("cancel", job_goal_info(&job->goal)->refusal);
     if (job->stored_state == JOB_STATE_IN_DOUBT) return fail_state("cancel", "in_doubt");
     TRY(control_wait_for(job, request));
-    job->cancelling = true;
+    control_step_goal(job, JOB_GOAL_EVENT_CANCEL);
     if (job->known) {
         control_post_event(
             control, (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});

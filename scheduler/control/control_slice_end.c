@@ -16,7 +16,8 @@ static void leave_device(ControlJob *job, uint64_t device_ns) {
     control_account_slice(job, control_now_ns(control), device_ns);
     (void)pthread_mutex_unlock(&control->status_mutex);
     device->slice_end_ns = device->give_up_ns = 0;
-    if ((job->cancelling || job_storing_has_ended(&job->storing)) && device_ns > 0)
+    if ((job->goal.state == JOB_GOAL_CANCELLING || job_storing_has_ended(&job->storing)) &&
+        device_ns > 0)
         control_account_late(job);
 }
 
@@ -84,12 +85,17 @@ static void take_results(ControlJob *job) {
         control_suspend_due(job);
 }
 
+/* What its slices made is dropped. */
+static bool is_unwanted(const ControlJob *job) {
+    return job_goal_info(&job->goal)->discards_slice || job_storing_has_ended(&job->storing);
+}
+
 /* The policy learns that its slice failed, if it did, when it runs the job again. */
 static void end_aside(ControlJob *job) {
     take_results(job);
     if (!control_end_aside(job)) return;
-    if (!job->cancelling && !job_storing_has_ended(&job->storing) &&
-        !job_storing_is_new(&job->storing) && job->site.state == JOB_SITE_RESTING)
+    if (!is_unwanted(job) && !job_storing_is_new(&job->storing) &&
+        job->site.state == JOB_SITE_RESTING)
         take_snapshot(job);
     control_commit(job);
     control_update_status(job);
@@ -120,7 +126,7 @@ void control_handle_slice_ended(void *context, Message *message) {
         return;
     }
     control_step_site(job, JOB_SITE_EVENT_SLICE_ENDED);
-    if (job->cancelling || job_storing_has_ended(&job->storing)) {
+    if (is_unwanted(job)) {
         note_slice(job);
         end_cancelled(job);
         return;

@@ -11,3 +11,7 @@ void control_step_site(ControlJob *job, JobSiteEvent event) {
 void control_step_storing(ControlJob *job, JobStoringEvent event) {
     check(job->control, job_storing_step(&job->storing, event));
 }
+
+void control_step_goal(ControlJob *job, JobGoalEvent event) {
+    check(job->control, job_goal_step(&job->goal, event));
+}
