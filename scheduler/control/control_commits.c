@@ -180,7 +180,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     control->retry_after_ns = 0;
     control_set_waiting(job, "", NULL);
     if (commit->has_snapshot) {
-        job->has_checkpoint = true;
+        control_step_durable(job, JOB_DURABLE_EVENT_CHECKPOINTED);
         control_observe(control, METRIC_CHECKPOINT_SECONDS, commit->start_ns, now_ns);
         control_count(control, METRIC_CHECKPOINT_BYTES, 0, (int64_t)commit->checkpoint_bytes);
         if (job->known)
@@ -191,7 +191,6 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     if (commit->moving) {
         control_step_site(job, JOB_SITE_EVENT_STORED);
         control_job_close(job);
-        job->fresh = false;
         tell_moved_out(job, true);
     }
     if (commit->new_epoch) job->epoch = commit->new_epoch;

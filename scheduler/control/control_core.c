@@ -11,7 +11,8 @@
 static uint64_t earliest(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
 
 static uint64_t next_of_device(const ControlDevice *device) {
-    return earliest(device->slice_end_ns, device->running ? device->running->suspend_due_ns : 0);
+    return earliest(
+        device->slice_end_ns, device->running ? control_suspend_due_ns(device->running) : 0);
 }
 
 uint64_t control_core_due_ns(const Control *control) {

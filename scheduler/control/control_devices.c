@@ -121,13 +121,15 @@ static void throw_back(ControlJob *job) {
         control_outputs_deinit(&job->pending);
         lose_snapshot(job);
         control_set_waiting(job, "", NULL);
-        job->fresh = job->blocked = false;
+        control_step_durable(job, JOB_DURABLE_EVENT_RUN_LOST);
+        job->blocked = false;
         if (job->storing.state == JOB_STORING_STALLED)
             control_step_storing(job, JOB_STORING_EVENT_DROP);
         job->told_device = 0;
         control_tell(job, JOB_EVENT_NOTE,
-            job->has_checkpoint ? "its device was lost; it goes on from its checkpoint"
-                                : "its device was lost; it begins again");
+            job_durable_has_checkpoint(&job->durable)
+                ? "its device was lost; it goes on from its checkpoint"
+                : "its device was lost; it begins again");
         control_commit(job);
     }
     control_update_status(job);

@@ -10,6 +10,7 @@
 #include "scheduler/control/control_outputs.h"
 #include "scheduler/control/control_ports.h"
 #include "scheduler/control/control_store.h"
+#include "scheduler/control/machines/job_durable.h"
 #include "scheduler/control/machines/job_goal.h"
 #include "scheduler/control/machines/job_site.h"
 #include "scheduler/control/machines/job_storing.h"
@@ -58,6 +59,9 @@ typedef struct ControlRare {
     uint64_t untold;  /* times since */
 } ControlRare;
 
+/* Of suspend_due_ns: the job was suspended once, so policy.suspend_after_ns is over. */
+#define JOB_SUSPEND_PASSED UINT64_MAX
+
 struct ControlJob {
     IdKey number; /* {0, the policy's number} */
     struct ControlJobName {
@@ -73,11 +77,10 @@ struct ControlJob {
     uint32_t function;
     double deadline;       /* seconds since 1970; NaN: none */
     JobState stored_state; /* NONE: its row is not stored yet */
-    bool fresh;            /* nothing of it was stored before this process had it */
+    JobDurable durable;    /* written by control_step_durable alone */
     bool known;            /* to the policy */
     uint64_t resume_device;
     uint64_t demanded;           /* the device that it waits for; POLICY_NO_DEVICE: any */
-    bool has_checkpoint;         /* in the store */
     JobGoal goal;                /* written by control_step_goal alone */
     char stop_why[JOB_WHY_SIZE]; /* why it goes to another node, or is another node's */
     int64_t epoch;               /* in which it is stored */
@@ -102,19 +105,18 @@ struct ControlJob {
     bool checkpoint_wanted; /* at the next safepoint */
     bool has_snapshot;
     JobSnapshot snapshot;
-    uint32_t snapshot_device;       /* whose memory it refers to */
-    JobTelling *tellings;           /* events that are not stored yet, in their order */
-    ControlRare rare[2];            /* preempted, moved out */
-    uint32_t told_device;           /* where it was last said to run, plus 1; 0: nowhere */
-    bool missed;                    /* its deadline, and that was told */
+    uint32_t snapshot_device; /* whose memory it refers to */
+    JobTelling *tellings;     /* events that are not stored yet, in their order */
+    ControlRare rare[2];      /* preempted, moved out */
+    uint32_t told_device;     /* where it was last said to run, plus 1; 0: nowhere */
+    enum JobDeadline { JOB_DEADLINE_NONE, JOB_DEADLINE_AHEAD, JOB_DEADLINE_MISSED } deadline_state;
     JobState wanted_state;          /* NONE: as it is */
     char *why;                      /* of the wanted state; NULL: nothing to say */
     JobStoring storing;             /* written by control_step_storing alone */
     ControlOutputs leaving;         /* only its figures: the commit under way has the outputs */
     bool blocked;                   /* by outputs that are not stored; the policy knows */
     uint64_t checkpoint_due_ns;     /* 0: never */
-    uint64_t suspend_due_ns;        /* 0: not */
-    bool suspend_passed;            /* it was suspended once: policy.suspend_after_ns is over */
+    uint64_t suspend_due_ns;        /* 0: not yet; JOB_SUSPEND_PASSED: never again */
     struct ControlRequest *waiters; /* for the next checkpoint or state */
     PolicyAction refusal;           /* kind REFUSE: it was refused */
 
@@ -275,6 +277,9 @@ MUST_CHECK Error *control_post_request(Control *control, ControlRequest *request
 void control_step_site(ControlJob *job, JobSiteEvent event);
 void control_step_storing(ControlJob *job, JobStoringEvent event);
 void control_step_goal(ControlJob *job, JobGoalEvent event);
+void control_step_durable(ControlJob *job, JobDurableEvent event);
+/* The run that stored something of the job was an earlier process's or another node's. */
+void control_step_durable_taken(ControlJob *job, bool has_checkpoint);
 
 /* ---- control_jobs.c: jobs in memory ---- */
 MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);
@@ -353,6 +358,8 @@ void control_open_stored(ControlJob *job, bool stored);
 void control_handle_slice_ended(void *context, Message *message);
 /* The policy is told to suspend it, as `run --suspend-after` asked for. */
 void control_suspend_due(ControlJob *job);
+/* When control_suspend_due is to be called; 0: need not. */
+uint64_t control_suspend_due_ns(const ControlJob *job);
 void control_fail_job(ControlJob *job, Error *owned_error);
 /* A slice is over for the policy. */
 void control_end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes);

@@ -137,9 +137,9 @@ ExecutorTask control_job_task(ControlJob *job, ExecutorTaskKind kind, uint32_t d
         .device = device,
         .limits = control_find_limits(job->control, job->tenant),
         .grant_bytes = job->grant_bytes,
-        .fresh = job->fresh,
-        .has_checkpoint = job->has_checkpoint,
-        .suspend_passed = job->suspend_passed,
+        .fresh = job->durable.state == JOB_DURABLE_INPUTS,
+        .has_checkpoint = job_durable_has_checkpoint(&job->durable),
+        .suspend_passed = job->suspend_due_ns == JOB_SUSPEND_PASSED,
         .function = job->function};
 }
 
@@ -277,9 +277,10 @@ Error *control_find_device(const Control *control, const char *name, uint64_t *o
 }
 
 /* A time of the calendar on the monotonic clock; 0 for none. */
-static uint64_t deadline_ns(const Control *control, double deadline) {
-    if (isnan(deadline)) return 0;
-    double left = deadline - control_calendar_s(control);
+static uint64_t deadline_ns(const ControlJob *job) {
+    const Control *control = job->control;
+    if (job->deadline_state != JOB_DEADLINE_AHEAD) return 0;
+    double left = job->deadline - control_calendar_s(control);
     if (left > 1e9) return 0; /* thirty years: as good as none */
     uint64_t now_ns = control_now_ns(control);
     return left > 0 ? now_ns + (uint64_t)(left * 1e9) : now_ns;
@@ -302,17 +303,16 @@ static void estimate(ControlJob *job) {
 
 void control_job_submit(ControlJob *job, PolicyPlace place, uint64_t device, uint64_t live_bytes) {
     job->demanded = device;
-    control_post_event(
-        job->control, (PolicyEvent){.kind = POLICY_EVENT_JOB_SUBMITTED,
-                          .job = job->number.low,
-                          .tenant = (uint64_t)job->tenant,
-                          .model = job->model->key.low,
-                          .class_ = (uint64_t)job->priority,
-                          .weight = job->policy.weight,
-                          .deadline_ns = job->missed ? 0 : deadline_ns(job->control, job->deadline),
-                          .device = device,
-                          .constant_bytes = job->model->constant_bytes,
-                          .bytes = live_bytes,
-                          .place = (uint64_t)place});
+    control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_JOB_SUBMITTED,
+                                         .job = job->number.low,
+                                         .tenant = (uint64_t)job->tenant,
+                                         .model = job->model->key.low,
+                                         .class_ = (uint64_t)job->priority,
+                                         .weight = job->policy.weight,
+                                         .deadline_ns = deadline_ns(job),
+                                         .device = device,
+                                         .constant_bytes = job->model->constant_bytes,
+                                         .bytes = live_bytes,
+                                         .place = (uint64_t)place});
     estimate(job);
 }

@@ -31,8 +31,8 @@ static Error *find_past(ControlJob *job, const Job *row) {
     const ControlStorePort *store = &job->control->ports.store;
     StorePast past;
     TRY(store->find_past(store->self, row->tenant, row->id, &past));
-    job->suspend_passed = past.suspended;
-    job->missed = past.missed;
+    if (past.suspended) job->suspend_due_ns = JOB_SUSPEND_PASSED;
+    if (past.missed) job->deadline_state = JOB_DEADLINE_MISSED;
     return NULL;
 }
 
@@ -42,9 +42,10 @@ static Error *fill(ControlJob *job, const Job *row) {
     job->tenant = row->tenant;
     job->priority = row->priority;
     job->deadline = row->deadline;
+    job->deadline_state = isnan(row->deadline) ? JOB_DEADLINE_NONE : JOB_DEADLINE_AHEAD;
     job->stored_state = row->state;
     job->epoch = row->epoch;
-    job->has_checkpoint = !isnan(row->checkpoint_created);
+    control_step_durable_taken(job, !isnan(row->checkpoint_created));
     job->device_seconds_before = row->device_seconds;
     job->started = row->started;
     double age = control_calendar_s(control) - row->submitted;
@@ -70,14 +71,16 @@ static Error *adopt(Control *control, const Job *row, bool restarted) {
     if (!error && row->state == JOB_STATE_QUEUED) {
         /* the device it demanded may be gone; then any will do */
         if (control_job_place(job, job->policy.device, &device))
-            control_job_submit(
-                job, job->has_checkpoint ? POLICY_PLACE_DISK : POLICY_PLACE_NONE, device, 0);
+            control_job_submit(job,
+                job_durable_has_checkpoint(&job->durable) ? POLICY_PLACE_DISK : POLICY_PLACE_NONE,
+                device, 0);
     }
     if (!error) {
         if (restarted && row->state == JOB_STATE_QUEUED)
             control_tell(job, JOB_EVENT_RESTARTED,
-                job->has_checkpoint ? "the daemon was started again; it goes on from its checkpoint"
-                                    : "the daemon was started again; it begins with its inputs");
+                job_durable_has_checkpoint(&job->durable)
+                    ? "the daemon was started again; it goes on from its checkpoint"
+                    : "the daemon was started again; it begins with its inputs");
         control_update_status(job);
         return NULL;
     }
@@ -208,7 +211,8 @@ static void store_resting(Control *control, bool checkpointed) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
         if (!job || job_storing_has_ended(&job->storing)) continue;
         if (job_storing_is_new(&job->storing) || !job_site_is_resting(&job->site)) continue;
-        if (job->has_checkpoint != checkpointed || job->has_snapshot) continue;
+        if (job_durable_has_checkpoint(&job->durable) != checkpointed || job->has_snapshot)
+            continue;
         error_free(control_job_take_snapshot(job)); /* it goes on from what is stored of it */
         control_commit(job);
     }
@@ -243,7 +247,7 @@ static void describe_left(ControlJob *job, TextBuilder *out) {
         text_appendf(out, "; it is %s", job_state_info(job->stored_state)->name);
     else
         text_appendf(out, "; the next start goes on from its %s",
-            job->has_checkpoint ? "last checkpoint" : "inputs");
+            job_durable_has_checkpoint(&job->durable) ? "last checkpoint" : "inputs");
 }
 
 static void describe_all_left(Control *control) {

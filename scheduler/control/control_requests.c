@@ -89,9 +89,9 @@ static Error *fill_job(ControlJob *job, Submission *submission) {
     job->priority = (int)submission->priority;
     job->function = submission->function;
     job->deadline = submission->deadline;
-    job->fresh = !submission->restore;
+    job->deadline_state = isnan(job->deadline) ? JOB_DEADLINE_NONE : JOB_DEADLINE_AHEAD;
     job->epoch = submission->epoch;
-    job->has_checkpoint = submission->restore && submission->restore->checkpoint;
+    if (submission->restore) control_step_durable_taken(job, submission->restore->checkpoint);
     job->submitted_ns = control_now_ns(job->control);
     job->policy = submission->policy;
     submission->policy = (JobPolicy){0};
@@ -238,7 +238,8 @@ void control_resumed(ControlJob *job) {
                                              .job = job->number.low,
                                              .device = job->resume_device});
     else
-        control_job_submit(job, job->has_checkpoint ? POLICY_PLACE_DISK : POLICY_PLACE_NONE,
+        control_job_submit(job,
+            job_durable_has_checkpoint(&job->durable) ? POLICY_PLACE_DISK : POLICY_PLACE_NONE,
             job->resume_device, 0);
 }
 
@@ -266,7 +267,8 @@ static Error *checkpoint(Control *control, ControlRequest *request) {
     if (!job || job_storing_has_ended(&job->storing))
         return control_fail_absent(control, request, "checkpoint");
     if (!job_site_is_open(&job->site)) {
-        if (!job->has_checkpoint) return fail_state("checkpoint", "not yet begun");
+        if (!job_durable_has_checkpoint(&job->durable))
+            return fail_state("checkpoint", "not yet begun");
         control_answer(request, NULL); /* the newest one is where it is */
         return NULL;
     }

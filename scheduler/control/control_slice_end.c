@@ -47,10 +47,13 @@ static void take_snapshot(ControlJob *job) {
     if (due) job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
 }
 
+uint64_t control_suspend_due_ns(const ControlJob *job) {
+    return job->suspend_due_ns == JOB_SUSPEND_PASSED ? 0 : job->suspend_due_ns;
+}
+
 /* As `run --suspend-after` asked for when it submitted the job. */
 void control_suspend_due(ControlJob *job) {
-    job->suspend_due_ns = 0;
-    job->suspend_passed = true;
+    job->suspend_due_ns = JOB_SUSPEND_PASSED;
     control_post_event(job->control,
         (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
 }

@@ -24,7 +24,7 @@ static void begin_slice(ControlJob *job) {
     device->slice_end_ns = job->budget_ns ? now_ns + job->budget_ns : 0;
     if (!job->checkpoint_due_ns && job->policy.checkpoint_every_ns)
         job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
-    if (!job->suspend_due_ns && job->policy.suspend_after_ns && !job->suspend_passed)
+    if (!job->suspend_due_ns && job->policy.suspend_after_ns)
         job->suspend_due_ns = now_ns + job->policy.suspend_after_ns;
     if (isnan(job->started)) { /* its first slice ever */
         job->started = control_calendar_s(control);
@@ -146,11 +146,14 @@ static void post_job_task(ControlJob *job, ExecutorTaskKind kind, uint32_t devic
     post_task(job->control, control_job_task(job, kind, device));
 }
 
+/* Nothing of a run was ever stored of it. */
+static bool is_fresh(const ControlJob *job) { return job->durable.state == JOB_DURABLE_INPUTS; }
+
 /* A job that has just come, of a model that is there already: nothing has to be read. False: an I/O
  * thread is to do it. */
 static bool open_at_once(ControlJob *job, uint32_t device) {
     const ControlExecutorPort *executor = &job->control->ports.executor;
-    if (!job->fresh) return false;
+    if (!is_fresh(job)) return false;
     const ExecutorTask task = control_job_task(job, EXECUTOR_OPEN, device);
     return executor->open_at_once(executor->self, &task);
 }
@@ -178,7 +181,7 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
     if (job_site_is_open(&job->site) || open_at_once(job, device)) {
         control_step_site(job, JOB_SITE_EVENT_RUN_BEGINS);
         begin_slice(job);
-    } else if (!(job->fresh && has_inputs(job)) && job_storing_is_new(&job->storing))
+    } else if (!(is_fresh(job) && has_inputs(job)) && job_storing_is_new(&job->storing))
         control_step_site(job, JOB_SITE_EVENT_RUN_WAITS);
     else {
         control_step_site(job, JOB_SITE_EVENT_RUN_OPENS);
@@ -189,7 +192,7 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
 void control_open_stored(ControlJob *job, bool stored) {
     const bool waits = job->site.state == JOB_SITE_AWAITING_ROW ||
                        job->site.state == JOB_SITE_AWAITING_ROW_RECALLED;
-    if (stored && job->has_checkpoint && job->known)
+    if (stored && job_durable_has_checkpoint(&job->durable) && job->known)
         control_post_event(
             job->control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
     if (!waits) return;
@@ -211,7 +214,8 @@ void control_end_due_slices(Control *control, uint64_t now_ns) {
     for (uint32_t i = 0; i < control->device_count; i++) {
         ControlDevice *device = &control->devices[i];
         ControlJob *job = device->running;
-        if (job && job->suspend_due_ns && now_ns >= job->suspend_due_ns) control_suspend_due(job);
+        if (job && control_suspend_due_ns(job) && now_ns >= job->suspend_due_ns)
+            control_suspend_due(job);
         if (!device->slice_end_ns || now_ns < device->slice_end_ns) continue;
         device->slice_end_ns = 0;
         if (device->running) control_ask_for_device(device->running);

@@ -15,3 +15,12 @@ void control_step_storing(ControlJob *job, JobStoringEvent event) {
 void control_step_goal(ControlJob *job, JobGoalEvent event) {
     check(job->control, job_goal_step(&job->goal, event));
 }
+
+void control_step_durable(ControlJob *job, JobDurableEvent event) {
+    check(job->control, job_durable_step(&job->durable, event));
+}
+
+void control_step_durable_taken(ControlJob *job, bool has_checkpoint) {
+    control_step_durable(job, JOB_DURABLE_EVENT_RUN_LOST);
+    if (has_checkpoint) control_step_durable(job, JOB_DURABLE_EVENT_CHECKPOINTED);
+}

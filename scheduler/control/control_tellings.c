@@ -102,8 +102,8 @@ void control_tell_preempted(ControlJob *job) {
 }
 
 void control_tell_missed(ControlJob *job) {
-    if (job->missed) return;
-    job->missed = true;
+    if (job->deadline_state == JOB_DEADLINE_MISSED) return;
+    job->deadline_state = JOB_DEADLINE_MISSED;
     control_count(job->control, METRIC_DEADLINES_MISSED, 0, 1);
     control_tell(job, JOB_EVENT_DEADLINE, "its deadline passed before it ended");
     control_commit(job);

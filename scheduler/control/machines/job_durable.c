@@ -36,3 +36,7 @@ const Machine job_durable_machine = {
 Error *job_durable_step(JobDurable *durable, JobDurableEvent event) {
     return machine_step(&job_durable_machine, (uint8_t)event, &durable->state);
 }
+
+bool job_durable_has_checkpoint(const JobDurable *durable) {
+    return durable->state == JOB_DURABLE_CHECKPOINT;
+}

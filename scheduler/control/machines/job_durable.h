@@ -25,3 +25,6 @@ typedef struct JobDurable {
 
 /* Errors: INTERNAL there is no such step, which is a bug; the caller gives it to control_fail. */
 MUST_CHECK Error *job_durable_step(JobDurable *durable, JobDurableEvent event);
+
+/* It begins with its newest checkpoint. */
+bool job_durable_has_checkpoint(const JobDurable *durable);
