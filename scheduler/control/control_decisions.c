@@ -91,7 +91,7 @@ static bool is_void(const Control *control, const PolicyAction *action) {
         action->kind == POLICY_ACTION_MOVE_IN || action->kind == POLICY_ACTION_MOVE_OUT ||
         action->kind == POLICY_ACTION_LOAD_WEIGHTS || action->kind == POLICY_ACTION_EVICT_WEIGHTS;
     return on_device && action->device < control->device_count &&
-           control->devices[action->device].lost;
+           device_presence_is_lost(&control->devices[action->device].presence);
 }
 
 static void perform(Control *control, const PolicyAction *action) {

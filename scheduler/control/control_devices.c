@@ -95,10 +95,8 @@ static void warn(const Control *control, const ControlDevice *device, const char
 
 void control_lose_device(Control *control, uint32_t index) {
     ControlDevice *device = &control->devices[index];
-    if (device->lost) return;
-    (void)pthread_mutex_lock(&control->status_mutex);
-    device->lost = true;
-    (void)pthread_mutex_unlock(&control->status_mutex);
+    if (device_presence_is_lost(&device->presence)) return;
+    control_step_presence(control, device, DEVICE_PRESENCE_EVENT_LOSE);
     if (device->running) control_request_slice(device->running, EXECUTOR_ABANDON, 0);
     control_count(control, METRIC_DEVICE_LOSSES, 0, 1);
     warn(control, device, "is lost; its jobs go on from their checkpoints when there is a device");
@@ -170,9 +168,7 @@ static void plan_reopening(Control *control, ControlDevice *device, uint64_t now
 }
 
 static void bring_back(Control *control, ControlDevice *device, uint64_t bytes) {
-    (void)pthread_mutex_lock(&control->status_mutex);
-    device->away = device->lost = false;
-    (void)pthread_mutex_unlock(&control->status_mutex);
+    control_step_presence(control, device, DEVICE_PRESENCE_EVENT_OPENED);
     tell_added(control, (uint32_t)(device - control->devices), bytes);
     warn(control, device, "is back");
 }
@@ -180,10 +176,12 @@ static void bring_back(Control *control, ControlDevice *device, uint64_t bytes) 
 static void handle_changed(Control *control, ExecutorTask *task) {
     ControlDevice *device = &control->devices[task->device];
     control->in_flight--;
-    device->changing = false;
-    if (task->error)
+    if (task->kind == EXECUTOR_CLOSE_DEVICE)
+        control_step_presence(control, device, DEVICE_PRESENCE_EVENT_CLOSED);
+    else if (task->error) {
+        control_step_presence(control, device, DEVICE_PRESENCE_EVENT_OPEN_FAILED);
         plan_reopening(control, device, control_now_ns(control));
-    else if (task->kind == EXECUTOR_OPEN_DEVICE)
+    } else
         bring_back(control, device, task->device_bytes);
     error_free(task->error); /* it is tried again */
     memory_free(task);
@@ -191,7 +189,8 @@ static void handle_changed(Control *control, ExecutorTask *task) {
 
 /* Closes or opens it: a driver may take seconds. */
 static void change(Control *control, ControlDevice *device, ExecutorTaskKind kind) {
-    device->changing = true;
+    control_step_presence(control, device,
+        kind == EXECUTOR_CLOSE_DEVICE ? DEVICE_PRESENCE_EVENT_QUIET : DEVICE_PRESENCE_EVENT_DUE);
     control_post_task(control,
         (ExecutorTask){
             .done = handle_changed, .kind = kind, .device = (uint32_t)(device - control->devices)});
@@ -205,9 +204,6 @@ static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
     }
     for (ControlJob *job; (job = find_on(control, index));) throw_back(job);
     control->ports.executor.evict_all(control->ports.executor.self, index);
-    (void)pthread_mutex_lock(&control->status_mutex);
-    device->away = true;
-    (void)pthread_mutex_unlock(&control->status_mutex);
     change(control, device, EXECUTOR_CLOSE_DEVICE);
     plan_reopening(control, device, now_ns);
     control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_DEVICE_LOST, .device = index});
@@ -215,18 +211,14 @@ static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
 
 /* ---- coming back ---- */
 
-/* The old one is closed before a new one is opened. */
-static bool is_due(const ControlDevice *device) { return device->reopen_ns && !device->changing; }
-
 void control_settle_devices(Control *control, uint64_t now_ns) {
     if (control->draining || control->ending || control->failed) return;
     for (uint32_t i = 0; i < control->device_count; i++) {
         ControlDevice *device = &control->devices[i];
-        if (!device->lost) continue;
-        if (!device->away && is_quiet(control, i)) take_away(control, i, now_ns);
-        if (!is_due(device) || now_ns < device->reopen_ns) continue;
-        device->reopen_ns = 0;
-        change(control, device, EXECUTOR_OPEN_DEVICE);
+        if (device->presence.state == DEVICE_PRESENCE_LOST && is_quiet(control, i))
+            take_away(control, i, now_ns);
+        if (device->presence.state == DEVICE_PRESENCE_AWAY && now_ns >= device->reopen_ns)
+            change(control, device, EXECUTOR_OPEN_DEVICE);
     }
     if (control->event_count > 0) control_apply_events(control);
 }
@@ -236,7 +228,7 @@ uint64_t control_devices_due_ns(const Control *control) {
     if (control->draining) return 0;
     for (uint32_t i = 0; i < control->device_count; i++) {
         const ControlDevice *device = &control->devices[i];
-        if (!is_due(device)) continue;
+        if (device->presence.state != DEVICE_PRESENCE_AWAY) continue;
         if (!due_ns || device->reopen_ns < due_ns) due_ns = device->reopen_ns;
     }
     return due_ns;
@@ -261,7 +253,7 @@ const char *control_awaited_device(const Control *control, uint64_t demanded) {
     const char *lost = NULL;
     for (uint32_t i = 0; i < control->device_count; i++) {
         if (demanded != POLICY_NO_DEVICE && demanded != i) continue;
-        if (!control->devices[i].lost) return NULL;
+        if (!device_presence_is_lost(&control->devices[i].presence)) return NULL;
         lost = control->devices[i].facts.name;
     }
     return lost;
@@ -304,7 +296,7 @@ Error *control_get_device(Control *control, uint32_t index, ControlDeviceStatus 
         out_status->job = device->running->id;
         out_status->tenant = device->running->tenant;
     }
-    const bool lost = device->lost;
+    const bool lost = device_presence_is_lost(&device->presence);
     (void)pthread_mutex_unlock(&control->status_mutex);
     return lost ? NULL : get_memory(control, index, out_status);
 }

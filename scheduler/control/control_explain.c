@@ -57,7 +57,7 @@ static void append_device(TextBuilder *out, const ControlJob *job, uint32_t inde
     uint64_t needed = 0, left = 0;
     const bool known = policy_find_room(control->policy, job->number.low, index, &needed, &left);
     text_append(out, out->size ? "; for " : "waits for ");
-    if (device->lost)
+    if (device_presence_is_lost(&device->presence))
         text_appendf(out, "%s, which is lost, to come back", device->facts.name);
     else if (waits && known && needed > left)
         text_appendf(out, "%llu bytes of memory of %s, which has %llu free",

@@ -10,6 +10,7 @@
 #include "scheduler/control/control_outputs.h"
 #include "scheduler/control/control_ports.h"
 #include "scheduler/control/control_store.h"
+#include "scheduler/control/machines/device_presence.h"
 #include "scheduler/control/machines/job_durable.h"
 #include "scheduler/control/machines/job_goal.h"
 #include "scheduler/control/machines/job_site.h"
@@ -142,11 +143,9 @@ struct ControlJob {
 };
 
 typedef struct ControlDevice {
-    ExecutorDevice facts;                   /* written under status_mutex, as is lost */
-    bool lost;                              /* nothing is begun on it any more */
-    bool away;                              /* closed, and waiting to be opened anew */
-    bool changing;                          /* it is being closed or opened */
-    uint64_t reopen_ns;                     /* 0: it is not away */
+    ExecutorDevice facts;                   /* written under status_mutex */
+    DevicePresence presence;                /* written by control_step_presence alone */
+    uint64_t reopen_ns;                     /* of one that is away: when it is opened anew */
     uint64_t losses_ns[CONTROL_LOSSES_MAX]; /* the last ones, a ring */
     uint64_t loss_count;
     size_t in_flight;      /* tasks that use it, and commits of snapshots in its memory */
@@ -280,6 +279,9 @@ void control_step_goal(ControlJob *job, JobGoalEvent event);
 void control_step_durable(ControlJob *job, JobDurableEvent event);
 /* The run that stored something of the job was an earlier process's or another node's. */
 void control_step_durable_taken(ControlJob *job, bool has_checkpoint);
+
+/* Takes the status mutex. */
+void control_step_presence(Control *control, ControlDevice *device, DevicePresenceEvent event);
 
 /* ---- control_jobs.c: jobs in memory ---- */
 MUST_CHECK Error *control_job_create(Control *control, ControlJob **out_job);

@@ -112,7 +112,7 @@ Error *control_job_take_snapshot(ControlJob *job) {
     const uint32_t index = job->site.device;
     const ControlDevice *device = &job->control->devices[index];
     control_job_drop_snapshot(job);
-    if (job_site_is_on(&job->site, index) && device->lost)
+    if (job_site_is_on(&job->site, index) && device_presence_is_lost(&device->presence))
         FAIL(DEVICE_LOST, "%s is lost", device->facts.name);
     const ControlExecutorPort *executor = &job->control->ports.executor;
     TRY(executor->take_snapshot(executor->self, &job->hold, &job->snapshot));

@@ -50,7 +50,7 @@ static bool is_loss(const Error *error) { return error_code(error) == ERROR_DEVI
  * that with the device. */
 static void tell_done(Control *control, const ExecutorTask *task) {
     bool worked = !task->error;
-    if (!worked && control->devices[task->device].lost) return;
+    if (!worked && device_presence_is_lost(&control->devices[task->device].presence)) return;
     if (task->kind == EXECUTOR_LOAD_WEIGHTS)
         control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_LOADED,
                                         .model = task->model,
@@ -68,8 +68,8 @@ static void opened(ControlJob *job, Error *owned_error) {
     const Control *control = job->control;
     const bool gone = job->site.state == JOB_SITE_OPENING_RECALLED || control->draining ||
                       control->ending || control->failed;
-    const bool lost =
-        control->devices[job->site.device].lost && (!owned_error || is_loss(owned_error));
+    const bool lost = device_presence_is_lost(&control->devices[job->site.device].presence) &&
+                      (!owned_error || is_loss(owned_error));
     control_step_site(job, owned_error    ? JOB_SITE_EVENT_OPEN_FAILED
                            : gone || lost ? JOB_SITE_EVENT_OPENED_UNUSED
                                           : JOB_SITE_EVENT_OPENED);

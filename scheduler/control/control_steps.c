@@ -24,3 +24,10 @@ void control_step_durable_taken(ControlJob *job, bool has_checkpoint) {
     control_step_durable(job, JOB_DURABLE_EVENT_RUN_LOST);
     if (has_checkpoint) control_step_durable(job, JOB_DURABLE_EVENT_CHECKPOINTED);
 }
+
+void control_step_presence(Control *control, ControlDevice *device, DevicePresenceEvent event) {
+    (void)pthread_mutex_lock(&control->status_mutex);
+    Error *error = device_presence_step(&device->presence, event);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    check(control, error);
+}
