@@ -53,7 +53,8 @@ void control_release(Control *control) {
     ControlExecutor *executor = control->executor;
     ControlStore *store = control->store;
     control_loop_stop(loop);
-    control->ending = true; /* nothing is begun any more by what still comes back */
+    /* nothing is begun any more by what still comes back */
+    control_step_life(control, CONTROL_LIFE_EVENT_END);
     control_stop_slices(control, true);
     control_executor_finish(executor);
     /* behind what was posted before; what comes back of it is the last that is handled */

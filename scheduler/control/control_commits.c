@@ -257,7 +257,8 @@ static bool take_moving_snapshot(ControlJob *job) {
 
 static bool has_work(const ControlJob *job) {
     const bool stalled = job_storing_is_stalled(&job->storing);
-    if (stalled && job->wanted_state != JOB_STATE_CANCELLED && !job->control->draining)
+    if (stalled && job->wanted_state != JOB_STATE_CANCELLED &&
+        !control_life_drains(&job->control->life))
         return false; /* until it is tried again */
     return job->pending.count > 0 || job->has_snapshot || job->wanted_state != JOB_STATE_NONE ||
            job_site_is_leaving_to_disk(&job->site) || job->tellings;
@@ -275,7 +276,9 @@ static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owne
 void control_commit(ControlJob *job) {
     Control *control = job->control;
     void *memory;
-    if (control->ending || !job_storing_allows_commit(&job->storing) || !has_work(job)) return;
+    if (!control_life_commits(&control->life) || !job_storing_allows_commit(&job->storing) ||
+        !has_work(job))
+        return;
     bool moving = job_site_is_leaving_to_disk(&job->site);
     if (moving && !take_moving_snapshot(job)) return;
     Error *error = memory_alloc(1, sizeof(StoreCommit), &memory);

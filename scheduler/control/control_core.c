@@ -22,14 +22,14 @@ uint64_t control_core_due_ns(const Control *control) {
     next_ns = earliest(control->late_ns, next_ns);
     for (uint32_t i = 0; i < control->device_count; i++)
         next_ns = earliest(next_of_device(&control->devices[i]), next_ns);
-    if (control->draining) next_ns = earliest(control->grace_end_ns, next_ns);
+    if (control_life_drains(&control->life)) next_ns = earliest(control->grace_end_ns, next_ns);
     return next_ns;
 }
 
 static void handle_time(Control *control) {
     uint64_t now_ns = control_now_ns(control);
     control_end_due_slices(control, now_ns);
-    if (!control->draining) control_set_due_aside(control, now_ns);
+    if (!control_life_drains(&control->life)) control_set_due_aside(control, now_ns);
     control_answer_late(control, now_ns);
     control_retry_commits(control, now_ns);
     if (control->timer_ns && now_ns >= control->timer_ns) {
@@ -52,7 +52,7 @@ bool control_core_take_hurry(Control *control) {
     return hurries;
 }
 
-bool control_core_is_over(const Control *control) { return control->ending || control->failed; }
+bool control_core_is_over(const Control *control) { return control_life_is_over(&control->life); }
 
 /* ---- life ---- */
 
@@ -91,7 +91,9 @@ Error *control_core_begin(Control *control) {
     if (options->device_count == 0) TRY(control_add_device(control, "cpu"));
     TRY(control_recover(control));
     control_apply_events(control);
-    return control_check(control);
+    TRY(control_check(control));
+    control_step_life(control, CONTROL_LIFE_EVENT_SERVE);
+    return NULL;
 }
 
 static void release_maps(Control *control) {

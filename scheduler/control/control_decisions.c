@@ -129,7 +129,7 @@ static bool is_late(Control *control, const PolicyEvent *event, const Error *err
 }
 
 void control_apply_events(Control *control) {
-    if (control->draining || control->failed) control->event_count = 0; /* nothing is decided */
+    if (!control_life_decides(&control->life)) control->event_count = 0; /* nothing is decided */
     for (size_t i = 0; i < control->event_count; i++) {
         const PolicyAction *actions; /* performing one posts events, but applies none */
         size_t count;

@@ -212,7 +212,7 @@ static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
 /* ---- coming back ---- */
 
 void control_settle_devices(Control *control, uint64_t now_ns) {
-    if (control->draining || control->ending || control->failed) return;
+    if (!control_life_decides(&control->life)) return;
     for (uint32_t i = 0; i < control->device_count; i++) {
         ControlDevice *device = &control->devices[i];
         if (device->presence.state == DEVICE_PRESENCE_LOST && is_quiet(control, i))
@@ -225,7 +225,7 @@ void control_settle_devices(Control *control, uint64_t now_ns) {
 
 uint64_t control_devices_due_ns(const Control *control) {
     uint64_t due_ns = 0;
-    if (control->draining) return 0;
+    if (control_life_drains(&control->life)) return 0;
     for (uint32_t i = 0; i < control->device_count; i++) {
         const ControlDevice *device = &control->devices[i];
         if (device->presence.state != DEVICE_PRESENCE_AWAY) continue;

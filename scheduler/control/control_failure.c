@@ -1,7 +1,7 @@
 #include "scheduler/control/control_internal.h"
 
 void control_fail(Control *control, Error *owned_error) {
-    control->failed = true;
+    error_free(control_life_step(&control->life, CONTROL_LIFE_EVENT_FAIL)); /* never refused */
     (void)pthread_mutex_lock(&control->status_mutex);
     if (control->fatal)
         error_free(owned_error); /* the first one says what happened */

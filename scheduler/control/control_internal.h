@@ -10,6 +10,7 @@
 #include "scheduler/control/control_outputs.h"
 #include "scheduler/control/control_ports.h"
 #include "scheduler/control/control_store.h"
+#include "scheduler/control/machines/control_life.h"
 #include "scheduler/control/machines/device_presence.h"
 #include "scheduler/control/machines/job_durable.h"
 #include "scheduler/control/machines/job_goal.h"
@@ -179,10 +180,9 @@ struct Control {
     uint64_t retry_after_ns; /* how long the last one that stalled waits */
     PolicyEvent *events;     /* not applied yet */
     size_t event_count, event_capacity;
-    bool slice_end_asked; /* its answer comes within a kernel's time */
-    bool draining, ending;
+    bool slice_end_asked;           /* its answer comes within a kernel's time */
+    ControlLife life;               /* written by control_step_life and control_fail alone */
     atomic_bool refuses_jobs;       /* also other threads' */
-    bool failed;                    /* fatal is set */
     struct ControlRequest *drainer; /* who waits for the end of draining */
     uint64_t grace_end_ns;
     uint64_t late_ns; /* when requests may have waited too long; 0: none waits */
@@ -280,6 +280,7 @@ void control_step_durable(ControlJob *job, JobDurableEvent event);
 /* The run that stored something of the job was an earlier process's or another node's. */
 void control_step_durable_taken(ControlJob *job, bool has_checkpoint);
 
+void control_step_life(Control *control, ControlLifeEvent event);
 /* Takes the status mutex. */
 void control_step_presence(Control *control, ControlDevice *device, DevicePresenceEvent event);
 

@@ -195,7 +195,7 @@ void control_job_settle(ControlJob *job) {
     if (!job_storing_has_ended(&job->storing)) return;
     if (job_site_is_running(&job->site) || job_site_is_busy(&job->site)) return;
     control_leave_policy(job);
-    if (job->known && !control->draining && !control->ending && !control->failed) return;
+    if (job->known && control_life_decides(&control->life)) return;
     (void)pthread_mutex_lock(&control->status_mutex);
     control_account_phase(job);
     if (job->name.job) id_map_remove(&control->by_id, &job->name.key);

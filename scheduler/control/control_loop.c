@@ -72,7 +72,7 @@ static Error *run(ControlLoop *loop, int epoll, int timer) {
 static void serve_failed(ControlLoop *loop) {
     static const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
     Control *control = loop->control;
-    while (control->failed && !control->ending) {
+    while (control->life.state == CONTROL_LIFE_FAILED) {
         message_queue_handle(&loop->queue, control);
         control_answer_failed(control);
         (void)nanosleep(&pause, NULL);
@@ -137,7 +137,7 @@ Error *control_loop_start(ControlLoop *loop, Control *control) {
 
 static void handle_end(void *context, Message *message) {
     (void)message;
-    ((Control *)context)->ending = true;
+    control_step_life(context, CONTROL_LIFE_EVENT_END);
 }
 
 void control_loop_stop(ControlLoop *loop) {

@@ -219,7 +219,7 @@ static void store_resting(Control *control, bool checkpointed) {
 }
 
 void control_begin_drain(Control *control, ControlRequest *request) {
-    control->draining = true;
+    control_step_life(control, CONTROL_LIFE_EVENT_DRAIN);
     control->drainer = request;
     control->grace_end_ns = control_now_ns(control) + request->grace_ns;
     for (uint32_t i = 0; i < control->device_count; i++) {
@@ -262,7 +262,7 @@ static void describe_all_left(Control *control) {
 }
 
 void control_go_on_draining(Control *control) {
-    if (!control->drainer) return;
+    if (control->life.state != CONTROL_LIFE_DRAINING) return;
     bool busy = control->in_flight > 0 || control->aside_count > 0;
     size_t left = 0;
     for (uint32_t i = 0; i < control->device_count; i++)
@@ -277,6 +277,7 @@ void control_go_on_draining(Control *control) {
     }
     ControlRequest *request = control->drainer;
     control->drainer = NULL;
+    control_step_life(control, CONTROL_LIFE_EVENT_DRAINED);
     control->grace_end_ns = 0;
     request->job.number = left;
     control_answer(request, NULL);

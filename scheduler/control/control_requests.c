@@ -346,7 +346,7 @@ void control_handle_request(void *context, Message *message) {
     Control *control = context;
     ControlRequest *request = (ControlRequest *)message;
     Error *error = NULL;
-    if (control->draining || control->ending || control->failed) {
+    if (!control_life_takes_requests(&control->life)) {
         error = control_check(control);
         if (!error)
             error = error_make(ERROR_UNREACHABLE, __FILE__, __LINE__, "the daemon is ending");

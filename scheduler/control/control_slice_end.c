@@ -41,7 +41,7 @@ void control_fail_job(ControlJob *job, Error *owned_error) {
 static void take_snapshot(ControlJob *job) {
     uint64_t now_ns = control_now_ns(job->control);
     bool due = job->checkpoint_due_ns && now_ns >= job->checkpoint_due_ns;
-    if (!due && !job->checkpoint_wanted && !job->control->draining) return;
+    if (!due && !job->checkpoint_wanted && !control_life_drains(&job->control->life)) return;
     error_free(control_job_take_snapshot(job)); /* tried again at the next slice's end */
     if (job->has_snapshot) job->checkpoint_wanted = false;
     if (due) job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;

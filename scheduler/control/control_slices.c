@@ -66,8 +66,8 @@ static void tell_done(Control *control, const ExecutorTask *task) {
  * it was taken in. */
 static void opened(ControlJob *job, Error *owned_error) {
     const Control *control = job->control;
-    const bool gone = job->site.state == JOB_SITE_OPENING_RECALLED || control->draining ||
-                      control->ending || control->failed;
+    const bool gone =
+        job->site.state == JOB_SITE_OPENING_RECALLED || !control_life_decides(&control->life);
     const bool lost = device_presence_is_lost(&control->devices[job->site.device].presence) &&
                       (!owned_error || is_loss(owned_error));
     control_step_site(job, owned_error    ? JOB_SITE_EVENT_OPEN_FAILED

@@ -31,3 +31,7 @@ void control_step_presence(Control *control, ControlDevice *device, DevicePresen
     (void)pthread_mutex_unlock(&control->status_mutex);
     check(control, error);
 }
+
+void control_step_life(Control *control, ControlLifeEvent event) {
+    check(control, control_life_step(&control->life, event));
+}

@@ -50,3 +50,11 @@ bool control_life_decides(const ControlLife *life) { return columns[life->state]
 bool control_life_takes_requests(const ControlLife *life) { return columns[life->state].requests; }
 
 bool control_life_commits(const ControlLife *life) { return columns[life->state].commits; }
+
+bool control_life_drains(const ControlLife *life) {
+    return life->state == CONTROL_LIFE_DRAINING || life->state == CONTROL_LIFE_DRAINED;
+}
+
+bool control_life_is_over(const ControlLife *life) {
+    return life->state == CONTROL_LIFE_FAILED || life->state == CONTROL_LIFE_ENDING;
+}

@@ -32,3 +32,7 @@ bool control_life_decides(const ControlLife *life);
 bool control_life_takes_requests(const ControlLife *life);
 /* New commits are begun. */
 bool control_life_commits(const ControlLife *life);
+/* The daemon is to stop: slices end, and what they made is stored. */
+bool control_life_drains(const ControlLife *life);
+/* The thread has nothing more to decide or to store. */
+bool control_life_is_over(const ControlLife *life);
