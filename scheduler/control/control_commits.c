@@ -172,6 +172,18 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
     if (job->stored_state == JOB_STATE_QUEUED) give_up(job, commit);
 }
 
+/* Somebody cancelled it, or gave it away, while something else was being stored: the policy is not
+ * to hear of it again. */
+static bool is_to_end(const ControlJob *job) {
+    return job->wanted_state != JOB_STATE_NONE && !job_state_is_unfinished(job->wanted_state);
+}
+
+static void drop_wanted(ControlJob *job) {
+    job->wanted_state = JOB_STATE_NONE;
+    memory_free(job->why);
+    job->why = NULL;
+}
+
 static void handle_success(ControlJob *job, const StoreCommit *commit) {
     Control *control = job->control;
     uint64_t now_ns = control_now_ns(job->control);
@@ -198,6 +210,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     job->stored_state = commit->state;
     const bool resumes =
         commit->state == JOB_STATE_SUSPENDED && job->goal.state == JOB_GOAL_RESUMING;
+    if (job->wanted_state == commit->state) drop_wanted(job); /* asked for once more meanwhile */
     if (commit->state == JOB_STATE_SUSPENDED || commit->state == JOB_STATE_QUEUED) {
         control_step_goal(job, JOB_GOAL_EVENT_SETTLED);
         memory_free(job->halt_why);
@@ -213,7 +226,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     }
     if (ended) control_update_status(job); /* and the tenant's counts right, too */
     control_answer_state(job);
-    if (commit->state == JOB_STATE_QUEUED) control_resumed(job);
+    if (commit->state == JOB_STATE_QUEUED && !is_to_end(job)) control_resumed(job);
 }
 
 /* Enough of its outputs are stored. */

@@ -254,7 +254,7 @@ static void describe_all_left(Control *control) {
     TextBuilder OWN_TEXT(text) = {0};
     for (size_t i = 0; i < control->by_number.capacity; i++) {
         ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (job && !job_storing_is_new(&job->storing) &&
+        if (job && job->stored_state != JOB_STATE_NONE &&
             (job_site_has_slice(&job->site) || job_site_is_busy(&job->site)))
             describe_left(job, &text);
     }

@@ -162,6 +162,7 @@ static Error *submit(Control *control, ControlRequest *request) {
     Error *error = admit(job, request);
     if (error) {
         take_off(job);
+        control_open_stored(job, false);
         control_job_settle(job);
         return error;
     }

@@ -36,8 +36,8 @@ static JobState state_of(const ControlRequest *request) {
 static void answer_reached(
     ControlJob *job, JobState coming, ErrorCode otherwise, const char *words) {
     ControlRequest **link = &job->waiters, *request;
-    const char *name = job_state_info(job->stored_state)->name;
-    while ((request = *link)) {
+    while ((request = *link)) { /* none, where its row is not stored yet */
+        const char *name = job_state_info(job->stored_state)->name;
         const JobState awaited = state_of(request);
         const bool reached = job->stored_state == awaited;
         if (!reached && awaited != JOB_STATE_NONE && awaited == coming) {
