@@ -1,59 +1,110 @@
 #include "scheduler/control/control_core.h"
 
-#include <semaphore.h>
+#include "tests/scheduler/control/control_world.h"
 
-#include "scheduler/control/control_internal.h"
-#include "tests/scheduler/control_fixtures.h"
+enum { SEEDS = 20, STEPS = 50000 };
 
-typedef struct Look {
-    Message message;
-    sem_t looked;
-    uint64_t now_ns, due_ns;
-    bool hurry, hurry_again, over;
-} Look;
-
-/* On the control thread. */
-static void look(void *context, Message *message) {
-    Look *self = (Look *)message;
-    self->now_ns = control_now_ns(context);
-    self->due_ns = control_core_due_ns(context);
-    self->hurry = control_core_take_hurry(context);
-    self->hurry_again = control_core_take_hurry(context);
-    self->over = control_core_is_over(context);
-    (void)sem_post(&self->looked);
+/* Each kind of thing has happened. */
+static void check_variety(const ControlWorld *world) {
+    static const uint8_t seen[] = {JOB_SITE_ABSENT, JOB_SITE_AWAITING_ROW, JOB_SITE_OPENING,
+        JOB_SITE_OPENING_RECALLED, JOB_SITE_RUNNING, JOB_SITE_RESTING, JOB_SITE_LEAVING_TO_DISK,
+        JOB_SITE_ENTERING_FROM_DISK};
+    assert_true(world->submitted > 100 && world->committed > 100 && world->restarts > 0);
+    assert_true(world->stalled > 0 && world->lost > 0 && world->refused > 0);
+    for (size_t i = 0; i < sizeof seen; i++) assert_true(world->site_steps[seen[i]] > 0);
 }
 
-static Look look_now(Control *control) {
-    Look self = {.message.handle = look};
-    assert_int_equal(sem_init(&self.looked, 0, 0), 0);
-    control_post(control, &self.message);
-    while (sem_wait(&self.looked) != 0) continue;
-    (void)sem_destroy(&self.looked);
-    return self;
+static void run_world(uint64_t seed, uint64_t steps) {
+    static ControlWorld world; /* too large for a stack */
+    print_message("seed %llu\n", (unsigned long long)seed);
+    control_world_init(&world, seed);
+    while (world.step < steps) {
+        const bool idle = !control_world_step(&world);
+        if (idle || world_chance(&world, 8)) control_world_ask(&world);
+        if (world_chance(&world, 400)) control_world_disturb(&world);
+        if (world.full && world_chance(&world, 100)) world.full = false;
+        if (world_chance(&world, 5000)) control_world_restart(&world);
+    }
+    control_world_finish(&world);
+    control_world_drain(&world);
+    check_variety(&world);
+    control_world_deinit(&world);
 }
 
-/* Where nothing runs no turn is due; where jobs share a device, the next one ends a slice. */
-static void test_control_core_is_due_when_a_slice_is_to_end(void **state) {
+/* Whatever is asked, fails or is lost, in any order: the machines take only steps of their tables,
+ * no output is stored twice or missing, every request is answered once, and every job ends when
+ * nothing fails any more. */
+static void test_control_core_survives_whatever_happens(void **state) {
     (void)state;
-    ControlFixture OWN_CONTROL(fixture);
-    JobId ids[2];
-    Look now;
-    control_fixture_init(&fixture);
-    control_fixture_start(&fixture, NULL);
-    now = look_now(fixture.control);
-    assert_int_equal(now.due_ns, 0);
-    assert_false(now.over);
-    for (int i = 0; i < 2; i++)
-        assert_ok(control_fixture_submit(&fixture, "forever", 2, false, NULL, &ids[i]));
-    do now = look_now(fixture.control);
-    while (!now.due_ns);
-    assert_false(now.hurry_again); /* looking forgets it */
-    for (int i = 0; i < 2; i++) assert_ok(control_cancel(fixture.control, TENANT_DEFAULT, ids[i]));
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) run_world(seed, STEPS);
+}
+
+static void step_until(ControlWorld *world, JobState state) {
+    for (int i = 0; i < 1000 && (world->row_count == 0 || world->rows[0].job.state != state); i++)
+        assert_true(control_world_step(world));
+    assert_int_equal(world->rows[0].job.state, state);
+}
+
+/* A world in which nothing fails and one job is suspended. */
+static void begin_suspended(ControlWorld *world) {
+    control_world_init(world, 3);
+    world->calm = true;
+    control_world_ask_for(world, CONTROL_SUBMIT, 1, (JobId){0});
+    step_until(world, JOB_STATE_QUEUED);
+    control_world_ask_for(world, CONTROL_SUSPEND, 1, (JobId){1, 1});
+    step_until(world, JOB_STATE_SUSPENDED);
+}
+
+/* Two people resume a job at once: the job runs, and ends as it would have. */
+static void test_control_core_resumes_a_job_once(void **state) {
+    (void)state;
+    static ControlWorld world;
+    begin_suspended(&world);
+    control_world_ask_for(&world, CONTROL_RESUME, 1, (JobId){1, 1});
+    control_world_ask_for(&world, CONTROL_RESUME, 1, (JobId){1, 1});
+    step_until(&world, JOB_STATE_QUEUED);
+    control_world_finish(&world);
+    assert_int_equal(world.rows[0].job.state, JOB_STATE_SUCCEEDED);
+    assert_int_equal(world.refused, 0);
+    control_world_deinit(&world);
+}
+
+/* A job is cancelled while its resume is being stored: the policy does not get it again, and it
+ * leaves memory. */
+static void test_control_core_ends_a_job_that_was_resumed_just_before(void **state) {
+    (void)state;
+    static ControlWorld world;
+    begin_suspended(&world);
+    control_world_ask_for(&world, CONTROL_RESUME, 1, (JobId){1, 1});
+    assert_true(control_world_step(&world)); /* the commit is under way */
+    control_world_ask_for(&world, CONTROL_CANCEL, 1, (JobId){1, 1});
+    step_until(&world, JOB_STATE_CANCELLED);
+    for (int i = 0; i < 1000 && control_world_step(&world); i++) continue;
+    assert_int_equal(world.control->by_number.count, 0);
+    assert_int_equal(world.answered, world.asked);
+    control_world_deinit(&world);
+}
+
+/* The time of a drain is over while a new job's row is being stored. */
+static void test_control_core_drains_beside_a_job_that_comes(void **state) {
+    (void)state;
+    static ControlWorld world;
+    control_world_init(&world, 1);
+    world.calm = true;
+    control_world_ask_for(&world, CONTROL_SUBMIT, 1, (JobId){0});
+    assert_true(control_world_step(&world));
+    assert_int_equal(world.row_count, 0);
+    control_world_drain(&world);
+    assert_int_equal(world.row_count, 1);
+    control_world_deinit(&world);
 }
 
 int test_control_core(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_control_core_is_due_when_a_slice_is_to_end),
+        cmocka_unit_test(test_control_core_resumes_a_job_once),
+        cmocka_unit_test(test_control_core_ends_a_job_that_was_resumed_just_before),
+        cmocka_unit_test(test_control_core_drains_beside_a_job_that_comes),
+        cmocka_unit_test(test_control_core_survives_whatever_happens),
     };
     return cmocka_run_group_tests_name("control_core", tests, NULL, NULL);
 }
