@@ -38,10 +38,10 @@ void control_count_end(Control *control, JobState state) {
 }
 
 static ControlPhase phase_of(const ControlJob *job) {
-    if (job_storing_has_ended(&job->storing) || job_storing_is_new(&job->storing))
+    if (job_storing_has_ended(&job->pending.storing) || job_storing_is_new(&job->pending.storing))
         return CONTROL_PHASE_NONE;
-    if (job->stored_state == JOB_STATE_SUSPENDED) return CONTROL_PHASE_SUSPENDED;
-    if (job->stored_state == JOB_STATE_HELD || job->stored_state == JOB_STATE_IN_DOUBT)
+    if (job->pending.stored == JOB_STATE_SUSPENDED) return CONTROL_PHASE_SUSPENDED;
+    if (job->pending.stored == JOB_STATE_HELD || job->pending.stored == JOB_STATE_IN_DOUBT)
         return CONTROL_PHASE_HELD;
     if (!job_site_is_open(&job->site) && !job_site_is_running(&job->site))
         return CONTROL_PHASE_WAITING;
@@ -49,12 +49,12 @@ static ControlPhase phase_of(const ControlJob *job) {
 }
 
 void control_account_phase(ControlJob *job) {
-    ControlTenant *tenant = id_map_find(&job->control->tenants, 0, (uint64_t)job->tenant);
+    ControlTenant *tenant = id_map_find(&job->control->jobs.tenants, 0, (uint64_t)job->tenant);
     ControlPhase phase = phase_of(job);
-    if (!tenant || phase == job->phase) return;
-    tenant->jobs[job->phase]--;
+    if (!tenant || phase == job->account.phase) return;
+    tenant->jobs[job->account.phase]--;
     tenant->jobs[phase]++;
-    job->phase = phase;
+    job->account.phase = phase;
 }
 
 void control_account_begin(Control *control, ControlTenant *tenant) {
@@ -66,13 +66,13 @@ void control_account_begin(Control *control, ControlTenant *tenant) {
 void control_account_late(const ControlJob *job) {
     const ControlStorePort *store = &job->control->ports.store;
     store->set_time(store->self, job->tenant, job->id,
-        job->device_seconds_before + (double)job->device_ns * 1e-9);
+        job->account.device_seconds_before + (double)job->account.device_ns * 1e-9);
 }
 
 void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns) {
     Control *control = job->control;
-    ControlTenant *tenant = id_map_find(&control->tenants, 0, (uint64_t)job->tenant);
-    job->device_ns += device_ns;
+    ControlTenant *tenant = id_map_find(&control->jobs.tenants, 0, (uint64_t)job->tenant);
+    job->account.device_ns += device_ns;
     tenant->device_ns += device_ns;
     recent_time_add(&tenant->recent, now_ns, device_ns);
     recent_time_add(&tenant->hour, now_ns, device_ns);
@@ -80,17 +80,17 @@ void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns)
 }
 
 void control_account_run(ControlJob *job) {
-    uint64_t count = job->items_done > 0 ? (uint64_t)job->items_done : 1;
-    uint64_t before_ns = (uint64_t)(job->device_seconds_before * 1e9);
+    uint64_t count = job->slice.items_done > 0 ? (uint64_t)job->slice.items_done : 1;
+    uint64_t before_ns = (uint64_t)(job->account.device_seconds_before * 1e9);
     run_times_add(job->control->run_times, job->model->key.low, job->function, count,
-        before_ns + job->device_ns);
+        before_ns + job->account.device_ns);
 }
 
 void control_get_tenant(Control *control, TenantId id, ControlTenantStatus *out_status) {
     uint64_t now_ns = control_now_ns(control);
     ControlTenantStatus status = {0};
     (void)pthread_mutex_lock(&control->status_mutex);
-    ControlTenant *tenant = id_map_find(&control->tenants, 0, (uint64_t)id);
+    ControlTenant *tenant = id_map_find(&control->jobs.tenants, 0, (uint64_t)id);
     if (tenant) {
         uint64_t all_ns = recent_time_sum(&control->recent, now_ns);
         status = (ControlTenantStatus){.waiting = tenant->jobs[CONTROL_PHASE_WAITING],
@@ -110,8 +110,8 @@ void control_get_tenant(Control *control, TenantId id, ControlTenantStatus *out_
 size_t control_running_count(Control *control) {
     size_t count = 0;
     (void)pthread_mutex_lock(&control->status_mutex);
-    for (size_t i = 0; i < control->tenants.capacity; i++) {
-        const ControlTenant *tenant = (const ControlTenant *)control->tenants.slots[i];
+    for (size_t i = 0; i < control->jobs.tenants.capacity; i++) {
+        const ControlTenant *tenant = (const ControlTenant *)control->jobs.tenants.slots[i];
         if (tenant)
             count += tenant->jobs[CONTROL_PHASE_RUNNING] + tenant->jobs[CONTROL_PHASE_ENDING];
     }
@@ -144,7 +144,7 @@ Error *control_check_place(Control *control, TenantId tenant) {
     TRY(control_tell_tenant(control, tenant));
     control_apply_events(control);
     TRY(control_check(control));
-    const ControlTenant *known = id_map_find(&control->tenants, 0, (uint64_t)tenant);
+    const ControlTenant *known = id_map_find(&control->jobs.tenants, 0, (uint64_t)tenant);
     (void)policy_find_usage(control->policy, (uint64_t)tenant, &usage);
     if (usage.queued_jobs < known->told.queued_jobs) return NULL;
     TRY(control_job_create(control, &job));

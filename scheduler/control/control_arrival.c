@@ -76,7 +76,7 @@ static void evict_unused(void *context, Message *message) {
     Control *control = context;
     Unused *unused = (Unused *)message;
     uint64_t number = control_model_number(control, unused->tenant, &unused->identity);
-    if (!id_map_find(&control->model_map, 0, number))
+    if (!id_map_find(&control->jobs.models, 0, number))
         resident_models_evict(
             control->executor->models, unused->tenant, &unused->identity, unused->device);
     memory_free(unused);
@@ -123,7 +123,7 @@ void control_job_take_arrival(ControlJob *job, ControlArrival *owned_arrival) {
     job->hold.held = TAKE(arrival->held);
     job->site.device = arrival->device;
     control_step_site(job, JOB_SITE_EVENT_ARRIVE);
-    job->items_done = job_run_items_done(job->hold.run);
+    job->slice.items_done = job_run_items_done(job->hold.run);
 }
 
 bool control_job_close_arrival(ControlJob *job, uint32_t device) {

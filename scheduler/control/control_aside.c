@@ -23,48 +23,48 @@ static const uint64_t PATIENCE_NS = 200000000, PATIENCE_NS_MAX = 60000000000;
 void control_ask_for_device(ControlJob *job) {
     const uint64_t now_ns = control_now_ns(job->control);
     control_request_slice(job, EXECUTOR_PAUSE, now_ns + PAUSE_NS);
-    job->control->devices[job->site.device].give_up_ns = now_ns + GIVE_UP_NS;
+    job->control->devices.items[job->site.device].slice.give_up_ns = now_ns + GIVE_UP_NS;
     job->control->slice_end_asked = true;
 }
 
 void control_note_holder(ControlJob *job) {
-    ControlDevice *device = &job->control->devices[job->site.device];
-    if (device->holder == job->number.low) return;
-    device->holder = job->number.low;
-    device->held_since_ns = control_now_ns(job->control);
+    ControlDevice *device = &job->control->devices.items[job->site.device];
+    if (device->slice.holder == job->number.low) return;
+    device->slice.holder = job->number.low;
+    device->slice.held_since_ns = control_now_ns(job->control);
 }
 
 uint64_t control_slice_ns(const ControlJob *job) {
     const WorkerSlice *slice = &job->hold.slice;
     const uint64_t end_ns = slice->start_ns + slice->device_time_ns;
-    if (job->resumed_ns <= slice->start_ns) return slice->device_time_ns;
-    return end_ns > job->resumed_ns ? end_ns - job->resumed_ns : 0;
+    if (job->slice.resumed_ns <= slice->start_ns) return slice->device_time_ns;
+    return end_ns > job->slice.resumed_ns ? end_ns - job->slice.resumed_ns : 0;
 }
 
 static void set_aside(ControlJob *job) {
     Control *control = job->control;
-    ControlDevice *device = &control->devices[job->site.device];
+    ControlDevice *device = &control->devices.items[job->site.device];
     const uint64_t now_ns = control_now_ns(job->control);
     control->ports.executor.set_aside(control->ports.executor.self, job->site.device);
     control_step_site(job, JOB_SITE_EVENT_SET_ASIDE);
-    control->aside_count++;
+    control->devices.aside_count++;
     device->in_flight++;
-    control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, now_ns - job->resumed_ns, 0);
-    job->resumed_ns = now_ns;
+    control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, now_ns - job->slice.resumed_ns, 0);
+    job->slice.resumed_ns = now_ns;
     control_count(control, METRIC_SLICES_SET_ASIDE, 0, 1);
     control_update_status(job);
 }
 
 static void lose_patience(ControlJob *job) {
-    if (job->abandon_ns) job->control->patience_count--;
-    job->abandon_ns = 0;
+    if (job->slice.abandon_ns) job->control->devices.patience_count--;
+    job->slice.abandon_ns = 0;
 }
 
 static void take_back(ControlJob *job, JobSiteEvent event) {
     control_step_site(job, event);
     lose_patience(job);
-    job->control->aside_count--;
-    job->control->devices[job->site.device].in_flight--;
+    job->control->devices.aside_count--;
+    job->control->devices.items[job->site.device].in_flight--;
 }
 
 static void handle_paused(void *context, Message *message) {
@@ -78,14 +78,14 @@ void control_watch_pauses(ControlJob *job) { job->hold.paused.handle = handle_pa
 
 void control_run_aside(ControlJob *job, uint64_t budget_ns) {
     Control *control = job->control;
-    ControlDevice *device = &control->devices[job->site.device];
+    ControlDevice *device = &control->devices.items[job->site.device];
     take_back(job, JOB_SITE_EVENT_RUN_BEGINS);
-    job->resumed_ns = control_now_ns(job->control);
+    job->slice.resumed_ns = control_now_ns(job->control);
     (void)pthread_mutex_lock(&control->status_mutex);
-    device->running = job;
+    device->slice.running = job;
     (void)pthread_mutex_unlock(&control->status_mutex);
-    device->slice_end_ns = budget_ns ? job->resumed_ns + budget_ns : 0;
-    device->give_up_ns = 0;
+    device->slice.end_ns = budget_ns ? job->slice.resumed_ns + budget_ns : 0;
+    device->slice.give_up_ns = 0;
     control_note_holder(job);
     control_request_slice(job, EXECUTOR_RESUME, 0);
     control_update_status(job);
@@ -94,15 +94,17 @@ void control_run_aside(ControlJob *job, uint64_t budget_ns) {
 void control_move_aside_out(ControlJob *job, PolicyPlace place) {
     control_step_site(job,
         place == POLICY_PLACE_HOST ? JOB_SITE_EVENT_LEAVE_TO_HOST : JOB_SITE_EVENT_LEAVE_TO_DISK);
-    if (job->suspend_asked_ns || job->checkpoint_wanted || place == POLICY_PLACE_DISK) {
+    if (job->asked.suspend_asked_ns || job->pending.checkpoint_wanted ||
+        place == POLICY_PLACE_DISK) {
         control_request_slice(job, EXECUTOR_ABANDON, 0);
         return;
     }
-    uint64_t patience_ns = PATIENCE_NS << (job->abandonments < 16 ? job->abandonments : 16);
+    uint64_t patience_ns = PATIENCE_NS
+                           << (job->slice.abandonments < 16 ? job->slice.abandonments : 16);
     if (patience_ns > PATIENCE_NS_MAX) patience_ns = PATIENCE_NS_MAX;
-    job->abandonments++;
-    job->control->patience_count++;
-    job->abandon_ns = control_now_ns(job->control) + patience_ns;
+    job->slice.abandonments++;
+    job->control->devices.patience_count++;
+    job->slice.abandon_ns = control_now_ns(job->control) + patience_ns;
     control_request_slice(job, EXECUTOR_RESUME, 0);
 }
 
@@ -118,8 +120,8 @@ bool control_end_aside(ControlJob *job) {
     if (error_code(slice->error) == ERROR_DEVICE_LOST)
         control_lose_device(job->control, job->site.device);
     const bool failed = slice->error && error_code(slice->error) != ERROR_DEVICE_LOST;
-    if (slice->error && (!failed || job_goal_info(&job->goal)->discards_slice ||
-                            job_storing_has_ended(&job->storing) || !job->known)) {
+    if (slice->error && (!failed || job_goal_info(&job->asked.goal)->discards_slice ||
+                            job_storing_has_ended(&job->pending.storing) || !job->known)) {
         error_free(slice->error);
         slice->error = NULL;
     }
@@ -135,8 +137,8 @@ bool control_end_aside(ControlJob *job) {
 }
 
 void control_stop_slices(Control *control, bool discard) {
-    for (size_t i = 0; i < control->by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
         if (!job || !job_site_has_slice(&job->site)) continue;
         if (discard)
             control_request_slice(job, EXECUTOR_DISCARD, 0);
@@ -148,10 +150,10 @@ void control_stop_slices(Control *control, bool discard) {
 bool control_run_failed(ControlJob *job) {
     if (job->site.state != JOB_SITE_FAILED_ASIDE) return false;
     control_step_site(job, JOB_SITE_EVENT_RUN_BEGINS);
-    job->hold.slice.start_ns = job->resumed_ns = control_now_ns(job->control);
+    job->hold.slice.start_ns = job->slice.resumed_ns = control_now_ns(job->control);
     job->hold.slice.device_time_ns = 0;
     (void)pthread_mutex_lock(&job->control->status_mutex);
-    job->control->devices[job->site.device].running = job;
+    job->control->devices.items[job->site.device].slice.running = job;
     (void)pthread_mutex_unlock(&job->control->status_mutex);
     control_post(job->control, &job->hold.slice_ended);
     return true;
@@ -161,26 +163,31 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a 
 
 uint64_t control_aside_due_ns(const Control *control) {
     uint64_t due_ns = 0;
-    for (uint32_t i = 0; i < control->device_count; i++)
-        if (control->devices[i].running) due_ns = earlier(control->devices[i].give_up_ns, due_ns);
-    for (size_t i = 0; control->patience_count > 0 && i < control->by_number.capacity; i++) {
-        const ControlJob *job = (const ControlJob *)control->by_number.slots[i];
-        if (job && job_site_is_aside(&job->site)) due_ns = earlier(job->abandon_ns, due_ns);
+    for (uint32_t i = 0; i < control->devices.count; i++)
+        if (control->devices.items[i].slice.running)
+            due_ns = earlier(control->devices.items[i].slice.give_up_ns, due_ns);
+    for (size_t i = 0; control->devices.patience_count > 0 && i < control->jobs.by_number.capacity;
+         i++) {
+        const ControlJob *job = (const ControlJob *)control->jobs.by_number.slots[i];
+        if (job && job_site_is_aside(&job->site)) due_ns = earlier(job->slice.abandon_ns, due_ns);
     }
     return due_ns;
 }
 
 void control_set_due_aside(Control *control, uint64_t now_ns) {
-    for (uint32_t i = 0; i < control->device_count; i++) {
-        ControlDevice *device = &control->devices[i];
-        if (!device->running || !device->give_up_ns || now_ns < device->give_up_ns) continue;
-        device->give_up_ns = 0;
-        set_aside(device->running);
+    for (uint32_t i = 0; i < control->devices.count; i++) {
+        ControlDevice *device = &control->devices.items[i];
+        if (!device->slice.running || !device->slice.give_up_ns ||
+            now_ns < device->slice.give_up_ns)
+            continue;
+        device->slice.give_up_ns = 0;
+        set_aside(device->slice.running);
     }
-    for (size_t i = 0; control->patience_count > 0 && i < control->by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+    for (size_t i = 0; control->devices.patience_count > 0 && i < control->jobs.by_number.capacity;
+         i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
         if (!job || !job_site_is_aside(&job->site)) continue;
-        if (!job->abandon_ns || now_ns < job->abandon_ns) continue;
+        if (!job->slice.abandon_ns || now_ns < job->slice.abandon_ns) continue;
         lose_patience(job);
         control_request_slice(job, EXECUTOR_ABANDON, 0);
     }
@@ -211,7 +218,7 @@ static Error *fail_late(ControlJob *job, ControlRequestKind kind) {
 
 /* True: others wait on. */
 static bool answer_late(ControlJob *job, uint64_t now_ns) {
-    ControlRequest **link = &job->waiters, *request;
+    ControlRequest **link = &job->asked.waiters, *request;
     bool wait = false;
     while ((request = *link)) {
         const ControlRequestKind kind = request->kind;
@@ -230,9 +237,9 @@ static bool answer_late(ControlJob *job, uint64_t now_ns) {
 void control_answer_late(Control *control, uint64_t now_ns) {
     bool wait = false;
     if (!control->late_ns || now_ns < control->late_ns) return;
-    for (size_t i = 0; i < control->by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (job && job->waiters) wait |= answer_late(job, now_ns);
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
+        if (job && job->asked.waiters) wait |= answer_late(job, now_ns);
     }
     /* what is being written takes its time; soon enough for those that came later */
     control->late_ns = wait ? now_ns + LATE_NS / 8 : 0;

@@ -27,24 +27,23 @@ static void tell_moved_out(ControlJob *job, bool worked) {
 
 /* What could not be stored is kept, in front of what came since. */
 static void take_back(ControlJob *job, StoreCommit *commit) {
-    ControlOutputs newer = job->pending;
-    job->pending = commit->outputs;
+    ControlOutputs newer = job->pending.outputs;
+    job->pending.outputs = commit->outputs;
     commit->outputs = (ControlOutputs){0};
-    control_outputs_append(&job->pending, &newer);
-    if (commit->has_snapshot && !job->has_snapshot) {
-        job->snapshot = commit->snapshot;
-        job->has_snapshot = true;
-        job->snapshot_device = commit->snapshot_device;
+    control_outputs_append(&job->pending.outputs, &newer);
+    if (commit->has_snapshot && !job->pending.snapshot_on) {
+        job->pending.snapshot = commit->snapshot;
+        job->pending.snapshot_on = 1 + commit->snapshot_device;
         commit->has_snapshot = false;
     }
     JobTelling **end = &commit->tellings;
     while (*end) end = &(*end)->next;
-    *end = job->tellings;
-    job->tellings = TAKE(commit->tellings);
-    if (commit->state != JOB_STATE_NONE && job->wanted_state == JOB_STATE_NONE) {
-        job->wanted_state = commit->state; /* and it is not tried again at once */
-        job->why = TAKE(commit->why);
-        job->new_epoch = commit->new_epoch;
+    *end = job->pending.tellings;
+    job->pending.tellings = TAKE(commit->tellings);
+    if (commit->state != JOB_STATE_NONE && job->pending.next.state == JOB_STATE_NONE) {
+        job->pending.next.state = commit->state; /* and it is not tried again at once */
+        job->pending.next.why = TAKE(commit->why);
+        job->pending.next.epoch = commit->new_epoch;
     }
 }
 
@@ -56,7 +55,8 @@ static void fail_move(ControlJob *job) {
 
 void control_give_up_move(ControlJob *job) {
     /* the commit under way may be the move's: its end says what became of the move */
-    if (job->storing.state == JOB_STORING_STALLED && job_site_is_leaving_to_disk(&job->site))
+    if (job->pending.storing.state == JOB_STORING_STALLED &&
+        job_site_is_leaving_to_disk(&job->site))
         fail_move(job);
 }
 
@@ -68,11 +68,13 @@ void control_leave_policy(ControlJob *job) {
  * waits until its end can be stored. */
 static bool halt(ControlJob *job, const Error *error) {
     TextBuilder OWN_TEXT(why) = {0};
-    if (job->halt_why || job->wanted_state != JOB_STATE_NONE || !job->known) return false;
+    if (job->asked.halt_why || job->pending.next.state != JOB_STATE_NONE || !job->known)
+        return false;
     text_appendf(&why, "its data could not be stored: %s; resume it when there is room",
         error_message(error));
-    error_free(text_builder_take(&why, &job->halt_why)); /* without memory it is tried again */
-    if (!job->halt_why) return false;
+    error_free(
+        text_builder_take(&why, &job->asked.halt_why)); /* without memory it is tried again */
+    if (!job->asked.halt_why) return false;
     control_post_event(job->control,
         (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
     return true;
@@ -81,7 +83,7 @@ static bool halt(ControlJob *job, const Error *error) {
 /* Whoever waits holds a thread of the HTTP server. A cancellation that has not been tried yet waits
  * for its own commit; one that was is told, and stays wanted. */
 static void answer_stalled(ControlJob *job, const Error *error) {
-    if (job->wanted_state != JOB_STATE_CANCELLED) {
+    if (job->pending.next.state != JOB_STATE_CANCELLED) {
         control_answer_stalled(job, error);
         return;
     }
@@ -93,10 +95,10 @@ static void answer_stalled(ControlJob *job, const Error *error) {
 static void stall(ControlJob *job, const Error *error) {
     Control *control = job->control;
     control_step_storing(job, JOB_STORING_EVENT_NO_ROOM);
-    if (halt(job, error) || job->goal.state == JOB_GOAL_RESUMING)
+    if (halt(job, error) || job->asked.goal.state == JOB_GOAL_RESUMING)
         control_step_goal(job, JOB_GOAL_EVENT_STALL);
     control_count(control, METRIC_COMMITS_STALLED, 0, 1);
-    if (job->goal.state == JOB_GOAL_CANCELLING) control_give_up_move(job);
+    if (job->asked.goal.state == JOB_GOAL_CANCELLING) control_give_up_move(job);
     control->retry_after_ns *= 2;
     if (control->retry_after_ns < RETRY_NS_MIN) control->retry_after_ns = RETRY_NS_MIN;
     if (control->retry_after_ns > RETRY_NS_MAX) control->retry_after_ns = RETRY_NS_MAX;
@@ -107,9 +109,9 @@ static void stall(ControlJob *job, const Error *error) {
 
 /* Who cancels a job does not wait for room for what it made last. */
 static bool drop_for_end(ControlJob *job) {
-    if (job->wanted_state != JOB_STATE_CANCELLED) return false;
-    if (!job->pending.count && !job->has_snapshot) return false;
-    control_outputs_deinit(&job->pending);
+    if (job->pending.next.state != JOB_STATE_CANCELLED) return false;
+    if (!job->pending.outputs.count && !job->pending.snapshot_on) return false;
+    control_outputs_deinit(&job->pending.outputs);
     control_job_drop_snapshot(job);
     control_step_storing(job, JOB_STORING_EVENT_NO_ROOM_DROPPED);
     return true;
@@ -120,11 +122,11 @@ static bool drop_for_end(ControlJob *job) {
 static void give_up(ControlJob *job, const StoreCommit *commit) {
     char text[JOB_WHY_SIZE + 64], name[JOB_ID_TEXT_SIZE];
     const Control *control = job->control;
-    if (job->goal.state != JOB_GOAL_BROKEN && job->known)
+    if (job->asked.goal.state != JOB_GOAL_BROKEN && job->known)
         control_post_event(job->control,
             (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
     control_step_goal(job, JOB_GOAL_EVENT_GIVE_UP);
-    control_outputs_deinit(&job->pending);
+    control_outputs_deinit(&job->pending.outputs);
     control_job_drop_snapshot(job);
     if (commit->state != JOB_STATE_FAILED) {
         control_want_state(job, JOB_STATE_FAILED, error_message(commit->error));
@@ -150,7 +152,7 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
     if (commit->has_snapshot && error_code(commit->error) == ERROR_DEVICE_LOST) {
         job_snapshot_deinit(&commit->snapshot); /* the rest is here */
         commit->has_snapshot = false;
-        job->checkpoint_wanted = true; /* whoever waits for it gets the next one */
+        job->pending.checkpoint_wanted = true; /* whoever waits for it gets the next one */
         take_back(job, commit);
         /* the policy learns of the move with the device */
         if (commit->moving) control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED);
@@ -169,19 +171,19 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
     control_answer_waiters(job, commit->error);
     control_step_goal(job, JOB_GOAL_EVENT_STORE_FAILED);
     if (commit->moving) fail_move(job);
-    if (job->stored_state == JOB_STATE_QUEUED) give_up(job, commit);
+    if (job->pending.stored == JOB_STATE_QUEUED) give_up(job, commit);
 }
 
 /* Somebody cancelled it, or gave it away, while something else was being stored: the policy is not
  * to hear of it again. */
 static bool is_to_end(const ControlJob *job) {
-    return job->wanted_state != JOB_STATE_NONE && !job_state_is_unfinished(job->wanted_state);
+    return job->pending.next.state != JOB_STATE_NONE && !job_state_is_unfinished(job->pending.next.state);
 }
 
 static void drop_wanted(ControlJob *job) {
-    job->wanted_state = JOB_STATE_NONE;
-    memory_free(job->why);
-    job->why = NULL;
+    job->pending.next.state = JOB_STATE_NONE;
+    memory_free(job->pending.next.why);
+    job->pending.next.why = NULL;
 }
 
 static void handle_success(ControlJob *job, const StoreCommit *commit) {
@@ -205,20 +207,20 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
         control_job_close(job);
         tell_moved_out(job, true);
     }
-    if (commit->new_epoch) job->epoch = commit->new_epoch;
+    if (commit->new_epoch) job->pending.epoch = commit->new_epoch;
     if (commit->state == JOB_STATE_NONE) return;
-    job->stored_state = commit->state;
+    job->pending.stored = commit->state;
     const bool resumes =
-        commit->state == JOB_STATE_SUSPENDED && job->goal.state == JOB_GOAL_RESUMING;
-    if (job->wanted_state == commit->state) drop_wanted(job); /* asked for once more meanwhile */
+        commit->state == JOB_STATE_SUSPENDED && job->asked.goal.state == JOB_GOAL_RESUMING;
+    if (job->pending.next.state == commit->state) drop_wanted(job); /* asked for once more meanwhile */
     if (commit->state == JOB_STATE_SUSPENDED || commit->state == JOB_STATE_QUEUED) {
         control_step_goal(job, JOB_GOAL_EVENT_SETTLED);
-        memory_free(job->halt_why);
-        job->halt_why = NULL;
+        memory_free(job->asked.halt_why);
+        job->asked.halt_why = NULL;
     }
     if (commit->state == JOB_STATE_SUSPENDED)
-        control_observe(control, METRIC_SUSPEND_SECONDS, job->suspend_asked_ns, now_ns);
-    job->suspend_asked_ns = 0;
+        control_observe(control, METRIC_SUSPEND_SECONDS, job->asked.suspend_asked_ns, now_ns);
+    job->asked.suspend_asked_ns = 0;
     if (ended) control_count_end(control, commit->state); /* who is answered finds it counted */
     if (resumes) { /* that it was halted is stored: whoever resumed it waits on */
         control_want_state(job, JOB_STATE_QUEUED, NULL);
@@ -231,8 +233,8 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
 
 /* Enough of its outputs are stored. */
 static void unblock(ControlJob *job) {
-    if (!job->blocked || control_job_has_many_outputs(job)) return;
-    job->blocked = false;
+    if (!job->slice.blocked || control_job_has_many_outputs(job)) return;
+    job->slice.blocked = false;
     if (job->known)
         control_post_event(
             job->control, (PolicyEvent){.kind = POLICY_EVENT_UNBLOCKED, .job = job->number.low});
@@ -241,14 +243,14 @@ static void unblock(ControlJob *job) {
 static void handle_done(Control *control, StoreCommit *commit) {
     ControlJob *job = commit->job;
     control->in_flight--;
-    if (commit->has_snapshot) control->devices[commit->snapshot_device].in_flight--;
-    job->leaving = (ControlOutputs){0};
+    if (commit->has_snapshot) control->devices.items[commit->snapshot_device].in_flight--;
+    job->pending.under_way = (ControlOutputs){0};
     if (commit->error)
         handle_failure(job, commit);
     else
         handle_success(job, commit);
     commit_free(commit);
-    if (!job_storing_is_stalled(&job->storing)) control_commit(job);
+    if (!job_storing_is_stalled(&job->pending.storing)) control_commit(job);
     unblock(job);
     control_update_status(job);
     control_job_settle(job);
@@ -269,18 +271,20 @@ static bool take_moving_snapshot(ControlJob *job) {
 }
 
 static bool has_work(const ControlJob *job) {
-    const bool stalled = job_storing_is_stalled(&job->storing);
-    if (stalled && job->wanted_state != JOB_STATE_CANCELLED &&
+    const bool stalled = job_storing_is_stalled(&job->pending.storing);
+    if (stalled && job->pending.next.state != JOB_STATE_CANCELLED &&
         !control_life_drains(&job->control->life))
         return false; /* until it is tried again */
-    return job->pending.count > 0 || job->has_snapshot || job->wanted_state != JOB_STATE_NONE ||
-           job_site_is_leaving_to_disk(&job->site) || job->tellings;
+    return job->pending.outputs.count > 0 || job->pending.snapshot_on ||
+           job->pending.next.state != JOB_STATE_NONE || job_site_is_leaving_to_disk(&job->site) ||
+           job->pending.tellings;
 }
 
 /* The store could not even take the order. */
 static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owned_error) {
     control->in_flight--;
-    if (owned_commit->has_snapshot) control->devices[owned_commit->snapshot_device].in_flight--;
+    if (owned_commit->has_snapshot)
+        control->devices.items[owned_commit->snapshot_device].in_flight--;
     control_step_storing(owned_commit->job, JOB_STORING_EVENT_COMMIT_FAILED);
     commit_free(owned_commit);
     control_fail(control, owned_error);
@@ -289,8 +293,8 @@ static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owne
 void control_commit(ControlJob *job) {
     Control *control = job->control;
     void *memory;
-    if (!control_life_commits(&control->life) || !job_storing_allows_commit(&job->storing) ||
-        !has_work(job))
+    if (!control_life_commits(&control->life) ||
+        !job_storing_allows_commit(&job->pending.storing) || !has_work(job))
         return;
     bool moving = job_site_is_leaving_to_disk(&job->site);
     if (moving && !take_moving_snapshot(job)) return;
@@ -306,29 +310,31 @@ void control_commit(ControlJob *job) {
     commit->id = job->id;
     commit->checkpoints_kept = (int64_t)job->policy.checkpoint_keep;
     commit->moving = moving;
-    commit->outputs = job->pending;
-    job->pending = (ControlOutputs){0};
-    job->leaving = (ControlOutputs){.count = commit->outputs.count, .bytes = commit->outputs.bytes};
-    commit->has_snapshot = job->has_snapshot;
-    commit->snapshot = job->snapshot;
-    commit->snapshot_device = job->snapshot_device;
-    job->has_snapshot = false;
-    job->snapshot = (JobSnapshot){0};
-    if (commit->has_snapshot) control->devices[commit->snapshot_device].in_flight++;
+    commit->outputs = job->pending.outputs;
+    job->pending.outputs = (ControlOutputs){0};
+    job->pending.under_way =
+        (ControlOutputs){.count = commit->outputs.count, .bytes = commit->outputs.bytes};
+    commit->has_snapshot = job->pending.snapshot_on > 0;
+    commit->snapshot = job->pending.snapshot;
+    commit->snapshot_device = commit->has_snapshot ? job->pending.snapshot_on - 1 : 0;
+    job->pending.snapshot_on = 0;
+    job->pending.snapshot = (JobSnapshot){0};
+    if (commit->has_snapshot) control->devices.items[commit->snapshot_device].in_flight++;
     if (moving) control_tell_moved_out(job, "to disk");
-    commit->tellings = TAKE(job->tellings);
-    commit->state = job->wanted_state;
-    job->wanted_state = JOB_STATE_NONE;
-    commit->why = TAKE(job->why);
-    commit->epoch = job->epoch;
-    commit->new_epoch = commit->state != JOB_STATE_NONE ? job->new_epoch : 0;
-    if (commit->new_epoch) job->new_epoch = 0;
+    commit->tellings = TAKE(job->pending.tellings);
+    commit->state = job->pending.next.state;
+    job->pending.next.state = JOB_STATE_NONE;
+    commit->why = TAKE(job->pending.next.why);
+    commit->epoch = job->pending.epoch;
+    commit->new_epoch = commit->state != JOB_STATE_NONE ? job->pending.next.epoch : 0;
+    if (commit->new_epoch) job->pending.next.epoch = 0;
     commit->start_ns = control_now_ns(control);
-    commit->device_seconds = job->device_seconds_before + (double)job->device_ns * 1e-9;
-    commit->started = job->started;
-    if (!isnan(job->started))
+    commit->device_seconds =
+        job->account.device_seconds_before + (double)job->account.device_ns * 1e-9;
+    commit->started = job->account.started;
+    if (!isnan(job->account.started))
         (void)snprintf(commit->device, sizeof commit->device, "%s",
-            control->devices[job->site.device].facts.name);
+            control->devices.items[job->site.device].facts.name);
     control_step_storing(job, JOB_STORING_EVENT_COMMIT);
     control->in_flight++;
     error = control->ports.store.commit(control->ports.store.self, commit);
@@ -336,19 +342,21 @@ void control_commit(ControlJob *job) {
 }
 
 void control_want_state(ControlJob *job, JobState state, const char *why) {
-    job->wanted_state = state;
-    memory_free(job->why);
-    job->why = NULL;
-    if (why) error_free(memory_copy_text(why, &job->why)); /* without memory it has no reason */
+    job->pending.next.state = state;
+    memory_free(job->pending.next.why);
+    job->pending.next.why = NULL;
+    if (why)
+        error_free(
+            memory_copy_text(why, &job->pending.next.why)); /* without memory it has no reason */
     control_commit(job);
 }
 
 void control_retry_commits(Control *control, uint64_t now_ns) {
     if (!control->retry_ns || now_ns < control->retry_ns) return;
     control->retry_ns = 0;
-    for (size_t i = 0; i < control->by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || !job_storing_is_stalled(&job->storing)) continue;
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
+        if (!job || !job_storing_is_stalled(&job->pending.storing)) continue;
         control_step_storing(job, JOB_STORING_EVENT_RETRY);
         control_commit(job);
     }

@@ -11,8 +11,8 @@
 static uint64_t earliest(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
 
 static uint64_t next_of_device(const ControlDevice *device) {
-    return earliest(
-        device->slice_end_ns, device->running ? control_suspend_due_ns(device->running) : 0);
+    return earliest(device->slice.end_ns,
+        device->slice.running ? control_suspend_due_ns(device->slice.running) : 0);
 }
 
 uint64_t control_core_due_ns(const Control *control) {
@@ -20,8 +20,8 @@ uint64_t control_core_due_ns(const Control *control) {
     next_ns = earliest(control_devices_due_ns(control), next_ns);
     next_ns = earliest(control_aside_due_ns(control), next_ns);
     next_ns = earliest(control->late_ns, next_ns);
-    for (uint32_t i = 0; i < control->device_count; i++)
-        next_ns = earliest(next_of_device(&control->devices[i]), next_ns);
+    for (uint32_t i = 0; i < control->devices.count; i++)
+        next_ns = earliest(next_of_device(&control->devices.items[i]), next_ns);
     if (control_life_drains(&control->life)) next_ns = earliest(control->grace_end_ns, next_ns);
     return next_ns;
 }
@@ -97,17 +97,18 @@ Error *control_core_begin(Control *control) {
 }
 
 static void release_maps(Control *control) {
-    for (size_t i = 0; i < control->by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
         if (job) control_job_free(job);
     }
-    for (size_t i = 0; i < control->model_map.capacity; i++)
-        memory_free(control->model_map.slots[i]);
-    for (size_t i = 0; i < control->tenants.capacity; i++) memory_free(control->tenants.slots[i]);
-    id_map_deinit(&control->by_number);
-    id_map_deinit(&control->by_id);
-    id_map_deinit(&control->model_map);
-    id_map_deinit(&control->tenants);
+    for (size_t i = 0; i < control->jobs.models.capacity; i++)
+        memory_free(control->jobs.models.slots[i]);
+    for (size_t i = 0; i < control->jobs.tenants.capacity; i++)
+        memory_free(control->jobs.tenants.slots[i]);
+    id_map_deinit(&control->jobs.by_number);
+    id_map_deinit(&control->jobs.by_id);
+    id_map_deinit(&control->jobs.models);
+    id_map_deinit(&control->jobs.tenants);
 }
 
 void control_core_release(Control *control) {

@@ -25,7 +25,8 @@ void control_post_event(Control *control, PolicyEvent event) {
 static void end_by_policy(ControlJob *job, JobState state, const PolicyAction *action) {
     char reason[REFUSAL_TEXT_SIZE], why[JOB_WHY_SIZE];
     refusal_text_print(action, reason);
-    const char *last = action->reason == POLICY_REASON_RETRIES ? job->status.waits_for : NULL;
+    const char *last =
+        action->reason == POLICY_REASON_RETRIES ? job->account.status.waits_for : NULL;
     (void)snprintf(why, sizeof why, "%s%s%s", reason, last ? ": " : "", last ? last : "");
     control_want_state(job, state, why);
 }
@@ -37,7 +38,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         break;
     case POLICY_ACTION_REFUSE:
         job->refusal = *action;
-        if (job->stored_state != JOB_STATE_NONE) end_by_policy(job, JOB_STATE_SUSPENDED, action);
+        if (job->pending.stored != JOB_STATE_NONE) end_by_policy(job, JOB_STATE_SUSPENDED, action);
         break;
     case POLICY_ACTION_FAIL:
         job->known = false;
@@ -59,7 +60,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         control_move_in(job, (uint32_t)action->device, action->place);
         break;
     case POLICY_ACTION_GRANT:
-        job->grant_bytes = action->bytes; /* the next slice has it */
+        job->slice.grant_bytes = action->bytes; /* the next slice has it */
         break;
     case POLICY_ACTION_SUSPENDED:
         control_rest(job);
@@ -90,8 +91,8 @@ static bool is_void(const Control *control, const PolicyAction *action) {
         action->kind == POLICY_ACTION_RUN || action->kind == POLICY_ACTION_PREEMPT ||
         action->kind == POLICY_ACTION_MOVE_IN || action->kind == POLICY_ACTION_MOVE_OUT ||
         action->kind == POLICY_ACTION_LOAD_WEIGHTS || action->kind == POLICY_ACTION_EVICT_WEIGHTS;
-    return on_device && action->device < control->device_count &&
-           device_presence_is_lost(&control->devices[action->device].presence);
+    return on_device && action->device < control->devices.count &&
+           device_presence_is_lost(&control->devices.items[action->device].presence);
 }
 
 static void perform(Control *control, const PolicyAction *action) {
@@ -103,7 +104,7 @@ static void perform(Control *control, const PolicyAction *action) {
     else if (action->kind == POLICY_ACTION_EVICT_WEIGHTS)
         control_evict_weights(control, action->model, (uint32_t)action->device);
     else {
-        ControlJob *job = id_map_find(&control->by_number, 0, action->job);
+        ControlJob *job = id_map_find(&control->jobs.by_number, 0, action->job);
         if (job) perform_on_job(job, action);
     }
 }
@@ -112,7 +113,7 @@ static void perform(Control *control, const PolicyAction *action) {
  * nothing has changed, and the state that comes first is the answer to whoever waits. */
 static bool is_late(Control *control, const PolicyEvent *event, const Error *error) {
     if (error_code(error) != ERROR_CONFLICT && error_code(error) != ERROR_NOT_FOUND) return false;
-    ControlJob *job = id_map_find(&control->by_number, 0, event->job);
+    ControlJob *job = id_map_find(&control->jobs.by_number, 0, event->job);
     switch ((int)event->kind) {
     case POLICY_EVENT_RESUME_REQUESTED: /* it is stored as queued already */
         if (job) control_want_state(job, JOB_STATE_SUSPENDED, error_message(error));

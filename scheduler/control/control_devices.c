@@ -9,10 +9,10 @@
 #include "scheduler/control/control_place.h"
 
 const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_index) {
-    for (uint32_t i = 0; i < control->device_count; i++)
-        if (strcmp(control->devices[i].facts.kind, "cpu") == 0) {
+    for (uint32_t i = 0; i < control->devices.count; i++)
+        if (strcmp(control->devices.items[i].facts.kind, "cpu") == 0) {
             *out_index = i;
-            return &control->devices[i];
+            return &control->devices.items[i];
         }
     return NULL;
 }
@@ -23,13 +23,13 @@ static Error *require_device(const ControlJob *job, uint64_t *inout_device) {
     const Control *control = job->control;
     if (!job->model->device_strings) return NULL;
     if (*inout_device != POLICY_NO_DEVICE) {
-        const ControlDevice *device = &control->devices[*inout_device];
+        const ControlDevice *device = &control->devices.items[*inout_device];
         if (device->facts.host_memory) return NULL;
         FAIL(UNSUPPORTED, "%s cannot run this model: it has strings in slot 1; only cpu runs it",
             device->facts.name);
     }
-    for (uint32_t i = 0; i < control->device_count; i++)
-        if (control->devices[i].facts.host_memory) {
+    for (uint32_t i = 0; i < control->devices.count; i++)
+        if (control->devices.items[i].facts.host_memory) {
             *inout_device = i;
             return NULL;
         }
@@ -60,7 +60,7 @@ bool control_job_place(ControlJob *job, const char *name, uint64_t *out_device) 
 /* ---- coming ---- */
 
 static void tell_added(Control *control, uint32_t index, uint64_t bytes) {
-    ControlDevice *device = &control->devices[index];
+    ControlDevice *device = &control->devices.items[index];
     (void)pthread_mutex_lock(&control->status_mutex);
     device->facts.memory_bytes = bytes;
     (void)pthread_mutex_unlock(&control->status_mutex);
@@ -75,11 +75,11 @@ static void tell_added(Control *control, uint32_t index, uint64_t bytes) {
 
 Error *control_add_device(Control *control, const char *spec) {
     const ControlExecutorPort *executor = &control->ports.executor;
-    const uint32_t index = control->device_count;
-    ControlDevice *device = &control->devices[index];
+    const uint32_t index = control->devices.count;
+    ControlDevice *device = &control->devices.items[index];
     TRY(executor->add_device(
         executor->self, spec, control->options.device_count > 1, &device->facts));
-    control->device_count++;
+    control->devices.count++;
     tell_added(control, index, device->facts.memory_bytes);
     return NULL;
 }
@@ -94,17 +94,17 @@ static void warn(const Control *control, const ControlDevice *device, const char
 }
 
 void control_lose_device(Control *control, uint32_t index) {
-    ControlDevice *device = &control->devices[index];
+    ControlDevice *device = &control->devices.items[index];
     if (device_presence_is_lost(&device->presence)) return;
     control_step_presence(control, device, DEVICE_PRESENCE_EVENT_LOSE);
-    if (device->running) control_request_slice(device->running, EXECUTOR_ABANDON, 0);
+    if (device->slice.running) control_request_slice(device->slice.running, EXECUTOR_ABANDON, 0);
     control_count(control, METRIC_DEVICE_LOSSES, 0, 1);
     warn(control, device, "is lost; its jobs go on from their checkpoints when there is a device");
 }
 
 /* Whoever waits for a checkpoint of it gets the next one. */
 static void lose_snapshot(ControlJob *job) {
-    if (job->has_snapshot) job->checkpoint_wanted = true;
+    if (job->pending.snapshot_on) job->pending.checkpoint_wanted = true;
     control_job_drop_snapshot(job);
 }
 
@@ -116,16 +116,16 @@ static void throw_back(ControlJob *job) {
     control_step_site(job, JOB_SITE_EVENT_DEVICE_LOST);
     if (begun) control_job_close(job);
     if (begun && job->known) {
-        control_outputs_deinit(&job->pending);
+        control_outputs_deinit(&job->pending.outputs);
         lose_snapshot(job);
         control_set_waiting(job, "", NULL);
         control_step_durable(job, JOB_DURABLE_EVENT_RUN_LOST);
-        job->blocked = false;
-        if (job->storing.state == JOB_STORING_STALLED)
+        job->slice.blocked = false;
+        if (job->pending.storing.state == JOB_STORING_STALLED)
             control_step_storing(job, JOB_STORING_EVENT_DROP);
-        job->told_device = 0;
+        job->account.told_device = 0;
         control_tell(job, JOB_EVENT_NOTE,
-            job_durable_has_checkpoint(&job->durable)
+            job_durable_has_checkpoint(&job->pending.durable)
                 ? "its device was lost; it goes on from its checkpoint"
                 : "its device was lost; it begins again");
         control_commit(job);
@@ -136,8 +136,8 @@ static void throw_back(ControlJob *job) {
 
 /* Any job that rests there; NULL: none does. */
 static ControlJob *find_on(const Control *control, uint32_t index) {
-    for (size_t i = 0; i < control->by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
         if (job && job_site_is_on(&job->site, index)) return job;
     }
     return NULL;
@@ -145,11 +145,12 @@ static ControlJob *find_on(const Control *control, uint32_t index) {
 
 /* Nothing refers to it any more but jobs that rest there. */
 static bool is_quiet(const Control *control, uint32_t index) {
-    const ControlDevice *device = &control->devices[index];
-    if (device->running || device->in_flight > 0) return false;
-    for (size_t i = 0; i < control->by_number.capacity; i++) {
-        const ControlJob *job = (const ControlJob *)control->by_number.slots[i];
-        if (job && job_site_is_on(&job->site, index) && job_storing_is_committing(&job->storing))
+    const ControlDevice *device = &control->devices.items[index];
+    if (device->slice.running || device->in_flight > 0) return false;
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        const ControlJob *job = (const ControlJob *)control->jobs.by_number.slots[i];
+        if (job && job_site_is_on(&job->site, index) &&
+            job_storing_is_committing(&job->pending.storing))
             return false; /* its outputs come first */
     }
     return true;
@@ -169,12 +170,12 @@ static void plan_reopening(Control *control, ControlDevice *device, uint64_t now
 
 static void bring_back(Control *control, ControlDevice *device, uint64_t bytes) {
     control_step_presence(control, device, DEVICE_PRESENCE_EVENT_OPENED);
-    tell_added(control, (uint32_t)(device - control->devices), bytes);
+    tell_added(control, (uint32_t)(device - control->devices.items), bytes);
     warn(control, device, "is back");
 }
 
 static void handle_changed(Control *control, ExecutorTask *task) {
-    ControlDevice *device = &control->devices[task->device];
+    ControlDevice *device = &control->devices.items[task->device];
     control->in_flight--;
     if (task->kind == EXECUTOR_CLOSE_DEVICE)
         control_step_presence(control, device, DEVICE_PRESENCE_EVENT_CLOSED);
@@ -191,16 +192,16 @@ static void handle_changed(Control *control, ExecutorTask *task) {
 static void change(Control *control, ControlDevice *device, ExecutorTaskKind kind) {
     control_step_presence(control, device,
         kind == EXECUTOR_CLOSE_DEVICE ? DEVICE_PRESENCE_EVENT_QUIET : DEVICE_PRESENCE_EVENT_DUE);
-    control_post_task(control,
-        (ExecutorTask){
-            .done = handle_changed, .kind = kind, .device = (uint32_t)(device - control->devices)});
+    control_post_task(control, (ExecutorTask){.done = handle_changed,
+                                   .kind = kind,
+                                   .device = (uint32_t)(device - control->devices.items)});
 }
 
 static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
-    ControlDevice *device = &control->devices[index];
-    for (size_t i = 0; i < control->by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (job && job->snapshot_device == index) lose_snapshot(job);
+    ControlDevice *device = &control->devices.items[index];
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
+        if (job && job->pending.snapshot_on == index + 1) lose_snapshot(job);
     }
     for (ControlJob *job; (job = find_on(control, index));) throw_back(job);
     control->ports.executor.evict_all(control->ports.executor.self, index);
@@ -213,8 +214,8 @@ static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
 
 void control_settle_devices(Control *control, uint64_t now_ns) {
     if (!control_life_decides(&control->life)) return;
-    for (uint32_t i = 0; i < control->device_count; i++) {
-        ControlDevice *device = &control->devices[i];
+    for (uint32_t i = 0; i < control->devices.count; i++) {
+        ControlDevice *device = &control->devices.items[i];
         if (device->presence.state == DEVICE_PRESENCE_LOST && is_quiet(control, i))
             take_away(control, i, now_ns);
         if (device->presence.state == DEVICE_PRESENCE_AWAY && now_ns >= device->reopen_ns)
@@ -226,8 +227,8 @@ void control_settle_devices(Control *control, uint64_t now_ns) {
 uint64_t control_devices_due_ns(const Control *control) {
     uint64_t due_ns = 0;
     if (control_life_drains(&control->life)) return 0;
-    for (uint32_t i = 0; i < control->device_count; i++) {
-        const ControlDevice *device = &control->devices[i];
+    for (uint32_t i = 0; i < control->devices.count; i++) {
+        const ControlDevice *device = &control->devices.items[i];
         if (device->presence.state != DEVICE_PRESENCE_AWAY) continue;
         if (!due_ns || device->reopen_ns < due_ns) due_ns = device->reopen_ns;
     }
@@ -235,7 +236,7 @@ uint64_t control_devices_due_ns(const Control *control) {
 }
 
 void control_evict_weights(Control *control, uint64_t number, uint32_t device) {
-    const ControlModel *model = id_map_find(&control->model_map, 0, number);
+    const ControlModel *model = id_map_find(&control->jobs.models, 0, number);
     const ControlExecutorPort *executor = &control->ports.executor;
     if (model) executor->evict(executor->self, model->tenant, &model->identity, device);
     control_post_event(control,
@@ -245,28 +246,29 @@ void control_evict_weights(Control *control, uint64_t number, uint32_t device) {
 /* ---- what others may see ---- */
 
 void control_note_idle_devices(Control *control) {
-    for (uint32_t i = 0; i < control->device_count; i++)
-        if (!control->devices[i].running) control->devices[i].last_end_ns = 0;
+    for (uint32_t i = 0; i < control->devices.count; i++)
+        if (!control->devices.items[i].slice.running)
+            control->devices.items[i].slice.last_end_ns = 0;
 }
 
 const char *control_awaited_device(const Control *control, uint64_t demanded) {
     const char *lost = NULL;
-    for (uint32_t i = 0; i < control->device_count; i++) {
+    for (uint32_t i = 0; i < control->devices.count; i++) {
         if (demanded != POLICY_NO_DEVICE && demanded != i) continue;
-        if (!device_presence_is_lost(&control->devices[i].presence)) return NULL;
-        lost = control->devices[i].facts.name;
+        if (!device_presence_is_lost(&control->devices.items[i].presence)) return NULL;
+        lost = control->devices.items[i].facts.name;
     }
     return lost;
 }
 
 const char *control_find_class(const Control *control, const char *device) {
-    for (uint32_t i = 0; i < control->device_count; i++)
-        if (strcmp(control->devices[i].facts.name, device) == 0)
-            return control->devices[i].facts.determinism_class;
+    for (uint32_t i = 0; i < control->devices.count; i++)
+        if (strcmp(control->devices.items[i].facts.name, device) == 0)
+            return control->devices.items[i].facts.determinism_class;
     return NULL;
 }
 
-uint32_t control_device_count(const Control *control) { return control->device_count; }
+uint32_t control_device_count(const Control *control) { return control->devices.count; }
 
 /* Without the mutex: a device may let itself be waited for. */
 static Error *get_memory(Control *control, uint32_t index, ControlDeviceStatus *inout_status) {
@@ -283,18 +285,18 @@ static Error *get_memory(Control *control, uint32_t index, ControlDeviceStatus *
 }
 
 Error *control_get_device(Control *control, uint32_t index, ControlDeviceStatus *out_status) {
-    ControlDevice *device = &control->devices[index];
+    ControlDevice *device = &control->devices.items[index];
     (void)pthread_mutex_lock(&control->status_mutex);
     *out_status = (ControlDeviceStatus){.name = device->facts.name,
         .kind = device->facts.kind,
         .determinism_class = device->facts.determinism_class,
         .memory.total_bytes = device->facts.memory_bytes,
         .lost = true,
-        .busy_seconds = (double)device->busy_ns * 1e-9,
+        .busy_seconds = (double)device->slice.busy_ns * 1e-9,
         .speed = device->facts.speed};
-    if (device->running) {
-        out_status->job = device->running->id;
-        out_status->tenant = device->running->tenant;
+    if (device->slice.running) {
+        out_status->job = device->slice.running->id;
+        out_status->tenant = device->slice.running->tenant;
     }
     const bool lost = device_presence_is_lost(&device->presence);
     (void)pthread_mutex_unlock(&control->status_mutex);

@@ -44,7 +44,7 @@ static void append_holder(TextBuilder *out, const ControlJob *job, const Control
     } else {
         text_appendf(out, "another tenant's job of class %s", policy_class_names[holder->priority]);
     }
-    append_time(out, job->control, device->held_since_ns);
+    append_time(out, job->control, device->slice.held_since_ns);
     text_appendf(out, ", %s", order(job, holder));
     append_kernel(out, holder);
 }
@@ -52,8 +52,8 @@ static void append_holder(TextBuilder *out, const ControlJob *job, const Control
 /* waits: it has no memory there yet. */
 static void append_device(TextBuilder *out, const ControlJob *job, uint32_t index, bool waits) {
     const Control *control = job->control;
-    const ControlDevice *device = &control->devices[index];
-    const ControlJob *holder = id_map_find(&control->by_number, 0, device->holder);
+    const ControlDevice *device = &control->devices.items[index];
+    const ControlJob *holder = id_map_find(&control->jobs.by_number, 0, device->slice.holder);
     uint64_t needed = 0, left = 0;
     const bool known = policy_find_room(control->policy, job->number.low, index, &needed, &left);
     text_append(out, out->size ? "; for " : "waits for ");
@@ -62,7 +62,7 @@ static void append_device(TextBuilder *out, const ControlJob *job, uint32_t inde
     else if (waits && known && needed > left)
         text_appendf(out, "%llu bytes of memory of %s, which has %llu free",
             (unsigned long long)needed, device->facts.name, (unsigned long long)left);
-    else if (holder && holder != job && !job_storing_has_ended(&holder->storing) &&
+    else if (holder && holder != job && !job_storing_has_ended(&holder->pending.storing) &&
              job_site_is_open(&holder->site))
         append_holder(out, job, device, holder);
     else
@@ -71,9 +71,10 @@ static void append_device(TextBuilder *out, const ControlJob *job, uint32_t inde
 
 static void append_devices(TextBuilder *out, const ControlJob *job, const PolicyWait *wait) {
     const Control *control = job->control;
-    for (uint32_t i = 0; i < control->device_count; i++) {
+    for (uint32_t i = 0; i < control->devices.count; i++) {
         if (job->demanded != POLICY_NO_DEVICE && job->demanded != i) continue;
-        if (control->devices[i].facts.memory_bytes >= wait->bytes) append_device(out, job, i, true);
+        if (control->devices.items[i].facts.memory_bytes >= wait->bytes)
+            append_device(out, job, i, true);
     }
 }
 
@@ -84,9 +85,10 @@ static void explain(const ControlJob *job, TextBuilder *out) {
     if (!policy_find_job(policy, job->number.low, &view) ||
         !policy_find_wait(policy, job->number.low, &wait))
         return;
-    const char *device = view.device != POLICY_NO_DEVICE && view.device < job->control->device_count
-                             ? job->control->devices[view.device].facts.name
-                             : "a device";
+    const char *device =
+        view.device != POLICY_NO_DEVICE && view.device < job->control->devices.count
+            ? job->control->devices.items[view.device].facts.name
+            : "a device";
     if (wait.over_bytes)
         text_appendf(out, "waits for the tenant's quota device_bytes: %llu wanted, %llu left",
             (unsigned long long)wait.bytes, (unsigned long long)wait.left);

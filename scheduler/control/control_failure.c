@@ -27,8 +27,8 @@ Error *control_post_request(Control *control, ControlRequest *request) {
 
 void control_answer_failed(Control *control) {
     control->event_count = 0;
-    for (size_t i = 0; i < control->by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->by_number.slots[i];
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
         if (job) control_answer_waiters(job, control->fatal);
     }
     if (control->drainer) {

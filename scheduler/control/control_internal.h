@@ -6,159 +6,20 @@
 
 #include "scheduler/control/control.h"
 #include "scheduler/control/control_executor.h"
+#include "scheduler/control/control_job.h"
 #include "scheduler/control/control_loop.h"
-#include "scheduler/control/control_outputs.h"
+#include "scheduler/control/parts/control_outputs.h"
 #include "scheduler/control/control_ports.h"
 #include "scheduler/control/control_store.h"
+#include "scheduler/control/device_table.h"
+#include "scheduler/control/job_table.h"
 #include "scheduler/control/machines/control_life.h"
-#include "scheduler/control/machines/device_presence.h"
-#include "scheduler/control/machines/job_durable.h"
-#include "scheduler/control/machines/job_goal.h"
-#include "scheduler/control/machines/job_site.h"
-#include "scheduler/control/machines/job_storing.h"
 #include "scheduler/node/execution_limits.h"
 #include "scheduler/node/message_queue.h"
 #include "scheduler/policy/id_map.h"
 #include "scheduler/policy/policy.h"
 #include "scheduler/node/recent_time.h"
 #include "scheduler/node/run_times.h"
-
-/* What uses the same weights; where tenants are isolated, of one tenant. */
-typedef struct ControlModel {
-    IdKey key; /* control_model_number */
-    Digest identity;
-    TenantId tenant; /* one that has it */
-    uint64_t constant_bytes;
-    uint64_t loaded_ns[CONTROL_DEVICES_MAX]; /* its weights, last; 0: never */
-    bool device_strings;                     /* of the executable */
-    size_t job_count;
-} ControlModel;
-
-/* Where an unfinished job is, for those who count. */
-typedef enum ControlPhase {
-    CONTROL_PHASE_NONE, /* not stored yet, or over */
-    CONTROL_PHASE_WAITING,
-    CONTROL_PHASE_RUNNING,
-    CONTROL_PHASE_ENDING, /* its end is being stored; it counts in no quota any more */
-    CONTROL_PHASE_SUSPENDED,
-    CONTROL_PHASE_HELD,
-    CONTROL_PHASE_COUNT
-} ControlPhase;
-
-/* A tenant that has or had jobs in memory. Guarded by status_mutex, as is its being in tenants. */
-typedef struct ControlTenant {
-    IdKey key;
-    PolicyEvent told; /* to the policy, last */
-    ExecutionLimits limits;
-    size_t jobs[CONTROL_PHASE_COUNT];
-    uint64_t device_ns; /* since this process began */
-    RecentTime recent, hour;
-} ControlTenant;
-
-/* What is told of a job at most once in a while. */
-typedef struct ControlRare {
-    uint64_t told_ns; /* 0: never */
-    uint64_t untold;  /* times since */
-} ControlRare;
-
-/* Of suspend_due_ns: the job was suspended once, so policy.suspend_after_ns is over. */
-#define JOB_SUSPEND_PASSED UINT64_MAX
-
-struct ControlJob {
-    IdKey number; /* {0, the policy's number} */
-    struct ControlJobName {
-        IdKey key; /* the job's id */
-        ControlJob *job;
-    } name;
-    Control *control;
-    JobId id; /* number 0 while its row is not stored */
-    TenantId tenant;
-    ControlModel *model;
-    JobPolicy policy;
-    int priority;
-    uint32_t function;
-    double deadline;       /* seconds since 1970; NaN: none */
-    JobState stored_state; /* NONE: its row is not stored yet */
-    JobDurable durable;    /* written by control_step_durable alone */
-    bool known;            /* to the policy */
-    uint64_t resume_device;
-    uint64_t demanded;           /* the device that it waits for; POLICY_NO_DEVICE: any */
-    JobGoal goal;                /* written by control_step_goal alone */
-    char stop_why[JOB_WHY_SIZE]; /* why it goes to another node, or is another node's */
-    int64_t epoch;               /* in which it is stored */
-    int64_t new_epoch;           /* to be stored with its next state; 0: it stays */
-    JobSite site; /* of its run; written by control_step_site alone, but for the device */
-
-    JobHold hold;        /* what its run consists of */
-    uint64_t kept_bytes; /* counted in Control for inputs that wait in memory */
-    uint64_t grant_bytes;
-    uint64_t budget_ns;
-    int64_t items_done;      /* of the run, at its last safepoint; -1: none */
-    JobRunCounters counters; /* the same */
-    /* What of it could not be stored: the policy was told to suspend it. NULL: nothing. */
-    char *halt_why;
-    /* control_aside.c */
-    uint32_t abandonments; /* what its kernels did was thrown away so often for others' memory */
-    uint64_t abandon_ns;   /* when that is to be done; 0: not */
-    uint64_t resumed_ns;   /* when it had the device last */
-
-    /* what is to be stored, and what is being stored */
-    ControlOutputs pending;
-    bool checkpoint_wanted; /* at the next safepoint */
-    bool has_snapshot;
-    JobSnapshot snapshot;
-    uint32_t snapshot_device; /* whose memory it refers to */
-    JobTelling *tellings;     /* events that are not stored yet, in their order */
-    ControlRare rare[2];      /* preempted, moved out */
-    uint32_t told_device;     /* where it was last said to run, plus 1; 0: nowhere */
-    enum JobDeadline { JOB_DEADLINE_NONE, JOB_DEADLINE_AHEAD, JOB_DEADLINE_MISSED } deadline_state;
-    JobState wanted_state;          /* NONE: as it is */
-    char *why;                      /* of the wanted state; NULL: nothing to say */
-    JobStoring storing;             /* written by control_step_storing alone */
-    ControlOutputs leaving;         /* only its figures: the commit under way has the outputs */
-    bool blocked;                   /* by outputs that are not stored; the policy knows */
-    uint64_t checkpoint_due_ns;     /* 0: never */
-    uint64_t suspend_due_ns;        /* 0: not yet; JOB_SUSPEND_PASSED: never again */
-    struct ControlRequest *waiters; /* for the next checkpoint or state */
-    PolicyAction refusal;           /* kind REFUSE: it was refused */
-
-    uint64_t device_ns; /* since this process has it */
-    double device_seconds_before;
-    double submitted;   /* seconds since 1970; not of one that is older than this process */
-    double started;     /* seconds since 1970; NaN: not yet */
-    ControlPhase phase; /* as it is counted; guarded by status_mutex */
-    /* On the monotonic clock, for histograms; 0: there is nothing to be measured. */
-    uint64_t submitted_ns, suspend_asked_ns, move_in_ns, switched_from_ns;
-    /* What others may see; guarded by status_mutex, as is its being in by_id. */
-    struct ControlJobStatus {
-        bool running, halted;
-        uint32_t device;
-        uint64_t demanded;
-        bool device_strings; /* as its model's */
-        int64_t items_done;
-        double device_seconds;
-        JobRunCounters counters;
-        char *waits_for;     /* NULL: nothing */
-        double promised_end; /* seconds since 1970; 0: nothing was promised */
-    } status;
-};
-
-typedef struct ControlDevice {
-    ExecutorDevice facts;                   /* written under status_mutex */
-    DevicePresence presence;                /* written by control_step_presence alone */
-    uint64_t reopen_ns;                     /* of one that is away: when it is opened anew */
-    uint64_t losses_ns[CONTROL_LOSSES_MAX]; /* the last ones, a ring */
-    uint64_t loss_count;
-    size_t in_flight;      /* tasks that use it, and commits of snapshots in its memory */
-    ControlJob *running;   /* its slice is with the worker; guarded by status_mutex for writing */
-    uint64_t slice_end_ns; /* 0: none */
-    uint64_t give_up_ns;   /* the slice was asked to end, and is set aside then; 0: it was not */
-    uint64_t busy_ns;
-    uint64_t last_end_ns;   /* of the slice before; 0: it has been idle since */
-    ControlJob *last;       /* whose slice that was; may be gone */
-    uint64_t holder;        /* the number of the job that had the device last; 0: none yet */
-    uint64_t held_since_ns; /* by that one, without another between */
-} ControlDevice;
 
 struct Control {
     ControlOptions options;
@@ -168,13 +29,10 @@ struct Control {
     ControlExecutor *executor;
     ControlStore *store;
     Policy *policy;
-    ControlDevice devices[CONTROL_DEVICES_MAX];
-    uint32_t device_count;
-    IdMap by_number, by_id, model_map, tenants;
+    DeviceTable devices;
+    JobTable jobs;
     RecentTime recent; /* of all tenants; guarded by status_mutex */
     RunTimes *run_times;
-    uint64_t last_number;
-    uint64_t kept_bytes;     /* of inputs that wait in memory, though the store has them */
     uint64_t timer_ns;       /* the policy's; 0: none */
     uint64_t retry_ns;       /* when stalled commits are tried again; 0: none stalled */
     uint64_t retry_after_ns; /* how long the last one that stalled waits */
@@ -187,14 +45,7 @@ struct Control {
     uint64_t grace_end_ns;
     uint64_t late_ns; /* when requests may have waited too long; 0: none waits */
     char *left;       /* behind the draining: jobs that have not stopped; NULL: none */
-    size_t aside_count, patience_count; /* jobs that are aside; of them, with abandon_ns */
-    size_t in_flight;                   /* tasks and commits that have not come back */
-    /* The last ones that ended, for `run` through a daemon; guarded by status_mutex. */
-    struct ControlEnded {
-        JobId job;
-        JobRunCounters counters;
-    } ended[CONTROL_ENDED_MAX];
-    uint64_t ended_count;
+    size_t in_flight; /* tasks and commits that have not come back */
     pthread_mutex_t status_mutex;
     Error *fatal; /* guarded by status_mutex */
 };

@@ -11,28 +11,28 @@
 enum { KEPT_EACH_MAX = 64 << 10, KEPT_MAX = 4 << 20, KEPT_OVERHEAD = 1 << 10 };
 
 bool control_job_has_many_outputs(const ControlJob *job) {
-    return control_outputs_are_many(
-        job->pending.count + job->leaving.count, job->pending.bytes + job->leaving.bytes);
+    return control_outputs_are_many(job->pending.outputs.count + job->pending.under_way.count,
+        job->pending.outputs.bytes + job->pending.under_way.bytes);
 }
 
 Error *control_job_create(Control *control, ControlJob **out_job) {
     void *memory;
     TRY(memory_alloc(1, sizeof(ControlJob), &memory));
     ControlJob *job = memory;
-    job->number.low = control->last_number + 1;
+    job->number.low = control->jobs.last_number + 1;
     job->control = control;
-    job->grant_bytes = UINT64_MAX;
-    job->demanded = job->status.demanded = POLICY_NO_DEVICE;
-    job->submitted = control_calendar_s(control);
-    job->started = NAN;
+    job->slice.grant_bytes = UINT64_MAX;
+    job->demanded = job->account.status.demanded = POLICY_NO_DEVICE;
+    job->account.submitted = control_calendar_s(control);
+    job->account.started = NAN;
     job->deadline = NAN;
-    job->items_done = job->status.items_done = -1;
-    Error *error = id_map_add(&control->by_number, &job->number);
+    job->slice.items_done = job->account.status.items_done = -1;
+    Error *error = id_map_add(&control->jobs.by_number, &job->number);
     if (error) {
         memory_free(job);
         return error;
     }
-    control->last_number++;
+    control->jobs.last_number++;
     *out_job = job;
     return NULL;
 }
@@ -43,7 +43,7 @@ Error *control_job_name(ControlJob *job, JobId id) {
     job->id = id;
     job->name.key = (IdKey){id.node, id.number};
     job->name.job = job;
-    Error *error = id_map_add(&control->by_id, &job->name.key);
+    Error *error = id_map_add(&control->jobs.by_id, &job->name.key);
     (void)pthread_mutex_unlock(&control->status_mutex);
     if (error)
         job->name.job = NULL;
@@ -53,7 +53,7 @@ Error *control_job_name(ControlJob *job, JobId id) {
 }
 
 ControlJob *control_job_find(Control *control, TenantId tenant, JobId id) {
-    struct ControlJobName *name = id_map_find(&control->by_id, id.node, id.number);
+    struct ControlJobName *name = id_map_find(&control->jobs.by_id, id.node, id.number);
     return name && name->job->tenant == tenant ? name->job : NULL;
 }
 
@@ -67,7 +67,7 @@ Error *control_job_set_model(
     ControlJob *job, const Digest *identity, uint64_t constant_bytes, bool device_strings) {
     Control *control = job->control;
     const uint64_t number = control_model_number(control, job->tenant, identity);
-    ControlModel *model = id_map_find(&control->model_map, 0, number);
+    ControlModel *model = id_map_find(&control->jobs.models, 0, number);
     if (!model) {
         void *memory;
         TRY(memory_alloc(1, sizeof(ControlModel), &memory));
@@ -77,7 +77,7 @@ Error *control_job_set_model(
             .tenant = job->tenant,
             .constant_bytes = constant_bytes,
             .device_strings = device_strings};
-        Error *error = id_map_add(&control->model_map, &model->key);
+        Error *error = id_map_add(&control->jobs.models, &model->key);
         if (error) {
             memory_free(model);
             return error;
@@ -95,35 +95,34 @@ void control_job_keep_inputs(ControlJob *job) {
     ExecutorInputs inputs;
     if (!executor->find_inputs(executor->self, &job->hold, &inputs)) return;
     const uint64_t bytes = inputs.bytes + KEPT_OVERHEAD;
-    if (bytes <= KEPT_EACH_MAX && control->kept_bytes + bytes <= KEPT_MAX) {
+    if (bytes <= KEPT_EACH_MAX && control->jobs.kept_bytes + bytes <= KEPT_MAX) {
         job->kept_bytes = bytes;
-        control->kept_bytes += bytes;
+        control->jobs.kept_bytes += bytes;
         return;
     }
     executor->drop_inputs(executor->self, &job->hold);
 }
 
 void control_job_count_out(ControlJob *job) {
-    job->control->kept_bytes -= job->kept_bytes;
+    job->control->jobs.kept_bytes -= job->kept_bytes;
     job->kept_bytes = 0;
 }
 
 Error *control_job_take_snapshot(ControlJob *job) {
     const uint32_t index = job->site.device;
-    const ControlDevice *device = &job->control->devices[index];
+    const ControlDevice *device = &job->control->devices.items[index];
     control_job_drop_snapshot(job);
     if (job_site_is_on(&job->site, index) && device_presence_is_lost(&device->presence))
         FAIL(DEVICE_LOST, "%s is lost", device->facts.name);
     const ControlExecutorPort *executor = &job->control->ports.executor;
-    TRY(executor->take_snapshot(executor->self, &job->hold, &job->snapshot));
-    job->has_snapshot = true;
-    job->snapshot_device = index;
+    TRY(executor->take_snapshot(executor->self, &job->hold, &job->pending.snapshot));
+    job->pending.snapshot_on = 1 + index;
     return NULL;
 }
 
 void control_job_drop_snapshot(ControlJob *job) {
-    if (job->has_snapshot) job_snapshot_deinit(&job->snapshot);
-    job->has_snapshot = false;
+    if (job->pending.snapshot_on) job_snapshot_deinit(&job->pending.snapshot);
+    job->pending.snapshot_on = 0;
 }
 
 ExecutorTask control_job_task(ControlJob *job, ExecutorTaskKind kind, uint32_t device) {
@@ -136,10 +135,10 @@ ExecutorTask control_job_task(ControlJob *job, ExecutorTaskKind kind, uint32_t d
         .identity = job->model->identity,
         .device = device,
         .limits = control_find_limits(job->control, job->tenant),
-        .grant_bytes = job->grant_bytes,
-        .fresh = job->durable.state == JOB_DURABLE_INPUTS,
-        .has_checkpoint = job_durable_has_checkpoint(&job->durable),
-        .suspend_passed = job->suspend_due_ns == JOB_SUSPEND_PASSED,
+        .grant_bytes = job->slice.grant_bytes,
+        .fresh = job->pending.durable.state == JOB_DURABLE_INPUTS,
+        .has_checkpoint = job_durable_has_checkpoint(&job->pending.durable),
+        .suspend_passed = job->asked.suspend_due_ns == JOB_SUSPEND_PASSED,
         .function = job->function};
 }
 
@@ -177,33 +176,33 @@ void control_job_close(ControlJob *job) {
 }
 
 void control_job_free(ControlJob *job) {
-    control_outputs_append(&job->pending, &job->hold.outputs);
+    control_outputs_append(&job->pending.outputs, &job->hold.outputs);
     if (job->site.state == JOB_SITE_FAILED_ASIDE) error_free(job->hold.slice.error);
     control_job_close(job);
-    control_outputs_deinit(&job->pending);
+    control_outputs_deinit(&job->pending.outputs);
     control_job_drop_snapshot(job);
     job_policy_deinit(&job->policy);
-    memory_free(job->why);
-    memory_free(job->halt_why);
-    control_tellings_free(job->tellings);
-    memory_free(job->status.waits_for);
+    memory_free(job->pending.next.why);
+    memory_free(job->asked.halt_why);
+    control_tellings_free(job->pending.tellings);
+    memory_free(job->account.status.waits_for);
     memory_free(job);
 }
 
 void control_job_settle(ControlJob *job) {
     Control *control = job->control;
-    if (!job_storing_has_ended(&job->storing)) return;
+    if (!job_storing_has_ended(&job->pending.storing)) return;
     if (job_site_is_running(&job->site) || job_site_is_busy(&job->site)) return;
     control_leave_policy(job);
     if (job->known && control_life_decides(&control->life)) return;
     (void)pthread_mutex_lock(&control->status_mutex);
     control_account_phase(job);
-    if (job->name.job) id_map_remove(&control->by_id, &job->name.key);
-    if (job->name.job && job->counters.instructions > 0)
-        control->ended[control->ended_count++ % CONTROL_ENDED_MAX] =
-            (struct ControlEnded){job->id, job->counters};
+    if (job->name.job) id_map_remove(&control->jobs.by_id, &job->name.key);
+    if (job->name.job && job->slice.counters.instructions > 0)
+        control->jobs.ended[control->jobs.ended_count++ % CONTROL_ENDED_MAX] =
+            (struct ControlEnded){job->id, job->slice.counters};
     (void)pthread_mutex_unlock(&control->status_mutex);
-    id_map_remove(&control->by_number, &job->number);
+    id_map_remove(&control->jobs.by_number, &job->number);
     if (job->model) job->model->job_count--;
     control_job_free(job);
 }
@@ -220,7 +219,7 @@ static Error *add_tenant(Control *control, TenantId id, ControlTenant **out_tena
     tenant->key.low = (uint64_t)id;
     control_account_begin(control, tenant);
     (void)pthread_mutex_lock(&control->status_mutex);
-    Error *error = id_map_add(&control->tenants, &tenant->key);
+    Error *error = id_map_add(&control->jobs.tenants, &tenant->key);
     (void)pthread_mutex_unlock(&control->status_mutex);
     if (error)
         memory_free(tenant);
@@ -250,7 +249,7 @@ Error *control_tell_tenant(Control *control, TenantId id) {
         .host_bytes = limit(&tenant, QUOTA_HOST_BYTES),
         .device_seconds_per_hour = limit(&tenant, QUOTA_DEVICE_SECONDS_PER_HOUR)};
     ExecutionLimits limits = execution_limits_of(&tenant, control->ports.executor.host_bytes);
-    ControlTenant *known = id_map_find(&control->tenants, 0, (uint64_t)id);
+    ControlTenant *known = id_map_find(&control->jobs.tenants, 0, (uint64_t)id);
     if (known) known->limits = limits;
     if (known && tells_the_same(&known->told, &event)) return NULL;
     if (!known) TRY(add_tenant(control, id, &known));
@@ -261,15 +260,15 @@ Error *control_tell_tenant(Control *control, TenantId id) {
 }
 
 ExecutionLimits control_find_limits(const Control *control, TenantId tenant) {
-    const ControlTenant *known = id_map_find(&control->tenants, 0, (uint64_t)tenant);
+    const ControlTenant *known = id_map_find(&control->jobs.tenants, 0, (uint64_t)tenant);
     return known->limits;
 }
 
 Error *control_find_device(const Control *control, const char *name, uint64_t *out_device) {
     *out_device = POLICY_NO_DEVICE;
     if (!name || !name[0]) return NULL;
-    for (uint32_t i = 0; i < control->device_count; i++)
-        if (strcmp(control->devices[i].facts.name, name) == 0) {
+    for (uint32_t i = 0; i < control->devices.count; i++)
+        if (strcmp(control->devices.items[i].facts.name, name) == 0) {
             *out_device = i;
             return NULL;
         }
@@ -279,7 +278,7 @@ Error *control_find_device(const Control *control, const char *name, uint64_t *o
 /* A time of the calendar on the monotonic clock; 0 for none. */
 static uint64_t deadline_ns(const ControlJob *job) {
     const Control *control = job->control;
-    if (job->deadline_state != JOB_DEADLINE_AHEAD) return 0;
+    if (job->asked.deadline_state != JOB_DEADLINE_AHEAD) return 0;
     double left = job->deadline - control_calendar_s(control);
     if (left > 1e9) return 0; /* thirty years: as good as none */
     uint64_t now_ns = control_now_ns(control);

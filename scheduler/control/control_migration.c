@@ -61,46 +61,49 @@ JobState control_migration_state(const ControlRequest *request) {
     }
 }
 
-static void want_held(ControlJob *job) { control_want_state(job, JOB_STATE_HELD, job->stop_why); }
+static void want_held(ControlJob *job) {
+    control_want_state(job, JOB_STATE_HELD, job->asked.depart_why);
+}
 
 void control_rest(ControlJob *job) {
-    const JobState rest = job_goal_info(&job->goal)->rest;
+    const JobState rest = job_goal_info(&job->asked.goal)->rest;
     control_step_goal(job, JOB_GOAL_EVENT_RESTED);
     if (rest == JOB_STATE_HELD)
         want_held(job);
     else if (rest != JOB_STATE_NONE)
-        control_want_state(job, rest, job->halt_why);
+        control_want_state(job, rest, job->asked.halt_why);
 }
 
 void control_leave(ControlJob *job) {
-    const JobState leave = job_goal_info(&job->goal)->leave;
+    const JobState leave = job_goal_info(&job->asked.goal)->leave;
     if (leave != JOB_STATE_NONE)
-        control_want_state(job, leave, leave == JOB_STATE_MOVED ? job->stop_why : NULL);
+        control_want_state(job, leave, leave == JOB_STATE_MOVED ? job->asked.depart_why : NULL);
 }
 
 static Error *fail_state(const ControlJob *job, const char *what) {
     FAIL(CONFLICT, "cannot %s a job that is %s", what,
-        job_goal_is_leaving(&job->goal)          ? "being released"
-        : job->goal.state == JOB_GOAL_CANCELLING ? "being cancelled"
-        : job_storing_is_stalled(&job->storing)  ? "waiting until its data can be stored"
-        : job->status.running                    ? "running"
-                                                 : job_state_info(job->stored_state)->name);
+        job_goal_is_leaving(&job->asked.goal)           ? "being released"
+        : job->asked.goal.state == JOB_GOAL_CANCELLING  ? "being cancelled"
+        : job_storing_is_stalled(&job->pending.storing) ? "waiting until its data can be stored"
+        : job->account.status.shown == JOB_SHOWN_RUNNING
+            ? "running"
+            : job_state_info(job->pending.stored)->name);
 }
 
 static void set_why(ControlJob *job, const char *why) {
-    (void)snprintf(job->stop_why, sizeof job->stop_why, "%s", why ? why : "");
+    (void)snprintf(job->asked.depart_why, sizeof job->asked.depart_why, "%s", why ? why : "");
 }
 
 static bool rests(const ControlJob *job, JobState state) {
-    return job->stored_state == state && job->wanted_state == JOB_STATE_NONE &&
-           !job_storing_is_committing(&job->storing);
+    return job->pending.stored == state && job->pending.next.state == JOB_STATE_NONE &&
+           !job_storing_is_committing(&job->pending.storing);
 }
 
 static Error *stop(ControlJob *job, ControlRequest *request) {
     bool suspended = rests(job, JOB_STATE_SUSPENDED);
-    if (!job_goal_allows(&job->goal, JOB_GOAL_EVENT_DEPART) ||
-        job_storing_is_stalled(&job->storing) ||
-        !(suspended || job->stored_state == JOB_STATE_QUEUED))
+    if (!job_goal_allows(&job->asked.goal, JOB_GOAL_EVENT_DEPART) ||
+        job_storing_is_stalled(&job->pending.storing) ||
+        !(suspended || job->pending.stored == JOB_STATE_QUEUED))
         return fail_state(job, "migrate");
     TRY(control_wait_for(job, request));
     control_step_goal(job, JOB_GOAL_EVENT_DEPART);
@@ -115,8 +118,8 @@ static Error *stop(ControlJob *job, ControlRequest *request) {
 
 /* The policy forgets it first, if it knows it. */
 static Error *give(ControlJob *job, ControlRequest *request) {
-    if (!job_goal_allows(&job->goal, JOB_GOAL_EVENT_TRANSFER) ||
-        job->stored_state == JOB_STATE_IN_DOUBT)
+    if (!job_goal_allows(&job->asked.goal, JOB_GOAL_EVENT_TRANSFER) ||
+        job->pending.stored == JOB_STATE_IN_DOUBT)
         return fail_state(job, "give");
     TRY(control_wait_for(job, request));
     control_step_goal(job, JOB_GOAL_EVENT_TRANSFER);
@@ -131,7 +134,7 @@ static Error *give(ControlJob *job, ControlRequest *request) {
 
 /* False: no device here can run it; it is suspended then, and that is the answer. */
 static bool place(ControlJob *job, ControlRequest *request) {
-    if (control_job_place(job, job->policy.device, &job->resume_device)) return true;
+    if (control_job_place(job, job->policy.device, &job->asked.resume_device)) return true;
     request->suspended = true;
     return false;
 }
@@ -139,12 +142,13 @@ static bool place(ControlJob *job, ControlRequest *request) {
 /* A job that could not be held for want of room is suspended by now, or will be: as every job
  * whose data cannot be stored. */
 static Error *take_back(ControlJob *job, ControlRequest *request) {
-    if (!job_goal_allows(&job->goal, JOB_GOAL_EVENT_RETAIN)) return fail_state(job, "take back");
+    if (!job_goal_allows(&job->asked.goal, JOB_GOAL_EVENT_RETAIN))
+        return fail_state(job, "take back");
     control_step_goal(job, JOB_GOAL_EVENT_RETAIN);
-    if (job->wanted_state == JOB_STATE_HELD) job->wanted_state = JOB_STATE_SUSPENDED;
+    if (job->pending.next.state == JOB_STATE_HELD) job->pending.next.state = JOB_STATE_SUSPENDED;
     if (!rests(job, JOB_STATE_HELD)) return fail_state(job, "take back");
     TRY(control_wait_for(job, request));
-    job->resume_device = job->demanded;
+    job->asked.resume_device = job->demanded;
     /* since a restart; the device may be gone, then any will do */
     if (!job->known && !place(job, request)) return NULL;
     control_want_state(job, state_back(request->suspended), request->why);
@@ -157,7 +161,7 @@ static Error *own(ControlJob *job, ControlRequest *request) {
     if (!rests(job, JOB_STATE_IN_DOUBT)) return fail_state(job, "own");
     TRY(control_tell_tenant(control, job->tenant));
     TRY(control_wait_for(job, request));
-    job->new_epoch = request->epoch;
+    job->pending.next.epoch = request->epoch;
     if (!place(job, request)) return NULL;
     control_want_state(job, state_back(request->suspended), request->why);
     return NULL;
@@ -173,7 +177,7 @@ static Error *abort_arrival(ControlJob *job, ControlRequest *request) {
 
 Error *control_handle_migration(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job_storing_has_ended(&job->storing))
+    if (!job || job_storing_has_ended(&job->pending.storing))
         return control_fail_absent(control, request, "migrate");
     switch ((int)request->kind) {
     case CONTROL_MIGRATION_STOP:

@@ -5,7 +5,7 @@
  * control_executor.c and control_store.c; a
  * test has ports of its own and drives the logic in one thread. */
 #include "base/clock.h"
-#include "scheduler/control/control_outputs.h"
+#include "scheduler/control/parts/control_outputs.h"
 #include "scheduler/executor/resident_models.h"
 #include "scheduler/executor/worker.h"
 #include "scheduler/node/execution_limits.h"

@@ -17,7 +17,7 @@ static Error *set_model(ControlJob *job, const Job *row) {
     const ControlStorePort *store = &control->ports.store;
     StoreModel found;
     const uint64_t number = control_model_number(control, row->tenant, &row->executable);
-    const ControlModel *model = id_map_find(&control->model_map, 0, number);
+    const ControlModel *model = id_map_find(&control->jobs.models, 0, number);
     if (model)
         return control_job_set_model(
             job, &row->executable, model->constant_bytes, model->device_strings);
@@ -31,8 +31,8 @@ static Error *find_past(ControlJob *job, const Job *row) {
     const ControlStorePort *store = &job->control->ports.store;
     StorePast past;
     TRY(store->find_past(store->self, row->tenant, row->id, &past));
-    if (past.suspended) job->suspend_due_ns = JOB_SUSPEND_PASSED;
-    if (past.missed) job->deadline_state = JOB_DEADLINE_MISSED;
+    if (past.suspended) job->asked.suspend_due_ns = JOB_SUSPEND_PASSED;
+    if (past.missed) job->asked.deadline_state = JOB_DEADLINE_MISSED;
     return NULL;
 }
 
@@ -42,16 +42,16 @@ static Error *fill(ControlJob *job, const Job *row) {
     job->tenant = row->tenant;
     job->priority = row->priority;
     job->deadline = row->deadline;
-    job->deadline_state = isnan(row->deadline) ? JOB_DEADLINE_NONE : JOB_DEADLINE_AHEAD;
-    job->stored_state = row->state;
-    job->epoch = row->epoch;
+    job->asked.deadline_state = isnan(row->deadline) ? JOB_DEADLINE_NONE : JOB_DEADLINE_AHEAD;
+    job->pending.stored = row->state;
+    job->pending.epoch = row->epoch;
     control_step_durable_taken(job, !isnan(row->checkpoint_created));
-    job->device_seconds_before = row->device_seconds;
-    job->started = row->started;
+    job->account.device_seconds_before = row->device_seconds;
+    job->account.started = row->started;
     double age = control_calendar_s(control) - row->submitted;
     if (age >= 0 &&
         age * 1e9 < (double)control_now_ns(control)) /* else it is older than the clock */
-        job->submitted_ns = control_now_ns(control) - (uint64_t)(age * 1e9);
+        job->account.submitted_ns = control_now_ns(control) - (uint64_t)(age * 1e9);
     TRY(control->ports.store.get_policy(control->ports.store.self, row->tenant, row->id, &policy));
     TRY(job_policy_read(policy.data, policy.size, &job->policy));
     if (row->priority >= POLICY_CLASS_COUNT)
@@ -72,13 +72,14 @@ static Error *adopt(Control *control, const Job *row, bool restarted) {
         /* the device it demanded may be gone; then any will do */
         if (control_job_place(job, job->policy.device, &device))
             control_job_submit(job,
-                job_durable_has_checkpoint(&job->durable) ? POLICY_PLACE_DISK : POLICY_PLACE_NONE,
+                job_durable_has_checkpoint(&job->pending.durable) ? POLICY_PLACE_DISK
+                                                                  : POLICY_PLACE_NONE,
                 device, 0);
     }
     if (!error) {
         if (restarted && row->state == JOB_STATE_QUEUED)
             control_tell(job, JOB_EVENT_RESTARTED,
-                job_durable_has_checkpoint(&job->durable)
+                job_durable_has_checkpoint(&job->pending.durable)
                     ? "the daemon was started again; it goes on from its checkpoint"
                     : "the daemon was started again; it begins with its inputs");
         control_update_status(job);
@@ -178,7 +179,7 @@ Error *control_find_held(
     Control *control, const ControlRequest *request, const char *what, ControlJob **out_job) {
     Job row;
     *out_job = control_job_find(control, request->tenant, request->job);
-    if (*out_job && !job_storing_has_ended(&(*out_job)->storing)) return NULL;
+    if (*out_job && !job_storing_has_ended(&(*out_job)->pending.storing)) return NULL;
     TRY(control->ports.store.get(control->ports.store.self, request->tenant, request->job, &row));
     if (*out_job || row.state != JOB_STATE_HELD) return control_fail_absent(control, request, what);
     TRY(adopt(control, &row, false)); /* what kept it from going on may have been repaired */
@@ -207,11 +208,12 @@ Error *control_recover(Control *control) {
 /* ---- end: what is to be stored before the process goes ---- */
 
 static void store_resting(Control *control, bool checkpointed) {
-    for (size_t i = 0; i < control->by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || job_storing_has_ended(&job->storing)) continue;
-        if (job_storing_is_new(&job->storing) || !job_site_is_resting(&job->site)) continue;
-        if (job_durable_has_checkpoint(&job->durable) != checkpointed || job->has_snapshot)
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
+        if (!job || job_storing_has_ended(&job->pending.storing)) continue;
+        if (job_storing_is_new(&job->pending.storing) || !job_site_is_resting(&job->site)) continue;
+        if (job_durable_has_checkpoint(&job->pending.durable) != checkpointed ||
+            job->pending.snapshot_on)
             continue;
         error_free(control_job_take_snapshot(job)); /* it goes on from what is stored of it */
         control_commit(job);
@@ -222,9 +224,9 @@ void control_begin_drain(Control *control, ControlRequest *request) {
     control_step_life(control, CONTROL_LIFE_EVENT_DRAIN);
     control->drainer = request;
     control->grace_end_ns = control_now_ns(control) + request->grace_ns;
-    for (uint32_t i = 0; i < control->device_count; i++) {
-        ControlDevice *device = &control->devices[i];
-        device->slice_end_ns = device->give_up_ns = 0;
+    for (uint32_t i = 0; i < control->devices.count; i++) {
+        ControlDevice *device = &control->devices.items[i];
+        device->slice.end_ns = device->slice.give_up_ns = 0;
     }
     control_stop_slices(control, false);
     store_resting(control, false);
@@ -236,25 +238,25 @@ static void describe_left(ControlJob *job, TextBuilder *out) {
     char name[JOB_ID_TEXT_SIZE];
     const bool computes = job_site_has_slice(&job->site);
     const LongKernel kernel = computes ? control_job_get_kernel(job) : (LongKernel){0};
-    const ControlDevice *device = &job->control->devices[job->site.device];
+    const ControlDevice *device = &job->control->devices.items[job->site.device];
     job_id_print(job->id, name);
     text_appendf(
         out, "%sjob %s has not stopped on %s", out->size ? "\n" : "", name, device->facts.name);
     if (kernel.name)
         text_appendf(out, ", where its kernel %s has computed for %.1f s", kernel.name,
             (double)kernel.computed_ns * 1e-9);
-    if (job->stored_state != JOB_STATE_QUEUED)
-        text_appendf(out, "; it is %s", job_state_info(job->stored_state)->name);
+    if (job->pending.stored != JOB_STATE_QUEUED)
+        text_appendf(out, "; it is %s", job_state_info(job->pending.stored)->name);
     else
         text_appendf(out, "; the next start goes on from its %s",
-            job_durable_has_checkpoint(&job->durable) ? "last checkpoint" : "inputs");
+            job_durable_has_checkpoint(&job->pending.durable) ? "last checkpoint" : "inputs");
 }
 
 static void describe_all_left(Control *control) {
     TextBuilder OWN_TEXT(text) = {0};
-    for (size_t i = 0; i < control->by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (job && job->stored_state != JOB_STATE_NONE &&
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
+        if (job && job->pending.stored != JOB_STATE_NONE &&
             (job_site_has_slice(&job->site) || job_site_is_busy(&job->site)))
             describe_left(job, &text);
     }
@@ -263,16 +265,16 @@ static void describe_all_left(Control *control) {
 
 void control_go_on_draining(Control *control) {
     if (control->life.state != CONTROL_LIFE_DRAINING) return;
-    bool busy = control->in_flight > 0 || control->aside_count > 0;
+    bool busy = control->in_flight > 0 || control->devices.aside_count > 0;
     size_t left = 0;
-    for (uint32_t i = 0; i < control->device_count; i++)
-        busy |= control->devices[i].running != NULL;
+    for (uint32_t i = 0; i < control->devices.count; i++)
+        busy |= control->devices.items[i].slice.running != NULL;
     if (busy && control_now_ns(control) < control->grace_end_ns) return;
     describe_all_left(control);
-    for (size_t i = 0; i < control->by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->by_number.slots[i];
-        if (!job || job_storing_has_ended(&job->storing)) continue;
-        left += job->stored_state == JOB_STATE_QUEUED;
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
+        if (!job || job_storing_has_ended(&job->pending.storing)) continue;
+        left += job->pending.stored == JOB_STATE_QUEUED;
         control_answer_drained(job);
     }
     ControlRequest *request = control->drainer;

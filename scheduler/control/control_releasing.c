@@ -21,16 +21,18 @@ Error *control_thaw(Control *control, TenantId tenant, JobId job) {
 
 static Error *hold(ControlJob *job, ControlRequest *request) {
     bool suspended =
-        job->stored_state == JOB_STATE_SUSPENDED && job->wanted_state == JOB_STATE_NONE;
-    if (job_goal_is_leaving(&job->goal))
+        job->pending.stored == JOB_STATE_SUSPENDED && job->pending.next.state == JOB_STATE_NONE;
+    if (job_goal_is_leaving(&job->asked.goal))
         FAIL(CONFLICT, "cannot release a job that is being released");
-    if (!suspended || job_storing_is_committing(&job->storing) ||
-        !job_goal_allows(&job->goal, JOB_GOAL_EVENT_FREEZE))
+    if (!suspended || job_storing_is_committing(&job->pending.storing) ||
+        !job_goal_allows(&job->asked.goal, JOB_GOAL_EVENT_FREEZE))
         FAIL(CONFLICT, "cannot release a job that is %s: it was resumed meanwhile",
-            job->status.running ? "running" : job_state_info(job->stored_state)->name);
+            job->account.status.shown == JOB_SHOWN_RUNNING
+                ? "running"
+                : job_state_info(job->pending.stored)->name);
     control_step_goal(job, JOB_GOAL_EVENT_FREEZE);
-    memory_free(job->halt_why); /* it is suspended, and stays so */
-    job->halt_why = NULL;
+    memory_free(job->asked.halt_why); /* it is suspended, and stays so */
+    job->asked.halt_why = NULL;
     control_answer(request, NULL);
     return NULL;
 }
@@ -49,12 +51,13 @@ static Error *release(ControlJob *job, ControlRequest *request) {
 
 Error *control_handle_release(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job_storing_has_ended(&job->storing))
+    if (!job || job_storing_has_ended(&job->pending.storing))
         return control_fail_absent(control, request, "release");
     if (request->kind == CONTROL_FREEZE) return hold(job, request);
-    if (!job_goal_is_leaving(&job->goal)) FAIL(CONFLICT, "the job is not on its way into a file");
+    if (!job_goal_is_leaving(&job->asked.goal))
+        FAIL(CONFLICT, "the job is not on its way into a file");
     if (request->kind == CONTROL_RELEASE) return release(job, request);
-    if (!job_goal_allows(&job->goal, JOB_GOAL_EVENT_THAW))
+    if (!job_goal_allows(&job->asked.goal, JOB_GOAL_EVENT_THAW))
         FAIL(CONFLICT, "the job's file owns the job already; restore the job from that file");
     control_step_goal(job, JOB_GOAL_EVENT_THAW);
     control_answer(request, NULL);

@@ -71,7 +71,7 @@ static void handle_birth(Control *control, StoreBirth *birth) {
     if (!error && birth->created) error = control_job_name(job, birth->id);
     bool stored = !error && birth->created;
     if (stored) {
-        job->stored_state = birth->submission.state;
+        job->pending.stored = birth->submission.state;
         control_count(control, METRIC_JOBS_SUBMITTED, 0, 1);
     } else
         take_off(job); /* the key's first job is the answer, or the error */
@@ -89,10 +89,10 @@ static Error *fill_job(ControlJob *job, Submission *submission) {
     job->priority = (int)submission->priority;
     job->function = submission->function;
     job->deadline = submission->deadline;
-    job->deadline_state = isnan(job->deadline) ? JOB_DEADLINE_NONE : JOB_DEADLINE_AHEAD;
-    job->epoch = submission->epoch;
+    job->asked.deadline_state = isnan(job->deadline) ? JOB_DEADLINE_NONE : JOB_DEADLINE_AHEAD;
+    job->pending.epoch = submission->epoch;
     if (submission->restore) control_step_durable_taken(job, submission->restore->checkpoint);
-    job->submitted_ns = control_now_ns(job->control);
+    job->account.submitted_ns = control_now_ns(job->control);
     job->policy = submission->policy;
     submission->policy = (JobPolicy){0};
     return control_job_set_model(
@@ -111,7 +111,7 @@ static Error *begin_birth(ControlJob *job, ControlRequest *request) {
         .tenant = job->tenant,
         .submission = submission_row(request->submission),
         .restore = request->submission->restore};
-    birth->submission.submitted = job->submitted; /* it may begin before it is stored */
+    birth->submission.submitted = job->account.submitted; /* it may begin before it is stored */
     Error *error = store->birth(store->self, birth);
     if (error) {
         memory_free(birth);
@@ -175,7 +175,7 @@ static Error *fail_state(const char *what, const char *state) {
 
 /* It goes into a file or to another node. */
 static bool is_going(const ControlJob *job) {
-    return job_goal_is_leaving(&job->goal) || job_goal_is_departing(&job->goal);
+    return job_goal_is_leaving(&job->asked.goal) || job_goal_is_departing(&job->asked.goal);
 }
 
 Error *control_fail_absent(Control *control, const ControlRequest *request, const char *what) {
@@ -194,7 +194,7 @@ static Error *try_to_store(ControlJob *job, ControlRequest *request) {
 }
 
 static Error *resume_halted(ControlJob *job, ControlRequest *request) {
-    TRY(control_job_find_device(job, request->device, &job->resume_device));
+    TRY(control_job_find_device(job, request->device, &job->asked.resume_device));
     TRY(try_to_store(job, request));
     control_step_goal(job, JOB_GOAL_EVENT_RESUME_STALLED);
     return NULL;
@@ -202,29 +202,31 @@ static Error *resume_halted(ControlJob *job, ControlRequest *request) {
 
 static Error *suspend(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job_storing_has_ended(&job->storing))
+    if (!job || job_storing_has_ended(&job->pending.storing))
         return control_fail_absent(control, request, "suspend");
-    if (job->stored_state != JOB_STATE_QUEUED)
-        return fail_state("suspend", job_state_info(job->stored_state)->name);
-    if (job_storing_is_stalled(&job->storing)) return try_to_store(job, request);
+    if (job->pending.stored != JOB_STATE_QUEUED)
+        return fail_state("suspend", job_state_info(job->pending.stored)->name);
+    if (job_storing_is_stalled(&job->pending.storing)) return try_to_store(job, request);
     TRY(control_wait_for(job, request));
     control_post_event(
         control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
-    if (!job->suspend_asked_ns) job->suspend_asked_ns = control_now_ns(control);
+    if (!job->asked.suspend_asked_ns) job->asked.suspend_asked_ns = control_now_ns(control);
     return NULL;
 }
 
 static Error *resume(Control *control, ControlRequest *request) {
     ControlJob *job;
     TRY(control_find_held(control, request, "resume", &job));
-    if (is_going(job)) return fail_state("resume", job_goal_info(&job->goal)->refusal);
-    if (job_storing_is_stalled(&job->storing)) return resume_halted(job, request);
-    bool held = job->stored_state == JOB_STATE_HELD;
-    if (!(held || job->stored_state == JOB_STATE_SUSPENDED) || job->wanted_state != JOB_STATE_NONE)
-        return fail_state(
-            "resume", job->status.running ? "running" : job_state_info(job->stored_state)->name);
+    if (is_going(job)) return fail_state("resume", job_goal_info(&job->asked.goal)->refusal);
+    if (job_storing_is_stalled(&job->pending.storing)) return resume_halted(job, request);
+    bool held = job->pending.stored == JOB_STATE_HELD;
+    if (!(held || job->pending.stored == JOB_STATE_SUSPENDED) ||
+        job->pending.next.state != JOB_STATE_NONE)
+        return fail_state("resume", job->account.status.shown == JOB_SHOWN_RUNNING
+                                        ? "running"
+                                        : job_state_info(job->pending.stored)->name);
     TRY(control_tell_tenant(control, job->tenant)); /* its quotas may be others now */
-    TRY(control_job_find_device(job, request->device, &job->resume_device));
+    TRY(control_job_find_device(job, request->device, &job->asked.resume_device));
     TRY(control_wait_for(job, request));
     control_want_state(job, JOB_STATE_QUEUED,
         held ? "somebody said that it is this home's"
@@ -233,23 +235,24 @@ static Error *resume(Control *control, ControlRequest *request) {
 }
 
 void control_resumed(ControlJob *job) {
-    job->demanded = job->resume_device;
+    job->demanded = job->asked.resume_device;
     if (job->known)
         control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_RESUME_REQUESTED,
                                              .job = job->number.low,
-                                             .device = job->resume_device});
+                                             .device = job->asked.resume_device});
     else
         control_job_submit(job,
-            job_durable_has_checkpoint(&job->durable) ? POLICY_PLACE_DISK : POLICY_PLACE_NONE,
-            job->resume_device, 0);
+            job_durable_has_checkpoint(&job->pending.durable) ? POLICY_PLACE_DISK
+                                                              : POLICY_PLACE_NONE,
+            job->asked.resume_device, 0);
 }
 
 static Error *cancel(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job_storing_has_ended(&job->storing))
+    if (!job || job_storing_has_ended(&job->pending.storing))
         return control_cancel_absent(control, request);
-    if (is_going(job)) return fail_state("cancel", job_goal_info(&job->goal)->refusal);
-    if (job->stored_state == JOB_STATE_IN_DOUBT) return fail_state("cancel", "in_doubt");
+    if (is_going(job)) return fail_state("cancel", job_goal_info(&job->asked.goal)->refusal);
+    if (job->pending.stored == JOB_STATE_IN_DOUBT) return fail_state("cancel", "in_doubt");
     TRY(control_wait_for(job, request));
     control_step_goal(job, JOB_GOAL_EVENT_CANCEL);
     if (job->known) {
@@ -265,23 +268,23 @@ static Error *cancel(Control *control, ControlRequest *request) {
 
 static Error *checkpoint(Control *control, ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
-    if (!job || job_storing_has_ended(&job->storing))
+    if (!job || job_storing_has_ended(&job->pending.storing))
         return control_fail_absent(control, request, "checkpoint");
     if (!job_site_is_open(&job->site)) {
-        if (!job_durable_has_checkpoint(&job->durable))
+        if (!job_durable_has_checkpoint(&job->pending.durable))
             return fail_state("checkpoint", "not yet begun");
         control_answer(request, NULL); /* the newest one is where it is */
         return NULL;
     }
     TRY(control_wait_for(job, request));
-    job->checkpoint_wanted = true;
+    job->pending.checkpoint_wanted = true;
     if (job_site_is_running(&job->site))
         control_preempt_job(job);
     else if (job_site_is_busy(&job->site))
         return NULL; /* it is on its way; at the end of its next slice */
     else {           /* without one, at the end of its next slice */
         error_free(control_job_take_snapshot(job));
-        job->checkpoint_wanted = !job->has_snapshot;
+        job->pending.checkpoint_wanted = !job->pending.snapshot_on;
         control_commit(job);
     }
     return NULL;
@@ -290,7 +293,8 @@ static Error *checkpoint(Control *control, ControlRequest *request) {
 static void explain(Control *control, const ControlRequest *request) {
     ControlJob *job = control_job_find(control, request->tenant, request->job);
     request->text[0] = 0;
-    if (job && !job_storing_has_ended(&job->storing)) control_explain_wait(job, request->text);
+    if (job && !job_storing_has_ended(&job->pending.storing))
+        control_explain_wait(job, request->text);
 }
 
 /* A request that was answered may be gone: nothing looks at it then. */
@@ -324,7 +328,7 @@ static Error *handle(Control *control, ControlRequest *request) {
         control_answer(request, NULL);
         return NULL;
     case CONTROL_QUOTAS: /* of a tenant that never had a job the policy learns with its first */
-        if (id_map_find(&control->tenants, 0, (uint64_t)request->tenant))
+        if (id_map_find(&control->jobs.tenants, 0, (uint64_t)request->tenant))
             TRY(control_tell_tenant(control, request->tenant));
         control_answer(request, NULL);
         return NULL;

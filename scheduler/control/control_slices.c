@@ -12,30 +12,30 @@
 
 static void begin_slice(ControlJob *job) {
     Control *control = job->control;
-    ControlDevice *device = &control->devices[job->site.device];
+    ControlDevice *device = &control->devices.items[job->site.device];
     job->hold.slice_ended.handle = control_handle_slice_ended;
     (void)pthread_mutex_lock(&control->status_mutex);
-    device->running = job;
+    device->slice.running = job;
     (void)pthread_mutex_unlock(&control->status_mutex);
     uint64_t now_ns = control_now_ns(control);
-    job->resumed_ns = now_ns;
+    job->slice.resumed_ns = now_ns;
     control_watch_pauses(job);
     control_note_holder(job);
-    device->slice_end_ns = job->budget_ns ? now_ns + job->budget_ns : 0;
-    if (!job->checkpoint_due_ns && job->policy.checkpoint_every_ns)
-        job->checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
-    if (!job->suspend_due_ns && job->policy.suspend_after_ns)
-        job->suspend_due_ns = now_ns + job->policy.suspend_after_ns;
-    if (isnan(job->started)) { /* its first slice ever */
-        job->started = control_calendar_s(control);
-        control_observe(control, METRIC_START_SECONDS, job->submitted_ns, now_ns);
+    device->slice.end_ns = job->slice.budget_ns ? now_ns + job->slice.budget_ns : 0;
+    if (!job->pending.checkpoint_due_ns && job->policy.checkpoint_every_ns)
+        job->pending.checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
+    if (!job->asked.suspend_due_ns && job->policy.suspend_after_ns)
+        job->asked.suspend_due_ns = now_ns + job->policy.suspend_after_ns;
+    if (isnan(job->account.started)) { /* its first slice ever */
+        job->account.started = control_calendar_s(control);
+        control_observe(control, METRIC_START_SECONDS, job->account.submitted_ns, now_ns);
     }
-    control_observe(control, METRIC_RESUME_SECONDS, job->move_in_ns, now_ns);
-    job->move_in_ns = 0;
+    control_observe(control, METRIC_RESUME_SECONDS, job->account.move_in_ns, now_ns);
+    job->account.move_in_ns = 0;
     control_tell_running(job);
-    job->switched_from_ns = device->last != job ? device->last_end_ns : 0;
+    job->account.switched_from_ns = device->slice.last != job ? device->slice.last_end_ns : 0;
     control->ports.executor.run(
-        control->ports.executor.self, &job->hold, job->site.device, job->grant_bytes);
+        control->ports.executor.self, &job->hold, job->site.device, job->slice.grant_bytes);
     control_update_status(job);
 }
 
@@ -50,7 +50,7 @@ static bool is_loss(const Error *error) { return error_code(error) == ERROR_DEVI
  * that with the device. */
 static void tell_done(Control *control, const ExecutorTask *task) {
     bool worked = !task->error;
-    if (!worked && device_presence_is_lost(&control->devices[task->device].presence)) return;
+    if (!worked && device_presence_is_lost(&control->devices.items[task->device].presence)) return;
     if (task->kind == EXECUTOR_LOAD_WEIGHTS)
         control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_LOADED,
                                         .model = task->model,
@@ -68,7 +68,7 @@ static void opened(ControlJob *job, Error *owned_error) {
     const Control *control = job->control;
     const bool gone =
         job->site.state == JOB_SITE_OPENING_RECALLED || !control_life_decides(&control->life);
-    const bool lost = device_presence_is_lost(&control->devices[job->site.device].presence) &&
+    const bool lost = device_presence_is_lost(&control->devices.items[job->site.device].presence) &&
                       (!owned_error || is_loss(owned_error));
     control_step_site(job, owned_error    ? JOB_SITE_EVENT_OPEN_FAILED
                            : gone || lost ? JOB_SITE_EVENT_OPENED_UNUSED
@@ -88,7 +88,7 @@ static void opened(ControlJob *job, Error *owned_error) {
 }
 
 static void note_loaded(Control *control, const ExecutorTask *task) {
-    ControlModel *model = id_map_find(&control->model_map, 0, task->model);
+    ControlModel *model = id_map_find(&control->jobs.models, 0, task->model);
     if (model) model->loaded_ns[task->device] = control_now_ns(control);
 }
 
@@ -105,7 +105,7 @@ static void step_moved(const ExecutorTask *task) {
 static void handle_task(Control *control, ExecutorTask *task) {
     ControlJob *job = task->job;
     control->in_flight--;
-    control->devices[task->device].in_flight--;
+    control->devices.items[task->device].in_flight--;
     step_moved(task);
     bool worked = !task->error;
     if (is_loss(task->error)) control_lose_device(control, task->device);
@@ -113,7 +113,7 @@ static void handle_task(Control *control, ExecutorTask *task) {
         control_job_close(job);
     else if (job) {
         job->function = task->function;
-        job->items_done =
+        job->slice.items_done =
             control->ports.executor.items_done(control->ports.executor.self, &job->hold);
         if (worked) control_tell_class(job);
     }
@@ -138,7 +138,7 @@ static void handle_task(Control *control, ExecutorTask *task) {
 /* A task that uses a device: nothing is done with the device before it has come back. */
 static void post_task(Control *control, ExecutorTask owned_task) {
     owned_task.done = handle_task;
-    control->devices[owned_task.device].in_flight++;
+    control->devices.items[owned_task.device].in_flight++;
     control_post_task(control, owned_task);
 }
 
@@ -147,7 +147,9 @@ static void post_job_task(ControlJob *job, ExecutorTaskKind kind, uint32_t devic
 }
 
 /* Nothing of a run was ever stored of it. */
-static bool is_fresh(const ControlJob *job) { return job->durable.state == JOB_DURABLE_INPUTS; }
+static bool is_fresh(const ControlJob *job) {
+    return job->pending.durable.state == JOB_DURABLE_INPUTS;
+}
 
 /* A job that has just come, of a model that is there already: nothing has to be read. False: an I/O
  * thread is to do it. */
@@ -168,8 +170,9 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
     (void)control_job_close_arrival(job, device);
     job->site.device = device;
     control_job_count_out(job);
-    job->budget_ns = budget_ns;
-    if (job_storing_has_ended(&job->storing)) { /* the policy hears of that behind this decision */
+    job->slice.budget_ns = budget_ns;
+    if (job_storing_has_ended(
+            &job->pending.storing)) { /* the policy hears of that behind this decision */
         control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, 0, 0);
         return;
     }
@@ -181,7 +184,7 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
     if (job_site_is_open(&job->site) || open_at_once(job, device)) {
         control_step_site(job, JOB_SITE_EVENT_RUN_BEGINS);
         begin_slice(job);
-    } else if (!(is_fresh(job) && has_inputs(job)) && job_storing_is_new(&job->storing))
+    } else if (!(is_fresh(job) && has_inputs(job)) && job_storing_is_new(&job->pending.storing))
         control_step_site(job, JOB_SITE_EVENT_RUN_WAITS);
     else {
         control_step_site(job, JOB_SITE_EVENT_RUN_OPENS);
@@ -192,7 +195,7 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
 void control_open_stored(ControlJob *job, bool stored) {
     const bool waits = job->site.state == JOB_SITE_AWAITING_ROW ||
                        job->site.state == JOB_SITE_AWAITING_ROW_RECALLED;
-    if (stored && job_durable_has_checkpoint(&job->durable) && job->known)
+    if (stored && job_durable_has_checkpoint(&job->pending.durable) && job->known)
         control_post_event(
             job->control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
     if (!waits) return;
@@ -211,14 +214,14 @@ void control_preempt_job(ControlJob *job) {
 }
 
 void control_end_due_slices(Control *control, uint64_t now_ns) {
-    for (uint32_t i = 0; i < control->device_count; i++) {
-        ControlDevice *device = &control->devices[i];
-        ControlJob *job = device->running;
-        if (job && control_suspend_due_ns(job) && now_ns >= job->suspend_due_ns)
+    for (uint32_t i = 0; i < control->devices.count; i++) {
+        ControlDevice *device = &control->devices.items[i];
+        ControlJob *job = device->slice.running;
+        if (job && control_suspend_due_ns(job) && now_ns >= job->asked.suspend_due_ns)
             control_suspend_due(job);
-        if (!device->slice_end_ns || now_ns < device->slice_end_ns) continue;
-        device->slice_end_ns = 0;
-        if (device->running) control_ask_for_device(device->running);
+        if (!device->slice.end_ns || now_ns < device->slice.end_ns) continue;
+        device->slice.end_ns = 0;
+        if (device->slice.running) control_ask_for_device(device->slice.running);
     }
 }
 
@@ -238,7 +241,7 @@ void control_move_out(ControlJob *job, PolicyPlace place) {
         return;
     }
     control_commit(job); /* control_commits.c goes on */
-    if (job_storing_has_ended(&job->storing)) control_leave_policy(job);
+    if (job_storing_has_ended(&job->pending.storing)) control_leave_policy(job);
 }
 
 void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place) {
@@ -247,13 +250,13 @@ void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place) {
     control_step_site(job, place == POLICY_PLACE_HOST ? JOB_SITE_EVENT_ENTER_FROM_HOST
                                                       : JOB_SITE_EVENT_ENTER_FROM_DISK);
     job->site.device = device;
-    job->move_in_ns = control_now_ns(job->control);
+    job->account.move_in_ns = control_now_ns(job->control);
     post_job_task(job,
         place == POLICY_PLACE_HOST ? EXECUTOR_ENTER_FROM_HOST : EXECUTOR_ENTER_FROM_DISK, device);
 }
 
 void control_load_weights(Control *control, uint64_t number, uint32_t device) {
-    const ControlModel *model = id_map_find(&control->model_map, 0, number);
+    const ControlModel *model = id_map_find(&control->jobs.models, 0, number);
     if (model->constant_bytes == 0) return; /* nothing to wait for; the first slice opens it */
     post_task(control, (ExecutorTask){.kind = EXECUTOR_LOAD_WEIGHTS,
                            .model = number,

@@ -9,15 +9,15 @@ void control_step_site(ControlJob *job, JobSiteEvent event) {
 }
 
 void control_step_storing(ControlJob *job, JobStoringEvent event) {
-    check(job->control, job_storing_step(&job->storing, event));
+    check(job->control, job_storing_step(&job->pending.storing, event));
 }
 
 void control_step_goal(ControlJob *job, JobGoalEvent event) {
-    check(job->control, job_goal_step(&job->goal, event));
+    check(job->control, job_goal_step(&job->asked.goal, event));
 }
 
 void control_step_durable(ControlJob *job, JobDurableEvent event) {
-    check(job->control, job_durable_step(&job->durable, event));
+    check(job->control, job_durable_step(&job->pending.durable, event));
 }
 
 void control_step_durable_taken(ControlJob *job, bool has_checkpoint) {

@@ -24,7 +24,7 @@ void control_tellings_free(JobTelling *tellings) {
 
 /* The job goes on where there is no memory for its event, or too many wait; the event is lost. */
 static void append(ControlJob *job, JobEventKind kind, char *owned_why) {
-    JobTelling **end = &job->tellings;
+    JobTelling **end = &job->pending.tellings;
     void *memory = NULL;
     size_t count = 0;
     for (; *end; end = &(*end)->next) count++;
@@ -44,7 +44,7 @@ void control_tell(ControlJob *job, JobEventKind kind, const char *words) {
 }
 
 void control_tell_rarely(ControlJob *job, JobEventKind kind, const char *words) {
-    ControlRare *rare = &job->rare[kind == JOB_EVENT_PREEMPTED ? 0 : 1];
+    ControlRare *rare = &job->pending.rare[kind == JOB_EVENT_PREEMPTED ? 0 : 1];
     uint64_t now_ns = control_now_ns(job->control);
     TextBuilder OWN_TEXT(text) = {0};
     char *why = NULL;
@@ -64,32 +64,33 @@ void control_tell_rarely(ControlJob *job, JobEventKind kind, const char *words) 
 void control_tell_moved_out(ControlJob *job, const char *where) {
     TextBuilder OWN_TEXT(text) = {0};
     PolicyJobView view;
-    job->told_device = 0;
+    job->account.told_device = 0;
     if (policy_find_job(job->control->policy, job->number.low, &view) && view.suspending) return;
-    text_appendf(
-        &text, "%s, to make room on %s", where, job->control->devices[job->site.device].facts.name);
+    text_appendf(&text, "%s, to make room on %s", where,
+        job->control->devices.items[job->site.device].facts.name);
     control_tell_rarely(job, JOB_EVENT_MOVED_OUT, text_builder_get(&text));
 }
 
 /* Once for each time that it comes to a device. */
 void control_tell_running(ControlJob *job) {
     const Control *control = job->control;
-    const ControlDevice *device = &control->devices[job->site.device];
+    const ControlDevice *device = &control->devices.items[job->site.device];
     TextBuilder OWN_TEXT(text) = {0};
     char *why = NULL;
-    if (job->told_device == job->site.device + 1) return;
-    job->told_device = job->site.device + 1;
+    if (job->account.told_device == job->site.device + 1) return;
+    job->account.told_device = job->site.device + 1;
     text_appendf(&text, "on %s, ", device->facts.name);
     if (job->demanded != POLICY_NO_DEVICE)
         text_append(&text, "which was asked for");
-    else if (control->device_count == 1)
+    else if (control->devices.count == 1)
         text_append(&text, "the only device");
     else if (!job->model->constant_bytes)
         text_append(&text, "the first with room and time for it");
     else
         text_appendf(&text, "the first with room and time for it; its weights %s",
-            job->model->loaded_ns[job->site.device] > job->submitted_ns ? "were loaded there"
-                                                                        : "were there already");
+            job->model->loaded_ns[job->site.device] > job->account.submitted_ns
+                ? "were loaded there"
+                : "were there already");
     error_free(text_builder_take(&text, &why)); /* without memory it is told without words */
     append(job, JOB_EVENT_RUNNING, why);
 }
@@ -102,8 +103,8 @@ void control_tell_preempted(ControlJob *job) {
 }
 
 void control_tell_missed(ControlJob *job) {
-    if (job->deadline_state == JOB_DEADLINE_MISSED) return;
-    job->deadline_state = JOB_DEADLINE_MISSED;
+    if (job->asked.deadline_state == JOB_DEADLINE_MISSED) return;
+    job->asked.deadline_state = JOB_DEADLINE_MISSED;
     control_count(job->control, METRIC_DEADLINES_MISSED, 0, 1);
     control_tell(job, JOB_EVENT_DEADLINE, "its deadline passed before it ended");
     control_commit(job);
@@ -113,7 +114,7 @@ void control_tell_promise(ControlJob *job, uint64_t end_ns) {
     uint64_t now_ns = control_now_ns(job->control);
     double left_s = end_ns > now_ns ? (double)(end_ns - now_ns) * 1e-9 : 0;
     (void)pthread_mutex_lock(&job->control->status_mutex);
-    job->status.promised_end = control_calendar_s(job->control) + left_s;
+    job->account.status.promised_end = control_calendar_s(job->control) + left_s;
     (void)pthread_mutex_unlock(&job->control->status_mutex);
 }
 

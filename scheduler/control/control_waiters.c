@@ -12,8 +12,8 @@ void control_answer(ControlRequest *request, Error *owned_error) {
 }
 
 void control_answer_waiters(ControlJob *job, const Error *error) {
-    ControlRequest *request = job->waiters, *next;
-    job->waiters = NULL;
+    ControlRequest *request = job->asked.waiters, *next;
+    job->asked.waiters = NULL;
     for (; request; request = next) {
         next = request->next;
         control_answer(request, error_copy(error));
@@ -35,11 +35,11 @@ static JobState state_of(const ControlRequest *request) {
  * error. coming: NONE if the job will be in no other state. */
 static void answer_reached(
     ControlJob *job, JobState coming, ErrorCode otherwise, const char *words) {
-    ControlRequest **link = &job->waiters, *request;
+    ControlRequest **link = &job->asked.waiters, *request;
     while ((request = *link)) { /* none, where its row is not stored yet */
-        const char *name = job_state_info(job->stored_state)->name;
+        const char *name = job_state_info(job->pending.stored)->name;
         const JobState awaited = state_of(request);
-        const bool reached = job->stored_state == awaited;
+        const bool reached = job->pending.stored == awaited;
         if (!reached && awaited != JOB_STATE_NONE && awaited == coming) {
             link = &request->next;
             continue;
@@ -52,7 +52,7 @@ static void answer_reached(
 
 void control_answer_state(ControlJob *job) {
     const JobState coming =
-        job_storing_has_ended(&job->storing) ? JOB_STATE_NONE : job->wanted_state;
+        job_storing_has_ended(&job->pending.storing) ? JOB_STATE_NONE : job->pending.next.state;
     answer_reached(job, coming, ERROR_CONFLICT, "meanwhile the job is");
 }
 
@@ -63,7 +63,7 @@ void control_answer_drained(ControlJob *job) {
 /* Answers the waiters of one kind, or all but those. */
 static void answer_some(
     ControlJob *job, ControlRequestKind kind, bool of_kind, const Error *error) {
-    ControlRequest **link = &job->waiters, *request;
+    ControlRequest **link = &job->asked.waiters, *request;
     while ((request = *link)) {
         if ((request->kind == kind) != of_kind) {
             link = &request->next;
@@ -86,12 +86,12 @@ void control_answer_stalled(ControlJob *job, const Error *error) {
  * for one long kernel. */
 Error *control_wait_for(ControlJob *job, ControlRequest *request) {
     uint32_t count = 0;
-    for (const ControlRequest *other = job->waiters; other; other = other->next)
+    for (const ControlRequest *other = job->asked.waiters; other; other = other->next)
         count += other->kind == request->kind;
     if (count >= CONTROL_WAITERS_MAX)
         FAIL(EXHAUSTED, "%u requests for the same wait already; try again later", count);
     control_note_wait(job, request);
-    request->next = job->waiters;
-    job->waiters = request;
+    request->next = job->asked.waiters;
+    job->asked.waiters = request;
     return NULL;
 }

@@ -1,4 +1,4 @@
-#include "scheduler/control/control_outputs.h"
+#include "scheduler/control/parts/control_outputs.h"
 
 #include "base/allocator.h"
 #include "tests/support/test_support.h"

@@ -1,0 +1,43 @@
+#pragma once
+/* A job in memory: who it is, and its parts. A part's header says which files write the part. On
+ * the control thread, unless the part says otherwise. */
+#include "scheduler/control/control_ports.h"
+#include "scheduler/control/parts/job_account.h"
+#include "scheduler/control/parts/job_asked.h"
+#include "scheduler/control/parts/job_pending.h"
+#include "scheduler/control/parts/job_slice.h"
+#include "scheduler/control/machines/job_site.h"
+#include "scheduler/node/job_policy.h"
+#include "scheduler/policy/id_map.h"
+#include "scheduler/policy/policy.h"
+
+struct Control;
+struct ControlModel;
+
+struct ControlJob {
+    IdKey number; /* {0, the policy's number} */
+    struct ControlJobName {
+        IdKey key; /* the job's id */
+        ControlJob *job;
+    } name;
+    struct Control *control;
+    /* Written once, when the job comes. */
+    JobId id; /* number 0 while its row is not stored */
+    TenantId tenant;
+    struct ControlModel *model;
+    JobPolicy policy;
+    int priority;
+    uint32_t function;
+    double deadline; /* seconds since 1970; NaN: none */
+
+    bool known;           /* to the policy: from ACCEPT to FAIL, RELEASE or the end of its run */
+    PolicyAction refusal; /* kind REFUSE: the policy refused the job */
+    uint64_t demanded;    /* the device that it waits for; POLICY_NO_DEVICE: any */
+    uint64_t kept_bytes;  /* counted in Control for a batch that waits in memory */
+    JobSite site;         /* written by control_step_site alone, but for the device */
+    JobHold hold;         /* what its run consists of; control_ports.h */
+    JobSlice slice;
+    JobPending pending;
+    JobAsked asked;
+    JobAccount account;
+};
